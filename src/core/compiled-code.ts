@@ -1,0 +1,36 @@
+/** A place in the user's source. Columns and lines count from 1. */
+export interface SourceLocation {
+  file: string;
+  line: number;
+  column?: number;
+}
+
+export interface Diagnostic {
+  severity: 'error' | 'warning' | 'note';
+  message: string;
+  location?: SourceLocation;
+}
+
+export interface CompiledCode {
+  readonly kind: 'ptx' | 'cubin';
+  /** PTX text; for a cubin, base64. */
+  readonly text: string;
+  /** e.g. `sm_89`. */
+  readonly architecture: string;
+  readonly compiler: { readonly name: string; readonly version: string };
+  /** kernel.json's function name (extern "C" or template instantiation) → symbol in the compiled text. */
+  readonly functionSymbols: Readonly<Record<string, string>>;
+  /** SHA-256 over everything that determined `text`. */
+  readonly key: string;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export type CompileOutcome =
+  | { readonly ok: true; readonly code: CompiledCode; readonly cached: boolean; readonly elapsedMs: number }
+  | {
+      readonly ok: false;
+      readonly status: 'compile-failed' | 'timed-out' | 'unsupported' | 'invalid';
+      readonly message: string;
+      readonly diagnostics: readonly Diagnostic[];
+      readonly elapsedMs: number;
+    };

@@ -1,0 +1,130 @@
+import type { SourceLocation } from './compiled-code.ts';
+import type { Dim3 } from './launch-plan.ts';
+
+/** Classes of warp instructions; every PTX instruction belongs to exactly one. */
+export const INSTRUCTION_CLASSES = [
+  'fp16',
+  'fp32',
+  'fp64',
+  'integer',
+  'conversion',
+  'special',
+  'tensor',
+  'move',
+  'predicate',
+  'global-load',
+  'global-store',
+  'shared-load',
+  'shared-store',
+  'local-load',
+  'local-store',
+  'constant-load',
+  'atomic',
+  'shuffle',
+  'vote',
+  'barrier',
+  'control',
+  'async-copy',
+] as const;
+export type InstructionClass = (typeof INSTRUCTION_CLASSES)[number];
+
+/** Exact sums over a launch. Requests and instructions are per warp; sectors are 32 bytes. */
+export interface CounterTotals {
+  /** Warp instructions issued with at least one active lane. */
+  instructions: number;
+  /** The same, weighted with the number of active lanes. */
+  threadInstructions: number;
+  instructionsByClass: Record<InstructionClass, number>;
+  /** Lane-level floating-point operations; a fused multiply-add is two. */
+  flop: { fp16: number; fp32: number; fp64: number; tensor: number };
+  globalLoadRequests: number;
+  globalLoadSectors: number;
+  /** Bytes the active lanes asked for. */
+  globalLoadBytes: number;
+  globalStoreRequests: number;
+  globalStoreSectors: number;
+  globalStoreBytes: number;
+  localLoadRequests: number;
+  localStoreRequests: number;
+  sharedLoadRequests: number;
+  sharedLoadWavefronts: number;
+  /** Wavefronts beyond the least this access width needs. */
+  sharedLoadBankConflicts: number;
+  sharedStoreRequests: number;
+  sharedStoreWavefronts: number;
+  sharedStoreBankConflicts: number;
+  barriers: number;
+  globalAtomicRequests: number;
+  sharedAtomicRequests: number;
+  branches: number;
+  /** Branches on which the active lanes parted. */
+  divergentBranches: number;
+}
+
+/** Counters of the instructions that came from one source line. */
+export interface LineCounters {
+  location: SourceLocation;
+  instructions: number;
+  threadInstructions: number;
+  globalLoadRequests: number;
+  globalLoadSectors: number;
+  globalStoreRequests: number;
+  globalStoreSectors: number;
+  sharedLoadRequests: number;
+  sharedLoadWavefronts: number;
+  sharedStoreRequests: number;
+  sharedStoreWavefronts: number;
+  bankConflicts: number;
+  barriers: number;
+  atomics: number;
+  divergentBranches: number;
+}
+
+/** What one CTA of a function occupies. Estimated from PTX unless a real compiler said so. */
+export interface KernelResources {
+  registersPerThread: number;
+  registersSource: 'estimated' | 'compiler';
+  staticSharedBytes: number;
+  dynamicSharedBytes: number;
+  localBytesPerThread: number;
+}
+
+/** Theoretical occupancy of one function on one device. */
+export interface Occupancy {
+  ctasPerSm: number;
+  warpsPerSm: number;
+  maximumWarpsPerSm: number;
+  /** warpsPerSm ÷ maximumWarpsPerSm. */
+  ratio: number;
+  limiter: 'warps' | 'registers' | 'shared-memory' | 'ctas';
+  kind: 'theoretical';
+}
+
+export interface LaunchCounters extends CounterTotals {
+  functionName: string;
+  grid: Dim3;
+  block: Dim3;
+  ctaCount: number;
+  /** CTAs whose execution was counted; sums are scaled when smaller than `ctaCount`, and that is printed. */
+  countedCtas: number;
+  resources: KernelResources;
+  /** Instructions with exactly n active lanes, n = 0…32. */
+  activeLaneHistogram: number[];
+  /**
+   * Warp instructions on the critical path of one CTA: the sum over barrier-delimited phases of the busiest
+   * warp's instructions, averaged over CTAs. instructions ÷ (CTAs × warps × this) says how balanced warps are.
+   */
+  criticalPathInstructions: number;
+  /** Warp instructions, loads and barriers of the longest-running CTA, for the tail of the last wave. */
+  longestCtaInstructions: number;
+  /** Distinct sectors touched, the least DRAM traffic a cold cache allows. Estimate when CTAs were sampled. */
+  distinctSectorsRead: number;
+  distinctSectorsWritten: number;
+  lines: LineCounters[];
+}
+
+/** Sum over the launches of a sequence, beside the launches themselves. */
+export interface Counters extends CounterTotals {
+  totals: CounterTotals;
+  launches: LaunchCounters[];
+}

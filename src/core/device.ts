@@ -1,0 +1,96 @@
+import type { CompiledCode, SourceLocation } from './compiled-code.ts';
+import type { LaunchCounters } from './counters.ts';
+import type { DeviceSpec } from './device-spec.ts';
+import type { LaunchPlan } from './launch-plan.ts';
+import type { FailureStatus } from './status.ts';
+import type { Timing } from './timing.ts';
+
+export interface DeviceIdentity {
+  /** `virtual:l4`, `cuda:0`. */
+  id: string;
+  kind: 'virtual' | 'cuda';
+  /** e.g. `NVIDIA L4 (virtual)`. */
+  name: string;
+}
+
+/** Where and why a launch was stopped. */
+export interface DeviceFault {
+  functionName: string;
+  cta?: readonly [number, number, number];
+  thread?: readonly [number, number, number];
+  /** Hexadecimal address, as the kernel computed it. */
+  address?: string;
+  accessBytes?: number;
+  /** Nearest buffer and the offset into it. */
+  buffer?: { name: string; offsetBytes: number; sizeBytes: number };
+  source?: SourceLocation;
+  instruction?: string;
+  ptxLine?: number;
+}
+
+/** A failure as a value: which status it gives the evaluation, and why. */
+export interface DeviceFailure {
+  ok: false;
+  status: FailureStatus;
+  message: string;
+  fault?: DeviceFault;
+}
+
+export interface LoadedModule {
+  readonly code: CompiledCode;
+}
+
+/** A device allocation. Contents are undefined until written. */
+export interface DeviceBuffer {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+export interface RunOptions {
+  /** Seeds the order of CTAs and of warps; 0 is the natural order. */
+  orderSeed: number;
+  /** Count as well as execute. */
+  count: boolean;
+  /** Wall-clock limit for the whole sequence. */
+  timeoutMs: number;
+  /** Warp instructions one CTA may execute before it is `timed-out`; the device's default when absent. */
+  instructionsPerCta?: number;
+  /** Count only about this many CTAs of each launch (the others are not executed). Never for verification. */
+  sampleCtas?: number;
+}
+
+/** `counters` has one entry per launch step executed, empty unless asked for. */
+export type RunOutcome = { ok: true; counters: LaunchCounters[]; elapsedMs: number } | DeviceFailure;
+
+/**
+ * Seam 1: a GPU, real or virtual. One caller at a time. Failures of a kernel are values; only misuse throws.
+ */
+export interface Device {
+  readonly identity: DeviceIdentity;
+  readonly spec: DeviceSpec;
+  /** Compiles or JIT-loads the code; the module stays valid until `unload` or `close`. */
+  load(code: CompiledCode): Promise<{ ok: true; module: LoadedModule } | DeviceFailure>;
+  unload(module: LoadedModule): Promise<void>;
+  allocate(request: { name: string; bytes: number; alignmentBytes: number }): Promise<DeviceBuffer>;
+  free(buffer: DeviceBuffer): Promise<void>;
+  write(buffer: DeviceBuffer, bytes: Uint8Array, offsetBytes?: number): Promise<void>;
+  /** Repeats `pattern` over the whole buffer. */
+  fill(buffer: DeviceBuffer, pattern: Uint8Array): Promise<void>;
+  read(buffer: DeviceBuffer): Promise<Uint8Array>;
+  /** Bytes of the guard zones around the buffer that no longer hold the guard pattern; 0 when intact. */
+  damagedGuardBytes(buffer: DeviceBuffer): Promise<number>;
+  /** Checks arguments against the function's parameters, then runs every step of the plan in order. */
+  run(
+    module: LoadedModule,
+    plan: LaunchPlan,
+    buffers: ReadonlyMap<string, DeviceBuffer>,
+    options: RunOptions,
+  ): Promise<RunOutcome>;
+  /** Virtual devices: the predicted time of the counted sequence. Bounds come from `bounds`. */
+  predict(
+    counters: readonly LaunchCounters[],
+    plan: LaunchPlan,
+    bounds: { vetoNs: number; attainableNs: number },
+  ): Timing;
+  close(): Promise<void>;
+}

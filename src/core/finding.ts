@@ -1,0 +1,47 @@
+/** One counter that supports a finding. */
+export interface EvidenceItem {
+  /** Counter or derived figure, e.g. `sectors per global load request`. */
+  counter: string;
+  value: number;
+  unit?: string;
+  threshold: number;
+  /** How value relates to threshold when the rule fires. */
+  comparison: 'above' | 'below';
+  /** Function, and source line if known. */
+  where?: string;
+}
+
+/** A diagnosis: what limits the kernel, how we know, and what fixing it could give. */
+export interface Finding {
+  /** Kebab-case rule id, e.g. `bank-conflicts`. kernel.json's `remedies` name these. */
+  id: string;
+  title: string;
+  /** Old time ÷ new time if the defect vanished; ≥ 1. An estimate, never a result. */
+  estimatedSpeedup: number;
+  /** The estimate's arithmetic, in words and numbers. */
+  arithmetic: string;
+  evidence: EvidenceItem[];
+  advice: string;
+}
+
+/** Ids of every rule, in the order they are considered; parallelism first. */
+export const FINDING_IDS = [
+  'parallelism',
+  'tail-effect',
+  'occupancy',
+  'serial-sections',
+  'warp-imbalance',
+  'uncoalesced-access',
+  'bank-conflicts',
+  'divergence',
+  'barrier-heavy',
+  'narrow-loads',
+  'redundant-global-loads',
+  'register-spills',
+  'atomics-contention',
+  'tensor-cores-unused',
+  'memory-bound',
+  'compute-bound',
+  'latency-bound',
+] as const;
+export type FindingId = (typeof FINDING_IDS)[number];

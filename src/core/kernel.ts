@@ -1,0 +1,107 @@
+import type { DType } from './dtype.ts';
+import type { Expression } from './problem.ts';
+
+export interface ParameterDeclaration {
+  description?: string;
+  /** Allowed values, in ascending order of "more" where there is one. */
+  values: number[];
+  default: number;
+}
+
+export interface WorkspaceDeclaration {
+  bytes: Expression;
+  alignmentBytes?: number;
+  /** `zero`: zeroed before each launch sequence, and timed; `once`: zeroed once, then the kernel keeps it valid. */
+  init: 'undefined' | 'zero' | 'once';
+}
+
+export type ArgumentDeclaration =
+  | { buffer: string; offsetBytes?: Expression }
+  | { null: true }
+  | { scalar: Expression; dtype: DType }
+  /** By-value struct: fields laid out in order with natural alignment. */
+  | { struct: { dtype: DType; value: Expression }[] }
+  /** Raw by-value bytes, hex-encoded. */
+  | { bytes: string }
+  /** Device array of pointers to these buffers. */
+  | { pointers: { buffer: string; offsetBytes?: Expression }[] }
+  | {
+      tensorMap: {
+        buffer: string;
+        dtype: DType;
+        /** Innermost first, as cuTensorMapEncodeTiled takes them. */
+        globalDim: Expression[];
+        globalStridesBytes: Expression[];
+        boxDim: Expression[];
+        elementStrides?: Expression[];
+        swizzle?: 'none' | '32B' | '64B' | '128B';
+        interleave?: 'none' | '16B' | '32B';
+        l2Promotion?: 'none' | '64B' | '128B' | '256B';
+        fill?: 'zeros' | 'nan';
+      };
+    };
+
+export interface LaunchStepDeclaration {
+  /** An extern "C" name, or an explicit template instantiation such as `attention<64, 128>`. */
+  function: string;
+  grid: Expression[];
+  block: Expression[];
+  /** Dynamic shared memory. */
+  sharedBytes?: Expression;
+  cluster?: Expression[];
+  cooperative?: boolean;
+  programmaticDependent?: boolean;
+  /** Preferred shared-memory carve-out in percent. */
+  carveOut?: number;
+  arguments: ArgumentDeclaration[];
+  when?: Expression;
+  repeat?: Expression;
+}
+
+export interface MemsetStepDeclaration {
+  memset: { buffer: string; byteValue: number };
+  when?: Expression;
+}
+
+export type StepDeclaration = LaunchStepDeclaration | MemsetStepDeclaration;
+
+export interface KernelFile {
+  $schema?: string;
+  schemaVersion: 1;
+  name: string;
+  description: string;
+  /** Relative path of problem.json. */
+  problem: string;
+  source: {
+    kind: 'cuda' | 'ptx' | 'cubin';
+    files: string[];
+    flags?: string[];
+    includes?: string[];
+    architectures?: string[];
+  };
+  parameters?: Readonly<Record<string, ParameterDeclaration>>;
+  /** Every one must be non-zero for a parameter assignment to be valid. */
+  constraints?: Expression[];
+  /** Ids of the findings this rung answers. */
+  remedies?: string[];
+  /** Conditions over the dimensions; a workload that fails one is `unsupported` by this kernel. */
+  limits?: Expression[];
+  workspaces?: Readonly<Record<string, WorkspaceDeclaration>>;
+  steps: StepDeclaration[];
+}
+
+/** A loaded kernel folder. `sources` maps each listed file to its text. */
+export interface Kernel {
+  readonly folder: string;
+  readonly file: KernelFile;
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+export type ParameterValues = Readonly<Record<string, number>>;
+
+/** Kernel + parameter values; `id` is the first 12 hex digits of a SHA-256 over everything that defines it. */
+export interface Candidate {
+  readonly id: string;
+  readonly kernel: Kernel;
+  readonly parameters: ParameterValues;
+}

@@ -1,0 +1,67 @@
+import type { DType } from './dtype.ts';
+import type { Generator } from './problem.ts';
+
+export type Dim3 = readonly [x: number, y: number, z: number];
+
+/** A problem buffer or workspace with every expression evaluated. */
+export interface PlannedBuffer {
+  readonly name: string;
+  readonly role: 'in' | 'out' | 'inout' | 'workspace';
+  readonly dtype: DType;
+  /** Outermost first; `[bytes]` of `u8` for a workspace. */
+  readonly shape: readonly number[];
+  /** In elements. */
+  readonly strides: readonly number[];
+  /** Span of the strided layout. */
+  readonly bytes: number;
+  readonly alignmentBytes: number;
+  readonly init?: 'undefined' | 'zero' | 'once';
+  readonly generator?: Generator;
+}
+
+export type PlannedArgument =
+  | { kind: 'buffer'; buffer: string; offsetBytes: number }
+  | { kind: 'null' }
+  | { kind: 'scalar'; dtype: DType; value: number }
+  | { kind: 'bytes'; bytes: Uint8Array; alignmentBytes: number }
+  | { kind: 'pointers'; targets: { buffer: string; offsetBytes: number }[] }
+  | {
+      kind: 'tensor-map';
+      buffer: string;
+      dtype: DType;
+      globalDim: number[];
+      globalStridesBytes: number[];
+      boxDim: number[];
+      elementStrides: number[];
+      swizzle: string;
+      interleave: string;
+      l2Promotion: string;
+      fill: string;
+    };
+
+export interface PlannedLaunch {
+  readonly kind: 'launch';
+  readonly functionName: string;
+  readonly grid: Dim3;
+  readonly block: Dim3;
+  readonly dynamicSharedBytes: number;
+  readonly cluster?: Dim3;
+  readonly cooperative: boolean;
+  readonly programmaticDependent: boolean;
+  readonly carveOut?: number;
+  readonly arguments: readonly PlannedArgument[];
+}
+
+export interface PlannedMemset {
+  readonly kind: 'memset';
+  readonly buffer: string;
+  readonly byteValue: number;
+}
+
+export type PlannedStep = PlannedLaunch | PlannedMemset;
+
+/** Everything a device needs to run a candidate on one workload, apart from code and contents. */
+export interface LaunchPlan {
+  readonly buffers: readonly PlannedBuffer[];
+  readonly steps: readonly PlannedStep[];
+}

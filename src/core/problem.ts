@@ -1,0 +1,136 @@
+import type { DType } from './dtype.ts';
+
+/** Source text of the expression language, or a literal number. See expressions/. */
+export type Expression = string | number;
+
+/** Values of the dimensions, e.g. `{ B: 1, H: 8, S: 512, D: 64, causal: 0 }`. All are integers. */
+export type Dimensions = Readonly<Record<string, number>>;
+
+export interface DimensionDeclaration {
+  description: string;
+  minimum?: number;
+  maximum?: number;
+  /** When given, the only values allowed. */
+  values?: number[];
+  /** Used when a workload list leaves the dimension out. */
+  default?: number;
+}
+
+/** How an input is filled. Every generator is seeded; the seed never reaches a kernel. */
+export type Generator =
+  | { kind: 'normal'; mean?: number; standardDeviation?: number }
+  | { kind: 'uniform'; low: number; high: number }
+  | { kind: 'positive'; low?: number; high?: number }
+  | { kind: 'large'; magnitude: number }
+  | { kind: 'one-hot'; magnitude?: number }
+  | { kind: 'constant'; value: number }
+  | { kind: 'index-range'; low: Expression; high: Expression }
+  | { kind: 'permutation' }
+  | { kind: 'csr'; rows: Expression; columns: Expression; density: number }
+  | { kind: 'npy'; file: string };
+
+export interface BufferDeclaration {
+  description?: string;
+  dtype: DType;
+  /** One expression per axis, outermost first. */
+  shape: Expression[];
+  /** Elements per step of each axis; row-major (last axis contiguous) when absent. */
+  strides?: Expression[];
+  /** Names of the axes, e.g. `BHSD`; documentation only. */
+  layout?: string;
+  /** Default 16. */
+  alignmentBytes?: number;
+  access: 'in' | 'out' | 'inout';
+  /** How the values are drawn; default `{ kind: 'normal' }`. Inputs only. */
+  generator?: Generator;
+}
+
+export interface ScalarDeclaration {
+  description?: string;
+  dtype: DType;
+  value: Expression;
+}
+
+export interface WorkloadDeclaration {
+  name: string;
+  dimensions: Dimensions;
+  cache?: 'hot' | 'cold';
+  weight?: number;
+}
+
+/** A shape that only correctness is judged on, run whole, once per generator set. */
+export interface CheckShape {
+  dimensions: Dimensions;
+  /** Names of generator sets; all of them when absent. */
+  generators?: string[];
+}
+
+/** One way to fill all inputs: input name → generator; inputs left out use their own declaration. */
+export type GeneratorSet = Readonly<Record<string, Generator>>;
+
+export type Comparison =
+  | { kind: 'exact' }
+  | { kind: 'ulp'; maximumUlps: number }
+  | {
+      kind: 'calibrated';
+      /** I/O dtype whose rounding the naive run applies after each operation. */
+      storage: DType;
+      accumulate: 'f32';
+      /** Allowed maximum error as a multiple of the naive run's. Default 2. */
+      factor?: number;
+      /** Errors are compared row by row (last axis), or over the whole output. Default `row`. */
+      group?: 'row' | 'all';
+      /** Allowed RMS error as a multiple of the naive run's. Default 1.5. */
+      rmsFactor?: number;
+    }
+  | { kind: 'conditioned'; constant: number; unit: DType; terms: Expression };
+
+export interface ProblemFile {
+  $schema?: string;
+  schemaVersion: 1;
+  name: string;
+  description: string;
+  dimensions: Readonly<Record<string, DimensionDeclaration>>;
+  inputs: Readonly<Record<string, BufferDeclaration>>;
+  outputs: Readonly<Record<string, BufferDeclaration>>;
+  scalars?: Readonly<Record<string, ScalarDeclaration>>;
+  /** Floating-point operations of the usual algorithm; for FLOP/s figures. */
+  flop: Expression;
+  /** Floating-point operations no algorithm can avoid; for the veto bound. */
+  minimumFlop: Expression;
+  /** Bytes that must be read from DRAM when caches are cold; for the veto bound. */
+  minimumReadBytes: Expression;
+  /** Axis of the inputs the operation reduces over, for `audit`'s generic wrong kernels. */
+  reducedAxis?: { input: string; axis: number };
+  workloads: WorkloadDeclaration[];
+  checkShapes: CheckShape[];
+  generatorSets?: Readonly<Record<string, GeneratorSet>>;
+  comparison: Comparison;
+  determinism: 'bitwise' | 'tolerance';
+  /** Folder name of the kernel a run starts from. */
+  start: string;
+  /** Folder names of all rungs, in ladder order. */
+  rungs: string[];
+}
+
+/** Reference inputs and outputs are decoded element by element to float64, row-major. */
+export type ReferenceTensors = Readonly<Record<string, Float64Array>>;
+export type ReferenceFunction = (
+  inputs: ReferenceTensors,
+  dimensions: Dimensions,
+  round: (value: number) => number,
+) => ReferenceTensors;
+
+/** A loaded problem folder. */
+export interface Problem {
+  readonly folder: string;
+  readonly file: ProblemFile;
+  readonly reference: ReferenceFunction;
+}
+
+/** One binding of the dimensions. `name` is the declared one, or a canonical `b1h8s512d64`-like spelling. */
+export interface Workload {
+  readonly name: string;
+  readonly dimensions: Dimensions;
+  readonly cache: 'hot' | 'cold';
+}

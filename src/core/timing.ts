@@ -1,0 +1,34 @@
+/**
+ * A device time. `measured` and `predicted` are never compared or printed as one.
+ * Predicted times carry a model interval; measured ones a 95 % confidence interval.
+ */
+export interface Timing {
+  kind: 'measured' | 'predicted';
+  medianNs: number;
+  intervalNs: [low: number, high: number];
+  /** Provable lower bound; a time below it is implausible. */
+  vetoNs: number;
+  /** What realistic peaks allow. */
+  attainableNs: number;
+  /** The resource that bounds the prediction, e.g. `fp32`, `shared`, `l2`, `dram`, `latency`, `issue`. */
+  bindingResource: string;
+  /** Predicted only: every bound considered, slowest first. */
+  bounds?: { resource: string; ns: number; arithmetic: string }[];
+  /** Predicted only: per launch of the sequence. */
+  launches?: LaunchTiming[];
+}
+
+export interface LaunchTiming {
+  functionName: string;
+  medianNs: number;
+  bindingResource: string;
+  bounds: { resource: string; ns: number; arithmetic: string }[];
+  occupancy: import('./counters.ts').Occupancy;
+  ctaCount: number;
+  /** Waves of CTAs, e.g. 1.3. */
+  waves: number;
+  /** Whole waves ÷ waves: what the last, partly filled wave costs. */
+  tailRatio: number;
+  launchOverheadNs: number;
+  dramBytesEstimate: number;
+}
