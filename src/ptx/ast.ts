@@ -6,11 +6,12 @@ export type PtxType = string;
 export type StateSpace = 'global' | 'shared' | 'local' | 'const' | 'param' | 'reg' | 'generic';
 
 export type PtxOperand =
-  | { kind: 'register'; name: string }
+  /** `negated` is `!%p`, a negated predicate source. */
+  | { kind: 'register'; name: string; negated?: true }
   /** `value` is the two's-complement integer, or the bit pattern of a float literal. */
   | { kind: 'immediate'; type: 'integer' | 'f32-bits' | 'f64-bits'; value: bigint }
-  /** `[base + offset]`; base null is an absolute address. */
-  | { kind: 'address'; base: PtxOperand | null; offset: number }
+  /** `[base + offset]`; base null is an absolute address. `coordinates` are a tensor copy's: `[map, {x, y}]`. */
+  | { kind: 'address'; base: PtxOperand | null; offset: number; coordinates?: PtxOperand[] }
   | { kind: 'vector'; elements: PtxOperand[] }
   /** A variable, function or parameter name. */
   | { kind: 'symbol'; name: string; offset: number }
@@ -35,6 +36,10 @@ export interface PtxInstruction {
   /** The whole opcode as written, e.g. `ld.global.nc.v4.f32`. */
   text: string;
   guard?: PtxGuard;
+  /**
+   * In the order written. `call`: results (vector), callee, arguments (vector), then the prototype if indirect.
+   * `brx.idx`: the index, then the labels of its table (vector).
+   */
   operands: PtxOperand[];
   /** Line in the PTX, from 1. */
   ptxLine: number;
@@ -44,7 +49,8 @@ export interface PtxInstruction {
 
 export interface PtxVariable {
   name: string;
-  space: 'global' | 'shared' | 'const' | 'local';
+  /** `param`: a variable that passes arguments of a call; none is left after inlining. */
+  space: 'global' | 'shared' | 'const' | 'local' | 'param';
   type: PtxType;
   /** Total; 0 for `extern .shared x[]`. */
   sizeBytes: number;
@@ -79,6 +85,10 @@ export interface PtxFunction {
   maxThreads?: readonly [number, number, number];
   requiredThreads?: readonly [number, number, number];
   minCtasPerSm?: number;
+  /** `.maxnreg`: the most 32-bit registers per thread. */
+  maxRegisters?: number;
+  /** `.reqnctapercluster`: CTAs per cluster. */
+  requiredCluster?: readonly [number, number, number];
   /** False for a declaration only (`.extern .func`). */
   defined: boolean;
 }
