@@ -1,0 +1,119 @@
+import type { ReferenceFunction } from '../../src/core/problem.ts';
+
+/** One query row against a matrix of rows: `scores[j] = round(q · K[j])` for `j < keyCount`. */
+function multiplyByTransposedKeys(
+  scores: Float64Array,
+  q: Float64Array,
+  k: Float64Array,
+  keyCount: number,
+  headDim: number,
+  round: (value: number) => number,
+): void {
+  let j = 0;
+  // Four keys at a time: four independent sums hide the latency of a float64 add.
+  for (; j + 4 <= keyCount; j += 4) {
+    const k0 = j * headDim;
+    const k1 = k0 + headDim;
+    const k2 = k1 + headDim;
+    const k3 = k2 + headDim;
+    let sum0 = 0;
+    let sum1 = 0;
+    let sum2 = 0;
+    let sum3 = 0;
+    for (let d = 0; d < headDim; d++) {
+      const x = q[d] as number;
+      sum0 += x * (k[k0 + d] as number);
+      sum1 += x * (k[k1 + d] as number);
+      sum2 += x * (k[k2 + d] as number);
+      sum3 += x * (k[k3 + d] as number);
+    }
+    scores[j] = round(sum0);
+    scores[j + 1] = round(sum1);
+    scores[j + 2] = round(sum2);
+    scores[j + 3] = round(sum3);
+  }
+  for (; j < keyCount; j++) {
+    let sum = 0;
+    for (let d = 0; d < headDim; d++) sum += (q[d] as number) * (k[j * headDim + d] as number);
+    scores[j] = round(sum);
+  }
+}
+
+/** In place: `x[j] = round(exp(x[j] − max x) ÷ Σ exp(x − max x))` over `j < count`. */
+function softmax(x: Float64Array, count: number, round: (value: number) => number): void {
+  let maximum = Number.NEGATIVE_INFINITY;
+  for (let j = 0; j < count; j++) maximum = Math.max(maximum, x[j] as number);
+  let sum = 0;
+  for (let j = 0; j < count; j++) {
+    const weight = Math.exp((x[j] as number) - maximum);
+    x[j] = weight;
+    sum += weight;
+  }
+  for (let j = 0; j < count; j++) x[j] = round((x[j] as number) / sum);
+}
+
+/** `o[d] = round(Σ_j p[j] · V[j, d])` over `j < keyCount`. */
+function multiplyByValues(
+  o: Float64Array,
+  p: Float64Array,
+  v: Float64Array,
+  keyCount: number,
+  headDim: number,
+  round: (value: number) => number,
+): void {
+  o.fill(0);
+  let j = 0;
+  for (; j + 4 <= keyCount; j += 4) {
+    const p0 = p[j] as number;
+    const p1 = p[j + 1] as number;
+    const p2 = p[j + 2] as number;
+    const p3 = p[j + 3] as number;
+    const v0 = j * headDim;
+    const v1 = v0 + headDim;
+    const v2 = v1 + headDim;
+    const v3 = v2 + headDim;
+    for (let d = 0; d < headDim; d++) {
+      o[d] =
+        (o[d] as number) +
+        p0 * (v[v0 + d] as number) +
+        p1 * (v[v1 + d] as number) +
+        p2 * (v[v2 + d] as number) +
+        p3 * (v[v3 + d] as number);
+    }
+  }
+  for (; j < keyCount; j++) {
+    const weight = p[j] as number;
+    for (let d = 0; d < headDim; d++) o[d] = (o[d] as number) + weight * (v[j * headDim + d] as number);
+  }
+  for (let d = 0; d < headDim; d++) o[d] = round(o[d] as number);
+}
+
+/**
+ * Attention forward in float64: `O = softmax(Q · Kᵀ / √D) · V` per batch element and head.
+ *
+ * `Q`, `K`, `V` and `O` are `[B, H, S, D]`, row-major. With `causal` = 1, query `i` sees keys `0 … i`
+ * (top-left). Every operation of the formula (Q·Kᵀ, the scale, the softmax, P·V) sums in float64 and passes
+ * its result through `round`: the identity gives the oracle, rounding to fp16 gives the naive run that
+ * calibrates the tolerance. A masked key has weight 0, so rows are simply cut after the last visible key.
+ */
+export const reference: ReferenceFunction = (inputs, dimensions, round) => {
+  const { B, H, S, D, causal } = dimensions as Record<'B' | 'H' | 'S' | 'D' | 'causal', number>;
+  const { Q, K, V } = inputs as Record<'Q' | 'K' | 'V', Float64Array>;
+  const O = new Float64Array(Q.length);
+  const scale = Math.fround(1 / Math.sqrt(D)); // the scalar kernels are given is fp32
+  const row = new Float64Array(S); // scores, then weights, of one query
+  for (let head = 0; head < B * H; head++) {
+    const matrix = head * S * D;
+    const k = K.subarray(matrix, matrix + S * D);
+    const v = V.subarray(matrix, matrix + S * D);
+    for (let i = 0; i < S; i++) {
+      const keyCount = causal ? i + 1 : S;
+      const first = matrix + i * D;
+      multiplyByTransposedKeys(row, Q.subarray(first, first + D), k, keyCount, D, round);
+      for (let j = 0; j < keyCount; j++) row[j] = round(scale * (row[j] as number));
+      softmax(row, keyCount, round);
+      multiplyByValues(O.subarray(first, first + D), row, v, keyCount, D, round);
+    }
+  }
+  return { O };
+};
