@@ -1,0 +1,36 @@
+import type { Finding } from '../core/finding.ts';
+import { modelLaunch } from '../hardware/launch-model/model-launch.ts';
+import type { DiagnosisContext, DiagnosisInput } from './rule.ts';
+import { toFinding } from './rule.ts';
+import { RULES } from './rules/index.ts';
+
+function makeContext(input: DiagnosisInput): DiagnosisContext {
+  const modelled = input.counters.launches
+    .filter((launch) => launch.instructions > 0 && launch.ctaCount > 0)
+    .map((launch) => ({ launch, model: modelLaunch(launch, input.spec) }));
+  const totalNs = modelled.reduce((sum, { model }) => sum + model.ns, 0);
+  const launches = modelled
+    .map((item) => ({ ...item, timeShare: item.model.ns / totalNs }))
+    .sort((a, b) => b.timeShare - a.timeShare);
+  return { ...input, launches, totalNs };
+}
+
+/** Parallelism before all else: while SMs are idle, no other gain is real. Then by estimated gain. */
+function inOrder(a: Finding, b: Finding): number {
+  const first = Number(b.id === 'parallelism') - Number(a.id === 'parallelism');
+  return first !== 0 ? first : b.estimatedSpeedup - a.estimatedSpeedup;
+}
+
+/**
+ * Says what limits a candidate, from its counters: parallelism first if it fires, the rest by estimated speed-up.
+ * Empty when nothing was executed or nothing stands out.
+ */
+export function diagnose(input: DiagnosisInput): Finding[] {
+  const context = makeContext(input);
+  if (context.launches.length === 0) return [];
+  const findings = RULES.flatMap((rule) => {
+    const observation = rule.observe(context);
+    return observation && observation.estimatedSpeedup >= rule.minimumSpeedup ? [toFinding(rule, observation)] : [];
+  });
+  return findings.sort(inOrder);
+}

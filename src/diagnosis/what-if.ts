@@ -1,0 +1,85 @@
+import type { CounterTotals, InstructionClass, LaunchCounters } from '../core/counters.ts';
+import { INSTRUCTION_CLASSES } from '../core/counters.ts';
+import { modelLaunch } from '../hardware/launch-model/model-launch.ts';
+import type { ScheduleAssumptions } from '../hardware/launch-model/schedule.ts';
+import { figure, nanoseconds } from './format.ts';
+import type { DiagnosisContext, ModelledLaunch } from './rule.ts';
+
+/** How a launch would look without a defect. */
+export interface Change {
+  readonly launch?: LaunchCounters;
+  readonly assumptions?: ScheduleAssumptions;
+}
+
+export interface Estimate {
+  /** Modelled time now ÷ modelled time after the change; at least 1. */
+  readonly estimatedSpeedup: number;
+  readonly arithmetic: string;
+}
+
+/**
+ * Estimates what removing a defect gives: the sequence is modelled again with the changed launches. `change` returns
+ * undefined for launches that stay as they are.
+ */
+export function estimate(
+  context: DiagnosisContext,
+  what: string,
+  change: (item: ModelledLaunch) => Change | undefined,
+): Estimate {
+  let afterNs = 0;
+  let binding = 'launch';
+  for (const item of context.launches) {
+    const changed = change(item);
+    if (!changed) {
+      afterNs += item.model.ns;
+      continue;
+    }
+    const model = modelLaunch(changed.launch ?? item.launch, context.spec, changed.assumptions);
+    afterNs += Math.min(model.ns, item.model.ns);
+    binding = model.bindingResource;
+  }
+  const estimatedSpeedup = afterNs > 0 ? Math.max(1, context.totalNs / afterNs) : 1;
+  return {
+    estimatedSpeedup,
+    arithmetic:
+      `${what}: ${nanoseconds(context.totalNs)} → ${nanoseconds(afterNs)} (then bound by ${binding})` +
+      ` = ${figure(estimatedSpeedup)}×`,
+  };
+}
+
+/** The same launch with every instruction count multiplied by `factor`, critical path included. */
+export function scaleInstructions(launch: LaunchCounters, factor: number): LaunchCounters {
+  const instructionsByClass = { ...launch.instructionsByClass };
+  for (const name of INSTRUCTION_CLASSES) instructionsByClass[name] *= factor;
+  return {
+    ...launch,
+    instructionsByClass,
+    instructions: launch.instructions * factor,
+    criticalPathInstructions: launch.criticalPathInstructions * factor,
+    longestCtaInstructions: launch.longestCtaInstructions * factor,
+  };
+}
+
+/**
+ * The same launch with other instruction counts for some classes. The critical path and the longest CTA change in
+ * proportion to the total, as if the classes were spread evenly.
+ */
+export function replaceInstructions(
+  launch: LaunchCounters,
+  counts: Partial<Record<InstructionClass, number>>,
+): LaunchCounters {
+  const instructionsByClass = { ...launch.instructionsByClass, ...counts };
+  const instructions = INSTRUCTION_CLASSES.reduce((sum, name) => sum + instructionsByClass[name], 0);
+  const factor = launch.instructions > 0 ? instructions / launch.instructions : 1;
+  return {
+    ...launch,
+    instructionsByClass,
+    instructions,
+    criticalPathInstructions: launch.criticalPathInstructions * factor,
+    longestCtaInstructions: launch.longestCtaInstructions * factor,
+  };
+}
+
+/** Sums a counter over the launches. */
+export const total = (context: DiagnosisContext, read: (counters: CounterTotals) => number): number =>
+  context.launches.reduce((sum, { launch }) => sum + read(launch), 0);

@@ -1,0 +1,126 @@
+import type { DeviceSpec } from '../core/device-spec.ts';
+import type { DType } from '../core/dtype.ts';
+import type { Comparison } from '../core/problem.ts';
+
+/** problem.json's cost expressions, evaluated for one workload. */
+export interface ProblemWork {
+  /** Floating-point operations of the usual algorithm. */
+  readonly flop: number;
+  /** Floating-point operations no algorithm can avoid. */
+  readonly minimumFlop: number;
+  /** Bytes that must be read when the caches are cold. */
+  readonly minimumReadBytes: number;
+  readonly comparison: Comparison;
+  readonly cache: 'hot' | 'cold';
+}
+
+/** A lower bound on a time, and how it was reached. */
+export interface TimeBound {
+  readonly ns: number;
+  readonly arithmetic: string;
+}
+
+interface Pipe {
+  readonly name: string;
+  readonly flopPerClock: number;
+}
+
+/** Significand bits of fp16, the widest piece a fp16 tensor core multiplies exactly. */
+const TENSOR_PIECE_BITS = 11;
+/** Bits a loose comparison may give away before the storage type's own precision is needed. */
+const GIVEN_AWAY_BITS = 2;
+const SIGNIFICAND_BITS: Partial<Record<DType, number>> = { f16: 11, bf16: 8, f32: 24, f64: 53 };
+
+/** The dtype whose precision a comparison demands; undefined when it names none. */
+function demandedDType(comparison: Comparison): DType | undefined {
+  if (comparison.kind === 'calibrated') return comparison.storage;
+  if (comparison.kind === 'conditioned') return comparison.unit;
+  return undefined;
+}
+
+/**
+ * Tensor-core products one product of `dtype` takes at least: a value split into s fp16 pieces needs the
+ * s(s+1)/2 leading products. 1 when the comparison names no type, which is the weakest and so the safe claim.
+ */
+function tensorProducts(dtype: DType | undefined): number {
+  const bits = dtype === undefined ? 0 : (SIGNIFICAND_BITS[dtype] ?? 0);
+  const pieces = Math.max(1, Math.ceil((bits - GIVEN_AWAY_BITS) / TENSOR_PIECE_BITS));
+  return (pieces * (pieces + 1)) / 2;
+}
+
+/** The fastest pipe on which results can still meet the comparison, in FLOP per clock per SM. */
+function fastestPipe(comparison: Comparison, spec: DeviceSpec): Pipe {
+  const dtype = demandedDType(comparison);
+  const products = tensorProducts(dtype);
+  const vector: Pipe =
+    dtype === 'f64'
+      ? { name: 'fp64', flopPerClock: 2 * spec.fp64PerClock.value }
+      : { name: 'fp32', flopPerClock: 2 * spec.fp32PerClock.value };
+  const tensor: Pipe = {
+    name: products === 1 ? 'fp16 tensor' : `fp16 tensor ÷ ${products} products`,
+    flopPerClock: spec.tensorFp16FlopPerClock.value / products,
+  };
+  return tensor.flopPerClock >= vector.flopPerClock ? tensor : vector;
+}
+
+const format = (value: number): string => Number(value.toPrecision(4)).toString();
+
+function computeBound(flop: number, pipe: Pipe, clockHz: number, share: number, spec: DeviceSpec): TimeBound {
+  const rate = pipe.flopPerClock * spec.smCount.value * clockHz * share;
+  const ns = (flop / rate) * 1e9;
+  const shareText = share === 1 ? '' : ` × ${share}`;
+  return {
+    ns,
+    arithmetic:
+      `${format(flop)} FLOP ÷ (${spec.smCount.value} SMs × ${format(pipe.flopPerClock)} FLOP/clock (${pipe.name})` +
+      ` × ${format(clockHz / 1e9)} GHz${shareText}) = ${format(ns)} ns`,
+  };
+}
+
+function readBound(bytes: number, bytesPerSecond: number, level: string): TimeBound {
+  const ns = (bytes / bytesPerSecond) * 1e9;
+  return { ns, arithmetic: `${format(bytes)} B ÷ ${format(bytesPerSecond / 1e9)} GB/s (${level}) = ${format(ns)} ns` };
+}
+
+const larger = (a: TimeBound, b: TimeBound): TimeBound => (b.ns > a.ns ? b : a);
+
+/**
+ * Provable lower bound in ns: minimum FLOP on the fastest pipe the comparison admits at the maximum clock and,
+ * cold only, minimum bytes read at the datasheet DRAM rate. Only this may call a time implausible.
+ */
+export function vetoBoundNs(work: ProblemWork, spec: DeviceSpec): TimeBound {
+  const pipe = fastestPipe(work.comparison, spec);
+  const compute = computeBound(work.minimumFlop, pipe, spec.boostClockHz.value, 1, spec);
+  if (work.cache === 'hot') return compute;
+  return larger(compute, readBound(work.minimumReadBytes, spec.dramBytesPerSecond.value, 'DRAM datasheet'));
+}
+
+/**
+ * Share of the tensor peak that large matrix products reach.
+ * Source: own measurement on one H200 SXM, 790 of 989 TFLOP/s in a bf16 8192³ product.
+ */
+const ATTAINABLE_COMPUTE_SHARE = 0.8;
+
+/**
+ * What realistic peaks allow, in ns: the usual algorithm's FLOP at the sustained clock and a realistic share of the
+ * peak, or the reads at the attainable rate of DRAM (cold) or L2 (hot), plus one launch. Never below the veto bound.
+ */
+export function attainableBoundNs(work: ProblemWork, spec: DeviceSpec): TimeBound {
+  const pipe = fastestPipe(work.comparison, spec);
+  const compute = computeBound(work.flop, pipe, spec.sustainedClockHz.value, ATTAINABLE_COMPUTE_SHARE, spec);
+  const read =
+    work.cache === 'cold'
+      ? readBound(
+          work.minimumReadBytes,
+          spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value,
+          'attainable DRAM',
+        )
+      : readBound(work.minimumReadBytes, spec.l2BytesPerClock.value * spec.sustainedClockHz.value, 'L2');
+  const slower = larger(compute, read);
+  const launchNs = spec.launchOverheadNs.value;
+  const realistic: TimeBound = {
+    ns: slower.ns + launchNs,
+    arithmetic: `${slower.arithmetic}, + ${launchNs} ns launch = ${format(slower.ns + launchNs)} ns`,
+  };
+  return larger(realistic, vetoBoundNs(work, spec));
+}

@@ -1,0 +1,103 @@
+import type { InstructionClass, LaunchCounters } from '../../core/counters.ts';
+import { INSTRUCTION_CLASSES } from '../../core/counters.ts';
+import type { DeviceSpec } from '../../core/device-spec.ts';
+import { LANES_PER_WARP, machineInstructions } from './constants.ts';
+import { figure } from './format.ts';
+import type { Schedule } from './schedule.ts';
+import type { Traffic } from './traffic.ts';
+
+/** A resource's demand: clocks one CTA keeps it busy on its SM, or chip-wide clocks of the whole launch. */
+export interface Demand {
+  readonly resource: string;
+  readonly scope: 'sm' | 'chip';
+  /** Clocks per CTA (scope sm) or per launch (scope chip). */
+  readonly clocks: number;
+  readonly arithmetic: string;
+}
+
+const classes = (launch: LaunchCounters, ...names: InstructionClass[]): number =>
+  names.reduce((sum, name) => sum + launch.instructionsByClass[name] * machineInstructions(name), 0);
+
+/** Warp instructions that the machine code is estimated to issue. */
+export const issuedInstructions = (launch: LaunchCounters): number => classes(launch, ...INSTRUCTION_CLASSES);
+
+interface SmResource {
+  readonly resource: string;
+  /** What is counted, over the whole launch. */
+  readonly amount: number;
+  readonly unit: string;
+  /** Amount per clock per SM. */
+  readonly rate: number;
+}
+
+function pipe(resource: string, warpInstructions: number, lanesPerClock: number): SmResource {
+  return { resource, amount: warpInstructions, unit: 'warp instructions', rate: lanesPerClock / LANES_PER_WARP };
+}
+
+function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedule, spec: DeviceSpec): SmResource[] {
+  const schedulersUsed = Math.min(spec.schedulersPerSm.value, schedule.residentCtas * schedule.warpsPerCta);
+  const globalRequests =
+    launch.globalLoadRequests +
+    launch.globalStoreRequests +
+    launch.localLoadRequests +
+    launch.localStoreRequests +
+    launch.globalAtomicRequests;
+  const sharedWavefronts = launch.sharedLoadWavefronts + launch.sharedStoreWavefronts + launch.sharedAtomicRequests;
+  // The vector pipes of idle schedulers do nothing: a CTA of one warp reaches a quarter of the SM.
+  const share = schedulersUsed / spec.schedulersPerSm.value;
+  return [
+    { resource: 'issue', amount: issuedInstructions(launch), unit: 'instructions', rate: schedulersUsed },
+    // fp32 lanes also execute the integer multiply-adds and conversions' halves; kept apart here.
+    pipe('fp32', classes(launch, 'fp32'), spec.fp32PerClock.value * share),
+    pipe('fp16', classes(launch, 'fp16'), spec.fp16PerClock.value * share),
+    pipe('fp64', classes(launch, 'fp64'), spec.fp64PerClock.value),
+    pipe('integer', classes(launch, 'integer', 'predicate', 'vote'), spec.integerPerClock.value * share),
+    pipe('conversion', classes(launch, 'conversion'), spec.conversionPerClock.value * share),
+    pipe('special', classes(launch, 'special'), spec.specialPerClock.value * share),
+    { resource: 'tensor', amount: launch.flop.tensor, unit: 'FLOP', rate: spec.tensorFp16FlopPerClock.value * share },
+    { resource: 'shared', amount: sharedWavefronts, unit: 'wavefronts', rate: spec.sharedWavefrontsPerClock.value },
+    // Shuffles pass through the same crossbar at one warp per clock.
+    { resource: 'shuffle', amount: classes(launch, 'shuffle'), unit: 'warp instructions', rate: 1 },
+    { resource: 'lsu', amount: globalRequests, unit: 'global requests', rate: spec.lsuRequestsPerClock.value },
+    { resource: 'l1', amount: traffic.l1Bytes, unit: 'B', rate: spec.l1BytesPerClock.value },
+  ];
+}
+
+function chipDemands(traffic: Traffic, spec: DeviceSpec): Demand[] {
+  const clockHz = spec.sustainedClockHz.value;
+  const dramRate = spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value;
+  return [
+    {
+      resource: 'l2',
+      scope: 'chip',
+      clocks: traffic.l2Bytes / spec.l2BytesPerClock.value,
+      arithmetic: `${figure(traffic.l2Bytes)} B ÷ ${spec.l2BytesPerClock.value} B/clock`,
+    },
+    {
+      resource: 'dram',
+      scope: 'chip',
+      clocks: (traffic.dramBytes / dramRate) * clockHz,
+      arithmetic: `${figure(traffic.dramBytes)} B ÷ ${figure(dramRate / 1e9)} GB/s`,
+    },
+  ];
+}
+
+/** Every throughput demand of one launch; resources with nothing to do are left out. */
+export function throughputDemands(
+  launch: LaunchCounters,
+  traffic: Traffic,
+  schedule: Schedule,
+  spec: DeviceSpec,
+): Demand[] {
+  const ctaCount = Math.max(1, launch.ctaCount);
+  const perSm = smResources(launch, traffic, schedule, spec).map((item): Demand => {
+    const perCta = item.amount / ctaCount;
+    return {
+      resource: item.resource,
+      scope: 'sm',
+      clocks: perCta / item.rate,
+      arithmetic: `${figure(perCta)} ${item.unit} per CTA ÷ ${figure(item.rate)} per clock`,
+    };
+  });
+  return [...perSm, ...chipDemands(traffic, spec)].filter((demand) => demand.clocks > 0);
+}

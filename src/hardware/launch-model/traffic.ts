@@ -1,0 +1,67 @@
+import type { LaunchCounters } from '../../core/counters.ts';
+import type { DeviceSpec } from '../../core/device-spec.ts';
+import { sharedBytesPerCta } from '../occupancy.ts';
+import { LANES_PER_WARP, SECTOR_BYTES } from './constants.ts';
+
+/** Estimated bytes each level of the memory hierarchy moves for one launch, chip-wide. */
+export interface Traffic {
+  /** Sectors requested from L1, local memory included. */
+  readonly l1Bytes: number;
+  readonly l2Bytes: number;
+  readonly dramBytes: number;
+  /** Estimated share of global load sectors that hit L1. */
+  readonly l1HitRatio: number;
+  /** Estimated share of L2 accesses that hit. */
+  readonly l2HitRatio: number;
+  /** Mean latency of a global load at those hit ratios, in clocks. */
+  readonly globalLoadLatencyClocks: number;
+}
+
+/** Bytes of one local-memory request: a 4-byte word for each lane (vector widths are not counted). */
+const LOCAL_REQUEST_BYTES = 4 * LANES_PER_WARP;
+/** L2 sectors an atomic request touches: counters hold requests, not addresses; four is a coalesced one. */
+const ATOMIC_REQUEST_BYTES = 4 * SECTOR_BYTES;
+/** L1 and shared memory are one array; the driver leaves L1 what the resident CTAs do not claim. */
+const UNIFIED_BYTES_BEYOND_SHARED = 28 * 1024;
+
+/** L1 capacity left beside the shared memory of the resident CTAs, in bytes. */
+export function l1Bytes(launch: LaunchCounters, ctasPerSm: number, spec: DeviceSpec): number {
+  const claimed = ctasPerSm * sharedBytesPerCta(launch.resources, spec);
+  return Math.max(UNIFIED_BYTES_BEYOND_SHARED, spec.sharedBytesPerSm.value + UNIFIED_BYTES_BEYOND_SHARED - claimed);
+}
+
+/**
+ * Share of re-read sectors that a cache serves: all of them when the working set fits, in proportion when it does
+ * not (random replacement).
+ */
+const hitRatio = (requestedBytes: number, workingSetBytes: number, cacheBytes: number): number => {
+  if (requestedBytes <= 0) return 0;
+  const reread = Math.max(0, 1 - workingSetBytes / requestedBytes);
+  return reread * Math.min(1, cacheBytes / Math.max(1, workingSetBytes));
+};
+
+/** Estimates the traffic of one launch from its sectors and the distinct sectors it touched. */
+export function estimateTraffic(launch: LaunchCounters, ctasPerSm: number, spec: DeviceSpec): Traffic {
+  const activeSms = Math.min(spec.smCount.value, launch.ctaCount);
+  const loadBytes = launch.globalLoadSectors * SECTOR_BYTES;
+  const storeBytes = launch.globalStoreSectors * SECTOR_BYTES;
+  const distinctReadBytes = Math.min(launch.distinctSectorsRead * SECTOR_BYTES, loadBytes);
+  const distinctWrittenBytes = Math.min(launch.distinctSectorsWritten * SECTOR_BYTES, storeBytes);
+  const localBytes = (launch.localLoadRequests + launch.localStoreRequests) * LOCAL_REQUEST_BYTES;
+
+  const loadBytesPerSm = loadBytes / activeSms;
+  const workingSetPerSm = Math.min(distinctReadBytes, loadBytesPerSm);
+  const l1HitRatio = hitRatio(loadBytesPerSm, workingSetPerSm, l1Bytes(launch, ctasPerSm, spec));
+  const l2LoadBytes = loadBytes * (1 - l1HitRatio);
+  const l2HitRatio = hitRatio(l2LoadBytes, distinctReadBytes, spec.l2Bytes.value);
+  const latency = spec.latencyClocks;
+  const l2Latency = l2HitRatio * latency.l2.value + (1 - l2HitRatio) * latency.dram.value;
+  return {
+    l1Bytes: loadBytes + storeBytes + localBytes,
+    l2Bytes: l2LoadBytes + storeBytes + launch.globalAtomicRequests * ATOMIC_REQUEST_BYTES,
+    dramBytes: l2LoadBytes * (1 - l2HitRatio) + distinctWrittenBytes,
+    l1HitRatio,
+    l2HitRatio,
+    globalLoadLatencyClocks: l1HitRatio * latency.l1.value + (1 - l1HitRatio) * l2Latency,
+  };
+}
