@@ -1,0 +1,85 @@
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, relative, resolve, sep } from 'node:path';
+import { WarpsmithError } from '../../core/errors.ts';
+
+/** Far above any hand-written problem or kernel. */
+const MAXIMUM_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Requires a folder.
+ *
+ * @throws WarpsmithError `missing-folder` or `not-a-folder`.
+ */
+export const requireFolder = async (folder: string, what: string): Promise<void> => {
+  const found = await stat(folder).catch(() => undefined);
+  if (found?.isDirectory()) return;
+  throw new WarpsmithError({
+    code: found ? 'not-a-folder' : 'missing-folder',
+    message: found ? `${folder} is not a folder.` : `There is no folder ${folder}.`,
+    file: folder,
+    received: found ? 'a file' : 'nothing there',
+    expected: what,
+    ...(found && { hint: `Did you mean ${dirname(folder)}?` }),
+  });
+};
+
+/**
+ * The bytes of a file the user named.
+ *
+ * @param request.expected - what should have been there, for messages.
+ * @throws WarpsmithError `missing-file`, `not-a-file`, `file-too-large` or `unreadable-file`.
+ */
+export const readUserFile = async (request: { file: string; expected: string; hint?: string }): Promise<Buffer> => {
+  const { file } = request;
+  const hint = request.hint !== undefined && { hint: request.hint };
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => error);
+  if (found instanceof Error) throw unreadable(found, request);
+  if (!found.isFile()) {
+    const message = `${file} is not a regular file.`;
+    throw new WarpsmithError({
+      code: 'not-a-file',
+      message,
+      file,
+      received: 'something else',
+      expected: request.expected,
+      ...hint,
+    });
+  }
+  if (found.size > MAXIMUM_BYTES) {
+    throw new WarpsmithError({
+      code: 'file-too-large',
+      message: `${file} is too large.`,
+      file,
+      received: `${found.size} bytes`,
+      expected: `at most ${MAXIMUM_BYTES} bytes`,
+    });
+  }
+  return await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    throw unreadable(error, request);
+  });
+};
+
+const unreadable = (
+  error: NodeJS.ErrnoException,
+  { file, expected, hint }: { file: string; expected: string; hint?: string },
+): WarpsmithError => {
+  const missing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
+  return new WarpsmithError({
+    code: missing ? 'missing-file' : 'unreadable-file',
+    message: missing ? `There is no file ${file}.` : `${file} can't be read.`,
+    file,
+    received: missing ? 'nothing there' : (error.code ?? error.message),
+    expected,
+    ...(hint !== undefined && { hint }),
+  });
+};
+
+/** Whether `file` lies inside `folder` once both have had their symbolic links resolved. @throws when one is missing. */
+export const liesInside = async (file: string, folder: string): Promise<boolean> => {
+  const path = relative(await realpath(folder), await realpath(file));
+  return path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && resolve(path) !== path;
+};
+
+/** A folder as users name it: `problems/attention/problem.json` means its folder. */
+export const folderOf = (path: string, fileName: string): string =>
+  basename(path) === fileName ? dirname(resolve(path)) : resolve(path);

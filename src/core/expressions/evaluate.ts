@@ -1,0 +1,198 @@
+import { suggestName } from '../nearest-name.ts';
+import type { Expression } from '../problem.ts';
+import { type ExpressionPlace, expressionError } from './expression-error.ts';
+import { EXPRESSION_FUNCTIONS } from './functions.ts';
+import { BINARY_OPERATORS, UNARY_OPERATORS } from './operators.ts';
+import { parseExpression } from './parser.ts';
+import type { ExpressionNode } from './syntax-tree.ts';
+
+export type ExpressionScope = Readonly<Record<string, number>>;
+
+/** Parsed expressions by text; a problem and its kernels have a few hundred. */
+const parsed = new Map<string, ExpressionNode>();
+const MAXIMUM_CACHED = 10_000;
+
+/** Parses with a cache. @throws WarpsmithError as `parseExpression`. */
+const cachedParse = (text: string, place?: ExpressionPlace): ExpressionNode => {
+  const known = parsed.get(text);
+  if (known) return known;
+  const node = parseExpression(text, place);
+  if (parsed.size >= MAXIMUM_CACHED) parsed.clear();
+  parsed.set(text, node);
+  return node;
+};
+
+/**
+ * The finite value of an expression; names are looked up as they stand, dots included.
+ *
+ * @throws WarpsmithError `expression-syntax`, `unknown-function`, `unknown-name`, `division-by-zero`, `not-finite` or
+ * `not-an-integer` (operand of a bit operator).
+ */
+export const evaluateExpression = (expression: Expression, scope: ExpressionScope, where?: ExpressionPlace): number => {
+  if (typeof expression === 'number') {
+    if (Number.isFinite(expression)) return expression;
+    throw expressionError(
+      'not-finite',
+      { message: 'Not a finite number', text: String(expression), column: 1, expected: 'a finite number' },
+      where,
+    );
+  }
+  return new Evaluation(expression, scope, where).value(cachedParse(expression, where));
+};
+
+/** Names an expression reads, each once, in order of appearance. @throws WarpsmithError as `parseExpression`. */
+export const namesInExpression = (expression: Expression, where?: ExpressionPlace): string[] => {
+  const names = new Set<string>();
+  const visit = (node: ExpressionNode): void => {
+    if (node.kind === 'name') names.add(node.name);
+    for (const child of childrenOf(node)) visit(child);
+  };
+  if (typeof expression === 'string') visit(cachedParse(expression, where));
+  return [...names];
+};
+
+/**
+ * Checks that an expression parses and reads only known names, without values for them.
+ *
+ * @throws WarpsmithError `expression-syntax`, `unknown-function` or `unknown-name`.
+ */
+export const checkExpression = (expression: Expression, names: Iterable<string>, where?: ExpressionPlace): void => {
+  const known = new Set(names);
+  const visit = (node: ExpressionNode): void => {
+    if (node.kind === 'name' && !known.has(node.name)) throw unknownName(node, String(expression), known, where);
+    for (const child of childrenOf(node)) visit(child);
+  };
+  if (typeof expression === 'string') visit(cachedParse(expression, where));
+};
+
+const childrenOf = (node: ExpressionNode): readonly ExpressionNode[] => {
+  switch (node.kind) {
+    case 'number':
+    case 'name':
+      return [];
+    case 'unary':
+      return [node.operand];
+    case 'binary':
+      return [node.left, node.right];
+    case 'conditional':
+      return [node.condition, node.whenTrue, node.whenFalse];
+    case 'call':
+      return node.arguments;
+  }
+};
+
+const unknownName = (
+  node: { name: string; column: number },
+  text: string,
+  names: Iterable<string>,
+  where?: ExpressionPlace,
+): Error => {
+  const known = [...names];
+  return expressionError(
+    'unknown-name',
+    {
+      message: `Unknown name \`${node.name}\``,
+      text,
+      column: node.column,
+      expected: known.length === 0 ? 'no names' : `one of ${known.join(', ')}`,
+      hint: suggestName(node.name, known),
+    },
+    where,
+  );
+};
+
+class Evaluation {
+  readonly #text: string;
+  readonly #scope: ExpressionScope;
+  readonly #where: ExpressionPlace | undefined;
+
+  constructor(text: string, scope: ExpressionScope, where: ExpressionPlace | undefined) {
+    this.#text = text;
+    this.#scope = scope;
+    this.#where = where;
+  }
+
+  value(node: ExpressionNode): number {
+    const value = this.#compute(node);
+    if (Number.isFinite(value)) return value;
+    throw this.#error('not-finite', node, `The value is ${value}`, 'a finite value');
+  }
+
+  #compute(node: ExpressionNode): number {
+    switch (node.kind) {
+      case 'number':
+        return node.value;
+      case 'name':
+        if (Object.hasOwn(this.#scope, node.name)) return this.#scope[node.name]!;
+        throw unknownName(node, this.#text, Object.keys(this.#scope), this.#where);
+      case 'conditional':
+        return this.value(this.value(node.condition) !== 0 ? node.whenTrue : node.whenFalse);
+      case 'unary':
+        return this.#unary(node);
+      case 'binary':
+        return this.#binary(node);
+      case 'call':
+        return this.#call(node);
+    }
+  }
+
+  #unary(node: ExpressionNode & { kind: 'unary' }): number {
+    const operator = UNARY_OPERATORS.get(node.operator)!;
+    const operand = this.value(node.operand);
+    if (operator.integer) this.#requireInteger(node, operand);
+    return operator.apply(operand);
+  }
+
+  #binary(node: ExpressionNode & { kind: 'binary' }): number {
+    const operator = BINARY_OPERATORS.get(node.operator)!;
+    const left = this.value(node.left);
+    if (node.operator === '&&' && left === 0) return 0;
+    if (node.operator === '||' && left !== 0) return 1;
+    const right = this.value(node.right);
+    if (operator.divides && right === 0) throw this.#divisionByZero(node);
+    if (operator.integer) {
+      this.#requireInteger(node, left);
+      this.#requireInteger(node, right);
+    }
+    return operator.apply(left, right);
+  }
+
+  #call(node: ExpressionNode & { kind: 'call' }): number {
+    const fn = EXPRESSION_FUNCTIONS.get(node.functionName)!;
+    const values = node.arguments.map((argument) => this.value(argument));
+    if (fn.divisor !== undefined && values[fn.divisor] === 0) throw this.#divisionByZero(node);
+    return fn.apply(...values);
+  }
+
+  #requireInteger(node: { operator: string; column: number }, value: number): void {
+    if (Number.isSafeInteger(value)) return;
+    const message = `\`${node.operator}\` got ${value}, which is not an integer`;
+    throw this.#error('not-an-integer', node, message, 'integer operands', 'Use floor(…) or ceilDiv(…, …).');
+  }
+
+  #divisionByZero(node: { column: number }): Error {
+    const names = namesInExpression(this.#text);
+    const values = names.map((name) => `${name} = ${this.#scope[name]}`).join(', ');
+    return this.#error(
+      'division-by-zero',
+      node,
+      'Division by zero',
+      'a divisor that is not zero',
+      values === '' ? undefined : `Here ${values}.`,
+    );
+  }
+
+  #error(
+    code: 'division-by-zero' | 'not-finite' | 'not-an-integer',
+    node: { column: number },
+    message: string,
+    expected: string,
+    hint?: string,
+  ): Error {
+    return expressionError(
+      code,
+      { message, text: this.#text, column: node.column, expected, ...(hint !== undefined && { hint }) },
+      this.#where,
+    );
+  }
+}

@@ -1,0 +1,89 @@
+import { WarpsmithError } from '../errors.ts';
+import { suggestName } from '../nearest-name.ts';
+import type { DimensionDeclaration, Dimensions, ProblemFile } from '../problem.ts';
+
+/** Where dimension values were written: a file and the JSON path of the object, or neither for a command line. */
+export interface DimensionsPlace {
+  readonly file?: string;
+  readonly path?: string;
+}
+
+/**
+ * The given values with defaults filled in, in declared order; each one declared, an integer and in range.
+ *
+ * @throws WarpsmithError `unknown-dimension`, `missing-dimension` or `dimension-out-of-range`.
+ */
+export const completeDimensions = (
+  declarations: ProblemFile['dimensions'],
+  values: Readonly<Record<string, number>>,
+  place: DimensionsPlace = {},
+): Dimensions => {
+  const names = Object.keys(declarations);
+  for (const name of Object.keys(values)) {
+    if (!Object.hasOwn(declarations, name)) throw unknownDimension(name, names, place);
+  }
+  const complete: Record<string, number> = {};
+  for (const [name, declaration] of Object.entries(declarations)) {
+    const value = Object.hasOwn(values, name) ? values[name] : declaration.default;
+    if (value === undefined) throw missingDimension(name, declaration, names, place);
+    if (!isAllowed(declaration, value)) throw outOfRange(name, value, declaration, place);
+    complete[name] = value;
+  }
+  return complete;
+};
+
+/** Whether the value is an integer the declaration admits; the least is 1 unless it says otherwise. */
+export const isAllowed = (declaration: DimensionDeclaration, value: number): boolean => {
+  if (!Number.isSafeInteger(value)) return false;
+  if (declaration.values) return declaration.values.includes(value);
+  return value >= (declaration.minimum ?? 1) && value <= (declaration.maximum ?? Number.MAX_SAFE_INTEGER);
+};
+
+/** e.g. `an integer from 1 to 4096`, `one of 32, 64`. */
+export const describeAllowed = (declaration: DimensionDeclaration): string => {
+  if (declaration.values) return `one of ${declaration.values.join(', ')}`;
+  const from = declaration.minimum ?? 1;
+  return declaration.maximum === undefined
+    ? `an integer of at least ${from}`
+    : `an integer from ${from} to ${declaration.maximum}`;
+};
+
+const at = (place: DimensionsPlace, name?: string): { file?: string; path?: string } => ({
+  ...(place.file !== undefined && { file: place.file }),
+  ...(place.path !== undefined && { path: name === undefined ? place.path : `${place.path}.${name}` }),
+});
+
+const unknownDimension = (name: string, names: readonly string[], place: DimensionsPlace): Error =>
+  new WarpsmithError({
+    code: 'unknown-dimension',
+    message: `The problem has no dimension \`${name}\`.`,
+    ...at(place, name),
+    received: name,
+    expected: `one of ${names.join(', ')}`,
+    hint: suggestName(name, names, 'Dimensions'),
+  });
+
+const missingDimension = (
+  name: string,
+  declaration: DimensionDeclaration,
+  names: readonly string[],
+  place: DimensionsPlace,
+): Error =>
+  new WarpsmithError({
+    code: 'missing-dimension',
+    message: `Dimension \`${name}\` (${declaration.description}) has no value and no default.`,
+    ...at(place),
+    received: 'nothing',
+    expected: `${name} = ${describeAllowed(declaration)}`,
+    hint: `Give every dimension: ${names.map((dimension) => `${dimension}=…`).join(',')}`,
+  });
+
+const outOfRange = (name: string, value: number, declaration: DimensionDeclaration, place: DimensionsPlace): Error =>
+  new WarpsmithError({
+    code: 'dimension-out-of-range',
+    message: `Dimension \`${name}\` can't be ${value}.`,
+    ...at(place, name),
+    received: String(value),
+    expected: describeAllowed(declaration),
+    hint: `${name}: ${declaration.description}.`,
+  });

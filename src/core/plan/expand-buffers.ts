@@ -1,0 +1,87 @@
+import { sizeOfDType } from '../dtype.ts';
+import { WarpsmithError } from '../errors.ts';
+import type { PlannedBuffer } from '../launch-plan.ts';
+import type { BufferDeclaration, Dimensions, Expression, ProblemFile } from '../problem.ts';
+import { evaluateInteger } from './plan-error.ts';
+
+const DEFAULT_ALIGNMENT_BYTES = 16;
+
+/**
+ * The problem's buffers for one binding of the dimensions, inputs before outputs, without workspaces.
+ *
+ * @throws WarpsmithError for an extent below 1, a fractional one, or an output whose elements overlap.
+ */
+export const expandBuffers = (problem: ProblemFile, dimensions: Dimensions, file?: string): PlannedBuffer[] => {
+  const expand = (section: 'inputs' | 'outputs'): PlannedBuffer[] =>
+    Object.entries(problem[section]).map(([name, declaration]) =>
+      expandBuffer(name, declaration, dimensions, { path: `${section}.${name}`, ...(file !== undefined && { file }) }),
+    );
+  return [...expand('inputs'), ...expand('outputs')];
+};
+
+interface Place {
+  path: string;
+  file?: string;
+}
+
+const expandBuffer = (
+  name: string,
+  declaration: BufferDeclaration,
+  dimensions: Dimensions,
+  place: Place,
+): PlannedBuffer => {
+  const integers = (expressions: readonly Expression[], key: string, what: string, minimum: number): number[] =>
+    expressions.map((expression, axis) =>
+      evaluateInteger(
+        { ...place, expression, scope: dimensions, path: `${place.path}.${key}[${axis}]` },
+        { what: `${what} ${axis} of buffer \`${name}\``, minimum },
+      ),
+    );
+  const shape = integers(declaration.shape, 'shape', 'The extent of axis', 1);
+  const strides = declaration.strides
+    ? integers(declaration.strides, 'strides', 'The stride of axis', 0)
+    : rowMajorStrides(shape);
+  if (declaration.access !== 'in') refuseOverlap(name, shape, strides, place);
+  return {
+    name,
+    role: declaration.access,
+    dtype: declaration.dtype,
+    shape,
+    strides,
+    bytes: spanElements(shape, strides) * sizeOfDType(declaration.dtype),
+    alignmentBytes: declaration.alignmentBytes ?? DEFAULT_ALIGNMENT_BYTES,
+    ...(declaration.access !== 'out' && { generator: declaration.generator ?? { kind: 'normal' } }),
+  };
+};
+
+/** Strides in elements of a dense row-major layout. */
+export const rowMajorStrides = (shape: readonly number[]): number[] => {
+  const strides = new Array<number>(shape.length).fill(1);
+  for (let axis = shape.length - 2; axis >= 0; axis--) strides[axis] = strides[axis + 1]! * shape[axis + 1]!;
+  return strides;
+};
+
+/** Elements from the first to just after the last. */
+const spanElements = (shape: readonly number[], strides: readonly number[]): number =>
+  shape.reduce((span, extent, axis) => span + (extent - 1) * strides[axis]!, 1);
+
+/** Two elements of an output in one place would have no right value. Sufficient: every axis steps over the inner ones. */
+const refuseOverlap = (name: string, shape: readonly number[], strides: readonly number[], place: Place): void => {
+  const axes = shape.map((extent, axis) => ({ extent, stride: strides[axis]! })).filter(({ extent }) => extent > 1);
+  axes.sort((left, right) => left.stride - right.stride);
+  let span = 1;
+  for (const { extent, stride } of axes) {
+    if (stride < span) {
+      throw new WarpsmithError({
+        code: 'overlapping-output',
+        message: `Elements of output \`${name}\` lie on top of each other.`,
+        ...place,
+        path: `${place.path}.strides`,
+        received: `shape [${shape.join(', ')}] with strides [${strides.join(', ')}]`,
+        expected: 'strides that give every element a place of its own',
+        hint: 'Leave out strides for the dense row-major layout.',
+      });
+    }
+    span += (extent - 1) * stride;
+  }
+};

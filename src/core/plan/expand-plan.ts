@@ -1,0 +1,203 @@
+import { evaluateExpression } from '../expressions/evaluate.ts';
+import type { KernelFile, LaunchStepDeclaration, ParameterValues, StepDeclaration } from '../kernel.ts';
+import type { Dim3, LaunchPlan, PlannedBuffer, PlannedLaunch, PlannedStep } from '../launch-plan.ts';
+import type { Dimensions, Expression, ProblemFile } from '../problem.ts';
+import { expandArgument } from './expand-arguments.ts';
+import { expandBuffers } from './expand-buffers.ts';
+import { expandWorkspaces } from './expand-workspaces.ts';
+import { evaluateInteger, planError } from './plan-error.ts';
+import { planScope, REPEAT_INDEX, type Scope } from './scope.ts';
+
+/** What a launch may ask for on every CUDA device since sm_30. Source: CUDA C++ Programming Guide, technical specifications. */
+const GRID_LIMITS: Dim3 = [2 ** 31 - 1, 65_535, 65_535];
+const BLOCK_LIMITS: Dim3 = [1024, 1024, 64];
+const MAXIMUM_THREADS_PER_CTA = 1024;
+/** Non-portable cluster size of sm_90. */
+const MAXIMUM_CTAS_PER_CLUSTER = 16;
+/** A slip, not a plan, above this many launches in a sequence. */
+const MAXIMUM_REPEAT = 10_000;
+
+export interface PlanRequest {
+  readonly problem: ProblemFile;
+  readonly kernel: KernelFile;
+  /** Complete, as from `completeParameters`. */
+  readonly parameters: ParameterValues;
+  /** Complete, as of a resolved workload. */
+  readonly dimensions: Dimensions;
+  readonly device: {
+    readonly smCount: number;
+    /** When given, dynamic shared memory above it is refused. */
+    readonly sharedBytesPerCta?: number;
+  };
+  /** Resident CTAs per SM of the compiled function, once known; `kernel.ctasPerSm` in expressions. */
+  readonly ctasPerSm?: number;
+  /** Name of kernel.json for messages. */
+  readonly file?: string;
+}
+
+/**
+ * Evaluates every expression of a kernel for one workload: buffers and workspaces with sizes, launches with numbers.
+ *
+ * @throws WarpsmithError for whatever can't be launched anywhere: a grid of zero CTAs (`zero-size-grid`), more than
+ * 1024 threads per CTA, fractional sizes, offsets beyond a buffer, …
+ */
+export const expandPlan = (request: PlanRequest): LaunchPlan => {
+  const scope = planScope(request);
+  const buffers = [
+    ...expandBuffers(request.problem, request.dimensions),
+    ...expandWorkspaces(request.kernel, scope, request.file),
+  ];
+  const context: StepContext = {
+    buffers: new Map(buffers.map((buffer) => [buffer.name, buffer])),
+    scope,
+    device: request.device,
+    file: request.file,
+  };
+  const steps = request.kernel.steps.flatMap((step, index) => expandStep(step, `steps[${index}]`, context));
+  return { buffers, steps };
+};
+
+interface StepContext {
+  readonly buffers: ReadonlyMap<string, PlannedBuffer>;
+  readonly scope: Scope;
+  readonly device: PlanRequest['device'];
+  readonly file: string | undefined;
+}
+
+const expandStep = (step: StepDeclaration, path: string, context: StepContext): PlannedStep[] => {
+  if (step.when !== undefined) {
+    const condition = evaluateExpression(step.when, context.scope, { file: context.file, path: `${path}.when` });
+    if (condition === 0) return [];
+  }
+  if ('memset' in step) return [{ kind: 'memset', ...step.memset }];
+  const repeatCount = integer(step.repeat ?? 1, `${path}.repeat`, context, {
+    what: 'The repeat count',
+    minimum: 0,
+    maximum: MAXIMUM_REPEAT,
+  });
+  return Array.from({ length: repeatCount }, (_, index) => {
+    const scope = step.repeat === undefined ? context.scope : { ...context.scope, [REPEAT_INDEX]: index };
+    return expandLaunch(step, path, { ...context, scope });
+  });
+};
+
+const expandLaunch = (step: LaunchStepDeclaration, path: string, context: StepContext): PlannedLaunch => {
+  const grid = extent(step.grid, `${path}.grid`, context, GRID_RULES);
+  const cluster = step.cluster && extent(step.cluster, `${path}.cluster`, context, CLUSTER_RULES);
+  if (cluster) checkCluster(cluster, grid, step, path, context);
+  return {
+    kind: 'launch',
+    functionName: step.function,
+    grid,
+    block: expandBlock(step, path, context),
+    dynamicSharedBytes: expandSharedBytes(step, path, context),
+    ...(cluster && { cluster }),
+    cooperative: step.cooperative ?? false,
+    programmaticDependent: step.programmaticDependent ?? false,
+    ...(step.carveOut !== undefined && { carveOut: step.carveOut }),
+    arguments: step.arguments.map((argument, index) =>
+      expandArgument(argument, { ...context, path: `${path}.arguments[${index}]` }),
+    ),
+  };
+};
+
+interface ExtentRules {
+  readonly what: string;
+  readonly limits: Dim3;
+  readonly codeBelow: string;
+  readonly hint: string;
+}
+
+const GRID_RULES: ExtentRules = {
+  what: 'The grid',
+  limits: GRID_LIMITS,
+  codeBelow: 'zero-size-grid',
+  hint: 'Use ceilDiv(size, tile), so that a size below one tile still gets a CTA.',
+};
+const BLOCK_RULES: ExtentRules = {
+  what: 'The block',
+  limits: BLOCK_LIMITS,
+  codeBelow: 'zero-size-block',
+  hint: 'A CTA has 1 to 1024 threads.',
+};
+const CLUSTER_RULES: ExtentRules = {
+  what: 'The cluster',
+  limits: [MAXIMUM_CTAS_PER_CLUSTER, MAXIMUM_CTAS_PER_CLUSTER, MAXIMUM_CTAS_PER_CLUSTER],
+  codeBelow: 'zero-size-cluster',
+  hint: `A cluster has 1 to ${MAXIMUM_CTAS_PER_CLUSTER} CTAs.`,
+};
+
+const AXES = ['x', 'y', 'z'] as const;
+
+const extent = (expressions: readonly Expression[], path: string, context: StepContext, rules: ExtentRules): Dim3 => {
+  const along = (axis: 0 | 1 | 2): number =>
+    axis >= expressions.length
+      ? 1
+      : integer(expressions[axis]!, `${path}[${axis}]`, context, {
+          what: `${rules.what}'s ${AXES[axis]}`,
+          minimum: 1,
+          maximum: rules.limits[axis],
+          codeBelow: rules.codeBelow,
+          hint: rules.hint,
+        });
+  return [along(0), along(1), along(2)];
+};
+
+const expandBlock = (step: LaunchStepDeclaration, path: string, context: StepContext): Dim3 => {
+  const block = extent(step.block, `${path}.block`, context, BLOCK_RULES);
+  const threads = block[0] * block[1] * block[2];
+  if (threads <= MAXIMUM_THREADS_PER_CTA) return block;
+  throw planError('block-too-large', placed(step.block.join(' × '), `${path}.block`, context), {
+    message: `A block of ${block.join(' × ')} has ${threads} threads.`,
+    value: threads,
+    expected: `at most ${MAXIMUM_THREADS_PER_CTA} threads`,
+    hint: 'Give each thread more work, or more CTAs to the grid.',
+  });
+};
+
+const expandSharedBytes = (step: LaunchStepDeclaration, path: string, context: StepContext): number => {
+  const expression = step.sharedBytes ?? 0;
+  const sharedPath = `${path}.sharedBytes`;
+  const bytes = integer(expression, sharedPath, context, { what: 'Dynamic shared memory', minimum: 0 });
+  const limit = context.device.sharedBytesPerCta;
+  if (limit === undefined || bytes <= limit) return bytes;
+  throw planError('shared-memory-limit', placed(expression, sharedPath, context), {
+    message: `\`${step.function}\` needs ${bytes} bytes of dynamic shared memory; the device allows ${limit} per CTA.`,
+    value: bytes,
+    expected: `at most ${limit} bytes`,
+    hint: 'Lower the tile sizes or the number of stages.',
+  });
+};
+
+const checkCluster = (
+  cluster: Dim3,
+  grid: Dim3,
+  step: LaunchStepDeclaration,
+  path: string,
+  context: StepContext,
+): void => {
+  const ctas = cluster[0] * cluster[1] * cluster[2];
+  const divides = cluster.every((size, axis) => grid[axis]! % size === 0);
+  if (ctas <= MAXIMUM_CTAS_PER_CLUSTER && divides) return;
+  throw planError('invalid-cluster', placed(step.cluster!.join(' × '), `${path}.cluster`, context), {
+    message: divides
+      ? `A cluster of ${cluster.join(' × ')} has ${ctas} CTAs.`
+      : `A grid of ${grid.join(' × ')} is not a whole number of clusters of ${cluster.join(' × ')}.`,
+    value: ctas,
+    expected: `at most ${MAXIMUM_CTAS_PER_CLUSTER} CTAs, and a grid divisible by the cluster along each axis`,
+  });
+};
+
+const placed = (expression: Expression, path: string, context: StepContext) => ({
+  expression,
+  scope: context.scope,
+  path,
+  ...(context.file !== undefined && { file: context.file }),
+});
+
+const integer = (
+  expression: Expression,
+  path: string,
+  context: StepContext,
+  limits: Parameters<typeof evaluateInteger>[1],
+): number => evaluateInteger(placed(expression, path, context), limits);

@@ -1,0 +1,53 @@
+import { WarpsmithError } from '../errors.ts';
+import { evaluateExpression } from '../expressions/evaluate.ts';
+import type { Expression } from '../problem.ts';
+import type { Scope } from './scope.ts';
+
+/** An expression with where it stands and what it may name. */
+export interface PlacedExpression {
+  readonly expression: Expression;
+  readonly scope: Scope;
+  readonly path: string;
+  readonly file?: string;
+}
+
+/** The error about an expression whose value can't be used: prints the expression, its value and the names in it. */
+export const planError = (
+  code: string,
+  { expression, path, file }: PlacedExpression,
+  problem: { message: string; value: number; expected: string; hint?: string },
+): WarpsmithError =>
+  new WarpsmithError({
+    code,
+    message: problem.message,
+    ...(file !== undefined && { file }),
+    path,
+    received: typeof expression === 'number' ? String(expression) : `${expression} = ${problem.value}`,
+    expected: problem.expected,
+    ...(problem.hint !== undefined && { hint: problem.hint }),
+  });
+
+/**
+ * The value of an expression that must be an integer of `[minimum, maximum]`.
+ *
+ * @throws WarpsmithError `not-an-integer`, `out-of-range`, or as `evaluateExpression`.
+ */
+export const evaluateInteger = (
+  placed: PlacedExpression,
+  limits: { what: string; minimum: number; maximum?: number; codeBelow?: string; hint?: string },
+): number => {
+  const value = evaluateExpression(placed.expression, placed.scope, placed);
+  const maximum = limits.maximum ?? Number.MAX_SAFE_INTEGER;
+  const expected = `an integer ${limits.maximum === undefined ? `of at least ${limits.minimum}` : `from ${limits.minimum} to ${maximum}`}`;
+  const message = `${limits.what} is ${value}.`;
+  const hint = limits.hint !== undefined && { hint: limits.hint };
+  if (!Number.isInteger(value)) {
+    const rounding = 'Use ceilDiv(a, b) to round up or floor(a / b) to round down.';
+    throw planError('not-an-integer', placed, { message, value, expected, hint: rounding });
+  }
+  if (value < limits.minimum) {
+    throw planError(limits.codeBelow ?? 'out-of-range', placed, { message, value, expected, ...hint });
+  }
+  if (value > maximum) throw planError('out-of-range', placed, { message, value, expected, ...hint });
+  return value + 0;
+};

@@ -1,0 +1,83 @@
+import { WarpsmithError } from '../errors.ts';
+import { suggestName } from '../nearest-name.ts';
+import type { DimensionDeclaration, Dimensions, ProblemFile, Workload } from '../problem.ts';
+import { completeDimensions } from './dimensions.ts';
+
+/**
+ * The workload a user named: one of problem.json's, or a list of dimensions such as `B=1,H=8,S=512,D=64`. A list that
+ * equals a declared workload gets its name; another one a canonical name. Caches are hot unless declared otherwise.
+ *
+ * @throws WarpsmithError `unknown-workload`, `workload-syntax`, or as `completeDimensions`.
+ */
+export const resolveWorkload = (problem: ProblemFile, text: string): Workload => {
+  const wanted = text.trim();
+  const declared = problem.workloads.find((workload) => workload.name === wanted);
+  if (declared) return toWorkload(declared);
+  if (!wanted.includes('=')) throw unknownWorkload(problem, wanted);
+  const dimensions = completeDimensions(problem.dimensions, parseDimensionList(wanted));
+  return workloadOf(problem, dimensions);
+};
+
+/** Names complete dimensions: as declared if problem.json declares just these, else canonically. */
+export const workloadOf = (problem: ProblemFile, dimensions: Dimensions): Workload => {
+  const same = problem.workloads.find((workload) =>
+    Object.keys(problem.dimensions).every((name) => workload.dimensions[name] === dimensions[name]),
+  );
+  return same ? toWorkload(same) : { name: canonicalName(problem, dimensions), dimensions, cache: 'hot' };
+};
+
+/** `b1h8s512d64`, and `b1h8s512d64-causal` where a 0/1 dimension `causal` is 1. */
+export const canonicalName = (problem: ProblemFile, dimensions: Dimensions): string => {
+  const entries = Object.entries(problem.dimensions);
+  const sizes = entries
+    .filter(([, declaration]) => !isFlag(declaration))
+    .map(([name]) => `${name.toLowerCase()}${dimensions[name]}`);
+  const flags = entries
+    .filter(([name, declaration]) => isFlag(declaration) && dimensions[name] === 1)
+    .map(([name]) => name.toLowerCase());
+  return [sizes.join(''), ...flags].filter((part) => part !== '').join('-') || 'default';
+};
+
+/** A dimension that only says yes or no. */
+const isFlag = ({ values, minimum, maximum }: DimensionDeclaration): boolean =>
+  values ? values.every((value) => value === 0 || value === 1) : minimum === 0 && maximum === 1;
+
+const toWorkload = (declared: ProblemFile['workloads'][number]): Workload => ({
+  name: declared.name,
+  dimensions: declared.dimensions,
+  cache: declared.cache ?? 'hot',
+});
+
+const parseDimensionList = (text: string): Record<string, number> => {
+  const values: Record<string, number> = {};
+  for (const item of text.split(',')) {
+    const match = /^\s*([A-Za-z_]\w*)\s*=\s*(-?\d+)\s*$/.exec(item);
+    if (!match) throw listError(`\`${item.trim()}\` is not a dimension with an integer value.`, item.trim());
+    const name = match[1]!;
+    if (Object.hasOwn(values, name)) throw listError(`Dimension \`${name}\` is given twice.`, text);
+    values[name] = Number(match[2]);
+  }
+  return values;
+};
+
+const listError = (message: string, received: string): Error =>
+  new WarpsmithError({
+    code: 'workload-syntax',
+    message,
+    received,
+    expected: 'each dimension once, as name=integer, separated by commas',
+    hint: 'For example: B=1,H=8,S=512,D=64',
+  });
+
+const unknownWorkload = (problem: ProblemFile, name: string): Error => {
+  const names = problem.workloads.map((workload) => workload.name);
+  return new WarpsmithError({
+    code: 'unknown-workload',
+    message: `${problem.name} has no workload \`${name}\`.`,
+    received: name,
+    expected: `one of ${names.join(', ')}; or ${Object.keys(problem.dimensions)
+      .map((dimension) => `${dimension}=…`)
+      .join(',')}`,
+    hint: suggestName(name, names, 'Workloads'),
+  });
+};

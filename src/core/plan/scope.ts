@@ -1,0 +1,54 @@
+import { evaluateExpression } from '../expressions/evaluate.ts';
+import type { KernelFile, ParameterValues } from '../kernel.ts';
+import type { Dimensions, ProblemFile } from '../problem.ts';
+import { roundTo } from '../rounding.ts';
+
+export type Scope = Readonly<Record<string, number>>;
+
+/** Names every expression of a launch step may use beside dimensions, scalars and parameters. */
+export const DEVICE_NAMES = ['device.smCount', 'kernel.ctasPerSm'] as const;
+/** In the arguments of a step with `repeat`: which repetition this is, from 0. */
+export const REPEAT_INDEX = 'repeat.index';
+
+/** Names that problem.json's own expressions may use. */
+export const namesOfProblem = (problem: ProblemFile): string[] => Object.keys(problem.dimensions);
+
+/** Names that `workspaces` and `steps` of kernel.json may use. */
+export const namesOfPlan = (problem: ProblemFile, kernel: KernelFile): string[] => [
+  ...Object.keys(problem.dimensions),
+  ...Object.keys(problem.scalars ?? {}),
+  ...Object.keys(kernel.parameters ?? {}),
+  ...DEVICE_NAMES,
+];
+
+/**
+ * Values of the problem's scalars, each rounded to its dtype.
+ *
+ * @throws WarpsmithError when an expression has no finite value.
+ */
+export const evaluateScalars = (problem: ProblemFile, dimensions: Dimensions): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(problem.scalars ?? {}).map(([name, { dtype, value }]) => [
+      name,
+      roundTo(dtype)(evaluateExpression(value, dimensions, { path: `scalars.${name}.value` })),
+    ]),
+  );
+
+/**
+ * Everything an expression of a launch step can name. `kernel.ctasPerSm` is left out while unknown.
+ *
+ * @throws WarpsmithError as `evaluateScalars`.
+ */
+export const planScope = (request: {
+  problem: ProblemFile;
+  parameters: ParameterValues;
+  dimensions: Dimensions;
+  device: { smCount: number };
+  ctasPerSm?: number;
+}): Scope => ({
+  ...request.dimensions,
+  ...evaluateScalars(request.problem, request.dimensions),
+  ...request.parameters,
+  'device.smCount': request.device.smCount,
+  ...(request.ctasPerSm !== undefined && { 'kernel.ctasPerSm': request.ctasPerSm }),
+});

@@ -1,0 +1,212 @@
+import { type DType, sizeOfDType } from './dtype.ts';
+
+/** Nearest value of the dtype: ties to even; integers saturate, and NaN becomes 0. */
+export const roundTo = (dtype: DType): ((value: number) => number) => ROUNDERS[dtype];
+
+/**
+ * Decodes little-endian elements to float64; 64-bit integers beyond 2^53 are rounded.
+ *
+ * @throws RangeError when `bytes` is not a whole number of elements.
+ */
+export const decode = (bytes: Uint8Array, dtype: DType): Float64Array => {
+  const count = elementCount(bytes, dtype);
+  // Typed arrays need aligned storage; a copy is cheap beside the decoding.
+  const { buffer, byteOffset } = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+  return DECODERS[dtype](buffer as ArrayBuffer, byteOffset, count);
+};
+
+/** Encodes float64 values as little-endian elements, rounding as `roundTo`. */
+export const encode = (values: ArrayLike<number>, dtype: DType): Uint8Array => {
+  const buffer = new ArrayBuffer(values.length * sizeOfDType(dtype));
+  ENCODERS[dtype](buffer, values);
+  return new Uint8Array(buffer);
+};
+
+/**
+ * How many representable values apart `left` and `right` are, after rounding both to the dtype. Equal NaNs and zeros
+ * of either sign are 0 apart; NaN and a number are infinitely far apart.
+ */
+export const ulpDistance = (left: number, right: number, dtype: DType): number => {
+  if (Number.isNaN(left) || Number.isNaN(right)) return Object.is(left, right) ? 0 : Number.POSITIVE_INFINITY;
+  const order = ORDERS[dtype];
+  const distance = order(left) - order(right);
+  return Number(distance < 0n ? -distance : distance);
+};
+
+const elementCount = (bytes: Uint8Array, dtype: DType): number => {
+  const count = bytes.byteLength / sizeOfDType(dtype);
+  if (Number.isInteger(count)) return count;
+  throw new RangeError(`${bytes.byteLength} bytes are not a whole number of ${dtype} elements`);
+};
+
+const scratchFloat = new Float32Array(1);
+const scratchBits = new Uint32Array(scratchFloat.buffer);
+
+/** Bits of the nearest bf16, straight from float64: going through float32 would round twice. */
+const bf16Bits = (value: number): number => {
+  if (Number.isNaN(value)) return 0x7fff;
+  scratchFloat[0] = value;
+  const nearest = scratchFloat[0];
+  const bits = scratchBits[0]!;
+  const magnitude = Math.abs(nearest);
+  const isTie = (bits & 0xffff) === 0x8000;
+  // float32 landed on the midpoint of two bf16 values, but the value itself lies to one side of it.
+  if (isTie && magnitude < Math.abs(value)) return (bits >>> 16) + 1;
+  if (isTie && magnitude > Math.abs(value)) return bits >>> 16;
+  if (magnitude === Number.POSITIVE_INFINITY) return bits >>> 16;
+  return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
+};
+
+const bf16Value = (bits: number): number => {
+  scratchBits[0] = bits << 16;
+  return scratchFloat[0]!;
+};
+
+const roundHalfToEven = (value: number): number => {
+  const below = Math.floor(value);
+  const fraction = value - below;
+  if (fraction !== 0.5) return Math.round(value);
+  return below % 2 === 0 ? below : below + 1;
+};
+
+/** Rounds to an integer of `[low, high]`; adding 0 turns −0 into 0. */
+const integerRounder =
+  (low: number, high: number) =>
+  (value: number): number =>
+    Number.isNaN(value) ? 0 : Math.min(high, Math.max(low, roundHalfToEven(value))) + 0;
+
+/** Ends of the 64-bit ranges as float64: the largest float64 inside the range. */
+const I64_HIGH = 2 ** 63 - 1024;
+const U64_HIGH = 2 ** 64 - 2048;
+
+const ROUNDERS: Readonly<Record<DType, (value: number) => number>> = {
+  f16: (value) => Math.f16round(value),
+  bf16: (value) => bf16Value(bf16Bits(value)),
+  f32: Math.fround,
+  f64: (value) => value,
+  i8: integerRounder(-128, 127),
+  u8: integerRounder(0, 255),
+  i16: integerRounder(-32768, 32767),
+  u16: integerRounder(0, 65535),
+  i32: integerRounder(-(2 ** 31), 2 ** 31 - 1),
+  u32: integerRounder(0, 2 ** 32 - 1),
+  i64: integerRounder(-(2 ** 63), I64_HIGH),
+  u64: integerRounder(0, U64_HIGH),
+};
+
+type NumericView = { readonly length: number; [index: number]: number };
+type NumericViewConstructor = new (
+  buffer: ArrayBufferLike,
+  byteOffset?: number,
+  length?: number,
+) => NumericView & ArrayLike<number>;
+type Decoder = (buffer: ArrayBuffer, offset: number, count: number) => Float64Array;
+type Encoder = (buffer: ArrayBuffer, values: ArrayLike<number>) => void;
+
+const decodeAs =
+  (View: NumericViewConstructor): Decoder =>
+  (buffer, offset, count) =>
+    Float64Array.from(new View(buffer, offset, count));
+
+const decodeBigAs =
+  (View: typeof BigInt64Array | typeof BigUint64Array): Decoder =>
+  (buffer, offset, count) =>
+    Float64Array.from(new View(buffer, offset, count), Number);
+
+const decodeBf16: Decoder = (buffer, offset, count) => {
+  const halves = new Uint16Array(buffer, offset, count);
+  const bits = new Uint32Array(count);
+  for (let index = 0; index < count; index++) bits[index] = halves[index]! << 16;
+  return Float64Array.from(new Float32Array(bits.buffer));
+};
+
+const DECODERS: Readonly<Record<DType, Decoder>> = {
+  f16: decodeAs(Float16Array as NumericViewConstructor),
+  bf16: decodeBf16,
+  f32: decodeAs(Float32Array),
+  f64: decodeAs(Float64Array),
+  i8: decodeAs(Int8Array),
+  u8: decodeAs(Uint8Array),
+  i16: decodeAs(Int16Array),
+  u16: decodeAs(Uint16Array),
+  i32: decodeAs(Int32Array),
+  u32: decodeAs(Uint32Array),
+  i64: decodeBigAs(BigInt64Array),
+  u64: decodeBigAs(BigUint64Array),
+};
+
+/** For the floating dtypes, whose views round as IEEE 754 says. */
+const encodeAs =
+  (View: Float16ArrayConstructor | Float32ArrayConstructor | Float64ArrayConstructor): Encoder =>
+  (buffer, values) =>
+    new View(buffer).set(values);
+
+const encodeInteger =
+  (View: NumericViewConstructor, dtype: DType): Encoder =>
+  (buffer, values) => {
+    const view: NumericView = new View(buffer);
+    for (let index = 0; index < values.length; index++) view[index] = ROUNDERS[dtype](values[index]!);
+  };
+
+const encodeBig =
+  (View: typeof BigInt64Array | typeof BigUint64Array, dtype: DType): Encoder =>
+  (buffer, values) => {
+    const view = new View(buffer);
+    for (let index = 0; index < values.length; index++) view[index] = BigInt(ROUNDERS[dtype](values[index]!));
+  };
+
+const ENCODERS: Readonly<Record<DType, Encoder>> = {
+  f16: encodeAs(Float16Array),
+  bf16: (buffer, values) => {
+    const view = new Uint16Array(buffer);
+    for (let index = 0; index < values.length; index++) view[index] = bf16Bits(values[index]!);
+  },
+  f32: encodeAs(Float32Array),
+  f64: encodeAs(Float64Array),
+  i8: encodeInteger(Int8Array, 'i8'),
+  u8: encodeInteger(Uint8Array, 'u8'),
+  i16: encodeInteger(Int16Array, 'i16'),
+  u16: encodeInteger(Uint16Array, 'u16'),
+  i32: encodeInteger(Int32Array, 'i32'),
+  u32: encodeInteger(Uint32Array, 'u32'),
+  i64: encodeBig(BigInt64Array, 'i64'),
+  u64: encodeBig(BigUint64Array, 'u64'),
+};
+
+/** Position of a sign-magnitude bit pattern on the number line; both zeros are at 0. */
+const signMagnitudeOrder = (bits: bigint, width: bigint): bigint => {
+  const sign = 1n << (width - 1n);
+  return bits & sign ? -(bits & (sign - 1n)) : bits;
+};
+
+const scratch64 = new Float64Array(1);
+const scratch64Bits = new BigUint64Array(scratch64.buffer);
+const f64Order = (value: number): bigint => {
+  scratch64[0] = value;
+  return signMagnitudeOrder(scratch64Bits[0]!, 64n);
+};
+const f32Order = (value: number): bigint => {
+  scratchFloat[0] = value;
+  return signMagnitudeOrder(BigInt(scratchBits[0]!), 32n);
+};
+const f16Order = (value: number): bigint =>
+  signMagnitudeOrder(BigInt(new Uint16Array(new Float16Array([value]).buffer)[0]!), 16n);
+const integerOrder =
+  (dtype: DType) =>
+  (value: number): bigint =>
+    BigInt(ROUNDERS[dtype](value));
+
+const ORDERS: Readonly<Record<DType, (value: number) => bigint>> = {
+  f16: f16Order,
+  bf16: (value) => signMagnitudeOrder(BigInt(bf16Bits(value)), 16n),
+  f32: f32Order,
+  f64: f64Order,
+  i8: integerOrder('i8'),
+  u8: integerOrder('u8'),
+  i16: integerOrder('i16'),
+  u16: integerOrder('u16'),
+  i32: integerOrder('i32'),
+  u32: integerOrder('u32'),
+  i64: integerOrder('i64'),
+  u64: integerOrder('u64'),
+};

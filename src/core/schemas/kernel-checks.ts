@@ -1,0 +1,237 @@
+import { type ErrorDetails, WarpsmithError } from '../errors.ts';
+import { checkExpression, namesInExpression } from '../expressions/evaluate.ts';
+import { FINDING_IDS } from '../finding.ts';
+import type { ArgumentDeclaration, KernelFile, LaunchStepDeclaration } from '../kernel.ts';
+import { suggestName } from '../nearest-name.ts';
+import { namesOfPlan, REPEAT_INDEX } from '../plan/scope.ts';
+import type { Expression, ProblemFile } from '../problem.ts';
+
+/**
+ * What a schema can't say about kernel.json by itself: parameters, remedies, file names, syntax of expressions.
+ *
+ * @throws WarpsmithError naming the file, the JSON path, what was found and what was expected.
+ */
+export const checkKernel = (kernel: KernelFile, file: string): void => {
+  const fail = failer(file);
+  checkParameters(kernel, fail);
+  checkRemedies(kernel, fail);
+  checkSourcePaths(kernel, fail);
+  for (const { expression, path } of expressionsOf(kernel)) namesInExpression(expression, { file, path });
+};
+
+/**
+ * Everything in kernel.json that refers to problem.json: names in expressions, buffers of arguments and memsets.
+ *
+ * @throws WarpsmithError naming the file, the JSON path, what was found and what was expected.
+ */
+export const checkKernelAgainstProblem = (kernel: KernelFile, problem: ProblemFile, file: string): void => {
+  const fail = failer(file);
+  checkNames(kernel, problem, fail);
+  const scopes: Record<NameScope, string[]> = {
+    limit: Object.keys(problem.dimensions),
+    constraint: [...Object.keys(problem.dimensions), ...Object.keys(kernel.parameters ?? {})],
+    plan: namesOfPlan(problem, kernel),
+    repeated: [...namesOfPlan(problem, kernel), REPEAT_INDEX],
+  };
+  for (const { expression, path, scope } of expressionsOf(kernel))
+    checkExpression(expression, scopes[scope], { file, path });
+  for (const reference of bufferReferences(kernel)) checkBuffer(reference, kernel, problem, fail);
+};
+
+type Fail = (complaint: Omit<ErrorDetails, 'file'> & { path: string }) => never;
+const failer =
+  (file: string): Fail =>
+  (complaint) => {
+    throw new WarpsmithError({ ...complaint, file });
+  };
+
+const checkParameters = (kernel: KernelFile, fail: Fail): void => {
+  for (const [name, { values, default: start }] of Object.entries(kernel.parameters ?? {})) {
+    const path = `parameters.${name}`;
+    if (!values.includes(start)) {
+      fail({
+        code: 'parameter-not-allowed',
+        message: `The default of parameter \`${name}\` is not one of its values.`,
+        path: `${path}.default`,
+        received: String(start),
+        expected: `one of ${values.join(', ')}`,
+      });
+    }
+    const twice = values.findIndex((value, index) => values.indexOf(value) !== index);
+    if (twice < 0) continue;
+    const message = `Parameter \`${name}\` lists ${values[twice]} twice.`;
+    fail({
+      code: 'duplicate-value',
+      message,
+      path: `${path}.values[${twice}]`,
+      received: String(values[twice]),
+      expected: 'each value once',
+    });
+  }
+};
+
+const checkRemedies = (kernel: KernelFile, fail: Fail): void => {
+  const ids: readonly string[] = FINDING_IDS;
+  for (const [index, id] of (kernel.remedies ?? []).entries()) {
+    if (ids.includes(id)) continue;
+    fail({
+      code: 'unknown-finding',
+      message: `There is no finding \`${id}\` to remedy.`,
+      path: `remedies[${index}]`,
+      received: id,
+      expected: `one of ${ids.join(', ')}`,
+      hint: suggestName(id, ids, 'Findings'),
+    });
+  }
+};
+
+const checkSourcePaths = (kernel: KernelFile, fail: Fail): void => {
+  for (const key of ['files', 'includes'] as const) {
+    for (const [index, name] of (kernel.source[key] ?? []).entries()) {
+      if (isInsideFolder(name)) continue;
+      fail({
+        code: 'file-outside-kernel',
+        message: `\`${name}\` is not inside the kernel's folder.`,
+        path: `source.${key}[${index}]`,
+        received: name,
+        expected: 'a relative path without `..`',
+        hint: 'Copy the file into the kernel folder.',
+      });
+    }
+  }
+};
+
+/** Judged by the text alone; the loader also follows symbolic links. */
+const isInsideFolder = (name: string): boolean =>
+  !name.startsWith('/') && !/[\\\0:]/.test(name) && !name.split('/').includes('..');
+
+/** Parameters, dimensions and scalars share the names of expressions; workspaces and buffers those of arguments. */
+const checkNames = (kernel: KernelFile, problem: ProblemFile, fail: Fail): void => {
+  const refuse = (
+    section: string,
+    names: readonly string[],
+    taken: Readonly<Record<string, unknown>>,
+    what: string,
+  ): void => {
+    const name = names.find((candidate) => Object.hasOwn(taken, candidate));
+    if (name === undefined) return;
+    const message = `\`${name}\` is already the name of ${what} of ${problem.name}.`;
+    fail({ code: 'duplicate-name', message, path: `${section}.${name}`, received: name, expected: 'a name used once' });
+  };
+  const parameters = Object.keys(kernel.parameters ?? {});
+  const workspaces = Object.keys(kernel.workspaces ?? {});
+  refuse('parameters', parameters, problem.dimensions, 'a dimension');
+  refuse('parameters', parameters, problem.scalars ?? {}, 'a scalar');
+  refuse('workspaces', workspaces, problem.inputs, 'an input');
+  refuse('workspaces', workspaces, problem.outputs, 'an output');
+};
+
+type NameScope = 'limit' | 'constraint' | 'plan' | 'repeated';
+interface PlacedExpression {
+  expression: Expression;
+  path: string;
+  scope: NameScope;
+}
+
+const expressionsOf = (kernel: KernelFile): PlacedExpression[] => {
+  const all: PlacedExpression[] = [];
+  const add = (expression: Expression | undefined, path: string, scope: NameScope): void => {
+    if (expression !== undefined) all.push({ expression, path, scope });
+  };
+  const addList = (list: readonly Expression[] | undefined, path: string, scope: NameScope): void => {
+    for (const [index, expression] of (list ?? []).entries()) add(expression, `${path}[${index}]`, scope);
+  };
+  addList(kernel.constraints, 'constraints', 'constraint');
+  addList(kernel.limits, 'limits', 'limit');
+  for (const [name, workspace] of Object.entries(kernel.workspaces ?? {}))
+    add(workspace.bytes, `workspaces.${name}.bytes`, 'plan');
+  for (const [index, step] of kernel.steps.entries()) {
+    const path = `steps[${index}]`;
+    add(step.when, `${path}.when`, 'plan');
+    if ('memset' in step) continue;
+    add(step.repeat, `${path}.repeat`, 'plan');
+    const scope: NameScope = step.repeat === undefined ? 'plan' : 'repeated';
+    for (const key of ['grid', 'block', 'cluster'] as const) addList(step[key], `${path}.${key}`, scope);
+    add(step.sharedBytes, `${path}.sharedBytes`, scope);
+    for (const [position, argument] of step.arguments.entries()) {
+      for (const found of argumentExpressions(argument, `${path}.arguments[${position}]`))
+        add(found.expression, found.path, scope);
+    }
+  }
+  return all;
+};
+
+const argumentExpressions = (
+  argument: ArgumentDeclaration,
+  path: string,
+): { expression: Expression; path: string }[] => {
+  if ('scalar' in argument) return [{ expression: argument.scalar, path: `${path}.scalar` }];
+  if ('buffer' in argument) return [{ expression: argument.offsetBytes ?? 0, path: `${path}.offsetBytes` }];
+  if ('struct' in argument) {
+    return argument.struct.map(({ value }, index) => ({ expression: value, path: `${path}.struct[${index}].value` }));
+  }
+  if ('pointers' in argument) {
+    return argument.pointers.map(({ offsetBytes }, index) => ({
+      expression: offsetBytes ?? 0,
+      path: `${path}.pointers[${index}].offsetBytes`,
+    }));
+  }
+  if (!('tensorMap' in argument)) return [];
+  const { globalDim, globalStridesBytes, boxDim, elementStrides = [] } = argument.tensorMap;
+  return Object.entries({ globalDim, globalStridesBytes, boxDim, elementStrides }).flatMap(([key, list]) =>
+    list.map((expression, index) => ({ expression, path: `${path}.tensorMap.${key}[${index}]` })),
+  );
+};
+
+interface BufferReference {
+  name: string;
+  path: string;
+  written: boolean;
+}
+
+const bufferReferences = (kernel: KernelFile): BufferReference[] =>
+  kernel.steps.flatMap((step, index) =>
+    'memset' in step
+      ? [{ name: step.memset.buffer, path: `steps[${index}].memset.buffer`, written: true }]
+      : launchReferences(step, `steps[${index}]`),
+  );
+
+const launchReferences = (step: LaunchStepDeclaration, path: string): BufferReference[] =>
+  step.arguments.flatMap((argument, index) => {
+    const at = `${path}.arguments[${index}]`;
+    if ('buffer' in argument) return [{ name: argument.buffer, path: `${at}.buffer`, written: false }];
+    if ('tensorMap' in argument)
+      return [{ name: argument.tensorMap.buffer, path: `${at}.tensorMap.buffer`, written: false }];
+    if (!('pointers' in argument)) return [];
+    return argument.pointers.map(({ buffer }, position) => ({
+      name: buffer,
+      path: `${at}.pointers[${position}].buffer`,
+      written: false,
+    }));
+  });
+
+const checkBuffer = (reference: BufferReference, kernel: KernelFile, problem: ProblemFile, fail: Fail): void => {
+  const { name, path } = reference;
+  const buffers = [...Object.keys(problem.inputs), ...Object.keys(problem.outputs)];
+  const known = [...buffers, ...Object.keys(kernel.workspaces ?? {})];
+  if (!known.includes(name)) {
+    const isValue = Object.hasOwn(problem.dimensions, name) || Object.hasOwn(problem.scalars ?? {}, name);
+    fail({
+      code: 'unknown-buffer',
+      message: `There is no buffer or workspace \`${name}\`.`,
+      path,
+      received: name,
+      expected: `one of ${known.join(', ')}`,
+      hint: isValue ? `Pass the value as { "scalar": "${name}", "dtype": … }.` : suggestName(name, known, 'Buffers'),
+    });
+  }
+  if (!reference.written || problem.inputs[name]?.access !== 'in') return;
+  const message = `\`${name}\` is an input and must come back unchanged.`;
+  fail({
+    code: 'input-not-writable',
+    message,
+    path,
+    received: name,
+    expected: 'an output, an inout buffer or a workspace',
+  });
+};

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { KernelFile } from '../kernel.ts';
+import {
+  type Assert,
+  dtypeSchema,
+  expressionSchema,
+  identifierSchema,
+  type MutuallyAssignable,
+} from './common-schema.ts';
+
+const bufferReference = z.strictObject({ buffer: z.string(), offsetBytes: expressionSchema.exactOptional() });
+
+const argument = z
+  .union([
+    bufferReference,
+    z.strictObject({ null: z.literal(true) }),
+    z.strictObject({ scalar: expressionSchema, dtype: dtypeSchema }),
+    z.strictObject({
+      struct: z.array(z.strictObject({ dtype: dtypeSchema, value: expressionSchema })).min(1),
+    }),
+    z.strictObject({
+      bytes: z.string().regex(/^(?:[0-9a-fA-F]{2})+$/, { error: 'pairs of hexadecimal digits, e.g. "0000803f"' }),
+    }),
+    z.strictObject({ pointers: z.array(bufferReference).min(1) }),
+    z.strictObject({
+      tensorMap: z.strictObject({
+        buffer: z.string(),
+        dtype: dtypeSchema,
+        globalDim: z.array(expressionSchema).min(1).max(5).describe('Innermost first.'),
+        globalStridesBytes: z.array(expressionSchema).max(4).describe('Of every axis but the innermost.'),
+        boxDim: z.array(expressionSchema).min(1).max(5),
+        elementStrides: z.array(expressionSchema).min(1).max(5).exactOptional(),
+        swizzle: z.enum(['none', '32B', '64B', '128B']).exactOptional(),
+        interleave: z.enum(['none', '16B', '32B']).exactOptional(),
+        l2Promotion: z.enum(['none', '64B', '128B', '256B']).exactOptional(),
+        fill: z.enum(['zeros', 'nan']).exactOptional(),
+      }),
+    }),
+  ])
+  .meta({ id: 'Argument', description: 'One argument of the function, in order.' });
+
+const extent = z.array(expressionSchema).min(1).max(3);
+
+const launchStep = z.strictObject({
+  function: z
+    .string()
+    .min(1)
+    .describe('An extern "C" name, or an explicit template instantiation such as attention<64, 128>.'),
+  grid: extent.describe('CTAs in x, y, z.'),
+  block: extent.describe('Threads in x, y, z.'),
+  sharedBytes: expressionSchema.exactOptional().describe('Dynamic shared memory.'),
+  cluster: extent.exactOptional(),
+  cooperative: z.boolean().exactOptional(),
+  programmaticDependent: z.boolean().exactOptional(),
+  carveOut: z.number().min(0).max(100).exactOptional().describe('Preferred shared-memory carve-out in percent.'),
+  arguments: z.array(argument),
+  when: expressionSchema.exactOptional(),
+  repeat: expressionSchema.exactOptional(),
+});
+
+const memsetStep = z.strictObject({
+  memset: z.strictObject({ buffer: z.string(), byteValue: z.int().min(0).max(255) }),
+  when: expressionSchema.exactOptional(),
+});
+
+const parameter = z.strictObject({
+  description: z.string().exactOptional(),
+  values: z.array(z.number()).min(1),
+  default: z.number(),
+});
+
+const workspace = z.strictObject({
+  bytes: expressionSchema,
+  alignmentBytes: z.int().positive().exactOptional(),
+  init: z
+    .enum(['undefined', 'zero', 'once'])
+    .describe('zero: before each launch sequence, and timed; once: before the first only.'),
+});
+
+/** Schema of kernel.json; unknown keys are refused. */
+export const kernelFileSchema = z.strictObject({
+  $schema: z.string().exactOptional(),
+  schemaVersion: z.literal(1),
+  name: z.string().min(1),
+  description: z.string(),
+  problem: z.string().min(1).describe('Relative path of problem.json.'),
+  source: z.strictObject({
+    kind: z.enum(['cuda', 'ptx', 'cubin']),
+    files: z.array(z.string().min(1)).min(1),
+    flags: z.array(z.string()).exactOptional(),
+    includes: z.array(z.string().min(1)).exactOptional(),
+    architectures: z
+      .array(z.string().regex(/^sm_\d+[af]?$/, { error: 'an architecture such as "sm_89"' }))
+      .min(1)
+      .exactOptional(),
+  }),
+  parameters: z.record(identifierSchema, parameter).exactOptional(),
+  constraints: z.array(expressionSchema).exactOptional(),
+  remedies: z.array(z.string()).exactOptional().describe('Ids of the findings this rung answers.'),
+  limits: z.array(expressionSchema).exactOptional().describe('Conditions over the dimensions.'),
+  workspaces: z.record(identifierSchema, workspace).exactOptional(),
+  steps: z.array(z.union([launchStep, memsetStep])).min(1),
+});
+
+export type KernelSchemaMatchesContract = Assert<MutuallyAssignable<z.infer<typeof kernelFileSchema>, KernelFile>>;

@@ -1,0 +1,305 @@
+import { isFloating } from '../dtype.ts';
+import { type ErrorDetails, WarpsmithError } from '../errors.ts';
+import { checkExpression, evaluateExpression } from '../expressions/evaluate.ts';
+import { suggestName } from '../nearest-name.ts';
+import { completeDimensions, describeAllowed, isAllowed } from '../plan/dimensions.ts';
+import { expandBuffers } from '../plan/expand-buffers.ts';
+import { evaluateScalars, namesOfProblem } from '../plan/scope.ts';
+import type { BufferDeclaration, Dimensions, Expression, Generator, ProblemFile } from '../problem.ts';
+
+/**
+ * Everything about problem.json that a schema can't say. Returns it with the dimensions of workloads and check shapes
+ * completed from their defaults.
+ *
+ * @throws WarpsmithError naming the file, the JSON path, what was found and what was expected.
+ */
+export const checkProblem = (problem: ProblemFile, file: string): ProblemFile => {
+  const check = new ProblemCheck(problem, file);
+  check.dimensionDeclarations();
+  check.names();
+  check.buffers();
+  check.expressions();
+  check.comparison();
+  check.ladder();
+  check.generatorSets();
+  const completed = check.completed();
+  check.values(completed);
+  return completed;
+};
+
+type Complaint = Omit<ErrorDetails, 'file'> & { path: string };
+
+class ProblemCheck {
+  readonly #problem: ProblemFile;
+  readonly #file: string;
+
+  constructor(problem: ProblemFile, file: string) {
+    this.#problem = problem;
+    this.#file = file;
+  }
+
+  dimensionDeclarations(): void {
+    for (const [name, declaration] of Object.entries(this.#problem.dimensions)) {
+      const path = `dimensions.${name}`;
+      const { minimum = 1, maximum = Number.POSITIVE_INFINITY } = declaration;
+      if (!declaration.values && minimum > maximum) {
+        const received = `minimum ${minimum}, maximum ${maximum}`;
+        this.#fail({
+          code: 'invalid-value',
+          message: `\`${name}\` admits no value.`,
+          path,
+          received,
+          expected: 'minimum ≤ maximum',
+        });
+      }
+      if (declaration.default !== undefined && !isAllowed(declaration, declaration.default)) {
+        this.#fail({
+          code: 'dimension-out-of-range',
+          message: `The default of \`${name}\` is not one of its own values.`,
+          path: `${path}.default`,
+          received: String(declaration.default),
+          expected: describeAllowed(declaration),
+        });
+      }
+    }
+  }
+
+  /** Dimensions and scalars share the names of expressions; inputs and outputs those of buffers. */
+  names(): void {
+    const { dimensions, scalars = {}, inputs, outputs } = this.#problem;
+    this.#unique(Object.keys(scalars), Object.keys(dimensions), 'scalars', 'a dimension');
+    this.#unique(Object.keys(outputs), Object.keys(inputs), 'outputs', 'an input');
+    this.#uniqueList(
+      this.#problem.workloads.map(({ name }) => name),
+      (index) => `workloads[${index}].name`,
+      'Workload',
+    );
+    const canWrite = [...Object.values(inputs), ...Object.values(outputs)].some(({ access }) => access !== 'in');
+    if (canWrite) return;
+    this.#fail({
+      code: 'no-output',
+      message: 'The problem writes nothing.',
+      path: 'outputs',
+      received: 'no output',
+      expected: 'at least one output, or an input with "access": "inout"',
+    });
+  }
+
+  buffers(): void {
+    for (const [name, buffer] of Object.entries(this.#problem.inputs))
+      this.#buffer(`inputs.${name}`, buffer, ['in', 'inout']);
+    for (const [name, buffer] of Object.entries(this.#problem.outputs))
+      this.#buffer(`outputs.${name}`, buffer, ['out']);
+    const { reducedAxis } = this.#problem;
+    if (!reducedAxis) return;
+    this.#known(reducedAxis.input, Object.keys(this.#problem.inputs), 'reducedAxis.input', 'input');
+    const rank = this.#problem.inputs[reducedAxis.input]!.shape.length;
+    if (reducedAxis.axis < rank) return;
+    this.#fail({
+      code: 'invalid-value',
+      message: `Input \`${reducedAxis.input}\` has no axis ${reducedAxis.axis}.`,
+      path: 'reducedAxis.axis',
+      received: String(reducedAxis.axis),
+      expected: `an axis from 0 to ${rank - 1}`,
+    });
+  }
+
+  expressions(): void {
+    const { flop, minimumFlop, minimumReadBytes, scalars = {}, comparison } = this.#problem;
+    for (const [path, expression] of Object.entries({ flop, minimumFlop, minimumReadBytes }))
+      this.#expression(expression, path);
+    for (const [name, scalar] of Object.entries(scalars)) this.#expression(scalar.value, `scalars.${name}.value`);
+    if (comparison.kind === 'conditioned') this.#expression(comparison.terms, 'comparison.terms');
+  }
+
+  comparison(): void {
+    const { comparison } = this.#problem;
+    const storage =
+      comparison.kind === 'calibrated'
+        ? comparison.storage
+        : comparison.kind === 'conditioned'
+          ? comparison.unit
+          : 'f32';
+    if (isFloating(storage)) return;
+    this.#fail({
+      code: 'invalid-value',
+      message: `\`${storage}\` has no rounding to calibrate with.`,
+      path: comparison.kind === 'calibrated' ? 'comparison.storage' : 'comparison.unit',
+      received: storage,
+      expected: 'one of f16, bf16, f32, f64',
+      hint: 'Compare integers with { "kind": "exact" }.',
+    });
+  }
+
+  ladder(): void {
+    const { rungs, start } = this.#problem;
+    this.#uniqueList(rungs, (index) => `rungs[${index}]`, 'Rung');
+    for (const [index, rung] of rungs.entries()) {
+      if (/^[A-Za-z0-9_][\w.-]*$/.test(rung)) continue;
+      const message = `\`${rung}\` is not the name of a folder beside problem.json.`;
+      this.#fail({
+        code: 'invalid-name',
+        message,
+        path: `rungs[${index}]`,
+        received: rung,
+        expected: 'a folder name such as 01_minimal',
+      });
+    }
+    this.#known(start, rungs, 'start', 'rung');
+  }
+
+  generatorSets(): void {
+    const sets = this.#problem.generatorSets ?? {};
+    for (const [set, generators] of Object.entries(sets)) {
+      for (const [input, generator] of Object.entries(generators)) {
+        const path = `generatorSets.${set}.${input}`;
+        this.#known(input, Object.keys(this.#problem.inputs), path, 'input');
+        this.#generator(generator, path);
+      }
+    }
+    for (const [index, shape] of this.#problem.checkShapes.entries()) {
+      for (const [position, name] of (shape.generators ?? []).entries()) {
+        this.#known(name, Object.keys(sets), `checkShapes[${index}].generators[${position}]`, 'generator set');
+      }
+    }
+  }
+
+  completed(): ProblemFile {
+    const complete = (dimensions: Dimensions, path: string): Dimensions =>
+      completeDimensions(this.#problem.dimensions, dimensions, { file: this.#file, path });
+    return {
+      ...this.#problem,
+      workloads: this.#problem.workloads.map((workload, index) => ({
+        ...workload,
+        dimensions: complete(workload.dimensions, `workloads[${index}].dimensions`),
+      })),
+      checkShapes: this.#problem.checkShapes.map((shape, index) => ({
+        ...shape,
+        dimensions: complete(shape.dimensions, `checkShapes[${index}].dimensions`),
+      })),
+    };
+  }
+
+  /** Every expression has a usable value at every shape the problem names. */
+  values(completed: ProblemFile): void {
+    for (const { dimensions } of [...completed.workloads, ...completed.checkShapes]) {
+      expandBuffers(completed, dimensions, this.#file);
+      evaluateScalars(completed, dimensions);
+      const { flop, minimumFlop, minimumReadBytes } = completed;
+      for (const [path, expression] of Object.entries({ flop, minimumFlop, minimumReadBytes })) {
+        const value = evaluateExpression(expression, dimensions, { file: this.#file, path });
+        if (value >= 0) continue;
+        this.#fail({
+          code: 'out-of-range',
+          message: `\`${path}\` is ${value}.`,
+          path,
+          received: `${expression} = ${value}`,
+          expected: 'at least 0',
+        });
+      }
+    }
+  }
+
+  #buffer(path: string, buffer: BufferDeclaration, accesses: readonly string[]): void {
+    for (const [index, extent] of buffer.shape.entries()) this.#expression(extent, `${path}.shape[${index}]`);
+    for (const [index, stride] of (buffer.strides ?? []).entries())
+      this.#expression(stride, `${path}.strides[${index}]`);
+    if (buffer.strides && buffer.strides.length !== buffer.shape.length) {
+      this.#fail({
+        code: 'invalid-value',
+        message: `\`${path}\` has ${buffer.shape.length} axes but ${buffer.strides.length} strides.`,
+        path: `${path}.strides`,
+        received: `${buffer.strides.length} strides`,
+        expected: `${buffer.shape.length} strides`,
+      });
+    }
+    if (!accesses.includes(buffer.access)) {
+      this.#fail({
+        code: 'invalid-value',
+        message: `\`${path}\` can't have access "${buffer.access}".`,
+        path: `${path}.access`,
+        received: buffer.access,
+        expected: `one of ${accesses.join(', ')}`,
+        hint: 'A buffer that is read and written is an input with "access": "inout".',
+      });
+    }
+    const alignment = buffer.alignmentBytes ?? 16;
+    if ((alignment & (alignment - 1)) !== 0) {
+      const message = `\`${path}\` can't be aligned to ${alignment} bytes.`;
+      this.#fail({
+        code: 'invalid-value',
+        message,
+        path: `${path}.alignmentBytes`,
+        received: String(alignment),
+        expected: 'a power of two',
+      });
+    }
+    if (buffer.generator) this.#generator(buffer.generator, `${path}.generator`);
+    if (buffer.generator && buffer.access === 'out') {
+      const message = `Output \`${path}\` has a generator; outputs are poisoned, never filled.`;
+      this.#fail({
+        code: 'invalid-value',
+        message,
+        path: `${path}.generator`,
+        received: buffer.generator.kind,
+        expected: 'no generator',
+      });
+    }
+  }
+
+  #generator(generator: Generator, path: string): void {
+    const expressions: Record<string, Expression> =
+      generator.kind === 'index-range'
+        ? { low: generator.low, high: generator.high }
+        : generator.kind === 'csr'
+          ? { rows: generator.rows, columns: generator.columns }
+          : {};
+    for (const [key, expression] of Object.entries(expressions)) this.#expression(expression, `${path}.${key}`);
+  }
+
+  #expression(expression: Expression, path: string): void {
+    checkExpression(expression, namesOfProblem(this.#problem), { file: this.#file, path });
+  }
+
+  #known(name: string, names: readonly string[], path: string, what: string): void {
+    if (names.includes(name)) return;
+    this.#fail({
+      code: `unknown-${what.replace(' ', '-')}`,
+      message: `There is no ${what} \`${name}\`.`,
+      path,
+      received: name,
+      expected: names.length === 0 ? `no ${what}s are declared` : `one of ${names.join(', ')}`,
+      hint: suggestName(name, names, `${what[0]!.toUpperCase()}${what.slice(1)}s`),
+    });
+  }
+
+  #unique(names: readonly string[], taken: readonly string[], section: string, what: string): void {
+    const name = names.find((candidate) => taken.includes(candidate));
+    if (name === undefined) return;
+    const message = `\`${name}\` is already the name of ${what}.`;
+    this.#fail({
+      code: 'duplicate-name',
+      message,
+      path: `${section}.${name}`,
+      received: name,
+      expected: 'a name used once',
+    });
+  }
+
+  #uniqueList(names: readonly string[], pathOf: (index: number) => string, what: string): void {
+    const index = names.findIndex((name, position) => names.indexOf(name) !== position);
+    if (index < 0) return;
+    const message = `${what} \`${names[index]}\` is listed twice.`;
+    this.#fail({
+      code: 'duplicate-name',
+      message,
+      path: pathOf(index),
+      received: names[index]!,
+      expected: 'each name once',
+    });
+  }
+
+  #fail(complaint: Complaint): never {
+    throw new WarpsmithError({ ...complaint, file: this.#file });
+  }
+}

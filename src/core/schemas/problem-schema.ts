@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import type { ProblemFile } from '../problem.ts';
+import {
+  type Assert,
+  dimensionsSchema,
+  dtypeSchema,
+  expressionSchema,
+  identifierSchema,
+  type MutuallyAssignable,
+} from './common-schema.ts';
+
+const dimensionDeclaration = z.strictObject({
+  description: z.string(),
+  minimum: z.int().exactOptional(),
+  maximum: z.int().exactOptional(),
+  values: z.array(z.int()).min(1).exactOptional().describe('When given, the only values allowed.'),
+  default: z.int().exactOptional().describe('Used when a workload list leaves the dimension out.'),
+});
+
+const generator = z
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('normal'),
+      mean: z.number().exactOptional(),
+      standardDeviation: z.number().positive().exactOptional(),
+    }),
+    z.strictObject({ kind: z.literal('uniform'), low: z.number(), high: z.number() }),
+    z.strictObject({
+      kind: z.literal('positive'),
+      low: z.number().positive().exactOptional(),
+      high: z.number().positive().exactOptional(),
+    }),
+    z.strictObject({ kind: z.literal('large'), magnitude: z.number().positive() }),
+    z.strictObject({ kind: z.literal('one-hot'), magnitude: z.number().exactOptional() }),
+    z.strictObject({ kind: z.literal('constant'), value: z.number() }),
+    z.strictObject({ kind: z.literal('index-range'), low: expressionSchema, high: expressionSchema }),
+    z.strictObject({ kind: z.literal('permutation') }),
+    z.strictObject({
+      kind: z.literal('csr'),
+      rows: expressionSchema,
+      columns: expressionSchema,
+      density: z.number().gt(0).lte(1),
+    }),
+    z.strictObject({ kind: z.literal('npy'), file: z.string().min(1) }),
+  ])
+  .meta({ id: 'Generator', description: 'How an input is filled. Every generator is seeded.' });
+
+const bufferDeclaration = z
+  .strictObject({
+    description: z.string().exactOptional(),
+    dtype: dtypeSchema,
+    shape: z.array(expressionSchema).min(1).max(8).describe('One expression per axis, outermost first.'),
+    strides: z
+      .array(expressionSchema)
+      .min(1)
+      .max(8)
+      .exactOptional()
+      .describe('Elements per step of each axis; row-major when absent.'),
+    layout: z.string().exactOptional().describe('Names of the axes, e.g. BHSD; documentation only.'),
+    alignmentBytes: z.int().positive().exactOptional().describe('Power of two; default 16.'),
+    access: z.enum(['in', 'out', 'inout']),
+    generator: generator.exactOptional(),
+  })
+  .meta({ id: 'Buffer' });
+
+const comparison = z
+  .discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('exact') }),
+    z.strictObject({ kind: z.literal('ulp'), maximumUlps: z.number().nonnegative() }),
+    z.strictObject({
+      kind: z.literal('calibrated'),
+      storage: dtypeSchema.describe('Dtype whose rounding the naive run applies after each operation.'),
+      accumulate: z.literal('f32'),
+      factor: z.number().positive().exactOptional().describe('Allowed maximum error ÷ the naive run’s. Default 2.'),
+      group: z.enum(['row', 'all']).exactOptional(),
+      rmsFactor: z.number().positive().exactOptional().describe('Allowed RMS error ÷ the naive run’s. Default 1.5.'),
+    }),
+    z.strictObject({
+      kind: z.literal('conditioned'),
+      constant: z.number().positive(),
+      unit: dtypeSchema,
+      terms: expressionSchema.describe('Number of summed terms.'),
+    }),
+  ])
+  .meta({ id: 'Comparison' });
+
+/** Schema of problem.json; unknown keys are refused. */
+export const problemFileSchema = z.strictObject({
+  $schema: z.string().exactOptional(),
+  schemaVersion: z.literal(1),
+  name: z.string().min(1),
+  description: z.string(),
+  dimensions: z.record(identifierSchema, dimensionDeclaration),
+  inputs: z.record(identifierSchema, bufferDeclaration),
+  outputs: z.record(identifierSchema, bufferDeclaration),
+  scalars: z
+    .record(
+      identifierSchema,
+      z.strictObject({ description: z.string().exactOptional(), dtype: dtypeSchema, value: expressionSchema }),
+    )
+    .exactOptional(),
+  flop: expressionSchema.describe('Floating-point operations of the usual algorithm.'),
+  minimumFlop: expressionSchema.describe('Floating-point operations no algorithm can avoid.'),
+  minimumReadBytes: expressionSchema.describe('Bytes that must be read from DRAM when caches are cold.'),
+  reducedAxis: z.strictObject({ input: z.string(), axis: z.int().nonnegative() }).exactOptional(),
+  workloads: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1),
+        dimensions: dimensionsSchema,
+        cache: z.enum(['hot', 'cold']).exactOptional(),
+        weight: z.number().positive().exactOptional(),
+      }),
+    )
+    .min(1),
+  checkShapes: z
+    .array(z.strictObject({ dimensions: dimensionsSchema, generators: z.array(z.string()).min(1).exactOptional() }))
+    .min(1),
+  generatorSets: z.record(z.string().min(1), z.record(identifierSchema, generator)).exactOptional(),
+  comparison,
+  determinism: z.enum(['bitwise', 'tolerance']),
+  start: z.string().min(1).describe('Folder name of the kernel a run starts from.'),
+  rungs: z.array(z.string().min(1)).min(1).describe('Folder names of all rungs, in ladder order.'),
+});
+
+export type ProblemSchemaMatchesContract = Assert<MutuallyAssignable<z.infer<typeof problemFileSchema>, ProblemFile>>;
