@@ -1,4 +1,5 @@
 import type { PtxInstruction, PtxOperand } from './ast.ts';
+import { leavesOf } from './operands.ts';
 
 /** Opcodes that write no register at all, whatever their modifiers. */
 const WITHOUT_RESULT: ReadonlySet<string> = new Set([
@@ -56,17 +57,8 @@ export function writesFirstOperand(instruction: PtxInstruction): boolean {
   return RESULT_BY_MODIFIERS.get(instruction.opcode)?.(instruction) ?? true;
 }
 
-function collectRegisters(operand: PtxOperand, into: string[]): void {
-  if (operand.kind === 'register') into.push(operand.name);
-  else if (operand.kind === 'vector') for (const element of operand.elements) collectRegisters(element, into);
-  else if (operand.kind === 'pair') {
-    collectRegisters(operand.first, into);
-    collectRegisters(operand.second, into);
-  } else if (operand.kind === 'address') {
-    if (operand.base) collectRegisters(operand.base, into);
-    for (const coordinate of operand.coordinates ?? []) collectRegisters(coordinate, into);
-  }
-}
+const registersOf = (operand: PtxOperand): string[] =>
+  leavesOf(operand).flatMap((leaf) => (leaf.kind === 'register' ? [leaf.name] : []));
 
 /**
  * Registers an instruction writes and reads, guard included. A guarded instruction may leave its definitions as they
@@ -78,10 +70,10 @@ export function definitionsAndUses(instruction: PtxInstruction): { definitions: 
   const [first, ...others] = instruction.operands;
   if (first) {
     const isDestination = writesFirstOperand(instruction) && first.kind !== 'address';
-    collectRegisters(first, isDestination ? definitions : uses);
-    if (isDestination && instruction.opcode === 'wgmma') collectRegisters(first, uses);
+    (isDestination ? definitions : uses).push(...registersOf(first));
+    if (isDestination && instruction.opcode === 'wgmma') uses.push(...registersOf(first));
   }
-  for (const operand of others) collectRegisters(operand, uses);
+  for (const operand of others) uses.push(...registersOf(operand));
   if (instruction.guard) uses.push(instruction.guard.register);
   return { definitions, uses };
 }

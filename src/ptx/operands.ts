@@ -1,0 +1,47 @@
+import type { PtxInstruction, PtxOperand } from './ast.ts';
+
+type Leaf = Exclude<PtxOperand, { kind: 'vector' | 'pair' | 'address' }>;
+
+/** A copy of `operand` with each register, immediate, symbol, … inside it replaced. */
+export function mapOperand(operand: PtxOperand, replace: (leaf: Leaf) => PtxOperand): PtxOperand {
+  const inner = (nested: PtxOperand): PtxOperand => mapOperand(nested, replace);
+  switch (operand.kind) {
+    case 'vector':
+      return { ...operand, elements: operand.elements.map(inner) };
+    case 'pair':
+      return { ...operand, first: inner(operand.first), second: inner(operand.second) };
+    case 'address': {
+      const coordinates = operand.coordinates?.map(inner);
+      return { ...operand, base: operand.base && inner(operand.base), ...(coordinates ? { coordinates } : {}) };
+    }
+    default:
+      return replace(operand);
+  }
+}
+
+/** The registers, immediates, symbols, … inside an operand, in the order written. */
+export function leavesOf(operand: PtxOperand): Leaf[] {
+  switch (operand.kind) {
+    case 'vector':
+      return operand.elements.flatMap(leavesOf);
+    case 'pair':
+      return [...leavesOf(operand.first), ...leavesOf(operand.second)];
+    case 'address':
+      return [...(operand.base ? leavesOf(operand.base) : []), ...(operand.coordinates ?? []).flatMap(leavesOf)];
+    default:
+      return [operand];
+  }
+}
+
+/** A copy of `instruction` with every register (guard included), symbol and label renamed. */
+export function renameInstruction(instruction: PtxInstruction, nameOf: (name: string) => string): PtxInstruction {
+  const operands = instruction.operands.map((operand) =>
+    mapOperand(operand, (leaf) =>
+      leaf.kind === 'register' || leaf.kind === 'symbol' || leaf.kind === 'label'
+        ? { ...leaf, name: nameOf(leaf.name) }
+        : leaf,
+    ),
+  );
+  if (!instruction.guard) return { ...instruction, operands };
+  return { ...instruction, operands, guard: { ...instruction.guard, register: nameOf(instruction.guard.register) } };
+}
