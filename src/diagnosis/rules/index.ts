@@ -1,8 +1,39 @@
 import type { Rule } from '../rule.ts';
+import { atomicsContention } from './atomics-contention.ts';
+import { bankConflicts } from './bank-conflicts.ts';
+import { barrierHeavy } from './barrier-heavy.ts';
+import { computeBound } from './compute-bound.ts';
+import { divergence } from './divergence.ts';
+import { latencyBound } from './latency-bound.ts';
+import { memoryBound } from './memory-bound.ts';
+import { narrowLoads } from './narrow-loads.ts';
 import { occupancyRule } from './occupancy.ts';
 import { parallelism } from './parallelism.ts';
+import { redundantGlobalLoads } from './redundant-global-loads.ts';
+import { registerSpills } from './register-spills.ts';
 import { serialSections } from './serial-sections.ts';
 import { tailEffect } from './tail-effect.ts';
+import { tensorCoresUnused } from './tensor-cores-unused.ts';
+import { uncoalescedAccess } from './uncoalesced-access.ts';
+import { warpImbalance } from './warp-imbalance.ts';
 
 /** Every rule, in the order of FINDING_IDS. */
-export const RULES: readonly Rule[] = [parallelism, tailEffect, occupancyRule, serialSections];
+export const RULES: readonly Rule[] = [
+  parallelism,
+  tailEffect,
+  occupancyRule,
+  serialSections,
+  warpImbalance,
+  uncoalescedAccess,
+  bankConflicts,
+  divergence,
+  barrierHeavy,
+  narrowLoads,
+  redundantGlobalLoads,
+  registerSpills,
+  atomicsContention,
+  tensorCoresUnused,
+  memoryBound,
+  computeBound,
+  latencyBound,
+];

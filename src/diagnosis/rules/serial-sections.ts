@@ -1,4 +1,5 @@
 import type { LaunchCounters } from '../../core/counters.ts';
+import { SERIAL_LANES } from '../../hardware/launch-model/constants.ts';
 import { figure, percent } from '../format.ts';
 import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate, scaleInstructions } from '../what-if.ts';
@@ -8,7 +9,7 @@ import { where } from '../where.ts';
 const SERIAL_PATH_THRESHOLD = 0.2;
 /** Share of warp instructions with at most FEW_LANES active lanes. */
 const FEW_LANES_THRESHOLD = 0.2;
-const FEW_LANES = 8;
+const FEW_LANES = SERIAL_LANES;
 const LANES = 32;
 
 const serialPathRatio = ({ launch, model }: ModelledLaunch): number =>
@@ -73,7 +74,9 @@ export const serialSections: Rule = {
         if (!serial.includes(item)) return undefined;
         const packed = scaleInstructions(item.launch, packedRatio(item.launch));
         const perWarp = packed.instructions / (packed.ctaCount * item.model.schedule.warpsPerCta);
-        return { launch: { ...packed, criticalPathInstructions: perWarp } };
+        const activeLaneHistogram = packed.activeLaneHistogram.map(() => 0);
+        activeLaneHistogram[LANES] = packed.instructions;
+        return { launch: { ...packed, activeLaneHistogram, criticalPathInstructions: perWarp } };
       }),
     };
   },

@@ -19,6 +19,12 @@ export const SECTOR_BYTES = 32;
 export const INDEPENDENT_INSTRUCTIONS = { arithmetic: 2, load: 4, chain: 1 } as const;
 
 /**
+ * An instruction with at most this many active lanes belongs to a serial walk: one lane steps through elements that a
+ * whole warp could have taken side by side, each step needing the one before, so nothing covers its latency.
+ */
+export const SERIAL_LANES = 4;
+
+/**
  * Machine instructions per PTX instruction of a class that the hardware really issues. ptxas folds moves and
  * parameter loads into operands; half of the predicate and integer work merges (address arithmetic becomes immediate
  * offsets, compare-and-branch pairs fuse into predication, multiply-add chains into IMAD/LEA).

@@ -1,7 +1,13 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import { INSTRUCTION_CLASSES } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
-import { independentInstructions, latencyClocks, type MemoryLatencies, machineInstructions } from './constants.ts';
+import {
+  independentInstructions,
+  latencyClocks,
+  type MemoryLatencies,
+  machineInstructions,
+  SERIAL_LANES,
+} from './constants.ts';
 import { figure } from './format.ts';
 import type { Schedule } from './schedule.ts';
 import type { Traffic } from './traffic.ts';
@@ -40,16 +46,25 @@ export function memoryLatencies(launch: LaunchCounters, traffic: Traffic, spec: 
   return { globalLoad, sharedLoad, barrier: spec.latencyClocks.barrier.value + drained };
 }
 
+/** Share of the instructions that at most SERIAL_LANES lanes execute. */
+export function serialLaneRatio(launch: LaunchCounters): number {
+  const serial = launch.activeLaneHistogram.slice(1, SERIAL_LANES + 1).reduce((sum, count) => sum + count, 0);
+  return Math.min(1, ratio(serial, launch.instructions));
+}
+
 /**
  * Mean clocks from one instruction of a warp to its next: at least one issue slot, and the class's latency divided by
- * the independent instructions that cover it (Little's law inside a warp).
+ * the independent instructions that cover it (Little's law inside a warp); in a serial walk nothing covers it.
  */
 export function clocksPerInstruction(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): number {
   if (launch.instructions <= 0) return 0;
   const memory = memoryLatencies(launch, traffic, spec);
+  const serialRatio = serialLaneRatio(launch);
   let clocks = 0;
   for (const name of INSTRUCTION_CLASSES) {
-    const exposed = Math.max(1, latencyClocks(name, memory, spec) / independentInstructions(name));
+    const alone = Math.max(1, latencyClocks(name, memory, spec));
+    const covered = Math.max(1, alone / independentInstructions(name));
+    const exposed = serialRatio * alone + (1 - serialRatio) * covered;
     clocks += launch.instructionsByClass[name] * machineInstructions(name) * exposed;
   }
   return clocks / launch.instructions;

@@ -88,7 +88,7 @@ export function modelLaunch(
 ): LaunchModel {
   const clockHz = spec.sustainedClockHz.value;
   const schedule = scheduleLaunch(launch, spec, assumptions);
-  const traffic = estimateTraffic(launch, schedule.residentCtas, spec);
+  const traffic = estimateTraffic(launch, schedule, spec);
   const demands = throughputDemands(launch, traffic, schedule, spec);
   const throughputClocksPerCta = Math.max(
     0,

@@ -2,6 +2,7 @@ import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { sharedBytesPerCta } from '../occupancy.ts';
 import { LANES_PER_WARP, SECTOR_BYTES } from './constants.ts';
+import type { Schedule } from './schedule.ts';
 
 /** Estimated bytes each level of the memory hierarchy moves for one launch, chip-wide. */
 export interface Traffic {
@@ -40,20 +41,37 @@ const hitRatio = (requestedBytes: number, workingSetBytes: number, cacheBytes: n
   return reread * Math.min(1, cacheBytes / Math.max(1, workingSetBytes));
 };
 
+/** Data lines of L1 are allocated whole, 128 bytes, even when one sector of them is wanted. */
+const LINE_BYTES = 128;
+
+/**
+ * Share of load sectors that hit L1 because a neighbouring element of the same sector was read moments before: a
+ * request that uses a part of its sectors comes back for the rest, if the lines of all resident warps fit meanwhile.
+ */
+function neighbourHitRatio(launch: LaunchCounters, residentWarps: number, cacheBytes: number): number {
+  if (launch.globalLoadSectors <= 0 || launch.globalLoadRequests <= 0) return 0;
+  const usedRatio = Math.min(1, launch.globalLoadBytes / (launch.globalLoadSectors * SECTOR_BYTES));
+  const linesPerRequest = Math.min(LANES_PER_WARP, launch.globalLoadSectors / launch.globalLoadRequests);
+  const inFlightBytes = residentWarps * linesPerRequest * LINE_BYTES;
+  return (1 - usedRatio) * Math.min(1, cacheBytes / inFlightBytes);
+}
+
 /** Estimates the traffic of one launch from its sectors and the distinct sectors it touched. */
-export function estimateTraffic(launch: LaunchCounters, ctasPerSm: number, spec: DeviceSpec): Traffic {
-  const activeSms = Math.min(spec.smCount.value, launch.ctaCount);
+export function estimateTraffic(launch: LaunchCounters, schedule: Schedule, spec: DeviceSpec): Traffic {
   const loadBytes = launch.globalLoadSectors * SECTOR_BYTES;
   const storeBytes = launch.globalStoreSectors * SECTOR_BYTES;
   const distinctReadBytes = Math.min(launch.distinctSectorsRead * SECTOR_BYTES, loadBytes);
   const distinctWrittenBytes = Math.min(launch.distinctSectorsWritten * SECTOR_BYTES, storeBytes);
   const localBytes = (launch.localLoadRequests + launch.localStoreRequests) * LOCAL_REQUEST_BYTES;
 
-  const loadBytesPerSm = loadBytes / activeSms;
-  const workingSetPerSm = Math.min(distinctReadBytes, loadBytesPerSm);
-  const l1HitRatio = hitRatio(loadBytesPerSm, workingSetPerSm, l1Bytes(launch, ctasPerSm, spec));
+  const cacheBytes = l1Bytes(launch, schedule.residentCtas, spec);
+  const neighbourHits = neighbourHitRatio(launch, schedule.residentCtas * schedule.warpsPerCta, cacheBytes);
+  const beyondNeighboursPerSm = (loadBytes * (1 - neighbourHits)) / Math.max(1, schedule.activeSms);
+  const workingSetPerSm = Math.min(distinctReadBytes, beyondNeighboursPerSm);
+  const rereadHits = hitRatio(beyondNeighboursPerSm, workingSetPerSm, cacheBytes);
+  const l1HitRatio = 1 - (1 - neighbourHits) * (1 - rereadHits);
   const l2LoadBytes = loadBytes * (1 - l1HitRatio);
-  const l2HitRatio = hitRatio(l2LoadBytes, distinctReadBytes, spec.l2Bytes.value);
+  const l2HitRatio = hitRatio(l2LoadBytes, Math.min(distinctReadBytes, l2LoadBytes), spec.l2Bytes.value);
   const latency = spec.latencyClocks;
   const l2Latency = l2HitRatio * latency.l2.value + (1 - l2HitRatio) * latency.dram.value;
   return {

@@ -1,0 +1,56 @@
+import { figure, percent } from '../format.ts';
+import type { Rule } from '../rule.ts';
+import { estimate, scaleInstructions } from '../what-if.ts';
+import { where } from '../where.ts';
+
+/** Mean active lanes ÷ 32. */
+const LANES_THRESHOLD = 0.8;
+/** Branches on which the lanes parted ÷ all branches. */
+const BRANCH_THRESHOLD = 0.05;
+const LANES = 32;
+
+/** Lanes of a warp take different paths, which then run one after the other. */
+export const divergence: Rule = {
+  id: 'divergence',
+  minimumSpeedup: 1.02,
+  observe(context) {
+    const divergent = context.launches.flatMap((item) => {
+      const { launch } = item;
+      const lanesRatio = launch.threadInstructions / (launch.instructions * LANES);
+      const branchRatio = launch.branches > 0 ? launch.divergentBranches / launch.branches : 0;
+      // Lanes that were never launched (a block of fewer threads than its warps hold) are not divergence.
+      const threads = launch.block[0] * launch.block[1] * launch.block[2];
+      const launchedRatio = threads / (item.model.schedule.warpsPerCta * LANES);
+      const value = lanesRatio / launchedRatio;
+      return value < LANES_THRESHOLD && branchRatio > BRANCH_THRESHOLD ? [{ launch, value, branchRatio }] : [];
+    });
+    const worst = divergent[0];
+    if (!worst) return undefined;
+    return {
+      title: `divergence: ${figure(worst.value * LANES)} of ${LANES} lanes active in the mean`,
+      evidence: divergent.flatMap(({ launch, value, branchRatio }) => [
+        {
+          counter: 'active lanes ÷ 32',
+          value,
+          threshold: LANES_THRESHOLD,
+          comparison: 'below' as const,
+          where: where(launch, (line) => line.instructions * LANES - line.threadInstructions),
+        },
+        {
+          counter: 'divergent branches ÷ branches',
+          value: branchRatio,
+          threshold: BRANCH_THRESHOLD,
+          comparison: 'above' as const,
+          where: `${where(launch, (line) => line.divergentBranches)}: ${percent(branchRatio)} of branches`,
+        },
+      ]),
+      advice:
+        'Make lanes of a warp take the same path: branch on the warp instead of the lane, use predicated arithmetic, or ' +
+        'sort the work by path.',
+      ...estimate(context, 'all lanes active in every instruction', ({ launch }) => {
+        const found = divergent.find((item) => item.launch === launch);
+        return found && { launch: scaleInstructions(launch, found.value) };
+      }),
+    };
+  },
+};

@@ -1,0 +1,56 @@
+import type { LaunchCounters } from '../../core/counters.ts';
+import { figure } from '../format.ts';
+import type { Rule } from '../rule.ts';
+import { estimate, replaceInstructions } from '../what-if.ts';
+import { where } from '../where.ts';
+
+/** Times each distinct sector is asked for. */
+const THRESHOLD = 32;
+/** Re-reads that remain when tiles are shared by the rows of a CTA. */
+const REMAINING_REREADS = 16;
+
+const rereads = (launch: LaunchCounters): number =>
+  launch.distinctSectorsRead > 0 ? launch.globalLoadSectors / launch.distinctSectorsRead : 0;
+
+/** The launch with most re-reads served by shared memory, one wavefront each. */
+function throughSharedMemory(launch: LaunchCounters): LaunchCounters {
+  const remaining = REMAINING_REREADS / rereads(launch);
+  const moved = launch.instructionsByClass['global-load'] * (1 - remaining);
+  const changed = replaceInstructions(launch, {
+    'global-load': launch.instructionsByClass['global-load'] - moved,
+    'shared-load': launch.instructionsByClass['shared-load'] + moved,
+  });
+  return {
+    ...changed,
+    globalLoadRequests: launch.globalLoadRequests * remaining,
+    globalLoadSectors: launch.globalLoadSectors * remaining,
+    globalLoadBytes: launch.globalLoadBytes * remaining,
+    sharedLoadRequests: launch.sharedLoadRequests + moved,
+    sharedLoadWavefronts: launch.sharedLoadWavefronts + moved,
+  };
+}
+
+/** The same sectors are loaded again and again from global memory. */
+export const redundantGlobalLoads: Rule = {
+  id: 'redundant-global-loads',
+  minimumSpeedup: 1.05,
+  observe(context) {
+    const redundant = context.launches.filter(({ launch }) => rereads(launch) > THRESHOLD);
+    const worst = redundant[0];
+    if (!worst) return undefined;
+    return {
+      title: `every sector is loaded ${figure(rereads(worst.launch))} times from global memory`,
+      evidence: redundant.map(({ launch }) => ({
+        counter: 'global load sectors ÷ distinct sectors',
+        value: rereads(launch),
+        threshold: THRESHOLD,
+        comparison: 'above' as const,
+        where: where(launch, (line) => line.globalLoadSectors),
+      })),
+      advice: 'Load a tile once per CTA into shared memory (or registers) and let all its rows use it: larger BLOCK_M.',
+      ...estimate(context, `${REMAINING_REREADS} loads per sector, the others from shared memory`, (item) =>
+        redundant.includes(item) ? { launch: throughSharedMemory(item.launch) } : undefined,
+      ),
+    };
+  },
+};

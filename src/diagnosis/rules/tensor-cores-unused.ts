@@ -1,0 +1,72 @@
+import type { LaunchCounters } from '../../core/counters.ts';
+import { figure } from '../format.ts';
+import type { Rule } from '../rule.ts';
+import { estimate, replaceInstructions } from '../what-if.ts';
+import { where } from '../where.ts';
+
+/** Tensor FLOP per vector FLOP. */
+const THRESHOLD = 0.01;
+const LANES = 32;
+/** FLOP of one fused multiply-add over a warp, and of one mma.sync m16n8k16. */
+const FLOP_PER_FMA_INSTRUCTION = 2 * LANES;
+const FLOP_PER_MMA = 2 * 16 * 8 * 16;
+/** Wavefronts that feed one mma from shared memory with no register reuse: 16×16 and 16×8 halves, 128 B each. */
+const WAVEFRONTS_PER_MMA = 6;
+
+const vectorFlop = (launch: LaunchCounters): number => launch.flop.fp32 + launch.flop.fp16;
+
+/** The launch with its multiply-adds on the tensor cores, and the loads and conversions that feed them shrunk alike. */
+function onTensorCores(launch: LaunchCounters): LaunchCounters {
+  const flop = vectorFlop(launch);
+  const mmas = flop / FLOP_PER_MMA;
+  const classes = launch.instructionsByClass;
+  const vectorInstructions = classes.fp32 + classes.fp16;
+  const multiplyAdds = Math.min(vectorInstructions, flop / FLOP_PER_FMA_INSTRUCTION);
+  const remaining = vectorInstructions > 0 ? 1 - multiplyAdds / vectorInstructions : 1;
+  const wavefronts = Math.min(launch.sharedLoadWavefronts, mmas * WAVEFRONTS_PER_MMA);
+  const fed = launch.sharedLoadWavefronts > 0 ? wavefronts / launch.sharedLoadWavefronts : 1;
+  return {
+    ...replaceInstructions(launch, {
+      fp32: classes.fp32 * remaining,
+      fp16: classes.fp16 * remaining,
+      conversion: classes.conversion * remaining,
+      'shared-load': classes['shared-load'] * fed,
+      tensor: mmas,
+    }),
+    flop: { ...launch.flop, fp32: launch.flop.fp32 * remaining, fp16: launch.flop.fp16 * remaining, tensor: flop },
+    sharedLoadWavefronts: wavefronts,
+    sharedLoadRequests: launch.sharedLoadRequests * fed,
+    sharedLoadBankConflicts: 0,
+  };
+}
+
+/** Half-precision matrix products on the vector pipes, which are an eighth as fast as the tensor cores or less. */
+export const tensorCoresUnused: Rule = {
+  id: 'tensor-cores-unused',
+  minimumSpeedup: 1.02,
+  observe(context) {
+    if (!context.halfPrecisionMatrixWork) return undefined;
+    const unused = context.launches.filter(({ launch }) => {
+      const flop = vectorFlop(launch);
+      return flop > 0 && launch.flop.tensor / flop < THRESHOLD;
+    });
+    const worst = unused[0];
+    if (!worst) return undefined;
+    const { spec } = context;
+    const advantage = spec.tensorFp16FlopPerClock.value / (2 * spec.fp32PerClock.value);
+    return {
+      title: `tensor cores unused: ${figure(vectorFlop(worst.launch))} FLOP of half-precision work on the vector pipes`,
+      evidence: unused.map(({ launch }) => ({
+        counter: 'tensor FLOP ÷ vector FLOP',
+        value: launch.flop.tensor / vectorFlop(launch),
+        threshold: THRESHOLD,
+        comparison: 'below' as const,
+        where: where(launch, (line) => line.threadInstructions),
+      })),
+      advice: `Compute the products with mma.sync or wmma: ${figure(advantage)}× the fp32 rate on this device.`,
+      ...estimate(context, 'the multiply-adds on the tensor cores', (item) =>
+        unused.includes(item) ? { launch: onTensorCores(item.launch) } : undefined,
+      ),
+    };
+  },
+};
