@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+// Plain JavaScript without static imports, so that an old Node gets as far as the message below.
+const MINIMUM_NODE_MAJOR = 24;
+
+if (Number(process.versions.node.split('.')[0]) < MINIMUM_NODE_MAJOR) {
+  process.stderr.write(
+    `warpsmith needs Node ${MINIMUM_NODE_MAJOR} or newer; this is Node ${process.versions.node} (${process.execPath}).\n` +
+      'In a checkout, `npm run warpsmith -- <arguments>` uses the pinned Node 24 from node_modules. ' +
+      'Elsewhere, install Node 24 from https://nodejs.org.\n',
+  );
+  process.exitCode = 3;
+} else {
+  const { existsSync } = await import('node:fs');
+  const { enableCompileCache } = await import('node:module');
+  enableCompileCache();
+  // A checkout runs its sources; the published package has only the build.
+  const source = new URL('../src/cli/main.ts', import.meta.url);
+  const built = new URL('../dist/src/cli/main.js', import.meta.url);
+  const { runCli } = await import(existsSync(source) ? source.href : built.href);
+  process.exitCode = await runCli(process.argv.slice(2));
+}

@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import type { Kernel, ParameterValues } from '../core/kernel.ts';
+import type { LaunchPlan } from '../core/launch-plan.ts';
+import { expandPlan } from '../core/plan/expand-plan.ts';
+import { failedLimit } from '../core/plan/limits.ts';
+import { completeParameters, failedConstraint, validAssignments } from '../core/plan/parameters.ts';
+import type { Problem, Workload } from '../core/problem.ts';
+import { DEVICE_SPECS } from '../hardware/device-specs.ts';
+import { loadKernel } from './loading/load-kernel.ts';
+import { loadProblem } from './loading/load-problem.ts';
+import { targetKind } from './target.ts';
+import { chooseWorkload } from './workload.ts';
+
+export interface CheckOptions {
+  /** A problem folder (all rungs are checked) or a kernel folder. */
+  target: string;
+  /** Only this workload; all of the problem's when absent. */
+  workload?: string;
+  parameters: ParameterValues;
+}
+
+/** A kernel's plan on one workload, or why it takes none. */
+export interface CheckedPlan {
+  workload: Workload;
+  /** A limit or constraint that fails, so that this kernel does not take the workload. */
+  refused: string | null;
+  plan: LaunchPlan | null;
+}
+
+export interface CheckedKernel {
+  name: string;
+  folder: string;
+  parameters: ParameterValues;
+  /** Parameter assignments that meet every constraint that needs no dimensions. */
+  validConfigurationCount: number;
+  remedies: readonly string[];
+  plans: CheckedPlan[];
+}
+
+export interface CheckReport {
+  schemaVersion: 1;
+  kind: 'check';
+  problem: { name: string; folder: string; start: string; rungs: readonly string[] };
+  /** Plans that use `device.smCount` or `kernel.ctasPerSm` are expanded for this device with one CTA per SM. */
+  assumedDevice: string;
+  kernels: CheckedKernel[];
+}
+
+/** Nothing runs in a check, so the plan is expanded for a device's data sheet. */
+const ASSUMED_DEVICE = 'l4';
+
+function checkPlan(problem: Problem, kernel: Kernel, parameters: ParameterValues, workload: Workload): CheckedPlan {
+  const refused =
+    failedLimit(kernel.file, workload.dimensions) ?? failedConstraint(kernel.file, parameters, workload.dimensions);
+  if (refused !== undefined) return { workload, refused, plan: null };
+  const plan = expandPlan({
+    problem: problem.file,
+    kernel: kernel.file,
+    parameters,
+    dimensions: workload.dimensions,
+    device: { smCount: DEVICE_SPECS.get(ASSUMED_DEVICE)!.smCount.value },
+    ctasPerSm: 1,
+  });
+  return { workload, refused: null, plan };
+}
+
+function checkKernel(
+  problem: Problem,
+  kernel: Kernel,
+  values: ParameterValues,
+  workloads: readonly Workload[],
+): CheckedKernel {
+  const parameters = completeParameters(kernel.file, values);
+  return {
+    name: kernel.file.name,
+    folder: kernel.folder,
+    parameters,
+    validConfigurationCount: validAssignments(kernel.file).length,
+    remedies: kernel.file.remedies ?? [],
+    plans: workloads.map((workload) => checkPlan(problem, kernel, parameters, workload)),
+  };
+}
+
+async function loadAll(target: string): Promise<{ problem: Problem; kernels: Kernel[] }> {
+  if (targetKind(target) === 'kernel') {
+    const { kernel, problem } = await loadKernel(target);
+    return { problem, kernels: [kernel] };
+  }
+  const problem = await loadProblem(target);
+  const kernels: Kernel[] = [];
+  for (const rung of new Set([problem.file.start, ...problem.file.rungs])) {
+    kernels.push((await loadKernel(join(problem.folder, rung), { problem })).kernel);
+  }
+  return { problem, kernels };
+}
+
+/**
+ * Validates a problem folder with all its rungs, or one kernel folder, and expands the launch plan of every workload.
+ * Nothing is compiled and nothing runs.
+ *
+ * @throws WarpsmithError for the first thing that is wrong, with file and path.
+ */
+export async function checkTarget(options: CheckOptions): Promise<CheckReport> {
+  const { problem, kernels } = await loadAll(options.target);
+  const { file, folder } = problem;
+  const workloads =
+    options.workload === undefined
+      ? file.workloads.map(({ name }) => chooseWorkload(file, name))
+      : [chooseWorkload(file, options.workload)];
+  return {
+    schemaVersion: 1,
+    kind: 'check',
+    problem: { name: file.name, folder, start: file.start, rungs: file.rungs },
+    assumedDevice: `virtual:${ASSUMED_DEVICE}`,
+    kernels: kernels.map((kernel) => checkKernel(problem, kernel, options.parameters, workloads)),
+  };
+}

@@ -1,0 +1,20 @@
+import { listDevices } from '../devices/open-device.ts';
+
+/** One device that `--device` accepts. */
+export interface ListedDevice {
+  id: string;
+  name: string;
+  kind: 'virtual' | 'cuda';
+  available: boolean;
+}
+
+export interface DevicesReport {
+  schemaVersion: 1;
+  kind: 'devices';
+  devices: ListedDevice[];
+}
+
+/** Lists every device this machine can judge kernels on. */
+export function devices(): DevicesReport {
+  return { schemaVersion: 1, kind: 'devices', devices: listDevices() };
+}

@@ -1,0 +1,54 @@
+import { existsSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { WarpsmithError } from '../core/errors.ts';
+import type { Kernel } from '../core/kernel.ts';
+import type { Problem } from '../core/problem.ts';
+import { loadKernel } from './loading/load-kernel.ts';
+import { loadProblem } from './loading/load-problem.ts';
+
+/** What a path on the command line names: a kernel folder or a problem folder. */
+export type TargetKind = 'kernel' | 'problem';
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
+/**
+ * Says what a folder is, by the file it holds.
+ *
+ * @throws WarpsmithError `no-such-folder` or `not-a-target`.
+ */
+export function targetKind(folder: string): TargetKind {
+  const named = basename(folder);
+  if (named === 'kernel.json' || isFile(join(folder, 'kernel.json'))) return 'kernel';
+  if (named === 'problem.json' || isFile(join(folder, 'problem.json'))) return 'problem';
+  const missing = !existsSync(folder);
+  throw new WarpsmithError({
+    code: missing ? 'no-such-folder' : 'not-a-target',
+    message: missing ? `There is no folder ${folder}.` : `${folder} holds neither kernel.json nor problem.json.`,
+    file: resolve(folder),
+    received: folder,
+    expected: 'a folder with kernel.json (a kernel) or problem.json (a problem)',
+    hint: 'For example problems/attention, or problems/attention/01_minimal.',
+  });
+}
+
+/** A kernel with its problem. A problem folder stands for the kernel its runs start from. */
+export async function loadKernelTarget(folder: string): Promise<{ kernel: Kernel; problem: Problem }> {
+  if (targetKind(folder) === 'kernel') return loadKernel(folder);
+  const problem = await loadProblem(folder);
+  return loadKernel(join(problem.folder, problem.file.start), { problem });
+}
+
+/**
+ * A problem with the kernel a run starts from and every rung. A kernel folder stands for its problem, started from
+ * that kernel.
+ */
+export async function loadProblemTarget(
+  folder: string,
+): Promise<{ problem: Problem; start: Kernel; rungs: readonly Kernel[] }> {
+  const named = targetKind(folder) === 'kernel' ? await loadKernel(folder) : undefined;
+  const problem = named?.problem ?? (await loadProblem(folder));
+  const rungs: Kernel[] = [];
+  for (const rung of problem.file.rungs) rungs.push((await loadKernel(join(problem.folder, rung), { problem })).kernel);
+  const start = named?.kernel ?? (await loadKernel(join(problem.folder, problem.file.start), { problem })).kernel;
+  return { problem, start, rungs };
+}

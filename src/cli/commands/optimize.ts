@@ -1,0 +1,54 @@
+import { type OptimizeOutcome, optimizeProblem } from '../../app/optimize.ts';
+import { runTerminal } from '../../reports/run-terminal.ts';
+import { deviceOrDefault, type Run } from '../context.ts';
+import { exitCodeOfStop } from '../exit-code.ts';
+import { judgingRequest } from '../judging-request.ts';
+import { paintFor, printJson, type Streams } from '../output.ts';
+import type { JudgingOptions } from '../program.ts';
+import { createProgress } from '../progress.ts';
+
+interface Options extends JudgingOptions {
+  target: string;
+  store: string;
+  maxEvaluations: number;
+  maxMinutes?: number;
+  goal?: string;
+}
+
+/** The report, with the two paths as its last lines. */
+function printText({ out }: Streams, { view, reportPath, bestKernelPath }: OptimizeOutcome): void {
+  out.write(`${runTerminal(view, paintFor(out))}\n`);
+  out.write(`Report: ${reportPath}\n`);
+  out.write(`Best kernel: ${bestKernelPath ?? 'none, because the start did not pass'}\n`);
+}
+
+const outcomeJson = ({ view, runFolder, reportPath, bestFolder, bestKernelPath }: OptimizeOutcome): object => ({
+  ...view,
+  runFolder,
+  reportPath,
+  bestFolder: bestFolder ?? null,
+  bestKernelPath: bestKernelPath ?? null,
+});
+
+export const run: Run<Options> = async (options, context) => {
+  const { streams } = context;
+  const device = deviceOrDefault(options.device, context);
+  const progress = createProgress(streams.err);
+  try {
+    const outcome = await optimizeProblem({
+      ...judgingRequest(options, context),
+      device,
+      target: options.target,
+      store: options.store,
+      budgets: { maximumEvaluations: options.maxEvaluations, maximumMinutes: options.maxMinutes ?? null },
+      onEvent: progress.onEvent,
+      ...(options.goal === undefined ? {} : { goal: options.goal }),
+    });
+    progress.end();
+    if (options.json) printJson(streams, outcomeJson(outcome));
+    else printText(streams, outcome);
+    return exitCodeOfStop(outcome.result.stopReason);
+  } finally {
+    progress.end();
+  }
+};

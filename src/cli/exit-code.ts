@@ -1,0 +1,21 @@
+import { EXIT } from '../core/errors.ts';
+import type { EvaluationStatus } from '../core/status.ts';
+import type { StopReason } from '../store/events.ts';
+
+/** Statuses that blame the device, never the candidate. */
+const DEVICE_STATUSES: ReadonlySet<EvaluationStatus> = new Set(['unsupported', 'device-failed']);
+
+/** Exit code of a lone evaluation. */
+export function exitCodeOfStatus(status: EvaluationStatus): number {
+  if (status === 'passed') return EXIT.ok;
+  return DEVICE_STATUSES.has(status) ? EXIT.deviceOrToolMissing : EXIT.judgedFailed;
+}
+
+const BY_STOP_REASON: Partial<Record<StopReason, number>> = {
+  interrupted: EXIT.interrupted,
+  'start-failed': EXIT.judgedFailed,
+  'device-failed': EXIT.deviceOrToolMissing,
+};
+
+/** Exit code of a run: fine for every reason that leaves a best and was not forced. */
+export const exitCodeOfStop = (reason: StopReason): number => BY_STOP_REASON[reason] ?? EXIT.ok;

@@ -1,0 +1,71 @@
+import { CommanderError } from 'commander';
+import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { errorJson, errorText, paintFor, printJson, type Streams } from './output.ts';
+import { buildProgram } from './program.ts';
+import { usageError } from './usage-error.ts';
+
+/** What a shell sees of a process that Ctrl-C ended. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * First signal: end cleanly. Second: leave at once, which the user asked for twice.
+ */
+function abortOnSignals(streams: Streams): { signal: AbortSignal; dispose(): void } {
+  const controller = new AbortController();
+  const onSignal = () => {
+    if (controller.signal.aborted) process.exit(EXIT.interrupted);
+    streams.err.write('\nStopping; press Ctrl-C again to leave at once.\n');
+    controller.abort();
+  };
+  for (const name of SIGNALS) process.on(name, onSignal);
+  return {
+    signal: controller.signal,
+    dispose() {
+      for (const name of SIGNALS) process.off(name, onSignal);
+    },
+  };
+}
+
+/** A reader that went away (`| head`) is no error of ours. */
+function ignoreClosedPipe(stream: NodeJS.WriteStream): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+const wantsJson = (argv: readonly string[]): boolean => argv.includes('--json') || argv.includes('--format=json');
+
+function reportError(error: WarpsmithError, json: boolean, streams: Streams): number {
+  if (json) printJson(streams, errorJson(error));
+  else streams.err.write(errorText(error, paintFor(streams.err)));
+  return error.exitCode;
+}
+
+/**
+ * Runs one command line and returns its exit code: 0 fine, 1 the judged thing failed, 2 usage or bad file, 3 device or
+ * tool missing, 130 interrupted.
+ */
+export async function runCli(argv: readonly string[]): Promise<number> {
+  const streams: Streams = { out: process.stdout, err: process.stderr };
+  ignoreClosedPipe(streams.out);
+  ignoreClosedPipe(streams.err);
+  const interrupt = abortOnSignals(streams);
+  let exitCode: number = EXIT.ok;
+  const { program, running } = buildProgram({ streams, signal: interrupt.signal }, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return EXIT.ok;
+      return reportError(usageError(error, running(argv), program), wantsJson(argv), streams);
+    }
+    if (error instanceof WarpsmithError) return reportError(error, wantsJson(argv), streams);
+    if (interrupt.signal.aborted) return EXIT.interrupted;
+    throw error;
+  } finally {
+    interrupt.dispose();
+  }
+}

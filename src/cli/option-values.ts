@@ -1,0 +1,58 @@
+import { WarpsmithError } from '../core/errors.ts';
+import type { ParameterValues } from '../core/kernel.ts';
+
+function badValue(option: string, received: string, expected: string, hint: string): WarpsmithError {
+  return new WarpsmithError({
+    code: 'bad-option-value',
+    message: `${option} can't be "${received}".`,
+    path: option,
+    received,
+    expected,
+    hint,
+  });
+}
+
+/** Reads an integer in a range. */
+export const integerOption =
+  (option: string, minimum: number, maximum: number) =>
+  (text: string): number => {
+    const value = /^[+-]?\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
+    if (!(value >= minimum && value <= maximum)) {
+      throw badValue(
+        option,
+        text,
+        `an integer from ${minimum} to ${maximum}`,
+        `For example ${option} ${Math.max(minimum, 1)}`,
+      );
+    }
+    return value;
+  };
+
+/** Reads a positive number. */
+export const positiveOption =
+  (option: string) =>
+  (text: string): number => {
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (!(value > 0 && Number.isFinite(value)))
+      throw badValue(option, text, 'a positive number', `For example ${option} 5`);
+    return value;
+  };
+
+/** Collects repeated `NAME=VALUE`s. */
+export function collectParameter(text: string, previous: ParameterValues = {}): ParameterValues {
+  const [, name = '', value = ''] = /^\s*([A-Za-z_]\w*)\s*=\s*(-?\d+(?:\.\d+)?)\s*$/.exec(text) ?? [];
+  if (name === '') throw badValue('--set', text, 'NAME=VALUE with a number', 'For example --set BLOCK_M=64');
+  if (name in previous)
+    throw badValue('--set', text, 'each parameter once', `${name} is set to ${previous[name]} already.`);
+  return { ...previous, [name]: Number(value) };
+}
+
+/** Reads one of a few words. */
+export const choiceOption =
+  <T extends string>(option: string, choices: readonly T[]) =>
+  (text: string): T => {
+    const choice = choices.find((candidate) => candidate === text);
+    if (choice === undefined)
+      throw badValue(option, text, `one of ${choices.join(', ')}`, `For example ${option} ${choices[0]}`);
+    return choice;
+  };

@@ -1,0 +1,165 @@
+import { Command } from 'commander';
+import { packageVersion } from '../app/package-version.ts';
+import type { ParameterValues } from '../core/kernel.ts';
+import { DEFAULT_STORE } from '../store/run-folder.ts';
+import type { CliContext, Run } from './context.ts';
+import { choiceOption, collectParameter, integerOption, positiveOption } from './option-values.ts';
+
+const MAXIMUM_SEED = 2 ** 32 - 1;
+const MAXIMUM_THREADS = 256;
+const DEFAULT_MAXIMUM_EVALUATIONS = 30;
+
+/** Options of commands that judge kernels. */
+export interface JudgingOptions {
+  device?: string;
+  workload?: string;
+  set?: ParameterValues;
+  seed: number;
+  threads?: number;
+  json?: boolean;
+}
+
+const seedOption = integerOption('--seed', 0, MAXIMUM_SEED);
+
+function withJson(command: Command): Command {
+  return command.option('--json', 'print one JSON object on stdout');
+}
+
+function withDevice(command: Command): Command {
+  return command
+    .option('--device <id>', 'where kernels are judged; see `warpsmith devices` (default: virtual:l4)')
+    .option(
+      '--threads <count>',
+      'worker threads of a virtual device; never changes a result',
+      integerOption('--threads', 1, MAXIMUM_THREADS),
+    );
+}
+
+function withJudging(command: Command): Command {
+  return withDevice(command)
+    .option('--workload <workload>', "a workload's name, or dimensions such as B=1,H=8,S=512,D=64")
+    .option('--set <name=value>', 'set a parameter; repeatable', collectParameter)
+    .option('--seed <seed>', 'seeds inputs, orders and poisons', seedOption, 1);
+}
+
+const withStore = (command: Command): Command =>
+  command.option('--store <folder>', 'folder that holds runs/', DEFAULT_STORE);
+
+/** Loads a command's module when it is used, so that `--help` and `check` don't pay for the virtual GPU. */
+const COMMANDS = {
+  doctor: async () => (await import('./commands/doctor.ts')).run,
+  devices: async () => (await import('./commands/devices.ts')).run,
+  check: async () => (await import('./commands/check.ts')).run,
+  evaluate: async () => (await import('./commands/evaluate.ts')).run,
+  diagnose: async () => (await import('./commands/diagnose.ts')).run,
+  audit: async () => (await import('./commands/audit.ts')).run,
+  optimize: async () => (await import('./commands/optimize.ts')).run,
+  report: async () => (await import('./commands/report.ts')).run,
+} as const;
+
+const KERNEL_ARGUMENT = 'a kernel folder, or a problem folder for its start';
+
+/**
+ * The command line's grammar. `onExit` receives the exit code of the command that ran; `running` says which command an
+ * argument list addresses, for messages.
+ */
+export function buildProgram(
+  context: CliContext,
+  onExit: (code: number) => void,
+): { program: Command; running: (argv: readonly string[]) => Command } {
+  const { streams } = context;
+  const program = new Command('warpsmith')
+    .description('Makes CUDA kernels faster, by itself, and proves it.')
+    .version(packageVersion())
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void streams.out.write(text),
+      // Errors are printed once, in the shape all errors have.
+      writeErr: () => {},
+    })
+    .showSuggestionAfterError(false)
+    .helpCommand('help [command]', 'show help')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 fine, 1 the judged thing failed, 2 usage or bad file, 3 device or tool missing, 130 interrupted.',
+    );
+
+  const add = (name: keyof typeof COMMANDS, description: string): Command =>
+    withJson(program.command(name).description(description).exitOverride());
+  const act = <Options>(command: Command, name: keyof typeof COMMANDS, argument?: string): void => {
+    command.action(async (...received: unknown[]) => {
+      const options = command.opts<Record<string, unknown>>();
+      const target = argument === undefined ? {} : { [argument]: received[0] };
+      const run = (await COMMANDS[name]()) as unknown as Run<Options>;
+      onExit(await run({ ...options, ...target } as Options, context));
+    });
+  };
+
+  act(add('doctor', 'say what works on this machine, and what is missing'), 'doctor');
+  act(add('devices', 'list the devices kernels can be judged on'), 'devices');
+  act(
+    add('check', 'validate problem.json and kernel.json and print the launch plans, running nothing')
+      .argument('<folder>', 'a problem folder (all rungs) or a kernel folder')
+      .option('--workload <workload>', 'only this workload')
+      .option('--set <name=value>', 'set a parameter; repeatable', collectParameter),
+    'check',
+    'target',
+  );
+  act(
+    withJudging(
+      add('evaluate', 'judge one kernel: compile, verify, count, time, diagnose').argument('<folder>', KERNEL_ARGUMENT),
+    ),
+    'evaluate',
+    'target',
+  );
+  act(
+    withJudging(add('diagnose', 'say what limits a kernel and what to try').argument('<folder>', KERNEL_ARGUMENT)),
+    'diagnose',
+    'target',
+  );
+  act(
+    withDevice(
+      add('audit', "run generic wrong kernels against a problem's oracle").argument('<folder>', 'a problem folder'),
+    ).option('--seed <seed>', 'seeds the inputs', seedOption, 1),
+    'audit',
+    'target',
+  );
+  act(
+    withStore(
+      withJudging(
+        add('optimize', 'search for a faster kernel').argument(
+          '<folder>',
+          'a problem folder, or a kernel folder to start from',
+        ),
+      ),
+    )
+      .option(
+        '--max-evaluations <count>',
+        'budget in evaluations, the start included',
+        integerOption('--max-evaluations', 1, 1e6),
+        DEFAULT_MAXIMUM_EVALUATIONS,
+      )
+      .option('--max-minutes <minutes>', 'budget in wall time', positiveOption('--max-minutes'))
+      .option('--goal <goal>', 'stop at this speed-up (2x) or time (50us)'),
+    'optimize',
+    'target',
+  );
+  act(
+    withStore(
+      add('report', 'print the report of a run').argument(
+        '[run]',
+        "a run's id, its beginning, its folder, or latest",
+        'latest',
+      ),
+    ).option(
+      '--format <format>',
+      'terminal, markdown or json',
+      choiceOption('--format', ['terminal', 'markdown', 'json'] as const),
+    ),
+    'report',
+    'run',
+  );
+  const running = (argv: readonly string[]): Command =>
+    program.commands.find((command) => argv.includes(command.name())) ?? program;
+  return { program, running };
+}

@@ -1,0 +1,61 @@
+import type { Command, CommanderError } from 'commander';
+import { WarpsmithError } from '../core/errors.ts';
+import { suggestName } from '../core/nearest-name.ts';
+
+const quoted = (message: string): string => /'([^']*)'/.exec(message)?.[1] ?? '';
+
+const longFlags = (command: Command): string[] =>
+  command.options.map(({ long }) => long).filter((flag): flag is string => typeof flag === 'string');
+
+const commandNames = (program: Command): string[] => program.commands.map((command) => command.name());
+
+type Describe = (received: string, command: Command, program: Command) => { expected: string; hint: string };
+
+const helpHint = (command: Command): string => `See \`warpsmith ${command.parent ? `${command.name()} ` : ''}--help\`.`;
+
+/** What would have been right, by commander's error code. */
+const DESCRIPTIONS: Readonly<Record<string, { code: string; describe: Describe }>> = {
+  'commander.unknownCommand': {
+    code: 'unknown-command',
+    describe: (received, _command, program) => ({
+      expected: `one of ${commandNames(program).join(', ')}`,
+      hint: suggestName(received, commandNames(program), 'Commands'),
+    }),
+  },
+  'commander.unknownOption': {
+    code: 'unknown-option',
+    describe: (received, command) => ({
+      expected: `one of ${longFlags(command).join(', ')}`,
+      hint: suggestName(received, longFlags(command), 'Options'),
+    }),
+  },
+  'commander.missingArgument': {
+    code: 'missing-argument',
+    describe: (_received, command) => ({ expected: command.usage(), hint: helpHint(command) }),
+  },
+  'commander.optionMissingArgument': {
+    code: 'missing-option-value',
+    describe: (_received, command) => ({ expected: 'a value after the option', hint: helpHint(command) }),
+  },
+  'commander.excessArguments': {
+    code: 'too-many-arguments',
+    describe: (_received, command) => ({ expected: command.usage(), hint: helpHint(command) }),
+  },
+};
+
+/** Turns commander's complaint into the one error shape. */
+export function usageError(error: CommanderError, command: Command, program: Command): WarpsmithError {
+  const known = DESCRIPTIONS[error.code];
+  const received = quoted(error.message);
+  const message = error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
+  const described = known?.describe(received, command, program) ?? {
+    expected: command.usage(),
+    hint: helpHint(command),
+  };
+  return new WarpsmithError({
+    code: known?.code ?? 'usage',
+    message: `${message.charAt(0).toUpperCase()}${message.slice(1).replace(/\.$/, '')}.`,
+    ...(received === '' ? {} : { received }),
+    ...described,
+  });
+}

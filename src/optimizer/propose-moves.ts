@@ -1,0 +1,187 @@
+import { makeCandidate } from '../core/candidate.ts';
+import type { DeviceSpec } from '../core/device-spec.ts';
+import type { Evaluation } from '../core/evaluation.ts';
+import type { Finding } from '../core/finding.ts';
+import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
+import { failedLimit } from '../core/plan/limits.ts';
+import { failedConstraint, validAssignments } from '../core/plan/parameters.ts';
+import type { Dimensions } from '../core/problem.ts';
+import type { Pattern, PatternMove } from '../diagnosis/pattern.ts';
+import type { MoveRecord } from '../store/events.ts';
+
+/** A change to the best candidate that one of its findings suggests. */
+export interface ProposedMove {
+  /** Identity under which failures are counted: pattern × parameter, or pattern × rung. */
+  key: string;
+  pattern: { id: string; title: string };
+  finding: { id: string; estimatedSpeedup: number; evidence: string };
+  change: MoveRecord;
+  candidate: Candidate;
+  /** Old time ÷ new time the pattern expects. An estimate. */
+  expectedGain: number;
+  /** 0…1. */
+  confidence: number;
+  reason: string;
+}
+
+/** What a pattern recommends and no listed move can carry out. */
+export interface Advice {
+  pattern: { id: string; title: string };
+  finding: { id: string; evaluationId: string };
+  text: string;
+}
+
+export interface ProposalContext {
+  dimensions: Dimensions;
+  /** Every rung of the problem, in ladder order. */
+  rungs: readonly Kernel[];
+  patterns: readonly Pattern[];
+  spec: DeviceSpec;
+  best: { candidate: Candidate; evaluation: Evaluation };
+}
+
+/** Evidence in one line: counter, value, threshold. */
+export const evidenceText = (finding: Finding): string =>
+  finding.evidence
+    .map(
+      ({ counter, value, unit, comparison, threshold }) =>
+        `${counter} ${Number(value.toPrecision(4))}${unit ? ` ${unit}` : ''}, ${comparison} ${Number(threshold.toPrecision(4))}`,
+    )
+    .join('; ');
+
+const valid = (kernel: Kernel, parameters: ParameterValues, dimensions: Dimensions): boolean =>
+  failedConstraint(kernel.file, parameters, dimensions) === undefined;
+
+/** The best candidate with one parameter changed; undefined where kernel.json does not allow it. */
+function withParameter(
+  best: Candidate,
+  parameter: string,
+  value: number,
+  dimensions: Dimensions,
+): Candidate | undefined {
+  const { kernel, parameters } = best;
+  const current = parameters[parameter];
+  if (current === undefined || current === value) return undefined;
+  if (!kernel.file.parameters?.[parameter]?.values.includes(value)) return undefined;
+  const changed = { ...parameters, [parameter]: value };
+  return valid(kernel, changed, dimensions) ? makeCandidate(kernel, changed) : undefined;
+}
+
+/**
+ * Parameters on a new rung: same-named values of the best where the rung allows them, else its defaults. If that breaks
+ * a constraint, the rung's own defaults; if those do too, the valid assignment that carries most values over.
+ */
+function parametersOnRung(rung: Kernel, current: ParameterValues, dimensions: Dimensions): ParameterValues | undefined {
+  const declared = Object.entries(rung.file.parameters ?? {});
+  const defaults = Object.fromEntries(declared.map(([name, declaration]) => [name, declaration.default]));
+  const carried = Object.fromEntries(
+    declared.map(([name, { values, default: fallback }]) => {
+      const value = current[name];
+      return [name, value !== undefined && values.includes(value) ? value : fallback];
+    }),
+  );
+  if (valid(rung, carried, dimensions)) return carried;
+  if (valid(rung, defaults, dimensions)) return defaults;
+  const agreement = (values: ParameterValues) =>
+    Object.entries(values).filter(([name, value]) => carried[name] === value).length;
+  const assignments = validAssignments(rung.file, dimensions);
+  return assignments.reduce<ParameterValues | undefined>(
+    (best, values) => (best === undefined || agreement(values) > agreement(best) ? values : best),
+    undefined,
+  );
+}
+
+/** The best candidate's successor on another rung; undefined where the rung does not take the workload. */
+function onRung(best: Candidate, rung: Kernel, dimensions: Dimensions): Candidate | undefined {
+  if (failedLimit(rung.file, dimensions) !== undefined) return undefined;
+  const parameters = parametersOnRung(rung, best.parameters, dimensions);
+  return parameters && makeCandidate(rung, parameters);
+}
+
+/** Rungs after the best candidate's own; all of them when it is not on the ladder. */
+export function laterRungs(rungs: readonly Kernel[], best: Candidate): readonly Kernel[] {
+  const own = rungs.findIndex((rung) => rung.file.name === best.kernel.file.name);
+  return rungs.slice(own + 1);
+}
+
+type Realised = Pick<ProposedMove, 'key' | 'change' | 'candidate'>;
+
+function realise(
+  move: PatternMove,
+  pattern: Pattern,
+  finding: Finding,
+  context: ProposalContext,
+): Realised | undefined {
+  const { best, dimensions } = context;
+  const kernel = best.candidate.kernel.file.name;
+  if (move.kind === 'parameter') {
+    const candidate = withParameter(best.candidate, move.parameter, move.value, dimensions);
+    if (!candidate) return undefined;
+    const from = best.candidate.parameters[move.parameter]!;
+    return {
+      key: `${pattern.id}/${kernel}.${move.parameter}`,
+      change: { kind: 'parameter', kernel, parameter: move.parameter, from, to: move.value },
+      candidate,
+    };
+  }
+  if (move.kind === 'rung') {
+    // The rule holds whatever a pattern proposes: a rung must be later, and must name the finding it answers.
+    const rung = laterRungs(context.rungs, best.candidate).find(({ file }) => file.name === move.rung);
+    if (!rung?.file.remedies?.includes(finding.id)) return undefined;
+    const candidate = onRung(best.candidate, rung, dimensions);
+    return (
+      candidate && {
+        key: `${pattern.id}/${rung.file.name}`,
+        change: { kind: 'rung', from: kernel, to: rung.file.name },
+        candidate,
+      }
+    );
+  }
+  return undefined;
+}
+
+/**
+ * Every move that the findings of the best candidate suggest through the patterns, most promising (expected gain ×
+ * confidence) first; equally promising ones in the order of findings, then patterns. Moves that break a constraint or a
+ * limit are left out.
+ */
+export function proposeMoves(context: ProposalContext): { moves: ProposedMove[]; advice: Advice[] } {
+  const { best, patterns } = context;
+  const moves: ProposedMove[] = [];
+  const advice: Advice[] = [];
+  for (const finding of best.evaluation.findings) {
+    for (const pattern of patterns.filter(({ triggers }) => (triggers as readonly string[]).includes(finding.id))) {
+      const named = { id: pattern.id, title: pattern.title };
+      const proposals = pattern.propose({
+        finding,
+        evaluation: best.evaluation,
+        candidate: best.candidate,
+        laterRungs: laterRungs(context.rungs, best.candidate),
+        dimensions: context.dimensions,
+        spec: context.spec,
+      });
+      for (const proposal of proposals) {
+        if (proposal.kind === 'advice') {
+          advice.push({
+            pattern: named,
+            finding: { id: finding.id, evaluationId: best.evaluation.id },
+            text: proposal.text,
+          });
+          continue;
+        }
+        const realised = realise(proposal, pattern, finding, context);
+        if (!realised) continue;
+        moves.push({
+          ...realised,
+          pattern: named,
+          finding: { id: finding.id, estimatedSpeedup: finding.estimatedSpeedup, evidence: evidenceText(finding) },
+          expectedGain: proposal.expectedGain,
+          confidence: proposal.confidence,
+          reason: proposal.reason,
+        });
+      }
+    }
+  }
+  const promise = ({ expectedGain, confidence }: ProposedMove) => expectedGain * confidence;
+  return { moves: moves.sort((a, b) => promise(b) - promise(a)), advice };
+}

@@ -1,0 +1,23 @@
+import type { Timing } from '../core/timing.ts';
+import type { Goal, StopReason } from '../store/events.ts';
+import { goalReached } from './goal.ts';
+
+/** A run stops when its best time is within this factor of the attainable bound: the model is no sharper than that. */
+export const NEAR_ATTAINABLE_RATIO = 1.1;
+
+export interface Stop {
+  reason: StopReason;
+  detail: string;
+}
+
+/** Whether a new best time is reason to stop, the goal before the bound. */
+export function reasonToStop(best: Timing, startNs: number, goal: Goal | undefined): Stop | undefined {
+  if (goal && goalReached(goal, best, startNs))
+    return { reason: 'goal-reached', detail: `the goal ${goal.text} is reached` };
+  const ratio = best.medianNs / best.attainableNs;
+  if (best.attainableNs > 0 && ratio <= NEAR_ATTAINABLE_RATIO) {
+    const detail = `${best.kind} time is ${ratio.toFixed(2)} times the attainable bound; nearer than ${NEAR_ATTAINABLE_RATIO} is not worth a search`;
+    return { reason: 'near-attainable', detail };
+  }
+  return undefined;
+}

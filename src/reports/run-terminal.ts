@@ -1,0 +1,72 @@
+import { formatNs, formatRatio } from './format.ts';
+import { type Paint, plainPaint } from './paint.ts';
+import { changeLines, describeBudget, describeFinding, describeWorkload, headline, revertedLine } from './run-text.ts';
+import type { ProgressionRow, RunView } from './run-view.ts';
+import { type Column, textTable } from './table.ts';
+
+/** The terminal's table leaves out what the next line's prose says, to stay within a usual window. */
+function columns(view: RunView): Column[] {
+  const kind = (view.best ?? view.start)?.kind ?? 'predicted';
+  return [
+    { title: '#', align: 'right' },
+    { title: 'eval' },
+    { title: 'change' },
+    { title: 'because of' },
+    { title: 'result' },
+    { title: `${kind} time`, align: 'right' },
+    { title: '× best', align: 'right' },
+    { title: '× start', align: 'right' },
+    { title: 'decision' },
+  ];
+}
+
+const cells = (row: ProgressionRow): string[] => [
+  String(row.iteration),
+  row.evaluationId,
+  row.change,
+  row.why ? `${row.why.finding} (${row.why.evaluationId})` : '–',
+  row.status,
+  row.time ? formatNs(row.time.medianNs) : '–',
+  formatRatio(row.ratioToPreviousBest),
+  formatRatio(row.ratioToStart),
+  row.decision ?? '–',
+];
+
+const indent = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');
+
+function section(paint: Paint, title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${paint('bold', title)}\n${indent(lines)}`;
+}
+
+/** The report of a run for a terminal. */
+export function runTerminal(view: RunView, paint: Paint = plainPaint): string {
+  const sections = [
+    paint('bold', `${view.problem.name} on ${view.device.name}, ${describeWorkload(view)}`),
+    headline(view),
+    `Stopped: ${view.stop ? `${view.stop.reason} (${view.stop.detail})` : 'not yet, or the run died'}. ${describeBudget(view)}; seed ${view.seed}.`,
+    textTable(columns(view), view.progression.map(cells), (text) => paint('dim', text)),
+    section(paint, 'What the best changed', changeLines(view)),
+    section(paint, 'Reverted, and why', view.reverted.map(revertedLine)),
+    section(
+      paint,
+      'Given up',
+      view.abandoned.map(({ moveKey, reason }) => `${moveKey}: ${reason}`),
+    ),
+    section(
+      paint,
+      `Findings of the start (${view.findings.before?.evaluationId ?? '–'})`,
+      (view.findings.before?.findings ?? []).map(describeFinding),
+    ),
+    section(
+      paint,
+      `Findings of the best (${view.findings.after?.evaluationId ?? '–'})`,
+      (view.findings.after?.findings ?? []).map(describeFinding),
+    ),
+    section(
+      paint,
+      'Advice beyond the moves at hand',
+      view.advice.map(({ finding, text }) => `${finding}: ${text}`),
+    ),
+  ];
+  return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
+}

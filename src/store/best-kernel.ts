@@ -1,0 +1,70 @@
+import { isAbsolute, join, relative } from 'node:path';
+import type { Candidate, KernelFile } from '../core/kernel.ts';
+
+/** Where a best kernel comes from; goes into its header comment. */
+export interface Provenance {
+  runId: string;
+  evaluationId: string;
+  /** e.g. `NVIDIA L4 (virtual)`. */
+  deviceName: string;
+  workload: string;
+  /** e.g. `predicted 870 µs, predicted 3.3× faster than the start`. */
+  result: string;
+}
+
+const posix = (path: string): string => path.replaceAll('\\', '/');
+
+/** `#define`s of all parameters. A later `-D` with the same value is an identical redefinition, which C++ allows. */
+function header(candidate: Candidate, provenance: Provenance): string {
+  const { name } = candidate.kernel.file;
+  const comment = [
+    `// ${name}, candidate ${candidate.id}: the best kernel of warpsmith run ${provenance.runId} (${provenance.evaluationId}).`,
+    `// ${provenance.deviceName}, ${provenance.workload}: ${provenance.result}.`,
+  ];
+  const defines = Object.entries(candidate.parameters).map(([parameter, value]) => `#define ${parameter} ${value}`);
+  if (defines.length > 0) comment.push('// Parameters, baked in:');
+  return `${[...comment, ...defines].join('\n')}\n\n`;
+}
+
+const CUDA_SOURCE = /\.(cu|cuh|h|hpp|cpp)$/;
+
+/** Paths inside kernel.json are relative to its folder; this re-bases one on another folder. */
+function rebase(path: string, fromFolder: string, toFolder: string): string {
+  if (/^[a-z]+:\/\//.test(path) || isAbsolute(path)) return path;
+  const moved = posix(relative(toFolder, join(fromFolder, path)));
+  return moved.startsWith('.') ? moved : `./${moved}`;
+}
+
+function bakedFile(candidate: Candidate, bestFolder: string): KernelFile {
+  const { file, folder } = candidate.kernel;
+  const parameters = Object.fromEntries(
+    Object.entries(file.parameters ?? {}).map(([name, declaration]) => {
+      const value = candidate.parameters[name] ?? declaration.default;
+      return [name, { ...declaration, values: [value], default: value }];
+    }),
+  );
+  return {
+    ...file,
+    ...(file.$schema === undefined ? {} : { $schema: rebase(file.$schema, folder, bestFolder) }),
+    problem: rebase(file.problem, folder, bestFolder),
+    ...(file.parameters ? { parameters } : {}),
+  };
+}
+
+/**
+ * The files of a kernel folder that is the candidate with its parameters baked in. `bestFolder` is where they will lie:
+ * kernel.json's path to problem.json is made relative to it.
+ */
+export function bakeKernel(
+  candidate: Candidate,
+  bestFolder: string,
+  provenance: Provenance,
+): Readonly<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const [name, text] of Object.entries(candidate.kernel.sources)) {
+    const bake = candidate.kernel.file.source.kind === 'cuda' && CUDA_SOURCE.test(name);
+    files[name] = bake ? header(candidate, provenance) + text : text;
+  }
+  files['kernel.json'] = `${JSON.stringify(bakedFile(candidate, bestFolder), null, 2)}\n`;
+  return files;
+}

@@ -1,0 +1,66 @@
+import { EXIT, WarpsmithError } from '../core/errors.ts';
+
+const CAUSES: Readonly<Record<string, { code: string; what: string; hint: string }>> = {
+  EROFS: {
+    code: 'store-read-only',
+    what: 'is on a read-only file system',
+    hint: 'Choose another place with --store.',
+  },
+  EACCES: {
+    code: 'store-not-writable',
+    what: 'may not be written by this user',
+    hint: 'Fix its permissions, or choose another place with --store.',
+  },
+  EPERM: {
+    code: 'store-not-writable',
+    what: 'may not be written by this user',
+    hint: 'Fix its permissions, or choose another place with --store.',
+  },
+  ENOSPC: {
+    code: 'store-full',
+    what: 'is on a full disk',
+    hint: 'Free some space, or choose another place with --store.',
+  },
+  EDQUOT: {
+    code: 'store-full',
+    what: 'is over its disk quota',
+    hint: 'Free some space, or choose another place with --store.',
+  },
+  ENOTDIR: {
+    code: 'store-not-a-folder',
+    what: 'lies below something that is not a folder',
+    hint: 'Choose another place with --store.',
+  },
+  EEXIST: {
+    code: 'store-not-a-folder',
+    what: 'is in the way: it exists and is not a folder',
+    hint: 'Choose another place with --store.',
+  },
+};
+
+/** Turns a failed write below `place` into the user-facing error; anything unknown is returned as it came. */
+export function storageError(error: unknown, place: string): unknown {
+  const errno = (error as NodeJS.ErrnoException | undefined)?.code;
+  const cause = errno === undefined ? undefined : CAUSES[errno];
+  if (!cause) return error;
+  return new WarpsmithError(
+    {
+      code: cause.code,
+      message: `Results cannot be written: ${place} ${cause.what} (${errno}).`,
+      file: place,
+      received: errno as string,
+      expected: 'a folder that can be written',
+      hint: cause.hint,
+    },
+    EXIT.usage,
+  );
+}
+
+/** Runs `write`, translating what the file system refuses. */
+export function withStorageErrors<T>(place: string, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    throw storageError(error, place);
+  }
+}

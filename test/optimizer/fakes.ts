@@ -1,0 +1,190 @@
+import { makeCandidate } from '../../src/core/candidate.ts';
+import type { DeviceSpec } from '../../src/core/device-spec.ts';
+import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
+import type { Finding, FindingId } from '../../src/core/finding.ts';
+import type { Candidate, Kernel, KernelFile } from '../../src/core/kernel.ts';
+import type { Problem } from '../../src/core/problem.ts';
+import type { Pattern, PatternMove } from '../../src/diagnosis/pattern.ts';
+import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { type OptimizeOptions, optimize, type RunResult } from '../../src/optimizer/optimize.ts';
+import type { RunEvent } from '../../src/store/events.ts';
+
+export const spec: DeviceSpec = DEVICE_SPECS.get('l4')!;
+
+/** A problem of one dimension whose rungs are given by the test. */
+export const problem: Problem = {
+  folder: 'problems/scale',
+  file: {
+    schemaVersion: 1,
+    name: 'scale',
+    description: 'y = 2x',
+    dimensions: { N: { description: 'length' } },
+    inputs: { X: { dtype: 'f32', shape: ['N'], access: 'in' } },
+    outputs: { Y: { dtype: 'f32', shape: ['N'], access: 'out' } },
+    flop: 'N',
+    minimumFlop: 'N',
+    minimumReadBytes: '4 * N',
+    workloads: [{ name: 'n1024', dimensions: { N: 1024 } }],
+    checkShapes: [],
+    comparison: { kind: 'exact' },
+    determinism: 'bitwise',
+    start: '01_first',
+    rungs: ['01_first', '02_second', '03_third'],
+  },
+  reference: (inputs) => ({ Y: inputs['X']!.map((value) => 2 * value) }),
+};
+
+export function kernel(name: string, overrides: Partial<KernelFile> = {}): Kernel {
+  return {
+    folder: `problems/scale/${name}`,
+    sources: { 'kernel.cu': `// ${name}\n` },
+    file: {
+      schemaVersion: 1,
+      name,
+      description: name,
+      problem: '../problem.json',
+      source: { kind: 'cuda', files: ['kernel.cu'] },
+      parameters: { TILE: { values: [16, 32, 64, 128], default: 32 } },
+      steps: [
+        {
+          function: 'scale',
+          grid: ['ceilDiv(N, TILE)'],
+          block: ['TILE'],
+          arguments: [{ buffer: 'X' }, { buffer: 'Y' }],
+        },
+      ],
+      ...overrides,
+    },
+  };
+}
+
+export function finding(id: FindingId, estimatedSpeedup = 2): Finding {
+  return {
+    id,
+    title: id,
+    estimatedSpeedup,
+    arithmetic: '1 + 1',
+    evidence: [{ counter: 'conflicts per request', value: 3, threshold: 1, comparison: 'above' }],
+    advice: '',
+  };
+}
+
+/** A pattern that proposes the same moves whenever its finding fires. */
+export function pattern(id: string, trigger: FindingId, moves: readonly PatternMove[] | Pattern['propose']): Pattern {
+  const propose = typeof moves === 'function' ? moves : () => moves;
+  return { id, title: `pattern ${id}`, source: 'test', triggers: [trigger], propose };
+}
+
+export const tile = (value: number, expectedGain = 1.5, confidence = 0.5): PatternMove => ({
+  kind: 'parameter',
+  parameter: 'TILE',
+  value,
+  expectedGain,
+  confidence,
+  reason: `try TILE ${value}`,
+});
+
+export const rung = (name: string, expectedGain = 2, confidence = 0.5): PatternMove => ({
+  kind: 'rung',
+  rung: name,
+  expectedGain,
+  confidence,
+  reason: `try ${name}`,
+});
+
+/** What the scripted evaluator says about a candidate. */
+export type Verdict = Partial<Pick<Evaluation, 'status' | 'reason' | 'findings'>> & {
+  ns?: number;
+  attainableNs?: number;
+};
+
+/** `01_first TILE=32`: how scripts name candidates. */
+export const nameOf = ({ kernel: { file }, parameters }: Candidate): string =>
+  [file.name, ...Object.entries(parameters).map(([name, value]) => `${name}=${value}`)].join(' ');
+
+export interface ScriptedEvaluator extends Evaluator {
+  /** Names of the candidates judged, in order. */
+  readonly judged: string[];
+}
+
+/** Judges by a script; `*` is the answer for candidates that have none of their own. */
+export function scriptedEvaluator(
+  script:
+    | Readonly<Record<string, Verdict>>
+    | ((name: string, request: EvaluationRequest) => Verdict | Promise<Verdict>),
+): ScriptedEvaluator {
+  const judged: string[] = [];
+  return {
+    judged,
+    async evaluate(request) {
+      const name = nameOf(request.candidate);
+      judged.push(name);
+      const verdict = typeof script === 'function' ? await script(name, request) : (script[name] ?? script['*']);
+      if (!verdict) throw new Error(`the script says nothing about ${name}`);
+      return evaluationOf(request, verdict);
+    },
+    async close() {},
+  };
+}
+
+function evaluationOf(request: EvaluationRequest, verdict: Verdict): Evaluation {
+  const { ns = 1000, status = 'passed' } = verdict;
+  return {
+    schemaVersion: 1,
+    id: request.id ?? 'e0',
+    candidate: {
+      id: request.candidate.id,
+      kernel: request.candidate.kernel.file.name,
+      folder: request.candidate.kernel.folder,
+      parameters: request.candidate.parameters,
+    },
+    device: { id: 'virtual:l4', kind: 'virtual', name: 'NVIDIA L4 (virtual)' },
+    workload: { name: request.workload.name, dimensions: request.workload.dimensions },
+    status,
+    findings: verdict.findings ?? (status === 'passed' ? [finding('bank-conflicts')] : []),
+    elapsedMs: { compile: 0, verify: 0, time: 0, total: 0 },
+    ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
+    ...(status === 'passed'
+      ? {
+          timing: {
+            kind: 'predicted',
+            medianNs: ns,
+            intervalNs: [ns * 0.7, ns * 1.5],
+            vetoNs: 1,
+            attainableNs: verdict.attainableNs ?? 2,
+            bindingResource: 'shared',
+          },
+        }
+      : {}),
+  };
+}
+
+/** Runs the loop with fakes; returns what happened. */
+export async function runLoop(
+  overrides: Partial<OptimizeOptions> & Pick<OptimizeOptions, 'evaluator'>,
+): Promise<{ result: RunResult; events: RunEvent[] }> {
+  const events: RunEvent[] = [];
+  const first = overrides.rungs?.[0] ?? kernel('01_first');
+  const result = await optimize({
+    problem,
+    workload: { name: 'n1024', dimensions: { N: 1024 }, cache: 'hot' },
+    device: { id: 'virtual:l4', kind: 'virtual', name: 'NVIDIA L4 (virtual)' },
+    spec,
+    start: makeCandidate(first, {}),
+    rungs: [first],
+    patterns: [],
+    seed: 1,
+    budgets: { maximumEvaluations: 20, maximumMinutes: null },
+    vetoBound: { ns: 1, arithmetic: '1 FLOP ÷ 1 GFLOP/s = 1 ns' },
+    emit: (event) => void events.push(event),
+    clockMs: () => 0,
+    ...overrides,
+  });
+  return { result, events };
+}
+
+export const ofType = <T extends RunEvent['type']>(
+  events: readonly RunEvent[],
+  type: T,
+): Extract<RunEvent, { type: T }>[] =>
+  events.filter((event): event is Extract<RunEvent, { type: T }> => event.type === type);
