@@ -29,6 +29,8 @@ export interface Correctness {
   firstWrong?: WrongElement;
   /** Largest |error| ÷ tolerance. Passes if ≤ 1. */
   worstErrorRatio?: number;
+  /** Largest RMS error of an output ÷ its limit; 0 where the comparison sets none. Passes if ≤ 1. */
+  rmsErrorRatio?: number;
 }
 
 /** One candidate judged on one workload and device. Plain JSON: what `evaluate --json` prints. */

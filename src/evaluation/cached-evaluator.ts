@@ -1,0 +1,31 @@
+import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
+
+/**
+ * Never has the same candidate judged twice on one workload, device and seed: a second request gets the first one's
+ * evaluation, under its first id. Requests that were aborted or rejected are forgotten.
+ */
+export const createCachedEvaluator = (evaluator: Evaluator, deviceId: string): Evaluator => {
+  const known = new Map<string, Promise<Evaluation>>();
+  return {
+    evaluate(request) {
+      const key = keyOf(request, deviceId);
+      const earlier = known.get(key);
+      if (earlier) return earlier;
+      const evaluation = evaluator.evaluate(request);
+      known.set(key, evaluation);
+      evaluation.catch(() => known.delete(key));
+      return evaluation;
+    },
+    close: () => evaluator.close(),
+  };
+};
+
+const keyOf = ({ problem, candidate, workload, seed }: EvaluationRequest, deviceId: string): string =>
+  JSON.stringify([
+    problem.folder,
+    candidate.id,
+    Object.entries(workload.dimensions).sort(),
+    workload.cache,
+    deviceId,
+    seed,
+  ]);

@@ -1,0 +1,65 @@
+import type { DeviceFailure, LoadedModule } from '../core/device.ts';
+import { FINITE_POISON, NAN_POISON } from './poison.ts';
+import { orderSeedOf } from './random.ts';
+import type { Refused } from './refusal.ts';
+import { type CheckMemory, type RunConditions, type RunResult, runOnce } from './run-once.ts';
+
+/** The runs that one check may take, all on the same buffers. */
+export class CheckRuns {
+  /** The check, in words. */
+  readonly name: string;
+  readonly #options: ConstructorParameters<typeof CheckRuns>[0];
+
+  constructor(options: {
+    name: string;
+    module: LoadedModule;
+    memory: CheckMemory;
+    seed: number;
+    /** Wall-clock limit of each run, in ms. */
+    timeoutMs: number;
+    /** The main workload's first run is the counted one. */
+    isMain: boolean;
+    signal?: AbortSignal;
+  }) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  /** Natural order over NaN poison. */
+  natural(): Promise<RunResult | Refused> {
+    const count = this.#options.isMain;
+    return this.#run({ name: 'run 1 (natural order, NaN poison)', orderSeed: 0, poison: NAN_POISON, count });
+  }
+
+  /** Another CTA and warp order over finite poison. */
+  reordered(): Promise<RunResult | Refused> {
+    const orderSeed = orderSeedOf(this.#options.seed, this.name);
+    const name = `run 2 (order seed ${orderSeed}, finite poison)`;
+    return this.#run({ name, orderSeed, poison: FINITE_POISON, count: false });
+  }
+
+  /** Natural order over finite poison: tells the poison from the order as the cause of a difference. */
+  repoisoned(): Promise<RunResult | Refused> {
+    return this.#run({
+      name: 'run 3 (natural order, finite poison)',
+      orderSeed: 0,
+      poison: FINITE_POISON,
+      count: false,
+    });
+  }
+
+  async #run(conditions: Omit<RunConditions, 'timeoutMs'>): Promise<RunResult | Refused> {
+    const { signal, module, memory, timeoutMs } = this.#options;
+    signal?.throwIfAborted();
+    const outcome = await runOnce(memory, module, { ...conditions, timeoutMs });
+    return outcome.ok ? outcome : refusal(outcome, `${this.name} · ${conditions.name}`);
+  }
+}
+
+const refusal = ({ status, message, fault }: DeviceFailure, failedCheck: string): Refused => ({
+  ok: false,
+  status,
+  reason: message,
+  failedCheck,
+  ...(fault && { fault }),
+});

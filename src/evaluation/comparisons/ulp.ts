@@ -1,0 +1,12 @@
+import { ulpAt } from '../ulp.ts';
+import type { ComparisonRule } from './comparison.ts';
+
+/** Every element within so many units in the last place of the correctly rounded result. */
+export const ulp: ComparisonRule<'ulp'> = {
+  needs: { naive: false, magnitude: false },
+  expect: ({ maximumUlps }, { rounded, dtype }) => ({
+    want: rounded,
+    tolerances: rounded.map((value) => maximumUlps * ulpAt(value, dtype)),
+    groupSize: 1,
+  }),
+};

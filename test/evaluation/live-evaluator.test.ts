@@ -1,0 +1,409 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Evaluation } from '../../src/core/evaluation.ts';
+import type { KernelFile, ParameterValues } from '../../src/core/kernel.ts';
+import type { ProblemFile } from '../../src/core/problem.ts';
+import { createLiveEvaluator } from '../../src/evaluation/live-evaluator.ts';
+import { createFakeDevice, type FakeDevice, type FakeKernel, type FakeLaunch } from '../support/fake-device.ts';
+import { createFakeToolchain } from '../support/fake-toolchain.ts';
+import { toyCandidate, toyProblem, toyWorkload } from '../support/toy-problem.ts';
+
+/** The right result, in float32 and then rounded by the store. */
+const product = ({ load, launch }: FakeLaunch): Float64Array => {
+  const [x, w] = [load('X', 'f16'), load('W', 'f16')];
+  const columns = x.length / launch.grid[0];
+  return x.map((value, i) => Math.fround(value * w[Math.floor(i / columns)]!));
+};
+const honest: FakeKernel = (launch) => launch.store('Y', 'f16', product(launch));
+
+let device: FakeDevice;
+
+const evaluate = (
+  kernel: FakeKernel,
+  changes: {
+    kernel?: Partial<KernelFile>;
+    problem?: Partial<ProblemFile>;
+    parameters?: ParameterValues;
+    toolchain?: ReturnType<typeof createFakeToolchain>;
+    device?: Parameters<typeof createFakeDevice>[1];
+    signal?: AbortSignal;
+  } = {},
+): Promise<Evaluation> => {
+  device = createFakeDevice({ kernel }, changes.device);
+  const evaluator = createLiveEvaluator({ device, toolchain: changes.toolchain ?? createFakeToolchain() });
+  return evaluator.evaluate({
+    problem: toyProblem(changes.problem),
+    candidate: toyCandidate(changes.kernel, changes.parameters),
+    workload: toyWorkload,
+    seed: 1,
+    ...(changes.signal && { signal: changes.signal }),
+  });
+};
+
+afterEach(() => {
+  expect(device.liveBuffers.size, 'buffers left allocated').toBe(0);
+  expect(device.liveModules.size, 'modules left loaded').toBe(0);
+});
+
+const WORKSPACE = { workspaces: { scratch: { bytes: 64, init: 'undefined' as const } } };
+
+describe('an honest kernel', () => {
+  it('passes with timing, counters and correctness', async () => {
+    const evaluation = await evaluate(honest);
+    expect(evaluation).toMatchObject({ schemaVersion: 1, id: 'e0', status: 'passed', workload: { name: 'main' } });
+    expect(evaluation.correctness?.checksRun).toBe(6); // 1 check shape × 2 generator sets + main, each run twice
+    expect(evaluation.correctness?.worstErrorRatio).toBeLessThanOrEqual(1);
+    expect(evaluation.timing?.kind).toBe('predicted');
+    expect(evaluation.counters).toMatchObject({ instructions: 16, totals: { instructions: 16 } });
+    expect(evaluation.counters?.launches).toHaveLength(1);
+    expect(JSON.parse(JSON.stringify(evaluation))).toEqual(evaluation);
+  });
+
+  it('passes for every seed', async () => {
+    for (let seed = 0; seed < 50; seed++) {
+      device = createFakeDevice({ kernel: honest });
+      const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain() });
+      const request = { problem: toyProblem(), candidate: toyCandidate(), workload: toyWorkload, seed };
+      expect((await evaluator.evaluate(request)).status).toBe('passed');
+    }
+  });
+
+  it('is counted only on the main workload, and run once in a seeded order', async () => {
+    await evaluate(honest);
+    expect(device.runs.map(({ count }) => count)).toEqual([false, false, false, false, true, false]);
+    expect(device.runs.map(({ orderSeed }) => orderSeed !== 0)).toEqual([false, true, false, true, false, true]);
+  });
+
+  it('may keep a workspace that is zeroed once, and finds a zeroed one zeroed', async () => {
+    const workspaces = { once: { bytes: 4, init: 'once' }, zeroed: { bytes: 4, init: 'zero' } } as const;
+    const seen: number[][] = [];
+    const evaluation = await evaluate(
+      (launch) => {
+        const [runs, zeroed] = [launch.load('once', 'f32')[0]!, launch.load('zeroed', 'f32')[0]!];
+        seen.push([runs, zeroed]);
+        launch.store('once', 'f32', [runs + 1]);
+        launch.store('zeroed', 'f32', [1]);
+        launch.store('Y', 'f16', product(launch));
+      },
+      { kernel: { workspaces } },
+    );
+    expect(evaluation.status).toBe('passed');
+    expect(seen).toEqual([0, 1, 0, 1, 0, 1].map((runs) => [runs, 0]));
+  });
+});
+
+describe('a wrong kernel', () => {
+  it('is told the first wrong element and how many there are', async () => {
+    const evaluation = await evaluate((launch) => {
+      const y = product(launch);
+      y[20] = y[20]! + 1;
+      y[21] = y[21]! + 1;
+      launch.store('Y', 'f16', y);
+    });
+    expect(evaluation.status).toBe('wrong');
+    expect(evaluation.reason).toMatch(/^Y\[1, 3\] = \S+, wanted \S+ ± \S+; 2 of 51 elements wrong$/);
+    expect(evaluation.failedCheck).toBe('R=3, C=17 · normal inputs · run 1 (natural order, NaN poison)');
+    expect(evaluation.correctness?.firstWrong).toMatchObject({
+      output: 'Y',
+      index: [1, 3],
+      wrongCount: 2,
+      elementCount: 51,
+    });
+  });
+
+  it('that writes NaN is wrong', async () => {
+    const evaluation = await evaluate((launch) => launch.store('Y', 'f16', product(launch).fill(Number.NaN, 7, 8)));
+    expect(evaluation.status).toBe('wrong');
+    expect(evaluation.reason).toMatch(/^Y\[0, 7\] = NaN/);
+  });
+
+  it('that leaves elements unwritten is told so', async () => {
+    const evaluation = await evaluate((launch) => launch.store('Y', 'f16', product(launch).subarray(0, 50)));
+    expect(evaluation.status).toBe('wrong');
+    expect(evaluation.reason).toBe('1 of 51 elements of Y never written, first [2, 16]');
+  });
+
+  it('that is right for the first CTA order only is told so', async () => {
+    const evaluation = await evaluate((launch) => {
+      const y = product(launch);
+      if (launch.options.orderSeed !== 0) y[0] = 0;
+      launch.store('Y', 'f16', y);
+    });
+    expect(evaluation.status).toBe('wrong');
+    expect(evaluation.reason).toMatch(/^output depends on the order of CTAs or warps: 1 of 51 elements of Y differ/);
+  });
+
+  it('that is right, but not always to the bit, is wrong under bitwise determinism only', async () => {
+    const unstable: FakeKernel = (launch) => {
+      const y = product(launch);
+      if (launch.options.orderSeed !== 0) y[0] = y[0]! * (1 + 2 ** -11);
+      launch.store('Y', 'f16', y);
+    };
+    expect((await evaluate(unstable)).reason).toMatch(/order of CTAs or warps/);
+    expect((await evaluate(unstable, { problem: { determinism: 'tolerance' } })).status).toBe('passed');
+  });
+});
+
+describe('an unsafe kernel', () => {
+  it('that changes an input', async () => {
+    const evaluation = await evaluate((launch) => {
+      launch.store('Y', 'f16', product(launch));
+      launch.store('X', 'f16', [123], 18);
+    });
+    expect(evaluation.status).toBe('unsafe');
+    expect(evaluation.reason).toBe("modified input 'X': 1 of 51 elements changed, first [1, 1]");
+  });
+
+  it('that writes past its output', async () => {
+    const evaluation = await evaluate((launch) => {
+      launch.store('Y', 'f16', [...product(launch), 1, 2]);
+    });
+    expect(evaluation.status).toBe('unsafe');
+    expect(evaluation.reason).toBe("wrote outside buffer 'Y': 4 guard bytes changed");
+  });
+
+  it('that reads uninitialised workspace', async () => {
+    const evaluation = await evaluate(
+      (launch) => {
+        const y = product(launch);
+        if (Number.isNaN(launch.load('scratch', 'f32')[0])) y[0] = 0;
+        launch.store('Y', 'f16', y);
+      },
+      { kernel: WORKSPACE },
+    );
+    expect(evaluation.status).toBe('unsafe');
+    expect(evaluation.reason).toMatch(/^output depends on uninitialised memory: 1 of 51 elements of Y differ/);
+  });
+
+  it('that accumulates onto an output nobody zeroed', async () => {
+    const evaluation = await evaluate((launch) => {
+      const old = launch.load('Y', 'f16');
+      launch.store(
+        'Y',
+        'f16',
+        product(launch).map((value, i) => value + old[i]! * 0),
+      );
+    });
+    expect(evaluation.status).toBe('unsafe');
+    expect(evaluation.reason).toMatch(/uninitialised memory: 51 of 51/);
+  });
+
+  it('that reads uninitialised workspace into a tolerated difference, even where bits may differ', async () => {
+    const evaluation = await evaluate(
+      (launch) => {
+        const y = product(launch);
+        if (Number.isNaN(launch.load('scratch', 'f32')[0])) y[0] = 9;
+        launch.store('Y', 'f16', y);
+      },
+      { kernel: WORKSPACE, problem: { determinism: 'tolerance' } },
+    );
+    expect(evaluation.status).toBe('unsafe');
+  });
+
+  it('whose fault the device reports', async () => {
+    const fault = { functionName: 'kernel', address: '0x10', buffer: { name: 'Y', offsetBytes: 102, sizeBytes: 102 } };
+    const evaluation = await evaluate(() => ({ ok: false, status: 'unsafe', message: 'out of bounds', fault }));
+    expect(evaluation).toMatchObject({ status: 'unsafe', reason: 'out of bounds', fault });
+    expect(evaluation.failedCheck).toMatch(/^R=3, C=17 · normal inputs · run 1/);
+  });
+});
+
+describe('strided buffers', () => {
+  const strided: Partial<ProblemFile> = {
+    outputs: { Y: { dtype: 'f16', shape: ['R', 'C'], strides: ['C + 3', 1], access: 'out' } },
+  };
+  const rows = (launch: FakeLaunch): { columns: number; y: Float64Array } => {
+    const y = product(launch);
+    return { columns: y.length / launch.launch.grid[0], y };
+  };
+
+  it('are compared element by element', async () => {
+    const evaluation = await evaluate(
+      (launch) => {
+        const { columns, y } = rows(launch);
+        for (let r = 0; r * columns < y.length; r++) {
+          launch.store('Y', 'f16', y.subarray(r * columns, (r + 1) * columns), r * (columns + 3));
+        }
+      },
+      { problem: strided },
+    );
+    expect(evaluation.status).toBe('passed');
+  });
+
+  it('must keep the gaps between their elements', async () => {
+    const evaluation = await evaluate(
+      (launch) => {
+        const { columns, y } = rows(launch);
+        for (let r = 0; r * columns < y.length; r++) {
+          launch.store('Y', 'f16', y.subarray(r * columns, (r + 1) * columns), r * (columns + 3));
+        }
+        launch.store('Y', 'f16', [0], columns);
+      },
+      { problem: strided },
+    );
+    expect(evaluation).toMatchObject({
+      status: 'unsafe',
+      reason: "wrote between the elements of output 'Y', at byte 34",
+    });
+  });
+});
+
+describe('a buffer updated in place', () => {
+  const inPlace: Partial<ProblemFile> = {
+    inputs: {
+      Y: { dtype: 'f16', shape: ['R', 'C'], access: 'inout' },
+      W: { dtype: 'f16', shape: ['R'], access: 'in' },
+    },
+    outputs: {},
+  };
+  const problem = {
+    ...toyProblem(inPlace),
+    reference: (
+      { Y, W }: Readonly<Record<string, Float64Array>>,
+      { C }: Readonly<Record<string, number>>,
+      round: (x: number) => number,
+    ) => ({
+      Y: Y!.map((y, i) => round(y * W![Math.floor(i / C!)]!)),
+    }),
+  };
+  const judge = async (kernel: FakeKernel): Promise<Evaluation> => {
+    device = createFakeDevice({ kernel });
+    const candidate = toyCandidate({
+      steps: [{ function: 'kernel', grid: ['R'], block: [32], arguments: [{ buffer: 'Y' }, { buffer: 'W' }] }],
+    });
+    const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain() });
+    return evaluator.evaluate({ problem, candidate, workload: toyWorkload, seed: 3 });
+  };
+
+  it('starts from the same contents every time', async () => {
+    const evaluation = await judge(({ load, launch, store }) => {
+      const [y, w] = [load('Y', 'f16'), load('W', 'f16')];
+      store(
+        'Y',
+        'f16',
+        y.map((value, i) => value * w[Math.floor(i / (y.length / launch.grid[0]))]!),
+      );
+    });
+    expect(evaluation.status).toBe('passed');
+  });
+
+  it('left as it was is wrong', async () => {
+    expect((await judge(() => {})).status).toBe('wrong');
+  });
+});
+
+describe('what is refused before anything runs', () => {
+  it('a workload outside the kernel’s limits', async () => {
+    const evaluation = await evaluate(honest, { kernel: { limits: ['C <= 32'] } });
+    expect(evaluation.status).toBe('unsupported');
+    expect(evaluation.reason).toContain('C <= 32');
+    expect(device.runs).toHaveLength(0);
+  });
+
+  it('an architecture the kernel is not for', async () => {
+    const source = { kind: 'cuda' as const, files: ['kernel.cu'], architectures: ['sm_90a'] };
+    const evaluation = await evaluate(honest, { kernel: { source } });
+    expect(evaluation).toMatchObject({ status: 'unsupported', reason: 'toy is for sm_90a; virtual:fake is sm_89' });
+  });
+
+  it('parameters that break a constraint', async () => {
+    const parameters = { TILE: { values: [16, 32], default: 16 } };
+    const evaluation = await evaluate(honest, {
+      kernel: { parameters, constraints: ['TILE <= 16'] },
+      parameters: { TILE: 32 },
+    });
+    expect(evaluation.status).toBe('invalid');
+    expect(evaluation.reason).toContain('TILE <= 16');
+  });
+
+  it('too much shared memory, with the numbers', async () => {
+    const step = { function: 'kernel', grid: ['R'], block: [32], sharedBytes: 200_000, arguments: [] };
+    const evaluation = await evaluate(honest, { kernel: { steps: [step] } });
+    expect(evaluation.status).toBe('launch-failed');
+    expect(evaluation.reason).toMatch(/200000 bytes.*101376/);
+  });
+
+  it('too many threads, with the numbers', async () => {
+    const step = { function: 'kernel', grid: ['R'], block: [64, 32], arguments: [] };
+    const evaluation = await evaluate(honest, { kernel: { steps: [step] } });
+    expect(evaluation.status).toBe('launch-failed');
+    expect(evaluation.reason).toMatch(/2048 threads/);
+  });
+
+  it('a grid of no CTAs', async () => {
+    const step = { function: 'kernel', grid: ['R - 16'], block: [32], arguments: [] };
+    const evaluation = await evaluate(honest, { kernel: { steps: [step] } });
+    expect(evaluation.status).toBe('invalid');
+  });
+
+  it('code that does not compile, with its diagnostics', async () => {
+    const diagnostics = [{ severity: 'error' as const, message: 'no', location: { file: 'kernel.cu', line: 3 } }];
+    const toolchain = createFakeToolchain({
+      ok: false,
+      status: 'compile-failed',
+      message: 'kernel.cu:3: no',
+      diagnostics,
+      elapsedMs: 1,
+    });
+    const evaluation = await evaluate(honest, { toolchain });
+    expect(evaluation).toMatchObject({ status: 'compile-failed', reason: 'kernel.cu:3: no', diagnostics });
+  });
+
+  it('code the device cannot load', async () => {
+    const load = async () => ({ ok: false, status: 'unsupported', message: 'unknown opcode wgmma' }) as const;
+    const evaluation = await evaluate(honest, { device: { load } });
+    expect(evaluation).toMatchObject({ status: 'unsupported', reason: 'unknown opcode wgmma' });
+  });
+});
+
+describe('limits of a check shape', () => {
+  it('skip the shapes the kernel does not take, but then all kinds of input go to the main workload', async () => {
+    const evaluation = await evaluate(honest, { kernel: { limits: ['R >= 16'] } });
+    expect(evaluation.status).toBe('passed');
+    expect(evaluation.correctness?.checksRun).toBe(6); // main with normal, large and declared inputs, twice each
+  });
+});
+
+it('a time below the provable bound is implausible', async () => {
+  const predict = () => ({
+    kind: 'predicted' as const,
+    medianNs: 1,
+    intervalNs: [1, 1] as [number, number],
+    vetoNs: 2,
+    attainableNs: 3,
+    bindingResource: 'fp32',
+  });
+  const evaluation = await evaluate(honest, { device: { predict } });
+  expect(evaluation.status).toBe('implausible');
+  expect(evaluation.reason).toMatch(/^1.0 ns is below the provable lower bound of 2.0 ns: .*FLOP/);
+});
+
+describe('aborting', () => {
+  it('rejects with the reason and leaves nothing behind', async () => {
+    const controller = new AbortController();
+    const kernel: FakeKernel = (launch) => {
+      launch.store('Y', 'f16', product(launch));
+      controller.abort(new Error('interrupted'));
+    };
+    await expect(evaluate(kernel, { signal: controller.signal })).rejects.toThrow('interrupted');
+    expect(device.runs).toHaveLength(1);
+  });
+
+  it('does not stop later evaluations', async () => {
+    device = createFakeDevice({ kernel: honest });
+    const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain() });
+    const request = { problem: toyProblem(), candidate: toyCandidate(), workload: toyWorkload, seed: 1 };
+    const aborted = evaluator.evaluate({ ...request, signal: AbortSignal.abort(new Error('no')) });
+    const later = evaluator.evaluate(request);
+    await expect(aborted).rejects.toThrow('no');
+    expect((await later).status).toBe('passed');
+  });
+});
+
+it('a problem whose reference is broken is the problem’s fault', async () => {
+  device = createFakeDevice({ kernel: honest });
+  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain() });
+  const problem = { ...toyProblem(), reference: () => ({ Y: new Float64Array(3) }) };
+  await expect(
+    evaluator.evaluate({ problem, candidate: toyCandidate(), workload: toyWorkload, seed: 1 }),
+  ).rejects.toThrow("does not return output 'Y'");
+});

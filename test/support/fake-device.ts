@@ -1,0 +1,191 @@
+import type { CompiledCode } from '../../src/core/compiled-code.ts';
+import type { LaunchCounters } from '../../src/core/counters.ts';
+import type { Device, DeviceBuffer, DeviceFailure, RunOptions } from '../../src/core/device.ts';
+import type { DType } from '../../src/core/dtype.ts';
+import type { LaunchPlan, PlannedLaunch } from '../../src/core/launch-plan.ts';
+import { decode, encode } from '../../src/core/rounding.ts';
+import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { predictTime } from '../../src/virtual-gpu/time-model/predict-time.ts';
+
+const GUARD_BYTES = 64;
+const GUARD_BYTE = 0xa7;
+
+interface Memory extends DeviceBuffer {
+  /** Guard zone, contents, guard zone. */
+  readonly all: Uint8Array;
+}
+
+/** What a fake kernel sees of one launch. */
+export interface FakeLaunch {
+  readonly launch: PlannedLaunch;
+  readonly options: RunOptions;
+  /** The buffer's elements, decoded; change them with `store`. */
+  load(buffer: string, dtype: DType): Float64Array;
+  /** Encodes the elements into the buffer from `firstElement`; may run into the guard zones. */
+  store(buffer: string, dtype: DType, values: ArrayLike<number>, firstElement?: number): void;
+}
+
+/** Stands in for device code: changes buffers. A returned `DeviceFailure` is how the launch failed. */
+export type FakeKernel = (launch: FakeLaunch) => unknown;
+
+/** A device whose kernels are JavaScript functions by name. It remembers what is still allocated and loaded. */
+export interface FakeDevice extends Device {
+  readonly liveBuffers: ReadonlySet<DeviceBuffer>;
+  readonly liveModules: ReadonlySet<unknown>;
+  /** Options of every run so far. */
+  readonly runs: readonly RunOptions[];
+}
+
+export const createFakeDevice = (
+  kernels: Readonly<Record<string, FakeKernel>>,
+  overrides: Partial<Pick<Device, 'load' | 'predict'>> = {},
+): FakeDevice => {
+  const spec = DEVICE_SPECS.get('l4')!;
+  const liveBuffers = new Set<DeviceBuffer>();
+  const liveModules = new Set<unknown>();
+  const runs: RunOptions[] = [];
+  const memoryOf = (buffer: DeviceBuffer): Memory => {
+    if (!liveBuffers.has(buffer)) throw new Error(`buffer ${buffer.name} is not allocated`);
+    return buffer as Memory;
+  };
+  const contents = ({ all }: Memory): Uint8Array => all.subarray(GUARD_BYTES, all.length - GUARD_BYTES);
+
+  return {
+    identity: { id: 'virtual:fake', kind: 'virtual', name: 'Fake' },
+    spec,
+    liveBuffers,
+    liveModules,
+    runs,
+    load: async (code: CompiledCode) => {
+      const module = { code };
+      liveModules.add(module);
+      return { ok: true, module };
+    },
+    unload: async (module) => {
+      if (!liveModules.delete(module)) throw new Error('unloaded twice');
+    },
+    allocate: async ({ name, bytes }) => {
+      const all = new Uint8Array(bytes + 2 * GUARD_BYTES).fill(GUARD_BYTE);
+      const memory: Memory = { name, bytes, all };
+      contents(memory).fill(0xcd);
+      liveBuffers.add(memory);
+      return memory;
+    },
+    free: async (buffer) => {
+      if (!liveBuffers.delete(buffer)) throw new Error(`freed twice: ${buffer.name}`);
+    },
+    write: async (buffer, bytes, offsetBytes = 0) => contents(memoryOf(buffer)).set(bytes, offsetBytes),
+    fill: async (buffer, pattern) => {
+      const target = contents(memoryOf(buffer));
+      for (let i = 0; i < target.length; i++) target[i] = pattern[i % pattern.length]!;
+    },
+    read: async (buffer) => contents(memoryOf(buffer)).slice(),
+    damagedGuardBytes: async (buffer) => {
+      const { all } = memoryOf(buffer);
+      const guards = [...all.subarray(0, GUARD_BYTES), ...all.subarray(all.length - GUARD_BYTES)];
+      return guards.filter((byte) => byte !== GUARD_BYTE).length;
+    },
+    run: async (_module, plan: LaunchPlan, buffers, options) => {
+      runs.push(options);
+      const counters: LaunchCounters[] = [];
+      for (const step of plan.steps) {
+        if (step.kind === 'memset') {
+          contents(memoryOf(buffers.get(step.buffer)!)).fill(step.byteValue);
+          continue;
+        }
+        const memory = (name: string): Memory => memoryOf(buffers.get(name)!);
+        const failure = kernels[step.functionName]!({
+          launch: step,
+          options,
+          load: (name, dtype) => decode(contents(memory(name)).slice(), dtype),
+          store: (name, dtype, values, firstElement = 0) => {
+            const bytes = encode(values, dtype);
+            memory(name).all.set(bytes, GUARD_BYTES + (firstElement * bytes.length) / values.length);
+          },
+        });
+        if (isFailure(failure)) return failure;
+        if (options.count) counters.push(fakeCounters(step));
+      }
+      return { ok: true, counters, elapsedMs: 0 };
+    },
+    predict: (counters, _plan, bounds) => predictTime(counters, spec, bounds),
+    close: async () => {},
+    ...overrides,
+  };
+};
+
+const isFailure = (value: unknown): value is DeviceFailure =>
+  typeof value === 'object' && value !== null && 'ok' in value && value.ok === false;
+
+/** One warp instruction per warp, nothing else. */
+const fakeCounters = ({ functionName, grid, block, dynamicSharedBytes }: PlannedLaunch): LaunchCounters => {
+  const ctaCount = grid[0] * grid[1] * grid[2];
+  const threads = block[0] * block[1] * block[2];
+  const instructions = ctaCount * Math.ceil(threads / 32);
+  return {
+    functionName,
+    grid,
+    block,
+    ctaCount,
+    countedCtas: ctaCount,
+    resources: {
+      registersPerThread: 32,
+      registersSource: 'estimated',
+      staticSharedBytes: 0,
+      dynamicSharedBytes,
+      localBytesPerThread: 0,
+    },
+    instructions,
+    threadInstructions: ctaCount * threads,
+    instructionsByClass: {
+      fp16: 0,
+      fp32: instructions,
+      fp64: 0,
+      integer: 0,
+      conversion: 0,
+      special: 0,
+      tensor: 0,
+      move: 0,
+      predicate: 0,
+      'global-load': 0,
+      'global-store': 0,
+      'shared-load': 0,
+      'shared-store': 0,
+      'local-load': 0,
+      'local-store': 0,
+      'constant-load': 0,
+      atomic: 0,
+      shuffle: 0,
+      vote: 0,
+      barrier: 0,
+      control: 0,
+      'async-copy': 0,
+    },
+    flop: { fp16: 0, fp32: ctaCount * threads, fp64: 0, tensor: 0 },
+    globalLoadRequests: 2,
+    globalLoadSectors: 8,
+    globalLoadBytes: 256,
+    globalStoreRequests: 1,
+    globalStoreSectors: 4,
+    globalStoreBytes: 128,
+    localLoadRequests: 0,
+    localStoreRequests: 0,
+    sharedLoadRequests: 0,
+    sharedLoadWavefronts: 0,
+    sharedLoadBankConflicts: 0,
+    sharedStoreRequests: 0,
+    sharedStoreWavefronts: 0,
+    sharedStoreBankConflicts: 0,
+    barriers: 0,
+    globalAtomicRequests: 0,
+    sharedAtomicRequests: 0,
+    branches: 0,
+    divergentBranches: 0,
+    activeLaneHistogram: Array.from({ length: 33 }, (_, lanes) => (lanes === 32 ? instructions : 0)),
+    criticalPathInstructions: 1,
+    longestCtaInstructions: 1,
+    distinctSectorsRead: 8,
+    distinctSectorsWritten: 4,
+    lines: [],
+  };
+};
