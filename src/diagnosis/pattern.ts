@@ -4,41 +4,46 @@ import type { Finding, FindingId } from '../core/finding.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import type { Dimensions } from '../core/problem.ts';
 
-/** What a pattern sees: the best candidate so far, the finding that set the pattern off, and the ladder above. */
+/** What a pattern sees: one finding of the best candidate, and what could be changed. */
 export interface PatternContext {
   readonly finding: Finding;
-  /** Evaluation of `candidate`; its counters and timing are there, since it passed. */
   readonly evaluation: Evaluation;
   readonly candidate: Candidate;
-  /** Rungs after the candidate's own, in ladder order; each lists the findings it answers under `file.remedies`. */
+  /** Rungs after the candidate's own, in ladder order. */
   readonly laterRungs: readonly Kernel[];
   readonly dimensions: Dimensions;
   readonly spec: DeviceSpec;
 }
 
+/** Why a move is proposed and what it may give. */
 interface Expectation {
-  /** Old time ÷ new time if it works; ≥ 1. An estimate. */
+  /** Old time ÷ new time; an estimate, at least 1. */
   readonly expectedGain: number;
-  /** 0…1: how often this helps when its finding fires. */
+  /** 0…1: how often the pattern is expected to hold. */
   readonly confidence: number;
-  /** Why this move, in a sentence that cites the evidence. */
   readonly reason: string;
 }
 
-/** One change to the best candidate, or advice that no change at hand can carry out. */
+/** One change a pattern suggests. */
 export type PatternMove =
-  | ({ readonly kind: 'parameter'; readonly parameter: string; readonly value: number } & Expectation)
-  /** `rung` is the name in the rung's kernel.json. */
+  | ({
+      readonly kind: 'parameter';
+      readonly parameter: string;
+      readonly from: number;
+      readonly value: number;
+    } & Expectation)
+  /** `rung` is the name in kernel.json. */
   | ({ readonly kind: 'rung'; readonly rung: string } & Expectation)
   | { readonly kind: 'advice'; readonly text: string };
 
 /** A known remedy: finding → action. */
 export interface Pattern {
-  /** Kebab-case. */
+  /** Kebab-case, stable. */
   readonly id: string;
   readonly title: string;
-  /** Where the remedy comes from. */
+  /** Where the remedy is known from. */
   readonly source: string;
   readonly triggers: readonly FindingId[];
-  propose(context: PatternContext): readonly PatternMove[];
+  /** Moves for one finding it is triggered by, the most promising first; empty when its conditions do not hold. */
+  propose(context: PatternContext): PatternMove[];
 }

@@ -1,0 +1,22 @@
+import type { Pattern } from '../pattern.ts';
+import { orAdvice, parameterMoves } from './moves.ts';
+
+/** Smaller per-thread tiles and constant indices. */
+export const keepArraysInRegisters: Pattern = {
+  id: 'keep-arrays-in-registers',
+  title: 'Keep per-thread arrays in registers',
+  source: 'CUDA C++ Programming Guide, local memory; FA2 register budgets',
+  triggers: ['register-spills'],
+  propose: (context) =>
+    orAdvice(
+      (['rows-per-warp', 'unroll', 'row-tile', 'column-tile'] as const).flatMap((role) =>
+        parameterMoves(context, {
+          role,
+          direction: 'fewer',
+          confidence: 0.5,
+          reason: 'a smaller per-thread tile needs fewer registers',
+        }),
+      ),
+      'Unroll the loops that index per-thread arrays, so that every index is a constant.',
+    ),
+};

@@ -1,0 +1,66 @@
+import type { PatternContext, PatternMove } from '../pattern.ts';
+import { type ParameterRole, roleOf } from './parameter-roles.ts';
+
+export type Direction = 'more' | 'fewer';
+
+/** Share of the finding's estimated gain that one step of a parameter is expected to bring. */
+const PARAMETER_GAIN_SHARE = 0.5;
+/** Confidence lost for each step a value lies farther from the current one. */
+const CONFIDENCE_PER_STEP = 0.8;
+/** Confidence lost for each rung that is skipped. */
+const CONFIDENCE_PER_RUNG = 0.9;
+
+interface ParameterRequest {
+  readonly role: ParameterRole;
+  readonly direction: Direction;
+  readonly confidence: number;
+  readonly reason: string;
+}
+
+/** Values of a parameter beyond the current one in a direction, the nearest first. */
+export function valuesBeyond(values: readonly number[], current: number, direction: Direction): number[] {
+  const beyond = values.filter((value) => (direction === 'more' ? value > current : value < current));
+  return beyond.sort((a, b) => Math.abs(a - current) - Math.abs(b - current));
+}
+
+/** Part of a gain: 1 + share × (gain − 1). */
+export const partOfGain = (gain: number, share: number): number => 1 + share * Math.max(0, gain - 1);
+
+/** Moves of every parameter with a role, one per allowed value in the direction, the nearest value first. */
+export function parameterMoves(context: PatternContext, request: ParameterRequest): PatternMove[] {
+  const declared = Object.entries(context.candidate.kernel.file.parameters ?? {});
+  return declared.flatMap(([parameter, declaration]) => {
+    const from = context.candidate.parameters[parameter];
+    if (from === undefined || roleOf(parameter) !== request.role) return [];
+    return valuesBeyond(declaration.values, from, request.direction).map(
+      (value, step): PatternMove => ({
+        kind: 'parameter',
+        parameter,
+        from,
+        value,
+        expectedGain: partOfGain(context.finding.estimatedSpeedup, PARAMETER_GAIN_SHARE),
+        confidence: request.confidence * CONFIDENCE_PER_STEP ** step,
+        reason: request.reason,
+      }),
+    );
+  });
+}
+
+/** Moves to every later rung that says it remedies the finding, the next one first. */
+export function rungMoves(context: PatternContext, confidence: number, reason: string): PatternMove[] {
+  return context.laterRungs
+    .filter(({ file }) => file.remedies?.includes(context.finding.id))
+    .map(
+      ({ file }, step): PatternMove => ({
+        kind: 'rung',
+        rung: file.name,
+        expectedGain: context.finding.estimatedSpeedup,
+        confidence: confidence * CONFIDENCE_PER_RUNG ** step,
+        reason: `${reason}; ${file.name} names ${context.finding.id} among its remedies`,
+      }),
+    );
+}
+
+/** The moves, or the advice alone when there are none. */
+export const orAdvice = (moves: PatternMove[], text: string): PatternMove[] =>
+  moves.length > 0 ? moves : [{ kind: 'advice', text }];
