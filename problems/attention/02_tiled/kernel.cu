@@ -1,31 +1,31 @@
-// 02_tiled: tiles in shared memory, softmax by one lane per row.
+// 02_tiled: tiles in shared memory, softmax by one thread.
 //
 // Idea      Read K and V from global memory once per BLOCK_M rows instead of once per row: tiles of Q, K and V go to
 //           shared memory, the scores of a tile pair too, and the output accumulates beside them.
 // Change    From 01_minimal: coalesced loads and reuse through shared memory. The price is in the middle: the scores now
-//           lie in shared memory, where no lane holds a row of them, so lane 0 of a warp walks a row alone (maximum,
-//           then weights and sum) while 31 lanes wait for it, and the CTA waits at the barrier behind.
+//           lie in shared memory, where no warp holds a row of them, so thread 0 walks the tile row by row (maximum, then
+//           weights and sum) while all others wait at the barrier. This rung is slower than the one before it: a lesson
+//           the ladder keeps.
 // Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
-//           Scores and outputs are dealt to the threads of the CTA element by element; row r of the softmax belongs to
-//           lane 0 of warp r % WARPS. K_smem rows are padded by PAD halves: neighbouring lanes read neighbouring keys,
-//           which without padding lie in the same bank (2 * D bytes apart).
+//           Scores and outputs are dealt to the threads of the CTA element by element, keys and columns innermost.
+//           K_smem rows are padded by PAD halves: neighbouring lanes read neighbouring keys, which without padding lie in
+//           the same bank (2 * D bytes apart).
 // Tile      BLOCK_M queries x BLOCK_N keys per CTA.
 // Resources Shared bytes: 2 D (BLOCK_M + 2 BLOCK_N) + 2 PAD BLOCK_N (Q, K, V) + 4 BLOCK_M BLOCK_N (scores)
-//           + 4 BLOCK_M D (outputs, fp32) + 12 BLOCK_M (maximum, sum, correction): 57 KiB for 64 x 64 at D = 64, so one
-//           CTA per SM of an L4.
-// Bound     The serial walk. B1 H8 S512 D64, 64 x 64, 4 warps: a warp walks 16 rows * 64 keys * 2 passes per tile,
-//           8 tiles: 16 k dependent steps of shared load, maximum or exponential and add (about 60 clocks each):
-//           0.98 M clocks = 0.5 ms at 2.04 GHz, with 1 lane of 32 at work. Then the scores: 2 shared loads of 2 bytes,
-//           2 conversions and 1 FMA per multiply-add, 64 CTAs on 58 SMs.
+//           + 4 BLOCK_M D (outputs, fp32) + 12 BLOCK_M (maximum, sum, correction): 57 KiB for the default 64 x 64 at
+//           D = 64, so one CTA per SM of an L4.
+// Bound     The serial walk. B1 H8 S512 D64, 64 x 64: thread 0 takes 64 rows * 64 keys * 8 tiles = 33 k steps of about
+//           60 clocks in the CTA's life (shared load 30, maximum or exponential and add, twice): 2 M clocks = 1 ms at
+//           2.04 GHz, and 64 CTAs on the 58 SMs of an L4, one at a time, take two turns: 2 ms. The scores without
+//           padding: 4.2 M requests of 32 wavefronts = 134 M wavefronts = 1.1 ms of shared memory on 58 SMs.
 // Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y).
 #include <cuda_fp16.h>
 
 constexpr int kWarpSize = 32;
 constexpr int kBlockM = BLOCK_M;  // query rows per CTA
 constexpr int kBlockN = BLOCK_N;  // keys per tile
-constexpr int kWarps = WARPS;
-constexpr int kPad = PAD;  // halves added to a row of K_smem
-constexpr int kThreads = kWarps * kWarpSize;
+constexpr int kPad = PAD;         // halves added to a row of K_smem
+constexpr int kThreads = WARPS * kWarpSize;
 
 template <int kHeadDim>
 struct SharedTiles {
@@ -61,8 +61,6 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   auto& smem = *reinterpret_cast<SharedTiles<kHeadDim>*>(shared_bytes);
 
-  const int warp = threadIdx.x / kWarpSize;
-  const int lane = threadIdx.x % kWarpSize;
   const size_t matrix = static_cast<size_t>(blockIdx.y) * S * kHeadDim;
   const int first_row = blockIdx.x * kBlockM;
 
@@ -90,8 +88,8 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();
 
-    for (int row = warp; row < kBlockM; row += kWarps) {
-      if (lane == 0) {
+    if (threadIdx.x == 0) {
+      for (int row = 0; row < kBlockM; ++row) {
         // Key 0 is visible to every row, so new_max is finite from the first tile on.
         float new_max = smem.running_max[row];
         for (int key = 0; key < kBlockN; ++key) new_max = fmaxf(new_max, smem.scores[row][key]);

@@ -62,6 +62,16 @@ struct alignas(sizeof(T) * kCount) Vector {
   T element[kCount];
 };
 
+template <int kCount, typename T>
+__device__ Vector<T, kCount> load(const T* address) {
+  return *reinterpret_cast<const Vector<T, kCount>*>(address);
+}
+
+template <int kCount, typename T>
+__device__ void store(T* address, const Vector<T, kCount>& value) {
+  *reinterpret_cast<Vector<T, kCount>*>(address) = value;
+}
+
 template <int kHeadDim>
 struct SharedTiles {
   alignas(16) float Q[kBlockM][kHeadDim];          // times softmax_scale * log2(e)
@@ -76,7 +86,7 @@ using Piece = Vector<half, kVectorWidth>;
 // Element [row, column ...] of a matrix [S, kHeadDim]; zeros for rows from S on.
 template <int kHeadDim>
 __device__ Piece load_or_zero(const half* __restrict__ matrix, int row, int column, int S) {
-  if (row < S) return *reinterpret_cast<const Piece*>(matrix + static_cast<size_t>(row) * kHeadDim + column);
+  if (row < S) return load<kVectorWidth>(matrix + static_cast<size_t>(row) * kHeadDim + column);
   Piece zeros;
 #pragma unroll
   for (int i = 0; i < kVectorWidth; ++i) zeros.element[i] = __float2half(0.0f);
@@ -90,7 +100,7 @@ __device__ void load_tile(half (&tile)[kBlockN][kStride], const half* __restrict
   for (int piece = threadIdx.x; piece < kBlockN * kPiecesPerRow; piece += kThreads) {
     const int key = piece / kPiecesPerRow;
     const int column = piece % kPiecesPerRow * kVectorWidth;
-    *reinterpret_cast<Piece*>(&tile[key][column]) = load_or_zero<kHeadDim>(matrix, first_key + key, column, S);
+    store(&tile[key][column], load_or_zero<kHeadDim>(matrix, first_key + key, column, S));
   }
 }
 
@@ -149,25 +159,19 @@ __global__ void __launch_bounds__(kThreads)
       float k[kKeysPerLane][kChunk];
 #pragma unroll
       for (int n = 0; n < kKeysPerLane; ++n) {
-        const auto chunk = *reinterpret_cast<const Vector<half2, kChunk / 2>*>(&smem.K[n * kWarpSize + lane][d]);
+        const auto chunk = load<kChunk>(&smem.K[n * kWarpSize + lane][d]);
 #pragma unroll
-        for (int i = 0; i < kChunk / 2; ++i) {
-          const float2 pair = __half22float2(chunk.element[i]);
-          k[n][2 * i] = pair.x;
-          k[n][2 * i + 1] = pair.y;
-        }
+        for (int i = 0; i < kChunk; ++i) k[n][i] = __half2float(chunk.element[i]);
       }
 #pragma unroll
       for (int r = 0; r < kRowsPerWarp; ++r) {
 #pragma unroll
         for (int i = 0; i < kChunk; i += 4) {
-          const float4 q = *reinterpret_cast<const float4*>(&smem.Q[warp_row + r][d + i]);  // same for all lanes
+          const auto q = load<4>(&smem.Q[warp_row + r][d + i]);  // same for all lanes
 #pragma unroll
           for (int n = 0; n < kKeysPerLane; ++n) {
-            score[r][n] += q.x * k[n][i];
-            score[r][n] += q.y * k[n][i + 1];
-            score[r][n] += q.z * k[n][i + 2];
-            score[r][n] += q.w * k[n][i + 3];
+#pragma unroll
+            for (int j = 0; j < 4; ++j) score[r][n] += q.element[j] * k[n][i + j];
           }
         }
       }
@@ -197,15 +201,14 @@ __global__ void __launch_bounds__(kThreads)
       for (int c = 0; c < kColumnsPerLane; ++c) accumulator[r][c] *= correction;
     }
 
-    using RowGroup = Vector<float, kRowGroup>;
 #pragma unroll
     for (int n = 0; n < kKeysPerLane; ++n) {
 #pragma unroll
       for (int g = 0; g < kRowsPerWarp / kRowGroup; ++g) {
-        RowGroup group;
+        Vector<float, kRowGroup> group;
 #pragma unroll
         for (int i = 0; i < kRowGroup; ++i) group.element[i] = score[g * kRowGroup + i][n];
-        *reinterpret_cast<RowGroup*>(&smem.weights[warp][g][n * kWarpSize + lane][0]) = group;
+        store(&smem.weights[warp][g][n * kWarpSize + lane][0], group);
       }
     }
     __syncwarp();  // the weights other lanes of this warp wrote
@@ -215,14 +218,13 @@ __global__ void __launch_bounds__(kThreads)
       float v[kColumnsPerLane];
 #pragma unroll
       for (int c = 0; c < kColumnsPerLane; c += kValueWidth) {
-        const auto piece =
-            *reinterpret_cast<const Vector<half, kValueWidth>*>(&smem.V[key][c * kWarpSize + lane * kValueWidth]);
+        const auto piece = load<kValueWidth>(&smem.V[key][c * kWarpSize + lane * kValueWidth]);
 #pragma unroll
         for (int i = 0; i < kValueWidth; ++i) v[c + i] = __half2float(piece.element[i]);
       }
 #pragma unroll
       for (int g = 0; g < kRowsPerWarp / kRowGroup; ++g) {
-        const auto weight = *reinterpret_cast<const RowGroup*>(&smem.weights[warp][g][key][0]);  // same for all lanes
+        const auto weight = load<kRowGroup>(&smem.weights[warp][g][key][0]);  // same for all lanes
 #pragma unroll
         for (int i = 0; i < kRowGroup; ++i) {
 #pragma unroll
@@ -245,7 +247,7 @@ __global__ void __launch_bounds__(kThreads)
       Vector<half, kValueWidth> piece;
 #pragma unroll
       for (int i = 0; i < kValueWidth; ++i) piece.element[i] = __float2half(accumulator[r][c + i] * inverse_sum);
-      *reinterpret_cast<Vector<half, kValueWidth>*>(O_row + c * kWarpSize + lane * kValueWidth) = piece;
+      store(O_row + c * kWarpSize + lane * kValueWidth, piece);
     }
   }
 }
