@@ -2,29 +2,31 @@ import type { InstructionClass } from '../core/counters.ts';
 import type { PtxInstruction } from './ast.ts';
 import { sizeOfPtxType } from './types.ts';
 
-type Rule = InstructionClass | ((instruction: PtxInstruction) => InstructionClass);
+type ClassOf = (instruction: PtxInstruction) => InstructionClass;
+type Rule = InstructionClass | ClassOf;
 
 const HALF_TYPES: ReadonlySet<string> = new Set(['f16', 'bf16', 'f16x2', 'bf16x2']);
 
 /** Class of arithmetic by the type it is done in: the last modifier. */
-const byType: Rule = ({ modifiers }) => {
+const byType: ClassOf = ({ modifiers }) => {
   const type = modifiers.at(-1) ?? '';
   if (HALF_TYPES.has(type)) return 'fp16';
   if (type === 'f64') return 'fp64';
   return type.startsWith('f') ? 'fp32' : 'integer';
 };
 
-/** `.approx` and f32 division and roots go through the special-function unit; the f64 ones are fp64 work. */
-const specialUnlessF64: Rule = ({ modifiers }) =>
+/** Reciprocals and roots use the special-function unit; the exact f64 ones are fp64 work. */
+const specialUnlessF64: ClassOf = ({ modifiers }) =>
   modifiers.at(-1) === 'f64' && !modifiers.includes('approx') ? 'fp64' : 'special';
 
-const divide: Rule = (instruction) => {
-  const type = byTypeOf(instruction);
+/** f32 division is built on the reciprocal of the special-function unit. */
+const divide: ClassOf = (instruction) => {
+  const type = byType(instruction);
   return type === 'fp32' ? 'special' : type;
 };
 
-/** `fma.rn.f32`, but `fma.rn.f32.f16`-like mixed forms compute in the first type. */
-const byTypeOf = byType as (instruction: PtxInstruction) => InstructionClass;
+/** Logic on predicates is predicate work. */
+const logic: ClassOf = ({ modifiers }) => (modifiers.at(-1) === 'pred' ? 'predicate' : 'integer');
 
 const SPACE_CLASSES: ReadonlyMap<string, { load: InstructionClass; store: InstructionClass }> = new Map([
   ['global', { load: 'global-load', store: 'global-store' }],
@@ -39,13 +41,20 @@ const SPACE_CLASSES: ReadonlyMap<string, { load: InstructionClass; store: Instru
 
 /** Loads and stores by state space; a generic one counts as global. */
 const memory =
-  (direction: 'load' | 'store'): Rule =>
+  (direction: 'load' | 'store'): ClassOf =>
   ({ modifiers }) => {
     const space = modifiers.find((modifier) => SPACE_CLASSES.has(modifier)) ?? 'global';
     return SPACE_CLASSES.get(space)![direction];
   };
 
-const asyncOrBarrier: Rule = ({ modifiers }) => (modifiers[0] === 'mma_async' ? 'tensor' : 'barrier');
+/** `wmma.load` and `wmma.store` move fragments; `wmma.mma` multiplies. */
+const wmma: ClassOf = (instruction) => {
+  const [action] = instruction.modifiers;
+  return action === 'load' || action === 'store' ? memory(action)(instruction) : 'tensor';
+};
+
+/** `wgmma.fence`, `.commit_group` and `.wait_group` only order. */
+const wgmma: ClassOf = ({ modifiers }) => (modifiers[0] === 'mma_async' ? 'tensor' : 'barrier');
 
 const CLASSES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ...(['add', 'sub', 'mul', 'mad', 'fma', 'abs', 'neg', 'min', 'max', 'copysign'] as const).map(
@@ -106,7 +115,7 @@ const CLASSES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
       'vmax4',
       'vset4',
     ] as const
-  ).map((opcode) => [opcode, bitwiseOrInteger] as const),
+  ).map((opcode) => [opcode, logic] as const),
   ['div', divide],
   ['rcp', specialUnlessF64],
   ['sqrt', specialUnlessF64],
@@ -152,8 +161,8 @@ const CLASSES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['membar', 'barrier'],
   ['fence', 'barrier'],
   ['mma', 'tensor'],
-  ['wmma', ({ modifiers }) => WMMA_CLASSES.get(modifiers[0] ?? '')?.(modifiers) ?? 'tensor'],
-  ['wgmma', asyncOrBarrier],
+  ['wmma', wmma],
+  ['wgmma', wgmma],
   ['cp', 'async-copy'],
   ['prefetch', 'async-copy'],
   ['prefetchu', 'async-copy'],
@@ -176,19 +185,6 @@ const CLASSES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
       'pmevent',
     ] as const
   ).map((opcode) => [opcode, 'control'] as const),
-]);
-
-/** Logic on predicates is predicate work; `.pred` is then the type. */
-function bitwiseOrInteger({ modifiers }: PtxInstruction): InstructionClass {
-  return modifiers.at(-1) === 'pred' ? 'predicate' : 'integer';
-}
-
-const WMMA_CLASSES: ReadonlyMap<string, (modifiers: readonly string[]) => InstructionClass> = new Map<
-  string,
-  (modifiers: readonly string[]) => InstructionClass
->([
-  ['load', (modifiers) => (modifiers.some((m) => m.startsWith('shared')) ? 'shared-load' : 'global-load')],
-  ['store', (modifiers) => (modifiers.some((m) => m.startsWith('shared')) ? 'shared-store' : 'global-store')],
 ]);
 
 /** Class of an instruction, or undefined for an opcode that is not in the table. */

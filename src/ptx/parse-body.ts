@@ -222,7 +222,7 @@ type OperandRule = (context: BodyContext, instruction: PtxInstruction) => void;
 
 const parseOperands: OperandRule = (context, instruction) => {
   const { stream } = context;
-  if (stream.at(';')) return;
+  if (stream.at(';') || stream.at('}')) return;
   do instruction.operands.push(parseOperand(context));
   while (stream.accept(','));
 };
