@@ -1,6 +1,6 @@
 import { suggestName } from '../nearest-name.ts';
 import type { Expression } from '../problem.ts';
-import { type ExpressionPlace, expressionError } from './expression-error.ts';
+import { type ExpressionErrorCode, type ExpressionPlace, expressionError } from './expression-error.ts';
 import { EXPRESSION_FUNCTIONS } from './functions.ts';
 import { BINARY_OPERATORS, UNARY_OPERATORS } from './operators.ts';
 import { parseExpression } from './parser.ts';
@@ -25,8 +25,8 @@ const cachedParse = (text: string, place?: ExpressionPlace): ExpressionNode => {
 /**
  * The finite value of an expression; names are looked up as they stand, dots included.
  *
- * @throws WarpsmithError `expression-syntax`, `unknown-function`, `unknown-name`, `division-by-zero`, `not-finite` or
- * `not-an-integer` (operand of a bit operator).
+ * @throws WarpsmithError `expression-syntax`, `unknown-function`, `unknown-name`, `division-by-zero`, `not-finite`,
+ * `not-an-integer` (operand of a bit operator) or `negative-shift`.
  */
 export const evaluateExpression = (expression: Expression, scope: ExpressionScope, where?: ExpressionPlace): number => {
   if (typeof expression === 'number') {
@@ -154,6 +154,10 @@ class Evaluation {
       this.#requireInteger(node, left);
       this.#requireInteger(node, right);
     }
+    if (operator.shifts && right < 0) {
+      const message = `\`${node.operator}\` got a negative count, ${right}`;
+      throw this.#error('negative-shift', node, message, 'a count of at least 0');
+    }
     return operator.apply(left, right);
   }
 
@@ -182,13 +186,7 @@ class Evaluation {
     );
   }
 
-  #error(
-    code: 'division-by-zero' | 'not-finite' | 'not-an-integer',
-    node: { column: number },
-    message: string,
-    expected: string,
-    hint?: string,
-  ): Error {
+  #error(code: ExpressionErrorCode, node: { column: number }, message: string, expected: string, hint?: string): Error {
     return expressionError(
       code,
       { message, text: this.#text, column: node.column, expected, ...(hint !== undefined && { hint }) },

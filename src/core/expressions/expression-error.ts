@@ -12,7 +12,8 @@ export type ExpressionErrorCode =
   | 'unknown-function'
   | 'division-by-zero'
   | 'not-finite'
-  | 'not-an-integer';
+  | 'not-an-integer'
+  | 'negative-shift';
 
 /** The user-facing error about `text` at `column` (from 1). */
 export const expressionError = (

@@ -6,6 +6,8 @@ export interface BinaryOperator {
   readonly divides?: boolean;
   /** Needs integer operands. */
   readonly integer?: boolean;
+  /** Needs a right operand of at least 0. */
+  readonly shifts?: boolean;
 }
 
 const truth = (condition: boolean): number => (condition ? 1 : 0);
@@ -28,8 +30,8 @@ export const BINARY_OPERATORS: ReadonlyMap<string, BinaryOperator> = new Map<str
   ['<=', { precedence: 7, apply: (left, right) => truth(left <= right) }],
   ['>', { precedence: 7, apply: (left, right) => truth(left > right) }],
   ['>=', { precedence: 7, apply: (left, right) => truth(left >= right) }],
-  ['<<', { precedence: 8, integer: true, apply: (left, right) => left * 2 ** right }],
-  ['>>', { precedence: 8, integer: true, apply: (left, right) => Math.floor(left / 2 ** right) }],
+  ['<<', { precedence: 8, integer: true, shifts: true, apply: (left, right) => left * 2 ** right }],
+  ['>>', { precedence: 8, integer: true, shifts: true, apply: (left, right) => Math.floor(left / 2 ** right) }],
   ['+', { precedence: 9, apply: (left, right) => left + right }],
   ['-', { precedence: 9, apply: (left, right) => left - right }],
   ['*', { precedence: 10, apply: (left, right) => left * right }],

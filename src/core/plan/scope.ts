@@ -26,11 +26,11 @@ export const namesOfPlan = (problem: ProblemFile, kernel: KernelFile): string[] 
  *
  * @throws WarpsmithError when an expression has no finite value.
  */
-export const evaluateScalars = (problem: ProblemFile, dimensions: Dimensions): Record<string, number> =>
+export const evaluateScalars = (problem: ProblemFile, dimensions: Dimensions, file?: string): Record<string, number> =>
   Object.fromEntries(
     Object.entries(problem.scalars ?? {}).map(([name, { dtype, value }]) => [
       name,
-      roundTo(dtype)(evaluateExpression(value, dimensions, { path: `scalars.${name}.value` })),
+      roundTo(dtype)(evaluateExpression(value, dimensions, { file, path: `scalars.${name}.value` })),
     ]),
   );
 

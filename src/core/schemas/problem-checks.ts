@@ -74,8 +74,8 @@ class ProblemCheck {
       (index) => `workloads[${index}].name`,
       'Workload',
     );
-    const canWrite = [...Object.values(inputs), ...Object.values(outputs)].some(({ access }) => access !== 'in');
-    if (canWrite) return;
+    const writes = Object.keys(outputs).length > 0 || Object.values(inputs).some(({ access }) => access === 'inout');
+    if (writes) return;
     this.#fail({
       code: 'no-output',
       message: 'The problem writes nothing.',
@@ -184,7 +184,7 @@ class ProblemCheck {
   values(completed: ProblemFile): void {
     for (const { dimensions } of [...completed.workloads, ...completed.checkShapes]) {
       expandBuffers(completed, dimensions, this.#file);
-      evaluateScalars(completed, dimensions);
+      evaluateScalars(completed, dimensions, this.#file);
       const { flop, minimumFlop, minimumReadBytes } = completed;
       for (const [path, expression] of Object.entries({ flop, minimumFlop, minimumReadBytes })) {
         const value = evaluateExpression(expression, dimensions, { file: this.#file, path });

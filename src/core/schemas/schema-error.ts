@@ -23,8 +23,8 @@ type Description = { code: string; message: string; path: string; received: stri
 
 const describe = (issue: Issue, schema: z.ZodType, document: unknown): Description => {
   if (issue.code === 'unrecognized_keys') return unknownKey(issue, schema, document);
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) return noAlternative(issue, schema, document);
   if (isMissing(issue, document)) return missingKey(issue);
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) return noAlternative(issue, schema, document);
   const path = formatJsonPath(issue.path);
   const value = valueAtJsonPath(document, issue.path);
   const where = path === '' ? 'The file' : `\`${path}\``;
@@ -84,10 +84,9 @@ const noAlternative = (issue: Issue & { code: 'invalid_union' }, schema: z.ZodTy
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const key = isObject ? Object.keys(value).find((name) => !keys.includes(name)) : undefined;
   const nearest = key === undefined ? undefined : nearestName(key, keys);
-  const missing = isMissing(issue, document);
   return {
-    code: missing ? 'missing-key' : 'invalid-value',
-    message: missing ? `\`${path}\` is missing.` : `\`${path}\` can't be ${formatJsonValue(value)}.`,
+    code: 'invalid-value',
+    message: `\`${path}\` can't be ${formatJsonValue(value)}.`,
     path,
     received: formatJsonValue(value),
     expected: keys.length > 0 ? `an object with one of the keys ${keys.join(', ')}` : [...types].join(' or '),
