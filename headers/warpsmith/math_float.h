@@ -1,4 +1,8 @@
+// Single-precision functions.
 #pragma once
+
+__WS_BOTH float rsqrtf(float x) { return __WS_FTZ(rsqrt_approx)(x); }
+__WS_BOTH float rsqrt(float x) { return rsqrtf(x); }
 __WS_BOTH float exp2f(float x) { return __ws_exp2_approx(x); }
 __WS_BOTH float expf(float x) {
 #ifdef __USE_FAST_MATH__

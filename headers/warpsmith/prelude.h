@@ -3,6 +3,7 @@
 #include "warpsmith/keywords.h"
 #include "warpsmith/vector_types.h"
 #include "warpsmith/builtin_variables.h"
+#include "warpsmith/runtime_declarations.h"
 #include "warpsmith/warp.h"
 #include "warpsmith/memory.h"
 #include "warpsmith/fast_math.h"

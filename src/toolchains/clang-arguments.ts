@@ -1,0 +1,79 @@
+import type { CompileSettings } from './user-flags.ts';
+
+/**
+ * Oldest PTX ISA that has every instruction of the architecture, so that the widest range of drivers loads the result.
+ * Source: PTX ISA, release notes per version.
+ */
+const PTX_VERSIONS: Readonly<Record<string, string>> = {
+  sm_75: '63',
+  sm_80: '78',
+  sm_86: '78',
+  sm_87: '78',
+  sm_89: '78',
+  sm_90: '80',
+  sm_90a: '80',
+  sm_100: '86',
+  sm_100a: '86',
+  sm_120: '87',
+  sm_120a: '87',
+};
+
+export const SUPPORTED_ARCHITECTURES: readonly string[] = Object.keys(PTX_VERSIONS);
+
+/** What both stages must agree on. */
+function targetArguments(architecture: string, settings: CompileSettings): string[] {
+  const denormals = settings.flushSubnormals ? 'preserve-sign,preserve-sign' : 'ieee,ieee';
+  return [
+    ...['-triple', 'nvptx64-nvidia-cuda', '-target-cpu', architecture],
+    ...['-target-feature', `+ptx${PTX_VERSIONS[architecture] ?? '78'}`],
+    `-O${settings.optimisationLevel}`,
+    `-ffp-contract=${settings.fuseMultiplyAdd ? 'fast' : 'off'}`,
+    `-fdenormal-fp-math-f32=${denormals}`,
+    // Shared, constant and local addresses are 32 bits wide, as in nvcc's output.
+    ...['-fcuda-short-ptr', '-mllvm', '-nvptx-short-ptr'],
+    ...['-mllvm', `-nvptx-prec-divf32=${settings.preciseDivision ? 2 : settings.flushSubnormals ? 0 : 1}`],
+    ...['-mllvm', `-nvptx-prec-sqrtf32=${settings.preciseSquareRoot ? 1 : 0}`],
+    '-fno-caret-diagnostics',
+  ];
+}
+
+export interface FrontEndPaths {
+  /** The generated unit, relative to the working folder. */
+  unit: string;
+  headerFolder: string;
+  dependencyFile: string;
+  includeFolders: readonly string[];
+}
+
+/** Stage 1: CUDA C++ to unoptimised LLVM IR on stdout, and the list of files it read. */
+export function frontEndArguments(
+  architecture: string,
+  settings: CompileSettings,
+  parameterMacros: readonly string[],
+  paths: FrontEndPaths,
+): string[] {
+  return [
+    '-cc1',
+    ...targetArguments(architecture, settings),
+    ...['-aux-triple', 'x86_64-unknown-linux-gnu', '-x', 'cuda', '-fcuda-is-device', '-fdeclspec'],
+    `-std=${settings.languageStandard}`,
+    // No folder of the machine is searched, only the kernel's own and the header pack.
+    ...['-nostdsysteminc', '-nobuiltininc', '-internal-isystem', paths.headerFolder],
+    ...paths.includeFolders.flatMap((folder) => ['-I', folder]),
+    ...['-include', 'warpsmith/prelude.h'],
+    ...(settings.fastIntrinsics ? ['-D__USE_FAST_MATH__=1'] : []),
+    ...settings.macros,
+    ...parameterMacros,
+    // Line tables only, with paths that don't depend on where the temporary folder is.
+    ...['-debug-info-kind=line-directives-only', '-dwarf-version=2', '-fdebug-compilation-dir=.'],
+    `-fdebug-prefix-map=${paths.headerFolder}=warpsmith-headers`,
+    ...['-sys-header-deps', '-dependency-file', paths.dependencyFile, '-MT', 'unit'],
+    ...['-ferror-limit', '20'],
+    ...['-disable-llvm-passes', '-emit-llvm', '-o', '-', paths.unit],
+  ];
+}
+
+/** Stage 2: LLVM IR on stdin to PTX on stdout. */
+export function backEndArguments(architecture: string, settings: CompileSettings): string[] {
+  return ['-cc1', ...targetArguments(architecture, settings), '-x', 'ir', '-S', '-o', '-', '-'];
+}

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import type { Candidate } from '../core/kernel.ts';
+
+/** Bump when the way code is generated changes without any input changing. */
+const RECIPE_VERSION = 1;
+
+export interface KeyInputs {
+  candidate: Candidate;
+  architecture: string;
+  functions: readonly string[];
+  /** Both stages' command lines, apart from paths of temporary folders. */
+  commandLines: readonly (readonly string[])[];
+  headerDigest: string;
+  compilerFingerprint: string;
+}
+
+/** SHA-256 of everything that determines the compiled text. */
+export function compileKey(inputs: KeyInputs): string {
+  const { candidate, architecture, functions, commandLines, headerDigest, compilerFingerprint } = inputs;
+  const { source } = candidate.kernel.file;
+  const everything = {
+    recipe: RECIPE_VERSION,
+    source: { kind: source.kind, files: source.files, includes: source.includes ?? [], flags: source.flags ?? [] },
+    sources: sortedEntries(candidate.kernel.sources),
+    parameters: sortedEntries(candidate.parameters),
+    functions,
+    architecture,
+    commandLines,
+    headerDigest,
+    compilerFingerprint,
+  };
+  return createHash('sha256').update(JSON.stringify(everything)).digest('hex');
+}
+
+function sortedEntries<T>(record: Readonly<Record<string, T>>): [string, T][] {
+  return Object.entries(record).sort(([left], [right]) => (left < right ? -1 : 1));
+}

@@ -1,0 +1,55 @@
+/**
+ * kernel.json names functions as C++ does: `softmax`, `attention<64, 128>`. The generated unit takes the address of each
+ * one, which instantiates templates and lets the compiler itself say which symbol the name stands for; the variables that
+ * hold the addresses are removed again before code is generated.
+ */
+
+const PROBE = '__warpsmith_function_';
+
+/** Names that can stand in the unit without becoming other code. */
+const FUNCTION_NAME = /^(?:::)?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*\s*(?:<[\w\s:,<>+\-*()&.]*>)?$/;
+
+export const isFunctionName = (name: string): boolean => FUNCTION_NAME.test(name) && !/[\r\n]/.test(name);
+
+/** C++ that includes every source file, then asks for each function. */
+export function generateUnit(
+  sourceIncludes: readonly string[],
+  functions: readonly string[],
+): { text: string; functionOfLine: (line: number) => string | undefined } {
+  const includes = sourceIncludes.map((path) => `#include "${path}"`);
+  const probes = functions.map(
+    (name, index) => `extern "C" __device__ const void* ${PROBE}${index} = (const void*)&${name};`,
+  );
+  return {
+    text: [...includes, ...probes, ''].join('\n'),
+    functionOfLine: (line) => functions[line - 1 - includes.length],
+  };
+}
+
+/** Reads the symbols off the probes and removes the probes from the IR. */
+export function takeFunctionSymbols(
+  ir: string,
+  functions: readonly string[],
+): { ir: string; functionSymbols: Record<string, string> } {
+  const functionSymbols: Record<string, string> = {};
+  const withoutProbes = ir.replaceAll(
+    /^@__warpsmith_function_(\d+) = .*?\bptr @("?)([^",\s]+)\2.*\n/gm,
+    (_line, index: string, _quote, symbol: string) => {
+      functionSymbols[functions[Number(index)]!] = symbol;
+      return '';
+    },
+  );
+  return { ir: dropFromUsedLists(withoutProbes), functionSymbols };
+}
+
+function dropFromUsedLists(ir: string): string {
+  return ir.replaceAll(
+    /^(@llvm\.(?:compiler\.)?used = appending global )\[\d+ x ptr\] \[(.*)\](, section "llvm\.metadata".*)\n/gm,
+    (_line, head: string, list: string, tail: string) => {
+      const kept = (list.match(/ptr (?:@[^\s,]+|addrspacecast \([^()]*\))/g) ?? []).filter(
+        (item) => !item.includes(PROBE),
+      );
+      return kept.length === 0 ? '' : `${head}[${kept.length} x ptr] [${kept.join(', ')}]${tail}\n`;
+    },
+  );
+}

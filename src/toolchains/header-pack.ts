@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The device headers shipped with warpsmith: what `<cuda_fp16.h>` and the like resolve to. */
+export interface HeaderPack {
+  folder: string;
+  /** SHA-256 of every file's name and content as they are now; re-read when a file changed on disk. */
+  digest(): string;
+}
+
+/** The `headers` folder beside package.json, from the sources and from the built package alike. */
+export function findHeaderFolder(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json')) || !existsSync(join(folder, 'headers'))) {
+    const parent = dirname(folder);
+    if (parent === folder) throw new Error('The headers folder is missing from this installation of warpsmith.');
+    folder = parent;
+  }
+  return join(folder, 'headers');
+}
+
+export function openHeaderPack(folder: string = findHeaderFolder()): HeaderPack {
+  const digests = new Map<string, { signature: string; digest: string }>();
+  const digestOf = (path: string): string => {
+    const { size, mtimeMs, ino } = statSync(path);
+    const signature = `${size} ${mtimeMs} ${ino}`;
+    const known = digests.get(path);
+    if (known?.signature === signature) return known.digest;
+    const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
+    digests.set(path, { signature, digest });
+    return digest;
+  };
+  return {
+    folder: resolve(folder),
+    digest() {
+      const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .sort();
+      const hash = createHash('sha256');
+      for (const path of names) hash.update(`${path.slice(folder.length)}\0${digestOf(path)}\n`);
+      return hash.digest('hex');
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { isAbsolute, resolve } from 'node:path';
+import type { Diagnostic, SourceLocation } from '../core/compiled-code.ts';
+import { liesWithin } from './dependency-file.ts';
+
+export interface DiagnosticFolders {
+  /** Where the compiler ran; its relative paths start here. */
+  working: string;
+  /** The copy of the user's files. */
+  kernel: string;
+  headers: string;
+  /** The generated unit. */
+  unit: string;
+}
+
+export type Origin = 'kernel' | 'headers' | 'unit' | 'outside' | 'none';
+
+export interface RawDiagnostic extends Diagnostic {
+  origin: Origin;
+}
+
+const LINE = /^(?:(.+?):(\d+)(?::(\d+))?: )?(fatal error|error|warning|note|remark): (.*)$/;
+const INCLUDED_FROM = /^(?:In file included from|\s+from) (.+?):(\d+)[:,]/;
+
+/**
+ * Reads clang's text diagnostics. Places in the user's files become relative to the kernel folder; one inside the header
+ * pack is moved to the user's line that led there, and says where in the pack it was.
+ */
+export function parseDiagnostics(text: string, folders: DiagnosticFolders): RawDiagnostic[] {
+  const diagnostics: RawDiagnostic[] = [];
+  let includedFrom: SourceLocation | undefined;
+  for (const line of text.split(/\r?\n/)) {
+    const include = INCLUDED_FROM.exec(line);
+    if (include) {
+      const place = locate(include[1]!, Number(include[2]), undefined, folders);
+      if (place.origin === 'kernel') includedFrom = place.location;
+      continue;
+    }
+    const match = LINE.exec(line);
+    if (!match) continue;
+    diagnostics.push(readDiagnostic(match, includedFrom, folders));
+    includedFrom = undefined;
+  }
+  return attributeToUser(diagnostics);
+}
+
+function readDiagnostic(match: RegExpExecArray, includedFrom: SourceLocation | undefined, folders: DiagnosticFolders) {
+  const [, file, line, column, word, message] = match;
+  const severity = word === 'note' || word === 'remark' ? 'note' : word === 'warning' ? 'warning' : 'error';
+  const place = locate(file, Number(line), column === undefined ? undefined : Number(column), folders);
+  const location = place.origin === 'headers' ? (includedFrom ?? place.location) : place.location;
+  const where = place.origin === 'headers' ? ` (in ${place.location?.file}:${place.location?.line})` : '';
+  return {
+    severity,
+    message: `${message}${where}`,
+    ...(location === undefined ? {} : { location }),
+    origin: place.origin === 'headers' && includedFrom !== undefined ? 'kernel' : place.origin,
+  } satisfies RawDiagnostic;
+}
+
+function locate(
+  file: string | undefined,
+  line: number,
+  column: number | undefined,
+  folders: DiagnosticFolders,
+): { origin: Origin; location?: SourceLocation } {
+  if (file === undefined || file.startsWith('<')) return { origin: 'none' };
+  const path = isAbsolute(file) ? file : resolve(folders.working, file);
+  const at = (shown: string): SourceLocation => ({ file: shown, line, ...(column === undefined ? {} : { column }) });
+  if (path === folders.unit) return { origin: 'unit', location: at('kernel.json') };
+  if (liesWithin(path, folders.kernel))
+    return { origin: 'kernel', location: at(path.slice(folders.kernel.length + 1)) };
+  if (liesWithin(path, folders.headers))
+    return { origin: 'headers', location: at(path.slice(folders.headers.length + 1)) };
+  return { origin: 'outside', location: at(path) };
+}
+
+/** An error in the pack takes the place of the first note after it that is in the user's files. */
+function attributeToUser(diagnostics: RawDiagnostic[]): RawDiagnostic[] {
+  return diagnostics.map((diagnostic, index) => {
+    if (diagnostic.origin !== 'headers' || diagnostic.severity === 'note') return diagnostic;
+    const following = diagnostics.slice(index + 1);
+    const end = following.findIndex(({ severity }) => severity !== 'note');
+    const notes = end < 0 ? following : following.slice(0, end);
+    const user = notes.find(({ origin }) => origin === 'kernel');
+    return user?.location === undefined ? diagnostic : { ...diagnostic, location: user.location, origin: 'kernel' };
+  });
+}

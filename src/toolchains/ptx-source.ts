@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import type { CompileOutcome } from '../core/compiled-code.ts';
+import type { Candidate } from '../core/kernel.ts';
+
+/** A kernel written in PTX needs no compiler: its text is taken as it is, and its entries are its functions. */
+export function passThroughPtx(
+  candidate: Candidate,
+  architecture: string,
+  functions: readonly string[],
+): CompileOutcome {
+  const { file, sources } = candidate.kernel;
+  if (file.source.files.length !== 1) {
+    return refuse(`A PTX kernel is one file; source.files lists ${file.source.files.length}.`);
+  }
+  const name = file.source.files[0]!;
+  const text = sources[name] ?? '';
+  const entries = [...text.matchAll(/\.entry\s+([\w$%]+)/g)].map((match) => match[1]!);
+  const missing = functions.find((wanted) => !entries.includes(wanted));
+  if (missing !== undefined) {
+    return refuse(`${name} has no entry \`${missing}\`; it has ${entries.join(', ') || 'none'}.`);
+  }
+  const key = createHash('sha256')
+    .update(JSON.stringify(['ptx', architecture, functions, text]))
+    .digest('hex');
+  const functionSymbols = Object.fromEntries(functions.map((wanted) => [wanted, wanted]));
+  const compiler = { name: 'none', version: 'PTX source' };
+  const code = { kind: 'ptx' as const, text, architecture, compiler, functionSymbols, key, diagnostics: [] };
+  return { ok: true, code, cached: false, elapsedMs: 0 };
+}
+
+function refuse(message: string): CompileOutcome {
+  return { ok: false, status: 'invalid', message, diagnostics: [], elapsedMs: 0 };
+}
