@@ -1,0 +1,20 @@
+import type { ProblemFile } from '../../core/problem.ts';
+import { flagMutants } from './flags.ts';
+import { inputMutants } from './inputs.ts';
+import { misplacedMutants } from './misplaced.ts';
+import type { Mutant } from './mutant.ts';
+import { oneElementMutants } from './one-element.ts';
+import { precisionMutants } from './precision.ts';
+import { reducedAxisMutants } from './reduced-axis.ts';
+import { wholeOutputMutants } from './whole-output.ts';
+
+/** Every generic wrong kernel that makes sense for a problem. */
+export const mutantsOf = (problem: ProblemFile): Mutant[] => [
+  ...wholeOutputMutants,
+  ...oneElementMutants,
+  ...misplacedMutants,
+  ...precisionMutants,
+  ...inputMutants(problem),
+  ...reducedAxisMutants(problem),
+  ...flagMutants(problem),
+];

@@ -1,0 +1,42 @@
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.ts';
+import type { PreparedCheck } from '../oracle.ts';
+import type { RandomStream } from '../random.ts';
+
+/** What a wrong kernel can be made from on one check. Tensors are row-major float64. */
+export interface MutantContext {
+  readonly problem: Problem;
+  readonly dimensions: Dimensions;
+  readonly prepared: PreparedCheck;
+  /** Buffers a kernel must fill. */
+  readonly outputs: readonly PlannedBuffer[];
+  readonly inputs: ReferenceTensors;
+  /** The reference's outputs in float64: what a perfect kernel would round and store. */
+  readonly right: ReferenceTensors;
+  /** Perfect outputs for the inputs of another seed. */
+  readonly stale: ReferenceTensors;
+  readonly stream: RandomStream;
+  /** Runs the reference on changed inputs, dimensions or rounding. */
+  readonly compute: (change: {
+    inputs?: ReferenceTensors;
+    dimensions?: Dimensions;
+    round?: (value: number) => number;
+  }) => ReferenceTensors;
+}
+
+/** A generic wrong kernel, played on the host. */
+export interface Mutant {
+  /** Kebab-case, with the input or dimension it is about, e.g. `ignored-input:Q`. */
+  readonly id: string;
+  /** What such a kernel does, e.g. `writes zeros`. */
+  readonly title: string;
+  /** Its outputs, not yet rounded; `undefined` where the check is too small or of the wrong kind for it. */
+  readonly outputs: (context: MutantContext) => ReferenceTensors | undefined;
+}
+
+/** Makes every output from its own right values. */
+export const fromRight = (
+  context: MutantContext,
+  change: (values: Float64Array, buffer: PlannedBuffer) => Float64Array,
+): ReferenceTensors =>
+  Object.fromEntries(context.outputs.map((buffer) => [buffer.name, change(context.right[buffer.name]!, buffer)]));

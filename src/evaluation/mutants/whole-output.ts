@@ -1,0 +1,35 @@
+import { fromRight, type Mutant } from './mutant.ts';
+
+/** Too large by one in a hundred: a wrong scale, or a forgotten term of a normalisation. */
+const GAIN_ERROR = 1.01;
+
+const meanOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Kernels whose whole output has little to do with the inputs, or nothing. */
+export const wholeOutputMutants: readonly Mutant[] = [
+  {
+    id: 'zeros',
+    title: 'writes zeros',
+    outputs: (context) => fromRight(context, (values) => new Float64Array(values.length)),
+  },
+  {
+    id: 'constant',
+    title: 'writes the mean of the right output everywhere',
+    outputs: (context) => fromRight(context, (values) => new Float64Array(values.length).fill(meanOf(values))),
+  },
+  {
+    id: 'stale',
+    title: 'writes the right output of other inputs',
+    outputs: (context) => context.stale,
+  },
+  {
+    id: 'gain',
+    title: 'writes everything 1 % too large',
+    outputs: (context) => fromRight(context, (values) => values.map((value) => value * GAIN_ERROR)),
+  },
+  {
+    id: 'negated',
+    title: 'writes everything with the wrong sign',
+    outputs: (context) => fromRight(context, (values) => values.map((value) => -value)),
+  },
+];

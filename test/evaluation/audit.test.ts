@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { reference } from '../../problems/attention/reference.ts';
+import type { Problem, ProblemFile } from '../../src/core/problem.ts';
+import { type AuditReport, auditProblem } from '../../src/evaluation/audit.ts';
+import { toyProblem } from '../support/toy-problem.ts';
+
+const attention = (changes: Partial<ProblemFile> = {}): Problem => {
+  const folder = new URL('../../problems/attention/', import.meta.url).pathname;
+  const file = JSON.parse(readFileSync(`${folder}problem.json`, 'utf8')) as ProblemFile;
+  return { folder, file: { ...file, ...changes }, reference };
+};
+
+const outcomesOf = (report: AuditReport, id: string): string[] =>
+  report.mutants.find((mutant) => mutant.id === id)!.results.map(({ outcome }) => outcome);
+
+const SMALL = [{ dimensions: { B: 1, H: 1, S: 65, D: 32, causal: 1 }, generators: ['normal'] }];
+
+describe('attention', () => {
+  it('lets no wrong kernel through', async () => {
+    const report = await auditProblem({ problem: attention(), seed: 1 });
+    expect(report).toMatchObject({ ok: true, letThrough: [], falseAlarms: [] });
+    expect(report.mutants.map(({ id }) => id)).toEqual([
+      'zeros',
+      'constant',
+      'stale',
+      'gain',
+      'negated',
+      'one-element-off',
+      'one-nan',
+      'transposed',
+      'row-off-by-one',
+      'last-row-zero',
+      'low-precision',
+      'copy:Q',
+      'copy:K',
+      'copy:V',
+      'ignored-input:Q',
+      'ignored-input:K',
+      'ignored-input:V',
+      'first-tile-only',
+      'last-tile-dropped',
+      'last-element-dropped',
+      'last-tile-stale',
+      'shifted-by-one',
+      'mean',
+      'flipped:causal',
+    ]);
+    expect(JSON.parse(JSON.stringify(report))).toEqual(report);
+  });
+
+  it('would let mean(V) through without a check that sees the scores', async () => {
+    const flat = { Q: { kind: 'constant', value: 0 }, V: { kind: 'normal' } } as const;
+    const checkShapes = [{ dimensions: { B: 1, H: 1, S: 65, D: 32, causal: 0 } }];
+    const report = await auditProblem({ problem: attention({ generatorSets: { flat }, checkShapes }), seed: 1 });
+    expect(report.letThrough).toEqual([
+      'row-off-by-one',
+      'ignored-input:Q',
+      'ignored-input:K',
+      'shifted-by-one',
+      'mean',
+    ]);
+    expect(outcomesOf(report, 'mean')).toEqual(['same']);
+  });
+
+  it('would let dropped keys through under a tolerance that does not scale', async () => {
+    const loose = { kind: 'conditioned', constant: 40, unit: 'f16', terms: 'S' } as const;
+    const report = await auditProblem({ problem: attention({ comparison: loose, checkShapes: SMALL }), seed: 1 });
+    expect(report.ok).toBe(false);
+    expect(report.letThrough).toContain('low-precision');
+    expect(report.letThrough).toContain('gain');
+    expect(report.letThrough).not.toContain('one-nan');
+  });
+
+  it('is not alarmed by the correctly rounded oracle for any seed', async () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const report = await auditProblem({ problem: attention({ checkShapes: SMALL }), seed });
+      expect(report.falseAlarms, `seed ${seed}`).toEqual([]);
+    }
+  });
+});
+
+describe('an audit', () => {
+  it('drops the last tile exactly where the reduced axis is a dimension of its own', async () => {
+    // y[r] = Σ_c x[r, c] over C columns: dropping the last 32 of 64 columns leaves the sum of the first 32.
+    const problem: Problem = {
+      ...toyProblem({
+        inputs: { X: { dtype: 'f32', shape: ['R', 'C'], access: 'in' } },
+        outputs: { Y: { dtype: 'f32', shape: ['R'], access: 'out' } },
+        reducedAxis: { input: 'X', axis: 1 },
+        comparison: { kind: 'exact' },
+        checkShapes: [{ dimensions: { R: 1, C: 64 } }],
+        generatorSets: { tail: { X: { kind: 'constant', value: 1 } } },
+      }),
+      reference: ({ X }, { R, C }) => ({
+        Y: Float64Array.from({ length: R! }, (_, r) => X!.subarray(r * C!, (r + 1) * C!).reduce((a, b) => a + b, 0)),
+      }),
+    };
+    const report = await auditProblem({ problem, seed: 1 });
+    expect(outcomesOf(report, 'last-tile-dropped')).toEqual(['caught']);
+    expect(outcomesOf(report, 'last-tile-stale')).toEqual(['same']); // all columns are alike
+    expect(report.letThrough).toEqual(
+      expect.arrayContaining(['constant', 'stale', 'last-tile-stale', 'shifted-by-one']),
+    );
+    expect(report.letThrough).not.toContain('one-element-off');
+  });
+
+  it('says which mistakes do not apply', async () => {
+    const report = await auditProblem({
+      problem: toyProblem({ checkShapes: [{ dimensions: { R: 1, C: 1 } }] }),
+      seed: 1,
+    });
+    const mutant = report.mutants.find(({ id }) => id === 'one-nan')!;
+    expect(mutant.verdict).toBe('caught');
+    expect(report.mutants.map(({ id }) => id)).not.toContain('mean'); // no reducedAxis in problem.json
+  });
+
+  it('reports false alarms: here, a reference that gives another answer each time', async () => {
+    let calls = 0;
+    const problem = toyProblem();
+    const moody: Problem = {
+      ...problem,
+      reference: (inputs, dimensions, round) => {
+        calls++;
+        return { Y: problem.reference(inputs, dimensions, round).Y!.map((y) => y + calls) };
+      },
+    };
+    const report = await auditProblem({ problem: moody, seed: 1 });
+    expect(report.ok).toBe(false);
+    expect(report.falseAlarms).toEqual(report.checks);
+  });
+
+  it('stops when aborted', async () => {
+    const signal = AbortSignal.abort(new Error('interrupted'));
+    await expect(auditProblem({ problem: toyProblem(), seed: 1, signal })).rejects.toThrow('interrupted');
+  });
+});
