@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import { INSTRUCTION_CLASSES } from '../counters.ts';
+import type { Evaluation } from '../evaluation.ts';
+import { EVALUATION_STATUSES } from '../status.ts';
+import { type Assert, dimensionsSchema, type MutuallyAssignable } from './common-schema.ts';
+
+const count = z.number().nonnegative();
+/** A number that may be NaN or infinite, which JSON prints as null; the contract's type knows no null. */
+const anyNumber = z.number().nullable().describe('null when NaN or infinite.') as unknown as z.ZodType<number>;
+
+const sourceLocation = z
+  .strictObject({ file: z.string(), line: z.int(), column: z.int().exactOptional() })
+  .meta({ id: 'SourceLocation' });
+
+const dim3 = z.tuple([z.int(), z.int(), z.int()]).readonly();
+
+const totals = {
+  instructions: count.describe('Warp instructions with at least one active lane.'),
+  threadInstructions: count,
+  instructionsByClass: z.record(z.enum(INSTRUCTION_CLASSES), count),
+  flop: z.strictObject({ fp16: count, fp32: count, fp64: count, tensor: count }),
+  globalLoadRequests: count,
+  globalLoadSectors: count.describe('Sectors of 32 bytes.'),
+  globalLoadBytes: count,
+  globalStoreRequests: count,
+  globalStoreSectors: count,
+  globalStoreBytes: count,
+  localLoadRequests: count,
+  localStoreRequests: count,
+  sharedLoadRequests: count,
+  sharedLoadWavefronts: count,
+  sharedLoadBankConflicts: count,
+  sharedStoreRequests: count,
+  sharedStoreWavefronts: count,
+  sharedStoreBankConflicts: count,
+  barriers: count,
+  globalAtomicRequests: count,
+  sharedAtomicRequests: count,
+  branches: count,
+  divergentBranches: count,
+};
+
+const lineCounters = z
+  .strictObject({
+    location: sourceLocation,
+    instructions: count,
+    threadInstructions: count,
+    globalLoadRequests: count,
+    globalLoadSectors: count,
+    globalStoreRequests: count,
+    globalStoreSectors: count,
+    sharedLoadRequests: count,
+    sharedLoadWavefronts: count,
+    sharedStoreRequests: count,
+    sharedStoreWavefronts: count,
+    bankConflicts: count,
+    barriers: count,
+    atomics: count,
+    divergentBranches: count,
+  })
+  .meta({ id: 'LineCounters' });
+
+const launchCounters = z
+  .strictObject({
+    ...totals,
+    functionName: z.string(),
+    grid: dim3,
+    block: dim3,
+    ctaCount: count,
+    countedCtas: count.describe('CTAs counted; sums are scaled when fewer than ctaCount.'),
+    resources: z.strictObject({
+      registersPerThread: count,
+      registersSource: z.enum(['estimated', 'compiler']),
+      staticSharedBytes: count,
+      dynamicSharedBytes: count,
+      localBytesPerThread: count,
+    }),
+    activeLaneHistogram: z.array(count).describe('Instructions with exactly n active lanes, n = 0…32.'),
+    criticalPathInstructions: count,
+    longestCtaInstructions: count,
+    distinctSectorsRead: count,
+    distinctSectorsWritten: count,
+    lines: z.array(lineCounters),
+  })
+  .meta({ id: 'LaunchCounters' });
+
+const counters = z.strictObject({ ...totals, totals: z.strictObject(totals), launches: z.array(launchCounters) });
+
+const bound = z.strictObject({ resource: z.string(), ns: z.number(), arithmetic: z.string() }).meta({ id: 'Bound' });
+
+const timing = z.strictObject({
+  kind: z.enum(['measured', 'predicted']),
+  medianNs: z.number(),
+  intervalNs: z.tuple([z.number(), z.number()]),
+  vetoNs: z.number().describe('Provable lower bound.'),
+  attainableNs: z.number().describe('What realistic peaks allow.'),
+  bindingResource: z.string(),
+  bounds: z.array(bound).exactOptional(),
+  launches: z
+    .array(
+      z.strictObject({
+        functionName: z.string(),
+        medianNs: z.number(),
+        bindingResource: z.string(),
+        bounds: z.array(bound),
+        occupancy: z.strictObject({
+          ctasPerSm: count,
+          warpsPerSm: count,
+          maximumWarpsPerSm: count,
+          ratio: z.number(),
+          limiter: z.enum(['warps', 'registers', 'shared-memory', 'ctas']),
+          kind: z.literal('theoretical'),
+        }),
+        ctaCount: count,
+        waves: z.number(),
+        tailRatio: z.number(),
+        launchOverheadNs: z.number(),
+        dramBytesEstimate: count,
+      }),
+    )
+    .exactOptional(),
+});
+
+const correctness = z.strictObject({
+  maxAbsoluteError: z.number().nullable().describe('null when an output was not a number.'),
+  tolerance: anyNumber,
+  checksRun: count,
+  firstWrong: z
+    .strictObject({
+      output: z.string(),
+      index: z.array(z.int()),
+      got: anyNumber,
+      want: anyNumber,
+      tolerance: anyNumber,
+      wrongCount: count,
+      elementCount: count,
+    })
+    .exactOptional(),
+  worstErrorRatio: anyNumber.exactOptional(),
+  rmsErrorRatio: anyNumber.exactOptional(),
+});
+
+const finding = z.strictObject({
+  id: z.string(),
+  title: z.string(),
+  estimatedSpeedup: z.number().describe('Old time ÷ new time if the defect vanished. An estimate.'),
+  arithmetic: z.string(),
+  evidence: z.array(
+    z.strictObject({
+      counter: z.string(),
+      value: z.number(),
+      unit: z.string().exactOptional(),
+      threshold: z.number(),
+      comparison: z.enum(['above', 'below']),
+      where: z.string().exactOptional(),
+    }),
+  ),
+  advice: z.string(),
+});
+
+const fault = z.strictObject({
+  functionName: z.string(),
+  cta: dim3.exactOptional(),
+  thread: dim3.exactOptional(),
+  address: z.string().exactOptional(),
+  accessBytes: count.exactOptional(),
+  buffer: z.strictObject({ name: z.string(), offsetBytes: z.number(), sizeBytes: count }).exactOptional(),
+  source: sourceLocation.exactOptional(),
+  instruction: z.string().exactOptional(),
+  ptxLine: z.int().exactOptional(),
+});
+
+/** Schema of what `evaluate --json` prints. */
+export const evaluationSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  id: z.string(),
+  candidate: z.strictObject({
+    id: z.string(),
+    kernel: z.string(),
+    folder: z.string(),
+    parameters: z.record(z.string(), z.number()),
+  }),
+  device: z.strictObject({ id: z.string(), kind: z.enum(['virtual', 'cuda']), name: z.string() }),
+  workload: z.strictObject({ name: z.string(), dimensions: dimensionsSchema }),
+  status: z.enum(EVALUATION_STATUSES),
+  reason: z.string().exactOptional(),
+  failedCheck: z.string().exactOptional(),
+  fault: fault.exactOptional(),
+  diagnostics: z
+    .array(
+      z.strictObject({
+        severity: z.enum(['error', 'warning', 'note']),
+        message: z.string(),
+        location: sourceLocation.exactOptional(),
+      }),
+    )
+    .exactOptional(),
+  timing: timing.exactOptional(),
+  correctness: correctness.exactOptional(),
+  counters: counters.exactOptional(),
+  findings: z.array(finding),
+  elapsedMs: z.strictObject({ compile: count, verify: count, time: count, total: count }),
+});
+
+export type EvaluationSchemaMatchesContract = Assert<MutuallyAssignable<z.infer<typeof evaluationSchema>, Evaluation>>;

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { evaluationSchema } from './evaluation-schema.ts';
+import { kernelFileSchema } from './kernel-schema.ts';
+import { problemFileSchema } from './problem-schema.ts';
+
+const described = (schema: z.ZodType, title: string, description: string): object => {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { target: 'draft-2020-12' });
+  return { $schema, title, description, ...rest };
+};
+
+/** JSON Schemas of the files warpsmith reads and prints, by file name; editors find them through `$schema`. */
+export const jsonSchemas = (): Readonly<Record<string, object>> => ({
+  'problem.schema.json': described(
+    problemFileSchema,
+    'warpsmith problem',
+    'What to compute, for which shapes, and how right it must be.',
+  ),
+  'kernel.schema.json': described(
+    kernelFileSchema,
+    'warpsmith kernel',
+    'How to compile and launch the device code beside this file.',
+  ),
+  'evaluation.schema.json': described(
+    evaluationSchema,
+    'warpsmith evaluation',
+    'One candidate judged on one workload and device: what `warpsmith evaluate --json` prints.',
+  ),
+});
