@@ -8,7 +8,7 @@ import type { Problem, Workload } from '../core/problem.ts';
 import { DEVICE_SPECS } from '../hardware/device-specs.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
-import { targetKind } from './target.ts';
+import { kernelFilePath, targetKind } from './target.ts';
 import { chooseWorkload } from './workload.ts';
 
 export interface CheckOptions {
@@ -53,13 +53,15 @@ function checkPlan(problem: Problem, kernel: Kernel, parameters: ParameterValues
   const refused =
     failedLimit(kernel.file, workload.dimensions) ?? failedConstraint(kernel.file, parameters, workload.dimensions);
   if (refused !== undefined) return { workload, refused, plan: null };
+  const spec = DEVICE_SPECS.get(ASSUMED_DEVICE)!;
   const plan = expandPlan({
     problem: problem.file,
     kernel: kernel.file,
     parameters,
     dimensions: workload.dimensions,
-    device: { smCount: DEVICE_SPECS.get(ASSUMED_DEVICE)!.smCount.value },
+    device: { smCount: spec.smCount.value, sharedBytesPerCta: spec.sharedBytesPerCta.value },
     ctasPerSm: 1,
+    file: kernelFilePath(kernel),
   });
   return { workload, refused: null, plan };
 }

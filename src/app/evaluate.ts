@@ -1,10 +1,13 @@
 import { makeCandidate } from '../core/candidate.ts';
+import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Evaluation } from '../core/evaluation.ts';
-import type { ParameterValues } from '../core/kernel.ts';
+import type { Candidate, ParameterValues } from '../core/kernel.ts';
 import { expandPlan } from '../core/plan/expand-plan.ts';
-import { completeParameters } from '../core/plan/parameters.ts';
+import { failedLimit } from '../core/plan/limits.ts';
+import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
+import type { Problem, Workload } from '../core/problem.ts';
 import { openSession, type SessionOptions } from './session.ts';
-import { loadKernelTarget } from './target.ts';
+import { kernelFilePath, loadKernelTarget } from './target.ts';
 import { chooseWorkload } from './workload.ts';
 
 export interface EvaluateOptions extends SessionOptions {
@@ -17,18 +20,45 @@ export interface EvaluateOptions extends SessionOptions {
   signal?: AbortSignal;
 }
 
+/** An evaluation with what it judged. */
+export interface Judged {
+  evaluation: Evaluation;
+  problem: Problem;
+  candidate: Candidate;
+  workload: Workload;
+  spec: DeviceSpec;
+}
+
+/** Mistakes in a launch plan are kernel.json's: they surface as errors with file and path, not as a status. */
+function refuseUnusablePlan({ problem, candidate, workload, spec }: Omit<Judged, 'evaluation'>): void {
+  const { kernel, parameters } = candidate;
+  const { dimensions } = workload;
+  const notTaken = failedLimit(kernel.file, dimensions) ?? failedConstraint(kernel.file, parameters, dimensions);
+  if (notTaken !== undefined) return;
+  expandPlan({
+    problem: problem.file,
+    kernel: kernel.file,
+    parameters,
+    dimensions,
+    device: { smCount: spec.smCount.value, sharedBytesPerCta: spec.sharedBytesPerCta.value },
+    file: kernelFilePath(kernel),
+  });
+}
+
 /**
  * Judges one kernel on one workload: compiles, verifies, counts, times, diagnoses.
  *
- * @throws WarpsmithError for files, parameters or workloads that can't be used, before anything is compiled.
+ * @throws WarpsmithError for files, parameters, workloads or launch plans that can't be used, before anything is
+ * compiled; and for a missing compiler or device.
  */
-export async function evaluateKernel(options: EvaluateOptions): Promise<Evaluation> {
+export async function judge(options: EvaluateOptions): Promise<Judged> {
   const { kernel, problem } = await loadKernelTarget(options.target);
   const workload = chooseWorkload(problem.file, options.workload);
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters));
   await using session = await openSession(options);
-  refuseUnusablePlan();
-  return await session.evaluator.evaluate({
+  const judged = { problem, candidate, workload, spec: session.device.spec };
+  refuseUnusablePlan(judged);
+  const evaluation = await session.evaluator.evaluate({
     problem,
     candidate,
     workload,
@@ -36,16 +66,9 @@ export async function evaluateKernel(options: EvaluateOptions): Promise<Evaluati
     id: 'e0',
     ...(options.signal ? { signal: options.signal } : {}),
   });
-
-  /** Errors of the launch plan are the file's, with file and path; they surface here instead of as a status. */
-  function refuseUnusablePlan(): void {
-    expandPlan({
-      problem: problem.file,
-      kernel: kernel.file,
-      parameters: candidate.parameters,
-      dimensions: workload.dimensions,
-      device: { smCount: session.device.spec.smCount.value },
-      ctasPerSm: 1,
-    });
-  }
+  return { ...judged, evaluation };
 }
+
+/** Judges one kernel on one workload, as {@link judge}. */
+export const evaluateKernel = async (options: EvaluateOptions): Promise<Evaluation> =>
+  (await judge(options)).evaluation;

@@ -38,6 +38,16 @@ export async function loadKernelTarget(folder: string): Promise<{ kernel: Kernel
   return loadKernel(join(problem.folder, problem.file.start), { problem });
 }
 
+/** Every rung of a problem, in ladder order. */
+export async function loadRungs(problem: Problem): Promise<readonly Kernel[]> {
+  const rungs: Kernel[] = [];
+  for (const rung of problem.file.rungs) rungs.push((await loadKernel(join(problem.folder, rung), { problem })).kernel);
+  return rungs;
+}
+
+/** Where a kernel's kernel.json lies, for messages. */
+export const kernelFilePath = (kernel: Kernel): string => join(kernel.folder, 'kernel.json');
+
 /**
  * A problem with the kernel a run starts from and every rung. A kernel folder stands for its problem, started from
  * that kernel.
@@ -47,8 +57,7 @@ export async function loadProblemTarget(
 ): Promise<{ problem: Problem; start: Kernel; rungs: readonly Kernel[] }> {
   const named = targetKind(folder) === 'kernel' ? await loadKernel(folder) : undefined;
   const problem = named?.problem ?? (await loadProblem(folder));
-  const rungs: Kernel[] = [];
-  for (const rung of problem.file.rungs) rungs.push((await loadKernel(join(problem.folder, rung), { problem })).kernel);
+  const rungs = await loadRungs(problem);
   const start = named?.kernel ?? (await loadKernel(join(problem.folder, problem.file.start), { problem })).kernel;
   return { problem, start, rungs };
 }

@@ -160,6 +160,6 @@ export function buildProgram(
     'run',
   );
   const running = (argv: readonly string[]): Command =>
-    program.commands.find((command) => argv.includes(command.name())) ?? program;
+    argv.map((word) => program.commands.find((command) => command.name() === word)).find(Boolean) ?? program;
   return { program, running };
 }

@@ -11,6 +11,9 @@ const commandNames = (program: Command): string[] => program.commands.map((comma
 
 type Describe = (received: string, command: Command, program: Command) => { expected: string; hint: string };
 
+const usageOf = (command: Command): string =>
+  ['warpsmith', ...(command.parent ? [command.name()] : []), command.usage()].join(' ');
+
 const helpHint = (command: Command): string => `See \`warpsmith ${command.parent ? `${command.name()} ` : ''}--help\`.`;
 
 /** What would have been right, by commander's error code. */
@@ -29,9 +32,17 @@ const DESCRIPTIONS: Readonly<Record<string, { code: string; describe: Describe }
       hint: suggestName(received, longFlags(command), 'Options'),
     }),
   },
+  // What commander says for a command line without a command, after the help it would have printed.
+  'commander.help': {
+    code: 'missing-command',
+    describe: (_received, _command, program) => ({
+      expected: `one of ${commandNames(program).join(', ')}`,
+      hint: 'See `warpsmith --help`.',
+    }),
+  },
   'commander.missingArgument': {
     code: 'missing-argument',
-    describe: (_received, command) => ({ expected: command.usage(), hint: helpHint(command) }),
+    describe: (_received, command) => ({ expected: usageOf(command), hint: helpHint(command) }),
   },
   'commander.optionMissingArgument': {
     code: 'missing-option-value',
@@ -39,7 +50,7 @@ const DESCRIPTIONS: Readonly<Record<string, { code: string; describe: Describe }
   },
   'commander.excessArguments': {
     code: 'too-many-arguments',
-    describe: (_received, command) => ({ expected: command.usage(), hint: helpHint(command) }),
+    describe: (_received, command) => ({ expected: usageOf(command), hint: helpHint(command) }),
   },
 };
 
@@ -47,9 +58,12 @@ const DESCRIPTIONS: Readonly<Record<string, { code: string; describe: Describe }
 export function usageError(error: CommanderError, command: Command, program: Command): WarpsmithError {
   const known = DESCRIPTIONS[error.code];
   const received = quoted(error.message);
-  const message = error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
+  const message =
+    known?.code === 'missing-command'
+      ? 'There is no such command, or none was given'
+      : error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
   const described = known?.describe(received, command, program) ?? {
-    expected: command.usage(),
+    expected: usageOf(command),
     hint: helpHint(command),
   };
   return new WarpsmithError({

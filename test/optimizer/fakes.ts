@@ -70,7 +70,7 @@ export function finding(id: FindingId, estimatedSpeedup = 2): Finding {
 }
 
 /** A pattern that proposes the same moves whenever its finding fires. */
-export function pattern(id: string, trigger: FindingId, moves: readonly PatternMove[] | Pattern['propose']): Pattern {
+export function pattern(id: string, trigger: FindingId, moves: PatternMove[] | Pattern['propose']): Pattern {
   const propose = typeof moves === 'function' ? moves : () => moves;
   return { id, title: `pattern ${id}`, source: 'test', triggers: [trigger], propose };
 }
@@ -78,6 +78,7 @@ export function pattern(id: string, trigger: FindingId, moves: readonly PatternM
 export const tile = (value: number, expectedGain = 1.5, confidence = 0.5): PatternMove => ({
   kind: 'parameter',
   parameter: 'TILE',
+  from: 32,
   value,
   expectedGain,
   confidence,

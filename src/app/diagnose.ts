@@ -1,0 +1,56 @@
+import type { Evaluation } from '../core/evaluation.ts';
+import { PATTERNS } from '../diagnosis/patterns/index.ts';
+import { proposeMoves } from '../optimizer/propose-moves.ts';
+import type { MoveRecord } from '../store/events.ts';
+import { type EvaluateOptions, judge } from './evaluate.ts';
+import { loadRungs } from './target.ts';
+
+/** A change worth trying next, and why. */
+export interface SuggestedMove {
+  move: MoveRecord;
+  pattern: { id: string; title: string };
+  finding: string;
+  /** Old time ÷ new time the pattern expects. An estimate, never a result. */
+  expectedGain: number;
+  confidence: number;
+  reason: string;
+}
+
+export interface DiagnosisReport {
+  schemaVersion: 1;
+  kind: 'diagnosis';
+  evaluation: Evaluation;
+  /** Most promising first. */
+  moves: SuggestedMove[];
+  advice: { pattern: { id: string; title: string }; finding: string; text: string }[];
+}
+
+/**
+ * Judges one kernel and says what limits it and what to try next, as the loop would see it.
+ *
+ * @throws WarpsmithError as {@link judge}.
+ */
+export async function diagnoseKernel(options: EvaluateOptions): Promise<DiagnosisReport> {
+  const { evaluation, problem, candidate, workload, spec } = await judge(options);
+  const { moves, advice } = proposeMoves({
+    dimensions: workload.dimensions,
+    rungs: await loadRungs(problem),
+    patterns: PATTERNS,
+    spec,
+    best: { candidate, evaluation },
+  });
+  return {
+    schemaVersion: 1,
+    kind: 'diagnosis',
+    evaluation,
+    moves: moves.map(({ change, pattern, finding, expectedGain, confidence, reason }) => ({
+      move: change,
+      pattern,
+      finding: finding.id,
+      expectedGain,
+      confidence,
+      reason,
+    })),
+    advice: advice.map(({ pattern, finding, text }) => ({ pattern, finding: finding.id, text })),
+  };
+}

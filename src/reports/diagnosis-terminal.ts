@@ -1,0 +1,54 @@
+import type { Evaluation } from '../core/evaluation.ts';
+import type { MoveRecord } from '../store/events.ts';
+import { formatMove, formatParameters, formatTiming } from './format.ts';
+import { type Paint, plainPaint } from './paint.ts';
+import { describeEvidence } from './run-text.ts';
+
+/** What `diagnose` shows. */
+export interface DiagnosisView {
+  evaluation: Evaluation;
+  moves: readonly {
+    move: MoveRecord;
+    pattern: { id: string; title: string };
+    finding: string;
+    expectedGain: number;
+    confidence: number;
+    reason: string;
+  }[];
+  advice: readonly { finding: string; text: string }[];
+}
+
+/** Findings with their evidence and arithmetic, then what to try, for a terminal. */
+export function diagnosisTerminal({ evaluation, moves, advice }: DiagnosisView, paint: Paint = plainPaint): string {
+  const { candidate, workload, device, status, timing, findings } = evaluation;
+  const lines = [
+    `${paint('bold', candidate.kernel)} (${formatParameters(candidate.parameters) || 'no parameters'}), ${workload.name} on ${device.name}`,
+    `${paint(status === 'passed' ? 'green' : 'red', status)}${evaluation.reason ? `: ${evaluation.reason}` : ''}`,
+  ];
+  if (timing) lines.push(`${formatTiming(timing)}, bound by ${timing.bindingResource}`);
+  findings.forEach((finding, index) => {
+    lines.push(
+      '',
+      paint(
+        'bold',
+        `${index + 1}. ${finding.title} [${finding.id}], estimated gain ${finding.estimatedSpeedup.toFixed(2)}×`,
+      ),
+    );
+    lines.push(
+      `   evidence: ${describeEvidence(finding)}`,
+      `   arithmetic: ${finding.arithmetic}`,
+      `   advice: ${finding.advice}`,
+    );
+  });
+  if (findings.length === 0 && status === 'passed') lines.push('', 'No rule fired.');
+  if (moves.length > 0)
+    lines.push('', paint('bold', 'What to try, most promising first (gains are expectations, not results)'));
+  for (const { move, finding, expectedGain, confidence, reason } of moves) {
+    lines.push(
+      `  ${formatMove(move)}: expected ${expectedGain.toFixed(2)}× at confidence ${confidence.toFixed(2)}, for ${finding}: ${reason}`,
+    );
+  }
+  if (advice.length > 0) lines.push('', paint('bold', 'Advice beyond the moves at hand'));
+  for (const { finding, text } of advice) lines.push(`  ${finding}: ${text}`);
+  return `${lines.join('\n')}\n`;
+}

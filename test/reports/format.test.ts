@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { formatFigure, formatMove, formatNs, formatRatio } from '../../src/reports/format.ts';
+import { textTable } from '../../src/reports/table.ts';
+
+describe('figures', () => {
+  test.each([
+    [0.5, '0.5 ns'],
+    [999, '999 ns'],
+    [999.9, '1 µs'],
+    [1234, '1.23 µs'],
+    [870_000, '870 µs'],
+    [2_870_000, '2.87 ms'],
+    [1.5e9, '1.5 s'],
+    [Number.NaN, '–'],
+  ])('%d ns is %s', (ns, text) => {
+    expect(formatNs(ns)).toBe(text);
+  });
+
+  test('figures, ratios and moves', () => {
+    expect(formatFigure(1234567)).toBe('1,234,567');
+    expect(formatFigure(0.03448)).toBe('0.0345');
+    expect(formatRatio(1.4)).toBe('1.40×');
+    expect(formatRatio(null)).toBe('–');
+    expect(formatMove({ kind: 'rung', from: '01', to: '02' })).toBe('01 → 02');
+  });
+});
+
+test('text tables align by what is seen', () => {
+  const columns = [{ title: 'a' }, { title: 'time', align: 'right' as const }];
+  expect(
+    textTable(columns, [
+      ['xyz', '1 µs'],
+      ['x', '10 µs'],
+    ]),
+  ).toBe('a     time\nxyz   1 µs\nx    10 µs');
+});

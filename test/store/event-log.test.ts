@@ -1,0 +1,124 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createEventLog, readEventLog } from '../../src/store/event-log.ts';
+import type { RunEvent } from '../../src/store/events.ts';
+
+const budget = (iteration: number): RunEvent => ({
+  type: 'budget',
+  iteration,
+  evaluationsUsed: iteration,
+  evaluationsLeft: null,
+  minutesUsed: 0,
+  minutesLeft: null,
+});
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'warpsmith-log-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const logPath = () => join(folder, 'events.jsonl');
+
+/** A log with `count` events. */
+function writeLog(count: number): string {
+  const log = createEventLog(logPath(), { now: () => new Date(0) });
+  for (let iteration = 1; iteration <= count; iteration += 1) log.append(budget(iteration));
+  log.close();
+  return log.path;
+}
+
+describe('writing', () => {
+  test('one line per event, numbered from 1, with time and schemaVersion', () => {
+    const lines = readFileSync(writeLog(2), 'utf8').split('\n');
+    expect(lines).toHaveLength(3);
+    expect(JSON.parse(lines[1]!)).toEqual({
+      schemaVersion: 1,
+      sequence: 2,
+      time: '1970-01-01T00:00:00.000Z',
+      ...budget(2),
+    });
+    expect(lines[2]).toBe('');
+  });
+
+  test('an event is readable as soon as append returns', () => {
+    const log = createEventLog(logPath());
+    log.append(budget(1));
+    expect(readEventLog(log.path).events).toHaveLength(1);
+    log.close();
+  });
+
+  test('never continues an existing log', () => {
+    writeLog(1);
+    expect(() => createEventLog(logPath())).toThrow('Results cannot be written');
+  });
+
+  test('refuses to write after close', () => {
+    const log = createEventLog(logPath());
+    log.close();
+    expect(() => log.append(budget(1))).toThrow('closed');
+  });
+
+  test.each(['every-event', 'milestones', 'never'] as const)('fsync policy %s writes the same bytes', (fsync) => {
+    const log = createEventLog(logPath(), { fsync, now: () => new Date(0) });
+    log.append(budget(1));
+    log.close();
+    expect(readEventLog(log.path).events).toHaveLength(1);
+  });
+
+  test('newlines inside an event stay inside its line', () => {
+    const log = createEventLog(logPath());
+    log.append({
+      type: 'move-abandoned',
+      iteration: 1,
+      moveKey: 'a',
+      failureCount: 3,
+      reason: 'first line\nsecond line\u2028third',
+    });
+    log.close();
+    expect(readEventLog(log.path).events[0]).toMatchObject({ reason: 'first line\nsecond line\u2028third' });
+  });
+});
+
+describe('reading', () => {
+  test('a torn last line is left out, and said so', () => {
+    const path = writeLog(2);
+    appendFileSync(path, '{"schemaVersion":1,"sequence":3,"ti');
+    expect(readEventLog(path)).toMatchObject({ tornLastLine: true, events: [{ sequence: 1 }, { sequence: 2 }] });
+  });
+
+  test('a whole log is not torn', () => {
+    expect(readEventLog(writeLog(2)).tornLastLine).toBe(false);
+  });
+
+  test('damage before the last line is refused, with its line', () => {
+    const path = writeLog(3);
+    const lines = readFileSync(path, 'utf8').split('\n');
+    writeFileSync(path, [lines[0], 'garbage', lines[2], ''].join('\n'));
+    expect(() => readEventLog(path)).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ code: 'damaged-event-log', path: 'line 2' }) }),
+    );
+  });
+
+  test('a missing event is noticed', () => {
+    const path = writeLog(3);
+    const lines = readFileSync(path, 'utf8').split('\n');
+    writeFileSync(path, [lines[0], lines[2], ''].join('\n'));
+    expect(() => readEventLog(path)).toThrow('Event 2 of the log carries number 3');
+  });
+
+  test('a log of a newer version is refused', () => {
+    writeFileSync(logPath(), '{"schemaVersion":2,"sequence":1}\n');
+    expect(() => readEventLog(logPath())).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ code: 'newer-event-log' }) }),
+    );
+  });
+
+  test('a missing log is said so', () => {
+    expect(() => readEventLog(logPath())).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ code: 'no-event-log' }) }),
+    );
+  });
+});
