@@ -3,6 +3,7 @@ import { ctaCountChoices, ctaCountWith } from './cta-count.ts';
 import { orAdvice } from './moves.ts';
 
 const CONFIDENCE = 0.5;
+const MINIMUM_GAIN = 1.03;
 
 /** CTAs of the busiest SM ÷ mean: 1 when CTAs fill the SMs evenly. */
 const unevenness = (ctaCount: number, smCount: number): number => Math.ceil(ctaCount / smCount) / (ctaCount / smCount);
@@ -15,13 +16,13 @@ export const wholeWaves: Pattern = {
   triggers: ['tail-effect'],
   propose(context) {
     const smCount = context.spec.smCount.value;
-    const current = ctaCountWith(context, context.candidate.parameters);
-    if (current === undefined) return [];
+    const current = ctaCountWith(context, context.candidate.parameters) ?? smCount;
     const before = unevenness(current, smCount);
+    // Equally even choices: the one with fewer, larger CTAs first, which reuse more.
     const moves = ctaCountChoices(context)
       .map((choice) => ({ ...choice, gain: before / unevenness(choice.ctaCount, smCount) }))
-      .filter(({ ctaCount, gain }) => ctaCount >= smCount && gain > 1)
-      .sort((a, b) => b.gain - a.gain)
+      .filter(({ ctaCount, gain }) => ctaCount >= smCount && gain >= MINIMUM_GAIN)
+      .sort((a, b) => (Math.abs(b.gain - a.gain) > 1e-9 ? b.gain - a.gain : a.ctaCount - b.ctaCount))
       .map(
         ({ parameter, from, value, ctaCount, gain }): PatternMove => ({
           kind: 'parameter',

@@ -1,0 +1,339 @@
+import { describe, expect, it } from 'vitest';
+import type { LaunchCounters, LineCounters } from '../../src/core/counters.ts';
+import { FINDING_IDS, type Finding, type FindingId } from '../../src/core/finding.ts';
+import { diagnose } from '../../src/diagnosis/diagnose.ts';
+import { RULES } from '../../src/diagnosis/rules/index.ts';
+import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { predictTime } from '../../src/virtual-gpu/time-model/predict-time.ts';
+import { makeCounters, makeLaunch } from '../support/counters/make-launch.ts';
+
+const spec = DEVICE_SPECS.get('l4')!;
+
+function findings(launch: LaunchCounters | LaunchCounters[], halfPrecisionMatrixWork = false): Finding[] {
+  const launches = Array.isArray(launch) ? launch : [launch];
+  const timing = predictTime(launches, spec, { vetoNs: 0, attainableNs: 0 });
+  return diagnose({ counters: makeCounters(...launches), timing, spec, halfPrecisionMatrixWork });
+}
+
+const find = (launch: LaunchCounters, id: FindingId, halfPrecisionMatrixWork = false): Finding | undefined =>
+  findings(launch, halfPrecisionMatrixWork).find((finding) => finding.id === id);
+
+/** 348 CTAs of 8 warps fill an L4 with 48 warps per SM exactly once. */
+const CTAS = 58 * 6;
+const WARPS = CTAS * 8;
+const full = { ctaCount: CTAS, block: [256, 1, 1] as const };
+
+const lanes = (counts: Record<number, number>): number[] => {
+  const histogram = new Array<number>(33).fill(0);
+  for (const [active, count] of Object.entries(counts)) histogram[Number(active)] = count;
+  return histogram;
+};
+
+function line(number: number, counts: Partial<LineCounters>): LineCounters {
+  return {
+    location: { file: 'kernel.cu', line: number },
+    instructions: 0,
+    threadInstructions: 0,
+    globalLoadRequests: 0,
+    globalLoadSectors: 0,
+    globalStoreRequests: 0,
+    globalStoreSectors: 0,
+    sharedLoadRequests: 0,
+    sharedLoadWavefronts: 0,
+    sharedStoreRequests: 0,
+    sharedStoreWavefronts: 0,
+    bankConflicts: 0,
+    barriers: 0,
+    atomics: 0,
+    divergentBranches: 0,
+    ...counts,
+  };
+}
+
+/** Shared loads and fp32 work; `conflicts` wavefronts too many per request. */
+const sharedWork = (conflicts: number, lines: LineCounters[] = []): LaunchCounters =>
+  makeLaunch({
+    ...full,
+    classes: { 'shared-load': WARPS * 1000, fp32: WARPS * 1000 },
+    sharedLoadRequests: WARPS * 1000,
+    sharedLoadWavefronts: WARPS * 1000 * (1 + conflicts),
+    sharedLoadBankConflicts: WARPS * 1000 * conflicts,
+    lines,
+  });
+
+/** Global loads of `bytesPerLane` on `sectors` sectors per request, each sector once, and as much fp32 work. */
+const globalWork = (bytesPerLane: number, sectors: number, rereads = 1): LaunchCounters =>
+  makeLaunch({
+    ...full,
+    classes: { 'global-load': WARPS * 100, fp32: WARPS * 200 },
+    globalLoadRequests: WARPS * 100,
+    globalLoadSectors: WARPS * 100 * sectors,
+    globalLoadBytes: WARPS * 100 * 32 * bytesPerLane,
+    distinctSectorsRead: (WARPS * 100 * sectors) / rereads,
+  });
+
+/** One CTA per SM, whose 100 barriers nothing hides. */
+const barriers = (instructionsPerBarrier: number): LaunchCounters =>
+  makeLaunch({
+    ctaCount: 58,
+    block: [256, 1, 1],
+    classes: { fp32: 58 * 8 * 100 * (instructionsPerBarrier - 1), barrier: 58 * 8 * 100 },
+  });
+
+const branchy = (lanesActive: number, divergentShare: number): LaunchCounters => {
+  const instructions = WARPS * 1000;
+  return makeLaunch({
+    ...full,
+    classes: { fp32: instructions },
+    threadInstructions: instructions * lanesActive,
+    activeLaneHistogram: lanes({ [lanesActive]: instructions }),
+    branches: 1000,
+    divergentBranches: 1000 * divergentShare,
+  });
+};
+
+const serialLanes = (active: number, barrier: number): LaunchCounters => {
+  const instructions = WARPS * 1000;
+  return makeLaunch({
+    ...full,
+    classes: { fp32: instructions / 2 - barrier, 'shared-load': instructions / 2, barrier },
+    sharedLoadRequests: instructions / 2,
+    sharedLoadWavefronts: instructions / 2,
+    activeLaneHistogram: lanes({ [active]: instructions / 2, 32: instructions / 2 }),
+    threadInstructions: (instructions / 2) * (active + 32),
+  });
+};
+
+const pathLonger = (ratio: number, barrier: number): LaunchCounters => {
+  const launch = makeLaunch({ ...full, classes: { shuffle: WARPS * 1000, barrier } });
+  return { ...launch, criticalPathInstructions: launch.criticalPathInstructions * ratio };
+};
+
+const spilling = (requests: number): LaunchCounters =>
+  makeLaunch({
+    ...full,
+    classes: { fp32: WARPS * 100, 'local-load': requests, 'local-store': requests },
+    localLoadRequests: requests,
+    localStoreRequests: requests,
+  });
+
+const atomicWork = (atomics: number): LaunchCounters =>
+  makeLaunch({
+    ...full,
+    classes: { fp32: WARPS * 100, atomic: atomics },
+    globalAtomicRequests: atomics,
+  });
+
+const occupied = (dynamicSharedBytes: number, ctaCount: number): LaunchCounters =>
+  makeLaunch({
+    ctaCount,
+    block: [128, 1, 1],
+    classes: { shuffle: ctaCount * 4 * 1000 },
+    resources: { ...makeLaunch({ classes: {} }).resources, dynamicSharedBytes },
+  });
+
+const multiplying = (tensorFlop: number): LaunchCounters =>
+  makeLaunch({
+    ...full,
+    classes: { fp32: WARPS * 1000, tensor: tensorFlop / 4096 },
+    flop: { fp16: 0, fp32: WARPS * 1000 * 64, fp64: 0, tensor: tensorFlop },
+  });
+
+interface Case {
+  readonly id: FindingId;
+  readonly defect: LaunchCounters;
+  readonly healthy: LaunchCounters;
+  /** First evidence item of the finding. */
+  readonly value: number;
+  readonly halfPrecisionMatrixWork?: boolean;
+}
+
+const CASES: readonly Case[] = [
+  {
+    id: 'parallelism',
+    defect: makeLaunch({ ctaCount: 29, classes: { fp32: 29 * 4 * 100_000 } }),
+    healthy: makeLaunch({ ctaCount: 58, classes: { fp32: 58 * 4 * 100_000 } }),
+    value: 0.5,
+  },
+  {
+    // 64 CTAs: 6 SMs have 2, the mean 1.10.
+    id: 'tail-effect',
+    defect: makeLaunch({ ctaCount: 64, classes: { fp32: 64 * 4 * 100_000 } }),
+    healthy: makeLaunch({ ctaCount: 116, classes: { fp32: 116 * 4 * 100_000 } }),
+    value: 2 / (64 / 58),
+  },
+  {
+    // 57 KiB per CTA: one CTA of 4 warps, 4 of 48; healthy: 8 KiB, 11 CTAs, 44 of 48.
+    id: 'occupancy',
+    defect: occupied(57 * 1024, 58 * 12),
+    healthy: occupied(8 * 1024, 58 * 12),
+    value: 4 / 48,
+  },
+  {
+    id: 'serial-sections',
+    defect: serialLanes(1, WARPS * 10),
+    healthy: serialLanes(32, WARPS * 10),
+    value: 0.5,
+  },
+  { id: 'warp-imbalance', defect: pathLonger(4, 0), healthy: pathLonger(1.1, 0), value: 4 },
+  // 4-byte loads: 4 sectors are ideal.
+  { id: 'uncoalesced-access', defect: globalWork(4, 32), healthy: globalWork(4, 4), value: 8 },
+  { id: 'bank-conflicts', defect: sharedWork(7), healthy: sharedWork(0), value: 7 / 8 },
+  { id: 'divergence', defect: branchy(16, 0.5), healthy: branchy(32, 0), value: 0.5 },
+  { id: 'barrier-heavy', defect: barriers(20), healthy: barriers(2000), value: 20 },
+  { id: 'narrow-loads', defect: globalWork(2, 2, 2000), healthy: globalWork(16, 16, 2000), value: 2 },
+  { id: 'redundant-global-loads', defect: globalWork(4, 4, 512), healthy: globalWork(4, 4, 2), value: 512 },
+  { id: 'register-spills', defect: spilling(WARPS * 50), healthy: spilling(0), value: 0.5 },
+  { id: 'atomics-contention', defect: atomicWork(WARPS * 25), healthy: atomicWork(CTAS), value: 0.2 },
+  {
+    id: 'tensor-cores-unused',
+    defect: multiplying(0),
+    healthy: multiplying(WARPS * 64_000),
+    value: 0,
+    halfPrecisionMatrixWork: true,
+  },
+];
+
+describe.each(CASES)('$id', ({ id, defect, healthy, value, halfPrecisionMatrixWork = false }) => {
+  it('fires on the defect, citing value, threshold and place', () => {
+    const finding = find(defect, id, halfPrecisionMatrixWork);
+    expect(finding).toBeDefined();
+    const evidence = finding!.evidence[0]!;
+    expect(evidence.value).toBeCloseTo(value, 6);
+    if (evidence.comparison === 'above') expect(evidence.value).toBeGreaterThan(evidence.threshold);
+    else expect(evidence.value).toBeLessThan(evidence.threshold);
+    expect(evidence.where).toContain('kernel');
+    expect(finding!.advice.length).toBeGreaterThan(20);
+  });
+
+  it('estimates a gain above 1 and shows its arithmetic', () => {
+    const finding = find(defect, id, halfPrecisionMatrixWork)!;
+    expect(finding.estimatedSpeedup).toBeGreaterThan(1);
+    expect(finding.arithmetic).toMatch(/ → .* = [\d.]+×/);
+  });
+
+  it('is silent without the defect', () => {
+    expect(find(healthy, id, halfPrecisionMatrixWork)).toBeUndefined();
+  });
+});
+
+describe('serial-sections', () => {
+  it('also fires where one warp walks most of the critical path between barriers', () => {
+    const finding = find(pathLonger(4, WARPS * 10), 'serial-sections');
+    expect(finding!.evidence[0]).toMatchObject({ counter: 'serial share of the critical path', value: 0.75 });
+  });
+
+  it('is warp-imbalance instead where no barrier makes the other warps wait', () => {
+    expect(find(pathLonger(4, 0), 'serial-sections')).toBeUndefined();
+    expect(find(pathLonger(4, WARPS * 10), 'warp-imbalance')).toBeUndefined();
+  });
+
+  it('leaves few-lane code alone where nobody waits for it', () => {
+    expect(find(serialLanes(1, 0), 'serial-sections')).toBeUndefined();
+  });
+});
+
+describe('binding resources', () => {
+  const bound = (launch: LaunchCounters): FindingId[] =>
+    findings(launch)
+      .map((finding) => finding.id as FindingId)
+      .filter((id) => id.endsWith('-bound'));
+
+  it('calls a streaming kernel memory-bound and nothing else', () => {
+    const stream = { ...globalWork(16, 16), distinctSectorsRead: WARPS * 100 * 16 };
+    expect(bound(stream)).toEqual(['memory-bound']);
+  });
+
+  it('calls a kernel of full warps of arithmetic compute-bound and nothing else', () => {
+    expect(bound(makeLaunch({ ...full, classes: { fp32: WARPS * 10_000 } }))).toEqual(['compute-bound']);
+  });
+
+  it('calls a lone chain of shuffles latency-bound and nothing else', () => {
+    const chain = makeLaunch({ ctaCount: 58, block: [32, 1, 1], classes: { shuffle: 58 * 10_000 } });
+    expect(bound(chain)).toEqual(['latency-bound']);
+  });
+
+  it('says nothing about a launch whose overhead is all there is', () => {
+    expect(findings(makeLaunch({ ctaCount: 58, classes: { fp32: 58 * 4 } }))).toEqual([]);
+  });
+});
+
+describe('evidence', () => {
+  it('names the hottest line', () => {
+    const launch = sharedWork(7, [line(10, { bankConflicts: 5 }), line(42, { bankConflicts: 500 }), line(50, {})]);
+    expect(find(launch, 'bank-conflicts')!.evidence[0]!.where).toContain('kernel.cu:42');
+  });
+
+  it('names the function alone when lines are unknown', () => {
+    expect(find(sharedWork(7), 'bank-conflicts')!.evidence[0]!.where).toMatch(/^kernel: /);
+  });
+});
+
+describe('diagnose', () => {
+  const parallelAndMore = makeLaunch({
+    ctaCount: 2,
+    block: [128, 1, 1],
+    classes: { 'shared-load': 8 * 10_000, fp32: 8 * 1000, shuffle: 8 * 1000 },
+    sharedLoadRequests: 8 * 10_000,
+    sharedLoadWavefronts: 8 * 10_000 * 32,
+    sharedLoadBankConflicts: 8 * 10_000 * 31,
+  });
+
+  it('puts parallelism first: 2 CTAs on 58 SMs = 3.4 %', () => {
+    const [first, ...others] = findings(parallelAndMore);
+    expect(first).toMatchObject({ id: 'parallelism', title: '2 CTAs on 58 SMs = 3.4 % of the GPU used' });
+    expect(others.map((finding) => finding.id)).toContain('bank-conflicts');
+  });
+
+  it('puts parallelism first even where another finding promises more', () => {
+    const almost = makeLaunch({
+      ...parallelAndMore,
+      classes: { 'shared-load': 57 * 4 * 10_000 },
+      ctaCount: 57,
+      sharedLoadRequests: 57 * 4 * 10_000,
+      sharedLoadWavefronts: 57 * 4 * 10_000 * 32,
+      sharedLoadBankConflicts: 57 * 4 * 10_000 * 31,
+    });
+    const [first, second] = findings(almost);
+    expect(first!.id).toBe('parallelism');
+    expect(second!.estimatedSpeedup).toBeGreaterThan(first!.estimatedSpeedup);
+  });
+
+  it('sorts the rest by estimated speed-up', () => {
+    const gains = findings(parallelAndMore)
+      .slice(1)
+      .map((finding) => finding.estimatedSpeedup);
+    expect(gains.length).toBeGreaterThan(1);
+    expect(gains).toEqual([...gains].sort((a, b) => b - a));
+  });
+
+  it('never estimates a speed-up below 1', () => {
+    for (const { defect, healthy } of CASES) {
+      for (const finding of [...findings(defect, true), ...findings(healthy, true)]) {
+        expect(finding.estimatedSpeedup, finding.id).toBeGreaterThanOrEqual(1);
+      }
+    }
+  });
+
+  it('weighs a launch by its share of the sequence', () => {
+    const long = makeLaunch({ ...full, functionName: 'long', classes: { fp32: WARPS * 10_000 } });
+    const short = { ...sharedWork(7), functionName: 'short' };
+    const alone = find(short, 'bank-conflicts')!.estimatedSpeedup;
+    const together = findings([long, short]).find((finding) => finding.id === 'bank-conflicts')!;
+    expect(together.estimatedSpeedup).toBeLessThan(alone);
+    expect(together.evidence[0]!.where).toContain('short');
+  });
+
+  it('says nothing when nothing ran', () => {
+    const empty = makeLaunch({ classes: {} });
+    expect(findings(empty)).toEqual([]);
+  });
+
+  it('leaves tensor cores alone where the problem has no half-precision matrix work', () => {
+    expect(find(multiplying(0), 'tensor-cores-unused', false)).toBeUndefined();
+  });
+});
+
+it('has one rule for each finding id, in their order', () => {
+  expect(RULES.map((rule) => rule.id)).toEqual([...FINDING_IDS]);
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import type { Comparison } from '../../src/core/problem.ts';
+import { attainableBoundNs, type ProblemWork, vetoBoundNs } from '../../src/hardware/bounds.ts';
+import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+
+const l4 = DEVICE_SPECS.get('l4')!;
+const calibrated = (storage: 'f16' | 'f32' | 'f64'): Comparison => ({ kind: 'calibrated', storage, accumulate: 'f32' });
+
+/** B1 H8 S512 D64: 4·8·512²·64 FLOP, 3 tensors of 512 KiB read. */
+const attention: ProblemWork = {
+  flop: 536_870_912,
+  minimumFlop: 536_870_912,
+  minimumReadBytes: 3 * 524_288,
+  comparison: calibrated('f16'),
+  cache: 'hot',
+};
+
+describe('veto bound', () => {
+  it('is minimum FLOP over the tensor peak at the maximum clock', () => {
+    // 536,870,912 ÷ (58 × 1024 × 2.04e9) = 4431 ns.
+    const bound = vetoBoundNs(attention, l4);
+    expect(bound.ns).toBeCloseTo(4431.1, 0);
+    expect(bound.arithmetic).toContain('58 SMs');
+    expect(bound.arithmetic).toContain('2.04 GHz');
+    expect(bound.arithmetic).toContain('fp16 tensor');
+  });
+
+  it('counts reads at the datasheet rate only when the caches are cold', () => {
+    // 1,572,864 B ÷ 300 GB/s = 5243 ns > 4431 ns.
+    const cold = vetoBoundNs({ ...attention, cache: 'cold' }, l4);
+    expect(cold.ns).toBeCloseTo(5242.9, 0);
+    expect(cold.arithmetic).toContain('300 GB/s');
+  });
+
+  it('uses minimumFlop, not flop', () => {
+    expect(vetoBoundNs({ ...attention, flop: 1e15 }, l4).ns).toBe(vetoBoundNs(attention, l4).ns);
+  });
+
+  it('admits only slower pipes to sharper tolerances', () => {
+    // fp32 results from fp16 pieces take at least 3 products: 1024 ÷ 3 = 341 FLOP/clock, still above 256 on fp32 pipes.
+    const single = vetoBoundNs({ ...attention, comparison: calibrated('f32') }, l4);
+    expect(single.ns).toBeCloseTo(3 * 4431.1, -1);
+    // fp64: 5 pieces, 15 products: 68 FLOP/clock, above the 4 of the fp64 pipe.
+    const double = vetoBoundNs({ ...attention, comparison: calibrated('f64') }, l4);
+    expect(double.ns).toBeCloseTo(15 * 4431.1, -2);
+  });
+
+  it('claims least where the comparison names no precision', () => {
+    expect(vetoBoundNs({ ...attention, comparison: { kind: 'exact' } }, l4).ns).toBeCloseTo(4431.1, 0);
+  });
+
+  it('names the pipe it assumed', () => {
+    const h200 = DEVICE_SPECS.get('h200')!;
+    // 4096 ÷ 15 = 273 FLOP/clock against 128 on the pipe: pieces win; the text says which.
+    expect(vetoBoundNs({ ...attention, comparison: calibrated('f64') }, h200).arithmetic).toContain('15 products');
+  });
+});
+
+describe('attainable bound', () => {
+  it('takes a realistic share of the peak at the sustained clock, plus a launch', () => {
+    // 536,870,912 ÷ (58 × 1024 × 1.7e9 × 0.8) = 6647 ns; + 1500.
+    const bound = attainableBoundNs(attention, l4);
+    expect(bound.ns).toBeCloseTo(6646.6 + 1500, 0);
+    expect(bound.arithmetic).toContain('1500 ns launch');
+  });
+
+  it('is bound by attainable DRAM when cold and by L2 when hot', () => {
+    const copy = { ...attention, flop: 1, minimumFlop: 1, minimumReadBytes: 300e6 };
+    // 300 MB ÷ (300 GB/s × 0.92) = 1.087 ms.
+    expect(attainableBoundNs({ ...copy, cache: 'cold' }, l4).ns).toBeCloseTo(1_086_957 + 1500, -1);
+    // 300 MB ÷ (854 B × 1.7 GHz) = 206.6 µs.
+    expect(attainableBoundNs(copy, l4).ns).toBeCloseTo(206_640 + 1500, -2);
+  });
+
+  it('never lies below the veto bound', () => {
+    const cold = { ...attention, flop: 0, cache: 'cold' as const };
+    expect(attainableBoundNs(cold, l4).ns).toBeGreaterThanOrEqual(vetoBoundNs(cold, l4).ns);
+    const odd = { ...attention, flop: 1 };
+    expect(attainableBoundNs(odd, l4).ns).toBe(vetoBoundNs(odd, l4).ns);
+  });
+});

@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
+import { combineBounds, modelLaunch } from '../../../src/hardware/launch-model/model-launch.ts';
+import { makeLaunch } from '../../support/counters/make-launch.ts';
+
+const l4 = DEVICE_SPECS.get('l4')!;
+const clockHz = l4.sustainedClockHz.value;
+const ns = (clocks: number): number => (clocks / clockHz) * 1e9;
+const boundOf = (launch: ReturnType<typeof makeLaunch>, resource: string) =>
+  modelLaunch(launch, l4).bounds.find((bound) => bound.resource === resource)!;
+
+/** 48 warps of pure fp32 on each SM, `instructions` per warp. */
+const fp32Launch = (instructions: number, ctaCount = 58 * 6) =>
+  makeLaunch({ ctaCount, block: [256, 1, 1], classes: { fp32: instructions * ctaCount * 8 } });
+
+describe('throughput', () => {
+  it('takes fp32 work ÷ 4 warp instructions per clock per SM', () => {
+    // 6 CTAs × 8 warps × 1000 instructions on each SM ÷ 4 per clock = 12,000 clocks.
+    const bound = boundOf(fp32Launch(1000), 'fp32');
+    expect(bound.ns).toBeCloseTo(ns(12_000), 6);
+    expect(bound.arithmetic).toContain('8000 warp instructions per CTA ÷ 4 per clock × 6 CTAs on the busiest SM');
+  });
+
+  it('takes half as many integer and an eighth as many special instructions per clock', () => {
+    const special = makeLaunch({ ctaCount: 58, block: [256, 1, 1], classes: { special: 58 * 8 * 100 } });
+    // 800 warp instructions ÷ 0.5 per clock.
+    expect(boundOf(special, 'special').ns).toBeCloseTo(ns(1600), 6);
+  });
+
+  it('uses only as many schedulers as there are warps', () => {
+    const oneWarp = makeLaunch({ ctaCount: 58, block: [32, 1, 1], classes: { fp32: 58 * 1000 } });
+    expect(boundOf(oneWarp, 'issue').ns).toBeCloseTo(ns(1000), 6);
+  });
+
+  it('takes shared wavefronts one per clock', () => {
+    const launch = makeLaunch({
+      ctaCount: 58,
+      classes: { 'shared-load': 58 * 100 },
+      sharedLoadRequests: 58 * 100,
+      sharedLoadWavefronts: 58 * 400,
+    });
+    expect(boundOf(launch, 'shared').ns).toBeCloseTo(ns(400), 6);
+  });
+
+  it('takes tensor FLOP at the dense rate', () => {
+    const launch = makeLaunch({
+      ctaCount: 58,
+      classes: { tensor: 58 * 100 },
+      flop: { fp16: 0, fp32: 0, fp64: 0, tensor: 58 * 1024 * 5000 },
+    });
+    expect(boundOf(launch, 'tensor').ns).toBeCloseTo(ns(5000), 6);
+  });
+});
+
+describe('memory traffic', () => {
+  /** A streaming read: 16 B per lane, every sector once. */
+  const stream = (bytes: number) =>
+    makeLaunch({
+      ctaCount: 58 * 12,
+      block: [128, 1, 1],
+      classes: { 'global-load': bytes / 512, fp32: bytes / 512 },
+      globalLoadRequests: bytes / 512,
+      globalLoadSectors: bytes / 32,
+      globalLoadBytes: bytes,
+      distinctSectorsRead: bytes / 32,
+    });
+
+  it('of a streaming read is its bytes at every level, DRAM at the attainable rate', () => {
+    const model = modelLaunch(stream(64e6), l4);
+    expect(model.traffic).toMatchObject({
+      l1Bytes: 64e6,
+      l2Bytes: 64e6,
+      dramBytes: 64e6,
+      l1HitRatio: 0,
+      l2HitRatio: 0,
+    });
+    // 64 MB ÷ (300 GB/s × 0.92) = 231.9 µs.
+    expect(model.bounds.find((bound) => bound.resource === 'dram')!.ns).toBeCloseTo(231_884, -1);
+    expect(model.bindingResource).toBe('dram');
+    expect(model.ns).toBeGreaterThan(231_884);
+    expect(model.ns).toBeLessThan(1.35 * 231_884);
+  });
+
+  it('of re-reads that fit L2 reaches DRAM once', () => {
+    const once = stream(8e6);
+    const twentyTimes = { ...stream(160e6), distinctSectorsRead: once.distinctSectorsRead };
+    expect(modelLaunch(twentyTimes, l4).traffic.dramBytes).toBeCloseTo(8e6, -4);
+  });
+
+  it('of re-reads beyond L2 goes to DRAM in part', () => {
+    const twice = { ...stream(2 * 96 * 1024 * 1024), distinctSectorsRead: (96 * 1024 * 1024) / 32 };
+    // Half of 96 MiB stays in 48 MiB: of the second pass half misses.
+    expect(modelLaunch(twice, l4).traffic.dramBytes).toBeCloseTo(1.5 * 96 * 1024 * 1024, -5);
+  });
+
+  it('of narrow strided reads is caught by L1 while the lines of the resident warps fit', () => {
+    const strided = makeLaunch({
+      ctaCount: 58,
+      block: [128, 1, 1],
+      classes: { 'global-load': 58 * 4 * 1000 },
+      globalLoadRequests: 58 * 4 * 1000,
+      // 32 sectors for 64 bytes: one sixteenth used.
+      globalLoadSectors: 58 * 4 * 1000 * 32,
+      globalLoadBytes: 58 * 4 * 1000 * 64,
+      distinctSectorsRead: 58 * 4 * 1000 * 2,
+    });
+    expect(modelLaunch(strided, l4).traffic.l1HitRatio).toBeCloseTo(15 / 16, 6);
+    const crowded = { ...strided, block: [1024, 1, 1] as const };
+    // 32 warps × 32 lines × 128 B = 128 KiB, 1 KiB more than L1 has left beside the reservation.
+    expect(modelLaunch(crowded, l4).traffic.l1HitRatio).toBeLessThan(15 / 16);
+  });
+});
+
+describe('latency', () => {
+  it('of one warp of dependent shuffles is the shuffle latency each', () => {
+    const launch = makeLaunch({ ctaCount: 1, block: [32, 1, 1], classes: { shuffle: 1000 } });
+    const model = modelLaunch(launch, l4);
+    expect(model.latency.clocksPerInstruction).toBeCloseTo(24, 6);
+    expect(model.bindingResource).toBe('latency');
+    expect(model.ns).toBeCloseTo(ns(24_000) + 1500, -2);
+  });
+
+  it('halves when twice the warps are resident, until throughput binds', () => {
+    const work = { shuffle: 58 * 48 * 100 };
+    const limited = makeLaunch({
+      ctaCount: 58 * 48,
+      block: [32, 1, 1],
+      classes: work,
+      resources: { ...makeLaunch({ classes: {} }).resources, dynamicSharedBytes: 49 * 1024 },
+    });
+    const model = modelLaunch(limited, l4);
+    expect(model.schedule).toMatchObject({ residentCtas: 2, rounds: 24 });
+    expect(modelLaunch(limited, l4, { ctasPerSm: 4 }).schedule.rounds).toBe(12);
+    const latencyNs = model.bounds.find((bound) => bound.resource === 'latency')!.ns;
+    expect(latencyNs).toBeCloseTo(ns(24 * 100 * 24), 3);
+  });
+
+  it('adds the serial part of the critical path, which nothing in the CTA overlaps', () => {
+    const balanced = fp32Launch(1000, 58);
+    const serial = { ...balanced, criticalPathInstructions: 5000 };
+    const before = modelLaunch(balanced, l4).latency;
+    const after = modelLaunch(serial, l4).latency;
+    expect(before.serialInstructions).toBe(0);
+    expect(after.serialInstructions).toBe(4000);
+    expect(after.totalClocks - before.totalClocks).toBeCloseTo(4000 * after.clocksPerInstruction, 6);
+  });
+
+  it('exposes everything where one lane works', () => {
+    const parallel = makeLaunch({ ctaCount: 58, classes: { fp32: 58 * 4 * 100, 'shared-load': 58 * 4 * 100 } });
+    const activeLaneHistogram = new Array<number>(33).fill(0);
+    activeLaneHistogram[1] = parallel.instructions;
+    const serial = { ...parallel, activeLaneHistogram };
+    // Parallel: (4 ÷ 2 + 30 ÷ 4) ÷ 2; serial: (4 + 30) ÷ 2; plus one extra wavefront per load is none here.
+    expect(modelLaunch(parallel, l4).latency.clocksPerInstruction).toBeCloseTo(4.75, 6);
+    expect(modelLaunch(serial, l4).latency.clocksPerInstruction).toBeCloseTo(17, 6);
+  });
+
+  it('makes a barrier wait for the loads before it', () => {
+    const loads = { 'shared-load': 58 * 4 * 100, barrier: 58 * 4 * 10 };
+    const launch = makeLaunch({ ctaCount: 58, classes: loads });
+    // (100 × 30 ÷ 4 + 10 × (25 + 30)) ÷ 110.
+    expect(modelLaunch(launch, l4).latency.clocksPerInstruction).toBeCloseTo((750 + 550) / 110, 6);
+  });
+});
+
+describe('waves and tail', () => {
+  it('works on as many SMs as there are CTAs', () => {
+    const two = fp32Launch(1000, 2);
+    const all = makeLaunch({ ctaCount: 58, block: [256, 1, 1], classes: { fp32: 2 * 8 * 1000 } });
+    expect(boundOf(two, 'fp32').ns / boundOf(all, 'fp32').ns).toBeCloseTo(29, 6);
+  });
+
+  it('makes 59 CTAs as slow as 116 where one SM works on two', () => {
+    expect(boundOf(fp32Launch(1000, 59), 'fp32').ns).toBe(boundOf(fp32Launch(1000, 116), 'fp32').ns);
+    expect(modelLaunch(fp32Launch(1000, 59), l4).schedule.tailRatio).toBeCloseTo(1 / (59 / (58 * 6)), 6);
+  });
+
+  it('charges fractions of waves when asked what an even spread would give', () => {
+    const launch = fp32Launch(1000, 64);
+    const even = modelLaunch(launch, l4, { quantised: false });
+    expect(even.schedule.ctasOnBusiestSm).toBeCloseTo(64 / 58, 9);
+    expect(even.ns).toBeLessThan(modelLaunch(launch, l4).ns);
+  });
+
+  it('waits for the longest CTA', () => {
+    const launch = fp32Launch(1000, 58);
+    const uneven = { ...launch, longestCtaInstructions: 3 * launch.longestCtaInstructions };
+    expect(boundOf(uneven, 'fp32').ns).toBeCloseTo(3 * boundOf(launch, 'fp32').ns, 6);
+  });
+});
+
+describe('combining resources', () => {
+  const bound = (resource: string, time: number) => ({ resource, ns: time, arithmetic: '' });
+
+  it('is the slowest alone when the others are small', () => {
+    expect(combineBounds([bound('fp32', 100), bound('dram', 1)])).toBeCloseTo(100, 3);
+  });
+
+  it('lies between the slowest and the sum', () => {
+    const both = combineBounds([bound('fp32', 100), bound('dram', 100)]);
+    expect(both).toBeCloseTo(100 * 2 ** 0.25, 6);
+  });
+
+  it('counts one pipe of a group: issue slots contain fp32 instructions', () => {
+    expect(combineBounds([bound('issue', 100), bound('fp32', 90)])).toBe(100);
+  });
+});
+
+it('adds the launch overhead and never undercuts it', () => {
+  const tiny = makeLaunch({ ctaCount: 1, block: [32, 1, 1], classes: { fp32: 1 } });
+  const model = modelLaunch(tiny, l4);
+  expect(model.ns).toBeGreaterThan(1500);
+  expect(model.bindingResource).toBe('launch');
+});

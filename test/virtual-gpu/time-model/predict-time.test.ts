@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
+import { predictTime } from '../../../src/virtual-gpu/time-model/predict-time.ts';
+import { makeLaunch } from '../../support/counters/make-launch.ts';
+
+const l4 = DEVICE_SPECS.get('l4')!;
+const bounds = { vetoNs: 100, attainableNs: 200 };
+
+const compute = makeLaunch({
+  functionName: 'multiply',
+  ctaCount: 58 * 6,
+  block: [256, 1, 1],
+  classes: { fp32: 58 * 48 * 100_000 },
+});
+const chain = makeLaunch({
+  functionName: 'reduce',
+  ctaCount: 58,
+  block: [32, 1, 1],
+  classes: { shuffle: 58 * 100_000 },
+});
+
+describe('predictTime', () => {
+  it('is labelled predicted and carries both bounds', () => {
+    expect(predictTime([compute], l4, bounds)).toMatchObject({ kind: 'predicted', ...bounds });
+  });
+
+  it('names the binding resource, with the arithmetic of every bound, slowest first', () => {
+    const timing = predictTime([compute], l4, bounds);
+    // 48 warps × 100,000 ÷ 4 per clock = 1.2 M clocks ÷ 1.7 GHz = 706 µs.
+    expect(timing.bindingResource).toMatch(/fp32|issue/);
+    expect(timing.medianNs).toBeGreaterThan(705_882);
+    expect(timing.medianNs).toBeLessThan(705_882 * 1.2);
+    const all = timing.bounds!;
+    expect(all.map((bound) => bound.ns)).toEqual(all.map((bound) => bound.ns).sort((a, b) => b - a));
+    for (const bound of all) expect(bound.arithmetic).toMatch(/\d/);
+  });
+
+  it('adds the launches of a sequence', () => {
+    const alone = predictTime([compute], l4, bounds).medianNs;
+    const twice = predictTime([compute, compute], l4, bounds);
+    expect(twice.medianNs).toBeCloseTo(2 * alone, 6);
+    expect(twice.launches).toHaveLength(2);
+    expect(twice.launches![0]).toMatchObject({ functionName: 'multiply', ctaCount: 348, launchOverheadNs: 1500 });
+  });
+
+  it('gives an interval of ±35 % where throughput binds and ±50 % where latency does', () => {
+    const sure = predictTime([compute], l4, bounds);
+    expect(sure.intervalNs[0]).toBeCloseTo(sure.medianNs * 0.65, 3);
+    expect(sure.intervalNs[1]).toBeCloseTo(sure.medianNs * 1.35, 3);
+    const unsure = predictTime([chain], l4, bounds);
+    expect(unsure.bindingResource).toBe('latency');
+    expect(unsure.intervalNs[1]).toBeCloseTo(unsure.medianNs * 1.5, 3);
+  });
+
+  it('never predicts less than the provable bound', () => {
+    const timing = predictTime([compute], l4, { vetoNs: 1e9, attainableNs: 2e9 });
+    expect(timing.medianNs).toBe(1e9);
+    expect(timing.intervalNs[0]).toBeGreaterThanOrEqual(1e9);
+  });
+
+  it('is deterministic', () => {
+    expect(predictTime([compute, chain], l4, bounds)).toEqual(predictTime([compute, chain], l4, bounds));
+  });
+
+  it('says that a launch of next to nothing costs the launch', () => {
+    const tiny = makeLaunch({ classes: { fp32: 4 } });
+    expect(predictTime([tiny], l4, bounds).bindingResource).toBe('launch');
+  });
+});
