@@ -118,9 +118,9 @@ export function buildProgram(
     'target',
   );
   act(
-    withDevice(
-      add('audit', "run generic wrong kernels against a problem's oracle").argument('<folder>', 'a problem folder'),
-    ).option('--seed <seed>', 'seeds the inputs', seedOption, 1),
+    add('audit', "play generic wrong kernels against a problem's checks, and say which would slip through")
+      .argument('<folder>', 'a problem folder')
+      .option('--seed <seed>', 'seeds the inputs', seedOption, 1),
     'audit',
     'target',
   );

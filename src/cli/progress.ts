@@ -1,95 +1,77 @@
 import { formatMove, formatNs, formatRatio } from '../reports/format.ts';
-import type { BudgetEvent, RecordedEvent } from '../store/events.ts';
+import type { BudgetEvent, EvaluationFinishedEvent, RecordedEvent } from '../store/events.ts';
 import { paintFor } from './output.ts';
+import { createStatusLine } from './status-line.ts';
 
-/** Live progress on stderr. On a terminal the last line is redrawn; elsewhere every line is plain and stays. */
+/** Live progress of a run on stderr: what is tried, why, result, best so far, budget left. */
 export interface Progress {
   onEvent(this: void, event: RecordedEvent): void;
   /** Clears the redrawn line; harmless when called twice. */
   end(): void;
 }
 
-const REDRAW_MS = 500;
-const CLEAR_LINE = '\r\u001b[2K';
-
 function describeBudget({ evaluationsLeft, minutesLeft }: BudgetEvent): string {
-  const parts = [];
+  const parts: string[] = [];
   if (evaluationsLeft !== null) parts.push(`${evaluationsLeft} evaluations`);
   if (minutesLeft !== null) parts.push(`${minutesLeft.toFixed(1)} minutes`);
   return parts.length > 0 ? `budget left: ${parts.join(', ')}` : 'no budget limit';
 }
 
+function describeResult({ evaluation }: EvaluationFinishedEvent): string {
+  const { status, timing, reason } = evaluation;
+  if (status !== 'passed' || !timing) return `${status}: ${reason ?? 'no reason given'}`;
+  return `passed, ${timing.kind} ${formatNs(timing.medianNs)}, bound by ${timing.bindingResource}`;
+}
+
+type Handlers = { [T in RecordedEvent['type']]: (event: Extract<RecordedEvent, { type: T }>) => void };
+
 /** Keeps what the lines need to remember between events. */
 export function createProgress(stream: NodeJS.WriteStream): Progress {
   const paint = paintFor(stream);
+  const status = createStatusLine(stream);
   let startNs: number | undefined;
-  let bestText = '';
-  let last: { id: string; text: string } | undefined;
-  let status: { text: string; sinceMs: number } | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let last = '';
+  let best = 'none';
 
-  const clear = () => {
-    if (stream.isTTY && status) stream.write(CLEAR_LINE);
+  const describeCandidate = ({ id, timing }: EvaluationFinishedEvent['evaluation']): string => {
+    if (!timing) return id;
+    startNs ??= timing.medianNs;
+    return `${id}, ${timing.kind} ${formatNs(timing.medianNs)}, ${formatRatio(startNs / timing.medianNs)} the start's speed`;
   };
-  const redraw = () => {
-    if (!stream.isTTY || !status) return;
-    const seconds = Math.floor((performance.now() - status.sinceMs) / 1000);
-    const line = `… ${status.text} (${seconds} s)`;
-    stream.write(CLEAR_LINE + paint('dim', [...line].slice(0, Math.max(20, stream.columns - 1)).join('')));
-  };
-  const print = (line: string) => {
-    clear();
-    stream.write(`${line}\n`);
-    redraw();
-  };
-  const setStatus = (text: string | undefined) => {
-    clear();
-    status = text === undefined ? undefined : { text, sinceMs: performance.now() };
-    redraw();
-    if (stream.isTTY && timer === undefined) timer = setInterval(redraw, REDRAW_MS).unref();
-  };
-
-  const handlers: { [T in RecordedEvent['type']]: (event: Extract<RecordedEvent, { type: T }>) => void } = {
+  const handlers: Handlers = {
     'run-started': ({ problem, workload, device, start, goal }) => {
-      print(`Optimising ${problem.name} ${workload.name} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
-      setStatus(`e1: the start, ${start.kernel}`);
+      status.print(`Optimising ${problem.name} ${workload.name} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
+      status.busy(`e1: the start, ${start.kernel}`);
     },
     'move-proposed': ({ iteration, move, finding, pattern }) => {
-      print(`${paint('bold', `[${iteration}]`)} try ${formatMove(move)}`);
-      print(`    why: ${finding.id} of ${finding.evaluationId} (${finding.evidence}); pattern: ${pattern.title}`);
-      setStatus(`[${iteration}] ${formatMove(move)}`);
+      status.print(`${paint('bold', `[${iteration}]`)} trying ${formatMove(move)}`);
+      status.print(
+        `    why: ${finding.id} of ${finding.evaluationId}: ${finding.evidence} (pattern: ${pattern.title})`,
+      );
+      status.busy(`[${iteration}] ${formatMove(move)}`);
     },
-    'evaluation-finished': ({ evaluation, iteration }) => {
-      const { id, status: outcome, timing, reason } = evaluation;
-      const text =
-        outcome === 'passed' && timing
-          ? `${timing.kind} ${formatNs(timing.medianNs)}, bound by ${timing.bindingResource}`
-          : `${outcome}: ${reason ?? ''}`;
-      if (timing && outcome === 'passed' && startNs === undefined) startNs = timing.medianNs;
-      last = { id, text: timing ? `${timing.kind} ${formatNs(timing.medianNs)} (${id})` : '' };
-      setStatus(undefined);
-      print(`${iteration === 0 ? `${paint('bold', '[0]')} the start ` : '    '}${id}: ${text}`);
-      if (timing && startNs !== undefined) last.text += `, ${formatRatio(startNs / timing.medianNs)} of the start`;
+    'evaluation-finished': (event) => {
+      const { evaluation, iteration } = event;
+      last = describeCandidate(evaluation);
+      status.busy(undefined);
+      const prefix = iteration === 0 ? `${paint('bold', '[0]')} start ${evaluation.candidate.kernel}, ` : '    result ';
+      status.print(`${prefix}${evaluation.id}: ${describeResult(event)}`);
     },
     decision: ({ decision, reason, comparedWith }) => {
-      if (decision === 'keep') bestText = last?.text ?? '';
+      if (decision === 'keep') best = last;
       if (comparedWith === null) return;
-      print(`    ${decision === 'keep' ? paint('green', 'keep') : paint('yellow', 'revert')}: ${reason}`);
+      status.print(`    ${decision === 'keep' ? paint('green', 'keep') : paint('yellow', 'revert')}: ${reason}`);
     },
-    'move-abandoned': ({ moveKey, reason }) => print(`    giving up ${moveKey}: ${reason}`),
-    advice: ({ finding, text }) => print(`    advice (${finding.id}): ${text}`),
-    budget: (event) => print(`    best so far: ${bestText || 'none'}; ${describeBudget(event)}`),
+    'move-abandoned': ({ moveKey, reason }) => status.print(`    giving up ${moveKey}: ${reason}`),
+    advice: ({ finding, text }) => status.print(`    advice for ${finding.id}: ${text}`),
+    budget: (event) => status.print(`    best so far: ${best}; ${describeBudget(event)}`),
     'run-finished': ({ stopReason, detail }) => {
-      setStatus(undefined);
-      print(`Stopped: ${stopReason}: ${detail}`);
+      status.clear();
+      status.print(`Stopped: ${stopReason}: ${detail}`);
     },
   };
   return {
     onEvent: (event) => (handlers[event.type] as (event: RecordedEvent) => void)(event),
-    end() {
-      clearInterval(timer);
-      clear();
-      status = undefined;
-    },
+    end: () => status.clear(),
   };
 }

@@ -59,7 +59,7 @@ describe('keep or revert', () => {
 describe('what is tried', () => {
   test('one change per iteration, always from the best so far', async () => {
     const relative = pattern('relative', 'bank-conflicts', ({ candidate }) => [
-      tile((candidate.parameters['TILE'] ?? 0) * 2),
+      tile((candidate.parameters.TILE ?? 0) * 2),
     ]);
     const evaluator = scriptedEvaluator({
       '01_first TILE=32': { ns: 1000 },

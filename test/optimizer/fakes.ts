@@ -31,7 +31,7 @@ export const problem: Problem = {
     start: '01_first',
     rungs: ['01_first', '02_second', '03_third'],
   },
-  reference: (inputs) => ({ Y: inputs['X']!.map((value) => 2 * value) }),
+  reference: (inputs) => ({ Y: inputs.X!.map((value) => 2 * value) }),
 };
 
 export function kernel(name: string, overrides: Partial<KernelFile> = {}): Kernel {

@@ -1,0 +1,30 @@
+/**
+ * warpsmith's programming interface: the same use cases the command line has, and the types of what they return.
+ *
+ * @packageDocumentation
+ */
+export { type AuditOptions, audit } from './app/audit.ts';
+export { type CheckOptions, type CheckReport, checkTarget } from './app/check.ts';
+export { type DevicesReport, devices, type ListedDevice } from './app/devices.ts';
+export { type DiagnosisReport, diagnoseKernel, type SuggestedMove } from './app/diagnose.ts';
+export { type DoctorCheck, type DoctorReport, doctor } from './app/doctor.ts';
+export { type EvaluateOptions, evaluateKernel } from './app/evaluate.ts';
+export { loadKernel } from './app/loading/load-kernel.ts';
+export { loadProblem } from './app/loading/load-problem.ts';
+export { type OptimizeOutcome, type OptimizeRequest, optimizeProblem } from './app/optimize.ts';
+export { readReport } from './app/report.ts';
+export { openSession, type Session, type SessionOptions } from './app/session.ts';
+export type { Counters, CounterTotals, LaunchCounters } from './core/counters.ts';
+export type { Device, DeviceIdentity } from './core/device.ts';
+export { type ErrorDetails, EXIT, WarpsmithError } from './core/errors.ts';
+export type { Correctness, Evaluation, EvaluationRequest, Evaluator } from './core/evaluation.ts';
+export type { EvidenceItem, Finding } from './core/finding.ts';
+export type { Candidate, Kernel, KernelFile, ParameterValues } from './core/kernel.ts';
+export type { LaunchPlan } from './core/launch-plan.ts';
+export type { Dimensions, Problem, ProblemFile, ReferenceFunction, Workload } from './core/problem.ts';
+export { EVALUATION_STATUSES, type EvaluationStatus } from './core/status.ts';
+export type { Timing } from './core/timing.ts';
+export type { AuditReport } from './evaluation/audit.ts';
+export { runMarkdown } from './reports/run-markdown.ts';
+export type { RunView } from './reports/run-view.ts';
+export type { Budgets, RecordedEvent, RunEvent, StopReason } from './store/events.ts';

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+
+export const repository = fileURLToPath(new URL('../..', import.meta.url));
+const BIN = join(repository, 'bin/warpsmith.mjs');
+export const SCALE = join(repository, 'test/cli/fixtures/scale');
+
+export interface CliOutcome {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface CliOptions {
+  cwd?: string;
+  env?: Record<string, string>;
+  /** Interrupts the command (Ctrl-C) as soon as stderr contains this. */
+  interruptAt?: string;
+}
+
+/** A running command line in a process group of its own, which is gone when the promise settles. */
+export function runCli(
+  args: readonly string[],
+  { cwd = repository, env = {}, interruptAt }: CliOptions = {},
+): Promise<CliOutcome> {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd,
+    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  let stdout = '';
+  let stderr = '';
+  let interrupted = false;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    if (interruptAt !== undefined && !interrupted && stderr.includes(interruptAt)) {
+      interrupted = true;
+      process.kill(-child.pid!, 'SIGINT');
+    }
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+}
+
+/** Whatever a command prints: each test says what it expects of it. */
+// biome-ignore lint/suspicious/noExplicitAny: printed JSON of many shapes, checked by the assertions on it.
+export type Json = any;
+
+/** Runs with `--json` and parses stdout, which must be one JSON object and nothing else. */
+export async function runJson(args: readonly string[], options: CliOptions = {}): Promise<CliOutcome & { json: Json }> {
+  const outcome = await runCli([...args.slice(0, 1), '--json', ...args.slice(1)], options);
+  return { ...outcome, json: JSON.parse(outcome.stdout) };
+}
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** An empty folder that is removed after the tests of the file. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'warpsmith-cli-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** A private copy of the `scale` problem with its files changed. */
+export function scaleCopy(
+  changes: { problem?: (file: Json) => void; kernel?: (file: Json) => void; source?: (text: string) => string } = {},
+): {
+  problem: string;
+  kernel: string;
+} {
+  const problem = join(temporaryFolder(), 'scale');
+  cpSync(SCALE, problem, { recursive: true });
+  const kernel = join(problem, '01_strided');
+  editJson(join(problem, 'problem.json'), changes.problem);
+  editJson(join(kernel, 'kernel.json'), changes.kernel);
+  const source = join(kernel, 'kernel.cu');
+  if (changes.source) writeFileSync(source, changes.source(readFileSync(source, 'utf8')));
+  return { problem, kernel };
+}
+
+function editJson(path: string, edit: ((file: Json) => void) | undefined): void {
+  if (!edit) return;
+  const file = JSON.parse(readFileSync(path, 'utf8')) as Json;
+  edit(file);
+  writeFileSync(path, JSON.stringify(file, null, 2));
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { runCli, runJson, SCALE } from './run-cli.ts';
+
+/** Every error has all of these, null where one does not apply. */
+const ERROR_FIELDS = ['code', 'message', 'file', 'path', 'received', 'expected', 'hint'];
+
+describe('a command line that makes no sense', () => {
+  test.each([
+    ['unknown-command', ['evaluat'], 'Did you mean `evaluate`?'],
+    ['unknown-option', ['evaluate', SCALE, '--worklod', 'n65536'], 'Did you mean `--workload`?'],
+    ['missing-argument', ['evaluate'], 'warpsmith evaluate --help'],
+    ['missing-option-value', ['optimize', SCALE, '--goal'], 'warpsmith optimize --help'],
+    ['too-many-arguments', ['check', SCALE, 'another'], 'warpsmith check --help'],
+    ['bad-option-value', ['evaluate', SCALE, '--set', 'BLOCK'], '--set BLOCK_M=64'],
+    ['bad-option-value', ['evaluate', SCALE, '--seed', '-1'], '--seed 1'],
+    ['bad-option-value', ['evaluate', SCALE, '--threads', '0'], '--threads 1'],
+    ['bad-option-value', ['optimize', SCALE, '--max-evaluations', '1.5'], '--max-evaluations 1'],
+    ['bad-option-value', ['optimize', SCALE, '--max-minutes', 'ten'], '--max-minutes 5'],
+    ['bad-goal', ['optimize', SCALE, '--goal', 'fast'], 'Leave --goal out'],
+    ['bad-option-value', ['report', '--format', 'html'], '--format terminal'],
+    ['no-such-folder', ['evaluate', 'problems/nope'], 'problems/attention'],
+    ['not-a-target', ['check', 'src'], 'problems/attention'],
+  ])('%s: %j', async (code, args, hint) => {
+    const { code: exitCode, json, stderr } = await runJson(args);
+    expect(exitCode).toBe(2);
+    expect(json.schemaVersion).toBe(1);
+    expect(Object.keys(json)).toEqual(['schemaVersion', 'error']);
+    expect(Object.keys(json.error)).toEqual(ERROR_FIELDS);
+    expect(json.error.code).toBe(code);
+    expect(json.error.hint).toContain(hint);
+    expect(stderr).not.toMatch(/\bat .*\.ts:\d+/);
+  });
+
+  test('no command at all', async () => {
+    const { code, stdout, stderr } = await runCli([]);
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('[missing-command]');
+    expect(stderr).toContain('doctor, devices, check, evaluate, diagnose, audit, optimize, report');
+  });
+
+  test('without --json the error goes to stderr, and stdout stays empty', async () => {
+    const { code, stdout, stderr } = await runCli(['evaluate', 'problems/nope']);
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('error [no-such-folder] There is no folder problems/nope.');
+    expect(stderr).toContain('received: problems/nope');
+  });
+});
+
+describe('help and version', () => {
+  test('help goes to stdout and is fine', async () => {
+    const { code, stdout, stderr } = await runCli(['--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const command of ['doctor', 'devices', 'check', 'evaluate', 'diagnose', 'audit', 'optimize', 'report']) {
+      expect(stdout).toContain(command);
+    }
+    expect(stdout).toContain('130 interrupted');
+  });
+
+  test('version', async () => {
+    const { code, stdout } = await runCli(['--version']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('colours', () => {
+  test('NO_COLOR is obeyed, FORCE_COLOR too', async () => {
+    const escapeSequence = '\u001b[';
+    expect((await runCli(['evaluat'])).stderr).not.toContain(escapeSequence);
+    expect((await runCli(['evaluat'], { env: { NO_COLOR: '', FORCE_COLOR: '1' } })).stderr).toContain(escapeSequence);
+  });
+});
