@@ -1,15 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { reference } from '../../problems/attention/reference.ts';
-import type { Problem, ProblemFile } from '../../src/core/problem.ts';
+import type { Problem } from '../../src/core/problem.ts';
 import { type AuditReport, auditProblem } from '../../src/evaluation/audit.ts';
+import { attentionProblem } from '../support/attention-problem.ts';
 import { toyProblem } from '../support/toy-problem.ts';
-
-const attention = (changes: Partial<ProblemFile> = {}): Problem => {
-  const folder = new URL('../../problems/attention/', import.meta.url).pathname;
-  const file = JSON.parse(readFileSync(`${folder}problem.json`, 'utf8')) as ProblemFile;
-  return { folder, file: { ...file, ...changes }, reference };
-};
 
 const outcomesOf = (report: AuditReport, id: string): string[] =>
   report.mutants.find((mutant) => mutant.id === id)!.results.map(({ outcome }) => outcome);
@@ -18,7 +11,7 @@ const SMALL = [{ dimensions: { B: 1, H: 1, S: 65, D: 32, causal: 1 }, generators
 
 describe('attention', () => {
   it('lets no wrong kernel through', async () => {
-    const report = await auditProblem({ problem: attention(), seed: 1 });
+    const report = await auditProblem({ problem: attentionProblem(), seed: 1 });
     expect(report).toMatchObject({ ok: true, letThrough: [], falseAlarms: [] });
     expect(report.mutants.map(({ id }) => id)).toEqual([
       'zeros',
@@ -52,7 +45,7 @@ describe('attention', () => {
   it('would let mean(V) through without a check that sees the scores', async () => {
     const flat = { Q: { kind: 'constant', value: 0 }, V: { kind: 'normal' } } as const;
     const checkShapes = [{ dimensions: { B: 1, H: 1, S: 65, D: 32, causal: 0 } }];
-    const report = await auditProblem({ problem: attention({ generatorSets: { flat }, checkShapes }), seed: 1 });
+    const report = await auditProblem({ problem: attentionProblem({ generatorSets: { flat }, checkShapes }), seed: 1 });
     expect(report.letThrough).toEqual([
       'row-off-by-one',
       'ignored-input:Q',
@@ -65,7 +58,10 @@ describe('attention', () => {
 
   it('would let dropped keys through under a tolerance that does not scale', async () => {
     const loose = { kind: 'conditioned', constant: 40, unit: 'f16', terms: 'S' } as const;
-    const report = await auditProblem({ problem: attention({ comparison: loose, checkShapes: SMALL }), seed: 1 });
+    const report = await auditProblem({
+      problem: attentionProblem({ comparison: loose, checkShapes: SMALL }),
+      seed: 1,
+    });
     expect(report.ok).toBe(false);
     expect(report.letThrough).toContain('low-precision');
     expect(report.letThrough).toContain('gain');
@@ -74,7 +70,7 @@ describe('attention', () => {
 
   it('is not alarmed by the correctly rounded oracle for any seed', async () => {
     for (let seed = 0; seed < 20; seed++) {
-      const report = await auditProblem({ problem: attention({ checkShapes: SMALL }), seed });
+      const report = await auditProblem({ problem: attentionProblem({ checkShapes: SMALL }), seed });
       expect(report.falseAlarms, `seed ${seed}`).toEqual([]);
     }
   });
