@@ -2,14 +2,14 @@
 //
 // Idea      Read K and V from global memory once per BLOCK_M rows instead of once per row: tiles of Q, K and V go to
 //           shared memory, the scores of a tile pair too, and the output accumulates beside them.
-// Change    From 01_minimal: coalesced loads and reuse through shared memory. The price is in the middle: the scores now
-//           lie in shared memory, where no warp holds a row of them, so thread 0 walks the tile row by row (maximum, then
-//           weights and sum) while all others wait at the barrier. This rung is slower than the one before it: a lesson
-//           the ladder keeps.
+// Change    From 01_minimal: coalesced loads and reuse through shared memory. The price is in the middle: the scores
+//           now lie in shared memory, where no warp holds a row of them, so thread 0 walks the tile row by row
+//           (maximum, then weights and sum) while all others wait at the barrier. This rung can be slower than the one
+//           before it: a lesson the ladder keeps.
 // Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
 //           Scores and outputs are dealt to the threads of the CTA element by element, keys and columns innermost.
-//           K_smem rows are padded by PAD halves: neighbouring lanes read neighbouring keys, which without padding lie in
-//           the same bank (2 * D bytes apart).
+//           K_smem rows are padded by PAD halves: neighbouring lanes read neighbouring keys, which without padding lie
+//           in the same bank (2 * D bytes apart).
 // Tile      BLOCK_M queries x BLOCK_N keys per CTA.
 // Resources Shared bytes: 2 D (BLOCK_M + 2 BLOCK_N) + 2 PAD BLOCK_N (Q, K, V) + 4 BLOCK_M BLOCK_N (scores)
 //           + 4 BLOCK_M D (outputs, fp32) + 12 BLOCK_M (maximum, sum, correction): 57 KiB for the default 64 x 64 at

@@ -1,12 +1,12 @@
 // 03_rows: a group of neighbouring threads owns each query row.
 //
 // Idea      T = 32 * WARPS / BLOCK_M neighbouring threads hold one query row in registers and own its outputs: thread t
-//           of the group scores keys t, t + T, ... and accumulates output columns t, t + T, .... The group's scores pass
-//           through one row of shared memory that no other warp touches.
-// Change    From 02_tiled: the one-lane softmax is gone. Every thread finds its row's maximum itself by walking the
-//           row's scores (T times the same work, but nobody waits), takes the exponentials of its own keys only, and sums
-//           the weights while it multiplies them with V. Outputs, maximum and sum stay in registers; two barriers per
-//           tile instead of four.
+//           of the group scores keys t, t + T, ... and accumulates output columns t, t + T, .... The group's scores
+//           pass through one row of shared memory that no other warp touches.
+// Change    From 02_tiled: the one-thread softmax is gone. Every thread finds its row's maximum itself by walking the
+//           row's scores (T times the same work, but nobody waits), takes the exponentials of its own keys only, and
+//           sums the weights while it multiplies them with V. Outputs, maximum and sum stay in registers; two barriers
+//           per tile instead of four.
 // Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
 //           K_smem rows are padded by PAD halves: the T keys that a request reads lie in the same bank without padding.
 //           Rows of scores are padded by one float, so that the rows a warp owns start in different banks.
