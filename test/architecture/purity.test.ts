@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { LAYERS } from './support/rules.ts';
+import { ROOT } from './support/source-modules.ts';
+
+const read = (file: string): { compilerOptions: Record<string, unknown>; include: string[] } =>
+  JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
+
+it('tsconfig.pure.json covers the first three lines of layers, without Node types', () => {
+  const { compilerOptions, include } = read('tsconfig.pure.json');
+  expect(include.toSorted()).toEqual(
+    LAYERS.slice(0, 3)
+      .flat()
+      .map((folder) => `src/${folder}`)
+      .toSorted(),
+  );
+  expect(compilerOptions.types).toEqual([]);
+});
+
+it('the pure layers type-check without Node', () => {
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const run = (): string =>
+    execFileSync(process.execPath, [tsc, '-p', 'tsconfig.pure.json', '--noEmit'], { cwd: ROOT, encoding: 'utf8' });
+  expect(run()).toBe('');
+});

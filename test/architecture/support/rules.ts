@@ -1,0 +1,163 @@
+import { codeLines, type SourceModule } from './source-modules.ts';
+
+/** Each line may import from the lines above it, never from a sibling on its own line. */
+export const LAYERS: readonly (readonly string[])[] = [
+  ['core'],
+  ['hardware', 'stats', 'ptx'],
+  ['search', 'diagnosis', 'virtual-gpu'],
+  ['process', 'store'],
+  ['toolchains'],
+  ['devices'],
+  ['evaluation'],
+  ['optimizer', 'reports'],
+  ['app'],
+  ['cli', 'mcp', 'server'],
+];
+
+/** Folders without any Node import, and the packages each may use. */
+const PURE: ReadonlyMap<string, readonly string[]> = new Map([
+  ['core', ['zod', '@noble/hashes']],
+  ...LAYERS.slice(1, 3)
+    .flat()
+    .map((folder): [string, readonly string[]] => [folder, ['@noble/hashes']]),
+]);
+
+/** The folder below src/, or undefined for src/index.ts, which stands above all. */
+const folderOf = (file: string): string | undefined => /^src\/([^/]+)\//.exec(file)?.[1];
+const levelOf = (folder: string): number => LAYERS.findIndex((layer) => layer.includes(folder));
+
+const packageOf = (specifier: string): string =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+
+/** A violated rule, one line a reader can act on. */
+export type Violation = string;
+export type Rule = (module: SourceModule) => Violation[];
+
+export const knownFolders: Rule = ({ file }) => {
+  const folder = folderOf(file);
+  if (folder === undefined) return file === 'src/index.ts' ? [] : [`${file} lies outside every layer`];
+  return levelOf(folder) < 0 ? [`${file}: ${folder}/ is not in the list of layers`] : [];
+};
+
+export const importDirection: Rule = ({ file, imports }) => {
+  const from = folderOf(file);
+  if (from === undefined) return [];
+  return imports.flatMap((item) => {
+    if (item.specifier === '') return [];
+    if (item.file === undefined) return [];
+    if (!item.file.startsWith('src/')) return [`${file} imports ${item.specifier}, outside src/`];
+    const to = folderOf(item.file);
+    if (to === from) return [];
+    if (to !== undefined && levelOf(to) < levelOf(from)) return [];
+    return [`${file} imports ${item.specifier}: ${from}/ is not above ${to ?? 'src/index.ts'}`];
+  });
+};
+
+export const extensions: Rule = ({ file, imports }) =>
+  imports
+    .filter((item) => item.file !== undefined && !item.specifier.endsWith('.ts'))
+    .map((item) => `${file} imports ${item.specifier} without .ts`);
+
+export const purity: Rule = ({ file, imports }) => {
+  const packages = PURE.get(folderOf(file) ?? '');
+  if (!packages) return [];
+  return imports
+    .filter((item) => item.file === undefined && !packages.includes(packageOf(item.specifier)))
+    .map((item) => `${file} imports ${item.specifier || 'a computed module'}; it must run in a browser`);
+};
+
+/** Rule: only these folders may import this. */
+const onlyIn =
+  (folders: readonly string[], what: string, matches: (specifier: string, names: readonly string[]) => boolean): Rule =>
+  ({ file, imports }) => {
+    if (folders.includes(folderOf(file) ?? '')) return [];
+    return imports
+      .filter((item) => !item.typeOnly && matches(item.specifier, item.names))
+      .map((item) => `${file} imports ${item.specifier}: only ${folders.join('/, ')}/ ${what}`);
+  };
+
+export const spawning = onlyIn(['process'], 'may spawn', (specifier) =>
+  /^(node:)?(child_process|cluster)$/.test(specifier),
+);
+
+export const workers = onlyIn(['devices', 'toolchains'], 'may start workers', (specifier) =>
+  /^(node:)?worker_threads$/.test(specifier),
+);
+
+/** Functions of node:fs that only read. */
+const READING = new Set([
+  'access',
+  'constants',
+  'createReadStream',
+  'existsSync',
+  'glob',
+  'globSync',
+  'lstat',
+  'lstatSync',
+  'opendir',
+  'readFile',
+  'readFileSync',
+  'readdir',
+  'readdirSync',
+  'readlink',
+  'realpath',
+  'realpathSync',
+  'stat',
+  'statSync',
+  'watch',
+]);
+
+/** process/ has its temporary files and toolchains/ their cache of compiled code; results are store/'s. */
+export const writing = onlyIn(
+  ['store', 'process', 'toolchains'],
+  'may write files',
+  (specifier, names) => /^(node:)?fs(\/promises)?$/.test(specifier) && !names.every((name) => READING.has(name)),
+);
+
+const PRINTING = /\bconsole\s*\.|\bprocess\s*\.\s*(stdout|stderr|exit|exitCode|abort)\b/;
+export const printing: Rule = ({ file, text }) => {
+  if (folderOf(file) === 'cli') return [];
+  return codeLines(text)
+    .filter(({ code }) => PRINTING.test(code))
+    .map(({ line, code }) => `${file}:${line}: only cli/ prints or exits: ${code.trim()}`);
+};
+
+/** `eval` and its kind have no place in a tool that reads other people's files. */
+export const evaluating: Rule = ({ file, text }) =>
+  codeLines(text)
+    .filter(({ code }) => /(?<![.\w])eval\(|\bnew Function\(|['"]node:vm['"]/.test(code))
+    .map(({ line, code }) => `${file}:${line}: runs text as code: ${code.trim()}`);
+
+/** Cycles of imports that exist at run time, each once, as `a → b → a`; two modules may share types both ways. */
+export const importCycles = (modules: readonly SourceModule[]): string[] => {
+  const edges = new Map(
+    modules.map(({ file, imports }) => [
+      file,
+      imports.flatMap((item) => (item.file === undefined || item.typeOnly ? [] : [item.file])),
+    ]),
+  );
+  const cycles = new Set<string>();
+  const done = new Set<string>();
+  const visit = (file: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(file);
+    if (start >= 0) {
+      cycles.add(normalised(trail.slice(start)));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const next of edges.get(file) ?? []) visit(next, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of edges.keys()) visit(file, []);
+  return [...cycles];
+};
+
+/** The same cycle however it was entered. */
+const normalised = (cycle: readonly string[]): string => {
+  const first = cycle.indexOf(cycle.toSorted()[0]!);
+  const rotated = [...cycle.slice(first), ...cycle.slice(0, first)];
+  return [...rotated, rotated[0]].join(' → ');
+};
