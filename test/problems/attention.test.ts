@@ -1,0 +1,106 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { reference } from '../../problems/attention/reference.ts';
+import { loadKernel } from '../../src/app/loading/load-kernel.ts';
+import type { Kernel } from '../../src/core/kernel.ts';
+import { expandPlan } from '../../src/core/plan/expand-plan.ts';
+import { validAssignments } from '../../src/core/plan/parameters.ts';
+import type { Problem } from '../../src/core/problem.ts';
+
+const exact = (value: number): number => value;
+
+/** `[1, 1, rows, D]` with the given values in column 0 and zeros elsewhere. */
+const column0 = (values: readonly number[], headDim: number): Float64Array => {
+  const matrix = new Float64Array(values.length * headDim);
+  for (const [row, value] of values.entries()) matrix[row * headDim] = value;
+  return matrix;
+};
+
+const oneHead = (S: number, causal: number) => ({ B: 1, H: 1, S, D: 64, causal });
+
+describe('reference', () => {
+  it('weighs two keys by the logistic function of the difference of their scaled scores', () => {
+    // Scores of query 8 are 8·k/√64 = k: 3 and 1. Weight of key 0: 1 ÷ (1 + e^(1−3)).
+    const inputs = { Q: column0([8, 8], 64), K: column0([3, 1], 64), V: column0([1, 0], 64) };
+    const { O } = reference(inputs, oneHead(2, 0), exact);
+    const weight = 1 / (1 + Math.exp(-2));
+    expect(O![0]).toBeCloseTo(weight, 14);
+    expect(O![64]).toBeCloseTo(weight, 14);
+    expect(O![1]).toBe(0);
+  });
+
+  it('shows query i keys 0 to i only when causal', () => {
+    // All scores are 0, so a row is the mean of the values it sees: 6; (6 + 12)/2; …; all seven.
+    const values = [6, 12, 18, 24, 30, 36, 42];
+    const inputs = { Q: column0(values, 64), K: new Float64Array(7 * 64), V: column0(values, 64) };
+    const causal = reference(inputs, oneHead(7, 1), exact).O!;
+    const full = reference(inputs, oneHead(7, 0), exact).O!;
+    for (let row = 0; row < 7; row++) {
+      expect(causal[row * 64]).toBeCloseTo(3 * (row + 2), 12);
+      expect(full[row * 64]).toBeCloseTo(24, 12);
+    }
+  });
+
+  it('keeps heads and batch elements apart', () => {
+    const S = 3;
+    const D = 32;
+    const V = Float64Array.from({ length: 2 * 2 * S * D }, (_, i) => Math.floor(i / (S * D)));
+    const zeros = new Float64Array(V.length);
+    const { O } = reference({ Q: zeros, K: zeros, V }, { B: 2, H: 2, S, D, causal: 0 }, exact);
+    for (const [i, value] of O!.entries()) expect(value).toBeCloseTo(V[i]!, 14);
+  });
+
+  it('is not upset by logits far beyond the range of exp', () => {
+    const inputs = { Q: column0([8000, 8000], 64), K: column0([3, 1], 64), V: column0([5, 7], 64) };
+    expect(reference(inputs, oneHead(2, 0), exact).O![0]).toBe(5);
+  });
+
+  it('rounds the result of each operation', () => {
+    // Q·K is 3, the scaled score 3/√64 = 0.375, the only weight 1, the output 2.5; each is rounded down.
+    const inputs = { Q: column0([1], 64), K: column0([3], 64), V: column0([2.5], 64) };
+    const seen: number[] = [];
+    const round = (value: number): number => {
+      seen.push(value);
+      return Math.floor(value);
+    };
+    const { O } = reference(inputs, oneHead(1, 0), round);
+    expect(seen.slice(0, 4)).toEqual([3, 0.375, 1, 2.5]);
+    expect(O![0]).toBe(2);
+  });
+});
+
+describe('the ladder', () => {
+  let problem: Problem;
+  const kernels: Kernel[] = [];
+
+  beforeAll(async () => {
+    for (const rung of ['01_minimal', '02_tiled', '03_rows', '04_warp']) {
+      const loaded = await loadKernel(`problems/attention/${rung}`);
+      problem = loaded.problem;
+      kernels.push(loaded.kernel);
+    }
+  });
+
+  it('is listed in problem.json in this order and starts at its first rung', () => {
+    expect(problem.file.rungs).toEqual(kernels.map(({ file }) => file.name));
+    expect(problem.file.start).toBe('01_minimal');
+  });
+
+  it('has at least 200 valid configurations', () => {
+    const counts = kernels.map(({ file }) => validAssignments(file).length);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(200);
+    for (const count of counts) expect(count).toBeGreaterThan(1);
+  });
+
+  it('plans one launch for every valid configuration and check shape, within 99 KiB of shared memory', () => {
+    for (const kernel of kernels) {
+      for (const parameters of validAssignments(kernel.file)) {
+        for (const { dimensions } of problem.file.checkShapes) {
+          const device = { smCount: 58, sharedBytesPerCta: 99 * 1024 };
+          const plan = expandPlan({ problem: problem.file, kernel: kernel.file, parameters, dimensions, device });
+          expect(plan.steps).toHaveLength(1);
+          expect(plan.steps[0]).toMatchObject({ kind: 'launch', functionName: `attention<${dimensions.D}>` });
+        }
+      }
+    }
+  });
+});
