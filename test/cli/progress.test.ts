@@ -1,0 +1,105 @@
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { createProgress } from '../../src/cli/progress.ts';
+import { createStatusLine } from '../../src/cli/status-line.ts';
+import { sampleRun } from '../reports/sample-run.ts';
+
+/** A stream that remembers what was written, and may call itself a terminal. */
+function fakeStream(terminal?: { columns: number }): { stream: NodeJS.WriteStream; written: () => string } {
+  let text = '';
+  const stream = new PassThrough() as unknown as NodeJS.WriteStream;
+  stream.write = (chunk: string | Uint8Array) => {
+    text += String(chunk);
+    return true;
+  };
+  if (terminal) Object.assign(stream, { isTTY: true, columns: terminal.columns });
+  return { stream, written: () => text };
+}
+
+const ESCAPE = '\u001b';
+
+/** What is left on the screen of a terminal that redraws lines. */
+const screen = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.split(`\r${ESCAPE}[2K`).at(-1) ?? '')
+    .map(stripVTControlCharacters);
+
+describe('progress of a run', () => {
+  test('elsewhere than on a terminal: plain lines that say what, why, result, best and budget', () => {
+    const { stream, written } = fakeStream();
+    const progress = createProgress(stream);
+    for (const event of sampleRun) progress.onEvent(event);
+    progress.end();
+    expect(written()).not.toContain(ESCAPE);
+    expect(written().split('\n')).toEqual([
+      'Optimising attention b1h1s64d64 on NVIDIA L4 (virtual), goal 10x',
+      '[0] start 02_tiled, e1: passed, predicted 100 µs, bound by issue',
+      '[1] trying 02_tiled → 03_rows',
+      '    why: serial-sections of e1: active lanes per instruction 9.31, below 16 (pattern: Reduce across lanes)',
+      '    result e2: passed, predicted 50 µs, bound by issue',
+      '    keep: predicted 2.00× faster than e1',
+      '[2] trying 03_rows: PAD 0 → 8',
+      '    why: bank-conflicts of e2: wavefronts per request 3, above 1.5 (pattern: Pad rows)',
+      '    result e3: wrong: O[0, 0, 3, 1] is 2, should be 1',
+      '    revert: wrong: O[0, 0, 3, 1] is 2, should be 1',
+      '    giving up pad/03_rows.PAD: 3 attempts in a row did not help',
+      '    advice for bank-conflicts: use mma.sync | wgmma',
+      'Stopped: no-moves-left: every move has been tried',
+      '',
+    ]);
+  });
+
+  test('best so far and budget left', () => {
+    const { stream, written } = fakeStream();
+    const progress = createProgress(stream);
+    for (const event of sampleRun.slice(0, 6)) progress.onEvent(event);
+    const budget = {
+      type: 'budget',
+      iteration: 1,
+      evaluationsUsed: 2,
+      evaluationsLeft: 2,
+      minutesUsed: 1,
+      minutesLeft: 0.5,
+    } as const;
+    progress.onEvent({ schemaVersion: 1, sequence: 7, time: '', ...budget });
+    expect(written()).toContain(
+      "best so far: e2, predicted 50 µs, 2.00× the start's speed; budget left: 2 evaluations, 0.5 minutes",
+    );
+  });
+
+  test('on a terminal: the same lines stay, the status line is redrawn and gone at the end', () => {
+    const { stream, written } = fakeStream({ columns: 60 });
+    const progress = createProgress(stream);
+    for (const event of sampleRun.slice(0, 4)) progress.onEvent(event);
+    expect(screen(written()).at(-1)).toBe('… [1] 02_tiled → 03_rows (0 s)');
+    for (const event of sampleRun.slice(4)) progress.onEvent(event);
+    progress.end();
+    expect(screen(written()).at(-1)).toBe('');
+    expect(screen(written())).toContain('    keep: predicted 2.00× faster than e1');
+  });
+});
+
+describe('the status line', () => {
+  test('never wraps: it is cut to the width of the terminal', () => {
+    const { stream, written } = fakeStream({ columns: 30 });
+    const status = createStatusLine(stream);
+    status.busy('a text that is much longer than thirty columns');
+    expect([...(screen(written()).at(-1) ?? '')].length).toBe(29);
+    status.clear();
+  });
+
+  test('steps replace each other on a terminal and are lines elsewhere', () => {
+    const plain = fakeStream();
+    const terminal = fakeStream({ columns: 80 });
+    for (const { stream } of [plain, terminal]) {
+      const status = createStatusLine(stream);
+      status.step('one');
+      status.step('two');
+      status.clear();
+    }
+    expect(plain.written()).toBe('one\ntwo\n');
+    expect(screen(terminal.written())).toEqual(['']);
+  });
+});
