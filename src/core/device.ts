@@ -1,5 +1,5 @@
 import type { CompiledCode, SourceLocation } from './compiled-code.ts';
-import type { LaunchCounters } from './counters.ts';
+import type { KernelResources, LaunchCounters } from './counters.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { LaunchPlan } from './launch-plan.ts';
 import type { FailureStatus } from './status.ts';
@@ -38,6 +38,8 @@ export interface DeviceFailure {
 
 export interface LoadedModule {
   readonly code: CompiledCode;
+  /** By function name, what one CTA occupies before dynamic shared memory; `kernel.ctasPerSm` is derived from it. */
+  readonly resources?: Readonly<Record<string, KernelResources>>;
 }
 
 /** A device allocation. Contents are undefined until written. */

@@ -3,9 +3,7 @@ import type { Device, LoadedModule } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
 import { evaluateExpression } from '../core/expressions/evaluate.ts';
-import type { Kernel } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
-import { expandPlan } from '../core/plan/expand-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions } from '../core/problem.ts';
@@ -15,6 +13,7 @@ import { attainableBoundNs, type ProblemWork, vetoBoundNs } from '../hardware/bo
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { hasHalfPrecisionMatrixWork } from './half-precision-matrix-work.ts';
 import { createOracle, type Oracle } from './oracle.ts';
+import { planLaunches } from './plan-launches.ts';
 import { planRefusal } from './plan-refusal.ts';
 import type { Refused } from './refusal.ts';
 import { sumCounters } from './sum-counters.ts';
@@ -141,17 +140,10 @@ class LiveEvaluation {
     return toolchain.compile({ candidate, architecture: device.spec.architecture, ...(signal && { signal }) });
   }
 
-  #planFor(dimensions: Dimensions): LaunchPlan {
-    const { spec } = this.#options.device;
+  #planFor(dimensions: Dimensions, module?: LoadedModule): LaunchPlan {
     const { problem, candidate } = this.#request;
-    return expandPlan({
-      problem: problem.file,
-      kernel: candidate.kernel.file,
-      parameters: candidate.parameters,
-      dimensions,
-      device: { smCount: spec.smCount.value, sharedBytesPerCta: spec.sharedBytesPerCta.value },
-      file: kernelFileName(candidate.kernel),
-    });
+    const { spec } = this.#options.device;
+    return planLaunches({ problem, candidate, dimensions, spec, ...(module && { module }) });
   }
 
   #verify(module: LoadedModule): Promise<Verified | Refused> {
@@ -165,7 +157,7 @@ class LiveEvaluation {
       dimensions: workload.dimensions,
       seed,
       oracle: this.#oracle,
-      planFor: (dimensions) => this.#planFor(dimensions),
+      planFor: (dimensions) => this.#planFor(dimensions, module),
       timeoutMs: runTimeoutMs,
       ...(signal && { signal }),
     });
@@ -213,8 +205,6 @@ class LiveEvaluation {
     }
   }
 }
-
-const kernelFileName = (kernel: Kernel): string => `${kernel.folder}/kernel.json`;
 
 const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>): Outcome => ({
   status: outcome.status,

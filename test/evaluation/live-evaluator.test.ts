@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { CompiledCode } from '../../src/core/compiled-code.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { KernelFile, ParameterValues } from '../../src/core/kernel.ts';
 import type { ProblemFile } from '../../src/core/problem.ts';
@@ -360,6 +361,35 @@ describe('limits of a check shape', () => {
     const evaluation = await evaluate(honest, { kernel: { limits: ['R >= 16'] } });
     expect(evaluation.status).toBe('passed');
     expect(evaluation.correctness?.checksRun).toBe(6); // main with normal, large and declared inputs, twice each
+  });
+});
+
+describe('a persistent kernel', () => {
+  const step = {
+    function: 'kernel',
+    grid: ['device.smCount * kernel.ctasPerSm'],
+    block: [256],
+    arguments: [{ buffer: 'X' }],
+  };
+  const flat: FakeKernel = ({ load, store }) => {
+    const [x, w] = [load('X', 'f16'), load('W', 'f16')];
+    store(
+      'Y',
+      'f16',
+      x.map((value, i) => value * w[Math.floor(i / (x.length / w.length))]!),
+    );
+  };
+
+  it('gets as many CTAs as are resident at once', async () => {
+    const evaluation = await evaluate(flat, { kernel: { steps: [step] } });
+    // 64 registers × 256 threads = 16,384: four CTAs fill the 65,536 registers of each of the L4's 58 SMs.
+    expect(evaluation).toMatchObject({ status: 'passed', counters: { launches: [{ grid: [58 * 4, 1, 1] }] } });
+  });
+
+  it('is not supported where the device does not know', async () => {
+    const load = async (code: CompiledCode) => ({ ok: true, module: { code } }) as const;
+    const evaluation = await evaluate(flat, { kernel: { steps: [step] }, device: { load, unload: async () => {} } });
+    expect(evaluation).toMatchObject({ status: 'unsupported', reason: expect.stringContaining('kernel.ctasPerSm') });
   });
 });
 

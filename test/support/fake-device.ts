@@ -38,7 +38,7 @@ export interface FakeDevice extends Device {
 
 export const createFakeDevice = (
   kernels: Readonly<Record<string, FakeKernel>>,
-  overrides: Partial<Pick<Device, 'load' | 'predict'>> = {},
+  overrides: Partial<Pick<Device, 'load' | 'unload' | 'predict'>> = {},
 ): FakeDevice => {
   const spec = DEVICE_SPECS.get('l4')!;
   const liveBuffers = new Set<DeviceBuffer>();
@@ -57,7 +57,7 @@ export const createFakeDevice = (
     liveModules,
     runs,
     load: async (code: CompiledCode) => {
-      const module = { code };
+      const module = { code, resources: { kernel: RESOURCES } };
       liveModules.add(module);
       return { ok: true, module };
     },
@@ -114,6 +114,15 @@ export const createFakeDevice = (
   };
 };
 
+/** 64 registers of 32 threads: 2048 of an SM's 65,536 registers for each CTA. */
+const RESOURCES = {
+  registersPerThread: 64,
+  registersSource: 'estimated',
+  staticSharedBytes: 0,
+  dynamicSharedBytes: 0,
+  localBytesPerThread: 0,
+} as const;
+
 const isFailure = (value: unknown): value is DeviceFailure =>
   typeof value === 'object' && value !== null && 'ok' in value && value.ok === false;
 
@@ -128,13 +137,7 @@ const fakeCounters = ({ functionName, grid, block, dynamicSharedBytes }: Planned
     block,
     ctaCount,
     countedCtas: ctaCount,
-    resources: {
-      registersPerThread: 32,
-      registersSource: 'estimated',
-      staticSharedBytes: 0,
-      dynamicSharedBytes,
-      localBytesPerThread: 0,
-    },
+    resources: { ...RESOURCES, dynamicSharedBytes },
     instructions,
     threadInstructions: ctaCount * threads,
     instructionsByClass: {
