@@ -35,7 +35,8 @@ export const calibrated: ComparisonRule<'calibrated'> = {
   needs: { naive: true, magnitude: false },
   expect: (comparison, facts) => {
     if (!isFloating(facts.dtype)) return exact.expect({ kind: 'exact' }, facts);
-    const { storage, factor = 2, group = 'row', rmsFactor = 1.5 } = comparison;
+    const { storage, accumulate, factor = 2, group = 'row', rmsFactor = 1.5 } = comparison;
+    if (unitRoundoff(storage) <= unitRoundoff(accumulate)) throw notNarrower(storage);
     const { oracle, rounded } = facts;
     const naiveErrors = naiveErrorsOf(facts);
     const want = oracle.map((value, i) => (Number.isFinite(rounded[i]) ? value : rounded[i]!));
@@ -59,6 +60,17 @@ const naiveErrorsOf = (facts: OutputFacts): Float64Array =>
     const error = Math.abs(facts.naive![i]! - value);
     if (!Number.isFinite(error)) throw uncalibratable(facts, i);
     return error;
+  });
+
+/** The naive run rounds results, not sums: it says nothing about errors of the accumulator itself. */
+const notNarrower = (storage: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'uncalibratable',
+    message: 'a calibrated comparison needs a storage dtype narrower than its accumulator',
+    path: 'comparison.storage',
+    received: storage,
+    expected: 'f16 or bf16, with f32 accumulation',
+    hint: 'Compare sums in f32 or f64 with `conditioned`, element-wise results with `ulp`.',
   });
 
 const uncalibratable = ({ output, shape, naive, oracle }: OutputFacts, element: number): WarpsmithError =>

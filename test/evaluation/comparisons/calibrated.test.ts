@@ -139,6 +139,13 @@ describe('the tolerance', () => {
     expect(() => expectFor(facts([1, 2], [1, Infinity], [2]))).toThrow(/naive run.*overflows/);
   });
 
+  it.each(['f32', 'f64', 'i32'] as const)(
+    'cannot be set in %s, which is no narrower than the accumulator',
+    (storage) => {
+      expect(() => expectFor(facts([1], [1], [1]), { storage })).toThrow(/narrower than its accumulator/);
+    },
+  );
+
   it('is zero for outputs of integers', () => {
     expect([...expectFor(facts([1, 2], [5, 5], [2], 'i32')).tolerances]).toEqual([0]);
   });
