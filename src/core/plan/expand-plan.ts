@@ -29,7 +29,7 @@ export interface PlanRequest {
     /** When given, dynamic shared memory above it is refused. */
     readonly sharedBytesPerCta?: number;
   };
-  /** Resident CTAs per SM of the compiled function, once known; `kernel.ctasPerSm` in expressions. */
+  /** Resident CTAs per SM of the compiled function; `kernel.ctasPerSm` in expressions, taken as 1 while unknown. */
   readonly ctasPerSm?: number;
   /** Name of kernel.json for messages. */
   readonly file?: string;

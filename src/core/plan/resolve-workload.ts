@@ -14,7 +14,7 @@ export const resolveWorkload = (problem: ProblemFile, text: string): Workload =>
   const declared = problem.workloads.find((workload) => workload.name === wanted);
   if (declared) return toWorkload(declared);
   if (!wanted.includes('=')) throw unknownWorkload(problem, wanted);
-  const dimensions = completeDimensions(problem.dimensions, parseDimensionList(wanted));
+  const dimensions = completeDimensions(problem.dimensions, parseDimensionList(problem, wanted));
   return workloadOf(problem, dimensions);
 };
 
@@ -48,26 +48,28 @@ const toWorkload = (declared: ProblemFile['workloads'][number]): Workload => ({
   cache: declared.cache ?? 'hot',
 });
 
-const parseDimensionList = (text: string): Record<string, number> => {
+const parseDimensionList = (problem: ProblemFile, text: string): Record<string, number> => {
   const values: Record<string, number> = {};
   for (const item of text.split(',')) {
     const match = /^\s*([A-Za-z_]\w*)\s*=\s*(-?\d+)\s*$/.exec(item);
-    if (!match) throw listError(`\`${item.trim()}\` is not a dimension with an integer value.`, item.trim());
+    if (!match) throw listError(problem, `\`${item.trim()}\` is not a dimension with an integer value.`, item.trim());
     const name = match[1]!;
-    if (Object.hasOwn(values, name)) throw listError(`Dimension \`${name}\` is given twice.`, text);
+    if (Object.hasOwn(values, name)) throw listError(problem, `Dimension \`${name}\` is given twice.`, text);
     values[name] = Number(match[2]);
   }
   return values;
 };
 
-const listError = (message: string, received: string): Error =>
-  new WarpsmithError({
+const listError = (problem: ProblemFile, message: string, received: string): Error => {
+  const example = Object.entries(problem.workloads[0]!.dimensions).map(([name, value]) => `${name}=${value}`);
+  return new WarpsmithError({
     code: 'workload-syntax',
     message,
     received,
     expected: 'each dimension once, as name=integer, separated by commas',
-    hint: 'For example: B=1,H=8,S=512,D=64',
+    hint: `For example: ${example.join(',')}`,
   });
+};
 
 const unknownWorkload = (problem: ProblemFile, name: string): Error => {
   const names = problem.workloads.map((workload) => workload.name);

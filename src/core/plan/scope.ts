@@ -35,7 +35,7 @@ export const evaluateScalars = (problem: ProblemFile, dimensions: Dimensions, fi
   );
 
 /**
- * Everything an expression of a launch step can name. `kernel.ctasPerSm` is left out while unknown.
+ * Everything an expression of a launch step can name. `kernel.ctasPerSm` is 1 until the compiled function is known.
  *
  * @throws WarpsmithError as `evaluateScalars`.
  */
@@ -50,5 +50,5 @@ export const planScope = (request: {
   ...evaluateScalars(request.problem, request.dimensions),
   ...request.parameters,
   'device.smCount': request.device.smCount,
-  ...(request.ctasPerSm !== undefined && { 'kernel.ctasPerSm': request.ctasPerSm }),
+  'kernel.ctasPerSm': request.ctasPerSm ?? 1,
 });

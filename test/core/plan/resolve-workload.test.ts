@@ -73,7 +73,7 @@ describe('mistakes', () => {
     expect(detailsOf(() => resolveWorkload(problem, text))).toMatchObject({
       code: 'workload-syntax',
       expected: 'each dimension once, as name=integer, separated by commas',
-      hint: 'For example: B=1,H=8,S=512,D=64',
+      hint: 'For example: N=256,D=64,causal=0',
     });
   });
 

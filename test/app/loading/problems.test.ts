@@ -1,0 +1,38 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { loadKernel } from '../../../src/app/loading/load-kernel.ts';
+import { loadProblem } from '../../../src/app/loading/load-problem.ts';
+import { expandPlan } from '../../../src/core/plan/expand-plan.ts';
+import { failedLimit } from '../../../src/core/plan/limits.ts';
+import { completeParameters, failedConstraint, validAssignments } from '../../../src/core/plan/parameters.ts';
+
+const root = fileURLToPath(new URL('../../../problems/', import.meta.url));
+const problems = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+
+describe.each(problems.map(({ name }) => name))('problems/%s', (name) => {
+  it('loads, and so does every rung, on every workload it takes', async () => {
+    const problem = await loadProblem(join(root, name));
+    for (const rung of problem.file.rungs) {
+      const { kernel } = await loadKernel(join(root, name, rung), { problem });
+      const parameters = completeParameters(kernel.file, {});
+      expect(failedConstraint(kernel.file, parameters), `${rung}: defaults`).toBeUndefined();
+      expect(validAssignments(kernel.file).length, rung).toBeGreaterThan(0);
+      const taken = problem.file.workloads.filter(
+        ({ dimensions }) => failedLimit(kernel.file, dimensions) === undefined,
+      );
+      expect(taken.length, `${rung} takes no workload`).toBeGreaterThan(0);
+      for (const { dimensions } of taken) {
+        const request = { problem: problem.file, kernel: kernel.file, parameters, dimensions };
+        expect(expandPlan({ ...request, device: { smCount: 58 } }).steps.length).toBeGreaterThan(0);
+      }
+    }
+  });
+
+  it('lists every kernel folder as a rung', async () => {
+    const { file } = await loadProblem(join(root, name));
+    const folders = readdirSync(join(root, name), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(folders.map((folder) => folder.name).toSorted()).toEqual(file.rungs.toSorted());
+  });
+});
