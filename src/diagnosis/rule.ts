@@ -21,6 +21,10 @@ export interface ModelledLaunch {
   readonly timeShare: number;
 }
 
+/** Warp instructions of the mean warp of a launch. */
+export const meanWarpInstructions = ({ launch, model }: ModelledLaunch): number =>
+  launch.instructions / (launch.ctaCount * model.schedule.warpsPerCta);
+
 export interface DiagnosisContext extends DiagnosisInput {
   /** Non-empty launches, the slowest first. */
   readonly launches: readonly ModelledLaunch[];

@@ -1,7 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import { SERIAL_LANES } from '../../hardware/launch-model/constants.ts';
 import { figure, percent } from '../format.ts';
-import type { ModelledLaunch, Rule } from '../rule.ts';
+import { type ModelledLaunch, meanWarpInstructions, type Rule } from '../rule.ts';
 import { estimate, scaleInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
 
@@ -12,8 +12,10 @@ const FEW_LANES_THRESHOLD = 0.2;
 const FEW_LANES = SERIAL_LANES;
 const LANES = 32;
 
-const serialPathRatio = ({ launch, model }: ModelledLaunch): number =>
-  launch.criticalPathInstructions > 0 ? model.latency.serialInstructions / launch.criticalPathInstructions : 0;
+const serialPathRatio = (item: ModelledLaunch): number => {
+  const { criticalPathInstructions } = item.launch;
+  return criticalPathInstructions > 0 ? Math.max(0, 1 - meanWarpInstructions(item) / criticalPathInstructions) : 0;
+};
 
 const fewLaneInstructions = (launch: LaunchCounters): number =>
   launch.activeLaneHistogram.slice(1, FEW_LANES + 1).reduce((sum, count) => sum + count, 0);
@@ -56,7 +58,7 @@ export const serialSections: Rule = {
             where:
               `${where(item.launch, (line) => line.instructions * LANES - line.threadInstructions)}: ` +
               `${figure(item.launch.criticalPathInstructions)} instructions on the critical path,` +
-              ` ${figure(item.model.latency.balancedInstructions)} per warp in the mean`,
+              ` ${figure(meanWarpInstructions(item))} per warp in the mean`,
           },
           {
             counter: `share of instructions with at most ${FEW_LANES} active lanes`,

@@ -1,5 +1,5 @@
 import { figure } from '../format.ts';
-import type { ModelledLaunch, Rule } from '../rule.ts';
+import { type ModelledLaunch, meanWarpInstructions, type Rule } from '../rule.ts';
 import { estimate } from '../what-if.ts';
 
 /** Busiest warp ÷ mean warp. */
@@ -7,8 +7,7 @@ const THRESHOLD = 1.25;
 /** With more barriers per warp than this, warps wait for each other inside the CTA: that is `serial-sections`. */
 const MAXIMUM_BARRIERS_PER_WARP = 1;
 
-const imbalance = ({ launch, model }: ModelledLaunch): number =>
-  model.latency.balancedInstructions > 0 ? launch.criticalPathInstructions / model.latency.balancedInstructions : 1;
+const imbalance = (item: ModelledLaunch): number => item.launch.criticalPathInstructions / meanWarpInstructions(item);
 
 const barriersPerWarp = ({ launch, model }: ModelledLaunch): number =>
   launch.barriers / (launch.ctaCount * model.schedule.warpsPerCta);
@@ -35,7 +34,7 @@ export const warpImbalance: Rule = {
       advice: 'Deal the work to warps in equal shares (interleaved instead of in blocks), or use fewer warps per CTA.',
       ...estimate(context, 'the same instructions dealt equally to the warps', (item) =>
         uneven.includes(item)
-          ? { launch: { ...item.launch, criticalPathInstructions: item.model.latency.balancedInstructions } }
+          ? { launch: { ...item.launch, criticalPathInstructions: meanWarpInstructions(item) } }
           : undefined,
       ),
     };

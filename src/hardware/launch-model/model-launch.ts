@@ -26,31 +26,39 @@ export interface LaunchModel {
   readonly launchOverheadNs: number;
 }
 
-/** Resources that work at the same time as those of another group; within a group the slowest counts. */
+/** Resources that work at the same time as those of another group. */
 const OVERLAP_GROUP: Readonly<Record<string, string>> = {
   latency: 'latency',
   shared: 'on-chip memory',
-  shuffle: 'on-chip memory',
-  lsu: 'on-chip memory',
   l1: 'on-chip memory',
+  shuffle: 'shuffle',
+  lsu: 'lsu',
   l2: 'l2',
   dram: 'dram',
 };
 
-/**
- * Time of resources that overlap imperfectly: a norm over the slowest resource of each group, never below the
- * slowest and never above the sum.
- */
-export function combineBounds(bounds: readonly ResourceBound[]): number {
-  const slowest = new Map<string, number>();
+/** Groups whose members take turns, so that their times add: shared memory and L1 are one array with one data pipe. */
+const TAKE_TURNS: ReadonlySet<string> = new Set(['on-chip memory']);
+
+/** Time of each group: the sum of members that take turns, else the slowest member. */
+function groupTimes(bounds: readonly ResourceBound[]): number[] {
+  const times = new Map<string, number>();
   for (const bound of bounds) {
     const group = OVERLAP_GROUP[bound.resource] ?? 'instructions';
-    slowest.set(group, Math.max(slowest.get(group) ?? 0, bound.ns));
+    const before = times.get(group) ?? 0;
+    times.set(group, TAKE_TURNS.has(group) ? before + bound.ns : Math.max(before, bound.ns));
   }
-  const longest = Math.max(0, ...slowest.values());
+  return [...times.values()];
+}
+
+/**
+ * Time of resources that overlap imperfectly: a norm over the groups, never below the slowest and never above the sum.
+ */
+export function combineBounds(bounds: readonly ResourceBound[]): number {
+  const times = groupTimes(bounds);
+  const longest = Math.max(0, ...times);
   if (longest === 0) return 0;
-  let sum = 0;
-  for (const ns of slowest.values()) sum += (ns / longest) ** OVERLAP_EXPONENT;
+  const sum = times.reduce((total, ns) => total + (ns / longest) ** OVERLAP_EXPONENT, 0);
   return longest * sum ** (1 / OVERLAP_EXPONENT);
 }
 

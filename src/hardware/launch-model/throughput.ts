@@ -4,7 +4,7 @@ import type { DeviceSpec } from '../../core/device-spec.ts';
 import { LANES_PER_WARP, machineInstructions } from './constants.ts';
 import { figure } from './format.ts';
 import type { Schedule } from './schedule.ts';
-import type { Traffic } from './traffic.ts';
+import { LINE_BYTES, type Traffic } from './traffic.ts';
 
 /** A resource's demand: clocks one CTA keeps it busy on its SM, or chip-wide clocks of the whole launch. */
 export interface Demand {
@@ -59,7 +59,7 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
     // Shuffles pass through the same crossbar at one warp per clock.
     { resource: 'shuffle', amount: classes(launch, 'shuffle'), unit: 'warp instructions', rate: 1 },
     { resource: 'lsu', amount: globalRequests, unit: 'global requests', rate: spec.lsuRequestsPerClock.value },
-    { resource: 'l1', amount: traffic.l1Bytes, unit: 'B', rate: spec.l1BytesPerClock.value },
+    { resource: 'l1', amount: traffic.l1Wavefronts * LINE_BYTES, unit: 'B of lines', rate: spec.l1BytesPerClock.value },
   ];
 }
 

@@ -6,8 +6,8 @@ import type { Schedule } from './schedule.ts';
 
 /** Estimated bytes each level of the memory hierarchy moves for one launch, chip-wide. */
 export interface Traffic {
-  /** Sectors requested from L1, local memory included. */
-  readonly l1Bytes: number;
+  /** Lines of 128 bytes that requests touch in L1, local memory included: one wavefront of its data pipe each. */
+  readonly l1Wavefronts: number;
   readonly l2Bytes: number;
   readonly dramBytes: number;
   /** Estimated share of global load sectors that hit L1. */
@@ -18,8 +18,6 @@ export interface Traffic {
   readonly globalLoadLatencyClocks: number;
 }
 
-/** Bytes of one local-memory request: a 4-byte word for each lane (vector widths are not counted). */
-const LOCAL_REQUEST_BYTES = 4 * LANES_PER_WARP;
 /** L2 sectors an atomic request touches: counters hold requests, not addresses; four is a coalesced one. */
 const ATOMIC_REQUEST_BYTES = 4 * SECTOR_BYTES;
 /** L1 and shared memory are one array; the driver leaves L1 what the resident CTAs do not claim. */
@@ -41,8 +39,19 @@ const hitRatio = (requestedBytes: number, workingSetBytes: number, cacheBytes: n
   return reread * Math.min(1, cacheBytes / Math.max(1, workingSetBytes));
 };
 
-/** Data lines of L1 are allocated whole, 128 bytes, even when one sector of them is wanted. */
-const LINE_BYTES = 128;
+/** L1 looks up and delivers one line of 128 bytes per clock, and allocates it whole even when one sector is wanted. */
+export const LINE_BYTES = 128;
+const SECTORS_PER_LINE = LINE_BYTES / SECTOR_BYTES;
+
+/**
+ * Lines that requests touch, estimated: lanes that fill their sectors lie side by side, four sectors to a line; lanes
+ * that use a small part of each sector are strided, one sector to a line.
+ */
+export function lineAccesses(requests: number, sectors: number, bytes: number): number {
+  if (sectors <= 0) return 0;
+  const usedRatio = Math.min(1, bytes / (sectors * SECTOR_BYTES));
+  return Math.max(requests, sectors / Math.max(1, usedRatio * SECTORS_PER_LINE));
+}
 
 /**
  * Share of load sectors that hit L1 because a neighbouring element of the same sector was read moments before: a
@@ -62,7 +71,12 @@ export function estimateTraffic(launch: LaunchCounters, schedule: Schedule, spec
   const storeBytes = launch.globalStoreSectors * SECTOR_BYTES;
   const distinctReadBytes = Math.min(launch.distinctSectorsRead * SECTOR_BYTES, loadBytes);
   const distinctWrittenBytes = Math.min(launch.distinctSectorsWritten * SECTOR_BYTES, storeBytes);
-  const localBytes = (launch.localLoadRequests + launch.localStoreRequests) * LOCAL_REQUEST_BYTES;
+  const l1Wavefronts =
+    lineAccesses(launch.globalLoadRequests, launch.globalLoadSectors, launch.globalLoadBytes) +
+    lineAccesses(launch.globalStoreRequests, launch.globalStoreSectors, launch.globalStoreBytes) +
+    // Local memory is interleaved by lane: a 4-byte word of 32 lanes is one line.
+    launch.localLoadRequests +
+    launch.localStoreRequests;
 
   const cacheBytes = l1Bytes(launch, schedule.residentCtas, spec);
   const neighbourHits = neighbourHitRatio(launch, schedule.residentCtas * schedule.warpsPerCta, cacheBytes);
@@ -75,7 +89,7 @@ export function estimateTraffic(launch: LaunchCounters, schedule: Schedule, spec
   const latency = spec.latencyClocks;
   const l2Latency = l2HitRatio * latency.l2.value + (1 - l2HitRatio) * latency.dram.value;
   return {
-    l1Bytes: loadBytes + storeBytes + localBytes,
+    l1Wavefronts,
     l2Bytes: l2LoadBytes + storeBytes + launch.globalAtomicRequests * ATOMIC_REQUEST_BYTES,
     dramBytes: l2LoadBytes * (1 - l2HitRatio) + distinctWrittenBytes,
     l1HitRatio,

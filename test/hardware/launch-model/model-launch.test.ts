@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
 import { combineBounds, modelLaunch } from '../../../src/hardware/launch-model/model-launch.ts';
+import { lineAccesses } from '../../../src/hardware/launch-model/traffic.ts';
 import { makeLaunch } from '../../support/counters/make-launch.ts';
 
 const l4 = DEVICE_SPECS.get('l4')!;
@@ -68,7 +69,7 @@ describe('memory traffic', () => {
   it('of a streaming read is its bytes at every level, DRAM at the attainable rate', () => {
     const model = modelLaunch(stream(64e6), l4);
     expect(model.traffic).toMatchObject({
-      l1Bytes: 64e6,
+      l1Wavefronts: 64e6 / 128,
       l2Bytes: 64e6,
       dramBytes: 64e6,
       l1HitRatio: 0,
@@ -111,11 +112,23 @@ describe('memory traffic', () => {
   });
 });
 
+describe('line accesses', () => {
+  it.each([
+    ['a coalesced 2-byte load', 64, 2, 1],
+    ['a coalesced 4-byte load', 128, 4, 1],
+    ['a coalesced 16-byte load', 512, 16, 4],
+    ['a broadcast', 128, 1, 1],
+    ['2-byte loads 128 bytes apart', 64, 32, 32],
+  ])('of %s: %i B on %i sectors are %i lines', (_name, bytes, sectors, lines) => {
+    expect(lineAccesses(1, sectors, bytes)).toBe(lines);
+  });
+});
+
 describe('latency', () => {
   it('of one warp of dependent shuffles is the shuffle latency each', () => {
     const launch = makeLaunch({ ctaCount: 1, block: [32, 1, 1], classes: { shuffle: 1000 } });
     const model = modelLaunch(launch, l4);
-    expect(model.latency.clocksPerInstruction).toBeCloseTo(24, 6);
+    expect(model.latency.coveredClocks).toBeCloseTo(24, 6);
     expect(model.bindingResource).toBe('latency');
     expect(model.ns).toBeCloseTo(ns(24_000) + 1500, -2);
   });
@@ -135,31 +148,49 @@ describe('latency', () => {
     expect(latencyNs).toBeCloseTo(ns(24 * 100 * 24), 3);
   });
 
-  it('adds the serial part of the critical path, which nothing in the CTA overlaps', () => {
+  it('adds what one warp does while the others wait', () => {
     const balanced = fp32Launch(1000, 58);
     const serial = { ...balanced, criticalPathInstructions: 5000 };
     const before = modelLaunch(balanced, l4).latency;
     const after = modelLaunch(serial, l4).latency;
-    expect(before.serialInstructions).toBe(0);
-    expect(after.serialInstructions).toBe(4000);
-    expect(after.totalClocks - before.totalClocks).toBeCloseTo(4000 * after.clocksPerInstruction, 6);
+    expect(before.path).toEqual({ balanced: 1000, oneWarp: 0, fewLanes: 0 });
+    expect(after.path).toEqual({ balanced: 1000, oneWarp: 4000, fewLanes: 0 });
+    expect(after.totalClocks - before.totalClocks).toBeCloseTo(4000 * after.coveredClocks, 6);
   });
 
-  it('exposes everything where one lane works', () => {
-    const parallel = makeLaunch({ ctaCount: 58, classes: { fp32: 58 * 4 * 100, 'shared-load': 58 * 4 * 100 } });
+  /** 4 warps per CTA, 100 fp32 and 100 shared loads per warp; `few` of them by one lane. */
+  const walk = (few: number, criticalPathInstructions: number) => {
+    const launch = makeLaunch({
+      ctaCount: 58,
+      classes: { fp32: 58 * 4 * 100, 'shared-load': 58 * 4 * 100 },
+      criticalPathInstructions,
+    });
     const activeLaneHistogram = new Array<number>(33).fill(0);
-    activeLaneHistogram[1] = parallel.instructions;
-    const serial = { ...parallel, activeLaneHistogram };
-    // Parallel: (4 ÷ 2 + 30 ÷ 4) ÷ 2; serial: (4 + 30) ÷ 2; plus one extra wavefront per load is none here.
-    expect(modelLaunch(parallel, l4).latency.clocksPerInstruction).toBeCloseTo(4.75, 6);
-    expect(modelLaunch(serial, l4).latency.clocksPerInstruction).toBeCloseTo(17, 6);
+    activeLaneHistogram[1] = 58 * few;
+    activeLaneHistogram[32] = launch.instructions - 58 * few;
+    return modelLaunch({ ...launch, activeLaneHistogram }, l4).latency;
+  };
+
+  it('exposes everything where one lane walks', () => {
+    const { coveredClocks, chainClocks } = walk(0, 200);
+    expect(coveredClocks).toBeCloseTo((4 / 2 + 30 / 4) / 2, 6);
+    expect(chainClocks).toBeCloseTo((4 + 30) / 2, 6);
+    // Every warp walks half of its instructions with one lane.
+    const everyWarp = walk(400, 200);
+    expect(everyWarp.path).toEqual({ balanced: 100, oneWarp: 0, fewLanes: 100 });
+    expect(everyWarp.serialClocks).toBeCloseTo(100 * chainClocks, 6);
+  });
+
+  it('tells one walking warp from four by the critical path', () => {
+    // One warp walks 400 instructions, the four share the other 400: 400 + 100 on the path.
+    expect(walk(400, 500).path).toEqual({ balanced: 100, oneWarp: 0, fewLanes: 400 });
   });
 
   it('makes a barrier wait for the loads before it', () => {
     const loads = { 'shared-load': 58 * 4 * 100, barrier: 58 * 4 * 10 };
     const launch = makeLaunch({ ctaCount: 58, classes: loads });
     // (100 × 30 ÷ 4 + 10 × (25 + 30)) ÷ 110.
-    expect(modelLaunch(launch, l4).latency.clocksPerInstruction).toBeCloseTo((750 + 550) / 110, 6);
+    expect(modelLaunch(launch, l4).latency.coveredClocks).toBeCloseTo((750 + 550) / 110, 6);
   });
 });
 
@@ -199,6 +230,10 @@ describe('combining resources', () => {
   it('lies between the slowest and the sum', () => {
     const both = combineBounds([bound('fp32', 100), bound('dram', 100)]);
     expect(both).toBeCloseTo(100 * 2 ** 0.25, 6);
+  });
+
+  it('adds shared memory and L1, which take turns on one data pipe', () => {
+    expect(combineBounds([bound('shared', 100), bound('l1', 50)])).toBe(150);
   });
 
   it('counts one pipe of a group: issue slots contain fp32 instructions', () => {
