@@ -38,13 +38,19 @@ export class CheckRuns {
     return this.#run({ name, orderSeed, poison: FINITE_POISON, count: false });
   }
 
-  /** Natural order over finite poison: tells the poison from the order as the cause of a difference. */
+  /** Whether a run can see what an earlier one left behind, in a workspace that is zeroed once. */
+  get remembers(): boolean {
+    return this.#options.memory.plan.buffers.some(({ init }) => init === 'once');
+  }
+
+  /** Natural order over finite poison, as if first: tells the poison from the other causes of a difference. */
   repoisoned(): Promise<RunResult | Refused> {
     return this.#run({
       name: 'run 3 (natural order, finite poison)',
       orderSeed: 0,
       poison: FINITE_POISON,
       count: false,
+      forgetsEarlierRuns: true,
     });
   }
 

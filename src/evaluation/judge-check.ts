@@ -41,9 +41,9 @@ export const judgeCheck = async ({ runs, prepared, tally, isBitwise }: Judged): 
     const poisonMatters = isBitwise
       ? describeDifference(prepared, first, third) !== undefined
       : passes(compareRun(prepared, third)) !== passes(verdicts[0]);
-    return poisonMatters
-      ? refused('unsafe', `output depends on uninitialised memory: ${difference}`, runs.name)
-      : refused('wrong', `output depends on the order of CTAs or warps: ${difference}`, runs.name);
+    if (poisonMatters) return refused('unsafe', `output depends on uninitialised memory: ${difference}`, runs.name);
+    const memory = runs.remembers ? ', or on what the run before left in a workspace that is zeroed once' : '';
+    return refused('wrong', `output depends on the order of CTAs or warps${memory}: ${difference}`, runs.name);
   }
   for (const [i, run] of [first, second].entries()) {
     tally.add(verdicts[i]!);

@@ -48,6 +48,8 @@ export interface RunConditions {
   readonly poison: Poison;
   readonly count: boolean;
   readonly timeoutMs: number;
+  /** Zero the workspaces again that are zeroed once, as if no run had come before. */
+  readonly forgetsEarlierRuns?: boolean;
 }
 
 /** What a run left behind: each output's packed elements. */
@@ -68,7 +70,7 @@ export const runOnce = async (
   conditions: RunConditions,
 ): Promise<RunResult | DeviceFailure> => {
   const { device, plan, buffers } = memory;
-  for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions.poison);
+  for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
   const { orderSeed, count, timeoutMs } = conditions;
   const outcome = await device.run(module, plan, buffers, { orderSeed, count, timeoutMs });
   if (!outcome.ok) return outcome;
@@ -93,13 +95,17 @@ export const runOnce = async (
 
 const unsafe = (message: string): DeviceFailure => ({ ok: false, status: 'unsafe', message });
 
-const prepareBuffer = async (memory: CheckMemory, planned: PlannedBuffer, poison: Poison): Promise<void> => {
+const prepareBuffer = async (
+  memory: CheckMemory,
+  planned: PlannedBuffer,
+  { poison, forgetsEarlierRuns }: RunConditions,
+): Promise<void> => {
   const { device } = memory;
   const buffer = memory.buffers.get(planned.name)!;
   if (planned.role === 'inout') await device.write(buffer, memory.contents.get(planned.name)!);
   if (planned.role === 'out' || planned.init === 'undefined')
     await device.fill(buffer, Uint8Array.of(poison.byteValue));
-  if (planned.init === 'zero') await device.fill(buffer, ZERO);
+  if (planned.init === 'zero' || (planned.init === 'once' && forgetsEarlierRuns)) await device.fill(buffer, ZERO);
 };
 
 /** Gaps of an `inout` buffer hold what its initial contents put there. */

@@ -3,6 +3,7 @@ import type { CompiledCode } from '../../src/core/compiled-code.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { KernelFile, ParameterValues } from '../../src/core/kernel.ts';
 import type { ProblemFile } from '../../src/core/problem.ts';
+import { evaluationSchema } from '../../src/core/schemas/evaluation-schema.ts';
 import { createLiveEvaluator } from '../../src/evaluation/live-evaluator.ts';
 import { createFakeDevice, type FakeDevice, type FakeKernel, type FakeLaunch } from '../support/fake-device.ts';
 import { createFakeToolchain } from '../support/fake-toolchain.ts';
@@ -57,6 +58,7 @@ describe('an honest kernel', () => {
     expect(evaluation.counters).toMatchObject({ instructions: 16, totals: { instructions: 16 } });
     expect(evaluation.counters?.launches).toHaveLength(1);
     expect(JSON.parse(JSON.stringify(evaluation))).toEqual(evaluation);
+    expect(evaluationSchema.parse(evaluation)).toEqual(evaluation);
   });
 
   it('passes for every seed', async () => {
@@ -115,6 +117,8 @@ describe('a wrong kernel', () => {
     const evaluation = await evaluate((launch) => launch.store('Y', 'f16', product(launch).fill(Number.NaN, 7, 8)));
     expect(evaluation.status).toBe('wrong');
     expect(evaluation.reason).toMatch(/^Y\[0, 7\] = NaN/);
+    expect(evaluation.correctness?.maxAbsoluteError).toBeNull();
+    expect(evaluationSchema.safeParse(JSON.parse(JSON.stringify(evaluation))).error).toBeUndefined();
   });
 
   it('that leaves elements unwritten is told so', async () => {
@@ -131,6 +135,23 @@ describe('a wrong kernel', () => {
     });
     expect(evaluation.status).toBe('wrong');
     expect(evaluation.reason).toMatch(/^output depends on the order of CTAs or warps: 1 of 51 elements of Y differ/);
+  });
+
+  it('that does not keep its once-zeroed workspace valid is told so', async () => {
+    const evaluation = await evaluate(
+      (launch) => {
+        const ticket = launch.load('tickets', 'u32')[0]!;
+        launch.store('tickets', 'u32', [ticket + 1]);
+        launch.store(
+          'Y',
+          'f16',
+          product(launch).map((y) => y + ticket),
+        );
+      },
+      { kernel: { workspaces: { tickets: { bytes: 4, init: 'once' } } } },
+    );
+    expect(evaluation.status).toBe('wrong');
+    expect(evaluation.reason).toMatch(/or on what the run before left in a workspace that is zeroed once: 51 of 51/);
   });
 
   it('that is right, but not always to the bit, is wrong under bitwise determinism only', async () => {
