@@ -134,6 +134,9 @@ const checkCommandLine = async (folder: string, installed: string, manifest: Man
   }
 };
 
+/** What a consumer's compiler must know; @types/node brings the same. */
+const LIBRARIES = 'es2024,esnext.disposable';
+
 /** The programming interface: importable, and typed for a consumer with a strict compiler. */
 const checkLibrary = async (folder: string): Promise<void> => {
   step("import 'warpsmith'");
@@ -154,7 +157,18 @@ const checkLibrary = async (folder: string): Promise<void> => {
      // @ts-expect-error a folder is text
      void loadProblem(7);`,
   );
-  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', ''];
+  const options = [
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2024',
+    '--lib',
+    LIBRARIES,
+    '--types',
+    '',
+  ];
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const typed = run(process.execPath, [tsc, ...options, 'consumer.ts'], folder);
   assert.equal(typed.status, 0, `a consumer's types fail:\n${typed.out}`);

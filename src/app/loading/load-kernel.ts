@@ -54,9 +54,14 @@ const problemOf = async (
       path: 'problem',
       received,
       expected,
+      hint: 'Give the path from the kernel folder to the file, its name included.',
     });
   }
-  await readUserFile({ file: problemFile, expected: `${expected} (as \`problem\` in ${file} says)` });
+  await readUserFile({
+    file: problemFile,
+    expected: `${expected} (as \`problem\` in ${file} says)`,
+    hint: `Correct \`problem\` in ${file}.`,
+  });
   if (await liesInside(problemFile, folder)) {
     throw new WarpsmithError({
       code: 'problem-inside-kernel',
@@ -78,7 +83,11 @@ const readSources = async (kernel: KernelFile, folder: string, file: string): Pr
     for (const [index, name] of (kernel.source[key] ?? []).entries()) {
       const source = join(folder, name);
       const place = `as \`source.${key}[${index}]\` in ${file} says`;
-      const bytes = await readUserFile({ file: source, expected: `a source file (${place})` });
+      const bytes = await readUserFile({
+        file: source,
+        expected: `a source file (${place})`,
+        hint: 'Correct the name, or add the file to the kernel folder.',
+      });
       if (!(await liesInside(source, folder))) throw outsideKernel(file, `source.${key}[${index}]`, name);
       sources[name] = bytes.toString(kernel.source.kind === 'cubin' ? 'base64' : 'utf8');
     }

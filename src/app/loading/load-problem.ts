@@ -8,6 +8,7 @@ import { parseProblemFile } from '../../core/schemas/parse-files.ts';
 import { folderOf, readUserFile, requireFolder } from './read-user-file.ts';
 
 const PROBLEM_FILE = 'problem.json';
+const REFERENCE_HINT = 'problems/attention/reference.ts is an example.';
 
 /**
  * Loads a problem folder: problem.json, and the `reference` that reference.ts exports. Problem folders are trusted
@@ -34,7 +35,7 @@ export const loadProblem = async (path: string): Promise<Problem> => {
 
 const loadReference = async (folder: string): Promise<ReferenceFunction> => {
   const file = await referenceFile(folder);
-  const source = await readUserFile({ file, expected: 'a module that exports `reference`' });
+  const source = await readUserFile({ file, expected: 'a module that exports `reference`', hint: REFERENCE_HINT });
   // The hash makes an edited reference a new module: a stale oracle would judge by old rules.
   const version = createHash('sha256').update(source).digest('hex').slice(0, 16);
   let module: { reference?: unknown };
@@ -47,6 +48,7 @@ const loadReference = async (folder: string): Promise<ReferenceFunction> => {
       file,
       received: error instanceof Error ? error.name : typeof error,
       expected: 'a module that Node loads as it is: erasable TypeScript only, imports with their extension',
+      hint: `Run node ${file} to see the whole error.`,
     });
   }
   if (typeof module.reference === 'function') return module.reference as ReferenceFunction;
@@ -57,6 +59,7 @@ const loadReference = async (folder: string): Promise<ReferenceFunction> => {
     file,
     received: names.length === 0 ? 'no exports' : `exports ${names.join(', ')}`,
     expected: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',
+    hint: REFERENCE_HINT,
   });
 };
 

@@ -19,7 +19,7 @@ export const requireFolder = async (folder: string, what: string): Promise<void>
     file: folder,
     received: found ? 'a file' : 'nothing there',
     expected: what,
-    ...(found && { hint: `Did you mean ${dirname(folder)}?` }),
+    hint: found ? `Did you mean ${dirname(folder)}?` : 'Check the path.',
   });
 };
 
@@ -29,9 +29,8 @@ export const requireFolder = async (folder: string, what: string): Promise<void>
  * @param request.expected - what should have been there, for messages.
  * @throws WarpsmithError `missing-file`, `not-a-file`, `file-too-large` or `unreadable-file`.
  */
-export const readUserFile = async (request: { file: string; expected: string; hint?: string }): Promise<Buffer> => {
-  const { file } = request;
-  const hint = request.hint !== undefined && { hint: request.hint };
+export const readUserFile = async (request: { file: string; expected: string; hint: string }): Promise<Buffer> => {
+  const { file, expected, hint } = request;
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => error);
   if (found instanceof Error) throw unreadable(found, request);
   if (!found.isFile()) {
@@ -41,8 +40,8 @@ export const readUserFile = async (request: { file: string; expected: string; hi
       message,
       file,
       received: 'something else',
-      expected: request.expected,
-      ...hint,
+      expected,
+      hint,
     });
   }
   if (found.size > MAXIMUM_BYTES) {
@@ -52,6 +51,7 @@ export const readUserFile = async (request: { file: string; expected: string; hi
       file,
       received: `${found.size} bytes`,
       expected: `at most ${MAXIMUM_BYTES} bytes`,
+      hint: 'Problems and kernels are small text files; is it the right one?',
     });
   }
   return await readFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -61,7 +61,7 @@ export const readUserFile = async (request: { file: string; expected: string; hi
 
 const unreadable = (
   error: NodeJS.ErrnoException,
-  { file, expected, hint }: { file: string; expected: string; hint?: string },
+  { file, expected, hint }: { file: string; expected: string; hint: string },
 ): WarpsmithError => {
   const missing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
   return new WarpsmithError({
@@ -70,7 +70,7 @@ const unreadable = (
     file,
     received: missing ? 'nothing there' : (error.code ?? error.message),
     expected,
-    ...(hint !== undefined && { hint }),
+    hint: missing ? hint : 'Check the permissions of the file.',
   });
 };
 

@@ -171,7 +171,7 @@ class Evaluation {
   #requireInteger(node: { operator: string; column: number }, value: number): void {
     if (Number.isSafeInteger(value)) return;
     const message = `\`${node.operator}\` got ${value}, which is not an integer`;
-    throw this.#error('not-an-integer', node, message, 'integer operands', 'Use floor(…) or ceilDiv(…, …).');
+    throw this.#error('not-an-integer', node, message, 'integer operands');
   }
 
   #divisionByZero(node: { column: number }): Error {

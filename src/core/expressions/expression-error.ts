@@ -15,6 +15,17 @@ export type ExpressionErrorCode =
   | 'not-an-integer'
   | 'negative-shift';
 
+/** The next step when the place of the mistake suggests none. */
+const HINTS: Readonly<Record<ExpressionErrorCode, string>> = {
+  'expression-syntax': 'Operators are those of C++; functions: ceilDiv, floor, ceil, abs, log2, sqrt, pow, min, max.',
+  'unknown-name': 'Expressions know dimensions, scalars, parameters and device.smCount.',
+  'unknown-function': 'Write it out with the functions there are.',
+  'division-by-zero': 'Guard it with a condition: `x == 0 ? 1 : n / x`.',
+  'not-finite': 'Guard it with a condition, or with max(…) and min(…).',
+  'not-an-integer': 'Use floor(…) or ceilDiv(…, …).',
+  'negative-shift': 'Shift the other way, or use max(0, …).',
+};
+
 /** The user-facing error about `text` at `column` (from 1). */
 export const expressionError = (
   code: ExpressionErrorCode,
@@ -28,5 +39,5 @@ export const expressionError = (
     ...(place.path !== undefined && { path: place.path }),
     received: problem.text,
     expected: problem.expected,
-    ...(problem.hint !== undefined && { hint: problem.hint }),
+    hint: problem.hint ?? HINTS[code],
   });

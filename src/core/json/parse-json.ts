@@ -112,14 +112,19 @@ class JsonParser {
   }
 
   #refusedKey(key: string, position: number): Error {
-    return this.#error(`The key \`${key}\` is given twice`, position, { received: key, expected: 'each key once' });
+    const hint = 'Remove one of the two: the first would be ignored.';
+    return this.#error(`The key \`${key}\` is given twice`, position, {
+      received: key,
+      expected: 'each key once',
+      hint,
+    });
   }
 
   #unexpected(expected: string): Error {
     const rest = this.#text.slice(this.#position);
     const received = rest === '' ? 'the end of the file' : (/^[\w$.+-]+|^./su.exec(rest)?.[0] ?? rest[0]!).slice(0, 40);
-    const hint = JSON_HINTS.find(([pattern]) => pattern.test(rest) || pattern.test(this.#before() + rest))?.[1];
-    return this.#error('Not valid JSON', this.#position, { received, expected, ...(hint !== undefined && { hint }) });
+    const known = JSON_HINTS.find(([pattern]) => pattern.test(rest) || pattern.test(this.#before() + rest));
+    return this.#error('Not valid JSON', this.#position, { received, expected, hint: known?.[1] ?? DEFAULT_HINT });
   }
 
   /** The last character before the mistake that is not blank. */
@@ -127,7 +132,7 @@ class JsonParser {
     return this.#text.slice(0, this.#position).trimEnd().slice(-1);
   }
 
-  #error(message: string, position: number, details: { received: string; expected: string; hint?: string }): Error {
+  #error(message: string, position: number, details: { received: string; expected: string; hint: string }): Error {
     const lines = this.#text.slice(0, position).split('\n');
     const path = `${lines.length}:${lines.at(-1)!.length + 1}`;
     return new WarpsmithError({
@@ -140,6 +145,7 @@ class JsonParser {
   }
 }
 
+const DEFAULT_HINT = 'Look for a missing comma, quote or bracket just before this place.';
 /** The usual slips, by what stands at the mistake. */
 const JSON_HINTS: readonly (readonly [RegExp, string])[] = [
   [/^,\s*[}\]]/, 'Remove the comma before the closing bracket.'],

@@ -185,6 +185,7 @@ const checkCluster = (
       : `A grid of ${grid.join(' × ')} is not a whole number of clusters of ${cluster.join(' × ')}.`,
     value: ctas,
     expected: `at most ${MAXIMUM_CTAS_PER_CLUSTER} CTAs, and a grid divisible by the cluster along each axis`,
+    hint: divides ? 'Make the cluster smaller.' : 'Round the grid up to whole clusters, and let the extra CTAs return.',
   });
 };
 

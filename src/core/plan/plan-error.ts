@@ -1,5 +1,5 @@
 import { WarpsmithError } from '../errors.ts';
-import { evaluateExpression } from '../expressions/evaluate.ts';
+import { evaluateExpression, namesInExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../problem.ts';
 import type { Scope } from './scope.ts';
 
@@ -14,7 +14,7 @@ export interface PlacedExpression {
 /** The error about an expression whose value can't be used: prints the expression, its value and the names in it. */
 export const planError = (
   code: string,
-  { expression, path, file }: PlacedExpression,
+  { expression, scope, path, file }: PlacedExpression,
   problem: { message: string; value: number; expected: string; hint?: string },
 ): WarpsmithError =>
   new WarpsmithError({
@@ -24,8 +24,14 @@ export const planError = (
     path,
     received: typeof expression === 'number' ? String(expression) : `${expression} = ${problem.value}`,
     expected: problem.expected,
-    ...(problem.hint !== undefined && { hint: problem.hint }),
+    hint: problem.hint ?? valuesHint(expression, scope),
   });
+
+/** The values behind an expression, for a reader who has to find out which one is off. */
+const valuesHint = (expression: Expression, scope: Scope): string => {
+  const values = namesInExpression(expression).map((name) => `${name} = ${scope[name]}`);
+  return values.length === 0 ? 'Change the number.' : `Here ${values.join(', ')}.`;
+};
 
 /**
  * The value of an expression that must be an integer of `[minimum, maximum]`.

@@ -38,7 +38,7 @@ export const checkKernelAgainstProblem = (kernel: KernelFile, problem: ProblemFi
   for (const reference of bufferReferences(kernel)) checkBuffer(reference, kernel, problem, fail);
 };
 
-type Fail = (complaint: Omit<ErrorDetails, 'file'> & { path: string }) => never;
+type Fail = (complaint: Omit<ErrorDetails, 'file'> & { path: string; hint: string }) => never;
 const failer =
   (file: string): Fail =>
   (complaint) => {
@@ -55,6 +55,7 @@ const checkParameters = (kernel: KernelFile, fail: Fail): void => {
         path: `${path}.default`,
         received: String(start),
         expected: `one of ${values.join(', ')}`,
+        hint: 'Add it to the values, or start from one of them.',
       });
     }
     const twice = values.findIndex((value, index) => values.indexOf(value) !== index);
@@ -66,6 +67,7 @@ const checkParameters = (kernel: KernelFile, fail: Fail): void => {
       path: `${path}.values[${twice}]`,
       received: String(values[twice]),
       expected: 'each value once',
+      hint: 'Remove one of them.',
     });
   }
 };
@@ -116,7 +118,14 @@ const checkNames = (kernel: KernelFile, problem: ProblemFile, fail: Fail): void 
     const name = names.find((candidate) => Object.hasOwn(taken, candidate));
     if (name === undefined) return;
     const message = `\`${name}\` is already the name of ${what} of ${problem.name}.`;
-    fail({ code: 'duplicate-name', message, path: `${section}.${name}`, received: name, expected: 'a name used once' });
+    fail({
+      code: 'duplicate-name',
+      message,
+      path: `${section}.${name}`,
+      received: name,
+      expected: 'a name used once',
+      hint: 'Rename it in kernel.json and in the source.',
+    });
   };
   const parameters = Object.keys(kernel.parameters ?? {});
   const workspaces = Object.keys(kernel.workspaces ?? {});
@@ -233,5 +242,6 @@ const checkBuffer = (reference: BufferReference, kernel: KernelFile, problem: Pr
     path,
     received: name,
     expected: 'an output, an inout buffer or a workspace',
+    hint: 'Write to a workspace instead.',
   });
 };

@@ -29,6 +29,16 @@ export const checkProblem = (problem: ProblemFile, file: string): ProblemFile =>
 
 type Complaint = Omit<ErrorDetails, 'file'> & { path: string };
 
+/** Next steps by code, where the complaint has no better one. */
+const HINTS: Readonly<Record<string, string>> = {
+  'dimension-out-of-range': 'Change the value, or what the dimension allows.',
+  'duplicate-name': 'Rename one of them.',
+  'no-output': 'Declare the buffer that the kernel writes.',
+  'invalid-name': 'Rungs are the folders beside problem.json.',
+  'out-of-range': 'Use max(0, …), or correct the formula.',
+};
+const DEFAULT_HINT = 'The JSON Schema named by `$schema` describes every field.';
+
 class ProblemCheck {
   readonly #problem: ProblemFile;
   readonly #file: string;
@@ -300,6 +310,6 @@ class ProblemCheck {
   }
 
   #fail(complaint: Complaint): never {
-    throw new WarpsmithError({ ...complaint, file: this.#file });
+    throw new WarpsmithError({ hint: HINTS[complaint.code] ?? DEFAULT_HINT, ...complaint, file: this.#file });
   }
 }

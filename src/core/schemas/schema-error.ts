@@ -19,7 +19,10 @@ export const schemaError = (
   return new WarpsmithError({ file, ...describe(issue, schema, document) });
 };
 
-type Description = { code: string; message: string; path: string; received: string; expected: string; hint?: string };
+type Description = { code: string; message: string; path: string; received: string; expected: string; hint: string };
+
+/** Next step for a value that is near no other. */
+const SCHEMA_HINT = 'The JSON Schema named by `$schema` describes every field; editors complete from it.';
 
 const describe = (issue: Issue, schema: z.ZodType, document: unknown): Description => {
   if (issue.code === 'unrecognized_keys') return unknownKey(issue, schema, document);
@@ -31,7 +34,14 @@ const describe = (issue: Issue, schema: z.ZodType, document: unknown): Descripti
   if (issue.code === 'invalid_key') {
     const key = String(issue.path.at(-1));
     const expected = issue.issues[0]?.message ?? 'a name';
-    return { code: 'invalid-name', message: `\`${key}\` can't be a name here.`, path, received: key, expected };
+    return {
+      code: 'invalid-name',
+      message: `\`${key}\` can't be a name here.`,
+      path,
+      received: key,
+      expected,
+      hint: 'Rename it.',
+    };
   }
   const allowed = allowedValues(issue);
   const nearest = typeof value === 'string' && allowed ? nearestName(value, allowed.map(String)) : undefined;
@@ -41,7 +51,7 @@ const describe = (issue: Issue, schema: z.ZodType, document: unknown): Descripti
     path,
     received: formatJsonValue(value),
     expected: expectation(issue),
-    ...(nearest !== undefined && { hint: `Did you mean "${nearest}"?` }),
+    hint: nearest === undefined ? SCHEMA_HINT : `Did you mean "${nearest}"?`,
   };
 };
 
@@ -90,7 +100,7 @@ const noAlternative = (issue: Issue & { code: 'invalid_union' }, schema: z.ZodTy
     path,
     received: formatJsonValue(value),
     expected: keys.length > 0 ? `an object with one of the keys ${keys.join(', ')}` : [...types].join(' or '),
-    ...(nearest !== undefined && { hint: `Did you mean \`${nearest}\`?` }),
+    hint: nearest === undefined ? SCHEMA_HINT : `Did you mean \`${nearest}\`?`,
   };
 };
 

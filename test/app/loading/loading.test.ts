@@ -72,6 +72,7 @@ describe('loadProblem', () => {
       file: join(root, 'attention'),
       received: 'nothing there',
       expected: 'a problem folder with problem.json and reference.ts',
+      hint: 'Check the path.',
     });
   });
 
@@ -121,6 +122,7 @@ describe('loadProblem', () => {
       file,
       received: 'exports referense',
       expected: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',
+      hint: 'problems/attention/reference.ts is an example.',
     });
     await writeFile(file, 'throw new RangeError("out of luck");');
     expect(await rejectionOf(loadProblem(problemFolder))).toMatchObject({
@@ -178,6 +180,7 @@ describe('loadKernel', () => {
       file: join(kernelFolder, 'kernel.cu'),
       received: 'nothing there',
       expected: `a source file (as \`source.files[0]\` in ${join(kernelFolder, 'kernel.json')} says)`,
+      hint: 'Correct the name, or add the file to the kernel folder.',
     });
   });
 

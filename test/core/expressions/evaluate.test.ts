@@ -149,6 +149,7 @@ describe('mistakes', () => {
       path: 'steps[0].grid[1]',
       received: 'S / (2 + ',
       expected: 'a number, a name or `(`',
+      hint: 'Operators are those of C++; functions: ceilDiv, floor, ceil, abs, log2, sqrt, pow, min, max.',
     });
   });
 
@@ -203,7 +204,8 @@ describe('mistakes', () => {
   it.each(others)('%s → %s', (text, code, message) => {
     const details = mistake(text);
     expect(details).toMatchObject({ code, message, ...where });
-    expect(details.expected).not.toBe('');
+    expect(details.expected).toBeTruthy();
+    expect(details.hint).toBeTruthy();
   });
 
   it('suggests the function that was meant', () => {

@@ -4,6 +4,8 @@ import { formatJsonPath, formatJsonValue, valueAtJsonPath } from '../../../src/c
 import { parseJson } from '../../../src/core/json/parse-json.ts';
 import { detailsOf } from '../support/expect-error.ts';
 
+const NEARBY = 'Look for a missing comma, quote or bracket just before this place.';
+
 it('reads what JSON.parse reads', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(undefined, 2, '\t'), (value, indent) => {
@@ -46,12 +48,13 @@ describe('mistakes', () => {
       path: '3:15',
       received: '2',
       expected: '`,` or `]`',
+      hint: NEARBY,
     });
   });
 
-  const cases: [text: string, path: string, received: string, expected: string, hint: string | undefined][] = [
-    ['', '1:1', 'the end of the file', 'a value', undefined],
-    ['{"a": 1', '1:8', 'the end of the file', '`,` or `}`', undefined],
+  const cases: [text: string, path: string, received: string, expected: string, hint: string][] = [
+    ['', '1:1', 'the end of the file', 'a value', NEARBY],
+    ['{"a": 1', '1:8', 'the end of the file', '`,` or `}`', NEARBY],
     ['{"a": [1, 2,]}', '1:13', ']', 'a value', 'Remove the comma before the closing bracket.'],
     ['{"a": 1,\n}', '2:1', '}', 'a key in double quotes', 'Remove the comma before the closing bracket.'],
     [
@@ -62,12 +65,12 @@ describe('mistakes', () => {
       'JSON has no comments; use the `description` fields.',
     ],
     ["{'a': 1}", '1:2', "'", 'a key in double quotes', 'JSON strings stand in double quotes.'],
-    ['{"a": undefined}', '1:7', 'undefined', 'a value', undefined],
-    ['{"a" 1}', '1:6', '1', '`:`', undefined],
-    ['{} {}', '1:4', '{', 'the end of the file', undefined],
-    ['{"a": 01}', '1:8', '1', '`,` or `}`', undefined],
-    ['{"a": "b\n"}', '1:7', '"', 'a string', undefined],
-    ['{"a": 1, "a": 2}', '1:10', 'a', 'each key once', undefined],
+    ['{"a": undefined}', '1:7', 'undefined', 'a value', NEARBY],
+    ['{"a" 1}', '1:6', '1', '`:`', NEARBY],
+    ['{} {}', '1:4', '{', 'the end of the file', NEARBY],
+    ['{"a": 01}', '1:8', '1', '`,` or `}`', NEARBY],
+    ['{"a": "b\n"}', '1:7', '"', 'a string', NEARBY],
+    ['{"a": 1, "a": 2}', '1:10', 'a', 'each key once', 'Remove one of the two: the first would be ignored.'],
   ];
   it.each(cases)('%j', (text, path, received, expected, hint) => {
     const details = detailsOf(() => parseJson(text, 'a.json'));

@@ -326,6 +326,7 @@ describe('what can not be launched is refused with the expression and its value'
       path: 'steps[0].arguments[0].offsetBytes',
       received: '2 * (N + 1) * D = 2304',
       expected: 'an integer from 0 to 2176',
+      hint: 'Here N = 17, D = 64.',
     });
   });
 
@@ -366,7 +367,10 @@ describe('what can not be launched is refused with the expression and its value'
     ['unknown buffer', { arguments: [{ buffer: 'z' }] }, 'unknown-buffer', 'steps[0].arguments[0].buffer', 'z'],
   ];
   it.each(others)('%s', (_what, changes, code, path, received) => {
-    expect(mistake(changes)).toMatchObject({ code, file: 'kernel.json', path, received });
+    const details = mistake(changes);
+    expect(details).toMatchObject({ code, file: 'kernel.json', path, received });
+    expect(details.expected).toBeTruthy();
+    expect(details.hint).toBeTruthy();
   });
 
   it('a tensor map of mixed ranks', () => {

@@ -180,6 +180,7 @@ describe('each mistake gets file, path, value received, what was expected, and a
       path: 'parameters.BLOCK.default',
       received: '96',
       expected: 'one of 64, 128, 256',
+      hint: 'Add it to the values, or start from one of them.',
     });
   });
 
@@ -202,6 +203,7 @@ describe('each mistake gets file, path, value received, what was expected, and a
       path: 'steps[0].memset.buffer',
       received: 'x',
       expected: 'an output, an inout buffer or a workspace',
+      hint: 'Write to a workspace instead.',
     });
   });
 
@@ -297,5 +299,6 @@ describe('each mistake gets file, path, value received, what was expected, and a
     const details = mistake(path, value);
     expect(details).toMatchObject({ code, file, path: at, received });
     expect(details.expected).toBeTruthy();
+    expect(details.hint).toBeTruthy();
   });
 });

@@ -24,6 +24,7 @@ describe('each mistake gets file, path, value received, what was expected, and a
       path: '3:11',
       received: 'scale',
       expected: 'a value',
+      hint: 'Look for a missing comma, quote or bracket just before this place.',
     });
   });
 
@@ -90,6 +91,7 @@ describe('each mistake gets file, path, value received, what was expected, and a
       path: 'outputs.y.shape[1]',
       received: 'null',
       expected: 'a number or a string',
+      hint: 'The JSON Schema named by `$schema` describes every field; editors complete from it.',
     });
   });
 
@@ -137,6 +139,7 @@ describe('each mistake gets file, path, value received, what was expected, and a
       path: 'minimumReadBytes',
       received: '2 * N *',
       expected: 'a number, a name or `(`',
+      hint: 'Operators are those of C++; functions: ceilDiv, floor, ceil, abs, log2, sqrt, pow, min, max.',
     });
   });
 
@@ -160,6 +163,7 @@ describe('each mistake gets file, path, value received, what was expected, and a
       path: 'inputs.x.shape[0]',
       received: 'N - 17 = 0',
       expected: 'an integer of at least 1',
+      hint: 'Here N = 17.',
     });
     expect(mistake(['minimumFlop'], '100 - N')).toMatchObject({
       code: 'out-of-range',
@@ -369,7 +373,9 @@ describe('each mistake gets file, path, value received, what was expected, and a
     ],
   ];
   it.each(others)('%s', (_what, path, value, code, at, received, expected) => {
-    expect(mistake(path, value)).toMatchObject({ code, file, path: at, received, expected });
+    const details = mistake(path, value);
+    expect(details).toMatchObject({ code, file, path: at, received, expected });
+    expect(details.hint).toBeTruthy();
   });
 
   it('not an object at all', () => {
