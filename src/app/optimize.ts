@@ -81,34 +81,50 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
   const run = createRunFolder(request.store, runId(new Date(), problem.file.name, workload.name));
   try {
     let startNs: number | undefined;
-    const result = await optimize({
-      problem,
-      workload,
-      device: session.device.identity,
-      spec: session.device.spec,
-      start,
-      rungs,
-      evaluator: session.evaluator,
-      patterns: PATTERNS,
-      seed: request.seed,
-      budgets: request.budgets,
-      vetoBound,
-      environment: describeEnvironment(session),
-      emit(event) {
-        request.onEvent?.(run.log.append(event));
-      },
-      storeSources: (candidate) => storeSources(run, candidate),
-      onBest(best) {
-        startNs ??= best.evaluation.timing.medianNs;
-        writeBest(run, best, startNs);
-      },
-      ...(goal ? { goal } : {}),
-      ...(request.signal ? { signal: request.signal } : {}),
-    });
+    const result = await reportingFailures(run, () =>
+      optimize({
+        problem,
+        workload,
+        device: session.device.identity,
+        spec: session.device.spec,
+        start,
+        rungs,
+        evaluator: session.evaluator,
+        patterns: PATTERNS,
+        seed: request.seed,
+        budgets: request.budgets,
+        vetoBound,
+        environment: describeEnvironment(session),
+        emit(event) {
+          request.onEvent?.(run.log.append(event));
+        },
+        storeSources: (candidate) => storeSources(run, candidate),
+        onBest(best) {
+          startNs ??= best.evaluation.timing.medianNs;
+          writeBest(run, best, startNs);
+        },
+        ...(goal ? { goal } : {}),
+        ...(request.signal ? { signal: request.signal } : {}),
+      }),
+    );
     const { view, markdownPath } = writeReport(run);
     return { result, view, runFolder: run.path, reportPath: markdownPath, ...bestPaths(run, result) };
   } finally {
     run.log.close();
+  }
+}
+
+/** A run that is refused or fails half-way leaves a report of how far it came; the error goes on to the caller. */
+async function reportingFailures<T>(run: RunFolder, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    try {
+      writeReport(run);
+    } catch {
+      // Only the first error says what went wrong: a full disk, say, fails both.
+    }
+    throw error;
   }
 }
 

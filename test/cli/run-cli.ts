@@ -19,6 +19,8 @@ export interface CliOutcome {
 export interface CliOptions {
   cwd?: string;
   env?: Record<string, string>;
+  /** Options of Node itself. */
+  nodeOptions?: readonly string[];
   /** Interrupts the command (Ctrl-C) as soon as stderr contains this. */
   interruptAt?: string;
 }
@@ -26,9 +28,9 @@ export interface CliOptions {
 /** A running command line in a process group of its own, which is gone when the promise settles. */
 export function runCli(
   args: readonly string[],
-  { cwd = repository, env = {}, interruptAt }: CliOptions = {},
+  { cwd = repository, env = {}, nodeOptions = [], interruptAt }: CliOptions = {},
 ): Promise<CliOutcome> {
-  const child = spawn(process.execPath, [BIN, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, BIN, ...args], {
     cwd,
     env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

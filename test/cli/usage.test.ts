@@ -72,3 +72,12 @@ describe('colours', () => {
     expect((await runCli(['evaluat'], { env: { NO_COLOR: '', FORCE_COLOR: '1' } })).stderr).toContain(escapeSequence);
   });
 });
+
+test('an old Node is told what is needed instead of failing on syntax', async () => {
+  const pretend = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.1' } });";
+  const nodeOptions = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`];
+  const { code, stdout, stderr } = await runCli(['--version'], { nodeOptions });
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+  expect(stderr).toContain('warpsmith needs Node 24 or newer; this is Node 20.19.1');
+  expect(stderr).toContain('npm run warpsmith');
+});
