@@ -118,7 +118,7 @@ const checkCommandLine = async (folder: string, installed: string, manifest: Man
   succeed('check', problem);
   const missing = warpsmith('check', join(folder, 'nothing-here'), '--json');
   assert.equal(missing.status, 2, 'a missing folder is a usage error');
-  assert.equal((JSON.parse(missing.out) as { error: { code: string } }).error.code, 'missing-folder');
+  assert.equal((JSON.parse(missing.out) as { error: { code: string } }).error.code, 'no-such-folder');
 
   for (const threads of ['1', '2']) {
     step(`warpsmith evaluate --threads ${threads}`);
@@ -134,10 +134,7 @@ const checkCommandLine = async (folder: string, installed: string, manifest: Man
   }
 };
 
-/** What a consumer's compiler must know; @types/node brings the same. */
-const LIBRARIES = 'es2024,esnext.disposable';
-
-/** The programming interface: importable, and typed for a consumer with a strict compiler. */
+/** The programming interface: importable, and typed for a consumer with a strict compiler and Node's types. */
 const checkLibrary = async (folder: string): Promise<void> => {
   step("import 'warpsmith'");
   const script = `
@@ -149,6 +146,7 @@ const checkLibrary = async (folder: string): Promise<void> => {
   assert.equal(imported.status, 0, imported.err);
 
   step('types of warpsmith');
+  await link('@types/node', folder);
   await writeFile(
     join(folder, 'consumer.ts'),
     `import { type Evaluation, loadProblem, type Problem } from 'warpsmith';
@@ -157,18 +155,7 @@ const checkLibrary = async (folder: string): Promise<void> => {
      // @ts-expect-error a folder is text
      void loadProblem(7);`,
   );
-  const options = [
-    '--noEmit',
-    '--strict',
-    '--module',
-    'nodenext',
-    '--target',
-    'es2024',
-    '--lib',
-    LIBRARIES,
-    '--types',
-    '',
-  ];
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node'];
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const typed = run(process.execPath, [tsc, ...options, 'consumer.ts'], folder);
   assert.equal(typed.status, 0, `a consumer's types fail:\n${typed.out}`);

@@ -8,13 +8,13 @@ const MAXIMUM_BYTES = 8 * 1024 * 1024;
 /**
  * Requires a folder.
  *
- * @throws WarpsmithError `missing-folder` or `not-a-folder`.
+ * @throws WarpsmithError `no-such-folder` or `not-a-folder`.
  */
 export const requireFolder = async (folder: string, what: string): Promise<void> => {
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory()) return;
   throw new WarpsmithError({
-    code: found ? 'not-a-folder' : 'missing-folder',
+    code: found ? 'not-a-folder' : 'no-such-folder',
     message: found ? `${folder} is not a folder.` : `There is no folder ${folder}.`,
     file: folder,
     received: found ? 'a file' : 'nothing there',

@@ -67,7 +67,7 @@ describe('loadProblem', () => {
 
   it('says which folder is missing', async () => {
     expect(await rejectionOf(loadProblem(join(root, 'attention')))).toEqual({
-      code: 'missing-folder',
+      code: 'no-such-folder',
       message: `There is no folder ${join(root, 'attention')}.`,
       file: join(root, 'attention'),
       received: 'nothing there',
@@ -158,7 +158,7 @@ describe('loadKernel', () => {
 
   it('says which folder or file is missing', async () => {
     expect(await rejectionOf(loadKernel(join(problemFolder, '09_none')))).toMatchObject({
-      code: 'missing-folder',
+      code: 'no-such-folder',
       file: join(problemFolder, '09_none'),
       expected: 'a kernel folder with kernel.json',
     });
