@@ -1,0 +1,101 @@
+import type { DeviceBuffer } from '../../core/device.ts';
+import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
+
+const PAGE_BYTES = 65536;
+/** wasm32 addresses. */
+const MAXIMUM_PAGES = 65536;
+/** Offset 0 is never a buffer: inactive lanes and null pointers point there. */
+const FIRST_OFFSET = PAGE_BYTES;
+/** Bytes on both sides of a buffer that nothing may touch. */
+const GUARD_BYTES = 256;
+const GUARD_VALUE = 0xa5;
+const GRANULE_BYTES = 256;
+
+interface Block extends DeviceBuffer {
+  /** Start of the buffer itself, between its guard zones. */
+  readonly offset: number;
+  readonly end: number;
+}
+
+const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
+
+/** Device memory of the virtual GPU: one WebAssembly memory shared by all threads, first-fit allocation. */
+export class DeviceMemory {
+  readonly memory: WebAssembly.Memory;
+  /** By address. */
+  #blocks: Block[] = [];
+
+  constructor() {
+    this.memory = new WebAssembly.Memory({ initial: 2, maximum: MAXIMUM_PAGES, shared: true });
+  }
+
+  /** @throws RangeError when the 4 GiB of a virtual device do not suffice. */
+  allocate(name: string, bytes: number, alignmentBytes: number): Block {
+    const alignment = Math.max(alignmentBytes, GRANULE_BYTES);
+    let offset = roundUp(FIRST_OFFSET + GUARD_BYTES, alignment);
+    let index = 0;
+    for (; index < this.#blocks.length; index++) {
+      const next = this.#blocks[index]!;
+      if (offset + bytes + 2 * GUARD_BYTES <= next.offset) break;
+      offset = roundUp(next.end + 2 * GUARD_BYTES, alignment);
+    }
+    const end = offset + bytes;
+    this.#reserve(end + GUARD_BYTES);
+    const block: Block = { name, bytes, offset, end };
+    this.#blocks.splice(index, 0, block);
+    const all = this.bytes();
+    all.fill(GUARD_VALUE, offset - GUARD_BYTES, offset);
+    all.fill(GUARD_VALUE, end, end + GUARD_BYTES);
+    return block;
+  }
+
+  free(buffer: DeviceBuffer): void {
+    const index = this.#blocks.indexOf(buffer as Block);
+    if (index < 0) throw new Error(`buffer ${buffer.name} is not allocated`);
+    this.#blocks.splice(index, 1);
+  }
+
+  /** The allocation behind a handle. */
+  block(buffer: DeviceBuffer): Block {
+    if (!this.#blocks.includes(buffer as Block)) throw new Error(`buffer ${buffer.name} is not allocated`);
+    return buffer as Block;
+  }
+
+  contents(buffer: DeviceBuffer): Uint8Array {
+    const { offset, end } = this.block(buffer);
+    return this.bytes().subarray(offset, end);
+  }
+
+  damagedGuardBytes(buffer: DeviceBuffer): number {
+    const { offset, end } = this.block(buffer);
+    const all = this.bytes();
+    let damaged = 0;
+    for (let i = 1; i <= GUARD_BYTES; i++) {
+      if (all[offset - i] !== GUARD_VALUE) damaged++;
+      if (all[end + i - 1] !== GUARD_VALUE) damaged++;
+    }
+    return damaged;
+  }
+
+  bytes(): Uint8Array {
+    return new Uint8Array(this.memory.buffer);
+  }
+
+  /** What a launch may touch. */
+  rangesOf(buffers: Iterable<DeviceBuffer>): DeviceRange[] {
+    return [...buffers].map((buffer) => {
+      const { name, offset, bytes } = this.block(buffer);
+      return { name, start: offset, bytes };
+    });
+  }
+
+  /** End of the used part. */
+  get end(): number {
+    return this.#blocks.at(-1)?.end ?? FIRST_OFFSET;
+  }
+
+  #reserve(bytes: number): void {
+    const missing = Math.ceil((bytes - this.memory.buffer.byteLength) / PAGE_BYTES);
+    if (missing > 0) this.memory.grow(missing);
+  }
+}

@@ -1,0 +1,31 @@
+import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
+import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
+
+/** What the device sends a worker. */
+export type WorkerRequest =
+  | { kind: 'load'; kernel: number; image: KernelImage; module: WebAssembly.Module }
+  | { kind: 'unload'; kernel: number }
+  | { kind: 'run'; job: number; kernel: number; launch: LaunchRequest; order: Int32Array; queue: Int32Array };
+
+/** What a worker answers to `run`. */
+export type WorkerReply =
+  | { job: number; ok: true; counts: WorkerCounts | undefined }
+  | { job: number; ok: false; fault: FaultReport };
+
+/** A fault as plain data; `position` is the CTA's place in the launch order. */
+export interface FaultReport {
+  kind: string;
+  message: string;
+  position: number;
+  cta: number;
+  thread: number | undefined;
+  address: string | undefined;
+  accessBytes: number | undefined;
+  space: string | undefined;
+  instruction: string | undefined;
+  ptxLine: number | undefined;
+  source: { file: string; line: number } | undefined;
+}
+
+/** Cells of the shared queue: the next position to take, and the lowest position that faulted. */
+export const QUEUE = { next: 0, faultedAt: 1, cells: 2 } as const;

@@ -1,0 +1,432 @@
+import { availableParallelism } from 'node:os';
+import type { CompiledCode } from '../../core/compiled-code.ts';
+import type { LaunchCounters } from '../../core/counters.ts';
+import type {
+  Device,
+  DeviceBuffer,
+  DeviceFailure,
+  DeviceFault,
+  DeviceIdentity,
+  LoadedModule,
+  RunOptions,
+  RunOutcome,
+} from '../../core/device.ts';
+import type { DeviceSpec } from '../../core/device-spec.ts';
+import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
+import type { FailureStatus } from '../../core/status.ts';
+import type { Timing } from '../../core/timing.ts';
+import type { PtxFunction, PtxModule } from '../../ptx/ast.ts';
+import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
+import { inlineCalls } from '../../ptx/inline-calls.ts';
+import { parsePtx } from '../../ptx/parse.ts';
+import { compileKernel } from '../../virtual-gpu/compile-kernel.ts';
+import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
+import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
+import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
+import { WINDOW } from '../../virtual-gpu/layout.ts';
+import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
+import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
+import { predictTime } from '../../virtual-gpu/time-model/predict-time.ts';
+import { type MemoryUse, memoryUse } from './cta-communication.ts';
+import { DeviceMemory } from './device-memory.ts';
+import { packArguments } from './pack-arguments.ts';
+import type { FaultReport } from './protocol.ts';
+import { WorkerPool } from './worker-pool.ts';
+
+/** About half a minute of one host core. */
+const DEFAULT_INSTRUCTIONS_PER_CTA = 2_000_000_000;
+
+/** Source: CUDA C++ Programming Guide, technical specifications per compute capability. */
+const MAXIMUM_GRID = [2 ** 31 - 1, 65535, 65535] as const;
+const MAXIMUM_BLOCK = [1024, 1024, 64] as const;
+
+const STATUS_OF_FAULT: Record<string, FailureStatus> = {
+  'out-of-bounds': 'unsafe',
+  misaligned: 'unsafe',
+  barrier: 'unsafe',
+  trap: 'crashed',
+  budget: 'timed-out',
+  unsupported: 'unsupported',
+};
+
+/** One function of a module, compiled when first launched. */
+interface VirtualKernel {
+  fn: PtxFunction;
+  use: MemoryUse;
+  plain?: { image: KernelImage; handle: number };
+  counting?: { image: KernelImage; handle: number };
+}
+
+interface VirtualModule extends LoadedModule {
+  readonly ptx: PtxModule;
+  /** Offsets of .global variables. */
+  readonly globals: Map<string, number>;
+  readonly globalBuffers: DeviceBuffer[];
+  readonly kernels: Map<string, VirtualKernel>;
+}
+
+const failure = (status: FailureStatus, message: string, fault?: DeviceFault): DeviceFailure => ({
+  ok: false,
+  status,
+  message,
+  ...(fault ? { fault } : {}),
+});
+
+/** A GPU that exists only here: executes PTX exactly on the host's cores, counts, and predicts times. */
+export class VirtualDevice implements Device {
+  readonly identity: DeviceIdentity;
+  readonly spec: DeviceSpec;
+  #memory = new DeviceMemory();
+  #pool: WorkerPool;
+  #fused = relaxedMaddIsFused();
+
+  constructor(spec: DeviceSpec, options: { threads?: number } = {}) {
+    this.spec = spec;
+    this.identity = { id: `virtual:${spec.id}`, kind: 'virtual', name: `${spec.name} (virtual)` };
+    this.#pool = new WorkerPool(this.#memory.memory, options.threads ?? availableParallelism());
+  }
+
+  async load(code: CompiledCode): Promise<{ ok: true; module: LoadedModule } | DeviceFailure> {
+    if (code.kind !== 'ptx')
+      return failure('unsupported', `a virtual GPU runs PTX from clang, not ${code.kind}; give CUDA C++ or PTX source`);
+    try {
+      const ptx = parsePtx(code.text, { isUserFile: isUserFile });
+      return { ok: true, module: this.#allocateModule(code, ptx) };
+    } catch (error) {
+      return compileFailure(error);
+    }
+  }
+
+  #allocateModule(code: CompiledCode, ptx: PtxModule): VirtualModule {
+    const module: VirtualModule = { code, ptx, globals: new Map(), globalBuffers: [], kernels: new Map() };
+    for (const variable of ptx.variables) {
+      if (variable.space !== 'global' || variable.external) continue;
+      const block = this.#memory.allocate(variable.name, Math.max(1, variable.sizeBytes), variable.alignmentBytes);
+      module.globals.set(variable.name, block.offset);
+      module.globalBuffers.push(block);
+      const contents = this.#memory.contents(block).fill(0);
+      if (variable.initialBytes) contents.set(variable.initialBytes);
+    }
+    for (const variable of ptx.variables) this.#relocate(variable, module);
+    return module;
+  }
+
+  #relocate(variable: PtxModule['variables'][number], module: VirtualModule): void {
+    const at = module.globals.get(variable.name);
+    if (at === undefined) return;
+    const view = new DataView(this.#memory.memory.buffer);
+    for (const { offset, symbol, addend } of variable.relocations ?? []) {
+      const target = module.globals.get(symbol);
+      if (target !== undefined)
+        view.setBigUint64(at + offset, (BigInt(WINDOW.global) << 32n) | BigInt(target + addend), true);
+    }
+  }
+
+  async unload(module: LoadedModule): Promise<void> {
+    const virtual = module as VirtualModule;
+    for (const kernel of virtual.kernels.values())
+      for (const built of [kernel.plain, kernel.counting]) if (built) this.#pool.unload(built.handle);
+    for (const buffer of virtual.globalBuffers) this.#memory.free(buffer);
+    virtual.kernels.clear();
+    virtual.globalBuffers.length = 0;
+  }
+
+  async allocate(request: { name: string; bytes: number; alignmentBytes: number }): Promise<DeviceBuffer> {
+    return this.#memory.allocate(request.name, request.bytes, request.alignmentBytes);
+  }
+
+  async free(buffer: DeviceBuffer): Promise<void> {
+    this.#memory.free(buffer);
+  }
+
+  async write(buffer: DeviceBuffer, bytes: Uint8Array, offsetBytes = 0): Promise<void> {
+    this.#memory.contents(buffer).set(bytes, offsetBytes);
+  }
+
+  async fill(buffer: DeviceBuffer, pattern: Uint8Array): Promise<void> {
+    const contents = this.#memory.contents(buffer);
+    if (pattern.length === 1) {
+      contents.fill(pattern[0]!);
+      return;
+    }
+    for (let i = 0; i < contents.length; i += pattern.length)
+      contents.set(pattern.subarray(0, Math.min(pattern.length, contents.length - i)), i);
+  }
+
+  async read(buffer: DeviceBuffer): Promise<Uint8Array> {
+    return this.#memory.contents(buffer).slice();
+  }
+
+  async damagedGuardBytes(buffer: DeviceBuffer): Promise<number> {
+    return this.#memory.damagedGuardBytes(buffer);
+  }
+
+  async run(
+    module: LoadedModule,
+    plan: LaunchPlan,
+    buffers: ReadonlyMap<string, DeviceBuffer>,
+    options: RunOptions,
+  ): Promise<RunOutcome> {
+    const started = performance.now();
+    const counters: LaunchCounters[] = [];
+    for (const step of plan.steps) {
+      if (step.kind === 'memset') {
+        await this.fill(bufferNamed(buffers, step.buffer), Uint8Array.of(step.byteValue));
+        continue;
+      }
+      const remainingMs = Math.max(1, options.timeoutMs - (performance.now() - started));
+      const outcome = await this.#launch(module as VirtualModule, step, buffers, {
+        ...options,
+        timeoutMs: remainingMs,
+      });
+      if (!outcome.ok) return outcome;
+      if (outcome.counters) counters.push(outcome.counters);
+    }
+    return { ok: true, counters, elapsedMs: performance.now() - started };
+  }
+
+  predict(
+    counters: readonly LaunchCounters[],
+    _plan: LaunchPlan,
+    bounds: { vetoNs: number; attainableNs: number },
+  ): Timing {
+    return predictTime(counters, this.spec, bounds);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  async #launch(
+    module: VirtualModule,
+    step: PlannedLaunch,
+    buffers: ReadonlyMap<string, DeviceBuffer>,
+    options: RunOptions,
+  ): Promise<{ ok: true; counters: LaunchCounters | undefined } | DeviceFailure> {
+    const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
+    const kernel = this.#kernel(module, symbol);
+    if ('ok' in kernel) return kernel;
+    const built = this.#build(module, kernel, symbol, options.count);
+    if ('ok' in built) return built;
+    const { image, handle } = built;
+    const refusal = this.#refuseConfiguration(step, image);
+    if (refusal) return refusal;
+
+    const pointerArrays: DeviceBuffer[] = [];
+    try {
+      const addressOf = (argument: PlannedArgument) => this.#argumentAddress(argument, buffers, pointerArrays);
+      const packed = packArguments(step.functionName, image.parameters, step.arguments, addressOf);
+      if (!packed.ok) return failure('invalid', packed.message);
+      const ranges = this.#memory.rangesOf([...buffers.values(), ...pointerArrays, ...module.globalBuffers]);
+      const serial = this.#mustBeSerial(kernel, step);
+      const order = this.#ctaOrder(step, options, serial);
+      const outcome = await this.#pool.run(
+        handle,
+        {
+          grid: step.grid,
+          block: step.block,
+          dynamicSharedBytes: step.dynamicSharedBytes,
+          parameters: packed.bytes,
+          ranges,
+          orderSeed: options.orderSeed,
+          instructionsPerCta: options.instructionsPerCta ?? DEFAULT_INSTRUCTIONS_PER_CTA,
+          deviceBytes: this.#memory.end,
+        },
+        order,
+        { serial, timeoutMs: options.timeoutMs },
+      );
+      switch (outcome.kind) {
+        case 'timed-out':
+          return failure('timed-out', `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms`);
+        case 'crashed':
+          return failure(
+            'device-failed',
+            `the virtual GPU failed while running ${step.functionName}: ${outcome.message}`,
+          );
+        case 'fault':
+          return this.#describeFault(step, outcome.fault, ranges);
+        default:
+          return { ok: true, counters: options.count ? launchCounters(image, step, outcome.counts) : undefined };
+      }
+    } finally {
+      for (const buffer of pointerArrays) this.#memory.free(buffer);
+    }
+  }
+
+  #kernel(module: VirtualModule, symbol: string): VirtualKernel | DeviceFailure {
+    const known = module.kernels.get(symbol);
+    if (known) return known;
+    const entries = module.ptx.functions.filter((f) => f.kind === 'entry');
+    if (!entries.some((f) => f.name === symbol))
+      return failure(
+        'invalid',
+        `the compiled code has no __global__ function ${symbol}; it has ${entries.map((f) => f.name).join(', ') || 'none'}`,
+      );
+    try {
+      const fn = inlineCalls(module.ptx, symbol);
+      const kernel: VirtualKernel = { fn, use: memoryUse(fn) };
+      module.kernels.set(symbol, kernel);
+      return kernel;
+    } catch (error) {
+      return compileFailure(error);
+    }
+  }
+
+  #build(
+    module: VirtualModule,
+    kernel: VirtualKernel,
+    symbol: string,
+    counting: boolean,
+  ): { image: KernelImage; handle: number } | DeviceFailure {
+    const known = counting ? kernel.counting : kernel.plain;
+    if (known) return known;
+    try {
+      const image = compileKernel({
+        module: module.ptx,
+        functionName: symbol,
+        globals: module.globals,
+        counting,
+        fusedMultiplyAdd: this.#fused,
+      });
+      const built = { image, handle: this.#pool.load(image) };
+      if (counting) kernel.counting = built;
+      else kernel.plain = built;
+      return built;
+    } catch (error) {
+      return compileFailure(error);
+    }
+  }
+
+  /** What the driver would refuse at launch. */
+  #refuseConfiguration(step: PlannedLaunch, image: KernelImage): DeviceFailure | undefined {
+    const threads = step.block[0] * step.block[1] * step.block[2];
+    const maximumThreads = Math.min(
+      this.spec.maximumThreadsPerCta.value,
+      image.maxThreads ? image.maxThreads[0] * image.maxThreads[1] * image.maxThreads[2] : Number.POSITIVE_INFINITY,
+    );
+    const shared =
+      step.dynamicSharedBytes > 0 ? image.dynamicSharedStart + step.dynamicSharedBytes : image.staticSharedBytes;
+    const name = step.functionName;
+    if (step.cluster && step.cluster.some((size) => size > 1))
+      return failure('unsupported', `${name} uses thread-block clusters, which virtual GPUs do not run`);
+    if (step.cooperative)
+      return failure('unsupported', `${name} is a cooperative launch, which virtual GPUs do not run`);
+    for (const axis of [0, 1, 2] as const) {
+      if (step.grid[axis] > MAXIMUM_GRID[axis] || step.grid[axis] < 1)
+        return failure('launch-failed', `${name}: grid ${step.grid.join(' × ')} exceeds ${MAXIMUM_GRID.join(' × ')}`);
+      if (step.block[axis] > MAXIMUM_BLOCK[axis] || step.block[axis] < 1)
+        return failure(
+          'launch-failed',
+          `${name}: block ${step.block.join(' × ')} exceeds ${MAXIMUM_BLOCK.join(' × ')}`,
+        );
+    }
+    if (threads > maximumThreads)
+      return failure(
+        'launch-failed',
+        `${name}: ${threads} threads per CTA; at most ${maximumThreads} are allowed (device limit and __launch_bounds__)`,
+      );
+    if (shared > this.spec.sharedBytesPerCta.value)
+      return failure(
+        'launch-failed',
+        `${name} needs ${shared} bytes of shared memory per CTA (${image.staticSharedBytes} static, ${step.dynamicSharedBytes} dynamic); ${this.spec.name} allows ${this.spec.sharedBytesPerCta.value}. Make the tiles smaller.`,
+      );
+    return undefined;
+  }
+
+  #argumentAddress(
+    argument: PlannedArgument,
+    buffers: ReadonlyMap<string, DeviceBuffer>,
+    pointerArrays: DeviceBuffer[],
+  ): number {
+    if (argument.kind === 'buffer')
+      return this.#memory.block(bufferNamed(buffers, argument.buffer)).offset + argument.offsetBytes;
+    if (argument.kind !== 'pointers') throw new Error(`${argument.kind} arguments have no address`);
+    const array = this.#memory.allocate('pointer array', argument.targets.length * 8, 16);
+    pointerArrays.push(array);
+    const view = new DataView(this.#memory.memory.buffer);
+    argument.targets.forEach(({ buffer, offsetBytes }, i) => {
+      const target = this.#memory.block(bufferNamed(buffers, buffer)).offset + offsetBytes;
+      view.setBigUint64(array.offset + i * 8, (BigInt(WINDOW.global) << 32n) | BigInt(target), true);
+    });
+    return array.offset;
+  }
+
+  /** One thread, in order, when CTAs may see each other's writes. */
+  #mustBeSerial(kernel: VirtualKernel, step: PlannedLaunch): boolean {
+    const { communicates, reads, writes } = kernel.use;
+    if (communicates || writes.has('*')) return true;
+    const bufferOf = (parameter: string): string => {
+      const argument = step.arguments[kernel.fn.parameters.findIndex((p) => p.name === parameter)];
+      return argument?.kind === 'buffer' ? argument.buffer : parameter;
+    };
+    const written = new Set([...writes].map(bufferOf));
+    return reads.has('*') || [...reads].some((parameter) => written.has(bufferOf(parameter)));
+  }
+
+  /** All CTAs in the seeded order, or an evenly spread sample of them where that is allowed. */
+  #ctaOrder(step: PlannedLaunch, options: RunOptions, serial: boolean): Int32Array {
+    const count = step.grid[0] * step.grid[1] * step.grid[2];
+    if (options.sampleCtas === undefined || options.sampleCtas >= count || serial)
+      return seededOrder(count, options.orderSeed);
+    const stride = count / options.sampleCtas;
+    return Int32Array.from({ length: options.sampleCtas }, (_, i) => Math.floor((i + 0.5) * stride));
+  }
+
+  #describeFault(step: PlannedLaunch, report: FaultReport, ranges: readonly DeviceRange[]): DeviceFailure {
+    const [gx, gy] = step.grid;
+    const [bx, by] = step.block;
+    const split = (index: number, x: number, y: number) =>
+      [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))] as const;
+    const cta = split(report.cta, gx, gy);
+    const thread = report.thread === undefined ? undefined : split(report.thread, bx, by);
+    const near = report.address === undefined ? undefined : nearestBuffer(BigInt(report.address), ranges);
+    const fault: DeviceFault = {
+      functionName: step.functionName,
+      cta,
+      ...(thread ? { thread } : {}),
+      ...(report.address === undefined ? {} : { address: report.address }),
+      ...(report.accessBytes === undefined ? {} : { accessBytes: report.accessBytes }),
+      ...(near && report.space !== 'shared' && report.space !== 'local' ? { buffer: near } : {}),
+      ...(report.source ? { source: report.source } : {}),
+      ...(report.instruction === undefined ? {} : { instruction: report.instruction }),
+      ...(report.ptxLine === undefined ? {} : { ptxLine: report.ptxLine }),
+    };
+    return failure(STATUS_OF_FAULT[report.kind] ?? 'crashed', faultMessage(report, fault), fault);
+  }
+}
+
+function faultMessage(report: FaultReport, fault: DeviceFault): string {
+  const parts = [`${fault.functionName}: ${report.message}`];
+  if (fault.address !== undefined) parts.push(`at address ${fault.address}`);
+  if (fault.buffer) {
+    const { name, offsetBytes, sizeBytes } = fault.buffer;
+    parts.push(`(offset ${offsetBytes} of buffer ${name}, which has ${sizeBytes} bytes)`);
+  }
+  parts.push(`in CTA (${fault.cta!.join(', ')})`);
+  if (fault.thread) parts.push(`thread (${fault.thread.join(', ')})`);
+  if (fault.source) parts.push(`at ${fault.source.file}:${fault.source.line}`);
+  return parts.join(' ');
+}
+
+function nearestBuffer(address: bigint, ranges: readonly DeviceRange[]): DeviceFault['buffer'] {
+  if (Number(address >> 32n) !== WINDOW.global) return undefined;
+  const offset = Number(address & 0xffffffffn);
+  const distance = (r: DeviceRange) => (offset < r.start ? r.start - offset : Math.max(0, offset - r.start - r.bytes));
+  const nearest = [...ranges].sort((a, b) => distance(a) - distance(b))[0];
+  return nearest && { name: nearest.name, offsetBytes: offset - nearest.start, sizeBytes: nearest.bytes };
+}
+
+function bufferNamed(buffers: ReadonlyMap<string, DeviceBuffer>, name: string): DeviceBuffer {
+  const buffer = buffers.get(name);
+  if (!buffer) throw new Error(`the launch plan names buffer ${name}, which was not allocated`);
+  return buffer;
+}
+
+/** The header pack lies outside the kernel's folder; its lines are attributed to the user's calling line. */
+const isUserFile = (path: string): boolean => !path.includes('warpsmith-headers') && !path.startsWith('/');
+
+function compileFailure(error: unknown): DeviceFailure {
+  if (error instanceof UnsupportedPtxError) return failure('unsupported', error.message);
+  if (error instanceof PtxSyntaxError) return failure('unsupported', error.message);
+  throw error;
+}

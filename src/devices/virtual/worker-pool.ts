@@ -1,0 +1,134 @@
+import { Worker } from 'node:worker_threads';
+import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
+import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
+import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
+
+/** The sources run as they are; a built package has JavaScript beside this file. */
+const WORKER_URL = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+
+export type PoolOutcome =
+  | { kind: 'finished'; counts: WorkerCounts[] }
+  | { kind: 'fault'; fault: FaultReport }
+  | { kind: 'timed-out' }
+  | { kind: 'crashed'; message: string };
+
+interface LoadedKernel {
+  image: KernelImage;
+  module: WebAssembly.Module;
+}
+
+/** Worker threads that run CTAs. Started when first needed; replaced after a timeout or crash. */
+export class WorkerPool {
+  #device: WebAssembly.Memory;
+  #threads: number;
+  #workers: Worker[] = [];
+  #kernels = new Map<number, LoadedKernel>();
+  #nextKernel = 1;
+  #nextJob = 1;
+
+  constructor(device: WebAssembly.Memory, threads: number) {
+    this.#device = device;
+    this.#threads = threads;
+  }
+
+  /** Makes a kernel known to all workers; returns its handle. */
+  load(image: KernelImage): number {
+    const module = new WebAssembly.Module(image.wasm);
+    const kernel = this.#nextKernel++;
+    this.#kernels.set(kernel, { image, module });
+    for (const worker of this.#workers) post(worker, { kind: 'load', kernel, image, module });
+    return kernel;
+  }
+
+  unload(kernel: number): void {
+    this.#kernels.delete(kernel);
+    for (const worker of this.#workers) post(worker, { kind: 'unload', kernel });
+  }
+
+  /**
+   * Runs the CTAs in `order`. A fault is the one of the first CTA, in that order, that has one.
+   * @param serial One worker only: for kernels whose CTAs may communicate.
+   */
+  async run(
+    kernel: number,
+    launch: LaunchRequest,
+    order: Int32Array,
+    options: { serial: boolean; timeoutMs: number },
+  ): Promise<PoolOutcome> {
+    this.#start();
+    const queue = new Int32Array(new SharedArrayBuffer(QUEUE.cells * 4));
+    queue[QUEUE.faultedAt] = 0x7fffffff;
+    const workers = options.serial ? this.#workers.slice(0, 1) : this.#workers;
+    const job = this.#nextJob++;
+    const replies = workers.map((worker) => this.#ask(worker, { kind: 'run', job, kernel, launch, order, queue }));
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<'timed-out'>((resolve) => {
+      timer = setTimeout(() => resolve('timed-out'), options.timeoutMs);
+    });
+    try {
+      const settled = await Promise.race([Promise.all(replies), timeout]);
+      if (settled === 'timed-out') {
+        await this.close();
+        return { kind: 'timed-out' };
+      }
+      return outcomeOf(settled);
+    } catch (error) {
+      await this.close();
+      return { kind: 'crashed', message: error instanceof Error ? error.message : String(error) };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends all threads. The pool starts new ones if it is used again. */
+  async close(): Promise<void> {
+    const workers = this.#workers;
+    this.#workers = [];
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+
+  #start(): void {
+    while (this.#workers.length < this.#threads) {
+      const worker = new Worker(WORKER_URL, { workerData: { device: this.#device } });
+      // Threads never keep the process alive; a run in progress does, through its timer.
+      worker.unref();
+      for (const [kernel, loaded] of this.#kernels) post(worker, { kind: 'load', kernel, ...loaded });
+      this.#workers.push(worker);
+    }
+  }
+
+  #ask(worker: Worker, request: WorkerRequest & { kind: 'run' }): Promise<WorkerReply> {
+    return new Promise((resolve, reject) => {
+      const settle = () => {
+        worker.off('message', onMessage);
+        worker.off('error', onError);
+        worker.off('exit', onExit);
+      };
+      const onMessage = (reply: WorkerReply) => {
+        if (reply.job !== request.job) return;
+        settle();
+        resolve(reply);
+      };
+      const onError = (error: Error) => {
+        settle();
+        reject(error);
+      };
+      const onExit = (code: number) => {
+        settle();
+        reject(new Error(`a worker thread ended with code ${code}`));
+      };
+      worker.on('message', onMessage);
+      worker.on('error', onError);
+      worker.on('exit', onExit);
+      post(worker, request);
+    });
+  }
+}
+
+const post = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request);
+
+function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
+  const faults = replies.flatMap((reply) => (reply.ok ? [] : [reply.fault]));
+  if (faults.length > 0) return { kind: 'fault', fault: faults.reduce((a, b) => (b.position < a.position ? b : a)) };
+  return { kind: 'finished', counts: replies.flatMap((reply) => (reply.ok && reply.counts ? [reply.counts] : [])) };
+}

@@ -1,0 +1,58 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { LANES } from '../../virtual-gpu/layout.ts';
+import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
+import { KernelFault } from '../../virtual-gpu/runtime/fault.ts';
+import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
+
+const device = (workerData as { device: WebAssembly.Memory }).device;
+const runners = new Map<number, CtaRunner>();
+const port = parentPort!;
+
+/** Takes CTAs from the queue until it is empty or an earlier one has faulted. */
+function run(request: WorkerRequest & { kind: 'run' }): WorkerReply {
+  const { job, launch, order, queue } = request;
+  const runner = runners.get(request.kernel)!;
+  runner.begin(launch);
+  for (;;) {
+    const position = Atomics.add(queue, QUEUE.next, 1);
+    if (position >= order.length || position > Atomics.load(queue, QUEUE.faultedAt)) break;
+    try {
+      runner.runCta(order[position]!);
+    } catch (error) {
+      const fault = report(error, position, order[position]!);
+      // Positions before this one still finish, so that the reported fault is the first in launch order.
+      let lowest = Atomics.load(queue, QUEUE.faultedAt);
+      while (position < lowest) {
+        const seen = Atomics.compareExchange(queue, QUEUE.faultedAt, lowest, position);
+        if (seen === lowest) break;
+        lowest = seen;
+      }
+      return { job, ok: false, fault };
+    }
+  }
+  return { job, ok: true, counts: runner.image.counting ? runner.counts() : undefined };
+}
+
+function report(error: unknown, position: number, cta: number): FaultReport {
+  if (!(error instanceof KernelFault)) throw error;
+  const { instruction, lane, warpIndex } = error;
+  return {
+    kind: error.kind,
+    message: error.message,
+    position,
+    cta,
+    thread: warpIndex === undefined || lane === undefined ? undefined : warpIndex * LANES + lane,
+    address: error.address === undefined ? undefined : `0x${error.address.toString(16)}`,
+    accessBytes: error.accessBytes,
+    space: error.space,
+    instruction: instruction?.text,
+    ptxLine: instruction?.ptxLine,
+    source: instruction?.source,
+  };
+}
+
+port.on('message', (request: WorkerRequest) => {
+  if (request.kind === 'load') runners.set(request.kernel, new CtaRunner(request.image, request.module, device));
+  else if (request.kind === 'unload') runners.delete(request.kernel);
+  else port.postMessage(run(request));
+});

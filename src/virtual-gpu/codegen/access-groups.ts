@@ -1,0 +1,60 @@
+import type { PtxInstruction, StateSpace } from '../../ptx/ast.ts';
+
+export type AccessSpace = Exclude<StateSpace, 'reg' | 'generic'>;
+
+/** One load or store within a group. */
+export interface Access {
+  instruction: PtxInstruction;
+  isStore: boolean;
+  /** Offset from the group's base register. */
+  offset: number;
+  /** Bytes one lane moves. */
+  bytes: number;
+}
+
+/**
+ * Accesses of one straight-line segment with the same base register, so that one check covers all of them.
+ * The checked address is base + `minimum`.
+ */
+export interface AccessGroup {
+  index: number;
+  space: AccessSpace;
+  accesses: Access[];
+  minimum: number;
+  /** Bytes from the first to past the last accessed byte. */
+  range: number;
+  /** Widest access, and its distance from the checked address, for the alignment check. */
+  alignment: number;
+  alignmentDelta: number;
+  /** True when all lanes use one address, so that counts follow from how often the block runs. */
+  uniform: boolean;
+  /** Index of the block it belongs to, for counts of uniform groups. */
+  block: number;
+  /** Address of its BOUNDS in memory 0. */
+  bounds: number;
+  /** Address of its PATTERN in memory 0; 0 when not counted by pattern. */
+  pattern: number;
+  guarded: boolean;
+  /** Belongs to the code for diverged warps. */
+  masked: boolean;
+}
+
+/** One check must not reach so far that valid accesses near a buffer's end fail it often. */
+const MAXIMUM_RANGE = 16384;
+
+/** Tries to add an access to a group's span; false when it must have a group of its own. */
+export function joinGroup(group: AccessGroup, access: Access): boolean {
+  const minimum = Math.min(group.minimum, access.offset);
+  const end = Math.max(group.minimum + group.range, access.offset + access.bytes);
+  if (end - minimum > MAXIMUM_RANGE) return false;
+  const all = [...group.accesses, access];
+  const widest = all.reduce((a, b) => (b.bytes > a.bytes ? b : a));
+  // The widest access's alignment must imply the others'.
+  if (all.some((a) => Math.abs(a.offset - widest.offset) % a.bytes !== 0)) return false;
+  group.accesses.push(access);
+  group.minimum = minimum;
+  group.range = end - minimum;
+  group.alignment = widest.bytes;
+  group.alignmentDelta = widest.offset - minimum;
+  return true;
+}

@@ -1,0 +1,302 @@
+import type { PtxInstruction } from '../../ptx/ast.ts';
+import { definitionsAndUses } from '../../ptx/def-use.ts';
+import { CONTROL, PARAMETERS, PC, WARP } from '../layout.ts';
+import { unsupported } from '../unsupported.ts';
+import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
+import { EXIT, type JitBlock, programCounterOf } from './blocks.ts';
+import { elementsOf, registersIn, spaceOf } from './instruction-parts.ts';
+import type { KernelContext } from './kernel-context.ts';
+import { laneEmitter } from './lane-forms.ts';
+import { type BlockLocals, type PendingInstruction, SegmentEmitter } from './segment-emitter.ts';
+import { emitShuffle, isStaticShuffle } from './shuffle.ts';
+import { UNIFORM_SPECIALS } from './specials.ts';
+import { type UniformContext, uniformEmitter } from './uniform-forms.ts';
+
+/** Instructions with no effect here beyond their place in the order: lanes of a chunk loop end before them. */
+const ORDERING: ReadonlySet<string> = new Set(['membar', 'fence', 'prefetch', 'prefetchu', 'nanosleep', 'discard']);
+
+const isOrdering = (i: PtxInstruction): boolean =>
+  ORDERING.has(i.opcode) || ((i.opcode === 'bar' || i.opcode === 'barrier') && i.modifiers.includes('warp'));
+
+const isVectorAccess = (i: PtxInstruction, kernel: KernelContext): boolean => {
+  if (i.opcode !== 'ld' && i.opcode !== 'st' && i.opcode !== 'ldu') return false;
+  if (spaceOf(i) !== 'generic') return true;
+  const address = i.operands[i.opcode === 'st' ? 0 : i.operands.length - 1]!;
+  return address.kind === 'address' && address.base?.kind === 'symbol' && kernel.symbols.has(address.base.name);
+};
+
+const TEMPORARY_COUNT = 6;
+
+/** Emits the function of one block, for a converged warp or (masked) for the lanes in its mask. */
+export class BlockEmitter {
+  readonly b: FunctionBuilder;
+  readonly kernel: KernelContext;
+  readonly block: JitBlock;
+  readonly masked: boolean;
+  #locals: BlockLocals;
+  #temporaries: Local[];
+  #pending: PendingInstruction[] = [];
+  /** Scalar local that holds the current value of each uniform register used so far. */
+  #uniforms = new Map<string, Local>();
+
+  constructor(b: FunctionBuilder, kernel: KernelContext, block: JitBlock, masked: boolean) {
+    this.b = b;
+    this.kernel = kernel;
+    this.block = block;
+    this.masked = masked;
+    this.#locals = {
+      warp: 0,
+      chunk: b.local('i32'),
+      at: b.local('i32'),
+      at2: b.local('i32'),
+      mask: b.local('v128'),
+    };
+    this.#temporaries = Array.from({ length: TEMPORARY_COUNT }, () => b.local('v128'));
+  }
+
+  emit(): void {
+    this.block.body.forEach((instruction, position) => {
+      this.#emitInstruction(instruction, position);
+    });
+    this.#flush(this.block.body.length);
+    this.#storeUniforms();
+    this.#emitTerminator();
+  }
+
+  #emitInstruction(instruction: PtxInstruction, position: number): void {
+    if (isOrdering(instruction)) return this.#flush(position + 1);
+    const { definitions } = definitionsAndUses(instruction);
+    if (definitions.length > 0 && definitions.every((register) => this.kernel.uniform.has(register)))
+      return this.#emitUniform(instruction);
+    if (laneEmitter(instruction) || isVectorAccess(instruction, this.kernel)) return this.#enqueue(instruction);
+    this.#flush(position);
+    if (!instruction.guard && isStaticShuffle(instruction))
+      return emitShuffle(this.b, this.kernel, instruction, this.masked);
+    this.#emitWarpOperation(instruction);
+  }
+
+  #enqueue(instruction: PtxInstruction): void {
+    const uniforms = new Map<string, Local>();
+    const registers = instruction.operands.flatMap(registersIn);
+    if (instruction.guard) registers.push(instruction.guard.register);
+    for (const register of registers)
+      if (this.kernel.uniform.has(register)) uniforms.set(register, this.#uniformLocal(register));
+    this.#pending.push({ instruction, uniforms });
+  }
+
+  /** Runs the waiting lane-wise instructions; `position` is the first instruction after them. */
+  #flush(position: number): void {
+    if (this.#pending.length === 0) return;
+    const neededAfter = new Set(this.kernel.liveness.liveOut[this.block.index]);
+    for (const instruction of this.block.instructions.slice(position))
+      for (const register of definitionsAndUses(instruction).uses) neededAfter.add(register);
+    const segment = new SegmentEmitter({
+      b: this.b,
+      kernel: this.kernel,
+      locals: this.#locals,
+      masked: this.masked,
+      blockIndex: this.block.index,
+      pending: this.#pending,
+      neededAfter,
+      temporaries: this.#temporaries,
+    });
+    this.#pending = [];
+    segment.emit();
+  }
+
+  #localType(register: string): 'i32' | 'i64' {
+    return this.kernel.kindOf(register) === 'double-word' ? 'i64' : 'i32';
+  }
+
+  #uniformLocal(register: string): Local {
+    const known = this.#uniforms.get(register);
+    if (known !== undefined) return known;
+    const type = this.#localType(register);
+    const local = this.b.local(type);
+    this.b.get(this.#locals.warp).memory(`${type}.load`, this.kernel.slotOf(register)).set(local);
+    this.#uniforms.set(register, local);
+    return local;
+  }
+
+  #emitUniform(instruction: PtxInstruction): void {
+    const operands = instruction.operands.flatMap(elementsOf);
+    const push = (index: number, type: 'i32' | 'i64') => {
+      const operand = operands[index]!;
+      if (operand.kind === 'register') this.b.get(this.#uniformLocal(operand.name));
+      else if (operand.kind === 'immediate') this.#pushConstant(operand.value, type);
+      else if (operand.kind === 'symbol') this.#pushConstant(this.#symbol(operand.name) + BigInt(operand.offset), type);
+      else if (operand.kind === 'special') this.#pushSpecial(operand.name);
+      else throw unsupported(instruction);
+    };
+    const context: UniformContext = {
+      b: this.b,
+      instruction,
+      word: (index) => push(index, 'i32'),
+      double: (index) => push(index, 'i64'),
+      predicate: (index) => push(index, 'i32'),
+      set: (index = 0) => {
+        const operand = operands[index]!;
+        if (operand.kind !== 'register') {
+          this.b.op('drop');
+          return;
+        }
+        // Every definition gets a local of its own: lane code emitted later still sees the value it saw in order.
+        const local = this.b.local(this.#localType(operand.name));
+        this.b.set(local);
+        this.#uniforms.set(operand.name, local);
+      },
+      immediate: (index) => {
+        const operand = operands[index]!;
+        return operand.kind === 'immediate' ? Number(BigInt.asIntN(32, operand.value)) : undefined;
+      },
+      parameterOffset: (index) => {
+        const operand = operands[index]!;
+        if (operand.kind !== 'address' || operand.base?.kind !== 'symbol') throw unsupported(instruction);
+        return PARAMETERS + Number(this.#symbol(operand.base.name)) + operand.base.offset + operand.offset;
+      },
+    };
+    uniformEmitter(instruction)!(context);
+  }
+
+  #pushConstant(value: bigint, type: 'i32' | 'i64'): void {
+    if (type === 'i64') this.b.i64(value);
+    else this.b.i32(Number(BigInt.asIntN(32, value)));
+  }
+
+  #pushSpecial(name: string): void {
+    const special = UNIFORM_SPECIALS.get(name)!;
+    if (special.area === 'launch') this.b.i32(0);
+    else this.b.get(this.#locals.warp);
+    this.b.memory('i32.load', special.offset);
+  }
+
+  #symbol(name: string): bigint {
+    const address = this.kernel.symbols.get(name);
+    if (!address) throw new Error(`${name} has no address`);
+    return address.value;
+  }
+
+  /** Uniform registers that later blocks read go to the warp's state. */
+  #storeUniforms(): void {
+    const liveOut = this.kernel.liveness.liveOut[this.block.index]!;
+    const defined = new Set(this.block.body.flatMap((i) => definitionsAndUses(i).definitions));
+    for (const [register, local] of this.#uniforms) {
+      if (liveOut.has(register) && defined.has(register)) this.#storeUniform(register, local);
+    }
+  }
+
+  #storeUniform(register: string, local: Local): void {
+    this.b
+      .get(this.#locals.warp)
+      .get(local)
+      .memory(`${this.#localType(register)}.store`, this.kernel.slotOf(register));
+  }
+
+  /** Calls out with every uniform operand's value in the warp's state. */
+  #emitWarpOperation(instruction: PtxInstruction): void {
+    const { kernel, b } = this;
+    const registers = instruction.operands.flatMap(registersIn);
+    if (instruction.guard) registers.push(instruction.guard.register);
+    for (const register of new Set(registers))
+      if (kernel.uniform.has(register)) this.#storeUniform(register, this.#uniformLocal(register));
+    const site = { index: kernel.warpSites.length, instruction, block: this.block.index };
+    kernel.warpSites.push(site);
+    b.i32(site.index)
+      .get(this.#locals.warp)
+      .i32(this.masked ? 1 : 0)
+      .call(kernel.imports.warpOperation);
+  }
+
+  #emitTerminator(): void {
+    const { terminator } = this.block;
+    switch (terminator.kind) {
+      case 'jump':
+        this.#go(terminator.target);
+        return;
+      case 'branch':
+        this.#branch(terminator.instruction, terminator.taken, terminator.fallThrough);
+        return;
+      case 'barrier':
+        this.#barrier(terminator.instruction, terminator.next);
+        return;
+      case 'trap': {
+        const site = {
+          index: this.kernel.warpSites.length,
+          instruction: terminator.instruction,
+          block: this.block.index,
+        };
+        this.kernel.warpSites.push(site);
+        this.b
+          .i32(site.index)
+          .get(this.#locals.warp)
+          .i32(this.masked ? 1 : 0);
+        this.b.call(this.kernel.imports.warpOperation).op('unreachable');
+      }
+    }
+  }
+
+  /** What a converged block returns to go to `target`. */
+  #control(target: number): number {
+    return target === EXIT ? CONTROL.exited : target;
+  }
+
+  #go(target: number): void {
+    if (!this.masked) {
+      this.b.i32(this.#control(target));
+      return;
+    }
+    this.b
+      .get(this.#locals.warp)
+      .i32(programCounterOf(target, this.kernel.blocks))
+      .call(this.kernel.runtime.setProgramCounters)
+      .i32(0);
+  }
+
+  #branch(instruction: PtxInstruction, taken: number, fallThrough: number): void {
+    const { b, kernel } = this;
+    const { register, negated } = instruction.guard!;
+    if (kernel.uniform.has(register)) {
+      b.get(this.#uniformLocal(register));
+      if (negated) b.op('i32.eqz');
+      if (!this.masked) b.if(() => b.i32(this.#control(taken)).op('return')).i32(this.#control(fallThrough));
+      else {
+        const target = b.local('i32');
+        b.set(target);
+        b.get(this.#locals.warp);
+        b.i32(programCounterOf(taken, kernel.blocks)).i32(programCounterOf(fallThrough, kernel.blocks));
+        b.get(target).op('select').call(kernel.runtime.setProgramCounters).i32(0);
+      }
+      return;
+    }
+    b.get(this.#locals.warp)
+      .i32(kernel.slotOf(register))
+      .i32(negated ? -1 : 0)
+      .i32(programCounterOf(taken, kernel.blocks))
+      .i32(programCounterOf(fallThrough, kernel.blocks))
+      .i32(this.block.index)
+      .call(this.masked ? kernel.runtime.splitMasked : kernel.runtime.split);
+    if (this.masked) return;
+    // `split` returns 1 when all lanes took the branch, 0 when none did, −1 when they parted.
+    const outcome = b.local('i32');
+    b.tee(outcome).i32(1).op('i32.eq');
+    b.if(() => b.i32(this.#control(taken)).op('return'));
+    b.get(outcome).op('i32.eqz');
+    b.if(() => b.i32(this.#control(fallThrough)).op('return'));
+    b.i32(CONTROL.diverged);
+  }
+
+  /** Which barrier it is follows from the block after it. */
+  #barrier(instruction: PtxInstruction, next: number): void {
+    const { b, kernel } = this;
+    for (const register of instruction.operands.flatMap(registersIn))
+      if (kernel.uniform.has(register)) this.#storeUniform(register, this.#uniformLocal(register));
+    if (this.masked) {
+      b.get(this.#locals.warp)
+        .i32(next | PC.waiting)
+        .call(kernel.runtime.setProgramCounters)
+        .i32(0);
+      return;
+    }
+    b.get(this.#locals.warp).i32(next).memory('i32.store', WARP.nextBlock).i32(CONTROL.barrier);
+  }
+}

@@ -1,0 +1,116 @@
+import type { BasicBlock, ControlFlowGraph, PtxInstruction } from '../../ptx/ast.ts';
+import { PC } from '../layout.ts';
+import { unsupported } from '../unsupported.ts';
+
+/** Where control goes; EXIT means the lane is finished. */
+export const EXIT = -1;
+
+export type Terminator =
+  | { kind: 'jump'; target: number }
+  | { kind: 'branch'; instruction: PtxInstruction; taken: number; fallThrough: number }
+  | { kind: 'barrier'; instruction: PtxInstruction; next: number }
+  | { kind: 'trap'; instruction: PtxInstruction };
+
+/** A block as the JIT compiles it: no barrier inside, warp-synchronous instructions first where lanes may part. */
+export interface JitBlock extends BasicBlock {
+  /** Instructions without the terminator. */
+  body: PtxInstruction[];
+  terminator: Terminator;
+  /** Other lanes of the warp should arrive before this block runs. */
+  syncPoint: boolean;
+}
+
+/** The value a lane's program counter takes for a target. */
+export const programCounterOf = (target: number, blocks: readonly JitBlock[]): number =>
+  target === EXIT ? PC.exited : target | (blocks[target]!.syncPoint ? PC.syncPoint : 0);
+
+const isBarrier = (i: PtxInstruction): boolean =>
+  (i.opcode === 'bar' || i.opcode === 'barrier') && !i.modifiers.includes('warp') && !i.modifiers.includes('cluster');
+
+/** Instructions that exchange data between lanes and so want them together. */
+const isWarpSynchronous = (i: PtxInstruction): boolean =>
+  i.modifiers.includes('warp') ||
+  ((i.opcode === 'shfl' || i.opcode === 'vote' || i.opcode === 'match' || i.opcode === 'redux') &&
+    i.modifiers.includes('sync')) ||
+  i.opcode === 'mma' ||
+  i.opcode === 'ldmatrix' ||
+  i.opcode === 'wmma';
+
+const LEAVING: ReadonlySet<string> = new Set(['ret', 'exit']);
+
+/** Cuts the blocks of `cfg` after barriers and, in divergent blocks, before warp-synchronous instructions. */
+export function splitBlocks(cfg: ControlFlowGraph, divergentBlocks: ReadonlySet<number>): JitBlock[] {
+  const pieces = cfg.blocks.map((block) => cut(block, divergentBlocks.has(block.index)));
+  const firstPiece: number[] = [];
+  let count = 0;
+  for (const list of pieces) {
+    firstPiece.push(count);
+    count += list.length;
+  }
+  const result: JitBlock[] = [];
+  for (const block of cfg.blocks) {
+    const list = pieces[block.index]!;
+    list.forEach((instructions, position) => {
+      const index = result.length;
+      const isLast = position === list.length - 1;
+      const successors = isLast ? block.successors.map((s) => firstPiece[s]!) : [index + 1];
+      result.push(finish(index, instructions, successors, isLast, divergentBlocks.has(block.index)));
+    });
+  }
+  for (const block of result) for (const s of new Set(block.successors)) result[s]!.predecessors.push(block.index);
+  return result;
+}
+
+function cut(block: BasicBlock, divergent: boolean): PtxInstruction[][] {
+  const pieces: PtxInstruction[][] = [[]];
+  for (const instruction of block.instructions) {
+    if (divergent && isWarpSynchronous(instruction) && pieces.at(-1)!.length > 0) pieces.push([]);
+    pieces.at(-1)!.push(instruction);
+    if (isBarrier(instruction)) pieces.push([]);
+  }
+  return pieces;
+}
+
+function finish(
+  index: number,
+  instructions: PtxInstruction[],
+  successors: number[],
+  isLastPiece: boolean,
+  divergent: boolean,
+): JitBlock {
+  const last = instructions.at(-1);
+  const terminator = terminatorOf(last, successors, isLastPiece);
+  const hasOwnInstruction = terminator.kind !== 'jump' || last?.opcode === 'bra' || LEAVING.has(last?.opcode ?? '');
+  return {
+    index,
+    labels: [],
+    instructions,
+    body: hasOwnInstruction ? instructions.slice(0, -1) : instructions,
+    successors,
+    predecessors: [],
+    terminator,
+    syncPoint: divergent && instructions[0] !== undefined && isWarpSynchronous(instructions[0]),
+  };
+}
+
+function terminatorOf(last: PtxInstruction | undefined, successors: number[], isLastPiece: boolean): Terminator {
+  const next = successors[0] ?? EXIT;
+  if (!last) return { kind: 'jump', target: next };
+  if (isBarrier(last)) {
+    if (last.guard) throw unsupported(last, 'under a guard is not implemented on the virtual GPU');
+    return { kind: 'barrier', instruction: last, next };
+  }
+  if (!isLastPiece) return { kind: 'jump', target: next };
+  if (last.opcode === 'trap') {
+    if (last.guard) throw unsupported(last, 'under a guard is not implemented on the virtual GPU');
+    return { kind: 'trap', instruction: last };
+  }
+  if (last.opcode === 'brx') throw unsupported(last);
+  if (LEAVING.has(last.opcode)) {
+    if (!last.guard) return { kind: 'jump', target: EXIT };
+    return { kind: 'branch', instruction: last, taken: EXIT, fallThrough: next };
+  }
+  if (last.opcode === 'bra' && last.guard)
+    return { kind: 'branch', instruction: last, taken: successors[0]!, fallThrough: successors[1] ?? EXIT };
+  return { kind: 'jump', target: next };
+}

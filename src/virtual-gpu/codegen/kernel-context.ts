@@ -1,0 +1,103 @@
+import type { PtxFunction, PtxInstruction } from '../../ptx/ast.ts';
+import type { Liveness } from '../../ptx/liveness.ts';
+import { TABLE_BYTES, TABLES } from '../layout.ts';
+import type { ModuleBuilder } from '../wasm/module-builder.ts';
+import type { AccessGroup, AccessSpace } from './access-groups.ts';
+import type { JitBlock } from './blocks.ts';
+import type { Helpers } from './helpers.ts';
+import type { RegisterSlots } from './register-slots.ts';
+import { type RegisterKind, registerKind } from './types.ts';
+
+/** A warp-level operation that JavaScript carries out: shuffles with computed lanes, votes, atomics, rare opcodes. */
+export interface WarpSite {
+  index: number;
+  instruction: PtxInstruction;
+  block: number;
+}
+
+/** Address of a variable or parameter: the space and the offset (or full address, for device memory) in it. */
+export interface SymbolAddress {
+  space: AccessSpace;
+  value: bigint;
+}
+
+/** Function indices of the imports. */
+export interface Imports {
+  boundsMiss: number;
+  patternMiss: number;
+  warpOperation: number;
+}
+
+/** Functions written once per module that blocks call. */
+export interface Runtime {
+  split: number;
+  splitMasked: number;
+  setProgramCounters: number;
+  countPattern: number;
+}
+
+/** Everything the emitters of one kernel share. */
+export class KernelContext {
+  readonly fn: PtxFunction;
+  readonly blocks: readonly JitBlock[];
+  readonly liveness: Liveness;
+  readonly uniform: ReadonlySet<string>;
+  readonly slots: RegisterSlots;
+  readonly module: ModuleBuilder;
+  readonly helpers: Helpers;
+  readonly imports: Imports;
+  readonly runtime: Runtime;
+  readonly counting: boolean;
+  readonly symbols: ReadonlyMap<string, SymbolAddress>;
+  readonly groups: AccessGroup[] = [];
+  readonly warpSites: WarpSite[] = [];
+  #tableEnd: number = TABLES;
+
+  constructor(parts: {
+    fn: PtxFunction;
+    blocks: readonly JitBlock[];
+    liveness: Liveness;
+    uniform: ReadonlySet<string>;
+    slots: RegisterSlots;
+    module: ModuleBuilder;
+    helpers: Helpers;
+    imports: Imports;
+    runtime: Runtime;
+    counting: boolean;
+    symbols: ReadonlyMap<string, SymbolAddress>;
+    tableStart: number;
+  }) {
+    this.fn = parts.fn;
+    this.blocks = parts.blocks;
+    this.liveness = parts.liveness;
+    this.uniform = parts.uniform;
+    this.slots = parts.slots;
+    this.module = parts.module;
+    this.helpers = parts.helpers;
+    this.imports = parts.imports;
+    this.runtime = parts.runtime;
+    this.counting = parts.counting;
+    this.symbols = parts.symbols;
+    this.#tableEnd = parts.tableStart;
+  }
+
+  kindOf(register: string): RegisterKind {
+    const type = this.fn.registers.get(register);
+    if (type === undefined) throw new Error(`undeclared register ${register}`);
+    return registerKind(type);
+  }
+
+  slotOf(register: string): number {
+    const offset = this.slots.offsets.get(register);
+    if (offset === undefined) throw new Error(`register ${register} has no slot`);
+    return offset;
+  }
+
+  /** Reserves zeroed bytes in the table area, 16-byte aligned. */
+  allocateTable(bytes: number): number {
+    const address = this.#tableEnd;
+    this.#tableEnd += (bytes + 15) & ~15;
+    if (this.#tableEnd > TABLES + TABLE_BYTES) throw new Error('kernel too large: its tables exceed 8 MiB');
+    return address;
+  }
+}

@@ -1,0 +1,32 @@
+import type { PtxInstruction } from '../../ptx/ast.ts';
+import type { LaneEmitter } from './lane-context.ts';
+import { CONVERSION_FORMS } from './lane-forms/conversions.ts';
+import { FLOAT_FORMS } from './lane-forms/floats.ts';
+import { HALF_FORMS } from './lane-forms/halves.ts';
+import { IMMEDIATE_FORMS, INTEGER_FORMS } from './lane-forms/integers.ts';
+import { MOVE_FORMS } from './lane-forms/moves.ts';
+import { PREDICATE_FORMS } from './lane-forms/predicates.ts';
+
+const TABLES = [INTEGER_FORMS, FLOAT_FORMS, HALF_FORMS, CONVERSION_FORMS, PREDICATE_FORMS, MOVE_FORMS];
+
+/** Every lane-wise instruction form that has its own vector code. */
+const LANE_FORMS: ReadonlyMap<string, LaneEmitter> = new Map(TABLES.flatMap((table) => [...table]));
+
+/** Modifiers that do not change what is computed here: the default rounding, and hints. `ftz` is handled apart. */
+const NEUTRAL: ReadonlySet<string> = new Set(['rn', 'ftz', 'uni', 'full']);
+
+/** Opcode with the modifiers that matter, e.g. `fma.f32` for `fma.rn.ftz.f32`. */
+export function formOf(instruction: PtxInstruction): string {
+  const modifiers = instruction.modifiers.filter((m) => !NEUTRAL.has(m));
+  return [instruction.opcode, ...modifiers].join('.');
+}
+
+/** The vector code of a lane-wise instruction, if it has any. */
+export function laneEmitter(instruction: PtxInstruction): LaneEmitter | undefined {
+  const form = formOf(instruction);
+  const emitter = LANE_FORMS.get(form);
+  if (emitter) return emitter;
+  const withImmediates = IMMEDIATE_FORMS.get(form);
+  const applies = withImmediates?.operands.every((index) => instruction.operands[index]?.kind === 'immediate');
+  return applies ? withImmediates!.emit : undefined;
+}

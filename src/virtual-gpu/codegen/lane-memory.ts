@@ -1,0 +1,355 @@
+import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { BOUNDS, CONSTANTS, LAUNCH, PARAMETERS, PATTERN, SCRATCH, SHARED, WARP, WINDOW } from '../layout.ts';
+import { unsupported } from '../unsupported.ts';
+import type { Local, MemoryIndex } from '../wasm/function-builder.ts';
+import { type Access, type AccessGroup, type AccessSpace, joinGroup } from './access-groups.ts';
+import { elementsOf, spaceOf, typeOf, vectorLength } from './instruction-parts.ts';
+import type { LaneContext } from './lane-context.ts';
+import { emitLoad, emitStore } from './lane-transfers.ts';
+import {
+  destinationsOf,
+  type OperandContext,
+  type PendingInstruction,
+  type SegmentEmitter,
+} from './segment-emitter.ts';
+import { sizeOfType } from './types.ts';
+
+/** A group during emission, with the locals its checked addresses are in. */
+interface PlannedGroup {
+  group: AccessGroup;
+  base: PtxOperand | null;
+  baseLocal: Local | undefined;
+  /** wasm address of each lane's checked address (all four the same local for a uniform group). */
+  laneAddresses: Local[] | undefined;
+}
+
+/** Where each space begins in its wasm memory. `local` is added per lane. */
+const SPACE_ORIGIN: Record<AccessSpace, { memory: MemoryIndex; origin: number }> = {
+  global: { memory: 1, origin: 0 },
+  shared: { memory: 0, origin: SHARED },
+  const: { memory: 0, origin: CONSTANTS },
+  param: { memory: 0, origin: PARAMETERS },
+  local: { memory: 0, origin: 0 },
+};
+
+/** Addresses of the counted spaces go through the pattern tables. */
+const COUNTED: ReadonlySet<AccessSpace> = new Set(['global', 'shared']);
+
+/** Loads and stores of one segment: grouping, one bounds and alignment check per group, transfers, counting. */
+export class LaneMemory {
+  #segment: SegmentEmitter;
+  #groupOf = new Map<PtxInstruction, PlannedGroup>();
+  #planned: PlannedGroup[] = [];
+
+  constructor(segment: SegmentEmitter) {
+    this.#segment = segment;
+  }
+
+  /** Assigns every access of the segment to a group. */
+  plan(pending: readonly PendingInstruction[]): void {
+    const open = new Map<string, PlannedGroup>();
+    const definitions = new Map<string, number>();
+    for (const item of pending) {
+      const { instruction } = item;
+      if (instruction.opcode === 'ld' || instruction.opcode === 'st' || instruction.opcode === 'ldu')
+        this.#assign(item, open, definitions);
+      for (const register of destinationsOf(instruction))
+        definitions.set(register, (definitions.get(register) ?? 0) + 1);
+    }
+  }
+
+  #assign(item: PendingInstruction, open: Map<string, PlannedGroup>, definitions: Map<string, number>): void {
+    const { instruction, uniforms } = item;
+    const isStore = instruction.opcode === 'st';
+    const address = instruction.operands[isStore ? 0 : instruction.operands.length - 1]!;
+    if (address.kind !== 'address') throw unsupported(instruction, 'has no address operand');
+    const space = this.#spaceOf(instruction, address.base);
+    const base = this.#normalise(address, instruction);
+    const baseLocal = base.register === undefined ? undefined : uniforms.get(base.register);
+    const uniform = (base.register === undefined || baseLocal !== undefined) && !instruction.guard;
+    const access: Access = {
+      instruction,
+      isStore,
+      offset: base.offset,
+      bytes: sizeOfType(typeOf(instruction)) * vectorLength(instruction),
+    };
+    const version = base.register === undefined ? '' : `${baseLocal ?? `v${definitions.get(base.register) ?? 0}`}`;
+    const key = `${space}|${base.register ?? '#'}|${version}`;
+    const current = instruction.guard ? undefined : open.get(key);
+    if (current && joinGroup(current.group, access)) {
+      this.#groupOf.set(instruction, current);
+      return;
+    }
+    const planned: PlannedGroup = {
+      group: this.#newGroup(space, access, uniform),
+      base: base.register === undefined ? null : { kind: 'register', name: base.register },
+      baseLocal: uniform ? baseLocal : undefined,
+      laneAddresses: undefined,
+    };
+    this.#planned.push(planned);
+    this.#groupOf.set(instruction, planned);
+    if (!instruction.guard) open.set(key, planned);
+  }
+
+  /** A generic access through a register is left to the warp operations; symbols say their space. */
+  #spaceOf(instruction: PtxInstruction, base: PtxOperand | null): AccessSpace {
+    const space = spaceOf(instruction);
+    if (space !== 'generic' && space !== 'reg') return space;
+    const symbol = base?.kind === 'symbol' ? this.#segment.kernel.symbols.get(base.name) : undefined;
+    if (!symbol) throw unsupported(instruction, 'through a generic address reached the vector path');
+    return symbol.space;
+  }
+
+  /** Base register (none for a constant address) and offset, symbols resolved. */
+  #normalise(
+    address: PtxOperand & { kind: 'address' },
+    instruction: PtxInstruction,
+  ): { register: string | undefined; offset: number } {
+    const { base, offset } = address;
+    if (base === null) return { register: undefined, offset };
+    if (base.kind === 'register') return { register: base.name, offset };
+    if (base.kind === 'symbol') {
+      const symbol = this.#segment.kernel.symbols.get(base.name);
+      if (!symbol) throw unsupported(instruction, `names ${base.name}, which has no address`);
+      // Device memory's symbols: the window is implied by the space.
+      return { register: undefined, offset: Number(symbol.value & 0xffffffffn) + base.offset + offset };
+    }
+    throw unsupported(instruction, `has a ${base.kind} as address base`);
+  }
+
+  #newGroup(space: AccessSpace, access: Access, uniform: boolean): AccessGroup {
+    const { kernel } = this.#segment;
+    const counted = kernel.counting && !uniform && COUNTED.has(space);
+    const group: AccessGroup = {
+      index: kernel.groups.length,
+      space,
+      accesses: [access],
+      minimum: access.offset,
+      range: access.bytes,
+      alignment: access.bytes,
+      alignmentDelta: 0,
+      uniform,
+      block: this.#segment.blockIndex,
+      bounds: kernel.allocateTable(BOUNDS.bytes),
+      pattern: counted ? kernel.allocateTable(PATTERN.bytes) : 0,
+      guarded: access.instruction.guard !== undefined,
+      masked: this.#segment.masked,
+    };
+    kernel.groups.push(group);
+    return group;
+  }
+
+  /** Checks of groups with one address for the warp, once before the chunk loop. */
+  emitUniformChecks(): void {
+    for (const planned of this.#planned) if (planned.group.uniform) this.#emitUniformCheck(planned);
+  }
+
+  #emitUniformCheck(planned: PlannedGroup): void {
+    const { b, kernel, locals } = this.#segment;
+    const { group } = planned;
+    const address = b.local('i32');
+    const ok = b.local('i32');
+    const wide = planned.base?.kind === 'register' && kernel.kindOf(planned.base.name) === 'double-word';
+    if (planned.baseLocal === undefined) b.i32(group.minimum);
+    else {
+      b.get(planned.baseLocal);
+      if (wide) b.op('i32.wrap_i64');
+      b.i32(group.minimum).op('i32.add');
+    }
+    b.set(address);
+    b.get(address)
+      .i32(0)
+      .memory('i32.load', group.bounds + BOUNDS.start)
+      .op('i32.sub');
+    b.i32(0)
+      .memory('i32.load', group.bounds + BOUNDS.count)
+      .op('i32.lt_u')
+      .set(ok);
+    if (group.alignment > 1) {
+      b.get(address)
+        .i32(group.alignmentDelta)
+        .op('i32.add')
+        .i32(group.alignment - 1)
+        .op('i32.and')
+        .op('i32.eqz');
+      b.get(ok).op('i32.and').set(ok);
+    }
+    if (group.space === 'global' && planned.baseLocal !== undefined) {
+      b.get(planned.baseLocal).i64(32n).op('i64.shr_u').op('i32.wrap_i64').i32(WINDOW.global).op('i32.eq');
+      b.get(ok).op('i32.and').set(ok);
+    }
+    b.get(ok).op('i32.eqz');
+    b.if(() => {
+      b.i32(SCRATCH).get(address).op('i32x4.splat').memory('v128.store', 0);
+      b.i32(SCRATCH);
+      if (group.space === 'global' && planned.baseLocal !== undefined)
+        b.get(planned.baseLocal).i64(32n).op('i64.shr_u').op('i32.wrap_i64').op('i32x4.splat');
+      else b.i32x4(group.space === 'global' ? WINDOW.global : 0);
+      b.memory('v128.store', 16);
+      b.i32(SCRATCH).i32x4(-1).memory('v128.store', 32);
+      b.i32(group.index).i32(-1).get(locals.warp).call(kernel.imports.boundsMiss);
+    });
+    if (kernel.counting && group.space === 'global') this.#markRange(group, () => b.get(address));
+    if (group.space !== 'local') planned.laneAddresses = [address, address, address, address];
+    else planned.laneAddresses = undefined;
+    planned.baseLocal = address;
+  }
+
+  /** Emits one load or store within the chunk loop. */
+  emitAccess(context: LaneContext, pending: PendingInstruction): void {
+    const { instruction } = pending;
+    const planned = this.#groupOf.get(instruction)!;
+    const { group } = planned;
+    const addresses = this.#laneAddresses(planned, context as OperandContext);
+    const { memory, origin } = SPACE_ORIGIN[group.space];
+    const access = group.accesses.find((a) => a.instruction === instruction)!;
+    const transfer = {
+      context,
+      addresses,
+      uniform: addresses[0] === addresses[1],
+      offset: origin + access.offset - group.minimum,
+      memory,
+      type: typeOf(instruction),
+      count: vectorLength(instruction),
+      mask: this.#segment.activeMask,
+    };
+    if (access.isStore) emitStore(transfer, elementsOf(instruction.operands[1]!).length);
+    else emitLoad(transfer);
+  }
+
+  #laneAddresses(planned: PlannedGroup, context: OperandContext): Local[] {
+    if (planned.laneAddresses) return planned.laneAddresses;
+    const { b } = this.#segment;
+    const checked = b.local('v128');
+    if (planned.group.uniform) b.get(planned.baseLocal!).op('i32x4.splat').set(checked);
+    else this.#emitLaneCheck(planned, checked, context);
+    const mask = this.#segment.activeMask;
+    // Inactive lanes read the null page, or lane-local memory at 0.
+    if (mask !== undefined) b.get(checked).get(mask).op('v128.and').set(checked);
+    if (planned.group.space === 'local') this.#addLocalBase(checked);
+    planned.laneAddresses = [0, 1, 2, 3].map((lane) => {
+      const address = b.local('i32');
+      b.get(checked).lane('i32x4.extract_lane', lane).set(address);
+      return address;
+    });
+    return planned.laneAddresses;
+  }
+
+  #addLocalBase(checked: Local): void {
+    const { b, locals } = this.#segment;
+    b.get(locals.chunk).i32(2).op('i32.shr_u').op('i32x4.splat').i32x4(0, 1, 2, 3).op('i32x4.add');
+    b.i32(0).memory('v128.load32_splat', LAUNCH.localBytes).op('i32x4.mul');
+    b.get(locals.warp).memory('v128.load32_splat', WARP.localBase).op('i32x4.add');
+    b.get(checked).op('i32x4.add').set(checked);
+  }
+
+  /** Leaves base + minimum of the four lanes in `checked`; calls out when one is out of bounds or misaligned. */
+  #emitLaneCheck(planned: PlannedGroup, checked: Local, context: OperandContext): void {
+    const { b, kernel, locals } = this.#segment;
+    const { group } = planned;
+    const base = planned.base;
+    const wide = base?.kind === 'register' && kernel.kindOf(base.name) === 'double-word';
+    const high = wide && group.space === 'global' ? b.local('v128') : undefined;
+    if (base === null) b.i32x4(0);
+    else if (wide) {
+      const [first, second] = [b.local('v128'), b.local('v128')];
+      this.#segment.pushPart(base, 0, context);
+      b.set(first);
+      this.#segment.pushPart(base, 1, context);
+      b.set(second);
+      if (high !== undefined) b.get(first).get(second).shuffle32([1, 3, 5, 7]).set(high);
+      b.get(first).get(second).shuffle32([0, 2, 4, 6]);
+    } else this.#segment.pushWord(base, context);
+    if (group.minimum !== 0) b.i32x4(group.minimum).op('i32x4.add');
+    b.set(checked);
+    b.get(checked)
+      .i32(0)
+      .memory('v128.load32_splat', group.bounds + BOUNDS.start)
+      .op('i32x4.sub');
+    b.i32(0)
+      .memory('v128.load32_splat', group.bounds + BOUNDS.count)
+      .op('i32x4.lt_u');
+    if (group.alignment > 1) {
+      b.get(checked);
+      if (group.alignmentDelta % group.alignment !== 0) b.i32x4(group.alignmentDelta).op('i32x4.add');
+      b.i32x4(group.alignment - 1)
+        .op('v128.and')
+        .i32x4(0)
+        .op('i32x4.eq')
+        .op('v128.and');
+    }
+    if (high !== undefined) b.get(high).i32x4(WINDOW.global).op('i32x4.eq').op('v128.and');
+    const mask = this.#segment.activeMask;
+    if (mask !== undefined) b.get(mask).op('v128.not').op('v128.or');
+    b.op('i32x4.all_true').op('i32.eqz');
+    b.if(() => {
+      b.i32(SCRATCH).get(checked).memory('v128.store', 0);
+      b.i32(SCRATCH);
+      if (high !== undefined) b.get(high);
+      else b.i32x4(group.space === 'global' ? WINDOW.global : 0);
+      b.memory('v128.store', 16);
+      b.i32(SCRATCH);
+      if (mask !== undefined) b.get(mask);
+      else b.i32x4(-1);
+      b.memory('v128.store', 32);
+      b.i32(group.index).get(locals.chunk).get(locals.warp).call(kernel.imports.boundsMiss);
+    });
+    if (group.pattern !== 0) this.#recordAddresses(group, checked, mask);
+  }
+
+  #recordAddresses(group: AccessGroup, checked: Local, mask: Local | undefined): void {
+    const { b, locals } = this.#segment;
+    b.get(locals.chunk)
+      .get(checked)
+      .memory('v128.store', group.pattern + PATTERN.addresses);
+    if (mask !== undefined)
+      b.get(locals.chunk)
+        .get(mask)
+        .memory('v128.store', group.pattern + PATTERN.mask);
+    if (group.space === 'global') this.#markSectors(group, checked, mask);
+  }
+
+  #markSectors(group: AccessGroup, checked: Local, mask: Local | undefined): void {
+    const { b } = this.#segment;
+    for (let lane = 0; lane < 4; lane++) {
+      const mark = () => this.#markRange(group, () => b.get(checked).lane('i32x4.extract_lane', lane));
+      if (mask === undefined) mark();
+      else {
+        b.get(mask).lane('i32x4.extract_lane', lane);
+        b.if(mark);
+      }
+    }
+  }
+
+  /** Sets a byte per 32-byte sector of the group's range: bit 0 for reads, bit 1 for writes. */
+  #markRange(group: AccessGroup, pushAddress: () => void): void {
+    const { b } = this.#segment;
+    const writes = group.accesses.some((a) => a.isStore);
+    const reads = group.accesses.some((a) => !a.isStore);
+    const bits = (reads ? 1 : 0) | (writes ? 2 : 0);
+    const address = b.local('i32');
+    for (let offset = 0; offset < group.range + 31; offset += 32) {
+      pushAddress();
+      b.i32(Math.min(offset, group.range - 1))
+        .op('i32.add')
+        .i32(5)
+        .op('i32.shr_u');
+      b.i32(0).memory('i32.load', LAUNCH.sectorMap).op('i32.add').tee(address);
+      b.get(address).memory('i32.load8_u', 0).i32(bits).op('i32.or').memory('i32.store8', 0);
+    }
+  }
+
+  /** After the chunk loop: accounts for each counted group's 32 addresses. */
+  emitCounts(): void {
+    const { b, kernel, locals, masked } = this.#segment;
+    for (const { group } of this.#planned) {
+      if (group.pattern === 0) continue;
+      if (masked || group.guarded)
+        b.i32(group.index)
+          .get(locals.warp)
+          .i32(masked ? 1 : 0)
+          .call(kernel.imports.patternMiss);
+      else b.i32(group.pattern).i32(group.index).get(locals.warp).call(kernel.runtime.countPattern);
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import type { ControlFlowGraph, PtxModule } from '../ptx/ast.ts';
+import { buildControlFlowGraph } from '../ptx/control-flow.ts';
+import { inlineCalls } from '../ptx/inline-calls.ts';
+import { analyseLiveness } from '../ptx/liveness.ts';
+import { estimateRegisters } from '../ptx/registers.ts';
+import { BlockEmitter } from './codegen/block-emitter.ts';
+import { type JitBlock, splitBlocks } from './codegen/blocks.ts';
+import { Helpers } from './codegen/helpers.ts';
+import { KernelContext } from './codegen/kernel-context.ts';
+import { assignSlots } from './codegen/register-slots.ts';
+import { type CountTables, defineRun, defineRuntime } from './codegen/runtime-functions.ts';
+import { layOutSymbols } from './codegen/symbols.ts';
+import { registerKind } from './codegen/types.ts';
+import { analyseUniformity } from './codegen/uniformity.ts';
+import type { KernelImage } from './kernel-image.ts';
+import { TABLES } from './layout.ts';
+import { ModuleBuilder } from './wasm/module-builder.ts';
+
+export interface CompileKernelOptions {
+  module: PtxModule;
+  /** Symbol of the entry function. */
+  functionName: string;
+  /** Offsets in device memory of the module's .global variables. */
+  globals: ReadonlyMap<string, number>;
+  counting: boolean;
+  /** Whether relaxed_madd is a true fused multiply-add on this host (probed). */
+  fusedMultiplyAdd: boolean;
+}
+
+/** Device memory is shared between threads and may take all of a 32-bit address space. */
+const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;
+
+/**
+ * Compiles one kernel to WebAssembly.
+ * @throws UnsupportedPtxError for an instruction the virtual GPU does not know, with name and line.
+ */
+export function compileKernel(options: CompileKernelOptions): KernelImage {
+  const fn = inlineCalls(options.module, options.functionName);
+  const cfg = buildControlFlowGraph(fn);
+  const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
+  const blocks = splitBlocks(cfg, divergentBlocks);
+  const liveness = analyseLiveness(asGraph(blocks));
+  const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
+  const symbols = layOutSymbols(options.module, fn, options.globals);
+
+  const module = new ModuleBuilder();
+  module.importMemory({ name: 'private', minimumPages: 1 });
+  module.importMemory({ name: 'device', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
+  const call3 = { parameters: ['i32' as const, 'i32' as const, 'i32' as const], results: [] };
+  const imports = {
+    boundsMiss: module.importFunction('boundsMiss', call3),
+    patternMiss: module.importFunction('patternMiss', call3),
+    warpOperation: module.importFunction('warpOperation', call3),
+  };
+  const { weightTable, tables, end } = layOutTables(blocks.length, options.counting);
+  const kernel = new KernelContext({
+    fn,
+    blocks,
+    liveness,
+    uniform,
+    slots,
+    module,
+    helpers: new Helpers(module, options.fusedMultiplyAdd),
+    imports,
+    runtime: defineRuntime(module, imports.patternMiss, tables),
+    counting: options.counting,
+    symbols: symbols.addresses,
+    tableStart: end,
+  });
+  emitBlocks(kernel, weightTable, tables);
+  return {
+    functionName: options.functionName,
+    wasm: module.encode(),
+    counting: options.counting,
+    parameters: fn.parameters,
+    blockCount: blocks.length,
+    weights: blocks.map((block) => block.instructions.length),
+    weightTable,
+    tables,
+    groups: kernel.groups,
+    warpSites: kernel.warpSites,
+    barriers: barriersOf(blocks),
+    registers: new Map(
+      [...slots.offsets].map(([name, offset]) => [
+        name,
+        { offset, kind: kernel.kindOf(name), uniform: uniform.has(name) },
+      ]),
+    ),
+    warpBytes: slots.warpBytes,
+    staticSharedBytes: symbols.staticSharedBytes,
+    dynamicSharedStart: symbols.dynamicSharedStart,
+    localBytesPerThread: symbols.localBytesPerThread,
+    constants: symbols.constants,
+    maxThreads: fn.maxThreads,
+    requiredThreads: fn.requiredThreads,
+    registersPerThread: estimateRegisters(fn, cfg),
+    blockInstructions: blocks.map((block) => block.instructions),
+  };
+}
+
+function layOutTables(
+  blockCount: number,
+  counting: boolean,
+): { weightTable: number; tables: CountTables | undefined; end: number } {
+  const weightTable = TABLES;
+  let end = weightTable + ((blockCount * 4 + 15) & ~15);
+  if (!counting) return { weightTable, tables: undefined, end };
+  const reserve = (cells: number): number => {
+    const address = end;
+    end += (cells * 8 + 15) & ~15;
+    return address;
+  };
+  const tables = {
+    converged: reserve(blockCount),
+    partial: reserve(blockCount * 33),
+    divergences: reserve(blockCount),
+  };
+  return { weightTable, tables, end };
+}
+
+/** Emits each block twice, for converged and for diverged warps, and the function that runs them. */
+function emitBlocks(kernel: KernelContext, weights: number, tables: CountTables | undefined): void {
+  const { blocks, module } = kernel;
+  const signature = { parameters: ['i32' as const], results: ['i32' as const] };
+  const converged = blocks.map(() => module.defineFunction(signature));
+  const masked = blocks.map(() => module.defineFunction(signature));
+  blocks.forEach((block, index) => {
+    // Sites and groups of the two variants are separate: each has its own place in the tables.
+    new BlockEmitter(converged[index]!, kernel, block, false).emit();
+    new BlockEmitter(masked[index]!, kernel, block, true).emit();
+  });
+  const run = defineRun(module, { blockCount: blocks.length, weights, tables });
+  module.setTable([...converged, ...masked]);
+  module.exportFunction('run', run);
+}
+
+function asGraph(blocks: JitBlock[]): ControlFlowGraph {
+  return { blocks, immediatePostDominators: [], loopHeaders: new Set() };
+}
+
+function barriersOf(blocks: readonly JitBlock[]): KernelImage['barriers'] {
+  const result: KernelImage['barriers'] = new Map();
+  for (const { terminator } of blocks)
+    if (terminator.kind === 'barrier') result.set(terminator.next, terminator.instruction);
+  return result;
+}

@@ -1,0 +1,34 @@
+import type { PtxInstruction, PtxParameter } from '../ptx/ast.ts';
+import type { AccessGroup } from './codegen/access-groups.ts';
+import type { WarpSite } from './codegen/kernel-context.ts';
+import type { CountTables } from './codegen/runtime-functions.ts';
+import type { RegisterKind } from './codegen/types.ts';
+
+/** A kernel compiled to WebAssembly with all that running it needs. Plain data: it travels to worker threads. */
+export interface KernelImage {
+  functionName: string;
+  wasm: Uint8Array<ArrayBuffer>;
+  counting: boolean;
+  parameters: PtxParameter[];
+  blockCount: number;
+  /** Warp instructions of each block, terminator included. */
+  weights: number[];
+  weightTable: number;
+  tables: CountTables | undefined;
+  groups: AccessGroup[];
+  warpSites: WarpSite[];
+  /** The barrier instruction that precedes a block. */
+  barriers: Map<number, PtxInstruction>;
+  registers: Map<string, { offset: number; kind: RegisterKind; uniform: boolean }>;
+  warpBytes: number;
+  staticSharedBytes: number;
+  /** Where dynamic shared memory starts: static, rounded up to its alignment. */
+  dynamicSharedStart: number;
+  localBytesPerThread: number;
+  constants: { offset: number; bytes: Uint8Array }[];
+  maxThreads: readonly [number, number, number] | undefined;
+  requiredThreads: readonly [number, number, number] | undefined;
+  registersPerThread: number;
+  /** Instructions of each block, for attributing counts to lines. */
+  blockInstructions: PtxInstruction[][];
+}

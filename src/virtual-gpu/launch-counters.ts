@@ -1,0 +1,282 @@
+import type { SourceLocation } from '../core/compiled-code.ts';
+import { type CounterTotals, INSTRUCTION_CLASSES, type LaunchCounters, type LineCounters } from '../core/counters.ts';
+import type { Dim3 } from '../core/launch-plan.ts';
+import type { PtxInstruction } from '../ptx/ast.ts';
+import { flopPerLane, instructionClass } from '../ptx/instruction-class.ts';
+import type { AccessGroup } from './codegen/access-groups.ts';
+import { spaceOf } from './codegen/instruction-parts.ts';
+import type { KernelImage } from './kernel-image.ts';
+import { LANES } from './layout.ts';
+import type { WorkerCounts } from './runtime/cta-runner.ts';
+import type { AccessCounts } from './runtime/pattern-counter.ts';
+
+/** Cells of a block's row in the table of partial-warp runs: 0 … 32 active lanes. */
+const HISTOGRAM_CELLS = LANES + 1;
+
+export const emptyTotals = (): CounterTotals => ({
+  instructions: 0,
+  threadInstructions: 0,
+  instructionsByClass: Object.fromEntries(
+    INSTRUCTION_CLASSES.map((name) => [name, 0]),
+  ) as CounterTotals['instructionsByClass'],
+  flop: { fp16: 0, fp32: 0, fp64: 0, tensor: 0 },
+  globalLoadRequests: 0,
+  globalLoadSectors: 0,
+  globalLoadBytes: 0,
+  globalStoreRequests: 0,
+  globalStoreSectors: 0,
+  globalStoreBytes: 0,
+  localLoadRequests: 0,
+  localStoreRequests: 0,
+  sharedLoadRequests: 0,
+  sharedLoadWavefronts: 0,
+  sharedLoadBankConflicts: 0,
+  sharedStoreRequests: 0,
+  sharedStoreWavefronts: 0,
+  sharedStoreBankConflicts: 0,
+  barriers: 0,
+  globalAtomicRequests: 0,
+  sharedAtomicRequests: 0,
+  branches: 0,
+  divergentBranches: 0,
+});
+
+/** How often a block ran, by converged and by partial warps. */
+interface BlockRuns {
+  converged: number;
+  partialRuns: number;
+  partialLanes: number;
+  /** Runs with n active lanes. */
+  histogram: number[];
+}
+
+/** Turns the workers' raw sums into the counters of one launch. */
+export function launchCounters(
+  image: KernelImage,
+  launch: { functionName: string; grid: Dim3; block: Dim3; dynamicSharedBytes: number },
+  workers: readonly WorkerCounts[],
+): LaunchCounters {
+  const ctaCount = launch.grid[0] * launch.grid[1] * launch.grid[2];
+  const countedCtas = sum(workers.map((w) => w.ctas));
+  const collector = new Collector(image, workers);
+  const { totals, lines, histogram } = collector.collect();
+  const distinct = distinctSectors(workers);
+  const scale = countedCtas === 0 ? 0 : ctaCount / countedCtas;
+  if (scale !== 1) scaleSums(totals, lines, histogram, scale);
+  return {
+    ...totals,
+    functionName: launch.functionName,
+    grid: launch.grid,
+    block: launch.block,
+    ctaCount,
+    countedCtas,
+    resources: {
+      registersPerThread: image.registersPerThread,
+      registersSource: 'estimated',
+      staticSharedBytes: image.staticSharedBytes,
+      dynamicSharedBytes: launch.dynamicSharedBytes,
+      localBytesPerThread: image.localBytesPerThread,
+    },
+    activeLaneHistogram: histogram,
+    criticalPathInstructions: countedCtas === 0 ? 0 : sum(workers.map((w) => w.criticalPath)) / countedCtas,
+    longestCtaInstructions: Math.max(0, ...workers.map((w) => w.longestCta)),
+    distinctSectorsRead: distinct.read * scale,
+    distinctSectorsWritten: distinct.written * scale,
+    lines,
+  };
+}
+
+const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+
+function distinctSectors(workers: readonly WorkerCounts[]): { read: number; written: number } {
+  const first = workers[0];
+  if (!first) return { read: 0, written: 0 };
+  let [read, written] = [0, 0];
+  for (let i = 0; i < first.sectorMap.length; i++) {
+    let bits = 0;
+    for (const worker of workers) bits |= worker.sectorMap[i]!;
+    read += bits & 1;
+    written += bits >> 1;
+  }
+  return { read, written };
+}
+
+/** Sums of a sample of CTAs stand for all: multiplied up, and rounded to whole events. */
+function scaleSums(totals: CounterTotals, lines: LineCounters[], histogram: number[], scale: number): void {
+  const scaleRecord = (record: Record<string, unknown>) => {
+    for (const [key, value] of Object.entries(record)) {
+      if (typeof value === 'number') record[key] = Math.round(value * scale);
+      else if (value !== null && typeof value === 'object' && key !== 'location')
+        scaleRecord(value as Record<string, unknown>);
+    }
+  };
+  scaleRecord(totals as unknown as Record<string, unknown>);
+  for (const line of lines) scaleRecord(line as unknown as Record<string, unknown>);
+  histogram.forEach((value, i) => {
+    histogram[i] = Math.round(value * scale);
+  });
+}
+
+/** Where an access's counts go. */
+type Side = 'load' | 'store';
+
+class Collector {
+  #image: KernelImage;
+  #workers: readonly WorkerCounts[];
+  #runs: BlockRuns[];
+  #totals = emptyTotals();
+  #lines = new Map<string, LineCounters>();
+  #histogram = new Array<number>(HISTOGRAM_CELLS).fill(0);
+
+  constructor(image: KernelImage, workers: readonly WorkerCounts[]) {
+    this.#image = image;
+    this.#workers = workers;
+    this.#runs = Array.from({ length: image.blockCount }, (_, block) => this.#blockRuns(block));
+  }
+
+  collect(): { totals: CounterTotals; lines: LineCounters[]; histogram: number[] } {
+    this.#image.blockInstructions.forEach((instructions, block) => {
+      for (const instruction of instructions) this.#addInstruction(instruction, this.#runs[block]!);
+      const last = instructions.at(-1);
+      const parted = sum(this.#workers.map((w) => w.divergences[block]!));
+      this.#totals.divergentBranches += parted;
+      if (last) this.#line(last).divergentBranches += parted;
+    });
+    for (const group of this.#image.groups) this.#addGroup(group);
+    this.#image.warpSites.forEach((site) => {
+      this.#addAtomic(site.instruction, sum(this.#workers.map((w) => w.siteRuns[site.index]!)));
+    });
+    const lines = [...this.#lines.values()].filter((line) => line.instructions > 0);
+    lines.sort((a, b) => a.location.file.localeCompare(b.location.file) || a.location.line - b.location.line);
+    return { totals: this.#totals, lines, histogram: this.#histogram };
+  }
+
+  #blockRuns(block: number): BlockRuns {
+    const histogram = Array.from({ length: HISTOGRAM_CELLS }, (_, lanes) =>
+      sum(this.#workers.map((w) => w.partial[block * HISTOGRAM_CELLS + lanes]!)),
+    );
+    const converged = sum(this.#workers.map((w) => w.converged[block]!));
+    const partialRuns = sum(histogram);
+    const partialLanes = sum(histogram.map((runs, lanes) => runs * lanes));
+    histogram[LANES]! += converged;
+    return { converged, partialRuns, partialLanes, histogram };
+  }
+
+  #line(instruction: PtxInstruction): LineCounters {
+    const location: SourceLocation = instruction.source ?? { file: 'ptx', line: instruction.ptxLine };
+    const key = `${location.file}:${location.line}`;
+    const known = this.#lines.get(key);
+    if (known) return known;
+    const created: LineCounters = {
+      location: { file: location.file, line: location.line },
+      instructions: 0,
+      threadInstructions: 0,
+      globalLoadRequests: 0,
+      globalLoadSectors: 0,
+      globalStoreRequests: 0,
+      globalStoreSectors: 0,
+      sharedLoadRequests: 0,
+      sharedLoadWavefronts: 0,
+      sharedStoreRequests: 0,
+      sharedStoreWavefronts: 0,
+      bankConflicts: 0,
+      barriers: 0,
+      atomics: 0,
+      divergentBranches: 0,
+    };
+    this.#lines.set(key, created);
+    return created;
+  }
+
+  #addInstruction(instruction: PtxInstruction, runs: BlockRuns): void {
+    const count = runs.converged + runs.partialRuns;
+    if (count === 0) return;
+    const lanes = runs.converged * LANES + runs.partialLanes;
+    const totals = this.#totals;
+    const line = this.#line(instruction);
+    const kind = instructionClass(instruction) ?? 'move';
+    totals.instructions += count;
+    totals.threadInstructions += lanes;
+    totals.instructionsByClass[kind] += count;
+    line.instructions += count;
+    line.threadInstructions += lanes;
+    runs.histogram.forEach((value, active) => {
+      this.#histogram[active]! += value;
+    });
+    const flop = flopPerLane(instruction);
+    if (flop) totals.flop[flop.kind] += flop.count * lanes;
+    if (kind === 'barrier' && !instruction.modifiers.includes('warp')) {
+      totals.barriers += count;
+      line.barriers += count;
+    }
+    if (kind === 'local-load') totals.localLoadRequests += count;
+    if (kind === 'local-store') totals.localStoreRequests += count;
+    if (instruction.opcode === 'bra' && instruction.guard) totals.branches += count;
+  }
+
+  #addGroup(group: AccessGroup): void {
+    if (group.space !== 'global' && group.space !== 'shared') return;
+    group.accesses.forEach((access, i) => {
+      const counts = group.pattern === 0 ? this.#uniformCounts(group) : this.#patternCounts(group, i);
+      const side: Side = access.isStore ? 'store' : 'load';
+      if (group.space === 'global') this.#addGlobal(access.instruction, side, counts, access.bytes);
+      else this.#addShared(access.instruction, side, counts);
+    });
+  }
+
+  /** One address for the whole warp: one sector, one wavefront, for every time the block ran. */
+  #uniformCounts(group: AccessGroup): AccessCounts {
+    const runs = this.#runs[group.block]!;
+    const requests = group.masked ? runs.partialRuns : runs.converged;
+    return { requests, units: requests, conflicts: 0, lanes: group.masked ? runs.partialLanes : requests * LANES };
+  }
+
+  #patternCounts(group: AccessGroup, access: number): AccessCounts {
+    const all = this.#workers.map((w) => w.accesses[group.index]![access]!);
+    return {
+      requests: sum(all.map((c) => c.requests)),
+      lanes: sum(all.map((c) => c.lanes)),
+      units: sum(all.map((c) => c.units)),
+      conflicts: sum(all.map((c) => c.conflicts)),
+    };
+  }
+
+  #addGlobal(instruction: PtxInstruction, side: Side, counts: AccessCounts, bytes: number): void {
+    const { requests, units, lanes } = counts;
+    for (const sums of [this.#totals, this.#line(instruction)]) {
+      if (side === 'load') {
+        sums.globalLoadRequests += requests;
+        sums.globalLoadSectors += units;
+      } else {
+        sums.globalStoreRequests += requests;
+        sums.globalStoreSectors += units;
+      }
+    }
+    if (side === 'load') this.#totals.globalLoadBytes += lanes * bytes;
+    else this.#totals.globalStoreBytes += lanes * bytes;
+  }
+
+  #addShared(instruction: PtxInstruction, side: Side, counts: AccessCounts): void {
+    const { requests, units, conflicts } = counts;
+    const line = this.#line(instruction);
+    for (const sums of [this.#totals, line]) {
+      if (side === 'load') {
+        sums.sharedLoadRequests += requests;
+        sums.sharedLoadWavefronts += units;
+      } else {
+        sums.sharedStoreRequests += requests;
+        sums.sharedStoreWavefronts += units;
+      }
+    }
+    if (side === 'load') this.#totals.sharedLoadBankConflicts += conflicts;
+    else this.#totals.sharedStoreBankConflicts += conflicts;
+    line.bankConflicts += conflicts;
+  }
+
+  #addAtomic(instruction: PtxInstruction, runs: number): void {
+    if (instruction.opcode !== 'atom' && instruction.opcode !== 'red') return;
+    this.#line(instruction).atomics += runs;
+    if (spaceOf(instruction) === 'shared') this.#totals.sharedAtomicRequests += runs;
+    else this.#totals.globalAtomicRequests += runs;
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Where things lie in a worker's private memory (memory 0 of a compiled kernel). Device memory, which all
+ * workers share, is memory 1. All figures in bytes.
+ */
+
+/** Inactive lanes read here: always zero, never written. */
+export const NULL_PAGE_BYTES = 1024;
+
+/** Launch-wide values, one i32 each. */
+export const LAUNCH = {
+  blockX: 1024,
+  blockY: 1028,
+  blockZ: 1032,
+  gridX: 1036,
+  gridY: 1040,
+  gridZ: 1044,
+  ctaX: 1048,
+  ctaY: 1052,
+  ctaZ: 1056,
+  dynamicSharedBytes: 1060,
+  totalSharedBytes: 1064,
+  localBytes: 1068,
+  /** Address of the map with one byte per 32-byte sector of device memory (bit 0 read, bit 1 written). */
+  sectorMap: 1072,
+} as const;
+
+/** 1 KiB for moving lane values to and from JavaScript and between lanes. */
+export const SCRATCH = 2048;
+/** Kernel parameters, as the ABI lays them out. */
+export const PARAMETERS = 4096;
+export const PARAMETER_BYTES = 4096;
+/** Module-scope .const variables. */
+export const CONSTANTS = 8192;
+export const CONSTANT_BYTES = 65536;
+/** Tables sized by the kernel (block weights, counters, check caches) start here. */
+export const TABLES = CONSTANTS + CONSTANT_BYTES;
+export const TABLE_BYTES = 8 << 20;
+/** Shared memory of the CTA that runs; 256 KiB is more than any GPU has. */
+export const SHARED = TABLES + TABLE_BYTES;
+export const SHARED_BYTES = 256 << 10;
+/** States of the CTA's warps, then their local memory, then the sector map. */
+export const WARPS = SHARED + SHARED_BYTES + (64 << 10);
+
+/** Bounds of one access group: the start of what it may touch, and how many start addresses are in range. */
+export const BOUNDS = { start: 0, count: 4, bytes: 8 } as const;
+
+/** A counted access group: its lanes' addresses and mask, and the pattern seen last. */
+export const PATTERN = {
+  addresses: 0,
+  mask: 128,
+  /** Address of each lane minus lane 0's. */
+  deltas: 256,
+  /** Lane 0's address modulo a sector. */
+  phase: 384,
+  hits: 388,
+  valid: 392,
+  bytes: 400,
+} as const;
+
+/** Fields of one warp's state, relative to its address. */
+export const WARP = {
+  /** i32 per lane: the block to run next, with the flags below. */
+  programCounters: 0,
+  /** i32 per lane, −1 where active; valid while diverged. */
+  mask: 128,
+  warpIndex: 256,
+  barrierId: 260,
+  /** Threads expected at the barrier; 0 = the whole CTA. */
+  barrierThreads: 264,
+  /** Address of lane 0's local memory. */
+  localBase: 268,
+  nextBlock: 272,
+  converged: 276,
+  activeBits: 280,
+  remainingBudget: 284,
+  lanemaskLive: 288,
+  threadX: 320,
+  threadY: 448,
+  threadZ: 576,
+  registers: 704,
+} as const;
+
+/** Flags in a lane's program counter. Larger values run later, so waiting and finished lanes never run. */
+export const PC = {
+  blockMask: 0x0fffffff,
+  /** The block starts with a warp-synchronous instruction: other lanes of the warp run first. */
+  syncPoint: 0x20000000,
+  /** Waiting at a CTA barrier. */
+  waiting: 0x40000000,
+  exited: 0x7fffffff,
+} as const;
+
+/** What a block's function returns when it isn't the index of the next block. */
+export const CONTROL = { diverged: -1, exited: -2, barrier: -3 } as const;
+
+/** What `run` returns. */
+export const RUN_STATUS = { exited: 0, barrier: 1, budgetSpent: 2, lanesWaiting: 3 } as const;
+
+/**
+ * Upper 32 bits of generic addresses. Device memory's lower bits are offsets into memory 1, so a generic
+ * address, a global address and a pointer argument are the same number.
+ */
+export const WINDOW = { shared: 1, local: 2, constant: 3, parameter: 4, global: 7 } as const;
+
+export const LANES = 32;
+/** Bytes of one chunk (four 32-bit lanes) in a register slot. */
+export const CHUNK_BYTES = 16;
+export const CHUNKS = 8;

@@ -1,0 +1,396 @@
+import type { Dim3 } from '../../core/launch-plan.ts';
+import type { PtxOperand } from '../../ptx/ast.ts';
+import { has } from '../codegen/instruction-parts.ts';
+import type { KernelImage } from '../kernel-image.ts';
+import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
+import { BoundsChecker } from './bounds.ts';
+import { KernelFault } from './fault.ts';
+import { type DeviceRange, PrivateMemory } from './memories.ts';
+import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
+import { seededOrder } from './random-order.ts';
+import { WarpContext } from './warp-context.ts';
+import { type WarpOperation, warpOperation } from './warp-operations.ts';
+
+/** Everything about one launch that its CTAs share. */
+export interface LaunchRequest {
+  grid: Dim3;
+  block: Dim3;
+  dynamicSharedBytes: number;
+  parameters: Uint8Array;
+  ranges: DeviceRange[];
+  /** Orders warps within a CTA, and chooses the pattern that uninitialised shared memory holds. */
+  orderSeed: number;
+  instructionsPerCta: number;
+  /** End of the used part of device memory. */
+  deviceBytes: number;
+}
+
+/** Raw sums of the CTAs one worker ran. */
+export interface WorkerCounts {
+  converged: Float64Array;
+  partial: Float64Array;
+  divergences: Float64Array;
+  accesses: AccessCounts[][];
+  /** Per warp site: executions, and lanes that took part. */
+  siteRuns: Float64Array;
+  siteLanes: Float64Array;
+  barrierWarps: Float64Array;
+  criticalPath: number;
+  longestCta: number;
+  instructions: number;
+  ctas: number;
+  sectorMap: Uint8Array;
+}
+
+interface RunExports {
+  run(warp: number): number;
+}
+
+/** Warp instructions a warp may run before the others get their turn; matters only to spin-waits. */
+const SLICE = 1 << 18;
+
+/** What uninitialised shared and local memory holds: NaN in every float format, or a large finite pattern. */
+const GARBAGE = [0xff, 0x5a] as const;
+
+type WarpState = 'ready' | 'waiting' | 'exited';
+
+/** Runs the CTAs of one kernel on one thread: warp scheduling, barriers, budgets, counters. */
+export class CtaRunner {
+  readonly image: KernelImage;
+  #memory = new PrivateMemory();
+  #device: WebAssembly.Memory;
+  #deviceView: DataView;
+  #run: RunExports['run'];
+  #operations: WarpOperation[];
+  #bounds!: BoundsChecker;
+  #patterns: PatternCounter | undefined;
+  #request!: LaunchRequest;
+  #warpCount = 0;
+  #states: WarpState[] = [];
+  #phaseInstructions!: Float64Array;
+  #counts: Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'converged' | 'partial' | 'divergences'>;
+  #localStart = 0;
+  #sectorMap = 0;
+  #currentWarp = 0;
+
+  /** @param module `image.wasm`, compiled. */
+  constructor(image: KernelImage, module: WebAssembly.Module, device: WebAssembly.Memory) {
+    this.image = image;
+    this.#device = device;
+    this.#deviceView = new DataView(device.buffer);
+    this.#operations = image.warpSites.map((site) => warpOperation(site.instruction));
+    this.#memory.reserve(WARPS);
+    const instance = new WebAssembly.Instance(module, {
+      env: {
+        private: this.#memory.memory,
+        device,
+        boundsMiss: (group: number, chunk: number) => this.#bounds.miss(group, chunk),
+        patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
+        warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
+      },
+    });
+    this.#run = (instance.exports as unknown as RunExports).run;
+    this.#counts = emptyCounts(image);
+  }
+
+  /** Prepares memory and counters for a launch. */
+  begin(request: LaunchRequest): void {
+    const { image } = this;
+    const [x, y, z] = request.block;
+    this.#request = request;
+    this.#deviceView = new DataView(this.#device.buffer);
+    this.#warpCount = Math.ceil((x * y * z) / LANES);
+    this.#localStart = WARPS + this.#warpCount * image.warpBytes;
+    this.#sectorMap = this.#localStart + this.#warpCount * LANES * image.localBytesPerThread;
+    const sectorBytes = image.counting ? Math.ceil(request.deviceBytes / 32) + 64 : 0;
+    this.#memory.reserve(this.#sectorMap + sectorBytes + 65536);
+    const memory = this.#memory;
+    const shared = image.dynamicSharedStart + request.dynamicSharedBytes;
+    const totalShared = request.dynamicSharedBytes > 0 ? shared : image.staticSharedBytes;
+    this.#writeLaunch(totalShared);
+    memory.u8.set(request.parameters, PARAMETERS);
+    for (const { offset, bytes } of image.constants) memory.u8.set(bytes, CONSTANTS + offset);
+    image.weights.forEach((weight, index) => {
+      memory.i32[(image.weightTable >> 2) + index] = Math.max(1, weight);
+    });
+    if (image.tables) {
+      const end = image.tables.divergences + image.blockCount * 8;
+      memory.u8.fill(0, image.tables.converged, end);
+      memory.u8.fill(0, this.#sectorMap, this.#sectorMap + sectorBytes);
+    }
+    this.#bounds = new BoundsChecker(memory, image.groups, request.ranges, {
+      shared: totalShared,
+      local: image.localBytesPerThread,
+    });
+    this.#patterns = image.counting ? new PatternCounter(memory, image.groups) : undefined;
+    this.#counts = emptyCounts(image);
+    this.#phaseInstructions = new Float64Array(this.#warpCount);
+    this.#totalShared = totalShared;
+  }
+
+  #totalShared = 0;
+
+  #writeLaunch(totalShared: number): void {
+    const { i32 } = this.#memory;
+    const { grid, block, dynamicSharedBytes } = this.#request;
+    [LAUNCH.blockX, LAUNCH.blockY, LAUNCH.blockZ].forEach((at, axis) => {
+      i32[at >> 2] = block[axis]!;
+    });
+    [LAUNCH.gridX, LAUNCH.gridY, LAUNCH.gridZ].forEach((at, axis) => {
+      i32[at >> 2] = grid[axis]!;
+    });
+    i32[LAUNCH.dynamicSharedBytes >> 2] = dynamicSharedBytes;
+    i32[LAUNCH.totalSharedBytes >> 2] = totalShared;
+    i32[LAUNCH.localBytes >> 2] = this.image.localBytesPerThread;
+    i32[LAUNCH.sectorMap >> 2] = this.#sectorMap;
+  }
+
+  /**
+   * Runs one CTA to its end.
+   * @throws KernelFault with warpIndex set.
+   */
+  runCta(linear: number): void {
+    const { grid } = this.#request;
+    const { i32 } = this.#memory;
+    i32[LAUNCH.ctaX >> 2] = linear % grid[0];
+    i32[LAUNCH.ctaY >> 2] = Math.floor(linear / grid[0]) % grid[1];
+    i32[LAUNCH.ctaZ >> 2] = Math.floor(linear / (grid[0] * grid[1]));
+    this.#initialiseCta();
+    try {
+      this.#schedule(linear);
+    } catch (error) {
+      if (error instanceof KernelFault) error.warpIndex ??= this.#currentWarp;
+      throw error;
+    }
+  }
+
+  #initialiseCta(): void {
+    const { image } = this;
+    const { u8, i32 } = this.#memory;
+    const { block, orderSeed } = this.#request;
+    const garbage = GARBAGE[orderSeed === 0 ? 0 : 1];
+    u8.fill(garbage, SHARED, SHARED + this.#totalShared);
+    u8.fill(0, WARPS, this.#localStart);
+    u8.fill(garbage, this.#localStart, this.#sectorMap);
+    const threads = block[0] * block[1] * block[2];
+    for (let warp = 0; warp < this.#warpCount; warp++) {
+      const at = WARPS + warp * image.warpBytes;
+      for (let lane = 0; lane < LANES; lane++) {
+        const thread = warp * LANES + lane;
+        i32[(at + WARP.programCounters) / 4 + lane] = thread < threads ? 0 : PC.exited;
+        i32[(at + WARP.threadX) / 4 + lane] = thread % block[0];
+        i32[(at + WARP.threadY) / 4 + lane] = Math.floor(thread / block[0]) % block[1];
+        i32[(at + WARP.threadZ) / 4 + lane] = Math.floor(thread / (block[0] * block[1]));
+      }
+      i32[(at + WARP.warpIndex) >> 2] = warp;
+      i32[(at + WARP.localBase) >> 2] = this.#localStart + warp * LANES * image.localBytesPerThread;
+      i32[(at + WARP.converged) >> 2] = (warp + 1) * LANES <= threads ? 1 : 0;
+      i32[(at + WARP.nextBlock) >> 2] = 0;
+      this.#states[warp] = 'ready';
+    }
+    this.#states.length = this.#warpCount;
+    this.#phaseInstructions.fill(0);
+  }
+
+  #schedule(linear: number): void {
+    const { orderSeed, instructionsPerCta } = this.#request;
+    const order = seededOrder(
+      this.#warpCount,
+      orderSeed === 0 ? 0 : (orderSeed ^ Math.imul(linear + 1, 0x9e3779b1)) | 1,
+    );
+    let used = 0;
+    let critical = 0;
+    for (;;) {
+      let live = false;
+      for (const warp of order) {
+        if (this.#states[warp] !== 'ready') continue;
+        live = true;
+        const executed = this.#runSlice(warp);
+        used += executed;
+        this.#phaseInstructions[warp]! += executed;
+        if (used > instructionsPerCta)
+          throw new KernelFault(
+            'budget',
+            `a CTA executed more than ${instructionsPerCta.toLocaleString('en')} warp instructions without finishing`,
+          );
+      }
+      if (this.#states.every((state) => state === 'exited')) break;
+      const released = this.#releaseBarriers();
+      if (released) {
+        critical += Math.max(...this.#phaseInstructions);
+        this.#phaseInstructions.fill(0);
+      } else if (!live) this.#reportStuckBarrier();
+    }
+    critical += Math.max(...this.#phaseInstructions);
+    this.#counts.criticalPath += critical;
+    this.#counts.longestCta = Math.max(this.#counts.longestCta, used);
+    this.#counts.instructions += used;
+    this.#counts.ctas++;
+  }
+
+  /** Runs one warp for a slice; returns how many instructions it executed. */
+  #runSlice(warp: number): number {
+    const at = WARPS + warp * this.image.warpBytes;
+    const budget = (at + WARP.remainingBudget) >> 2;
+    this.#currentWarp = warp;
+    this.#memory.i32[budget] = SLICE;
+    const status = this.#run(at);
+    if (status === RUN_STATUS.exited) this.#states[warp] = 'exited';
+    else if (status !== RUN_STATUS.budgetSpent) this.#states[warp] = 'waiting';
+    return SLICE - this.#memory.i32[budget]!;
+  }
+
+  /** The block each live lane of a waiting warp goes on with, or −1 for lanes that have exited. */
+  #waitingBlocks(warp: number): Int32Array {
+    const at = WARPS + warp * this.image.warpBytes;
+    const { i32 } = this.#memory;
+    if (i32[(at + WARP.converged) >> 2] !== 0) return new Int32Array(LANES).fill(i32[(at + WARP.nextBlock) >> 2]!);
+    return Int32Array.from({ length: LANES }, (_, lane) => {
+      const pc = i32[(at + WARP.programCounters) / 4 + lane]!;
+      return pc >= PC.waiting && pc !== PC.exited ? pc & PC.blockMask : -1;
+    });
+  }
+
+  /** Threads waiting at each barrier, by barrier number. */
+  #arrivals(): Map<number, { threads: number; expected: number; warps: Map<number, Int32Array> }> {
+    const arrivals = new Map<number, { threads: number; expected: number; warps: Map<number, Int32Array> }>();
+    this.#states.forEach((state, warp) => {
+      if (state !== 'waiting') return;
+      const blocks = this.#waitingBlocks(warp);
+      blocks.forEach((block, lane) => {
+        if (block < 0) return;
+        const { id, threads } = this.#barrierOf(block, warp, lane);
+        const entry = arrivals.get(id) ?? { threads: 0, expected: threads, warps: new Map() };
+        entry.threads++;
+        entry.warps.set(warp, blocks);
+        arrivals.set(id, entry);
+      });
+    });
+    return arrivals;
+  }
+
+  #barrierOf(nextBlock: number, warp: number, lane: number): { id: number; threads: number } {
+    const instruction = this.image.barriers.get(nextBlock)!;
+    const operands = has(instruction, 'red') ? instruction.operands.slice(1, -1) : instruction.operands;
+    const context = this.#context(instruction, WARPS + warp * this.image.warpBytes, false);
+    const value = (operand: PtxOperand | undefined) => (operand ? context.word(operand, lane) : 0);
+    const [x, y, z] = this.#request.block;
+    return { id: value(operands[0]), threads: value(operands[1]) || x * y * z };
+  }
+
+  /** Lets the warps of every complete barrier go on. */
+  #releaseBarriers(): boolean {
+    let released = false;
+    for (const [id, arrival] of this.#arrivals()) {
+      if (arrival.threads < arrival.expected) continue;
+      released = true;
+      this.#reduceAtBarrier(id, arrival.warps);
+      for (const [warp, blocks] of arrival.warps) this.#resume(warp, blocks, id);
+    }
+    return released;
+  }
+
+  #resume(warp: number, blocks: Int32Array, id: number): void {
+    const at = WARPS + warp * this.image.warpBytes;
+    const { i32 } = this.#memory;
+    this.#states[warp] = 'ready';
+    if (this.image.counting) {
+      const distinct = new Set(blocks.filter((block) => block >= 0));
+      for (const block of distinct) this.#counts.barrierWarps[block]!++;
+    }
+    if (i32[(at + WARP.converged) >> 2] !== 0) return;
+    blocks.forEach((block, lane) => {
+      if (block >= 0 && this.#barrierOf(block, warp, lane).id === id)
+        i32[(at + WARP.programCounters) / 4 + lane] = block;
+    });
+  }
+
+  /** barrier.red: every thread gets the count, or the and/or, of all threads' predicates. */
+  #reduceAtBarrier(id: number, warps: ReadonlyMap<number, Int32Array>): void {
+    const participants: { warp: number; lane: number; block: number }[] = [];
+    for (const [warp, blocks] of warps)
+      blocks.forEach((block, lane) => {
+        if (block >= 0 && this.#barrierOf(block, warp, lane).id === id) participants.push({ warp, lane, block });
+      });
+    const first = participants[0];
+    if (!first || !has(this.image.barriers.get(first.block)!, 'red')) return;
+    const contextOf = ({ warp, block }: { warp: number; block: number }) =>
+      this.#context(this.image.barriers.get(block)!, WARPS + warp * this.image.warpBytes, false);
+    const holds = participants.filter((p) => {
+      const context = contextOf(p);
+      return context.predicate(context.operands.at(-1)!, p.lane);
+    }).length;
+    for (const participant of participants) {
+      const context = contextOf(participant);
+      const [destination] = context.operands;
+      if (has(context.instruction, 'popc')) context.setWord(destination!, participant.lane, holds);
+      else {
+        const all = has(context.instruction, 'and');
+        context.setPredicate(destination!, participant.lane, all ? holds === participants.length : holds > 0);
+      }
+    }
+  }
+
+  #reportStuckBarrier(): never {
+    const arrivals = [...this.#arrivals()];
+    const text = arrivals
+      .map(([id, { threads, expected }]) => `barrier ${id} was reached by ${threads} of ${expected} threads`)
+      .join('; ');
+    const block = [...(arrivals[0]?.[1].warps.values() ?? [])][0]?.find((b) => b >= 0);
+    const instruction = block === undefined ? undefined : this.image.barriers.get(block);
+    throw new KernelFault('barrier', `${text}; the others have exited or wait elsewhere`, {
+      ...(instruction ? { instruction } : {}),
+    });
+  }
+
+  #context(instruction: WarpContext['instruction'], warp: number, masked: boolean): WarpContext {
+    return new WarpContext({
+      image: this.image,
+      memory: this.#memory,
+      device: this.#deviceView,
+      bounds: this.#bounds,
+      instruction,
+      warp,
+      masked,
+    });
+  }
+
+  #warpOperation(site: number, warp: number, masked: boolean): void {
+    const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked);
+    if (this.image.counting) {
+      this.#counts.siteRuns[site]!++;
+      this.#counts.siteLanes[site]! += context.lanes.length;
+    }
+    if (context.lanes.length > 0) this.#operations[site]!(context);
+  }
+
+  /** Sums since `begin`. Only for counting images. */
+  counts(): WorkerCounts {
+    const { tables, blockCount } = this.image;
+    const read = (address: number, cells: number) =>
+      Float64Array.from({ length: cells }, (_, i) => Number(this.#memory.view.getBigUint64(address + i * 8, true)));
+    const sectors = Math.ceil(this.#request.deviceBytes / 32) + 64;
+    return {
+      ...this.#counts,
+      converged: read(tables!.converged, blockCount),
+      partial: read(tables!.partial, blockCount * 33),
+      divergences: read(tables!.divergences, blockCount),
+      accesses: this.#patterns!.finish(),
+      sectorMap: this.#memory.u8.slice(this.#sectorMap, this.#sectorMap + sectors),
+    };
+  }
+}
+
+function emptyCounts(
+  image: KernelImage,
+): Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'converged' | 'partial' | 'divergences'> {
+  return {
+    siteRuns: new Float64Array(image.warpSites.length),
+    siteLanes: new Float64Array(image.warpSites.length),
+    barrierWarps: new Float64Array(image.blockCount),
+    criticalPath: 0,
+    longestCta: 0,
+    instructions: 0,
+    ctas: 0,
+  };
+}

@@ -1,0 +1,130 @@
+import type { PtxInstruction } from '../../ptx/ast.ts';
+import { formOf } from '../codegen/lane-forms.ts';
+import type { WarpContext } from './warp-context.ts';
+
+/**
+ * Instructions too rare for vector code, lane by lane. Operands and results are bit patterns; `inputs` are the
+ * operands after the destination, 64-bit ones as bigint.
+ */
+type WordFunction = (inputs: number[]) => number;
+type DoubleFunction = (inputs: bigint[]) => bigint;
+
+const scratch = new DataView(new ArrayBuffer(8));
+const toFloat = (bits: number): number => {
+  scratch.setUint32(0, bits >>> 0);
+  return scratch.getFloat32(0);
+};
+const fromFloat = (value: number): number => {
+  if (Number.isNaN(value)) return 0x7fffffff;
+  scratch.setFloat32(0, value);
+  return scratch.getUint32(0);
+};
+
+const float1 =
+  (compute: (x: number) => number): WordFunction =>
+  ([x]) =>
+    fromFloat(compute(toFloat(x!)));
+
+function reverseBits(word: number): number {
+  let result = 0;
+  for (let bit = 0; bit < 32; bit++) if ((word >>> bit) & 1) result |= 1 << (31 - bit);
+  return result;
+}
+
+/** Byte permutation with PTX's sign-replicating selector bit. */
+function permuteBytes(a: number, b: number, selector: number): number {
+  let result = 0;
+  for (let i = 0; i < 4; i++) {
+    const pick = (selector >>> (i * 4)) & 15;
+    const byte = ((pick & 7) < 4 ? a >>> ((pick & 3) * 8) : b >>> ((pick & 3) * 8)) & 255;
+    result |= ((pick & 8) !== 0 ? ((byte & 128) !== 0 ? 255 : 0) : byte) << (i * 8);
+  }
+  return result;
+}
+
+function extractField(signed: boolean): WordFunction {
+  return ([value, position, length]) => {
+    const [p, n] = [position! & 255, length! & 255];
+    let result = 0;
+    for (let i = 0; i < Math.min(n, 32); i++) {
+      const bit = p + i <= 31 ? (value! >>> (p + i)) & 1 : signed ? value! >>> 31 : 0;
+      result |= bit << i;
+    }
+    if (!signed || n === 0 || n >= 32) return result;
+    const sign = (value! >>> Math.min(p + n - 1, 31)) & 1;
+    return sign ? result | (-1 << n) : result;
+  };
+}
+
+const insertField: WordFunction = ([field, into, position, length]) => {
+  const [p, n] = [position! & 255, length! & 255];
+  let result = into!;
+  for (let i = 0; i < n && p + i < 32; i++) result = (result & ~(1 << (p + i))) | (((field! >>> i) & 1) << (p + i));
+  return result;
+};
+
+const funnel =
+  (left: boolean, wrap: boolean): WordFunction =>
+  ([low, high, amount]) => {
+    const n = wrap ? amount! & 31 : Math.min(amount! >>> 0, 32);
+    const both = (BigInt(high! >>> 0) << 32n) | BigInt(low! >>> 0);
+    return Number(BigInt.asIntN(32, left ? (both << BigInt(n)) >> 32n : both >> BigInt(n)));
+  };
+
+const lop3: WordFunction = ([a, b, c, table]) => {
+  let result = 0;
+  for (let bit = 0; bit < 32; bit++) {
+    const index = (((a! >>> bit) & 1) << 2) | (((b! >>> bit) & 1) << 1) | ((c! >>> bit) & 1);
+    result |= ((table! >>> index) & 1) << bit;
+  }
+  return result;
+};
+
+const WORD_FUNCTIONS: ReadonlyMap<string, WordFunction> = new Map<string, WordFunction>([
+  ['sin.approx.f32', float1(Math.sin)],
+  ['cos.approx.f32', float1(Math.cos)],
+  ['tanh.approx.f32', float1(Math.tanh)],
+  ['brev.b32', ([x]) => reverseBits(x!)],
+  ['clz.b32', ([x]) => Math.clz32(x!)],
+  ['bfind.u32', ([x]) => 31 - Math.clz32(x!)],
+  ['bfind.s32', ([x]) => 31 - Math.clz32((x! | 0) < 0 ? ~x! : x!)],
+  ['prmt.b32', ([a, b, s]) => permuteBytes(a!, b!, s!)],
+  ['bfe.u32', extractField(false)],
+  ['bfe.s32', extractField(true)],
+  ['bfi.b32', insertField],
+  ['lop3.b32', lop3],
+  ['shf.l.wrap.b32', funnel(true, true)],
+  ['shf.r.wrap.b32', funnel(false, true)],
+  ['shf.l.clamp.b32', funnel(true, false)],
+  ['shf.r.clamp.b32', funnel(false, false)],
+]);
+
+const signed = (v: bigint): bigint => BigInt.asIntN(64, v);
+
+const DOUBLE_FUNCTIONS: ReadonlyMap<string, DoubleFunction> = new Map<string, DoubleFunction>([
+  ['mul.hi.u64', ([a, b]) => (a! * b!) >> 64n],
+  ['mul.hi.s64', ([a, b]) => (signed(a!) * signed(b!)) >> 64n],
+  ['div.u64', ([a, b]) => (b === 0n ? -1n : a! / b!)],
+  ['rem.u64', ([a, b]) => (b === 0n ? a! : a! % b!)],
+  ['div.s64', ([a, b]) => (b === 0n ? -1n : signed(a!) / signed(b!))],
+  ['rem.s64', ([a, b]) => (b === 0n ? a! : signed(a!) % signed(b!))],
+]);
+
+/** The lane-by-lane implementation of an instruction, if there is one. */
+export function scalarOperation(instruction: PtxInstruction): ((context: WarpContext) => void) | undefined {
+  const form = formOf(instruction);
+  const word = WORD_FUNCTIONS.get(form);
+  if (word)
+    return (context) => {
+      const [destination, ...sources] = context.operands;
+      for (const lane of context.lanes)
+        context.setWord(destination!, lane, word(sources.map((operand) => context.word(operand, lane))));
+    };
+  const double = DOUBLE_FUNCTIONS.get(form);
+  if (!double) return undefined;
+  return (context) => {
+    const [destination, ...sources] = context.operands;
+    for (const lane of context.lanes)
+      context.setDouble(destination!, lane, double(sources.map((operand) => context.double(operand, lane))));
+  };
+}

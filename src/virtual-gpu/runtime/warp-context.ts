@@ -1,0 +1,168 @@
+import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { elementsOf } from '../codegen/instruction-parts.ts';
+import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/specials.ts';
+import type { KernelImage } from '../kernel-image.ts';
+import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
+import { unsupported } from '../unsupported.ts';
+import type { BoundsChecker } from './bounds.ts';
+import { KernelFault } from './fault.ts';
+import type { PrivateMemory } from './memories.ts';
+
+/** Where the bytes of a generic address are. */
+export interface ResolvedAddress {
+  view: DataView;
+  offset: number;
+  space: 'global' | 'shared' | 'local' | 'const' | 'param';
+}
+
+/** One warp-level operation in progress: the lanes that take part and their operands. */
+export class WarpContext {
+  readonly instruction: PtxInstruction;
+  readonly warp: number;
+  /** Lanes that take part: active, and not switched off by the guard. */
+  readonly lanes: number[];
+  /** Bit per lane of `lanes`. */
+  readonly bits: number;
+  readonly operands: PtxOperand[];
+  #image: KernelImage;
+  #memory: PrivateMemory;
+  #device: DataView;
+  #bounds: BoundsChecker;
+
+  constructor(parts: {
+    image: KernelImage;
+    memory: PrivateMemory;
+    device: DataView;
+    bounds: BoundsChecker;
+    instruction: PtxInstruction;
+    warp: number;
+    masked: boolean;
+  }) {
+    this.#image = parts.image;
+    this.#memory = parts.memory;
+    this.#device = parts.device;
+    this.#bounds = parts.bounds;
+    this.instruction = parts.instruction;
+    this.warp = parts.warp;
+    this.operands = parts.instruction.operands.flatMap(elementsOf);
+    this.lanes = [];
+    let bits = 0;
+    const mask = (parts.warp + WARP.mask) >> 2;
+    const guard = parts.instruction.guard;
+    for (let lane = 0; lane < LANES; lane++) {
+      if (parts.masked && parts.memory.i32[mask + lane] === 0) continue;
+      if (guard && this.predicate({ kind: 'register', name: guard.register }, lane) === guard.negated) continue;
+      this.lanes.push(lane);
+      bits |= 1 << lane;
+    }
+    this.bits = bits >>> 0;
+  }
+
+  /** Operand as an unsigned 32-bit number. */
+  word(operand: PtxOperand, lane: number): number {
+    switch (operand.kind) {
+      case 'register': {
+        const { offset, uniform } = this.#register(operand.name);
+        return this.#memory.u32[(this.warp + offset) / 4 + (uniform ? 0 : lane)]!;
+      }
+      case 'immediate':
+        return Number(BigInt.asUintN(32, operand.value));
+      case 'special':
+        return this.#special(operand.name, lane) >>> 0;
+      default:
+        throw unsupported(this.instruction, `has a ${operand.kind} operand the virtual GPU does not take`);
+    }
+  }
+
+  /** Operand as an unsigned 64-bit integer. */
+  double(operand: PtxOperand, lane: number): bigint {
+    if (operand.kind === 'immediate') return BigInt.asUintN(64, operand.value);
+    if (operand.kind !== 'register') throw unsupported(this.instruction);
+    const { offset, uniform, kind } = this.#register(operand.name);
+    if (kind !== 'double-word') return BigInt(this.word(operand, lane));
+    return this.#memory.view.getBigUint64(this.warp + offset + (uniform ? 0 : lane * 8), true);
+  }
+
+  predicate(operand: PtxOperand, lane: number): boolean {
+    if (operand.kind === 'immediate') return operand.value !== 0n;
+    return this.word(operand, lane) !== 0;
+  }
+
+  setWord(operand: PtxOperand, lane: number, value: number): void {
+    if (operand.kind !== 'register') return;
+    this.#memory.i32[(this.warp + this.#register(operand.name).offset) / 4 + lane] = value | 0;
+  }
+
+  setDouble(operand: PtxOperand, lane: number, value: bigint): void {
+    if (operand.kind !== 'register') return;
+    const { offset } = this.#register(operand.name);
+    this.#memory.view.setBigUint64(this.warp + offset + lane * 8, BigInt.asUintN(64, value), true);
+  }
+
+  setPredicate(operand: PtxOperand, lane: number, value: boolean): void {
+    this.setWord(operand, lane, value ? -1 : 0);
+  }
+
+  /** True for 64-bit registers. */
+  isDouble(operand: PtxOperand): boolean {
+    return operand.kind === 'register' && this.#register(operand.name).kind === 'double-word';
+  }
+
+  /** Generic or space-relative 64-bit address of an address operand. */
+  address(operand: PtxOperand, lane: number): bigint {
+    if (operand.kind !== 'address') throw unsupported(this.instruction);
+    const { base, offset } = operand;
+    if (base === null) return BigInt(offset);
+    if (base.kind !== 'register') throw unsupported(this.instruction, 'names a symbol in a warp-level access');
+    const value = this.isDouble(base) ? this.double(base, lane) : BigInt(this.word(base, lane));
+    return BigInt.asUintN(64, value + BigInt(offset));
+  }
+
+  /**
+   * Checks and resolves one lane's access in `space` (`generic` looks at the address's window).
+   * @throws KernelFault when it is out of bounds or misaligned.
+   */
+  resolve(address: bigint, space: string, bytes: number, isStore: boolean, lane: number): ResolvedAddress {
+    const low = Number(address & 0xffffffffn);
+    const window = space === 'generic' ? Number(address >> 32n) : undefined;
+    const where = { instruction: this.instruction, lane, address, accessBytes: bytes, space };
+    const verb = isStore ? 'write' : 'read';
+    if (low % bytes !== 0) throw new KernelFault('misaligned', `misaligned ${bytes}-byte ${space} ${verb}`, where);
+    const outOfBounds = () => new KernelFault('out-of-bounds', `out-of-bounds ${space} ${verb}`, where);
+    if (space === 'global' || window === WINDOW.global) {
+      if (Number(address >> 32n) !== WINDOW.global || !this.#bounds.find(low, bytes)) throw outOfBounds();
+      return { view: this.#device, offset: low, space: 'global' };
+    }
+    const view = this.#memory.view;
+    if (space === 'shared' || window === WINDOW.shared) {
+      if (low + bytes > this.#bounds.limits.shared) throw outOfBounds();
+      return { view, offset: SHARED + low, space: 'shared' };
+    }
+    if (space === 'local' || window === WINDOW.local) {
+      if (low + bytes > this.#bounds.limits.local) throw outOfBounds();
+      const base = this.#memory.u32[(this.warp + WARP.localBase) >> 2]! + lane * this.#bounds.limits.local;
+      return { view, offset: base + low, space: 'local' };
+    }
+    if (!isStore && window === WINDOW.constant && low + bytes <= 65536)
+      return { view, offset: CONSTANTS + low, space: 'const' };
+    if (!isStore && window === WINDOW.parameter && low + bytes <= 4096)
+      return { view, offset: PARAMETERS + low, space: 'param' };
+    throw outOfBounds();
+  }
+
+  #register(name: string): { offset: number; kind: string; uniform: boolean } {
+    const register = this.#image.registers.get(name);
+    if (!register) throw new Error(`register ${name} has no slot`);
+    return register;
+  }
+
+  #special(name: string, lane: number): number {
+    const constants = LANE_CONSTANTS.get(name);
+    if (constants) return constants(lane);
+    const stored = LANE_SPECIALS.get(name);
+    if (stored !== undefined) return this.#memory.i32[(this.warp + stored) / 4 + lane]!;
+    const uniform = UNIFORM_SPECIALS.get(name);
+    if (uniform) return this.#memory.i32[((uniform.area === 'warp' ? this.warp : 0) + uniform.offset) / 4]!;
+    throw unsupported(this.instruction, `reads ${name}, which is not implemented on the virtual GPU`);
+  }
+}

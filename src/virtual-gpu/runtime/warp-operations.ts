@@ -1,0 +1,186 @@
+import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { has, spaceOf, typeOf, vectorLength } from '../codegen/instruction-parts.ts';
+import { shuffleSource } from '../codegen/shuffle.ts';
+import { sizeOfType } from '../codegen/types.ts';
+import { LANES } from '../layout.ts';
+import { unsupported } from '../unsupported.ts';
+import { performAtomic } from './atomics.ts';
+import { KernelFault } from './fault.ts';
+import { scalarOperation } from './scalar-operations.ts';
+import type { WarpContext } from './warp-context.ts';
+
+export type WarpOperation = (context: WarpContext) => void;
+
+/** Destination operands of a possibly paired first operand. */
+function destinations(operand: PtxOperand): [PtxOperand, PtxOperand | undefined] {
+  return operand.kind === 'pair' ? [operand.first, operand.second] : [operand, undefined];
+}
+
+const SHUFFLE_MODES = ['up', 'down', 'bfly', 'idx'] as const;
+
+function shuffle(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const mode = SHUFFLE_MODES.find((m) => has(instruction, m))!;
+  const [value, predicate] = destinations(operands[0]!);
+  const before = Array.from({ length: LANES }, (_, lane) => context.word(operands[1]!, lane));
+  const moves = lanes.map((lane) =>
+    shuffleSource(mode, lane, context.word(operands[2]!, lane), context.word(operands[3]!, lane)),
+  );
+  lanes.forEach((lane, i) => {
+    context.setWord(value, lane, before[moves[i]!.source]!);
+    if (predicate) context.setPredicate(predicate, lane, moves[i]!.inRange);
+  });
+}
+
+function vote(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const holds = lanes.filter((lane) => context.predicate(operands[1]!, lane));
+  if (has(instruction, 'ballot')) {
+    const bits = holds.reduce((sum, lane) => sum | (1 << lane), 0);
+    for (const lane of lanes) context.setWord(operands[0]!, lane, bits);
+    return;
+  }
+  const result = has(instruction, 'any')
+    ? holds.length > 0
+    : has(instruction, 'all')
+      ? holds.length === lanes.length
+      : holds.length === 0 || holds.length === lanes.length;
+  for (const lane of lanes) context.setPredicate(operands[0]!, lane, result);
+}
+
+function match(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const [value, predicate] = destinations(operands[0]!);
+  const wide = typeOf(instruction) === 'b64';
+  const read = (lane: number) => (wide ? context.double(operands[1]!, lane) : BigInt(context.word(operands[1]!, lane)));
+  const values = new Map(lanes.map((lane) => [lane, read(lane)]));
+  const same = (lane: number) => lanes.reduce((m, l) => (values.get(l) === values.get(lane) ? m | (1 << l) : m), 0);
+  const masks = lanes.map(same);
+  const all = masks.every((mask) => mask >>> 0 === context.bits);
+  lanes.forEach((lane, i) => {
+    const anyMode = has(instruction, 'any');
+    context.setWord(value, lane, anyMode || all ? masks[i]! : 0);
+    if (predicate) context.setPredicate(predicate, lane, all);
+  });
+}
+
+const REDUCTIONS: Record<string, (a: number, b: number) => number> = {
+  add: (a, b) => (a + b) | 0,
+  and: (a, b) => a & b,
+  or: (a, b) => a | b,
+  xor: (a, b) => a ^ b,
+};
+
+function redux(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const signed = typeOf(instruction) === 's32';
+  const op = ['add', 'and', 'or', 'xor', 'min', 'max'].find((name) => has(instruction, name))!;
+  const values = lanes.map((lane) => context.word(operands[1]!, lane));
+  const order = (v: number) => (signed ? v | 0 : v >>> 0);
+  const result =
+    op === 'min' || op === 'max' ? Math[op](...values.map(order)) : values.reduce((a, b) => REDUCTIONS[op]!(a, b));
+  for (const lane of lanes) context.setWord(operands[0]!, lane, result);
+}
+
+function activeMask(context: WarpContext): void {
+  for (const lane of context.lanes) context.setWord(context.operands[0]!, lane, context.bits);
+}
+
+function elect(context: WarpContext): void {
+  const [value, predicate] = destinations(context.operands[0]!);
+  const leader = context.lanes[0]!;
+  for (const lane of context.lanes) {
+    context.setWord(value, lane, leader);
+    if (predicate) context.setPredicate(predicate, lane, lane === leader);
+  }
+}
+
+function trap(context: WarpContext): void {
+  throw new KernelFault('trap', 'the kernel executed trap (a failed assert, or __trap)', {
+    instruction: context.instruction,
+    ...(context.lanes[0] === undefined ? {} : { lane: context.lanes[0] }),
+  });
+}
+
+/** Reads an element of a memory access into a register, extending signed types. */
+function readElement(view: DataView, offset: number, type: string): number | bigint {
+  switch (sizeOfType(type)) {
+    case 1:
+      return type === 's8' ? view.getInt8(offset) : view.getUint8(offset);
+    case 2:
+      return type === 's16' ? view.getInt16(offset, true) : view.getUint16(offset, true);
+    case 4:
+      return view.getInt32(offset, true);
+    default:
+      return view.getBigUint64(offset, true);
+  }
+}
+
+function writeElement(
+  context: WarpContext,
+  view: DataView,
+  offset: number,
+  type: string,
+  source: PtxOperand,
+  lane: number,
+): void {
+  const size = sizeOfType(type);
+  if (size === 8) view.setBigUint64(offset, context.double(source, lane), true);
+  else if (size === 4) view.setUint32(offset, context.word(source, lane), true);
+  else if (size === 2) view.setUint16(offset, context.word(source, lane), true);
+  else view.setUint8(offset, context.word(source, lane));
+}
+
+/** Loads and stores through generic addresses, which may point to different spaces in different lanes. */
+function genericLoad(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const [type, count] = [typeOf(instruction), vectorLength(instruction)];
+  const size = sizeOfType(type);
+  for (const lane of lanes) {
+    const address = context.address(operands[count]!, lane);
+    const { view, offset } = context.resolve(address, spaceOf(instruction), size * count, false, lane);
+    for (let element = 0; element < count; element++) {
+      const value = readElement(view, offset + element * size, type);
+      if (typeof value === 'bigint') context.setDouble(operands[element]!, lane, value);
+      else context.setWord(operands[element]!, lane, size === 2 ? value & 0xffff : value);
+    }
+  }
+}
+
+function genericStore(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const [type, count] = [typeOf(instruction), vectorLength(instruction)];
+  const size = sizeOfType(type);
+  for (const lane of lanes) {
+    const address = context.address(operands[0]!, lane);
+    const { view, offset } = context.resolve(address, spaceOf(instruction), size * count, true, lane);
+    for (let element = 0; element < count; element++)
+      writeElement(context, view, offset + element * size, type, operands[1 + element]!, lane);
+  }
+}
+
+const OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOperation>([
+  ['shfl', shuffle],
+  ['vote', vote],
+  ['match', match],
+  ['redux', redux],
+  ['activemask', activeMask],
+  ['elect', elect],
+  ['trap', trap],
+  ['brkpt', trap],
+  ['ld', genericLoad],
+  ['ldu', genericLoad],
+  ['st', genericStore],
+  ['atom', performAtomic],
+  ['red', performAtomic],
+]);
+
+/**
+ * The JavaScript implementation of an instruction that compiled code leaves to it.
+ * @throws UnsupportedPtxError when there is none.
+ */
+export function warpOperation(instruction: PtxInstruction): WarpOperation {
+  const operation = OPERATIONS.get(instruction.opcode) ?? scalarOperation(instruction);
+  if (!operation) throw unsupported(instruction);
+  return operation;
+}
