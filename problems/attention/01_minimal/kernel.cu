@@ -8,10 +8,11 @@
 //           Warp w of a CTA takes rows w, w + WARPS, ... of the CTA's BLOCK_M rows.
 // Tile      1 query x 32 keys per warp; nothing is shared between warps.
 // Resources No shared memory. q[D] and D / 32 accumulators per lane, all fp32, live in registers.
-// Bound     Lane j reads K[key j][d], so neighbouring lanes are 2 * D bytes apart: a request touches 32 lines of L1 for
-//           64 bytes used, and L1 looks up one line per clock. B1 H8 S512 D64: 4096 rows * 512 keys * 64 elements / 32
-//           lanes = 4.2 M requests of 32 lines = 134 M clocks over the 58 SMs of an L4 at 2.04 GHz = 1.1 ms, against
-//           0.018 ms for the arithmetic (537 MFLOP at 30 TFLOP/s). Besides, every row reads all of K and V again.
+// Bound     Lane j reads K[key j][d, d + 1], so neighbouring lanes are 2 * D bytes apart: a request touches 32 lines of
+//           L1 for 128 bytes used, and L1 looks up one line per clock. B1 H8 S512 D64: 4096 rows * 512 keys * 32 pairs
+//           / 32 lanes = 2.1 M requests of 32 lines = 67 M clocks over the 58 SMs of an L4 at 2.04 GHz = 0.57 ms,
+//           against 0.018 ms for the arithmetic (537 MFLOP at 30 TFLOP/s). Besides, every row reads all of K and V
+//           again.
 // Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y).
 #include <cuda_fp16.h>
 
@@ -55,10 +56,13 @@ __global__ void __launch_bounds__(kWarps * kWarpSize)
   const int first_row = blockIdx.x * kBlockM;
   const int end_row = min(first_row + kBlockM, S);
   for (int row = first_row + warp; row < end_row; row += kWarps) {
-    float q[kHeadDim];  // the whole query row, in every lane
+    const half2* Q_row = reinterpret_cast<const half2*>(Q + matrix + static_cast<size_t>(row) * kHeadDim);
+    float2 q[kHeadDim / 2];  // the whole query row, in every lane
 #pragma unroll
-    for (int d = 0; d < kHeadDim; ++d) {
-      q[d] = softmax_scale * __half2float(Q[matrix + static_cast<size_t>(row) * kHeadDim + d]);
+    for (int d = 0; d < kHeadDim / 2; ++d) {
+      q[d] = __half22float2(Q_row[d]);
+      q[d].x *= softmax_scale;
+      q[d].y *= softmax_scale;
     }
 
     float running_max = -INFINITY;
@@ -70,10 +74,13 @@ __global__ void __launch_bounds__(kWarps * kWarpSize)
       const int key = tile + lane;
       float score = -INFINITY;
       if (key < key_count) {
+        const half2* K_row = reinterpret_cast<const half2*>(K_head + static_cast<size_t>(key) * kHeadDim);
         score = 0.0f;
 #pragma unroll
-        for (int d = 0; d < kHeadDim; ++d) {
-          score += q[d] * __half2float(K_head[static_cast<size_t>(key) * kHeadDim + d]);
+        for (int d = 0; d < kHeadDim / 2; ++d) {
+          const float2 k = __half22float2(K_row[d]);
+          score += q[d].x * k.x;
+          score += q[d].y * k.y;
         }
       }
 
