@@ -11,6 +11,8 @@ export interface SessionOptions {
   device: string;
   /** Worker threads of a virtual device; its own default when absent. Never changes a result. */
   threads?: number;
+  /** Wall-clock limit of one run of a kernel's launch sequence, in seconds; the evaluator's default when absent. */
+  runTimeoutSeconds?: number;
 }
 
 /** A device, a compiler and the evaluator on top of them; closing it leaves no thread and no process behind. */
@@ -33,14 +35,20 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   ]);
   const toolchain = await createClangToolchain({});
   const device = await openDevice(options.device, options.threads === undefined ? {} : { threads: options.threads });
-  const evaluator = createLiveEvaluator({ device, toolchain });
+  const evaluator = createLiveEvaluator({
+    device,
+    toolchain,
+    ...(options.runTimeoutSeconds === undefined ? {} : { runTimeoutMs: options.runTimeoutSeconds * 1000 }),
+  });
   return {
     device,
     toolchain,
     evaluator,
     async [Symbol.asyncDispose]() {
-      await evaluator.close();
+      // Closing the device first ends an evaluation that Ctrl-C left running; the evaluator then has nothing to wait for.
+      const idle = evaluator.close();
       await device.close();
+      await idle;
     },
   };
 }

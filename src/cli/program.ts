@@ -16,6 +16,7 @@ export interface JudgingOptions {
   set?: ParameterValues;
   seed: number;
   threads?: number;
+  runTimeout?: number;
   json?: boolean;
 }
 
@@ -39,7 +40,12 @@ function withJudging(command: Command): Command {
   return withDevice(command)
     .option('--workload <workload>', "a workload's name, or dimensions such as B=1,H=8,S=512,D=64")
     .option('--set <name=value>', 'set a parameter; repeatable', collectParameter)
-    .option('--seed <seed>', 'seeds inputs, orders and poisons', seedOption, 1);
+    .option('--seed <seed>', 'seeds inputs, orders and poisons', seedOption, 1)
+    .option(
+      '--run-timeout <seconds>',
+      "wall-clock limit of one run of the kernel's launches (default: 20)",
+      positiveOption('--run-timeout'),
+    );
 }
 
 const withStore = (command: Command): Command =>

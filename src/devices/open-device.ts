@@ -1,5 +1,6 @@
 import type { Device } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { suggestName } from '../core/nearest-name.ts';
 import { DEVICE_SPECS } from '../hardware/device-specs.ts';
 import { VirtualDevice } from './virtual/virtual-device.ts';
 
@@ -36,7 +37,11 @@ export async function openDevice(id: string, options: { threads?: number } = {})
       expected: listDevices()
         .map((device) => device.id)
         .join(', '),
-      hint: 'Run `warpsmith devices` to see what this machine has.',
+      hint: suggestName(
+        id,
+        listDevices().map((device) => device.id),
+        'Devices',
+      ),
     },
     EXIT.deviceOrToolMissing,
   );

@@ -161,8 +161,8 @@ async function baseline(run: Run): Promise<Phase> {
   const evaluation = await evaluateOnce(run, options.start);
   if (!evaluation) return interrupted(run);
   run.start = evaluation;
-  emitBudget(run);
   if (!isTimed(evaluation)) {
+    emitBudget(run);
     const reason = evaluation.status === 'device-failed' ? 'device-failed' : 'start-failed';
     return finish(run, reason, `the start is ${evaluation.status}: ${evaluation.reason ?? 'no reason given'}`);
   }
@@ -175,6 +175,7 @@ async function baseline(run: Run): Promise<Phase> {
     ratio: null,
     reason: 'the start, which everything is compared with',
   });
+  emitBudget(run);
   if (options.goal) refuseGoalBelowBound(options.goal, options.vetoBound, evaluation.timing.medianNs);
   return afterNewBest(run, { candidate: options.start, evaluation });
 }

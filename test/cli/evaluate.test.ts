@@ -118,8 +118,12 @@ describe('a kernel that is judged and fails: exit code 1, the reason on stdout',
   });
 
   test('an endless loop is stopped', async () => {
-    const { kernel } = scaleCopy({ source: (text) => text.replace('++i', 'i += 0') });
-    const { code, json } = await runJson(['evaluate', kernel, ...ON_L4]);
+    const { kernel } = scaleCopy({
+      // Volatile, since a loop without side effects may be assumed to end.
+      source: (text) =>
+        text.replace('const int first', 'for (volatile int spin = 0; spin == 0;) {}\n  const int first'),
+    });
+    const { code, json } = await runJson(['evaluate', kernel, ...ON_L4, '--run-timeout', '1']);
     expect(code).toBe(1);
     expect(json.status).toBe('timed-out');
   });
