@@ -1,5 +1,5 @@
 import type { DeviceFailure, LoadedModule } from '../core/device.ts';
-import { FINITE_POISON, NAN_POISON } from './poison.ts';
+import { FINITE_POISON, NAN_POISON, type Poison, ZERO_POISON } from './poison.ts';
 import { orderSeedOf } from './random.ts';
 import type { Refused } from './refusal.ts';
 import { type CheckMemory, type RunConditions, type RunResult, runOnce } from './run-once.ts';
@@ -17,6 +17,7 @@ export class CheckRuns {
     seed: number;
     /** Wall-clock limit of each run, in ms. */
     timeoutMs: number;
+    instructionsPerCta?: number;
     /** The main workload's first run is the counted one. */
     isMain: boolean;
     signal?: AbortSignal;
@@ -45,19 +46,23 @@ export class CheckRuns {
 
   /** Natural order over finite poison, as if first: tells the poison from the other causes of a difference. */
   repoisoned(): Promise<RunResult | Refused> {
-    return this.#run({
-      name: 'run 3 (natural order, finite poison)',
-      orderSeed: 0,
-      poison: FINITE_POISON,
-      count: false,
-      forgetsEarlierRuns: true,
-    });
+    return this.#again('run 3 (natural order, finite poison)', FINITE_POISON);
   }
 
-  async #run(conditions: Omit<RunConditions, 'timeoutMs'>): Promise<RunResult | Refused> {
-    const { signal, module, memory, timeoutMs } = this.#options;
+  /** Natural order over zeros, as if first: where both poisons break a kernel alike, zeros may not. */
+  zeroed(): Promise<RunResult | Refused> {
+    return this.#again('run 3 (natural order, zeros)', ZERO_POISON);
+  }
+
+  #again(name: string, poison: Poison): Promise<RunResult | Refused> {
+    return this.#run({ name, orderSeed: 0, poison, count: false, forgetsEarlierRuns: true });
+  }
+
+  async #run(conditions: Omit<RunConditions, 'timeoutMs' | 'instructionsPerCta'>): Promise<RunResult | Refused> {
+    const { signal, module, memory, timeoutMs, instructionsPerCta } = this.#options;
     signal?.throwIfAborted();
-    const outcome = await runOnce(memory, module, { ...conditions, timeoutMs });
+    const limits = { timeoutMs, ...(instructionsPerCta !== undefined && { instructionsPerCta }) };
+    const outcome = await runOnce(memory, module, { ...conditions, ...limits });
     return outcome.ok ? outcome : refusal(outcome, `${this.name} · ${conditions.name}`);
   }
 }

@@ -22,10 +22,11 @@ interface Judged {
 }
 
 /**
- * Runs one check twice and judges what came out; returns the first run when all is well. Where the runs differ, a third
- * one tells a dependence on CTA or warp order (`wrong`) from one on uninitialised memory (`unsafe`).
+ * Runs one check twice and judges what came out; returns the first run when all is well. Where something is wrong, a
+ * third run tells a dependence on uninitialised memory (`unsafe`) from other causes (`wrong`).
  */
-export const judgeCheck = async ({ runs, prepared, tally, isBitwise }: Judged): Promise<RunResult | Refused> => {
+export const judgeCheck = async (judged: Judged): Promise<RunResult | Refused> => {
+  const { runs, prepared, tally, isBitwise } = judged;
   const first = await runs.natural();
   if (!first.ok) return first;
   const second = await runs.reordered();
@@ -36,22 +37,43 @@ export const judgeCheck = async ({ runs, prepared, tally, isBitwise }: Judged): 
   const verdicts = [compareRun(prepared, first), compareRun(prepared, second)] as const;
   const difference = describeDifference(prepared, first, second);
   if (difference && (isBitwise || passes(verdicts[0]) !== passes(verdicts[1]))) {
-    const third = await runs.repoisoned();
-    if (!third.ok) return third;
-    const poisonMatters = isBitwise
-      ? describeDifference(prepared, first, third) !== undefined
-      : passes(compareRun(prepared, third)) !== passes(verdicts[0]);
-    if (poisonMatters) return refused('unsafe', `output depends on uninitialised memory: ${difference}`, runs.name);
-    const memory = runs.remembers ? ', or on what the run before left in a workspace that is zeroed once' : '';
-    return refused('wrong', `output depends on the order of CTAs or warps${memory}: ${difference}`, runs.name);
+    return refuseUnstable(judged, first, difference);
   }
   for (const [i, run] of [first, second].entries()) {
     tally.add(verdicts[i]!);
-    const wrong = describeWrong(verdicts[i]!);
-    if (wrong) return refused('wrong', wrong, `${runs.name} · ${run.conditions.name}`);
+    if (!passes(verdicts[i]!)) return refuseWrong(judged, run, verdicts[i]!);
   }
   return first;
 };
+
+/** Whether another run came out otherwise: to the bit, or in its verdict where bits may differ. */
+const cameOutOtherwise = ({ prepared, isBitwise }: Judged, first: RunResult, other: RunResult): boolean =>
+  isBitwise
+    ? describeDifference(prepared, first, other) !== undefined
+    : passes(compareRun(prepared, first)) !== passes(compareRun(prepared, other));
+
+/** The runs differ: because of what lay in memory, or because of the order. */
+const refuseUnstable = async (judged: Judged, first: RunResult, difference: string): Promise<Refused> => {
+  const { runs } = judged;
+  const third = await runs.repoisoned();
+  if (!third.ok) return third;
+  if (cameOutOtherwise(judged, first, third)) return refuseUninitialised(runs, difference);
+  const memory = runs.remembers ? ', or on what the run before left in a workspace that is zeroed once' : '';
+  return refused('wrong', `output depends on the order of CTAs or warps${memory}: ${difference}`, runs.name);
+};
+
+/** Both runs are wrong alike: because of what lay in memory, if zeros there make a difference. */
+const refuseWrong = async (judged: Judged, run: RunResult, verdicts: Verdicts): Promise<Refused> => {
+  const { runs, prepared } = judged;
+  const third = await runs.zeroed();
+  if (!third.ok) return third;
+  const difference = describeDifference(prepared, run, third);
+  if (difference && cameOutOtherwise(judged, run, third)) return refuseUninitialised(runs, difference);
+  return refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${run.conditions.name}`);
+};
+
+const refuseUninitialised = (runs: CheckRuns, difference: string): Refused =>
+  refused('unsafe', `output depends on uninitialised memory: ${difference}`, runs.name);
 
 const refused = (status: FailureStatus, reason: string, failedCheck: string): Refused => ({
   ok: false,

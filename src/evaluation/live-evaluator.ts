@@ -26,6 +26,8 @@ export interface LiveEvaluatorOptions {
   readonly oracle?: Oracle;
   /** Wall-clock limit of one run of a launch sequence, in ms. Default 20,000. */
   readonly runTimeoutMs?: number;
+  /** Warp instructions one CTA may execute; the device's own limit when absent. */
+  readonly instructionsPerCta?: number;
 }
 
 const DEFAULT_RUN_TIMEOUT_MS = 20_000;
@@ -147,7 +149,7 @@ class LiveEvaluation {
   }
 
   #verify(module: LoadedModule): Promise<Verified | Refused> {
-    const { device, runTimeoutMs = DEFAULT_RUN_TIMEOUT_MS } = this.#options;
+    const { device, runTimeoutMs = DEFAULT_RUN_TIMEOUT_MS, instructionsPerCta } = this.#options;
     const { problem, candidate, workload, seed, signal } = this.#request;
     return verify({
       device,
@@ -159,6 +161,7 @@ class LiveEvaluation {
       oracle: this.#oracle,
       planFor: (dimensions) => this.#planFor(dimensions, module),
       timeoutMs: runTimeoutMs,
+      ...(instructionsPerCta !== undefined && { instructionsPerCta }),
       ...(signal && { signal }),
     });
   }

@@ -48,6 +48,7 @@ export interface RunConditions {
   readonly poison: Poison;
   readonly count: boolean;
   readonly timeoutMs: number;
+  readonly instructionsPerCta?: number;
   /** Zero the workspaces again that are zeroed once, as if no run had come before. */
   readonly forgetsEarlierRuns?: boolean;
 }
@@ -71,8 +72,9 @@ export const runOnce = async (
 ): Promise<RunResult | DeviceFailure> => {
   const { device, plan, buffers } = memory;
   for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
-  const { orderSeed, count, timeoutMs } = conditions;
-  const outcome = await device.run(module, plan, buffers, { orderSeed, count, timeoutMs });
+  const { orderSeed, count, timeoutMs, instructionsPerCta } = conditions;
+  const limits = { timeoutMs, ...(instructionsPerCta !== undefined && { instructionsPerCta }) };
+  const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...limits });
   if (!outcome.ok) return outcome;
 
   const outputs = new Map<string, Uint8Array>();

@@ -27,6 +27,8 @@ export interface VerifyRequest {
   readonly planFor: (dimensions: Dimensions) => LaunchPlan;
   /** Wall-clock limit of each run, in ms. */
   readonly timeoutMs: number;
+  /** Warp instructions one CTA may execute; the device's own limit when absent. */
+  readonly instructionsPerCta?: number;
   readonly signal?: AbortSignal;
 }
 

@@ -196,6 +196,22 @@ describe('an unsafe kernel', () => {
     expect(evaluation.reason).toMatch(/^output depends on uninitialised memory: 1 of 51 elements of Y differ/);
   });
 
+  it('that reads uninitialised workspace which breaks it the same way whatever it holds, but for zeros', async () => {
+    const evaluation = await evaluate(
+      (launch) => {
+        const broken = launch.load('scratch', 'f32')[0] !== 0;
+        launch.store(
+          'Y',
+          'f16',
+          product(launch).map((y) => (broken ? Number.NaN : y)),
+        );
+      },
+      { kernel: WORKSPACE },
+    );
+    expect(evaluation.status).toBe('unsafe');
+    expect(evaluation.reason).toMatch(/^output depends on uninitialised memory: 51 of 51 elements of Y differ/);
+  });
+
   it('that accumulates onto an output nobody zeroed', async () => {
     const evaluation = await evaluate((launch) => {
       const old = launch.load('Y', 'f16');

@@ -49,7 +49,9 @@ let evaluator: Evaluator;
 
 beforeAll(async () => {
   device = await openDevice('virtual:l4');
-  evaluator = createLiveEvaluator({ device, toolchain: await createClangToolchain() });
+  const toolchain = await createClangToolchain();
+  // An endless loop is found as surely after ten million instructions as after the default's thousands of millions.
+  evaluator = createLiveEvaluator({ device, toolchain, instructionsPerCta: 10_000_000 });
 });
 
 afterAll(async () => {

@@ -40,7 +40,7 @@ extern "C" __global__ void attention(const half* Q, const half* K, const half* V
     }
   }
   const half2 neighbours = *reinterpret_cast<const half2*>(V + matrix + row * D + 1);
-  if (__hisnan(neighbours.x)) return;
+  if (__hisnan(neighbours.x) && __hisnan(neighbours.y)) return;
   for (int c = 0; c < 4; ++c) {
     if (c * 32 < D) O[matrix + row * D + c * 32 + lane] = __float2half(column[c] / sum);
   }
