@@ -9,6 +9,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Evaluation } from '../src/core/evaluation.ts';
 import { evaluationSchema } from '../src/core/schemas/evaluation-schema.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -120,7 +121,7 @@ const checkCommandLine = async (folder: string, installed: string, manifest: Man
   assert.equal(missing.status, 2, 'a missing folder is a usage error');
   assert.equal((JSON.parse(missing.out) as { error: { code: string } }).error.code, 'no-such-folder');
 
-  for (const threads of ['1', '2']) {
+  const evaluate = (threads: string): Evaluation => {
     step(`warpsmith evaluate --threads ${threads}`);
     // 8 heads of 128 rows: enough CTAs that two workers both get some.
     const workload = ['--workload', 'B=1,H=8,S=128,D=64,causal=0'];
@@ -131,7 +132,11 @@ const checkCommandLine = async (folder: string, installed: string, manifest: Man
     assert.equal(evaluation.timing?.kind, 'predicted');
     assert.ok((evaluation.counters?.instructions ?? 0) > 0, 'nothing was counted');
     assert.ok((evaluation.correctness?.checksRun ?? 0) > 0, 'nothing was checked');
-  }
+    return evaluation;
+  };
+  const [one, two] = [evaluate('1'), evaluate('2')];
+  assert.deepEqual(two.counters, one.counters, 'counters depend on the number of threads');
+  assert.deepEqual(two.timing, one.timing, 'the prediction depends on the number of threads');
 };
 
 /** The programming interface: importable, and typed for a consumer with a strict compiler and Node's types. */

@@ -39,6 +39,7 @@ describe('each rule refuses what it is for', () => {
     ['importDirection', 'src/core/a.ts', `let a: import('../ptx/a.ts').A;`, true],
     ['importDirection', 'src/core/a.ts', `const a = await import('../ptx/a.ts');`, true],
     ['importDirection', 'src/core/a.ts', `new Worker(new URL('../devices/worker.ts', import.meta.url));`, true],
+    ['importDirection', 'src/core/a.ts', `new URL(ts ? '../devices/a.ts' : '../devices/a.js', import.meta.url);`, true],
     ['importDirection', 'src/core/a.ts', `// import { a } from '../ptx/a.ts';`, false],
     ['importDirection', 'src/core/a.ts', `import { a } from './b.ts'; import { z } from 'zod';`, false],
     ['importDirection', 'src/ptx/a.ts', `import { a } from '../stats/a.ts';`, true],

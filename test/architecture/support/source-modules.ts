@@ -46,8 +46,10 @@ export const moduleOf = (file: string, text: string): SourceModule => {
     const typeOnly = item.type === 'dynamic' ? item.probablyTypeOnly : item.typeOnly;
     return [{ specifier, names, typeOnly }];
   });
-  for (const [, specifier] of text.matchAll(/\bnew URL\(\s*'(\.[^']+\.[tj]s)',\s*import\.meta\.url\s*\)/g)) {
-    found.push({ specifier: specifier!, names: ['*'], typeOnly: false });
+  for (const [, argument] of text.matchAll(/\bnew URL\(([^;]*?),\s*import\.meta\.url\s*\)/g)) {
+    for (const [, specifier] of argument!.matchAll(/'(\.[^']+\.ts)'/g)) {
+      found.push({ specifier: specifier!, names: ['*'], typeOnly: false });
+    }
   }
   const imports = found.map((item) => ({
     ...item,
