@@ -355,12 +355,14 @@ export class VirtualDevice implements Device {
   #mustBeSerial(kernel: VirtualKernel, step: PlannedLaunch): boolean {
     const { communicates, reads, writes } = kernel.use;
     if (communicates || writes.has('*')) return true;
-    const bufferOf = (parameter: string): string => {
+    // Scalars are among the origins of addresses too, but only buffers and pointer arrays are memory.
+    const memoryOf = (parameter: string): string[] => {
       const argument = step.arguments[kernel.fn.parameters.findIndex((p) => p.name === parameter)];
-      return argument?.kind === 'buffer' ? argument.buffer : parameter;
+      if (argument?.kind === 'buffer') return [argument.buffer];
+      return argument?.kind === 'pointers' ? [parameter] : [];
     };
-    const written = new Set([...writes].map(bufferOf));
-    return reads.has('*') || [...reads].some((parameter) => written.has(bufferOf(parameter)));
+    const written = new Set([...writes].flatMap(memoryOf));
+    return reads.has('*') || [...reads].flatMap(memoryOf).some((memory) => written.has(memory));
   }
 
   /** All CTAs in the seeded order, or an evenly spread sample of them where that is allowed. */
