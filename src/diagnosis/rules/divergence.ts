@@ -1,12 +1,10 @@
-import { figure, percent } from '../format.ts';
+import { figure } from '../format.ts';
 import type { Rule } from '../rule.ts';
 import { estimate, scaleInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
 
 /** Mean active lanes ÷ 32. */
 const LANES_THRESHOLD = 0.8;
-/** Branches on which the lanes parted ÷ all branches. */
-const BRANCH_THRESHOLD = 0.05;
 const LANES = 32;
 
 /** Lanes of a warp take different paths, which then run one after the other. */
@@ -17,18 +15,17 @@ export const divergence: Rule = {
     const divergent = context.launches.flatMap((item) => {
       const { launch } = item;
       const lanesRatio = launch.threadInstructions / (launch.instructions * LANES);
-      const branchRatio = launch.branches > 0 ? launch.divergentBranches / launch.branches : 0;
       // Lanes that were never launched (a block of fewer threads than its warps hold) are not divergence.
       const threads = launch.block[0] * launch.block[1] * launch.block[2];
       const launchedRatio = threads / (item.model.schedule.warpsPerCta * LANES);
       const value = lanesRatio / launchedRatio;
-      return value < LANES_THRESHOLD && branchRatio > BRANCH_THRESHOLD ? [{ launch, value, branchRatio }] : [];
+      return value < LANES_THRESHOLD && launch.divergentBranches > 0 ? [{ launch, value }] : [];
     });
     const worst = divergent[0];
     if (!worst) return undefined;
     return {
       title: `divergence: ${figure(worst.value * LANES)} of ${LANES} lanes active in the mean`,
-      evidence: divergent.flatMap(({ launch, value, branchRatio }) => [
+      evidence: divergent.flatMap(({ launch, value }) => [
         {
           counter: 'active lanes ÷ 32',
           value,
@@ -37,11 +34,11 @@ export const divergence: Rule = {
           where: where(launch, (line) => line.instructions * LANES - line.threadInstructions),
         },
         {
-          counter: 'divergent branches ÷ branches',
-          value: branchRatio,
-          threshold: BRANCH_THRESHOLD,
+          counter: 'divergent branches',
+          value: launch.divergentBranches,
+          threshold: 0,
           comparison: 'above' as const,
-          where: `${where(launch, (line) => line.divergentBranches)}: ${percent(branchRatio)} of branches`,
+          where: `${where(launch, (line) => line.divergentBranches)}: of ${figure(launch.branches)} branches`,
         },
       ]),
       advice:
