@@ -8,9 +8,9 @@ import { elementsOf, registersIn, spaceOf } from './instruction-parts.ts';
 import type { KernelContext } from './kernel-context.ts';
 import { laneEmitter } from './lane-forms.ts';
 import { type BlockLocals, type PendingInstruction, SegmentEmitter } from './segment-emitter.ts';
-import { emitShuffle, isStaticShuffle } from './shuffle.ts';
 import { UNIFORM_SPECIALS } from './specials.ts';
 import { type UniformContext, uniformEmitter } from './uniform-forms.ts';
+import { type WarpFormContext, warpEmitter } from './warp-forms.ts';
 
 /** Instructions with no effect here beyond their place in the order: lanes of a chunk loop end before them. */
 const ORDERING: ReadonlySet<string> = new Set(['membar', 'fence', 'prefetch', 'prefetchu', 'nanosleep', 'discard']);
@@ -70,9 +70,19 @@ export class BlockEmitter {
       return this.#emitUniform(instruction);
     if (laneEmitter(instruction) || isVectorAccess(instruction, this.kernel)) return this.#enqueue(instruction);
     this.#flush(position);
-    if (!instruction.guard && isStaticShuffle(instruction))
-      return emitShuffle(this.b, this.kernel, instruction, this.masked);
+    const emit = warpEmitter(instruction);
+    if (emit) return emit(this.#warpFormContext(instruction));
     this.#emitWarpOperation(instruction);
+  }
+
+  #warpFormContext(instruction: PtxInstruction): WarpFormContext {
+    return {
+      b: this.b,
+      kernel: this.kernel,
+      instruction,
+      masked: this.masked,
+      uniformLocal: (register) => this.#uniformLocal(register),
+    };
   }
 
   #enqueue(instruction: PtxInstruction): void {

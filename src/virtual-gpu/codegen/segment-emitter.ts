@@ -3,11 +3,12 @@ import { CHUNK_BYTES, LANES, WARP } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
 import type { HelperName } from './helpers.ts';
-import { elementsOf } from './instruction-parts.ts';
+import { elementsOf, typesOf } from './instruction-parts.ts';
 import type { KernelContext } from './kernel-context.ts';
 import type { LaneContext } from './lane-context.ts';
 import { laneEmitter } from './lane-forms.ts';
 import { LaneMemory } from './lane-memory.ts';
+import { sizeOfType } from './types.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from './specials.ts';
 
 /** A lane-wise instruction waiting for its chunk loop, with the scalar locals its uniform operands are in. */
@@ -170,9 +171,12 @@ export class SegmentEmitter {
         else b.get(this.#registerLocals(operand.name)[0]!);
         return;
       }
-      case 'immediate':
-        b.i32x4(Number(BigInt.asIntN(32, operand.value)));
+      case 'immediate': {
+        // 16-bit values are held zero-extended, negative literals included.
+        const bits = isHalfWord(context.instruction) ? 16 : 32;
+        b.i32x4(Number(BigInt.asUintN(bits, operand.value)) | 0);
         return;
+      }
       case 'symbol':
         b.i32x4(Number(BigInt.asIntN(32, this.#symbolValue(operand, context.instruction))));
         return;
@@ -323,6 +327,12 @@ export class SegmentEmitter {
     this.b.get(mask);
     if (parts === 2) this.b.op(part === 0 ? 'i64x2.extend_low_i32x4_s' : 'i64x2.extend_high_i32x4_s');
   }
+}
+
+/** True when the operands (of a conversion: the source) are 16 bits wide. */
+function isHalfWord(instruction: PtxInstruction): boolean {
+  const type = typesOf(instruction).at(-1);
+  return type !== undefined && sizeOfType(type) === 2;
 }
 
 /** A LaneContext that also knows which registers are scalars here. */

@@ -1,15 +1,18 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
-import { CHUNKS, LANES, WARP } from '../layout.ts';
+import { CHUNKS, LANES } from '../layout.ts';
 import type { FunctionBuilder } from '../wasm/function-builder.ts';
 import type { KernelContext } from './kernel-context.ts';
+import { storeLanes, type WarpFormContext } from './warp-forms.ts';
 
 const MODES: ReadonlySet<string> = new Set(['up', 'down', 'bfly', 'idx']);
 
-/** True for shfl.sync whose lane operand and clamp are immediates, so that every lane's source is known. */
-export function isStaticShuffle(instruction: PtxInstruction): boolean {
-  if (instruction.opcode !== 'shfl') return false;
+export const shuffleMode = (instruction: PtxInstruction): string => instruction.modifiers.find((m) => MODES.has(m))!;
+
+/** True when the lane operand and clamp are immediates, so that every lane's source is known. */
+export function isStaticShuffle({ instruction, kernel }: WarpFormContext): boolean {
   const [, source, lane, clamp] = instruction.operands;
-  return source?.kind === 'register' && lane?.kind === 'immediate' && clamp?.kind === 'immediate';
+  if (source?.kind !== 'register' || kernel.uniform.has(source.name)) return false;
+  return lane?.kind === 'immediate' && clamp?.kind === 'immediate';
 }
 
 /**
@@ -34,16 +37,12 @@ export function shuffleSource(mode: string, lane: number, b: number, c: number):
   return { source: inRange ? source : lane, inRange };
 }
 
-const valueOf = (operand: PtxOperand): number => (operand.kind === 'immediate' ? Number(operand.value) : 0);
+const immediateValue = (operand: PtxOperand): number => (operand.kind === 'immediate' ? Number(operand.value) : 0);
 
 /** Emits a shuffle with a fixed lane map as SIMD shuffles between the chunks of a slot. */
-export function emitShuffle(
-  b: FunctionBuilder,
-  kernel: KernelContext,
-  instruction: PtxInstruction,
-  masked: boolean,
-): void {
-  const mode = instruction.modifiers.find((m) => MODES.has(m))!;
+export function emitShuffle(context: WarpFormContext): void {
+  const { b, kernel, instruction } = context;
+  const mode = shuffleMode(instruction);
   const [destination, source, laneOperand, clamp] = instruction.operands as [
     PtxOperand,
     PtxOperand & { kind: 'register' },
@@ -51,43 +50,32 @@ export function emitShuffle(
     PtxOperand,
   ];
   const map = Array.from({ length: LANES }, (_, lane) =>
-    shuffleSource(mode, lane, valueOf(laneOperand), valueOf(clamp)),
+    shuffleSource(mode, lane, immediateValue(laneOperand), immediateValue(clamp)),
   );
+  const ofChunk = (chunk: number) => map.slice(chunk * 4, chunk * 4 + 4);
   const results = Array.from({ length: CHUNKS }, (_, chunk) => {
     const local = b.local('v128');
-    pushChunk(
+    pushLanes(
       b,
       kernel,
       source.name,
-      map.slice(chunk * 4, chunk * 4 + 4).map((m) => m.source),
+      ofChunk(chunk).map((m) => m.source),
     );
     b.set(local);
     return local;
   });
   const [value, predicate] = destination.kind === 'pair' ? [destination.first, destination.second] : [destination];
-  if (value.kind === 'register')
-    results.forEach((local, chunk) => {
-      storeChunk(b, kernel.slotOf(value.name), chunk, masked, () => b.get(local));
-    });
+  if (value.kind === 'register') storeLanes(context, value.name, (chunk) => b.get(results[chunk]!));
   if (predicate?.kind === 'register')
-    results.forEach((_, chunk) => {
-      const [x, y, z, w] = map.slice(chunk * 4, chunk * 4 + 4).map((m) => (m.inRange ? -1 : 0)) as [
-        number,
-        number,
-        number,
-        number,
-      ];
-      storeChunk(b, kernel.slotOf(predicate.name), chunk, masked, () => b.i32x4(x, y, z, w));
+    storeLanes(context, predicate.name, (chunk) => {
+      const [x, y, z, w] = ofChunk(chunk).map((m) => (m.inRange ? -1 : 0)) as [number, number, number, number];
+      b.i32x4(x, y, z, w);
     });
 }
 
 /** Pushes four words of a slot, from any lanes: one shuffle where they lie in at most two chunks. */
-function pushChunk(b: FunctionBuilder, kernel: KernelContext, register: string, lanes: number[]): void {
+function pushLanes(b: FunctionBuilder, kernel: KernelContext, register: string, lanes: number[]): void {
   const slot = kernel.slotOf(register);
-  if (kernel.uniform.has(register)) {
-    b.get(0).memory('v128.load32_splat', slot);
-    return;
-  }
   const chunks = [...new Set(lanes.map((lane) => lane >> 2))];
   if (chunks.length <= 2) {
     const [first, second = first] = chunks as [number, number?];
@@ -100,16 +88,4 @@ function pushChunk(b: FunctionBuilder, kernel: KernelContext, register: string, 
   for (const _ of lanes) b.get(0);
   b.memory('v128.load32_zero', slot + lanes[0]! * 4);
   for (let i = 1; i < 4; i++) b.memoryLane('v128.load32_lane', slot + lanes[i]! * 4, i);
-}
-
-function storeChunk(b: FunctionBuilder, slot: number, chunk: number, masked: boolean, push: () => void): void {
-  const offset = slot + chunk * 16;
-  b.get(0);
-  push();
-  if (masked) {
-    b.get(0).memory('v128.load', offset);
-    b.get(0).memory('v128.load', WARP.mask + chunk * 16);
-    b.op('v128.bitselect');
-  }
-  b.memory('v128.store', offset);
 }

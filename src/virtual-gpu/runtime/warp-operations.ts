@@ -1,8 +1,6 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, spaceOf, typeOf, vectorLength } from '../codegen/instruction-parts.ts';
-import { shuffleSource } from '../codegen/shuffle.ts';
 import { sizeOfType } from '../codegen/types.ts';
-import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { performAtomic } from './atomics.ts';
 import { KernelFault } from './fault.ts';
@@ -14,38 +12,6 @@ export type WarpOperation = (context: WarpContext) => void;
 /** Destination operands of a possibly paired first operand. */
 function destinations(operand: PtxOperand): [PtxOperand, PtxOperand | undefined] {
   return operand.kind === 'pair' ? [operand.first, operand.second] : [operand, undefined];
-}
-
-const SHUFFLE_MODES = ['up', 'down', 'bfly', 'idx'] as const;
-
-function shuffle(context: WarpContext): void {
-  const { instruction, operands, lanes } = context;
-  const mode = SHUFFLE_MODES.find((m) => has(instruction, m))!;
-  const [value, predicate] = destinations(operands[0]!);
-  const before = Array.from({ length: LANES }, (_, lane) => context.word(operands[1]!, lane));
-  const moves = lanes.map((lane) =>
-    shuffleSource(mode, lane, context.word(operands[2]!, lane), context.word(operands[3]!, lane)),
-  );
-  lanes.forEach((lane, i) => {
-    context.setWord(value, lane, before[moves[i]!.source]!);
-    if (predicate) context.setPredicate(predicate, lane, moves[i]!.inRange);
-  });
-}
-
-function vote(context: WarpContext): void {
-  const { instruction, operands, lanes } = context;
-  const holds = lanes.filter((lane) => context.predicate(operands[1]!, lane));
-  if (has(instruction, 'ballot')) {
-    const bits = holds.reduce((sum, lane) => sum | (1 << lane), 0);
-    for (const lane of lanes) context.setWord(operands[0]!, lane, bits);
-    return;
-  }
-  const result = has(instruction, 'any')
-    ? holds.length > 0
-    : has(instruction, 'all')
-      ? holds.length === lanes.length
-      : holds.length === 0 || holds.length === lanes.length;
-  for (const lane of lanes) context.setPredicate(operands[0]!, lane, result);
 }
 
 function match(context: WarpContext): void {
@@ -80,10 +46,6 @@ function redux(context: WarpContext): void {
   const result =
     op === 'min' || op === 'max' ? Math[op](...values.map(order)) : values.reduce((a, b) => REDUCTIONS[op]!(a, b));
   for (const lane of lanes) context.setWord(operands[0]!, lane, result);
-}
-
-function activeMask(context: WarpContext): void {
-  for (const lane of context.lanes) context.setWord(context.operands[0]!, lane, context.bits);
 }
 
 function elect(context: WarpContext): void {
@@ -160,11 +122,8 @@ function genericStore(context: WarpContext): void {
 }
 
 const OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOperation>([
-  ['shfl', shuffle],
-  ['vote', vote],
   ['match', match],
   ['redux', redux],
-  ['activemask', activeMask],
   ['elect', elect],
   ['trap', trap],
   ['brkpt', trap],
