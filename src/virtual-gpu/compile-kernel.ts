@@ -14,6 +14,7 @@ import { registerKind } from './codegen/types.ts';
 import { analyseUniformity } from './codegen/uniformity.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { TABLES } from './layout.ts';
+import { warpOperation } from './runtime/warp-operations.ts';
 import { ModuleBuilder } from './wasm/module-builder.ts';
 
 export interface CompileKernelOptions {
@@ -68,6 +69,8 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     tableStart: end,
   });
   emitBlocks(kernel, weightTable, tables);
+  // What compiled code leaves to JavaScript must be known there: unsupported is found here, not in a worker.
+  for (const site of kernel.warpSites) warpOperation(site.instruction);
   return {
     functionName: options.functionName,
     wasm: module.encode(),

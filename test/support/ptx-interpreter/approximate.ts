@@ -9,6 +9,7 @@ const FUNCTIONS: Record<string, (x: Exact) => Exact> = {
   tanh: (x) => (isZero(x) ? x : exactOfNumber(Math.tanh(numberOf(x)))),
   ex2: (x) => exactOfNumber(2 ** numberOf(x)),
   lg2: (x) => exactOfNumber(isZero(x) ? Number.NEGATIVE_INFINITY : Math.log2(numberOf(x))),
+  rcp: (x) => divide(exactInteger(1n), x),
   rsqrt: (x) => {
     if (x.kind === 'nan') return NAN;
     if (isZero(x)) return infinity(x.negative);

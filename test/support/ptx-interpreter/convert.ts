@@ -32,7 +32,9 @@ const typesOf = (inputs: LaneInputs): { to: string; from: string } => {
 /** NaN gives 0 between narrow types, else the pattern with only the top bit set. */
 function integerOfNan(to: string, from: string): bigint {
   const isNarrow = from !== 'f64' && bitsOfType(to) !== 64;
-  return isNarrow ? 0n : 1n << BigInt(bitsOfType(to) - 1);
+  if (isNarrow) return 0n;
+  const top = 1n << BigInt(bitsOfType(to) - 1);
+  return isSigned(to) ? -top : top;
 }
 
 const sourceBits = (inputs: LaneInputs, from: FloatType): bigint => {
@@ -69,12 +71,15 @@ const encodeFor = (inputs: LaneInputs, to: FloatType, value: Exact): bigint =>
 const finishConversion = (inputs: LaneInputs, to: FloatType, bits: bigint): bigint =>
   finish({ ...inputs, has: (m) => inputs.has(m) && (m !== 'ftz' || to === 'f32') }, to, bits);
 
-/** tf32 is f32 with 10 fraction bits; `.rna` rounds half away, `.rn` to even. The low 13 bits become zero. */
+/**
+ * tf32 is f32 with 10 fraction bits; `.rna` rounds half away, `.rn` to even. The low 13 bits become zero, also those of
+ * a NaN.
+ */
 function toTf32(inputs: LaneInputs): bigint {
-  const value = decode('f32', inputs.unsigned(1, 'f32'));
-  if (value.kind !== 'finite' || value.significand === 0n) return encodeExact('f32', value, 'rn');
   const bits = inputs.unsigned(1, 'f32');
-  const magnitude = exact.roundShift(bits & 0x7fffffffn, 13, value.negative, roundingOf(inputs)) << 13n;
+  const negative = bits >> 31n === 1n;
+  const isNumber = decode('f32', bits).kind === 'finite';
+  const magnitude = exact.roundShift(bits & 0x7fffffffn, 13, negative, isNumber ? roundingOf(inputs) : 'rz') << 13n;
   return (bits & 0x80000000n) | magnitude;
 }
 

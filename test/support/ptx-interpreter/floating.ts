@@ -122,8 +122,8 @@ const TEST_PROPERTIES: Record<string, (type: FloatType, bits: bigint) => boolean
   infinite: (type, bits) => decode(type, bits).kind === 'infinite',
   number: (type, bits) => !isNanBits(type, bits),
   notanumber: isNanBits,
-  normal: (type, bits) =>
-    decode(type, bits).kind === 'finite' && !isSubnormalBits(type, bits) && magnitudeBits(type, bits) !== 0n,
+  // Zeros count as normal.
+  normal: (type, bits) => decode(type, bits).kind === 'finite' && !isSubnormalBits(type, bits),
   subnormal: isSubnormalBits,
 };
 
@@ -132,12 +132,19 @@ const testProperty: LaneOperation = (inputs) => {
   return [TEST_PROPERTIES[property]!(elementType(inputs.type), inputs.unsigned(1)) ? 1n : 0n];
 };
 
+/** The approximate `.ftz.f64` forms look at the upper 32 bits of their operand only. */
+const UPPER_WORD = 0xffffffff00000000n;
+
 /** Special functions: the correctly rounded value, of which hardware may return a neighbour. See approximate.ts. */
 const special = (opcode: string): LaneOperation =>
   elementwise(1, (inputs, type, [bits]) => {
-    const input = inputs.has('ftz') ? flush(type, bits!) : bits!;
+    const read = type === 'f64' && inputs.has('ftz') ? bits! & UPPER_WORD : bits!;
+    const input = inputs.has('ftz') ? flush(type, read) : read;
     return finish(inputs, type, encode(type, approximate(opcode, decode(type, input)), 'rn'));
   });
+
+const reciprocal: LaneOperation = (inputs) =>
+  (inputs.has('approx') ? special('rcp') : arithmetic(1, (_, a) => exact.divide(exact.exactInteger(1n), a!)))(inputs);
 
 /** Floating-point operations, by opcode. */
 export const FLOAT_OPERATIONS: ReadonlyMap<string, LaneOperation> = new Map<string, LaneOperation>([
@@ -147,7 +154,7 @@ export const FLOAT_OPERATIONS: ReadonlyMap<string, LaneOperation> = new Map<stri
   ['fma', arithmetic(3, fusedMultiplyAdd)],
   ['mad', arithmetic(3, fusedMultiplyAdd)],
   ['div', arithmetic(2, (_, a, b) => exact.divide(a!, b!))],
-  ['rcp', arithmetic(1, (_, a) => exact.divide(exact.exactInteger(1n), a!))],
+  ['rcp', reciprocal],
   ['sqrt', arithmetic(1, (_, a) => exact.squareRoot(a!))],
   ['rsqrt', special('rsqrt')],
   ['sin', special('sin')],

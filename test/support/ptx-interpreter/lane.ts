@@ -35,8 +35,9 @@ export interface LaneInputs {
   carry: bigint;
 }
 
-/** Values for the destinations, in order; each is cut to its register's width. */
-export type LaneOperation = (inputs: LaneInputs) => readonly bigint[];
+/** Values for the destinations, in order; each is cut to its register's width. `undefined`: the ISA gives none. */
+export type Results = readonly (bigint | undefined)[];
+export type LaneOperation = (inputs: LaneInputs) => Results;
 
 export const isSigned = (type: string): boolean => type.startsWith('s');
 
@@ -80,17 +81,26 @@ export function inputsOf(instruction: PtxInstruction, types: RegisterTypes, stat
     predicate: (index) => rawValue(operand(index), state, 'pred') !== 0n,
     elements: (index) =>
       operandLeaves(operand(index)).map((leaf) => ({ value: rawValue(leaf, state, type), bits: bitsOf(leaf) })),
-    destinationBits: operandLeaves(operand(0)).map(bitsOf),
+    destinationBits: destinationWidths(instruction, bitsOf),
     carry: state.carry,
   };
 }
 
-/** Writes an operation's results. @throws when the counts differ: a bug of the operation. */
+/** The sink `_` is as wide as the elements beside it. */
+function destinationWidths(instruction: PtxInstruction, bitsOf: (leaf: PtxOperand) => number): number[] {
+  const first = instruction.operands[0];
+  if (!first) return [];
+  const leaves = operandLeaves(first);
+  const beside = leaves.find((leaf) => leaf.kind === 'register');
+  return leaves.map((leaf) => bitsOf(leaf.kind === 'sink' && beside ? beside : leaf));
+}
+
+/** Writes an operation's results; a register without a defined value is removed. @throws when the counts differ: a bug of the operation. */
 export function writeResults(
   instruction: PtxInstruction,
   types: RegisterTypes,
   state: LaneState,
-  results: readonly bigint[],
+  results: Results,
 ): void {
   if (!writesFirstOperand(instruction)) throw new Error(`${instruction.text} writes no register`);
   const destinations = operandLeaves(instruction.operands[0]!);
@@ -100,7 +110,9 @@ export function writeResults(
   destinations.forEach((destination, i) => {
     if (destination.kind === 'sink') return;
     if (destination.kind !== 'register') throw new Error('a destination is a register');
-    state.registers.set(destination.name, BigInt.asUintN(bitsOfType(types.get(destination.name)!), results[i]!));
+    const result = results[i];
+    if (result === undefined) state.registers.delete(destination.name);
+    else state.registers.set(destination.name, BigInt.asUintN(bitsOfType(types.get(destination.name)!), result));
   });
 }
 

@@ -1,5 +1,13 @@
 import type { PtxInstruction } from '../../../src/ptx/ast.ts';
-import { bitsOfType, inputsOf, isSigned, type LaneInputs, type LaneState, type RegisterTypes } from './lane.ts';
+import {
+  bitsOfType,
+  inputsOf,
+  isSigned,
+  type LaneInputs,
+  type LaneState,
+  type RegisterTypes,
+  type Results,
+} from './lane.ts';
 
 /** A lane that executes a warp-wide instruction. */
 export interface ActiveLane {
@@ -9,7 +17,7 @@ export interface ActiveLane {
 }
 
 /** Results for each lane, by lane number. */
-type WarpOperation = (lanes: readonly ActiveLane[], instruction: PtxInstruction) => Map<number, readonly bigint[]>;
+type WarpOperation = (lanes: readonly ActiveLane[], instruction: PtxInstruction) => Map<number, Results>;
 
 export const activeLanes = (
   instruction: PtxInstruction,
@@ -17,10 +25,8 @@ export const activeLanes = (
   lanes: ReadonlyMap<number, LaneState>,
 ): ActiveLane[] => [...lanes].map(([lane, state]) => ({ lane, state, inputs: inputsOf(instruction, types, state) }));
 
-const each = (
-  lanes: readonly ActiveLane[],
-  result: (lane: ActiveLane) => readonly bigint[],
-): Map<number, readonly bigint[]> => new Map(lanes.map((lane) => [lane.lane, result(lane)]));
+const each = (lanes: readonly ActiveLane[], result: (lane: ActiveLane) => Results): Map<number, Results> =>
+  new Map(lanes.map((lane) => [lane.lane, result(lane)]));
 
 const bit = (lane: number): bigint => 1n << BigInt(lane);
 const flag = (value: boolean): bigint => (value ? 1n : 0n);
@@ -55,8 +61,8 @@ const shuffle: WarpOperation = (lanes, instruction) => {
     const low = lane & segment;
     const high = low | (c & 31 & ~segment);
     const { source, inRange } = find(lane, b, segment, low, high);
-    // A source lane that does not execute the shuffle gives an undefined value; the interpreter gives the lane's own.
-    const value = values.get(inRange ? source : lane) ?? values.get(lane)!;
+    // Undefined where the source lane does not execute the shuffle.
+    const value = values.get(inRange ? source : lane);
     return inputs.destinationBits.length === 2 ? [value, flag(inRange)] : [value];
   });
 };
