@@ -41,6 +41,20 @@ function reportError(error: WarpsmithError, json: boolean, streams: Streams): nu
   return error.exitCode;
 }
 
+const interruptedError = (): WarpsmithError =>
+  new WarpsmithError({ code: 'interrupted', message: 'Interrupted before there was a result.' }, EXIT.interrupted);
+
+/** Exit code 1 would blame what was judged: a bug of ours is a tool that does not work. */
+const internalError = (error: unknown): WarpsmithError =>
+  new WarpsmithError(
+    {
+      code: 'internal-error',
+      message: error instanceof Error ? error.message : String(error),
+      hint: 'This is a bug in warpsmith. Please report it with the command line and the text above.',
+    },
+    EXIT.deviceOrToolMissing,
+  );
+
 /**
  * Runs one command line and returns its exit code: 0 fine, 1 the judged thing failed, 2 usage or bad file, 3 device or
  * tool missing, 130 interrupted.
@@ -63,8 +77,9 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       return reportError(usageError(error, running(argv), program), wantsJson(argv), streams);
     }
     if (error instanceof WarpsmithError) return reportError(error, wantsJson(argv), streams);
-    if (interrupt.signal.aborted) return EXIT.interrupted;
-    throw error;
+    if (interrupt.signal.aborted) return reportError(interruptedError(), wantsJson(argv), streams);
+    if (error instanceof Error) streams.err.write(`${error.stack}\n`);
+    return reportError(internalError(error), wantsJson(argv), streams);
   } finally {
     interrupt.dispose();
   }

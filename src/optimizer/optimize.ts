@@ -191,7 +191,7 @@ async function propose(run: Run): Promise<Phase> {
     best,
   });
   for (const item of advice) {
-    const key = `${item.pattern.id}/${best.evaluation.candidate.kernel}`;
+    const key = `${item.pattern.id}: ${item.text}`;
     if (run.advised.has(key)) continue;
     run.advised.add(key);
     run.options.emit({ type: 'advice', iteration: run.iteration, ...item });

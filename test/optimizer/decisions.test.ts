@@ -136,7 +136,7 @@ describe('what is tried', () => {
     expect(evaluator.judged).toHaveLength(6);
   });
 
-  test('advice is recorded once per kernel', async () => {
+  test('the same advice is recorded once', async () => {
     const advice = pattern('advice', 'bank-conflicts', [{ kind: 'advice', text: 'use tensor cores' }]);
     const { events } = await runLoop({ evaluator: scriptedEvaluator({ '*': { ns: 1000 } }), patterns: [advice, one] });
     expect(ofType(events, 'advice')).toMatchObject([
