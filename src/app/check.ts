@@ -1,14 +1,15 @@
 import { join } from 'node:path';
+import { makeCandidate } from '../core/candidate.ts';
 import type { Kernel, ParameterValues } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
-import { expandPlan } from '../core/plan/expand-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint, validAssignments } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import { planLaunches } from '../evaluation/plan-launches.ts';
 import { DEVICE_SPECS } from '../hardware/device-specs.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
-import { kernelFilePath, targetKind } from './target.ts';
+import { targetKind } from './target.ts';
 import { chooseWorkload } from './workload.ts';
 
 export interface CheckOptions {
@@ -53,15 +54,11 @@ function checkPlan(problem: Problem, kernel: Kernel, parameters: ParameterValues
   const refused =
     failedLimit(kernel.file, workload.dimensions) ?? failedConstraint(kernel.file, parameters, workload.dimensions);
   if (refused !== undefined) return { workload, refused, plan: null };
-  const spec = DEVICE_SPECS.get(ASSUMED_DEVICE)!;
-  const plan = expandPlan({
-    problem: problem.file,
-    kernel: kernel.file,
-    parameters,
+  const plan = planLaunches({
+    problem,
+    candidate: makeCandidate(kernel, parameters),
     dimensions: workload.dimensions,
-    device: { smCount: spec.smCount.value, sharedBytesPerCta: spec.sharedBytesPerCta.value },
-    ctasPerSm: 1,
-    file: kernelFilePath(kernel),
+    spec: DEVICE_SPECS.get(ASSUMED_DEVICE)!,
   });
   return { workload, refused: null, plan };
 }

@@ -1,13 +1,14 @@
 import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
+import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
-import { expandPlan } from '../core/plan/expand-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import { planLaunches } from '../evaluation/plan-launches.ts';
 import { openSession, type SessionOptions } from './session.ts';
-import { kernelFilePath, loadKernelTarget } from './target.ts';
+import { loadKernelTarget } from './target.ts';
 import { chooseWorkload } from './workload.ts';
 
 export interface EvaluateOptions extends SessionOptions {
@@ -35,21 +36,14 @@ function refuseUnusablePlan({ problem, candidate, workload, spec }: Omit<Judged,
   const { dimensions } = workload;
   const notTaken = failedLimit(kernel.file, dimensions) ?? failedConstraint(kernel.file, parameters, dimensions);
   if (notTaken !== undefined) return;
-  expandPlan({
-    problem: problem.file,
-    kernel: kernel.file,
-    parameters,
-    dimensions,
-    device: { smCount: spec.smCount.value, sharedBytesPerCta: spec.sharedBytesPerCta.value },
-    file: kernelFilePath(kernel),
-  });
+  planLaunches({ problem, candidate, dimensions, spec });
 }
 
 /**
  * Judges one kernel on one workload: compiles, verifies, counts, times, diagnoses.
  *
  * @throws WarpsmithError for files, parameters, workloads or launch plans that can't be used, before anything is
- * compiled; and for a missing compiler or device.
+ * compiled; for arguments that do not fit the compiled function; and for a missing compiler or device.
  */
 export async function judge(options: EvaluateOptions): Promise<Judged> {
   const { kernel, problem } = await loadKernelTarget(options.target);
@@ -66,6 +60,7 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
     id: 'e0',
     ...(options.signal ? { signal: options.signal } : {}),
   });
+  if (evaluation.error) throw new WarpsmithError(evaluation.error);
   return { ...judged, evaluation };
 }
 

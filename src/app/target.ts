@@ -45,9 +45,6 @@ export async function loadRungs(problem: Problem): Promise<readonly Kernel[]> {
   return rungs;
 }
 
-/** Where a kernel's kernel.json lies, for messages. */
-export const kernelFilePath = (kernel: Kernel): string => join(kernel.folder, 'kernel.json');
-
 /**
  * A problem with the kernel a run starts from and every rung. A kernel folder stands for its problem, started from
  * that kernel.

@@ -28,12 +28,22 @@ export interface DeviceFault {
   ptxLine?: number;
 }
 
+/** How a launch's arguments differ from the compiled function's parameters: a mistake in kernel.json. */
+export interface ArgumentMismatch {
+  functionName: string;
+  /** Absent when the counts differ. */
+  argumentIndex?: number;
+  received: string;
+  expected: string;
+}
+
 /** A failure as a value: which status it gives the evaluation, and why. */
 export interface DeviceFailure {
   ok: false;
   status: FailureStatus;
   message: string;
   fault?: DeviceFault;
+  mismatch?: ArgumentMismatch;
 }
 
 export interface LoadedModule {

@@ -1,6 +1,7 @@
 import type { Diagnostic } from './compiled-code.ts';
 import type { Counters } from './counters.ts';
 import type { DeviceFault, DeviceIdentity } from './device.ts';
+import type { ErrorDetails } from './errors.ts';
 import type { Finding } from './finding.ts';
 import type { Candidate, ParameterValues } from './kernel.ts';
 import type { Dimensions, Problem, Workload } from './problem.ts';
@@ -47,6 +48,8 @@ export interface Evaluation {
   /** Which check found it: shape, generator set, poison, order. */
   failedCheck?: string;
   fault?: DeviceFault;
+  /** The mistake in kernel.json that made the candidate `invalid`, with its file and path, where there is one. */
+  error?: ErrorDetails;
   diagnostics?: Diagnostic[];
   timing?: Timing;
   correctness?: Correctness;

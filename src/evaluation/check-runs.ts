@@ -67,10 +67,11 @@ export class CheckRuns {
   }
 }
 
-const refusal = ({ status, message, fault }: DeviceFailure, failedCheck: string): Refused => ({
+const refusal = ({ status, message, fault, mismatch }: DeviceFailure, failedCheck: string): Refused => ({
   ok: false,
   status,
   reason: message,
   failedCheck,
   ...(fault && { fault }),
+  ...(mismatch && { mismatch }),
 });

@@ -1,8 +1,9 @@
 import type { CompileOutcome } from '../core/compiled-code.ts';
-import type { Device, LoadedModule } from '../core/device.ts';
-import { WarpsmithError } from '../core/errors.ts';
+import type { ArgumentMismatch, Device, LoadedModule } from '../core/device.ts';
+import { type ErrorDetails, WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
 import { evaluateExpression } from '../core/expressions/evaluate.ts';
+import type { Kernel } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
@@ -90,18 +91,19 @@ class LiveEvaluation {
   }
 
   async #judge(): Promise<Outcome> {
+    const { kernel } = this.#request.candidate;
     const misfit = this.#misfit();
     if (misfit) return misfit;
     const compiled = await this.#timed('compile', () => this.#compile());
     if (!compiled.ok) return compileRefusal(compiled);
     const loaded = await this.#timed('compile', () => this.#options.device.load(compiled.code));
     const diagnostics = compiled.code.diagnostics.length > 0 && { diagnostics: [...compiled.code.diagnostics] };
-    if (!loaded.ok) return { ...refusalOutcome({ ...loaded, reason: loaded.message }), ...diagnostics };
+    if (!loaded.ok) return { ...refusalOutcome(kernel, { ...loaded, reason: loaded.message }), ...diagnostics };
     try {
       const verified = await this.#timed('verify', () => this.#verify(loaded.module));
       const outcome = verified.ok
         ? await this.#timed('time', async () => this.#time(verified))
-        : refusalOutcome(verified);
+        : refusalOutcome(kernel, verified);
       return { ...outcome, ...diagnostics };
     } finally {
       await this.#options.device.unload(loaded.module);
@@ -215,13 +217,32 @@ const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>): Outcom
   ...(outcome.diagnostics.length > 0 && { diagnostics: [...outcome.diagnostics] }),
 });
 
-const refusalOutcome = ({ status, reason, failedCheck, fault, correctness }: Refused): Outcome => ({
+const refusalOutcome = (
+  kernel: Kernel,
+  { status, reason, failedCheck, fault, mismatch, correctness }: Refused,
+): Outcome => ({
   status,
   reason,
   ...(failedCheck !== undefined && { failedCheck }),
   ...(fault && { fault }),
+  ...(mismatch && { error: mismatchError(kernel, mismatch, reason) }),
   ...(correctness && { correctness }),
 });
+
+/** Arguments that do not fit the compiled function are a mistake in kernel.json, at this place. */
+const mismatchError = (kernel: Kernel, mismatch: ArgumentMismatch, message: string): ErrorDetails => {
+  const { functionName, argumentIndex, received, expected } = mismatch;
+  const step = kernel.file.steps.findIndex((declared) => 'function' in declared && declared.function === functionName);
+  return {
+    code: 'argument-mismatch',
+    message,
+    file: `${kernel.folder}/kernel.json`,
+    path: `steps[${step}].arguments${argumentIndex === undefined ? '' : `[${argumentIndex}]`}`,
+    received,
+    expected,
+    hint: `Make the step's arguments match the parameters of ${functionName}, in order and in dtype.`,
+  };
+};
 
 /** No time may lie below what minimum work on the fastest pipe takes. */
 const implausibility = ({ medianNs, vetoNs }: Timing, arithmetic: string): string | undefined =>

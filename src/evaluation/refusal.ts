@@ -1,4 +1,4 @@
-import type { DeviceFault } from '../core/device.ts';
+import type { ArgumentMismatch, DeviceFault } from '../core/device.ts';
 import type { Correctness } from '../core/evaluation.ts';
 import type { FailureStatus } from '../core/status.ts';
 
@@ -9,5 +9,6 @@ export interface Refused {
   readonly reason: string;
   readonly failedCheck?: string;
   readonly fault?: DeviceFault;
+  readonly mismatch?: ArgumentMismatch;
   readonly correctness?: Correctness;
 }

@@ -169,9 +169,27 @@ describe('what cannot be judged', () => {
       },
     });
     const { code, json } = await runJson(['evaluate', kernel, ...ON_L4]);
-    expect(code).toBe(1);
-    expect(json.status).toBe('invalid');
-    expect(json.reason).toMatch(/argument|parameter/i);
+    expect(code).toBe(2);
+    expect(json.error).toMatchObject({
+      code: 'argument-mismatch',
+      file: join(kernel, 'kernel.json'),
+      path: 'steps[0].arguments[2]',
+      received: '8 bytes (scalar i64)',
+      expected: expect.stringContaining('4 bytes'),
+      hint: expect.stringContaining('parameters of scale'),
+    });
+    const fewer = scaleCopy({
+      kernel: (file) => {
+        file.steps[0].arguments.pop();
+      },
+    });
+    const refused = await runJson(['evaluate', fewer.kernel, ...ON_L4]);
+    expect(refused.json.error).toMatchObject({
+      code: 'argument-mismatch',
+      path: 'steps[0].arguments',
+      received: '2 arguments',
+      expected: '3 arguments',
+    });
   });
 });
 

@@ -186,6 +186,18 @@ export const evaluationSchema = z.strictObject({
   reason: z.string().exactOptional(),
   failedCheck: z.string().exactOptional(),
   fault: fault.exactOptional(),
+  error: z
+    .strictObject({
+      code: z.string(),
+      message: z.string(),
+      file: z.string().exactOptional(),
+      path: z.string().exactOptional(),
+      received: z.string().exactOptional(),
+      expected: z.string().exactOptional(),
+      hint: z.string().exactOptional(),
+    })
+    .describe('The mistake in kernel.json that made the candidate invalid.')
+    .exactOptional(),
   diagnostics: z
     .array(
       z.strictObject({

@@ -1,10 +1,13 @@
+import type { ArgumentMismatch } from '../../core/device.ts';
 import { sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedArgument } from '../../core/launch-plan.ts';
 import { encode } from '../../core/rounding.ts';
 import type { PtxParameter } from '../../ptx/ast.ts';
 import { PARAMETER_BYTES, WINDOW } from '../../virtual-gpu/layout.ts';
 
-export type PackedArguments = { ok: true; bytes: Uint8Array } | { ok: false; message: string };
+export type PackedArguments =
+  | { ok: true; bytes: Uint8Array }
+  | { ok: false; message: string; mismatch: ArgumentMismatch };
 
 /** Size an argument takes in the parameter block. */
 function sizeOf(argument: PlannedArgument): number {
@@ -36,6 +39,11 @@ export function packArguments(
     return {
       ok: false,
       message: `${functionName} takes ${parameters.length} parameters, the launch passes ${values.length} arguments. Make the step's "arguments" match the function's parameter list.`,
+      mismatch: {
+        functionName,
+        received: `${values.length} arguments`,
+        expected: `${parameters.length} arguments`,
+      },
     };
   const bytes = new Uint8Array(PARAMETER_BYTES);
   const view = new DataView(bytes.buffer);
@@ -45,6 +53,12 @@ export function packArguments(
       return {
         ok: false,
         message: `argument ${index} of ${functionName} has ${sizeOf(argument)} bytes (${describe(argument)}), the function's parameter has ${parameter.sizeBytes} (.${parameter.type}). Check the step's "arguments" and their dtypes.`,
+        mismatch: {
+          functionName,
+          argumentIndex: index,
+          received: `${sizeOf(argument)} bytes (${describe(argument)})`,
+          expected: `${parameter.sizeBytes} bytes (.${parameter.type})`,
+        },
       };
     if (argument.kind === 'scalar') bytes.set(encode([argument.value], argument.dtype), parameter.offset);
     else if (argument.kind === 'bytes') bytes.set(argument.bytes, parameter.offset);

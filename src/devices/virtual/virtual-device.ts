@@ -216,7 +216,7 @@ export class VirtualDevice implements Device {
     try {
       const addressOf = (argument: PlannedArgument) => this.#argumentAddress(argument, buffers, pointerArrays);
       const packed = packArguments(step.functionName, image.parameters, step.arguments, addressOf);
-      if (!packed.ok) return failure('invalid', packed.message);
+      if (!packed.ok) return { ...failure('invalid', packed.message), mismatch: packed.mismatch };
       const ranges = this.#memory.rangesOf([...buffers.values(), ...pointerArrays, ...module.globalBuffers]);
       const serial = this.#mustBeSerial(kernel, step);
       const order = this.#ctaOrder(step, options, serial);
