@@ -307,7 +307,7 @@ export class VirtualDevice implements Device {
     const shared =
       step.dynamicSharedBytes > 0 ? image.dynamicSharedStart + step.dynamicSharedBytes : image.staticSharedBytes;
     const name = step.functionName;
-    if (step.cluster && step.cluster.some((size) => size > 1))
+    if (step.cluster?.some((size) => size > 1))
       return failure('unsupported', `${name} uses thread-block clusters, which virtual GPUs do not run`);
     if (step.cooperative)
       return failure('unsupported', `${name} is a cooperative launch, which virtual GPUs do not run`);

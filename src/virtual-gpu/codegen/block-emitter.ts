@@ -10,7 +10,8 @@ import { laneEmitter } from './lane-forms.ts';
 import { type BlockLocals, type PendingInstruction, SegmentEmitter } from './segment-emitter.ts';
 import { UNIFORM_SPECIALS } from './specials.ts';
 import { type UniformContext, uniformEmitter } from './uniform-forms.ts';
-import { type WarpFormContext, warpEmitter } from './warp-forms.ts';
+import type { WarpFormContext } from './warp-form-context.ts';
+import { warpEmitter } from './warp-forms.ts';
 
 /** Instructions with no effect here beyond their place in the order: lanes of a chunk loop end before them. */
 const ORDERING: ReadonlySet<string> = new Set(['membar', 'fence', 'prefetch', 'prefetchu', 'nanosleep', 'discard']);

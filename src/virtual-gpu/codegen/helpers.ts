@@ -1,4 +1,4 @@
-import type { FunctionBuilder, ValueType } from '../wasm/function-builder.ts';
+import type { FunctionBuilder, Local, ValueType } from '../wasm/function-builder.ts';
 import { f32Bits } from '../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../wasm/module-builder.ts';
 
@@ -54,16 +54,16 @@ function floatToHalf(b: FunctionBuilder): void {
   b.get(result).op('v128.or');
 }
 
-/** Low 16 bits as f16 → f32; exact. */
-function halfToFloat(b: FunctionBuilder): void {
+/** Low 16 bits as f16 → f32; exact. The operand is in `source`. */
+function pushHalfToFloat(b: FunctionBuilder, source: Local): void {
   const a = b.local('v128');
-  b.get(0).i32x4(0x7fff).op('v128.and').i32(13).op('i32x4.shl').set(a);
+  b.get(source).i32x4(0x7fff).op('v128.and').i32(13).op('i32x4.shl').set(a);
   b.get(a).i32x4(0x7f800000).op('v128.or');
   b.get(a)
     .f32x4(2 ** 112)
     .op('f32x4.mul');
   b.get(a).i32x4(0x0f800000).op('i32x4.ge_s').op('v128.bitselect');
-  b.get(0).i32x4(0x8000).op('v128.and').i32(16).op('i32x4.shl').op('v128.or');
+  b.get(source).i32x4(0x8000).op('v128.and').i32(16).op('i32x4.shl').op('v128.or');
 }
 
 /** f32 → bf16, round to nearest even; NaN becomes 0x7fff. */
@@ -314,7 +314,7 @@ const HELPERS: Record<HelperName, Helper> = {
   fmaF64: { arity: 3, body: (b) => b.get(0).get(1).get(2).op('f64x2.relaxed_madd') },
   fmaF16: { arity: 3, body: fmaF16 },
   fmaBf16: { arity: 3, body: fmaBf16 },
-  halfToFloat: { arity: 1, body: halfToFloat },
+  halfToFloat: { arity: 1, body: (b) => pushHalfToFloat(b, 0) },
   floatToHalf: { arity: 1, body: floatToHalf },
   floatToBfloat: { arity: 1, body: floatToBfloat },
   exp2: { arity: 1, body: exp2 },
@@ -344,7 +344,12 @@ export class Helpers {
   /** Emits code that pops the helper's arguments and pushes its result. */
   emit(b: FunctionBuilder, name: HelperName): void {
     if (name === 'fmaF32' && this.#fusedMultiplyAdd) b.op('f32x4.relaxed_madd');
-    else b.call(this.#indexOf(name));
+    else if (name === 'halfToFloat') {
+      // In every inner loop of a half-precision kernel: inlined.
+      const source = b.local('v128');
+      b.set(source);
+      pushHalfToFloat(b, source);
+    } else b.call(this.#indexOf(name));
   }
 
   #indexOf(name: HelperName): number {

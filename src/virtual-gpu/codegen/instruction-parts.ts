@@ -51,3 +51,12 @@ export function registersIn(operand: PtxOperand): string[] {
       return [];
   }
 }
+
+/** Registers a lane-wise instruction writes. */
+export function destinationsOf(instruction: PtxInstruction): string[] {
+  if (instruction.opcode === 'st') return [];
+  const first = instruction.operands[0];
+  if (!first) return [];
+  const leaves = first.kind === 'pair' ? [first.first, first.second] : elementsOf(first);
+  return leaves.flatMap((leaf) => (leaf.kind === 'register' ? [leaf.name] : []));
+}

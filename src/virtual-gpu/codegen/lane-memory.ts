@@ -3,15 +3,10 @@ import { BOUNDS, CONSTANTS, LAUNCH, PARAMETERS, PATTERN, SCRATCH, SHARED, WARP, 
 import { unsupported } from '../unsupported.ts';
 import type { Local, MemoryIndex } from '../wasm/function-builder.ts';
 import { type Access, type AccessGroup, type AccessSpace, joinGroup } from './access-groups.ts';
-import { elementsOf, spaceOf, typeOf, vectorLength } from './instruction-parts.ts';
+import { destinationsOf, elementsOf, spaceOf, typeOf, vectorLength } from './instruction-parts.ts';
 import type { LaneContext } from './lane-context.ts';
 import { emitLoad, emitStore } from './lane-transfers.ts';
-import {
-  destinationsOf,
-  type OperandContext,
-  type PendingInstruction,
-  type SegmentEmitter,
-} from './segment-emitter.ts';
+import type { OperandContext, PendingInstruction, SegmentEmitter } from './segment-emitter.ts';
 import { sizeOfType } from './types.ts';
 
 /** A group during emission, with the locals its checked addresses are in. */
@@ -21,6 +16,8 @@ interface PlannedGroup {
   baseLocal: Local | undefined;
   /** wasm address of each lane's checked address (all four the same local for a uniform group). */
   laneAddresses: Local[] | undefined;
+  /** i32 local: bytes between neighbouring lanes' addresses if that is one step for the whole chunk, else −1. */
+  step: Local | undefined;
 }
 
 /** Where each space begins in its wasm memory. `local` is added per lane. */
@@ -31,6 +28,10 @@ const SPACE_ORIGIN: Record<AccessSpace, { memory: MemoryIndex; origin: number }>
   param: { memory: 0, origin: PARAMETERS },
   local: { memory: 0, origin: 0 },
 };
+
+/** True when a group has plain 16- or 32-bit loads, which four lanes can share. */
+const gathersSingles = (group: AccessGroup): boolean =>
+  group.accesses.some((access) => !access.isStore && (access.bytes === 2 || access.bytes === 4));
 
 /** Addresses of the counted spaces go through the pattern tables. */
 const COUNTED: ReadonlySet<AccessSpace> = new Set(['global', 'shared']);
@@ -85,6 +86,7 @@ export class LaneMemory {
       base: base.register === undefined ? null : { kind: 'register', name: base.register },
       baseLocal: uniform ? baseLocal : undefined,
       laneAddresses: undefined,
+      step: undefined,
     };
     this.#planned.push(planned);
     this.#groupOf.set(instruction, planned);
@@ -212,6 +214,7 @@ export class LaneMemory {
       type: typeOf(instruction),
       count: vectorLength(instruction),
       mask: this.#segment.activeMask,
+      step: planned.step,
     };
     if (access.isStore) emitStore(transfer, elementsOf(instruction.operands[1]!).length);
     else emitLoad(transfer);
@@ -227,12 +230,27 @@ export class LaneMemory {
     // Inactive lanes read the null page, or lane-local memory at 0.
     if (mask !== undefined) b.get(checked).get(mask).op('v128.and').set(checked);
     if (planned.group.space === 'local') this.#addLocalBase(checked);
+    if (gathersSingles(planned.group)) planned.step = this.#emitStep(checked);
     planned.laneAddresses = [0, 1, 2, 3].map((lane) => {
       const address = b.local('i32');
       b.get(checked).lane('i32x4.extract_lane', lane).set(address);
       return address;
     });
     return planned.laneAddresses;
+  }
+
+  /** Neighbouring lanes mostly read neighbouring elements: found out once, then one load serves four lanes. */
+  #emitStep(checked: Local): Local {
+    const { b } = this.#segment;
+    const step = b.local('i32');
+    const steps = b.local('v128');
+    b.get(checked).i32x4(0).shuffle32([1, 2, 3, 4]);
+    b.get(checked).op('i32x4.sub').set(steps);
+    b.get(steps).lane('i32x4.extract_lane', 0).i32(-1);
+    // The last difference has no neighbour: compare the first three.
+    b.get(steps).get(steps).get(steps).shuffle32([0, 0, 0, 0]).op('i32x4.eq').op('i32x4.bitmask');
+    b.i32(7).op('i32.and').i32(7).op('i32.eq').op('select').set(step);
+    return step;
   }
 
   #addLocalBase(checked: Local): void {

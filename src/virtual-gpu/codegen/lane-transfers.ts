@@ -18,6 +18,8 @@ export interface Transfer {
   count: number;
   /** Lanes that take part; all when undefined. */
   mask: Local | undefined;
+  /** i32 local: the step between the lanes' addresses, −1 when there is none; undefined when not worked out. */
+  step: Local | undefined;
 }
 
 const signExtend = (context: LaneContext, type: string): void => {
@@ -90,9 +92,30 @@ function loadScalar(t: Transfer, bytes: number): void {
     }
     return;
   }
-  pushGathered(t, bytes);
+  if (t.step === undefined || bytes === 1) pushGathered(t, bytes);
+  else pushSteppedOrGathered(t, bytes, t.step);
   signExtend(t.context, t.type);
   t.context.setWord();
+}
+
+/** One wide load when the lanes' elements lie side by side, one splat when they are the same, else a gather. */
+function pushSteppedOrGathered(t: Transfer, bytes: number, step: Local): void {
+  const { b } = t.context;
+  const value = t.context.temporary(0);
+  b.get(step).i32(bytes).op('i32.eq');
+  b.if(
+    () => {
+      b.get(t.addresses[0]!);
+      if (bytes === 4) b.memory('v128.load', t.offset, t.memory);
+      else b.memory('v128.load16x4_u', t.offset, t.memory);
+      b.set(value);
+    },
+    () => {
+      pushGathered(t, bytes);
+      b.set(value);
+    },
+  );
+  b.get(value);
 }
 
 /** Splits each lane's word into `count` fields of `bits`. */

@@ -3,13 +3,13 @@ import { CHUNK_BYTES, LANES, WARP } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
 import type { HelperName } from './helpers.ts';
-import { elementsOf, typesOf } from './instruction-parts.ts';
+import { destinationsOf, elementsOf, typesOf } from './instruction-parts.ts';
 import type { KernelContext } from './kernel-context.ts';
 import type { LaneContext } from './lane-context.ts';
 import { laneEmitter } from './lane-forms.ts';
 import { LaneMemory } from './lane-memory.ts';
-import { sizeOfType } from './types.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from './specials.ts';
+import { sizeOfType } from './types.ts';
 
 /** A lane-wise instruction waiting for its chunk loop, with the scalar locals its uniform operands are in. */
 export interface PendingInstruction {
@@ -355,13 +355,4 @@ function predicateDestination(instruction: PtxInstruction, index: number): strin
 
 function immediateOf(operand: PtxOperand): number | undefined {
   return operand.kind === 'immediate' ? Number(BigInt.asIntN(32, operand.value)) : undefined;
-}
-
-/** Registers a lane-wise instruction writes. */
-export function destinationsOf(instruction: PtxInstruction): string[] {
-  if (instruction.opcode === 'st') return [];
-  const first = instruction.operands[0];
-  if (!first) return [];
-  const leaves = first.kind === 'pair' ? [first.first, first.second] : elementsOf(first);
-  return leaves.flatMap((leaf) => (leaf.kind === 'register' ? [leaf.name] : []));
 }

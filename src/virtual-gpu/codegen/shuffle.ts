@@ -2,7 +2,7 @@ import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { CHUNKS, LANES } from '../layout.ts';
 import type { FunctionBuilder } from '../wasm/function-builder.ts';
 import type { KernelContext } from './kernel-context.ts';
-import { storeLanes, type WarpFormContext } from './warp-forms.ts';
+import { storeLanes, type WarpFormContext } from './warp-form-context.ts';
 
 const MODES: ReadonlySet<string> = new Set(['up', 'down', 'bfly', 'idx']);
 

@@ -3,35 +3,9 @@ import { CHUNKS, LANES, SCRATCH, WARP } from '../layout.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
 import type { KernelContext } from './kernel-context.ts';
 import { emitShuffle, isStaticShuffle, shuffleMode } from './shuffle.ts';
-
-/** What emitters of whole-warp instructions work with. */
-export interface WarpFormContext {
-  b: FunctionBuilder;
-  kernel: KernelContext;
-  instruction: PtxInstruction;
-  masked: boolean;
-  /** Scalar local of a uniform register. */
-  uniformLocal(register: string): Local;
-}
+import { storeLanes, type WarpFormContext } from './warp-form-context.ts';
 
 type WarpEmitter = (context: WarpFormContext) => void;
-
-/** Stores one vector per chunk of a register's slot, keeping inactive lanes. */
-export function storeLanes(context: WarpFormContext, register: string, pushChunk: (chunk: number) => void): void {
-  const { b, kernel, masked } = context;
-  const slot = kernel.slotOf(register);
-  for (let chunk = 0; chunk < CHUNKS; chunk++) {
-    const offset = slot + chunk * 16;
-    b.get(0);
-    pushChunk(chunk);
-    if (masked) {
-      b.get(0).memory('v128.load', offset);
-      b.get(0).memory('v128.load', WARP.mask + chunk * 16);
-      b.op('v128.bitselect');
-    }
-    b.memory('v128.store', offset);
-  }
-}
 
 const pushActiveBits = ({ b, masked }: WarpFormContext): void => {
   if (masked) b.get(0).memory('i32.load', WARP.activeBits);
@@ -90,8 +64,7 @@ const vote: WarpEmitter = (context) => {
   b.set(bits);
   VOTES[mode]!(context, bits);
   b.set(result);
-  if (destination.kind === 'register')
-    storeLanes(context, destination.name, () => b.get(result).op('i32x4.splat'));
+  if (destination.kind === 'register') storeLanes(context, destination.name, () => b.get(result).op('i32x4.splat'));
 };
 
 const activeMask: WarpEmitter = (context) => {
@@ -171,7 +144,11 @@ const shuffleByLane: WarpEmitter = (context) => {
     b.get(at);
     pushLaneWord(context, source, fromBytes);
     b.memory('i32.store', SCRATCH + 128);
-    b.get(at).i32(0).get(inRange).op('i32.sub').memory('i32.store', SCRATCH + 256);
+    b.get(at)
+      .i32(0)
+      .get(inRange)
+      .op('i32.sub')
+      .memory('i32.store', SCRATCH + 256);
     b.get(at).i32(4).op('i32.add').tee(at);
     b.i32(LANES * 4)
       .op('i32.lt_u')
@@ -184,7 +161,11 @@ const shuffleByLane: WarpEmitter = (context) => {
     storeLanes(context, predicate.name, (chunk) => b.i32(SCRATCH + 256).memory('v128.load', chunk * 16));
 };
 
-function pushSourceLane(b: FunctionBuilder, mode: string, locals: { lane: Local; amount: Local; segment: Local }): void {
+function pushSourceLane(
+  b: FunctionBuilder,
+  mode: string,
+  locals: { lane: Local; amount: Local; segment: Local },
+): void {
   const { lane, amount, segment } = locals;
   if (mode === 'up') b.get(lane).get(amount).op('i32.sub');
   else if (mode === 'down') b.get(lane).get(amount).op('i32.add');

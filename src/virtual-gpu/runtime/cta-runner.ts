@@ -1,8 +1,8 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
-import type { PtxOperand } from '../../ptx/ast.ts';
 import { has } from '../codegen/instruction-parts.ts';
 import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
+import { type Arrival, arrivalsOf, type WaitingLanes } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
@@ -34,7 +34,6 @@ export interface WorkerCounts {
   /** Per warp site: executions, and lanes that took part. */
   siteRuns: Float64Array;
   siteLanes: Float64Array;
-  barrierWarps: Float64Array;
   criticalPath: number;
   longestCta: number;
   instructions: number;
@@ -51,6 +50,8 @@ const SLICE = 1 << 18;
 
 /** What uninitialised shared and local memory holds: NaN in every float format, or a large finite pattern. */
 const GARBAGE = [0xff, 0x5a] as const;
+
+const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
 
 type WarpState = 'ready' | 'waiting' | 'exited';
 
@@ -240,103 +241,85 @@ export class CtaRunner {
     return SLICE - this.#memory.i32[budget]!;
   }
 
-  /** The block each live lane of a waiting warp goes on with, or −1 for lanes that have exited. */
-  #waitingBlocks(warp: number): Int32Array {
-    const at = WARPS + warp * this.image.warpBytes;
-    const { i32 } = this.#memory;
-    if (i32[(at + WARP.converged) >> 2] !== 0) return new Int32Array(LANES).fill(i32[(at + WARP.nextBlock) >> 2]!);
-    return Int32Array.from({ length: LANES }, (_, lane) => {
-      const pc = i32[(at + WARP.programCounters) / 4 + lane]!;
-      return pc >= PC.waiting && pc !== PC.exited ? pc & PC.blockMask : -1;
-    });
-  }
-
-  /** Threads waiting at each barrier, by barrier number. */
-  #arrivals(): Map<number, { threads: number; expected: number; warps: Map<number, Int32Array> }> {
-    const arrivals = new Map<number, { threads: number; expected: number; warps: Map<number, Int32Array> }>();
+  /** All lanes that wait at a barrier, by warp and by the block they go on with. */
+  #waitingLanes(): WaitingLanes[] {
+    const waiting: WaitingLanes[] = [];
     this.#states.forEach((state, warp) => {
       if (state !== 'waiting') return;
-      const blocks = this.#waitingBlocks(warp);
-      blocks.forEach((block, lane) => {
-        if (block < 0) return;
-        const { id, threads } = this.#barrierOf(block, warp, lane);
-        const entry = arrivals.get(id) ?? { threads: 0, expected: threads, warps: new Map() };
-        entry.threads++;
-        entry.warps.set(warp, blocks);
-        arrivals.set(id, entry);
-      });
+      const at = WARPS + warp * this.image.warpBytes;
+      const { i32 } = this.#memory;
+      if (i32[(at + WARP.converged) >> 2] !== 0) {
+        waiting.push({ warp, block: i32[(at + WARP.nextBlock) >> 2]!, lanes: ALL_LANES });
+        return;
+      }
+      const byBlock = new Map<number, number[]>();
+      for (const lane of ALL_LANES) {
+        const pc = i32[(at + WARP.programCounters) / 4 + lane]!;
+        if (pc < PC.waiting || pc === PC.exited) continue;
+        const block = pc & PC.blockMask;
+        byBlock.set(block, [...(byBlock.get(block) ?? []), lane]);
+      }
+      for (const [block, lanes] of byBlock) waiting.push({ warp, block, lanes });
     });
-    return arrivals;
+    return waiting;
   }
 
-  #barrierOf(nextBlock: number, warp: number, lane: number): { id: number; threads: number } {
-    const instruction = this.image.barriers.get(nextBlock)!;
-    const operands = has(instruction, 'red') ? instruction.operands.slice(1, -1) : instruction.operands;
-    const context = this.#context(instruction, WARPS + warp * this.image.warpBytes, false);
-    const value = (operand: PtxOperand | undefined) => (operand ? context.word(operand, lane) : 0);
+  #arrivals(): Arrival[] {
     const [x, y, z] = this.#request.block;
-    return { id: value(operands[0]), threads: value(operands[1]) || x * y * z };
+    return arrivalsOf(this.#waitingLanes(), this.image.barriers, x * y * z, (operand, { warp, block, lanes }) =>
+      this.#barrierContext(warp, block).word(operand, lanes[0]!),
+    );
+  }
+
+  #barrierContext(warp: number, block: number): WarpContext {
+    return this.#context(this.image.barriers.get(block)!, WARPS + warp * this.image.warpBytes, false);
   }
 
   /** Lets the warps of every complete barrier go on. */
   #releaseBarriers(): boolean {
-    let released = false;
-    for (const [id, arrival] of this.#arrivals()) {
-      if (arrival.threads < arrival.expected) continue;
-      released = true;
-      this.#reduceAtBarrier(id, arrival.warps);
-      for (const [warp, blocks] of arrival.warps) this.#resume(warp, blocks, id);
+    const complete = this.#arrivals().filter((arrival) => arrival.threads >= arrival.expected);
+    for (const arrival of complete) {
+      this.#reduceAtBarrier(arrival);
+      for (const group of arrival.groups) this.#resume(group);
     }
-    return released;
+    return complete.length > 0;
   }
 
-  #resume(warp: number, blocks: Int32Array, id: number): void {
+  #resume({ warp, block, lanes }: WaitingLanes): void {
     const at = WARPS + warp * this.image.warpBytes;
     const { i32 } = this.#memory;
     this.#states[warp] = 'ready';
-    if (this.image.counting) {
-      const distinct = new Set(blocks.filter((block) => block >= 0));
-      for (const block of distinct) this.#counts.barrierWarps[block]!++;
-    }
     if (i32[(at + WARP.converged) >> 2] !== 0) return;
-    blocks.forEach((block, lane) => {
-      if (block >= 0 && this.#barrierOf(block, warp, lane).id === id)
-        i32[(at + WARP.programCounters) / 4 + lane] = block;
-    });
+    for (const lane of lanes) i32[(at + WARP.programCounters) / 4 + lane] = block;
   }
 
   /** barrier.red: every thread gets the count, or the and/or, of all threads' predicates. */
-  #reduceAtBarrier(id: number, warps: ReadonlyMap<number, Int32Array>): void {
-    const participants: { warp: number; lane: number; block: number }[] = [];
-    for (const [warp, blocks] of warps)
-      blocks.forEach((block, lane) => {
-        if (block >= 0 && this.#barrierOf(block, warp, lane).id === id) participants.push({ warp, lane, block });
-      });
-    const first = participants[0];
-    if (!first || !has(this.image.barriers.get(first.block)!, 'red')) return;
-    const contextOf = ({ warp, block }: { warp: number; block: number }) =>
-      this.#context(this.image.barriers.get(block)!, WARPS + warp * this.image.warpBytes, false);
-    const holds = participants.filter((p) => {
-      const context = contextOf(p);
-      return context.predicate(context.operands.at(-1)!, p.lane);
-    }).length;
-    for (const participant of participants) {
-      const context = contextOf(participant);
+  #reduceAtBarrier({ groups }: Arrival): void {
+    const reducing = groups.filter(({ block }) => has(this.image.barriers.get(block)!, 'red'));
+    if (reducing.length === 0) return;
+    let [holds, total] = [0, 0];
+    for (const { warp, block, lanes } of reducing) {
+      const context = this.#barrierContext(warp, block);
+      total += lanes.length;
+      holds += lanes.filter((lane) => context.predicate(context.operands.at(-1)!, lane)).length;
+    }
+    for (const { warp, block, lanes } of reducing) {
+      const context = this.#barrierContext(warp, block);
       const [destination] = context.operands;
-      if (has(context.instruction, 'popc')) context.setWord(destination!, participant.lane, holds);
-      else {
-        const all = has(context.instruction, 'and');
-        context.setPredicate(destination!, participant.lane, all ? holds === participants.length : holds > 0);
+      const result = has(context.instruction, 'and') ? holds === total : holds > 0;
+      for (const lane of lanes) {
+        if (has(context.instruction, 'popc')) context.setWord(destination!, lane, holds);
+        else context.setPredicate(destination!, lane, result);
       }
     }
   }
 
   #reportStuckBarrier(): never {
-    const arrivals = [...this.#arrivals()];
+    const arrivals = this.#arrivals();
     const text = arrivals
-      .map(([id, { threads, expected }]) => `barrier ${id} was reached by ${threads} of ${expected} threads`)
+      .map(({ id, threads, expected }) => `barrier ${id} was reached by ${threads} of ${expected} threads`)
       .join('; ');
-    const block = [...(arrivals[0]?.[1].warps.values() ?? [])][0]?.find((b) => b >= 0);
+    const block = arrivals[0]?.groups[0]?.block;
     const instruction = block === undefined ? undefined : this.image.barriers.get(block);
     throw new KernelFault('barrier', `${text}; the others have exited or wait elsewhere`, {
       ...(instruction ? { instruction } : {}),
@@ -387,7 +370,6 @@ function emptyCounts(
   return {
     siteRuns: new Float64Array(image.warpSites.length),
     siteLanes: new Float64Array(image.warpSites.length),
-    barrierWarps: new Float64Array(image.blockCount),
     criticalPath: 0,
     longestCta: 0,
     instructions: 0,

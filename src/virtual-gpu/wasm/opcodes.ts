@@ -222,6 +222,7 @@ const LANE: Record<string, number> = {
 /** Prefix 0xfd, with a memory argument. */
 const SIMD_MEMORY: Record<string, readonly [number, number]> = {
   'v128.load': [0, 4],
+  'v128.load16x4_u': [4, 3],
   'v128.load8_splat': [7, 0],
   'v128.load16_splat': [8, 1],
   'v128.load32_splat': [9, 2],

@@ -1,0 +1,49 @@
+import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { has } from '../codegen/instruction-parts.ts';
+
+/** Lanes of one warp that wait at one barrier instruction. */
+export interface WaitingLanes {
+  warp: number;
+  /** The block they go on with, which names the barrier instruction. */
+  block: number;
+  lanes: number[];
+}
+
+/** Everybody who waits at one of the CTA's barriers. */
+export interface Arrival {
+  /** Barrier number, 0 … 15. */
+  id: number;
+  threads: number;
+  expected: number;
+  groups: WaitingLanes[];
+}
+
+/** Reads an operand that is not an immediate, for one lane. */
+export type OperandReader = (operand: PtxOperand, waiting: WaitingLanes) => number;
+
+/** Barrier number and thread count operands; a barrier.red has a destination before and a predicate after them. */
+function operandsOf(instruction: PtxInstruction): [PtxOperand | undefined, PtxOperand | undefined] {
+  const operands = has(instruction, 'red') ? instruction.operands.slice(1, -1) : instruction.operands;
+  return [operands[0], operands[1]];
+}
+
+/** Groups waiting lanes by barrier. `ctaThreads` is expected where an instruction names no count. */
+export function arrivalsOf(
+  waiting: readonly WaitingLanes[],
+  barriers: ReadonlyMap<number, PtxInstruction>,
+  ctaThreads: number,
+  read: OperandReader,
+): Arrival[] {
+  const arrivals = new Map<number, Arrival>();
+  for (const group of waiting) {
+    const [idOperand, countOperand] = operandsOf(barriers.get(group.block)!);
+    const value = (operand: PtxOperand | undefined) =>
+      operand === undefined ? 0 : operand.kind === 'immediate' ? Number(operand.value) : read(operand, group);
+    const id = value(idOperand);
+    const arrival = arrivals.get(id) ?? { id, threads: 0, expected: value(countOperand) || ctaThreads, groups: [] };
+    arrival.threads += group.lanes.length;
+    arrival.groups.push(group);
+    arrivals.set(id, arrival);
+  }
+  return [...arrivals.values()];
+}
