@@ -96,7 +96,9 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
         vetoBound,
         environment: describeEnvironment(session),
         emit(event) {
-          request.onEvent?.(run.log.append(event));
+          // Not as the argument of the optional call: it would be logged only when someone listens.
+          const recorded = run.log.append(event);
+          request.onEvent?.(recorded);
         },
         storeSources: (candidate) => storeSources(run, candidate),
         onBest(best) {

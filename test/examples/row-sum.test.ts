@@ -1,29 +1,61 @@
-import { readFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reference } from '../../examples/row-sum/reference.ts';
-import { loadKernel } from '../../src/app/loading/load-kernel.ts';
+import { audit } from '../../src/app/audit.ts';
+import { evaluateKernel } from '../../src/app/evaluate.ts';
+import { optimizeProblem } from '../../src/app/optimize.ts';
 
-const FOLDER = 'examples/row-sum/01_warp_per_row';
-
-/** The first whole JSON document of a guide. */
-const firstDocument = async (guide: string): Promise<unknown> => {
-  const text = await readFile(`docs/guides/${guide}`, 'utf8');
-  const block = /```json\n(\{\n {2}"\$schema"[^`]*)```/.exec(text)?.[1];
-  return JSON.parse(block ?? 'null');
-};
+const FOLDER = 'examples/row-sum';
+const RUNGS = ['01_thread_per_row', '02_warp_per_row'];
+const ON_L4 = { device: 'virtual:l4', parameters: {}, seed: 1 } as const;
 
 describe('the row-sum example', () => {
-  it('loads, and the guides show it as it is', async () => {
-    const { kernel, problem } = await loadKernel(FOLDER);
-    expect(kernel.file.name).toBe('01_warp_per_row');
-    expect(problem.file.rungs).toEqual(['01_warp_per_row']);
-    const [kernelJson, problemJson] = [`${FOLDER}/kernel.json`, 'examples/row-sum/problem.json'];
-    expect(await firstDocument('writing-a-kernel.md')).toEqual(JSON.parse(await readFile(kernelJson, 'utf8')));
-    expect(await firstDocument('writing-a-problem.md')).toEqual(JSON.parse(await readFile(problemJson, 'utf8')));
-  });
-
   it('sums rows', () => {
     const inputs = { x: Float64Array.of(1, 2, 3, 4, 5, 6) };
     expect([...reference(inputs, { rows: 2, columns: 3 }, (value) => value).y!]).toEqual([6, 15]);
+  });
+
+  it.each(RUNGS)('%s passes', async (rung) => {
+    const { status, reason } = await evaluateKernel({ ...ON_L4, target: join(FOLDER, rung) });
+    expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
+  });
+
+  it('has 32 sectors per request where a thread owns a row, and 4 where a warp does', async () => {
+    // 32 lanes one row apart: a sector each. 32 lanes side by side: 128 bytes, four sectors.
+    const sectorsPerRequest = async (rung: string): Promise<number> => {
+      const { counters } = await evaluateKernel({ ...ON_L4, target: join(FOLDER, rung) });
+      return counters!.totals.globalLoadSectors / counters!.totals.globalLoadRequests;
+    };
+    expect(await sectorsPerRequest('01_thread_per_row')).toBe(32);
+    expect(await sectorsPerRequest('02_warp_per_row')).toBe(4);
+  });
+
+  it('has checks that refuse every wrong kernel whose output differs from the right one', async () => {
+    const report = await audit({ target: FOLDER, seed: 1 });
+    const differing = report.mutants.filter(({ results }) => results.some(({ outcome }) => outcome === 'slipped'));
+    expect(differing.filter(({ verdict }) => verdict !== 'caught')).toEqual([]);
+    expect(report.falseAlarms).toEqual([]);
+  });
+});
+
+describe('optimising the row-sum example', () => {
+  let store: string;
+  beforeAll(async () => {
+    store = await mkdtemp(join(tmpdir(), 'warpsmith-row-sum-'));
+  });
+  afterAll(async () => rm(store, { recursive: true, force: true }));
+
+  it('goes to the second rung because of a finding that the rung answers', async () => {
+    const { result, view } = await optimizeProblem({
+      ...ON_L4,
+      target: FOLDER,
+      store,
+      budgets: { maximumEvaluations: 4, maximumMinutes: null },
+    });
+    expect(result.best?.candidate.kernel.file.name).toBe('02_warp_per_row');
+    expect(view.progression[1]?.why?.finding).toBe('parallelism');
+    expect(result.speedup).toBeGreaterThan(3);
   });
 });

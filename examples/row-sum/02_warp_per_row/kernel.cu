@@ -1,7 +1,8 @@
-// 01_warp_per_row: lane l of a warp sums columns l, l + 32, ...; a butterfly of shuffles adds the 32 partial sums.
+// 02_warp_per_row: lane l of a warp adds up columns l, l + 32, …; a butterfly of shuffles adds the 32 partial sums.
 //
+// Change    From 01_thread_per_row: neighbouring lanes read neighbouring addresses, and there are 32 times as many warps.
 // Layouts   x: fp32 [rows, columns], row-major; y: fp32 [rows]. grid = ceil(rows / WARPS), block = 32 * WARPS.
-// Bound     DRAM: 4 bytes per element and one addition; 4096 x 4096 is 64 MiB, 0.22 ms at 300 GB/s.
+// Bound     4 bytes and one addition per element: 1024 x 1024 is 4 MiB, 14 µs at 300 GB/s (DRAM of an L4).
 // Limits    None.
 __global__ void row_sum(const float* __restrict__ x, float* __restrict__ y, int rows, int columns) {
   const int row = blockIdx.x * WARPS + threadIdx.x / 32;
