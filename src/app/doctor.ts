@@ -50,6 +50,14 @@ async function checkHeaders(): Promise<Finding> {
   return { verdict: 'ok', detail: `${fileCount} device headers, digest ${digest}, at ${folder}` };
 }
 
+async function checkFusedMultiplyAdd(): Promise<Finding> {
+  const { relaxedMaddIsFused } = await import('../virtual-gpu/fma-probe.ts');
+  const detail = relaxedMaddIsFused()
+    ? 'WebAssembly SIMD multiply-adds round once here, as on a GPU'
+    : 'WebAssembly SIMD multiply-adds round twice here; an exact, slower substitute is used';
+  return { verdict: 'ok', detail };
+}
+
 async function checkVirtualDevice(): Promise<Finding> {
   const { openDevice } = await import('../devices/open-device.ts');
   const device = await openDevice(DEFAULT_DEVICE);
@@ -73,6 +81,7 @@ const CHECKS: readonly { id: DoctorCheck['id']; title: string; run: () => Findin
   { id: 'node', title: 'Node', run: checkNode },
   { id: 'compiler', title: 'CUDA C++ compiler', run: checkCompiler },
   { id: 'headers', title: 'Device headers', run: checkHeaders },
+  { id: 'fused-multiply-add', title: 'Fused multiply-add', run: checkFusedMultiplyAdd },
   { id: 'virtual-device', title: 'Virtual GPU and worker threads', run: checkVirtualDevice },
   { id: 'cuda', title: 'CUDA', run: checkCuda },
 ];

@@ -7,6 +7,7 @@ import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { planLaunches } from '../evaluation/plan-launches.ts';
+import { untilAborted } from '../optimizer/until-aborted.ts';
 import { openSession, type SessionOptions } from './session.ts';
 import { loadKernelTarget } from './target.ts';
 import { chooseWorkload } from './workload.ts';
@@ -52,7 +53,7 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
   await using session = await openSession(options);
   const judged = { problem, candidate, workload, spec: session.device.spec };
   refuseUnusablePlan(judged);
-  const evaluation = await session.evaluator.evaluate({
+  const work = session.evaluator.evaluate({
     problem,
     candidate,
     workload,
@@ -60,6 +61,8 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
     id: 'e0',
     ...(options.signal ? { signal: options.signal } : {}),
   });
+  // Leaving closes the session, which ends whatever still runs.
+  const evaluation = await untilAborted(work, options.signal);
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
   return { ...judged, evaluation };
 }

@@ -12,6 +12,7 @@ import { refuseGoalBelowBound, type VetoBound } from './goal.ts';
 import { createMoveLedger, type MoveLedger } from './move-ledger.ts';
 import { type ProposedMove, proposeMoves } from './propose-moves.ts';
 import { reasonToStop, type Stop } from './stopping.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** Everything a run needs; nothing is looked up elsewhere. */
 export interface OptimizeOptions {
@@ -89,17 +90,6 @@ function finish(run: Run, reason: StopReason, detail: string): Phase {
 }
 
 const interrupted = (run: Run): Phase => finish(run, 'interrupted', 'stopped by the user; the best so far is kept');
-
-/** Rejects as soon as the user interrupts, even if the evaluator is slow to notice. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}
 
 /** Judges a candidate and logs it. Undefined when the user interrupted. */
 async function evaluateOnce(run: Run, candidate: Candidate): Promise<Evaluation | undefined> {

@@ -46,7 +46,7 @@ export function runTerminal(view: RunView, paint: Paint = plainPaint): string {
     `Stopped: ${view.stop ? `${view.stop.reason} (${view.stop.detail})` : 'not yet, or the run died'}. ${describeBudget(view)}; seed ${view.seed}.`,
     textTable(columns(view), view.progression.map(cells), (text) => paint('dim', text)),
     section(paint, 'What the best changed', changeLines(view)),
-    section(paint, 'Reverted, and why', view.reverted.map(revertedLine)),
+    section(paint, 'Reverted, and why', view.reverted.length > 0 ? view.reverted.map(revertedLine) : ['nothing']),
     section(
       paint,
       'Given up',

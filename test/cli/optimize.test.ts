@@ -115,6 +115,17 @@ describe('optimize', () => {
 });
 
 describe('Ctrl-C', () => {
+  test('in the middle of a kernel that never ends: 130 at once, one JSON error', async () => {
+    const { kernel } = scaleCopy({
+      source: (text) =>
+        text.replace('const int first', 'for (volatile int spin = 0; spin == 0;) {}\n  const int first'),
+    });
+    const args = ['evaluate', kernel, '--json', '--run-timeout', '50'];
+    const { code, stdout } = await runCli(args, { interruptAt: 'No --device given', interruptAfterMs: 1500 });
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout)).toMatchObject({ schemaVersion: 1, error: { code: 'interrupted' } });
+  });
+
   test('ends with 130, the best so far on disk, and no process left', async () => {
     const store = temporaryFolder();
     const args = [

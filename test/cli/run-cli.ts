@@ -23,12 +23,14 @@ export interface CliOptions {
   nodeOptions?: readonly string[];
   /** Interrupts the command (Ctrl-C) as soon as stderr contains this. */
   interruptAt?: string;
+  /** Waits this long before interrupting. */
+  interruptAfterMs?: number;
 }
 
 /** A running command line in a process group of its own, which is gone when the promise settles. */
 export function runCli(
   args: readonly string[],
-  { cwd = repository, env = {}, nodeOptions = [], interruptAt }: CliOptions = {},
+  { cwd = repository, env = {}, nodeOptions = [], interruptAt, interruptAfterMs = 0 }: CliOptions = {},
 ): Promise<CliOutcome> {
   const child = spawn(process.execPath, [...nodeOptions, BIN, ...args], {
     cwd,
@@ -46,7 +48,7 @@ export function runCli(
     stderr += text;
     if (interruptAt !== undefined && !interrupted && stderr.includes(interruptAt)) {
       interrupted = true;
-      process.kill(-child.pid!, 'SIGINT');
+      setTimeout(() => process.kill(-child.pid!, 'SIGINT'), interruptAfterMs);
     }
   });
   return new Promise((resolve, reject) => {
