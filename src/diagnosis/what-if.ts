@@ -47,16 +47,28 @@ export function estimate(
   };
 }
 
-/** The same launch with every instruction count multiplied by `factor`, critical path included. */
-export function scaleInstructions(launch: LaunchCounters, factor: number): LaunchCounters {
+/**
+ * The same launch with `factor` times the instructions for the same work: fuller warps. Requests and wavefronts shrink
+ * alike; the bytes and sectors they move do not.
+ */
+export function packInstructions(launch: LaunchCounters, factor: number): LaunchCounters {
   const instructionsByClass = { ...launch.instructionsByClass };
   for (const name of INSTRUCTION_CLASSES) instructionsByClass[name] *= factor;
   return {
     ...launch,
     instructionsByClass,
     instructions: launch.instructions * factor,
+    activeLaneHistogram: launch.activeLaneHistogram.map((_, lanes) =>
+      lanes === 32 ? launch.instructions * factor : 0,
+    ),
     criticalPathInstructions: launch.criticalPathInstructions * factor,
     longestCtaInstructions: launch.longestCtaInstructions * factor,
+    globalLoadRequests: launch.globalLoadRequests * factor,
+    globalStoreRequests: launch.globalStoreRequests * factor,
+    sharedLoadRequests: launch.sharedLoadRequests * factor,
+    sharedLoadWavefronts: launch.sharedLoadWavefronts * factor,
+    sharedStoreRequests: launch.sharedStoreRequests * factor,
+    sharedStoreWavefronts: launch.sharedStoreWavefronts * factor,
   };
 }
 

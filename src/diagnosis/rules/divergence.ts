@@ -1,6 +1,6 @@
 import { figure } from '../format.ts';
 import type { Rule } from '../rule.ts';
-import { estimate, scaleInstructions } from '../what-if.ts';
+import { estimate, packInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
 
 /** Mean active lanes ÷ 32. */
@@ -46,7 +46,7 @@ export const divergence: Rule = {
         'sort the work by path.',
       ...estimate(context, 'all lanes active in every instruction', ({ launch }) => {
         const found = divergent.find((item) => item.launch === launch);
-        return found && { launch: scaleInstructions(launch, found.value) };
+        return found && { launch: packInstructions(launch, found.value) };
       }),
     };
   },

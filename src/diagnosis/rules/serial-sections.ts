@@ -2,7 +2,7 @@ import type { LaunchCounters } from '../../core/counters.ts';
 import { SERIAL_LANES } from '../../hardware/launch-model/constants.ts';
 import { figure, percent } from '../format.ts';
 import { type ModelledLaunch, meanWarpInstructions, type Rule } from '../rule.ts';
-import { estimate, scaleInstructions } from '../what-if.ts';
+import { estimate, packInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
 
 /** Share of the CTA's critical path that one warp walks while the others wait at a barrier. */
@@ -74,11 +74,9 @@ export const serialSections: Rule = {
         'per row.',
       ...estimate(context, 'the serial work spread over every warp and lane', (item) => {
         if (!serial.includes(item)) return undefined;
-        const packed = scaleInstructions(item.launch, packedRatio(item.launch));
+        const packed = packInstructions(item.launch, packedRatio(item.launch));
         const perWarp = packed.instructions / (packed.ctaCount * item.model.schedule.warpsPerCta);
-        const activeLaneHistogram = packed.activeLaneHistogram.map(() => 0);
-        activeLaneHistogram[LANES] = packed.instructions;
-        return { launch: { ...packed, activeLaneHistogram, criticalPathInstructions: perWarp } };
+        return { launch: { ...packed, criticalPathInstructions: perWarp } };
       }),
     };
   },

@@ -1,8 +1,11 @@
-import type { LaunchCounters } from '../../core/counters.ts';
+import type { InstructionClass, LaunchCounters } from '../../core/counters.ts';
 import { INSTRUCTION_CLASSES } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import {
+  CLOCKS_PER_LINE_OF_ONE_WARP,
+  globalLoadsInFlight,
   independentInstructions,
+  LANES_PER_WARP,
   latencyClocks,
   type MemoryLatencies,
   machineInstructions,
@@ -12,13 +15,19 @@ import { figure } from './format.ts';
 import type { Schedule } from './schedule.ts';
 import { lineAccesses, type Traffic } from './traffic.ts';
 
+/** The warp instructions of one CTA's critical path. */
+export interface CriticalPath {
+  /** Executed by every warp side by side, most lanes active. */
+  readonly balanced: number;
+  /** Executed by one warp, or by at most SERIAL_LANES lanes of a warp, while the others wait. */
+  readonly serial: number;
+}
+
 /** The time one CTA takes with an SM to itself, from its critical path. */
 export interface CtaLatency {
   readonly path: CriticalPath;
-  /** Mean clocks between two instructions of one warp at this instruction mix, latencies covered by independent ones. */
-  readonly coveredClocks: number;
-  /** The same in a walk where nothing covers them. */
-  readonly chainClocks: number;
+  /** Mean clocks between two instructions of one warp at this instruction mix. */
+  readonly clocksPerInstruction: number;
   readonly balancedClocks: number;
   readonly serialClocks: number;
   readonly totalClocks: number;
@@ -27,76 +36,64 @@ export interface CtaLatency {
 
 const ratio = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);
 
+/** Lines that the mean global load touches. */
+const linesPerLoad = ({ globalLoadRequests, globalLoadSectors, globalLoadBytes }: LaunchCounters): number =>
+  ratio(lineAccesses(globalLoadRequests, globalLoadSectors, globalLoadBytes), globalLoadRequests);
+
 /**
- * Latencies as the launch's accesses make them: a load waits for all its wavefronts or line look-ups, and a barrier
- * for the last loads before it, whose latency nothing after the barrier can hide.
+ * Latencies as the launch's accesses make them: a load waits for all its wavefronts or lines, and a barrier for the
+ * last loads before it, whose latency nothing after the barrier can hide.
  */
 export function memoryLatencies(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): MemoryLatencies {
   const byClass = launch.instructionsByClass;
   const extraWavefronts = Math.max(0, ratio(launch.sharedLoadWavefronts, launch.sharedLoadRequests) - 1);
-  const { globalLoadRequests, globalLoadSectors, globalLoadBytes } = launch;
-  const lines = ratio(lineAccesses(globalLoadRequests, globalLoadSectors, globalLoadBytes), globalLoadRequests);
   const sharedLoad = spec.latencyClocks.shared.value + extraWavefronts;
-  const globalLoad = traffic.globalLoadLatencyClocks + Math.max(0, lines - 1);
+  const globalLoad = traffic.globalLoadLatencyClocks + Math.max(0, linesPerLoad(launch) - 1);
   const drained =
     Math.min(1, ratio(byClass['global-load'], byClass.barrier)) * globalLoad +
     Math.min(1, ratio(byClass['shared-load'], byClass.barrier)) * sharedLoad;
   return { globalLoad, sharedLoad, barrier: spec.latencyClocks.barrier.value + drained };
 }
 
+/** Clocks that one warp's memory requests take on their way, which no independent instruction can cover. */
+function occupiedClocks(launch: LaunchCounters, instructionClass: InstructionClass): number {
+  if (instructionClass === 'global-load') return Math.max(0, linesPerLoad(launch) - 1) * CLOCKS_PER_LINE_OF_ONE_WARP;
+  if (instructionClass === 'shared-load') return ratio(launch.sharedLoadWavefronts, launch.sharedLoadRequests);
+  return 0;
+}
+
 /**
- * Mean clocks from one instruction of a warp to its next: at least one issue slot, and the class's latency divided by
- * the independent instructions that cover it (Little's law inside a warp); in a serial walk nothing covers it.
+ * Mean clocks from one instruction of a warp to its next: at least one issue slot, at least the request's own way to
+ * memory, and the class's latency divided by the independent instructions that cover it (Little's law inside a warp).
  */
-export function clocksPerInstruction(
-  launch: LaunchCounters,
-  traffic: Traffic,
-  spec: DeviceSpec,
-  kind: 'covered' | 'chain',
-): number {
+export function clocksPerInstruction(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): number {
   if (launch.instructions <= 0) return 0;
   const memory = memoryLatencies(launch, traffic, spec);
+  const globalLoads = globalLoadsInFlight(ratio(launch.globalLoadBytes, launch.globalLoadRequests * LANES_PER_WARP));
   let clocks = 0;
   for (const name of INSTRUCTION_CLASSES) {
-    const cover = kind === 'covered' ? independentInstructions(name) : 1;
-    const exposed = Math.max(1, latencyClocks(name, memory, spec) / cover);
+    const covered = latencyClocks(name, memory, spec) / independentInstructions(name, globalLoads);
+    const exposed = Math.max(1, occupiedClocks(launch, name), covered);
     clocks += launch.instructionsByClass[name] * machineInstructions(name) * exposed;
   }
   return clocks / launch.instructions;
 }
 
-/** The warp instructions of one CTA's critical path, by who executes them. */
-export interface CriticalPath {
-  /** Executed by every warp side by side. */
-  readonly balanced: number;
-  /** Executed by one warp, many lanes wide, while the others wait. */
-  readonly oneWarp: number;
-  /** Executed by at most SERIAL_LANES lanes: a walk in which each step needs the one before. */
-  readonly fewLanes: number;
-}
-
 /**
- * Splits the critical path. The few-lane instructions of a CTA lie on it at least as their mean per warp (all warps
- * walk), at most all of them (one warp walks); what the path has beyond the mean warp says which.
+ * Splits the critical path. Few-lane instructions are serial wherever they lie: shared among the warps (every warp
+ * walks with one lane) or on top of the mean warp (one warp walks); so is whatever else the path has beyond the mean.
  */
 export function criticalPath(launch: LaunchCounters, schedule: Schedule): CriticalPath {
-  const ctaCount = Math.max(1, launch.ctaCount);
-  const mean = launch.instructions / ctaCount / schedule.warpsPerCta;
-  const beyondMean = Math.max(0, launch.criticalPathInstructions - mean);
-  const fewLanesOfCta =
-    launch.activeLaneHistogram.slice(1, SERIAL_LANES + 1).reduce((sum, count) => sum + count, 0) / ctaCount;
-  const fewLanesPerWarp = Math.min(mean, fewLanesOfCta / schedule.warpsPerCta);
-  const fewLanes = Math.min(fewLanesOfCta, fewLanesPerWarp + beyondMean);
-  return {
-    balanced: mean - fewLanesPerWarp,
-    oneWarp: Math.max(0, beyondMean - (fewLanes - fewLanesPerWarp)),
-    fewLanes,
-  };
+  const warps = Math.max(1, launch.ctaCount) * schedule.warpsPerCta;
+  const fewLanes = launch.activeLaneHistogram.slice(1, SERIAL_LANES + 1).reduce((sum, count) => sum + count, 0);
+  const balanced = Math.max(0, launch.instructions - fewLanes) / warps;
+  const mean = launch.instructions / warps;
+  return { balanced, serial: Math.max(mean, launch.criticalPathInstructions) - balanced };
 }
 
 /**
  * Time of one CTA alone. Its balanced part takes the longer of its latency and its own throughput demand; what one warp
- * or one lane does is exposed latency, because the other warps wait at the next barrier.
+ * or a few lanes do comes on top, because the others wait at the next barrier.
  */
 export function ctaLatency(
   launch: LaunchCounters,
@@ -105,22 +102,21 @@ export function ctaLatency(
   throughputClocksPerCta: number,
   spec: DeviceSpec,
 ): CtaLatency {
-  const covered = clocksPerInstruction(launch, traffic, spec, 'covered');
-  const chain = clocksPerInstruction(launch, traffic, spec, 'chain');
+  const perInstruction = clocksPerInstruction(launch, traffic, spec);
   const path = criticalPath(launch, schedule);
-  const balancedClocks = Math.max(path.balanced * covered, throughputClocksPerCta);
-  const serialClocks = path.oneWarp * covered + path.fewLanes * chain;
-  const parts = [`${figure(path.balanced)} instructions per warp × ${figure(covered)} clocks`];
-  if (balancedClocks === throughputClocksPerCta) parts[0] = `its throughput, ${figure(throughputClocksPerCta)} clocks`;
-  if (path.oneWarp > 0) parts.push(`${figure(path.oneWarp)} by one warp × ${figure(covered)}`);
-  if (path.fewLanes > 0) parts.push(`${figure(path.fewLanes)} by few lanes × ${figure(chain)}`);
+  const balancedClocks = Math.max(path.balanced * perInstruction, throughputClocksPerCta);
+  const serialClocks = path.serial * perInstruction;
+  const balancedText =
+    balancedClocks > throughputClocksPerCta
+      ? `${figure(path.balanced)} instructions per warp × ${figure(perInstruction)} clocks`
+      : `its throughput, ${figure(throughputClocksPerCta)} clocks`;
+  const serialText = path.serial > 0 ? ` + ${figure(path.serial)} serial × ${figure(perInstruction)}` : '';
   return {
     path,
-    coveredClocks: covered,
-    chainClocks: chain,
+    clocksPerInstruction: perInstruction,
     balancedClocks,
     serialClocks,
     totalClocks: balancedClocks + serialClocks,
-    arithmetic: `one CTA alone: ${parts.join(' + ')}`,
+    arithmetic: `one CTA alone: ${balancedText}${serialText}`,
   };
 }

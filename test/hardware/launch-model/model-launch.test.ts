@@ -125,27 +125,26 @@ describe('line accesses', () => {
 });
 
 describe('latency', () => {
-  it('of one warp of dependent shuffles is the shuffle latency each', () => {
+  it('of one warp of shuffles is half the shuffle latency each: two chains interleave', () => {
     const launch = makeLaunch({ ctaCount: 1, block: [32, 1, 1], classes: { shuffle: 1000 } });
     const model = modelLaunch(launch, l4);
-    expect(model.latency.coveredClocks).toBeCloseTo(24, 6);
+    expect(model.latency.clocksPerInstruction).toBeCloseTo(12, 6);
     expect(model.bindingResource).toBe('latency');
-    expect(model.ns).toBeCloseTo(ns(24_000) + 1500, -2);
+    expect(model.ns).toBeCloseTo(ns(12_000) + 1500, -2);
   });
 
   it('halves when twice the warps are resident, until throughput binds', () => {
-    const work = { shuffle: 58 * 48 * 100 };
     const limited = makeLaunch({
       ctaCount: 58 * 48,
       block: [32, 1, 1],
-      classes: work,
+      classes: { shuffle: 58 * 48 * 100 },
       resources: { ...makeLaunch({ classes: {} }).resources, dynamicSharedBytes: 49 * 1024 },
     });
     const model = modelLaunch(limited, l4);
     expect(model.schedule).toMatchObject({ residentCtas: 2, rounds: 24 });
     expect(modelLaunch(limited, l4, { ctasPerSm: 4 }).schedule.rounds).toBe(12);
     const latencyNs = model.bounds.find((bound) => bound.resource === 'latency')!.ns;
-    expect(latencyNs).toBeCloseTo(ns(24 * 100 * 24), 3);
+    expect(latencyNs).toBeCloseTo(ns(24 * 100 * 12), 3);
   });
 
   it('adds what one warp does while the others wait', () => {
@@ -153,16 +152,18 @@ describe('latency', () => {
     const serial = { ...balanced, criticalPathInstructions: 5000 };
     const before = modelLaunch(balanced, l4).latency;
     const after = modelLaunch(serial, l4).latency;
-    expect(before.path).toEqual({ balanced: 1000, oneWarp: 0, fewLanes: 0 });
-    expect(after.path).toEqual({ balanced: 1000, oneWarp: 4000, fewLanes: 0 });
-    expect(after.totalClocks - before.totalClocks).toBeCloseTo(4000 * after.coveredClocks, 6);
+    expect(before.path).toEqual({ balanced: 1000, serial: 0 });
+    expect(after.path).toEqual({ balanced: 1000, serial: 4000 });
+    expect(after.totalClocks - before.totalClocks).toBeCloseTo(4000 * after.clocksPerInstruction, 6);
   });
 
-  /** 4 warps per CTA, 100 fp32 and 100 shared loads per warp; `few` of them by one lane. */
+  /** 4 warps per CTA, 200 instructions per warp in the mean; `few` of a CTA's by one lane. */
   const walk = (few: number, criticalPathInstructions: number) => {
     const launch = makeLaunch({
       ctaCount: 58,
       classes: { fp32: 58 * 4 * 100, 'shared-load': 58 * 4 * 100 },
+      sharedLoadRequests: 58 * 4 * 100,
+      sharedLoadWavefronts: 58 * 4 * 100,
       criticalPathInstructions,
     });
     const activeLaneHistogram = new Array<number>(33).fill(0);
@@ -171,26 +172,54 @@ describe('latency', () => {
     return modelLaunch({ ...launch, activeLaneHistogram }, l4).latency;
   };
 
-  it('exposes everything where one lane walks', () => {
-    const { coveredClocks, chainClocks } = walk(0, 200);
-    expect(coveredClocks).toBeCloseTo((4 / 2 + 30 / 4) / 2, 6);
-    expect(chainClocks).toBeCloseTo((4 + 30) / 2, 6);
+  it('keeps the walk of one lane apart, whichever warps walk', () => {
+    expect(walk(0, 200).path).toEqual({ balanced: 200, serial: 0 });
     // Every warp walks half of its instructions with one lane.
-    const everyWarp = walk(400, 200);
-    expect(everyWarp.path).toEqual({ balanced: 100, oneWarp: 0, fewLanes: 100 });
-    expect(everyWarp.serialClocks).toBeCloseTo(100 * chainClocks, 6);
+    expect(walk(400, 200).path).toEqual({ balanced: 100, serial: 100 });
+    // One warp walks 400 instructions; the four share the other 400: 400 + 100 on the path.
+    expect(walk(400, 500).path).toEqual({ balanced: 100, serial: 400 });
   });
 
-  it('tells one walking warp from four by the critical path', () => {
-    // One warp walks 400 instructions, the four share the other 400: 400 + 100 on the path.
-    expect(walk(400, 500).path).toEqual({ balanced: 100, oneWarp: 0, fewLanes: 400 });
+  it('covers arithmetic by two chains and shared loads by eight', () => {
+    // fp32: 4 ÷ 2; shared load: 30 ÷ 8.
+    expect(walk(0, 200).clocksPerInstruction).toBeCloseTo((2 + 3.75) / 2, 6);
+  });
+
+  it('covers four 2-byte global loads, two 4-byte ones, one of 8 bytes or more', () => {
+    const loads = (bytesPerLane: number) =>
+      modelLaunch(
+        makeLaunch({
+          ctaCount: 58,
+          classes: { 'global-load': 58 * 4 * 100 },
+          globalLoadRequests: 58 * 4 * 100,
+          globalLoadSectors: 58 * 4 * 100 * bytesPerLane,
+          globalLoadBytes: 58 * 4 * 100 * 32 * bytesPerLane,
+        }),
+        l4,
+      ).latency.clocksPerInstruction;
+    // Nothing is counted as distinct: every load is a re-read that hits L1, 43 clocks.
+    expect(loads(2)).toBeCloseTo(43 / 4, 6);
+    expect(loads(4)).toBeCloseTo(43 / 2, 6);
+    // 16 bytes: four lines, three clocks more.
+    expect(loads(16)).toBeCloseTo(46, 6);
+  });
+
+  it('makes a scattered load take its lines one after the other', () => {
+    const scattered = makeLaunch({
+      ctaCount: 58,
+      classes: { 'global-load': 58 * 4 * 100 },
+      globalLoadRequests: 58 * 4 * 100,
+      globalLoadSectors: 58 * 4 * 100 * 32,
+      globalLoadBytes: 58 * 4 * 100 * 64,
+    });
+    expect(modelLaunch(scattered, l4).latency.clocksPerInstruction).toBeCloseTo(31 * 3.5, 6);
   });
 
   it('makes a barrier wait for the loads before it', () => {
     const loads = { 'shared-load': 58 * 4 * 100, barrier: 58 * 4 * 10 };
     const launch = makeLaunch({ ctaCount: 58, classes: loads });
-    // (100 × 30 ÷ 4 + 10 × (25 + 30)) ÷ 110.
-    expect(modelLaunch(launch, l4).latency.coveredClocks).toBeCloseTo((750 + 550) / 110, 6);
+    // (100 × 30 ÷ 8 + 10 × (25 + 30)) ÷ 110.
+    expect(modelLaunch(launch, l4).latency.clocksPerInstruction).toBeCloseTo((375 + 550) / 110, 6);
   });
 });
 
