@@ -3,19 +3,16 @@
 #include "warpsmith/prelude.h"
 #include "warpsmith/narrow_rounding.h"
 
-// Rounds a float to half in a direction: takes the nearest half and steps one unit back where that went too far.
-enum __ws_direction { __ws_rz, __ws_rd, __ws_ru };
-__WS_BOTH unsigned short __ws_float_to_half_directed(float f, __ws_direction direction) {
-  const _Float16 nearest = (_Float16)f;
-  const unsigned short bits = __builtin_bit_cast(unsigned short, nearest);
-  const float back = (float)nearest;
-  const bool too_high = back > f, too_low = back < f;
-  const bool negative = (bits & 0x8000u) != 0;
-  const bool down = direction == __ws_rd || (direction == __ws_rz && !(f < 0.0f));
-  if (down && too_high) return negative ? (unsigned short)(bits + 1) : bits == 0 ? 0x8001u : (unsigned short)(bits - 1);
-  if (!down && too_low) return bits == 0x8000u ? 0x0001u : negative ? (unsigned short)(bits - 1) : (unsigned short)(bits + 1);
-  return bits;
-}
+#define __WS_FLOAT_TO_HALF(name, mode)                          \
+  __WS_DEVICE unsigned short name(float f) {                    \
+    unsigned short bits;                                        \
+    asm("cvt." mode ".f16.f32 %0, %1;" : "=h"(bits) : "f"(f));  \
+    return bits;                                                \
+  }
+__WS_FLOAT_TO_HALF(__ws_float_to_half_rz, "rz")
+__WS_FLOAT_TO_HALF(__ws_float_to_half_rd, "rm")
+__WS_FLOAT_TO_HALF(__ws_float_to_half_ru, "rp")
+#undef __WS_FLOAT_TO_HALF
 
 #define __WS_T __half
 #define __WS_T2 __half2
@@ -29,7 +26,7 @@ __WS_BOTH unsigned short __ws_float_to_half_directed(float f, __ws_direction dir
 #define __WS_SUB(a, b) ((a) - (b))
 #define __WS_MUL(a, b) ((a) * (b))
 #define __WS_FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
-#define __WS_ROUND_TOWARDS(mode, f) __ws_float_to_half_directed(f, __ws_##mode)
+#define __WS_ROUND_TOWARDS(mode, f) __ws_float_to_half_##mode(f)
 #include "warpsmith/narrow_float.h"
 #undef __WS_T
 #undef __WS_T2
