@@ -73,22 +73,23 @@ export function packInstructions(launch: LaunchCounters, factor: number): Launch
 }
 
 /**
- * The same launch with other instruction counts for some classes. The critical path and the longest CTA change in
- * proportion to the total, as if the classes were spread evenly.
+ * The same launch with other instruction counts for some classes. What is added or removed is taken to be spread evenly
+ * over CTAs and warps: serial parts of the critical path stay.
  */
 export function replaceInstructions(
-  launch: LaunchCounters,
+  { launch, model }: ModelledLaunch,
   counts: Partial<Record<InstructionClass, number>>,
 ): LaunchCounters {
   const instructionsByClass = { ...launch.instructionsByClass, ...counts };
   const instructions = INSTRUCTION_CLASSES.reduce((sum, name) => sum + instructionsByClass[name], 0);
-  const factor = launch.instructions > 0 ? instructions / launch.instructions : 1;
+  const changePerCta = (instructions - launch.instructions) / launch.ctaCount;
+  const changePerWarp = changePerCta / model.schedule.warpsPerCta;
   return {
     ...launch,
     instructionsByClass,
     instructions,
-    criticalPathInstructions: launch.criticalPathInstructions * factor,
-    longestCtaInstructions: launch.longestCtaInstructions * factor,
+    criticalPathInstructions: Math.max(0, launch.criticalPathInstructions + changePerWarp),
+    longestCtaInstructions: Math.max(0, launch.longestCtaInstructions + changePerCta),
   };
 }
 

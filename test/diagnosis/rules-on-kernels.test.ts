@@ -52,16 +52,16 @@ const CASES: readonly Case[] = [
   },
   {
     id: 'uncoalesced-access',
-    shared: { file: 'uncoalesced_access.cu', block: 128, arguments: [floats(7424 * 64), floats(7424), i32(0), i32(0)] },
+    shared: { file: 'uncoalesced_access.cu', block: 128, arguments: [] },
     defect: {
       functionName: 'lane_reads_row',
       grid: 58,
-      arguments: [floats(7424 * 64), floats(7424), i32(7424), i32(64)],
+      arguments: [floats(7424 * 32), floats(7424), i32(7424), i32(32), i32(4)],
     },
     healthy: {
       functionName: 'lane_reads_column',
       grid: 58,
-      arguments: [floats(7424 * 64), floats(7424), i32(64), i32(7424)],
+      arguments: [floats(7424 * 32), floats(7424), i32(32), i32(7424), i32(4)],
     },
     line: 'uncoalesced_access.cu:6',
   },

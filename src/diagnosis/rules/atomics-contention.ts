@@ -12,10 +12,11 @@ const atomicRatio = (launch: LaunchCounters): number =>
   launch.instructions > 0 ? atomics(launch) / launch.instructions : 0;
 
 /** The launch with one atomic per CTA, as after a reduction inside the CTA. */
-function oneAtomicPerCta({ launch }: ModelledLaunch): LaunchCounters {
+function oneAtomicPerCta(item: ModelledLaunch): LaunchCounters {
+  const { launch } = item;
   const remaining = Math.min(1, launch.ctaCount / atomics(launch));
   return {
-    ...replaceInstructions(launch, { atomic: launch.instructionsByClass.atomic * remaining }),
+    ...replaceInstructions(item, { atomic: launch.instructionsByClass.atomic * remaining }),
     globalAtomicRequests: launch.globalAtomicRequests * remaining,
     sharedAtomicRequests: launch.sharedAtomicRequests * remaining,
   };

@@ -31,10 +31,10 @@ export const barrierHeavy: Rule = {
       advice:
         'Do more between barriers: larger tiles, reductions inside a warp (shuffles), __syncwarp where only a warp ' +
         'shares the data, or double buffering.',
-      ...estimate(context, 'half the barriers', ({ launch }) =>
-        heavy.some((item) => item.launch === launch)
+      ...estimate(context, 'half the barriers', (item) =>
+        heavy.some(({ launch }) => launch === item.launch)
           ? {
-              launch: replaceInstructions(launch, { barrier: launch.instructionsByClass.barrier * REMAINING_RATIO }),
+              launch: replaceInstructions(item, { barrier: item.launch.instructionsByClass.barrier * REMAINING_RATIO }),
             }
           : undefined,
       ),

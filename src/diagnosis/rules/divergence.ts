@@ -1,5 +1,6 @@
+import { SERIAL_LANES } from '../../hardware/launch-model/constants.ts';
 import { figure } from '../format.ts';
-import type { Rule } from '../rule.ts';
+import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate, packInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
 
@@ -7,19 +8,31 @@ import { where } from '../where.ts';
 const LANES_THRESHOLD = 0.8;
 const LANES = 32;
 
+/**
+ * Mean active lanes ÷ the lanes that the block has per warp. Few-lane instructions between barriers are left out: the
+ * other lanes wait there instead of taking another path, which is `serial-sections`.
+ */
+function activeRatio({ launch, model }: ModelledLaunch): number {
+  const first = launch.barriers > 0 ? SERIAL_LANES + 1 : 1;
+  let instructions = 0;
+  let threadInstructions = 0;
+  launch.activeLaneHistogram.forEach((count, lanes) => {
+    if (lanes < first) return;
+    instructions += count;
+    threadInstructions += count * lanes;
+  });
+  const lanesPerWarp = (launch.block[0] * launch.block[1] * launch.block[2]) / model.schedule.warpsPerCta;
+  return instructions > 0 ? threadInstructions / instructions / lanesPerWarp : 1;
+}
+
 /** Lanes of a warp take different paths, which then run one after the other. */
 export const divergence: Rule = {
   id: 'divergence',
   minimumSpeedup: 1.02,
   observe(context) {
     const divergent = context.launches.flatMap((item) => {
-      const { launch } = item;
-      const lanesRatio = launch.threadInstructions / (launch.instructions * LANES);
-      // Lanes that were never launched (a block of fewer threads than its warps hold) are not divergence.
-      const threads = launch.block[0] * launch.block[1] * launch.block[2];
-      const launchedRatio = threads / (item.model.schedule.warpsPerCta * LANES);
-      const value = lanesRatio / launchedRatio;
-      return value < LANES_THRESHOLD && launch.divergentBranches > 0 ? [{ launch, value }] : [];
+      const value = activeRatio(item);
+      return value < LANES_THRESHOLD && item.launch.divergentBranches > 0 ? [{ launch: item.launch, value }] : [];
     });
     const worst = divergent[0];
     if (!worst) return undefined;

@@ -34,14 +34,15 @@ export const narrowLoads: Rule = {
         where: `${where(launch, (line) => line.globalLoadRequests)}: ${figure(launch.globalLoadRequests)} requests`,
       })),
       advice: 'Load 16 bytes per lane (float4, or 8 halves): raise VECTOR_WIDTH where addresses are 16-byte aligned.',
-      ...estimate(context, `${WIDEST_BYTES}-byte loads of the same bytes`, ({ launch }) => {
-        const found = narrow.find((item) => item.launch === launch);
+      ...estimate(context, `${WIDEST_BYTES}-byte loads of the same bytes`, (item) => {
+        const { launch } = item;
+        const found = narrow.find((other) => other.launch === launch);
         if (!found) return undefined;
         const remaining = found.value / WIDEST_BYTES;
         const loads = launch.instructionsByClass['global-load'] * remaining;
         return {
           launch: {
-            ...replaceInstructions(launch, { 'global-load': loads }),
+            ...replaceInstructions(item, { 'global-load': loads }),
             globalLoadRequests: launch.globalLoadRequests * remaining,
           },
         };

@@ -1,6 +1,6 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import { figure } from '../format.ts';
-import type { Rule } from '../rule.ts';
+import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate, replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
 
@@ -13,10 +13,11 @@ const rereads = (launch: LaunchCounters): number =>
   launch.distinctSectorsRead > 0 ? launch.globalLoadSectors / launch.distinctSectorsRead : 0;
 
 /** The launch with most re-reads served by shared memory, one wavefront each. */
-function throughSharedMemory(launch: LaunchCounters): LaunchCounters {
+function throughSharedMemory(item: ModelledLaunch): LaunchCounters {
+  const { launch } = item;
   const remaining = REMAINING_REREADS / rereads(launch);
   const moved = launch.instructionsByClass['global-load'] * (1 - remaining);
-  const changed = replaceInstructions(launch, {
+  const changed = replaceInstructions(item, {
     'global-load': launch.instructionsByClass['global-load'] - moved,
     'shared-load': launch.instructionsByClass['shared-load'] + moved,
   });
@@ -49,7 +50,7 @@ export const redundantGlobalLoads: Rule = {
       })),
       advice: 'Load a tile once per CTA into shared memory (or registers) and let all its rows use it: larger BLOCK_M.',
       ...estimate(context, `${REMAINING_REREADS} loads per sector, the others from shared memory`, (item) =>
-        redundant.includes(item) ? { launch: throughSharedMemory(item.launch) } : undefined,
+        redundant.includes(item) ? { launch: throughSharedMemory(item) } : undefined,
       ),
     };
   },

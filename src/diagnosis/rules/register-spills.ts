@@ -36,7 +36,7 @@ export const registerSpills: Rule = {
         spilling.includes(item)
           ? {
               launch: {
-                ...replaceInstructions(item.launch, { 'local-load': 0, 'local-store': 0 }),
+                ...replaceInstructions(item, { 'local-load': 0, 'local-store': 0 }),
                 localLoadRequests: 0,
                 localStoreRequests: 0,
               },

@@ -1,6 +1,6 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import { figure } from '../format.ts';
-import type { Rule } from '../rule.ts';
+import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate, replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
 
@@ -16,7 +16,8 @@ const WAVEFRONTS_PER_MMA = 6;
 const vectorFlop = (launch: LaunchCounters): number => launch.flop.fp32 + launch.flop.fp16;
 
 /** The launch with its multiply-adds on the tensor cores, and the loads and conversions that feed them shrunk alike. */
-function onTensorCores(launch: LaunchCounters): LaunchCounters {
+function onTensorCores(item: ModelledLaunch): LaunchCounters {
+  const { launch } = item;
   const flop = vectorFlop(launch);
   const mmas = flop / FLOP_PER_MMA;
   const classes = launch.instructionsByClass;
@@ -26,7 +27,7 @@ function onTensorCores(launch: LaunchCounters): LaunchCounters {
   const wavefronts = Math.min(launch.sharedLoadWavefronts, mmas * WAVEFRONTS_PER_MMA);
   const fed = launch.sharedLoadWavefronts > 0 ? wavefronts / launch.sharedLoadWavefronts : 1;
   return {
-    ...replaceInstructions(launch, {
+    ...replaceInstructions(item, {
       fp32: classes.fp32 * remaining,
       fp16: classes.fp16 * remaining,
       conversion: classes.conversion * remaining,
@@ -65,7 +66,7 @@ export const tensorCoresUnused: Rule = {
       })),
       advice: `Compute the products with mma.sync or wmma: ${figure(advantage)}× the fp32 rate on this device.`,
       ...estimate(context, 'the multiply-adds on the tensor cores', (item) =>
-        unused.includes(item) ? { launch: onTensorCores(item.launch) } : undefined,
+        unused.includes(item) ? { launch: onTensorCores(item) } : undefined,
       ),
     };
   },
