@@ -10,7 +10,7 @@ import { KernelContext } from './codegen/kernel-context.ts';
 import { assignSlots } from './codegen/register-slots.ts';
 import { type CountTables, defineRun, defineRuntime } from './codegen/runtime-functions.ts';
 import { layOutSymbols } from './codegen/symbols.ts';
-import { registerKind } from './codegen/types.ts';
+import { registerKind, sizeOfType } from './codegen/types.ts';
 import { analyseUniformity } from './codegen/uniformity.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { TABLES } from './layout.ts';
@@ -86,7 +86,12 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     registers: new Map(
       [...slots.offsets].map(([name, offset]) => [
         name,
-        { offset, kind: kernel.kindOf(name), uniform: uniform.has(name) },
+        {
+          offset,
+          kind: kernel.kindOf(name),
+          bits: 8 * sizeOfType(fn.registers.get(name)!),
+          uniform: uniform.has(name),
+        },
       ]),
     ),
     warpBytes: slots.warpBytes,

@@ -19,7 +19,8 @@ export interface KernelImage {
   warpSites: WarpSite[];
   /** The barrier instruction that precedes a block. */
   barriers: Map<number, PtxInstruction>;
-  registers: Map<string, { offset: number; kind: RegisterKind; uniform: boolean }>;
+  /** `bits`: declared width; values of 16-bit registers are held zero-extended. */
+  registers: Map<string, { offset: number; kind: RegisterKind; bits: number; uniform: boolean }>;
   warpBytes: number;
   staticSharedBytes: number;
   /** Where dynamic shared memory starts: static, rounded up to its alignment. */

@@ -144,7 +144,11 @@ export class BlockEmitter {
       instruction,
       word: (index) => push(index, 'i32'),
       double: (index) => push(index, 'i64'),
-      predicate: (index) => push(index, 'i32'),
+      predicate: (index) => {
+        push(index, 'i32');
+        const operand = operands[index]!;
+        if (operand.kind === 'register' && operand.negated) this.b.op('i32.eqz');
+      },
       set: (index = 0) => {
         const operand = operands[index]!;
         if (operand.kind !== 'register') {

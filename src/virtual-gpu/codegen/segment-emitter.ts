@@ -224,6 +224,7 @@ export class SegmentEmitter {
     const uniform = context.uniforms.get(operand.name);
     if (uniform !== undefined) b.i32(0).get(uniform).op('i32.sub').op('i32x4.splat');
     else b.get(this.#registerLocals(operand.name)[0]!);
+    if (operand.negated) b.op('v128.not');
   }
 
   #pushSpecial(name: string, instruction: PtxInstruction): void {

@@ -1,13 +1,11 @@
-import type { PtxInstruction } from '../../ptx/ast.ts';
+import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { sizeOfPtxType } from '../../ptx/types.ts';
 import { formOf } from '../codegen/lane-forms.ts';
+import { compileScalar } from './scalar/compile-scalar.ts';
 import type { WarpContext } from './warp-context.ts';
 
-/**
- * Instructions too rare for vector code, lane by lane. Operands and results are bit patterns; `inputs` are the
- * operands after the destination, 64-bit ones as bigint.
- */
+/** Instructions too rare for vector code, lane by lane. `inputs` are the bit patterns of the source operands. */
 type WordFunction = (inputs: number[]) => number;
-type DoubleFunction = (inputs: bigint[]) => bigint;
 
 const scratch = new DataView(new ArrayBuffer(8));
 const toFloat = (bits: number): number => {
@@ -99,32 +97,43 @@ const WORD_FUNCTIONS: ReadonlyMap<string, WordFunction> = new Map<string, WordFu
   ['shf.r.clamp.b32', funnel(false, false)],
 ]);
 
-const signed = (v: bigint): bigint => BigInt.asIntN(64, v);
+/** The fast implementation of a few forms on 32-bit numbers. */
+const wordOperation =
+  (compute: WordFunction) =>
+  (context: WarpContext): void => {
+    const [destination, ...sources] = context.operands;
+    for (const lane of context.lanes)
+      context.setWord(destination!, lane, compute(sources.map((operand) => context.word(operand, lane))));
+  };
 
-const DOUBLE_FUNCTIONS: ReadonlyMap<string, DoubleFunction> = new Map<string, DoubleFunction>([
-  ['mul.hi.u64', ([a, b]) => (a! * b!) >> 64n],
-  ['mul.hi.s64', ([a, b]) => (signed(a!) * signed(b!)) >> 64n],
-  ['div.u64', ([a, b]) => (b === 0n ? -1n : a! / b!)],
-  ['rem.u64', ([a, b]) => (b === 0n ? a! : a! % b!)],
-  ['div.s64', ([a, b]) => (b === 0n ? -1n : signed(a!) / signed(b!))],
-  ['rem.s64', ([a, b]) => (b === 0n ? a! : signed(a!) % signed(b!))],
-]);
+/** Destinations and sources among the flattened operands: a pair is two destinations, `mov {a, b}, c` as many. */
+function splitOperands(instruction: PtxInstruction, operands: readonly PtxOperand[]): [PtxOperand[], PtxOperand[]] {
+  const first = instruction.operands[0];
+  if (first?.kind === 'pair') return [[first.first, first.second], operands.slice(1)];
+  const count = first?.kind === 'vector' ? first.elements.length : 1;
+  return [operands.slice(0, count), operands.slice(count)];
+}
+
+/** The exact implementation of any lane-wise form. */
+function exactOperation(instruction: PtxInstruction): ((context: WarpContext) => void) | undefined {
+  const compute = compileScalar(instruction);
+  if (!compute) return undefined;
+  return (context) => {
+    const [destinations, sources] = splitOperands(instruction, context.operands);
+    for (const lane of context.lanes) {
+      const results = compute({
+        unsigned: (index, type) => BigInt.asUintN(8 * sizeOfPtxType(type), context.integer(sources[index - 1]!, lane)),
+        predicate: (index) => context.predicate(sources[index - 1]!, lane),
+      });
+      results.forEach((value, i) => {
+        context.setInteger(destinations[i]!, lane, value);
+      });
+    }
+  };
+}
 
 /** The lane-by-lane implementation of an instruction, if there is one. */
 export function scalarOperation(instruction: PtxInstruction): ((context: WarpContext) => void) | undefined {
-  const form = formOf(instruction);
-  const word = WORD_FUNCTIONS.get(form);
-  if (word)
-    return (context) => {
-      const [destination, ...sources] = context.operands;
-      for (const lane of context.lanes)
-        context.setWord(destination!, lane, word(sources.map((operand) => context.word(operand, lane))));
-    };
-  const double = DOUBLE_FUNCTIONS.get(form);
-  if (!double) return undefined;
-  return (context) => {
-    const [destination, ...sources] = context.operands;
-    for (const lane of context.lanes)
-      context.setDouble(destination!, lane, double(sources.map((operand) => context.double(operand, lane))));
-  };
+  const word = WORD_FUNCTIONS.get(formOf(instruction));
+  return word ? wordOperation(word) : exactOperation(instruction);
 }

@@ -83,9 +83,11 @@ export class WarpContext {
     return this.#memory.view.getBigUint64(this.warp + offset + (uniform ? 0 : lane * 8), true);
   }
 
+  /** Predicate operand; a `!`-negated one inverted. */
   predicate(operand: PtxOperand, lane: number): boolean {
     if (operand.kind === 'immediate') return operand.value !== 0n;
-    return this.word(operand, lane) !== 0;
+    const isNegated = operand.kind === 'register' && operand.negated === true;
+    return (this.word(operand, lane) !== 0) !== isNegated;
   }
 
   setWord(operand: PtxOperand, lane: number, value: number): void {
@@ -97,6 +99,22 @@ export class WarpContext {
     if (operand.kind !== 'register') return;
     const { offset } = this.#register(operand.name);
     this.#memory.view.setBigUint64(this.warp + offset + lane * 8, BigInt.asUintN(64, value), true);
+  }
+
+  /** Operand as an unsigned integer of up to 64 bits. */
+  integer(operand: PtxOperand, lane: number): bigint {
+    return operand.kind === 'immediate' || this.isDouble(operand)
+      ? this.double(operand, lane)
+      : BigInt(this.word(operand, lane));
+  }
+
+  /** Writes the low bits of `value`, as many as the register has; a predicate is set by any value but 0. */
+  setInteger(operand: PtxOperand, lane: number, value: bigint): void {
+    if (operand.kind !== 'register') return;
+    const { kind, bits } = this.#register(operand.name);
+    if (kind === 'predicate') this.setPredicate(operand, lane, value !== 0n);
+    else if (kind === 'double-word') this.setDouble(operand, lane, value);
+    else this.setWord(operand, lane, Number(BigInt.asUintN(bits, value)));
   }
 
   setPredicate(operand: PtxOperand, lane: number, value: boolean): void {
@@ -150,7 +168,7 @@ export class WarpContext {
     throw outOfBounds();
   }
 
-  #register(name: string): { offset: number; kind: string; uniform: boolean } {
+  #register(name: string): { offset: number; kind: string; bits: number; uniform: boolean } {
     const register = this.#image.registers.get(name);
     if (!register) throw new Error(`register ${name} has no slot`);
     return register;
