@@ -7,6 +7,7 @@ import { EXIT, type JitBlock, programCounterOf } from './blocks.ts';
 import { elementsOf, registersIn, spaceOf } from './instruction-parts.ts';
 import type { KernelContext } from './kernel-context.ts';
 import { laneEmitter } from './lane-forms.ts';
+import { resolveSymbols } from './resolve-symbols.ts';
 import { type BlockLocals, type PendingInstruction, SegmentEmitter } from './segment-emitter.ts';
 import { UNIFORM_SPECIALS } from './specials.ts';
 import { type UniformContext, uniformEmitter } from './uniform-forms.ts';
@@ -214,7 +215,11 @@ export class BlockEmitter {
     if (instruction.guard) registers.push(instruction.guard.register);
     for (const register of new Set(registers))
       if (kernel.uniform.has(register)) this.#storeUniform(register, this.#uniformLocal(register));
-    const site = { index: kernel.warpSites.length, instruction, block: this.block.index };
+    const site = {
+      index: kernel.warpSites.length,
+      instruction: resolveSymbols(instruction, kernel.symbols),
+      block: this.block.index,
+    };
     kernel.warpSites.push(site);
     b.i32(site.index)
       .get(this.#locals.warp)
