@@ -26,7 +26,7 @@ export function createStatusLine(stream: NodeJS.WriteStream): StatusLine {
   const draw = () => {
     if (!stream.isTTY || !current) return;
     const seconds = Math.floor((performance.now() - current.sinceMs) / 1000);
-    const columns = Math.max(NARROWEST_COLUMNS, (stream.columns ?? 80) - 1);
+    const columns = Math.max(NARROWEST_COLUMNS, (stream.columns || 80) - 1);
     const line = [...`… ${current.text} (${seconds} s)`].slice(0, columns).join('');
     stream.write(CLEAR_LINE + paint('dim', line));
   };
