@@ -55,13 +55,13 @@ const CASES: readonly Case[] = [
     shared: { file: 'uncoalesced_access.cu', block: 128, arguments: [] },
     defect: {
       functionName: 'lane_reads_row',
-      grid: 58,
-      arguments: [floats(7424 * 32), floats(7424), i32(7424), i32(32), i32(4)],
+      grid: FULL,
+      arguments: [floats(FULL * 128 * 32), floats(FULL * 128), i32(FULL * 128), i32(32), i32(2)],
     },
     healthy: {
       functionName: 'lane_reads_column',
-      grid: 58,
-      arguments: [floats(7424 * 32), floats(7424), i32(32), i32(7424), i32(4)],
+      grid: FULL,
+      arguments: [floats(FULL * 128 * 32), floats(FULL * 128), i32(32), i32(FULL * 128), i32(2)],
     },
     line: 'uncoalesced_access.cu:6',
   },
