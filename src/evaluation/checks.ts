@@ -2,7 +2,8 @@ import type { KernelFile, ParameterValues } from '../core/kernel.ts';
 import { completeDimensions } from '../core/plan/dimensions.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { failedConstraint } from '../core/plan/parameters.ts';
-import type { Dimensions, ProblemFile } from '../core/problem.ts';
+import type { Dimensions, Generator, ProblemFile } from '../core/problem.ts';
+import { createStream } from './random.ts';
 
 /** Name of the generator set in which every input uses its own declared generator. */
 export const DECLARED = 'declared';
@@ -31,25 +32,47 @@ export const shapeChecks = (problem: ProblemFile): Check[] =>
     })),
   );
 
+/** Generator sets that fill some input otherwise than it declares. */
+const otherGeneratorSets = (problem: ProblemFile): string[] => {
+  const inputs = { ...problem.outputs, ...problem.inputs };
+  return Object.entries(problem.generatorSets ?? {})
+    .filter(([, set]) =>
+      Object.entries(set).some(
+        ([input, generator]) => JSON.stringify(generator) !== JSON.stringify(inputs[input]?.generator ?? NORMAL),
+      ),
+    )
+    .map(([name]) => name);
+};
+
+const NORMAL: Generator = { kind: 'normal' };
+
 /**
- * What a candidate is verified on before its time is believed: the check shapes it takes, then the main workload. A
- * kernel whose limits or constraints turn away every check shape is verified on the main workload with all generator
- * sets instead, so that narrow limits never mean fewer kinds of input.
+ * What a candidate is verified on before its time is believed: the check shapes it takes; the main workload with a
+ * generator set drawn by the seed, so that no kernel can treat the timed shape as if only ordinary inputs came with it;
+ * then the main workload with its declared inputs. A kernel whose limits or constraints turn away every check shape is
+ * verified on the main workload with all generator sets, so that narrow limits never mean fewer kinds of input.
  */
-export const checksFor = (
-  problem: ProblemFile,
-  kernel: KernelFile,
-  parameters: ParameterValues,
-  dimensions: Dimensions,
-): Check[] => {
+export const checksFor = (request: {
+  problem: ProblemFile;
+  kernel: KernelFile;
+  parameters: ParameterValues;
+  /** The main workload's. */
+  dimensions: Dimensions;
+  seed: number;
+}): Check[] => {
+  const { problem, kernel, parameters, dimensions, seed } = request;
   const takes = (check: Check): boolean =>
     failedLimit(kernel, check.dimensions) === undefined &&
     failedConstraint(kernel, parameters, check.dimensions) === undefined;
   const shapes = shapeChecks(problem).filter(takes);
-  const main = { dimensions, generatorSet: DECLARED, isMain: true };
-  if (shapes.length > 0) return [...shapes, main];
-  const others = generatorSetNames(problem).filter((name) => name !== DECLARED);
-  return [...others.map((generatorSet) => ({ dimensions, generatorSet, isMain: false })), main];
+  const others = otherGeneratorSets(problem);
+  const drawn = others[createStream(seed, 'generator set of the main workload').bits(0) % others.length];
+  const onMain = shapes.length === 0 ? others : others.filter((name) => name === drawn);
+  return [
+    ...shapes,
+    ...onMain.map((generatorSet) => ({ dimensions, generatorSet, isMain: false })),
+    { dimensions, generatorSet: DECLARED, isMain: true },
+  ];
 };
 
 /** e.g. `B=1, S=113, D=64, causal=1 · large`. */

@@ -49,12 +49,9 @@ export interface Verified {
 export const verify = async (request: VerifyRequest): Promise<Verified | Refused> => {
   const tally = new CorrectnessTally();
   let main: { plan: LaunchPlan; counters: LaunchCounters[] } | undefined;
-  for (const check of checksFor(
-    request.problem.file,
-    request.candidate.kernel.file,
-    request.candidate.parameters,
-    request.dimensions,
-  )) {
+  const { problem, candidate, dimensions, seed } = request;
+  const { kernel, parameters } = candidate;
+  for (const check of checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed })) {
     request.signal?.throwIfAborted();
     const result = await verifyCheck(request, check, tally);
     const correctness = tally.summary();

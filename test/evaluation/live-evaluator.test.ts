@@ -52,7 +52,8 @@ describe('an honest kernel', () => {
   it('passes with timing, counters and correctness', async () => {
     const evaluation = await evaluate(honest);
     expect(evaluation).toMatchObject({ schemaVersion: 1, id: 'e0', status: 'passed', workload: { name: 'main' } });
-    expect(evaluation.correctness?.checksRun).toBe(6); // 1 check shape × 2 generator sets + main, each run twice
+    // 1 check shape × 2 generator sets, main × (large and declared inputs), each run twice.
+    expect(evaluation.correctness?.checksRun).toBe(8);
     expect(evaluation.correctness?.worstErrorRatio).toBeLessThanOrEqual(1);
     expect(evaluation.timing?.kind).toBe('predicted');
     expect(evaluation.counters).toMatchObject({ instructions: 16, totals: { instructions: 16 } });
@@ -72,8 +73,8 @@ describe('an honest kernel', () => {
 
   it('is counted only on the main workload, and run once in a seeded order', async () => {
     await evaluate(honest);
-    expect(device.runs.map(({ count }) => count)).toEqual([false, false, false, false, true, false]);
-    expect(device.runs.map(({ orderSeed }) => orderSeed !== 0)).toEqual([false, true, false, true, false, true]);
+    expect(device.runs.map(({ count }) => count)).toEqual([false, false, false, false, false, false, true, false]);
+    expect(device.runs.map(({ orderSeed }) => orderSeed !== 0)).toEqual([0, 1, 2, 3].flatMap(() => [false, true]));
   });
 
   it('may keep a workspace that is zeroed once, and finds a zeroed one zeroed', async () => {
@@ -90,7 +91,7 @@ describe('an honest kernel', () => {
       { kernel: { workspaces } },
     );
     expect(evaluation.status).toBe('passed');
-    expect(seen).toEqual([0, 1, 0, 1, 0, 1].map((runs) => [runs, 0]));
+    expect(seen).toEqual([0, 1, 0, 1, 0, 1, 0, 1].map((runs) => [runs, 0]));
   });
 });
 
@@ -111,6 +112,20 @@ describe('a wrong kernel', () => {
       wrongCount: 2,
       elementCount: 51,
     });
+  });
+
+  it('that is right on the timed shape for ordinary inputs only is found', async () => {
+    const evaluation = await evaluate((launch) => {
+      const x = launch.load('X', 'f16');
+      const isTimedShape = x.length === 16 * 64;
+      launch.store(
+        'Y',
+        'f16',
+        product(launch).map((y, i) => (isTimedShape && Math.abs(x[i]!) > 20 ? 0 : y)),
+      );
+    });
+    expect(evaluation.status).toBe('wrong');
+    expect(evaluation.failedCheck).toBe('R=16, C=64 · large inputs · run 1 (natural order, NaN poison)');
   });
 
   it('that writes NaN is wrong', async () => {
@@ -397,7 +412,8 @@ describe('limits of a check shape', () => {
   it('skip the shapes the kernel does not take, but then all kinds of input go to the main workload', async () => {
     const evaluation = await evaluate(honest, { kernel: { limits: ['R >= 16'] } });
     expect(evaluation.status).toBe('passed');
-    expect(evaluation.correctness?.checksRun).toBe(6); // main with normal, large and declared inputs, twice each
+    // Main with large and declared inputs, twice each; the set named normal is what the inputs declare.
+    expect(evaluation.correctness?.checksRun).toBe(4);
   });
 });
 
