@@ -3,10 +3,11 @@ import { type CounterTotals, INSTRUCTION_CLASSES, type LaunchCounters, type Line
 import type { Dim3 } from '../core/launch-plan.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { flopPerLane, instructionClass } from '../ptx/instruction-class.ts';
-import type { AccessGroup } from './codegen/access-groups.ts';
+import type { Access, AccessGroup } from './codegen/access-groups.ts';
 import { spaceOf } from './codegen/instruction-parts.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
+import { broadcastWavefronts } from './runtime/access-costs.ts';
 import type { WorkerCounts } from './runtime/cta-runner.ts';
 import type { AccessCounts } from './runtime/pattern-counter.ts';
 
@@ -217,18 +218,19 @@ class Collector {
   #addGroup(group: AccessGroup): void {
     if (group.space !== 'global' && group.space !== 'shared') return;
     group.accesses.forEach((access, i) => {
-      const counts = group.pattern === 0 ? this.#uniformCounts(group) : this.#patternCounts(group, i);
+      const counts = group.pattern === 0 ? this.#uniformCounts(group, access) : this.#patternCounts(group, i);
       const side: Side = access.isStore ? 'store' : 'load';
       if (group.space === 'global') this.#addGlobal(access.instruction, side, counts, access.bytes);
       else this.#addShared(access.instruction, side, counts);
     });
   }
 
-  /** One address for the whole warp: one sector, one wavefront, for every time the block ran. */
-  #uniformCounts(group: AccessGroup): AccessCounts {
+  /** One address for the whole warp: one sector, or a broadcast's wavefronts, for every time the block ran. */
+  #uniformCounts(group: AccessGroup, access: Access): AccessCounts {
     const runs = this.#runs[group.block]!;
     const requests = group.masked ? runs.partialRuns : runs.converged;
-    return { requests, units: requests, conflicts: 0, lanes: group.masked ? runs.partialLanes : requests * LANES };
+    const units = requests * (group.space === 'shared' ? broadcastWavefronts(access.bytes, access.isStore) : 1);
+    return { requests, units, conflicts: 0, lanes: group.masked ? runs.partialLanes : requests * LANES };
   }
 
   #patternCounts(group: AccessGroup, access: number): AccessCounts {

@@ -44,17 +44,33 @@ export const WARPS = SHARED + SHARED_BYTES + (64 << 10);
 /** Bounds of one access group: the start of what it may touch, and how many start addresses are in range. */
 export const BOUNDS = { start: 0, count: 4, bytes: 8 } as const;
 
-/** A counted access group: its lanes' addresses and mask, and the pattern seen last. */
+/** A counted access group: its lanes' addresses and mask, and per way the pattern seen last. */
 export const PATTERN = {
   addresses: 0,
   mask: 128,
+  ways: 256,
+  wayBytes: 144,
+  wayCount: 4,
+  bytes: 256 + 4 * 144,
+} as const;
+
+/** One remembered pattern. */
+export const PATTERN_WAY = {
   /** Address of each lane minus lane 0's. */
-  deltas: 256,
-  /** Lane 0's address modulo a sector. */
-  phase: 384,
-  hits: 388,
-  valid: 392,
-  bytes: 400,
+  deltas: 0,
+  /** The part of lane 0's address that costs depend on. */
+  phase: 128,
+  hits: 132,
+  valid: 136,
+} as const;
+
+/**
+ * Which part of an address a request's cost depends on besides the lanes' differences, and which bits of it choose
+ * the way: the place in a sector for device memory, in a word for shared (whole words only rotate the banks).
+ */
+export const PATTERN_PHASE = {
+  global: { mask: 31, wayShift: 3, wayMask: 3 },
+  shared: { mask: 3, wayShift: 1, wayMask: 1 },
 } as const;
 
 /** Fields of one warp's state, relative to its address. */

@@ -1,5 +1,16 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
-import { BOUNDS, CONSTANTS, LAUNCH, PARAMETERS, PATTERN, SCRATCH, SHARED, WARP, WINDOW } from '../layout.ts';
+import {
+  BOUNDS,
+  CONSTANTS,
+  LAUNCH,
+  PARAMETERS,
+  PATTERN,
+  PATTERN_PHASE,
+  SCRATCH,
+  SHARED,
+  WARP,
+  WINDOW,
+} from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { Local, MemoryIndex } from '../wasm/function-builder.ts';
 import { type Access, type AccessGroup, type AccessSpace, joinGroup } from './access-groups.ts';
@@ -67,12 +78,15 @@ export class LaneMemory {
     const space = this.#spaceOf(instruction, address.base);
     const base = this.#normalise(address, instruction);
     const baseLocal = base.register === undefined ? undefined : uniforms.get(base.register);
-    const uniform = (base.register === undefined || baseLocal !== undefined) && !instruction.guard;
+    const bytes = sizeOfType(typeOf(instruction)) * vectorLength(instruction);
+    // How many parts of a warp pay for a wide request depends on which lanes are active: counted by pattern.
+    const dependsOnMask = this.#segment.kernel.counting && this.#segment.masked && space === 'shared' && bytes > 4;
+    const uniform = (base.register === undefined || baseLocal !== undefined) && !instruction.guard && !dependsOnMask;
     const access: Access = {
       instruction,
       isStore,
       offset: base.offset,
-      bytes: sizeOfType(typeOf(instruction)) * vectorLength(instruction),
+      bytes,
     };
     const version = base.register === undefined ? '' : `${baseLocal ?? `v${definitions.get(base.register) ?? 0}`}`;
     const key = `${space}|${base.register ?? '#'}|${version}`;
@@ -367,7 +381,11 @@ export class LaneMemory {
           .get(locals.warp)
           .i32(masked ? 1 : 0)
           .call(kernel.imports.patternMiss);
-      else b.i32(group.pattern).i32(group.index).get(locals.warp).call(kernel.runtime.countPattern);
+      else {
+        const { mask, wayShift, wayMask } = PATTERN_PHASE[group.space === 'global' ? 'global' : 'shared'];
+        b.i32(group.pattern).i32(group.index).get(locals.warp).i32(mask).i32(wayShift).i32(wayMask);
+        b.call(kernel.runtime.countPattern);
+      }
     }
   }
 }

@@ -1,4 +1,4 @@
-import { CHUNKS, CONTROL, PATTERN, PC, RUN_STATUS, WARP } from '../layout.ts';
+import { CHUNKS, CONTROL, PATTERN, PATTERN_WAY, PC, RUN_STATUS, WARP } from '../layout.ts';
 import type { FunctionBuilder } from '../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../wasm/module-builder.ts';
 import type { Runtime } from './kernel-context.ts';
@@ -106,30 +106,40 @@ function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefine
 }
 
 /**
- * (pattern, group, warp): counts one more execution when all lanes' addresses have the same differences and the
- * same place within a sector as the last time, which is when sectors and wavefronts are the same; else calls out.
+ * (pattern, group, warp, phase mask, way shift, way mask): counts one more execution when all lanes' addresses have
+ * the same differences and phase as the last time in this way, which is when sectors and wavefronts are the same;
+ * else calls out.
  */
 function defineCountPattern(module: ModuleBuilder, patternMiss: number): number {
-  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: [] });
-  const [difference, first] = [b.local('v128'), b.local('i32')];
+  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: [] });
+  const [difference, first, way] = [b.local('v128'), b.local('i32'), b.local('i32')];
   b.get(0).memory('i32.load', PATTERN.addresses).set(first);
+  b.get(first).get(4).op('i32.shr_u').get(5).op('i32.and').i32(PATTERN.wayBytes).op('i32.mul');
+  b.get(0).i32(PATTERN.ways).op('i32.add').op('i32.add').set(way);
   for (const offset of chunkOffsets) {
     b.get(0)
       .memory('v128.load', PATTERN.addresses + offset)
       .get(first)
       .op('i32x4.splat')
       .op('i32x4.sub');
-    b.get(0)
-      .memory('v128.load', PATTERN.deltas + offset)
+    b.get(way)
+      .memory('v128.load', PATTERN_WAY.deltas + offset)
       .op('v128.xor');
     b.get(difference).op('v128.or').set(difference);
   }
   b.get(difference).op('v128.any_true');
-  b.get(first).i32(31).op('i32.and').get(0).memory('i32.load', PATTERN.phase).op('i32.xor').op('i32.or');
-  b.get(0).memory('i32.load', PATTERN.valid).op('i32.eqz').op('i32.or');
+  b.get(first).get(3).op('i32.and').get(way).memory('i32.load', PATTERN_WAY.phase).op('i32.xor').op('i32.or');
+  b.get(way).memory('i32.load', PATTERN_WAY.valid).op('i32.eqz').op('i32.or');
   b.if(
     () => b.get(1).get(2).i32(0).call(patternMiss),
-    () => b.get(0).get(0).memory('i32.load', PATTERN.hits).i32(1).op('i32.add').memory('i32.store', PATTERN.hits),
+    () =>
+      b
+        .get(way)
+        .get(way)
+        .memory('i32.load', PATTERN_WAY.hits)
+        .i32(1)
+        .op('i32.add')
+        .memory('i32.store', PATTERN_WAY.hits),
   );
   return b.index;
 }

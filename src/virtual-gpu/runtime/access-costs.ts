@@ -1,10 +1,10 @@
+import { LANES } from '../layout.ts';
+
 /** What one warp-level request costs the memory system. Pure functions of the lanes' addresses. */
 
 export const SECTOR_BYTES = 32;
 const BANKS = 32;
 const BANK_BYTES = 4;
-/** Bytes one wavefront can deliver: one word from each bank. */
-const WAVEFRONT_BYTES = BANKS * BANK_BYTES;
 
 /** Distinct 32-byte sectors that `addresses` (each `bytes` long) touch. */
 export function countSectors(addresses: readonly number[], bytes: number): number {
@@ -16,48 +16,68 @@ export function countSectors(addresses: readonly number[], bytes: number): numbe
   return sectors.size;
 }
 
-/** Most distinct words any one bank must deliver. */
-function wordsPerBank(words: Iterable<number>): number {
-  const perBank = new Array<number>(BANKS).fill(0);
-  for (const word of new Set(words)) perBank[word % BANKS]!++;
-  return Math.max(...perBank);
-}
-
-/**
- * Shared-memory wavefronts of one request. Lanes are served in groups that together ask for at most 128 bytes
- * (all 32 lanes at 4 bytes or less, half-warps at 8, quarter-warps at 16); neighbouring groups are served
- * together when their words fit one wavefront (a broadcast takes one, whatever its width).
- * `addresses[i]` belongs to lane `lanes[i]`.
- */
-export function countWavefronts(addresses: readonly number[], lanes: readonly number[], bytes: number): number {
-  const lanesPerGroup = Math.max(1, Math.min(32, WAVEFRONT_BYTES / Math.max(bytes, BANK_BYTES)));
-  const groups: number[][] = [];
-  addresses.forEach((address, i) => {
-    const index = Math.floor(lanes[i]! / lanesPerGroup);
-    groups[index] ??= [];
-    for (let byte = 0; byte < Math.max(bytes, 1); byte += BANK_BYTES)
-      groups[index]!.push(Math.floor((address + byte) / BANK_BYTES));
-  });
-  let wavefronts = 0;
-  let merged: number[] = [];
-  for (const words of groups) {
-    if (!words) continue;
-    const together = [...merged, ...words];
-    if (merged.length > 0 && wordsPerBank(together) <= 1) {
-      merged = together;
-      continue;
-    }
-    wavefronts += merged.length > 0 ? wordsPerBank(merged) : 0;
-    merged = words;
-  }
-  return wavefronts + (merged.length > 0 ? wordsPerBank(merged) : 0);
-}
-
-/** The fewest wavefronts that could deliver the distinct words of a request. */
-export function leastWavefronts(addresses: readonly number[], bytes: number): number {
+/** Words (4 bytes) that accesses of `bytes` at `addresses` touch, each once. */
+function distinctWords(addresses: readonly number[], bytes: number): Set<number> {
   const words = new Set<number>();
   for (const address of addresses)
     for (let byte = 0; byte < Math.max(bytes, 1); byte += BANK_BYTES)
       words.add(Math.floor((address + byte) / BANK_BYTES));
-  return Math.max(1, Math.ceil(words.size / BANKS));
+  return words;
 }
+
+/** Most distinct words any one bank must deliver. */
+function wordsPerBank(addresses: readonly number[], bytes: number): number {
+  const perBank = new Array<number>(BANKS).fill(0);
+  for (const word of distinctWords(addresses, bytes)) perBank[word % BANKS]!++;
+  return Math.max(...perBank);
+}
+
+/** Lanes whose requests are looked at together: bytes per lane → lanes. */
+const lanesServedTogether = (bytes: number): number => (bytes > 8 ? 8 : bytes > 4 ? 16 : 32);
+
+/** True when every active lane of a group asks for the same address as its partner at distance `step`. */
+const pairsAgree = (addressOf: ReadonlyMap<number, number>, lanes: readonly number[], step: 1 | 2): boolean =>
+  lanes.every((lane) => {
+    const partner = addressOf.get(lane ^ step);
+    return partner === undefined || partner === addressOf.get(lane);
+  });
+
+/**
+ * Shared-memory wavefronts of one request. A request of 8 bytes per lane is served by half-warps, one of 16 bytes by
+ * quarter-warps; two neighbouring parts of a load are served as one when all lanes of both agree with their neighbour
+ * (lane ^ 1), or all with the one after (lane ^ 2). Each part takes as many wavefronts as its busiest bank has
+ * distinct words. Source: bench/hardware/shared_wavefronts.cu, equal to an H200 in all of its patterns.
+ * `addresses[i]` belongs to lane `lanes[i]`.
+ */
+export function countWavefronts(
+  addresses: readonly number[],
+  lanes: readonly number[],
+  bytes: number,
+  isStore: boolean,
+): number {
+  const addressOf = new Map(lanes.map((lane, i) => [lane, addresses[i]!]));
+  const size = lanesServedTogether(bytes);
+  let wavefronts = 0;
+  for (let first = 0; first < LANES; first += 2 * size) {
+    const pair = lanes.filter((lane) => lane >= first && lane < first + 2 * size);
+    const agree = pairsAgree(addressOf, pair, 1) || pairsAgree(addressOf, pair, 2);
+    const joined = size === LANES || (agree && !isStore);
+    const parts = joined ? [pair] : [pair.filter((l) => l < first + size), pair.filter((l) => l >= first + size)];
+    for (const part of parts)
+      wavefronts += wordsPerBank(
+        part.map((lane) => addressOf.get(lane)!),
+        bytes,
+      );
+  }
+  return wavefronts;
+}
+
+/** Wavefronts of a full warp's request to one address. */
+export function broadcastWavefronts(bytes: number, isStore: boolean): number {
+  const parts = LANES / lanesServedTogether(bytes);
+  return isStore ? parts : Math.ceil(parts / 2);
+}
+
+/** The fewest wavefronts that could deliver the distinct words of a request. */
+export const leastWavefronts = (addresses: readonly number[], bytes: number): number =>
+  Math.max(1, Math.ceil(distinctWords(addresses, bytes).size / BANKS));

@@ -1,6 +1,6 @@
 import type { AccessGroup } from '../codegen/access-groups.ts';
-import { LANES, PATTERN, WARP } from '../layout.ts';
-import { countSectors, countWavefronts, leastWavefronts, SECTOR_BYTES } from './access-costs.ts';
+import { LANES, PATTERN, PATTERN_PHASE, PATTERN_WAY, WARP } from '../layout.ts';
+import { countSectors, countWavefronts, leastWavefronts } from './access-costs.ts';
 import type { PrivateMemory } from './memories.ts';
 
 /** Sums for one access of a group. `units` are sectors (device memory) or wavefronts (shared). */
@@ -24,6 +24,13 @@ interface PatternCost {
   costs: AccessCost[];
 }
 
+const wayAddress = (group: AccessGroup, way: number): number => group.pattern + PATTERN.ways + way * PATTERN.wayBytes;
+
+function sameKey(a: Int32Array, b: Int32Array): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
 const emptyCounts = (): AccessCounts => ({ requests: 0, lanes: 0, units: 0, conflicts: 0 });
 
 /**
@@ -36,8 +43,8 @@ export class PatternCounter {
   #groups: readonly AccessGroup[];
   #counts: AccessCounts[][];
   #known: Map<number, PatternCost[]>[];
-  /** The pattern whose repetitions compiled code is counting, by group. */
-  #current: (PatternCost | undefined)[];
+  /** The patterns whose repetitions compiled code is counting, by group and way. */
+  #current: (PatternCost | undefined)[][];
   #key = new Int32Array(LANES + 2);
 
   constructor(memory: PrivateMemory, groups: readonly AccessGroup[]) {
@@ -45,7 +52,7 @@ export class PatternCounter {
     this.#groups = groups;
     this.#counts = groups.map((group) => group.accesses.map(emptyCounts));
     this.#known = groups.map(() => new Map());
-    this.#current = groups.map(() => undefined);
+    this.#current = groups.map(() => new Array(PATTERN.wayCount).fill(undefined));
     for (const group of groups)
       if (group.pattern !== 0) memory.u8.fill(0, group.pattern, group.pattern + PATTERN.bytes);
   }
@@ -58,30 +65,33 @@ export class PatternCounter {
       this.#add(groupIndex, cost, 1);
       return;
     }
-    this.#flush(groupIndex);
-    this.#current[groupIndex] = cost;
     const { i32 } = this.#memory;
-    const at = group.pattern >> 2;
-    const addresses = at + PATTERN.addresses / 4;
+    const addresses = (group.pattern + PATTERN.addresses) >> 2;
     const first = i32[addresses]!;
-    for (let lane = 0; lane < LANES; lane++) i32[at + PATTERN.deltas / 4 + lane] = (i32[addresses + lane]! - first) | 0;
-    i32[at + PATTERN.phase / 4] = first & (SECTOR_BYTES - 1);
-    i32[at + PATTERN.valid / 4] = 1;
-    i32[at + PATTERN.hits / 4] = 1;
+    const phase = PATTERN_PHASE[group.space === 'global' ? 'global' : 'shared'];
+    const way = (first >>> phase.wayShift) & phase.wayMask;
+    this.#flush(groupIndex, way);
+    this.#current[groupIndex]![way] = cost;
+    const at = wayAddress(group, way);
+    for (let lane = 0; lane < LANES; lane++)
+      i32[(at + PATTERN_WAY.deltas) / 4 + lane] = (i32[addresses + lane]! - first) | 0;
+    i32[(at + PATTERN_WAY.phase) >> 2] = first & phase.mask;
+    i32[(at + PATTERN_WAY.valid) >> 2] = 1;
+    i32[(at + PATTERN_WAY.hits) >> 2] = 1;
   }
 
   /** Sums per group and access. */
   finish(): AccessCounts[][] {
     this.#groups.forEach((_, index) => {
-      this.#flush(index);
+      for (let way = 0; way < PATTERN.wayCount; way++) this.#flush(index, way);
     });
     return this.#counts;
   }
 
-  #flush(groupIndex: number): void {
-    const current = this.#current[groupIndex];
+  #flush(groupIndex: number, way: number): void {
+    const current = this.#current[groupIndex]![way];
     if (!current) return;
-    const hits = (this.#groups[groupIndex]!.pattern + PATTERN.hits) >> 2;
+    const hits = (wayAddress(this.#groups[groupIndex]!, way) + PATTERN_WAY.hits) >> 2;
     this.#add(groupIndex, current, this.#memory.i32[hits]!);
     this.#memory.i32[hits] = 0;
   }
@@ -117,13 +127,13 @@ export class PatternCounter {
       this.#key[lane] = delta;
       hash = (Math.imul(hash, 31) + delta) | 0;
     }
-    const phase = (first ?? 0) & (SECTOR_BYTES - 1);
+    const phase = (first ?? 0) & PATTERN_PHASE[group.space === 'global' ? 'global' : 'shared'].mask;
     this.#key[LANES] = bits;
     this.#key[LANES + 1] = phase;
     hash = (Math.imul(hash, 31) + bits) ^ phase;
     const known = this.#known[group.index]!;
     const candidates = known.get(hash);
-    const match = candidates?.find((candidate) => candidate.key.every((value, i) => value === this.#key[i]));
+    const match = candidates?.find((candidate) => sameKey(candidate.key, this.#key));
     if (match) return match;
     const cost = this.#workOut(group, bits, phase);
     if (candidates) candidates.push(cost);
@@ -139,7 +149,7 @@ export class PatternCounter {
     const costs = group.accesses.map((access): AccessCost => {
       const addresses = lanes.map((lane) => bias + this.#key[lane]! + access.offset - group.minimum);
       if (group.space === 'global') return { units: countSectors(addresses, access.bytes), conflicts: 0 };
-      const units = countWavefronts(addresses, lanes, access.bytes);
+      const units = countWavefronts(addresses, lanes, access.bytes, access.isStore);
       return { units, conflicts: units - leastWavefronts(addresses, access.bytes) };
     });
     return { key: this.#key.slice(), lanes: lanes.length, costs };
