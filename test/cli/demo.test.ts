@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { repository, runJson, temporaryFolder } from './run-cli.ts';
+
+/** The arguments of `npm run demo`, from package.json itself. */
+function demoArguments(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+    scripts: { demo: string };
+  };
+  const [node, bin, ...args] = scripts.demo.split(' ');
+  expect([node, bin]).toEqual(['node', 'bin/warpsmith.mjs']);
+  return args;
+}
+
+test('the demo ends at least 3 times faster than its start, by moves that its findings explain', {
+  timeout: 240_000,
+}, async () => {
+  const { code, json } = await runJson([...demoArguments(), '--store', temporaryFolder()]);
+  expect(code).toBe(0);
+  expect(json).toMatchObject({
+    problem: { name: 'attention' },
+    workload: { name: 'b1h8s512d64' },
+    start: { kind: 'predicted', candidate: { kernel: '01_minimal' } },
+    best: { kind: 'predicted' },
+  });
+  expect(json.speedup).toBeGreaterThanOrEqual(3);
+  for (const row of json.progression.slice(1)) {
+    expect(row.why).toMatchObject({ finding: expect.any(String), evidence: expect.stringMatching(/above|below/) });
+    const cited = json.progression.find(
+      ({ evaluationId }: { evaluationId: string }) => evaluationId === row.why.evaluationId,
+    );
+    expect(cited).toMatchObject({ decision: 'keep' });
+  }
+});
