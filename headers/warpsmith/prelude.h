@@ -13,3 +13,5 @@
 #include "warpsmith/fast_math.h"
 #include "warpsmith/math_common.h"
 #include "warpsmith/math_float.h"
+#include "warpsmith/math_double.h"
+#include "warpsmith/math_overloads.h"
