@@ -175,6 +175,10 @@ describe('whole-waves', () => {
     // 64 rows: 64 CTAs, 1.81× the mean; 32: 128, 1.36×; 16: 256, 1.13×; 8: 512, 1.02×; 4: 1024, 1.02×.
     const moves = parameterMoves(propose('whole-waves', 'tail-effect', { speedup: 1.8 }));
     expect(moves.map(({ value }) => value)).toEqual([8, 4, 16, 32]);
+    // (2 ÷ 1.103) ÷ (9 ÷ 8.828) = 1.778; the finding's 1.8 does not cap it, its 1.5 does.
+    expect(moves[0]!.expectedGain).toBeCloseTo(1.7778, 3);
+    const capped = parameterMoves(propose('whole-waves', 'tail-effect', { speedup: 1.5 }));
+    expect(capped[0]!.expectedGain).toBe(1.5);
     const even = parameterMoves(propose('whole-waves', 'tail-effect', { parameters: { BLOCK_M: 8 } }));
     expect(even.map(({ value }) => value)).toEqual([]);
   });
@@ -192,6 +196,35 @@ describe('parameter moves', () => {
     expect(wide[0]!.confidence).toBeGreaterThan(wide[1]!.confidence);
     const stages = parameterMoves(propose('more-work-in-flight', 'latency-bound'));
     expect(stages.filter(({ parameter }) => parameter === 'STAGES').map(({ value }) => value)).toEqual([2, 3]);
+  });
+
+  it.each<[string, FindingId, string, 'more' | 'fewer']>([
+    ['warp-parallel-reductions', 'serial-sections', 'WARPS', 'more'],
+    ['tiles-in-shared-memory', 'redundant-global-loads', 'BLOCK_M', 'more'],
+    ['vectorised-loads', 'narrow-loads', 'VECTOR_WIDTH', 'more'],
+    ['more-work-in-flight', 'latency-bound', 'STAGES', 'more'],
+    ['more-work-in-flight', 'latency-bound', 'WARPS', 'more'],
+    ['more-work-in-flight', 'latency-bound', 'UNROLL', 'more'],
+    ['larger-tiles', 'memory-bound', 'BLOCK_N', 'more'],
+    ['larger-tiles', 'memory-bound', 'BLOCK_M', 'more'],
+    ['larger-tiles', 'barrier-heavy', 'ROWS_PER_WARP', 'more'],
+    ['keep-arrays-in-registers', 'register-spills', 'ROWS_PER_WARP', 'fewer'],
+    ['fewer-instructions', 'compute-bound', 'ROWS_PER_WARP', 'more'],
+    ['fewer-instructions', 'compute-bound', 'BLOCK_M', 'more'],
+    ['fewer-instructions', 'compute-bound', 'WARPS', 'fewer'],
+    ['fewer-instructions', 'compute-bound', 'UNROLL', 'more'],
+  ])('%s answers %s with %s: %s', (id, trigger, parameter, direction) => {
+    const middle = { values: [1, 2, 4], default: 2 };
+    const own = kernel('middle', [], { [parameter]: middle });
+    const values = parameterMoves(propose(id, trigger, { own })).map((move) => move.value);
+    expect(values).toEqual(direction === 'more' ? [4] : [1]);
+  });
+
+  it('expect a part of the finding’s gain', () => {
+    const [move] = parameterMoves(propose('vectorised-loads', 'narrow-loads', { speedup: 5 }));
+    expect(move!.expectedGain).toBeCloseTo(3, 9);
+    const [neighbour] = parameterMoves(propose('tune-neighbours', 'compute-bound', { speedup: 5 }));
+    expect(neighbour!.expectedGain).toBeCloseTo(1.8, 9);
   });
 
   it('shrink what limits occupancy', () => {

@@ -4,6 +4,7 @@ import { FINDING_IDS, type Finding, type FindingId } from '../../src/core/findin
 import { diagnose } from '../../src/diagnosis/diagnose.ts';
 import { RULES } from '../../src/diagnosis/rules/index.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { modelLaunch } from '../../src/hardware/launch-model/model-launch.ts';
 import { predictTime } from '../../src/virtual-gpu/time-model/predict-time.ts';
 import { makeCounters, makeLaunch } from '../support/counters/make-launch.ts';
 
@@ -139,12 +140,32 @@ const multiplying = (tensorFlop: number): LaunchCounters =>
     flop: { fp16: 0, fp32: WARPS * 1000 * 64, fp64: 0, tensor: tensorFlop },
   });
 
+/** `factor` times the instructions, requests and wavefronts, all lanes active. */
+function scaledWork(launch: LaunchCounters, factor: number): LaunchCounters {
+  const classes = Object.fromEntries(
+    Object.entries(launch.instructionsByClass).map(([name, count]) => [name, count * factor]),
+  );
+  const { instructionsByClass: _, instructions: __, activeLaneHistogram: ___, ...rest } = launch;
+  return makeLaunch({
+    ...rest,
+    classes,
+    criticalPathInstructions: launch.criticalPathInstructions * factor,
+    longestCtaInstructions: launch.longestCtaInstructions * factor,
+    sharedLoadRequests: launch.sharedLoadRequests * factor,
+    sharedLoadWavefronts: launch.sharedLoadWavefronts * factor,
+  });
+}
+
 interface Case {
   readonly id: FindingId;
   readonly defect: LaunchCounters;
   readonly healthy: LaunchCounters;
   /** First evidence item of the finding. */
   readonly value: number;
+  /** The nearest launch to the threshold that must not fire. */
+  readonly borderline?: LaunchCounters;
+  /** The launch that the estimate assumes; the gain is the ratio of the modelled times. */
+  readonly remedied?: LaunchCounters;
   readonly halfPrecisionMatrixWork?: boolean;
 }
 
@@ -154,6 +175,7 @@ const CASES: readonly Case[] = [
     defect: makeLaunch({ ctaCount: 29, classes: { fp32: 29 * 4 * 100_000 } }),
     healthy: makeLaunch({ ctaCount: 58, classes: { fp32: 58 * 4 * 100_000 } }),
     value: 0.5,
+    remedied: makeLaunch({ ctaCount: 58, classes: { fp32: 29 * 4 * 100_000 } }),
   },
   {
     // 64 CTAs: 6 SMs have 2, the mean 1.10.
@@ -161,6 +183,8 @@ const CASES: readonly Case[] = [
     defect: makeLaunch({ ctaCount: 64, classes: { fp32: 64 * 4 * 100_000 } }),
     healthy: makeLaunch({ ctaCount: 116, classes: { fp32: 116 * 4 * 100_000 } }),
     value: 2 / (64 / 58),
+    // 5 CTAs on the busiest SM, 4.4 in the mean: 1.137.
+    borderline: makeLaunch({ ctaCount: 255, classes: { fp32: 255 * 4 * 100_000 } }),
   },
   {
     // 57 KiB per CTA: one CTA of 4 warps, 4 of 48; healthy: 8 KiB, 11 CTAs, 44 of 48.
@@ -168,33 +192,118 @@ const CASES: readonly Case[] = [
     defect: occupied(57 * 1024, 58 * 12),
     healthy: occupied(8 * 1024, 58 * 12),
     value: 4 / 48,
+    // 15 KiB: 6 CTAs of 4 warps, exactly half.
+    borderline: occupied(15 * 1024, 58 * 12),
+    remedied: occupied(0, 58 * 12),
   },
   {
     id: 'serial-sections',
     defect: serialLanes(1, WARPS * 10),
     healthy: serialLanes(32, WARPS * 10),
     value: 0.5,
+    borderline: serialLanes(5, WARPS * 10),
+    // Half of the instructions shrink to a 32nd.
+    remedied: scaledWork(serialLanes(32, WARPS * 10), 0.5 + 0.5 / 32),
   },
-  { id: 'warp-imbalance', defect: pathLonger(4, 0), healthy: pathLonger(1.1, 0), value: 4 },
+  {
+    id: 'warp-imbalance',
+    defect: pathLonger(4, 0),
+    healthy: pathLonger(1, 0),
+    value: 4,
+    borderline: pathLonger(1.25, 0),
+    remedied: pathLonger(1, 0),
+  },
   // 4-byte loads: 4 sectors are ideal.
-  { id: 'uncoalesced-access', defect: globalWork(4, 32), healthy: globalWork(4, 4), value: 8 },
-  { id: 'bank-conflicts', defect: sharedWork(7), healthy: sharedWork(0), value: 7 / 8 },
-  { id: 'divergence', defect: branchy(16, 0.5), healthy: branchy(32, 0), value: 0.5 },
-  { id: 'barrier-heavy', defect: barriers(20), healthy: barriers(2000), value: 20 },
-  { id: 'narrow-loads', defect: globalWork(2, 2, 2000), healthy: globalWork(16, 16, 2000), value: 2 },
-  { id: 'redundant-global-loads', defect: globalWork(4, 4, 512), healthy: globalWork(4, 4, 2), value: 512 },
-  { id: 'register-spills', defect: spilling(WARPS * 50), healthy: spilling(0), value: 0.5 },
-  { id: 'atomics-contention', defect: atomicWork(WARPS * 25), healthy: atomicWork(CTAS), value: 0.2 },
+  {
+    id: 'uncoalesced-access',
+    defect: globalWork(4, 32),
+    healthy: globalWork(4, 4),
+    value: 8,
+    borderline: globalWork(4, 8),
+    remedied: { ...globalWork(4, 4), distinctSectorsRead: globalWork(4, 32).distinctSectorsRead },
+  },
+  {
+    id: 'bank-conflicts',
+    defect: sharedWork(7),
+    healthy: sharedWork(0),
+    value: 7 / 8,
+    borderline: sharedWork(1 / 9),
+    remedied: sharedWork(0),
+  },
+  {
+    id: 'divergence',
+    defect: branchy(16, 0.5),
+    healthy: branchy(16, 0),
+    value: 0.5,
+    borderline: branchy(26, 0.5),
+    remedied: scaledWork(branchy(32, 0), 0.5),
+  },
+  { id: 'barrier-heavy', defect: barriers(20), healthy: barriers(2000), value: 20, borderline: barriers(150) },
+  {
+    id: 'narrow-loads',
+    defect: globalWork(2, 2, 2000),
+    healthy: globalWork(16, 16, 2000),
+    value: 2,
+    borderline: globalWork(8, 8, 2000),
+    remedied: makeLaunch({
+      ...full,
+      classes: { 'global-load': WARPS * 12.5, fp32: WARPS * 200 },
+      globalLoadRequests: WARPS * 12.5,
+      globalLoadSectors: WARPS * 200,
+      globalLoadBytes: WARPS * 6400,
+      distinctSectorsRead: (WARPS * 200) / 2000,
+    }),
+  },
+  {
+    id: 'redundant-global-loads',
+    defect: globalWork(4, 4, 512),
+    healthy: globalWork(4, 4, 2),
+    value: 512,
+    borderline: globalWork(4, 4, 32),
+    // 16 of 512 reads remain; the others become shared loads.
+    remedied: makeLaunch({
+      ...full,
+      classes: { 'global-load': (WARPS * 100) / 32, 'shared-load': (WARPS * 3100) / 32, fp32: WARPS * 200 },
+      globalLoadRequests: (WARPS * 100) / 32,
+      globalLoadSectors: (WARPS * 400) / 32,
+      globalLoadBytes: (WARPS * 12_800) / 32,
+      distinctSectorsRead: (WARPS * 400) / 512,
+      sharedLoadRequests: (WARPS * 3100) / 32,
+      sharedLoadWavefronts: (WARPS * 3100) / 32,
+    }),
+  },
+  {
+    id: 'register-spills',
+    defect: spilling(WARPS * 50),
+    healthy: spilling(0),
+    value: 0.5,
+    borderline: spilling(WARPS * 0.5),
+    remedied: spilling(0),
+  },
+  {
+    id: 'atomics-contention',
+    defect: atomicWork(WARPS * 25),
+    healthy: atomicWork(CTAS),
+    value: 0.2,
+    borderline: atomicWork(WARPS * 2),
+    remedied: atomicWork(CTAS),
+  },
   {
     id: 'tensor-cores-unused',
     defect: multiplying(0),
     healthy: multiplying(WARPS * 64_000),
     value: 0,
     halfPrecisionMatrixWork: true,
+    // All 1000 FMAs per warp are the products: 64,000 FLOP = 15.625 mma of 4096.
+    remedied: makeLaunch({
+      ...full,
+      classes: { tensor: (WARPS * 64_000) / 4096 },
+      flop: { fp16: 0, fp32: 0, fp64: 0, tensor: WARPS * 64_000 },
+    }),
   },
 ];
 
-describe.each(CASES)('$id', ({ id, defect, healthy, value, halfPrecisionMatrixWork = false }) => {
+describe.each(CASES)('$id', ({ id, defect, healthy, borderline, remedied, value, halfPrecisionMatrixWork = false }) => {
   it('fires on the defect, citing value, threshold and place', () => {
     const finding = find(defect, id, halfPrecisionMatrixWork);
     expect(finding).toBeDefined();
@@ -215,6 +324,20 @@ describe.each(CASES)('$id', ({ id, defect, healthy, value, halfPrecisionMatrixWo
   it('is silent without the defect', () => {
     expect(find(healthy, id, halfPrecisionMatrixWork)).toBeUndefined();
   });
+
+  if (borderline) {
+    it('is silent at its threshold', () => {
+      expect(find(borderline, id, halfPrecisionMatrixWork)).toBeUndefined();
+    });
+  }
+
+  if (remedied) {
+    it('estimates the gain as the ratio of the modelled times with and without the defect', () => {
+      const finding = find(defect, id, halfPrecisionMatrixWork)!;
+      const gain = modelLaunch(defect, spec).ns / modelLaunch(remedied, spec).ns;
+      expect(finding.estimatedSpeedup).toBeCloseTo(gain, 6);
+    });
+  }
 });
 
 describe('serial-sections', () => {
@@ -251,6 +374,16 @@ describe('binding resources', () => {
   it('calls a lone chain of shuffles latency-bound and nothing else', () => {
     const chain = makeLaunch({ ctaCount: 58, block: [32, 1, 1], classes: { shuffle: 58 * 10_000 } });
     expect(bound(chain)).toEqual(['latency-bound']);
+  });
+
+  it('estimates what half the demand gives', () => {
+    const chain = makeLaunch({ ctaCount: 58, block: [32, 1, 1], classes: { shuffle: 58 * 10_000 } });
+    const half = makeLaunch({ ctaCount: 58, block: [32, 1, 1], classes: { shuffle: 58 * 5000 } });
+    const [finding] = findings(chain);
+    // Shuffles also occupy their crossbar, which the estimate leaves as it is: 10,000 of 120,000 clocks.
+    expect(finding!.estimatedSpeedup).toBeCloseTo(modelLaunch(chain, spec).ns / modelLaunch(half, spec).ns, 2);
+    expect(finding!.evidence[0]!.value).toBeGreaterThan(0.9);
+    expect(finding!.evidence[0]!.value).toBeLessThanOrEqual(1);
   });
 
   it('says nothing about a launch whose overhead is all there is', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
 import { combineBounds, modelLaunch } from '../../../src/hardware/launch-model/model-launch.ts';
-import { lineAccesses } from '../../../src/hardware/launch-model/traffic.ts';
+import { l1Bytes, lineAccesses } from '../../../src/hardware/launch-model/traffic.ts';
 import { makeLaunch } from '../../support/counters/make-launch.ts';
 
 const l4 = DEVICE_SPECS.get('l4')!;
@@ -43,6 +43,41 @@ describe('throughput', () => {
     expect(boundOf(launch, 'shared').ns).toBeCloseTo(ns(400), 6);
   });
 
+  it('uses a quarter of the fp32 lanes where one warp occupies one scheduler', () => {
+    const oneWarp = makeLaunch({ ctaCount: 58, block: [32, 1, 1], classes: { fp32: 58 * 1000 } });
+    expect(boundOf(oneWarp, 'fp32').ns).toBeCloseTo(ns(1000), 6);
+  });
+
+  it('counts half a machine instruction for a move', () => {
+    const moves = makeLaunch({ ctaCount: 58, classes: { move: 58 * 4 * 1000 } });
+    expect(boundOf(moves, 'issue').ns).toBeCloseTo(ns(500), 6);
+  });
+
+  it('adds loads, stores and atomics of shared memory', () => {
+    const launch = makeLaunch({
+      ctaCount: 58,
+      classes: { 'shared-load': 58 },
+      sharedLoadWavefronts: 58 * 100,
+      sharedStoreWavefronts: 58 * 20,
+      sharedAtomicRequests: 58 * 3,
+    });
+    expect(boundOf(launch, 'shared').ns).toBeCloseTo(ns(123), 6);
+  });
+
+  it('takes one global request in two clocks, of any kind', () => {
+    const launch = makeLaunch({
+      ctaCount: 58,
+      classes: { 'global-load': 58 },
+      globalLoadRequests: 58 * 10,
+      globalStoreRequests: 58 * 20,
+      localLoadRequests: 58 * 30,
+      localStoreRequests: 58 * 40,
+      globalAtomicRequests: 58 * 50,
+    });
+    expect(boundOf(launch, 'lsu').ns).toBeCloseTo(ns(300), 6);
+    expect(boundOf(launch, 'lsu').arithmetic).toContain('150 global requests per CTA ÷ 0.5 per clock');
+  });
+
   it('takes tensor FLOP at the dense rate', () => {
     const launch = makeLaunch({
       ctaCount: 58,
@@ -80,6 +115,36 @@ describe('memory traffic', () => {
     expect(model.bindingResource).toBe('dram');
     expect(model.ns).toBeGreaterThan(231_884);
     expect(model.ns).toBeLessThan(1.35 * 231_884);
+  });
+
+  it('of stores and atomics passes L2; what is written reaches DRAM once', () => {
+    const launch = makeLaunch({
+      ctaCount: 58,
+      classes: { 'global-store': 1000, atomic: 1000 },
+      globalStoreRequests: 1000,
+      globalStoreSectors: 16_000,
+      globalStoreBytes: 16_000 * 32,
+      globalAtomicRequests: 1000,
+      distinctSectorsWritten: 4000,
+    });
+    expect(modelLaunch(launch, l4).traffic).toMatchObject({
+      l1Wavefronts: 4000,
+      l2Bytes: 16_000 * 32 + 1000 * 128,
+      dramBytes: 4000 * 32,
+    });
+  });
+
+  it('finds less L1 where the resident CTAs claim shared memory', () => {
+    const resources = (dynamicSharedBytes: number) => ({
+      ...makeLaunch({ classes: {} }).resources,
+      dynamicSharedBytes,
+    });
+    const launch = (dynamicSharedBytes: number) =>
+      makeLaunch({ ctaCount: 58, classes: {}, resources: resources(dynamicSharedBytes) });
+    // 128 KiB in all; the CTA takes its own KiB more.
+    expect(l1Bytes(launch(0), 1, l4)).toBe(127 * 1024);
+    expect(l1Bytes(launch(49 * 1024), 1, l4)).toBe(78 * 1024);
+    expect(l1Bytes(launch(49 * 1024), 2, l4)).toBe(28 * 1024);
   });
 
   it('of re-reads that fit L2 reaches DRAM once', () => {
@@ -228,6 +293,12 @@ describe('waves and tail', () => {
     const two = fp32Launch(1000, 2);
     const all = makeLaunch({ ctaCount: 58, block: [256, 1, 1], classes: { fp32: 2 * 8 * 1000 } });
     expect(boundOf(two, 'fp32').ns / boundOf(all, 'fp32').ns).toBeCloseTo(29, 6);
+  });
+
+  it('counts a started warp as a whole one, and a fraction of a CTA as a resident one', () => {
+    const odd = makeLaunch({ ctaCount: 59, block: [33, 1, 1], classes: { fp32: 59 * 2 } });
+    expect(modelLaunch(odd, l4).schedule).toMatchObject({ warpsPerCta: 2, residentCtas: 2, ctasOnBusiestSm: 2 });
+    expect(modelLaunch(odd, l4, { quantised: false }).schedule.residentCtas).toBe(2);
   });
 
   it('makes 59 CTAs as slow as 116 where one SM works on two', () => {
