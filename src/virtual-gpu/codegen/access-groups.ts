@@ -58,3 +58,47 @@ export function joinGroup(group: AccessGroup, access: Access): boolean {
   group.alignmentDelta = widest.offset - minimum;
   return true;
 }
+
+/** Bits of a sector map. */
+export const SECTOR_READ = 1;
+export const SECTOR_WRITTEN = 2;
+
+const SECTOR_BYTES = 32;
+
+/** A byte (by its distance from the checked address) whose sector is to be marked. */
+export interface SectorMark {
+  offset: number;
+  bits: number;
+}
+
+/** Bytes whose sectors together are those that the group's accesses touch. */
+export function sectorMarks(group: AccessGroup): SectorMark[] {
+  const marks = new Map<number, number>();
+  for (const isStore of [false, true]) {
+    const bits = isStore ? SECTOR_WRITTEN : SECTOR_READ;
+    for (const offset of markedBytes(group, isStore)) marks.set(offset, (marks.get(offset) ?? 0) | bits);
+  }
+  return [...marks].map(([offset, bits]) => ({ offset, bits }));
+}
+
+/** One byte in each sector of each contiguous span of accesses, wherever sectors begin. */
+function markedBytes(group: AccessGroup, isStore: boolean): number[] {
+  const accesses = group.accesses.filter((access) => access.isStore === isStore);
+  const spans: { start: number; end: number; isAligned: boolean }[] = [];
+  for (const { offset, bytes } of accesses.toSorted((a, b) => a.offset - b.offset)) {
+    const [start, end] = [offset - group.minimum, offset - group.minimum + bytes];
+    const last = spans.at(-1);
+    if (last && start === last.start && end === last.end) continue;
+    if (last && start <= last.end) {
+      last.end = Math.max(last.end, end);
+      last.isAligned = false;
+    } else spans.push({ start, end, isAligned: true });
+  }
+  return spans.flatMap(({ start, end, isAligned }) => {
+    // A single access is aligned to its size, so it lies in one sector.
+    if (isAligned && end - start <= SECTOR_BYTES) return [start];
+    const bytes: number[] = [];
+    for (let at = start; at < end - 1; at += SECTOR_BYTES) bytes.push(at);
+    return [...bytes, end - 1];
+  });
+}

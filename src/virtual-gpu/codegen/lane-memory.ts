@@ -13,7 +13,7 @@ import {
 } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { Local, MemoryIndex } from '../wasm/function-builder.ts';
-import { type Access, type AccessGroup, type AccessSpace, joinGroup } from './access-groups.ts';
+import { type Access, type AccessGroup, type AccessSpace, joinGroup, sectorMarks } from './access-groups.ts';
 import { destinationsOf, elementsOf, spaceOf, typeOf, vectorLength } from './instruction-parts.ts';
 import type { LaneContext } from './lane-context.ts';
 import { emitLoad, emitStore } from './lane-transfers.ts';
@@ -353,19 +353,13 @@ export class LaneMemory {
     }
   }
 
-  /** Sets a byte per 32-byte sector of the group's range: bit 0 for reads, bit 1 for writes. */
+  /** Sets a byte per 32-byte sector that the group's accesses touch: bit 0 for reads, bit 1 for writes. */
   #markRange(group: AccessGroup, pushAddress: () => void): void {
     const { b } = this.#segment;
-    const writes = group.accesses.some((a) => a.isStore);
-    const reads = group.accesses.some((a) => !a.isStore);
-    const bits = (reads ? 1 : 0) | (writes ? 2 : 0);
     const address = b.local('i32');
-    for (let offset = 0; offset < group.range + 31; offset += 32) {
+    for (const { offset, bits } of sectorMarks(group)) {
       pushAddress();
-      b.i32(Math.min(offset, group.range - 1))
-        .op('i32.add')
-        .i32(5)
-        .op('i32.shr_u');
+      b.i32(offset).op('i32.add').i32(5).op('i32.shr_u');
       b.i32(0).memory('i32.load', LAUNCH.sectorMap).op('i32.add').tee(address);
       b.get(address).memory('i32.load8_u', 0).i32(bits).op('i32.or').memory('i32.store8', 0);
     }

@@ -29,7 +29,11 @@ export function resolveSymbols(
       return { kind: 'immediate', type: 'integer', value: addressOf(operand.name, false) + BigInt(operand.offset) };
     if (operand.kind !== 'address' || operand.base?.kind !== 'symbol') return operand;
     const { base, offset } = operand;
-    return { kind: 'address', base: null, offset: Number(addressOf(base.name, isGenericAccess)) + base.offset + offset };
+    return {
+      kind: 'address',
+      base: null,
+      offset: Number(addressOf(base.name, isGenericAccess)) + base.offset + offset,
+    };
   };
   return { ...instruction, operands: instruction.operands.map(resolve) };
 }
