@@ -1,4 +1,5 @@
 import type { ControlFlowGraph, PtxModule } from '../ptx/ast.ts';
+import { canonicalForm } from '../ptx/canonical-form.ts';
 import { buildControlFlowGraph } from '../ptx/control-flow.ts';
 import { inlineCalls } from '../ptx/inline-calls.ts';
 import { analyseLiveness } from '../ptx/liveness.ts';
@@ -36,7 +37,7 @@ const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;
  * @throws UnsupportedPtxError for an instruction the virtual GPU does not know, with name and line.
  */
 export function compileKernel(options: CompileKernelOptions): KernelImage {
-  const fn = inlineCalls(options.module, options.functionName);
+  const fn = canonicalForm(inlineCalls(options.module, options.functionName));
   const cfg = buildControlFlowGraph(fn);
   const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
   const blocks = splitBlocks(cfg, divergentBlocks);

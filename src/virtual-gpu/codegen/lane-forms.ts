@@ -1,13 +1,28 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import type { LaneEmitter } from './lane-context.ts';
+import { BIT_FORMS } from './lane-forms/bits.ts';
 import { CONVERSION_FORMS } from './lane-forms/conversions.ts';
+import { FLOAT_TO_INTEGER_FORMS } from './lane-forms/float-to-integer.ts';
 import { FLOAT_FORMS } from './lane-forms/floats.ts';
 import { HALF_FORMS } from './lane-forms/halves.ts';
 import { IMMEDIATE_FORMS, INTEGER_FORMS } from './lane-forms/integers.ts';
 import { MOVE_FORMS } from './lane-forms/moves.ts';
+import { NARROW_CONVERSION_FORMS } from './lane-forms/narrow-conversions.ts';
+import { PACKED_INTEGER_FORMS } from './lane-forms/packed-integers.ts';
 import { PREDICATE_FORMS } from './lane-forms/predicates.ts';
 
-const TABLES = [INTEGER_FORMS, FLOAT_FORMS, HALF_FORMS, CONVERSION_FORMS, PREDICATE_FORMS, MOVE_FORMS];
+const TABLES = [
+  BIT_FORMS,
+  PACKED_INTEGER_FORMS,
+  INTEGER_FORMS,
+  FLOAT_FORMS,
+  HALF_FORMS,
+  CONVERSION_FORMS,
+  FLOAT_TO_INTEGER_FORMS,
+  NARROW_CONVERSION_FORMS,
+  PREDICATE_FORMS,
+  MOVE_FORMS,
+];
 
 /** Every lane-wise instruction form that has its own vector code. */
 const LANE_FORMS: ReadonlyMap<string, LaneEmitter> = new Map(TABLES.flatMap((table) => [...table]));
@@ -24,9 +39,7 @@ export function formOf(instruction: PtxInstruction): string {
 /** The vector code of a lane-wise instruction, if it has any. */
 export function laneEmitter(instruction: PtxInstruction): LaneEmitter | undefined {
   const form = formOf(instruction);
-  const emitter = LANE_FORMS.get(form);
-  if (emitter) return emitter;
   const withImmediates = IMMEDIATE_FORMS.get(form);
   const applies = withImmediates?.operands.every((index) => instruction.operands[index]?.kind === 'immediate');
-  return applies ? withImmediates!.emit : undefined;
+  return applies ? withImmediates!.emit : LANE_FORMS.get(form);
 }

@@ -41,6 +41,11 @@ export class FunctionBuilder {
       this.#code.push(simple);
       return this;
     }
+    const saturating = OPCODES.SATURATING[name];
+    if (saturating !== undefined) {
+      this.#code.push(0xfc, saturating);
+      return this;
+    }
     const simd = OPCODES.SIMD[name];
     if (simd === undefined) throw new Error(`no encoding for ${name}`);
     this.#prefixed(simd);

@@ -67,8 +67,18 @@ const CORE: Record<string, number> = {
   'i32.wrap_i64': 0xa7,
   'i64.extend_i32_s': 0xac,
   'i64.extend_i32_u': 0xad,
+  'f32.convert_i64_s': 0xb4,
+  'f32.convert_i64_u': 0xb5,
+  'f64.convert_i64_s': 0xb9,
+  'f64.convert_i64_u': 0xba,
   'i32.extend8_s': 0xc0,
   'i32.extend16_s': 0xc1,
+};
+
+/** Prefix 0xfc: conversions that saturate. */
+const SATURATING: Record<string, number> = {
+  'i64.trunc_sat_f64_s': 6,
+  'i64.trunc_sat_f64_u': 7,
 };
 
 /** Loads and stores: [opcode, natural alignment as a power of two]. */
@@ -127,6 +137,7 @@ const SIMD: Record<string, number> = {
   'f32x4.demote_f64x2_zero': 94,
   'f64x2.promote_low_f32x4': 95,
   'i8x16.popcnt': 98,
+  'i8x16.shr_s': 108,
   'f32x4.ceil': 103,
   'f32x4.floor': 104,
   'f32x4.trunc': 105,
@@ -137,9 +148,17 @@ const SIMD: Record<string, number> = {
   'i16x8.extadd_pairwise_i8x16_u': 125,
   'i32x4.extadd_pairwise_i16x8_u': 127,
   'f64x2.nearest': 148,
+  'i16x8.extend_low_i8x16_s': 135,
+  'i16x8.extend_high_i8x16_s': 136,
+  'i16x8.extend_low_i8x16_u': 137,
+  'i16x8.extend_high_i8x16_u': 138,
   'i16x8.add': 142,
   'i16x8.sub': 145,
   'i16x8.mul': 149,
+  'i16x8.min_s': 150,
+  'i16x8.min_u': 151,
+  'i16x8.max_s': 152,
+  'i16x8.max_u': 153,
   'i32x4.abs': 160,
   'i32x4.neg': 161,
   'i32x4.all_true': 163,
@@ -154,6 +173,7 @@ const SIMD: Record<string, number> = {
   'i32x4.min_u': 183,
   'i32x4.max_s': 184,
   'i32x4.max_u': 185,
+  'i32x4.dot_i16x8_s': 186,
   'i64x2.abs': 192,
   'i64x2.neg': 193,
   'i64x2.all_true': 195,
@@ -217,6 +237,9 @@ const LANE: Record<string, number> = {
   'i32x4.replace_lane': 28,
   'i64x2.extract_lane': 29,
   'i64x2.replace_lane': 30,
+  'f32x4.replace_lane': 32,
+  'f64x2.extract_lane': 33,
+  'f64x2.replace_lane': 34,
 };
 
 /** Prefix 0xfd, with a memory argument. */
@@ -244,4 +267,4 @@ const SIMD_MEMORY_LANE: Record<string, readonly [number, number]> = {
   'v128.store64_lane': [91, 3],
 };
 
-export const OPCODES = { CORE, MEMORY, SIMD, LANE, SIMD_MEMORY, SIMD_MEMORY_LANE } as const;
+export const OPCODES = { CORE, SATURATING, MEMORY, SIMD, LANE, SIMD_MEMORY, SIMD_MEMORY_LANE } as const;

@@ -1,5 +1,6 @@
 import { type LaneContext, type LaneEmitter, PARTS } from '../lane-context.ts';
 import { sizeOfType } from '../types.ts';
+import { ROUND } from './float-to-integer.ts';
 import { pushF32, setF32 } from './floats.ts';
 
 const INTEGERS = ['s8', 'u8', 's16', 'u16', 's32', 'u32', 's64', 'u64'];
@@ -81,18 +82,6 @@ const wordToF64 =
     }
   };
 
-/** Integer roundings: PTX suffix → WebAssembly operation. */
-const ROUND: Record<string, string> = { rni: 'nearest', rzi: 'trunc', rmi: 'floor', rpi: 'ceil' };
-
-const f32ToWord =
-  (to: string, rounding: string): LaneEmitter =>
-  (e) => {
-    pushF32(e, 1);
-    e.b.op(`f32x4.${ROUND[rounding]}`);
-    e.b.op(`i32x4.trunc_sat_f32x4_${isSigned(to) ? 's' : 'u'}`);
-    e.setWord();
-  };
-
 const f32ToIntegralF32 =
   (rounding: string): LaneEmitter =>
   (e) => {
@@ -109,17 +98,6 @@ const f64ToIntegralF64 =
       e.b.op(`f64x2.${ROUND[rounding]}`);
       e.setPart(part);
     }
-  };
-
-const f64ToWord =
-  (to: string, rounding: string): LaneEmitter =>
-  (e) => {
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.b.op(`f64x2.${ROUND[rounding]}`).op(`i32x4.trunc_sat_f64x2_${isSigned(to) ? 's' : 'u'}_zero`);
-    }
-    e.b.shuffle32([0, 1, 4, 5]);
-    e.setWord();
   };
 
 const f32ToF64: LaneEmitter = (e) => {
@@ -173,8 +151,8 @@ const bfloatToF32: LaneEmitter = (e) => {
   setF32(e);
 };
 
-/** 16-bit and 8-bit integers are exact in f32, so rounding once to f16 is right. */
-const smallToHalf =
+/** Integers below 2²⁴ are exact in f32, and larger ones are infinite in f16, so rounding once more is right. */
+const wordToHalf =
   (from: string): LaneEmitter =>
   (e) => {
     pushExtended(e, 1, from);
@@ -183,14 +161,59 @@ const smallToHalf =
     e.setWord();
   };
 
-const halfToWord =
-  (to: string, rounding: string): LaneEmitter =>
-  (e) => {
+/** 16-bit sources, as f32. */
+const WIDEN: Record<'f16' | 'bf16', (e: LaneContext) => void> = {
+  f16: (e) => {
     e.word(1);
     e.helper('halfToFloat');
-    e.b.op(`f32x4.${ROUND[rounding]}`).op(`i32x4.trunc_sat_f32x4_${isSigned(to) ? 's' : 'u'}`);
-    e.setWord();
+  },
+  bf16: (e) => {
+    e.word(1);
+    e.b.i32(16).op('i32x4.shl');
+  },
+};
+
+const halfToF64 =
+  (from: 'f16' | 'bf16'): LaneEmitter =>
+  (e) => {
+    for (const part of PARTS) {
+      WIDEN[from](e);
+      if (part === 1) e.b.i32x4(0).shuffle32([2, 3, 4, 5]);
+      e.b.op('f64x2.promote_low_f32x4');
+      e.setPart(part);
+    }
   };
+
+/** tf32 keeps 10 fraction bits, rounded half away from zero; of infinities and NaNs the upper bits as they are. */
+const toTf32: LaneEmitter = (e) => {
+  const value = e.temporary(0);
+  e.word(1);
+  e.b.set(value);
+  e.b.get(value).i32x4(0x1000);
+  e.b.get(value).i32x4(0x7f800000).op('v128.and').i32x4(0x7f800000).op('i32x4.ne').op('v128.and');
+  e.b.op('i32x4.add').i32x4(~0x1fff).op('v128.and');
+  e.setWord();
+};
+
+const saturated =
+  (inner: LaneEmitter): LaneEmitter =>
+  (e) =>
+    inner({ ...e, setWord: (index) => setSaturated(e, index) });
+
+/** Clamps the f32 on the stack to [0, 1], NaN to 0. */
+function setSaturated(e: LaneContext, index?: number): void {
+  const value = e.temporary(2);
+  e.b.set(value);
+  e.b.get(value).f32x4(0).op('f32x4.max').f32x4(1).op('f32x4.min');
+  e.b.get(value).get(value).op('f32x4.eq').op('v128.and');
+  e.setWord(index);
+}
+
+/** f32 to f32: only `.ftz` and `.sat` do anything. */
+const f32ToF32: LaneEmitter = (e) => {
+  pushF32(e, 1);
+  e.setWord();
+};
 
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
@@ -199,13 +222,8 @@ function build(): Map<string, LaneEmitter> {
     forms.set(`cvt.f32.${from}`, wordToF32(from));
     forms.set(`cvt.f64.${from}`, wordToF64(from));
   }
-  for (const from of ['s8', 'u8', 's16', 'u16']) forms.set(`cvt.f16.${from}`, smallToHalf(from));
+  for (const from of ['s8', 'u8', 's16', 'u16', 's32', 'u32']) forms.set(`cvt.f16.${from}`, wordToHalf(from));
   for (const rounding of Object.keys(ROUND)) {
-    for (const to of ['s32', 'u32']) {
-      forms.set(`cvt.${rounding}.${to}.f32`, f32ToWord(to, rounding));
-      forms.set(`cvt.${rounding}.${to}.f64`, f64ToWord(to, rounding));
-      forms.set(`cvt.${rounding}.${to}.f16`, halfToWord(to, rounding));
-    }
     forms.set(`cvt.${rounding}.f32.f32`, f32ToIntegralF32(rounding));
     forms.set(`cvt.${rounding}.f64.f64`, f64ToIntegralF64(rounding));
   }
@@ -217,6 +235,12 @@ function build(): Map<string, LaneEmitter> {
   forms.set('cvt.bf16x2.f32', f32PairToHalves('floatToBfloat'));
   forms.set('cvt.f32.f16', halfToF32);
   forms.set('cvt.f32.bf16', bfloatToF32);
+  forms.set('cvt.sat.f32.f16', saturated(halfToF32));
+  forms.set('cvt.f64.f16', halfToF64('f16'));
+  forms.set('cvt.f64.bf16', halfToF64('bf16'));
+  forms.set('cvt.f32.f32', f32ToF32);
+  forms.set('cvt.sat.f32.f32', saturated(f32ToF32));
+  forms.set('cvt.rna.tf32.f32', toTf32);
   return forms;
 }
 

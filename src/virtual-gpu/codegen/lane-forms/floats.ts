@@ -68,6 +68,37 @@ const f32MinMax =
     setF32(e);
   };
 
+/** `.NaN`: NaN wins, as in WebAssembly. */
+const f32MinMaxNan =
+  (op: 'min' | 'max'): LaneEmitter =>
+  (e) => {
+    pushF32(e, 1);
+    pushF32(e, 2);
+    e.b.op(`f32x4.${op}`);
+    e.setWord();
+  };
+
+/** Of the magnitudes, with the sign the product would have. */
+const f32MinMaxMixedSigns =
+  (op: 'min' | 'max', nanWins: boolean): LaneEmitter =>
+  (e) => {
+    const [a, b] = [e.temporary(0), e.temporary(1)];
+    for (const [i, local] of [a, b].entries()) {
+      pushF32(e, i + 1);
+      e.b.op('f32x4.abs').set(local);
+    }
+    if (nanWins) e.b.get(a).get(b).op(`f32x4.${op}`);
+    else {
+      e.b.get(b).get(a).get(a).get(b).op(`f32x4.${op}`);
+      e.b.get(b).get(b).op('f32x4.ne').op('v128.bitselect');
+      e.b.get(a).get(a).op('f32x4.ne').op('v128.bitselect');
+    }
+    e.word(1);
+    e.word(2);
+    e.b.op('v128.xor').i32x4(f32Bits(-0)).op('v128.and').op('v128.or');
+    e.setWord();
+  };
+
 const f64MinMax =
   (op: 'min' | 'max'): LaneEmitter =>
   (e) => {
@@ -185,6 +216,9 @@ function build(): Map<string, LaneEmitter> {
   for (const op of ['min', 'max'] as const) {
     forms.set(`${op}.f32`, f32MinMax(op));
     forms.set(`${op}.f64`, f64MinMax(op));
+    forms.set(`${op}.NaN.f32`, f32MinMaxNan(op));
+    forms.set(`${op}.xorsign.abs.f32`, f32MinMaxMixedSigns(op, false));
+    forms.set(`${op}.NaN.xorsign.abs.f32`, f32MinMaxMixedSigns(op, true));
   }
   forms.set('fma.f32', fmaF32);
   forms.set('fma.f64', fmaF64);
@@ -198,6 +232,15 @@ function build(): Map<string, LaneEmitter> {
   forms.set('lg2.approx.f32', viaHelper('log2'));
   for (const op of SATURATED_TYPES) forms.set(`${op}.sat.f32`, saturate(f32Binary(op)));
   forms.set('fma.sat.f32', saturate(fmaF32));
+  forms.set('mad.sat.f32', saturate(fmaF32));
+  forms.set('copysign.f64', (e) => {
+    for (const part of PARTS) {
+      e.part(1, part);
+      e.part(2, part);
+      e.b.i64x2(1n << 63n).op('v128.bitselect');
+      e.setPart(part);
+    }
+  });
   forms.set('copysign.f32', (e) => {
     // copysign(a, b): magnitude of b, sign of a.
     e.word(1);

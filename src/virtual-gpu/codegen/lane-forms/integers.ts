@@ -301,18 +301,31 @@ const bfe =
     e.setWord();
   };
 
-/** Bytes of {a, b} picked by a constant selector, without sign replication. */
+/** Source byte of each result byte in prmt's named modes, from the low two selector bits. */
+const PERMUTE_MODES: Record<string, (selector: number, byte: number) => number> = {
+  f4e: (s, byte) => s + byte,
+  b4e: (s, byte) => (s - byte) & 7,
+  rc8: (s) => s,
+  ecl: (s, byte) => Math.max(s, byte),
+  ecr: (s, byte) => Math.min(s, byte),
+  rc16: (s, byte) => (s & 1) * 2 + (byte & 1),
+};
+
+/** Bytes of {a, b} picked by a constant selector; its bit 3 replicates the picked byte's sign. */
 const prmt: LaneEmitter = (e) => {
   const selector = e.immediate(3)!;
-  const bytes: number[] = [];
-  for (let lane = 0; lane < 4; lane++)
-    for (let byte = 0; byte < 4; byte++) {
-      const pick = (selector >>> (byte * 4)) & 7;
-      bytes.push(pick < 4 ? lane * 4 + pick : 16 + lane * 4 + pick - 4);
-    }
+  const mode = PERMUTE_MODES[e.instruction.modifiers.at(-1)!];
+  const nibbles = [0, 1, 2, 3].map((byte) => (mode ? mode(selector & 3, byte) : (selector >>> (byte * 4)) & 15));
+  const pick = (nibble: number, lane: number) => (nibble < 4 ? lane * 4 + nibble : 16 + lane * 4 + nibble - 4);
   e.word(1);
   e.word(2);
-  e.b.shuffle(bytes);
+  e.b.shuffle([0, 1, 2, 3].flatMap((lane) => nibbles.map((nibble) => pick(nibble & 7, lane))));
+  const signs = nibbles.reduce((mask, nibble, byte) => (nibble > 7 ? mask | (0xff << (8 * byte)) : mask), 0);
+  if (signs !== 0) {
+    const picked = e.temporary(0);
+    e.b.set(picked);
+    e.b.get(picked).i32(7).op('i8x16.shr_s').get(picked).i32x4(signs).op('v128.bitselect');
+  }
   e.setWord();
 };
 
@@ -366,6 +379,140 @@ const sad =
     e.setWord();
   };
 
+/** Pushes a 16-bit operand extended by its sign. */
+const pushHalf = (e: LaneContext, index: number, signed: boolean): void => {
+  if (signed) signedHalf(e, index);
+  else e.word(index);
+};
+
+/** 16-bit factors with 32-bit products; `.wide` adds a word, `.hi` a half to the upper half. */
+const madHalfWide =
+  (signed: boolean): LaneEmitter =>
+  (e) => {
+    pushHalf(e, 1, signed);
+    pushHalf(e, 2, signed);
+    e.b.op('i32x4.mul');
+    e.word(3);
+    e.b.op('i32x4.add');
+    e.setWord();
+  };
+
+const madHalfHigh =
+  (signed: boolean): LaneEmitter =>
+  (e) => {
+    pushHalf(e, 1, signed);
+    pushHalf(e, 2, signed);
+    e.b.op('i32x4.mul').i32(16).op('i32x4.shr_u');
+    e.word(3);
+    e.b.op('i32x4.add');
+    setHalf(e);
+  };
+
+/** |a − b| + c of 16-bit values. */
+const sadHalf =
+  (signed: boolean): LaneEmitter =>
+  (e) => {
+    pushHalf(e, 1, signed);
+    pushHalf(e, 2, signed);
+    e.b.op('i32x4.sub').op('i32x4.abs');
+    e.word(3);
+    e.b.op('i32x4.add');
+    setHalf(e);
+  };
+
+const divisionHalf =
+  (signed: boolean, remainder: boolean): LaneEmitter =>
+  (e) => {
+    pushHalf(e, 1, signed);
+    pushHalf(e, 2, signed);
+    e.helper(signed ? 'divideSigned' : 'divideUnsigned');
+    if (remainder) {
+      const quotient = e.temporary(0);
+      e.b.set(quotient);
+      pushHalf(e, 1, signed);
+      e.b.get(quotient);
+      pushHalf(e, 2, signed);
+      e.b.op('i32x4.mul').op('i32x4.sub');
+    }
+    setHalf(e);
+  };
+
+const absHalf: LaneEmitter = (e) => {
+  signedHalf(e, 1);
+  e.b.op('i32x4.abs');
+  setHalf(e);
+};
+
+/** Sum or difference that stays at the end of the range it would leave. */
+const saturating =
+  (op: 'add' | 'sub'): LaneEmitter =>
+  (e) => {
+    const [a, result] = [e.temporary(0), e.temporary(1)];
+    e.word(1);
+    e.b.tee(a);
+    e.word(2);
+    e.b.op(`i32x4.${op}`).set(result);
+    // The limit on a's side of zero …
+    e.b.get(a).i32(31).op('i32x4.shr_s').i32x4(0x7fffffff).op('v128.xor').get(result);
+    // … where the result's sign differs from a's though b's did not let it.
+    e.b.get(a).get(result).op('v128.xor').get(a);
+    e.word(2);
+    e.b.op('v128.xor');
+    if (op === 'add') e.b.op('v128.not');
+    e.b.op('v128.and').i32(31).op('i32x4.shr_s').op('v128.bitselect');
+    e.setWord();
+  };
+
+/** `.relu`: results below zero are zero. */
+const rectified =
+  (op: 'min_s' | 'max_s'): LaneEmitter =>
+  (e) => {
+    e.word(1);
+    e.word(2);
+    e.b.op(`i32x4.${op}`).i32x4(0).op('i32x4.max_s');
+    e.setWord();
+  };
+
+/** Pushes a factor of mul24: its low 24 bits, extended. */
+const push24 = (e: LaneContext, index: number, signed: boolean): void => {
+  e.word(index);
+  e.b
+    .i32(8)
+    .op('i32x4.shl')
+    .i32(8)
+    .op(signed ? 'i32x4.shr_s' : 'i32x4.shr_u');
+};
+
+/** 24-bit products: `.lo` is bits 0 … 31, `.hi` bits 16 … 47. */
+const product24 = (e: LaneContext, signed: boolean, high: boolean): void => {
+  if (!high) {
+    push24(e, 1, signed);
+    push24(e, 2, signed);
+    e.b.op('i32x4.mul');
+    return;
+  }
+  for (const half of ['low', 'high']) {
+    push24(e, 1, signed);
+    push24(e, 2, signed);
+    e.b
+      .op(`i64x2.extmul_${half}_i32x4_${signed ? 's' : 'u'}`)
+      .i32(16)
+      .op('i64x2.shr_u');
+  }
+  e.b.shuffle32([0, 2, 4, 6]);
+};
+
+const multiply24 =
+  (signed: boolean, high: boolean, adds: boolean): LaneEmitter =>
+  (e) => {
+    product24(e, signed, high);
+    if (adds) {
+      e.word(3);
+      e.b.op('i32x4.add');
+    }
+    e.setWord();
+  };
+
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
   for (const [op, simd] of [
@@ -398,6 +545,9 @@ function build(): Map<string, LaneEmitter> {
   forms.set('neg.s16', negHalf);
   forms.set('abs.s32', word1('i32x4.abs'));
   forms.set('abs.s64', double1('i64x2.abs'));
+  forms.set('abs.s16', absHalf);
+  for (const op of ['add', 'sub'] as const) forms.set(`${op}.sat.s32`, saturating(op));
+  for (const op of ['min', 'max'] as const) forms.set(`${op}.relu.s32`, rectified(`${op}_s`));
   for (const [bits, width] of [
     ['16', 16],
     ['32', 32],
@@ -439,6 +589,15 @@ function build(): Map<string, LaneEmitter> {
     forms.set(`div.${s}32`, division(signed, false));
     forms.set(`rem.${s}32`, division(signed, true));
     forms.set(`sad.${s}32`, sad(signed));
+    forms.set(`sad.${s}16`, sadHalf(signed));
+    forms.set(`mad.wide.${s}16`, madHalfWide(signed));
+    forms.set(`mad.hi.${s}16`, madHalfHigh(signed));
+    forms.set(`div.${s}16`, divisionHalf(signed, false));
+    forms.set(`rem.${s}16`, divisionHalf(signed, true));
+    for (const half of ['lo', 'hi']) {
+      forms.set(`mul24.${half}.${s}32`, multiply24(signed, half === 'hi', false));
+      forms.set(`mad24.${half}.${s}32`, multiply24(signed, half === 'hi', true));
+    }
   }
   forms.set('popc.b32', popc);
   return forms;
@@ -446,12 +605,19 @@ function build(): Map<string, LaneEmitter> {
 
 export const INTEGER_FORMS: ReadonlyMap<string, LaneEmitter> = build();
 
+interface ImmediateForm {
+  operands: readonly number[];
+  emit: LaneEmitter;
+}
+
 /** Forms that have vector code only when the named operands are immediates. */
-export const IMMEDIATE_FORMS: ReadonlyMap<string, { operands: number[]; emit: LaneEmitter }> = new Map([
+export const IMMEDIATE_FORMS: ReadonlyMap<string, ImmediateForm> = new Map<string, ImmediateForm>([
   ['bfi.b32', { operands: [3, 4], emit: bfi }],
   ['bfe.u32', { operands: [2, 3], emit: bfe(false) }],
   ['bfe.s32', { operands: [2, 3], emit: bfe(true) }],
-  ['prmt.b32', { operands: [3], emit: prmt }],
+  ...['prmt.b32', ...Object.keys(PERMUTE_MODES).map((mode) => `prmt.b32.${mode}`)].map(
+    (form) => [form, { operands: [3], emit: prmt }] as const,
+  ),
   ['shf.l.wrap.b32', { operands: [3], emit: funnelWrap(true) }],
   ['shf.r.wrap.b32', { operands: [3], emit: funnelWrap(false) }],
   ['lop3.b32', { operands: [4], emit: lop3 }],

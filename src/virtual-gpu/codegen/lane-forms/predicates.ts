@@ -1,11 +1,13 @@
 import { type LaneContext, type LaneEmitter, PARTS } from '../lane-context.ts';
 import { pushF32 } from './floats.ts';
+import { flushHalves } from './halves.ts';
 import { pushDoubleComparable, signedHalf } from './integers.ts';
 
 /** Integer comparisons: PTX name → [SIMD name, swap operands]. lo, ls, hi, hs are unsigned. */
 const INTEGER_COMPARISONS = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'lo', 'ls', 'hi', 'hs'] as const;
 const UNSIGNED_NAMES: Record<string, string> = { lo: 'lt', ls: 'le', hi: 'gt', hs: 'ge' };
 const FLOAT_COMPARISONS = ['eq', 'ne', 'lt', 'le', 'gt', 'ge'] as const;
+const FLOAT_COMPARISON_NAMES = [...FLOAT_COMPARISONS, ...FLOAT_COMPARISONS.map((c) => `${c}u`), 'num', 'nan'];
 
 function compareWords(comparison: string, type: string): (e: LaneContext) => void {
   const base = UNSIGNED_NAMES[comparison] ?? comparison;
@@ -78,6 +80,7 @@ const f16Comparison = (comparison: string) => (e: LaneContext) =>
     'f32x4',
     (index) => {
       e.word(index);
+      if (e.instruction.modifiers.includes('ftz')) flushHalves(e);
       e.helper('halfToFloat');
     },
     e,
@@ -107,8 +110,7 @@ function comparisons(): Map<string, (e: LaneContext) => void> {
       all.set(`${comparison}.${type}`, compareWords(comparison, type));
     for (const type of ['s64', 'u64', 'b64']) all.set(`${comparison}.${type}`, compareDoubles(comparison, type));
   }
-  const floatNames = [...FLOAT_COMPARISONS, ...FLOAT_COMPARISONS.map((c) => `${c}u`), 'num', 'nan'];
-  for (const comparison of floatNames) {
+  for (const comparison of FLOAT_COMPARISON_NAMES) {
     all.set(`${comparison}.f32`, f32Comparison(comparison));
     all.set(`${comparison}.f64`, f64Comparison(comparison));
     all.set(`${comparison}.f16`, f16Comparison(comparison));
@@ -175,6 +177,98 @@ const selectDouble: LaneEmitter = (e) => {
   }
 };
 
+/** Pushes the mask of lanes where operand 3 is at least 0. */
+const pushNotNegative = (e: LaneContext, type: string): void => {
+  if (type === 'f32') pushF32(e, 3);
+  else e.word(3);
+  if (type === 'f32') e.b.f32x4(0).op('f32x4.ge');
+  else e.b.i32x4(0).op('i32x4.ge_s');
+};
+
+const selectWordBySign =
+  (type: string): LaneEmitter =>
+  (e) => {
+    e.word(1);
+    e.word(2);
+    pushNotNegative(e, type);
+    e.b.op('v128.bitselect');
+    e.setWord();
+  };
+
+const selectDoubleBySign =
+  (type: string): LaneEmitter =>
+  (e) => {
+    for (const part of PARTS) {
+      e.part(1, part);
+      e.part(2, part);
+      pushNotNegative(e, type);
+      e.b.op(part === 0 ? 'i64x2.extend_low_i32x4_s' : 'i64x2.extend_high_i32x4_s').op('v128.bitselect');
+      e.setPart(part);
+    }
+  };
+
+/** Packed halves: the low ones decide the first predicate, the high ones the second. */
+const packedSetp =
+  (comparison: string, type: 'f16x2' | 'bf16x2'): LaneEmitter =>
+  (e) => {
+    const widen = (index: number, upper: boolean): void => {
+      e.word(index);
+      if (type === 'bf16x2') {
+        if (upper) e.b.i32x4(0xffff0000).op('v128.and');
+        else e.b.i32(16).op('i32x4.shl');
+        return;
+      }
+      if (upper) e.b.i32(16).op('i32x4.shr_u');
+      else e.b.i32x4(0xffff).op('v128.and');
+      if (e.instruction.modifiers.includes('ftz')) flushHalves(e);
+      e.helper('halfToFloat');
+    };
+    for (const [result, upper] of [false, true].entries()) {
+      compareFloats(comparison, 'f32x4', (index) => widen(index, upper), e);
+      e.setPredicate(result);
+    }
+  };
+
+/** `testp` of f32, by the pattern's magnitude. Zeros count as normal. */
+const PROPERTIES: Record<string, (e: LaneContext, pushMagnitude: () => void) => void> = {
+  finite: (e, push) => {
+    push();
+    e.b.i32x4(0x7f800000).op('i32x4.lt_s');
+  },
+  infinite: (e, push) => {
+    push();
+    e.b.i32x4(0x7f800000).op('i32x4.eq');
+  },
+  number: (e, push) => {
+    push();
+    e.b.i32x4(0x7f800000).op('i32x4.le_s');
+  },
+  notanumber: (e, push) => {
+    push();
+    e.b.i32x4(0x7f800000).op('i32x4.gt_s');
+  },
+  subnormal: (e, push) => {
+    push();
+    e.b.i32x4(1).op('i32x4.sub').i32x4(0x7fffff).op('i32x4.lt_u');
+  },
+  normal: (e, push) => {
+    push();
+    e.b.i32x4(0x7f800000).op('i32x4.lt_s');
+    push();
+    e.b.i32x4(1).op('i32x4.sub').i32x4(0x7fffff).op('i32x4.ge_u').op('v128.and');
+  },
+};
+
+const testProperty =
+  (property: string): LaneEmitter =>
+  (e) => {
+    PROPERTIES[property]!(e, () => {
+      e.word(1);
+      e.b.i32x4(0x7fffffff).op('v128.and');
+    });
+    e.setPredicate(0);
+  };
+
 const logic =
   (op: 'and' | 'or' | 'xor'): LaneEmitter =>
   (e) => {
@@ -196,6 +290,17 @@ function build(): Map<string, LaneEmitter> {
   }
   for (const type of ['b16', 's16', 'u16', 'b32', 's32', 'u32', 'f32', 'f16']) forms.set(`selp.${type}`, selectWord);
   for (const type of ['b64', 's64', 'u64', 'f64']) forms.set(`selp.${type}`, selectDouble);
+  for (const sign of ['s32', 'f32']) {
+    for (const type of ['b16', 's16', 'u16', 'b32', 's32', 'u32', 'f32']) {
+      forms.set(`slct.${type}.${sign}`, selectWordBySign(sign));
+    }
+    for (const type of ['b64', 's64', 'u64', 'f64']) forms.set(`slct.${type}.${sign}`, selectDoubleBySign(sign));
+  }
+  for (const comparison of FLOAT_COMPARISON_NAMES) {
+    for (const type of ['f16x2', 'bf16x2'] as const)
+      forms.set(`setp.${comparison}.${type}`, packedSetp(comparison, type));
+  }
+  for (const property of Object.keys(PROPERTIES)) forms.set(`testp.${property}.f32`, testProperty(property));
   for (const op of ['and', 'or', 'xor'] as const) forms.set(`${op}.pred`, logic(op));
   forms.set('not.pred', (e) => {
     e.predicate(1);

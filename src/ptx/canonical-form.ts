@@ -1,0 +1,176 @@
+import type { PtxFunction, PtxInstruction, PtxOperand, PtxStatement } from './ast.ts';
+import { mapOperand } from './operands.ts';
+import { isPtxType, sizeOfPtxType } from './types.ts';
+
+/**
+ * The same function with a few rare forms spelt in common ones, so that whoever executes PTX need not know them:
+ * - extended-precision chains (`add.cc` … `madc`) without the condition code;
+ * - `cvt` into a register wider than its type as a conversion to the register's width;
+ * - decimal literals of `.f32` instructions as f32;
+ * - guarded warp-wide instructions behind a branch.
+ */
+export function canonicalForm(fn: PtxFunction): PtxFunction {
+  const rewriter: Rewriter = { registers: new Map(fn.registers), used: new Set(namesIn(fn)) };
+  const body = fn.body.flatMap((statement) => rewriteStatement(statement, rewriter));
+  return { ...fn, registers: rewriter.registers, body };
+}
+
+interface Rewriter {
+  /** Grows by the scratch registers. */
+  readonly registers: Map<string, string>;
+  /** Names of registers and labels. */
+  readonly used: Set<string>;
+}
+
+const namesIn = (fn: PtxFunction): string[] => [
+  ...fn.registers.keys(),
+  ...fn.body.flatMap((statement) => (statement.kind === 'label' ? [statement.name] : [])),
+];
+
+function rewriteStatement(statement: PtxStatement, rewriter: Rewriter): PtxStatement[] {
+  if (statement.kind === 'label') return [statement];
+  const instruction = withF32Literals(statement.instruction);
+  if (instruction.guard && WARP_WIDE.has(instruction.opcode)) return behindBranch(instruction, rewriter);
+  return withoutCarry(instruction, rewriter).map((plain) => ({
+    kind: 'instruction',
+    instruction: toRegisterWidth(plain, rewriter.registers),
+  }));
+}
+
+const rewritten = (
+  instruction: PtxInstruction,
+  opcode: string,
+  modifiers: string[],
+  operands: PtxOperand[],
+): PtxInstruction => ({ ...instruction, opcode, modifiers, text: [opcode, ...modifiers].join('.'), operands });
+
+/** Instructions in which the lanes of a warp exchange values. */
+const WARP_WIDE: ReadonlySet<string> = new Set(['shfl', 'vote', 'match', 'redux', 'activemask', 'elect']);
+
+function uniqueLabel(rewriter: Rewriter, base: string): string {
+  let name = base;
+  for (let n = 2; rewriter.used.has(name); n++) name = `${base}$${n}`;
+  rewriter.used.add(name);
+  return name;
+}
+
+function behindBranch(instruction: PtxInstruction, rewriter: Rewriter): PtxStatement[] {
+  const { guard, ...unguarded } = instruction;
+  const label = uniqueLabel(rewriter, '$skip_warp_wide');
+  const branch = rewritten(instruction, 'bra', [], [{ kind: 'label', name: label }]);
+  return [
+    { kind: 'instruction', instruction: { ...branch, guard: { ...guard!, negated: !guard!.negated } } },
+    { kind: 'instruction', instruction: unguarded },
+    { kind: 'label', name: label },
+  ];
+}
+
+const scratch = new DataView(new ArrayBuffer(8));
+
+function f32BitsOfF64(bits: bigint): bigint {
+  scratch.setBigUint64(0, bits);
+  scratch.setFloat32(0, scratch.getFloat64(0));
+  return BigInt(scratch.getUint32(0));
+}
+
+/** A literal such as 1.5 is a double in PTX; in an f32 instruction it means the f32. */
+function withF32Literals(instruction: PtxInstruction): PtxInstruction {
+  if (instruction.modifiers.at(-1) !== 'f32') return instruction;
+  const operands = instruction.operands.map((operand) =>
+    mapOperand(operand, (leaf) =>
+      leaf.kind === 'immediate' && leaf.type === 'f64-bits'
+        ? { kind: 'immediate', type: 'f32-bits', value: f32BitsOfF64(leaf.value) }
+        : leaf,
+    ),
+  );
+  return { ...instruction, operands };
+}
+
+/** `cvt.s8.s32` into a 32-bit register sign-extends the 8-bit result: `cvt.s32.s8` of the same source. */
+function toRegisterWidth(instruction: PtxInstruction, registers: ReadonlyMap<string, string>): PtxInstruction {
+  const [to, from] = instruction.modifiers.slice(-2);
+  const destination = instruction.operands[0];
+  const isPlain = instruction.opcode === 'cvt' && instruction.modifiers.length === 2;
+  if (!isPlain || destination?.kind !== 'register' || !isInteger(to!) || !isInteger(from!)) return instruction;
+  const registerBytes = sizeOfPtxType(registers.get(destination.name) ?? '');
+  // A 16-bit register holds 8-bit results as they are.
+  if (registerBytes <= Math.max(2, sizeOfPtxType(to!))) return instruction;
+  const narrowest = sizeOfPtxType(from!) < sizeOfPtxType(to!) ? from! : to!;
+  return rewritten(instruction, 'cvt', [`${to![0]}${registerBytes * 8}`, narrowest], instruction.operands);
+}
+
+const isInteger = (type: string): boolean => isPtxType(type) && /^[us]\d/.test(type);
+
+/** One step of a chain: what it adds or subtracts, and whether the carry goes in and comes out. */
+interface CarryStep {
+  subtracts: boolean;
+  carryIn: boolean;
+  carryOut: boolean;
+  multiplies: boolean;
+}
+
+function carryStepOf({ opcode, modifiers }: PtxInstruction): CarryStep | undefined {
+  const carryOut = modifiers.includes('cc');
+  const carryIn = opcode === 'addc' || opcode === 'subc' || opcode === 'madc';
+  if (!carryIn && !carryOut) return undefined;
+  return { subtracts: opcode.startsWith('sub'), carryIn, carryOut, multiplies: opcode.startsWith('mad') };
+}
+
+/** Expands a step into plain arithmetic and comparisons; CC.CF is a predicate register. */
+function withoutCarry(instruction: PtxInstruction, rewriter: Rewriter): PtxInstruction[] {
+  const step = carryStepOf(instruction);
+  if (!step) return [instruction];
+  const type = `u${sizeOfPtxType(instruction.modifiers.at(-1)!) * 8}`;
+  const register = (name: string, registerType: string): PtxOperand => {
+    // Names with `@` can't occur in PTX text.
+    rewriter.registers.set(name, registerType);
+    return { kind: 'register', name };
+  };
+  const bits = `b${type.slice(1)}`;
+  const carry = register('@carry', 'pred');
+  const [term, total, addend] = ['term', 'total', 'addend'].map((name) => register(`@${name}${bits}`, bits));
+  const result: PtxInstruction[] = [];
+  const emit = (opcode: string, modifiers: string[], ...operands: PtxOperand[]): void => {
+    result.push(rewritten(instruction, opcode, modifiers, operands));
+  };
+
+  let [destination, left, right] = instruction.operands as [PtxOperand, PtxOperand, PtxOperand];
+  if (step.multiplies) {
+    emit(
+      'mul',
+      [instruction.modifiers.includes('hi') ? 'hi' : 'lo', signOf(instruction) + type.slice(1)],
+      term!,
+      left,
+      right,
+    );
+    [left, right] = [instruction.operands[3]!, term!];
+  } else emit('mov', [bits], term!, left);
+  // `total` comes from copies, so that the destination may be a source.
+  const operation = step.subtracts ? 'sub' : 'add';
+  const base = step.multiplies ? left : term!;
+  emit(operation, [type], total!, base, right);
+  const overflow = (predicate: PtxOperand): void => {
+    // A sum wrapped when it is below an addend; a difference when the subtrahend is larger.
+    if (step.subtracts) emit('setp', ['lt', type], predicate, base, right);
+    else emit('setp', ['lt', type], predicate, total!, right);
+  };
+  if (!step.carryIn) {
+    if (step.carryOut) overflow(carry);
+    emit('mov', [bits], destination, total!);
+    return result;
+  }
+  emit('selp', [bits], addend!, ONE, ZERO, carry);
+  const first = register('@overflow', 'pred');
+  if (step.carryOut) overflow(carry);
+  if (step.carryOut && step.subtracts) emit('setp', ['lt', type], first, total!, addend!);
+  emit(operation, [type], total!, total!, addend!);
+  if (step.carryOut && !step.subtracts) emit('setp', ['lt', type], first, total!, addend!);
+  if (step.carryOut) emit('or', ['pred'], carry, carry, first);
+  emit('mov', [bits], destination, total!);
+  return result;
+}
+
+const ONE: PtxOperand = { kind: 'immediate', type: 'integer', value: 1n };
+const ZERO: PtxOperand = { kind: 'immediate', type: 'integer', value: 0n };
+
+const signOf = (instruction: PtxInstruction): string => (instruction.modifiers.at(-1)!.startsWith('s') ? 's' : 'u');

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { canonicalForm } from '../../src/ptx/canonical-form.ts';
+import { parseBody, REGISTERS, showFunction } from './support.ts';
+
+const canonical = (body: string): string[] => showFunction(canonicalForm(parseBody(`${REGISTERS} ${body}`)));
+
+describe('canonicalForm', () => {
+  it('leaves common instructions alone', () => {
+    const body = ['add.s32 %r1, %r2, %r3', '@%p1 st.global.b32 [%rd1], %r1', 'cvt.u64.u32 %rd1, %r1', 'ret'];
+    expect(canonical(body.map((line) => `${line};`).join(' '))).toEqual(body);
+  });
+
+  it('extends a result narrower than its register', () => {
+    expect(canonical('cvt.s8.s32 %r1, %r2; cvt.u16.u32 %r1, %r2; cvt.s16.s8 %r1, %rs1; cvt.s8.s32 %rs1, %r2;')).toEqual(
+      ['cvt.s32.s8 %r1, %r2', 'cvt.u32.u16 %r1, %r2', 'cvt.s32.s8 %r1, %rs1', 'cvt.s8.s32 %rs1, %r2'],
+    );
+  });
+
+  it('makes decimal literals of f32 instructions f32', () => {
+    expect(canonical('mul.f32 %f1, %f2, 1.5; mul.f64 %fd1, %fd2, 1.5;')).toEqual([
+      'mul.f32 %f1, %f2, 0x3fc00000',
+      'mul.f64 %fd1, %fd2, 0x3ff8000000000000',
+    ]);
+  });
+
+  it('puts guarded warp-wide instructions behind a branch', () => {
+    expect(canonical('@%p1 shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1; ret;')).toEqual([
+      '@!%p1 bra $skip_warp_wide',
+      'shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1',
+      '$skip_warp_wide:',
+      'ret',
+    ]);
+  });
+
+  it('spells out carries', () => {
+    expect(canonical('add.cc.u32 %r1, %r1, %r2; addc.u32 %r3, %r4, 0;')).toEqual([
+      'mov.b32 @termb32, %r1',
+      'add.u32 @totalb32, @termb32, %r2',
+      'setp.lt.u32 @carry, @totalb32, %r2',
+      'mov.b32 %r1, @totalb32',
+      'mov.b32 @termb32, %r4',
+      'add.u32 @totalb32, @termb32, 0',
+      'selp.b32 @addendb32, 1, 0, @carry',
+      'add.u32 @totalb32, @totalb32, @addendb32',
+      'mov.b32 %r3, @totalb32',
+    ]);
+  });
+});
