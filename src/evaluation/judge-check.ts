@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { sizeOfDType } from '../core/dtype.ts';
 import type { PlannedBuffer } from '../core/launch-plan.ts';
 import { decode } from '../core/rounding.ts';
@@ -27,7 +28,10 @@ interface Judged {
  */
 export const judgeCheck = async (judged: Judged): Promise<RunResult | Refused> => {
   const { runs, prepared, tally, isBitwise } = judged;
-  const first = await runs.natural();
+  const running = runs.natural();
+  const trouble = await expectMeanwhile(prepared);
+  const first = await running;
+  if (trouble) throw trouble.error;
   if (!first.ok) return first;
   const second = await runs.reordered();
   if (!second.ok) return second;
@@ -44,6 +48,20 @@ export const judgeCheck = async (judged: Judged): Promise<RunResult | Refused> =
     if (!passes(verdicts[i]!)) return refuseWrong(judged, run, verdicts[i]!);
   }
   return first;
+};
+
+/**
+ * Works out what is expected while the device runs: by the next turn of the event loop the launch is under way. An
+ * error is returned, so that the caller can let the run end first.
+ */
+const expectMeanwhile = async (prepared: PreparedCheck): Promise<{ error: unknown } | undefined> => {
+  await setImmediate();
+  try {
+    void prepared.expectations;
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
 };
 
 /** Whether another run came out otherwise: to the bit, or in its verdict where bits may differ. */

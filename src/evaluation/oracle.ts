@@ -22,22 +22,39 @@ export interface PreparedCheck {
   /** The problem's buffers, without workspaces. */
   readonly buffers: readonly PlannedBuffer[];
   readonly inputs: DrawnInputs;
+  /** Worked out when first read. Reading throws what `prepareCheck` says. */
   readonly expectations: ReadonlyMap<string, Expectation>;
 }
 
 const identity = (value: number): number => value;
 
+/** Draws the inputs of a check; what is expected of the outputs follows when it is asked for. */
+export const prepareCheck = (key: CheckKey): PreparedCheck => {
+  const buffers = expandBuffers(key.problem.file, key.dimensions);
+  const inputs = drawInputs({ ...key, buffers });
+  let expectations: ReadonlyMap<string, Expectation> | undefined;
+  return {
+    buffers,
+    inputs,
+    get expectations() {
+      expectations ??= expectationsOf(key, buffers, inputs);
+      return expectations;
+    },
+  };
+};
+
 /**
- * Draws the inputs, runs the reference as oracle (float64) and, if the comparison needs it, as naive run (every result
- * rounded to the I/O dtype) and on absolute values, and derives each output's tolerances.
+ * Runs the reference as oracle (float64) and, if the comparison needs it, as naive run (every result rounded to the I/O
+ * dtype) and on absolute values, and derives each output's tolerances.
  *
  * @throws WarpsmithError when reference.ts returns outputs of the wrong names or sizes, or the naive run overflows.
  */
-export const prepareCheck = (key: CheckKey): PreparedCheck => {
-  const { problem, dimensions } = key;
+const expectationsOf = (
+  { problem, dimensions }: CheckKey,
+  buffers: readonly PlannedBuffer[],
+  inputs: DrawnInputs,
+): ReadonlyMap<string, Expectation> => {
   const { comparison } = problem.file;
-  const buffers = expandBuffers(problem.file, dimensions);
-  const inputs = drawInputs({ ...key, buffers });
   const rule = comparisonRule(comparison);
   const oracle = runReference(problem, buffers, inputs.tensors, dimensions, identity);
   const naive =
@@ -62,7 +79,7 @@ export const prepareCheck = (key: CheckKey): PreparedCheck => {
     });
     expectations.set(name, expectation);
   }
-  return { buffers, inputs, expectations };
+  return expectations;
 };
 
 /** Buffers that a kernel must fill. */
@@ -143,12 +160,12 @@ export const createOracle = ({ limitBytes = DEFAULT_LIMIT_BYTES }: { limitBytes?
   };
 };
 
-/** Size of what a prepared check keeps alive. */
+/** Size of what a prepared check keeps alive, with an expected value and a tolerance (float64) for each output element. */
 const withBytes = (prepared: PreparedCheck): { prepared: PreparedCheck; bytes: number } => {
-  const { inputs, expectations } = prepared;
+  const { inputs, buffers } = prepared;
   let bytes = 0;
   for (const content of inputs.bytes.values()) bytes += content.byteLength;
   for (const tensor of Object.values(inputs.tensors)) bytes += tensor.byteLength;
-  for (const { want, tolerances } of expectations.values()) bytes += want.byteLength + tolerances.byteLength;
+  for (const buffer of outputsOf(buffers)) bytes += elementCountOf(buffer) * 2 * Float64Array.BYTES_PER_ELEMENT;
   return { prepared, bytes };
 };
