@@ -4,12 +4,12 @@ import type { Dim3 } from '../core/launch-plan.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { flopPerLane, instructionClass } from '../ptx/instruction-class.ts';
 import type { Access, AccessGroup } from './codegen/access-groups.ts';
-import { spaceOf } from './codegen/instruction-parts.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
 import { broadcastWavefronts } from './runtime/access-costs.ts';
 import type { WorkerCounts } from './runtime/cta-runner.ts';
 import type { AccessCounts } from './runtime/pattern-counter.ts';
+import type { SiteRequests } from './runtime/site-requests.ts';
 
 /** Cells of a block's row in the table of partial-warp runs: 0 … 32 active lanes. */
 const HISTOGRAM_CELLS = LANES + 1;
@@ -139,13 +139,15 @@ class Collector {
     this.#image.blockInstructions.forEach((instructions, block) => {
       for (const instruction of instructions) this.#addInstruction(instruction, this.#runs[block]!);
       const last = instructions.at(-1);
-      const parted = sum(this.#workers.map((w) => w.divergences[block]!));
+      // Lanes that leave through a guarded ret part too, but that is no branch.
+      const isBranch = last?.opcode === 'bra' || last?.opcode === 'brx';
+      const parted = isBranch ? sum(this.#workers.map((w) => w.divergences[block]!)) : 0;
       this.#totals.divergentBranches += parted;
       if (last) this.#line(last).divergentBranches += parted;
     });
     for (const group of this.#image.groups) this.#addGroup(group);
     this.#image.warpSites.forEach((site) => {
-      this.#addAtomic(site.instruction, sum(this.#workers.map((w) => w.siteRuns[site.index]!)));
+      for (const worker of this.#workers) this.#addSiteRequests(site.instruction, worker.siteRequests[site.index]!);
     });
     const lines = [...this.#lines.values()].filter((line) => line.instructions > 0);
     lines.sort((a, b) => a.location.file.localeCompare(b.location.file) || a.location.line - b.location.line);
@@ -206,13 +208,13 @@ class Collector {
     });
     const flop = flopPerLane(instruction);
     if (flop) totals.flop[flop.kind] += flop.count * lanes;
-    if (kind === 'barrier' && !instruction.modifiers.includes('warp')) {
+    if (isCtaBarrier(instruction)) {
       totals.barriers += count;
       line.barriers += count;
     }
     if (kind === 'local-load') totals.localLoadRequests += count;
     if (kind === 'local-store') totals.localStoreRequests += count;
-    if (instruction.opcode === 'bra' && instruction.guard) totals.branches += count;
+    if ((instruction.opcode === 'bra' && instruction.guard) || instruction.opcode === 'brx') totals.branches += count;
   }
 
   #addGroup(group: AccessGroup): void {
@@ -220,7 +222,7 @@ class Collector {
     group.accesses.forEach((access, i) => {
       const counts = group.pattern === 0 ? this.#uniformCounts(group, access) : this.#patternCounts(group, i);
       const side: Side = access.isStore ? 'store' : 'load';
-      if (group.space === 'global') this.#addGlobal(access.instruction, side, counts, access.bytes);
+      if (group.space === 'global') this.#addGlobal(access.instruction, side, counts, counts.lanes * access.bytes);
       else this.#addShared(access.instruction, side, counts);
     });
   }
@@ -234,17 +236,11 @@ class Collector {
   }
 
   #patternCounts(group: AccessGroup, access: number): AccessCounts {
-    const all = this.#workers.map((w) => w.accesses[group.index]![access]!);
-    return {
-      requests: sum(all.map((c) => c.requests)),
-      lanes: sum(all.map((c) => c.lanes)),
-      units: sum(all.map((c) => c.units)),
-      conflicts: sum(all.map((c) => c.conflicts)),
-    };
+    return sumCounts(this.#workers.map((w) => w.accesses[group.index]![access]!));
   }
 
   #addGlobal(instruction: PtxInstruction, side: Side, counts: AccessCounts, bytes: number): void {
-    const { requests, units, lanes } = counts;
+    const { requests, units } = counts;
     for (const sums of [this.#totals, this.#line(instruction)]) {
       if (side === 'load') {
         sums.globalLoadRequests += requests;
@@ -254,8 +250,8 @@ class Collector {
         sums.globalStoreSectors += units;
       }
     }
-    if (side === 'load') this.#totals.globalLoadBytes += lanes * bytes;
-    else this.#totals.globalStoreBytes += lanes * bytes;
+    if (side === 'load') this.#totals.globalLoadBytes += bytes;
+    else this.#totals.globalStoreBytes += bytes;
   }
 
   #addShared(instruction: PtxInstruction, side: Side, counts: AccessCounts): void {
@@ -275,10 +271,27 @@ class Collector {
     line.bankConflicts += conflicts;
   }
 
-  #addAtomic(instruction: PtxInstruction, runs: number): void {
-    if (instruction.opcode !== 'atom' && instruction.opcode !== 'red') return;
-    this.#line(instruction).atomics += runs;
-    if (spaceOf(instruction) === 'shared') this.#totals.sharedAtomicRequests += runs;
-    else this.#totals.globalAtomicRequests += runs;
+  #addSiteRequests(instruction: PtxInstruction, requests: SiteRequests): void {
+    this.#addGlobal(instruction, 'load', requests['global-load'], requests['global-load'].bytes);
+    this.#addGlobal(instruction, 'store', requests['global-store'], requests['global-store'].bytes);
+    this.#addShared(instruction, 'load', requests['shared-load']);
+    this.#addShared(instruction, 'store', requests['shared-store']);
+    this.#totals.localLoadRequests += requests['local-load'].requests;
+    this.#totals.localStoreRequests += requests['local-store'].requests;
+    const [globalAtomics, sharedAtomics] = [requests['global-atomic'].requests, requests['shared-atomic'].requests];
+    this.#totals.globalAtomicRequests += globalAtomics;
+    this.#totals.sharedAtomicRequests += sharedAtomics;
+    this.#line(instruction).atomics += globalAtomics + sharedAtomics;
   }
 }
+
+/** True for what all threads of a CTA wait at; fences and warp barriers are not. */
+const isCtaBarrier = ({ opcode, modifiers }: PtxInstruction): boolean =>
+  (opcode === 'bar' || opcode === 'barrier') && !modifiers.includes('warp') && !modifiers.includes('cluster');
+
+const sumCounts = (all: readonly AccessCounts[]): AccessCounts => ({
+  requests: sum(all.map((c) => c.requests)),
+  lanes: sum(all.map((c) => c.lanes)),
+  units: sum(all.map((c) => c.units)),
+  conflicts: sum(all.map((c) => c.conflicts)),
+});

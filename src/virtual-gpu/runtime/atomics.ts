@@ -87,9 +87,11 @@ export function performAtomic(context: WarpContext): void {
     if (!operand) return 0n;
     return size === 8 ? context.double(operand, lane) : BigInt.asUintN(size * 8, BigInt(context.word(operand, lane)));
   };
+  const accesses: { lane: number; address: bigint; space: string }[] = [];
   for (const lane of lanes) {
     const address = context.address(operands[first]!, lane);
-    const { view, offset } = context.resolve(address, spaceOf(instruction), size, true, lane);
+    const { view, offset, space } = context.resolve(address, spaceOf(instruction), size, true, lane);
+    accesses.push({ lane, address, space });
     const old =
       size === 8
         ? view.getBigUint64(offset, true)
@@ -102,4 +104,5 @@ export function performAtomic(context: WarpContext): void {
     if (size === 8) context.setDouble(operands[0]!, lane, old);
     else context.setWord(operands[0]!, lane, Number(old));
   }
+  context.countRequest(accesses, size, 'atomic');
 }

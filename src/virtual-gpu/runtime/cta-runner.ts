@@ -1,14 +1,18 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
+import { SECTOR_READ, SECTOR_WRITTEN } from '../codegen/access-groups.ts';
 import { has } from '../codegen/instruction-parts.ts';
 import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
+import { SECTOR_BYTES } from './access-costs.ts';
+import { noPendingCopies, type PendingCopies } from './async-copy.ts';
 import { type Arrival, arrivalsOf, type WaitingLanes } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
 import { seededOrder } from './random-order.ts';
-import { WarpContext } from './warp-context.ts';
+import { addRequest, noSiteRequests, type SiteRequests } from './site-requests.ts';
+import { type MemoryRequest, type RequestKind, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 
 /** Everything about one launch that its CTAs share. */
@@ -31,9 +35,8 @@ export interface WorkerCounts {
   partial: Float64Array;
   divergences: Float64Array;
   accesses: AccessCounts[][];
-  /** Per warp site: executions, and lanes that took part. */
-  siteRuns: Float64Array;
-  siteLanes: Float64Array;
+  /** Requests to memory that warp sites made, by site. */
+  siteRequests: SiteRequests[];
   criticalPath: number;
   longestCta: number;
   instructions: number;
@@ -53,6 +56,13 @@ const GARBAGE = [0xff, 0x5a] as const;
 
 const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
 
+/** What a request leaves in the sector map; an atomic reads and writes. */
+const SECTOR_BITS: Record<RequestKind, number> = {
+  load: SECTOR_READ,
+  store: SECTOR_WRITTEN,
+  atomic: SECTOR_READ | SECTOR_WRITTEN,
+};
+
 type WarpState = 'ready' | 'waiting' | 'exited';
 
 /** Runs the CTAs of one kernel on one thread: warp scheduling, barriers, budgets, counters. */
@@ -68,6 +78,8 @@ export class CtaRunner {
   #request!: LaunchRequest;
   #warpCount = 0;
   #states: WarpState[] = [];
+  /** cp.async copies on their way, by warp. */
+  #copies: PendingCopies[] = [];
   #phaseInstructions!: Float64Array;
   #counts: Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'converged' | 'partial' | 'divergences'>;
   #localStart = 0;
@@ -188,6 +200,7 @@ export class CtaRunner {
       i32[(at + WARP.converged) >> 2] = (warp + 1) * LANES <= threads ? 1 : 0;
       i32[(at + WARP.nextBlock) >> 2] = 0;
       this.#states[warp] = 'ready';
+      this.#copies[warp] = noPendingCopies();
     }
     this.#states.length = this.#warpCount;
     this.#phaseInstructions.fill(0);
@@ -326,7 +339,7 @@ export class CtaRunner {
     });
   }
 
-  #context(instruction: WarpContext['instruction'], warp: number, masked: boolean): WarpContext {
+  #context(instruction: WarpContext['instruction'], warp: number, masked: boolean, site?: number): WarpContext {
     return new WarpContext({
       image: this.image,
       memory: this.#memory,
@@ -335,15 +348,22 @@ export class CtaRunner {
       instruction,
       warp,
       masked,
+      copies: this.#copies[(warp - WARPS) / this.image.warpBytes]!,
+      onRequest: this.image.counting && site !== undefined ? (request) => this.#countRequest(site, request) : undefined,
     });
   }
 
+  #countRequest(site: number, request: MemoryRequest): void {
+    addRequest(this.#counts.siteRequests[site]!, request);
+    if (request.space !== 'global') return;
+    const bits = SECTOR_BITS[request.kind];
+    for (const address of request.addresses)
+      for (let byte = 0; byte < request.bytes; byte += SECTOR_BYTES)
+        this.#memory.u8[this.#sectorMap + Math.floor((address + byte) / SECTOR_BYTES)]! |= bits;
+  }
+
   #warpOperation(site: number, warp: number, masked: boolean): void {
-    const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked);
-    if (this.image.counting) {
-      this.#counts.siteRuns[site]!++;
-      this.#counts.siteLanes[site]! += context.lanes.length;
-    }
+    const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked, site);
     if (context.lanes.length > 0) this.#operations[site]!(context);
   }
 
@@ -368,8 +388,7 @@ function emptyCounts(
   image: KernelImage,
 ): Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'converged' | 'partial' | 'divergences'> {
   return {
-    siteRuns: new Float64Array(image.warpSites.length),
-    siteLanes: new Float64Array(image.warpSites.length),
+    siteRequests: image.warpSites.map(noSiteRequests),
     criticalPath: 0,
     longestCta: 0,
     instructions: 0,

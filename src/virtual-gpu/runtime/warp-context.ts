@@ -4,6 +4,7 @@ import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/spec
 import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
+import type { PendingCopies } from './async-copy.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import type { PrivateMemory } from './memories.ts';
@@ -15,6 +16,18 @@ export interface ResolvedAddress {
   space: 'global' | 'shared' | 'local' | 'const' | 'param';
 }
 
+export type RequestKind = 'load' | 'store' | 'atomic';
+
+/** One warp-wide request to memory, for counting. */
+export interface MemoryRequest {
+  space: 'global' | 'shared' | 'local';
+  kind: RequestKind;
+  /** Address of each lane that takes part, without its window. */
+  addresses: number[];
+  lanes: number[];
+  bytes: number;
+}
+
 /** One warp-level operation in progress: the lanes that take part and their operands. */
 export class WarpContext {
   readonly instruction: PtxInstruction;
@@ -24,10 +37,13 @@ export class WarpContext {
   /** Bit per lane of `lanes`. */
   readonly bits: number;
   readonly operands: PtxOperand[];
+  /** The warp's cp.async copies. */
+  readonly copies: PendingCopies;
   #image: KernelImage;
   #memory: PrivateMemory;
   #device: DataView;
   #bounds: BoundsChecker;
+  #onRequest: ((request: MemoryRequest) => void) | undefined;
 
   constructor(parts: {
     image: KernelImage;
@@ -37,7 +53,12 @@ export class WarpContext {
     instruction: PtxInstruction;
     warp: number;
     masked: boolean;
+    copies: PendingCopies;
+    /** Told of every request to memory that the operation makes; only while counting. */
+    onRequest?: ((request: MemoryRequest) => void) | undefined;
   }) {
+    this.#onRequest = parts.onRequest;
+    this.copies = parts.copies;
     this.#image = parts.image;
     this.#memory = parts.memory;
     this.#device = parts.device;
@@ -56,6 +77,21 @@ export class WarpContext {
       bits |= 1 << lane;
     }
     this.bits = bits >>> 0;
+  }
+
+  /** Reports requests for counting: lanes grouped by the space their address was resolved to. */
+  countRequest(
+    accesses: readonly { lane: number; address: bigint; space: string }[],
+    bytes: number,
+    kind: RequestKind,
+  ): void {
+    if (!this.#onRequest) return;
+    for (const space of ['global', 'shared', 'local'] as const) {
+      const own = accesses.filter((access) => access.space === space);
+      if (own.length === 0) continue;
+      const addresses = own.map((access) => Number(access.address & 0xffffffffn));
+      this.#onRequest({ space, kind, addresses, lanes: own.map((access) => access.lane), bytes });
+    }
   }
 
   /** Operand as an unsigned 32-bit number. */

@@ -2,8 +2,11 @@ import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, spaceOf, typeOf, vectorLength } from '../codegen/instruction-parts.ts';
 import { sizeOfType } from '../codegen/types.ts';
 import { unsupported } from '../unsupported.ts';
+import { asyncCopy } from './async-copy.ts';
 import { performAtomic } from './atomics.ts';
 import { KernelFault } from './fault.ts';
+import { loadMatrix } from './load-matrix.ts';
+import { matrixMultiply } from './matrix-multiply.ts';
 import { scalarOperation } from './scalar-operations.ts';
 import type { WarpContext } from './warp-context.ts';
 
@@ -98,27 +101,31 @@ function genericLoad(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
   const [type, count] = [typeOf(instruction), vectorLength(instruction)];
   const size = sizeOfType(type);
-  for (const lane of lanes) {
+  const accesses = lanes.map((lane) => {
     const address = context.address(operands[count]!, lane);
-    const { view, offset } = context.resolve(address, spaceOf(instruction), size * count, false, lane);
+    const { view, offset, space } = context.resolve(address, spaceOf(instruction), size * count, false, lane);
     for (let element = 0; element < count; element++) {
       const value = readElement(view, offset + element * size, type);
       if (typeof value === 'bigint') context.setDouble(operands[element]!, lane, value);
       else context.setWord(operands[element]!, lane, size === 2 ? value & 0xffff : value);
     }
-  }
+    return { lane, address, space };
+  });
+  context.countRequest(accesses, size * count, 'load');
 }
 
 function genericStore(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
   const [type, count] = [typeOf(instruction), vectorLength(instruction)];
   const size = sizeOfType(type);
-  for (const lane of lanes) {
+  const accesses = lanes.map((lane) => {
     const address = context.address(operands[0]!, lane);
-    const { view, offset } = context.resolve(address, spaceOf(instruction), size * count, true, lane);
+    const { view, offset, space } = context.resolve(address, spaceOf(instruction), size * count, true, lane);
     for (let element = 0; element < count; element++)
       writeElement(context, view, offset + element * size, type, operands[1 + element]!, lane);
-  }
+    return { lane, address, space };
+  });
+  context.countRequest(accesses, size * count, 'store');
 }
 
 const OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOperation>([
@@ -132,6 +139,9 @@ const OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOpera
   ['st', genericStore],
   ['atom', performAtomic],
   ['red', performAtomic],
+  ['mma', matrixMultiply],
+  ['ldmatrix', loadMatrix],
+  ['cp', asyncCopy],
 ]);
 
 /**

@@ -1,0 +1,29 @@
+import { countSectors, countWavefronts, leastWavefronts } from './access-costs.ts';
+import type { AccessCounts } from './pattern-counter.ts';
+import type { MemoryRequest } from './warp-context.ts';
+
+const SPACES = ['global', 'shared', 'local'] as const;
+const KINDS = ['load', 'store', 'atomic'] as const;
+type Destination = `${(typeof SPACES)[number]}-${(typeof KINDS)[number]}`;
+const DESTINATIONS = SPACES.flatMap((space) => KINDS.map((kind): Destination => `${space}-${kind}`));
+
+/** Requests of one warp-level instruction, by where they went. `bytes` sums what lanes asked for. */
+export type SiteRequests = Record<Destination, AccessCounts & { bytes: number }>;
+
+export const noSiteRequests = (): SiteRequests =>
+  Object.fromEntries(
+    DESTINATIONS.map((destination) => [destination, { requests: 0, lanes: 0, units: 0, conflicts: 0, bytes: 0 }]),
+  ) as SiteRequests;
+
+/** Adds one request's sectors, or wavefronts and conflicts. */
+export function addRequest(sums: SiteRequests, { space, kind, addresses, lanes, bytes }: MemoryRequest): void {
+  const counts = sums[`${space}-${kind}`];
+  counts.requests++;
+  counts.lanes += lanes.length;
+  counts.bytes += lanes.length * bytes;
+  if (space === 'global') counts.units += countSectors(addresses, bytes);
+  if (space !== 'shared') return;
+  const wavefronts = countWavefronts(addresses, lanes, bytes, kind === 'store');
+  counts.units += wavefronts;
+  counts.conflicts += wavefronts - leastWavefronts(addresses, bytes);
+}

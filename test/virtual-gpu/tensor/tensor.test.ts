@@ -1,0 +1,134 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device, LoadedModule } from '../../../src/core/device.ts';
+import { openDevice } from '../../../src/devices/open-device.ts';
+import { createClangToolchain } from '../../../src/toolchains/clang.ts';
+import { compileCuda, functionsIn } from '../../support/launch/compile-cuda.ts';
+import { launchKernel } from '../../support/launch/launch-kernel.ts';
+
+let device: Device;
+let module: LoadedModule;
+
+beforeAll(async () => {
+  const source = await readFile(join(import.meta.dirname, 'kernels.cu'), 'utf8');
+  const code = await compileCuda(await createClangToolchain(), source, functionsIn(source));
+  device = await openDevice('virtual:l4', { threads: 1 });
+  const loaded = await device.load(code);
+  if (!loaded.ok) throw new Error(loaded.message);
+  module = loaded.module;
+});
+
+afterAll(() => device.close());
+
+/** A [16, 16], B [16, 8] in f16 and C [16, 8]; returns D and the counters. */
+async function multiply(a: Float16Array, b: Float16Array, c: Float32Array) {
+  const { contents, counters } = await launchKernel(device, module, {
+    functionName: 'mma_f16_k16',
+    arguments: ['A', 'B', 'C', 'D'],
+    buffers: { A: a, B: b, C: c, D: 512 },
+    options: { count: true },
+  });
+  return { d: new Float32Array(contents.D!.buffer), counters };
+}
+
+describe('mma.sync m16n8k16 f16 → f32', () => {
+  it('gives the exact product of small integers', async () => {
+    const a = Float16Array.from({ length: 256 }, (_, i) => ((i * 7) % 11) - 5);
+    const b = Float16Array.from({ length: 128 }, (_, i) => ((i * 5) % 13) - 6);
+    const c = Float32Array.from({ length: 128 }, (_, i) => i);
+    const { d, counters } = await multiply(a, b, c);
+    for (let row = 0; row < 16; row++)
+      for (let column = 0; column < 8; column++) {
+        let sum = c[row * 8 + column]!;
+        for (let k = 0; k < 16; k++) sum += a[row * 16 + k]! * b[k * 8 + column]!;
+        expect(d[row * 8 + column]).toBe(sum);
+      }
+    // One mma: 2 · 16 · 8 · 16 FLOP.
+    expect(counters.instructionsByClass.tensor).toBe(1);
+    expect(counters.flop.tensor).toBe(4096);
+  });
+
+  it('cuts products off at 24 bits below the largest: 1 + 8·2⁻²⁵ loses the small ones, exact addition would not', async () => {
+    const a = new Float16Array(256);
+    const b = new Float16Array(128);
+    a.fill(2 ** -12, 0, 8);
+    for (let k = 0; k < 8; k++) b[k * 8] = 2 ** -13;
+    const c = new Float32Array(128);
+    c[0] = 1;
+    const { d } = await multiply(a, b, c);
+    // Each product is 2⁻²⁵ against a largest exponent of 0: below the 24 bits kept. Their exact sum would be 2⁻²².
+    expect(d[0]).toBe(1);
+  });
+
+  it('keeps small products when nothing large is beside them', async () => {
+    const a = new Float16Array(256).fill(2 ** -12, 0, 8);
+    const b = new Float16Array(128);
+    for (let k = 0; k < 8; k++) b[k * 8] = 2 ** -13;
+    const { d } = await multiply(a, b, new Float32Array(128));
+    expect(d[0]).toBe(2 ** -22);
+  });
+
+  it('carries NaN and infinity', async () => {
+    const a = new Float16Array(256);
+    a[0] = Number.POSITIVE_INFINITY;
+    const b = new Float16Array(128).fill(1);
+    b[1] = 0;
+    const { d } = await multiply(a, b, new Float32Array(128));
+    expect(d[0]).toBe(Number.POSITIVE_INFINITY);
+    expect(d[1]).toBeNaN();
+  });
+});
+
+describe('ldmatrix.x4', () => {
+  const rows = Uint16Array.from({ length: 256 }, (_, i) => i);
+  const run = async (functionName: string) => {
+    const { contents, counters } = await launchKernel(device, module, {
+      functionName,
+      arguments: ['rows', 'out'],
+      buffers: { rows, out: 512 },
+      options: { count: true },
+    });
+    return { out: new Uint32Array(contents.out!.buffer), counters };
+  };
+
+  it('gives lane l elements 2·(l mod 4), +1 of row ⌊l/4⌋ of each matrix', async () => {
+    const { out } = await run('ldmatrix_x4');
+    for (let lane = 0; lane < 32; lane++)
+      for (let matrix = 0; matrix < 4; matrix++) {
+        const first = matrix * 64 + (lane >> 2) * 8 + (lane & 3) * 2;
+        expect(out[lane * 4 + matrix]).toBe(first | ((first + 1) << 16));
+      }
+  });
+
+  it('transposes', async () => {
+    const { out } = await run('ldmatrix_x4_trans');
+    for (let lane = 0; lane < 32; lane++)
+      for (let matrix = 0; matrix < 4; matrix++) {
+        const [row, column] = [(lane & 3) * 2, lane >> 2];
+        const at = (r: number) => matrix * 64 + r * 8 + column;
+        expect(out[lane * 4 + matrix]).toBe(at(row) | (at(row + 1) << 16));
+      }
+  });
+
+  it('takes one wavefront for each matrix whose rows lie side by side: 8 rows × 16 B = all 32 banks', async () => {
+    const { counters } = await run('ldmatrix_x4');
+    expect([counters.sharedLoadRequests, counters.sharedLoadWavefronts]).toEqual([4, 4]);
+  });
+});
+
+describe('cp.async', () => {
+  it('lands when waited for, not before', async () => {
+    const input = Uint32Array.from({ length: 128 }, (_, i) => i + 100);
+    const { contents, counters } = await launchKernel(device, module, {
+      functionName: 'copy_and_wait',
+      arguments: ['in', 'before', 'after'],
+      buffers: { in: input, before: 128, after: 512 },
+      options: { count: true },
+    });
+    expect([...new Uint32Array(contents.before!.buffer)]).toEqual(new Array(32).fill(7));
+    expect([...new Uint32Array(contents.after!.buffer)]).toEqual([...input]);
+    // 32 lanes × 16 B = 512 B = 16 sectors.
+    expect([counters.globalLoadRequests, counters.globalLoadSectors]).toEqual([1, 16]);
+  });
+});
