@@ -6,29 +6,47 @@ import { decode, type FloatType, isFloatType, isNanBits, numberOf } from '../../
 import { executeWarp } from '../../support/ptx-interpreter/index.ts';
 import type { LaneState } from '../../support/ptx-interpreter/lane.ts';
 import type { OpcodeForm } from './forms.ts';
-import { declarations, instantiate, type Mode, UNTOUCHED, WARP_LANES } from './kernel.ts';
+import {
+  declarations,
+  instantiate,
+  type Mode,
+  resultRegister,
+  sourceRegister,
+  UNTOUCHED,
+  WARP_LANES,
+} from './kernel.ts';
 import { valuesOf } from './values.ts';
 
-/** Inputs of one launch: `sources[s][t]` for thread t, and whether each thread executes. */
+/** Inputs of one launch: `sources[s][t]` for thread t, one value per source for uniform mode, and which lanes are on. */
 export interface Cases {
   threads: number;
   sources: bigint[][];
+  uniform: bigint[];
   active: boolean[];
 }
 
-/** Draws inputs for `warps` warps. In full and uniform mode all lanes execute; in uniform mode on the same values. */
-export function drawCases(form: OpcodeForm, mode: Mode, warps: number, seed: number): Cases {
+/** Draws inputs for `warps` warps. */
+export function drawCases(form: OpcodeForm, warps: number, seed: number): Cases {
   const threads = warps * WARP_LANES;
   const draw = <T>(arbitrary: fc.Arbitrary<T>, count: number, salt: number): T[] =>
     fc.sample(arbitrary, { numRuns: count, seed: seed * 31 + salt });
-  const sources = form.sources.map((kind, i) => {
-    const values = draw(valuesOf(kind), mode === 'uniform' ? 1 : threads, i);
-    return mode === 'uniform' ? Array.from({ length: threads }, () => values[0]!) : values;
-  });
-  const all = mode === 'full' || mode === 'uniform';
-  const active = draw(fc.boolean(), threads, 99).map((on, t) => all || on || t % WARP_LANES === 5);
-  return { threads, sources, active };
+  const values = form.sources.map((kind, s) => draw(valuesOf(kind), threads + 1, s));
+  return {
+    threads,
+    sources: values.map((drawn) => drawn.slice(0, threads)),
+    uniform: values.map((drawn) => drawn[threads]!),
+    // At least one lane of every warp is on.
+    active: draw(fc.boolean(), threads, 99).map((on, t) => on || t % WARP_LANES === 5),
+  };
 }
+
+/** Source values of a thread in a mode. */
+export const inputsOf = (cases: Cases, mode: Mode, thread: number): bigint[] =>
+  mode === 'uniform' ? cases.uniform : cases.sources.map((values) => values[thread]!);
+
+/** True when the thread executes the form in a mode. */
+export const executes = (cases: Cases, mode: Mode, thread: number): boolean =>
+  mode === 'full' || mode === 'uniform' || cases.active[thread]!;
 
 /** Bit per active lane of the thread's warp. */
 export function warpMask(cases: Cases, thread: number): number {
@@ -43,8 +61,8 @@ export interface ParsedForm {
   types: ReadonlyMap<string, string>;
 }
 
-export function parseForm(form: OpcodeForm): ParsedForm {
-  const fn = parseBody(`${declarations(form)} ${instantiate(form)}`);
+export function parseForm(form: OpcodeForm, mode: Mode): ParsedForm {
+  const fn = parseBody(`${declarations(form)} ${instantiate(form, mode)}`);
   return { instructions: instructionsOf(fn), types: fn.registers };
 }
 
@@ -54,30 +72,33 @@ const bitsOf: Record<string, number> = { pred: 1, b16: 16, b32: 32, b64: 64 };
 export const untouched = (type: string): bigint => (type === 'pred' ? 1n : BigInt.asUintN(bitsOf[type]!, UNTOUCHED));
 
 /** The interpreter's results: `[r][t]`; undefined where the ISA gives no value. */
-export function expectedResults(form: OpcodeForm, cases: Cases): (bigint | undefined)[][] {
-  const { instructions, types } = parseForm(form);
+export function expectedResults(form: OpcodeForm, cases: Cases, mode: Mode): (bigint | undefined)[][] {
+  const { instructions, types } = parseForm(form, mode);
   const results = form.results.map((type) =>
     Array.from({ length: cases.threads }, (): bigint | undefined => untouched(type)),
   );
   for (let first = 0; first < cases.threads; first += WARP_LANES) {
     const lanes = new Map<number, LaneState>();
     for (let lane = 0; lane < WARP_LANES; lane++) {
-      if (cases.active[first + lane]) lanes.set(lane, startOf(form, cases, first + lane));
+      if (executes(cases, mode, first + lane)) lanes.set(lane, startOf(cases, mode, first + lane));
     }
     for (const instruction of instructions) executeWarp(instruction, types, lanes);
     for (const [lane, { registers }] of lanes) {
       form.results.forEach((_, r) => {
-        results[r]![first + lane] = registers.get(`%d${r}`);
+        results[r]![first + lane] = registers.get(resultRegister(mode, r));
       });
     }
   }
   return results;
 }
 
-function startOf(form: OpcodeForm, cases: Cases, thread: number): LaneState {
-  const registers = new Map<string, bigint>([['%mask', BigInt(warpMask(cases, thread))]]);
-  form.sources.forEach((_, s) => {
-    registers.set(`%s${s}`, cases.sources[s]![thread]!);
+function startOf(cases: Cases, mode: Mode, thread: number): LaneState {
+  const registers = new Map<string, bigint>([
+    ['%activeMask', BigInt(warpMask(cases, thread))],
+    ['%allLanes', 0xffffffffn],
+  ]);
+  inputsOf(cases, mode, thread).forEach((value, s) => {
+    registers.set(sourceRegister(mode, s), value);
   });
   return { registers, carry: 0n };
 }

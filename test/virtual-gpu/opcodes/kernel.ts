@@ -10,16 +10,29 @@ export const UNTOUCHED = 0xa5a5a5a5a5a5a5a5n;
 
 export const WARP_LANES = 32;
 
-/** The form with its operands named: sources %s0…, results %d0…. */
-export const instantiate = (form: OpcodeForm): string =>
-  form.text.replaceAll(/\$(\d)/g, '%s$1').replaceAll(/@(\d)/g, '%d$1');
+/** Result register `r` in a mode. */
+export const resultRegister = (mode: Mode, r: number): string => `%${mode}${r}`;
 
-/** Declarations of the registers that `instantiate` names. */
+/** Source register `s`: uniform mode has its own. */
+export const sourceRegister = (mode: Mode, s: number): string => (mode === 'uniform' ? `%u${s}` : `%s${s}`);
+
+/** Register with the set of lanes that execute in a mode. */
+export const maskRegister = (mode: Mode): string =>
+  mode === 'divergent' || mode === 'guarded' ? '%activeMask' : '%allLanes';
+
+/** The form with its operands named for a mode. */
+export const instantiate = (form: OpcodeForm, mode: Mode): string =>
+  form.text
+    .replaceAll(/\$(\d)/g, (_, s) => sourceRegister(mode, Number(s)))
+    .replaceAll(/@(\d)/g, (_, r) => resultRegister(mode, Number(r)))
+    .replaceAll('%mask', maskRegister(mode));
+
+/** Declarations of all registers that `instantiate` names. */
 export const declarations = (form: OpcodeForm): string =>
   [
-    ...form.results.map((type, i) => `.reg .${type} %d${i};`),
-    ...form.sources.map((kind, i) => `.reg .${registerType(kind)} %s${i};`),
-    '.reg .b32 %mask;',
+    ...MODES.flatMap((mode) => form.results.map((type, r) => `.reg .${type} ${resultRegister(mode, r)};`)),
+    ...form.sources.map((kind, s) => `.reg .${registerType(kind)} %s${s}, %u${s};`),
+    '.reg .b32 %activeMask, %allLanes;',
   ].join(' ');
 
 /** Puts the 64-bit value in %w into a register. */
@@ -44,29 +57,29 @@ function widen(register: string, type: string): string {
   return conversions[type]!;
 }
 
-/** Index of value `slot` of thread %index among the 64-bit words at a pointer; slots are `threads` words apart. */
-const addressOf = (slot: number): string => `mad.lo.u32 %word, %threads, ${slot}, %index; mul.wide.u32 %w, %word, 8;`;
+/** Byte offset, in %w, of thread %index's word in slot `slot`; slots are `threads` 64-bit words apart. */
+const offsetOf = (slot: number): string => `mad.lo.u32 %word, %threads, ${slot}, %index; mul.wide.u32 %w, %word, 8;`;
+
+/** Statements that run the form in a mode. */
+function body(form: OpcodeForm, mode: Mode): string {
+  const text = instantiate(form, mode);
+  if (mode === 'divergent') return `@!%on bra $skip; ${text} $skip:`;
+  if (mode === 'guarded') return text.replaceAll(/(^|;\s*)(?=[a-z])/g, '$1@%on ');
+  return text;
+}
 
 /**
- * PTX of one entry function that runs the form. Parameters: `in` (per thread: the sources, whether the lane is on, the
- * warp's mask of lanes that are), `out` (the results), the number of threads; in uniform mode also the sources, which
- * then do not come from memory.
+ * PTX of an entry function that runs the form in each of `modes`. Parameters: `in` (per thread: the sources, whether
+ * the lane is on, its warp's set of lanes that are), `out` (the results of each mode in turn), the number of threads,
+ * and the sources of uniform mode.
  */
-export function kernelText(name: string, form: OpcodeForm, mode: Mode): string {
-  const uniform = mode === 'uniform';
+export function kernelText(name: string, form: OpcodeForm, modes: readonly Mode[]): string {
   const parameters = ['.param .u64 in', '.param .u64 out', '.param .u32 threads'];
-  if (uniform) parameters.push(...form.sources.map((_, i) => `.param .u64 source${i}`));
+  parameters.push(...form.sources.map((_, s) => `.param .u64 source${s}`));
   const load = (slot: number, register: string, type: string): string =>
-    `${addressOf(slot)} add.u64 %w, %in, %w; ld.global.u64 %w, [%w]; ${narrow(register, type)}`;
-  const loads = form.sources.map((kind, i) =>
-    uniform
-      ? `ld.param.u64 %w, [source${i}]; ${narrow(`%s${i}`, registerType(kind))}`
-      : load(i, `%s${i}`, registerType(kind)),
-  );
-  const poison = form.results.map((type, i) => `mov.b64 %w, ${UNTOUCHED}; ${narrow(`%d${i}`, type)}`);
-  const stores = form.results.map(
-    (type, i) => `${addressOf(i)} add.u64 %to, %out, %w; ${widen(`%d${i}`, type)} st.global.u64 [%to], %w;`,
-  );
+    `${offsetOf(slot)} add.u64 %w, %in, %w; ld.global.u64 %w, [%w]; ${narrow(register, type)}`;
+  const types = form.sources.map(registerType);
+  const outputs = modes.flatMap((mode) => form.results.map((type, r) => ({ register: resultRegister(mode, r), type })));
   return `
 .visible .entry ${name}(${parameters.join(', ')})
 {
@@ -74,23 +87,29 @@ export function kernelText(name: string, form: OpcodeForm, mode: Mode): string {
   .reg .pred %on; .reg .b32 %index, %threads, %word, %cta, %active; .reg .b64 %in, %out, %w, %to;
   ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; ld.param.u32 %threads, [threads];
   mov.u32 %cta, %ctaid.x; mov.u32 %index, %tid.x; mad.lo.u32 %index, %cta, ${WARP_LANES}, %index;
-  ${loads.join('\n  ')}
+  ${types.map((type, s) => load(s, `%s${s}`, type)).join('\n  ')}
+  ${types.map((type, s) => uniformSource(s, type)).join('\n  ')}
   ${load(form.sources.length, '%active', 'b32')}
-  ${load(form.sources.length + 1, '%mask', 'b32')}
+  ${load(form.sources.length + 1, '%activeMask', 'b32')}
+  mov.b32 %allLanes, -1;
   setp.ne.u32 %on, %active, 0;
-  ${poison.join('\n  ')}
-  ${body(form, mode)}
-  ${stores.join('\n  ')}
+  ${outputs.map(({ register, type }) => `mov.b64 %w, ${UNTOUCHED}; ${narrow(register, type)}`).join('\n  ')}
+  ${modes.map((mode) => body(form, mode)).join('\n  ')}
+  ${outputs.map(({ register, type }, slot) => `${offsetOf(slot)} add.u64 %to, %out, %w; ${widen(register, type)} st.global.u64 [%to], %w;`).join('\n  ')}
   ret;
 }
 `;
 }
 
-function body(form: OpcodeForm, mode: Mode): string {
-  const text = instantiate(form);
-  if (mode === 'divergent') return `@!%on bra $skip; ${text} $skip:`;
-  if (mode === 'guarded') return text.replaceAll(/(^|;\s*)(?=[a-z])/g, '$1@%on ');
-  return text;
+/** Straight from the parameter, so that the value stays warp-uniform; predicates have no other way than a comparison. */
+function uniformSource(s: number, type: string): string {
+  const loads: Record<string, string> = {
+    pred: `ld.param.u64 %w, [source${s}]; setp.ne.b64 %u${s}, %w, 0;`,
+    b16: `ld.param.u16 %u${s}, [source${s}];`,
+    b32: `ld.param.u32 %u${s}, [source${s}];`,
+    b64: `ld.param.u64 %u${s}, [source${s}];`,
+  };
+  return loads[type]!;
 }
 
 export const moduleText = (kernels: readonly string[]): string =>
