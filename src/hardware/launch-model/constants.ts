@@ -61,6 +61,12 @@ export const OVERLAP_EXPONENT = 4;
  */
 export const CLOCKS_PER_LINE_OF_ONE_WARP = 3.5;
 
+/**
+ * Clocks that L2 takes for one warp's global atomics: 32 lanes on one address take turns, spread ones flow.
+ * Source: own measurement on one H200, float atomicAdd: 17.8 and 7570 warp requests per µs at 1.98 GHz.
+ */
+export const ATOMIC_CLOCKS = { oneAddress: 111, spread: 0.26 } as const;
+
 /** Latencies of memory instructions as this launch's access pattern makes them, in clocks. */
 export interface MemoryLatencies {
   readonly globalLoad: number;

@@ -35,6 +35,7 @@ const OVERLAP_GROUP: Readonly<Record<string, string>> = {
   lsu: 'lsu',
   l2: 'l2',
   dram: 'dram',
+  atomics: 'atomics',
 };
 
 /** Groups whose members take turns, so that their times add: shared memory and L1 are one array with one data pipe. */

@@ -1,7 +1,7 @@
 import type { InstructionClass, LaunchCounters } from '../../core/counters.ts';
 import { INSTRUCTION_CLASSES } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
-import { LANES_PER_WARP, machineInstructions } from './constants.ts';
+import { ATOMIC_CLOCKS, LANES_PER_WARP, machineInstructions } from './constants.ts';
 import { figure } from './format.ts';
 import type { Schedule } from './schedule.ts';
 import { LINE_BYTES, type Traffic } from './traffic.ts';
@@ -63,10 +63,30 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
   ];
 }
 
-function chipDemands(traffic: Traffic, spec: DeviceSpec): Demand[] {
+/**
+ * Clocks of all global atomics. Their addresses are not counted; the distinct sectors written bound how far they can be
+ * spread, and each sector is served on its own.
+ */
+function atomicsDemand(launch: LaunchCounters): Demand {
+  const perRequest = Math.max(
+    ATOMIC_CLOCKS.spread,
+    ATOMIC_CLOCKS.oneAddress / Math.max(1, launch.distinctSectorsWritten),
+  );
+  return {
+    resource: 'atomics',
+    scope: 'chip',
+    clocks: launch.globalAtomicRequests * perRequest,
+    arithmetic:
+      `${figure(launch.globalAtomicRequests)} requests on at most ${figure(launch.distinctSectorsWritten)} sectors` +
+      ` × ${figure(perRequest)} clocks`,
+  };
+}
+
+function chipDemands(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): Demand[] {
   const clockHz = spec.sustainedClockHz.value;
   const dramRate = spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value;
   return [
+    atomicsDemand(launch),
     {
       resource: 'l2',
       scope: 'chip',
@@ -99,5 +119,5 @@ export function throughputDemands(
       arithmetic: `${figure(perCta)} ${item.unit} per CTA ÷ ${figure(item.rate)} per clock`,
     };
   });
-  return [...perSm, ...chipDemands(traffic, spec)].filter((demand) => demand.clocks > 0);
+  return [...perSm, ...chipDemands(launch, traffic, spec)].filter((demand) => demand.clocks > 0);
 }

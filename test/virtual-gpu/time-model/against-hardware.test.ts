@@ -17,7 +17,11 @@ interface Pair extends MeasuredRun {
   interval: [number, number];
 }
 
-const FIXTURE = join(import.meta.dirname, '..', '..', 'fixtures', 'h200-attention-times.json');
+async function pairsOf(fixture: string): Promise<Pair[]> {
+  const text = await readFile(join(import.meta.dirname, '..', '..', 'fixtures', fixture), 'utf8');
+  return (JSON.parse(text) as { runs: MeasuredRun[] }).runs.map(predict);
+}
+
 const h200 = DEVICE_SPECS.get('h200')!;
 
 function predict(run: MeasuredRun): Pair {
@@ -45,11 +49,10 @@ const errorFactor = ({ predictedUs, measuredUs }: Pair): number =>
 const geometricMean = (values: readonly number[]): number =>
   Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 
-describe('the time model against 32 kernels measured on an H200', () => {
+describe('the time model against 32 attention kernels measured on an H200, which calibrated it', () => {
   let pairs: Pair[];
   beforeAll(async () => {
-    const { runs } = JSON.parse(await readFile(FIXTURE, 'utf8')) as { runs: MeasuredRun[] };
-    pairs = runs.map(predict);
+    pairs = await pairsOf('h200-attention-times.json');
   });
 
   it('ranks them: Kendall τ of at least 0.85', () => {
@@ -74,5 +77,38 @@ describe('the time model against 32 kernels measured on an H200', () => {
     const ascending = (values: number[]): boolean => values.every((value, i) => i === 0 || value > values[i - 1]!);
     expect(ascending(order.map((pair) => pair.measuredUs))).toBe(true);
     expect(ascending(order.map((pair) => pair.predictedUs))).toBe(true);
+  });
+});
+
+describe('the time model against 32 small kernels measured on an H200, which it had not seen', () => {
+  let pairs: Pair[];
+  beforeAll(async () => {
+    pairs = await pairsOf('h200-small-kernel-times.json');
+  });
+
+  it('errs by less than a factor of 1.4 in the geometric mean, of 2.6 anywhere', () => {
+    const factors = pairs.map(errorFactor);
+    expect(factors).toHaveLength(32);
+    expect(geometricMean(factors)).toBeLessThan(1.4);
+    expect(Math.max(...factors)).toBeLessThan(2.6);
+  });
+
+  it('ranks them: Kendall τ of at least 0.75', () => {
+    expect(kendallTau(pairs)).toBeGreaterThanOrEqual(0.75);
+  });
+
+  it.each([
+    'serial-sections',
+    'uncoalesced-access',
+    'bank-conflicts',
+    'barrier-heavy',
+    'atomics-contention',
+    'occupancy',
+  ])('agrees on which of two kernels is faster: %s', (id) => {
+    const [defect, healthy] = ['defect', 'healthy'].map(
+      (kind) => pairs.find(({ kernel }) => kernel === `${id}/${kind}`)!,
+    );
+    const faster = (read: (pair: Pair) => number): boolean => read(healthy!) < read(defect!);
+    expect(faster((pair) => pair.predictedUs)).toBe(faster((pair) => pair.measuredUs));
   });
 });
