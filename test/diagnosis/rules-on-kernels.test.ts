@@ -132,13 +132,7 @@ const CASES: readonly Case[] = [
       halfPrecisionMatrixWork: true,
     },
     defect: { functionName: 'on_fp32', grid: 116 },
-    // No arithmetic at all: nothing that tensor cores could take.
-    healthy: {
-      file: 'bound_by.cu',
-      functionName: 'copy',
-      grid: FULL,
-      arguments: [{ bytes: FULL * 4096 }, { bytes: FULL * 4096 }, i32(FULL * 256)],
-    },
+    healthy: { functionName: 'on_tensor_cores', grid: 116 },
   },
   {
     id: 'memory-bound',
@@ -192,6 +186,12 @@ describe('each rule, on a kernel that has the defect and one that has not', () =
     },
     20_000,
   );
+
+  it('sees the tensor FLOP of the kernel that uses them: 464 warps, 40 steps, 4096 FLOP each', async () => {
+    const { shared, healthy } = CASES.find(({ id }) => id === 'tensor-cores-unused')!;
+    const { counters } = await bench.diagnose({ ...shared, ...healthy });
+    expect(counters.flop.tensor).toBe(116 * 4 * 40 * 4096);
+  });
 
   it('names the defect first where nothing else is wrong: one thread walking while 127 wait', async () => {
     const { findings } = await bench.diagnose({
