@@ -74,11 +74,12 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
   for (const site of kernel.warpSites) warpOperation(site.instruction);
   return {
     functionName: options.functionName,
+    target: options.module.target,
     wasm: module.encode(),
     counting: options.counting,
     parameters: fn.parameters,
     blockCount: blocks.length,
-    weights: blocks.map((block) => block.instructions.length),
+    weights: blocks.map((block) => block.instructions.filter((i) => i.countedAs !== null).length),
     weightTable,
     tables,
     groups: kernel.groups,

@@ -7,6 +7,8 @@ import type { RegisterKind } from './codegen/types.ts';
 /** A kernel compiled to WebAssembly with all that running it needs. Plain data: it travels to worker threads. */
 export interface KernelImage {
   functionName: string;
+  /** PTX target, e.g. `sm_89`. */
+  target: string;
   wasm: Uint8Array<ArrayBuffer>;
   counting: boolean;
   parameters: PtxParameter[];

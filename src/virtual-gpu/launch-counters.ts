@@ -140,7 +140,8 @@ class Collector {
       for (const instruction of instructions) this.#addInstruction(instruction, this.#runs[block]!);
       const last = instructions.at(-1);
       // Lanes that leave through a guarded ret part too, but that is no branch.
-      const isBranch = last?.opcode === 'bra' || last?.opcode === 'brx';
+      const opcode = last && countedFor(last)?.opcode;
+      const isBranch = opcode === 'bra' || opcode === 'brx';
       const parted = isBranch ? sum(this.#workers.map((w) => w.divergences[block]!)) : 0;
       this.#totals.divergentBranches += parted;
       if (last) this.#line(last).divergentBranches += parted;
@@ -191,9 +192,10 @@ class Collector {
     return created;
   }
 
-  #addInstruction(instruction: PtxInstruction, runs: BlockRuns): void {
+  #addInstruction(executed: PtxInstruction, runs: BlockRuns): void {
+    const instruction = countedFor(executed);
     const count = runs.converged + runs.partialRuns;
-    if (count === 0) return;
+    if (!instruction || count === 0) return;
     const lanes = runs.converged * LANES + runs.partialLanes;
     const totals = this.#totals;
     const line = this.#line(instruction);
@@ -284,6 +286,10 @@ class Collector {
     this.#line(instruction).atomics += globalAtomics + sharedAtomics;
   }
 }
+
+/** The instruction of the source that counts when this one runs. */
+const countedFor = (instruction: PtxInstruction): PtxInstruction | null =>
+  instruction.countedAs === undefined ? instruction : instruction.countedAs;
 
 /** True for what all threads of a CTA wait at; fences and warp barriers are not. */
 const isCtaBarrier = ({ opcode, modifiers }: PtxInstruction): boolean =>

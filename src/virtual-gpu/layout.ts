@@ -22,6 +22,11 @@ export const LAUNCH = {
   localBytes: 1068,
   /** Address of the map with one byte per 32-byte sector of device memory (bit 0 read, bit 1 written). */
   sectorMap: 1072,
+  smIndex: 1076,
+  smCount: 1080,
+  warpsPerSm: 1084,
+  /** i64, always 0. */
+  gridId: 1088,
 } as const;
 
 /** 1 KiB for moving lane values to and from JavaScript and between lanes. */
@@ -80,16 +85,14 @@ export const WARP = {
   /** i32 per lane, −1 where active; valid while diverged. */
   mask: 128,
   warpIndex: 256,
-  barrierId: 260,
-  /** Threads expected at the barrier; 0 = the whole CTA. */
-  barrierThreads: 264,
   /** Address of lane 0's local memory. */
   localBase: 268,
   nextBlock: 272,
   converged: 276,
   activeBits: 280,
   remainingBudget: 284,
-  lanemaskLive: 288,
+  /** i64: instructions executed up to the end of the current block; kept only by kernels that read a clock. */
+  clock: 288,
   threadX: 320,
   threadY: 448,
   threadZ: 576,
@@ -100,7 +103,9 @@ export const WARP = {
 export const PC = {
   blockMask: 0x0fffffff,
   /** The block starts with a warp-synchronous instruction: other lanes of the warp run first. */
-  syncPoint: 0x20000000,
+  syncPoint: 0x10000000,
+  /** The block holds values common to the warp: it runs only when all lanes that have not exited are there. */
+  convergent: 0x20000000,
   /** Waiting at a CTA barrier. */
   waiting: 0x40000000,
   exited: 0x7fffffff,

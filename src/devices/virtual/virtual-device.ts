@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { CompiledCode } from '../../core/compiled-code.ts';
-import type { LaunchCounters } from '../../core/counters.ts';
+import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
 import type {
   Device,
   DeviceBuffer,
@@ -21,6 +21,7 @@ import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { parsePtx } from '../../ptx/parse.ts';
 import { compileKernel } from '../../virtual-gpu/compile-kernel.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
+import { functionResources } from '../../virtual-gpu/function-resources.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
@@ -98,7 +99,16 @@ export class VirtualDevice implements Device {
   }
 
   #allocateModule(code: CompiledCode, ptx: PtxModule): VirtualModule {
-    const module: VirtualModule = { code, ptx, globals: new Map(), globalBuffers: [], kernels: new Map() };
+    const module: VirtualModule = {
+      code,
+      ptx,
+      globals: new Map(),
+      globalBuffers: [],
+      kernels: new Map(),
+      get resources() {
+        return resourcesOf(code, ptx);
+      },
+    };
     for (const variable of ptx.variables) {
       if (variable.space !== 'global' || variable.external) continue;
       const block = this.#memory.allocate(variable.name, Math.max(1, variable.sizeBytes), variable.alignmentBytes);
@@ -422,6 +432,13 @@ function bufferNamed(buffers: ReadonlyMap<string, DeviceBuffer>, name: string): 
   const buffer = buffers.get(name);
   if (!buffer) throw new Error(`the launch plan names buffer ${name}, which was not allocated`);
   return buffer;
+}
+
+/** What each launchable function occupies, by its name in kernel.json; functions that cannot run are left out. */
+function resourcesOf(code: CompiledCode, ptx: PtxModule): Record<string, KernelResources> {
+  const names = new Map(Object.entries(code.functionSymbols).map(([name, symbol]) => [symbol, name]));
+  const entries = ptx.functions.filter((fn) => fn.kind === 'entry' && fn.defined);
+  return Object.fromEntries(entries.map((fn) => [names.get(fn.name) ?? fn.name, functionResources(ptx, fn.name)]));
 }
 
 /** The header pack lies outside the kernel's folder; its lines are attributed to the user's calling line. */

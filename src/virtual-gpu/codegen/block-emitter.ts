@@ -1,6 +1,6 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { definitionsAndUses } from '../../ptx/def-use.ts';
-import { CONTROL, PARAMETERS, PC, WARP } from '../layout.ts';
+import { CHUNK_BYTES, CONTROL, LANES, PARAMETERS, PC, WARP } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
 import { EXIT, type JitBlock, programCounterOf } from './blocks.ts';
@@ -137,7 +137,7 @@ export class BlockEmitter {
       if (operand.kind === 'register') this.b.get(this.#uniformLocal(operand.name));
       else if (operand.kind === 'immediate') this.#pushConstant(operand.value, type);
       else if (operand.kind === 'symbol') this.#pushConstant(this.#symbol(operand.name) + BigInt(operand.offset), type);
-      else if (operand.kind === 'special') this.#pushSpecial(operand.name);
+      else if (operand.kind === 'special') this.#pushSpecial(operand.name, type);
       else throw unsupported(instruction);
     };
     const context: UniformContext = {
@@ -179,11 +179,11 @@ export class BlockEmitter {
     else this.b.i32(Number(BigInt.asIntN(32, value)));
   }
 
-  #pushSpecial(name: string): void {
+  #pushSpecial(name: string, type: 'i32' | 'i64'): void {
     const special = UNIFORM_SPECIALS.get(name)!;
     if (special.area === 'launch') this.b.i32(0);
     else this.b.get(this.#locals.warp);
-    this.b.memory('i32.load', special.offset);
+    this.b.memory(special.isWide ? `${type}.load` : 'i32.load', special.offset);
   }
 
   #symbol(name: string): bigint {
@@ -235,6 +235,9 @@ export class BlockEmitter {
         return;
       case 'branch':
         this.#branch(terminator.instruction, terminator.taken, terminator.fallThrough);
+        return;
+      case 'switch':
+        this.#switch(terminator.instruction, terminator.targets);
         return;
       case 'barrier':
         this.#barrier(terminator.instruction, terminator.next);
@@ -302,6 +305,44 @@ export class BlockEmitter {
     b.if(() => b.i32(this.#control(taken)).op('return'));
     b.get(outcome).op('i32.eqz');
     b.if(() => b.i32(this.#control(fallThrough)).op('return'));
+    b.i32(CONTROL.diverged);
+  }
+
+  /** Gives every lane the target its index names; an index past the end, which PTX leaves undefined, means the first. */
+  #switch(instruction: PtxInstruction, targets: readonly number[]): void {
+    const { b, kernel } = this;
+    const [index] = instruction.operands;
+    if (index?.kind !== 'register') throw unsupported(instruction, 'has no register as index');
+    const counters = targets.map((target) => programCounterOf(target, kernel.blocks));
+    const [at, value, chosen] = [b.local('i32'), b.local('v128'), b.local('v128')];
+    b.get(this.#locals.warp).set(at);
+    b.loop(() => {
+      if (kernel.uniform.has(index.name)) b.get(this.#uniformLocal(index.name)).op('i32x4.splat').set(value);
+      else b.get(at).memory('v128.load', kernel.slotOf(index.name)).set(value);
+      b.i32x4(counters[0]!).set(chosen);
+      counters.slice(1).forEach((counter, i) => {
+        b.i32x4(counter).get(chosen);
+        b.get(value)
+          .i32x4(i + 1)
+          .op('i32x4.eq')
+          .op('v128.bitselect')
+          .set(chosen);
+      });
+      b.get(at).get(chosen);
+      if (this.masked)
+        b.get(at).memory('v128.load', WARP.programCounters).get(at).memory('v128.load', WARP.mask).op('v128.bitselect');
+      b.memory('v128.store', WARP.programCounters);
+      b.get(at).i32(CHUNK_BYTES).op('i32.add').tee(at);
+      b.get(this.#locals.warp)
+        .i32(LANES * 4)
+        .op('i32.add')
+        .op('i32.lt_u')
+        .brIf(0);
+    });
+    b.get(this.#locals.warp)
+      .i32(this.masked ? 1 : 0)
+      .i32(this.block.index)
+      .call(kernel.runtime.countParting);
     b.i32(CONTROL.diverged);
   }
 

@@ -1,6 +1,6 @@
 import type { BasicBlock, ControlFlowGraph, PtxInstruction } from '../../ptx/ast.ts';
 import { PC } from '../layout.ts';
-import { unsupported } from '../unsupported.ts';
+import { CLOCKS } from './specials.ts';
 
 /** Where control goes; EXIT means the lane is finished. */
 export const EXIT = -1;
@@ -8,6 +8,8 @@ export const EXIT = -1;
 export type Terminator =
   | { kind: 'jump'; target: number }
   | { kind: 'branch'; instruction: PtxInstruction; taken: number; fallThrough: number }
+  /** brx.idx: the index operand chooses one of the targets. */
+  | { kind: 'switch'; instruction: PtxInstruction; targets: number[] }
   | { kind: 'barrier'; instruction: PtxInstruction; next: number }
   | { kind: 'trap'; instruction: PtxInstruction };
 
@@ -18,14 +20,25 @@ export interface JitBlock extends BasicBlock {
   terminator: Terminator;
   /** Other lanes of the warp should arrive before this block runs. */
   syncPoint: boolean;
+  /** Lanes of one warp may run this block at different times. */
+  divergent: boolean;
 }
 
 /** The value a lane's program counter takes for a target. */
-export const programCounterOf = (target: number, blocks: readonly JitBlock[]): number =>
-  target === EXIT ? PC.exited : target | (blocks[target]!.syncPoint ? PC.syncPoint : 0);
+export function programCounterOf(target: number, blocks: readonly JitBlock[]): number {
+  if (target === EXIT) return PC.exited;
+  const { syncPoint, divergent } = blocks[target]!;
+  if (!divergent) return target | PC.convergent;
+  return target | (syncPoint ? PC.syncPoint : 0);
+}
+
+/** Barrier instructions at which lanes do not wait: for one warp, for a cluster, or arriving only. */
+const NOT_WAITING = ['warp', 'cluster', 'arrive'] as const;
 
 const isBarrier = (i: PtxInstruction): boolean =>
-  (i.opcode === 'bar' || i.opcode === 'barrier') && !i.modifiers.includes('warp') && !i.modifiers.includes('cluster');
+  (i.opcode === 'bar' || i.opcode === 'barrier') && !NOT_WAITING.some((modifier) => i.modifiers.includes(modifier));
+
+const readsClock = (i: PtxInstruction): boolean => i.operands.some((o) => o.kind === 'special' && CLOCKS.has(o.name));
 
 /** Instructions that exchange data between lanes and so want them together. */
 const isWarpSynchronous = (i: PtxInstruction): boolean =>
@@ -38,7 +51,10 @@ const isWarpSynchronous = (i: PtxInstruction): boolean =>
 
 const LEAVING: ReadonlySet<string> = new Set(['ret', 'exit']);
 
-/** Cuts the blocks of `cfg` after barriers and, in divergent blocks, before warp-synchronous instructions. */
+/**
+ * Cuts the blocks of `cfg` after barriers and readings of the clock and, in divergent blocks, before warp-synchronous
+ * instructions.
+ */
 export function splitBlocks(cfg: ControlFlowGraph, divergentBlocks: ReadonlySet<number>): JitBlock[] {
   const pieces = cfg.blocks.map((block) => cut(block, divergentBlocks.has(block.index)));
   const firstPiece: number[] = [];
@@ -66,7 +82,7 @@ function cut(block: BasicBlock, divergent: boolean): PtxInstruction[][] {
   for (const instruction of block.instructions) {
     if (divergent && isWarpSynchronous(instruction) && pieces.at(-1)!.length > 0) pieces.push([]);
     pieces.at(-1)!.push(instruction);
-    if (isBarrier(instruction)) pieces.push([]);
+    if (isBarrier(instruction) || readsClock(instruction)) pieces.push([]);
   }
   return pieces;
 }
@@ -90,22 +106,17 @@ function finish(
     predecessors: [],
     terminator,
     syncPoint: divergent && instructions[0] !== undefined && isWarpSynchronous(instructions[0]),
+    divergent,
   };
 }
 
 function terminatorOf(last: PtxInstruction | undefined, successors: number[], isLastPiece: boolean): Terminator {
   const next = successors[0] ?? EXIT;
   if (!last) return { kind: 'jump', target: next };
-  if (isBarrier(last)) {
-    if (last.guard) throw unsupported(last, 'under a guard is not implemented on the virtual GPU');
-    return { kind: 'barrier', instruction: last, next };
-  }
+  if (isBarrier(last)) return { kind: 'barrier', instruction: last, next };
   if (!isLastPiece) return { kind: 'jump', target: next };
-  if (last.opcode === 'trap') {
-    if (last.guard) throw unsupported(last, 'under a guard is not implemented on the virtual GPU');
-    return { kind: 'trap', instruction: last };
-  }
-  if (last.opcode === 'brx') throw unsupported(last);
+  if (last.opcode === 'trap') return { kind: 'trap', instruction: last };
+  if (last.opcode === 'brx') return { kind: 'switch', instruction: last, targets: successors };
   if (LEAVING.has(last.opcode)) {
     if (!last.guard) return { kind: 'jump', target: EXIT };
     return { kind: 'branch', instruction: last, taken: EXIT, fallThrough: next };

@@ -33,6 +33,7 @@ export interface Runtime {
   split: number;
   splitMasked: number;
   setProgramCounters: number;
+  countParting: number;
   countPattern: number;
 }
 

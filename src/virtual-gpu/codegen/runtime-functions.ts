@@ -19,6 +19,7 @@ export interface CountTables {
 export function defineRuntime(module: ModuleBuilder, patternMiss: number, tables: CountTables | undefined): Runtime {
   return {
     setProgramCounters: defineSetProgramCounters(module),
+    countParting: defineCountParting(module, tables),
     split: defineSplit(module, tables),
     splitMasked: defineSplitMasked(module, tables),
     countPattern: defineCountPattern(module, patternMiss),
@@ -36,6 +37,36 @@ function defineSetProgramCounters(module: ModuleBuilder): number {
     b.op('v128.bitselect').memory('v128.store', WARP.programCounters + offset);
   }
   return b.index;
+}
+
+/** (warp, masked, block): counts a divergence if the lanes, which have their new program counters, have parted. */
+function defineCountParting(module: ModuleBuilder, tables: CountTables | undefined): number {
+  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: [] });
+  if (!tables) return b.index;
+  const [all, lowest, highest, active] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  b.get(1).op('i32.eqz').op('i32x4.splat').i32x4(0).op('i32x4.ne').set(all);
+  b.i32x4(PC.exited).set(lowest);
+  for (const offset of chunkOffsets) {
+    b.get(0)
+      .memory('v128.load', WARP.mask + offset)
+      .get(all)
+      .op('v128.or')
+      .set(active);
+    const pushCounters = () => b.get(0).memory('v128.load', WARP.programCounters + offset);
+    pushCounters().i32x4(PC.exited).get(active).op('v128.bitselect').get(lowest).op('i32x4.min_s').set(lowest);
+    pushCounters().get(active).op('v128.and').get(highest).op('i32x4.max_s').set(highest);
+  }
+  reduce(b, lowest, 'min_s');
+  reduce(b, highest, 'max_s');
+  b.get(lowest).get(highest).op('i32x4.eq').op('i32x4.all_true').op('i32.eqz');
+  b.if(() => increment(b, () => b.get(2).i32(3).op('i32.shl'), tables.divergences));
+  return b.index;
+}
+
+/** Combines the four lanes of a vector, leaving the result in all of them. */
+function reduce(b: FunctionBuilder, vector: number, op: 'min_s' | 'max_s'): void {
+  b.get(vector).get(vector).get(vector).shuffle32([2, 3, 0, 1]).op(`i32x4.${op}`).set(vector);
+  b.get(vector).get(vector).get(vector).shuffle32([1, 0, 3, 2]).op(`i32x4.${op}`).set(vector);
 }
 
 function increment(b: FunctionBuilder, pushAddress: () => void, table: number): void {
@@ -176,8 +207,7 @@ export function defineRun(
         .memory('v128.load', WARP.programCounters + offset)
         .op('i32x4.min_s')
         .set(lowest);
-    b.get(lowest).get(lowest).get(lowest).shuffle32([2, 3, 0, 1]).op('i32x4.min_s').set(lowest);
-    b.get(lowest).get(lowest).get(lowest).shuffle32([1, 0, 3, 2]).op('i32x4.min_s').set(lowest);
+    reduce(b, lowest, 'min_s');
     b.get(lowest).lane('i32x4.extract_lane', 0).set(next);
     b.get(next).i32(PC.waiting).op('i32.ge_s');
     b.if(() => {

@@ -203,6 +203,9 @@ export class SegmentEmitter {
       case 'symbol':
         b.i64x2(this.#symbolValue(operand, context.instruction));
         return;
+      case 'special':
+        this.#pushWideSpecial(operand.name, context.instruction);
+        return;
       default:
         throw unsupported(context.instruction, `has a ${operand.kind} operand the virtual GPU does not take`);
     }
@@ -225,6 +228,14 @@ export class SegmentEmitter {
     if (uniform !== undefined) b.i32(0).get(uniform).op('i32.sub').op('i32x4.splat');
     else b.get(this.#registerLocals(operand.name)[0]!);
     if (operand.negated) b.op('v128.not');
+  }
+
+  #pushWideSpecial(name: string, instruction: PtxInstruction): void {
+    const special = UNIFORM_SPECIALS.get(name);
+    if (!special?.isWide) throw unsupported(instruction, `reads ${name}, which is not implemented on the virtual GPU`);
+    if (special.area === 'launch') this.b.i32(0);
+    else this.b.get(this.locals.warp);
+    this.b.memory('v128.load64_splat', special.offset);
   }
 
   #pushSpecial(name: string, instruction: PtxInstruction): void {

@@ -1,7 +1,35 @@
 import { LAUNCH, WARP } from '../layout.ts';
 
-/** Special registers with one value per warp: where they lie, in the launch area or in the warp's state. */
-export const UNIFORM_SPECIALS: ReadonlyMap<string, { area: 'launch' | 'warp'; offset: number }> = new Map([
+/** Where a special register with one value per warp lies: in the launch area or in the warp's state. */
+export interface UniformSpecial {
+  area: 'launch' | 'warp';
+  offset: number;
+  /** 64 bits. */
+  isWide?: true;
+}
+
+/** Time is counted in instructions of the warp, so that it does not depend on the host. */
+const CLOCK: UniformSpecial = { area: 'warp', offset: WARP.clock };
+const CLOCK_HIGH: UniformSpecial = { area: 'warp', offset: WARP.clock + 4 };
+const CLOCK_WIDE: UniformSpecial = { ...CLOCK, isWide: true };
+
+const CLOCK_SPECIALS = [
+  ['%clock', CLOCK],
+  ['%clock_hi', CLOCK_HIGH],
+  ['%clock64', CLOCK_WIDE],
+  ['%globaltimer', CLOCK_WIDE],
+  ['%globaltimer_lo', CLOCK],
+  ['%globaltimer_hi', CLOCK_HIGH],
+] as const;
+
+export const CLOCKS: ReadonlySet<string> = new Set(CLOCK_SPECIALS.map(([name]) => name));
+
+export const UNIFORM_SPECIALS: ReadonlyMap<string, UniformSpecial> = new Map<string, UniformSpecial>([
+  ...CLOCK_SPECIALS,
+  ['%smid', { area: 'launch', offset: LAUNCH.smIndex }],
+  ['%nsmid', { area: 'launch', offset: LAUNCH.smCount }],
+  ['%nwarpid', { area: 'launch', offset: LAUNCH.warpsPerSm }],
+  ['%gridid', { area: 'launch', offset: LAUNCH.gridId, isWide: true }],
   ['%ntid.x', { area: 'launch', offset: LAUNCH.blockX }],
   ['%ntid.y', { area: 'launch', offset: LAUNCH.blockY }],
   ['%ntid.z', { area: 'launch', offset: LAUNCH.blockZ }],

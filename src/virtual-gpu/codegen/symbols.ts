@@ -1,4 +1,5 @@
 import type { PtxFunction, PtxModule, PtxVariable } from '../../ptx/ast.ts';
+import { UnsupportedPtxError } from '../../ptx/errors.ts';
 import { CONSTANT_BYTES, WINDOW } from '../layout.ts';
 import type { SymbolAddress } from './kernel-context.ts';
 
@@ -38,15 +39,15 @@ export function layOutSymbols(module: PtxModule, fn: PtxFunction, globals: Reado
         addresses.set(variable.name, { space: 'global', value: (BigInt(WINDOW.global) << 32n) | BigInt(offset) });
     } else if (variable.space === 'const') {
       const offset = place(variable, 'const');
-      if (ends.const > CONSTANT_BYTES) throw new RangeError('constant memory exceeds 64 KiB');
+      if (ends.const > CONSTANT_BYTES)
+        throw new UnsupportedPtxError(variable.name, 0, 'does not fit: constant memory has 64 KiB');
       constants.push({ offset, bytes: variable.initialBytes ?? new Uint8Array(variable.sizeBytes) });
     } else if (variable.space === 'local') place(variable, 'local');
     else if (!variable.external && used.has(variable.name)) place(variable, 'shared');
   }
-  const dynamicSharedStart = align(ends.shared, DYNAMIC_ALIGNMENT);
-  for (const variable of variables)
-    if (variable.space === 'shared' && variable.external)
-      addresses.set(variable.name, { space: 'shared', value: BigInt(dynamicSharedStart) });
+  const dynamic = variables.filter((v) => v.space === 'shared' && v.external);
+  const dynamicSharedStart = align(ends.shared, Math.max(DYNAMIC_ALIGNMENT, ...dynamic.map((v) => v.alignmentBytes)));
+  for (const variable of dynamic) addresses.set(variable.name, { space: 'shared', value: BigInt(dynamicSharedStart) });
   for (const parameter of fn.parameters)
     addresses.set(parameter.name, { space: 'param', value: BigInt(parameter.offset) });
   return {

@@ -2,6 +2,7 @@ import { typesOf } from '../codegen/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { bf16ToNumber, f16ToNumber, numberToF16 } from './half-numbers.ts';
+import { accumulatorFor, tensorModel } from './tensor-model.ts';
 import type { WarpContext } from './warp-context.ts';
 
 /** How the elements of A and B lie in registers: elements per 32-bit register, and how to read one. */
@@ -34,14 +35,6 @@ const FORMATS: Record<string, ElementFormat> = {
 const M = 16;
 const N = 8;
 
-/**
- * Products are added in blocks, each block fused: aligned to its largest exponent, cut off (towards zero) at this
- * many fractional bits, and added exactly. Source: arXiv 2511.10909, models of Ampere and Ada: blocks of eight 16-bit
- * products (four of TF32), 24 fractional bits.
- */
-const FUSED_FRACTION_BITS = 24;
-const FUSED_BLOCK: Record<string, number> = { f16: 8, bf16: 8, tf32: 4 };
-
 /** mma.sync m16n8k*: D = A·B + C by one warp. Fragment layouts: PTX ISA, matrix fragments for mma.m16n8k*. */
 export function matrixMultiply(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
@@ -59,7 +52,7 @@ export function matrixMultiply(context: WarpContext): void {
   const a = gatherA(read(cCount, aCount), format, k);
   const b = gatherB(read(cCount + aCount, bCount), bFormat, k);
   const c = read(cCount + aCount + bCount, cCount);
-  const accumulate = accumulatorFor(dType!, aType!);
+  const accumulate = accumulatorFor(dType!, aType!, tensorModel(context.target));
   if (!accumulate) throw unsupported(instruction);
   for (const lane of lanes) {
     const [group, column] = [lane >> 2, (lane & 3) * 2];
@@ -115,66 +108,4 @@ function writeAccumulator(context: WarpContext, lane: number, results: number[],
   results.forEach((value, i) => {
     context.setWord(context.operands[i]!, lane, type === 's32' ? value : f32ToBits(value));
   });
-}
-
-type Accumulate = (start: number, a: Float64Array, b: Float64Array, row: number, column: number, k: number) => number;
-
-function accumulatorFor(accumulator: string, element: string): Accumulate | undefined {
-  if (accumulator === 's32') return integerAccumulate;
-  const block = FUSED_BLOCK[element];
-  if (block === undefined) return undefined;
-  const finish = accumulator === 'f16' ? (v: number) => f16ToNumber(numberToF16(v)) : truncateToF32;
-  return (start, a, b, row, column, k) => {
-    let sum = start;
-    for (let first = 0; first < k; first += block)
-      sum = finish(fusedBlock(sum, a, b, row * k, column * k, first, block));
-    return sum;
-  };
-}
-
-const integerAccumulate: Accumulate = (start, a, b, row, column, k) => {
-  let sum = start;
-  for (let i = 0; i < k; i++) sum = (sum + a[row * k + i]! * b[column * k + i]!) | 0;
-  return sum;
-};
-
-/** Exponent of a finite non-zero number: ⌊log₂|x|⌋, exact. */
-function exponentOf(value: number): number {
-  exponentScratch.setFloat64(0, value);
-  return ((exponentScratch.getUint16(0) >>> 4) & 0x7ff) - 1023;
-}
-const exponentScratch = new DataView(new ArrayBuffer(8));
-
-/** Sum of `sum` and `block` products, aligned and cut off as the hardware does. */
-function fusedBlock(
-  sum: number,
-  a: Float64Array,
-  b: Float64Array,
-  aStart: number,
-  bStart: number,
-  first: number,
-  block: number,
-): number {
-  let largest = sum === 0 ? Number.NEGATIVE_INFINITY : exponentOf(sum);
-  let plain = sum;
-  for (let i = first; i < first + block; i++) {
-    const [x, y] = [a[aStart + i]!, b[bStart + i]!];
-    plain += x * y;
-    // The aligner sees the sum of the factors' exponents, not the normalised product's.
-    if (x !== 0 && y !== 0) largest = Math.max(largest, exponentOf(x) + exponentOf(y));
-  }
-  if (!Number.isFinite(plain) || largest === Number.NEGATIVE_INFINITY) return plain;
-  const scale = 2 ** (FUSED_FRACTION_BITS - largest);
-  let total = Math.trunc(sum * scale);
-  for (let i = first; i < first + block; i++) total += Math.trunc(a[aStart + i]! * b[bStart + i]! * scale);
-  return total / scale;
-}
-
-/** Rounds towards zero to f32. */
-function truncateToF32(value: number): number {
-  const nearest = Math.fround(value);
-  if (!Number.isFinite(value) || Math.abs(nearest) <= Math.abs(value)) return nearest;
-  scratch.setFloat32(0, nearest);
-  scratch.setUint32(0, scratch.getUint32(0) - 1);
-  return scratch.getFloat32(0);
 }

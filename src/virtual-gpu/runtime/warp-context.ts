@@ -79,6 +79,11 @@ export class WarpContext {
     this.bits = bits >>> 0;
   }
 
+  /** PTX target of the code, e.g. `sm_89`: tensor cores differ between generations. */
+  get target(): string {
+    return this.#image.target;
+  }
+
   /** Reports requests for counting: lanes grouped by the space their address was resolved to. */
   countRequest(
     accesses: readonly { lane: number; address: bigint; space: string }[],
