@@ -12,7 +12,7 @@ export interface Progress {
 
 function describeBudget({ evaluationsLeft, minutesLeft }: BudgetEvent): string {
   const parts: string[] = [];
-  if (evaluationsLeft !== null) parts.push(`${evaluationsLeft} evaluations`);
+  if (evaluationsLeft !== null) parts.push(`${evaluationsLeft} evaluation${evaluationsLeft === 1 ? '' : 's'}`);
   if (minutesLeft !== null) parts.push(`${minutesLeft.toFixed(1)} minutes`);
   return parts.length > 0 ? `budget left: ${parts.join(', ')}` : 'no budget limit';
 }

@@ -1,5 +1,6 @@
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Timing } from '../core/timing.ts';
+import { nanoseconds } from '../diagnosis/format.ts';
 import type { Goal } from '../store/events.ts';
 
 const NS_PER_UNIT: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9 };
@@ -34,18 +35,16 @@ export interface VetoBound {
   arithmetic: string;
 }
 
-const microseconds = (ns: number): string => `${Number((ns / 1e3).toPrecision(4))} µs`;
-
 function refuse(goal: Goal, wantedNs: number, wantedArithmetic: string, bound: VetoBound): never {
   throw new WarpsmithError(
     {
       code: 'goal-below-bound',
       message:
         `The goal ${goal.text} cannot be reached by any kernel: ${wantedArithmetic} is below the bound of ` +
-        `${microseconds(bound.ns)} (${bound.arithmetic}).`,
+        `${nanoseconds(bound.ns)} (${bound.arithmetic}).`,
       path: '--goal',
-      received: `${goal.text} = ${microseconds(wantedNs)}`,
-      expected: `at least ${microseconds(bound.ns)}`,
+      received: `${goal.text} = ${nanoseconds(wantedNs)}`,
+      expected: `at least ${nanoseconds(bound.ns)}`,
       hint: 'Ask for a time above the bound, or leave --goal out.',
     },
     EXIT.usage,
@@ -58,10 +57,10 @@ function refuse(goal: Goal, wantedNs: number, wantedArithmetic: string, bound: V
  * @throws WarpsmithError `goal-below-bound`, with the arithmetic.
  */
 export function refuseGoalBelowBound(goal: Goal, bound: VetoBound, startNs?: number): void {
-  if (goal.kind === 'time' && goal.ns < bound.ns) refuse(goal, goal.ns, microseconds(goal.ns), bound);
+  if (goal.kind === 'time' && goal.ns < bound.ns) refuse(goal, goal.ns, nanoseconds(goal.ns), bound);
   if (goal.kind === 'speed-up' && startNs !== undefined && startNs / goal.ratio < bound.ns) {
     const wantedNs = startNs / goal.ratio;
-    refuse(goal, wantedNs, `the start's ${microseconds(startNs)} ÷ ${goal.ratio} = ${microseconds(wantedNs)}`, bound);
+    refuse(goal, wantedNs, `the start's ${nanoseconds(startNs)} ÷ ${goal.ratio} = ${nanoseconds(wantedNs)}`, bound);
   }
 }
 

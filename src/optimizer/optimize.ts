@@ -284,11 +284,15 @@ function resultOf(run: Run): RunResult {
   };
 }
 
+function describeBest({ start, best, speedup }: RunResult): string {
+  if (!best || speedup === undefined) return '';
+  const { id, timing } = best.evaluation;
+  if (id === start?.id) return '; no change was kept';
+  return `; best ${id}, ${describeRatio(timing.kind, speedup)} than the start`;
+}
+
 function announceEnd(run: Run, result: RunResult): void {
-  const described =
-    result.best && result.speedup !== undefined
-      ? `; best ${result.best.evaluation.id}, ${describeRatio(result.best.evaluation.timing.kind, result.speedup)} than the start`
-      : '';
+  const described = describeBest(result);
   run.options.emit({
     type: 'run-finished',
     stopReason: result.stopReason,

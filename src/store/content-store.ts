@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createFolder } from './create-folder.ts';
 import { withStorageErrors } from './storage-error.ts';
 
 /** Files named by the SHA-256 of their contents: the same text is stored once, and a name can't lie. */
@@ -39,7 +40,7 @@ export function openContentStore(folder: string): ContentStore {
 
 /** Writes to a neighbour and renames, so that a file is never seen half-written. */
 export function writeWhole(path: string, contents: string | Uint8Array): void {
-  mkdirSync(join(path, '..'), { recursive: true });
+  createFolder(dirname(path));
   const partial = `${path}.${process.pid}.partial`;
   writeFileSync(partial, contents);
   renameSync(partial, path);

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
 import { type ContentStore, openContentStore, writeWhole } from './content-store.ts';
+import { createFolder } from './create-folder.ts';
 import { createEventLog, type EventLog, type EventLogOptions } from './event-log.ts';
 import { withStorageErrors } from './storage-error.ts';
 
@@ -46,7 +47,7 @@ const runsFolder = (store: string): string => join(resolve(store), 'runs');
 
 /** Two runs may start within the same second: the second one gets `-2`, and so on. */
 function createUniqueFolder(parent: string, id: string): string {
-  mkdirSync(parent, { recursive: true });
+  createFolder(parent);
   for (let attempt = 1; ; attempt += 1) {
     const name = attempt === 1 ? id : `${id}-${attempt}`;
     try {
@@ -70,7 +71,6 @@ export function createRunFolder(store: string, id: string, options: EventLogOpti
   const write = (relativePath: string, contents: string | Uint8Array): string => {
     const target = join(path, relativePath);
     withStorageErrors(target, () => {
-      mkdirSync(dirname(target), { recursive: true });
       writeWhole(target, contents);
     });
     return target;

@@ -38,17 +38,23 @@ const CAUSES: Readonly<Record<string, { code: string; what: string; hint: string
   },
 };
 
-/** Turns a failed write below `place` into the user-facing error; anything unknown is returned as it came. */
+const OTHER_CAUSE = {
+  code: 'store-not-writable',
+  what: 'refuses to be written',
+  hint: 'Choose another place with --store.',
+};
+
+/** Turns a failed write below `place` into the user-facing error; what no system call refused is returned as it came. */
 export function storageError(error: unknown, place: string): unknown {
-  const errno = (error as NodeJS.ErrnoException | undefined)?.code;
-  const cause = errno === undefined ? undefined : CAUSES[errno];
-  if (!cause) return error;
+  const { code: errno, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  if (errno === undefined || (syscall === undefined && !(errno in CAUSES))) return error;
+  const cause = CAUSES[errno] ?? OTHER_CAUSE;
   return new WarpsmithError(
     {
       code: cause.code,
       message: `Results cannot be written: ${place} ${cause.what} (${errno}).`,
       file: place,
-      received: errno as string,
+      received: errno,
       expected: 'a folder that can be written',
       hint: cause.hint,
     },

@@ -33,7 +33,7 @@ describe('optimize', () => {
       `Best kernel: ${join(run, 'best/kernel.cu')}`,
     ]);
     expect(stderr).toMatch(/trying 01_strided → 02_coalesced\n {4}why: uncoalesced-access of e\d+: /);
-    expect(stderr).toMatch(/best so far: e\d+, predicted .*; budget left: \d evaluations/);
+    expect(stderr).toMatch(/best so far: e\d+, predicted .*; budget left: \d evaluation/);
     expect(readdirSync(run).sort()).toEqual([
       'best',
       'events.jsonl',

@@ -29,7 +29,7 @@ describe('a goal below the veto bound', () => {
     const run = runLoop({ evaluator, vetoBound, goal: parseGoal('500ns') });
     await expect(run).rejects.toMatchObject({
       exitCode: 2,
-      details: { code: 'goal-below-bound', received: '500ns = 0.5 µs', expected: 'at least 0.6 µs' },
+      details: { code: 'goal-below-bound', received: '500ns = 500 ns', expected: 'at least 600 ns' },
     });
     await expect(run).rejects.toThrow('600 FLOP ÷ 1 TFLOP/s');
     expect(evaluator.judged).toEqual([]);
@@ -39,7 +39,7 @@ describe('a goal below the veto bound', () => {
     const events: RunEvent[] = [];
     const evaluator = scriptedEvaluator({ '*': { ns: 1000 } });
     const run = runLoop({ evaluator, vetoBound, goal: parseGoal('2x'), emit: (event) => void events.push(event) });
-    await expect(run).rejects.toThrow("the start's 1 µs ÷ 2 = 0.5 µs is below the bound of 0.6 µs");
+    await expect(run).rejects.toThrow("the start's 1 µs ÷ 2 = 500 ns is below the bound of 600 ns");
     expect(evaluator.judged).toHaveLength(1);
     expect(events.at(-1)).toMatchObject({ type: 'run-finished', stopReason: 'goal-refused', best: null });
   });

@@ -87,6 +87,10 @@ describe('a store that cannot be written', () => {
     chmodSync(store, 0o755);
   });
 
+  test.skipIf(!existsSync('/proc/self'))('a file system that takes no new folders', { timeout: 5_000 }, () => {
+    expect(() => createRunFolder('/proc/warpsmith', 'a')).toThrow(code('store-not-writable'));
+  });
+
   test('a file where the store should be', () => {
     const file = join(store, 'file');
     writeFileSync(file, '');
@@ -113,6 +117,11 @@ describe('a store that cannot be written', () => {
     const error = storageError(Object.assign(new Error(errno), { code: errno }), store);
     expect(error).toBeInstanceOf(WarpsmithError);
     expect(error).toMatchObject({ details: { code: expected, hint: expect.stringContaining('--store') } });
+  });
+
+  test('whatever else a system call refuses is no bug of ours', () => {
+    const error = storageError(Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'write' }), store);
+    expect(error).toMatchObject({ details: { code: 'store-not-writable', received: 'EIO' } });
   });
 
   test('anything else stays what it is', () => {
