@@ -6,17 +6,17 @@ import { withTemporaryFolder } from '../process/temporary-folder.ts';
 import type { CudaCompile } from './clang.ts';
 import { backEndArguments, frontEndArguments } from './clang-arguments.ts';
 import { liesWithin, parseDependencyFile } from './dependency-file.ts';
-import { generateUnit, takeFunctionSymbols } from './function-symbols.ts';
+import { type CompileUnit, generateUnit, takeFunctionSymbols } from './function-symbols.ts';
 import { type DiagnosticFolders, parseDiagnostics, type RawDiagnostic } from './parse-diagnostics.ts';
 import { findKernelNames } from './scan-source.ts';
 import { locateComputedReference } from './source-policy.ts';
-import { tidyPtx } from './tidy-ptx.ts';
+import { limitRegisters, nameFilesAsUser } from './tidy-ptx.ts';
 import { widenCopies } from './widen-copies.ts';
 
 type Failure = Extract<CompileOutcome, { ok: false }>;
 interface Workplace extends DiagnosticFolders {
   dependencies: string;
-  functionOfLine: (line: number) => string | undefined;
+  compileUnit: CompileUnit;
 }
 
 const HEADER_EXTENSION = /\.(?:cuh|h|hpp|hh|inl|inc)$/;
@@ -53,10 +53,7 @@ async function layOut(compile: CudaCompile, working: string): Promise<Workplace>
     await writeFile(path, text);
   }
   const compiled = file.source.files.filter((name) => !HEADER_EXTENSION.test(name));
-  const unit = generateUnit(
-    compiled.map((name) => `kernel/${name}`),
-    compile.functions,
-  );
+  const unit = generateUnit(compiled, compile.functions);
   const unitPath = join(working, 'unit.cu');
   await writeFile(unitPath, unit.text);
   return {
@@ -65,7 +62,7 @@ async function layOut(compile: CudaCompile, working: string): Promise<Workplace>
     headers: await realpath(compile.headers.folder),
     unit: unitPath,
     dependencies: join(working, 'dependencies'),
-    functionOfLine: unit.functionOfLine,
+    compileUnit: unit,
   };
 }
 
@@ -132,7 +129,7 @@ function failureOf(compile: CudaCompile, place: Workplace, outcome: ProcessOutco
       if (ranOutOfMemory(outcome)) {
         return fail('compile-failed', `Compiling took more than ${mebibytes(limits.maximumMemoryBytes)} of memory.`);
       }
-      return unresolvedFunction(compile, place, outcome) ?? fail('compile-failed', summary(diagnostics), diagnostics);
+      return errorOfUnit(compile, place, outcome) ?? fail('compile-failed', summary(diagnostics), diagnostics);
     case 'timed-out':
       return fail('timed-out', `Compiling took longer than ${limits.timeoutMs / 1000} s.`);
     case 'memory-exceeded':
@@ -154,8 +151,14 @@ function failureOf(compile: CudaCompile, place: Workplace, outcome: ProcessOutco
 const ranOutOfMemory = (outcome: ProcessOutcome) =>
   /out of memory|bad_alloc|Cannot allocate memory|OutOfMemory/.test(outcome.stderr);
 
-const summary = (diagnostics: readonly Diagnostic[]): string =>
-  diagnostics.find(({ severity }) => severity === 'error')?.message ?? 'The compiler failed without a message.';
+/** The first error, and what to do about a file that is not there. */
+function summary(diagnostics: readonly Diagnostic[]): string {
+  const message = diagnostics.find(({ severity }) => severity === 'error')?.message;
+  if (message === undefined) return 'The compiler failed without a message.';
+  const hint =
+    ' (a kernel sees the files listed in source.files and source.includes of kernel.json, and the device headers)';
+  return message.endsWith('file not found') ? message + hint : message;
+}
 
 function readDiagnostics(outcome: ProcessOutcome, place: Workplace): Diagnostic[] {
   return parseDiagnostics(outcome.stderr, place)
@@ -163,21 +166,35 @@ function readDiagnostics(outcome: ProcessOutcome, place: Workplace): Diagnostic[
     .map(({ origin: _origin, ...diagnostic }) => diagnostic);
 }
 
-/** A name in kernel.json for which the sources have no function: says which ones they do have. */
-function unresolvedFunction(compile: CudaCompile, place: Workplace, outcome: ProcessOutcome): Failure | undefined {
-  const errors: RawDiagnostic[] = parseDiagnostics(outcome.stderr, place).filter(
-    ({ severity }) => severity === 'error',
-  );
-  // Errors in the sources come first: a kernel that doesn't compile can't be named either.
+/**
+ * Errors in the generated unit: a name of kernel.json for which the sources have no function, or a source file that ends
+ * in the middle of something. Errors in the sources themselves come first.
+ */
+function errorOfUnit(compile: CudaCompile, place: Workplace, outcome: ProcessOutcome): Failure | undefined {
+  const diagnostics = parseDiagnostics(outcome.stderr, place);
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length === 0 || errors.some(({ origin }) => origin !== 'unit')) return undefined;
   const error = errors[0]!;
-  const name = place.functionOfLine(error.location?.line ?? 0);
-  if (name === undefined) return undefined;
+  const meaning = place.compileUnit.meaning(error.location?.line ?? 0);
+  if (meaning === undefined) return undefined;
+  if ('endOf' in meaning) return unfinishedFile(compile, meaning.endOf, error, diagnostics);
   const existing = Object.values(compile.candidate.kernel.sources).flatMap(findKernelNames);
   const list = existing.length === 0 ? 'no __global__ function' : existing.join(', ');
-  const message = `kernel.json launches \`${name}\`, which can't be resolved: ${error.message}. The sources have ${list}.`;
-  const diagnostic: Diagnostic = { severity: 'error', message };
-  return { ok: false, status: 'invalid', message, diagnostics: [diagnostic], elapsedMs: 0 };
+  const message = `kernel.json launches \`${meaning.function}\`, which can't be resolved: ${error.message}. The sources have ${list}.`;
+  return { ok: false, status: 'invalid', message, diagnostics: [{ severity: 'error', message }], elapsedMs: 0 };
+}
+
+function unfinishedFile(
+  compile: CudaCompile,
+  file: string,
+  error: RawDiagnostic,
+  diagnostics: readonly RawDiagnostic[],
+): Failure {
+  const opened = diagnostics.find(({ severity, origin }) => severity === 'note' && origin === 'kernel')?.location;
+  const lastLine = (compile.candidate.kernel.sources[file] ?? '').trimEnd().split('\n').length;
+  const message = `${file} ends in the middle of a declaration: ${error.message}`;
+  const diagnostic: Diagnostic = { severity: 'error', message, location: opened ?? { file, line: lastLine } };
+  return { ok: false, status: 'compile-failed', message, diagnostics: [diagnostic], elapsedMs: 0 };
 }
 
 function success(
@@ -187,7 +204,9 @@ function success(
   functionSymbols: Record<string, string>,
   diagnostics: readonly Diagnostic[],
 ): CompileOutcome {
-  const ptx = tidyPtx(text, place);
+  const named = nameFilesAsUser(text, place.kernel);
+  const { maximumRegisters } = compile.settings;
+  const ptx = maximumRegisters === undefined ? named : limitRegisters(named, maximumRegisters);
   if (/^\s*\.(?:incbin|include)\b/m.test(ptx)) {
     const message = 'Inline assembly that reads files (.incbin, .include) is refused.';
     return { ok: false, status: 'invalid', message, diagnostics: [{ severity: 'error', message }], elapsedMs: 0 };

@@ -11,18 +11,27 @@ const FUNCTION_NAME = /^(?:::)?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*\s*(?:<[\w\s:,<>+\
 
 export const isFunctionName = (name: string): boolean => FUNCTION_NAME.test(name) && !/[\r\n]/.test(name);
 
+export interface CompileUnit {
+  text: string;
+  /** What a line of the unit stands for. */
+  meaning(line: number): { function: string } | { endOf: string } | undefined;
+}
+
 /** C++ that includes every source file, then asks for each function. */
-export function generateUnit(
-  sourceIncludes: readonly string[],
-  functions: readonly string[],
-): { text: string; functionOfLine: (line: number) => string | undefined } {
-  const includes = sourceIncludes.map((path) => `#include "${path}"`);
+export function generateUnit(files: readonly string[], functions: readonly string[]): CompileUnit {
+  // A namespace can only follow complete declarations: an error there means that the file before it ends too early.
+  const includes = files.flatMap((file) => [`#include "kernel/${file}"`, 'namespace {}']);
   const probes = functions.map(
     (name, index) => `extern "C" __device__ const void* ${PROBE}${index} = (const void*)&${name};`,
   );
   return {
     text: [...includes, ...probes, ''].join('\n'),
-    functionOfLine: (line) => functions[line - 1 - includes.length],
+    meaning(line) {
+      const file = files[Math.floor((line - 1) / 2)];
+      if (line >= 1 && file !== undefined) return { endOf: file };
+      const name = functions[line - 1 - includes.length];
+      return name === undefined ? undefined : { function: name };
+    },
   };
 }
 
@@ -46,7 +55,7 @@ function dropFromUsedLists(ir: string): string {
   return ir.replaceAll(
     /^(@llvm\.(?:compiler\.)?used = appending global )\[\d+ x ptr\] \[(.*)\](, section "llvm\.metadata".*)\n/gm,
     (_line, head: string, list: string, tail: string) => {
-      const kept = (list.match(/ptr (?:@[^\s,]+|addrspacecast \([^()]*\))/g) ?? []).filter(
+      const kept = (list.match(/ptr (?:@[^\s,]+|addrspacecast \((?:[^()]|\([^()]*\))*\))/g) ?? []).filter(
         (item) => !item.includes(PROBE),
       );
       return kept.length === 0 ? '' : `${head}[${kept.length} x ptr] [${kept.join(', ')}]${tail}\n`;

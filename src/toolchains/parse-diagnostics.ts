@@ -16,6 +16,8 @@ export type Origin = 'kernel' | 'headers' | 'unit' | 'outside' | 'none';
 
 export interface RawDiagnostic extends Diagnostic {
   origin: Origin;
+  /** The user's `#include` through which the place was reached. */
+  includedFrom?: SourceLocation;
 }
 
 const LINE = /^(?:(.+?):(\d+)(?::(\d+))?: )?(fatal error|error|warning|note|remark): (.*)$/;
@@ -37,24 +39,31 @@ export function parseDiagnostics(text: string, folders: DiagnosticFolders): RawD
     }
     const match = LINE.exec(line);
     if (!match) continue;
-    diagnostics.push(readDiagnostic(match, includedFrom, folders));
+    diagnostics.push({ ...readDiagnostic(match, folders), ...(includedFrom && { includedFrom }) });
     includedFrom = undefined;
   }
-  return attributeToUser(diagnostics);
+  return diagnostics.map((diagnostic, index) => attributeToUser(diagnostic, diagnostics.slice(index + 1)));
 }
 
-function readDiagnostic(match: RegExpExecArray, includedFrom: SourceLocation | undefined, folders: DiagnosticFolders) {
-  const [, file, line, column, word, message] = match;
+function readDiagnostic(match: RegExpExecArray, folders: DiagnosticFolders): RawDiagnostic {
+  const [, file, line, column, word, message = ''] = match;
   const severity = word === 'note' || word === 'remark' ? 'note' : word === 'warning' ? 'warning' : 'error';
-  const place = locate(file, Number(line), column === undefined ? undefined : Number(column), folders);
-  const location = place.origin === 'headers' ? (includedFrom ?? place.location) : place.location;
-  const where = place.origin === 'headers' ? ` (in ${place.location?.file}:${place.location?.line})` : '';
-  return {
-    severity,
-    message: `${message}${where}`,
-    ...(location === undefined ? {} : { location }),
-    origin: place.origin === 'headers' && includedFrom !== undefined ? 'kernel' : place.origin,
-  } satisfies RawDiagnostic;
+  const { origin, location } = locate(file, Number(line), column === undefined ? undefined : Number(column), folders);
+  return { severity, message, origin, ...(location && { location }) };
+}
+
+/**
+ * What is inside the pack takes the place of the first of its notes that is in the user's files, else of the user's
+ * `#include`.
+ */
+function attributeToUser(diagnostic: RawDiagnostic, following: readonly RawDiagnostic[]): RawDiagnostic {
+  const { includedFrom, ...rest } = diagnostic;
+  if (diagnostic.origin !== 'headers') return rest;
+  const message = `${diagnostic.message} (in ${diagnostic.location?.file}:${diagnostic.location?.line})`;
+  const end = following.findIndex(({ severity }) => severity !== 'note');
+  const notes = diagnostic.severity === 'note' ? [] : following.slice(0, end < 0 ? following.length : end);
+  const location = notes.find(({ origin }) => origin === 'kernel')?.location ?? includedFrom;
+  return location === undefined ? { ...rest, message } : { ...rest, message, location, origin: 'kernel' };
 }
 
 function locate(
@@ -72,16 +81,4 @@ function locate(
   if (liesWithin(path, folders.headers))
     return { origin: 'headers', location: at(path.slice(folders.headers.length + 1)) };
   return { origin: 'outside', location: at(path) };
-}
-
-/** An error in the pack takes the place of the first note after it that is in the user's files. */
-function attributeToUser(diagnostics: RawDiagnostic[]): RawDiagnostic[] {
-  return diagnostics.map((diagnostic, index) => {
-    if (diagnostic.origin !== 'headers' || diagnostic.severity === 'note') return diagnostic;
-    const following = diagnostics.slice(index + 1);
-    const end = following.findIndex(({ severity }) => severity !== 'note');
-    const notes = end < 0 ? following : following.slice(0, end);
-    const user = notes.find(({ origin }) => origin === 'kernel');
-    return user?.location === undefined ? diagnostic : { ...diagnostic, location: user.location, origin: 'kernel' };
-  });
 }
