@@ -15,6 +15,7 @@ export class SourceTracker {
   private readonly chainsByPlace = new Map<string, SourceChain>();
   private readonly chosen = new Map<SourceChain, SourceLocation | undefined>();
   private current: SourceChain = [];
+  private last: SourceLocation | undefined;
 
   constructor(
     tokens: readonly Token[],
@@ -29,6 +30,7 @@ export class SourceTracker {
   /** Forgets the location: a new function starts. */
   reset(): void {
     this.current = [];
+    this.last = undefined;
   }
 
   /** Takes the tokens after `.loc` on its line. */
@@ -44,8 +46,16 @@ export class SourceTracker {
     if (chain[0]) this.chainsByPlace.set(keyOf([chain[0]]), chain);
   }
 
-  /** The innermost place in a user's file; undefined before any `.loc` and for code the compiler gave no line. */
+  /**
+   * The innermost place in a user's file. Code that the compiler gave no line (line 0) belongs to the place before it;
+   * undefined before the first one of a function.
+   */
   source(): SourceLocation | undefined {
+    this.last = this.ownSource() ?? this.last;
+    return this.last;
+  }
+
+  private ownSource(): SourceLocation | undefined {
     if (!this.chosen.has(this.current)) {
       this.chosen.set(
         this.current,

@@ -274,9 +274,14 @@ describe('source locations', () => {
   });
 
   it('takes the caller where the compiler gave line 0', () => {
-    expect(sources('.loc 1 0 4 // k.cu:0:4 @[ k.cu:9:2 ]\nret;\n.loc 1 0 0\nret;')).toEqual([
-      { file: 'k.cu', line: 9, column: 2 },
+    expect(sources('.loc 1 0 4 // k.cu:0:4 @[ k.cu:9:2 ]\nret;')).toEqual([{ file: 'k.cu', line: 9, column: 2 }]);
+  });
+
+  it('takes the place before for code that has no line of its own', () => {
+    expect(sources('.loc 1 0 0\nret;\n.loc 1 9 2\nret;\n.loc 1 0 0\nret;')).toEqual([
       undefined,
+      { file: 'k.cu', line: 9, column: 2 },
+      { file: 'k.cu', line: 9, column: 2 },
     ]);
   });
 });
