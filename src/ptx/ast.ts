@@ -45,6 +45,11 @@ export interface PtxInstruction {
   ptxLine: number;
   /** User's source, from .loc; the outermost call site when inlined from a header. */
   source?: SourceLocation;
+  /**
+   * What to count in place of this one when a rewriting spelt an instruction in several: that instruction for the
+   * first of them, null for the others.
+   */
+  countedAs?: PtxInstruction | null;
 }
 
 export interface PtxVariable {

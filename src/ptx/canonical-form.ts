@@ -7,7 +7,9 @@ import { isPtxType, sizeOfPtxType } from './types.ts';
  * - extended-precision chains (`add.cc` … `madc`) without the condition code;
  * - `cvt` into a register wider than its type as a conversion to the register's width;
  * - decimal literals of `.f32` instructions as f32;
- * - guarded warp-wide instructions behind a branch.
+ * - guarded warp-wide instructions, barriers and traps behind a branch.
+ *
+ * Where an instruction becomes several, `countedAs` says what counts.
  */
 export function canonicalForm(fn: PtxFunction): PtxFunction {
   const rewriter: Rewriter = { registers: new Map(fn.registers), used: new Set(namesIn(fn)) };
@@ -30,12 +32,16 @@ const namesIn = (fn: PtxFunction): string[] => [
 function rewriteStatement(statement: PtxStatement, rewriter: Rewriter): PtxStatement[] {
   if (statement.kind === 'label') return [statement];
   const instruction = withF32Literals(statement.instruction);
-  if (instruction.guard && WARP_WIDE.has(instruction.opcode)) return behindBranch(instruction, rewriter);
-  return withoutCarry(instruction, rewriter).map((plain) => ({
+  if (instruction.guard && BEHIND_BRANCH.has(instruction.opcode)) return behindBranch(instruction, rewriter);
+  return withoutCarry(instruction, rewriter).map((plain, index, all) => ({
     kind: 'instruction',
-    instruction: toRegisterWidth(plain, rewriter.registers),
+    instruction: countedOnce(toRegisterWidth(plain, rewriter.registers), instruction, index, all.length),
   }));
 }
+
+/** The first of several stands for the one they replace. */
+const countedOnce = (part: PtxInstruction, whole: PtxInstruction, index: number, parts: number): PtxInstruction =>
+  parts === 1 ? part : { ...part, countedAs: index === 0 ? whole : null };
 
 const rewritten = (
   instruction: PtxInstruction,
@@ -44,8 +50,19 @@ const rewritten = (
   operands: PtxOperand[],
 ): PtxInstruction => ({ ...instruction, opcode, modifiers, text: [opcode, ...modifiers].join('.'), operands });
 
-/** Instructions in which the lanes of a warp exchange values. */
-const WARP_WIDE: ReadonlySet<string> = new Set(['shfl', 'vote', 'match', 'redux', 'activemask', 'elect']);
+/** Instructions in which the lanes of a warp or CTA meet, and those that end a block. */
+const BEHIND_BRANCH: ReadonlySet<string> = new Set([
+  'shfl',
+  'vote',
+  'match',
+  'redux',
+  'activemask',
+  'elect',
+  'bar',
+  'barrier',
+  'trap',
+  'brx',
+]);
 
 function uniqueLabel(rewriter: Rewriter, base: string): string {
   let name = base;
@@ -56,11 +73,14 @@ function uniqueLabel(rewriter: Rewriter, base: string): string {
 
 function behindBranch(instruction: PtxInstruction, rewriter: Rewriter): PtxStatement[] {
   const { guard, ...unguarded } = instruction;
-  const label = uniqueLabel(rewriter, '$skip_warp_wide');
+  const label = uniqueLabel(rewriter, '$skip');
   const branch = rewritten(instruction, 'bra', [], [{ kind: 'label', name: label }]);
   return [
-    { kind: 'instruction', instruction: { ...branch, guard: { ...guard!, negated: !guard!.negated } } },
-    { kind: 'instruction', instruction: unguarded },
+    {
+      kind: 'instruction',
+      instruction: { ...branch, guard: { ...guard!, negated: !guard!.negated }, countedAs: instruction },
+    },
+    { kind: 'instruction', instruction: { ...unguarded, countedAs: null } },
     { kind: 'label', name: label },
   ];
 }

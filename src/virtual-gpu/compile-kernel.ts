@@ -5,7 +5,7 @@ import { inlineCalls } from '../ptx/inline-calls.ts';
 import { analyseLiveness } from '../ptx/liveness.ts';
 import { estimateRegisters } from '../ptx/registers.ts';
 import { BlockEmitter } from './codegen/block-emitter.ts';
-import { type JitBlock, splitBlocks } from './codegen/blocks.ts';
+import { type JitBlock, readsClock, splitBlocks } from './codegen/blocks.ts';
 import { Helpers } from './codegen/helpers.ts';
 import { KernelContext } from './codegen/kernel-context.ts';
 import { assignSlots } from './codegen/register-slots.ts';
@@ -139,7 +139,8 @@ function emitBlocks(kernel: KernelContext, weights: number, tables: CountTables 
     new BlockEmitter(converged[index]!, kernel, block, false).emit();
     new BlockEmitter(masked[index]!, kernel, block, true).emit();
   });
-  const run = defineRun(module, { blockCount: blocks.length, weights, tables });
+  const keepsClock = blocks.some((block) => block.instructions.some(readsClock));
+  const run = defineRun(module, { blockCount: blocks.length, weights, tables, keepsClock });
   module.setTable([...converged, ...masked]);
   module.exportFunction('run', run);
 }

@@ -25,9 +25,9 @@ describe('canonicalForm', () => {
 
   it('puts guarded warp-wide instructions behind a branch', () => {
     expect(canonical('@%p1 shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1; ret;')).toEqual([
-      '@!%p1 bra $skip_warp_wide',
+      '@!%p1 bra $skip',
       'shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1',
-      '$skip_warp_wide:',
+      '$skip:',
       'ret',
     ]);
   });

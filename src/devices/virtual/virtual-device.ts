@@ -241,6 +241,8 @@ export class VirtualDevice implements Device {
           orderSeed: options.orderSeed,
           instructionsPerCta: options.instructionsPerCta ?? DEFAULT_INSTRUCTIONS_PER_CTA,
           deviceBytes: this.#memory.end,
+          smCount: this.spec.smCount.value,
+          warpsPerSm: this.spec.maximumWarpsPerSm.value,
         },
         order,
         { serial, timeoutMs: options.timeoutMs },

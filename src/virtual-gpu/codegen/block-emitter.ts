@@ -70,7 +70,8 @@ export class BlockEmitter {
     const { definitions } = definitionsAndUses(instruction);
     if (definitions.length > 0 && definitions.every((register) => this.kernel.uniform.has(register)))
       return this.#emitUniform(instruction);
-    if (laneEmitter(instruction) || isVectorAccess(instruction, this.kernel)) return this.#enqueue(instruction);
+    if (laneEmitter(instruction, this.kernel.helpers.fusedMultiplyAdd) || isVectorAccess(instruction, this.kernel))
+      return this.#enqueue(instruction);
     this.#flush(position);
     const emit = warpEmitter(instruction);
     if (emit) return emit(this.#warpFormContext(instruction));

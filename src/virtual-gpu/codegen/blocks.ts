@@ -38,7 +38,8 @@ const NOT_WAITING = ['warp', 'cluster', 'arrive'] as const;
 const isBarrier = (i: PtxInstruction): boolean =>
   (i.opcode === 'bar' || i.opcode === 'barrier') && !NOT_WAITING.some((modifier) => i.modifiers.includes(modifier));
 
-const readsClock = (i: PtxInstruction): boolean => i.operands.some((o) => o.kind === 'special' && CLOCKS.has(o.name));
+export const readsClock = (i: PtxInstruction): boolean =>
+  i.operands.some((o) => o.kind === 'special' && CLOCKS.has(o.name));
 
 /** Instructions that exchange data between lanes and so want them together. */
 const isWarpSynchronous = (i: PtxInstruction): boolean =>

@@ -178,11 +178,11 @@ function defineCountPattern(module: ModuleBuilder, patternMiss: number): number 
 /**
  * (warp) → RUN_STATUS. Runs the warp from its saved state until it exits, reaches a barrier, has used its budget,
  * or has only waiting lanes left. While converged the next block is what a block returns; while diverged the
- * lanes with the lowest program counter run.
+ * lanes with the lowest program counter run, but none enters a convergent block before all others are there.
  */
 export function defineRun(
   module: ModuleBuilder,
-  options: { blockCount: number; weights: number; tables: CountTables | undefined },
+  options: { blockCount: number; weights: number; tables: CountTables | undefined; keepsClock: boolean },
 ): FunctionBuilder {
   const b = module.defineFunction({ parameters: ['i32'], results: ['i32'] });
   const blockType = module.typeIndex({ parameters: ['i32'], results: ['i32'] });
@@ -193,7 +193,7 @@ export function defineRun(
     b.local('i32'),
     b.local('i32'),
   ];
-  const [lowest, mask] = [b.local('v128'), b.local('v128')];
+  const [lowest, mask, others] = [b.local('v128'), b.local('v128'), b.local('v128')];
   const finish = (status: number) => {
     b.get(0).get(budget).memory('i32.store', WARP.remainingBudget);
     b.get(0).get(converged).memory('i32.store', WARP.converged);
@@ -214,6 +214,18 @@ export function defineRun(
       b.get(next).i32(PC.exited).op('i32.eq');
       b.if(() => finish(RUN_STATUS.exited));
       finish(RUN_STATUS.lanesWaiting);
+    });
+    b.get(next).i32(PC.convergent).op('i32.ge_s');
+    b.if(() => {
+      // Nobody else can run, so lanes that are neither there nor gone wait at a barrier.
+      b.i32x4(0).set(others);
+      for (const offset of chunkOffsets) {
+        const pushCounters = () => b.get(0).memory('v128.load', WARP.programCounters + offset);
+        pushCounters().get(lowest).op('i32x4.ne');
+        pushCounters().i32x4(PC.exited).op('i32x4.ne').op('v128.and').get(others).op('v128.or').set(others);
+      }
+      b.get(others).op('v128.any_true');
+      b.if(() => finish(RUN_STATUS.lanesWaiting));
     });
     b.i32(0).set(bits);
     for (const [chunk, offset] of chunkOffsets.entries()) {
@@ -249,7 +261,13 @@ export function defineRun(
       b.get(0).get(current).memory('i32.store', WARP.nextBlock);
       finish(RUN_STATUS.budgetSpent);
     });
-    b.get(budget).get(current).i32(2).op('i32.shl').memory('i32.load', options.weights).op('i32.sub').set(budget);
+    const pushWeight = () => b.get(current).i32(2).op('i32.shl').memory('i32.load', options.weights);
+    b.get(budget);
+    pushWeight().op('i32.sub').set(budget);
+    if (options.keepsClock) {
+      b.get(0).get(0).memory('i64.load', WARP.clock);
+      pushWeight().op('i64.extend_i32_u').op('i64.add').memory('i64.store', WARP.clock);
+    }
     b.get(converged);
     b.if(
       () => {

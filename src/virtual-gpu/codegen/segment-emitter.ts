@@ -114,7 +114,7 @@ export class SegmentEmitter {
     if (instruction.opcode === 'ld' || instruction.opcode === 'st' || instruction.opcode === 'ldu')
       this.memory.emitAccess(context, pending);
     else {
-      const emitter = laneEmitter(instruction);
+      const emitter = laneEmitter(instruction, this.kernel.helpers.fusedMultiplyAdd);
       if (!emitter) throw unsupported(instruction);
       emitter(context);
     }

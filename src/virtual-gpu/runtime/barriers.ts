@@ -27,11 +27,18 @@ function operandsOf(instruction: PtxInstruction): [PtxOperand | undefined, PtxOp
   return [operands[0], operands[1]];
 }
 
-/** Groups waiting lanes by barrier. `ctaThreads` is expected where an instruction names no count. */
+/** Threads that arrived at each barrier without waiting (`bar.arrive`), by its number. */
+export type ArrivedThreads = Map<number, number>;
+
+/**
+ * Groups waiting lanes by barrier. `ctaThreads` is expected where an instruction names no count; `arrived` threads
+ * count too.
+ */
 export function arrivalsOf(
   waiting: readonly WaitingLanes[],
   barriers: ReadonlyMap<number, PtxInstruction>,
   ctaThreads: number,
+  arrived: ArrivedThreads,
   read: OperandReader,
 ): Arrival[] {
   const arrivals = new Map<number, Arrival>();
@@ -40,7 +47,12 @@ export function arrivalsOf(
     const value = (operand: PtxOperand | undefined) =>
       operand === undefined ? 0 : operand.kind === 'immediate' ? Number(operand.value) : read(operand, group);
     const id = value(idOperand);
-    const arrival = arrivals.get(id) ?? { id, threads: 0, expected: value(countOperand) || ctaThreads, groups: [] };
+    const arrival = arrivals.get(id) ?? {
+      id,
+      threads: arrived.get(id) ?? 0,
+      expected: value(countOperand) || ctaThreads,
+      groups: [],
+    };
     arrival.threads += group.lanes.length;
     arrival.groups.push(group);
     arrivals.set(id, arrival);

@@ -5,7 +5,7 @@ import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
 import { noPendingCopies, type PendingCopies } from './async-copy.ts';
-import { type Arrival, arrivalsOf, type WaitingLanes } from './barriers.ts';
+import { type Arrival, type ArrivedThreads, arrivalsOf, type OperandReader, type WaitingLanes } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
@@ -27,6 +27,9 @@ export interface LaunchRequest {
   instructionsPerCta: number;
   /** End of the used part of device memory. */
   deviceBytes: number;
+  /** Of the device: CTA i reads i modulo the count as its multiprocessor. */
+  smCount: number;
+  warpsPerSm: number;
 }
 
 /** Raw sums of the CTAs one worker ran. */
@@ -80,6 +83,7 @@ export class CtaRunner {
   #states: WarpState[] = [];
   /** cp.async copies on their way, by warp. */
   #copies: PendingCopies[] = [];
+  #arrived: ArrivedThreads = new Map();
   #phaseInstructions!: Float64Array;
   #counts: Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'converged' | 'partial' | 'divergences'>;
   #localStart = 0;
@@ -156,6 +160,8 @@ export class CtaRunner {
     i32[LAUNCH.totalSharedBytes >> 2] = totalShared;
     i32[LAUNCH.localBytes >> 2] = this.image.localBytesPerThread;
     i32[LAUNCH.sectorMap >> 2] = this.#sectorMap;
+    i32[LAUNCH.smCount >> 2] = this.#request.smCount;
+    i32[LAUNCH.warpsPerSm >> 2] = this.#request.warpsPerSm;
   }
 
   /**
@@ -168,6 +174,7 @@ export class CtaRunner {
     i32[LAUNCH.ctaX >> 2] = linear % grid[0];
     i32[LAUNCH.ctaY >> 2] = Math.floor(linear / grid[0]) % grid[1];
     i32[LAUNCH.ctaZ >> 2] = Math.floor(linear / (grid[0] * grid[1]));
+    i32[LAUNCH.smIndex >> 2] = linear % this.#request.smCount;
     this.#initialiseCta();
     try {
       this.#schedule(linear);
@@ -203,6 +210,7 @@ export class CtaRunner {
       this.#copies[warp] = noPendingCopies();
     }
     this.#states.length = this.#warpCount;
+    this.#arrived.clear();
     this.#phaseInstructions.fill(0);
   }
 
@@ -279,9 +287,9 @@ export class CtaRunner {
 
   #arrivals(): Arrival[] {
     const [x, y, z] = this.#request.block;
-    return arrivalsOf(this.#waitingLanes(), this.image.barriers, x * y * z, (operand, { warp, block, lanes }) =>
-      this.#barrierContext(warp, block).word(operand, lanes[0]!),
-    );
+    const read: OperandReader = (operand, { warp, block, lanes }) =>
+      this.#barrierContext(warp, block).word(operand, lanes[0]!);
+    return arrivalsOf(this.#waitingLanes(), this.image.barriers, x * y * z, this.#arrived, read);
   }
 
   #barrierContext(warp: number, block: number): WarpContext {
@@ -292,6 +300,7 @@ export class CtaRunner {
   #releaseBarriers(): boolean {
     const complete = this.#arrivals().filter((arrival) => arrival.threads >= arrival.expected);
     for (const arrival of complete) {
+      this.#arrived.delete(arrival.id);
       this.#reduceAtBarrier(arrival);
       for (const group of arrival.groups) this.#resume(group);
     }
@@ -349,6 +358,7 @@ export class CtaRunner {
       warp,
       masked,
       copies: this.#copies[(warp - WARPS) / this.image.warpBytes]!,
+      arrived: this.#arrived,
       onRequest: this.image.counting && site !== undefined ? (request) => this.#countRequest(site, request) : undefined,
     });
   }

@@ -5,6 +5,7 @@ import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { PendingCopies } from './async-copy.ts';
+import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import type { PrivateMemory } from './memories.ts';
@@ -39,6 +40,8 @@ export class WarpContext {
   readonly operands: PtxOperand[];
   /** The warp's cp.async copies. */
   readonly copies: PendingCopies;
+  /** Arrivals at the CTA's barriers that nobody waits for. */
+  readonly arrived: ArrivedThreads;
   #image: KernelImage;
   #memory: PrivateMemory;
   #device: DataView;
@@ -54,11 +57,13 @@ export class WarpContext {
     warp: number;
     masked: boolean;
     copies: PendingCopies;
+    arrived: ArrivedThreads;
     /** Told of every request to memory that the operation makes; only while counting. */
     onRequest?: ((request: MemoryRequest) => void) | undefined;
   }) {
     this.#onRequest = parts.onRequest;
     this.copies = parts.copies;
+    this.arrived = parts.arrived;
     this.#image = parts.image;
     this.#memory = parts.memory;
     this.#device = parts.device;

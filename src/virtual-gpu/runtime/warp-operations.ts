@@ -60,6 +60,16 @@ function elect(context: WarpContext): void {
   }
 }
 
+/** bar.arrive: counts towards the barrier and goes on. */
+function arrive(context: WarpContext): void {
+  const { operands, lanes, arrived } = context;
+  const [id, expected] = [context.word(operands[0]!, lanes[0]!), context.word(operands[1]!, lanes[0]!)];
+  const threads = (arrived.get(id) ?? 0) + lanes.length;
+  // Complete with nobody waiting: the next arrivals belong to the barrier's next use.
+  if (threads >= expected) arrived.delete(id);
+  else arrived.set(id, threads);
+}
+
 function trap(context: WarpContext): void {
   throw new KernelFault('trap', 'the kernel executed trap (a failed assert, or __trap)', {
     instruction: context.instruction,
@@ -132,6 +142,8 @@ const OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOpera
   ['match', match],
   ['redux', redux],
   ['elect', elect],
+  ['bar.arrive', arrive],
+  ['barrier.arrive', arrive],
   ['trap', trap],
   ['brkpt', trap],
   ['ld', genericLoad],
@@ -144,12 +156,18 @@ const OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOpera
   ['cp', asyncCopy],
 ]);
 
+/** Barriers are told apart by what is done at them; a cluster's is not known at all. */
+function operationName({ opcode, modifiers }: PtxInstruction): string {
+  if (opcode !== 'bar' && opcode !== 'barrier') return opcode;
+  return [opcode, ...modifiers.filter((m) => m !== 'cta' && m !== 'aligned')].join('.');
+}
+
 /**
  * The JavaScript implementation of an instruction that compiled code leaves to it.
  * @throws UnsupportedPtxError when there is none.
  */
 export function warpOperation(instruction: PtxInstruction): WarpOperation {
-  const operation = OPERATIONS.get(instruction.opcode) ?? scalarOperation(instruction);
+  const operation = OPERATIONS.get(operationName(instruction)) ?? scalarOperation(instruction);
   if (!operation) throw unsupported(instruction);
   return operation;
 }
