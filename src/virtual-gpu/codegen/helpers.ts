@@ -333,17 +333,18 @@ const HELPERS: Record<HelperName, Helper> = {
 /** Defines each helper in the module the first time it is used, and emits the calls. */
 export class Helpers {
   #module: ModuleBuilder;
-  #fusedMultiplyAdd: boolean;
+  /** Whether the host's relaxed multiply-add rounds once. */
+  readonly fusedMultiplyAdd: boolean;
   #indices = new Map<HelperName, number>();
 
   constructor(module: ModuleBuilder, fusedMultiplyAdd: boolean) {
     this.#module = module;
-    this.#fusedMultiplyAdd = fusedMultiplyAdd;
+    this.fusedMultiplyAdd = fusedMultiplyAdd;
   }
 
   /** Emits code that pops the helper's arguments and pushes its result. */
   emit(b: FunctionBuilder, name: HelperName): void {
-    if (name === 'fmaF32' && this.#fusedMultiplyAdd) b.op('f32x4.relaxed_madd');
+    if (name === 'fmaF32' && this.fusedMultiplyAdd) b.op('f32x4.relaxed_madd');
     else if (name === 'halfToFloat') {
       // In every inner loop of a half-precision kernel: inlined.
       const source = b.local('v128');

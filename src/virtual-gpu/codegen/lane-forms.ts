@@ -36,9 +36,13 @@ export function formOf(instruction: PtxInstruction): string {
   return [instruction.opcode, ...modifiers].join('.');
 }
 
-/** The vector code of a lane-wise instruction, if it has any. */
-export function laneEmitter(instruction: PtxInstruction): LaneEmitter | undefined {
+/** Forms that are only right where the host's multiply-add rounds once. */
+const NEED_FUSED: ReadonlySet<string> = new Set(['fma.f64', 'mad.f64']);
+
+/** The vector code of a lane-wise instruction, if it has any on such a host. */
+export function laneEmitter(instruction: PtxInstruction, fusedMultiplyAdd: boolean): LaneEmitter | undefined {
   const form = formOf(instruction);
+  if (!fusedMultiplyAdd && NEED_FUSED.has(form)) return undefined;
   const withImmediates = IMMEDIATE_FORMS.get(form);
   const applies = withImmediates?.operands.every((index) => instruction.operands[index]?.kind === 'immediate');
   return applies ? withImmediates!.emit : LANE_FORMS.get(form);

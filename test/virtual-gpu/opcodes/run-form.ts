@@ -1,5 +1,3 @@
-import type { Device, DeviceBuffer, LoadedModule } from '../../../src/core/device.ts';
-import type { PlannedArgument, PlannedLaunch } from '../../../src/core/launch-plan.ts';
 import {
   type Cases,
   disagreement,
@@ -12,81 +10,36 @@ import {
 } from './cases.ts';
 import type { OpcodeForm } from './forms.ts';
 import { kernelText, type Mode, moduleText, WARP_LANES } from './kernel.ts';
+import { type KernelOptions, runKernel } from './run-kernel.ts';
 
-/** Runs a form on the device in each mode and compares every lane with the interpreter; returns what disagrees. */
-export async function failuresOf(
-  device: Device,
-  form: OpcodeForm,
-  modes: readonly Mode[],
-  options: { warps: number; seed: number },
-): Promise<string[]> {
-  const loaded = await device.load({
-    kind: 'ptx',
-    text: moduleText([kernelText('k', form, modes)]),
-    architecture: 'sm_90a',
-    compiler: { name: 'test', version: '0' },
-    functionSymbols: {},
-    key: form.text,
-    diagnostics: [],
-  });
-  if (!loaded.ok) return [loaded.message];
+export interface FormOptions extends KernelOptions {
+  warps: number;
+  seed: number;
+  /** Changes the PTX before it runs. */
+  transform?: (text: string) => string;
+}
+
+/** Runs a form in each mode and compares every lane with the interpreter; returns what disagrees. */
+export function failuresOf(form: OpcodeForm, modes: readonly Mode[], options: FormOptions): string[] {
   const cases = drawCases(form, options.warps, options.seed);
-  const outcome = await launch(device, loaded.module, form, modes, cases);
-  await device.unload(loaded.module);
-  if (typeof outcome === 'string') return [outcome];
-  return modes.flatMap((mode, m) => {
-    const size = form.results.length * cases.threads;
-    return disagreements(form, cases, mode, outcome.subarray(m * size, (m + 1) * size));
-  });
+  const size = form.results.length * cases.threads;
+  const text = moduleText([kernelText('k', form, modes)]);
+  const launch = {
+    input: new Uint8Array(packInputs(form, cases).buffer),
+    outputBytes: modes.length * size * 8,
+    scalars: [BigInt(cases.threads), ...cases.uniform],
+    ctas: cases.threads / WARP_LANES,
+    threadsPerCta: WARP_LANES,
+  };
+  let output: Uint8Array;
+  try {
+    output = runKernel(options.transform ? options.transform(text) : text, launch, options);
+  } catch (error) {
+    return [String(error)];
+  }
+  const results = new BigUint64Array(output.buffer);
+  return modes.flatMap((mode, m) => disagreements(form, cases, mode, results.subarray(m * size, (m + 1) * size)));
 }
-
-/** The results `[(m · results + r) · threads + t]`, or why there are none. */
-async function launch(
-  device: Device,
-  module: LoadedModule,
-  form: OpcodeForm,
-  modes: readonly Mode[],
-  cases: Cases,
-): Promise<BigUint64Array | string> {
-  const { threads } = cases;
-  const words = packInputs(form, cases);
-  const resultBytes = modes.length * form.results.length * threads * 8;
-  const input = await device.allocate({ name: 'in', bytes: words.byteLength, alignmentBytes: 256 });
-  const output = await device.allocate({ name: 'out', bytes: resultBytes, alignmentBytes: 256 });
-  const buffers = new Map<string, DeviceBuffer>([
-    ['in', input],
-    ['out', output],
-  ]);
-  await device.write(input, new Uint8Array(words.buffer));
-  const plan = { buffers: [], steps: [launchStep(cases)] };
-  const outcome = await device.run(module, plan, buffers, { orderSeed: 0, count: false, timeoutMs: 20_000 });
-  const bytes = await device.read(output);
-  await device.free(input);
-  await device.free(output);
-  return outcome.ok ? new BigUint64Array(bytes.buffer) : `${outcome.status}: ${outcome.message}`;
-}
-
-const launchStep = (cases: Cases): PlannedLaunch => ({
-  kind: 'launch',
-  functionName: 'k',
-  grid: [cases.threads / WARP_LANES, 1, 1],
-  block: [WARP_LANES, 1, 1],
-  dynamicSharedBytes: 0,
-  cooperative: false,
-  programmaticDependent: false,
-  arguments: [
-    { kind: 'buffer', buffer: 'in', offsetBytes: 0 },
-    { kind: 'buffer', buffer: 'out', offsetBytes: 0 },
-    { kind: 'scalar', dtype: 'u32', value: cases.threads },
-    ...cases.uniform.map(
-      (value): PlannedArgument => ({
-        kind: 'bytes',
-        bytes: new Uint8Array(new BigUint64Array([value]).buffer),
-        alignmentBytes: 8,
-      }),
-    ),
-  ],
-});
 
 function packInputs(form: OpcodeForm, cases: Cases): BigUint64Array<ArrayBuffer> {
   const { threads, sources, active } = cases;

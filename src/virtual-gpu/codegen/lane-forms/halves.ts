@@ -41,20 +41,23 @@ type HalfEmitter = (e: LaneContext, half: Half) => void;
 
 const has = (e: LaneContext, modifier: string): boolean => e.instruction.modifiers.includes(modifier);
 
-/** Replaces subnormal patterns of f16 on the stack by zeros of their sign. */
-export function flushHalves(e: LaneContext): void {
+/** Replaces subnormal patterns on the stack by zeros of their sign. */
+function flush(e: LaneContext, format: Format): void {
   const value = e.temporary(4);
   e.b.set(value);
   e.b.get(value).get(value).i32x4(SIGN).op('v128.and');
-  e.b.get(value).i32x4(FORMATS.f16.infinity).op('v128.and').i32x4(0).op('i32x4.ne').op('v128.bitselect');
+  e.b.get(value).i32x4(format.infinity).op('v128.and').i32x4(0).op('i32x4.ne').op('v128.bitselect');
 }
 
+/** `.ftz` of f16, for other emitters. */
+export const flushHalves = (e: LaneContext): void => flush(e, FORMATS.f16);
+
 /** Pushes the raw 16 bits of an operand, zero-extended; subnormals as zeros under `.ftz`. */
-function pushRaw(e: LaneContext, index: number, half: Half): void {
+function pushRaw(e: LaneContext, format: Format, index: number, half: Half): void {
   e.word(index);
   if (half === 'low') e.b.i32x4(0xffff).op('v128.and');
   if (half === 'high') e.b.i32(16).op('i32x4.shr_u');
-  if (has(e, 'ftz')) flushHalves(e);
+  if (has(e, 'ftz')) flush(e, format);
 }
 
 /** `.sat`: patterns into [0, 1]; NaN gives 0. */
@@ -85,7 +88,7 @@ const finished =
   (format: Format, compute: HalfEmitter): HalfEmitter =>
   (e, half) => {
     compute(e, half);
-    if (has(e, 'ftz')) flushHalves(e);
+    if (has(e, 'ftz')) flush(e, format);
     if (has(e, 'sat')) saturate(e, format);
     if (has(e, 'relu')) rectify(e, format);
   };
@@ -95,7 +98,7 @@ const finished =
 const arithmetic = (format: Format, op: string): HalfEmitter =>
   finished(format, (e, half) => {
     for (const index of [1, 2]) {
-      pushRaw(e, index, half);
+      pushRaw(e, format, index, half);
       format.widen(e);
     }
     e.b.op(`f32x4.${op}`);
@@ -105,7 +108,7 @@ const arithmetic = (format: Format, op: string): HalfEmitter =>
 const fma = (format: Format): HalfEmitter =>
   finished(format, (e, half) => {
     for (const index of [1, 2, 3]) {
-      pushRaw(e, index, half);
+      pushRaw(e, format, index, half);
       format.widen(e);
     }
     e.helper(format.fma);
@@ -115,7 +118,7 @@ const fma = (format: Format): HalfEmitter =>
 function widenOperands(e: LaneContext, format: Format, half: Half): [a: number, b: number] {
   const operands = [e.temporary(0), e.temporary(1)] as [number, number];
   operands.forEach((local, i) => {
-    pushRaw(e, i + 1, half);
+    pushRaw(e, format, i + 1, half);
     format.widen(e);
     if (has(e, 'abs')) e.b.op('f32x4.abs');
     e.b.set(local);
@@ -138,24 +141,24 @@ const minMax =
     if (!has(e, 'xorsign')) return;
     const result = e.temporary(5);
     e.b.set(result);
-    pushRaw(e, 1, half);
-    pushRaw(e, 2, half);
+    pushRaw(e, format, 1, half);
+    pushRaw(e, format, 2, half);
     e.b.op('v128.xor').i32x4(SIGN).op('v128.and').get(result).op('v128.or');
   };
 
 /** 2^x through the f32 helper, far inside the bound for 16-bit results. */
 const exp2 = (format: Format): HalfEmitter =>
   finished(format, (e, half) => {
-    pushRaw(e, 1, half);
+    pushRaw(e, format, 1, half);
     format.widen(e);
     e.helper('exp2');
     format.narrow(e);
   });
 
 const sign =
-  (op: 'xor' | 'and', mask: number): HalfEmitter =>
+  (format: Format, op: 'xor' | 'and', mask: number): HalfEmitter =>
   (e, half) => {
-    pushRaw(e, 1, half);
+    pushRaw(e, format, 1, half);
     e.b.i32x4(mask).op(`v128.${op}`);
   };
 
@@ -195,8 +198,8 @@ function build(): Map<string, LaneEmitter> {
         both(`${op}${variant}`, minMax(format, op));
     }
     both('ex2.approx', exp2(format));
-    both('neg', sign('xor', SIGN));
-    both('abs', sign('and', MAGNITUDE));
+    both('neg', sign(format, 'xor', SIGN));
+    both('abs', sign(format, 'and', MAGNITUDE));
   }
   return forms;
 }
