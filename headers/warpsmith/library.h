@@ -10,6 +10,4 @@ extern "C" __device__ void free(void* pointer);
 __WS_BOTH void* memcpy(void* to, const void* from, size_t bytes) { return __builtin_memcpy(to, from, bytes); }
 __WS_BOTH void* memset(void* to, int value, size_t bytes) { return __builtin_memset(to, value, bytes); }
 
-__WS_DEVICE void __ws_assertion_failed() {
-  __builtin_trap();
-}
+__WS_DEVICE void __ws_assertion_failed() { __builtin_trap(); }

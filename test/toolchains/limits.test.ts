@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
+import { withTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { type CompileLimits, createClangToolchain } from '../../src/toolchains/clang.ts';
 import { candidateOf, compileFails } from './support.ts';
 
@@ -8,6 +8,16 @@ import { candidateOf, compileFails } from './support.ts';
 const ENDLESS = `template <int N, int M> struct Tree { static constexpr int value = Tree<N - 1, 3 * M>::value + Tree<N - 1, 3 * M + 1>::value + Tree<N - 1, 3 * M + 2>::value; };
   template <int M> struct Tree<0, M> { static constexpr int value = M & 1; };
   extern "C" __global__ void run(int* o) { o[0] = Tree<15, 0>::value; }`;
+
+/** A hundred million tokens from a few lines. */
+const HUGE = `#define A 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+#define B A, A, A, A, A, A, A, A, A, A
+#define C B, B, B, B, B, B, B, B, B, B
+#define D C, C, C, C, C, C, C, C, C, C
+#define E D, D, D, D, D, D, D, D, D, D
+#define F E, E, E, E, E, E, E, E, E, E
+#define G F, F, F, F, F, F, F, F, F, F
+extern "C" __global__ void run(int* o) { static const int table[] = {G, G, G, G, G, G, G, G, G, G}; o[0] = table[o[1]]; }`;
 
 const limited = (limits: Partial<CompileLimits>) => createClangToolchain({ limits });
 
@@ -18,8 +28,8 @@ describe('compiling is bounded', () => {
   });
 
   it('in memory', async () => {
-    const failure = await compileFails(await limited({ maximumMemoryBytes: 320 << 20 }), { source: ENDLESS });
-    expect(failure).toMatchObject({ status: 'compile-failed', message: 'Compiling took more than 320 MiB of memory.' });
+    const failure = await compileFails(await limited({ maximumMemoryBytes: 256 << 20 }), { source: HUGE });
+    expect(failure).toMatchObject({ status: 'compile-failed', message: 'Compiling took more than 256 MiB of memory.' });
   });
 
   it('in output', async () => {
@@ -44,16 +54,18 @@ describe('compiling is bounded', () => {
     expect(parentheses.status).toBe('compile-failed');
   });
 
-  it('stops at once when aborted, and leaves no folder behind', async () => {
-    const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('warpsmith-'));
-    const before = folders().length;
-    const toolchain = await limited({});
-    const request = {
-      candidate: candidateOf({ source: ENDLESS }),
-      architecture: 'sm_89',
-      signal: AbortSignal.timeout(500),
-    };
-    await expect(toolchain.compile(request)).rejects.toThrow(/timeout/);
-    expect(folders().length).toBeLessThanOrEqual(before);
-  });
+  it('stops at once when aborted, and leaves no folder behind', () =>
+    withTemporaryFolder(async (folder) => {
+      const elsewhere = process.env.TMPDIR;
+      process.env.TMPDIR = folder;
+      try {
+        const signal = AbortSignal.timeout(500);
+        const request = { candidate: candidateOf({ source: ENDLESS }), architecture: 'sm_89', signal };
+        await expect((await limited({})).compile(request)).rejects.toThrow(/timeout/);
+        expect(readdirSync(folder)).toEqual([]);
+      } finally {
+        if (elsewhere === undefined) delete process.env.TMPDIR;
+        else process.env.TMPDIR = elsewhere;
+      }
+    }));
 });

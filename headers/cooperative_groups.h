@@ -1,0 +1,182 @@
+// Cooperative groups: thread blocks, tiles of a warp, coalesced threads, the grid.
+#pragma once
+#include "warpsmith/prelude.h"
+#include "type_traits"
+
+namespace cooperative_groups {
+namespace __ws {
+__device__ __forceinline__ unsigned int lane() { return __nvvm_read_ptx_sreg_laneid(); }
+__device__ __forceinline__ unsigned int linear_thread() {
+  return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+}
+
+// Any trivially copyable value travels as 32-bit words.
+template <class type, class shuffle>
+__device__ __forceinline__ type by_words(const type& value, shuffle move) {
+  static_assert(__is_trivially_copyable(type) && sizeof(type) <= 32, "only small, trivially copyable values can be shuffled");
+  constexpr int count = (sizeof(type) + 3) / 4;
+  unsigned int words[count] = {};
+  __builtin_memcpy(words, &value, sizeof(type));
+#pragma unroll
+  for (int i = 0; i < count; i++) words[i] = move(words[i]);
+  type result;
+  __builtin_memcpy(&result, words, sizeof(type));
+  return result;
+}
+}  // namespace __ws
+
+// --- The block ------------------------------------------------------------------------------------------------------
+class thread_block {
+ public:
+  __device__ __forceinline__ static void sync() { __syncthreads(); }
+  __device__ __forceinline__ static unsigned int thread_rank() { return __ws::linear_thread(); }
+  __device__ __forceinline__ static unsigned int size() { return blockDim.x * blockDim.y * blockDim.z; }
+  __device__ __forceinline__ static unsigned int num_threads() { return size(); }
+  __device__ __forceinline__ static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+  __device__ __forceinline__ static dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
+  __device__ __forceinline__ static dim3 group_dim() { return blockDim; }
+  __device__ __forceinline__ static dim3 dim_threads() { return blockDim; }
+};
+__device__ __forceinline__ thread_block this_thread_block() { return {}; }
+
+// Sync needs every CTA to be resident at once: a cooperative launch.
+class grid_group {
+ public:
+  __device__ __forceinline__ static unsigned long long block_rank() {
+    return ((unsigned long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  }
+  __device__ __forceinline__ static unsigned long long num_blocks() {
+    return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
+  }
+  __device__ __forceinline__ static unsigned long long thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
+  }
+  __device__ __forceinline__ static unsigned long long size() { return num_blocks() * thread_block::size(); }
+  __device__ __forceinline__ static unsigned long long num_threads() { return size(); }
+  __device__ __forceinline__ static dim3 group_dim() { return gridDim; }
+  __device__ __forceinline__ static bool is_valid() { return true; }
+};
+__device__ __forceinline__ grid_group this_grid() { return {}; }
+
+// --- Tiles of a warp ------------------------------------------------------------------------------------------------
+template <unsigned int width, class parent = void>
+class thread_block_tile {
+  static_assert(width > 0 && width <= 32 && (width & (width - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+
+ public:
+  thread_block_tile() = default;
+  // The parent is part of the type only where the user names it.
+  template <class other>
+  __device__ __forceinline__ thread_block_tile(const thread_block_tile<width, other>&) {}
+
+  __device__ __forceinline__ static unsigned int thread_rank() { return __ws::lane() & (width - 1); }
+  __device__ __forceinline__ static constexpr unsigned int size() { return width; }
+  __device__ __forceinline__ static constexpr unsigned int num_threads() { return width; }
+  __device__ __forceinline__ static unsigned int meta_group_rank() { return __ws::linear_thread() / width; }
+  __device__ __forceinline__ static unsigned int meta_group_size() { return (thread_block::size() + width - 1) / width; }
+  __device__ __forceinline__ static void sync() { __syncwarp(mask()); }
+
+  template <class type>
+  __device__ __forceinline__ type shfl(type value, int source) const {
+    return __ws::by_words(value, [&](unsigned int word) { return __shfl_sync(mask(), word, source, width); });
+  }
+  template <class type>
+  __device__ __forceinline__ type shfl_up(type value, unsigned int delta) const {
+    return __ws::by_words(value, [&](unsigned int word) { return __shfl_up_sync(mask(), word, delta, width); });
+  }
+  template <class type>
+  __device__ __forceinline__ type shfl_down(type value, unsigned int delta) const {
+    return __ws::by_words(value, [&](unsigned int word) { return __shfl_down_sync(mask(), word, delta, width); });
+  }
+  template <class type>
+  __device__ __forceinline__ type shfl_xor(type value, int lanes) const {
+    return __ws::by_words(value, [&](unsigned int word) { return __shfl_xor_sync(mask(), word, lanes, width); });
+  }
+  __device__ __forceinline__ int any(int predicate) const { return ballot(predicate) != 0; }
+  __device__ __forceinline__ int all(int predicate) const { return ballot(predicate) == full(); }
+  __device__ __forceinline__ unsigned int ballot(int predicate) const {
+    return (__ballot_sync(mask(), predicate) >> first_lane()) & full();
+  }
+  template <class type>
+  __device__ __forceinline__ unsigned int match_any(type value) const {
+    return (__match_any_sync(mask(), value) >> first_lane()) & full();
+  }
+  template <class type>
+  __device__ __forceinline__ unsigned int match_all(type value, int& predicate) const {
+    return (__match_all_sync(mask(), value, &predicate) >> first_lane()) & full();
+  }
+
+ private:
+  __device__ __forceinline__ static constexpr unsigned int full() { return width == 32 ? 0xffffffffu : (1u << (width & 31)) - 1; }
+  __device__ __forceinline__ static unsigned int first_lane() { return __ws::lane() & ~(width - 1); }
+  __device__ __forceinline__ static unsigned int mask() { return width == 32 ? 0xffffffffu : full() << first_lane(); }
+};
+template <unsigned int width, class parent>
+__device__ __forceinline__ thread_block_tile<width, parent> tiled_partition(const parent&) {
+  return {};
+}
+
+// --- Whoever is active here -----------------------------------------------------------------------------------------
+class coalesced_group {
+ public:
+  __device__ __forceinline__ explicit coalesced_group(unsigned int mask) : members(mask) {}
+  __device__ __forceinline__ unsigned int size() const { return (unsigned int)__popc(members); }
+  __device__ __forceinline__ unsigned int num_threads() const { return size(); }
+  __device__ __forceinline__ unsigned int thread_rank() const {
+    return (unsigned int)__popc(members & __nvvm_read_ptx_sreg_lanemask_lt());
+  }
+  __device__ __forceinline__ void sync() const { __syncwarp(members); }
+  template <class type>
+  __device__ __forceinline__ type shfl(type value, int source) const {
+    return from_lane(value, lane_of((unsigned int)source));
+  }
+  template <class type>
+  __device__ __forceinline__ type shfl_down(type value, unsigned int delta) const {
+    const unsigned int rank = thread_rank() + delta;
+    return from_lane(value, rank < size() ? lane_of(rank) : __ws::lane());
+  }
+  template <class type>
+  __device__ __forceinline__ type shfl_up(type value, unsigned int delta) const {
+    const unsigned int rank = thread_rank();
+    return from_lane(value, rank >= delta ? lane_of(rank - delta) : __ws::lane());
+  }
+  __device__ __forceinline__ int any(int predicate) const { return __any_sync(members, predicate); }
+  __device__ __forceinline__ int all(int predicate) const { return __all_sync(members, predicate); }
+  __device__ __forceinline__ unsigned int ballot(int predicate) const {
+    const unsigned int lanes = __ballot_sync(members, predicate);
+    unsigned int ranks = 0;
+    unsigned int left = members;
+    for (unsigned int rank = 0; left != 0; rank++, left &= left - 1) {
+      ranks |= ((lanes >> (__ffs((int)left) - 1)) & 1u) << rank;
+    }
+    return ranks;
+  }
+
+ private:
+  // The lane of the member with this rank: drop the lower set bits, take the next.
+  __device__ __forceinline__ unsigned int lane_of(unsigned int rank) const {
+    unsigned int left = members;
+    for (unsigned int i = 0; i < rank; i++) left &= left - 1;
+    return (unsigned int)__ffs((int)left) - 1;
+  }
+  template <class type>
+  __device__ __forceinline__ type from_lane(const type& value, unsigned int lane) const {
+    return __ws::by_words(value, [&](unsigned int word) { return __shfl_sync(members, word, (int)lane); });
+  }
+  unsigned int members;
+};
+__device__ __forceinline__ coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+
+template <class group>
+__device__ __forceinline__ void sync(const group& g) {
+  g.sync();
+}
+template <class group>
+__device__ __forceinline__ unsigned int thread_rank(const group& g) {
+  return (unsigned int)g.thread_rank();
+}
+template <class group>
+__device__ __forceinline__ unsigned int group_size(const group& g) {
+  return (unsigned int)g.size();
+}
+}  // namespace cooperative_groups
