@@ -1,5 +1,6 @@
 import type { SourceLocation } from '../core/compiled-code.ts';
-import { type CounterTotals, INSTRUCTION_CLASSES, type LaunchCounters, type LineCounters } from '../core/counters.ts';
+import type { CounterTotals, LaunchCounters, LineCounters } from '../core/counters.ts';
+import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { flopPerLane, instructionClass } from '../ptx/instruction-class.ts';
@@ -13,34 +14,6 @@ import type { SiteRequests } from './runtime/site-requests.ts';
 
 /** Cells of a block's row in the table of partial-warp runs: 0 … 32 active lanes. */
 const HISTOGRAM_CELLS = LANES + 1;
-
-export const emptyTotals = (): CounterTotals => ({
-  instructions: 0,
-  threadInstructions: 0,
-  instructionsByClass: Object.fromEntries(
-    INSTRUCTION_CLASSES.map((name) => [name, 0]),
-  ) as CounterTotals['instructionsByClass'],
-  flop: { fp16: 0, fp32: 0, fp64: 0, tensor: 0 },
-  globalLoadRequests: 0,
-  globalLoadSectors: 0,
-  globalLoadBytes: 0,
-  globalStoreRequests: 0,
-  globalStoreSectors: 0,
-  globalStoreBytes: 0,
-  localLoadRequests: 0,
-  localStoreRequests: 0,
-  sharedLoadRequests: 0,
-  sharedLoadWavefronts: 0,
-  sharedLoadBankConflicts: 0,
-  sharedStoreRequests: 0,
-  sharedStoreWavefronts: 0,
-  sharedStoreBankConflicts: 0,
-  barriers: 0,
-  globalAtomicRequests: 0,
-  sharedAtomicRequests: 0,
-  branches: 0,
-  divergentBranches: 0,
-});
 
 /** How often a block ran, by converged and by partial warps. */
 interface BlockRuns {

@@ -5,7 +5,6 @@ import type {
   Device,
   DeviceBuffer,
   DeviceFailure,
-  DeviceFault,
   DeviceIdentity,
   LoadedModule,
   RunOptions,
@@ -13,7 +12,6 @@ import type {
 } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
-import type { FailureStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import type { PtxFunction, PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
@@ -25,30 +23,18 @@ import { functionResources } from '../../virtual-gpu/function-resources.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
-import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
 import { predictTime } from '../../virtual-gpu/time-model/predict-time.ts';
 import { type MemoryUse, memoryUse } from './cta-communication.ts';
+import { describeFault } from './describe-fault.ts';
 import { DeviceMemory } from './device-memory.ts';
+import { failure } from './failure.ts';
 import { packArguments } from './pack-arguments.ts';
-import type { FaultReport } from './protocol.ts';
+import { refuseConfiguration } from './refuse-configuration.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 /** About half a minute of one host core. */
 const DEFAULT_INSTRUCTIONS_PER_CTA = 2_000_000_000;
-
-/** Source: CUDA C++ Programming Guide, technical specifications per compute capability. */
-const MAXIMUM_GRID = [2 ** 31 - 1, 65535, 65535] as const;
-const MAXIMUM_BLOCK = [1024, 1024, 64] as const;
-
-const STATUS_OF_FAULT: Record<string, FailureStatus> = {
-  'out-of-bounds': 'unsafe',
-  misaligned: 'unsafe',
-  barrier: 'unsafe',
-  trap: 'crashed',
-  budget: 'timed-out',
-  unsupported: 'unsupported',
-};
 
 /** One function of a module, compiled when first launched. */
 interface VirtualKernel {
@@ -65,13 +51,6 @@ interface VirtualModule extends LoadedModule {
   readonly globalBuffers: DeviceBuffer[];
   readonly kernels: Map<string, VirtualKernel>;
 }
-
-const failure = (status: FailureStatus, message: string, fault?: DeviceFault): DeviceFailure => ({
-  ok: false,
-  status,
-  message,
-  ...(fault ? { fault } : {}),
-});
 
 /** A GPU that exists only here: executes PTX exactly on the host's cores, counts, and predicts times. */
 export class VirtualDevice implements Device {
@@ -219,7 +198,7 @@ export class VirtualDevice implements Device {
     const built = this.#build(module, kernel, symbol, options.count);
     if ('ok' in built) return built;
     const { image, handle } = built;
-    const refusal = this.#refuseConfiguration(step, image);
+    const refusal = refuseConfiguration(step, image, this.spec);
     if (refusal) return refusal;
 
     const pointerArrays: DeviceBuffer[] = [];
@@ -256,7 +235,7 @@ export class VirtualDevice implements Device {
             `the virtual GPU failed while running ${step.functionName}: ${outcome.message}`,
           );
         case 'fault':
-          return this.#describeFault(step, outcome.fault, ranges);
+          return describeFault(step, outcome.fault, ranges);
         default:
           return { ok: true, counters: options.count ? launchCounters(image, step, outcome.counts) : undefined };
       }
@@ -309,42 +288,6 @@ export class VirtualDevice implements Device {
     }
   }
 
-  /** What the driver would refuse at launch. */
-  #refuseConfiguration(step: PlannedLaunch, image: KernelImage): DeviceFailure | undefined {
-    const threads = step.block[0] * step.block[1] * step.block[2];
-    const maximumThreads = Math.min(
-      this.spec.maximumThreadsPerCta.value,
-      image.maxThreads ? image.maxThreads[0] * image.maxThreads[1] * image.maxThreads[2] : Number.POSITIVE_INFINITY,
-    );
-    const shared =
-      step.dynamicSharedBytes > 0 ? image.dynamicSharedStart + step.dynamicSharedBytes : image.staticSharedBytes;
-    const name = step.functionName;
-    if (step.cluster?.some((size) => size > 1))
-      return failure('unsupported', `${name} uses thread-block clusters, which virtual GPUs do not run`);
-    if (step.cooperative)
-      return failure('unsupported', `${name} is a cooperative launch, which virtual GPUs do not run`);
-    for (const axis of [0, 1, 2] as const) {
-      if (step.grid[axis] > MAXIMUM_GRID[axis] || step.grid[axis] < 1)
-        return failure('launch-failed', `${name}: grid ${step.grid.join(' × ')} exceeds ${MAXIMUM_GRID.join(' × ')}`);
-      if (step.block[axis] > MAXIMUM_BLOCK[axis] || step.block[axis] < 1)
-        return failure(
-          'launch-failed',
-          `${name}: block ${step.block.join(' × ')} exceeds ${MAXIMUM_BLOCK.join(' × ')}`,
-        );
-    }
-    if (threads > maximumThreads)
-      return failure(
-        'launch-failed',
-        `${name}: ${threads} threads per CTA; at most ${maximumThreads} are allowed (device limit and __launch_bounds__)`,
-      );
-    if (shared > this.spec.sharedBytesPerCta.value)
-      return failure(
-        'launch-failed',
-        `${name} needs ${shared} bytes of shared memory per CTA (${image.staticSharedBytes} static, ${step.dynamicSharedBytes} dynamic); ${this.spec.name} allows ${this.spec.sharedBytesPerCta.value}. Make the tiles smaller.`,
-      );
-    return undefined;
-  }
-
   #argumentAddress(
     argument: PlannedArgument,
     buffers: ReadonlyMap<string, DeviceBuffer>,
@@ -385,49 +328,6 @@ export class VirtualDevice implements Device {
     const stride = count / options.sampleCtas;
     return Int32Array.from({ length: options.sampleCtas }, (_, i) => Math.floor((i + 0.5) * stride));
   }
-
-  #describeFault(step: PlannedLaunch, report: FaultReport, ranges: readonly DeviceRange[]): DeviceFailure {
-    const [gx, gy] = step.grid;
-    const [bx, by] = step.block;
-    const split = (index: number, x: number, y: number) =>
-      [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))] as const;
-    const cta = split(report.cta, gx, gy);
-    const thread = report.thread === undefined ? undefined : split(report.thread, bx, by);
-    const near = report.address === undefined ? undefined : nearestBuffer(BigInt(report.address), ranges);
-    const fault: DeviceFault = {
-      functionName: step.functionName,
-      cta,
-      ...(thread ? { thread } : {}),
-      ...(report.address === undefined ? {} : { address: report.address }),
-      ...(report.accessBytes === undefined ? {} : { accessBytes: report.accessBytes }),
-      ...(near && report.space !== 'shared' && report.space !== 'local' ? { buffer: near } : {}),
-      ...(report.source ? { source: report.source } : {}),
-      ...(report.instruction === undefined ? {} : { instruction: report.instruction }),
-      ...(report.ptxLine === undefined ? {} : { ptxLine: report.ptxLine }),
-    };
-    return failure(STATUS_OF_FAULT[report.kind] ?? 'crashed', faultMessage(report, fault), fault);
-  }
-}
-
-function faultMessage(report: FaultReport, fault: DeviceFault): string {
-  const parts = [`${fault.functionName}: ${report.message}`];
-  if (fault.address !== undefined) parts.push(`at address ${fault.address}`);
-  if (fault.buffer) {
-    const { name, offsetBytes, sizeBytes } = fault.buffer;
-    parts.push(`(offset ${offsetBytes} of buffer ${name}, which has ${sizeBytes} bytes)`);
-  }
-  parts.push(`in CTA (${fault.cta!.join(', ')})`);
-  if (fault.thread) parts.push(`thread (${fault.thread.join(', ')})`);
-  if (fault.source) parts.push(`at ${fault.source.file}:${fault.source.line}`);
-  return parts.join(' ');
-}
-
-function nearestBuffer(address: bigint, ranges: readonly DeviceRange[]): DeviceFault['buffer'] {
-  if (Number(address >> 32n) !== WINDOW.global) return undefined;
-  const offset = Number(address & 0xffffffffn);
-  const distance = (r: DeviceRange) => (offset < r.start ? r.start - offset : Math.max(0, offset - r.start - r.bytes));
-  const nearest = [...ranges].sort((a, b) => distance(a) - distance(b))[0];
-  return nearest && { name: nearest.name, offsetBytes: offset - nearest.start, sizeBytes: nearest.bytes };
 }
 
 function bufferNamed(buffers: ReadonlyMap<string, DeviceBuffer>, name: string): DeviceBuffer {

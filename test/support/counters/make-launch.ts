@@ -4,6 +4,7 @@ import {
   type InstructionClass,
   type LaunchCounters,
 } from '../../../src/core/counters.ts';
+import { emptyTotals } from '../../../src/core/empty-totals.ts';
 
 type Classes = Partial<Record<InstructionClass, number>>;
 
@@ -37,29 +38,11 @@ export function makeLaunch(request: LaunchRequest): LaunchCounters {
       dynamicSharedBytes: 0,
       localBytesPerThread: 0,
     },
+    ...emptyTotals(),
     instructions,
     threadInstructions: instructions * 32,
     instructionsByClass,
-    flop: { fp16: 0, fp32: 0, fp64: 0, tensor: 0 },
-    globalLoadRequests: 0,
-    globalLoadSectors: 0,
-    globalLoadBytes: 0,
-    globalStoreRequests: 0,
-    globalStoreSectors: 0,
-    globalStoreBytes: 0,
-    localLoadRequests: 0,
-    localStoreRequests: 0,
-    sharedLoadRequests: 0,
-    sharedLoadWavefronts: 0,
-    sharedLoadBankConflicts: 0,
-    sharedStoreRequests: 0,
-    sharedStoreWavefronts: 0,
-    sharedStoreBankConflicts: 0,
     barriers: instructionsByClass.barrier,
-    globalAtomicRequests: 0,
-    sharedAtomicRequests: 0,
-    branches: 0,
-    divergentBranches: 0,
     activeLaneHistogram,
     criticalPathInstructions: instructions / (ctaCount * warps),
     longestCtaInstructions: instructions / ctaCount,

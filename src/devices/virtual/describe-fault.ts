@@ -1,0 +1,60 @@
+import type { DeviceFailure, DeviceFault } from '../../core/device.ts';
+import type { PlannedLaunch } from '../../core/launch-plan.ts';
+import type { FailureStatus } from '../../core/status.ts';
+import { WINDOW } from '../../virtual-gpu/layout.ts';
+import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
+import { failure } from './failure.ts';
+import type { FaultReport } from './protocol.ts';
+
+const STATUS_OF_FAULT: Record<string, FailureStatus> = {
+  'out-of-bounds': 'unsafe',
+  misaligned: 'unsafe',
+  barrier: 'unsafe',
+  trap: 'crashed',
+  budget: 'timed-out',
+  unsupported: 'unsupported',
+};
+
+/** Turns a worker's report into a failure that says where, at what address, in which buffer and line. */
+export function describeFault(step: PlannedLaunch, report: FaultReport, ranges: readonly DeviceRange[]): DeviceFailure {
+  const [gx, gy] = step.grid;
+  const [bx, by] = step.block;
+  const split = (index: number, x: number, y: number) =>
+    [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))] as const;
+  const cta = split(report.cta, gx, gy);
+  const thread = report.thread === undefined ? undefined : split(report.thread, bx, by);
+  const near = report.address === undefined ? undefined : nearestBuffer(BigInt(report.address), ranges);
+  const fault: DeviceFault = {
+    functionName: step.functionName,
+    cta,
+    ...(thread ? { thread } : {}),
+    ...(report.address === undefined ? {} : { address: report.address }),
+    ...(report.accessBytes === undefined ? {} : { accessBytes: report.accessBytes }),
+    ...(near && report.space !== 'shared' && report.space !== 'local' ? { buffer: near } : {}),
+    ...(report.source ? { source: report.source } : {}),
+    ...(report.instruction === undefined ? {} : { instruction: report.instruction }),
+    ...(report.ptxLine === undefined ? {} : { ptxLine: report.ptxLine }),
+  };
+  return failure(STATUS_OF_FAULT[report.kind] ?? 'crashed', faultMessage(report, fault), fault);
+}
+
+function faultMessage(report: FaultReport, fault: DeviceFault): string {
+  const parts = [`${fault.functionName}: ${report.message}`];
+  if (fault.address !== undefined) parts.push(`at address ${fault.address}`);
+  if (fault.buffer) {
+    const { name, offsetBytes, sizeBytes } = fault.buffer;
+    parts.push(`(offset ${offsetBytes} of buffer ${name}, which has ${sizeBytes} bytes)`);
+  }
+  parts.push(`in CTA (${fault.cta!.join(', ')})`);
+  if (fault.thread) parts.push(`thread (${fault.thread.join(', ')})`);
+  if (fault.source) parts.push(`at ${fault.source.file}:${fault.source.line}`);
+  return parts.join(' ');
+}
+
+function nearestBuffer(address: bigint, ranges: readonly DeviceRange[]): DeviceFault['buffer'] {
+  if (Number(address >> 32n) !== WINDOW.global) return undefined;
+  const offset = Number(address & 0xffffffffn);
+  const distance = (r: DeviceRange) => (offset < r.start ? r.start - offset : Math.max(0, offset - r.start - r.bytes));
+  const nearest = [...ranges].sort((a, b) => distance(a) - distance(b))[0];
+  return nearest && { name: nearest.name, offsetBytes: offset - nearest.start, sizeBytes: nearest.bytes };
+}
