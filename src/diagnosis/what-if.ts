@@ -1,4 +1,4 @@
-import type { CounterTotals, InstructionClass, LaunchCounters } from '../core/counters.ts';
+import type { InstructionClass, LaunchCounters } from '../core/counters.ts';
 import { INSTRUCTION_CLASSES } from '../core/counters.ts';
 import { modelLaunch } from '../hardware/launch-model/model-launch.ts';
 import type { ScheduleAssumptions } from '../hardware/launch-model/schedule.ts';
@@ -92,7 +92,3 @@ export function replaceInstructions(
     longestCtaInstructions: Math.max(0, launch.longestCtaInstructions + changePerCta),
   };
 }
-
-/** Sums a counter over the launches. */
-export const total = (context: DiagnosisContext, read: (counters: CounterTotals) => number): number =>
-  context.launches.reduce((sum, { launch }) => sum + read(launch), 0);

@@ -356,6 +356,77 @@ describe('serial-sections', () => {
   });
 });
 
+describe('warp-imbalance', () => {
+  it('bears one barrier per warp: the warps still meet only once', () => {
+    expect(find(pathLonger(4, WARPS), 'warp-imbalance')).toBeDefined();
+    expect(find(pathLonger(4, WARPS + CTAS), 'warp-imbalance')).toBeUndefined();
+  });
+});
+
+describe('tail-effect', () => {
+  it('counts a CTA that works three times as long as the mean one, where CTAs fill the SMs evenly', () => {
+    const even = makeLaunch({ ctaCount: 58, classes: { fp32: 58 * 4 * 100_000 } });
+    const finding = find({ ...even, longestCtaInstructions: 3 * even.longestCtaInstructions }, 'tail-effect')!;
+    expect(finding.evidence[0]!.value).toBeCloseTo(3, 9);
+    expect(finding.estimatedSpeedup).toBeGreaterThan(2.5);
+  });
+});
+
+describe('occupancy', () => {
+  it('is silent where there are no CTAs to fill the SMs with', () => {
+    expect(find(occupied(57 * 1024, 58), 'occupancy')).toBeUndefined();
+  });
+});
+
+describe('bank-conflicts', () => {
+  it('counts stores as well as loads', () => {
+    const launch = makeLaunch({
+      ...full,
+      classes: { 'shared-store': WARPS * 1000 },
+      sharedStoreRequests: WARPS * 1000,
+      sharedStoreWavefronts: WARPS * 4000,
+      sharedStoreBankConflicts: WARPS * 3000,
+    });
+    const finding = find(launch, 'bank-conflicts')!;
+    expect(finding.evidence[0]!.value).toBeCloseTo(0.75, 9);
+    expect(finding.title).toBe('bank conflicts: 75 % of shared-memory wavefronts, 4× the least possible');
+    expect(finding.estimatedSpeedup).toBeCloseTo(
+      modelLaunch(launch, spec).ns / modelLaunch({ ...launch, sharedStoreWavefronts: WARPS * 1000 }, spec).ns,
+      6,
+    );
+  });
+});
+
+describe('tensor-cores-unused', () => {
+  it('moves half of the conversions and what feeds the products with the products', () => {
+    // Per warp 1000 fp32 instructions, of which 500 are multiply-adds (32,000 FLOP), 400 conversions, 800 shared loads.
+    const launch = makeLaunch({
+      ...full,
+      classes: { fp32: WARPS * 1000, conversion: WARPS * 400, 'shared-load': WARPS * 800 },
+      flop: { fp16: 0, fp32: WARPS * 32_000, fp64: 0, tensor: 0 },
+      sharedLoadRequests: WARPS * 800,
+      sharedLoadWavefronts: WARPS * 1600,
+      sharedLoadBankConflicts: WARPS * 800,
+    });
+    const mmas = (WARPS * 32_000) / 4096;
+    const wavefronts = mmas * 6;
+    const remedied = makeLaunch({
+      ...full,
+      classes: {
+        fp32: WARPS * 500,
+        conversion: WARPS * 200,
+        'shared-load': wavefronts / 2,
+        tensor: mmas,
+      },
+      flop: { fp16: 0, fp32: WARPS * 16_000, fp64: 0, tensor: WARPS * 32_000 },
+      sharedLoadRequests: wavefronts / 2,
+      sharedLoadWavefronts: wavefronts,
+    });
+    const gain = modelLaunch(launch, spec).ns / modelLaunch(remedied, spec).ns;
+    expect(find(launch, 'tensor-cores-unused', true)!.estimatedSpeedup).toBeCloseTo(gain, 6);
+  });
+});
+
 describe('binding resources', () => {
   const bound = (launch: LaunchCounters): FindingId[] =>
     findings(launch)

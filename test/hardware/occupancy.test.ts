@@ -72,6 +72,12 @@ describe('occupancy, against hand-derived cases', () => {
     expect(occupancy(resources(128), 1024, l4)).toMatchObject({ ctasPerSm: 0, limiter: 'registers' });
   });
 
+  it('counts static and dynamic shared memory together', () => {
+    const both = { ...resources(32, 60 * 1024), staticSharedBytes: 40 * 1024 };
+    expect(occupancy(both, 128, l4)).toMatchObject({ ctasPerSm: 0, limiter: 'shared-memory' });
+    expect(occupancy({ ...both, staticSharedBytes: 39 * 1024 }, 128, l4).ctasPerSm).toBe(1);
+  });
+
   it('counts a started warp as a whole one: 33 threads are 2 warps', () => {
     expect(occupancy(resources(32), 33, l4)).toMatchObject({ ctasPerSm: 24, warpsPerSm: 48 });
   });

@@ -289,11 +289,40 @@ describe('latency', () => {
     expect(modelLaunch(scattered, l4).latency.clocksPerInstruction).toBeCloseTo(31 * 3.5, 6);
   });
 
+  it('lets fp64 wait for the two units of an Ada SM: 64 clocks, two chains', () => {
+    const launch = makeLaunch({ ctaCount: 58, classes: { fp64: 58 * 4 * 100 } });
+    expect(modelLaunch(launch, l4).latency.clocksPerInstruction).toBeCloseTo(32, 6);
+  });
+
+  it('says in words whether latency or throughput sets the time of a CTA', () => {
+    const arithmetic = (launch: ReturnType<typeof makeLaunch>): string => boundOf(launch, 'latency').arithmetic;
+    expect(arithmetic(fp32Launch(1000, 58))).toContain('its throughput, 2000 clocks');
+    expect(arithmetic(makeLaunch({ ctaCount: 1, block: [32, 1, 1], classes: { shuffle: 10 } }))).toContain(
+      '10 instructions per warp × 12 clocks = 120 clocks',
+    );
+    const serial = { ...fp32Launch(1000, 58), criticalPathInstructions: 1500 };
+    expect(arithmetic(serial)).toContain('+ 500 serial × 2 = 3000 clocks');
+  });
+
+  it('counts the threads of all three axes', () => {
+    const launch = makeLaunch({ ctaCount: 58, block: [8, 4, 2], classes: { shuffle: 58 * 2 } });
+    expect(modelLaunch(launch, l4).schedule.warpsPerCta).toBe(2);
+  });
+
   it('makes a barrier wait for the loads before it', () => {
     const loads = { 'shared-load': 58 * 4 * 100, barrier: 58 * 4 * 10 };
     const launch = makeLaunch({ ctaCount: 58, classes: loads });
     // (100 × 30 ÷ 8 + 10 × (25 + 30)) ÷ 110.
     expect(modelLaunch(launch, l4).latency.clocksPerInstruction).toBeCloseTo((375 + 550) / 110, 6);
+    // One global load (L1, 43 clocks) to ten barriers: a tenth of it drains at each.
+    const few = makeLaunch({
+      ctaCount: 58,
+      classes: { 'global-load': 58 * 4, barrier: 58 * 4 * 10 },
+      globalLoadRequests: 58 * 4,
+      globalLoadSectors: 58 * 4 * 4,
+      globalLoadBytes: 58 * 4 * 128,
+    });
+    expect(modelLaunch(few, l4).latency.clocksPerInstruction).toBeCloseTo((43 / 2 + 10 * (25 + 4.3)) / 11, 6);
   });
 });
 
