@@ -21,7 +21,10 @@ export const H200: DeviceSpec = {
   reservedSharedBytesPerCta: { value: 1024, source: SOURCES.sharedReservation },
   sharedAllocationUnitBytes: { value: 128, source: SOURCES.occupancyHeader },
   fp32PerClock: { value: 128, source: `${SOURCES.throughput}, 9.0` },
-  fp16PerClock: { value: 256, source: `${SOURCES.throughput}, 9.0` },
+  fp16PerClock: {
+    value: 128,
+    source: `${SOURCES.throughput}, 9.0: 256 results, two per lane of a half2 instruction; ${SOURCES.ownH200}: 112 lanes`,
+  },
   fp64PerClock: { value: 64, source: `${SOURCES.throughput}, 9.0` },
   integerPerClock: { value: 64, source: `${SOURCES.throughput}, 9.0: 32-bit add, multiply, compare, logic` },
   specialPerClock: { value: 16, source: `${SOURCES.throughput}, 9.0: reciprocal, exp2, log2, sine` },
