@@ -47,13 +47,16 @@ interface DraftBlock {
 /**
  * Basic blocks of a function, with unreachable ones dropped, in an order where each block comes after all blocks that
  * reach it other than by closing a loop, and where the blocks of a loop stand together. So when diverged lanes run
- * lowest index first, lanes that arrive early at a reconvergence point or loop exit wait for the others.
+ * lowest index first, lanes that arrive early at a reconvergence point or loop exit wait for the others. A loop that
+ * is closed from several places (`continue`) gets an empty block at its end through which all rounds go, so that lanes
+ * wait for each other there too.
  *
  * `successors` of a conditional branch are `[taken, fall-through]`, of `brx.idx` one per table entry, of a guarded
  * `ret`/`exit`/`trap` the fall-through.
  */
 export function buildControlFlowGraph(fn: PtxFunction): ControlFlowGraph {
   const drafts = splitIntoBlocks(fn);
+  joinBackEdges(drafts);
   const { order, loopHeaders } = orderBlocks(drafts.map((draft) => draft.successors));
   const newIndex = new Map(order.map((old, index) => [old, index]));
   const blocks: BasicBlock[] = order.map((old, index) => {
@@ -72,6 +75,24 @@ export function buildControlFlowGraph(fn: PtxFunction): ControlFlowGraph {
     ),
     loopHeaders: new Set(loopHeaders.map((old) => newIndex.get(old)!)),
   };
+}
+
+/** Leads all edges that close one loop through one empty block. */
+function joinBackEdges(blocks: DraftBlock[]): void {
+  const { order, loopHeaders } = orderBlocks(blocks.map((block) => block.successors));
+  const position = new Map(order.map((index, at) => [index, at]));
+  for (const header of loopHeaders) {
+    const closing = order.filter(
+      (index) => position.get(index)! >= position.get(header)! && blocks[index]!.successors.includes(header),
+    );
+    if (closing.length < 2) continue;
+    const latch = blocks.length;
+    blocks.push({ labels: [], instructions: [], successors: [header], leaves: false });
+    for (const index of closing) {
+      const block = blocks[index]!;
+      block.successors = block.successors.map((successor) => (successor === header ? latch : successor));
+    }
+  }
 }
 
 function splitIntoBlocks(fn: PtxFunction): DraftBlock[] {

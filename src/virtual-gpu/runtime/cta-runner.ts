@@ -128,7 +128,7 @@ export class CtaRunner {
     memory.u8.set(request.parameters, PARAMETERS);
     for (const { offset, bytes } of image.constants) memory.u8.set(bytes, CONSTANTS + offset);
     image.weights.forEach((weight, index) => {
-      memory.i32[(image.weightTable >> 2) + index] = Math.max(1, weight);
+      memory.i32[(image.weightTable >> 2) + index] = weight;
     });
     if (image.tables) {
       const end = image.tables.divergences + image.blockCount * 8;
