@@ -51,9 +51,22 @@ describe('analyseLiveness', () => {
 
 describe('estimateRegisters', () => {
   it('counts 64-bit values twice and predicates not at all', () => {
-    const body = 'mov.b64 %rd1, 0; mov.b32 %r1, 0; mov.b16 %rs1, 0; setp.eq.s32 %p1, %r1, 0;';
-    const fn = parseBody(`${REGISTERS} ${body} @%p1 st.global.b32 [%rd1], %r1; @%p1 st.global.b16 [%rd1], %rs1; ret;`);
+    const loads = 'ld.global.b64 %rd1, [16]; ld.global.b32 %r1, [%rd1]; ld.global.b16 %rs1, [%rd1];';
+    const stores = '@%p1 st.global.b32 [%rd1], %r1; @%p1 st.global.b16 [%rd1], %rs1;';
+    const fn = parseBody(`${REGISTERS} ${loads} setp.eq.s32 %p1, %r1, 0; ${stores} ret;`);
     expect(maximumLiveRegisters(fn, buildControlFlowGraph(fn))).toBe(4);
+  });
+
+  it('counts parameters and constants as free, unless they are written again', () => {
+    const live = (extra: string): number => {
+      const fn = parseBody(
+        `${REGISTERS} mov.b32 %r1, 7; mov.u32 %r2, %tid.x; ld.param.b32 %r3, [p]; ${extra}
+         st.global.b32 [16], %r1; st.global.b32 [20], %r2; st.global.b32 [24], %r3; ret;`,
+      );
+      return maximumLiveRegisters(fn, buildControlFlowGraph(fn));
+    };
+    expect(live('')).toBe(0);
+    expect(live('@%p1 mov.b32 %r1, 8;')).toBe(1);
   });
 
   it('stays within launch bounds', () => {
