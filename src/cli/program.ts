@@ -43,7 +43,7 @@ function withJudging(command: Command): Command {
     .option('--seed <seed>', 'seeds inputs, orders and poisons', seedOption, 1)
     .option(
       '--run-timeout <seconds>',
-      "wall-clock limit of one run of the kernel's launches (default: 20)",
+      "wall-clock limit of one run of the kernel's launches (default: 20, more for large workloads)",
       positiveOption('--run-timeout'),
     );
 }

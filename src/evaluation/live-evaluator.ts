@@ -25,13 +25,16 @@ export interface LiveEvaluatorOptions {
   readonly toolchain: Toolchain;
   /** Shared between evaluators of one process to save reference runs; its own when absent. */
   readonly oracle?: Oracle;
-  /** Wall-clock limit of one run of a launch sequence, in ms. Default 20,000. */
+  /** Wall-clock limit of one run of a launch sequence, in ms. By default 20,000, and more for large workloads. */
   readonly runTimeoutMs?: number;
   /** Warp instructions one CTA may execute; the device's own limit when absent. */
   readonly instructionsPerCta?: number;
 }
 
-const DEFAULT_RUN_TIMEOUT_MS = 20_000;
+const LEAST_RUN_TIMEOUT_MS = 20_000;
+
+/** Slower than this, in FLOP of the problem per second, no kernel that makes progress runs even on a virtual GPU. */
+const LEAST_FLOP_PER_SECOND = 50e6;
 
 /**
  * Judges candidates on a device, one at a time: limits and constraints, compile, load, verify (the counted run included),
@@ -151,7 +154,7 @@ class LiveEvaluation {
   }
 
   #verify(module: LoadedModule): Promise<Verified | Refused> {
-    const { device, runTimeoutMs = DEFAULT_RUN_TIMEOUT_MS, instructionsPerCta } = this.#options;
+    const { device, instructionsPerCta } = this.#options;
     const { problem, candidate, workload, seed, signal } = this.#request;
     return verify({
       device,
@@ -162,7 +165,7 @@ class LiveEvaluation {
       seed,
       oracle: this.#oracle,
       planFor: (dimensions) => this.#planFor(dimensions, module),
-      timeoutMs: runTimeoutMs,
+      timeoutMs: this.#options.runTimeoutMs ?? defaultRunTimeoutMs(this.#work()),
       ...(instructionsPerCta !== undefined && { instructionsPerCta }),
       ...(signal && { signal }),
     });
@@ -210,6 +213,9 @@ class LiveEvaluation {
     }
   }
 }
+
+const defaultRunTimeoutMs = ({ flop }: ProblemWork): number =>
+  Math.max(LEAST_RUN_TIMEOUT_MS, (flop / LEAST_FLOP_PER_SECOND) * 1000);
 
 const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>): Outcome => ({
   status: outcome.status,
