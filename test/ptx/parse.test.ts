@@ -276,7 +276,7 @@ describe('source locations', () => {
 
   it('gives the whole chain on request', () => {
     const text = `${moduleWith('.loc 2 17 79 // ./pack.h:17:79 @[ k.cu:18:11 ]\nret;\n.loc 1 20 1\nret;')}${files}`;
-    const line = text.split('\n').findIndex((row) => row === 'ret;') + 1;
+    const line = text.split('\n').indexOf('ret;') + 1;
     expect(sourceChainAt(text, line)).toEqual([
       { file: 'pack.h', line: 17, column: 79 },
       { file: 'k.cu', line: 18, column: 11 },

@@ -1,6 +1,7 @@
 import type { FunctionBuilder, Local, ValueType } from '../wasm/function-builder.ts';
 import { f32Bits } from '../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../wasm/module-builder.ts';
+import { hyperbolicTangent, sineOrCosine } from './transcendental-helpers.ts';
 
 /** Vector subroutines too long to repeat at every use. Each takes and returns v128. */
 export type HelperName =
@@ -13,6 +14,9 @@ export type HelperName =
   | 'floatToBfloat'
   | 'exp2'
   | 'log2'
+  | 'sine'
+  | 'cosine'
+  | 'tanh'
   | 'flushDenormals'
   | 'divideSigned'
   | 'divideUnsigned'
@@ -319,6 +323,9 @@ const HELPERS: Record<HelperName, Helper> = {
   floatToBfloat: { arity: 1, body: floatToBfloat },
   exp2: { arity: 1, body: exp2 },
   log2: { arity: 1, body: log2 },
+  sine: { arity: 1, body: sineOrCosine(0) },
+  cosine: { arity: 1, body: sineOrCosine(1) },
+  tanh: { arity: 1, body: hyperbolicTangent },
   flushDenormals: { arity: 1, body: flushDenormals },
   divideSigned: { arity: 2, body: divide(true) },
   divideUnsigned: { arity: 2, body: divide(false) },

@@ -7,28 +7,6 @@ import type { WarpContext } from './warp-context.ts';
 /** Instructions too rare for vector code, lane by lane. `inputs` are the bit patterns of the source operands. */
 type WordFunction = (inputs: number[]) => number;
 
-const scratch = new DataView(new ArrayBuffer(8));
-const toFloat = (bits: number): number => {
-  scratch.setUint32(0, bits >>> 0);
-  return scratch.getFloat32(0);
-};
-const fromFloat = (value: number): number => {
-  if (Number.isNaN(value)) return 0x7fffffff;
-  scratch.setFloat32(0, value);
-  return scratch.getUint32(0);
-};
-
-const float1 =
-  (compute: (x: number) => number): WordFunction =>
-  ([x]) =>
-    fromFloat(compute(toFloat(x!)));
-
-function reverseBits(word: number): number {
-  let result = 0;
-  for (let bit = 0; bit < 32; bit++) if ((word >>> bit) & 1) result |= 1 << (31 - bit);
-  return result;
-}
-
 /** Byte permutation with PTX's sign-replicating selector bit. */
 function permuteBytes(a: number, b: number, selector: number): number {
   let result = 0;
@@ -61,14 +39,6 @@ const insertField: WordFunction = ([field, into, position, length]) => {
   return result;
 };
 
-const funnel =
-  (left: boolean, wrap: boolean): WordFunction =>
-  ([low, high, amount]) => {
-    const n = wrap ? amount! & 31 : Math.min(amount! >>> 0, 32);
-    const both = (BigInt(high! >>> 0) << 32n) | BigInt(low! >>> 0);
-    return Number(BigInt.asIntN(32, left ? (both << BigInt(n)) >> 32n : both >> BigInt(n)));
-  };
-
 const lop3: WordFunction = ([a, b, c, table]) => {
   let result = 0;
   for (let bit = 0; bit < 32; bit++) {
@@ -79,22 +49,11 @@ const lop3: WordFunction = ([a, b, c, table]) => {
 };
 
 const WORD_FUNCTIONS: ReadonlyMap<string, WordFunction> = new Map<string, WordFunction>([
-  ['sin.approx.f32', float1(Math.sin)],
-  ['cos.approx.f32', float1(Math.cos)],
-  ['tanh.approx.f32', float1(Math.tanh)],
-  ['brev.b32', ([x]) => reverseBits(x!)],
-  ['clz.b32', ([x]) => Math.clz32(x!)],
-  ['bfind.u32', ([x]) => 31 - Math.clz32(x!)],
-  ['bfind.s32', ([x]) => 31 - Math.clz32((x! | 0) < 0 ? ~x! : x!)],
   ['prmt.b32', ([a, b, s]) => permuteBytes(a!, b!, s!)],
   ['bfe.u32', extractField(false)],
   ['bfe.s32', extractField(true)],
   ['bfi.b32', insertField],
   ['lop3.b32', lop3],
-  ['shf.l.wrap.b32', funnel(true, true)],
-  ['shf.r.wrap.b32', funnel(false, true)],
-  ['shf.l.clamp.b32', funnel(true, false)],
-  ['shf.r.clamp.b32', funnel(false, false)],
 ]);
 
 /** The fast implementation of a few forms on 32-bit numbers. */

@@ -154,7 +154,7 @@ const rsqrt: LaneEmitter = (e) => {
 
 /** A helper of one f32 argument, e.g. ex2.approx. */
 const viaHelper =
-  (name: 'exp2' | 'log2'): LaneEmitter =>
+  (name: 'exp2' | 'log2' | 'sine' | 'cosine' | 'tanh'): LaneEmitter =>
   (e) => {
     pushF32(e, 1);
     e.helper(name);
@@ -230,6 +230,9 @@ function build(): Map<string, LaneEmitter> {
   forms.set('rsqrt.approx.f32', rsqrt);
   forms.set('ex2.approx.f32', viaHelper('exp2'));
   forms.set('lg2.approx.f32', viaHelper('log2'));
+  forms.set('sin.approx.f32', viaHelper('sine'));
+  forms.set('cos.approx.f32', viaHelper('cosine'));
+  forms.set('tanh.approx.f32', viaHelper('tanh'));
   for (const op of SATURATED_TYPES) forms.set(`${op}.sat.f32`, saturate(f32Binary(op)));
   forms.set('fma.sat.f32', saturate(fmaF32));
   forms.set('mad.sat.f32', saturate(fmaF32));

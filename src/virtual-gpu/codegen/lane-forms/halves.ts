@@ -146,12 +146,12 @@ const minMax =
     e.b.op('v128.xor').i32x4(SIGN).op('v128.and').get(result).op('v128.or');
   };
 
-/** 2^x through the f32 helper, far inside the bound for 16-bit results. */
-const exp2 = (format: Format): HalfEmitter =>
+/** Special functions through the f32 helper, far inside the bound for 16-bit results. */
+const viaHelper = (format: Format, name: 'exp2' | 'tanh'): HalfEmitter =>
   finished(format, (e, half) => {
     pushRaw(e, format, 1, half);
     format.widen(e);
-    e.helper('exp2');
+    e.helper(name);
     format.narrow(e);
   });
 
@@ -197,7 +197,8 @@ function build(): Map<string, LaneEmitter> {
       for (const variant of ['', '.NaN', '.xorsign.abs', '.NaN.xorsign.abs'])
         both(`${op}${variant}`, minMax(format, op));
     }
-    both('ex2.approx', exp2(format));
+    both('ex2.approx', viaHelper(format, 'exp2'));
+    both('tanh.approx', viaHelper(format, 'tanh'));
     both('neg', sign(format, 'xor', SIGN));
     both('abs', sign(format, 'and', MAGNITUDE));
   }
