@@ -6,6 +6,7 @@ import { isPtxType, sizeOfPtxType } from './types.ts';
  * The same function with a few rare forms spelt in common ones, so that whoever executes PTX need not know them:
  * - extended-precision chains (`add.cc` … `madc`) without the condition code;
  * - `cvt` into a register wider than its type as a conversion to the register's width;
+ * - loads into and stores from such registers with a conversion of its own;
  * - decimal literals of `.f32` instructions as f32;
  * - guarded warp-wide instructions, barriers and traps behind a branch.
  *
@@ -33,6 +34,8 @@ function rewriteStatement(statement: PtxStatement, rewriter: Rewriter): PtxState
   if (statement.kind === 'label') return [statement];
   const instruction = withF32Literals(statement.instruction);
   if (instruction.guard && BEHIND_BRANCH.has(instruction.opcode)) return behindBranch(instruction, rewriter);
+  if (instruction.opcode === 'ld' || instruction.opcode === 'ldu' || instruction.opcode === 'st')
+    return withNarrowRegisters(instruction, rewriter).map((part) => ({ kind: 'instruction', instruction: part }));
   return withoutCarry(instruction, rewriter).map((plain, index, all) => ({
     kind: 'instruction',
     instruction: countedOnce(toRegisterWidth(plain, rewriter.registers), instruction, index, all.length),
@@ -104,6 +107,41 @@ function withF32Literals(instruction: PtxInstruction): PtxInstruction {
     ),
   );
   return { ...instruction, operands };
+}
+
+/**
+ * A load extends to the width of its registers, by the sign of its type; a store takes the low bits of wider ones.
+ * Here both go through registers as wide as the type (16 bits for a byte), with conversions that are not counted.
+ */
+function withNarrowRegisters(access: PtxInstruction, rewriter: Rewriter): PtxInstruction[] {
+  const type = access.modifiers.at(-1)!;
+  const typeBits = sizeOfPtxType(type) * 8;
+  const isLoad = access.opcode !== 'st';
+  const narrowBits = Math.max(16, typeBits);
+  const conversions: PtxInstruction[] = [];
+  const replace = (operand: PtxOperand, index: number): PtxOperand => {
+    if (operand.kind !== 'register') return operand;
+    const wideBits = sizeOfPtxType(rewriter.registers.get(operand.name) ?? '') * 8;
+    // A byte with a sign must leave a 16-bit register's upper half in order too.
+    if (wideBits <= narrowBits && !(isLoad && type === 's8')) return operand;
+    // Names with `@` can't occur in PTX text.
+    const narrow: PtxOperand = { kind: 'register', name: `@narrow${narrowBits}_${index}` };
+    rewriter.registers.set(narrow.name, `b${narrowBits}`);
+    const sign = type.startsWith('s') ? 's' : 'u';
+    const cvt = isLoad
+      ? rewritten(access, 'cvt', [`${sign}${wideBits}`, `${sign}${typeBits}`], [operand, narrow])
+      : rewritten(access, 'cvt', [`u${narrowBits}`, `u${wideBits}`], [narrow, operand]);
+    conversions.push({ ...cvt, countedAs: null });
+    return narrow;
+  };
+  const at = isLoad ? 0 : 1;
+  const operands = access.operands.map((operand, index) => {
+    if (index !== at) return operand;
+    return operand.kind === 'vector' ? { ...operand, elements: operand.elements.map(replace) } : replace(operand, 0);
+  });
+  if (conversions.length === 0) return [access];
+  const narrowed = { ...access, operands };
+  return isLoad ? [narrowed, ...conversions] : [...conversions, narrowed];
 }
 
 /** `cvt.s8.s32` into a 32-bit register sign-extends the 8-bit result: `cvt.s32.s8` of the same source. */

@@ -16,6 +16,31 @@ describe('canonicalForm', () => {
     );
   });
 
+  it('loads and stores through registers as wide as the type', () => {
+    expect(
+      canonical('@%p1 ld.global.s32 %rd1, [%rd2]; ld.shared.v2.u8 {%r1, %rs1}, [%r2]; st.global.u16 [%rd2], %rd1;'),
+    ).toEqual([
+      '@%p1 ld.global.s32 @narrow32_0, [%rd2]',
+      '@%p1 cvt.s64.s32 %rd1, @narrow32_0',
+      'ld.shared.v2.u8 {@narrow16_0, %rs1}, [%r2]',
+      'cvt.u32.u8 %r1, @narrow16_0',
+      'cvt.u16.u64 @narrow16_0, %rd1',
+      'st.global.u16 [%rd2], @narrow16_0',
+    ]);
+  });
+
+  it('counts what it spells out once', () => {
+    const { body } = canonicalForm(parseBody(`${REGISTERS} @%p1 bar.sync 0; ld.global.s8 %rd1, [%rd2]; ret;`));
+    const counted = body.flatMap((s) => (s.kind === 'instruction' ? [s.instruction] : []));
+    expect(counted.map(({ text, countedAs }) => [text, countedAs?.text ?? countedAs])).toEqual([
+      ['bra', 'bar.sync'],
+      ['bar.sync', null],
+      ['ld.global.s8', undefined],
+      ['cvt.s64.s8', null],
+      ['ret', undefined],
+    ]);
+  });
+
   it('makes decimal literals of f32 instructions f32', () => {
     expect(canonical('mul.f32 %f1, %f2, 1.5; mul.f64 %fd1, %fd2, 1.5;')).toEqual([
       'mul.f32 %f1, %f2, 0x3fc00000',
