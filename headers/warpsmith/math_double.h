@@ -29,15 +29,14 @@ __WS_BOTH double cbrt(double x) {
 __WS_BOTH double rcbrt(double x) { return 1.0 / cbrt(x); }
 
 __WS_BOTH double __ws_norm(double x, double y, double z, double w) {
-  x = fabs(x), y = fabs(y), z = fabs(z), w = fabs(w);
-  const double largest = fmax(fmax(x, y), fmax(z, w));
+  const double largest = fmax(fmax(fabs(x), fabs(y)), fmax(fabs(z), fabs(w)));
   if (largest == HUGE_VAL) return HUGE_VAL;
-  const double lifted = largest < 0x1p-900 ? 0x1p600 : 1.0;
-  const int exponent = (int)(__double_as_longlong(largest * lifted) >> 52) - 1023;
-  const double down = __ws_power_of_two_d(-(exponent < 1022 ? exponent : 1022)) * lifted;
-  const double a = x * down, b = y * down, c = z * down, d = w * down;
+  const double lift = largest < 0x1p-500 ? 0x1p600 : 1.0;
+  const int exponent = (int)(__double_as_longlong(largest * lift) >> 52) - 1023;
+  const double down = __ws_power_of_two_d(-(exponent < 1022 ? exponent : 1022));
+  const double a = x * lift * down, b = y * lift * down, c = z * lift * down, d = w * lift * down;
   const double sum = __nvvm_fma_rn_d(a, a, __nvvm_fma_rn_d(b, b, __nvvm_fma_rn_d(c, c, d * d)));
-  return largest == 0.0 ? x + y + z + w : __nvvm_sqrt_rn_d(sum) / down;
+  return largest == 0.0 ? fabs(x + y + z + w) : __nvvm_sqrt_rn_d(sum) / down / lift;
 }
 __WS_BOTH double hypot(double x, double y) { return __ws_norm(x, y, 0.0, 0.0); }
 __WS_BOTH double norm3d(double x, double y, double z) { return __ws_norm(x, y, z, 0.0); }
@@ -515,7 +514,7 @@ __WS_BOTH double __ws_lgamma_positive(double x) {
     const double y = x - 2.0;
     return log1p(y) - log1p(__ws_reciprocal_gamma_m1(y));
   }
-  if (x >= 0.5) return -log1p(__ws_reciprocal_gamma_m1(x - 1.0));
+  if (x >= 0.5) return 0.0 - log1p(__ws_reciprocal_gamma_m1(x - 1.0));
   return -log(x * (1.0 + __ws_reciprocal_gamma_m1(x)));
 }
 __WS_BOTH double lgamma(double x) {

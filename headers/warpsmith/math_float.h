@@ -39,18 +39,16 @@ __WS_BOTH float rcbrtf(float x) {
   return magnitude == 0.0f || !(magnitude < INFINITY) ? 1.0f / x : result;
 }
 
-// The largest component is scaled to [1, 2), so that no square over- or underflows.
+// The largest component is scaled to [1, 2), so that no square over- or underflows; tiny ones are lifted first.
 __WS_BOTH float __ws_norm(float x, float y, float z, float w) {
-  x = fabsf(x), y = fabsf(y), z = fabsf(z), w = fabsf(w);
-  const float largest = fmaxf(fmaxf(x, y), fmaxf(z, w));
+  const float largest = fmaxf(fmaxf(fabsf(x), fabsf(y)), fmaxf(fabsf(z), fabsf(w)));
   if (largest == INFINITY) return INFINITY;
-  const float lifted = largest < 0x1p-100f ? 0x1p64f : 1.0f;
-  const int exponent = (__float_as_int(largest * lifted) >> 23) - 127;
-  const float down = __ws_power_of_two(-(exponent < 126 ? exponent : 126)) * lifted;
-  const float a = x * down, b = y * down, c = z * down, d = w * down;
+  const float lift = largest < 0x1p-60f ? 0x1p100f : 1.0f;
+  const int exponent = (__float_as_int(largest * lift) >> 23) - 127;
+  const float down = __ws_power_of_two(-(exponent < 126 ? exponent : 126));
+  const float a = x * lift * down, b = y * lift * down, c = z * lift * down, d = w * lift * down;
   const float sum = __nvvm_fma_rn_f(a, a, __nvvm_fma_rn_f(b, b, __nvvm_fma_rn_f(c, c, d * d)));
-  const float root = __nvvm_sqrt_rn_f(sum);
-  return largest == 0.0f ? 0.0f : root / down;
+  return largest == 0.0f ? fabsf(x + y + z + w) : __nvvm_sqrt_rn_f(sum) / down / lift;
 }
 __WS_BOTH float hypotf(float x, float y) { return __ws_norm(x, y, 0.0f, 0.0f); }
 __WS_BOTH float norm3df(float x, float y, float z) { return __ws_norm(x, y, z, 0.0f); }
