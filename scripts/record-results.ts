@@ -1,0 +1,169 @@
+// Runs warpsmith and records what it prints, for the figures and tables of the documentation: npm run results
+//
+// Every recording is the --json of a command that a user could type, without wall times and paths, so that recording
+// again on another machine changes nothing but dates and versions.
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { LaunchCounters } from '../src/core/counters.ts';
+import type { Evaluation } from '../src/core/evaluation.ts';
+import type { ParameterValues } from '../src/core/kernel.ts';
+import type { ProblemFile } from '../src/core/problem.ts';
+import type { AuditReport } from '../src/evaluation/audit.ts';
+import { DEVICE_SPECS } from '../src/hardware/device-specs.ts';
+import type { RunView } from '../src/reports/run-view.ts';
+import { predictTime } from '../src/virtual-gpu/time-model/predict-time.ts';
+import {
+  type Entry,
+  type ModelComparison,
+  type RecordedEvaluation,
+  type RecordedRun,
+  type RecordedWith,
+  type Recordings,
+  ROOT,
+  writeRecording,
+} from './results/recordings.ts';
+
+const root = fileURLToPath(ROOT);
+const WORKLOAD = 'b1h8s512d64';
+const DEVICES = ['virtual:l4', 'virtual:h200'];
+
+/** Runs one command line; its stdout is one JSON object whatever the verdict was. */
+const warpsmith = async <T>(args: readonly string[]): Promise<T> => {
+  const child = spawn(process.execPath, ['bin/warpsmith.mjs', ...args, '--json'], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const chunks: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await new Promise((resolve) => child.once('close', resolve));
+  const printed = JSON.parse(Buffer.concat(chunks).toString('utf8')) as T & { error?: { message: string } };
+  if (printed.error) throw new Error(`warpsmith ${args.join(' ')}: ${printed.error.message}`);
+  return printed;
+};
+
+const commandOf = (args: readonly string[]): string => ['warpsmith', ...args].join(' ');
+
+/** The folder as it is typed, not where this checkout lies. */
+const trimEvaluation = ({ elapsedMs: _, ...evaluation }: Evaluation, folder: string): RecordedEvaluation => ({
+  ...evaluation,
+  candidate: { ...evaluation.candidate, folder },
+  ...(evaluation.counters && {
+    counters: {
+      ...evaluation.counters,
+      launches: evaluation.counters.launches.map((launch) => ({ ...launch, lines: [] })),
+    },
+  }),
+});
+
+const evaluate = async (folder: string, ...options: string[]): Promise<Entry<RecordedEvaluation>> => {
+  const args = ['evaluate', folder, ...options];
+  process.stderr.write(`${commandOf(args)}\n`);
+  return { command: commandOf(args), result: trimEvaluation(await warpsmith<Evaluation>(args), folder) };
+};
+
+/** A run in a store of its own, which is gone afterwards. */
+const optimize = async (args: readonly string[]): Promise<{ entry: Entry<RecordedRun>; view: RunView }> => {
+  const store = await mkdtemp(join(tmpdir(), 'warpsmith-results-'));
+  try {
+    const { runFolder, reportPath, bestFolder, bestKernelPath, ...view } = await warpsmith<
+      RunView & Record<'runFolder' | 'reportPath' | 'bestFolder' | 'bestKernelPath', string>
+    >([...args, '--store', store]);
+    const { runId, startedAt, finishedAt, environment, ...result } = view;
+    return { entry: { command: commandOf(args), result }, view };
+  } finally {
+    await rm(store, { recursive: true, force: true });
+  }
+};
+
+const versionsOf = ({ environment, startedAt }: RunView): RecordedWith => ({
+  date: startedAt.slice(0, 10),
+  warpsmith: environment.warpsmith!,
+  node: environment.node!,
+  v8: environment.v8!,
+  compiler: environment.compiler!,
+});
+
+const readJson = async <T>(path: string): Promise<T> => JSON.parse(await readFile(join(root, path), 'utf8')) as T;
+
+/** The arguments of `npm run demo`, so that the figure shows what a newcomer will see. */
+const demoArguments = async (): Promise<string[]> => {
+  const { scripts } = await readJson<{ scripts: { demo: string } }>('package.json');
+  return scripts.demo.replace(/^node bin\/warpsmith\.mjs /, '').split(' ');
+};
+
+const ladder = async (): Promise<Entry<RecordedEvaluation>[]> => {
+  const { rungs } = await readJson<ProblemFile>('problems/attention/problem.json');
+  const entries: Entry<RecordedEvaluation>[] = [];
+  for (const device of DEVICES)
+    for (const rung of rungs)
+      entries.push(await evaluate(`problems/attention/${rung}`, '--device', device, '--workload', WORKLOAD));
+  return entries;
+};
+
+/** Two CTAs on 58 SMs: what `parallelism` is about. */
+const small = (): Promise<Entry<RecordedEvaluation>> =>
+  evaluate(
+    'problems/attention/04_warp',
+    ...['--device', 'virtual:l4', '--workload', 'b1h1s128d64', '--set', 'BLOCK_M=64'],
+  );
+
+const redTeam = async (): Promise<Entry<RecordedEvaluation>[]> => {
+  const folders = (await readdir(join(root, 'test/red-team'), { withFileTypes: true })).filter((entry) =>
+    entry.isDirectory(),
+  );
+  const entries: Entry<RecordedEvaluation>[] = [];
+  for (const { name } of folders)
+    entries.push(
+      await evaluate(
+        `test/red-team/${name}`,
+        ...['--device', 'virtual:l4', '--workload', 'B=1,H=2,S=64,D=64,causal=0', '--run-timeout', '5'],
+      ),
+    );
+  return entries;
+};
+
+const audit = async (): Promise<Entry<AuditReport>> => {
+  const args = ['audit', 'problems/attention'];
+  return { command: commandOf(args), result: await warpsmith<AuditReport>(args) };
+};
+
+/** Kernels whose times were measured on a real H200; the first set calibrated the model. */
+const MEASURED = [
+  { file: 'test/fixtures/h200-attention-times.json', calibrated: true },
+  { file: 'test/fixtures/h200-small-kernel-times.json', calibrated: false },
+];
+interface MeasuredTimes {
+  description: string;
+  method: string;
+  runs: { kernel: string; parameters: ParameterValues; measuredUs: number; counters: LaunchCounters }[];
+}
+
+/** The model on the counters of one set. */
+const modelAgainstH200 = async ({ file, calibrated }: (typeof MEASURED)[number]): Promise<Entry<ModelComparison>> => {
+  const { description, method, runs } = await readJson<MeasuredTimes>(file);
+  const spec = DEVICE_SPECS.get('h200')!;
+  const pairs = runs.map(({ kernel, parameters, measuredUs, counters }) => {
+    const { medianNs, intervalNs } = predictTime([counters], spec, { vetoNs: 0, attainableNs: 0 });
+    return { kernel, parameters, measuredNs: measuredUs * 1000, predictedNs: medianNs, intervalNs };
+  });
+  return {
+    command: `the time model on the counters in ${file}`,
+    result: { device: spec.name, description, method, calibrated, pairs },
+  };
+};
+
+const { entry: demo, view } = await optimize(await demoArguments());
+const recordedWith = versionsOf(view);
+const write = <N extends keyof Recordings>(name: N, entries: Recordings[N]['entries']): Promise<void> =>
+  writeRecording(name, { schemaVersion: 1, recordedWith, entries } as Recordings[N]);
+
+await write('attention-demo', [demo]);
+await write('attention-ladder', await ladder());
+await write('attention-small', [await small()]);
+await write('attention-audit', [await audit()]);
+await write('red-team', await redTeam());
+await write('model-against-h200', await Promise.all(MEASURED.map(modelAgainstH200)));
+await write('row-sum', [(await optimize(['optimize', 'examples/row-sum', '--device', 'virtual:l4'])).entry]);

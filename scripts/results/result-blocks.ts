@@ -1,0 +1,285 @@
+import { formatFigure, formatInterval, formatNs, formatRatio, formatTiming } from '../../src/reports/format.ts';
+import type { ProgressionRow } from '../../src/reports/run-view.ts';
+import { type Column, markdownTable } from '../../src/reports/table.ts';
+import { intervalPlot, type PlotRow } from './interval-plot.ts';
+import { errorFactor, geometricMean, isWithinInterval, kendallTau } from './model-accuracy.ts';
+import type {
+  ModelComparison,
+  RecordedEvaluation,
+  RecordedRun,
+  RecordedWith,
+  Recording,
+  Recordings,
+} from './recordings.ts';
+import { scatterPlot } from './scatter-plot.ts';
+
+const only = <T>({ entries }: Recording<T>): { command: string; result: T } => entries[0]!;
+const right = (title: string): Column => ({ title, align: 'right' });
+const code = (text: string): string => `\`${text}\``;
+
+const versions = ({ date, warpsmith, node, compiler }: RecordedWith): string =>
+  `Recorded on ${date} with warpsmith ${warpsmith}, Node ${node}, ${compiler}.`;
+
+/** The run in a sentence: what came of it, in which device's predicted time. */
+const runHeadline = ({ start, best, speedup, evaluationsUsed, device, workload, stop }: RecordedRun): string =>
+  `**${best!.kind} ${formatRatio(speedup)} faster on a ${device.kind} ${device.name.replace(/ \(virtual\)$/, '')}**, ` +
+  `${workload.name}: ${best!.kind} ${formatNs(start!.medianNs)} ${formatInterval(start!.intervalNs)} → ` +
+  `${formatNs(best!.medianNs)} ${formatInterval(best!.intervalNs)} in ${evaluationsUsed} evaluations; ` +
+  `stopped because: ${stop!.reason}.`;
+
+const progressionCells = (row: ProgressionRow): string[] => [
+  row.evaluationId,
+  row.change,
+  row.why ? `${code(row.why.finding)} of ${row.why.evaluationId}: ${row.why.evidence}` : '',
+  row.time ? formatNs(row.time.medianNs) : row.status,
+  formatRatio(row.ratioToStart),
+  row.decision ?? '–',
+];
+
+const progression = (run: RecordedRun): string =>
+  markdownTable(
+    [
+      { title: '' },
+      { title: 'Change' },
+      { title: 'Because of' },
+      right(`${run.best!.kind} time`),
+      right('× start'),
+      { title: '' },
+    ],
+    run.progression.map(progressionCells),
+  );
+
+/** Kept changes only; how many were reverted is said below. */
+const keptProgression = (run: RecordedRun): string => {
+  const kept = run.progression.filter(({ decision }) => decision === 'keep');
+  const { length: revertedCount } = run.reverted;
+  const reverted = `${revertedCount} other changes were tried and reverted; [the whole table](docs/results/README.md) says why.`;
+  return `${progression({ ...run, progression: kept })}\n\n${reverted}`;
+};
+
+const plotRow = (row: ProgressionRow): PlotRow[] =>
+  row.time
+    ? [
+        {
+          label: row.change === 'start' ? `start: ${row.candidate.kernel}` : row.change,
+          note: `${formatNs(row.time.medianNs)}, ${formatRatio(row.ratioToStart)}${row.decision === 'keep' ? '' : ', reverted'}`,
+          lowNs: row.time.intervalNs[0],
+          medianNs: row.time.medianNs,
+          highNs: row.time.intervalNs[1],
+          style: row.decision === 'keep' ? 'kept' : 'reverted',
+        },
+      ]
+    : [];
+
+const demoPlot = (run: RecordedRun): string =>
+  intervalPlot({
+    title: `${run.problem.name} ${run.workload.name}, one change per row`,
+    axis: `${run.best!.kind} time on a ${run.device.kind} ${run.device.name.replace(/ \(virtual\)$/, '')} with its model interval, log scale; filled: kept`,
+    rows: run.progression.flatMap(plotRow),
+    bounds: run.bounds
+      ? [{ ns: run.bounds.attainableNs, label: `attainable ${formatNs(run.bounds.attainableNs)}` }]
+      : [],
+  });
+
+const ladderRows = (evaluations: readonly RecordedEvaluation[]): string[][] =>
+  evaluations.map(({ candidate, timing, counters, findings, status }) => [
+    code(candidate.kernel),
+    timing ? formatNs(timing.medianNs) : status,
+    timing ? formatInterval(timing.intervalNs) : '–',
+    timing?.bindingResource ?? '–',
+    formatFigure(counters?.totals.instructions ?? Number.NaN),
+    formatFigure(counters?.totals.globalLoadSectors ?? Number.NaN),
+    formatFigure(counters?.totals.sharedLoadWavefronts ?? Number.NaN),
+    findings.map(({ id }) => code(id)).join(', '),
+  ]);
+
+const LADDER_COLUMNS: readonly Column[] = [
+  { title: 'Rung' },
+  right('predicted'),
+  { title: 'interval' },
+  { title: 'bound by' },
+  right('warp instructions'),
+  right('global load sectors'),
+  right('shared load wavefronts'),
+  { title: 'findings, in order' },
+];
+
+const ladder = ({ entries }: Recordings['attention-ladder'], device: string): string =>
+  markdownTable(
+    LADDER_COLUMNS,
+    ladderRows(entries.map(({ result }) => result).filter((result) => result.device.id === device)),
+  );
+
+const ladderPlot = ({ entries }: Recordings['attention-ladder']): string => {
+  const timed = entries.map(({ result }) => result).filter(({ timing }) => timing);
+  return intervalPlot({
+    title: 'The attention ladder, every rung with its default parameters',
+    axis: 'predicted time with its model interval, log scale',
+    rows: timed.map(({ candidate, device, timing }) => ({
+      label: `${candidate.kernel}, ${device.id}`,
+      note: formatNs(timing!.medianNs),
+      lowNs: timing!.intervalNs[0],
+      medianNs: timing!.medianNs,
+      highNs: timing!.intervalNs[1],
+      style: 'kept' as const,
+    })),
+    bounds: [],
+  });
+};
+
+const commands = <T>({ entries }: Recording<T>): string => entries.map(({ command }) => `    ${command}`).join('\n');
+
+const shortReason = (reason: string): string => reason.replace(/; the others have exited.*/, '');
+
+const redTeam = ({ entries }: Recordings['red-team']): string =>
+  markdownTable(
+    [{ title: 'Kernel' }, { title: 'Verdict' }, { title: 'Reason given' }, { title: 'Found on' }],
+    entries.map(({ result: { candidate, status, reason, failedCheck } }) => [
+      `[${candidate.kernel}](../../test/red-team/${candidate.kernel}/kernel.cu)`,
+      code(status),
+      shortReason(reason ?? ''),
+      failedCheck ?? '–',
+    ]),
+  );
+
+const largestRatio = (
+  results: Recordings['attention-audit']['entries'][number]['result']['mutants'][number]['results'],
+) => {
+  const caught = results.filter(({ outcome }) => outcome === 'caught');
+  const ratios = caught.map(({ worstErrorRatio, rmsErrorRatio }) =>
+    worstErrorRatio === null || rmsErrorRatio === null
+      ? Number.POSITIVE_INFINITY
+      : Math.max(worstErrorRatio, rmsErrorRatio),
+  );
+  const largest = Math.max(...ratios);
+  return ratios.length === 0 ? '–' : Number.isFinite(largest) ? formatFigure(largest) : 'not finite';
+};
+
+const audit = (recording: Recordings['attention-audit']): string => {
+  const { mutants } = only(recording).result;
+  return markdownTable(
+    [
+      { title: 'Wrong kernel' },
+      { title: 'What it does' },
+      { title: 'Verdict' },
+      right('caught by'),
+      right('largest error ÷ tolerance'),
+    ],
+    mutants.map(({ id, title, verdict, results }) => [
+      code(id),
+      title,
+      verdict,
+      `${results.filter(({ outcome }) => outcome === 'caught').length} of ${results.length} checks`,
+      largestRatio(results),
+    ]),
+  );
+};
+
+const auditSummary = (recording: Recordings['attention-audit']): string => {
+  const { mutants, checks, letThrough, falseAlarms } = only(recording).result;
+  return (
+    `${mutants.length} generic wrong kernels on ${checks.length} checks: ` +
+    `${letThrough.length === 0 ? 'none let through' : `${letThrough.length} let through`}, ` +
+    `${falseAlarms.length === 0 ? 'no false alarm' : `${falseAlarms.length} false alarms`}.`
+  );
+};
+
+const redTeamSummary = ({ entries }: Recordings['red-team']): string => {
+  const counts = new Map<string, number>();
+  for (const { result } of entries) counts.set(result.status, (counts.get(result.status) ?? 0) + 1);
+  const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([status, count]) => `${count} ${code(status)}`);
+  return `${entries.length} wrong or dishonest attention kernels: ${parts.join(', ')}.`;
+};
+
+const findings = ({ result }: { result: RecordedEvaluation }): string =>
+  result.findings
+    .map(
+      ({ id, title, estimatedSpeedup, evidence, arithmetic, advice }, index) =>
+        `${index + 1}. **${title}** (${code(id)}, estimated gain ${formatRatio(estimatedSpeedup)})\n` +
+        evidence
+          .map(
+            ({ counter, value, unit, comparison, threshold, where }) =>
+              `   - evidence: ${counter} = ${formatFigure(value)}${unit ? ` ${unit}` : ''}, ${comparison} ${formatFigure(threshold)}${where ? `; ${where}` : ''}\n`,
+          )
+          .join('') +
+        `   - arithmetic: ${arithmetic}\n   - advice: ${advice}`,
+    )
+    .join('\n');
+
+const timeLines = ({ result: { timing } }: { result: RecordedEvaluation }): string =>
+  timing
+    ? `    ${formatTiming(timing)}, bound by ${timing.bindingResource}\n` +
+      `    no kernel can be faster than ${formatNs(timing.vetoNs)}; attainable ${formatNs(timing.attainableNs)}`
+    : '';
+
+const bounds = ({ result }: { result: RecordedEvaluation }): string =>
+  markdownTable(
+    [{ title: 'Resource' }, right('alone'), { title: 'Arithmetic' }],
+    (result.timing?.bounds ?? [])
+      .slice(0, 6)
+      .map(({ resource, ns, arithmetic }) => [resource, formatNs(ns), arithmetic]),
+  );
+
+const accuracyOf = ({ pairs, calibrated, device }: ModelComparison): string => {
+  const factors = pairs.map(errorFactor);
+  const within = pairs.filter(isWithinInterval).length;
+  const set = calibrated
+    ? `${pairs.length} attention kernels on which its constants were set`
+    : `${pairs.length} small kernels on which none of its constants was set`;
+  return (
+    `- **${set}**, measured on one ${device}: off by a factor of ${geometricMean(factors).toFixed(2)} in the geometric mean, ` +
+    `${Math.max(...factors).toFixed(2)} at worst; rank correlation (Kendall’s τ) ${kendallTau(pairs).toFixed(2)}; the measured ` +
+    `time lies within the printed interval for ${within} of ${pairs.length}.`
+  );
+};
+
+const modelAccuracy = ({ entries }: Recordings['model-against-h200']): string =>
+  entries.map(({ result }) => accuracyOf(result)).join('\n');
+
+/** A series per attention kernel, one for all small kernels. */
+const modelPlot = ({ entries }: Recordings['model-against-h200']): string => {
+  const series = entries.flatMap(({ result: { pairs, calibrated } }) =>
+    calibrated
+      ? [...new Set(pairs.map(({ kernel }) => kernel))]
+          .sort()
+          .map((name) => ({ name, pairs: pairs.filter(({ kernel }) => kernel === name) }))
+      : [{ name: 'small kernels, not used for calibration', pairs }],
+  );
+  const count = series.reduce((sum, { pairs }) => sum + pairs.length, 0);
+  return scatterPlot({ title: `${count} kernels on an H200`, series });
+};
+
+/** Every block and figure that is made from recordings alone. */
+export const resultBlocks = (recordings: Recordings): Record<string, string> => {
+  const demo = only(recordings['attention-demo']);
+  const rowSum = only(recordings['row-sum']);
+  const small = only(recordings['attention-small']);
+  return {
+    'demo-headline': runHeadline(demo.result),
+    'demo-progression': progression(demo.result),
+    'demo-kept': keptProgression(demo.result),
+    'demo-command': `    ${demo.command}`,
+    'row-sum-headline': runHeadline(rowSum.result),
+    'row-sum-progression': progression(rowSum.result),
+    'ladder-l4': ladder(recordings['attention-ladder'], 'virtual:l4'),
+    'ladder-h200': ladder(recordings['attention-ladder'], 'virtual:h200'),
+    'ladder-commands': commands(recordings['attention-ladder']),
+    'small-command': commands(recordings['attention-small']),
+    'small-time': timeLines(small),
+    'small-findings': findings(small),
+    'small-bounds': bounds(small),
+    'red-team': redTeam(recordings['red-team']),
+    'red-team-summary': redTeamSummary(recordings['red-team']),
+    'model-accuracy': modelAccuracy(recordings['model-against-h200']),
+    'model-method': only(recordings['model-against-h200']).result.method,
+    audit: audit(recordings['attention-audit']),
+    'audit-summary': auditSummary(recordings['attention-audit']),
+    'recorded-with': versions(recordings['attention-demo'].recordedWith),
+  };
+};
+
+export const figures = (recordings: Recordings): Record<string, string> => ({
+  'docs/figures/demo.svg': demoPlot(only(recordings['attention-demo']).result),
+  'docs/figures/ladder.svg': ladderPlot(recordings['attention-ladder']),
+  'docs/figures/model-against-h200.svg': modelPlot(recordings['model-against-h200']),
+});
