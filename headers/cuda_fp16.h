@@ -14,6 +14,17 @@ __WS_FLOAT_TO_HALF(__ws_float_to_half_rd, "rm")
 __WS_FLOAT_TO_HALF(__ws_float_to_half_ru, "rp")
 #undef __WS_FLOAT_TO_HALF
 
+__WS_DEVICE unsigned short __ws_atomic_add_half(unsigned short* address, unsigned short value) {
+  unsigned short before;
+  asm volatile("atom.add.noftz.f16 %0, [%1], %2;" : "=h"(before) : "l"(address), "h"(value) : "memory");
+  return before;
+}
+__WS_DEVICE unsigned int __ws_atomic_add_half2(unsigned int* address, unsigned int value) {
+  unsigned int before;
+  asm volatile("atom.add.noftz.f16x2 %0, [%1], %2;" : "=r"(before) : "l"(address), "r"(value) : "memory");
+  return before;
+}
+
 #define __WS_T __half
 #define __WS_T2 __half2
 #define __WS_RAW __half_raw
@@ -27,7 +38,15 @@ __WS_FLOAT_TO_HALF(__ws_float_to_half_ru, "rp")
 #define __WS_MUL(a, b) ((a) * (b))
 #define __WS_FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
 #define __WS_ROUND_TOWARDS(mode, f) __ws_float_to_half_##mode(f)
+#define __WS_NARROW_APPROX(name) __nvvm_##name##_ftz_f
+#define __WS_NARROW_RECIPROCAL(x) __nvvm_rcp_approx_ftz_f(x)
+#define __WS_ATOMIC_ADD_SCALAR(address, bits) __ws_atomic_add_half(address, bits)
+#define __WS_ATOMIC_ADD_PAIR(address, bits) __ws_atomic_add_half2(address, bits)
 #include "warpsmith/narrow_float.h"
+#undef __WS_NARROW_APPROX
+#undef __WS_NARROW_RECIPROCAL
+#undef __WS_ATOMIC_ADD_SCALAR
+#undef __WS_ATOMIC_ADD_PAIR
 #undef __WS_T
 #undef __WS_T2
 #undef __WS_RAW

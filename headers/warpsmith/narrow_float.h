@@ -6,6 +6,9 @@
 //   __WS_PACK_RN(high, low)  two floats to a pair's 32 bits, round to nearest even
 //   __WS_ADD/SUB/MUL/FMA     arithmetic on __WS_NATIVE and on vectors of two of them
 //   __WS_ROUND_TOWARDS(mode, x)  float to bits with rounding mode rz, rd or ru
+//   __WS_NARROW_APPROX(name)      the approximate float instruction, flushing where the type has no subnormal floats
+//   __WS_NARROW_RECIPROCAL(x)
+//   __WS_ATOMIC_ADD_SCALAR/PAIR(address, bits)  the sum, returning the bits that were there
 // No #pragma once: this file is a template.
 
 #define __WS_PASTE3(a, b, c) a##b##c
@@ -318,12 +321,12 @@ __WS_BY_FLOAT(ceil, __builtin_ceilf(f))
 __WS_BY_FLOAT(floor, __builtin_floorf(f))
 __WS_BY_FLOAT(trunc, __builtin_truncf(f))
 __WS_BY_FLOAT(rint, __builtin_rintf(f))
-__WS_BY_FLOAT(sqrt, __nvvm_sqrt_approx_ftz_f(f))
-__WS_BY_FLOAT(rsqrt, __nvvm_rsqrt_approx_ftz_f(f))
-__WS_BY_FLOAT(rcp, __nvvm_rcp_approx_ftz_f(f))
-__WS_BY_FLOAT(exp2, __nvvm_ex2_approx_ftz_f(f))
-__WS_BY_FLOAT(exp, __nvvm_ex2_approx_ftz_f(__nvvm_fma_rn_f(f, 1.4426950408889634f, f * 1.9259629911e-8f)))
-__WS_BY_FLOAT(exp10, __nvvm_ex2_approx_ftz_f(__nvvm_fma_rn_f(f, 3.3219280948873623f, f * -1.0588698e-9f)))
+__WS_BY_FLOAT(sqrt, __WS_NARROW_APPROX(sqrt_approx)(f))
+__WS_BY_FLOAT(rsqrt, __WS_NARROW_APPROX(rsqrt_approx)(f))
+__WS_BY_FLOAT(rcp, __WS_NARROW_RECIPROCAL(f))
+__WS_BY_FLOAT(exp2, __WS_NARROW_APPROX(ex2_approx)(f))
+__WS_BY_FLOAT(exp, __WS_NARROW_APPROX(ex2_approx)(__nvvm_fma_rn_f(f, 0x1.715476p+0f, f * 0x1.4ae0cp-26f)))
+__WS_BY_FLOAT(exp10, __WS_NARROW_APPROX(ex2_approx)(__nvvm_fma_rn_f(f, 0x1.a934fp+1f, f * 0x1.2f346ep-24f)))
 __WS_BY_FLOAT(log2, log2f(f))
 __WS_BY_FLOAT(log, logf(f))
 __WS_BY_FLOAT(log10, log10f(f))
@@ -361,6 +364,15 @@ __WS_NARROW_SHUFFLE(__shfl_sync, int)
 __WS_NARROW_SHUFFLE(__shfl_up_sync, unsigned int)
 __WS_NARROW_SHUFFLE(__shfl_down_sync, unsigned int)
 __WS_NARROW_SHUFFLE(__shfl_xor_sync, int)
+
+// --- Atomics --------------------------------------------------------------------------------------------------------
+// A pair is added element by element: each sum is atomic, the pair is not.
+__WS_DEVICE __WS_T atomicAdd(__WS_T* address, __WS_T value) {
+  return __WS_BITS(__WS_T, __WS_ATOMIC_ADD_SCALAR((unsigned short*)address, __WS_BITS(unsigned short, value)));
+}
+__WS_DEVICE __WS_T2 atomicAdd(__WS_T2* address, __WS_T2 value) {
+  return __WS_BITS(__WS_T2, __WS_ATOMIC_ADD_PAIR((unsigned int*)address, __WS_BITS(unsigned int, value)));
+}
 
 #undef __WS_PASTE3
 #undef __WS_NAME3

@@ -28,7 +28,7 @@ export function roundToBfloat16(value: number): number {
   const steps = value / size; // exact: `size` is a power of two
   const below = Math.floor(steps);
   const up = steps - below > 0.5 || (steps - below === 0.5 && below % 2 !== 0);
-  const rounded = (below + (up ? 1 : 0)) * size;
+  const rounded = (below + (up ? 1 : 0)) * size || value * 0;
   return Math.abs(rounded) > 3.3895313892515355e38 ? Math.sign(value) * Number.POSITIVE_INFINITY : rounded;
 }
 
