@@ -6,9 +6,9 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { blockNames, replaceBlocks } from './results/markers.ts';
-import { ROOT, readAllRecordings } from './results/recordings.ts';
+import { ROOT, readAllRecordings, readHardwareRecordings } from './results/recordings.ts';
 import { referenceBlocks } from './results/reference-blocks.ts';
-import { figures, resultBlocks } from './results/result-blocks.ts';
+import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.ts';
 
 const root = fileURLToPath(ROOT);
 
@@ -24,7 +24,11 @@ export const documentationPages = async (): Promise<string[]> => {
 /** Every generated file with its contents, and the blocks that no page shows. */
 export const generate = async (): Promise<{ files: Map<string, string>; unusedBlocks: string[] }> => {
   const recordings = await readAllRecordings();
-  const blocks = { ...resultBlocks(recordings), ...referenceBlocks() };
+  const blocks = {
+    ...resultBlocks(recordings),
+    ...hardwareBlocks(await readHardwareRecordings()),
+    ...referenceBlocks(),
+  };
   const files = new Map(Object.entries(figures(recordings)));
   const used = new Set<string>();
   for (const page of await documentationPages()) {

@@ -15,6 +15,6 @@ export const replaceBlocks = (page: string, blocks: Readonly<Record<string, stri
   return page.replaceAll(BLOCK, (_all, start: string, name: string, _old: string, end: string) => {
     const block = blocks[name];
     if (block === undefined) throw new Error(`nothing generates the block ${name}`);
-    return `${start}\n${block.trim()}\n\n${end}`;
+    return `${start}\n${block.replace(/^\n+/, '').trimEnd()}\n\n${end}`;
   });
 };

@@ -53,6 +53,27 @@ export interface ModelComparison {
   pairs: ModelPair[];
 }
 
+/** What a real GPU said, recorded by a program of bench/hardware/ and read back by tests. */
+export interface HardwareRecording {
+  device: string;
+  driver: string;
+  date: string;
+  program: string;
+  tool?: string;
+  patterns?: unknown[];
+  cases?: { form: string }[];
+}
+
+const HARDWARE = ['h200-shared-wavefronts', 'h200-tensor-accumulation'] as const;
+export type HardwareRecordings = Readonly<Record<(typeof HARDWARE)[number], HardwareRecording>>;
+
+export const readHardwareRecordings = async (): Promise<HardwareRecordings> => {
+  const read = async (name: string) => JSON.parse(await readFile(new URL(`${name}.json`, FOLDER), 'utf8')) as unknown;
+  return Object.fromEntries(
+    await Promise.all(HARDWARE.map(async (name) => [name, await read(name)] as const)),
+  ) as HardwareRecordings;
+};
+
 /** Every recording, by file name in docs/results/. */
 export interface Recordings {
   'attention-ladder': Recording<RecordedEvaluation>;

@@ -4,6 +4,8 @@ import { type Column, markdownTable } from '../../src/reports/table.ts';
 import { intervalPlot, type PlotRow } from './interval-plot.ts';
 import { errorFactor, geometricMean, isWithinInterval, kendallTau } from './model-accuracy.ts';
 import type {
+  HardwareRecording,
+  HardwareRecordings,
   ModelComparison,
   RecordedEvaluation,
   RecordedRun,
@@ -247,6 +249,20 @@ const modelPlot = ({ entries }: Recordings['model-against-h200']): string => {
   );
   const count = series.reduce((sum, { pairs }) => sum + pairs.length, 0);
   return scatterPlot({ title: `${count} kernels on an H200`, series });
+};
+
+const hardwareHeadline = ({ device, driver, date, tool }: HardwareRecording): string =>
+  `on one ${device} (driver ${driver}, ${date}${tool === undefined ? '' : `, ${tool}`})`;
+
+/** Blocks about what a real GPU said. */
+export const hardwareBlocks = (recordings: HardwareRecordings): Record<string, string> => {
+  const wavefronts = recordings['h200-shared-wavefronts'];
+  const tensor = recordings['h200-tensor-accumulation'];
+  const forms = [...new Set((tensor.cases ?? []).map(({ form }) => form))];
+  return {
+    'h200-wavefronts': `${wavefronts.patterns?.length} address patterns, ${hardwareHeadline(wavefronts)}.`,
+    'h200-tensor': `${tensor.cases?.length} matrix products (${forms.map(code).join(', ')}), ${hardwareHeadline(tensor)}.`,
+  };
 };
 
 /** Every block and figure that is made from recordings alone. */

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { generate, staleFiles } from '../../scripts/generate-figures.ts';
 import { blockNames, replaceBlocks } from '../../scripts/results/markers.ts';
 import { readAllRecordings } from '../../scripts/results/recordings.ts';
+import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import { evaluationSchema } from '../../src/core/schemas/evaluation-schema.ts';
+import { locateClang } from '../../src/toolchains/locate-clang.ts';
 
 describe('generated blocks and figures', () => {
   it('are what the recordings and the program give: npm run figures', async () => {
@@ -66,6 +68,25 @@ describe('recordings', () => {
       const { kernel } = await loadKernel(result.candidate.folder);
       expect(makeCandidate(kernel, result.candidate.parameters).id, command).toBe(result.candidate.id);
     }
+  });
+
+  it('are what warpsmith says today, by the same compiler: npm run results', async ({ skip }) => {
+    const { recordedWith, entries } = (await readAllRecordings())['attention-ladder'];
+    const { version } = await locateClang();
+    if (recordedWith.compiler !== `clang ${version}`)
+      skip(`recorded with ${recordedWith.compiler}; here is ${version}`);
+    const recorded = entries.find(({ result }) => result.candidate.kernel === '04_warp')!.result;
+    const { device, workload, candidate } = recorded;
+    const now = await evaluateKernel({
+      target: candidate.folder,
+      device: device.id,
+      workload: workload.name,
+      parameters: candidate.parameters,
+      seed: 1,
+    });
+    expect(now.counters?.totals).toEqual(recorded.counters?.totals);
+    expect(now.timing?.medianNs).toBeCloseTo(recorded.timing!.medianNs, 3);
+    expect(now.findings.map(({ id }) => id)).toEqual(recorded.findings.map(({ id }) => id));
   });
 
   it('call every time predicted', async () => {
