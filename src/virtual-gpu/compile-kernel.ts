@@ -15,6 +15,7 @@ import { registerKind, sizeOfType } from './codegen/types.ts';
 import { analyseUniformity } from './codegen/uniformity.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { TABLES } from './layout.ts';
+import { OriginTracer } from './pointer-origins.ts';
 import { warpOperation } from './runtime/warp-operations.ts';
 import { ModuleBuilder } from './wasm/module-builder.ts';
 
@@ -67,6 +68,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     runtime: defineRuntime(module, imports.patternMiss, tables),
     counting: options.counting,
     symbols: symbols.addresses,
+    origins: new OriginTracer(fn, new Set(options.globals.keys())),
     tableStart: end,
   });
   emitBlocks(kernel, weightTable, tables);

@@ -22,6 +22,8 @@ export const LAUNCH = {
   localBytes: 1068,
   /** Address of the map with one byte per 32-byte sector of device memory (bit 0 read, bit 1 written). */
   sectorMap: 1072,
+  /** Address of the map with one byte per byte of device memory, 255 where a CTA of this launch has stored. */
+  writeMap: 1096,
   smIndex: 1076,
   smCount: 1080,
   warpsPerSm: 1084,

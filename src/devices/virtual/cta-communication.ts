@@ -1,74 +1,86 @@
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
-import { definitionsAndUses } from '../../ptx/def-use.ts';
+import { type Origins, OriginTracer, reachableBuffers } from '../../virtual-gpu/pointer-origins.ts';
 
 /** How a kernel touches device memory, from its code alone. */
 export interface MemoryUse {
   /** Atomics, volatile or ordered accesses, or fences: CTAs may talk to each other. */
   communicates: boolean;
-  /** Names of parameters through which the kernel may read or write; `*` = an unknown address. */
-  reads: ReadonlySet<string>;
-  writes: ReadonlySet<string>;
+  /** Where the addresses of reads and writes come from. */
+  reads: readonly Origins[];
+  writes: readonly Origins[];
 }
 
 const ORDERED: ReadonlySet<string> = new Set(['volatile', 'acquire', 'release', 'relaxed', 'mmio']);
 
-const isSharedOrLocal = (i: PtxInstruction): boolean =>
-  i.modifiers.some((m) => m.startsWith('shared') || m === 'local' || m === 'const' || m === 'param');
+const isOutsideDeviceMemory = ({ modifiers }: PtxInstruction): boolean =>
+  modifiers.some((m) => m.startsWith('shared') || m === 'local' || m === 'const' || m.startsWith('param'));
 
 /**
- * Follows pointer parameters through the code to every load and store. Kernels whose CTAs may influence each other
- * run on one thread in a fixed CTA order, so that results do not depend on the number of threads.
+ * Follows pointers through the code to every load and store.
+ * @param globals names of the variables that lie in device memory.
  */
-export function memoryUse(fn: PtxFunction): MemoryUse {
-  const instructions = fn.body.flatMap((s) => (s.kind === 'instruction' ? [s.instruction] : []));
-  const origins = traceOrigins(fn, instructions);
-  const reads = new Set<string>();
-  const writes = new Set<string>();
+export function memoryUse(fn: PtxFunction, globals: ReadonlySet<string>): MemoryUse {
+  const tracer = new OriginTracer(fn, globals);
+  const reads: Origins[] = [];
+  const writes: Origins[] = [];
   let communicates = false;
-  for (const i of instructions) {
-    if (i.opcode === 'membar' || i.opcode === 'fence') communicates ||= !i.modifiers.includes('cta');
-    if (isSharedOrLocal(i)) continue;
-    if (i.opcode === 'atom' || i.opcode === 'red') communicates = true;
-    if (i.opcode !== 'ld' && i.opcode !== 'st') continue;
-    if (i.modifiers.some((m) => ORDERED.has(m))) communicates = true;
-    const address = i.operands[i.opcode === 'st' ? 0 : i.operands.length - 1]!;
-    for (const name of originsOf(address, origins)) (i.opcode === 'st' ? writes : reads).add(name);
+  for (const statement of fn.body) {
+    if (statement.kind !== 'instruction') continue;
+    const { instruction } = statement;
+    communicates ||= mayCommunicate(instruction);
+    const { read, written } = accessedAddresses(instruction);
+    if (read) reads.push(tracer.of(read));
+    if (written) writes.push(tracer.of(written));
   }
   return { communicates, reads, writes };
 }
 
-/** Parameters each register's value may derive from, to a fixed point. */
-function traceOrigins(fn: PtxFunction, instructions: readonly PtxInstruction[]): Map<string, Set<string>> {
-  const origins = new Map<string, Set<string>>();
-  const parameters = new Set(fn.parameters.map((p) => p.name));
-  for (let changed = true; changed; ) {
-    changed = false;
-    for (const i of instructions) {
-      const { definitions, uses } = definitionsAndUses(i);
-      const incoming = new Set<string>();
-      if (i.opcode === 'ld' && i.modifiers.includes('param')) {
-        const base = i.operands.at(-1);
-        if (base?.kind === 'address' && base.base?.kind === 'symbol' && parameters.has(base.base.name))
-          incoming.add(base.base.name);
-      } else if (i.opcode === 'ld' || i.opcode === 'atom') incoming.add('*');
-      else for (const use of uses) for (const name of origins.get(use) ?? []) incoming.add(name);
-      for (const register of definitions) {
-        const known = origins.get(register) ?? new Set<string>();
-        const before = known.size;
-        for (const name of incoming) known.add(name);
-        origins.set(register, known);
-        changed ||= known.size > before;
-      }
-    }
-  }
-  return origins;
+function mayCommunicate(instruction: PtxInstruction): boolean {
+  const { opcode, modifiers } = instruction;
+  if (opcode === 'membar' || opcode === 'fence') return !modifiers.includes('cta');
+  if (isOutsideDeviceMemory(instruction)) return false;
+  if (opcode === 'atom' || opcode === 'red') return true;
+  return (opcode === 'ld' || opcode === 'st') && modifiers.some((m) => ORDERED.has(m));
 }
 
-/** `*` only when no parameter is known to contribute: a loaded index into a parameter's buffer is that buffer's. */
-function originsOf(address: PtxOperand, origins: ReadonlyMap<string, Set<string>>): string[] {
-  const base = address.kind === 'address' ? address.base : null;
-  if (base?.kind !== 'register') return ['*'];
-  const names = [...(origins.get(base.name) ?? [])];
-  const known = names.filter((name) => name !== '*');
-  return known.length > 0 ? known : ['*'];
+/** Address operands of plain accesses that may go to device memory. */
+function accessedAddresses(instruction: PtxInstruction): { read?: PtxOperand; written?: PtxOperand } {
+  const { opcode, modifiers, operands } = instruction;
+  // cp.async.….shared.global [to], [from]
+  if (opcode === 'cp' && modifiers.includes('global') && operands[1]) return { read: operands[1] };
+  if (isOutsideDeviceMemory(instruction)) return {};
+  if (opcode === 'st') return { written: operands[0]! };
+  return opcode === 'ld' || opcode === 'ldu' ? { read: operands.at(-1)! } : {};
+}
+
+/**
+ * True when CTAs may influence each other, so that results could depend on how they are spread over threads: they
+ * communicate, or some may read what others write. Says nothing about several writing to one place.
+ * @param buffersOf the launch's buffers behind a parameter or variable; none for scalars.
+ */
+export function mayDependOnOrder(use: MemoryUse, buffersOf: (name: string) => readonly number[]): boolean {
+  if (use.communicates) return true;
+  const written = reachableByAll(use.writes, buffersOf);
+  const read = reachableByAll(use.reads, buffersOf);
+  if (written === undefined) return true;
+  if (written.size === 0) return false;
+  return read === undefined || [...read].some((buffer) => written.has(buffer));
+}
+
+/** Buffers the kernel may write, once `mayDependOnOrder` has said no. */
+export const writtenBuffers = (use: MemoryUse, buffersOf: (name: string) => readonly number[]): number[] => [
+  ...(reachableByAll(use.writes, buffersOf) ?? []),
+];
+
+function reachableByAll(
+  accesses: readonly Origins[],
+  buffersOf: (name: string) => readonly number[],
+): Set<number> | undefined {
+  const all = new Set<number>();
+  for (const origins of accesses) {
+    const reachable = reachableBuffers(origins, buffersOf);
+    if (reachable === undefined) return undefined;
+    for (const buffer of reachable) all.add(buffer);
+  }
+  return all;
 }

@@ -23,7 +23,8 @@ export function describeFault(step: PlannedLaunch, report: FaultReport, ranges: 
     [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))] as const;
   const cta = split(report.cta, gx, gy);
   const thread = report.thread === undefined ? undefined : split(report.thread, bx, by);
-  const near = report.address === undefined ? undefined : nearestBuffer(BigInt(report.address), ranges);
+  const near =
+    report.buffer ?? (report.address === undefined ? undefined : nearestBuffer(BigInt(report.address), ranges));
   const fault: DeviceFault = {
     functionName: step.functionName,
     cta,

@@ -9,7 +9,13 @@ export type WorkerRequest =
 
 /** What a worker answers to `run`. */
 export type WorkerReply =
-  | { job: number; ok: true; counts: WorkerCounts | undefined }
+  | {
+      job: number;
+      ok: true;
+      counts: WorkerCounts | undefined;
+      /** For each tracked range, the bytes this worker's CTAs stored to. */
+      writes: Uint8Array<ArrayBuffer>[];
+    }
   | { job: number; ok: false; fault: FaultReport };
 
 /** A fault as plain data; `position` is the CTA's place in the launch order. */
@@ -25,6 +31,7 @@ export interface FaultReport {
   instruction: string | undefined;
   ptxLine: number | undefined;
   source: { file: string; line: number } | undefined;
+  buffer: { name: string; offsetBytes: number; sizeBytes: number } | undefined;
 }
 
 /** Cells of the shared queue: the next position to take, and the lowest position that faulted. */

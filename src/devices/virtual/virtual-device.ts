@@ -11,9 +11,9 @@ import type {
   RunOutcome,
 } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
-import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
+import type { Dim3, LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Timing } from '../../core/timing.ts';
-import type { PtxFunction, PtxModule } from '../../ptx/ast.ts';
+import type { PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { parsePtx } from '../../ptx/parse.ts';
@@ -23,23 +23,26 @@ import { functionResources } from '../../virtual-gpu/function-resources.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
+import type { LaunchRequest } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
 import { predictTime } from '../../virtual-gpu/time-model/predict-time.ts';
-import { type MemoryUse, memoryUse } from './cta-communication.ts';
+import { type MemoryUse, mayDependOnOrder, memoryUse, writtenBuffers } from './cta-communication.ts';
 import { describeFault } from './describe-fault.ts';
 import { DeviceMemory } from './device-memory.ts';
 import { failure } from './failure.ts';
+import { launchBuffers } from './launch-buffers.ts';
 import { packArguments } from './pack-arguments.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
-import { WorkerPool } from './worker-pool.ts';
+import { type PoolOutcome, WorkerPool } from './worker-pool.ts';
 
 /** About half a minute of one host core. */
 const DEFAULT_INSTRUCTIONS_PER_CTA = 2_000_000_000;
 
 /** One function of a module, compiled when first launched. */
 interface VirtualKernel {
-  fn: PtxFunction;
   use: MemoryUse;
+  /** Launch shapes in which several CTAs were seen to store to the same place. */
+  overlapping: Set<string>;
   plain?: { image: KernelImage; handle: number };
   counting?: { image: KernelImage; handle: number };
 }
@@ -206,10 +209,10 @@ export class VirtualDevice implements Device {
       const addressOf = (argument: PlannedArgument) => this.#argumentAddress(argument, buffers, pointerArrays);
       const packed = packArguments(step.functionName, image.parameters, step.arguments, addressOf);
       if (!packed.ok) return { ...failure('invalid', packed.message), mismatch: packed.mismatch };
-      const ranges = this.#memory.rangesOf([...buffers.values(), ...pointerArrays, ...module.globalBuffers]);
-      const serial = this.#mustBeSerial(kernel, step);
-      const order = this.#ctaOrder(step, options, serial);
-      const outcome = await this.#pool.run(
+      const memory = launchBuffers(image.parameters, step.arguments, buffers, pointerArrays, module.globalBuffers);
+      const ranges = this.#memory.rangesOf(memory.buffers);
+      const outcome = await this.#runCtas(
+        kernel,
         handle,
         {
           grid: step.grid,
@@ -217,14 +220,15 @@ export class VirtualDevice implements Device {
           dynamicSharedBytes: step.dynamicSharedBytes,
           parameters: packed.bytes,
           ranges,
+          rangesByName: memory.byName,
+          trackedRanges: [],
           orderSeed: options.orderSeed,
           instructionsPerCta: options.instructionsPerCta ?? DEFAULT_INSTRUCTIONS_PER_CTA,
           deviceBytes: this.#memory.end,
           smCount: this.spec.smCount.value,
           warpsPerSm: this.spec.maximumWarpsPerSm.value,
         },
-        order,
-        { serial, timeoutMs: options.timeoutMs },
+        options,
       );
       switch (outcome.kind) {
         case 'timed-out':
@@ -255,7 +259,8 @@ export class VirtualDevice implements Device {
       );
     try {
       const fn = inlineCalls(module.ptx, symbol);
-      const kernel: VirtualKernel = { fn, use: memoryUse(fn) };
+      const use = memoryUse(fn, new Set(module.globals.keys()));
+      const kernel: VirtualKernel = { use, overlapping: new Set() };
       module.kernels.set(symbol, kernel);
       return kernel;
     } catch (error) {
@@ -306,23 +311,37 @@ export class VirtualDevice implements Device {
     return array.offset;
   }
 
-  /** One thread, in order, when CTAs may see each other's writes. */
-  #mustBeSerial(kernel: VirtualKernel, step: PlannedLaunch): boolean {
-    const { communicates, reads, writes } = kernel.use;
-    if (communicates || writes.has('*')) return true;
-    // Scalars are among the origins of addresses too, but only buffers and pointer arrays are memory.
-    const memoryOf = (parameter: string): string[] => {
-      const argument = step.arguments[kernel.fn.parameters.findIndex((p) => p.name === parameter)];
-      if (argument?.kind === 'buffer') return [argument.buffer];
-      return argument?.kind === 'pointers' ? [parameter] : [];
-    };
-    const written = new Set([...writes].flatMap(memoryOf));
-    return reads.has('*') || [...reads].flatMap(memoryOf).some((memory) => written.has(memory));
+  /**
+   * Runs a launch's CTAs with the result that running them one after the other, in the seeded order, has: on all
+   * threads when they cannot influence each other, else on one. Whether several store to one place shows only
+   * afterwards; then they run again, on one thread. They read nothing they have written, so nothing need be restored.
+   */
+  async #runCtas(
+    kernel: VirtualKernel,
+    handle: number,
+    launch: LaunchRequest,
+    options: RunOptions,
+  ): Promise<PoolOutcome> {
+    const startMs = performance.now();
+    const buffersOf = (name: string) => launch.rangesByName[name] ?? [];
+    const inOrder = mayDependOnOrder(kernel.use, buffersOf);
+    const order = this.#ctaOrder(launch.grid, options, inOrder);
+    const shape = `${launch.grid} ${launch.block}`;
+    const serial = inOrder || order.length === 1 || kernel.overlapping.has(shape);
+    const trackedRanges = serial || this.#pool.threads === 1 ? [] : writtenBuffers(kernel.use, buffersOf);
+    const outcome = await this.#pool.run(handle, { ...launch, trackedRanges }, order, {
+      serial,
+      timeoutMs: options.timeoutMs,
+    });
+    if (outcome.kind !== 'finished' || !outcome.overlapping) return outcome;
+    kernel.overlapping.add(shape);
+    const timeoutMs = Math.max(1, options.timeoutMs - (performance.now() - startMs));
+    return this.#pool.run(handle, launch, order, { serial: true, timeoutMs });
   }
 
   /** All CTAs in the seeded order, or an evenly spread sample of them where that is allowed. */
-  #ctaOrder(step: PlannedLaunch, options: RunOptions, serial: boolean): Int32Array {
-    const count = step.grid[0] * step.grid[1] * step.grid[2];
+  #ctaOrder(grid: Dim3, options: RunOptions, serial: boolean): Int32Array {
+    const count = grid[0] * grid[1] * grid[2];
     if (options.sampleCtas === undefined || options.sampleCtas >= count || serial)
       return seededOrder(count, options.orderSeed);
     const stride = count / options.sampleCtas;

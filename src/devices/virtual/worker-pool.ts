@@ -2,12 +2,14 @@ import { Worker } from 'node:worker_threads';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
+import { doStoresOverlap } from './store-overlap.ts';
 
 /** The sources run as they are; a built package has JavaScript beside this file. */
 const WORKER_URL = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
 export type PoolOutcome =
-  | { kind: 'finished'; counts: WorkerCounts[] }
+  /** `overlapping`: CTAs of different workers stored to the same bytes, so the contents depend on chance. */
+  | { kind: 'finished'; counts: WorkerCounts[]; overlapping: boolean }
   | { kind: 'fault'; fault: FaultReport }
   | { kind: 'timed-out' }
   | { kind: 'crashed'; message: string };
@@ -20,7 +22,7 @@ interface LoadedKernel {
 /** Worker threads that run CTAs. Started when first needed; replaced after a timeout or crash. */
 export class WorkerPool {
   #device: WebAssembly.Memory;
-  #threads: number;
+  readonly threads: number;
   #workers: Worker[] = [];
   #kernels = new Map<number, LoadedKernel>();
   #nextKernel = 1;
@@ -28,7 +30,7 @@ export class WorkerPool {
 
   constructor(device: WebAssembly.Memory, threads: number) {
     this.#device = device;
-    this.#threads = threads;
+    this.threads = threads;
   }
 
   /** Makes a kernel known to all workers; returns its handle. */
@@ -88,7 +90,7 @@ export class WorkerPool {
   }
 
   #start(): void {
-    while (this.#workers.length < this.#threads) {
+    while (this.#workers.length < this.threads) {
       const worker = new Worker(WORKER_URL, { workerData: { device: this.#device } });
       // Threads never keep the process alive; a run in progress does, through its timer.
       worker.unref();
@@ -130,5 +132,9 @@ const post = (worker: Worker, request: WorkerRequest): void => worker.postMessag
 function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
   const faults = replies.flatMap((reply) => (reply.ok ? [] : [reply.fault]));
   if (faults.length > 0) return { kind: 'fault', fault: faults.reduce((a, b) => (b.position < a.position ? b : a)) };
-  return { kind: 'finished', counts: replies.flatMap((reply) => (reply.ok && reply.counts ? [reply.counts] : [])) };
+  return {
+    kind: 'finished',
+    counts: replies.flatMap((reply) => (reply.ok && reply.counts ? [reply.counts] : [])),
+    overlapping: doStoresOverlap(replies.flatMap((reply) => (reply.ok ? [reply.writes] : []))),
+  };
 }

@@ -17,7 +17,7 @@ function run(request: WorkerRequest & { kind: 'run' }): WorkerReply {
     const position = Atomics.add(queue, QUEUE.next, 1);
     if (position >= order.length || position > Atomics.load(queue, QUEUE.faultedAt)) break;
     try {
-      runner.runCta(order[position]!);
+      runner.runCta(order[position]!, () => position > Atomics.load(queue, QUEUE.faultedAt));
     } catch (error) {
       const fault = report(error, position, order[position]!);
       // Positions before this one still finish, so that the reported fault is the first in launch order.
@@ -30,7 +30,7 @@ function run(request: WorkerRequest & { kind: 'run' }): WorkerReply {
       return { job, ok: false, fault };
     }
   }
-  return { job, ok: true, counts: runner.image.counting ? runner.counts() : undefined };
+  return { job, ok: true, counts: runner.image.counting ? runner.counts() : undefined, writes: runner.writes() };
 }
 
 function report(error: unknown, position: number, cta: number): FaultReport {
@@ -48,11 +48,15 @@ function report(error: unknown, position: number, cta: number): FaultReport {
     instruction: instruction?.text,
     ptxLine: instruction?.ptxLine,
     source: instruction?.source,
+    buffer: error.buffer,
   };
 }
 
 port.on('message', (request: WorkerRequest) => {
   if (request.kind === 'load') runners.set(request.kernel, new CtaRunner(request.image, request.module, device));
   else if (request.kind === 'unload') runners.delete(request.kernel);
-  else port.postMessage(run(request));
+  else {
+    const reply = run(request);
+    port.postMessage(reply, reply.ok ? reply.writes.map((bytes) => bytes.buffer) : []);
+  }
 });

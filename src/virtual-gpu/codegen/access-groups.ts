@@ -1,4 +1,5 @@
 import type { PtxInstruction, StateSpace } from '../../ptx/ast.ts';
+import type { Origins } from '../pointer-origins.ts';
 
 export type AccessSpace = Exclude<StateSpace, 'reg' | 'generic'>;
 
@@ -34,6 +35,8 @@ export interface AccessGroup {
   bounds: number;
   /** Address of its PATTERN in memory 0; 0 when not counted by pattern. */
   pattern: number;
+  /** What its addresses come from, for device memory: which buffers it may touch. */
+  origins: Origins;
   guarded: boolean;
   /** Belongs to the code for diverged warps. */
   masked: boolean;

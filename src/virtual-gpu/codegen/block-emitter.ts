@@ -7,7 +7,6 @@ import { EXIT, type JitBlock, programCounterOf } from './blocks.ts';
 import { elementsOf, registersIn, spaceOf } from './instruction-parts.ts';
 import type { KernelContext } from './kernel-context.ts';
 import { laneEmitter } from './lane-forms.ts';
-import { resolveSymbols } from './resolve-symbols.ts';
 import { type BlockLocals, type PendingInstruction, SegmentEmitter } from './segment-emitter.ts';
 import { UNIFORM_SPECIALS } from './specials.ts';
 import { type UniformContext, uniformEmitter } from './uniform-forms.ts';
@@ -216,12 +215,7 @@ export class BlockEmitter {
     if (instruction.guard) registers.push(instruction.guard.register);
     for (const register of new Set(registers))
       if (kernel.uniform.has(register)) this.#storeUniform(register, this.#uniformLocal(register));
-    const site = {
-      index: kernel.warpSites.length,
-      instruction: resolveSymbols(instruction, kernel.symbols),
-      block: this.block.index,
-    };
-    kernel.warpSites.push(site);
+    const site = kernel.addSite(instruction, this.block.index);
     b.i32(site.index)
       .get(this.#locals.warp)
       .i32(this.masked ? 1 : 0)
@@ -244,12 +238,7 @@ export class BlockEmitter {
         this.#barrier(terminator.instruction, terminator.next);
         return;
       case 'trap': {
-        const site = {
-          index: this.kernel.warpSites.length,
-          instruction: terminator.instruction,
-          block: this.block.index,
-        };
-        this.kernel.warpSites.push(site);
+        const site = this.kernel.addSite(terminator.instruction, this.block.index);
         this.b
           .i32(site.index)
           .get(this.#locals.warp)

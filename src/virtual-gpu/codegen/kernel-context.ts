@@ -1,11 +1,13 @@
 import type { PtxFunction, PtxInstruction } from '../../ptx/ast.ts';
 import type { Liveness } from '../../ptx/liveness.ts';
 import { TABLE_BYTES, TABLES } from '../layout.ts';
+import type { Origins, OriginTracer } from '../pointer-origins.ts';
 import type { ModuleBuilder } from '../wasm/module-builder.ts';
 import type { AccessGroup, AccessSpace } from './access-groups.ts';
 import type { JitBlock } from './blocks.ts';
 import type { Helpers } from './helpers.ts';
 import type { RegisterSlots } from './register-slots.ts';
+import { resolveSymbols } from './resolve-symbols.ts';
 import { type RegisterKind, registerKind } from './types.ts';
 
 /** A warp-level operation that JavaScript carries out: shuffles with computed lanes, votes, atomics, rare opcodes. */
@@ -13,6 +15,8 @@ export interface WarpSite {
   index: number;
   instruction: PtxInstruction;
   block: number;
+  /** What the addresses it accesses come from. */
+  origins: Origins;
 }
 
 /** Address of a variable or parameter: the space and the offset (or full address, for device memory) in it. */
@@ -50,6 +54,7 @@ export class KernelContext {
   readonly runtime: Runtime;
   readonly counting: boolean;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;
+  readonly origins: OriginTracer;
   readonly groups: AccessGroup[] = [];
   readonly warpSites: WarpSite[] = [];
   #tableEnd: number = TABLES;
@@ -66,6 +71,7 @@ export class KernelContext {
     runtime: Runtime;
     counting: boolean;
     symbols: ReadonlyMap<string, SymbolAddress>;
+    origins: OriginTracer;
     tableStart: number;
   }) {
     this.fn = parts.fn;
@@ -79,7 +85,19 @@ export class KernelContext {
     this.runtime = parts.runtime;
     this.counting = parts.counting;
     this.symbols = parts.symbols;
+    this.origins = parts.origins;
     this.#tableEnd = parts.tableStart;
+  }
+
+  /** Leaves an instruction to JavaScript: its place in the table of such sites. */
+  addSite(instruction: PtxInstruction, block: number): WarpSite {
+    const origins = new Set(
+      instruction.operands.flatMap((operand) => (operand.kind === 'address' ? [...this.origins.of(operand)] : [])),
+    );
+    const resolved = resolveSymbols(instruction, this.symbols);
+    const site = { index: this.warpSites.length, instruction: resolved, block, origins };
+    this.warpSites.push(site);
+    return site;
   }
 
   kindOf(register: string): RegisterKind {

@@ -47,6 +47,8 @@ const gathersSingles = (group: AccessGroup): boolean =>
 /** Addresses of the counted spaces go through the pattern tables. */
 const COUNTED: ReadonlySet<AccessSpace> = new Set(['global', 'shared']);
 
+const STORE_BY_BYTES: Readonly<Record<number, string>> = { 1: 'i32.store8', 2: 'i32.store16', 4: 'i32.store' };
+
 /** Loads and stores of one segment: grouping, one bounds and alignment check per group, transfers, counting. */
 export class LaneMemory {
   #segment: SegmentEmitter;
@@ -148,6 +150,9 @@ export class LaneMemory {
       block: this.#segment.blockIndex,
       bounds: kernel.allocateTable(BOUNDS.bytes),
       pattern: counted ? kernel.allocateTable(PATTERN.bytes) : 0,
+      origins: kernel.origins.of(
+        access.instruction.operands[access.isStore ? 0 : access.instruction.operands.length - 1]!,
+      ),
       guarded: access.instruction.guard !== undefined,
       masked: this.#segment.masked,
     };
@@ -230,8 +235,25 @@ export class LaneMemory {
       mask: this.#segment.activeMask,
       step: planned.step,
     };
-    if (access.isStore) emitStore(transfer, elementsOf(instruction.operands[1]!).length);
-    else emitLoad(transfer);
+    if (!access.isStore) {
+      emitLoad(transfer);
+      return;
+    }
+    emitStore(transfer, elementsOf(instruction.operands[1]!).length);
+    if (group.space === 'global') this.#markWritten(transfer, access.bytes);
+  }
+
+  /** Fills the stored bytes' places in the write map. Inactive lanes have address 0, where no buffer is. */
+  #markWritten(transfer: { addresses: readonly Local[]; uniform: boolean; offset: number }, bytes: number): void {
+    const { b } = this.#segment;
+    const map = b.local('i32');
+    b.i32(0).memory('i32.load', LAUNCH.writeMap).set(map);
+    for (const address of transfer.uniform ? transfer.addresses.slice(0, 1) : transfer.addresses) {
+      b.get(address).get(map).op('i32.add');
+      if (bytes === 16) b.i32x4(-1).memory('v128.store', transfer.offset);
+      else if (bytes === 8) b.i64(-1n).memory('i64.store', transfer.offset);
+      else b.i32(-1).memory(STORE_BY_BYTES[bytes]!, transfer.offset);
+    }
   }
 
   #laneAddresses(planned: PlannedGroup, context: OperandContext): Local[] {

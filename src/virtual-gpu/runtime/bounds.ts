@@ -1,6 +1,8 @@
 import type { AccessGroup } from '../codegen/access-groups.ts';
+import type { WarpSite } from '../codegen/kernel-context.ts';
 import { BOUNDS, CONSTANT_BYTES, PARAMETER_BYTES, SCRATCH, WINDOW } from '../layout.ts';
-import { KernelFault } from './fault.ts';
+import { type Origins, reachableBuffers } from '../pointer-origins.ts';
+import { type FaultPlace, KernelFault } from './fault.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 
 /** Sizes of the spaces other than device memory, for the launch at hand. */
@@ -9,24 +11,49 @@ export interface SpaceLimits {
   local: number;
 }
 
-/** Decides which addresses a kernel may touch. Compiled code asks only when its fast check fails. */
+/** The buffers of a launch, and which of them each of the kernel's pointers belongs to. */
+export interface DeviceBuffers {
+  ranges: readonly DeviceRange[];
+  /** Indices of ranges by name of the parameter or variable that gives their address. */
+  byName: Readonly<Record<string, readonly number[]>>;
+}
+
+/**
+ * Decides which addresses a kernel may touch: a pointer made from a parameter, only that parameter's buffer. Compiled
+ * code asks only when its fast check fails.
+ */
 export class BoundsChecker {
   #memory: PrivateMemory;
   #groups: readonly AccessGroup[];
-  #ranges: readonly DeviceRange[];
+  #buffers: DeviceBuffers;
   #limits: SpaceLimits;
+  #groupRanges: (readonly DeviceRange[])[];
+  #siteRanges: (readonly DeviceRange[])[];
 
   constructor(
     memory: PrivateMemory,
-    groups: readonly AccessGroup[],
-    ranges: readonly DeviceRange[],
+    image: { groups: readonly AccessGroup[]; warpSites: readonly WarpSite[] },
+    buffers: DeviceBuffers,
     limits: SpaceLimits,
   ) {
     this.#memory = memory;
-    this.#groups = groups;
-    this.#ranges = [...ranges].sort((a, b) => a.start - b.start);
+    this.#groups = image.groups;
+    this.#buffers = buffers;
     this.#limits = limits;
-    for (const group of groups) this.#initialise(group);
+    this.#groupRanges = image.groups.map((group) => (group.space === 'global' ? this.#reachable(group.origins) : []));
+    this.#siteRanges = image.warpSites.map((site) => this.#reachable(site.origins));
+    for (const group of image.groups) this.#initialise(group);
+  }
+
+  #reachable(origins: Origins): readonly DeviceRange[] {
+    const { ranges, byName } = this.#buffers;
+    const reachable = reachableBuffers(origins, (name) => byName[name] ?? []);
+    return reachable ? [...reachable].map((index) => ranges[index]!) : ranges;
+  }
+
+  /** Device memory that a warp-level operation may touch. */
+  rangesOfSite(site: number): readonly DeviceRange[] {
+    return this.#siteRanges[site]!;
   }
 
   /** Nothing of device memory is in range until a group's first access; the other spaces are fixed. */
@@ -59,8 +86,11 @@ export class BoundsChecker {
     for (const access of group.accesses) {
       for (let lane = 0; lane < 4; lane++) {
         if (i32[at + 8 + lane] === 0) continue;
+        // The window was checked on the base, before the offset was added: a carry belongs to the address.
+        const base = (BigInt(u32[at + 4 + lane]!) << 32n) | BigInt((u32[at + lane]! - group.minimum) >>> 0);
+        const address = group.space === 'global' ? BigInt.asUintN(64, base + BigInt(access.offset)) : undefined;
         const low = (u32[at + lane]! + access.offset - group.minimum) >>> 0;
-        const high = u32[at + 4 + lane]!;
+        const high = address === undefined ? 0 : Number(address >> 32n);
         const range = this.#check(group, access, low, high, chunk < 0 ? undefined : chunk / 4 + lane);
         found ??= range;
       }
@@ -75,7 +105,7 @@ export class BoundsChecker {
     high: number,
     lane: number | undefined,
   ): DeviceRange | undefined {
-    const where = {
+    const where: FaultPlace & { address: bigint; accessBytes: number } = {
       instruction: access.instruction,
       ...(lane === undefined ? {} : { lane }),
       address: (BigInt(high) << 32n) | BigInt(low),
@@ -93,27 +123,42 @@ export class BoundsChecker {
         where,
       );
     }
-    const range = high === WINDOW.global ? this.find(low, access.bytes) : undefined;
-    if (!range) throw new KernelFault('out-of-bounds', `out-of-bounds global ${verb}`, where);
-    return range;
+    return this.inDeviceMemory(this.#groupRanges[group.index]!, where, verb);
   }
 
-  /** The buffer that holds all of the bytes, if any. */
-  find(offset: number, bytes: number): DeviceRange | undefined {
-    return this.#ranges.find((range) => offset >= range.start && offset + bytes <= range.start + range.bytes);
-  }
-
-  /** The buffer nearest to an address, for messages. */
-  nearest(offset: number): DeviceRange | undefined {
-    const distance = (r: DeviceRange) =>
-      offset < r.start ? r.start - offset : Math.max(0, offset - (r.start + r.bytes));
-    return this.#ranges.reduce<DeviceRange | undefined>(
-      (best, range) => (best === undefined || distance(range) < distance(best) ? range : best),
-      undefined,
-    );
+  /**
+   * The one of `reachable` buffers that holds all of the bytes.
+   * @throws KernelFault when none does.
+   */
+  inDeviceMemory(
+    reachable: readonly DeviceRange[],
+    where: FaultPlace & { address: bigint; accessBytes: number },
+    verb: 'read' | 'write',
+  ): DeviceRange {
+    const { address, accessBytes } = where;
+    const offset = Number(address & 0xffffffffn);
+    const isDevice = Number(address >> 32n) === WINDOW.global;
+    const holds = (r: DeviceRange) => offset >= r.start && offset + accessBytes <= r.start + r.bytes;
+    const range = isDevice ? reachable.find(holds) : undefined;
+    if (range) return range;
+    const intended = isDevice ? nearestRange(offset, reachable) : undefined;
+    throw new KernelFault('out-of-bounds', `out-of-bounds global ${verb}`, {
+      ...where,
+      ...(intended && {
+        buffer: { name: intended.name, offsetBytes: offset - intended.start, sizeBytes: intended.bytes },
+      }),
+    });
   }
 
   get limits(): SpaceLimits {
     return this.#limits;
   }
+}
+
+function nearestRange(offset: number, ranges: readonly DeviceRange[]): DeviceRange | undefined {
+  const distance = (r: DeviceRange) => (offset < r.start ? r.start - offset : Math.max(0, offset - r.start - r.bytes));
+  return ranges.reduce<DeviceRange | undefined>(
+    (best, range) => (best === undefined || distance(range) < distance(best) ? range : best),
+    undefined,
+  );
 }

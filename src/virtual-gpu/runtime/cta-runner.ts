@@ -22,6 +22,10 @@ export interface LaunchRequest {
   dynamicSharedBytes: number;
   parameters: Uint8Array;
   ranges: DeviceRange[];
+  /** Indices of ranges by name of the parameter or variable that gives their address. */
+  rangesByName: Record<string, number[]>;
+  /** Indices of ranges whose stores are to be told afterwards. */
+  trackedRanges: number[];
   /** Orders warps within a CTA, and chooses the pattern that uninitialised shared memory holds. */
   orderSeed: number;
   instructionsPerCta: number;
@@ -88,6 +92,7 @@ export class CtaRunner {
   #counts: Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'converged' | 'partial' | 'divergences'>;
   #localStart = 0;
   #sectorMap = 0;
+  #writeMap = 0;
   #currentWarp = 0;
 
   /** @param module `image.wasm`, compiled. */
@@ -120,7 +125,8 @@ export class CtaRunner {
     this.#localStart = WARPS + this.#warpCount * image.warpBytes;
     this.#sectorMap = this.#localStart + this.#warpCount * LANES * image.localBytesPerThread;
     const sectorBytes = image.counting ? Math.ceil(request.deviceBytes / 32) + 64 : 0;
-    this.#memory.reserve(this.#sectorMap + sectorBytes + 65536);
+    this.#writeMap = this.#sectorMap + sectorBytes;
+    this.#memory.reserve(this.#writeMap + request.deviceBytes + 65536);
     const memory = this.#memory;
     const shared = image.dynamicSharedStart + request.dynamicSharedBytes;
     const totalShared = request.dynamicSharedBytes > 0 ? shared : image.staticSharedBytes;
@@ -135,10 +141,13 @@ export class CtaRunner {
       memory.u8.fill(0, image.tables.converged, end);
       memory.u8.fill(0, this.#sectorMap, this.#sectorMap + sectorBytes);
     }
-    this.#bounds = new BoundsChecker(memory, image.groups, request.ranges, {
-      shared: totalShared,
-      local: image.localBytesPerThread,
-    });
+    for (const { start, bytes } of this.#trackedRanges()) this.#writtenBytes(start, bytes).fill(0);
+    this.#bounds = new BoundsChecker(
+      memory,
+      image,
+      { ranges: request.ranges, byName: request.rangesByName },
+      { shared: totalShared, local: image.localBytesPerThread },
+    );
     this.#patterns = image.counting ? new PatternCounter(memory, image.groups) : undefined;
     this.#counts = emptyCounts(image);
     this.#phaseInstructions = new Float64Array(this.#warpCount);
@@ -160,15 +169,16 @@ export class CtaRunner {
     i32[LAUNCH.totalSharedBytes >> 2] = totalShared;
     i32[LAUNCH.localBytes >> 2] = this.image.localBytesPerThread;
     i32[LAUNCH.sectorMap >> 2] = this.#sectorMap;
+    i32[LAUNCH.writeMap >> 2] = this.#writeMap;
     i32[LAUNCH.smCount >> 2] = this.#request.smCount;
     i32[LAUNCH.warpsPerSm >> 2] = this.#request.warpsPerSm;
   }
 
   /**
-   * Runs one CTA to its end.
+   * Runs one CTA to its end; asks `isPointless` from time to time and gives up when it is.
    * @throws KernelFault with warpIndex set.
    */
-  runCta(linear: number): void {
+  runCta(linear: number, isPointless: () => boolean = () => false): void {
     const { grid } = this.#request;
     const { i32 } = this.#memory;
     i32[LAUNCH.ctaX >> 2] = linear % grid[0];
@@ -177,7 +187,7 @@ export class CtaRunner {
     i32[LAUNCH.smIndex >> 2] = linear % this.#request.smCount;
     this.#initialiseCta();
     try {
-      this.#schedule(linear);
+      this.#schedule(linear, isPointless);
     } catch (error) {
       if (error instanceof KernelFault) error.warpIndex ??= this.#currentWarp;
       throw error;
@@ -214,7 +224,7 @@ export class CtaRunner {
     this.#phaseInstructions.fill(0);
   }
 
-  #schedule(linear: number): void {
+  #schedule(linear: number, isPointless: () => boolean): void {
     const { orderSeed, instructionsPerCta } = this.#request;
     const order = seededOrder(
       this.#warpCount,
@@ -223,6 +233,7 @@ export class CtaRunner {
     let used = 0;
     let critical = 0;
     for (;;) {
+      if (isPointless()) return;
       let live = false;
       for (const warp of order) {
         if (this.#states[warp] !== 'ready') continue;
@@ -359,6 +370,7 @@ export class CtaRunner {
       masked,
       copies: this.#copies[(warp - WARPS) / this.image.warpBytes]!,
       arrived: this.#arrived,
+      reachable: site === undefined ? [] : this.#bounds.rangesOfSite(site),
       onRequest: this.image.counting && site !== undefined ? (request) => this.#countRequest(site, request) : undefined,
     });
   }
@@ -375,6 +387,20 @@ export class CtaRunner {
   #warpOperation(site: number, warp: number, masked: boolean): void {
     const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked, site);
     if (context.lanes.length > 0) this.#operations[site]!(context);
+  }
+
+  #trackedRanges(): DeviceRange[] {
+    return this.#request.trackedRanges.map((index) => this.#request.ranges[index]!);
+  }
+
+  /** The part of the write map that stands for some bytes of device memory. */
+  #writtenBytes(start: number, bytes: number): Uint8Array<ArrayBuffer> {
+    return this.#memory.u8.subarray(this.#writeMap + start, this.#writeMap + start + bytes) as Uint8Array<ArrayBuffer>;
+  }
+
+  /** For each tracked range, 255 for every byte that the CTAs run since `begin` have stored to. */
+  writes(): Uint8Array<ArrayBuffer>[] {
+    return this.#trackedRanges().map(({ start, bytes }) => this.#writtenBytes(start, bytes).slice());
   }
 
   /** Sums since `begin`. Only for counting images. */

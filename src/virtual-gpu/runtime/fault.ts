@@ -3,6 +3,17 @@ import type { PtxInstruction } from '../../ptx/ast.ts';
 /** Why a CTA was stopped. The device turns it into a DeviceFailure. */
 export type FaultKind = 'out-of-bounds' | 'misaligned' | 'trap' | 'barrier' | 'budget' | 'unsupported';
 
+/** What is known about where a fault happened. */
+export interface FaultPlace {
+  instruction?: PtxInstruction;
+  lane?: number;
+  address?: bigint;
+  accessBytes?: number;
+  space?: string;
+  /** The buffer the address was made for, and where in it the access would be. */
+  buffer?: { name: string; offsetBytes: number; sizeBytes: number };
+}
+
 /** Thrown through WebAssembly frames to stop a CTA; never leaves the virtual GPU. */
 export class KernelFault extends Error {
   readonly kind: FaultKind;
@@ -12,20 +23,11 @@ export class KernelFault extends Error {
   readonly address: bigint | undefined;
   readonly accessBytes: number | undefined;
   readonly space: string | undefined;
+  readonly buffer: FaultPlace['buffer'];
   /** Set by the runner. */
   warpIndex: number | undefined;
 
-  constructor(
-    kind: FaultKind,
-    message: string,
-    where: {
-      instruction?: PtxInstruction;
-      lane?: number;
-      address?: bigint;
-      accessBytes?: number;
-      space?: string;
-    } = {},
-  ) {
+  constructor(kind: FaultKind, message: string, where: FaultPlace = {}) {
     super(message);
     this.name = 'KernelFault';
     this.kind = kind;
@@ -34,5 +36,6 @@ export class KernelFault extends Error {
     this.address = where.address;
     this.accessBytes = where.accessBytes;
     this.space = where.space;
+    this.buffer = where.buffer;
   }
 }

@@ -2,13 +2,13 @@ import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { elementsOf } from '../codegen/instruction-parts.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/specials.ts';
 import type { KernelImage } from '../kernel-image.ts';
-import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
+import { CONSTANTS, LANES, LAUNCH, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { PendingCopies } from './async-copy.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
-import type { PrivateMemory } from './memories.ts';
+import type { DeviceRange, PrivateMemory } from './memories.ts';
 
 /** Where the bytes of a generic address are. */
 export interface ResolvedAddress {
@@ -46,6 +46,8 @@ export class WarpContext {
   #memory: PrivateMemory;
   #device: DataView;
   #bounds: BoundsChecker;
+  /** Device memory that the operation may touch. */
+  #reachable: readonly DeviceRange[];
   #onRequest: ((request: MemoryRequest) => void) | undefined;
 
   constructor(parts: {
@@ -58,12 +60,14 @@ export class WarpContext {
     masked: boolean;
     copies: PendingCopies;
     arrived: ArrivedThreads;
+    reachable: readonly DeviceRange[];
     /** Told of every request to memory that the operation makes; only while counting. */
     onRequest?: ((request: MemoryRequest) => void) | undefined;
   }) {
     this.#onRequest = parts.onRequest;
     this.copies = parts.copies;
     this.arrived = parts.arrived;
+    this.#reachable = parts.reachable;
     this.#image = parts.image;
     this.#memory = parts.memory;
     this.#device = parts.device;
@@ -194,7 +198,11 @@ export class WarpContext {
     if (low % bytes !== 0) throw new KernelFault('misaligned', `misaligned ${bytes}-byte ${space} ${verb}`, where);
     const outOfBounds = () => new KernelFault('out-of-bounds', `out-of-bounds ${space} ${verb}`, where);
     if (space === 'global' || window === WINDOW.global) {
-      if (Number(address >> 32n) !== WINDOW.global || !this.#bounds.find(low, bytes)) throw outOfBounds();
+      this.#bounds.inDeviceMemory(this.#reachable, where, verb);
+      if (isStore) {
+        const map = this.#memory.u32[LAUNCH.writeMap >> 2]! + low;
+        this.#memory.u8.fill(255, map, map + bytes);
+      }
       return { view: this.#device, offset: low, space: 'global' };
     }
     const view = this.#memory.view;

@@ -53,6 +53,8 @@ export function runKernel(
     ],
     orderSeed: 0,
     instructionsPerCta: 1e9,
+    rangesByName: {},
+    trackedRanges: [],
     deviceBytes: end,
     smCount: 1,
     warpsPerSm: 48,

@@ -1,0 +1,38 @@
+import type { DeviceBuffer } from '../../core/device.ts';
+import type { PlannedArgument } from '../../core/launch-plan.ts';
+import type { PtxParameter } from '../../ptx/ast.ts';
+
+/** The memory one launch may touch, in the order in which its ranges are numbered. */
+export interface LaunchBuffers {
+  buffers: DeviceBuffer[];
+  /** Numbers of the buffers whose address a parameter or variable gives; nothing for scalars. */
+  byName: Record<string, number[]>;
+}
+
+/**
+ * @param named the plan's buffers.
+ * @param pointerArrays one per `pointers` argument, in order.
+ * @param globals the module's variables in device memory, named as in the code.
+ */
+export function launchBuffers(
+  parameters: readonly PtxParameter[],
+  values: readonly PlannedArgument[],
+  named: ReadonlyMap<string, DeviceBuffer>,
+  pointerArrays: readonly DeviceBuffer[],
+  globals: readonly DeviceBuffer[],
+): LaunchBuffers {
+  const buffers = [...named.values(), ...pointerArrays, ...globals];
+  const byName: Record<string, number[]> = {};
+  const add = (name: string, buffer: DeviceBuffer | undefined): void => {
+    const index = buffer === undefined ? -1 : buffers.indexOf(buffer);
+    if (index >= 0) byName[name] = [index];
+  };
+  let arrays = 0;
+  parameters.forEach((parameter, i) => {
+    const value = values[i];
+    if (value?.kind === 'buffer') add(parameter.name, named.get(value.buffer));
+    if (value?.kind === 'pointers') add(parameter.name, pointerArrays[arrays++]);
+  });
+  for (const variable of globals) add(variable.name, variable);
+  return { buffers, byName };
+}

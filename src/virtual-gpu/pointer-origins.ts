@@ -1,0 +1,137 @@
+import type { PtxFunction, PtxInstruction, PtxOperand } from '../ptx/ast.ts';
+import { definitionsAndUses } from '../ptx/def-use.ts';
+
+/**
+ * What a value may have been computed from: a set of alternatives (a register may be defined in several places), each
+ * the names of the parameters and variables that went into it, sorted and joined by `+`. `*` stands for something
+ * loaded from memory, which may be a pointer; `#` for an address outside device memory; the empty text for numbers.
+ */
+export type Origins = ReadonlySet<string>;
+
+export const LOADED = '*';
+export const PRIVATE = '#';
+const NUMBER = '';
+
+const NUMBERS: Origins = new Set([NUMBER]);
+const UNKNOWN: Origins = new Set([LOADED]);
+
+/** More alternatives than this are not told apart. */
+const MAXIMUM_ALTERNATIVES = 24;
+
+/** Instructions whose result is one of their sources, rather than computed from all of them. */
+const SELECTING: ReadonlySet<string> = new Set(['mov', 'selp', 'cvta', 'cvt', 'shfl', 'slct']);
+
+/** Instructions whose result comes from memory, or that have none that could be a pointer. */
+const LOADING: ReadonlySet<string> = new Set(['ld', 'ldu', 'atom', 'ldmatrix', 'tex', 'mapa']);
+
+/** Finds out what the operands of a function's instructions come from. */
+export class OriginTracer {
+  #parameters: ReadonlySet<string>;
+  /** Variables in device memory. */
+  #globals: ReadonlySet<string>;
+  #origins = new Map<string, Set<string>>();
+
+  /** @param globals Names of the variables that lie in device memory. */
+  constructor(fn: PtxFunction, globals: ReadonlySet<string>) {
+    this.#parameters = new Set(fn.parameters.map((p) => p.name));
+    this.#globals = globals;
+    const instructions = fn.body.flatMap((s) => (s.kind === 'instruction' ? [s.instruction] : []));
+    for (let changed = true; changed; ) {
+      changed = false;
+      for (const instruction of instructions) changed = this.#propagate(instruction) || changed;
+    }
+  }
+
+  /** Origins of an operand; of an address, of its base. */
+  of(operand: PtxOperand | null): Origins {
+    switch (operand?.kind) {
+      case 'register':
+        return this.#origins.get(operand.name) ?? NUMBERS;
+      case 'symbol':
+        return new Set([this.#globals.has(operand.name) ? operand.name : PRIVATE]);
+      case 'address':
+        return this.of(operand.base);
+      default:
+        return NUMBERS;
+    }
+  }
+
+  #propagate(instruction: PtxInstruction): boolean {
+    const { definitions } = definitionsAndUses(instruction);
+    if (definitions.length === 0) return false;
+    const incoming = this.#result(instruction);
+    let changed = false;
+    for (const register of definitions) {
+      const known = this.#origins.get(register) ?? new Set<string>();
+      const before = known.size;
+      for (const alternative of incoming) known.add(alternative);
+      if (known.size > MAXIMUM_ALTERNATIVES) {
+        known.clear();
+        known.add(LOADED);
+      }
+      this.#origins.set(register, known);
+      changed ||= known.size !== before;
+    }
+    return changed;
+  }
+
+  #result(instruction: PtxInstruction): Origins {
+    const { opcode, operands } = instruction;
+    if (opcode === 'ld' && instruction.modifiers.some((m) => m.startsWith('param')))
+      return this.#parameterLoad(operands.at(-1)!);
+    if (LOADING.has(opcode)) return UNKNOWN;
+    const sources = operands.slice(1).flatMap((operand) => (operand.kind === 'vector' ? operand.elements : [operand]));
+    if (!SELECTING.has(opcode) || sources.length !== operands.length - 1)
+      return sources.reduce<Origins>((result, source) => combine(result, this.#pending(source)), NUMBERS);
+    const chosen = opcode === 'selp' || opcode === 'slct' ? sources.slice(0, 2) : sources.slice(0, 1);
+    return new Set(chosen.flatMap((source) => [...this.#pending(source)]));
+  }
+
+  #parameterLoad(address: PtxOperand): Origins {
+    if (address.kind !== 'address' || address.base?.kind !== 'symbol') return UNKNOWN;
+    return this.#parameters.has(address.base.name) ? new Set([address.base.name]) : UNKNOWN;
+  }
+
+  /** Like `of`, but nothing yet for a register whose definitions have not been reached. */
+  #pending(operand: PtxOperand): Origins {
+    return operand.kind === 'register' ? (this.#origins.get(operand.name) ?? new Set()) : this.of(operand);
+  }
+}
+
+/** Every alternative of one with every alternative of the other. */
+function combine(a: Origins, b: Origins): Origins {
+  if (a === NUMBERS) return b;
+  const result = new Set<string>();
+  for (const left of a)
+    for (const right of b) {
+      if (left === NUMBER || right === NUMBER || left === right) {
+        result.add(left === NUMBER ? right : left);
+        continue;
+      }
+      const names = new Set([...left.split('+'), ...right.split('+')]);
+      result.add([...names].sort().join('+'));
+    }
+  return result.size > MAXIMUM_ALTERNATIVES ? UNKNOWN : result;
+}
+
+/**
+ * Which buffers an address may point into, for one launch. A number loaded from memory and added to a buffer's address
+ * is an index; loaded from memory alone it is a pointer to anywhere. Undefined: any buffer.
+ * @param buffersOf buffers behind a parameter or variable; none for scalars.
+ */
+export function reachableBuffers<B>(
+  origins: Origins,
+  buffersOf: (name: string) => readonly B[],
+): ReadonlySet<B> | undefined {
+  const reachable = new Set<B>();
+  let isPrivate = false;
+  for (const alternative of origins) {
+    const names = alternative.split('+');
+    const buffers = names.flatMap((name) => buffersOf(name));
+    for (const buffer of buffers) reachable.add(buffer);
+    if (buffers.length > 0) continue;
+    if (names.includes(PRIVATE)) isPrivate = true;
+    else if (names.includes(LOADED)) return undefined;
+  }
+  return reachable.size > 0 || isPrivate ? reachable : undefined;
+}
