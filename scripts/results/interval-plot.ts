@@ -1,5 +1,5 @@
 import { formatNs } from '../../src/reports/format.ts';
-import { logTicks, round, SVG_COLOURS, svgText } from './svg.ts';
+import { escapeXml, logTicks, round, SVG_COLOURS, svgText } from './svg.ts';
 
 /** One time with its interval: a dot on a line. */
 export interface PlotRow {
@@ -60,7 +60,8 @@ export const intervalPlot = ({ title, axis, rows, bounds }: IntervalPlot): strin
     ].join('');
   });
   return `${[
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12" fill="${SVG_COLOURS.text}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12" fill="${SVG_COLOURS.text}">`,
+    `<title>${escapeXml(title)}</title>`,
     `<rect width="${WIDTH}" height="${height}" fill="white"/>`,
     svgText(16, 22, title, ' font-size="14" font-weight="600"'),
     ...grid,

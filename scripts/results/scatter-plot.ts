@@ -45,7 +45,8 @@ export const scatterPlot = ({ title, series }: { title: string; series: readonly
   });
   const height = LEGEND_TOP + Math.ceil(series.length / LEGEND_COLUMNS) * 20;
   return `${[
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${SIZE} ${height}" font-family="system-ui, sans-serif" font-size="12" fill="${SVG_COLOURS.text}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${SIZE} ${height}" font-family="system-ui, sans-serif" font-size="12" fill="${SVG_COLOURS.text}">`,
+    `<title>${escapeXml(title)}</title>`,
     `<rect width="${SIZE}" height="${height}" fill="white"/>`,
     svgText(16, 22, title, ' font-size="14" font-weight="600"'),
     svgText(

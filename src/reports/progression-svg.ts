@@ -82,10 +82,13 @@ export function progressionSvg(view: RunView): string | undefined {
     (row, index) =>
       `<text x="${scales.x(index)}" y="${HEIGHT - MARGIN.bottom + 18}" text-anchor="middle">${row.evaluationId}</text>`,
   );
+  const { problem, workload, device } = view;
+  const title = escapeXml(`${problem.name} ${workload.name} on ${device.name}: ${kind} time, log scale (filled: kept)`);
   return `${[
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11" fill="${COLOURS.text}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11" fill="${COLOURS.text}">`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>`,
-    `<text x="${MARGIN.left}" y="22" font-size="14">${escapeXml(`${view.problem.name} ${view.workload.name} on ${view.device.name}: ${kind} time, log scale (filled: kept)`)}</text>`,
+    `<title>${title}</title>`,
+    `<text x="${MARGIN.left}" y="22" font-size="14">${title}</text>`,
     ...grid,
     bestLine(rows, scales),
     ...rows.map((row, index) => mark(row, index, scales)),
