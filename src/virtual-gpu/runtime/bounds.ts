@@ -1,6 +1,6 @@
 import type { AccessGroup } from '../codegen/access-groups.ts';
 import type { WarpSite } from '../codegen/kernel-context.ts';
-import { BOUNDS, CONSTANT_BYTES, PARAMETER_BYTES, SCRATCH, WINDOW } from '../layout.ts';
+import { BOUNDS, CONSTANT_BYTES, LANES, PARAMETER_BYTES, SCRATCH, WARP, WINDOW } from '../layout.ts';
 import { type Origins, reachableBuffers } from '../pointer-origins.ts';
 import { type FaultPlace, KernelFault } from './fault.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
@@ -78,7 +78,7 @@ export class BoundsChecker {
    * valid; device-memory groups then get the first lane's buffer as their new fast range.
    * @throws KernelFault for the first access, in program order, of the lowest lane that is not.
    */
-  miss(groupIndex: number, chunk: number): void {
+  miss(groupIndex: number, chunk: number, warp: number): void {
     const group = this.#groups[groupIndex]!;
     const at = SCRATCH >> 2;
     const { i32, u32 } = this.#memory;
@@ -91,11 +91,20 @@ export class BoundsChecker {
         const address = group.space === 'global' ? BigInt.asUintN(64, base + BigInt(access.offset)) : undefined;
         const low = (u32[at + lane]! + access.offset - group.minimum) >>> 0;
         const high = address === undefined ? 0 : Number(address >> 32n);
-        const range = this.#check(group, access, low, high, chunk < 0 ? undefined : chunk / 4 + lane);
+        const thread = chunk < 0 ? this.#firstLane(group, warp) : chunk / 4 + lane;
+        const range = this.#check(group, access, low, high, thread);
         found ??= range;
       }
     }
     if (found && group.space === 'global') this.#setBounds(group, found.start, found.bytes);
+  }
+
+  /** An address common to the warp is the first active lane's. */
+  #firstLane(group: AccessGroup, warp: number): number {
+    if (!group.masked) return 0;
+    let lane = 0;
+    while (lane < LANES - 1 && this.#memory.i32[(warp + WARP.mask) / 4 + lane] === 0) lane++;
+    return lane;
   }
 
   #check(
@@ -103,11 +112,11 @@ export class BoundsChecker {
     access: AccessGroup['accesses'][number],
     low: number,
     high: number,
-    lane: number | undefined,
+    lane: number,
   ): DeviceRange | undefined {
     const where: FaultPlace & { address: bigint; accessBytes: number } = {
       instruction: access.instruction,
-      ...(lane === undefined ? {} : { lane }),
+      lane,
       address: (BigInt(high) << 32n) | BigInt(low),
       accessBytes: access.bytes,
       space: group.space,

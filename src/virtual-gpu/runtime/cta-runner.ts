@@ -106,7 +106,7 @@ export class CtaRunner {
       env: {
         private: this.#memory.memory,
         device,
-        boundsMiss: (group: number, chunk: number) => this.#bounds.miss(group, chunk),
+        boundsMiss: (group: number, chunk: number, warp: number) => this.#bounds.miss(group, chunk, warp),
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
       },
