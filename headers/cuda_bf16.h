@@ -69,11 +69,15 @@ __WS_DEVICE unsigned short __ws_atomic_add_bfloat16(unsigned short* address, uns
 #define __WS_PACK_RN(high, low) __nvvm_ff2bf16x2_rn(high, low)
 #define __WS_FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
 #define __WS_ROUND_TOWARDS(mode, f) __ws_float_to_bfloat16_directed(f, __ws_##mode)
+#define __WS_FROM_INTEGER_RN(i) __ws_integer_to_float_odd(i)
+#define __WS_EXACT_INTEGER(v) (double)v
 #define __WS_NARROW_APPROX(name) __nvvm_##name##_f
 #define __WS_NARROW_RECIPROCAL(x) __nvvm_rcp_rn_f(x)
 #define __WS_ATOMIC_ADD_SCALAR(address, bits) __ws_atomic_add_bfloat16(address, bits)
 #define __WS_ATOMIC_ADD_PAIR(address, bits) __ws_atomic_add_bfloat162(address, bits)
 #include "warpsmith/narrow_float.h"
+#undef __WS_FROM_INTEGER_RN
+#undef __WS_EXACT_INTEGER
 #undef __WS_NARROW_APPROX
 #undef __WS_NARROW_RECIPROCAL
 #undef __WS_ATOMIC_ADD_SCALAR

@@ -38,11 +38,16 @@ __WS_DEVICE unsigned int __ws_atomic_add_half2(unsigned int* address, unsigned i
 #define __WS_MUL(a, b) ((a) * (b))
 #define __WS_FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
 #define __WS_ROUND_TOWARDS(mode, f) __ws_float_to_half_##mode(f)
+// Integers too large for one rounding overflow anyway.
+#define __WS_FROM_INTEGER_RN(i) i
+#define __WS_EXACT_INTEGER(v) v
 #define __WS_NARROW_APPROX(name) __nvvm_##name##_ftz_f
 #define __WS_NARROW_RECIPROCAL(x) __nvvm_rcp_approx_ftz_f(x)
 #define __WS_ATOMIC_ADD_SCALAR(address, bits) __ws_atomic_add_half(address, bits)
 #define __WS_ATOMIC_ADD_PAIR(address, bits) __ws_atomic_add_half2(address, bits)
 #include "warpsmith/narrow_float.h"
+#undef __WS_FROM_INTEGER_RN
+#undef __WS_EXACT_INTEGER
 #undef __WS_NARROW_APPROX
 #undef __WS_NARROW_RECIPROCAL
 #undef __WS_ATOMIC_ADD_SCALAR

@@ -6,6 +6,8 @@
 //   __WS_PACK_RN(high, low)  two floats to a pair's 32 bits, round to nearest even
 //   __WS_ADD/SUB/MUL/FMA     arithmetic on __WS_NATIVE and on vectors of two of them
 //   __WS_ROUND_TOWARDS(mode, x)  float to bits with rounding mode rz, rd or ru
+//   __WS_FROM_INTEGER_RN(i)       something that converts to __WS_NATIVE as the integer does, rounded once
+//   __WS_EXACT_INTEGER(v)         the integer as something that clang converts to __WS_NATIVE with one rounding
 //   __WS_NARROW_APPROX(name)      the approximate float instruction, flushing where the type has no subnormal floats
 //   __WS_NARROW_RECIPROCAL(x)
 //   __WS_ATOMIC_ADD_SCALAR/PAIR(address, bits)  the sum, returning the bits that were there
@@ -36,12 +38,12 @@ struct __attribute__((aligned(2))) __WS_T {
   __host__ __device__ constexpr __WS_T(double v) : __value((__WS_NATIVE)v) {}
   __host__ __device__ constexpr __WS_T(short v) : __value((__WS_NATIVE)v) {}
   __host__ __device__ constexpr __WS_T(unsigned short v) : __value((__WS_NATIVE)v) {}
-  __host__ __device__ constexpr __WS_T(int v) : __value((__WS_NATIVE)v) {}
-  __host__ __device__ constexpr __WS_T(unsigned int v) : __value((__WS_NATIVE)v) {}
-  __host__ __device__ constexpr __WS_T(long v) : __value((__WS_NATIVE)v) {}
-  __host__ __device__ constexpr __WS_T(unsigned long v) : __value((__WS_NATIVE)v) {}
-  __host__ __device__ constexpr __WS_T(long long v) : __value((__WS_NATIVE)v) {}
-  __host__ __device__ constexpr __WS_T(unsigned long long v) : __value((__WS_NATIVE)v) {}
+  __host__ __device__ constexpr __WS_T(int v) : __value((__WS_NATIVE)__WS_EXACT_INTEGER(v)) {}
+  __host__ __device__ constexpr __WS_T(unsigned int v) : __value((__WS_NATIVE)__WS_EXACT_INTEGER(v)) {}
+  __host__ __device__ constexpr __WS_T(long v) : __value((__WS_NATIVE)__WS_EXACT_INTEGER(v)) {}
+  __host__ __device__ constexpr __WS_T(unsigned long v) : __value((__WS_NATIVE)__WS_EXACT_INTEGER(v)) {}
+  __host__ __device__ constexpr __WS_T(long long v) : __value((__WS_NATIVE)__WS_EXACT_INTEGER(v)) {}
+  __host__ __device__ constexpr __WS_T(unsigned long long v) : __value((__WS_NATIVE)__WS_EXACT_INTEGER(v)) {}
 
   __host__ __device__ constexpr operator float() const { return (float)__value; }
   __host__ __device__ constexpr operator __WS_RAW() const { return __WS_BITS(__WS_RAW, __value); }
@@ -60,8 +62,8 @@ struct __attribute__((aligned(2))) __WS_T {
 
   __host__ __device__ constexpr __WS_T& operator=(float v) { __value = (__WS_NATIVE)v; return *this; }
   __host__ __device__ constexpr __WS_T& operator=(double v) { __value = (__WS_NATIVE)v; return *this; }
-  __host__ __device__ constexpr __WS_T& operator=(int v) { __value = (__WS_NATIVE)v; return *this; }
-  __host__ __device__ constexpr __WS_T& operator=(unsigned int v) { __value = (__WS_NATIVE)v; return *this; }
+  __host__ __device__ constexpr __WS_T& operator=(int v) { __value = (__WS_NATIVE)__WS_EXACT_INTEGER(v); return *this; }
+  __host__ __device__ constexpr __WS_T& operator=(unsigned int v) { __value = (__WS_NATIVE)__WS_EXACT_INTEGER(v); return *this; }
   __host__ __device__ constexpr __WS_T& operator=(__WS_RAW v) { __value = __WS_BITS(__WS_NATIVE, v); return *this; }
 };
 
@@ -141,7 +143,7 @@ __WS_TO_SMALL_INTEGER(signed char, char, rz, __nvvm_f2i_rz, -128, 127)
 __WS_TO_SMALL_INTEGER(unsigned char, uchar, rz, __nvvm_f2i_rz, 0, 255)
 
 #define __WS_FROM_INTEGER(type, word)                                                                          \
-  __WS_BOTH __WS_T __WS_NAME4(__, word##2, __WS_S, _rn)(type i) { return __WS_SCALAR(i); }                     \
+  __WS_BOTH __WS_T __WS_NAME4(__, word##2, __WS_S, _rn)(type i) { return __WS_SCALAR(__WS_FROM_INTEGER_RN(i)); }                   \
   __WS_BOTH __WS_T __WS_NAME4(__, word##2, __WS_S, _rz)(type i) {                                              \
     return __WS_BITS(__WS_T, __WS_ROUND_TOWARDS(rz, __ws_integer_to_float_odd(i)));                            \
   }                                                                                                            \
@@ -151,12 +153,18 @@ __WS_TO_SMALL_INTEGER(unsigned char, uchar, rz, __nvvm_f2i_rz, 0, 255)
   __WS_BOTH __WS_T __WS_NAME4(__, word##2, __WS_S, _ru)(type i) {                                              \
     return __WS_BITS(__WS_T, __WS_ROUND_TOWARDS(ru, __ws_integer_to_float_odd(i)));                            \
   }
-__WS_FROM_INTEGER(short, short)
-__WS_FROM_INTEGER(unsigned short, ushort)
 __WS_FROM_INTEGER(int, int)
 __WS_FROM_INTEGER(unsigned int, uint)
 __WS_FROM_INTEGER(long long, ll)
 __WS_FROM_INTEGER(unsigned long long, ull)
+#define __WS_FROM_SMALL_INTEGER(type, word, wide)                                                                      \
+  __WS_BOTH __WS_T __WS_NAME4(__, word##2, __WS_S, _rn)(type i) { return __WS_NAME4(__, wide##2, __WS_S, _rn)(i); }    \
+  __WS_BOTH __WS_T __WS_NAME4(__, word##2, __WS_S, _rz)(type i) { return __WS_NAME4(__, wide##2, __WS_S, _rz)(i); }    \
+  __WS_BOTH __WS_T __WS_NAME4(__, word##2, __WS_S, _rd)(type i) { return __WS_NAME4(__, wide##2, __WS_S, _rd)(i); }    \
+  __WS_BOTH __WS_T __WS_NAME4(__, word##2, __WS_S, _ru)(type i) { return __WS_NAME4(__, wide##2, __WS_S, _ru)(i); }
+__WS_FROM_SMALL_INTEGER(short, short, int)
+__WS_FROM_SMALL_INTEGER(unsigned short, ushort, uint)
+#undef __WS_FROM_SMALL_INTEGER
 
 // --- Arithmetic -----------------------------------------------------------------------------------------------------
 #define __WS_SATURATE_NATIVE(v) __ws_saturate_narrow<__WS_NATIVE>(v)

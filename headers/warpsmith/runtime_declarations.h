@@ -20,12 +20,12 @@ cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaMalloc(void** pointer, size_t bytes);
-template <typename T>
-cudaError_t cudaMalloc(T** pointer, size_t bytes) { return cudaMalloc((void**)pointer, bytes); }
+template <typename __ws_type>
+cudaError_t cudaMalloc(__ws_type** pointer, size_t bytes) { return cudaMalloc((void**)pointer, bytes); }
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* pointer, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream = nullptr);
-template <typename F>
-cudaError_t cudaFuncSetAttribute(F* function, cudaFuncAttribute attribute, int value);
+template <typename __ws_function>
+cudaError_t cudaFuncSetAttribute(__ws_function* function, cudaFuncAttribute attribute, int value);

@@ -42,9 +42,18 @@ __WS_VECTOR_TYPES(ulonglong, unsigned long long, 8, 16, 8, 16)
 __WS_VECTOR_TYPES(float, float, 4, 8, 4, 16)
 __WS_VECTOR_TYPES(double, double, 8, 16, 8, 16)
 
+struct __ws_thread_index;
+struct __ws_block_index;
+struct __ws_block_dimension;
+struct __ws_grid_dimension;
 struct dim3 {
   unsigned int x, y, z;
   __host__ __device__ constexpr dim3(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1) : x(x), y(y), z(z) {}
   __host__ __device__ constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+  // From the built-in variables, which stand for a uint3 or a dim3; defined with them.
+  __device__ __forceinline__ dim3(const __ws_thread_index&);
+  __device__ __forceinline__ dim3(const __ws_block_index&);
+  __device__ __forceinline__ dim3(const __ws_block_dimension&);
+  __device__ __forceinline__ dim3(const __ws_grid_dimension&);
   __host__ __device__ constexpr operator uint3() const { return uint3{x, y, z}; }
 };

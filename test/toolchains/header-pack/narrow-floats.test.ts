@@ -266,32 +266,35 @@ describe.each([HALF, BFLOAT16])('$name', (type) => {
     expect(up).toEqual(expected(Math.ceil));
   });
 
-  it('converts from int in every rounding mode', async () => {
-    const input = Int32Array.from([
-      0,
-      1,
-      -1,
-      257,
-      2049,
-      2051,
-      -2049,
-      4097,
-      65503,
-      65519,
-      65520,
-      70000,
-      -70000,
-      16777217,
-      -16777219,
+  // Just above and below ties, where rounding twice goes wrong.
+  const INTEGERS = [0, 1, -1, 257, 2049, 2051, -2049, 4097, 65503, 65519, 65520, 70000, -70000, 16777217, -16777219]
+    .concat([
+      2 ** 25 + 2 ** 17,
+      2 ** 25 + 2 ** 17 + 1,
+      2 ** 25 + 2 ** 17 - 1,
+      -(2 ** 25 + 2 ** 17 + 1),
       2 ** 31 - 1,
       -(2 ** 31),
-    ]);
+    ])
+    .map(BigInt);
+  const LONG_INTEGERS = [
+    ...INTEGERS,
+    2n ** 62n + 2n ** 54n + 1n,
+    2n ** 62n + 2n ** 54n - 1n,
+    -(2n ** 62n) - 2n ** 55n + 1n,
+    2n ** 63n - 1n,
+  ];
+  it.each([
+    ['int', 'from_int', Int32Array.from(INTEGERS, Number), INTEGERS],
+    ['long long', 'from_long_long', BigInt64Array.from(LONG_INTEGERS), LONG_INTEGERS],
+  ])('converts from %s in every rounding mode', async (_name, kernel, input, integers) => {
     const [nearest, zero, down, up] = [0, 1, 2, 3].map(() => new Uint16Array(input.length));
-    await run('from_int', [input, nearest!, zero!, down!, up!, int(input.length)], input.length);
-    expect(Array.from(nearest!, type.decode)).toEqual(Array.from(input, (i) => type.decode(type.encode(i))));
-    expect(Array.from(down!, type.decode)).toEqual(Array.from(input, (i) => directed(type, i, -1)));
-    expect(Array.from(up!, type.decode)).toEqual(Array.from(input, (i) => directed(type, i, 1)));
-    expect(Array.from(zero!, type.decode)).toEqual(Array.from(input, (i) => directed(type, i, i < 0 ? 1 : -1)));
+    await run(kernel, [input, nearest!, zero!, down!, up!, int(input.length)], input.length);
+    const modes = { nearest, zero, down, up } as Record<'nearest' | 'zero' | 'down' | 'up', Uint16Array>;
+    for (const [mode, got] of Object.entries(modes)) {
+      const wanted = integers.map((i) => roundInteger(type, i, mode as keyof typeof modes));
+      expect(Array.from(got, type.decode), mode).toEqual(wanted);
+    }
   });
 
   it('compares, ordered and unordered', async () => {
@@ -347,6 +350,31 @@ describe.each([HALF, BFLOAT16])('$name', (type) => {
     expect(Array.from(out, type.decode)).toEqual(tile.map((value, i) => round(0.25 * (value + tile[31 - i]!))));
   });
 });
+
+/** The integer rounded once: between the neighbours below and above it, found among all finite numbers of the type. */
+function roundInteger(type: NarrowType, integer: bigint, mode: 'nearest' | 'zero' | 'down' | 'up'): number {
+  if (integer === 0n) return 0;
+  const magnitude = integer < 0n ? -integer : integer;
+  const negative = integer < 0n;
+  const sign = negative ? -1 : 1;
+  // Patterns are ordered by magnitude; from 2^p on all numbers are integers, below that doubles are exact.
+  let below = 0;
+  for (let step = 0x4000; step >= 1; step >>= 1) {
+    const value = type.decode(below + step);
+    if (Number.isFinite(value) && notAbove(value, magnitude)) below += step;
+  }
+  const low = type.decode(below);
+  if (low === Number(magnitude) && BigInt(low) === magnitude) return sign * low;
+  const high = type.decode(below + 1);
+  const outwards = mode === 'up' ? !negative : mode === 'down' ? negative : false;
+  if (mode !== 'nearest') return sign * (outwards ? high : low);
+  // Overflow is decided as if the next power of two were there.
+  const next = BigInt(Number.isFinite(high) ? high : 2 * low - type.decode(below - 1));
+  const twice = 2n * magnitude - BigInt(low) - next;
+  return sign * (twice > 0n || (twice === 0n && below % 2 !== 0) ? high : low);
+}
+const notAbove = (value: number, integer: bigint) =>
+  Number.isInteger(value) ? BigInt(value) <= integer : value <= Number(integer);
 
 /** The neighbour of `value` in the type that is not above (-1) or not below (1) it. */
 function directed(type: NarrowType, value: number, direction: -1 | 1): number {

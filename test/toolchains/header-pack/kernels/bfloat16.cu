@@ -117,6 +117,15 @@ extern "C" __global__ void from_int(const int* in, __nv_bfloat16* nearest, __nv_
   up[i] = __int2bfloat16_ru(in[i]);
 }
 
+extern "C" __global__ void from_long_long(const long long* in, __nv_bfloat16* nearest, __nv_bfloat16* towards_zero, __nv_bfloat16* down, __nv_bfloat16* up, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  nearest[i] = __ll2bfloat16_rn(in[i]);
+  towards_zero[i] = __ll2bfloat16_rz(in[i]);
+  down[i] = __ll2bfloat16_rd(in[i]);
+  up[i] = __ll2bfloat16_ru(in[i]);
+}
+
 // One bit per comparison.
 extern "C" __global__ void compare(const __nv_bfloat16* x, const __nv_bfloat16* y, unsigned int* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -117,6 +117,15 @@ extern "C" __global__ void from_int(const int* in, half* nearest, half* towards_
   up[i] = __int2half_ru(in[i]);
 }
 
+extern "C" __global__ void from_long_long(const long long* in, half* nearest, half* towards_zero, half* down, half* up, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  nearest[i] = __ll2half_rn(in[i]);
+  towards_zero[i] = __ll2half_rz(in[i]);
+  down[i] = __ll2half_rd(in[i]);
+  up[i] = __ll2half_ru(in[i]);
+}
+
 // One bit per comparison.
 extern "C" __global__ void compare(const half* x, const half* y, unsigned int* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,0 +1,55 @@
+// Integer intrinsics: each row of `out` holds all results for one pair of inputs.
+extern "C" __global__ void integers(const unsigned int* xs, const unsigned int* ys, unsigned int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const unsigned int x = xs[i], y = ys[i];
+  const int a = (int)x, b = (int)y;
+  unsigned int* const row = out + 64 * i;
+  int at = 0;
+  row[at++] = __popc(x);
+  row[at++] = __clz(a);
+  row[at++] = __ffs(a);
+  row[at++] = __brev(x);
+  row[at++] = __byte_perm(x, y, 0x6420);
+  row[at++] = __byte_perm(x, y, 0x7531);
+  row[at++] = __funnelshift_l(x, y, 13);
+  row[at++] = __funnelshift_r(x, y, y);
+  row[at++] = __funnelshift_lc(x, y, y & 63);
+  row[at++] = __funnelshift_rc(x, y, y & 63);
+  row[at++] = (unsigned int)__mulhi(a, b);
+  row[at++] = __umulhi(x, y);
+  row[at++] = (unsigned int)__mul24(a, b);
+  row[at++] = __umul24(x, y);
+  row[at++] = __sad(a, b, 7u);
+  row[at++] = __usad(x, y, 7u);
+  row[at++] = (unsigned int)__hadd(a, b);
+  row[at++] = (unsigned int)__rhadd(a, b);
+  row[at++] = __uhadd(x, y);
+  row[at++] = __urhadd(x, y);
+  row[at++] = (unsigned int)__dp4a(a, b, 5);
+  row[at++] = __dp4a(x, y, 5u);
+  row[at++] = (unsigned int)__dp2a_lo(a, b, 5);
+  row[at++] = __dp2a_hi(x, y, 5u);
+  row[at++] = __vadd4(x, y);
+  row[at++] = __vsub2(x, y);
+  row[at++] = __vaddss2(x, y);
+  row[at++] = __vaddus4(x, y);
+  row[at++] = __vmaxs4(x, y);
+  row[at++] = __vminu2(x, y);
+  row[at++] = __vabsdiffu4(x, y);
+  row[at++] = __vcmpeq4(x, y & 0x00ff00ff);
+  row[at++] = __vcmpgts2(x, y);
+  row[at++] = (unsigned int)min(a, b) + (unsigned int)max(a, b);
+  row[at++] = min(x, y) - max(x, y);
+  row[at++] = min(a, y);  // mixed signs compare unsigned
+  row[at++] = (unsigned int)abs(a);
+  const unsigned long long wide = ((unsigned long long)x << 32) | y;
+  row[at++] = __popcll(wide);
+  row[at++] = __clzll((long long)wide);
+  row[at++] = __ffsll((long long)wide);
+  row[at++] = (unsigned int)(__brevll(wide) >> 32);
+  row[at++] = (unsigned int)__umul64hi(wide, ~wide);
+  row[at++] = (unsigned int)__mul64hi((long long)wide, (long long)y - x);
+  row[at++] = (unsigned int)(max(wide, 5ull) >> 32);
+  row[at++] = (unsigned int)min((long long)wide, 5ll);
+}
