@@ -8,6 +8,9 @@ import { failure } from './failure.ts';
 const MAXIMUM_GRID = [2 ** 31 - 1, 65535, 65535] as const;
 const MAXIMUM_BLOCK = [1024, 1024, 64] as const;
 
+/** The order of a launch's CTAs is held in memory: 512 MiB. */
+const MAXIMUM_CTAS = 2 ** 27;
+
 /** What the driver would refuse at launch. */
 export function refuseConfiguration(
   step: PlannedLaunch,
@@ -31,6 +34,15 @@ export function refuseConfiguration(
     if (step.block[axis] > MAXIMUM_BLOCK[axis] || step.block[axis] < 1)
       return failure('launch-failed', `${name}: block ${step.block.join(' × ')} exceeds ${MAXIMUM_BLOCK.join(' × ')}`);
   }
+  const ctas = step.grid[0] * step.grid[1] * step.grid[2];
+  if (ctas > MAXIMUM_CTAS)
+    return failure('unsupported', `${name}: virtual GPUs run at most ${MAXIMUM_CTAS} CTAs per launch, not ${ctas}`);
+  const required = image.requiredThreads;
+  if (required?.some((extent, axis) => extent !== step.block[axis]))
+    return failure(
+      'launch-failed',
+      `${name}: block ${step.block.join(' × ')}; the kernel requires ${required.join(' × ')}`,
+    );
   if (threads > maximumThreads)
     return failure(
       'launch-failed',

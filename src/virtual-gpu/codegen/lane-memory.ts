@@ -91,7 +91,9 @@ export class LaneMemory {
       bytes,
     };
     const version = base.register === undefined ? '' : `${baseLocal ?? `v${definitions.get(base.register) ?? 0}`}`;
-    const key = `${space}|${base.register ?? '#'}|${version}`;
+    // Each variable in device memory is a buffer of its own, with bounds of its own.
+    const variable = space === 'global' && address.base?.kind === 'symbol' ? address.base.name : '';
+    const key = `${space}|${base.register ?? `#${variable}`}|${version}`;
     const current = instruction.guard ? undefined : open.get(key);
     if (current && joinGroup(current.group, access)) {
       this.#groupOf.set(instruction, current);

@@ -9,6 +9,7 @@ export async function compileCuda(
   source: string,
   functions: readonly string[],
   file = 'kernels.cu',
+  architecture = 'sm_89',
 ): Promise<CompiledCode> {
   const kernel: Kernel = {
     folder: '.',
@@ -22,11 +23,11 @@ export async function compileCuda(
     },
     sources: { [file]: source },
   };
-  const compiled = await toolchain.compile({ candidate: makeCandidate(kernel, {}), architecture: 'sm_89' });
+  const compiled = await toolchain.compile({ candidate: makeCandidate(kernel, {}), architecture });
   if (!compiled.ok) throw new Error(`${compiled.status}: ${compiled.message}`);
   return compiled.code;
 }
 
 /** Names of the `extern "C" __global__` functions of a source. */
 export const functionsIn = (source: string): string[] =>
-  [...source.matchAll(/__global__\s+void\s+(\w+)\s*\(/g)].map((match) => match[1]!);
+  [...source.matchAll(/__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\s*\(/g)].map((match) => match[1]!);
