@@ -1,4 +1,5 @@
-// Conversion and reinterpretation intrinsics. To integers they saturate, and NaN gives 0 (64-bit: 0x8000000000000000).
+// Conversion and reinterpretation intrinsics. To integers they saturate; NaN gives 0 from float to 32 bits, otherwise
+// only the highest bit set.
 #pragma once
 
 // CUDA says ru and rd where PTX says rp and rm.

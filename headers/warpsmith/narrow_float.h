@@ -120,7 +120,7 @@ __WS_BOTH __WS_T2 __WS_NAME3(__highs2, __WS_P, )(__WS_T2 a, __WS_T2 b) { return 
 __WS_BOTH __WS_T2 __lowhigh2highlow(__WS_T2 h) { return __WS_T2(h.y, h.x); }
 
 // --- Conversions to and from integers -------------------------------------------------------------------------------
-// To integers: saturating, NaN gives 0 (64-bit: 0x8000…), as the cvt instruction does. All go by float, which is exact.
+// To integers: saturating, NaN as the cvt instruction has it (0 in 32 bits). All go by float, which is exact.
 #define __WS_TO_INTEGER(type, word, mode, convert) \
   __WS_BOTH type __WS_NAME4(__, __WS_S, 2##word, _##mode)(__WS_T h) { return convert((float)h.__value); }
 #define __WS_TO_SMALL_INTEGER(type, word, mode, convert, low, high)                       \
