@@ -21,13 +21,13 @@ const argumentText = (argument: Argument): string =>
   argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
 
 const defaultText = ({ defaultValue }: Option): string =>
-  defaultValue === undefined ? '' : ` Default: ${code(String(defaultValue))}.`;
+  defaultValue === undefined ? '' : ` (default: ${code(String(defaultValue))})`;
 
 const commandSection = (command: Command): string => {
   const usage = ['warpsmith', command.name(), ...command.registeredArguments.map(argumentText), '[options]'].join(' ');
   const rows = [
     ...command.registeredArguments.map((argument) => [code(argumentText(argument)), argument.description]),
-    ...command.options.map((option) => [code(option.flags), `${option.description}.${defaultText(option)}`]),
+    ...command.options.map((option) => [code(option.flags), `${option.description}${defaultText(option)}`]),
   ];
   const table = markdownTable([{ title: 'Argument or option' }, { title: 'Meaning' }], rows);
   return `### ${command.name()}\n\n    ${usage}\n\n${capitalised(command.description())}.\n\n${table}`;
