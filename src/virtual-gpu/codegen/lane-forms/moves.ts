@@ -1,3 +1,4 @@
+import { WINDOW } from '../../layout.ts';
 import { type LaneContext, type LaneEmitter, PARTS } from '../lane-context.ts';
 
 const moveWord: LaneEmitter = (e) => {
@@ -87,6 +88,16 @@ const movePredicate: LaneEmitter = (e) => {
 /** Device memory's generic addresses are its global ones; the other spaces get their window added or removed. */
 const sameAddress: LaneEmitter = moveDouble;
 
+/** True where a generic address lies in a space. */
+const isInWindow =
+  (window: number): LaneEmitter =>
+  (e) => {
+    e.part(1, 0);
+    e.part(1, 1);
+    e.b.shuffle32([1, 3, 5, 7]).i32x4(window).op('i32x4.eq');
+    e.setPredicate();
+  };
+
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
   for (const type of ['b16', 's16', 'u16', 'f16', 'b32', 's32', 'u32', 'f32']) forms.set(`mov.${type}`, moveWord);
@@ -94,12 +105,14 @@ function build(): Map<string, LaneEmitter> {
   forms.set('mov.pred', movePredicate);
   forms.set('cvta.to.global.u64', sameAddress);
   forms.set('cvta.global.u64', sameAddress);
+  forms.set('isspacep.global', isInWindow(WINDOW.global));
   for (const [space, window] of [
-    ['shared', 1],
-    ['local', 2],
-    ['const', 3],
-    ['param', 4],
+    ['shared', WINDOW.shared],
+    ['local', WINDOW.local],
+    ['const', WINDOW.constant],
+    ['param', WINDOW.parameter],
   ] as const) {
+    forms.set(`isspacep.${space}`, isInWindow(window));
     forms.set(`cvta.${space}.u64`, (e) => {
       for (const part of PARTS) {
         e.part(1, part);
