@@ -42,6 +42,13 @@ const pairsAgree = (addressOf: ReadonlyMap<number, number>, lanes: readonly numb
     return partner === undefined || partner === addressOf.get(lane);
   });
 
+/** What one request costs the shared memory. */
+export interface SharedCost {
+  wavefronts: number;
+  /** Wavefronts beyond those that a request of this width by these lanes needs without bank conflicts. */
+  conflicts: number;
+}
+
 /**
  * Shared-memory wavefronts of one request. A request of 8 bytes per lane is served by half-warps, one of 16 bytes by
  * quarter-warps; two neighbouring parts of a load are served as one when all lanes of both agree with their neighbour
@@ -49,27 +56,37 @@ const pairsAgree = (addressOf: ReadonlyMap<number, number>, lanes: readonly numb
  * distinct words. Source: bench/hardware/shared_wavefronts.cu, equal to an H200 in all of its patterns.
  * `addresses[i]` belongs to lane `lanes[i]`.
  */
-export function countWavefronts(
+export function sharedCost(
   addresses: readonly number[],
   lanes: readonly number[],
   bytes: number,
   isStore: boolean,
-): number {
+): SharedCost {
+  const parts = partsServedTogether(addresses, lanes, bytes, isStore);
+  let wavefronts = 0;
+  for (const part of parts) wavefronts += wordsPerBank(part, bytes);
+  // A part asks for at most 32 words, which without conflicts is one wavefront.
+  return { wavefronts, conflicts: wavefronts - parts.length };
+}
+
+/** Addresses of the lanes that are served together, part by part. */
+function partsServedTogether(
+  addresses: readonly number[],
+  lanes: readonly number[],
+  bytes: number,
+  isStore: boolean,
+): number[][] {
   const addressOf = new Map(lanes.map((lane, i) => [lane, addresses[i]!]));
   const size = lanesServedTogether(bytes);
-  let wavefronts = 0;
+  const parts: number[][] = [];
   for (let first = 0; first < LANES; first += 2 * size) {
     const pair = lanes.filter((lane) => lane >= first && lane < first + 2 * size);
     const agree = pairsAgree(addressOf, pair, 1) || pairsAgree(addressOf, pair, 2);
     const joined = size === LANES || (agree && !isStore);
-    const parts = joined ? [pair] : [pair.filter((l) => l < first + size), pair.filter((l) => l >= first + size)];
-    for (const part of parts)
-      wavefronts += wordsPerBank(
-        part.map((lane) => addressOf.get(lane)!),
-        bytes,
-      );
+    const own = joined ? [pair] : [pair.filter((l) => l < first + size), pair.filter((l) => l >= first + size)];
+    for (const part of own) if (part.length > 0) parts.push(part.map((lane) => addressOf.get(lane)!));
   }
-  return wavefronts;
+  return parts;
 }
 
 /** Wavefronts of a full warp's request to one address. */
@@ -77,7 +94,3 @@ export function broadcastWavefronts(bytes: number, isStore: boolean): number {
   const parts = LANES / lanesServedTogether(bytes);
   return isStore ? parts : Math.ceil(parts / 2);
 }
-
-/** The fewest wavefronts that could deliver the distinct words of a request. */
-export const leastWavefronts = (addresses: readonly number[], bytes: number): number =>
-  Math.max(1, Math.ceil(distinctWords(addresses, bytes).size / BANKS));

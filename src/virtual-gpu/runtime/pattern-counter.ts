@@ -1,6 +1,6 @@
 import type { AccessGroup } from '../codegen/access-groups.ts';
 import { LANES, PATTERN, PATTERN_PHASE, PATTERN_WAY, WARP } from '../layout.ts';
-import { countSectors, countWavefronts, leastWavefronts } from './access-costs.ts';
+import { countSectors, sharedCost } from './access-costs.ts';
 import type { PrivateMemory } from './memories.ts';
 
 /** Sums for one access of a group. `units` are sectors (device memory) or wavefronts (shared). */
@@ -149,8 +149,8 @@ export class PatternCounter {
     const costs = group.accesses.map((access): AccessCost => {
       const addresses = lanes.map((lane) => bias + this.#key[lane]! + access.offset - group.minimum);
       if (group.space === 'global') return { units: countSectors(addresses, access.bytes), conflicts: 0 };
-      const units = countWavefronts(addresses, lanes, access.bytes, access.isStore);
-      return { units, conflicts: units - leastWavefronts(addresses, access.bytes) };
+      const { wavefronts, conflicts } = sharedCost(addresses, lanes, access.bytes, access.isStore);
+      return { units: wavefronts, conflicts };
     });
     return { key: this.#key.slice(), lanes: lanes.length, costs };
   }

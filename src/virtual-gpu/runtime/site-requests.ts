@@ -1,4 +1,4 @@
-import { countSectors, countWavefronts, leastWavefronts } from './access-costs.ts';
+import { countSectors, sharedCost } from './access-costs.ts';
 import type { AccessCounts } from './pattern-counter.ts';
 import type { MemoryRequest } from './warp-context.ts';
 
@@ -23,7 +23,7 @@ export function addRequest(sums: SiteRequests, { space, kind, addresses, lanes, 
   counts.bytes += lanes.length * bytes;
   if (space === 'global') counts.units += countSectors(addresses, bytes);
   if (space !== 'shared') return;
-  const wavefronts = countWavefronts(addresses, lanes, bytes, kind === 'store');
+  const { wavefronts, conflicts } = sharedCost(addresses, lanes, bytes, kind === 'store');
   counts.units += wavefronts;
-  counts.conflicts += wavefronts - leastWavefronts(addresses, bytes);
+  counts.conflicts += conflicts;
 }

@@ -197,7 +197,7 @@ describe('shared memory: requests, wavefronts, bank conflicts (32 banks of 4 byt
 
   it('8 bytes, stride 2: each half-warp needs 2 words from each bank it uses', async () => {
     // Lane t reads words 4t and 4t + 1. Of lanes 0 … 15, t and t + 8 share banks: 2 wavefronts; so for lanes 16 … 31.
-    // 64 distinct words could be had in 2 wavefronts.
+    // Without conflicts each half would take one.
     expect(sharedLoads(await doubles(2))).toEqual([1, 4, 2]);
   });
 
@@ -209,6 +209,14 @@ describe('shared memory: requests, wavefronts, bank conflicts (32 banks of 4 byt
     const c = await count('shared_halves', IN_OUT);
     expect(sharedStores(c)).toEqual([1, 1, 0]);
     expect(sharedLoads(c)).toEqual([1, 1, 0]);
+  });
+
+  it('one float4 for all lanes: half-warps are served apart, whether the compiler sees that the address is common or not', async () => {
+    for (const kernel of ['shared_vector4_first', 'shared_vector4_index']) {
+      const c = await count(kernel, { arguments: ['in', 'out', 'index'], buffers: { in: 512, out: 512, index: 128 } });
+      // A part's quarter-warps agree lane by lane, so two of them make one part: 2 wavefronts, neither a conflict.
+      expect(sharedLoads(c)).toEqual([1, 2, 0]);
+    }
   });
 
   it('a transposed 32 × 32 tile: 32-way conflicts on columns, none with a row of 33 words', async () => {

@@ -47,6 +47,21 @@ extern "C" __global__ void shared_vector4(const float4 *in, float4 *out) {
   out[threadIdx.x] = words[31 - threadIdx.x];
 }
 
+// All lanes load the same 16 bytes: through an address all can be seen to share, and through indices that are all 0.
+extern "C" __global__ void shared_vector4_first(const float4 *in, float4 *out, const int *index) {
+  __shared__ float4 words[32];
+  words[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = words[blockIdx.x];
+}
+
+extern "C" __global__ void shared_vector4_index(const float4 *in, float4 *out, const int *index) {
+  __shared__ float4 words[32];
+  words[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = words[index[threadIdx.x]];
+}
+
 extern "C" __global__ void shared_vector2(const double *in, double *out, int stride) {
   extern __shared__ double pairs[];
   pairs[threadIdx.x] = in[threadIdx.x];
