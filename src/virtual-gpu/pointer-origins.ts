@@ -30,6 +30,8 @@ export class OriginTracer {
   /** Variables in device memory. */
   #globals: ReadonlySet<string>;
   #origins = new Map<string, Set<string>>();
+  /** Registers with too many alternatives: unknown for good, or the analysis would not end. */
+  #unknown = new Set<string>();
 
   /** @param globals Names of the variables that lie in device memory. */
   constructor(fn: PtxFunction, globals: ReadonlySet<string>) {
@@ -62,15 +64,17 @@ export class OriginTracer {
     const incoming = this.#result(instruction);
     let changed = false;
     for (const register of definitions) {
+      if (this.#unknown.has(register)) continue;
       const known = this.#origins.get(register) ?? new Set<string>();
       const before = known.size;
       for (const alternative of incoming) known.add(alternative);
       if (known.size > MAXIMUM_ALTERNATIVES) {
         known.clear();
         known.add(LOADED);
+        this.#unknown.add(register);
       }
       this.#origins.set(register, known);
-      changed ||= known.size !== before;
+      changed ||= known.size !== before || this.#unknown.has(register);
     }
     return changed;
   }

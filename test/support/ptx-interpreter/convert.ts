@@ -1,6 +1,6 @@
 import type { Exact, RoundingMode } from './exact.ts';
 import * as exact from './exact.ts';
-import { elementType, finish, roundingOf } from './floating.ts';
+import { elementType, finish, roundingOf, roundResult } from './floating.ts';
 import {
   decode,
   encode as encodeExact,
@@ -64,8 +64,12 @@ function floatToFloat(inputs: LaneInputs, to: FloatType, from: FloatType): bigin
   return finishConversion(inputs, to, bits);
 }
 
-const encodeFor = (inputs: LaneInputs, to: FloatType, value: Exact): bigint =>
-  (inputs.has('satfinite') ? encodeSaturatingFinite : encodeExact)(to, value, roundingOf(inputs));
+/** `.ftz` concerns f32 only. */
+function encodeFor(inputs: LaneInputs, to: FloatType, value: Exact): bigint {
+  const mode = roundingOf(inputs);
+  if (inputs.has('satfinite')) return encodeSaturatingFinite(to, value, mode);
+  return to === 'f32' ? roundResult(inputs, to, value, mode) : encodeExact(to, value, mode);
+}
 
 /** `.ftz` concerns f32 only. */
 const finishConversion = (inputs: LaneInputs, to: FloatType, bits: bigint): bigint =>

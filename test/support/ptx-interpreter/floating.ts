@@ -10,6 +10,7 @@ import {
   isFloatType,
   isNanBits,
   isSubnormalBits,
+  isTiny,
   magnitudeBits,
   one,
   signBit,
@@ -74,6 +75,12 @@ export function finish(inputs: LaneInputs, type: FloatType, bits: bigint): bigin
   return inputs.has('relu') ? clampNegative(type, result) : result;
 }
 
+/** The rounded result; under `.ftz` the zero of its sign when it is tiny. */
+export function roundResult(inputs: LaneInputs, type: FloatType, value: Exact, mode: RoundingMode): bigint {
+  const bits = encode(type, value, mode);
+  return inputs.has('ftz') && isTiny(type, value, mode) ? signBit(type, bits) : bits;
+}
+
 /** Arithmetic: inputs flushed under `.ftz`, computed exactly, rounded once. */
 const arithmetic = (
   operandCount: number,
@@ -82,7 +89,7 @@ const arithmetic = (
   elementwise(operandCount, (inputs, type, operands) => {
     const mode = roundingOf(inputs);
     const values = operands.map((bits) => decode(type, inputs.has('ftz') ? flush(type, bits) : bits));
-    return finish(inputs, type, encode(type, operation(mode, ...values), mode));
+    return finish(inputs, type, roundResult(inputs, type, operation(mode, ...values), mode));
   });
 
 const fusedMultiplyAdd = (mode: RoundingMode, a?: Exact, b?: Exact, c?: Exact): Exact =>

@@ -96,6 +96,18 @@ function overflow(format: FloatFormat, negative: boolean, mode: RoundingMode): b
   return format.hasInfinity ? infinityBits(format) : format.canonicalNan;
 }
 
+/**
+ * True when `.ftz` makes a result zero: rounded to the format's precision with no bound on the exponent, it lies below
+ * the normal range. So the hardware decides; rounding to a subnormal first would now and then give the least normal.
+ */
+export function isTiny(type: FloatType, x: Exact, mode: RoundingMode): boolean {
+  const format: FloatFormat = FORMATS[type];
+  if (x.kind !== 'finite' || x.significand === 0n) return false;
+  const place = x.exponent + x.significand.toString(2).length - 1 - format.fractionBits;
+  const rounded = roundShift(x.significand, place - x.exponent, x.negative, mode);
+  return place + rounded.toString(2).length - 1 < 1 - bias(format);
+}
+
 /** `.satfinite`: values beyond the range become the largest finite one; NaN stays. */
 export function encodeSaturatingFinite(type: FloatType, x: Exact, mode: RoundingMode): bigint {
   const format: FloatFormat = FORMATS[type];

@@ -17,8 +17,8 @@ export type SourceKind = string;
 /** Register type that holds values of a type or source kind. */
 export function registerType(kind: SourceKind): string {
   if (kind === 'pred') return 'pred';
-  if (/^(?:[bus]8|[bus]16|f16|bf16|e4m3x2|e5m2x2)$/.test(kind)) return 'b16';
-  if (/^(?:[bus]64|f64|nonzero-[us]64|few64)$/.test(kind)) return 'b64';
+  if (/^(?:[bus]8|[bus]16|f16|bf16|e4m3x2|e5m2x2|\w+-f16|\w+-\w+-f16)$/.test(kind)) return 'b16';
+  if (/^(?:[bus]64|f64|nonzero-[us]64|few64|edge-f64)$/.test(kind)) return 'b64';
   return kind === 'nonzero-s16' || kind === 'nonzero-u16' ? 'b16' : 'b32';
 }
 
@@ -389,6 +389,18 @@ export const LANE_FORMS: readonly OpcodeForm[] = [
   ...comparisons(),
   ...conversions(),
   ...MOVES,
+];
+
+/** `.ftz` forms on values whose results lie at the edge of the normal range. */
+export const EDGE_FORMS: readonly OpcodeForm[] = [
+  ...F32_ROUNDINGS.flatMap((mode) => [
+    form(`mul.${mode}.ftz.f32`, 'f32', ['edge-f32', 'below-one-f32']),
+    form(`fma.${mode}.ftz.f32`, 'f32', ['edge-f32', 'below-one-f32', 'nothing-f32']),
+    form(`cvt.${mode}.ftz.f32.f64`, 'f32', ['edge-f64']),
+  ]),
+  form('mul.ftz.sat.f32', 'f32', ['edge-f32', 'below-one-f32']),
+  form('mul.ftz.f16', 'f16', ['edge-f16', 'below-one-f16']),
+  form('fma.rn.ftz.f16', 'f16', ['edge-f16', 'below-one-f16', 'nothing-f16']),
 ];
 
 /** Forms over the lanes of a warp. `%mask` is the set of lanes that execute. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LANE_FORMS, type OpcodeForm, WARP_FORMS } from './forms.ts';
+import { EDGE_FORMS, LANE_FORMS, type OpcodeForm, WARP_FORMS } from './forms.ts';
 import { MODES, type Mode } from './kernel.ts';
 import { type FormOptions, failuresOf } from './run-form.ts';
 
@@ -27,6 +27,12 @@ function failuresOfAll(
 describe('lane-wise instructions give the interpreter’s bits on full, divergent, guarded and uniform warps', () => {
   it.each(formsByOpcode(LANE_FORMS))('%s', (_, forms) => {
     expect(failuresOfAll(forms, MODES)).toEqual({});
+  });
+});
+
+describe('results at the edge of the normal range', () => {
+  it('are flushed where rounding with no bound on the exponent leaves them below it, as the hardware does', () => {
+    expect(failuresOfAll(EDGE_FORMS, ['full', 'divergent'])).toEqual({});
   });
 });
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { bitsOfF64 } from '../../../src/ptx/literals.ts';
 import type { SourceKind } from './forms.ts';
 
 const SPECIAL_F32 = [
@@ -188,6 +189,19 @@ const KINDS: ReadonlyMap<SourceKind, fc.Arbitrary<bigint>> = new Map([
   ['small', fc.bigInt({ min: -33n, max: 33n }).map((value) => BigInt.asUintN(32, value))],
   ['shuffle-control', fc.constantFrom(31n, 0n, 0x181fn, 0x1c1fn, 0x1c00n, 0x0f1fn, 7n, 0x1e01n)],
   ['few', fc.constantFrom(1n, 2n, 0xffffffffn)],
+  // Least normal values and somewhat more; factors that take them just below; nothing, or flushed to it.
+  ['edge-f32', fc.constantFrom(0x00800000n, 0x80800000n, 0x00801efcn, 0x8080b9a7n, 0x008459a9n, 0x00813563n)],
+  ['below-one-f32', fc.constantFrom(0x3f7fffffn, 0x3f7ffffen, 0x3f7fc216n, 0xbf7e8ec9n, 0x3f7795e3n, 0x3f7d9b02n)],
+  ['nothing-f32', fc.constantFrom(0n, 0x80000000n, 1n, 0x80000001n)],
+  [
+    'edge-f64',
+    fc
+      .tuple(fc.integer({ min: 20, max: 53 }), fc.boolean())
+      .map(([places, negative]) => bitsOfF64((negative ? -1 : 1) * 2 ** -126 * (1 - 2 ** -places))),
+  ],
+  ['edge-f16', fc.constantFrom(0x0400n, 0x8400n, 0x8425n, 0x8597n, 0x07dan)],
+  ['below-one-f16', fc.constantFrom(0x3bffn, 0xbbfen, 0x3bb8n, 0x39b9n, 0x3813n)],
+  ['nothing-f16', fc.constantFrom(0n, 0x8000n, 1n, 0x8001n)],
   ['few64', fc.constantFrom(1n, 2n, 0x100000001n)],
 ]);
 

@@ -1,3 +1,4 @@
+import { bitsOfF64 } from '../../../ptx/literals.ts';
 import { type LaneContext, type LaneEmitter, PARTS } from '../lane-context.ts';
 import { sizeOfType } from '../types.ts';
 import { ROUND } from './float-to-integer.ts';
@@ -109,13 +110,21 @@ const f32ToF64: LaneEmitter = (e) => {
   }
 };
 
+/** What rounds to f32's least normal value with no bound on the exponent lies at or above this. */
+const LEAST_ROUNDED_TO_NORMAL = bitsOfF64(2 ** -126 * (1 - 2 ** -25));
+
 const f64ToF32: LaneEmitter = (e) => {
+  const value = e.temporary(0);
   for (const part of PARTS) {
     e.part(1, part);
+    if (e.instruction.modifiers.includes('ftz')) {
+      e.b.set(value).get(value).get(value).i64x2(0n).op('f64x2.mul');
+      e.b.get(value).op('f64x2.abs').i64x2(LEAST_ROUNDED_TO_NORMAL).op('f64x2.ge').op('v128.bitselect');
+    }
     e.b.op('f32x4.demote_f64x2_zero');
   }
   e.b.shuffle32([0, 1, 4, 5]);
-  setF32(e);
+  e.setWord();
 };
 
 const f32ToHalf =

@@ -23,6 +23,40 @@ const f32Binary =
     setF32(e);
   };
 
+/** 2³² for each factor and 2⁶⁴ for an addend move products near the least normal value well into the range. */
+const FACTOR_SCALE = 2 ** 32;
+const SCALED_LEAST_NORMAL = 2 ** (64 - 126);
+
+/**
+ * Under `.ftz` replaces the product (or fused sum) on the stack by a zero of its sign where, rounded with no bound on
+ * the exponent, it lies below the normal range. Flushing the rounded result instead would keep results that only
+ * rounding to subnormals' coarser places made normal; the hardware does not.
+ */
+function flushTiny(e: LaneContext, hasAddend: boolean): void {
+  if (!flushes(e)) return;
+  const result = e.temporary(3);
+  e.b.set(result);
+  e.b.get(result).i32x4(f32Bits(-0)).op('v128.and').get(result);
+  for (const index of [1, 2]) {
+    pushF32(e, index);
+    e.b.f32x4(FACTOR_SCALE).op('f32x4.mul');
+  }
+  if (hasAddend) {
+    pushF32(e, 3);
+    e.b.f32x4(FACTOR_SCALE * FACTOR_SCALE).op('f32x4.mul');
+    e.helper('fmaF32');
+  } else e.b.op('f32x4.mul');
+  e.b.op('f32x4.abs').f32x4(SCALED_LEAST_NORMAL).op('f32x4.lt').op('v128.bitselect');
+}
+
+const multiplyF32: LaneEmitter = (e) => {
+  pushF32(e, 1);
+  pushF32(e, 2);
+  e.b.op('f32x4.mul');
+  flushTiny(e, false);
+  e.setWord();
+};
+
 const f32Unary =
   (op: string): LaneEmitter =>
   (e) => {
@@ -118,7 +152,8 @@ const f64MinMax =
 const fmaF32: LaneEmitter = (e) => {
   for (const index of [1, 2, 3]) pushF32(e, index);
   e.helper('fmaF32');
-  setF32(e);
+  flushTiny(e, true);
+  e.setWord();
 };
 
 const fmaF64: LaneEmitter = (e) => {
@@ -160,8 +195,6 @@ const viaHelper =
     e.helper(name);
     setF32(e);
   };
-
-const SATURATED_TYPES = ['add', 'sub', 'mul'] as const;
 
 /** `.sat` clamps to [0, 1]; NaN becomes 0. */
 const saturate =
@@ -205,6 +238,7 @@ function build(): Map<string, LaneEmitter> {
     forms.set(`${op}.f32`, f32Binary(op));
     forms.set(`${op}.f64`, f64Binary(op));
   }
+  forms.set('mul.f32', multiplyF32);
   forms.set('div.approx.f32', f32Binary('div'));
   for (const op of ['neg', 'abs']) {
     forms.set(`${op}.f32`, f32Unary(op));
@@ -233,7 +267,8 @@ function build(): Map<string, LaneEmitter> {
   forms.set('sin.approx.f32', viaHelper('sine'));
   forms.set('cos.approx.f32', viaHelper('cosine'));
   forms.set('tanh.approx.f32', viaHelper('tanh'));
-  for (const op of SATURATED_TYPES) forms.set(`${op}.sat.f32`, saturate(f32Binary(op)));
+  for (const op of ['add', 'sub']) forms.set(`${op}.sat.f32`, saturate(f32Binary(op)));
+  forms.set('mul.sat.f32', saturate(multiplyF32));
   forms.set('fma.sat.f32', saturate(fmaF32));
   forms.set('mad.sat.f32', saturate(fmaF32));
   forms.set('copysign.f64', (e) => {

@@ -83,35 +83,64 @@ function rectify(e: LaneContext, format: Format): void {
   e.b.get(value).i32x4(MAGNITUDE).op('v128.and').i32x4(format.infinity).op('i32x4.gt_u').op('v128.bitselect');
 }
 
-/** `.ftz`, `.sat` and `.relu` on the result pattern. */
+/** `.sat` and `.relu` on the result pattern. */
 const finished =
   (format: Format, compute: HalfEmitter): HalfEmitter =>
   (e, half) => {
     compute(e, half);
-    if (has(e, 'ftz')) flush(e, format);
     if (has(e, 'sat')) saturate(e, format);
     if (has(e, 'relu')) rectify(e, format);
   };
+
+/** Moves products near the least normal value well into the range; exact on values widened to f32. */
+const SCALE = 2 ** 10;
+const SCALED_LEAST_NORMAL = 0x2c00;
+
+/**
+ * Under `.ftz` replaces the pattern on the stack by a zero of its sign where the result, rounded with no bound on the
+ * exponent, lies below the normal range. `pushScaled` pushes the pattern of SCALE × the result.
+ */
+function flushTiny(e: LaneContext, pushScaled: () => void): void {
+  if (!has(e, 'ftz')) return;
+  const pattern = e.temporary(5);
+  e.b.set(pattern);
+  e.b.get(pattern).i32x4(SIGN).op('v128.and').get(pattern);
+  pushScaled();
+  e.b.i32x4(MAGNITUDE).op('v128.and').i32x4(SCALED_LEAST_NORMAL).op('i32x4.lt_s').op('v128.bitselect');
+}
+
+/** Pushes an operand as f32, multiplied by `scale`. */
+function pushScaledOperand(e: LaneContext, format: Format, index: number, half: Half, scale: number): void {
+  pushRaw(e, format, index, half);
+  format.widen(e);
+  if (scale !== 1) e.b.f32x4(scale).op('f32x4.mul');
+}
 
 /** add, sub, mul: the f32 result of two 16-bit floats, rounded once more, equals the directly rounded one,
  * because f32 has more than 2p + 2 bits of significand. */
 const arithmetic = (format: Format, op: string): HalfEmitter =>
   finished(format, (e, half) => {
-    for (const index of [1, 2]) {
-      pushRaw(e, format, index, half);
-      format.widen(e);
-    }
-    e.b.op(`f32x4.${op}`);
-    format.narrow(e);
+    const compute = (scale: number): void => {
+      pushScaledOperand(e, format, 1, half, scale);
+      // Sums are scaled in both terms, products in one factor.
+      pushScaledOperand(e, format, 2, half, op === 'mul' ? 1 : scale);
+      e.b.op(`f32x4.${op}`);
+      format.narrow(e);
+    };
+    compute(1);
+    flushTiny(e, () => compute(SCALE));
   });
 
 const fma = (format: Format): HalfEmitter =>
   finished(format, (e, half) => {
-    for (const index of [1, 2, 3]) {
-      pushRaw(e, format, index, half);
-      format.widen(e);
-    }
-    e.helper(format.fma);
+    const compute = (scale: number): void => {
+      pushScaledOperand(e, format, 1, half, scale);
+      pushScaledOperand(e, format, 2, half, 1);
+      pushScaledOperand(e, format, 3, half, scale);
+      e.helper(format.fma);
+    };
+    compute(1);
+    flushTiny(e, () => compute(SCALE));
   });
 
 /** Sets locals a and b to the two operands as f32, magnitudes only under `.abs`. */
@@ -153,6 +182,7 @@ const viaHelper = (format: Format, name: 'exp2' | 'tanh'): HalfEmitter =>
     format.widen(e);
     e.helper(name);
     format.narrow(e);
+    if (has(e, 'ftz')) flush(e, format);
   });
 
 const sign =

@@ -1,7 +1,7 @@
 import type { PtxInstruction } from '../../../ptx/ast.ts';
 import type { FloatName, Rounding, Value } from './exact-float.ts';
 import * as exact from './exact-float.ts';
-import { elementName, finisher, roundingOf } from './float-functions.ts';
+import { elementName, finisher, roundedPattern, roundingOf } from './float-functions.ts';
 import {
   clampToType,
   integerOperand,
@@ -36,7 +36,9 @@ function resultWriter(instruction: PtxInstruction, to: FloatName): (value: Value
   const [rounding, finite] = [roundingOf(instruction), instruction.modifiers.includes('satfinite')];
   const modifiers = instruction.modifiers.filter((m) => m !== 'ftz' || to === 'f32');
   const finish = finisher({ ...instruction, modifiers }, to);
-  return (value) => finish(exact.patternOf(to, value, rounding, finite));
+  const flushes = modifiers.includes('ftz');
+  return (value) =>
+    finish(finite ? exact.patternOf(to, value, rounding, true) : roundedPattern(to, value, rounding, flushes));
 }
 
 const HUGE = 1n << 80n;

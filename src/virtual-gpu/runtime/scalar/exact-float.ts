@@ -91,6 +91,18 @@ export function patternOf(name: FloatName, value: Value, rounding: Rounding, fin
   return sign | (stays ? f.largest : f.infinity);
 }
 
+/**
+ * True when `.ftz` makes the value zero: rounded with no bound on the exponent it lies below the normal range. Rounding
+ * to a subnormal first would now and then give the least normal value, which the hardware does not.
+ */
+export function isTiny(name: FloatName, value: Value, rounding: Rounding): boolean {
+  if (value.kind !== 'number' || value.units === 0n) return false;
+  const f = LAYOUTS[name];
+  const place = value.exponent + bitLength(value.units) - 1 - f.fraction;
+  const rounded = shiftRounded(value.units, place - value.exponent, value.negative, rounding);
+  return place + bitLength(rounded) - 1 < f.leastExponent + f.fraction;
+}
+
 const NAN: Value = { kind: 'nan' };
 const number = (signed: bigint, exponent: number, negativeZero: boolean): Value => ({
   kind: 'number',

@@ -39,6 +39,12 @@ export function finisher(instruction: PtxInstruction, name: FloatName): (pattern
 const reader = (instruction: PtxInstruction, name: FloatName): ((pattern: bigint) => bigint) =>
   instruction.modifiers.includes('ftz') ? (pattern) => exact.flushPattern(name, pattern) : (pattern) => pattern;
 
+/** The nearest pattern, or zero where `.ftz` flushes. */
+export function roundedPattern(name: FloatName, value: Value, rounding: Rounding, flushes: boolean): bigint {
+  const pattern = exact.patternOf(name, value, rounding);
+  return flushes && exact.isTiny(name, value, rounding) ? pattern & signMask(name) : pattern;
+}
+
 /** Computed exactly, rounded once. */
 const arithmetic =
   (count: number, compute: (values: Value[], rounding: Rounding) => Value): ScalarCompiler =>
@@ -47,9 +53,10 @@ const arithmetic =
     const name = elementName(type);
     if (!name) return undefined;
     const [rounding, read, finish] = [roundingOf(instruction), reader(instruction, name), finisher(instruction, name)];
+    const flushes = instruction.modifiers.includes('ftz');
     return elementwise(type, count, (patterns) => {
       const values = patterns.map((pattern) => exact.decode(name, read(pattern)));
-      return finish(exact.patternOf(name, compute(values, rounding), rounding));
+      return finish(roundedPattern(name, compute(values, rounding), rounding, flushes));
     });
   };
 
