@@ -5,7 +5,6 @@ import type { CompileSettings } from './user-flags.ts';
  * Source: PTX ISA, release notes per version.
  */
 const PTX_VERSIONS: Readonly<Record<string, string>> = {
-  sm_75: '63',
   sm_80: '78',
   sm_86: '78',
   sm_87: '78',
@@ -64,6 +63,8 @@ export function frontEndArguments(
     ...(settings.fastIntrinsics ? ['-D__USE_FAST_MATH__=1'] : []),
     ...settings.macros,
     ...parameterMacros,
+    // __DATE__ and __TIME__ are constant: equal inputs must give equal code.
+    ...['-source-date-epoch', '0'],
     // Line tables only, with paths that don't depend on where the temporary folder is.
     ...['-debug-info-kind=line-directives-only', '-dwarf-version=2', '-fdebug-compilation-dir=.'],
     `-fdebug-prefix-map=${paths.headerFolder}=warpsmith-headers`,

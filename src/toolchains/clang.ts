@@ -2,7 +2,7 @@ import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { backEndArguments, frontEndArguments, SUPPORTED_ARCHITECTURES } from './clang-arguments.ts';
 import { type CodeCache, openCodeCache } from './code-cache.ts';
-import { compileCuda } from './compile-cuda.ts';
+import { type CompileLimits, type CudaCompile, compileCuda } from './compile-cuda.ts';
 import { compileKey } from './compile-key.ts';
 import { isFunctionName } from './function-symbols.ts';
 import { type HeaderPack, openHeaderPack } from './header-pack.ts';
@@ -10,15 +10,7 @@ import { type ClangCompiler, locateClang } from './locate-clang.ts';
 import { passThroughPtx } from './ptx-source.ts';
 import { findForbiddenReferences } from './source-policy.ts';
 import type { CompileRequest, Toolchain } from './toolchain.ts';
-import { type CompileSettings, parseFlags } from './user-flags.ts';
-
-export interface CompileLimits {
-  /** For the whole compile, both stages. */
-  timeoutMs: number;
-  maximumMemoryBytes: number;
-  /** Of either stage's result and messages. */
-  maximumOutputBytes: number;
-}
+import { parseFlags } from './user-flags.ts';
 
 export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
   timeoutMs: 60_000,
@@ -34,21 +26,6 @@ export interface ClangToolchainOptions {
   compiler?: ClangCompiler;
   /** Default: the pack shipped with warpsmith. */
   headers?: HeaderPack;
-}
-
-/** What the compile of one candidate needs, once everything about it has been checked. */
-export interface CudaCompile {
-  compiler: ClangCompiler;
-  headers: HeaderPack;
-  limits: CompileLimits;
-  candidate: Candidate;
-  architecture: string;
-  settings: CompileSettings;
-  /** `-DNAME=value` per parameter. */
-  parameterMacros: readonly string[];
-  functions: readonly string[];
-  key: string;
-  signal: AbortSignal | undefined;
 }
 
 /**

@@ -1,17 +1,43 @@
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CompiledCode, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
+import type { Candidate } from '../core/kernel.ts';
 import { type ProcessOutcome, runProcess } from '../process/run-process.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
-import type { CudaCompile } from './clang.ts';
 import { backEndArguments, frontEndArguments } from './clang-arguments.ts';
 import { liesWithin, parseDependencyFile } from './dependency-file.ts';
 import { type CompileUnit, generateUnit, takeFunctionSymbols } from './function-symbols.ts';
+import type { HeaderPack } from './header-pack.ts';
+import type { ClangCompiler } from './locate-clang.ts';
 import { type DiagnosticFolders, parseDiagnostics, type RawDiagnostic } from './parse-diagnostics.ts';
 import { findKernelNames } from './scan-source.ts';
 import { locateComputedReference } from './source-policy.ts';
 import { limitRegisters, nameFilesAsUser } from './tidy-ptx.ts';
+import type { CompileSettings } from './user-flags.ts';
 import { widenCopies } from './widen-copies.ts';
+
+export interface CompileLimits {
+  /** For the whole compile, both stages. */
+  timeoutMs: number;
+  maximumMemoryBytes: number;
+  /** Of either stage's result and messages. */
+  maximumOutputBytes: number;
+}
+
+/** What the compile of one candidate needs, once everything about it has been checked. */
+export interface CudaCompile {
+  compiler: ClangCompiler;
+  headers: HeaderPack;
+  limits: CompileLimits;
+  candidate: Candidate;
+  architecture: string;
+  settings: CompileSettings;
+  /** `-DNAME=value` per parameter. */
+  parameterMacros: readonly string[];
+  functions: readonly string[];
+  key: string;
+  signal: AbortSignal | undefined;
+}
 
 type Failure = Extract<CompileOutcome, { ok: false }>;
 interface Workplace extends DiagnosticFolders {
@@ -161,9 +187,7 @@ function summary(diagnostics: readonly Diagnostic[]): string {
 }
 
 function readDiagnostics(outcome: ProcessOutcome, place: Workplace): Diagnostic[] {
-  return parseDiagnostics(outcome.stderr, place)
-    .filter(({ origin }) => origin !== 'outside')
-    .map(({ origin: _origin, ...diagnostic }) => diagnostic);
+  return parseDiagnostics(outcome.stderr, place).map(({ origin: _origin, ...diagnostic }) => diagnostic);
 }
 
 /**

@@ -12,7 +12,7 @@ export interface DiagnosticFolders {
   unit: string;
 }
 
-export type Origin = 'kernel' | 'headers' | 'unit' | 'outside' | 'none';
+export type Origin = 'kernel' | 'headers' | 'unit' | 'none';
 
 export interface RawDiagnostic extends Diagnostic {
   origin: Origin;
@@ -80,5 +80,6 @@ function locate(
     return { origin: 'kernel', location: at(path.slice(folders.kernel.length + 1)) };
   if (liesWithin(path, folders.headers))
     return { origin: 'headers', location: at(path.slice(folders.headers.length + 1)) };
-  return { origin: 'outside', location: at(path) };
+  // No other file is read: the name comes from a #line directive.
+  return { origin: 'kernel', location: at(file) };
 }

@@ -91,6 +91,16 @@ describe('what comes out', () => {
     expect(first.text).toMatch(/\.file\s+\d+ "kernel\.cu"/);
   });
 
+  it('does not depend on when it was compiled', async () => {
+    const source =
+      'extern "C" __global__ void run(char* o) { o[0] = __DATE__[7]; o[1] = __TIME__[0]; o[2] = __TIMESTAMP__[20]; }';
+    const { text } = await compiles(toolchain, { source });
+    const stored = [...text.matchAll(/st\.global\.b8\s+\[%rd\d+(?:\+\d+)?\], (\d+);/g)].map((match) =>
+      Number(match[1]),
+    );
+    expect(String.fromCharCode(...stored)).toBe('101'); // Jan 1 1970 00:00:00
+  });
+
   it('has line directives of the user file, through inlined functions', async () => {
     const source =
       '__device__ float f(float x) {\n  return x * 3.0f;\n}\nextern "C" __global__ void run(float* o) {\n  o[0] = f(o[1]);\n}';

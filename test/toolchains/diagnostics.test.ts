@@ -96,6 +96,12 @@ describe('compiler messages', () => {
     });
   });
 
+  it('believe #line directives of generated code', async () => {
+    const source = '#line 41 "generator.py"\nextern "C" __global__ void run(int* o) {\n  o[0] = a;\n}';
+    const failure = await compileFails(toolchain, { source });
+    expect(failure.diagnostics[0]?.location).toMatchObject({ file: 'generator.py', line: 42 });
+  });
+
   it('point into a file that ends too early', async () => {
     const source = 'extern "C" __global__ void run(int* o) {\n  o[0] = 1;\n';
     const failure = await compileFails(toolchain, { source });
