@@ -12,18 +12,32 @@
   __WS_BOTH unsigned int __double2uint_##suffix(double x) { return __nvvm_d2ui_##rounding(x); }                      \
   __WS_BOTH long long __double2ll_##suffix(double x) { return __nvvm_d2ll_##rounding(x); }                           \
   __WS_BOTH unsigned long long __double2ull_##suffix(double x) { return __nvvm_d2ull_##rounding(x); }                \
-  __WS_BOTH float __int2float_##suffix(int x) { return __nvvm_i2f_##rounding(x); }                                   \
-  __WS_BOTH float __uint2float_##suffix(unsigned int x) { return __nvvm_ui2f_##rounding(x); }                        \
-  __WS_BOTH float __ll2float_##suffix(long long x) { return __nvvm_ll2f_##rounding(x); }                             \
-  __WS_BOTH float __ull2float_##suffix(unsigned long long x) { return __nvvm_ull2f_##rounding(x); }                  \
-  __WS_BOTH double __ll2double_##suffix(long long x) { return __nvvm_ll2d_##rounding(x); }                           \
-  __WS_BOTH double __ull2double_##suffix(unsigned long long x) { return __nvvm_ull2d_##rounding(x); }                \
   __WS_BOTH float __double2float_##suffix(double x) { return __nvvm_d2f_##rounding(x); }
 __WS_CONVERT(rn, rn)
 __WS_CONVERT(rz, rz)
 __WS_CONVERT(ru, rp)
 __WS_CONVERT(rd, rm)
 #undef __WS_CONVERT
+// From integers: clang 19 ignores the direction of its own builtins here.
+#define __WS_FROM_INTEGER(name, type, result, instruction, in, out)                                                  \
+  __WS_BOTH result name##_rn(type x) { return (result)x; }                                                           \
+  __WS_FROM_INTEGER_DIRECTED(name##_rz, type, result, "cvt.rz." instruction, in, out)                                \
+  __WS_FROM_INTEGER_DIRECTED(name##_ru, type, result, "cvt.rp." instruction, in, out)                                \
+  __WS_FROM_INTEGER_DIRECTED(name##_rd, type, result, "cvt.rm." instruction, in, out)
+#define __WS_FROM_INTEGER_DIRECTED(name, type, result, instruction, in, out)                                         \
+  __WS_BOTH result name(type x) {                                                                                    \
+    result value;                                                                                                    \
+    asm(instruction " %0, %1;" : out(value) : in(x));                                                                \
+    return value;                                                                                                    \
+  }
+__WS_FROM_INTEGER(__int2float, int, float, "f32.s32", "r", "=f")
+__WS_FROM_INTEGER(__uint2float, unsigned int, float, "f32.u32", "r", "=f")
+__WS_FROM_INTEGER(__ll2float, long long, float, "f32.s64", "l", "=f")
+__WS_FROM_INTEGER(__ull2float, unsigned long long, float, "f32.u64", "l", "=f")
+__WS_FROM_INTEGER(__ll2double, long long, double, "f64.s64", "l", "=d")
+__WS_FROM_INTEGER(__ull2double, unsigned long long, double, "f64.u64", "l", "=d")
+#undef __WS_FROM_INTEGER
+#undef __WS_FROM_INTEGER_DIRECTED
 __WS_BOTH double __int2double_rn(int x) { return (double)x; }
 __WS_BOTH double __uint2double_rn(unsigned int x) { return (double)x; }
 

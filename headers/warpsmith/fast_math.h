@@ -38,7 +38,6 @@ __WS_BOTH float __tanhf(float x) {
   asm("tanh.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
-__WS_BOTH float __frsqrt_rn(float x);  // math_float.h
 
 // CUDA says ru and rd where PTX says rp and rm.
 #define __WS_ROUNDED(suffix, rounding)                                                                         \

@@ -14,7 +14,12 @@
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __managed__ __attribute__((managed))
+// Before clang 20 the attribute is unknown, and a const parameter is what it is anyway.
+#if __has_attribute(grid_constant)
 #define __grid_constant__ __attribute__((grid_constant))
+#else
+#define __grid_constant__
+#endif
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))

@@ -76,7 +76,6 @@ struct __attribute__((aligned(4))) __WS_T2 {
   __host__ __device__ constexpr operator __WS_RAW2() const { return __WS_BITS(__WS_RAW2, *this); }
 };
 
-#define __WS_FN_NAME3(a, b, c) __WS_BOTH auto __WS_NAME3(a, b, c)
 #define __WS_SCALAR(native_) (__WS_BITS(__WS_T, (__WS_NATIVE)(native_)))
 #define __WS_PAIR(vector_) (__WS_BITS(__WS_T2, (__WS_VEC)(vector_)))
 #define __WS_VECTOR_OF(pair) (__WS_BITS(__WS_VEC, pair))
@@ -167,7 +166,6 @@ __WS_FROM_SMALL_INTEGER(unsigned short, ushort, uint)
 #undef __WS_FROM_SMALL_INTEGER
 
 // --- Arithmetic -----------------------------------------------------------------------------------------------------
-#define __WS_SATURATE_NATIVE(v) __ws_saturate_narrow<__WS_NATIVE>(v)
 #define __WS_BINARY(word, macro)                                                                                      \
   __WS_BOTH __WS_T __h##word(__WS_T a, __WS_T b) { return __WS_SCALAR(macro(a.__value, b.__value)); }                 \
   __WS_BOTH __WS_T2 __h##word##2(__WS_T2 a, __WS_T2 b) {                                                              \
@@ -207,10 +205,10 @@ __WS_BOTH __WS_T2 __hfma2_sat(__WS_T2 a, __WS_T2 b, __WS_T2 c) {
 }
 // relu: negative results become +0, NaN becomes canonical NaN.
 __WS_BOTH __WS_T __hfma_relu(__WS_T a, __WS_T b, __WS_T c) {
-  return __WS_SCALAR(__builtin_elementwise_maximum(__WS_FMA(a.__value, b.__value, c.__value), (__WS_NATIVE)0.0f));
+  return __WS_SCALAR(__ws_maximum(__WS_FMA(a.__value, b.__value, c.__value), (__WS_NATIVE)0.0f));
 }
 __WS_BOTH __WS_T2 __hfma2_relu(__WS_T2 a, __WS_T2 b, __WS_T2 c) {
-  return __WS_PAIR(__builtin_elementwise_maximum(
+  return __WS_PAIR(__ws_maximum(
       __WS_FMA(__WS_VECTOR_OF(a), __WS_VECTOR_OF(b), __WS_VECTOR_OF(c)), (__WS_VEC)(__WS_NATIVE)0.0f));
 }
 // (a.x + i a.y)(b.x + i b.y) + c
@@ -284,8 +282,8 @@ __WS_BOTH __WS_T2 __hisnan2(__WS_T2 a) {
   __WS_BOTH __WS_T2 __h##word##2_nan(__WS_T2 a, __WS_T2 b) {                                                          \
     return __WS_PAIR(propagating(__WS_VECTOR_OF(a), __WS_VECTOR_OF(b)));                                              \
   }
-__WS_EXTREME(max, __builtin_elementwise_max, __builtin_elementwise_maximum)
-__WS_EXTREME(min, __builtin_elementwise_min, __builtin_elementwise_minimum)
+__WS_EXTREME(max, __builtin_elementwise_max, __ws_maximum)
+__WS_EXTREME(min, __builtin_elementwise_min, __ws_minimum)
 
 // --- Operators ------------------------------------------------------------------------------------------------------
 #define __WS_OPERATORS(type, add, sub, mul, div, neg, one)                                       \
@@ -388,7 +386,6 @@ __WS_DEVICE __WS_T2 atomicAdd(__WS_T2* address, __WS_T2 value) {
 #undef __WS_NAME4
 #undef __WS_VEC
 #undef __WS_BITS
-#undef __WS_FN_NAME3
 #undef __WS_SCALAR
 #undef __WS_PAIR
 #undef __WS_VECTOR_OF
@@ -396,7 +393,6 @@ __WS_DEVICE __WS_T2 atomicAdd(__WS_T2* address, __WS_T2 value) {
 #undef __WS_TO_SMALL_INTEGER
 #undef __WS_TO_INTEGERS
 #undef __WS_FROM_INTEGER
-#undef __WS_SATURATE_NATIVE
 #undef __WS_BINARY
 #undef __WS_BINARY_RN
 #undef __WS_COMPARE

@@ -14,7 +14,6 @@ __WS_DEVICE int __uni_sync(unsigned int mask, int predicate) { return __nvvm_vot
 __WS_DEVICE unsigned int __ballot_sync(unsigned int mask, int predicate) {
   return __nvvm_vote_ballot_sync(mask, predicate != 0);
 }
-__WS_DEVICE unsigned int __lanemask_lt() { return __nvvm_read_ptx_sreg_lanemask_lt(); }
 
 // Operand c of shfl.sync: segment mask in bits 8–12, clamp in bits 0–4 (PTX ISA, shfl.sync).
 __WS_DEVICE int __ws_shfl_control(int width, int clamp) { return ((warpSize - width) << 8) | clamp; }
