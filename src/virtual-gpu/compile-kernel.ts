@@ -14,7 +14,7 @@ import { layOutSymbols } from './codegen/symbols.ts';
 import { registerKind, sizeOfType } from './codegen/types.ts';
 import { analyseUniformity } from './codegen/uniformity.ts';
 import type { KernelImage } from './kernel-image.ts';
-import { TABLES } from './layout.ts';
+import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
 import { OriginTracer } from './pointer-origins.ts';
 import { warpOperation } from './runtime/warp-operations.ts';
 import { ModuleBuilder } from './wasm/module-builder.ts';
@@ -49,6 +49,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
   const module = new ModuleBuilder();
   module.importMemory({ name: 'private', minimumPages: 1 });
   module.importMemory({ name: 'device', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
+  module.importMemory({ name: 'writes', minimumPages: DEVICE_START / WRITE_PAGE_BYTES });
   const call3 = { parameters: ['i32' as const, 'i32' as const, 'i32' as const], results: [] };
   const imports = {
     boundsMiss: module.importFunction('boundsMiss', call3),

@@ -22,8 +22,6 @@ export const LAUNCH = {
   localBytes: 1068,
   /** Address of the map with one byte per 32-byte sector of device memory (bit 0 read, bit 1 written). */
   sectorMap: 1072,
-  /** Address of the map with one byte per byte of device memory, 255 where a CTA of this launch has stored. */
-  writeMap: 1096,
   smIndex: 1076,
   smCount: 1080,
   warpsPerSm: 1084,
@@ -129,3 +127,11 @@ export const LANES = 32;
 /** Bytes of one chunk (four 32-bit lanes) in a register slot. */
 export const CHUNK_BYTES = 16;
 export const CHUNKS = 8;
+
+/**
+ * Device memory below this holds no buffer: null pointers and lanes that are off point there, and in the write map
+ * (memory 2, with device memory's offsets) the flags of its pages lie there.
+ */
+export const DEVICE_START = 2 * 65536;
+export const WRITE_PAGE_BYTES = 65536;
+export const WRITE_FLAGS = 65536;

@@ -67,11 +67,6 @@ export function mayDependOnOrder(use: MemoryUse, buffersOf: (name: string) => re
   return read === undefined || [...read].some((buffer) => written.has(buffer));
 }
 
-/** Buffers the kernel may write, once `mayDependOnOrder` has said no. */
-export const writtenBuffers = (use: MemoryUse, buffersOf: (name: string) => readonly number[]): number[] => [
-  ...(reachableByAll(use.writes, buffersOf) ?? []),
-];
-
 function reachableByAll(
   accesses: readonly Origins[],
   buffersOf: (name: string) => readonly number[],

@@ -1,11 +1,11 @@
 import type { DeviceBuffer } from '../../core/device.ts';
+import { EXIT, WarpsmithError } from '../../core/errors.ts';
+import { DEVICE_START } from '../../virtual-gpu/layout.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 
 const PAGE_BYTES = 65536;
 /** wasm32 addresses. */
 const MAXIMUM_PAGES = 65536;
-/** Offset 0 is never a buffer: inactive lanes and null pointers point there. */
-const FIRST_OFFSET = PAGE_BYTES;
 /** Bytes on both sides of a buffer that nothing may touch. */
 const GUARD_BYTES = 256;
 const GUARD_VALUE = 0xa5;
@@ -29,10 +29,10 @@ export class DeviceMemory {
     this.memory = new WebAssembly.Memory({ initial: 2, maximum: MAXIMUM_PAGES, shared: true });
   }
 
-  /** @throws RangeError when the 4 GiB of a virtual device do not suffice. */
+  /** @throws WarpsmithError `device-memory` when what a virtual device has does not suffice. */
   allocate(name: string, bytes: number, alignmentBytes: number): Block {
     const alignment = Math.max(alignmentBytes, GRANULE_BYTES);
-    let offset = roundUp(FIRST_OFFSET + GUARD_BYTES, alignment);
+    let offset = roundUp(DEVICE_START + GUARD_BYTES, alignment);
     let index = 0;
     for (; index < this.#blocks.length; index++) {
       const next = this.#blocks[index]!;
@@ -40,6 +40,7 @@ export class DeviceMemory {
       offset = roundUp(next.end + 2 * GUARD_BYTES, alignment);
     }
     const end = offset + bytes;
+    if (end + GUARD_BYTES > MAXIMUM_PAGES * PAGE_BYTES) throw this.#isFull(name, bytes);
     this.#reserve(end + GUARD_BYTES);
     const block: Block = { name, bytes, offset, end };
     this.#blocks.splice(index, 0, block);
@@ -91,7 +92,21 @@ export class DeviceMemory {
 
   /** End of the used part. */
   get end(): number {
-    return this.#blocks.at(-1)?.end ?? FIRST_OFFSET;
+    return this.#blocks.at(-1)?.end ?? DEVICE_START;
+  }
+
+  #isFull(name: string, bytes: number): WarpsmithError {
+    const used = this.#blocks.reduce((sum, block) => sum + block.bytes, 0);
+    return new WarpsmithError(
+      {
+        code: 'device-memory',
+        message: `Buffer ${name} does not fit: virtual devices have 4 GiB of memory, and ${used} bytes are in use.`,
+        received: `${bytes} bytes`,
+        expected: `at most ${MAXIMUM_PAGES * PAGE_BYTES - used} bytes`,
+        hint: 'Take a smaller workload, or a real GPU.',
+      },
+      EXIT.deviceOrToolMissing,
+    );
   }
 
   #reserve(bytes: number): void {

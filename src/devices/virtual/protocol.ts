@@ -1,11 +1,21 @@
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
+import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 
 /** What the device sends a worker. */
 export type WorkerRequest =
   | { kind: 'load'; kernel: number; image: KernelImage; module: WebAssembly.Module }
   | { kind: 'unload'; kernel: number }
-  | { kind: 'run'; job: number; kernel: number; launch: LaunchRequest; order: Int32Array; queue: Int32Array };
+  | {
+      kind: 'run';
+      job: number;
+      kernel: number;
+      launch: LaunchRequest;
+      order: Int32Array;
+      queue: Int32Array;
+      /** Tell which bytes were stored to. */
+      tellsWrites: boolean;
+    };
 
 /** What a worker answers to `run`. */
 export type WorkerReply =
@@ -13,8 +23,8 @@ export type WorkerReply =
       job: number;
       ok: true;
       counts: WorkerCounts | undefined;
-      /** For each tracked range, the bytes this worker's CTAs stored to. */
-      writes: Uint8Array<ArrayBuffer>[];
+      /** What this worker's CTAs stored to, if asked. */
+      writes: WrittenPages | undefined;
     }
   | { job: number; ok: false; fault: FaultReport };
 

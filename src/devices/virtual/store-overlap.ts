@@ -1,28 +1,26 @@
-/** Bytes of one range of device memory: 255 where a worker has stored, else 0. */
-type WriteMap = Uint8Array<ArrayBuffer>;
+import { WRITE_PAGE_BYTES } from '../../virtual-gpu/layout.ts';
+import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 
-/**
- * True when two workers have stored to the same byte.
- * @param maps `[worker][range]`; uses up the first worker's.
- */
-export function doStoresOverlap(maps: readonly (readonly WriteMap[])[]): boolean {
-  const [first, ...others] = maps;
-  if (!first) return false;
-  return others.some((worker) => worker.some((map, range) => mergeInto(first[range]!, map)));
+/** True when two workers have stored to the same byte. Uses up the pages. */
+export function doStoresOverlap(workers: readonly WrittenPages[]): boolean {
+  const merged = new Map<number, Uint32Array>();
+  for (const { pages, bytes } of workers) {
+    for (const [i, page] of pages.entries()) {
+      const words = new Uint32Array(bytes.buffer, i * WRITE_PAGE_BYTES, WRITE_PAGE_BYTES / 4);
+      const before = merged.get(page);
+      if (!before) merged.set(page, words);
+      else if (mergeInto(before, words)) return true;
+    }
+  }
+  return false;
 }
 
-/** Adds a map to the one of all workers before it; true when both have a byte. */
-function mergeInto(all: WriteMap, map: WriteMap): boolean {
-  const wordCount = map.length >> 2;
-  const [allWords, words] = [new Uint32Array(all.buffer, 0, wordCount), new Uint32Array(map.buffer, 0, wordCount)];
+/** Adds a page to the one of the workers before; true when both have a byte. */
+function mergeInto(all: Uint32Array, words: Uint32Array): boolean {
   let overlap = 0;
-  for (let i = 0; i < wordCount; i++) {
-    overlap |= allWords[i]! & words[i]!;
-    allWords[i]! |= words[i]!;
-  }
-  for (let i = wordCount * 4; i < map.length; i++) {
-    overlap |= all[i]! & map[i]!;
-    all[i]! |= map[i]!;
+  for (let i = 0; i < words.length; i++) {
+    overlap |= all[i]! & words[i]!;
+    all[i]! |= words[i]!;
   }
   return overlap !== 0;
 }

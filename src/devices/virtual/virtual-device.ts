@@ -26,7 +26,7 @@ import { WINDOW } from '../../virtual-gpu/layout.ts';
 import type { LaunchRequest } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
 import { predictTime } from '../../virtual-gpu/time-model/predict-time.ts';
-import { type MemoryUse, mayDependOnOrder, memoryUse, writtenBuffers } from './cta-communication.ts';
+import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
 import { describeFault } from './describe-fault.ts';
 import { DeviceMemory } from './device-memory.ts';
 import { failure } from './failure.ts';
@@ -221,7 +221,6 @@ export class VirtualDevice implements Device {
           parameters: packed.bytes,
           ranges,
           rangesByName: memory.byName,
-          trackedRanges: [],
           orderSeed: options.orderSeed,
           instructionsPerCta: options.instructionsPerCta ?? DEFAULT_INSTRUCTIONS_PER_CTA,
           deviceBytes: this.#memory.end,
@@ -328,11 +327,7 @@ export class VirtualDevice implements Device {
     const order = this.#ctaOrder(launch.grid, options, inOrder);
     const shape = `${launch.grid} ${launch.block}`;
     const serial = inOrder || order.length === 1 || kernel.overlapping.has(shape);
-    const trackedRanges = serial || this.#pool.threads === 1 ? [] : writtenBuffers(kernel.use, buffersOf);
-    const outcome = await this.#pool.run(handle, { ...launch, trackedRanges }, order, {
-      serial,
-      timeoutMs: options.timeoutMs,
-    });
+    const outcome = await this.#pool.run(handle, launch, order, { serial, timeoutMs: options.timeoutMs });
     if (outcome.kind !== 'finished' || !outcome.overlapping) return outcome;
     kernel.overlapping.add(shape);
     const timeoutMs = Math.max(1, options.timeoutMs - (performance.now() - startMs));

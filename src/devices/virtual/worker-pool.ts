@@ -14,6 +14,8 @@ export type PoolOutcome =
   | { kind: 'timed-out' }
   | { kind: 'crashed'; message: string };
 
+type RunRequest = WorkerRequest & { kind: 'run' };
+
 interface LoadedKernel {
   image: KernelImage;
   module: WebAssembly.Module;
@@ -62,7 +64,9 @@ export class WorkerPool {
     queue[QUEUE.faultedAt] = 0x7fffffff;
     const workers = options.serial ? this.#workers.slice(0, 1) : this.#workers;
     const job = this.#nextJob++;
-    const replies = workers.map((worker) => this.#ask(worker, { kind: 'run', job, kernel, launch, order, queue }));
+    const tellsWrites = workers.length > 1;
+    const request: RunRequest = { kind: 'run', job, kernel, launch, order, queue, tellsWrites };
+    const replies = workers.map((worker) => this.#ask(worker, request));
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<'timed-out'>((resolve) => {
       timer = setTimeout(() => resolve('timed-out'), options.timeoutMs);
@@ -99,7 +103,7 @@ export class WorkerPool {
     }
   }
 
-  #ask(worker: Worker, request: WorkerRequest & { kind: 'run' }): Promise<WorkerReply> {
+  #ask(worker: Worker, request: RunRequest): Promise<WorkerReply> {
     return new Promise((resolve, reject) => {
       const settle = () => {
         worker.off('message', onMessage);
@@ -135,6 +139,6 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
   return {
     kind: 'finished',
     counts: replies.flatMap((reply) => (reply.ok && reply.counts ? [reply.counts] : [])),
-    overlapping: doStoresOverlap(replies.flatMap((reply) => (reply.ok ? [reply.writes] : []))),
+    overlapping: doStoresOverlap(replies.flatMap((reply) => (reply.ok && reply.writes ? [reply.writes] : []))),
   };
 }

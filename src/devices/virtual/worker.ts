@@ -2,10 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { LANES } from '../../virtual-gpu/layout.ts';
 import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { KernelFault } from '../../virtual-gpu/runtime/fault.ts';
+import { WriteMap } from '../../virtual-gpu/runtime/write-map.ts';
 import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
 
 const device = (workerData as { device: WebAssembly.Memory }).device;
 const runners = new Map<number, CtaRunner>();
+const writes = new WriteMap();
 const port = parentPort!;
 
 /** Takes CTAs from the queue until it is empty or an earlier one has faulted. */
@@ -30,7 +32,12 @@ function run(request: WorkerRequest & { kind: 'run' }): WorkerReply {
       return { job, ok: false, fault };
     }
   }
-  return { job, ok: true, counts: runner.image.counting ? runner.counts() : undefined, writes: runner.writes() };
+  return {
+    job,
+    ok: true,
+    counts: runner.image.counting ? runner.counts() : undefined,
+    writes: request.tellsWrites ? writes.written() : undefined,
+  };
 }
 
 function report(error: unknown, position: number, cta: number): FaultReport {
@@ -53,10 +60,11 @@ function report(error: unknown, position: number, cta: number): FaultReport {
 }
 
 port.on('message', (request: WorkerRequest) => {
-  if (request.kind === 'load') runners.set(request.kernel, new CtaRunner(request.image, request.module, device));
+  if (request.kind === 'load')
+    runners.set(request.kernel, new CtaRunner(request.image, request.module, device, writes));
   else if (request.kind === 'unload') runners.delete(request.kernel);
   else {
     const reply = run(request);
-    port.postMessage(reply, reply.ok ? reply.writes.map((bytes) => bytes.buffer) : []);
+    port.postMessage(reply, reply.ok && reply.writes ? [reply.writes.bytes.buffer] : []);
   }
 });

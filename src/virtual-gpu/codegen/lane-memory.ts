@@ -10,6 +10,8 @@ import {
   SHARED,
   WARP,
   WINDOW,
+  WRITE_FLAGS,
+  WRITE_PAGE_BYTES,
 } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { Local, MemoryIndex } from '../wasm/function-builder.ts';
@@ -46,6 +48,9 @@ const gathersSingles = (group: AccessGroup): boolean =>
 
 /** Addresses of the counted spaces go through the pattern tables. */
 const COUNTED: ReadonlySet<AccessSpace> = new Set(['global', 'shared']);
+
+/** The write map. */
+const WRITES: MemoryIndex = 2;
 
 const STORE_BY_BYTES: Readonly<Record<number, string>> = { 1: 'i32.store8', 2: 'i32.store16', 4: 'i32.store' };
 
@@ -245,16 +250,18 @@ export class LaneMemory {
     if (group.space === 'global') this.#markWritten(transfer, access.bytes);
   }
 
-  /** Fills the stored bytes' places in the write map. Inactive lanes have address 0, where no buffer is. */
+  /** Marks the stored bytes, and their page, in the write map. Lanes that are off mark address 0, where no buffer is. */
   #markWritten(transfer: { addresses: readonly Local[]; uniform: boolean; offset: number }, bytes: number): void {
     const { b } = this.#segment;
-    const map = b.local('i32');
-    b.i32(0).memory('i32.load', LAUNCH.writeMap).set(map);
-    for (const address of transfer.uniform ? transfer.addresses.slice(0, 1) : transfer.addresses) {
-      b.get(address).get(map).op('i32.add');
-      if (bytes === 16) b.i32x4(-1).memory('v128.store', transfer.offset);
-      else if (bytes === 8) b.i64(-1n).memory('i64.store', transfer.offset);
-      else b.i32(-1).memory(STORE_BY_BYTES[bytes]!, transfer.offset);
+    const { addresses, offset } = transfer;
+    for (const address of transfer.uniform ? addresses.slice(0, 1) : addresses) {
+      b.get(address);
+      if (bytes === 16) b.i32x4(-1).memory('v128.store', offset, WRITES);
+      else if (bytes === 8) b.i64(-1n).memory('i64.store', offset, WRITES);
+      else b.i32(-1).memory(STORE_BY_BYTES[bytes]!, offset, WRITES);
+      b.get(address);
+      if (offset > 0) b.i32(offset).op('i32.add');
+      b.i32(Math.log2(WRITE_PAGE_BYTES)).op('i32.shr_u').i32(1).memory('i32.store8', WRITE_FLAGS, WRITES);
     }
   }
 

@@ -14,6 +14,7 @@ import { seededOrder } from './random-order.ts';
 import { addRequest, noSiteRequests, type SiteRequests } from './site-requests.ts';
 import { type MemoryRequest, type RequestKind, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
+import type { WriteMap } from './write-map.ts';
 
 /** Everything about one launch that its CTAs share. */
 export interface LaunchRequest {
@@ -24,8 +25,6 @@ export interface LaunchRequest {
   ranges: DeviceRange[];
   /** Indices of ranges by name of the parameter or variable that gives their address. */
   rangesByName: Record<string, number[]>;
-  /** Indices of ranges whose stores are to be told afterwards. */
-  trackedRanges: number[];
   /** Orders warps within a CTA, and chooses the pattern that uninitialised shared memory holds. */
   orderSeed: number;
   instructionsPerCta: number;
@@ -77,6 +76,7 @@ export class CtaRunner {
   readonly image: KernelImage;
   #memory = new PrivateMemory();
   #device: WebAssembly.Memory;
+  #writes: WriteMap;
   #deviceView: DataView;
   #run: RunExports['run'];
   #operations: WarpOperation[];
@@ -92,12 +92,15 @@ export class CtaRunner {
   #counts: Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'converged' | 'partial' | 'divergences'>;
   #localStart = 0;
   #sectorMap = 0;
-  #writeMap = 0;
   #currentWarp = 0;
 
-  /** @param module `image.wasm`, compiled. */
-  constructor(image: KernelImage, module: WebAssembly.Module, device: WebAssembly.Memory) {
+  /**
+   * @param module `image.wasm`, compiled.
+   * @param writes where stores to device memory are noted; `begin` starts it afresh.
+   */
+  constructor(image: KernelImage, module: WebAssembly.Module, device: WebAssembly.Memory, writes: WriteMap) {
     this.image = image;
+    this.#writes = writes;
     this.#device = device;
     this.#deviceView = new DataView(device.buffer);
     this.#operations = image.warpSites.map((site) => warpOperation(site.instruction));
@@ -106,6 +109,7 @@ export class CtaRunner {
       env: {
         private: this.#memory.memory,
         device,
+        writes: writes.memory,
         boundsMiss: (group: number, chunk: number, warp: number) => this.#bounds.miss(group, chunk, warp),
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
@@ -125,8 +129,7 @@ export class CtaRunner {
     this.#localStart = WARPS + this.#warpCount * image.warpBytes;
     this.#sectorMap = this.#localStart + this.#warpCount * LANES * image.localBytesPerThread;
     const sectorBytes = image.counting ? Math.ceil(request.deviceBytes / 32) + 64 : 0;
-    this.#writeMap = this.#sectorMap + sectorBytes;
-    this.#memory.reserve(this.#writeMap + request.deviceBytes + 65536);
+    this.#memory.reserve(this.#sectorMap + sectorBytes + 65536);
     const memory = this.#memory;
     const shared = image.dynamicSharedStart + request.dynamicSharedBytes;
     const totalShared = request.dynamicSharedBytes > 0 ? shared : image.staticSharedBytes;
@@ -141,7 +144,7 @@ export class CtaRunner {
       memory.u8.fill(0, image.tables.converged, end);
       memory.u8.fill(0, this.#sectorMap, this.#sectorMap + sectorBytes);
     }
-    for (const { start, bytes } of this.#trackedRanges()) this.#writtenBytes(start, bytes).fill(0);
+    this.#writes.begin(request.deviceBytes);
     this.#bounds = new BoundsChecker(
       memory,
       image,
@@ -169,7 +172,6 @@ export class CtaRunner {
     i32[LAUNCH.totalSharedBytes >> 2] = totalShared;
     i32[LAUNCH.localBytes >> 2] = this.image.localBytesPerThread;
     i32[LAUNCH.sectorMap >> 2] = this.#sectorMap;
-    i32[LAUNCH.writeMap >> 2] = this.#writeMap;
     i32[LAUNCH.smCount >> 2] = this.#request.smCount;
     i32[LAUNCH.warpsPerSm >> 2] = this.#request.warpsPerSm;
   }
@@ -370,6 +372,7 @@ export class CtaRunner {
       masked,
       copies: this.#copies[(warp - WARPS) / this.image.warpBytes]!,
       arrived: this.#arrived,
+      writes: this.#writes,
       reachable: site === undefined ? [] : this.#bounds.rangesOfSite(site),
       onRequest: this.image.counting && site !== undefined ? (request) => this.#countRequest(site, request) : undefined,
     });
@@ -387,20 +390,6 @@ export class CtaRunner {
   #warpOperation(site: number, warp: number, masked: boolean): void {
     const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked, site);
     if (context.lanes.length > 0) this.#operations[site]!(context);
-  }
-
-  #trackedRanges(): DeviceRange[] {
-    return this.#request.trackedRanges.map((index) => this.#request.ranges[index]!);
-  }
-
-  /** The part of the write map that stands for some bytes of device memory. */
-  #writtenBytes(start: number, bytes: number): Uint8Array<ArrayBuffer> {
-    return this.#memory.u8.subarray(this.#writeMap + start, this.#writeMap + start + bytes) as Uint8Array<ArrayBuffer>;
-  }
-
-  /** For each tracked range, 255 for every byte that the CTAs run since `begin` have stored to. */
-  writes(): Uint8Array<ArrayBuffer>[] {
-    return this.#trackedRanges().map(({ start, bytes }) => this.#writtenBytes(start, bytes).slice());
   }
 
   /** Sums since `begin`. Only for counting images. */

@@ -2,13 +2,14 @@ import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { elementsOf } from '../codegen/instruction-parts.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/specials.ts';
 import type { KernelImage } from '../kernel-image.ts';
-import { CONSTANTS, LANES, LAUNCH, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
+import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { PendingCopies } from './async-copy.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
+import type { WriteMap } from './write-map.ts';
 
 /** Where the bytes of a generic address are. */
 export interface ResolvedAddress {
@@ -48,6 +49,7 @@ export class WarpContext {
   #bounds: BoundsChecker;
   /** Device memory that the operation may touch. */
   #reachable: readonly DeviceRange[];
+  #writes: WriteMap;
   #onRequest: ((request: MemoryRequest) => void) | undefined;
 
   constructor(parts: {
@@ -61,6 +63,7 @@ export class WarpContext {
     copies: PendingCopies;
     arrived: ArrivedThreads;
     reachable: readonly DeviceRange[];
+    writes: WriteMap;
     /** Told of every request to memory that the operation makes; only while counting. */
     onRequest?: ((request: MemoryRequest) => void) | undefined;
   }) {
@@ -68,6 +71,7 @@ export class WarpContext {
     this.copies = parts.copies;
     this.arrived = parts.arrived;
     this.#reachable = parts.reachable;
+    this.#writes = parts.writes;
     this.#image = parts.image;
     this.#memory = parts.memory;
     this.#device = parts.device;
@@ -200,8 +204,7 @@ export class WarpContext {
     if (space === 'global' || window === WINDOW.global) {
       this.#bounds.inDeviceMemory(this.#reachable, where, verb);
       if (isStore) {
-        const map = this.#memory.u32[LAUNCH.writeMap >> 2]! + low;
-        this.#memory.u8.fill(255, map, map + bytes);
+        this.#writes.mark(low, bytes);
       }
       return { view: this.#device, offset: low, space: 'global' };
     }

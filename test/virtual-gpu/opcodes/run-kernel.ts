@@ -3,6 +3,7 @@ import { compileKernel } from '../../../src/virtual-gpu/compile-kernel.ts';
 import { relaxedMaddIsFused } from '../../../src/virtual-gpu/fma-probe.ts';
 import { WINDOW } from '../../../src/virtual-gpu/layout.ts';
 import { CtaRunner } from '../../../src/virtual-gpu/runtime/cta-runner.ts';
+import { WriteMap } from '../../../src/virtual-gpu/runtime/write-map.ts';
 
 const PAGE_BYTES = 65536;
 /** Where the input buffer starts; the output follows. */
@@ -40,7 +41,7 @@ export function runKernel(
   const device = new WebAssembly.Memory({ initial: pages, maximum: 65536, shared: true });
   const bytes = new Uint8Array(device.buffer);
   bytes.set(launch.input, INPUT);
-  const runner = new CtaRunner(image, new WebAssembly.Module(image.wasm), device);
+  const runner = new CtaRunner(image, new WebAssembly.Module(image.wasm), device, new WriteMap());
   const pointer = (offset: number): bigint => (BigInt(WINDOW.global) << 32n) | BigInt(offset);
   runner.begin({
     grid: [launch.ctas, 1, 1],
@@ -54,7 +55,6 @@ export function runKernel(
     orderSeed: 0,
     instructionsPerCta: 1e9,
     rangesByName: {},
-    trackedRanges: [],
     deviceBytes: end,
     smCount: 1,
     warpsPerSm: 48,
