@@ -28,9 +28,7 @@ interface Judged {
  */
 export const judgeCheck = async (judged: Judged): Promise<RunResult | Refused> => {
   const { runs, prepared, tally, isBitwise } = judged;
-  const running = runs.natural();
-  const trouble = await expectMeanwhile(prepared);
-  const first = await running;
+  const [first, trouble] = await Promise.all([runs.natural(), expectMeanwhile(prepared)]);
   if (trouble) throw trouble.error;
   if (!first.ok) return first;
   const second = await runs.reordered();

@@ -360,8 +360,16 @@ function resourcesOf(code: CompiledCode, ptx: PtxModule): Record<string, KernelR
 /** The header pack lies outside the kernel's folder; its lines are attributed to the user's calling line. */
 const isUserFile = (path: string): boolean => !path.includes('warpsmith-headers') && !path.startsWith('/');
 
+/**
+ * Why code could not be compiled, as a value: one kernel never ends a run. Whatever is not understood is blamed on the
+ * virtual GPU, not on the kernel; hand-written PTX may also be what no assembler accepts.
+ */
 function compileFailure(error: unknown): DeviceFailure {
-  if (error instanceof UnsupportedPtxError) return failure('unsupported', error.message);
-  if (error instanceof PtxSyntaxError) return failure('unsupported', error.message);
-  throw error;
+  if (error instanceof UnsupportedPtxError || error instanceof PtxSyntaxError)
+    return failure('unsupported', error.message);
+  const reason = error instanceof Error ? error.message : String(error);
+  return failure(
+    'unsupported',
+    `the virtual GPU cannot compile this PTX (${reason}); if ptxas takes it, please report it`,
+  );
 }
