@@ -1,5 +1,6 @@
 import type { ControlFlowGraph, PtxModule } from '../ptx/ast.ts';
 import { canonicalForm } from '../ptx/canonical-form.ts';
+import { checkOperands } from '../ptx/check-operands.ts';
 import { buildControlFlowGraph } from '../ptx/control-flow.ts';
 import { inlineCalls } from '../ptx/inline-calls.ts';
 import { analyseLiveness } from '../ptx/liveness.ts';
@@ -35,10 +36,13 @@ const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;
 
 /**
  * Compiles one kernel to WebAssembly.
- * @throws UnsupportedPtxError for an instruction the virtual GPU does not know, with name and line.
+ * @throws UnsupportedPtxError for an instruction the virtual GPU does not know, with name and line; PtxSyntaxError for
+ * operands that do not fit their instruction.
  */
 export function compileKernel(options: CompileKernelOptions): KernelImage {
-  const fn = canonicalForm(inlineCalls(options.module, options.functionName));
+  const inlined = inlineCalls(options.module, options.functionName);
+  checkOperands(inlined, options.module);
+  const fn = canonicalForm(inlined);
   const cfg = buildControlFlowGraph(fn);
   const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
   const blocks = splitBlocks(cfg, divergentBlocks);
