@@ -2,6 +2,7 @@ import type { CompiledCode, SourceLocation } from './compiled-code.ts';
 import type { KernelResources, LaunchCounters } from './counters.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { LaunchPlan } from './launch-plan.ts';
+import type { MeasuringDevice } from './measuring-device.ts';
 import type { FailureStatus } from './status.ts';
 import type { Timing } from './timing.ts';
 
@@ -11,6 +12,10 @@ export interface DeviceIdentity {
   kind: 'virtual' | 'cuda';
   /** e.g. `NVIDIA L4 (virtual)`. */
   name: string;
+  /** Real GPUs: names the board, whatever its index. */
+  uuid?: string;
+  /** Real GPUs: e.g. `580.159.04`. */
+  driver?: string;
 }
 
 /** Where and why a launch was stopped. */
@@ -80,6 +85,8 @@ export type RunOutcome = { ok: true; counters: LaunchCounters[]; elapsedMs: numb
 export interface Device {
   readonly identity: DeviceIdentity;
   readonly spec: DeviceSpec;
+  /** Present where times are measured; absent where they are predicted. */
+  readonly measuring?: MeasuringDevice;
   /** Compiles or JIT-loads the code; the module stays valid until `unload` or `close`. */
   load(code: CompiledCode): Promise<{ ok: true; module: LoadedModule } | DeviceFailure>;
   unload(module: LoadedModule): Promise<void>;
@@ -98,7 +105,7 @@ export interface Device {
     buffers: ReadonlyMap<string, DeviceBuffer>,
     options: RunOptions,
   ): Promise<RunOutcome>;
-  /** Virtual devices: the predicted time of the counted sequence. Bounds come from `bounds`. */
+  /** The predicted time of the counted sequence; virtual devices only, others throw. Bounds come from `bounds`. */
   predict(
     counters: readonly LaunchCounters[],
     plan: LaunchPlan,

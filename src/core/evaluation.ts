@@ -4,7 +4,10 @@ import type { DeviceFault, DeviceIdentity } from './device.ts';
 import type { ErrorDetails } from './errors.ts';
 import type { Finding } from './finding.ts';
 import type { Candidate, ParameterValues } from './kernel.ts';
+import type { Comparison, Measurement, Tier } from './measurement.ts';
 import type { Dimensions, Problem, Workload } from './problem.ts';
+import type { CountersSource, ProfileLevel, ProfileReport } from './profile.ts';
+import type { SanitizerReport } from './sanitizer-report.ts';
 import type { EvaluationStatus } from './status.ts';
 import type { Timing } from './timing.ts';
 
@@ -54,9 +57,29 @@ export interface Evaluation {
   timing?: Timing;
   correctness?: Correctness;
   counters?: Counters;
+  /** Real GPUs: where `counters` were counted. */
+  countersSource?: CountersSource;
+  profile?: ProfileReport;
+  sanitizer?: SanitizerReport;
+  /** The candidate against what it was measured beside, in the same blocks. */
+  comparisons?: Comparison[];
+  /** Those others' own measurements, the candidate's being in `timing`. */
+  baselines?: BaselineMeasurement[];
   findings: Finding[];
   /** Wall time spent, by phase. */
   elapsedMs: { compile: number; verify: number; time: number; total: number };
+}
+
+/** A baseline as measured beside a candidate. */
+export interface BaselineMeasurement {
+  name: string;
+  /** `library`: by the Python worker; `kernel`: another candidate. */
+  kind: 'library' | 'kernel';
+  measurement: Measurement;
+  /** Libraries: e.g. torch and cuDNN versions. */
+  versions?: Readonly<Record<string, string>>;
+  /** Libraries: names of the GPU kernels that really ran. */
+  gpuKernels?: string[];
 }
 
 export interface EvaluationRequest {
@@ -67,6 +90,16 @@ export interface EvaluationRequest {
   seed: number;
   id?: string;
   signal?: AbortSignal;
+  /** Real GPUs: how long to measure; `screen` when absent. */
+  tier?: Tier;
+  /** Real GPUs: candidates to measure beside this one, in the same blocks. They must have passed before. */
+  against?: readonly { name: string; candidate: Candidate }[];
+  /** Real GPUs: library baselines to measure beside it, by the names baseline.py gives them. */
+  libraryBaselines?: readonly string[];
+  /** Real GPUs: profile as well; `none` when absent. */
+  profile?: ProfileLevel | 'none';
+  /** Real GPUs: run the sanitizer as well. */
+  sanitize?: boolean;
 }
 
 /** Seam 2: judges candidates. Never rejects for anything a candidate did; rejects only when aborted or misused. */

@@ -1,3 +1,5 @@
+import type { Measurement } from './measurement.ts';
+
 /**
  * A device time. `measured` and `predicted` are never compared or printed as one.
  * Predicted times carry a model interval; measured ones a 95 % confidence interval.
@@ -16,6 +18,8 @@ export interface Timing {
   bounds?: { resource: string; ns: number; arithmetic: string }[];
   /** Predicted only: per launch of the sequence. */
   launches?: LaunchTiming[];
+  /** Measured only: samples, conditions and statistics. */
+  measurement?: Measurement;
 }
 
 export interface LaunchTiming {

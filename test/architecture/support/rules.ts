@@ -5,7 +5,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['hardware', 'stats', 'ptx'],
   ['search', 'diagnosis', 'virtual-gpu'],
-  ['process', 'store'],
+  ['process', 'ffi', 'store'],
   ['toolchains'],
   ['devices'],
   ['evaluation'],

@@ -1,0 +1,47 @@
+import type { FailureStatus } from '../../core/status.ts';
+
+/** Why a contender could not be measured. `unsafe`, `wrong` and the like come from the checks after a sample. */
+export interface ContenderFailure {
+  readonly ok: false;
+  readonly status: FailureStatus;
+  readonly reason: string;
+}
+
+/** How many launch sequences a sample takes, and on how many slots. */
+export interface Ring {
+  readonly cache: 'hot' | 'cold';
+  /** Slots, each with its own inputs, outputs and workspaces. */
+  readonly slotCount: number;
+  /** Bytes of all slots together. */
+  readonly ringBytes: number;
+  /** Sequences in one graph replay, one for each slot. */
+  readonly sequencesPerReplay: number;
+  /** Replays, with everything drawn anew between them, whose times add up to one sample. */
+  readonly replaysPerSample: number;
+}
+
+/**
+ * What is timed beside others: a candidate on a device, or a library call in its own process. Names are unique within a
+ * measurement.
+ */
+export interface Contender {
+  readonly name: string;
+  readonly kind: 'kernel' | 'library';
+  /** Bytes of one slot. */
+  readonly slotBytes: number;
+  /** Rough time of one sequence, which the ring is sized by; runs it a few times. */
+  estimateNs(): Promise<{ ok: true; ns: number } | ContenderFailure>;
+  /** Fresh allocation, fresh graph. `seed` is secret: nothing derived from it reaches a kernel but the drawn values. */
+  openBlock(ring: Ring, seed: number): Promise<{ ok: true; block: ContenderBlock } | ContenderFailure>;
+}
+
+export interface ContenderBlock {
+  /**
+   * Untimed: draws inputs, poisons outputs, restores what must be as at first; then times; then, untimed, checks. Returns
+   * the mean device time of one sequence in ns.
+   */
+  sample(seed: number): Promise<{ ok: true; ns: number } | ContenderFailure>;
+  /** Slots compared with the oracle so far. */
+  readonly checkedSlotCount: number;
+  close(): Promise<void>;
+}
