@@ -41,7 +41,8 @@ export interface ContenderBlock {
    * the mean device time of one sequence in ns.
    */
   sample(seed: number): Promise<{ ok: true; ns: number } | ContenderFailure>;
-  /** Slots compared with the oracle so far. */
+  /** Slots compared with the oracle, those that `close` compares included once it has ended. */
   readonly checkedSlotCount: number;
-  close(): Promise<void>;
+  /** Makes the checks that were put off until nothing is timed any more, and frees everything whatever they say. */
+  close(): Promise<{ ok: true } | ContenderFailure>;
 }
