@@ -1,0 +1,225 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { onProcessEnd } from './cleanup.ts';
+import { minimalEnvironment } from './minimal-environment.ts';
+import { killGroup } from './process-group.ts';
+import type { WorkerFailure, WorkerMessage, WorkerReply } from './serve-worker.ts';
+
+export interface WorkerProcessOptions {
+  /** The module the child runs; it calls {@link serveWorker}. */
+  readonly entry: URL;
+  readonly arguments?: readonly string[];
+  /** Added to {@link minimalEnvironment}. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface WorkerRequestOptions {
+  /** Wall-clock limit; when it passes, the child's whole group is killed. None when absent. */
+  readonly timeoutMs?: number;
+  /** Aborting kills the child's group: what it is doing cannot be interrupted otherwise. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How a worker process ended. */
+export interface WorkerEnd {
+  readonly reason: 'timed-out' | 'exited' | 'signaled';
+  readonly exitCode?: number;
+  readonly signal?: string;
+  /** The last lines it wrote. */
+  readonly stderr: string;
+}
+
+/** A request met no answer because the process is gone. */
+export class WorkerProcessEnded extends Error implements WorkerEnd {
+  readonly reason: WorkerEnd['reason'];
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly stderr: string;
+
+  constructor(end: WorkerEnd) {
+    super(describeEnd(end));
+    this.name = 'WorkerProcessEnded';
+    this.reason = end.reason;
+    this.stderr = end.stderr;
+    if (end.exitCode !== undefined) this.exitCode = end.exitCode;
+    if (end.signal !== undefined) this.signal = end.signal;
+  }
+}
+
+function describeEnd({ reason, exitCode, signal, stderr }: WorkerEnd): string {
+  const how = {
+    'timed-out': 'the worker process was ended at its time limit',
+    exited: `the worker process ended with exit code ${exitCode}`,
+    signaled: `the worker process was ended by ${signal}`,
+  }[reason];
+  return stderr.trim() === '' ? how : `${how}: ${stderr.trim()}`;
+}
+
+const STDERR_TAIL_BYTES = 8192;
+
+interface Pending {
+  settle(): void;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * A long-lived child in a process group of its own that answers requests. It does not keep this process running while it
+ * is idle, and it is killed when this process ends.
+ */
+export class WorkerProcess {
+  readonly pid: number | undefined;
+  #child: ChildProcess;
+  #pending = new Map<number, Pending>();
+  /** Requests made before the child was listening. */
+  #waiting: WorkerMessage[] | undefined = [];
+  #nextId = 1;
+  #stderr = Buffer.alloc(0);
+  #end: WorkerEnd | undefined;
+  /** Why we killed it, if we did. */
+  #limit: 'timed-out' | undefined;
+  #ended: Promise<void>;
+  #forget: () => void = () => {};
+
+  constructor(options: WorkerProcessOptions) {
+    this.#child = spawn(process.execPath, [fileURLToPath(options.entry), ...(options.arguments ?? [])], {
+      env: { ...minimalEnvironment(), ...options.environment },
+      detached: true, // A new process group whose id is the child's.
+      shell: false,
+      // What a kernel prints goes to stdout: nothing of ours.
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      serialization: 'advanced', // Structured clone: byte arrays travel as bytes.
+    });
+    this.pid = this.#child.pid;
+    const { pid } = this;
+    if (pid !== undefined) this.#forget = onProcessEnd(() => killGroup(pid));
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-STDERR_TAIL_BYTES);
+    });
+    this.#child.on('message', (message) => this.#receive(message as WorkerReply));
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('error', (error) => {
+        this.#finish({ reason: 'exited', exitCode: -1, stderr: error.message });
+        resolve();
+      });
+      this.#child.once('exit', () => this.#kill()); // What it left running in its group goes with it.
+      this.#child.once('close', (exitCode, signal) => {
+        this.#finish(this.#endOf(exitCode, signal));
+        resolve();
+      });
+    });
+    this.#keepAlive(false);
+  }
+
+  /**
+   * Sends a message and waits for what the child's handler returns.
+   * @throws WorkerProcessEnded when the process ends before it answers; the handler's error when it throws; the signal's
+   * reason when aborted.
+   */
+  request<T>(message: unknown, options: WorkerRequestOptions = {}): Promise<T> {
+    if (this.#end) return Promise.reject(new WorkerProcessEnded(this.#end));
+    const { timeoutMs, signal } = options;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const id = this.#nextId++;
+    return new Promise<T>((resolve, reject) => {
+      const onAbort = () => {
+        this.#pending.get(id)?.reject(signal?.reason);
+        this.#kill();
+      };
+      const timer =
+        timeoutMs === undefined
+          ? undefined
+          : setTimeout(() => {
+              this.#limit = 'timed-out';
+              this.#kill();
+            }, timeoutMs);
+      const settle = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+        this.#pending.delete(id);
+        if (this.#pending.size === 0) this.#keepAlive(false);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#pending.set(id, {
+        settle,
+        resolve: (value) => resolve(value as T),
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      });
+      this.#keepAlive(true);
+      this.#send({ id, message });
+    });
+  }
+
+  /** Whether it still answers. */
+  get isRunning(): boolean {
+    return this.#end === undefined;
+  }
+
+  /** Kills the process group and waits until it is gone. Requests in flight are rejected. */
+  async close(): Promise<void> {
+    this.#keepAlive(true);
+    this.#kill();
+    await this.#ended;
+  }
+
+  #send(message: WorkerMessage): void {
+    if (this.#waiting) this.#waiting.push(message);
+    // A child that is going down answers by its end.
+    else if (this.#child.connected) this.#child.send(message, () => {});
+  }
+
+  #receive(reply: WorkerReply): void {
+    if (reply.kind === 'ready') {
+      const waiting = this.#waiting ?? [];
+      this.#waiting = undefined;
+      for (const message of waiting) this.#send(message);
+      return;
+    }
+    const pending = this.#pending.get(reply.id);
+    if (!pending) return;
+    if (reply.kind === 'failed') pending.reject(restoreError(reply.error));
+    else {
+      pending.settle();
+      pending.resolve(reply.value);
+    }
+  }
+
+  #kill(): void {
+    if (this.pid !== undefined && !this.#end) killGroup(this.pid);
+  }
+
+  #endOf(exitCode: number | null, signal: NodeJS.Signals | null): WorkerEnd {
+    const stderr = this.#stderr.toString('utf8');
+    if (this.#limit) return { reason: this.#limit, stderr };
+    if (signal !== null) return { reason: 'signaled', signal, stderr };
+    return { reason: 'exited', exitCode: exitCode ?? 0, stderr };
+  }
+
+  #finish(end: WorkerEnd): void {
+    this.#end ??= end;
+    this.#forget();
+    for (const pending of [...this.#pending.values()]) pending.reject(new WorkerProcessEnded(this.#end));
+  }
+
+  /** An idle worker must not keep a finished program from ending. */
+  #keepAlive(needed: boolean): void {
+    const act = needed ? 'ref' : 'unref';
+    this.#child[act]();
+    this.#child.channel?.[act]();
+    (this.#child.stderr as unknown as { ref(): void; unref(): void } | null)?.[act]?.();
+  }
+}
+
+/** Starts a worker process. It fails, if it does, at the first request. */
+export const startWorkerProcess = (options: WorkerProcessOptions): WorkerProcess => new WorkerProcess(options);
+
+function restoreError({ name, message, code, stack }: WorkerFailure): Error {
+  const error = new Error(message);
+  error.name = name;
+  if (code !== undefined) (error as NodeJS.ErrnoException).code = code;
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}
