@@ -1,0 +1,36 @@
+import type { GpuState, ThrottleReason } from '../core/measurement.ts';
+
+export interface BlockAssessment {
+  /** Why the block does not count; absent when it does. */
+  discarded?: string;
+  powerCapped: boolean;
+  /** What else was going on, in words. */
+  disturbances: string[];
+}
+
+/** Throttling under which a time says more of the cooling or the supply than of the kernel. */
+const DISCARDING: Partial<Record<ThrottleReason, string>> = {
+  'sw-thermal-slowdown': 'thermal-slowdown',
+  'hw-thermal-slowdown': 'thermal-slowdown',
+  'hw-power-brake': 'power-brake',
+  'hw-slowdown': 'hardware-slowdown',
+};
+
+function describeOthers(states: readonly GpuState[]): string[] {
+  const most = Math.max(0, ...states.map(({ otherProcessCount }) => otherProcessCount ?? 0));
+  if (most === 0) return [];
+  return [
+    most === 1 ? 'another process held a context on this GPU' : `${most} other processes held contexts on this GPU`,
+  ];
+}
+
+/** What the states before and after a block say of it. */
+export function assessBlock(before: GpuState, after: GpuState): BlockAssessment {
+  const reasons = new Set([...(before.throttleReasons ?? []), ...(after.throttleReasons ?? [])]);
+  const discarding = new Set([...reasons].flatMap((reason) => DISCARDING[reason] ?? []));
+  return {
+    ...(discarding.size > 0 && { discarded: [...discarding].join(', ') }),
+    powerCapped: reasons.has('sw-power-cap'),
+    disturbances: describeOthers([before, after]),
+  };
+}
