@@ -6,8 +6,9 @@ import { compareOutput, type OutputVerdict } from './compare.ts';
 import { drawInputs } from './draw-inputs.ts';
 import { mutantsOf } from './mutants/index.ts';
 import type { Mutant, MutantContext } from './mutants/mutant.ts';
-import { outputsOf, prepareCheck, runReference } from './oracle.ts';
+import { prepareCheck } from './oracle.ts';
 import { createStream } from './random.ts';
+import { outputsOf, runReference } from './reference-runs.ts';
 
 /**
  * How a wrong kernel fared on one check. `same`: its output equals the right one here, so that nothing could tell;
@@ -74,7 +75,7 @@ export const auditProblem = async (options: {
     await setImmediate();
     signal?.throwIfAborted();
     onCheck?.(describeCheck(check), index, checks.length);
-    const context = contextOf(problem, check, seed);
+    const context = await contextOf(problem, check, seed);
     if (!isRight(context, context.right)) falseAlarms.push(describeCheck(check));
     mutantsOf(problem.file).forEach((mutant, i) => {
       reports[i]!.results.push(playMutant(mutant, context, check));
@@ -102,7 +103,7 @@ const verdictOf = (results: readonly MutantResult[]): MutantReport['verdict'] =>
 
 const identity = (value: number): number => value;
 
-const contextOf = (problem: Problem, check: Check, seed: number): MutantContext => {
+const contextOf = async (problem: Problem, check: Check, seed: number): Promise<MutantContext> => {
   const { dimensions, generatorSet } = check;
   const prepared = prepareCheck({ problem, dimensions, generatorSet, seed });
   const { buffers } = prepared;
@@ -114,6 +115,7 @@ const contextOf = (problem: Problem, check: Check, seed: number): MutantContext 
     problem,
     dimensions,
     prepared,
+    expectations: await prepared.expectations(),
     outputs: outputsOf(buffers),
     inputs,
     right: runReference(problem, buffers, inputs, dimensions, identity),
@@ -157,9 +159,7 @@ const rounded = (context: MutantContext, outputs: ReferenceTensors): Float64Arra
 
 const compareOutputs = (context: MutantContext, outputs: ReferenceTensors): OutputVerdict[] => {
   const values = rounded(context, outputs);
-  return context.outputs.map((buffer, i) =>
-    compareOutput(buffer, context.prepared.expectations.get(buffer.name)!, values[i]!),
-  );
+  return context.outputs.map((buffer, i) => compareOutput(buffer, context.expectations.get(buffer.name)!, values[i]!));
 };
 
 const isRight = (context: MutantContext, outputs: ReferenceTensors): boolean =>

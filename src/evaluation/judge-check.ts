@@ -6,8 +6,10 @@ import type { FailureStatus } from '../core/status.ts';
 import type { CheckRuns } from './check-runs.ts';
 import { compareOutput, type OutputVerdict } from './compare.ts';
 import type { CorrectnessTally } from './correctness-tally.ts';
+import type { Expectations } from './expectations.ts';
 import { elementCountOf, multiIndexOf } from './layout.ts';
-import { outputsOf, type PreparedCheck } from './oracle.ts';
+import type { PreparedCheck } from './oracle.ts';
+import { outputsOf } from './reference-runs.ts';
 import type { Refused } from './refusal.ts';
 import type { RunResult } from './run-once.ts';
 
@@ -17,6 +19,7 @@ type Verdicts = ReadonlyMap<string, OutputVerdict>;
 interface Judged {
   readonly runs: CheckRuns;
   readonly prepared: PreparedCheck;
+  readonly expectations: Expectations;
   readonly tally: CorrectnessTally;
   /** Whether runs must agree bit for bit, not only each with the oracle. */
   readonly isBitwise: boolean;
@@ -26,17 +29,18 @@ interface Judged {
  * Runs one check twice and judges what came out; returns the first run when all is well. Where something is wrong, a
  * third run tells a dependence on uninitialised memory (`unsafe`) from other causes (`wrong`).
  */
-export const judgeCheck = async (judged: Judged): Promise<RunResult | Refused> => {
-  const { runs, prepared, tally, isBitwise } = judged;
-  const [first, trouble] = await Promise.all([runs.natural(), expectMeanwhile(prepared)]);
-  if (trouble) throw trouble.error;
+export const judgeCheck = async (request: Omit<Judged, 'expectations'>): Promise<RunResult | Refused> => {
+  const { runs, prepared, tally, isBitwise } = request;
+  const [first, expected] = await Promise.all([runs.natural(), expectMeanwhile(prepared)]);
+  if ('error' in expected) throw expected.error;
+  const judged: Judged = { ...request, ...expected };
   if (!first.ok) return first;
   const second = await runs.reordered();
   if (!second.ok) return second;
   const unwritten = describeUnwritten(prepared, first, second);
   if (unwritten) return refused('wrong', unwritten, runs.name);
 
-  const verdicts = [compareRun(prepared, first), compareRun(prepared, second)] as const;
+  const verdicts = [compareRun(judged, first), compareRun(judged, second)] as const;
   const difference = describeDifference(prepared, first, second);
   if (difference && (isBitwise || passes(verdicts[0]) !== passes(verdicts[1]))) {
     return refuseUnstable(judged, first, difference);
@@ -52,21 +56,22 @@ export const judgeCheck = async (judged: Judged): Promise<RunResult | Refused> =
  * Works out what is expected while the device runs: by the next turn of the event loop the launch is under way. An
  * error is returned, so that the caller can let the run end first.
  */
-const expectMeanwhile = async (prepared: PreparedCheck): Promise<{ error: unknown } | undefined> => {
+const expectMeanwhile = async (
+  prepared: PreparedCheck,
+): Promise<{ expectations: Expectations } | { error: unknown }> => {
   await setImmediate();
   try {
-    void prepared.expectations;
-    return undefined;
+    return { expectations: await prepared.expectations() };
   } catch (error) {
     return { error };
   }
 };
 
 /** Whether another run came out otherwise: to the bit, or in its verdict where bits may differ. */
-const cameOutOtherwise = ({ prepared, isBitwise }: Judged, first: RunResult, other: RunResult): boolean =>
-  isBitwise
-    ? describeDifference(prepared, first, other) !== undefined
-    : passes(compareRun(prepared, first)) !== passes(compareRun(prepared, other));
+const cameOutOtherwise = (judged: Judged, first: RunResult, other: RunResult): boolean =>
+  judged.isBitwise
+    ? describeDifference(judged.prepared, first, other) !== undefined
+    : passes(compareRun(judged, first)) !== passes(compareRun(judged, other));
 
 /** The runs differ: because of what lay in memory, or because of the order. */
 const refuseUnstable = async (judged: Judged, first: RunResult, difference: string): Promise<Refused> => {
@@ -100,11 +105,11 @@ const refused = (status: FailureStatus, reason: string, failedCheck: string): Re
 
 const passes = (verdicts: Verdicts): boolean => [...verdicts.values()].every(({ passed }) => passed);
 
-const compareRun = (prepared: PreparedCheck, run: RunResult): Verdicts =>
+const compareRun = ({ prepared, expectations }: Judged, run: RunResult): Verdicts =>
   new Map(
     outputsOf(prepared.buffers).map((buffer) => {
       const got = decode(run.outputs.get(buffer.name)!, buffer.dtype);
-      return [buffer.name, compareOutput(buffer, prepared.expectations.get(buffer.name)!, got)];
+      return [buffer.name, compareOutput(buffer, expectations.get(buffer.name)!, got)];
     }),
   );
 

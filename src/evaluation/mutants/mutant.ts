@@ -1,5 +1,6 @@
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.ts';
+import type { Expectations } from '../expectations.ts';
 import type { PreparedCheck } from '../oracle.ts';
 import type { RandomStream } from '../random.ts';
 
@@ -8,6 +9,7 @@ export interface MutantContext {
   readonly problem: Problem;
   readonly dimensions: Dimensions;
   readonly prepared: PreparedCheck;
+  readonly expectations: Expectations;
   /** Buffers a kernel must fill. */
   readonly outputs: readonly PlannedBuffer[];
   readonly inputs: ReferenceTensors;

@@ -20,7 +20,7 @@ export const oneElementMutants: readonly Mutant[] = [
     title: `is right but for one element, off by ${TOLERANCES_OFF} tolerances`,
     outputs: (context) =>
       fromRight(context, (values, { name, dtype }) => {
-        const { tolerances, groupSize } = context.prepared.expectations.get(name)!;
+        const { tolerances, groupSize } = context.expectations.get(name)!;
         const element = pickFinite(values, context);
         if (element < 0) return values;
         const tolerance = tolerances[Math.floor(element / groupSize)]!;

@@ -2,7 +2,7 @@ import { isAllowed } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { BufferDeclaration, Dimensions, ProblemFile, ReferenceTensors } from '../../core/problem.ts';
 import { multiIndexOf } from '../layout.ts';
-import { outputsOf } from '../oracle.ts';
+import { outputsOf } from '../reference-runs.ts';
 import type { Mutant, MutantContext } from './mutant.ts';
 
 /** Usual tile along a reduced axis; half the axis where that is shorter. */

@@ -10,11 +10,11 @@ import { type AttentionRounding, FP32, hostAttention } from '../../support/host-
 
 const problem = attentionProblem();
 
-const judge = (rounding: AttentionRounding, dimensions: Dimensions, generatorSet: string, seed: number) => {
+const judge = async (rounding: AttentionRounding, dimensions: Dimensions, generatorSet: string, seed: number) => {
   const prepared = prepareCheck({ problem, dimensions, generatorSet, seed });
   const { shape } = prepared.buffers.find(({ name }) => name === 'O')!;
   const got = hostAttention(prepared.inputs.tensors, dimensions, rounding);
-  return compareOutput({ name: 'O', shape }, prepared.expectations.get('O')!, got);
+  return compareOutput({ name: 'O', shape }, (await prepared.expectations()).get('O')!, got);
 };
 
 const SHAPES: Dimensions[] = [
@@ -32,11 +32,11 @@ const isFarFromTheEdge = (verdict: OutputVerdict): boolean =>
 describe('honest attention', () => {
   const tensorCore = { ...FP32, weight: Math.f16round };
   for (const [name, rounding] of Object.entries({ 'in fp32': FP32, 'with weights in fp16': tensorCore })) {
-    it(`${name} stays far below the limits on every shape, generator set and seed`, () => {
+    it(`${name} stays far below the limits on every shape, generator set and seed`, async () => {
       for (const dimensions of SHAPES) {
         for (const generatorSet of generatorSetNames(problem.file)) {
           for (let seed = 0; seed < 6; seed++) {
-            const verdict = judge(rounding, dimensions, generatorSet, seed);
+            const verdict = await judge(rounding, dimensions, generatorSet, seed);
             expect(isFarFromTheEdge(verdict), JSON.stringify({ dimensions, generatorSet, seed, verdict })).toBe(true);
           }
         }
@@ -52,25 +52,24 @@ describe('low-precision accumulation', () => {
     'of Q·K': { ...FP32, score: Math.f16round },
   };
   for (const [name, rounding] of Object.entries(kernels)) {
-    it(`${name} is caught at S = 239 for every seed`, () => {
+    it(`${name} is caught at S = 239 for every seed`, async () => {
       for (let seed = 0; seed < 5; seed++) {
-        expect(judge(rounding, { B: 1, H: 1, S: 239, D: 64, causal: 0 }, 'normal', seed).passed, `seed ${seed}`).toBe(
-          false,
-        );
+        const dimensions = { B: 1, H: 1, S: 239, D: 64, causal: 0 };
+        expect((await judge(rounding, dimensions, 'normal', seed)).passed, `seed ${seed}`).toBe(false);
       }
     });
   }
 });
 
 describe('one wrong element', () => {
-  it('of 3 tolerances is found, whatever the scale of the values', () => {
+  it('of 3 tolerances is found, whatever the scale of the values', async () => {
     const dimensions = { B: 1, H: 1, S: 130, D: 64, causal: 0 };
     for (const scale of [1e-3, 1, 100]) {
       const scaled = attentionProblem({
         generatorSets: { scaled: { V: { kind: 'normal', standardDeviation: scale } } },
       });
       const prepared = prepareCheck({ problem: scaled, dimensions, generatorSet: 'scaled', seed: 1 });
-      const expectation = prepared.expectations.get('O')!;
+      const expectation = (await prepared.expectations()).get('O')!;
       const got = expectation.want.map(Math.f16round);
       got[777] = got[777]! + 3 * expectation.tolerances[Math.floor(777 / expectation.groupSize)]!;
       const verdict = compareOutput({ name: 'O', shape: [1, 1, 130, 64] }, expectation, got);
