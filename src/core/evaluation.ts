@@ -65,6 +65,8 @@ export interface Evaluation {
   comparisons?: Comparison[];
   /** Those others' own measurements, the candidate's being in `timing`. */
   baselines?: BaselineMeasurement[];
+  /** Baselines asked for that could not be measured, and why. */
+  missingBaselines?: { name: string; reason: string }[];
   findings: Finding[];
   /** Wall time spent, by phase. */
   elapsedMs: { compile: number; verify: number; time: number; total: number };
@@ -92,6 +94,8 @@ export interface EvaluationRequest {
   signal?: AbortSignal;
   /** Real GPUs: how long to measure; `screen` when absent. */
   tier?: Tier;
+  /** Real GPUs: exactly this many blocks, whatever they show; what confirms a winner. */
+  blocks?: number;
   /** Real GPUs: candidates to measure beside this one, in the same blocks. They must have passed before. */
   against?: readonly { name: string; candidate: Candidate }[];
   /** Real GPUs: library baselines to measure beside it, by the names baseline.py gives them. */

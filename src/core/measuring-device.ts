@@ -66,6 +66,7 @@ export interface MeasuringDevice {
   fillAll(fills: readonly Fill[]): Promise<void>;
   /** Elements, as large as the pattern, of each buffer that hold the pattern. */
   elementsHolding(fills: readonly Fill[]): Promise<number[]>;
+  writeAll(writes: readonly { buffer: DeviceBuffer; bytes: Uint8Array }[]): Promise<void>;
   readAll(buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]>;
   /** Whether the module has variables that outlive a launch; then `prepareReplay` starts from their initial values. */
   hasState(module: LoadedModule): boolean;

@@ -1,3 +1,4 @@
+import type { MeasurementConditions } from '../../core/measurement.ts';
 import type { FailureStatus } from '../../core/status.ts';
 
 /** Why a contender could not be measured. `unsafe`, `wrong` and the like come from the checks after a sample. */
@@ -29,13 +30,19 @@ export interface Contender {
   readonly kind: 'kernel' | 'library';
   /** Bytes of one slot. */
   readonly slotBytes: number;
-  /** Rough time of one sequence, which the ring is sized by; runs it a few times. */
-  estimateNs(): Promise<{ ok: true; ns: number } | ContenderFailure>;
+  /**
+   * Rough time of one sequence, which the ring is sized by; runs it a few times. `eagerNs`: median device time of one
+   * sequence launched alone, outside a graph.
+   */
+  estimateNs(): Promise<{ ok: true; ns: number; eagerNs?: number } | ContenderFailure>;
   /** Fresh allocation, fresh graph. `seed` is secret: nothing derived from it reaches a kernel but the drawn values. */
   openBlock(ring: Ring, seed: number): Promise<{ ok: true; block: ContenderBlock } | ContenderFailure>;
 }
 
 export interface ContenderBlock {
+  /** Device time of an empty replay, which every sample's replays are rid of. */
+  readonly replayOverheadNs: number;
+  readonly inputs: MeasurementConditions['inputs'];
   /**
    * Untimed: draws inputs, poisons outputs, restores what must be as at first; then times; then, untimed, checks. Returns
    * the mean device time of one sequence in ns.

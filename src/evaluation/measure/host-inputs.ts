@@ -1,0 +1,54 @@
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import type { MeasuringDevice, Slot } from '../../core/measuring-device.ts';
+import type { Dimensions, Problem } from '../../core/problem.ts';
+import { DECLARED } from '../checks.ts';
+import { drawInputs } from '../draw-inputs.ts';
+import { createStream } from '../random.ts';
+
+/** Inputs that only the host can draw: index structures, files, strided layouts. */
+export interface HostInputs {
+  readonly isEmpty: boolean;
+  write(measuring: MeasuringDevice, slots: readonly Slot[], seed: number): Promise<void>;
+  changed(measuring: MeasuringDevice, slots: readonly Slot[]): Promise<string | undefined>;
+}
+
+/** Different sets of values that a replay's slots share out at random: drawing one for each would take longer than it measures. */
+const SET_COUNT = 4;
+
+/** Prepares to draw these buffers on the host; does nothing where there are none. */
+export const prepareHostInputs = (request: {
+  problem: Problem;
+  dimensions: Dimensions;
+  buffers: readonly PlannedBuffer[];
+}): HostInputs => {
+  const { problem, dimensions, buffers } = request;
+  if (buffers.length === 0) return { isEmpty: true, write: async () => {}, changed: async () => undefined };
+  let written: ReadonlyMap<string, Uint8Array>[] = [];
+  return {
+    isEmpty: false,
+    async write(measuring, slots, seed) {
+      const sets = Array.from({ length: Math.min(SET_COUNT, slots.length) }, (_, set) => {
+        const drawSeed = createStream(seed, 'host inputs', set).bits(0);
+        return drawInputs({ problem, buffers, dimensions, seed: drawSeed, generatorSet: DECLARED }).bytes;
+      });
+      const stream = createStream(seed, 'host input sets');
+      written = slots.map((_, slot) => sets[stream.bits(slot) % sets.length]!);
+      await measuring.writeAll(
+        slots.flatMap((slot, i) =>
+          buffers.map(({ name }) => ({ buffer: slot.get(name)!, bytes: written[i]!.get(name)! })),
+        ),
+      );
+    },
+    async changed(measuring, slots) {
+      const constant = buffers.filter(({ role }) => role === 'in');
+      for (const [slot, memory] of slots.entries()) {
+        const contents = await measuring.readAll(constant.map(({ name }) => memory.get(name)!));
+        const found = constant.findIndex(
+          ({ name }, i) => Buffer.compare(contents[i]!, written[slot]!.get(name)!) !== 0,
+        );
+        if (found >= 0) return `modified input '${constant[found]!.name}' of slot ${slot}`;
+      }
+      return undefined;
+    },
+  };
+};

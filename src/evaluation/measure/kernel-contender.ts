@@ -1,0 +1,78 @@
+import type { Device, DeviceFailure, LoadedModule } from '../../core/device.ts';
+import type { LaunchPlan } from '../../core/launch-plan.ts';
+import type { MeasuringDevice } from '../../core/measuring-device.ts';
+import type { Dimensions, Problem } from '../../core/problem.ts';
+import type { Contender, ContenderFailure } from './contender.ts';
+import { KernelBlock } from './kernel-block.ts';
+import { allocateSlots } from './slots.ts';
+import { timedPlan } from './timed-plan.ts';
+
+/** A candidate that has been verified, ready to be timed on a device. */
+export interface KernelContenderOptions {
+  readonly name: string;
+  readonly device: Device;
+  readonly module: LoadedModule;
+  readonly plan: LaunchPlan;
+  readonly problem: Problem;
+  readonly dimensions: Dimensions;
+  /** Compares outputs of a slot with what its inputs demand. */
+  readonly judge: SlotJudge;
+  /** Limit of one replay, in ms. */
+  readonly timeoutMs: number;
+}
+
+/** What a slot held: the bytes of every input as a sequence found them, and of every output as it left them. */
+export interface SlotContents {
+  readonly inputs: ReadonlyMap<string, Uint8Array>;
+  readonly outputs: ReadonlyMap<string, Uint8Array>;
+}
+
+/** Says what is wrong with a slot; undefined when nothing is. */
+export type SlotJudge = (contents: SlotContents) => Promise<string | undefined>;
+
+/** Runs of the estimate, the first of which is a warm-up. */
+const ESTIMATE_RUNS = 6;
+
+/** A kernel among the contenders. The module stays the caller's. */
+export const createKernelContender = (options: KernelContenderOptions): Contender => {
+  const measuring = options.device.measuring;
+  if (!measuring) throw new Error(`${options.device.identity.id} predicts times; it can't measure them`);
+  const timed = { ...options, plan: timedPlan(options.plan) };
+  const slotBytes = timed.plan.buffers.reduce((sum, { bytes }) => sum + bytes, 0);
+  return {
+    name: options.name,
+    kind: 'kernel',
+    slotBytes,
+    estimateNs: () => estimateNs(timed, measuring),
+    openBlock: (ring, seed) => KernelBlock.open({ ...timed, measuring, ring, seed }),
+  };
+};
+
+/** A few launches alone: the quickest, less what the events around nothing take, and the median as it is. */
+const estimateNs = async (
+  { module, plan, problem, dimensions, timeoutMs }: KernelContenderOptions,
+  measuring: MeasuringDevice,
+): Promise<{ ok: true; ns: number; eagerNs: number } | ContenderFailure> => {
+  const slots = await allocateSlots(measuring, { plan, problem, dimensions, slotCount: 1, seed: 1 });
+  try {
+    await slots.drawInputs(1);
+    await slots.resetWorkspaces(1);
+    const overheadNs = await measuring.replayOverheadNs();
+    const times: number[] = [];
+    for (let run = 0; run < ESTIMATE_RUNS; run++) {
+      const timed = await measuring.timeEager(module, plan, slots.all[0]!, timeoutMs);
+      if (!timed.ok) return contenderFailure(timed);
+      if (run > 0) times.push(timed.ns);
+    }
+    times.sort((a, b) => a - b);
+    return { ok: true, ns: Math.max(1, times[0]! - overheadNs), eagerNs: times[times.length >> 1]! };
+  } finally {
+    await slots.free();
+  }
+};
+
+export const contenderFailure = ({ status, message }: DeviceFailure): ContenderFailure => ({
+  ok: false,
+  status,
+  reason: message,
+});

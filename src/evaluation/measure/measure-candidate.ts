@@ -1,0 +1,119 @@
+import type { Device, LoadedModule } from '../../core/device.ts';
+import type { BaselineMeasurement, Evaluation } from '../../core/evaluation.ts';
+import type { LaunchPlan } from '../../core/launch-plan.ts';
+import type { Comparison, Measurement, Tier } from '../../core/measurement.ts';
+import type { Problem, Workload } from '../../core/problem.ts';
+import { compareContenders } from '../../stats/compare-contenders.ts';
+import type { DeviceReference } from '../expectations.ts';
+import type { Refused } from '../refusal.ts';
+import type { Contender } from './contender.ts';
+import { createKernelContender } from './kernel-contender.ts';
+import { type MeasuredContenders, measureContenders } from './measure-contenders.ts';
+import { createSlotJudge } from './slot-judge.ts';
+
+/** A kernel that is loaded and known to be right. */
+export interface LoadedKernel {
+  readonly name: string;
+  readonly module: LoadedModule;
+  readonly plan: LaunchPlan;
+}
+
+/** A library call to be timed beside, with what is known of it. */
+export interface LibraryContender {
+  readonly contender: Contender;
+  /** After measuring: e.g. versions, and the GPU kernels that ran. */
+  describe(): Promise<Pick<BaselineMeasurement, 'versions' | 'gpuKernels'>>;
+}
+
+export interface MeasureCandidateRequest {
+  readonly device: Device;
+  readonly problem: Problem;
+  readonly workload: Workload;
+  readonly candidate: LoadedKernel;
+  readonly against: readonly LoadedKernel[];
+  readonly libraries: readonly LibraryContender[];
+  readonly tier: Tier;
+  readonly blocks?: number;
+  readonly seed: number;
+  readonly timeoutMs: number;
+  readonly deviceReference?: DeviceReference | undefined;
+  readonly signal?: AbortSignal;
+}
+
+/** The candidate's own measurement, and how it compares with what ran beside it. */
+export interface MeasuredCandidate {
+  readonly ok: true;
+  readonly measurement: Measurement;
+  readonly comparisons: Comparison[];
+  readonly baselines: BaselineMeasurement[];
+  /** Baselines that could not be measured, and why. */
+  readonly missing: Pick<Evaluation, 'missingBaselines'>;
+}
+
+/** Times a candidate beside other kernels and library calls. Failures of the candidate are values. */
+export const measureCandidate = async (request: MeasureCandidateRequest): Promise<MeasuredCandidate | Refused> => {
+  const { device, problem, workload, candidate, against, libraries, tier, blocks, seed, signal } = request;
+  const kernels = [candidate, ...against].map((kernel) => kernelContender(request, kernel));
+  const measured = await measureContenders({
+    contenders: [...kernels, ...libraries.map(({ contender }) => contender)],
+    cache: workload.cache,
+    l2Bytes: device.measuring!.l2Bytes,
+    tier,
+    ...(blocks !== undefined && { blocks }),
+    seed,
+    state: () => device.measuring!.state(),
+    ...(signal && { signal }),
+  });
+  const measurement = measured.measurements.get(candidate.name);
+  const failure = measured.failed.find(({ contender }) => contender === candidate.name);
+  if (failure) return { ok: false, status: failure.status, reason: failure.reason, failedCheck: 'while it was timed' };
+  if (!measurement || !(measurement.summary.medianNs > 0)) return unmeasured(problem, measured);
+  return {
+    ok: true,
+    measurement,
+    ...(await besideIt(request, measured)),
+    missing: missingOf(measured, candidate.name),
+  };
+};
+
+const kernelContender = (request: MeasureCandidateRequest, { name, module, plan }: LoadedKernel): Contender => {
+  const { device, problem, workload, timeoutMs, deviceReference } = request;
+  const { dimensions } = workload;
+  const judge = createSlotJudge({ problem, dimensions, deviceReference });
+  return createKernelContender({ name, device, module, plan, problem, dimensions, judge, timeoutMs });
+};
+
+/** The device was lost to another contender, or no block counted. */
+const unmeasured = (problem: Problem, { failed, blocks }: MeasuredContenders): Refused => {
+  const [other] = failed;
+  const discarded = blocks.filter((block) => block.discarded !== undefined).length;
+  const reason = other
+    ? `${other.contender}, which ran beside it, took the device with it: ${other.reason}`
+    : `no block of the measurement of ${problem.file.name} counts: ${discarded} of ${blocks.length} were discarded`;
+  return { ok: false, status: 'device-failed', reason };
+};
+
+const missingOf = ({ failed }: MeasuredContenders, candidate: string): Pick<Evaluation, 'missingBaselines'> => {
+  const missing = failed.filter(({ contender }) => contender !== candidate);
+  if (missing.length === 0) return {};
+  return { missingBaselines: missing.map(({ contender, reason }) => ({ name: contender, reason })) };
+};
+
+const besideIt = async (
+  { candidate, against, libraries, seed }: MeasureCandidateRequest,
+  { measurements, blocks }: MeasuredContenders,
+): Promise<Pick<MeasuredCandidate, 'comparisons' | 'baselines'>> => {
+  const baselines: BaselineMeasurement[] = [];
+  for (const { name } of against) {
+    const measurement = measurements.get(name);
+    if (measurement) baselines.push({ name, kind: 'kernel', measurement });
+  }
+  for (const { contender, describe } of libraries) {
+    const measurement = measurements.get(contender.name);
+    if (measurement) baselines.push({ name: contender.name, kind: 'library', measurement, ...(await describe()) });
+  }
+  const comparisons = baselines.map(({ name }) =>
+    compareContenders(blocks, { candidate: candidate.name, baseline: name }, seed),
+  );
+  return { comparisons, baselines };
+};

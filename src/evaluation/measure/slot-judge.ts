@@ -1,0 +1,34 @@
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { expandBuffers } from '../../core/plan/expand-buffers.ts';
+import type { Dimensions, Problem } from '../../core/problem.ts';
+import { decode } from '../../core/rounding.ts';
+import { compareOutput, type OutputVerdict } from '../compare.ts';
+import { type DeviceReference, expectationsFor } from '../expectations.ts';
+import { packElements } from '../layout.ts';
+import { outputsOf } from '../reference-runs.ts';
+import type { SlotJudge } from './kernel-contender.ts';
+
+/** Compares slots whole with the oracle, on the inputs they really held. */
+export const createSlotJudge = (request: {
+  problem: Problem;
+  dimensions: Dimensions;
+  deviceReference?: DeviceReference | undefined;
+}): SlotJudge => {
+  const { problem, dimensions } = request;
+  const buffers = expandBuffers(problem.file, dimensions);
+  return async ({ inputs, outputs }) => {
+    const expectations = await expectationsFor({ ...request, inputs });
+    for (const buffer of outputsOf(buffers)) {
+      const got = decode(packElements(buffer, outputs.get(buffer.name)!), buffer.dtype);
+      const verdict = compareOutput(buffer, expectations.get(buffer.name)!, got);
+      if (!verdict.passed) return describe(buffer, verdict);
+    }
+    return undefined;
+  };
+};
+
+const describe = ({ name }: PlannedBuffer, { firstWrong, rmsErrorRatio }: OutputVerdict): string =>
+  firstWrong
+    ? `${name}[${firstWrong.index.join(', ')}] = ${firstWrong.got}, wanted ${firstWrong.want} ± ${firstWrong.tolerance}; ` +
+      `${firstWrong.wrongCount} of ${firstWrong.elementCount} elements wrong`
+    : `RMS error of ${name} is ${rmsErrorRatio.toFixed(2)} times its limit`;

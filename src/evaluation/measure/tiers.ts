@@ -1,0 +1,39 @@
+import type { Tier } from '../../core/measurement.ts';
+import { LEAST_BLOCKS_FOR_VERDICT } from '../../stats/verdict.ts';
+
+/** How much measuring a tier does. */
+export interface TierLimits {
+  /** Blocks before the first look at the result. */
+  readonly leastBlocks: number;
+  /** Blocks added while some comparison is ambiguous. */
+  readonly moreBlocks: number;
+  readonly mostBlocks: number;
+  /** Samples of each contender in a block. */
+  readonly samplesPerBlock: number;
+  /** No block beyond `fewestBlocks` is begun after this. */
+  readonly capMs: number;
+  /** What the time cap leaves. */
+  readonly fewestBlocks: number;
+}
+
+export const TIERS: Readonly<Record<Tier, TierLimits>> = {
+  screen: { leastBlocks: 5, moreBlocks: 0, mostBlocks: 5, samplesPerBlock: 3, capMs: 500, fewestBlocks: 2 },
+  accept: {
+    leastBlocks: LEAST_BLOCKS_FOR_VERDICT,
+    moreBlocks: 5,
+    mostBlocks: 30,
+    samplesPerBlock: 5,
+    capMs: 60_000,
+    fewestBlocks: LEAST_BLOCKS_FOR_VERDICT,
+  },
+};
+
+/** A measurement of a size fixed beforehand: what confirms a winner must not stop when it looks good. */
+export const fixedTier = (blocks: number): TierLimits => ({
+  leastBlocks: blocks,
+  moreBlocks: 0,
+  mostBlocks: blocks,
+  samplesPerBlock: TIERS.accept.samplesPerBlock,
+  capMs: Number.POSITIVE_INFINITY,
+  fewestBlocks: blocks,
+});

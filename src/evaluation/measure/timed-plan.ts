@@ -1,0 +1,9 @@
+import type { LaunchPlan, PlannedStep } from '../../core/launch-plan.ts';
+
+/** The sequence as it is timed: zeroing the workspaces that are zeroed before each sequence is part of it. */
+export const timedPlan = (plan: LaunchPlan): LaunchPlan => {
+  const zeroing: PlannedStep[] = plan.buffers
+    .filter(({ role, init }) => role === 'workspace' && init === 'zero')
+    .map(({ name }) => ({ kind: 'memset', buffer: name, byteValue: 0 }));
+  return { buffers: plan.buffers, steps: [...zeroing, ...plan.steps] };
+};
