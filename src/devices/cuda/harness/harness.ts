@@ -1,0 +1,264 @@
+import { type DType, isFloating, sizeOfDType } from '../../../core/dtype.ts';
+import type { DrawRule } from '../../../core/measuring-device.ts';
+import { decode, encode, roundTo } from '../../../core/rounding.ts';
+
+/**
+ * What the trusted device code of harness.cu is told, byte for byte. Its PTX is `HARNESS_PTX` of harness-ptx.ts (made by
+ * `npm run harness`).
+ *
+ * One launch works on many buffers: the host packs jobs, writes them to device memory at a multiple of 8, and launches
+ *
+ *   `draw`, `fill`    (u64 jobs, u64 jobCount, u64 chunkCount)
+ *   `match`, `count`  (u64 jobs, u64 jobCount, u64 chunkCount, u64 counts)
+ *   `copy4|8|16`      (u64 to, u64 from, u64 vectorCount)     vectors of 4, 8 or 16 bytes, both addresses aligned to them
+ *   `empty`           ()
+ *
+ * with {@link HARNESS_BLOCK} threads and {@link harnessGrid} CTAs in x. Every parameter is 8 bytes wide. `counts` is one
+ * u64 for each job, zeroed by the caller before the launch. Both counting functions count what is as it should be, never
+ * what is wrong, so that a launch that did nothing looks like damage: see {@link changedElements}, {@link damagedBytes}.
+ */
+export const HARNESS_FUNCTIONS = {
+  /** Writes what the rule draws. Jobs: {@link packDrawJobs}. */
+  draw: 'warpsmith_draw',
+  /** Counts the elements that hold, bit for bit, what `draw` would write. Jobs: {@link packDrawJobs}. */
+  match: 'warpsmith_match',
+  /** Repeats a pattern, cut off at the end. Jobs: {@link packFillJobs}. */
+  fill: 'warpsmith_fill',
+  /** Counts the whole elements that equal the pattern. Jobs: {@link packFillJobs} or {@link packGuardJobs}. */
+  count: 'warpsmith_count',
+  copy4: 'warpsmith_copy_4',
+  copy8: 'warpsmith_copy_8',
+  copy16: 'warpsmith_copy_16',
+  empty: 'warpsmith_empty',
+} as const;
+export type HarnessFunction = keyof typeof HARNESS_FUNCTIONS;
+
+/** Threads per CTA of every launch of the harness. */
+export const HARNESS_BLOCK = 256;
+/** CTAs per SM at most: several times what it holds at once, so that it runs dry late. */
+const CTAS_PER_SM = 32;
+
+/** One dense buffer to draw, or to compare with what was drawn. The address is a multiple of the element's size. */
+export interface DrawJob {
+  readonly address: bigint;
+  readonly elementCount: number;
+  readonly dtype: DType;
+  readonly rule: DrawRule;
+  /** Two 32-bit words: k0 and k1 of bits(i) = mix(mix(i + k0) ^ k1). */
+  readonly key: readonly [number, number];
+}
+
+/** One range of bytes, at any address, and a pattern of 1, 2, 4 or 8 bytes that starts at its first byte. */
+export interface FillJob {
+  readonly address: bigint;
+  readonly bytes: number;
+  readonly pattern: Uint8Array;
+}
+
+/** Bytes that should all hold one value. */
+export interface GuardRegion {
+  readonly address: bigint;
+  readonly bytes: number;
+}
+
+/** Jobs as the device reads them, and the numbers the launch takes. */
+export interface PackedJobs {
+  readonly bytes: Uint8Array;
+  readonly jobCount: number;
+  /** Equal pieces of work over all jobs; 0 means there is nothing to launch. */
+  readonly chunkCount: number;
+}
+
+/** CTAs of one launch: one for each chunk, as far as the GPU holds them at once. */
+export const harnessGrid = (packed: Pick<PackedJobs, 'chunkCount'>, smCount: number): number =>
+  Math.max(1, Math.min(packed.chunkCount, smCount * CTAS_PER_SM));
+
+/** Elements that differ from what was drawn, from what `match` counted. */
+export const changedElements = (jobs: readonly Pick<DrawJob, 'elementCount'>[], counts: BigUint64Array): number[] =>
+  jobs.map(({ elementCount }, i) => elementCount - Number(counts[i]));
+
+/** Bytes that no longer hold the guard value, from what `count` counted over {@link packGuardJobs}. */
+export const damagedBytes = (regions: readonly GuardRegion[], counts: BigUint64Array): number[] =>
+  regions.map(({ bytes }, i) => bytes - Number(counts[i]));
+
+// The layouts below are those of struct DrawJob and struct FillJob in harness.cu.
+const DRAW_JOB_BYTES = 72;
+const FILL_JOB_BYTES = 40;
+/** Elements of one chunk of a draw job; bytes of one chunk of a fill job. */
+const DRAW_CHUNK_ELEMENTS = 8192;
+const FILL_CHUNK_BYTES = 65536;
+/** Fill jobs are cut at multiples of the widest store. */
+const VECTOR_BYTES = 16;
+
+const DTYPE_CODES: Readonly<Record<DType, number>> = {
+  f16: 0,
+  bf16: 1,
+  f32: 2,
+  f64: 3,
+  i8: 4,
+  u8: 5,
+  i16: 6,
+  u16: 7,
+  i32: 8,
+  u32: 9,
+  i64: 10,
+  u64: 11,
+};
+const RULE_CODES: Readonly<Record<DrawRule['kind'], number>> = {
+  normal: 0,
+  uniform: 1,
+  integers: 2,
+  permutation: 3,
+  constant: 4,
+};
+
+/**
+ * Draw jobs as `draw` and `match` read them.
+ * @throws RangeError when the dtype can't hold what the rule asks for, or a job is malformed.
+ */
+export function packDrawJobs(jobs: readonly DrawJob[]): PackedJobs {
+  const bytes = new Uint8Array(jobs.length * DRAW_JOB_BYTES);
+  const view = new DataView(bytes.buffer);
+  let chunkCount = 0;
+  jobs.forEach((job, index) => {
+    refuseMisplaced(job.address, sizeOfDType(job.dtype));
+    refuseCount('elementCount', job.elementCount);
+    const at = index * DRAW_JOB_BYTES;
+    view.setBigUint64(at, job.address, true);
+    view.setBigUint64(at + 8, BigInt(job.elementCount), true);
+    view.setBigUint64(at + 16, BigInt(chunkCount), true);
+    view.setUint32(at + 24, DTYPE_CODES[job.dtype], true);
+    view.setUint32(at + 28, RULE_CODES[job.rule.kind], true);
+    view.setUint32(at + 32, job.key[0] >>> 0, true);
+    view.setUint32(at + 36, job.key[1] >>> 0, true);
+    bytes.set(packRule(job), at + 40);
+    chunkCount += Math.ceil(job.elementCount / DRAW_CHUNK_ELEMENTS);
+  });
+  return { bytes, jobCount: jobs.length, chunkCount };
+}
+
+/**
+ * Fill jobs as `fill` and `count` read them. `count` counts whole elements as large as the pattern.
+ * @throws RangeError when a pattern has not 1, 2, 4 or 8 bytes.
+ */
+export function packFillJobs(jobs: readonly FillJob[]): PackedJobs {
+  const bytes = new Uint8Array(jobs.length * FILL_JOB_BYTES);
+  const view = new DataView(bytes.buffer);
+  let chunkCount = 0;
+  jobs.forEach(({ address, bytes: length, pattern }, index) => {
+    refuseCount('bytes', length);
+    if (![1, 2, 4, 8].includes(pattern.length)) {
+      throw new RangeError(`a pattern has 1, 2, 4 or 8 bytes, not ${pattern.length}`);
+    }
+    const at = index * FILL_JOB_BYTES;
+    view.setBigUint64(at, address, true);
+    view.setBigUint64(at + 8, BigInt(length), true);
+    view.setBigUint64(at + 16, BigInt(chunkCount), true);
+    for (let i = 0; i < 8; i++) view.setUint8(at + 24 + i, pattern[i % pattern.length]!);
+    view.setBigUint64(at + 32, BigInt(pattern.length), true);
+    const lead = Number(address % BigInt(VECTOR_BYTES));
+    if (length > 0) chunkCount += Math.ceil((lead + length) / FILL_CHUNK_BYTES);
+  });
+  return { bytes, jobCount: jobs.length, chunkCount };
+}
+
+/** Guard zones as jobs of `count`: {@link damagedBytes} reads the result. */
+export const packGuardJobs = (regions: readonly GuardRegion[], guardByte: number): PackedJobs =>
+  packFillJobs(regions.map((region) => ({ ...region, pattern: Uint8Array.of(guardByte) })));
+
+function refuseMisplaced(address: bigint, elementBytes: number): void {
+  if (address % BigInt(elementBytes) === 0n) return;
+  throw new RangeError(`address 0x${address.toString(16)} is no multiple of the element's ${elementBytes} bytes`);
+}
+
+function refuseCount(name: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${name} must be a whole number, not ${value}`);
+}
+
+/** The four 8-byte parameters of a rule; which is which stands beside each packer. */
+const packRule = (job: DrawJob): Uint8Array =>
+  (RULE_PACKERS[job.rule.kind] as (rule: DrawRule, job: DrawJob) => Uint8Array)(job.rule, job);
+
+type Rule<K extends DrawRule['kind']> = Extract<DrawRule, { kind: K }>;
+type RulePacker<K extends DrawRule['kind']> = (rule: Rule<K>, job: DrawJob) => Uint8Array;
+
+const doubles = (...values: number[]): Uint8Array => new Uint8Array(Float64Array.from(values).buffer);
+const integers = (...values: bigint[]): Uint8Array => new Uint8Array(BigInt64Array.from(values).buffer);
+
+/** Mean, standard deviation. */
+const packNormal: RulePacker<'normal'> = ({ mean, standardDeviation }) => doubles(mean, standardDeviation);
+
+/** Low, high − low, and the least and greatest values of the dtype within [low, high): rounding must not leave it. */
+const packUniform: RulePacker<'uniform'> = ({ low, high }, { dtype }) => {
+  const range = valuesWithin(low, high, dtype);
+  if (range === undefined) throw new RangeError(`no ${dtype} lies in [${low}, ${high})`);
+  return doubles(low, high - low, ...range);
+};
+
+/** Low, and high − low (both included). */
+const packIntegers: RulePacker<'integers'> = ({ low, high }, { dtype }) => {
+  const known = Number.isSafeInteger(low) && Number.isSafeInteger(high) && low <= high;
+  if (!known) throw new RangeError(`integers need whole numbers low ≤ high, not ${low} and ${high}`);
+  for (const end of [low, high]) refuseUnheld(end, dtype);
+  return integers(BigInt(low), BigInt(high) - BigInt(low));
+};
+
+/** Bits of each half of the Feistel network's word: left, right. Together the fewest that hold count − 1. */
+const packPermutation: RulePacker<'permutation'> = (_rule, { elementCount, dtype }) => {
+  const largest = BigInt(Math.max(0, elementCount - 1));
+  const bits = largest === 0n ? 0 : largest.toString(2).length;
+  refuseUnheld(Number(largest), dtype);
+  return integers(BigInt(bits >> 1), BigInt(bits - (bits >> 1)));
+};
+
+/** The element's bits. */
+const packConstant: RulePacker<'constant'> = ({ value }, { dtype }) => {
+  const element = new Uint8Array(8);
+  element.set(encode([value], dtype));
+  return element;
+};
+
+const RULE_PACKERS: { readonly [K in DrawRule['kind']]: RulePacker<K> } = {
+  normal: packNormal,
+  uniform: packUniform,
+  integers: packIntegers,
+  permutation: packPermutation,
+  constant: packConstant,
+};
+
+/** Floating types round large whole numbers, integer types end somewhere: either would make other numbers of these. */
+function refuseUnheld(value: number, dtype: DType): void {
+  const limit = WHOLE_NUMBER_LIMITS[dtype];
+  const holds = isFloating(dtype) ? Math.abs(value) <= limit! : roundTo(dtype)(value) === value;
+  if (!holds) throw new RangeError(`${dtype} does not hold every whole number up to ${value}`);
+}
+
+/** Every whole number up to these is a value of the floating type: 2 to the power of its significand's bits. */
+const WHOLE_NUMBER_LIMITS: Partial<Record<DType, number>> = { f16: 2 ** 11, bf16: 2 ** 8, f32: 2 ** 24, f64: 2 ** 53 };
+
+/** Least and greatest value of the dtype in [low, high). */
+function valuesWithin(low: number, high: number, dtype: DType): [least: number, greatest: number] | undefined {
+  const round = roundTo(dtype);
+  const least = round(low) >= low ? round(low) : neighbour(round(low), dtype, 1);
+  const greatest = round(high) < high ? round(high) : neighbour(round(high), dtype, -1);
+  return least <= greatest && least < high ? [least, greatest] : undefined;
+}
+
+/** The dtype's next value up (1) or down (−1). */
+function neighbour(value: number, dtype: DType, direction: 1 | -1): number {
+  if (!isFloating(dtype)) return roundTo(dtype)(value + direction);
+  const decodeBits = (bits: bigint): number =>
+    decode(new Uint8Array(BigUint64Array.of(bits).buffer, 0, sizeOfDType(dtype)), dtype)[0]!;
+  if (value === 0) return direction * decodeBits(1n);
+  const view = new DataView(new ArrayBuffer(8));
+  new Uint8Array(view.buffer).set(encode([value], dtype));
+  const away = Math.sign(value) === direction ? 1n : -1n;
+  return decodeBits(view.getBigUint64(0, true) + away);
+}
+
+/** Threads copy this many vectors each, one CTA for each tile of {@link HARNESS_BLOCK} times as many. */
+const COPY_VECTORS_PER_THREAD = 4;
+
+/** CTAs of a launch of `copy4`, `copy8` or `copy16`. */
+export const copyGrid = (vectorCount: number): number =>
+  Math.max(1, Math.min(2 ** 31 - 1, Math.ceil(vectorCount / (HARNESS_BLOCK * COPY_VECTORS_PER_THREAD))));
