@@ -16,6 +16,8 @@ typedef long long i64;
 
 constexpr u32 kThreads = 256;
 
+namespace {
+
 enum DType : u32 { kF16, kBf16, kF32, kF64, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64 };
 enum Rule : u32 { kNormal, kUniform, kIntegers, kPermutation, kConstant };
 
@@ -79,11 +81,17 @@ __device__ __forceinline__ Pair cosSinOfTurns(u32 bits) {
           __uint_as_float(__float_as_uint(sine) ^ (quarter >> 1 << 31))};
 }
 
-__device__ __forceinline__ Pair normalPair(Key key, u32 counter, float mean, float deviation) {
+// What is read from the job once, before anything is stored.
+struct NormalRule {
+  u32 key0, key1;
+  float mean, deviation;
+};
+
+__device__ __forceinline__ Pair normalPair(Key key, u32 counter, NormalRule rule) {
   const float radius = __fsqrt_rn(__fmul_rn(2.0f, minusLog(key.bits(counter))));
   const Pair angle = cosSinOfTurns(key.bits(counter + 1));
-  return {__fmaf_rn(__fmul_rn(radius, angle.first), deviation, mean),
-          __fmaf_rn(__fmul_rn(radius, angle.second), deviation, mean)};
+  return {__fmaf_rn(__fmul_rn(radius, angle.first), rule.deviation, rule.mean),
+          __fmaf_rn(__fmul_rn(radius, angle.second), rule.deviation, rule.mean)};
 }
 
 // ---- One element of any dtype by any rule ---------------------------------------------------------------------------
@@ -202,89 +210,79 @@ __device__ __noinline__ u64 drawElement(const DrawJob& job, u64 index) {
 
 // ---- Vectors of 16 bytes -----------------------------------------------------------------------------------------
 
-struct alignas(16) Vector {
-  u32 words[4];
+struct Vector {
+  u64 low, high;
 };
 __device__ __forceinline__ Vector load(const void* from) {
-  const uint4 v = *(const uint4*)from;
-  return {v.x, v.y, v.z, v.w};
+  const ulonglong2 v = *(const ulonglong2*)from;
+  return {v.x, v.y};
 }
-__device__ __forceinline__ void store(void* to, Vector v) {
-  *(uint4*)to = make_uint4(v.words[0], v.words[1], v.words[2], v.words[3]);
+__device__ __forceinline__ void store(void* to, Vector v) { *(ulonglong2*)to = make_ulonglong2(v.low, v.high); }
+
+// Bits of the vector's element e, and others above them.
+template <int kBytes>
+__device__ __forceinline__ u64 elementOf(Vector v, int e) {
+  return (e * kBytes < 8 ? v.low : v.high) >> (8 * (e * kBytes & 7));
 }
 
 // Elements of kBytes bytes that are equal in two vectors.
 template <int kBytes>
 __device__ __forceinline__ u32 equalElements(Vector a, Vector b) {
+  constexpr u64 kElement = ~0ull >> (64 - 8 * kBytes);
   u32 count = 0;
 #pragma unroll
-  for (int w = 0; w < 4; w++) {
-    const u32 x = a.words[w] ^ b.words[w];
-    if (kBytes == 1) count += !(x & 0xffu) + !(x & 0xff00u) + !(x & 0xff0000u) + !(x & 0xff000000u);
-    if (kBytes == 2) count += !(x & 0xffffu) + !(x >> 16);
-    if (kBytes == 4) count += !x;
-    if (kBytes == 8 && (w & 1)) count += !(x | (a.words[w - 1] ^ b.words[w - 1]));
+  for (int bit = 0; bit < 64; bit += 8 * kBytes) {
+    count += ((a.low ^ b.low) & (kElement << bit)) == 0;
+    count += ((a.high ^ b.high) & (kElement << bit)) == 0;
   }
   return count;
 }
 
-// What the elements from `index` on (a multiple of the elements in a vector) are to hold.
-struct NormalF16 {
-  static constexpr int kElements = 8;
-  __device__ __forceinline__ static Vector vector(const DrawJob& job, u64 index, float mean, float deviation) {
-    const Key key = keyOf(job.key0, job.key1, index);
-    Vector v;
-#pragma unroll
-    for (int w = 0; w < 4; w++) {
-      const Pair pair = normalPair(key, (u32)index + 2 * w, mean, deviation);
-      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v.words[w]) : "f"(pair.second), "f"(pair.first));
-    }
-    return v;
+// What the elements from `index` on are to hold; `index` is a multiple of the elements in a vector.
+
+__device__ __forceinline__ u64 packF16(Pair a, Pair b) {
+  u32 low, high;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(a.second), "f"(a.first));
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(high) : "f"(b.second), "f"(b.first));
+  return (u64)high << 32 | low;
+}
+__device__ __forceinline__ u64 packBf16(Pair a, Pair b) {
+  u32 low, high;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(a.second), "f"(a.first));
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(high) : "f"(b.second), "f"(b.first));
+  return (u64)high << 32 | low;
+}
+__device__ __forceinline__ u64 packF32(Pair a) {
+  return (u64)__float_as_uint(a.second) << 32 | __float_as_uint(a.first);
+}
+
+// Normal values, the fast way.
+template <DType kDType>
+struct Normal {
+  static constexpr int kBytes = kDType == kF32 ? 4 : 2;
+  __device__ __forceinline__ static Vector vector(const DrawJob&, NormalRule rule, u64 index) {
+    const Key key = keyOf(rule.key0, rule.key1, index);
+    const u32 counter = (u32)index;
+    const Pair a = normalPair(key, counter, rule), b = normalPair(key, counter + 2, rule);
+    if (kDType == kF32) return {packF32(a), packF32(b)};
+    const Pair c = normalPair(key, counter + 4, rule), d = normalPair(key, counter + 6, rule);
+    return kDType == kF16 ? Vector{packF16(a, b), packF16(c, d)} : Vector{packBf16(a, b), packBf16(c, d)};
   }
 };
-struct NormalBf16 {
-  static constexpr int kElements = 8;
-  __device__ __forceinline__ static Vector vector(const DrawJob& job, u64 index, float mean, float deviation) {
-    const Key key = keyOf(job.key0, job.key1, index);
-    Vector v;
-#pragma unroll
-    for (int w = 0; w < 4; w++) {
-      const Pair pair = normalPair(key, (u32)index + 2 * w, mean, deviation);
-      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(v.words[w]) : "f"(pair.second), "f"(pair.first));
-    }
-    return v;
-  }
-};
-struct NormalF32 {
-  static constexpr int kElements = 4;
-  __device__ __forceinline__ static Vector vector(const DrawJob& job, u64 index, float mean, float deviation) {
-    const Key key = keyOf(job.key0, job.key1, index);
-    Vector v;
-#pragma unroll
-    for (int w = 0; w < 4; w += 2) {
-      const Pair pair = normalPair(key, (u32)index + w, mean, deviation);
-      v.words[w] = __float_as_uint(pair.first);
-      v.words[w + 1] = __float_as_uint(pair.second);
-    }
-    return v;
-  }
-};
-template <int kBytes>
+
+// Everything else, element by element.
+template <int kElementBytes>
 struct Drawn {
-  static constexpr int kElements = 16 / kBytes;
-  __device__ __forceinline__ static Vector vector(const DrawJob& job, u64 index, float, float) {
-    Vector v = {};
-    for (int e = 0; e < kElements; e++) {
-      const u64 bits = drawElement(job, index + e);
-      if (kBytes == 8) {
-        v.words[2 * e] = (u32)bits;
-        v.words[2 * e + 1] = (u32)(bits >> 32);
-      } else {
-        const u32 element = (u32)bits & (kBytes == 4 ? ~0u : (1u << 8 * (kBytes & 3)) - 1);
-        v.words[e * kBytes / 4] |= element << 8 * (e * kBytes & 3);
-      }
-    }
-    return v;
+  static constexpr int kBytes = kElementBytes;
+  __device__ __forceinline__ static u64 half(const DrawJob& job, u64 index) {
+    constexpr u64 kElement = ~0ull >> (64 - 8 * kBytes);
+    u64 bits = 0;
+#pragma unroll 1
+    for (int e = 0; e < 8 / kBytes; e++) bits |= (drawElement(job, index + e) & kElement) << (8 * kBytes * e);
+    return bits;
+  }
+  __device__ __forceinline__ static Vector vector(const DrawJob& job, NormalRule, u64 index) {
+    return {half(job, index), half(job, index + 8 / kBytes)};
   }
 };
 
@@ -304,36 +302,47 @@ __device__ __forceinline__ u32 findJob(const Job* jobs, u32 jobCount, u64 chunk)
   return low;
 }
 
+template <int kBytes>
+struct Word;
+template <>
+struct Word<1> {
+  using Type = unsigned char;
+};
+template <>
+struct Word<2> {
+  using Type = unsigned short;
+};
+template <>
+struct Word<4> {
+  using Type = u32;
+};
+template <>
+struct Word<8> {
+  using Type = u64;
+};
+
 // Draws elements begin ... end − 1 of the job, or counts this thread's that hold what would be drawn.
 template <bool kWrites, class Source>
 __device__ __forceinline__ u32 visitElements(const DrawJob& job, u64 begin, u64 end) {
-  constexpr int kElements = Source::kElements, kBytes = 16 / kElements;
+  constexpr int kBytes = Source::kBytes, kElements = 16 / kBytes;
+  using Element = typename Word<kBytes>::Type;
   const bool aligned = (job.address & 15) == 0;
-  const float mean = __double2float_rn(parameter(job, 0)), deviation = __double2float_rn(parameter(job, 1));
+  const NormalRule rule = {job.key0, job.key1, (float)parameter(job, 0), (float)parameter(job, 1)};
   unsigned char* data = (unsigned char*)job.address;
   u32 matching = 0;
   for (u64 i = begin + (u64)threadIdx.x * kElements; i < end; i += (u64)kThreads * kElements) {
-    const Vector want = Source::vector(job, i, mean, deviation);
+    const Vector want = Source::vector(job, rule, i);
     if (aligned && i + kElements <= end) {
       if (kWrites) store(data + i * kBytes, want);
       else matching += equalElements<kBytes>(load(data + i * kBytes), want);
       continue;
     }
+#pragma unroll 1
     for (int e = 0; e < kElements && i + e < end; e++) {
-      unsigned char* element = data + (i + e) * kBytes;
-      const u32 low = want.words[e * kBytes / 4] >> 8 * (e * kBytes & 3);
-      const u64 bits = kBytes == 8 ? (u64)want.words[e * kBytes / 4 + 1] << 32 | low : low;
-      if (kWrites) {
-        if (kBytes == 1) *element = (unsigned char)bits;
-        if (kBytes == 2) *(unsigned short*)element = (unsigned short)bits;
-        if (kBytes == 4) *(u32*)element = (u32)bits;
-        if (kBytes == 8) *(u64*)element = bits;
-      } else {
-        if (kBytes == 1) matching += *element == (unsigned char)bits;
-        if (kBytes == 2) matching += *(unsigned short*)element == (unsigned short)bits;
-        if (kBytes == 4) matching += *(u32*)element == (u32)bits;
-        if (kBytes == 8) matching += *(u64*)element == bits;
-      }
+      Element* element = (Element*)data + i + e;
+      const Element bits = (Element)elementOf<kBytes>(want, e);
+      if (kWrites) *element = bits;
+      else matching += *element == bits;
     }
   }
   return matching;
@@ -341,9 +350,9 @@ __device__ __forceinline__ u32 visitElements(const DrawJob& job, u64 begin, u64 
 
 template <bool kWrites>
 __device__ __forceinline__ u32 visitChunk(const DrawJob& job, u64 begin, u64 end) {
-  if (job.rule == kNormal && job.dtype == kF16) return visitElements<kWrites, NormalF16>(job, begin, end);
-  if (job.rule == kNormal && job.dtype == kBf16) return visitElements<kWrites, NormalBf16>(job, begin, end);
-  if (job.rule == kNormal && job.dtype == kF32) return visitElements<kWrites, NormalF32>(job, begin, end);
+  if (job.rule == kNormal && job.dtype == kF16) return visitElements<kWrites, Normal<kF16>>(job, begin, end);
+  if (job.rule == kNormal && job.dtype == kBf16) return visitElements<kWrites, Normal<kBf16>>(job, begin, end);
+  if (job.rule == kNormal && job.dtype == kF32) return visitElements<kWrites, Normal<kF32>>(job, begin, end);
   switch (job.dtype) {
     case kI8:
     case kU8: return visitElements<kWrites, Drawn<1>>(job, begin, end);
@@ -376,6 +385,8 @@ __device__ __forceinline__ void visitDrawJobs(const DrawJob* jobs, u64 jobCount,
   }
 }
 
+}  // namespace
+
 extern "C" __global__ void __launch_bounds__(kThreads)
     warpsmith_draw(const DrawJob* jobs, u64 jobCount, u64 chunkCount) {
   visitDrawJobs<true>(jobs, jobCount, chunkCount, nullptr);
@@ -386,7 +397,9 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   visitDrawJobs<false>(jobs, jobCount, chunkCount, counts);
 }
 
-// ---- fill and count -----------------------------------------------------------------------------------------------------
+// ---- fill and count --------------------------------------------------------------------------------------------------
+
+namespace {
 
 struct FillJob {
   u64 address;
@@ -405,7 +418,7 @@ __device__ __forceinline__ unsigned char patternByte(u64 pattern, u64 offset) {
 }
 
 // The whole elements that begin in bytes begin ... end − 1, as offsets from the address, and equal the pattern.
-__device__ u32 countByBytes(const FillJob& job, u64 begin, u64 end) {
+__device__ __noinline__ u32 countByBytes(const FillJob& job, u64 begin, u64 end) {
   const unsigned char* data = (const unsigned char*)job.address;
   const u64 size = job.patternBytes;
   u32 count = 0;
@@ -430,14 +443,14 @@ template <bool kWrites>
 __device__ __forceinline__ void visitFillJobs(const FillJob* jobs, u64 jobCount, u64 chunkCount, u64* counts) {
   for (u64 chunk = blockIdx.x; chunk < chunkCount; chunk += gridDim.x) {
     const u32 index = findJob(jobs, (u32)jobCount, chunk);
-    const FillJob job = jobs[index];
+    const FillJob& job = jobs[index];
     const u64 lead = job.address & 15;
     const u64 end = lead + job.bytes;
     unsigned char* base = (unsigned char*)(job.address - lead);
     // Byte 0 of the pattern stands at offset `lead` of the vector.
     const u32 turn = 8 * (u32)(lead & 7);
     const u64 turned = turn == 0 ? job.pattern : job.pattern << turn | job.pattern >> (64 - turn);
-    const Vector want = {(u32)turned, (u32)(turned >> 32), (u32)turned, (u32)(turned >> 32)};
+    const Vector want = {turned, turned};
     const bool vectorsHoldElements = kWrites || lead % job.patternBytes == 0;
     const u64 first = (chunk - job.firstChunk) * kFillChunkBytes;
     const u64 last = min(first + kFillChunkBytes, end);
@@ -459,6 +472,8 @@ __device__ __forceinline__ void visitFillJobs(const FillJob* jobs, u64 jobCount,
   }
 }
 
+}  // namespace
+
 extern "C" __global__ void __launch_bounds__(kThreads)
     warpsmith_fill(const FillJob* jobs, u64 jobCount, u64 chunkCount) {
   visitFillJobs<true>(jobs, jobCount, chunkCount, nullptr);
@@ -470,6 +485,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 }
 
 // ---- Copies for the bandwidth peak, and nothing at all ---------------------------------------------------------------
+
+namespace {
 
 constexpr u32 kCopyVectorsPerThread = 4;
 
@@ -490,6 +507,8 @@ __device__ __forceinline__ void copy(V* to, const V* from, u64 count) {
     }
   }
 }
+
+}  // namespace
 
 extern "C" __global__ void __launch_bounds__(kThreads) warpsmith_copy_4(u32* to, const u32* from, u64 count) {
   copy(to, from, count);
