@@ -47,7 +47,7 @@ export interface MeasuredCandidate {
   readonly comparisons: Comparison[];
   readonly baselines: BaselineMeasurement[];
   /** Baselines that could not be measured, and why. */
-  readonly missing: Pick<Evaluation, 'missingBaselines'>;
+  readonly missingBaselines: NonNullable<Evaluation['missingBaselines']>;
 }
 
 /** Times a candidate beside other kernels and library calls. Failures of the candidate are values. */
@@ -72,7 +72,7 @@ export const measureCandidate = async (request: MeasureCandidateRequest): Promis
     ok: true,
     measurement,
     ...(await besideIt(request, measured)),
-    missing: missingOf(measured, candidate.name),
+    missingBaselines: measured.failed.map(({ contender, reason }) => ({ name: contender, reason })),
   };
 };
 
@@ -91,12 +91,6 @@ const unmeasured = (problem: Problem, { failed, blocks }: MeasuredContenders): R
     ? `${other.contender}, which ran beside it, took the device with it: ${other.reason}`
     : `no block of the measurement of ${problem.file.name} counts: ${discarded} of ${blocks.length} were discarded`;
   return { ok: false, status: 'device-failed', reason };
-};
-
-const missingOf = ({ failed }: MeasuredContenders, candidate: string): Pick<Evaluation, 'missingBaselines'> => {
-  const missing = failed.filter(({ contender }) => contender !== candidate);
-  if (missing.length === 0) return {};
-  return { missingBaselines: missing.map(({ contender, reason }) => ({ name: contender, reason })) };
 };
 
 const besideIt = async (

@@ -1,0 +1,61 @@
+import type { Device, LoadedModule } from '../core/device.ts';
+import type { Evaluation } from '../core/evaluation.ts';
+import type { Candidate } from '../core/kernel.ts';
+import type { LaunchPlan } from '../core/launch-plan.ts';
+import type { Problem, Workload } from '../core/problem.ts';
+import type { ProfileLevel } from '../core/profile.ts';
+import type { Timing } from '../core/timing.ts';
+import type { DeviceReference } from './expectations.ts';
+import type { LibraryContender } from './measure/measure-candidate.ts';
+import type { Oracle } from './oracle.ts';
+
+/** A candidate that was verified and measured. */
+export interface InstrumentSubject {
+  readonly device: Device;
+  readonly module: LoadedModule;
+  /** Of the workload. */
+  readonly plan: LaunchPlan;
+  readonly problem: Problem;
+  readonly candidate: Candidate;
+  readonly workload: Workload;
+  readonly seed: number;
+  readonly oracle: Oracle;
+  readonly timing: Timing;
+  readonly signal?: AbortSignal;
+}
+
+/** What a real GPU's evaluations can be asked for beside a time. Each may be missing. */
+export interface Instruments {
+  /** Counters, where they come from, the profile and the findings. */
+  readonly diagnose?: (
+    subject: InstrumentSubject & { readonly level: ProfileLevel },
+  ) => Promise<Pick<Evaluation, 'findings'> & Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile'>>>;
+  readonly sanitize?: (subject: InstrumentSubject) => Promise<Pick<Evaluation, 'sanitizer'>>;
+  /** A library's implementation of the problem, ready to be measured; a text says why not. */
+  readonly library?: (request: {
+    readonly name: string;
+    readonly problem: Problem;
+    readonly workload: Workload;
+    readonly seed: number;
+  }) => Promise<LibraryContender | string>;
+  readonly deviceReference?: DeviceReference;
+}
+
+/** The library baselines that can be measured, and why the others can't. */
+export const librariesFor = async (
+  instruments: Instruments | undefined,
+  names: readonly string[],
+  problem: Problem,
+  workload: Workload,
+  seed: number,
+): Promise<{ found: LibraryContender[]; missing: { name: string; reason: string }[] }> => {
+  const found: LibraryContender[] = [];
+  const missing: { name: string; reason: string }[] = [];
+  for (const name of names) {
+    const library =
+      (await instruments?.library?.({ name, problem, workload, seed })) ?? 'this device has no library baselines';
+    if (typeof library === 'string') missing.push({ name, reason: library });
+    else found.push(library);
+  }
+  return { found, missing };
+};

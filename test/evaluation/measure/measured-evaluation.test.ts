@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import type { EvaluationRequest } from '../../../src/core/evaluation.ts';
+import type { GpuState } from '../../../src/core/measurement.ts';
+import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
+import { createFakeDevice, type FakeKernel, type FakeLaunch } from '../../support/fake-device.ts';
+import { createFakeToolchain } from '../../support/fake-toolchain.ts';
+import { type MeasuringOptions, withMeasuring } from '../../support/measuring-device.ts';
+import { toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
+
+const product = ({ load, launch }: FakeLaunch): Float64Array => {
+  const [x, w] = [load('X', 'f16'), load('W', 'f16')];
+  const columns = x.length / launch.grid[0];
+  return x.map((value, i) => Math.fround(value * w[Math.floor(i / columns)]!));
+};
+const honest: FakeKernel = (launch) => launch.store('Y', 'f16', product(launch));
+
+const SEQUENCE_NS = 20_000;
+
+const evaluate = async (
+  kernel: FakeKernel,
+  measuring: Partial<MeasuringOptions> = {},
+  request: Partial<EvaluationRequest> = {},
+) => {
+  const device = withMeasuring(createFakeDevice({ kernel }), { sequenceNs: () => SEQUENCE_NS, ...measuring });
+  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain() });
+  const evaluation = await evaluator.evaluate({
+    problem: toyProblem(),
+    candidate: toyCandidate(),
+    workload: toyWorkload,
+    seed: 1,
+    ...request,
+  });
+  expect(device.liveBuffers.size, 'buffers left allocated').toBe(0);
+  expect(device.liveModules.size, 'modules left loaded').toBe(0);
+  return evaluation;
+};
+
+/** Counts the launches of the kernel and plays `cheat` once those of verification are over. */
+const cheatingWhenTimed = (cheat: (launch: FakeLaunch, timedLaunch: number) => void): FakeKernel => {
+  // Verification launches on smaller or the same shapes, one at a time; what follows is timed.
+  let launches = 0;
+  return (launch) => {
+    launches += 1;
+    const timed = launches - VERIFICATION_LAUNCHES;
+    if (timed > 0) cheat(launch, timed);
+    else honest(launch);
+  };
+};
+
+let VERIFICATION_LAUNCHES = 0;
+const countVerification = async (): Promise<void> => {
+  let launches = 0;
+  let atFirstEstimate = 0;
+  await evaluate(
+    (launch) => {
+      launches += 1;
+      honest(launch);
+    },
+    {
+      sequenceNs: () => {
+        atFirstEstimate ||= launches - 1;
+        return SEQUENCE_NS;
+      },
+    },
+  );
+  VERIFICATION_LAUNCHES = atFirstEstimate;
+};
+await countVerification();
+
+describe('an honest kernel', () => {
+  it('is measured: its time, conditions and blocks', async () => {
+    const { status, timing } = await evaluate(honest);
+    expect(status).toBe('passed');
+    expect(timing).toMatchObject({ kind: 'measured', medianNs: SEQUENCE_NS });
+    const { conditions, blocks, summary, checkedSlotCount, eagerNs } = timing!.measurement!;
+    expect(conditions).toMatchObject({
+      tier: 'screen',
+      cache: 'hot',
+      replayOverheadNs: 1300,
+      inputs: 'drawn-on-device',
+    });
+    // 2 KiB + 32 B + 2 KiB slots in half of 64 KiB; ten sequences make 200 µs.
+    expect(conditions).toMatchObject({ slotCount: 7, sequencesPerReplay: 7, replaysPerSample: 2 });
+    expect(blocks).toHaveLength(5);
+    expect(summary).toMatchObject({ sampleCount: 15, blockCount: 5 });
+    expect(checkedSlotCount).toBe(5);
+    expect(eagerNs).toBe(SEQUENCE_NS + 1300);
+  });
+
+  it('has one slot for each sequence of a cold ring of three times L2', async () => {
+    const { timing } = await evaluate(honest, {}, { workload: { ...toyWorkload, cache: 'cold' } });
+    const { conditions } = timing!.measurement!;
+    expect(conditions.slotCount).toBe(conditions.sequencesPerReplay);
+    expect(conditions.ringBytes).toBeGreaterThanOrEqual(3 * conditions.l2Bytes);
+    expect(conditions.replaysPerSample).toBe(1);
+  });
+
+  it('is compared with itself and found the same', async () => {
+    const against = [{ name: 'itself', candidate: toyCandidate() }];
+    const { comparisons, baselines } = await evaluate(honest, {}, { tier: 'accept', against });
+    expect(comparisons).toMatchObject([
+      { candidate: 'candidate', baseline: 'itself', verdict: 'same', blockCount: 10 },
+    ]);
+    expect(baselines).toMatchObject([{ name: 'itself', kind: 'kernel' }]);
+  });
+
+  it('gets exactly the blocks it asks for', async () => {
+    const { timing } = await evaluate(honest, {}, { tier: 'accept', blocks: 13 });
+    expect(timing!.measurement!.blocks).toHaveLength(13);
+  });
+
+  it('loses blocks in which the GPU was too hot, and makes them again', async () => {
+    let calls = 0;
+    const state = (): GpuState => ({ throttleReasons: calls++ === 2 ? ['hw-thermal-slowdown'] : [] });
+    const { measurement } = (await evaluate(honest, { state })).timing!;
+    expect(measurement).toMatchObject({ discardedBlockCount: 1, summary: { blockCount: 5 } });
+    expect(measurement!.blocks.map(({ discarded }) => discarded)).toEqual([undefined, 'thermal-slowdown', ...Array(4)]);
+  });
+
+  it('says who else used the GPU, and that it ran at the power cap', async () => {
+    const state = (): GpuState => ({ otherProcessCount: 2, throttleReasons: ['sw-power-cap'] });
+    const { measurement } = (await evaluate(honest, { state })).timing!;
+    expect(measurement).toMatchObject({
+      powerCapped: true,
+      disturbances: [expect.stringMatching(/2 other processes/)],
+    });
+  });
+});
+
+describe('a kernel that cheats when it is timed', () => {
+  it('skips every second launch', async () => {
+    const kernel = cheatingWhenTimed((launch, timed) => timed % 2 === 0 && honest(launch));
+    const { status, reason } = await evaluate(kernel);
+    expect(status).toBe('wrong');
+    expect(reason).toMatch(/right when verified, (not|wrong) when timed/);
+  });
+
+  it('skips everything', async () => {
+    const { status, reason } = await evaluate(cheatingWhenTimed(() => {}));
+    expect(status).toBe('wrong');
+    expect(reason).toMatch(/output 'Y' of launch sequence \d+ of 7: 1024 elements were never written/);
+  });
+
+  it('writes the same wrong values everywhere', async () => {
+    const zeros = cheatingWhenTimed((launch) => launch.store('Y', 'f16', new Float64Array(1024)));
+    const { status, reason } = await evaluate(zeros);
+    expect(status).toBe('wrong');
+    expect(reason).toMatch(/wrong when timed \(launch sequence \d+ of 7\): Y\[0, 0\] = 0, wanted/);
+  });
+
+  it('writes outside its buffers', async () => {
+    const kernel = cheatingWhenTimed((launch) => {
+      honest(launch);
+      launch.store('Y', 'f16', [1], 1024);
+    });
+    expect(await evaluate(kernel)).toMatchObject({
+      status: 'unsafe',
+      reason: expect.stringMatching(/wrote outside buffer 'Y'/),
+    });
+  });
+
+  it('makes its inputs easier', async () => {
+    const kernel = cheatingWhenTimed((launch) => {
+      launch.store('X', 'f16', new Float64Array(1024));
+      launch.store('Y', 'f16', new Float64Array(1024));
+    });
+    const { status, reason } = await evaluate(kernel);
+    expect(status).toBe('unsafe');
+    expect(reason).toMatch(/modified input 'X' of slot 0: 1024 elements changed, while it was timed/);
+  });
+
+  it('remembers the outputs of the launch before', async () => {
+    let remembered: Float64Array | undefined;
+    const kernel = cheatingWhenTimed((launch) => {
+      remembered ??= product(launch);
+      launch.store('Y', 'f16', remembered);
+    });
+    const { status } = await evaluate(kernel, {
+      moduleState: {
+        forget: () => {
+          remembered = undefined;
+        },
+      },
+    });
+    expect(status).toBe('wrong');
+  });
+
+  it('leaves the work to the next launch', async () => {
+    let pending: FakeLaunch | undefined;
+    const kernel = cheatingWhenTimed((launch) => {
+      if (pending) honest(pending);
+      pending = launch;
+    });
+    const forget = () => {
+      pending = undefined;
+    };
+    const { status } = await evaluate(kernel, { moduleState: { forget } });
+    expect(status).toBe('wrong');
+  });
+});

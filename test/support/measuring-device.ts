@@ -1,0 +1,115 @@
+import type { Device, DeviceBuffer, LoadedModule } from '../../src/core/device.ts';
+import type { LaunchPlan } from '../../src/core/launch-plan.ts';
+import type { GpuState } from '../../src/core/measurement.ts';
+import type { Draw, Fill, MeasuringDevice, Replay, Slot } from '../../src/core/measuring-device.ts';
+import { decode, encode } from '../../src/core/rounding.ts';
+import { createStream, type RandomStream } from '../../src/evaluation/random.ts';
+
+export interface MeasuringOptions {
+  /** Device time of one launch sequence in ns, as a clock would read it. */
+  sequenceNs: (plan: LaunchPlan, module: LoadedModule) => number;
+  /** Relative noise of one replay, drawn per replay; 0 by default. */
+  noise?: () => number;
+  state?: () => GpuState;
+  /** Module variables outlive launches; `forget` gives them their initial values. */
+  moduleState?: { forget: () => void };
+  l2Bytes?: number;
+}
+
+const OVERHEAD_NS = 1300;
+const L2_BYTES = 64 * 1024;
+
+interface PreparedReplay extends Replay {
+  readonly module: LoadedModule;
+  readonly plan: LaunchPlan;
+  readonly slots: readonly Slot[];
+}
+
+const VALUES: { readonly [K in Draw['rule']['kind']]: (rule: never, stream: RandomStream, i: number) => number } = {
+  normal: ({ mean, standardDeviation }: { mean: number; standardDeviation: number }, stream, i) =>
+    mean + standardDeviation * stream.normal(i),
+  uniform: ({ low, high }: { low: number; high: number }, stream, i) => low + (high - low) * stream.uniform(i),
+  integers: ({ low, high }: { low: number; high: number }, stream, i) => low + (stream.bits(i) % (high - low + 1)),
+  permutation: (_rule, _stream, i) => i,
+  constant: ({ value }: { value: number }) => value,
+};
+
+const drawn = ({ buffer, dtype, rule, key }: Draw): Uint8Array => {
+  const stream = createStream(...key);
+  const count = buffer.bytes / encode([0], dtype).length;
+  const valueAt = VALUES[rule.kind] as (rule: Draw['rule'], stream: RandomStream, i: number) => number;
+  return encode(
+    Float64Array.from({ length: count }, (_, i) => valueAt(rule, stream, i)),
+    dtype,
+  );
+};
+
+/** Gives a device that executes kernels the seam of one that measures them, with a clock that the test sets. */
+export const withMeasuring = <D extends Device>(
+  device: D,
+  options: MeasuringOptions,
+): D & { measuring: MeasuringDevice } => {
+  const { sequenceNs, noise = () => 0, state = () => ({}), moduleState, l2Bytes = L2_BYTES } = options;
+  const runSequences = async ({ module, plan, slots }: PreparedReplay, timeoutMs: number) => {
+    let ns = OVERHEAD_NS;
+    for (const slot of slots) {
+      const outcome = await device.run(module, plan, slot, { orderSeed: 0, count: false, timeoutMs });
+      if (!outcome.ok) return outcome;
+      ns += sequenceNs(plan, module);
+    }
+    return { ok: true, ns: ns * (1 + noise()) } as const;
+  };
+  const measuring: MeasuringDevice = {
+    l2Bytes,
+    allocateArena: (requests) => Promise.all(requests.map((request) => device.allocate(request))),
+    freeArena: async (buffers) => {
+      for (const buffer of buffers) await device.free(buffer);
+    },
+    damagedArenaGuards: async (buffers) => {
+      const damage = await Promise.all(
+        buffers.map(async (buffer) => ({ buffer: buffer.name, bytes: await device.damagedGuardBytes(buffer) })),
+      );
+      return damage.filter(({ bytes }) => bytes > 0);
+    },
+    draw: async (draws) => {
+      for (const draw of draws) await device.write(draw.buffer, drawn(draw));
+    },
+    changedSinceDraw: (draws) =>
+      Promise.all(
+        draws.map(async (draw) => {
+          const [want, got] = [decode(drawn(draw), draw.dtype), decode(await device.read(draw.buffer), draw.dtype)];
+          return want.filter((value, i) => !Object.is(value, got[i])).length;
+        }),
+      ),
+    fillAll: async (fills) => {
+      for (const { buffer, pattern } of fills) await device.fill(buffer, pattern);
+    },
+    elementsHolding: (fills) => Promise.all(fills.map((fill) => holding(device, fill))),
+    writeAll: async (writes) => {
+      for (const { buffer, bytes } of writes) await device.write(buffer, bytes);
+    },
+    readAll: (buffers: readonly DeviceBuffer[]) => Promise.all(buffers.map((buffer) => device.read(buffer))),
+    hasState: () => moduleState !== undefined,
+    prepareReplay: async (module, plan, slots) => {
+      moduleState?.forget();
+      const replay: PreparedReplay = { module, plan, slots, sequenceCount: slots.length };
+      return { ok: true, replay };
+    },
+    time: (replay, timeoutMs) => runSequences(replay as PreparedReplay, timeoutMs),
+    releaseReplay: async () => {},
+    replayOverheadNs: async () => OVERHEAD_NS,
+    timeEager: (module, plan, slot, timeoutMs) =>
+      runSequences({ module, plan, slots: [slot], sequenceCount: 1 }, timeoutMs),
+    state: async () => state(),
+  };
+  return Object.assign(device, { measuring });
+};
+
+const holding = async (device: Device, { buffer, pattern }: Fill): Promise<number> => {
+  const bytes = await device.read(buffer);
+  let count = 0;
+  for (let i = 0; i + pattern.length <= bytes.length; i += pattern.length) {
+    if (pattern.every((byte, j) => bytes[i + j] === byte)) count++;
+  }
+  return count;
+};
