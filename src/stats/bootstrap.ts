@@ -12,7 +12,7 @@ const UNKNOWN: Interval = [Number.NaN, Number.NaN];
 /**
  * The lower percentile at which a 95 % interval from n blocks is read; the upper one lies as far from the other end.
  * A plain percentile interval (2.5 %) is too narrow for few blocks: resampling divides by n where n − 1 is due, and
- * knows no Student's t. Reading it at Φ(−√(n ÷ (n − 1)) · t) makes up for both: 0.85 % for 10 blocks, 1.7 % for 30.
+ * knows no Student's t. Reading it at Φ(−√(n ÷ (n − 1)) · t) makes up for both: 0.86 % for 10 blocks, 1.9 % for 30.
  * Source: T. Hesterberg, "What Teachers Should Know About the Bootstrap" (2015), expanded percentile interval.
  */
 export function lowerPercentile(blockCount: number): number {
