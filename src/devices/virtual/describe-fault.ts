@@ -3,7 +3,7 @@ import type { PlannedLaunch } from '../../core/launch-plan.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
-import { failure } from './failure.ts';
+import { failure } from '../failure.ts';
 import type { FaultReport } from './protocol.ts';
 
 const STATUS_OF_FAULT: Record<string, FailureStatus> = {

@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '../../core/device.ts';
+import type { AllocationRequest, DeviceBuffer } from '../../core/device.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { DEVICE_START } from '../../virtual-gpu/layout.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
@@ -17,7 +17,17 @@ interface Block extends DeviceBuffer {
   readonly end: number;
 }
 
-const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
+/** The next offset that is a multiple of the alignment. */
+const multiple =
+  (alignmentBytes: number) =>
+  (offset: number): number =>
+    Math.ceil(offset / alignmentBytes) * alignmentBytes;
+
+/** The next offset that is a multiple of the alignment, but not of twice that. */
+const oddMultiple =
+  (alignmentBytes: number) =>
+  (offset: number): number =>
+    multiple(2 * alignmentBytes)(offset - alignmentBytes) + alignmentBytes;
 
 /** Device memory of the virtual GPU: one WebAssembly memory shared by all threads, first-fit allocation. */
 export class DeviceMemory {
@@ -30,14 +40,14 @@ export class DeviceMemory {
   }
 
   /** @throws WarpsmithError `device-memory` when what a virtual device has does not suffice. */
-  allocate(name: string, bytes: number, alignmentBytes: number): Block {
-    const alignment = Math.max(alignmentBytes, GRANULE_BYTES);
-    let offset = roundUp(DEVICE_START + GUARD_BYTES, alignment);
+  allocate({ name, bytes, alignmentBytes, minimumAlignment = false }: AllocationRequest): Block {
+    const place = minimumAlignment ? oddMultiple(alignmentBytes) : multiple(Math.max(alignmentBytes, GRANULE_BYTES));
+    let offset = place(DEVICE_START + GUARD_BYTES);
     let index = 0;
     for (; index < this.#blocks.length; index++) {
       const next = this.#blocks[index]!;
       if (offset + bytes + 2 * GUARD_BYTES <= next.offset) break;
-      offset = roundUp(next.end + 2 * GUARD_BYTES, alignment);
+      offset = place(next.end + 2 * GUARD_BYTES);
     }
     const end = offset + bytes;
     if (end + GUARD_BYTES > MAXIMUM_PAGES * PAGE_BYTES) throw this.#isFull(name, bytes);

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
 import type {
+  AllocationRequest,
   Device,
   DeviceBuffer,
   DeviceFailure,
@@ -26,10 +27,10 @@ import { WINDOW } from '../../virtual-gpu/layout.ts';
 import type { LaunchRequest } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
 import { predictTime } from '../../virtual-gpu/time-model/predict-time.ts';
+import { failure } from '../failure.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
 import { describeFault } from './describe-fault.ts';
 import { DeviceMemory } from './device-memory.ts';
-import { failure } from './failure.ts';
 import { launchBuffers } from './launch-buffers.ts';
 import { packArguments } from './pack-arguments.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
@@ -93,7 +94,11 @@ export class VirtualDevice implements Device {
     };
     for (const variable of ptx.variables) {
       if (variable.space !== 'global' || variable.external) continue;
-      const block = this.#memory.allocate(variable.name, Math.max(1, variable.sizeBytes), variable.alignmentBytes);
+      const block = this.#memory.allocate({
+        name: variable.name,
+        bytes: Math.max(1, variable.sizeBytes),
+        alignmentBytes: variable.alignmentBytes,
+      });
       module.globals.set(variable.name, block.offset);
       module.globalBuffers.push(block);
       const contents = this.#memory.contents(block).fill(0);
@@ -123,8 +128,8 @@ export class VirtualDevice implements Device {
     virtual.globalBuffers.length = 0;
   }
 
-  async allocate(request: { name: string; bytes: number; alignmentBytes: number }): Promise<DeviceBuffer> {
-    return this.#memory.allocate(request.name, request.bytes, request.alignmentBytes);
+  async allocate(request: AllocationRequest): Promise<DeviceBuffer> {
+    return this.#memory.allocate(request);
   }
 
   async free(buffer: DeviceBuffer): Promise<void> {
@@ -208,7 +213,7 @@ export class VirtualDevice implements Device {
     try {
       const addressOf = (argument: PlannedArgument) => this.#argumentAddress(argument, buffers, pointerArrays);
       const packed = packArguments(step.functionName, image.parameters, step.arguments, addressOf);
-      if (!packed.ok) return { ...failure('invalid', packed.message), mismatch: packed.mismatch };
+      if (!packed.ok) return packed;
       const memory = launchBuffers(image.parameters, step.arguments, buffers, pointerArrays, module.globalBuffers);
       const ranges = this.#memory.rangesOf(memory.buffers);
       const outcome = await this.#runCtas(
@@ -300,7 +305,11 @@ export class VirtualDevice implements Device {
     if (argument.kind === 'buffer')
       return this.#memory.block(bufferNamed(buffers, argument.buffer)).offset + argument.offsetBytes;
     if (argument.kind !== 'pointers') throw new Error(`${argument.kind} arguments have no address`);
-    const array = this.#memory.allocate('pointer array', argument.targets.length * 8, 16);
+    const array = this.#memory.allocate({
+      name: 'pointer array',
+      bytes: argument.targets.length * 8,
+      alignmentBytes: 16,
+    });
     pointerArrays.push(array);
     const view = new DataView(this.#memory.memory.buffer);
     argument.targets.forEach(({ buffer, offsetBytes }, i) => {

@@ -1,5 +1,5 @@
-import type { DeviceFailure, DeviceFault } from '../../core/device.ts';
-import type { FailureStatus } from '../../core/status.ts';
+import type { DeviceFailure, DeviceFault } from '../core/device.ts';
+import type { FailureStatus } from '../core/status.ts';
 
 /** A device failure as a value. */
 export const failure = (status: FailureStatus, message: string, fault?: DeviceFault): DeviceFailure => ({

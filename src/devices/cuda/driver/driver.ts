@@ -1,0 +1,197 @@
+import { NativeMemory, textAt, textOf } from '../../../ffi/native-memory.ts';
+import { type ArgumentType, type NativeLibrary, openLibrary } from '../../../ffi/open-library.ts';
+import { CudaError } from './results.ts';
+
+/** Signatures of the driver functions: every handle, device pointer and out-parameter is an address. */
+const FUNCTIONS = {
+  cuInit: ['u32'],
+  cuDriverGetVersion: ['address'],
+  cuDeviceGetCount: ['address'],
+  cuDeviceGet: ['address', 'i32'],
+  cuDeviceGetName: ['address', 'i32', 'i32'],
+  cuDeviceGetUuid_v2: ['address', 'i32'],
+  cuDeviceTotalMem_v2: ['address', 'i32'],
+  cuDeviceGetAttribute: ['address', 'i32', 'i32'],
+  cuDevicePrimaryCtxRetain: ['address', 'i32'],
+  cuDevicePrimaryCtxRelease_v2: ['i32'],
+  cuCtxSetCurrent: ['address'],
+  cuCtxSynchronize: [],
+  cuMemGetInfo_v2: ['address', 'address'],
+  cuMemAlloc_v2: ['address', 'u64'],
+  cuMemFree_v2: ['address'],
+  cuMemHostAlloc: ['address', 'u64', 'u32'],
+  cuMemHostGetDevicePointer_v2: ['address', 'address', 'u32'],
+  cuMemFreeHost: ['address'],
+  cuMemcpyHtoD_v2: ['address', 'bytes', 'u64'],
+  cuMemcpyDtoH_v2: ['bytes', 'address', 'u64'],
+  cuMemcpyDtoD_v2: ['address', 'address', 'u64'],
+  cuMemsetD8_v2: ['address', 'u32', 'u64'],
+  cuMemsetD16_v2: ['address', 'u32', 'u64'],
+  cuMemsetD32_v2: ['address', 'u32', 'u64'],
+  cuMemsetD8Async: ['address', 'u32', 'u64', 'address'],
+  cuModuleLoadDataEx: ['address', 'bytes', 'u32', 'address', 'address'],
+  cuModuleUnload: ['address'],
+  cuModuleGetFunction: ['address', 'address', 'text'],
+  cuFuncGetAttribute: ['address', 'i32', 'address'],
+  cuFuncSetAttribute: ['address', 'i32', 'i32'],
+  cuOccupancyMaxActiveBlocksPerMultiprocessor: ['address', 'address', 'i32', 'u64'],
+  cuLaunchKernelEx: ['address', 'address', 'address', 'address'],
+  cuStreamCreate: ['address', 'u32'],
+  cuStreamSynchronize: ['address'],
+  cuStreamBeginCapture_v2: ['address', 'i32'],
+  cuStreamEndCapture: ['address', 'address'],
+  cuGraphCreate: ['address', 'u32'],
+  cuGraphInstantiateWithFlags: ['address', 'address', 'u64'],
+  cuGraphUpload: ['address', 'address'],
+  cuGraphLaunch: ['address', 'address'],
+  cuGraphExecDestroy: ['address'],
+  cuGraphDestroy: ['address'],
+  cuEventCreate: ['address', 'u32'],
+  cuEventRecord: ['address', 'address'],
+  cuEventSynchronize: ['address'],
+} as const satisfies Record<string, readonly ArgumentType[]>;
+
+/** Functions that older drivers or older GPUs do without. */
+const OPTIONAL_FUNCTIONS = {
+  cuEventElapsedTime_v2: ['address', 'address', 'address'],
+  cuEventElapsedTime: ['address', 'address', 'address'],
+  cuFuncGetParamInfo: ['address', 'u64', 'address', 'address'],
+  cuOccupancyMaxActiveClusters: ['address', 'address', 'address'],
+  cuTensorMapEncodeTiled: [
+    'address',
+    'i32',
+    'u32',
+    'address',
+    'address',
+    'address',
+    'address',
+    'address',
+    'i32',
+    'i32',
+    'i32',
+    'i32',
+  ],
+} as const satisfies Record<string, readonly ArgumentType[]>;
+
+type Value<T extends ArgumentType> = T extends 'address'
+  ? bigint
+  : T extends 'bytes'
+    ? Uint8Array
+    : T extends 'text'
+      ? string
+      : T extends 'u64'
+        ? number | bigint
+        : number;
+type Values<A extends readonly ArgumentType[]> = { -readonly [I in keyof A]: Value<A[I] & ArgumentType> };
+type Functions = typeof FUNCTIONS;
+type OptionalFunctions = typeof OPTIONAL_FUNCTIONS;
+type Binding<A extends readonly ArgumentType[]> = (...values: Values<A>) => number;
+
+/** Environment variable that names another driver library. */
+export const LIBRARY_VARIABLE = 'WARPSMITH_LIBCUDA';
+
+/** The driver API: every function as it is in C, and {@link Driver.call} that throws on failure. */
+export class Driver {
+  readonly #functions: { readonly [F in keyof Functions]: Binding<Functions[F]> };
+  readonly optional: { readonly [F in keyof OptionalFunctions]: Binding<OptionalFunctions[F]> | undefined };
+  readonly #errorName: (code: number, out: bigint) => number;
+  readonly #errorText: (code: number, out: bigint) => number;
+  readonly #out = new NativeMemory(16);
+  readonly #library: NativeLibrary;
+
+  constructor(library: NativeLibrary) {
+    this.#library = library;
+    this.#functions = Object.fromEntries(
+      Object.entries(FUNCTIONS).map(([name, parameters]) => [name, library.function(name, 'i32', parameters)]),
+    ) as never;
+    this.optional = Object.fromEntries(
+      Object.entries(OPTIONAL_FUNCTIONS).map(([name, parameters]) => [
+        name,
+        library.optionalFunction(name, 'i32', parameters),
+      ]),
+    ) as never;
+    this.#errorName = library.function('cuGetErrorName', 'i32', ['i32', 'address']);
+    this.#errorText = library.function('cuGetErrorString', 'i32', ['i32', 'address']);
+  }
+
+  /** @throws CudaError */
+  call<F extends keyof Functions>(name: F, ...values: Values<Functions[F]>): void {
+    const code = (this.#functions[name] as (...list: readonly unknown[]) => number)(...values);
+    if (code !== 0) throw this.error(name, code);
+  }
+
+  /** The function's CUresult. */
+  result<F extends keyof Functions>(name: F, ...values: Values<Functions[F]>): number {
+    return (this.#functions[name] as (...list: readonly unknown[]) => number)(...values);
+  }
+
+  /** The handle or pointer that a function whose first parameter is an out-parameter gives. @throws CudaError */
+  create<F extends CreatorName>(name: F, ...rest: Values<Tail<Functions[F]>>): bigint {
+    const out = new NativeMemory(8);
+    this.call(name, ...([out.address, ...rest] as never));
+    return out.pointer();
+  }
+
+  /** The 32-bit integer that such a function gives. @throws CudaError */
+  integer<F extends CreatorName>(name: F, ...rest: Values<Tail<Functions[F]>>): number {
+    const out = new NativeMemory(8);
+    this.call(name, ...([out.address, ...rest] as never));
+    return out.view.getInt32(0, true);
+  }
+
+  /** Milliseconds between two recorded events. @throws CudaError */
+  elapsedMs(start: bigint, end: bigint): number {
+    const elapsed = this.optional.cuEventElapsedTime_v2 ?? this.optional.cuEventElapsedTime;
+    if (!elapsed) throw new Error(`${this.#library.path} has no cuEventElapsedTime`);
+    const out = new NativeMemory(4);
+    const code = elapsed(out.address, start, end);
+    if (code !== 0) throw this.error('cuEventElapsedTime', code);
+    return out.view.getFloat32(0, true);
+  }
+
+  error(call: string, code: number): CudaError {
+    return new CudaError(
+      call,
+      code,
+      this.#text(this.#errorName, code) ?? 'CUDA_ERROR',
+      this.#text(this.#errorText, code) ?? 'no description',
+    );
+  }
+
+  #text(describe: (code: number, out: bigint) => number, code: number): string | undefined {
+    if (describe(code, this.#out.address) !== 0) return undefined;
+    return textAt(this.#out.pointer());
+  }
+}
+
+type Tail<A extends readonly unknown[]> = A extends readonly [unknown, ...infer R]
+  ? R extends readonly ArgumentType[]
+    ? R
+    : never
+  : never;
+/** Functions whose first parameter is an out-parameter. */
+type CreatorName = {
+  [F in keyof Functions]: Functions[F] extends readonly ['address', ...(readonly ArgumentType[])] ? F : never;
+}[keyof Functions];
+
+/**
+ * Loads the NVIDIA driver's library.
+ * @throws WarpsmithError `missing-library`.
+ */
+export function openDriver(): Driver {
+  const override = process.env[LIBRARY_VARIABLE];
+  return new Driver(
+    openLibrary({
+      what: 'the NVIDIA driver',
+      names: override ? [override] : ['libcuda.so.1', 'libcuda.so'],
+      hint: `Install the NVIDIA driver, or name its library in ${LIBRARY_VARIABLE}. Without a GPU, use --device virtual:l4.`,
+    }),
+  );
+}
+
+/** Text that a function writes into a buffer. */
+export function textFrom(sizeBytes: number, write: (address: bigint) => void): string {
+  const memory = new NativeMemory(sizeBytes);
+  write(memory.address);
+  return textOf(memory.bytes);
+}

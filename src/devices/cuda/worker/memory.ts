@@ -1,0 +1,139 @@
+import type { DeviceBuffer } from '../../../core/device.ts';
+import type { Driver } from '../driver/driver.ts';
+
+/** Bytes on both sides of a buffer that nothing may touch. */
+export const GUARD_BYTES = 1024;
+export const GUARD_VALUE = 0xa5;
+/** Buffers start at multiples of this unless they ask for more, or for their minimum. */
+const GRANULE_BYTES = 256;
+
+/** A buffer in device memory. */
+export interface CudaBuffer extends DeviceBuffer {
+  readonly address: bigint;
+  /** Where each of its two guard zones lies; none for exact allocations. */
+  readonly guards: readonly { address: bigint; bytes: number }[];
+}
+
+export interface AllocationRequest {
+  readonly name: string;
+  readonly bytes: number;
+  readonly alignmentBytes: number;
+  /** Start at an address with no more alignment than asked for: a multiple of it, but not of twice it. */
+  readonly minimumAlignment?: boolean;
+}
+
+const roundUp = (value: bigint, multiple: bigint): bigint => ((value + multiple - 1n) / multiple) * multiple;
+
+/** Where a buffer may start at or after an address. */
+export function alignedStart(earliest: bigint, { alignmentBytes, minimumAlignment }: AllocationRequest): bigint {
+  const alignment = BigInt(alignmentBytes);
+  if (!minimumAlignment) return roundUp(earliest, BigInt(Math.max(alignmentBytes, GRANULE_BYTES)));
+  const start = roundUp(earliest, alignment);
+  return start % (2n * alignment) === 0n ? start + alignment : start;
+}
+
+/** Allocations of a context: separate ones between guard zones, or of their exact size for a memory checker. */
+export class DeviceMemory {
+  readonly #driver: Driver;
+  readonly #exact: boolean;
+  /** Buffer → what the driver allocated for it. */
+  readonly #bases = new Map<CudaBuffer, bigint>();
+
+  constructor(driver: Driver, exact: boolean) {
+    this.#driver = driver;
+    this.#exact = exact;
+  }
+
+  /** @throws CudaError when the GPU is out of memory. */
+  allocate(request: AllocationRequest): CudaBuffer {
+    const { name, bytes, alignmentBytes } = request;
+    const guardBytes = this.#exact ? 0 : GUARD_BYTES;
+    // The driver aligns to 256 bytes at least; an exact buffer gets room in front only when it must be moved.
+    const slack = this.#exact
+      ? request.minimumAlignment || alignmentBytes > GRANULE_BYTES
+        ? 2 * alignmentBytes
+        : 0
+      : 2 * Math.max(alignmentBytes, GRANULE_BYTES);
+    const base = this.#driver.create('cuMemAlloc_v2', Math.max(1, bytes + 2 * guardBytes + slack));
+    const address = this.#exact
+      ? exactStart(base, slack, request)
+      : alignedStart(base + BigInt(guardBytes), request);
+    const buffer = makeBuffer(name, bytes, address, guardBytes);
+    this.#bases.set(buffer, base);
+    for (const guard of buffer.guards) this.#driver.call('cuMemsetD8_v2', guard.address, GUARD_VALUE, guard.bytes);
+    return buffer;
+  }
+
+  free(buffer: CudaBuffer): void {
+    const base = this.#bases.get(buffer);
+    if (base === undefined) throw new Error(`buffer ${buffer.name} is not allocated`);
+    this.#bases.delete(buffer);
+    this.#driver.call('cuMemFree_v2', base);
+  }
+
+  isAllocated(buffer: CudaBuffer): boolean {
+    return this.#bases.has(buffer);
+  }
+}
+
+/** The allocation ends where the buffer ends, as far as its alignment lets it. */
+function exactStart(base: bigint, slack: number, request: AllocationRequest): bigint {
+  if (slack === 0) return base;
+  const latest = base + BigInt(slack);
+  const start = alignedStart(base, request);
+  const step = 2n * BigInt(request.alignmentBytes);
+  return start + ((latest - start) / step) * step;
+}
+
+/** A buffer with its two guard zones; none when `guardBytes` is 0. */
+export const makeBuffer = (name: string, bytes: number, address: bigint, guardBytes: number): CudaBuffer => ({
+  name,
+  bytes,
+  address,
+  guards:
+    guardBytes === 0
+      ? []
+      : [
+          { address: address - BigInt(guardBytes), bytes: guardBytes },
+          { address: address + BigInt(bytes), bytes: guardBytes },
+        ],
+});
+
+/** Bytes of a zone that no longer hold the guard value. */
+export function countDamage(driver: Driver, address: bigint, bytes: number): number {
+  const contents = new Uint8Array(bytes);
+  driver.call('cuMemcpyDtoH_v2', contents, address, bytes);
+  let damaged = 0;
+  for (const byte of contents) if (byte !== GUARD_VALUE) damaged++;
+  return damaged;
+}
+
+/** Widths the driver's memset knows. */
+const MEMSET = { 1: 'cuMemsetD8_v2', 2: 'cuMemsetD16_v2', 4: 'cuMemsetD32_v2' } as const;
+/** Bytes written by the host before the device copies them onwards. */
+const SEED_BYTES = 1 << 20;
+
+/** Repeats a pattern over the whole buffer, cut off at the end. */
+export function fillMemory(driver: Driver, address: bigint, bytes: number, pattern: Uint8Array): void {
+  if (bytes === 0) return;
+  const width = pattern.every((byte) => byte === pattern[0]) ? 1 : pattern.length;
+  const memset = MEMSET[width as keyof typeof MEMSET];
+  if (memset !== undefined && address % BigInt(width) === 0n && bytes >= width) {
+    let value = 0;
+    for (let i = width - 1; i >= 0; i--) value = value * 256 + pattern[i]!;
+    const whole = bytes - (bytes % width);
+    driver.call(memset, address, value, whole / width);
+    if (whole < bytes) driver.call('cuMemcpyHtoD_v2', address + BigInt(whole), pattern, bytes - whole);
+    return;
+  }
+  const seed = repeat(pattern, Math.min(bytes, Math.ceil(SEED_BYTES / pattern.length) * pattern.length));
+  driver.call('cuMemcpyHtoD_v2', address, seed, seed.length);
+  for (let done = seed.length; done < bytes; done *= 2)
+    driver.call('cuMemcpyDtoD_v2', address + BigInt(done), address, Math.min(done, bytes - done));
+}
+
+function repeat(pattern: Uint8Array, bytes: number): Uint8Array {
+  const seed = new Uint8Array(bytes);
+  for (let i = 0; i < bytes; i++) seed[i] = pattern[i % pattern.length]!;
+  return seed;
+}

@@ -1,0 +1,43 @@
+import type { DeviceFailure } from '../core/device.ts';
+import type { PlannedLaunch } from '../core/launch-plan.ts';
+import { failure } from './failure.ts';
+
+/** What bounds a launch of one function on one device. */
+export interface LaunchLimits {
+  readonly deviceName: string;
+  readonly maximumGrid: readonly [number, number, number];
+  readonly maximumBlock: readonly [number, number, number];
+  /** The smaller of the device's limit and the function's own. */
+  readonly maximumThreads: number;
+  /** `.reqntid`, where the function has it. */
+  readonly requiredThreads?: readonly number[] | undefined;
+  readonly staticSharedBytes: number;
+  /** Static and dynamic shared memory of this launch together, as the device lays them out. */
+  readonly sharedBytes: number;
+  readonly maximumSharedBytes: number;
+}
+
+/** A configuration outside the limits of the device or the function, in words; undefined when it is within. */
+export function refuseLaunch(step: PlannedLaunch, limits: LaunchLimits): DeviceFailure | undefined {
+  const refuse = (message: string) => failure('launch-failed', message);
+  const { functionName: name, grid, block } = step;
+  for (const axis of [0, 1, 2] as const) {
+    if (grid[axis] > limits.maximumGrid[axis] || grid[axis] < 1)
+      return refuse(`${name}: grid ${grid.join(' × ')} exceeds ${limits.maximumGrid.join(' × ')}`);
+    if (block[axis] > limits.maximumBlock[axis] || block[axis] < 1)
+      return refuse(`${name}: block ${block.join(' × ')} exceeds ${limits.maximumBlock.join(' × ')}`);
+  }
+  const required = limits.requiredThreads;
+  if (required?.some((extent, axis) => extent !== block[axis]))
+    return refuse(`${name}: block ${block.join(' × ')}; the kernel requires ${required.join(' × ')}`);
+  const threads = block[0] * block[1] * block[2];
+  if (threads > limits.maximumThreads)
+    return refuse(
+      `${name}: ${threads} threads per CTA; at most ${limits.maximumThreads} are allowed (device limit and __launch_bounds__)`,
+    );
+  if (limits.sharedBytes > limits.maximumSharedBytes)
+    return refuse(
+      `${name} needs ${limits.sharedBytes} bytes of shared memory per CTA (${limits.staticSharedBytes} static, ${step.dynamicSharedBytes} dynamic); ${limits.deviceName} allows ${limits.maximumSharedBytes}. Make the tiles smaller.`,
+    );
+  return undefined;
+}
