@@ -2,11 +2,9 @@ import { z } from 'zod';
 import { INSTRUCTION_CLASSES } from '../counters.ts';
 import type { Evaluation } from '../evaluation.ts';
 import { EVALUATION_STATUSES } from '../status.ts';
-import { type Assert, dimensionsSchema, type MutuallyAssignable } from './common-schema.ts';
-
-const count = z.number().nonnegative();
-/** A number that may be NaN or infinite, which JSON prints as null; the contract's type knows no null. */
-const anyNumber = z.number().nullable().describe('null when NaN or infinite.') as unknown as z.ZodType<number>;
+import { type Assert, count, dimensionsSchema, type Matches, numberOrNaN } from './common-schema.ts';
+import { comparisonSchema, measurementSchema } from './measurement-schema.ts';
+import { countersSourceSchema, profileSchema, sanitizerSchema } from './profile-schema.ts';
 
 const sourceLocation = z
   .strictObject({ file: z.string(), line: z.int(), column: z.int().exactOptional() })
@@ -119,25 +117,36 @@ const timing = z.strictObject({
       }),
     )
     .exactOptional(),
+  measurement: measurementSchema.exactOptional(),
 });
+
+const baseline = z
+  .strictObject({
+    name: z.string(),
+    kind: z.enum(['library', 'kernel']),
+    measurement: measurementSchema,
+    versions: z.record(z.string(), z.string()).readonly().exactOptional(),
+    gpuKernels: z.array(z.string()).describe('GPU kernels that really ran.').exactOptional(),
+  })
+  .meta({ id: 'BaselineMeasurement' });
 
 const correctness = z.strictObject({
   maxAbsoluteError: z.number().nullable().describe('null when an output was not a number.'),
-  tolerance: anyNumber,
+  tolerance: numberOrNaN,
   checksRun: count,
   firstWrong: z
     .strictObject({
       output: z.string(),
       index: z.array(z.int()),
-      got: anyNumber,
-      want: anyNumber,
-      tolerance: anyNumber,
+      got: numberOrNaN,
+      want: numberOrNaN,
+      tolerance: numberOrNaN,
       wrongCount: count,
       elementCount: count,
     })
     .exactOptional(),
-  worstErrorRatio: anyNumber.exactOptional(),
-  rmsErrorRatio: anyNumber.exactOptional(),
+  worstErrorRatio: numberOrNaN.exactOptional(),
+  rmsErrorRatio: numberOrNaN.exactOptional(),
 });
 
 const finding = z.strictObject({
@@ -180,7 +189,13 @@ export const evaluationSchema = z.strictObject({
     folder: z.string(),
     parameters: z.record(z.string(), z.number()),
   }),
-  device: z.strictObject({ id: z.string(), kind: z.enum(['virtual', 'cuda']), name: z.string() }),
+  device: z.strictObject({
+    id: z.string(),
+    kind: z.enum(['virtual', 'cuda']),
+    name: z.string(),
+    uuid: z.string().exactOptional(),
+    driver: z.string().exactOptional(),
+  }),
   workload: z.strictObject({ name: z.string(), dimensions: dimensionsSchema }),
   status: z.enum(EVALUATION_STATUSES),
   reason: z.string().exactOptional(),
@@ -210,8 +225,14 @@ export const evaluationSchema = z.strictObject({
   timing: timing.exactOptional(),
   correctness: correctness.exactOptional(),
   counters: counters.exactOptional(),
+  countersSource: countersSourceSchema.exactOptional(),
+  profile: profileSchema.exactOptional(),
+  sanitizer: sanitizerSchema.exactOptional(),
+  comparisons: z.array(comparisonSchema).describe('Against what it was measured beside.').exactOptional(),
+  baselines: z.array(baseline).describe('What it was measured beside.').exactOptional(),
+  missingBaselines: z.array(z.strictObject({ name: z.string(), reason: z.string() })).exactOptional(),
   findings: z.array(finding),
   elapsedMs: z.strictObject({ compile: count, verify: count, time: count, total: count }),
 });
 
-export type EvaluationSchemaMatchesContract = Assert<MutuallyAssignable<z.infer<typeof evaluationSchema>, Evaluation>>;
+export type EvaluationSchemaMatchesContract = Assert<Matches<z.infer<typeof evaluationSchema>, Evaluation>>;

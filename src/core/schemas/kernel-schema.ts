@@ -1,12 +1,6 @@
 import { z } from 'zod';
 import type { KernelFile } from '../kernel.ts';
-import {
-  type Assert,
-  dtypeSchema,
-  expressionSchema,
-  identifierSchema,
-  type MutuallyAssignable,
-} from './common-schema.ts';
+import { type Assert, dtypeSchema, expressionSchema, identifierSchema, type Matches } from './common-schema.ts';
 
 const bufferReference = z.strictObject({ buffer: z.string(), offsetBytes: expressionSchema.exactOptional() });
 
@@ -102,4 +96,4 @@ export const kernelFileSchema = z.strictObject({
   steps: z.array(z.union([launchStep, memsetStep])).min(1),
 });
 
-export type KernelSchemaMatchesContract = Assert<MutuallyAssignable<z.infer<typeof kernelFileSchema>, KernelFile>>;
+export type KernelSchemaMatchesContract = Assert<Matches<z.infer<typeof kernelFileSchema>, KernelFile>>;

@@ -6,7 +6,7 @@ import {
   dtypeSchema,
   expressionSchema,
   identifierSchema,
-  type MutuallyAssignable,
+  type Matches,
 } from './common-schema.ts';
 
 const dimensionDeclaration = z.strictObject({
@@ -123,4 +123,4 @@ export const problemFileSchema = z.strictObject({
   rungs: z.array(z.string().min(1)).min(1).describe('Folder names of all rungs, in ladder order.'),
 });
 
-export type ProblemSchemaMatchesContract = Assert<MutuallyAssignable<z.infer<typeof problemFileSchema>, ProblemFile>>;
+export type ProblemSchemaMatchesContract = Assert<Matches<z.infer<typeof problemFileSchema>, ProblemFile>>;

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { type Comparison, type Measurement, THROTTLE_REASONS, VERDICTS } from '../measurement.ts';
+import { type Assert, count, type Matches, numberOrNaN } from './common-schema.ts';
+
+const interval = (what: string) => z.tuple([numberOrNaN, numberOrNaN]).describe(what);
+
+const gpuState = z
+  .strictObject({
+    smClockMhz: count.exactOptional(),
+    memoryClockMhz: count.exactOptional(),
+    temperatureC: z.number().exactOptional(),
+    powerW: count.exactOptional(),
+    powerLimitW: count.exactOptional(),
+    throttleReasons: z.array(z.enum(THROTTLE_REASONS)).exactOptional(),
+    otherProcessCount: count.exactOptional(),
+  })
+  .meta({ id: 'GpuState', description: 'As NVML tells it; what it does not tell is absent.' });
+
+const conditions = z.strictObject({
+  tier: z.enum(['screen', 'accept']),
+  cache: z.enum(['hot', 'cold']).describe('cold: a ring of at least 3 × L2, no flush; hot: at most half of L2.'),
+  ringBytes: count,
+  l2Bytes: count,
+  slotCount: count,
+  sequencesPerReplay: count,
+  replaysPerSample: count,
+  replayOverheadNs: z.number().describe('An empty replay; taken off every replay.'),
+  inputs: z.enum(['drawn-on-device', 'drawn-on-host']),
+});
+
+const summary = z.strictObject({
+  minNs: numberOrNaN,
+  p5Ns: numberOrNaN,
+  medianNs: numberOrNaN.describe('Of block medians; everything else is over all samples.'),
+  p95Ns: numberOrNaN,
+  maxNs: numberOrNaN,
+  meanNs: numberOrNaN,
+  coefficientOfVariation: numberOrNaN.describe('Standard deviation ÷ mean.'),
+  sampleCount: count,
+  blockCount: count,
+  intervalNs: interval('95 % bootstrap interval of the median over blocks.'),
+});
+
+const block = z
+  .strictObject({
+    samples: z.array(z.strictObject({ contender: z.string(), samplesNs: z.array(numberOrNaN) })),
+    before: gpuState,
+    after: gpuState,
+    discarded: z.string().describe('Why the block does not count.').exactOptional(),
+    powerCapped: z.boolean().exactOptional(),
+  })
+  .meta({ id: 'MeasuredBlock' });
+
+export const measurementSchema = z
+  .strictObject({
+    contender: z.string(),
+    conditions,
+    summary,
+    eagerNs: z.number().describe('One sequence launched alone, outside a graph.').exactOptional(),
+    blocks: z.array(block),
+    discardedBlockCount: count,
+    powerCapped: z.boolean(),
+    disturbances: z.array(z.string()),
+    checkedSlotCount: count,
+  })
+  .meta({ id: 'Measurement' });
+
+export const comparisonSchema = z
+  .strictObject({
+    candidate: z.string(),
+    baseline: z.string(),
+    verdict: z.enum(VERDICTS).describe('Of the candidate.'),
+    ratio: numberOrNaN.describe('Baseline time ÷ candidate time, geometric mean over blocks.'),
+    intervalRatio: interval('95 % bootstrap interval over blocks, 10,000 resamples.'),
+    blockCount: count,
+    mannWhitney: z.strictObject({ u: numberOrNaN, pValue: numberOrNaN }),
+    cliffsDelta: numberOrNaN.describe('P(candidate faster) − P(candidate slower).'),
+  })
+  .meta({ id: 'Comparison' });
+
+export type MeasurementSchemaMatchesContract = Assert<Matches<z.infer<typeof measurementSchema>, Measurement>>;
+export type ComparisonSchemaMatchesContract = Assert<Matches<z.infer<typeof comparisonSchema>, Comparison>>;
