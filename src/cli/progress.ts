@@ -64,6 +64,8 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
     },
     'move-abandoned': ({ moveKey, reason }) => status.print(`    giving up ${moveKey}: ${reason}`),
     advice: ({ finding, text }) => status.print(`    advice for ${finding.id}: ${text}`),
+    confirmation: ({ evaluationId, candidate, outcome, reason }) =>
+      status.print(`Confirming ${candidate.kernel} on fresh blocks (${evaluationId}): ${outcome}: ${reason}`),
     budget: (event) => status.print(`    best so far: ${best}; ${describeBudget(event)}`),
     'run-finished': ({ stopReason, detail }) => {
       status.clear();

@@ -100,7 +100,7 @@ export interface EvaluationRequest {
   against?: readonly { name: string; candidate: Candidate }[];
   /** Real GPUs: library baselines to measure beside it, by the names baseline.py gives them. */
   libraryBaselines?: readonly string[];
-  /** Real GPUs: profile as well; `none` when absent. */
+  /** Real GPUs: profile as well, unless it is not faster than a kernel it ran `against`; `none` when absent. */
   profile?: ProfileLevel | 'none';
   /** Real GPUs: run the sanitizer as well. */
   sanitize?: boolean;

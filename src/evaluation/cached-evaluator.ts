@@ -20,12 +20,18 @@ export const createCachedEvaluator = (evaluator: Evaluator, deviceId: string): E
   };
 };
 
-const keyOf = ({ problem, candidate, workload, seed }: EvaluationRequest, deviceId: string): string =>
-  JSON.stringify([
+const keyOf = (request: EvaluationRequest, deviceId: string): string => {
+  const { problem, candidate, workload, seed, against = [], libraryBaselines = [] } = request;
+  const { tier, blocks, profile, sanitize } = request;
+  return JSON.stringify([
     problem.folder,
     candidate.id,
     Object.entries(workload.dimensions).sort(),
     workload.cache,
     deviceId,
     seed,
+    [tier, blocks, profile, sanitize],
+    against.map((other) => [other.name, other.candidate.id]),
+    libraryBaselines,
   ]);
+};

@@ -5,7 +5,7 @@ import type { Correctness, Evaluation, EvaluationRequest, Evaluator } from '../c
 import { evaluateExpression } from '../core/expressions/evaluate.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
-import type { Measurement } from '../core/measurement.ts';
+import type { Comparison, Measurement } from '../core/measurement.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions } from '../core/problem.ts';
@@ -61,6 +61,10 @@ export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator =>
     },
   };
 };
+
+/** Only what is faster than every kernel it ran against, if any, is worth a profile. */
+const isOfInterest = ({ against = [] }: EvaluationRequest, comparisons: readonly Comparison[]): boolean =>
+  comparisons.every(({ verdict, baseline }) => verdict === 'faster' || !against.some(({ name }) => name === baseline));
 
 /** Name of the candidate among what is measured beside it. */
 const CANDIDATE = 'candidate';
@@ -244,7 +248,7 @@ class LiveEvaluation {
       };
       const implausible = implausibility(timing, vetoBoundNs(this.#work(), this.#options.device.spec).arithmetic);
       if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
-      return { status: 'passed', ...evidence, ...(await this.#instrument(module, plan, timing)) };
+      return { status: 'passed', ...evidence, ...(await this.#instrument(module, plan, timing, comparisons)) };
     } finally {
       if (!('status' in against)) for (const kernel of against) await this.#options.device.unload(kernel.module);
     }
@@ -301,7 +305,12 @@ class LiveEvaluation {
   }
 
   /** Profile, counters, findings and the sanitizer, as far as they were asked for and are there. */
-  async #instrument(module: LoadedModule, plan: LaunchPlan, timing: Timing): Promise<Partial<Evaluation>> {
+  async #instrument(
+    module: LoadedModule,
+    plan: LaunchPlan,
+    timing: Timing,
+    comparisons: readonly Comparison[],
+  ): Promise<Partial<Evaluation>> {
     const { device, instruments, oracle } = this.#options;
     const { problem, candidate, workload, seed, profile = 'none', sanitize = false, signal } = this.#request;
     const subject = {
@@ -317,7 +326,9 @@ class LiveEvaluation {
       ...(signal && { signal }),
     };
     return {
-      ...(profile !== 'none' && (await instruments?.diagnose?.({ ...subject, level: profile }))),
+      ...(profile !== 'none' &&
+        isOfInterest(this.#request, comparisons) &&
+        (await instruments?.diagnose?.({ ...subject, level: profile }))),
       ...(sanitize && (await instruments?.sanitize?.(subject))),
     };
   }

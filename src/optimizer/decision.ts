@@ -1,13 +1,16 @@
 import type { Evaluation } from '../core/evaluation.ts';
+import type { Comparison, Verdict } from '../core/measurement.ts';
 import type { Timing } from '../core/timing.ts';
 
-/** Least ratio of times (best so far ÷ candidate) at which a change is kept. */
+/** Least ratio of predicted times (best so far ÷ candidate) at which a change is kept. */
 export const KEEP_RATIO = 1.03;
 
 export interface Decision {
   decision: 'keep' | 'revert';
   /** Time of the best so far ÷ time of the candidate; `null` when the candidate has no valid time. */
   ratio: number | null;
+  verdict?: Verdict;
+  intervalRatio?: readonly [low: number, high: number];
   reason: string;
 }
 
@@ -24,8 +27,39 @@ export function describeRatio(kind: Timing['kind'], ratio: number): string {
   return ratio >= 1 ? `${kind} ${ratio.toFixed(2)}× faster` : `${kind} ${(1 / ratio).toFixed(2)}× slower`;
 }
 
+/** A screened candidate whose ratio is below this is not worth measuring longer: a screen is a few per cent sharp. */
+const SCREEN_RATIO = 0.98;
+
+/** How a measured candidate compares with the best so far, which it was measured beside. */
+const comparisonWithBest = ({ comparisons }: Evaluation): Comparison | undefined => comparisons?.[0];
+
+/** Whether a screened candidate may be faster than the best, so that it is worth a measurement with a verdict. */
+export const isWorthAccepting = (screened: Evaluation): boolean =>
+  isTimed(screened) && (comparisonWithBest(screened)?.ratio ?? 0) >= SCREEN_RATIO;
+
+/** e.g. `measured 1.42× faster [1.40, 1.44] than e3`. */
+export const describeComparison = ({ ratio, intervalRatio: [low, high] }: Comparison): string =>
+  `measured ${ratio.toFixed(3)}× [${low.toFixed(3)}, ${high.toFixed(3)}]`;
+
+/** Measured times: the verdict decides; a screen only ever reverts. */
+function decideMeasured(best: TimedEvaluation, candidate: TimedEvaluation): Decision {
+  const comparison = comparisonWithBest(candidate);
+  if (!comparison) throw new Error(`${candidate.id} was not measured beside ${best.id}`);
+  const { ratio, verdict, intervalRatio } = comparison;
+  const isScreen = candidate.timing.measurement?.conditions.tier === 'screen';
+  const described = `${describeComparison(comparison)} the speed of ${best.id}`;
+  return {
+    decision: !isScreen && verdict === 'faster' ? 'keep' : 'revert',
+    ratio,
+    verdict,
+    intervalRatio,
+    reason: isScreen ? `${described} in the screen: not worth measuring longer` : `${verdict}: ${described}`,
+  };
+}
+
 /**
- * Keep a change if the candidate passed and the ratio of times is at least {@link KEEP_RATIO}; else revert.
+ * Predicted times: keep a change if the candidate passed and the ratio of times is at least {@link KEEP_RATIO}. Measured
+ * times: keep it if the verdict is `faster`. Else revert.
  *
  * @throws Error when a measured time would be compared with a predicted one (a caller's bug).
  */
@@ -39,6 +73,7 @@ export function decide(best: TimedEvaluation, candidate: Evaluation): Decision {
       `a ${candidate.timing.kind} time of ${candidate.id} can't be compared with a ${best.timing.kind} one`,
     );
   }
+  if (candidate.timing.kind === 'measured') return decideMeasured(best, candidate);
   const ratio = best.timing.medianNs / candidate.timing.medianNs;
   const described = describeRatio(candidate.timing.kind, ratio);
   if (ratio >= KEEP_RATIO) return { decision: 'keep', ratio, reason: `${described} than ${best.id}` };

@@ -1,51 +1,16 @@
-import type { DeviceIdentity } from '../core/device.ts';
-import type { DeviceSpec } from '../core/device-spec.ts';
 import { WarpsmithError } from '../core/errors.ts';
-import type { Evaluation, Evaluator } from '../core/evaluation.ts';
-import type { Candidate, Kernel } from '../core/kernel.ts';
-import type { Problem, Workload } from '../core/problem.ts';
-import type { Pattern } from '../diagnosis/pattern.ts';
-import type { Budgets, CandidateReference, EventSink, Goal, StopReason } from '../store/events.ts';
-import { type Budget, createBudget } from './budget.ts';
-import { decide, describeRatio, isTimed, type TimedEvaluation } from './decision.ts';
-import { refuseGoalBelowBound, type VetoBound } from './goal.ts';
-import { createMoveLedger, type MoveLedger } from './move-ledger.ts';
-import { type ProposedMove, proposeMoves } from './propose-moves.ts';
-import { reasonToStop, type Stop } from './stopping.ts';
-import { untilAborted } from './until-aborted.ts';
+import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
+import type { ConfirmationEvent, StopReason } from '../store/events.ts';
+import { createBudget } from './budget.ts';
+import { confirmBest } from './confirm.ts';
+import { decide, describeRatio, isTimed, isWorthAccepting } from './decision.ts';
+import { refuseGoalBelowBound } from './goal.ts';
+import { createMoveLedger } from './move-ledger.ts';
+import { proposeMoves } from './propose-moves.ts';
+import { type Best, evaluateOnce, type OptimizeOptions, type Run, reference } from './run.ts';
+import { reasonToStop } from './stopping.ts';
 
-/** Everything a run needs; nothing is looked up elsewhere. */
-export interface OptimizeOptions {
-  problem: Problem;
-  workload: Workload;
-  device: DeviceIdentity;
-  spec: DeviceSpec;
-  start: Candidate;
-  /** Every rung of the problem, in ladder order. */
-  rungs: readonly Kernel[];
-  evaluator: Evaluator;
-  patterns: readonly Pattern[];
-  seed: number;
-  budgets: Budgets;
-  goal?: Goal;
-  /** Provable lower bound for this workload; goals below it are refused. */
-  vetoBound: VetoBound;
-  emit: EventSink;
-  /** Stores a candidate's sources and returns file → content hash, for the log. */
-  storeSources?: (candidate: Candidate) => Readonly<Record<string, string>>;
-  /** Called whenever there is a new best, the start included, so that it outlives whatever happens next. */
-  onBest?: (best: Best) => void;
-  environment?: Readonly<Record<string, string>>;
-  signal?: AbortSignal;
-  /** Monotonic clock in milliseconds. */
-  clockMs?: () => number;
-}
-
-/** The fastest candidate so far. */
-export interface Best {
-  candidate: Candidate;
-  evaluation: TimedEvaluation;
-}
+export type { Best, OptimizeOptions } from './run.ts';
 
 export interface RunResult {
   stopReason: StopReason;
@@ -53,36 +18,17 @@ export interface RunResult {
   /** The start's evaluation, whatever its status; absent when interrupted before it ended. */
   start?: Evaluation;
   best?: Best;
-  /** Start's time ÷ best's time, both of one kind. */
+  /** Start's time ÷ best's time, both of one kind; of measured runs, as the confirmation measured it. */
   speedup?: number;
+  /** Measured runs that found something: how the winner was confirmed. */
+  confirmation?: ConfirmationEvent;
   evaluationsUsed: number;
 }
 
-/** State of one run. `phase` says what happens next; each phase is one function of {@link PHASES}. */
-interface Run {
-  readonly options: OptimizeOptions;
-  readonly budget: Budget;
-  readonly ledger: MoveLedger;
-  iteration: number;
-  start?: Evaluation;
-  best?: Best;
-  move?: ProposedMove;
-  candidate?: Evaluation;
-  readonly advised: Set<string>;
-  deviceFailures: number;
-  stop?: Stop;
-}
-
-type Phase = 'baseline' | 'propose' | 'evaluate' | 'decide' | 'finished';
+type Phase = 'baseline' | 'propose' | 'evaluate' | 'accept' | 'decide' | 'finished';
 
 /** Device failures in a row after which the device is given up; they are never held against a candidate. */
 const DEVICE_FAILURES_BEFORE_STOPPING = 2;
-
-const reference = (candidate: Candidate): CandidateReference => ({
-  id: candidate.id,
-  kernel: candidate.kernel.file.name,
-  parameters: candidate.parameters,
-});
 
 function finish(run: Run, reason: StopReason, detail: string): Phase {
   run.stop = { reason, detail };
@@ -90,37 +36,6 @@ function finish(run: Run, reason: StopReason, detail: string): Phase {
 }
 
 const interrupted = (run: Run): Phase => finish(run, 'interrupted', 'stopped by the user; the best so far is kept');
-
-/** Judges a candidate and logs it. Undefined when the user interrupted. */
-async function evaluateOnce(run: Run, candidate: Candidate): Promise<Evaluation | undefined> {
-  const { options, budget } = run;
-  if (options.signal?.aborted) return undefined;
-  const id = `e${budget.evaluationsUsed + 1}`;
-  let evaluation: Evaluation;
-  try {
-    const work = options.evaluator.evaluate({
-      problem: options.problem,
-      candidate,
-      workload: options.workload,
-      seed: options.seed,
-      id,
-      ...(options.signal ? { signal: options.signal } : {}),
-    });
-    evaluation = await untilAborted(work, options.signal);
-  } catch (error) {
-    if (options.signal?.aborted) return undefined;
-    throw error;
-  }
-  budget.spendEvaluation();
-  if (evaluation.status !== 'device-failed') run.ledger.noteEvaluated(candidate.id);
-  options.emit({
-    type: 'evaluation-finished',
-    iteration: run.iteration,
-    evaluation,
-    sources: options.storeSources?.(candidate) ?? {},
-  });
-  return evaluation;
-}
 
 function emitBudget(run: Run): void {
   const { limits, evaluationsUsed } = run.budget;
@@ -138,6 +53,7 @@ function emitBudget(run: Run): void {
 /** What to do after the best changed: stop, or look for the next move. */
 function afterNewBest(run: Run, best: Best): Phase {
   run.best = best;
+  run.bests.push(best);
   run.options.onBest?.(best);
   const startNs = isTimed(run.start!) ? run.start.timing.medianNs : Number.NaN;
   const stop = reasonToStop(best.evaluation.timing, startNs, run.options.goal);
@@ -148,7 +64,7 @@ async function baseline(run: Run): Promise<Phase> {
   const { options } = run;
   const spent = run.budget.spent();
   if (spent) return finish(run, spent, 'the budget does not allow a single evaluation');
-  const evaluation = await evaluateOnce(run, options.start);
+  const evaluation = await evaluateOnce(run, options.start, { tier: 'accept', profile: 'light' });
   if (!evaluation) return interrupted(run);
   run.start = evaluation;
   if (!isTimed(evaluation)) {
@@ -215,12 +131,26 @@ function describeSpent(run: Run, spent: 'evaluations-spent' | 'time-spent'): str
     : `${run.budget.minutesUsed().toFixed(1)} of ${limits.maximumMinutes} minutes used`;
 }
 
+/** Judges the move's candidate; where times are measured, first quickly, beside the best. */
 async function evaluate(run: Run): Promise<Phase> {
-  const evaluation = await evaluateOnce(run, run.move!.candidate);
+  const evaluation = await evaluateOnce(run, run.move!.candidate, { tier: 'screen', against: beside(run) });
+  if (!evaluation) return interrupted(run);
+  run.candidate = evaluation;
+  return evaluation.timing?.kind === 'measured' && isWorthAccepting(evaluation) ? 'accept' : 'decide';
+}
+
+/** Measures a candidate that looked worth it long enough for a verdict; a faster one is profiled for the next move. */
+async function accept(run: Run): Promise<Phase> {
+  const measuring = { tier: 'accept', against: beside(run), profile: 'light' } as const;
+  const evaluation = await evaluateOnce(run, run.move!.candidate, measuring);
   if (!evaluation) return interrupted(run);
   run.candidate = evaluation;
   return 'decide';
 }
+
+const beside = (run: Run): NonNullable<EvaluationRequest['against']> => [
+  { name: 'best', candidate: run.best!.candidate },
+];
 
 async function decidePhase(run: Run): Promise<Phase> {
   const { options, ledger } = run;
@@ -267,13 +197,22 @@ const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<
   baseline,
   propose,
   evaluate,
+  accept,
   decide: decidePhase,
 };
 
+/** Start's time ÷ best's time; a measured one only as confirmed. */
+function speedupOf({ start, best, confirmation }: Run): number | undefined {
+  if (!start || !isTimed(start) || !best) return undefined;
+  if (best.evaluation.id === start.id) return 1;
+  if (start.timing.kind === 'predicted') return start.timing.medianNs / best.evaluation.timing.medianNs;
+  return confirmation?.ratio ?? undefined;
+}
+
 function resultOf(run: Run): RunResult {
-  const { start, best } = run;
+  const { start, best, confirmation } = run;
   const stop = run.stop!;
-  const speedup = start && isTimed(start) && best ? start.timing.medianNs / best.evaluation.timing.medianNs : undefined;
+  const speedup = speedupOf(run);
   return {
     stopReason: stop.reason,
     detail: stop.detail,
@@ -281,13 +220,15 @@ function resultOf(run: Run): RunResult {
     ...(start ? { start } : {}),
     ...(best ? { best } : {}),
     ...(speedup === undefined ? {} : { speedup }),
+    ...(confirmation ? { confirmation } : {}),
   };
 }
 
 function describeBest({ start, best, speedup }: RunResult): string {
-  if (!best || speedup === undefined) return '';
+  if (!best) return '';
   const { id, timing } = best.evaluation;
   if (id === start?.id) return '; no change was kept';
+  if (speedup === undefined) return `; best ${id}, not confirmed`;
   return `; best ${id}, ${describeRatio(timing.kind, speedup)} than the start`;
 }
 
@@ -304,7 +245,8 @@ function announceEnd(run: Run, result: RunResult): void {
 
 /**
  * Searches for a faster kernel: judges the start, then makes one change per iteration that a finding of the best
- * candidate suggests, keeps it if it is at least 3 % faster, and stops with a named reason.
+ * candidate suggests, keeps it if it is faster (predicted: by at least 3 %; measured: by the verdict), and stops with a
+ * named reason. The winner of a measured run is confirmed against the start.
  *
  * The same options and seed give the same events, apart from times. Interrupting through `signal` is not an error: the
  * run ends as `interrupted` with the best so far.
@@ -318,6 +260,7 @@ export async function optimize(options: OptimizeOptions): Promise<RunResult> {
     budget: createBudget(options.budgets, options.clockMs ?? (() => performance.now())),
     ledger: createMoveLedger(),
     iteration: 0,
+    bests: [],
     advised: new Set(),
     deviceFailures: 0,
   };
@@ -335,6 +278,7 @@ export async function optimize(options: OptimizeOptions): Promise<RunResult> {
   let phase: Phase = 'baseline';
   try {
     while (phase !== 'finished') phase = await PHASES[phase](run);
+    await confirmBest(run);
   } catch (error) {
     options.emit({
       type: 'run-finished',

@@ -1,6 +1,8 @@
 import type { Evaluation } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
+import type { Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
+import type { SanitizerReport } from '../core/sanitizer-report.ts';
 
 /** Version of the event records; a reader refuses a newer one. */
 export const EVENT_SCHEMA_VERSION = 1;
@@ -80,7 +82,10 @@ export interface EvaluationFinishedEvent {
   sources: Readonly<Record<string, string>>;
 }
 
-/** `ratio` is time of the best so far ÷ time of this candidate; `null` when it has no valid time. */
+/**
+ * `ratio` is time of the best so far ÷ time of this candidate; `null` when it has no valid time. Measured times come
+ * with the verdict and the ratio's 95 % interval.
+ */
 export interface DecisionEvent {
   type: 'decision';
   iteration: number;
@@ -88,6 +93,25 @@ export interface DecisionEvent {
   decision: 'keep' | 'revert';
   comparedWith: string | null;
   ratio: number | null;
+  verdict?: Verdict;
+  intervalRatio?: readonly [low: number, high: number];
+  reason: string;
+}
+
+/**
+ * Measured runs: the winner against the start, on fresh blocks of a number fixed beforehand, and through the sanitizer.
+ * A winner that is refused gives way to the best before it, which is confirmed in its turn.
+ */
+export interface ConfirmationEvent {
+  type: 'confirmation';
+  evaluationId: string;
+  candidate: CandidateReference;
+  /** Start's time ÷ winner's time; `null` when the winner could not be measured again. */
+  ratio: number | null;
+  verdict: Verdict | null;
+  intervalRatio: readonly [low: number, high: number] | null;
+  sanitizer: SanitizerReport['outcome'] | null;
+  outcome: 'accepted' | 'accepted, unsanitized' | 'refused';
   reason: string;
 }
 
@@ -123,7 +147,7 @@ export interface RunFinishedEvent {
   detail: string;
   /** Evaluation id of the best candidate; `null` when nothing passed. */
   best: string | null;
-  /** Start's time ÷ best's time. */
+  /** Start's time ÷ best's time; of measured runs, as the confirmation measured it. */
   speedup: number | null;
 }
 
@@ -132,6 +156,7 @@ export type RunEvent =
   | MoveProposedEvent
   | EvaluationFinishedEvent
   | DecisionEvent
+  | ConfirmationEvent
   | MoveAbandonedEvent
   | AdviceEvent
   | BudgetEvent

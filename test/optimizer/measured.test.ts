@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import { makeCandidate } from '../../src/core/candidate.ts';
+import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
+import type { Comparison, Measurement } from '../../src/core/measurement.ts';
+import type { SanitizerReport } from '../../src/core/sanitizer-report.ts';
+import { compareContenders } from '../../src/stats/compare-contenders.ts';
+import { finding, kernel, nameOf, ofType, pattern, runLoop, tile } from './fakes.ts';
+
+/** What the fake GPU knows of a candidate, and what was asked of it. */
+interface Script {
+  /** True time of a candidate by name, in ns. */
+  ns: Readonly<Record<string, number>>;
+  /** Ratio that a screen reads, where it differs from the true one. */
+  screened?: Readonly<Record<string, number>>;
+  sanitizer?: SanitizerReport['outcome'];
+  failsWhenConfirmed?: boolean;
+}
+
+const measurementOf = (contender: string, ns: number, request: EvaluationRequest): Measurement => ({
+  contender,
+  conditions: {
+    tier: request.tier ?? 'screen',
+    cache: 'hot',
+    ringBytes: 1,
+    l2Bytes: 1,
+    slotCount: 1,
+    sequencesPerReplay: 1,
+    replaysPerSample: 1,
+    replayOverheadNs: 0,
+    inputs: 'drawn-on-device',
+  },
+  summary: {
+    minNs: ns,
+    p5Ns: ns,
+    medianNs: ns,
+    p95Ns: ns,
+    maxNs: ns,
+    meanNs: ns,
+    coefficientOfVariation: 0,
+    sampleCount: 1,
+    blockCount: 1,
+    intervalNs: [ns, ns],
+  },
+  blocks: [],
+  discardedBlockCount: 0,
+  powerCapped: false,
+  disturbances: [],
+  checkedSlotCount: 1,
+});
+
+const compared = (baseline: string, baselineNs: number, ns: number): Comparison => {
+  const block = {
+    samples: [
+      { contender: 'candidate', samplesNs: [ns] },
+      { contender: baseline, samplesNs: [baselineNs] },
+    ],
+    before: {},
+    after: {},
+  };
+  return compareContenders(Array(10).fill(block), { candidate: 'candidate', baseline }, 1);
+};
+
+const fakeGpu = (script: Script): Evaluator & { requests: EvaluationRequest[] } => {
+  const requests: EvaluationRequest[] = [];
+  return {
+    requests,
+    close: async () => {},
+    async evaluate(request) {
+      requests.push(request);
+      const name = nameOf(request.candidate);
+      const ns = script.ns[name] ?? 1000;
+      const [beside] = request.against ?? [];
+      const ratio = request.tier === 'screen' ? script.screened?.[name] : undefined;
+      const fails = request.blocks !== undefined && script.failsWhenConfirmed;
+      return {
+        schemaVersion: 1,
+        id: request.id!,
+        candidate: { id: request.candidate.id, kernel: name, folder: '', parameters: request.candidate.parameters },
+        device: { id: 'cuda:0', kind: 'cuda', name: 'Fake' },
+        workload: request.workload,
+        status: fails ? 'wrong' : 'passed',
+        ...(fails && { reason: 'right when verified, wrong when timed' }),
+        ...(!fails && {
+          timing: {
+            kind: 'measured',
+            medianNs: ns,
+            intervalNs: [ns, ns],
+            vetoNs: 1,
+            attainableNs: 2,
+            bindingResource: 'measured',
+            measurement: measurementOf('candidate', ns, request),
+          },
+        }),
+        ...(beside && {
+          comparisons: [compared(beside.name, ratio ? ratio * ns : (script.ns[nameOf(beside.candidate)] ?? 1000), ns)],
+        }),
+        ...(request.sanitize &&
+          script.sanitizer && { sanitizer: { outcome: script.sanitizer, version: null, tools: [] } }),
+        findings: [finding('bank-conflicts')],
+        elapsedMs: { compile: 0, verify: 0, time: 0, total: 0 },
+      } satisfies Evaluation;
+    },
+  };
+};
+
+const START = '01_first TILE=32';
+const LARGER = '01_first TILE=64';
+const LARGEST = '01_first TILE=128';
+
+const run = async (script: Script, options: { requireSanitizer?: boolean } = {}) => {
+  const evaluator = fakeGpu(script);
+  const first = kernel('01_first');
+  const { result, events } = await runLoop({
+    evaluator,
+    device: { id: 'cuda:0', kind: 'cuda', name: 'Fake' },
+    rungs: [first],
+    start: makeCandidate(first, { TILE: 32 }),
+    patterns: [pattern('p', 'bank-conflicts', [tile(64), tile(128, 1.4)])],
+    ...options,
+  });
+  return {
+    result,
+    evaluator,
+    confirmations: ofType(events, 'confirmation'),
+    decisions: ofType(events, 'decision'),
+  };
+};
+
+describe('a measured run', () => {
+  it('screens beside the best, accepts beside the best, and keeps what is called faster', async () => {
+    const { evaluator, result, confirmations } = await run({
+      ns: { [START]: 1000, [LARGER]: 500 },
+      sanitizer: 'clean',
+    });
+    const asked = evaluator.requests.map(({ candidate, tier, against, blocks }) => [
+      nameOf(candidate),
+      tier,
+      against?.map((other) => `${other.name}: ${nameOf(other.candidate)}`).join() ?? '',
+      blocks,
+    ]);
+    expect(asked.slice(0, 3)).toEqual([
+      [START, 'accept', '', undefined],
+      [LARGER, 'screen', `best: ${START}`, undefined],
+      [LARGER, 'accept', `best: ${START}`, undefined],
+    ]);
+    expect(asked.at(-1)).toEqual([LARGER, 'accept', `start: ${START}`, 20]);
+    expect(result.speedup).toBeCloseTo(2);
+    expect(confirmations).toMatchObject([{ outcome: 'accepted', verdict: 'faster', sanitizer: 'clean' }]);
+    // What confirms the winner must not be drawn from what chose it.
+    expect(new Set(evaluator.requests.map(({ seed }) => seed)).size).toBe(2);
+  });
+
+  it('reverts what a screen shows to be slower, without measuring it longer', async () => {
+    const { evaluator, decisions } = await run({ ns: { [START]: 1000, [LARGER]: 1500, [LARGEST]: 1500 } });
+    expect(evaluator.requests.map(({ tier }) => tier)).toEqual(['accept', 'screen', 'screen']);
+    expect(decisions.slice(1)).toMatchObject([
+      { decision: 'revert', reason: expect.stringContaining('in the screen') },
+      { decision: 'revert' },
+    ]);
+  });
+
+  it('does not keep what only the screen called faster', async () => {
+    const { decisions, result } = await run({ ns: { [START]: 1000, [LARGER]: 1000 }, screened: { [LARGER]: 1.5 } });
+    expect(decisions[1]).toMatchObject({ decision: 'revert', verdict: 'same' });
+    expect(result.best!.evaluation.id).toBe(result.start!.id);
+  });
+
+  it.each([
+    ['a sanitizer that showed nothing', { sanitizer: 'unsanitized' } as const, {}, 'accepted, unsanitized'],
+    ['no sanitizer', {}, {}, 'accepted, unsanitized'],
+    ['no sanitizer where it is required', {}, { requireSanitizer: true }, 'refused'],
+    ['errors of the sanitizer', { sanitizer: 'errors' } as const, {}, 'refused'],
+    ['wrong results when confirmed', { failsWhenConfirmed: true }, {}, 'refused'],
+  ])('%s', async (_name, script, options, outcome) => {
+    const { confirmations, result } = await run({ ns: { [START]: 1000, [LARGER]: 500 }, ...script }, options);
+    expect(confirmations[0]).toMatchObject({ outcome });
+    if (outcome === 'refused') expect(result.best!.evaluation.id).toBe(result.start!.id);
+  });
+
+  it('gives way to the best before when the winner is refused', async () => {
+    const ns = { [START]: 1000, [LARGER]: 500, [LARGEST]: 300 };
+    const { confirmations } = await run({ ns, sanitizer: 'errors' });
+    expect(confirmations).toMatchObject([
+      { candidate: { parameters: { TILE: 128 } }, outcome: 'refused' },
+      { candidate: { parameters: { TILE: 64 } }, outcome: 'refused' },
+    ]);
+  });
+});
