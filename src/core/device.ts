@@ -57,6 +57,14 @@ export interface LoadedModule {
   readonly resources?: Readonly<Record<string, KernelResources>>;
 }
 
+export interface AllocationRequest {
+  readonly name: string;
+  readonly bytes: number;
+  readonly alignmentBytes: number;
+  /** Lie at a multiple of `alignmentBytes`, but not of twice that: no better aligned than was declared. */
+  readonly minimumAlignment?: boolean;
+}
+
 /** A device allocation. Contents are undefined until written. */
 export interface DeviceBuffer {
   readonly name: string;
@@ -90,7 +98,7 @@ export interface Device {
   /** Compiles or JIT-loads the code; the module stays valid until `unload` or `close`. */
   load(code: CompiledCode): Promise<{ ok: true; module: LoadedModule } | DeviceFailure>;
   unload(module: LoadedModule): Promise<void>;
-  allocate(request: { name: string; bytes: number; alignmentBytes: number }): Promise<DeviceBuffer>;
+  allocate(request: AllocationRequest): Promise<DeviceBuffer>;
   free(buffer: DeviceBuffer): Promise<void>;
   write(buffer: DeviceBuffer, bytes: Uint8Array, offsetBytes?: number): Promise<void>;
   /** Repeats `pattern` over the whole buffer. */

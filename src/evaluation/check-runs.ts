@@ -1,77 +1,192 @@
-import type { DeviceFailure, LoadedModule } from '../core/device.ts';
+import type { Device, DeviceFailure, LoadedModule } from '../core/device.ts';
+import type { LaunchPlan } from '../core/launch-plan.ts';
 import { FINITE_POISON, NAN_POISON, type Poison, ZERO_POISON } from './poison.ts';
 import { orderSeedOf } from './random.ts';
 import type { Refused } from './refusal.ts';
-import { type CheckMemory, type RunConditions, type RunResult, runOnce } from './run-once.ts';
+import {
+  allocateCheckMemory,
+  type CheckMemory,
+  type RunConditions,
+  type RunResult,
+  replaceInputs,
+  runOnce,
+} from './run-once.ts';
 
-/** The runs that one check may take, all on the same buffers. */
-export class CheckRuns {
+export interface CheckRunsOptions {
   /** The check, in words. */
   readonly name: string;
-  readonly #options: ConstructorParameters<typeof CheckRuns>[0];
+  readonly device: Device;
+  readonly module: LoadedModule;
+  readonly plan: LaunchPlan;
+  /** Initial bytes of every `in` and `inout` buffer. */
+  readonly contents: ReadonlyMap<string, Uint8Array>;
+  readonly seed: number;
+  /** Wall-clock limit of each run, in ms. */
+  readonly timeoutMs: number;
+  readonly instructionsPerCta?: number;
+  /** The main workload's first run is the counted one. */
+  readonly isMain: boolean;
+  readonly signal?: AbortSignal;
+}
 
-  constructor(options: {
-    name: string;
-    module: LoadedModule;
-    memory: CheckMemory;
-    seed: number;
-    /** Wall-clock limit of each run, in ms. */
-    timeoutMs: number;
-    instructionsPerCta?: number;
-    /** The main workload's first run is the counted one. */
-    isMain: boolean;
-    signal?: AbortSignal;
-  }) {
+/** What one run is about; everything else follows from the check. */
+export interface Trial {
+  readonly name: string;
+  /** A seeded order of CTAs and warps instead of the natural one. */
+  readonly reordered?: boolean;
+  readonly poison: Poison;
+  /** In buffers of its own that lie no better aligned than they are declared. */
+  readonly minimumAlignment?: boolean;
+  readonly leftovers?: ReadonlyMap<string, Uint8Array>;
+  readonly forgetsEarlierRuns?: boolean;
+}
+
+export const NATURAL = { name: 'run 1 (natural order, NaN poison)', poison: NAN_POISON } as const satisfies Trial;
+
+/** The runs that one check may take, on the same buffers unless a run says otherwise. */
+export class CheckRuns {
+  readonly name: string;
+  /** The second run: another CTA and warp order over finite poison, every buffer at its declared minimum alignment. */
+  readonly reordered: Trial;
+  readonly #options: CheckRunsOptions;
+  #memory: CheckMemory;
+
+  private constructor(options: CheckRunsOptions, memory: CheckMemory) {
     this.name = options.name;
     this.#options = options;
+    this.#memory = memory;
+    this.reordered = {
+      name: `run 2 (order seed ${this.#orderSeed}, finite poison, minimum alignment)`,
+      reordered: true,
+      poison: FINITE_POISON,
+      minimumAlignment: true,
+    };
   }
 
-  /** Natural order over NaN poison. */
-  natural(): Promise<RunResult | Refused> {
-    const count = this.#options.isMain;
-    return this.#run({ name: 'run 1 (natural order, NaN poison)', orderSeed: 0, poison: NAN_POISON, count });
+  static async open(options: CheckRunsOptions): Promise<CheckRuns> {
+    return new CheckRuns(options, await allocateCheckMemory(options.device, options.plan, options.contents));
   }
 
-  /** Another CTA and warp order over finite poison. */
-  reordered(): Promise<RunResult | Refused> {
-    const orderSeed = orderSeedOf(this.#options.seed, this.name);
-    const name = `run 2 (order seed ${orderSeed}, finite poison)`;
-    return this.#run({ name, orderSeed, poison: FINITE_POISON, count: false });
+  close(): Promise<void> {
+    return this.#memory.close();
   }
 
-  /** Whether a run can see what an earlier one left behind, in a workspace that is zeroed once. */
+  get plan(): LaunchPlan {
+    return this.#options.plan;
+  }
+
+  /** The check's own inputs. */
+  get contents(): ReadonlyMap<string, Uint8Array> {
+    return this.#options.contents;
+  }
+
+  /** Whether a run can see what an earlier one left behind in a workspace that is zeroed once. */
+  get keepsWorkspace(): boolean {
+    return this.plan.buffers.some(({ init }) => init === 'once');
+  }
+
+  /** Whether a run can see what an earlier one left behind at all, in a workspace or a variable of the module. */
   get remembers(): boolean {
-    return this.#options.memory.plan.buffers.some(({ init }) => init === 'once');
+    return this.keepsWorkspace || mayHoldState(this.#options.device, this.#options.module);
   }
 
-  /** Natural order over finite poison, as if first: tells the poison from the other causes of a difference. */
-  repoisoned(): Promise<RunResult | Refused> {
-    return this.#again('run 3 (natural order, finite poison)', FINITE_POISON);
+  /** The first run: natural order over NaN poison. */
+  natural(): Promise<RunResult | Refused> {
+    return this.#run({ ...NATURAL, count: this.#options.isMain });
   }
 
   /** Natural order over zeros, as if first: where both poisons break a kernel alike, zeros may not. */
   zeroed(): Promise<RunResult | Refused> {
-    return this.#again('run 3 (natural order, zeros)', ZERO_POISON);
+    return this.run({ name: 'run 3 (natural order, zeros)', poison: ZERO_POISON, forgetsEarlierRuns: true });
   }
 
-  #again(name: string, poison: Poison): Promise<RunResult | Refused> {
-    return this.#run({ name, orderSeed: 0, poison, count: false, forgetsEarlierRuns: true });
+  run(trial: Trial): Promise<RunResult | Refused> {
+    return this.#run({ ...trial, count: false });
   }
 
-  async #run(conditions: Omit<RunConditions, 'timeoutMs' | 'instructionsPerCta'>): Promise<RunResult | Refused> {
-    const { signal, module, memory, timeoutMs, instructionsPerCta } = this.#options;
+  /** As if no launch had come before: in a module loaded anew, once-zeroed workspaces zeroed again. */
+  async runAfresh(trial: Trial): Promise<RunResult | Refused> {
+    const { device, module } = this.#options;
+    if (!mayHoldState(device, module)) return this.run({ ...trial, forgetsEarlierRuns: true });
+    const loaded = await device.load(module.code);
+    if (!loaded.ok) return this.#refusal(loaded, trial.name);
+    try {
+      return await this.#run({ ...trial, count: false, forgetsEarlierRuns: true }, loaded.module);
+    } finally {
+      await device.unload(loaded.module);
+    }
+  }
+
+  /** From now on the buffers hold other inputs. */
+  async replaceInputs(contents: ReadonlyMap<string, Uint8Array>): Promise<void> {
+    this.#memory = await replaceInputs(this.#memory, contents);
+  }
+
+  /** One run of another plan, in buffers of its own that are freed afterwards. */
+  async runElsewhere(
+    trial: Trial,
+    plan: LaunchPlan,
+    contents: ReadonlyMap<string, Uint8Array>,
+  ): Promise<RunResult | Refused> {
+    const { minimumAlignment = false } = trial;
+    const memory = await allocateCheckMemory(this.#options.device, plan, contents, { minimumAlignment });
+    try {
+      return await this.#runIn(memory, { ...trial, count: false }, this.#options.module);
+    } finally {
+      await memory.close();
+    }
+  }
+
+  get #orderSeed(): number {
+    return orderSeedOf(this.#options.seed, this.name);
+  }
+
+  async #run(trial: Trial & { count: boolean }, module = this.#options.module): Promise<RunResult | Refused> {
+    if (!trial.minimumAlignment) return this.#runIn(this.#memory, trial, module);
+    const { plan, contents } = this.#memory;
+    const memory = await allocateCheckMemory(this.#options.device, plan, contents, { minimumAlignment: true });
+    try {
+      return await this.#runIn(memory, trial, module);
+    } finally {
+      await memory.close();
+    }
+  }
+
+  async #runIn(
+    memory: CheckMemory,
+    trial: Trial & { count: boolean },
+    module: LoadedModule,
+  ): Promise<RunResult | Refused> {
+    const { signal, timeoutMs, instructionsPerCta } = this.#options;
     signal?.throwIfAborted();
-    const limits = { timeoutMs, ...(instructionsPerCta !== undefined && { instructionsPerCta }) };
-    const outcome = await runOnce(memory, module, { ...conditions, ...limits });
-    return outcome.ok ? outcome : refusal(outcome, `${this.name} · ${conditions.name}`);
+    const conditions: RunConditions = {
+      name: trial.name,
+      orderSeed: trial.reordered ? this.#orderSeed : 0,
+      poison: trial.poison,
+      count: trial.count,
+      timeoutMs,
+      ...(instructionsPerCta !== undefined && { instructionsPerCta }),
+      ...(trial.forgetsEarlierRuns && { forgetsEarlierRuns: true }),
+      ...(trial.leftovers && { leftovers: trial.leftovers }),
+    };
+    const outcome = await runOnce(memory, module, conditions);
+    return outcome.ok ? outcome : this.#refusal(outcome, trial.name);
+  }
+
+  #refusal({ status, message, fault, mismatch }: DeviceFailure, run: string): Refused {
+    return {
+      ok: false,
+      status,
+      reason: message,
+      failedCheck: `${this.name} · ${run}`,
+      ...(fault && { fault }),
+      ...(mismatch && { mismatch }),
+    };
   }
 }
 
-const refusal = ({ status, message, fault, mismatch }: DeviceFailure, failedCheck: string): Refused => ({
-  ok: false,
-  status,
-  reason: message,
-  failedCheck,
-  ...(fault && { fault }),
-  ...(mismatch && { mismatch }),
-});
+/** PTX states its variables in device memory; only the device itself can tell of a cubin. */
+const mayHoldState = (device: Device, module: LoadedModule): boolean =>
+  device.measuring?.hasState(module) ?? (module.code.kind !== 'ptx' || GLOBAL_VARIABLE.test(module.code.text));
+
+const GLOBAL_VARIABLE = /^\s*(\.(visible|weak|extern|common)\s+)*\.global\b/m;

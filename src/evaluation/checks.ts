@@ -1,9 +1,13 @@
+import { evaluateExpression } from '../core/expressions/evaluate.ts';
 import type { KernelFile, ParameterValues } from '../core/kernel.ts';
 import { completeDimensions } from '../core/plan/dimensions.ts';
+import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions, Generator, ProblemFile } from '../core/problem.ts';
+import { elementCountOf } from './layout.ts';
 import { createStream } from './random.ts';
+import { outputsOf } from './reference-runs.ts';
 
 /** Name of the generator set in which every input uses its own declared generator. */
 export const DECLARED = 'declared';
@@ -24,13 +28,11 @@ export const generatorSetNames = (problem: ProblemFile): string[] => {
 
 /** The problem's check shapes, each with its generator sets. */
 export const shapeChecks = (problem: ProblemFile): Check[] =>
-  problem.checkShapes.flatMap((shape) =>
-    (shape.generators ?? generatorSetNames(problem)).map((generatorSet) => ({
-      dimensions: completeDimensions(problem.dimensions, shape.dimensions),
-      generatorSet,
-      isMain: false,
-    })),
-  );
+  problem.checkShapes.flatMap((shape) => {
+    const dimensions = completeDimensions(problem.dimensions, shape.dimensions);
+    const generatorSets = shape.generators ?? generatorSetNames(problem);
+    return generatorSets.map((generatorSet) => ({ dimensions, generatorSet, isMain: false }));
+  });
 
 /** Generator sets that fill some input otherwise than it declares. */
 const otherGeneratorSets = (problem: ProblemFile): string[] => {
@@ -73,6 +75,28 @@ export const checksFor = (request: {
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, isMain: false })),
     { dimensions, generatorSet: DECLARED, isMain: true },
   ];
+};
+
+/** Fewest output elements with which a kernel's launches are worth repeating: several warps have work. */
+const LEAST_REPEATED_ELEMENTS = 1000;
+
+/**
+ * The check whose launches are cheapest to repeat: of those with enough outputs for several warps the one with the
+ * fewest operations, else the one with the most outputs.
+ */
+export const cheapestToRepeat = (problem: ProblemFile, checks: readonly Check[]): Check => {
+  const costs = checks.map((check) => ({
+    check,
+    flop: evaluateExpression(problem.flop, check.dimensions),
+    elements: outputsOf(expandBuffers(problem, check.dimensions)).reduce(
+      (sum, buffer) => sum + elementCountOf(buffer),
+      0,
+    ),
+  }));
+  const large = costs.filter(({ elements }) => elements >= LEAST_REPEATED_ELEMENTS);
+  const [best] =
+    large.length > 0 ? large.sort((a, b) => a.flop - b.flop) : costs.sort((a, b) => b.elements - a.elements);
+  return best!.check;
 };
 
 /** e.g. `B=1, S=113, D=64, causal=1 · large`. */

@@ -1,55 +1,56 @@
 import { setImmediate } from 'node:timers/promises';
-import { sizeOfDType } from '../core/dtype.ts';
-import type { PlannedBuffer } from '../core/launch-plan.ts';
-import { decode } from '../core/rounding.ts';
-import type { FailureStatus } from '../core/status.ts';
 import type { CheckRuns } from './check-runs.ts';
-import { compareOutput, type OutputVerdict } from './compare.ts';
+import { NATURAL } from './check-runs.ts';
 import type { CorrectnessTally } from './correctness-tally.ts';
+import { countOf, differingElements, type Elements, elementsWhere, placeOf } from './differences.ts';
 import type { Expectations } from './expectations.ts';
-import { elementCountOf, multiIndexOf } from './layout.ts';
+import { explainDifference, explainHistory, refuseUninitialised } from './explain-difference.ts';
+import {
+  cameOutOtherwise,
+  compareOutputs,
+  describeDifference,
+  describeWrong,
+  type JudgedCheck,
+  passes,
+  refused,
+  type Verdicts,
+} from './judged-check.ts';
 import type { PreparedCheck } from './oracle.ts';
 import { outputsOf } from './reference-runs.ts';
 import type { Refused } from './refusal.ts';
 import type { RunResult } from './run-once.ts';
 
-/** Output name → how it compared. */
-type Verdicts = ReadonlyMap<string, OutputVerdict>;
-
-interface Judged {
-  readonly runs: CheckRuns;
-  readonly prepared: PreparedCheck;
-  readonly expectations: Expectations;
-  readonly tally: CorrectnessTally;
-  /** Whether runs must agree bit for bit, not only each with the oracle. */
-  readonly isBitwise: boolean;
+/** A check that all runs so far have passed. */
+export interface PassedCheck {
+  readonly ok: true;
+  readonly judged: JudgedCheck;
+  readonly first: RunResult;
+  readonly verdicts: Verdicts;
 }
 
 /**
- * Runs one check twice and judges what came out; returns the first run when all is well. Where something is wrong, a
- * third run tells a dependence on uninitialised memory (`unsafe`) from other causes (`wrong`).
+ * Runs one check twice and judges what came out; a third time where a workspace outlives the launch. Where something is
+ * wrong, further runs tell why.
  */
-export const judgeCheck = async (request: Omit<Judged, 'expectations'>): Promise<RunResult | Refused> => {
+export const judgeCheck = async (request: {
+  runs: CheckRuns;
+  prepared: PreparedCheck;
+  tally: CorrectnessTally;
+  isBitwise: boolean;
+}): Promise<PassedCheck | Refused> => {
   const { runs, prepared, tally, isBitwise } = request;
   const [first, expected] = await Promise.all([runs.natural(), expectMeanwhile(prepared)]);
   if ('error' in expected) throw expected.error;
-  const judged: Judged = { ...request, ...expected };
   if (!first.ok) return first;
-  const second = await runs.reordered();
+  const second = await runs.run(runs.reordered);
   if (!second.ok) return second;
-  const unwritten = describeUnwritten(prepared, first, second);
-  if (unwritten) return refused('wrong', unwritten, runs.name);
 
-  const verdicts = [compareRun(judged, first), compareRun(judged, second)] as const;
-  const difference = describeDifference(prepared, first, second);
-  if (difference && (isBitwise || passes(verdicts[0]) !== passes(verdicts[1]))) {
-    return refuseUnstable(judged, first, difference);
-  }
-  for (const [i, run] of [first, second].entries()) {
-    tally.add(verdicts[i]!);
-    if (!passes(verdicts[i]!)) return refuseWrong(judged, run, verdicts[i]!);
-  }
-  return first;
+  const judged: JudgedCheck = { runs, outputs: outputsOf(prepared.buffers), tally, isBitwise, ...expected };
+  const refusal = await judgeRuns(judged, first, second);
+  if (refusal) return refusal;
+  const repeated = runs.keepsWorkspace && (await judgeRepetition(judged, first));
+  if (repeated) return repeated;
+  return { ok: true, judged, first, verdicts: compareOutputs(judged.outputs, judged.expectations, first.outputs) };
 };
 
 /**
@@ -67,120 +68,63 @@ const expectMeanwhile = async (
   }
 };
 
-/** Whether another run came out otherwise: to the bit, or in its verdict where bits may differ. */
-const cameOutOtherwise = (judged: Judged, first: RunResult, other: RunResult): boolean =>
-  judged.isBitwise
-    ? describeDifference(judged.prepared, first, other) !== undefined
-    : passes(compareRun(judged, first)) !== passes(compareRun(judged, other));
-
-/** The runs differ: because of what lay in memory, or because of the order. */
-const refuseUnstable = async (judged: Judged, first: RunResult, difference: string): Promise<Refused> => {
-  const { runs } = judged;
-  const third = await runs.repoisoned();
-  if (!third.ok) return third;
-  if (cameOutOtherwise(judged, first, third)) return refuseUninitialised(runs, difference);
-  const memory = runs.remembers ? ', or on what the run before left in a workspace that is zeroed once' : '';
-  return refused('wrong', `output depends on the order of CTAs or warps${memory}: ${difference}`, runs.name);
-};
-
-/** Both runs are wrong alike: because of what lay in memory, if zeros there make a difference. */
-const refuseWrong = async (judged: Judged, run: RunResult, verdicts: Verdicts): Promise<Refused> => {
-  const { runs, prepared } = judged;
-  const third = await runs.zeroed();
-  if (!third.ok) return third;
-  const difference = describeDifference(prepared, run, third);
-  if (difference && cameOutOtherwise(judged, run, third)) return refuseUninitialised(runs, difference);
-  return refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${run.conditions.name}`);
-};
-
-const refuseUninitialised = (runs: CheckRuns, difference: string): Refused =>
-  refused('unsafe', `output depends on uninitialised memory: ${difference}`, runs.name);
-
-const refused = (status: FailureStatus, reason: string, failedCheck: string): Refused => ({
-  ok: false,
-  status,
-  reason,
-  failedCheck,
-});
-
-const passes = (verdicts: Verdicts): boolean => [...verdicts.values()].every(({ passed }) => passed);
-
-const compareRun = ({ prepared, expectations }: Judged, run: RunResult): Verdicts =>
-  new Map(
-    outputsOf(prepared.buffers).map((buffer) => {
-      const got = decode(run.outputs.get(buffer.name)!, buffer.dtype);
-      return [buffer.name, compareOutput(buffer, expectations.get(buffer.name)!, got)];
-    }),
-  );
-
-/** e.g. `O[0, 3, 17, 5] = 0.25, wanted 0.1251 ± 0.0004; 4096 of 262144 elements wrong`. */
-const describeWrong = (verdicts: Verdicts): string | undefined => {
-  for (const [output, { passed, firstWrong: wrong, rmsError, rmsErrorRatio }] of verdicts) {
-    if (passed) continue;
-    if (!wrong) {
-      return (
-        `RMS error of ${output} is ${digits(rmsError)}, ${digits(rmsErrorRatio)} times its limit, though no single ` +
-        'element is beyond its tolerance: something accumulates in too low a precision'
-      );
-    }
-    return (
-      `${output}[${wrong.index.join(', ')}] = ${digits(wrong.got)}, wanted ${digits(wrong.want)} ± ` +
-      `${digits(wrong.tolerance)}; ${wrong.wrongCount} of ${wrong.elementCount} elements wrong`
-    );
+const judgeRuns = async (judged: JudgedCheck, first: RunResult, second: RunResult): Promise<Refused | undefined> => {
+  const { runs, outputs, expectations, tally } = judged;
+  const isSame = differingElements(outputs, first.outputs, second.outputs) === undefined;
+  const firstVerdicts = compareOutputs(outputs, expectations, first.outputs);
+  const secondVerdicts = isSame ? firstVerdicts : compareOutputs(outputs, expectations, second.outputs);
+  const allPass = passes(firstVerdicts) && passes(secondVerdicts);
+  const unwritten = allPass ? undefined : unwrittenElements(judged, first, second);
+  if (unwritten) {
+    return refused('wrong', `${countOf(unwritten)} never written, first ${placeOf(unwritten)}`, runs.name);
+  }
+  if (cameOutOtherwise(judged, first, second)) return explainDifference(judged, first, second);
+  for (const [run, verdicts] of [
+    [first, firstVerdicts],
+    [second, secondVerdicts],
+  ] as const) {
+    tally.add(verdicts);
+    if (!passes(verdicts)) return refuseWrong(judged, run, verdicts);
   }
   return undefined;
 };
 
-const digits = (value: number): string => String(Number(value.toPrecision(5)));
+/** The same run again in the same buffers: it finds what it left in its workspace. */
+const judgeRepetition = async (judged: JudgedCheck, first: RunResult): Promise<Refused | undefined> => {
+  const { runs, outputs, expectations, tally } = judged;
+  const again = await runs.run({ ...NATURAL, name: 'run 3 (run 1 again)' });
+  if (!again.ok) return again;
+  if (cameOutOtherwise(judged, first, again)) return explainHistory(judged, again, first);
+  tally.add(compareOutputs(outputs, expectations, again.outputs));
+  return undefined;
+};
 
-/** Numbers of the elements for which the predicate holds; elements are `size` bytes from `offset`. */
-const elementsWhere = (buffer: PlannedBuffer, predicate: (offset: number, size: number) => boolean): number[] => {
-  const size = sizeOfDType(buffer.dtype);
-  const found: number[] = [];
-  for (let element = 0; element < elementCountOf(buffer); element++) {
-    if (predicate(element * size, size)) found.push(element);
+/** Both runs are wrong alike: because of what lay in memory, if zeros there make a difference. */
+const refuseWrong = async (judged: JudgedCheck, run: RunResult, verdicts: Verdicts): Promise<Refused> => {
+  const { runs, outputs } = judged;
+  const third = await runs.zeroed();
+  if (!third.ok) return third;
+  const difference = describeDifference(outputs, run.outputs, third.outputs);
+  if (difference && cameOutOtherwise(judged, run, third)) return refuseUninitialised(runs.name, difference);
+  return refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${run.conditions.name}`);
+};
+
+/** Elements that hold the first run's poison after the first run and the second run's after the second. */
+const unwrittenElements = ({ outputs }: JudgedCheck, first: RunResult, second: RunResult): Elements | undefined => {
+  const [poison, otherPoison] = [first.conditions.poison.byteValue, second.conditions.poison.byteValue];
+  for (const buffer of outputs) {
+    if (buffer.role !== 'out') continue;
+    const [before, after] = [first.outputs.get(buffer.name)!, second.outputs.get(buffer.name)!];
+    const unwritten = elementsWhere(
+      buffer,
+      (offset, size) => isAll(before, poison, offset, size) && isAll(after, otherPoison, offset, size),
+    );
+    if (unwritten) return unwritten;
   }
-  return found;
+  return undefined;
 };
 
 const isAll = (bytes: Uint8Array, value: number, offset: number, size: number): boolean => {
   for (let i = offset; i < offset + size; i++) if (bytes[i] !== value) return false;
   return true;
 };
-
-/** Elements that hold the first run's poison after the first run and the second run's after the second. */
-const describeUnwritten = (prepared: PreparedCheck, first: RunResult, second: RunResult): string | undefined => {
-  for (const buffer of outputsOf(prepared.buffers)) {
-    if (buffer.role !== 'out') continue;
-    const [before, after] = [first.outputs.get(buffer.name)!, second.outputs.get(buffer.name)!];
-    const [poison, otherPoison] = [first.conditions.poison.byteValue, second.conditions.poison.byteValue];
-    const unwritten = elementsWhere(
-      buffer,
-      (offset, size) => isAll(before, poison, offset, size) && isAll(after, otherPoison, offset, size),
-    );
-    if (unwritten.length > 0) {
-      return `${countOf(unwritten, buffer)} elements of ${buffer.name} never written, first ${place(unwritten, buffer)}`;
-    }
-  }
-  return undefined;
-};
-
-/** The first output whose bits differ between two runs, and where. */
-const describeDifference = (prepared: PreparedCheck, left: RunResult, right: RunResult): string | undefined => {
-  for (const buffer of outputsOf(prepared.buffers)) {
-    const [a, b] = [left.outputs.get(buffer.name)!, right.outputs.get(buffer.name)!];
-    if (Buffer.compare(a, b) === 0) continue;
-    const differing = elementsWhere(buffer, (offset, size) => {
-      for (let i = offset; i < offset + size; i++) if (a[i] !== b[i]) return true;
-      return false;
-    });
-    return `${countOf(differing, buffer)} elements of ${buffer.name} differ between runs, first ${place(differing, buffer)}`;
-  }
-  return undefined;
-};
-
-const countOf = (elements: readonly number[], buffer: PlannedBuffer): string =>
-  `${elements.length} of ${elementCountOf(buffer)}`;
-
-const place = (elements: readonly number[], buffer: PlannedBuffer): string =>
-  `[${multiIndexOf(buffer.shape, elements[0]!).join(', ')}]`;

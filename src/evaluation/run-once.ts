@@ -1,10 +1,10 @@
 import type { LaunchCounters } from '../core/counters.ts';
 import type { Device, DeviceBuffer, DeviceFailure, LoadedModule } from '../core/device.ts';
 import type { LaunchPlan, PlannedBuffer } from '../core/launch-plan.ts';
-import { elementCountOf, firstChangedPaddingByte, multiIndexOf, packElements } from './layout.ts';
+import { elementCountOf, firstChangedPaddingByte, multiIndexOf, packElements, spreadElements } from './layout.ts';
 import { NAN_POISON, type Poison } from './poison.ts';
 
-/** Device memory of one check: exact-size buffers, freed by `close`. */
+/** Device memory of a launch sequence: exact-size buffers, freed by `close`. */
 export interface CheckMemory {
   readonly device: Device;
   readonly plan: LaunchPlan;
@@ -14,11 +14,16 @@ export interface CheckMemory {
   close(): Promise<void>;
 }
 
-/** Allocates the plan's buffers, fills the inputs, and zeroes the workspaces that are zeroed once. */
+/**
+ * Allocates the plan's buffers, fills the inputs, and zeroes the workspaces that are zeroed once.
+ *
+ * @param options.minimumAlignment - whether buffers lie no better aligned than they are declared.
+ */
 export const allocateCheckMemory = async (
   device: Device,
   plan: LaunchPlan,
   contents: ReadonlyMap<string, Uint8Array>,
+  { minimumAlignment = false }: { minimumAlignment?: boolean } = {},
 ): Promise<CheckMemory> => {
   const buffers = new Map<string, DeviceBuffer>();
   const close = async (): Promise<void> => {
@@ -27,7 +32,7 @@ export const allocateCheckMemory = async (
   };
   try {
     for (const { name, role, bytes, alignmentBytes, init } of plan.buffers) {
-      const buffer = await device.allocate({ name, bytes, alignmentBytes });
+      const buffer = await device.allocate({ name, bytes, alignmentBytes, minimumAlignment });
       buffers.set(name, buffer);
       if (role === 'in') await device.write(buffer, contents.get(name)!);
       if (init === 'once') await device.fill(buffer, ZERO);
@@ -37,6 +42,17 @@ export const allocateCheckMemory = async (
     throw error;
   }
   return { device, plan, buffers, contents, close };
+};
+
+/** The same buffers with other inputs written into them. */
+export const replaceInputs = async (
+  memory: CheckMemory,
+  contents: ReadonlyMap<string, Uint8Array>,
+): Promise<CheckMemory> => {
+  for (const { name, role } of memory.plan.buffers) {
+    if (role === 'in') await memory.device.write(memory.buffers.get(name)!, contents.get(name)!);
+  }
+  return { ...memory, contents };
 };
 
 const ZERO = new Uint8Array(1);
@@ -51,6 +67,11 @@ export interface RunConditions {
   readonly instructionsPerCta?: number;
   /** Zero the workspaces again that are zeroed once, as if no run had come before. */
   readonly forgetsEarlierRuns?: boolean;
+  /**
+   * Output name → packed elements that lie there beforehand instead of poison. Undefined workspaces then keep what the
+   * run before left in them.
+   */
+  readonly leftovers?: ReadonlyMap<string, Uint8Array>;
 }
 
 /** What a run left behind: each output's packed elements. */
@@ -100,12 +121,14 @@ const unsafe = (message: string): DeviceFailure => ({ ok: false, status: 'unsafe
 const prepareBuffer = async (
   memory: CheckMemory,
   planned: PlannedBuffer,
-  { poison, forgetsEarlierRuns }: RunConditions,
+  { poison, forgetsEarlierRuns, leftovers }: RunConditions,
 ): Promise<void> => {
   const { device } = memory;
   const buffer = memory.buffers.get(planned.name)!;
+  const left = leftovers?.get(planned.name);
   if (planned.role === 'inout') await device.write(buffer, memory.contents.get(planned.name)!);
-  if (planned.role === 'out' || planned.init === 'undefined')
+  else if (left) await device.write(buffer, spreadElements(planned, left, poison.byteValue));
+  else if (planned.role === 'out' || (planned.init === 'undefined' && !leftovers))
     await device.fill(buffer, Uint8Array.of(poison.byteValue));
   if (planned.init === 'zero' || (planned.init === 'once' && forgetsEarlierRuns)) await device.fill(buffer, ZERO);
 };

@@ -6,13 +6,13 @@ import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import type { Dimensions, Problem } from '../core/problem.ts';
 import { CheckRuns } from './check-runs.ts';
-import { type Check, checksFor, describeCheck } from './checks.ts';
+import { type Check, cheapestToRepeat, checksFor, describeCheck } from './checks.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { judgeCheck } from './judge-check.ts';
-import type { Oracle } from './oracle.ts';
+import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
+import type { CheckKey, Oracle } from './oracle.ts';
 import { planRefusal } from './plan-refusal.ts';
 import type { Refused } from './refusal.ts';
-import { allocateCheckMemory } from './run-once.ts';
 
 export interface VerifyRequest {
   readonly device: Device;
@@ -42,7 +42,9 @@ export interface Verified {
 
 /**
  * Runs a candidate on every check, each at least twice: natural order over NaN poison, then a seeded CTA and warp order
- * over finite poison. Every output of every run is compared whole. Stops at the first failure.
+ * over finite poison with every buffer at its declared minimum alignment. On one check, and where times are measured on
+ * the main workload, launches are repeated as a measurement repeats them. Every output of every run is compared whole.
+ * Stops at the first failure.
  *
  * @throws the signal's reason when aborted; WarpsmithError when the problem itself is at fault.
  */
@@ -51,9 +53,12 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
   let main: { plan: LaunchPlan; counters: LaunchCounters[] } | undefined;
   const { problem, candidate, dimensions, seed } = request;
   const { kernel, parameters } = candidate;
-  for (const check of checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed })) {
+  const checks = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed });
+  const cheapest = cheapestToRepeat(problem.file, checks);
+  for (const check of checks) {
     request.signal?.throwIfAborted();
-    const result = await verifyCheck(request, check, tally);
+    const isRepeated = check === cheapest || (check.isMain && request.device.measuring !== undefined);
+    const result = await verifyCheck(request, check, tally, isRepeated ? otherInputs(check, checks, seed) : undefined);
     const correctness = tally.summary();
     if (!result.ok) return { ...result, ...(correctness && { correctness }) };
     if (check.isMain) main = result;
@@ -63,24 +68,38 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
 
 type CheckResult = { ok: true; plan: LaunchPlan; counters: LaunchCounters[] } | Refused;
 
-const verifyCheck = async (request: VerifyRequest, check: Check, tally: CorrectnessTally): Promise<CheckResult> => {
-  const { device, problem, seed, oracle } = request;
+/** Other inputs of the same shapes: another check's, so that they are drawn only once, or those of another seed. */
+type OtherInputs = Pick<CheckKey, 'generatorSet' | 'seed'>;
+
+const otherInputs = (check: Check, checks: readonly Check[], seed: number): OtherInputs => {
+  const other = checks.find(
+    ({ dimensions, generatorSet }) => dimensions === check.dimensions && generatorSet !== check.generatorSet,
+  );
+  return other ? { generatorSet: other.generatorSet, seed } : { generatorSet: check.generatorSet, seed: seed + 1 };
+};
+
+const verifyCheck = async (
+  request: VerifyRequest,
+  check: Check,
+  tally: CorrectnessTally,
+  repeatWith: OtherInputs | undefined,
+): Promise<CheckResult> => {
+  const { problem, seed, oracle } = request;
+  const { dimensions, generatorSet, isMain } = check;
   const name = describeCheck(check);
-  const plan = planOrRefusal(request, check.dimensions, name);
+  const plan = planOrRefusal(request, dimensions, name);
   if ('ok' in plan) return plan;
-  const prepared = oracle.check({ problem, seed, dimensions: check.dimensions, generatorSet: check.generatorSet });
-  const memory = await allocateCheckMemory(device, plan, prepared.inputs.bytes);
+  const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
+  const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain });
   try {
-    const runs = new CheckRuns({ ...request, name, memory, isMain: check.isMain });
-    const outcome = await judgeCheck({
-      runs,
-      prepared,
-      tally,
-      isBitwise: problem.file.determinism === 'bitwise',
-    });
-    return outcome.ok ? { ok: true, plan, counters: outcome.counters } : outcome;
+    const isBitwise = problem.file.determinism === 'bitwise';
+    const passed = await judgeCheck({ runs, prepared, tally, isBitwise });
+    if (!passed.ok) return passed;
+    const other = repeatWith && oracle.check({ problem, dimensions, ...repeatWith });
+    const refusal = other && (await judgeRepeatedLaunches({ passed, other, seed }));
+    return refusal ?? { ok: true, plan, counters: passed.first.counters };
   } finally {
-    await memory.close();
+    await runs.close();
   }
 };
 

@@ -52,8 +52,9 @@ describe('an honest kernel', () => {
   it('passes with timing, counters and correctness', async () => {
     const evaluation = await evaluate(honest);
     expect(evaluation).toMatchObject({ schemaVersion: 1, id: 'e0', status: 'passed', workload: { name: 'main' } });
-    // 1 check shape × 2 generator sets, main × (large and declared inputs), each run twice.
-    expect(evaluation.correctness?.checksRun).toBe(8);
+    // 1 check shape × 2 generator sets, main × (large and declared inputs), each run twice; on main with large inputs once
+    // more over its results, once with the declared inputs, four times in a row.
+    expect(evaluation.correctness?.checksRun).toBe(14);
     expect(evaluation.correctness?.worstErrorRatio).toBeLessThanOrEqual(1);
     expect(evaluation.timing?.kind).toBe('predicted');
     expect(evaluation.counters).toMatchObject({ instructions: 16, totals: { instructions: 16 } });
@@ -73,8 +74,17 @@ describe('an honest kernel', () => {
 
   it('is counted only on the main workload, and run once in a seeded order', async () => {
     await evaluate(honest);
-    expect(device.runs.map(({ count }) => count)).toEqual([false, false, false, false, false, false, true, false]);
-    expect(device.runs.map(({ orderSeed }) => orderSeed !== 0)).toEqual([0, 1, 2, 3].flatMap(() => [false, true]));
+    expect(device.runs.findIndex(({ count }) => count)).toBe(device.runs.length - 2);
+    expect(device.runs.filter(({ count }) => count)).toHaveLength(1);
+    // The three repeated launches come after the third check's two runs.
+    const reordered = [false, true, false, true, false, true, false, false, false, false, true];
+    expect(device.runs.map(({ orderSeed }) => orderSeed !== 0)).toEqual(reordered);
+  });
+
+  it('is run once on every check with each buffer at its declared minimum alignment', async () => {
+    await evaluate(honest);
+    const ofY = device.allocations.filter(({ name }) => name === 'Y');
+    expect(ofY.map(({ minimumAlignment }) => minimumAlignment)).toEqual([0, 1, 2, 3].flatMap(() => [false, true]));
   });
 
   it('may keep a workspace that is zeroed once, and finds a zeroed one zeroed', async () => {
@@ -91,7 +101,11 @@ describe('an honest kernel', () => {
       { kernel: { workspaces } },
     );
     expect(evaluation.status).toBe('passed');
-    expect(seen).toEqual([0, 1, 0, 1, 0, 1, 0, 1].map((runs) => [runs, 0]));
+    const twoChecks = [0, 0, 1, 0, 0, 1];
+    // Run 2 and every launch of the burst have a workspace of their own.
+    const repeated = [2, 3, 0, 0, 0, 0];
+    const runs = [...twoChecks, 0, 0, 1, ...repeated, 0, 0, 1];
+    expect(seen).toEqual(runs.map((run) => [run, 0]));
   });
 });
 
@@ -166,7 +180,9 @@ describe('a wrong kernel', () => {
       { kernel: { workspaces: { tickets: { bytes: 4, init: 'once' } } } },
     );
     expect(evaluation.status).toBe('wrong');
-    expect(evaluation.reason).toMatch(/or on what the run before left in a workspace that is zeroed once: 51 of 51/);
+    expect(evaluation.reason).toMatch(
+      /on what earlier launches left in a workspace that is zeroed once or in a __device__ variable: 51 of 51/,
+    );
   });
 
   it('that is right, but not always to the bit, is wrong under bitwise determinism only', async () => {
@@ -177,6 +193,109 @@ describe('a wrong kernel', () => {
     };
     expect((await evaluate(unstable)).reason).toMatch(/order of CTAs or warps/);
     expect((await evaluate(unstable, { problem: { determinism: 'tolerance' } })).status).toBe('passed');
+  });
+});
+
+/** What a kernel keeps in a `__device__` variable: gone when its module is loaded anew. */
+const rememberingKernel = <State>(initial: () => State, run: (launch: FakeLaunch, state: State) => void) => {
+  let state = initial();
+  const load = async (code: CompiledCode) => {
+    state = initial();
+    return { ok: true, module: { code, resources: {} } } as const;
+  };
+  const toolchain = createFakeToolchain(undefined, '.visible .global .align 4 .u32 state;');
+  return evaluate((launch) => run(launch, state), { device: { load, unload: async () => {} }, toolchain });
+};
+
+const isMainWorkload = ({ load }: FakeLaunch): boolean => load('X', 'f16').length === 16 * 64;
+
+describe('a kernel that remembers earlier launches', () => {
+  it('and skips every second one is told so', async () => {
+    const { status, reason, failedCheck } = await rememberingKernel(
+      () => ({ launches: 0 }),
+      (launch, state) => {
+        if (state.launches++ % 2 === 0) honest(launch);
+      },
+    );
+    expect(status).toBe('wrong');
+    expect(reason).toMatch(
+      /^a launch leaves 51 of 51 elements of Y as they lay, first \[0, 0\], because of launches bef/,
+    );
+    expect(failedCheck).toContain('run 2');
+  });
+
+  it('and returns their results for new inputs is told so', async () => {
+    const { status, reason, failedCheck } = await rememberingKernel(
+      () => ({ results: new Map<number, Float64Array>() }),
+      (launch, { results }) => {
+        const y = (isMainWorkload(launch) && results.get(0)) || product(launch);
+        if (isMainWorkload(launch)) results.set(0, y);
+        launch.store('Y', 'f16', y);
+      },
+    );
+    expect(status).toBe('wrong');
+    expect(reason).toMatch(
+      /^output is that of earlier inputs, in 1024 of 1024 elements of Y: the kernel remembers results/,
+    );
+    expect(failedCheck).toContain('new inputs');
+  });
+
+  it('and does nothing after a number of them is told so', async () => {
+    const { status, reason } = await rememberingKernel(
+      () => ({ launches: 0 }),
+      (launch, state) => {
+        if (state.launches++ < 6) honest(launch);
+      },
+    );
+    expect(status).toBe('wrong');
+    expect(reason).toMatch(
+      /^a launch leaves \d+ of 1024 elements of Y as they lay, first \S+ \d+\], because of launches/,
+    );
+  });
+
+  it('and does nothing when launched in a row is told so', async () => {
+    const { status, reason } = await evaluate((launch) => {
+      const isFollowed = launch.launch.arguments.some(
+        (argument) => argument.kind === 'buffer' && /#[012]/.test(argument.buffer),
+      );
+      if (!isFollowed) honest(launch);
+    });
+    expect(status).toBe('wrong');
+    expect(reason).toMatch(/^launch 1 of 4 in a row: a launch leaves 1024 of 1024 elements of Y as they lay/);
+  });
+});
+
+describe('a kernel that looks at what its output holds', () => {
+  const heldBefore = /^output depends on what it held before: \d+ of 1024 elements of Y are left as they lay, first/;
+
+  it('and returns early when it looks right is unsafe', async () => {
+    const { status, reason } = await evaluate((launch) => {
+      const [y, right] = [launch.load('Y', 'f16'), product(launch)];
+      const looksRight = right.slice(0, 8).some((value, i) => Math.f16round(value) === y[i]);
+      if (!looksRight) launch.store('Y', 'f16', right);
+    });
+    expect({ status, reason }).toEqual({ status: 'unsafe', reason: expect.stringMatching(heldBefore) });
+  });
+
+  it('and knows the poison of the first two runs is unsafe', async () => {
+    const { status, reason } = await evaluate((launch) => {
+      const y = launch.load('Y', 'f16')[0]!;
+      if (Number.isNaN(y) || y > 60_000) honest(launch);
+    });
+    expect({ status, reason }).toEqual({ status: 'unsafe', reason: expect.stringMatching(heldBefore) });
+  });
+});
+
+describe('a kernel that is right at ordinary addresses only', () => {
+  it('is told so', async () => {
+    const { status, reason } = await evaluate((launch) => {
+      const y = product(launch);
+      // Buffers at minimum alignment are allocated beside the check's own.
+      if (device.liveBuffers.size > 3) y[0] = 9;
+      launch.store('Y', 'f16', y);
+    });
+    expect(status).toBe('wrong');
+    expect(reason).toMatch(/^output depends on where the buffers lie, at the declared minimum alignment: 1 of 51/);
   });
 });
 
@@ -412,8 +531,9 @@ describe('limits of a check shape', () => {
   it('skip the shapes the kernel does not take, but then all kinds of input go to the main workload', async () => {
     const evaluation = await evaluate(honest, { kernel: { limits: ['R >= 16'] } });
     expect(evaluation.status).toBe('passed');
-    // Main with large and declared inputs, twice each; the set named normal is what the inputs declare.
-    expect(evaluation.correctness?.checksRun).toBe(4);
+    // Main with large and declared inputs, twice each, and six repeated launches; the set named normal is what the inputs
+    // declare.
+    expect(evaluation.correctness?.checksRun).toBe(10);
   });
 });
 

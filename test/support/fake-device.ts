@@ -1,6 +1,6 @@
 import type { CompiledCode } from '../../src/core/compiled-code.ts';
 import type { LaunchCounters } from '../../src/core/counters.ts';
-import type { Device, DeviceBuffer, DeviceFailure, RunOptions } from '../../src/core/device.ts';
+import type { AllocationRequest, Device, DeviceBuffer, DeviceFailure, RunOptions } from '../../src/core/device.ts';
 import type { DType } from '../../src/core/dtype.ts';
 import { emptyTotals } from '../../src/core/empty-totals.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../src/core/launch-plan.ts';
@@ -35,6 +35,8 @@ export interface FakeDevice extends Device {
   readonly liveModules: ReadonlySet<unknown>;
   /** Options of every run so far. */
   readonly runs: readonly RunOptions[];
+  /** Requests of every allocation so far. */
+  readonly allocations: readonly AllocationRequest[];
 }
 
 export const createFakeDevice = (
@@ -45,6 +47,7 @@ export const createFakeDevice = (
   const liveBuffers = new Set<DeviceBuffer>();
   const liveModules = new Set<unknown>();
   const runs: RunOptions[] = [];
+  const allocations: AllocationRequest[] = [];
   const memoryOf = (buffer: DeviceBuffer): Memory => {
     if (!liveBuffers.has(buffer)) throw new Error(`buffer ${buffer.name} is not allocated`);
     return buffer as Memory;
@@ -57,6 +60,7 @@ export const createFakeDevice = (
     liveBuffers,
     liveModules,
     runs,
+    allocations,
     load: async (code: CompiledCode) => {
       const module = { code, resources: { kernel: RESOURCES } };
       liveModules.add(module);
@@ -65,7 +69,9 @@ export const createFakeDevice = (
     unload: async (module) => {
       if (!liveModules.delete(module)) throw new Error('unloaded twice');
     },
-    allocate: async ({ name, bytes }) => {
+    allocate: async (request) => {
+      allocations.push(request);
+      const { name, bytes } = request;
       const all = new Uint8Array(bytes + 2 * GUARD_BYTES).fill(GUARD_BYTE);
       const memory: Memory = { name, bytes, all };
       contents(memory).fill(0xcd);
@@ -94,7 +100,7 @@ export const createFakeDevice = (
           contents(memoryOf(buffers.get(step.buffer)!)).fill(step.byteValue);
           continue;
         }
-        const memory = (name: string): Memory => memoryOf(buffers.get(name)!);
+        const memory = (name: string): Memory => memoryOf(buffers.get(`${name}${slotSuffix(step)}`)!);
         const failure = kernels[step.functionName]!({
           launch: step,
           options,
@@ -113,6 +119,12 @@ export const createFakeDevice = (
     close: async () => {},
     ...overrides,
   };
+};
+
+/** Kernels name buffers as kernel.json does; a plan of several launch sequences adds its slot, e.g. `#2`. */
+const slotSuffix = (step: PlannedLaunch): string => {
+  const buffer = step.arguments.find((argument) => argument.kind === 'buffer');
+  return buffer?.buffer.match(/#\d+$/)?.[0] ?? '';
 };
 
 /** 64 registers of 32 threads: 2048 of an SM's 65,536 registers for each CTA. */

@@ -1,0 +1,79 @@
+import type { PlannedBuffer } from '../core/launch-plan.ts';
+import { decode } from '../core/rounding.ts';
+import type { FailureStatus } from '../core/status.ts';
+import type { CheckRuns } from './check-runs.ts';
+import { compareOutput, type OutputVerdict } from './compare.ts';
+import type { CorrectnessTally } from './correctness-tally.ts';
+import { countOf, differingElements, type Outputs, placeOf } from './differences.ts';
+import type { Expectations } from './expectations.ts';
+import type { Refused } from './refusal.ts';
+import type { RunResult } from './run-once.ts';
+
+/** Output name → how it compared. */
+export type Verdicts = ReadonlyMap<string, OutputVerdict>;
+
+/** A check whose runs are being judged. */
+export interface JudgedCheck {
+  readonly runs: CheckRuns;
+  /** Buffers a kernel must fill. */
+  readonly outputs: readonly PlannedBuffer[];
+  readonly expectations: Expectations;
+  readonly tally: CorrectnessTally;
+  /** Whether runs must agree bit for bit, not only each with the oracle. */
+  readonly isBitwise: boolean;
+}
+
+export const compareOutputs = (outputs: readonly PlannedBuffer[], expectations: Expectations, got: Outputs): Verdicts =>
+  new Map(
+    outputs.map((buffer) => {
+      const elements = decode(got.get(buffer.name)!, buffer.dtype);
+      return [buffer.name, compareOutput(buffer, expectations.get(buffer.name)!, elements)];
+    }),
+  );
+
+export const passes = (verdicts: Verdicts): boolean => [...verdicts.values()].every(({ passed }) => passed);
+
+/** Whether another run came out otherwise: to the bit, or in its verdict where bits may differ. */
+export const cameOutOtherwise = (judged: JudgedCheck, first: RunResult, other: RunResult): boolean => {
+  const { outputs, expectations, isBitwise } = judged;
+  if (!differingElements(outputs, first.outputs, other.outputs)) return false;
+  const passed = (run: RunResult): boolean => passes(compareOutputs(outputs, expectations, run.outputs));
+  return isBitwise || passed(first) !== passed(other);
+};
+
+/** e.g. `17 of 51 elements of Y differ between runs, first [2, 16]`; `undefined` when no bit differs. */
+export const describeDifference = (
+  outputs: readonly PlannedBuffer[],
+  left: Outputs,
+  right: Outputs,
+): string | undefined => {
+  const differing = differingElements(outputs, left, right);
+  return differing && `${countOf(differing)} differ between runs, first ${placeOf(differing)}`;
+};
+
+/** e.g. `O[0, 3, 17, 5] = 0.25, wanted 0.1251 ± 0.0004; 4096 of 262144 elements wrong`. */
+export const describeWrong = (verdicts: Verdicts): string | undefined => {
+  for (const [output, { passed, firstWrong: wrong, rmsError, rmsErrorRatio }] of verdicts) {
+    if (passed) continue;
+    if (!wrong) {
+      return (
+        `RMS error of ${output} is ${digits(rmsError)}, ${digits(rmsErrorRatio)} times its limit, though no single ` +
+        'element is beyond its tolerance: something accumulates in too low a precision'
+      );
+    }
+    return (
+      `${output}[${wrong.index.join(', ')}] = ${digits(wrong.got)}, wanted ${digits(wrong.want)} ± ` +
+      `${digits(wrong.tolerance)}; ${wrong.wrongCount} of ${wrong.elementCount} elements wrong`
+    );
+  }
+  return undefined;
+};
+
+const digits = (value: number): string => String(Number(value.toPrecision(5)));
+
+export const refused = (status: FailureStatus, reason: string, failedCheck: string): Refused => ({
+  ok: false,
+  status,
+  reason,
+  failedCheck,
+});
