@@ -196,8 +196,10 @@ __device__ u64 wholeElement(u64 value, u32 dtype) {
   return dtype <= kF64 ? nearestElement((double)(i64)value, dtype) : value;
 }
 
-// The element's bits; more than the dtype has are cut off by whoever stores them.
+// The element's bits; more than the dtype has are cut off by whoever stores them. Vectors may reach beyond the last
+// element, where a permutation's walk would not end.
 __device__ __noinline__ u64 drawElement(const DrawJob& job, u64 index) {
+  if (index >= job.elementCount) return 0;
   const Key key = keyOf(job.key0, job.key1, index);
   switch (job.rule) {
     case kNormal: return nearestElement(normalValue(job, key, (u32)index), job.dtype);
