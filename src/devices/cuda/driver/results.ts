@@ -61,6 +61,8 @@ export class CudaError extends Error {
   readonly codeName: string;
   /** The driver function. */
   readonly call: string;
+  /** The function that was being launched, if one was. */
+  functionName: string | undefined;
 
   constructor(call: string, code: number, codeName: string, text: string) {
     super(`${call}: ${codeName} (${code}): ${text}`);

@@ -55,9 +55,7 @@ export class DeviceMemory {
         : 0
       : 2 * Math.max(alignmentBytes, GRANULE_BYTES);
     const base = this.#driver.create('cuMemAlloc_v2', Math.max(1, bytes + 2 * guardBytes + slack));
-    const address = this.#exact
-      ? exactStart(base, slack, request)
-      : alignedStart(base + BigInt(guardBytes), request);
+    const address = this.#exact ? exactStart(base, slack, request) : alignedStart(base + BigInt(guardBytes), request);
     const buffer = makeBuffer(name, bytes, address, guardBytes);
     this.#bases.set(buffer, base);
     for (const guard of buffer.guards) this.#driver.call('cuMemsetD8_v2', guard.address, GUARD_VALUE, guard.bytes);
