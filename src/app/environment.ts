@@ -1,9 +1,16 @@
 import { cpus, release } from 'node:os';
+import type { Device } from '../core/device.ts';
+import type { Toolchain } from '../toolchains/toolchain.ts';
 import { packageVersion } from './package-version.ts';
-import type { Session } from './session.ts';
 
 /** What a result may depend on, for the log and the report. Names and versions, no paths. */
-export function describeEnvironment({ device, toolchain }: Session): Readonly<Record<string, string>> {
+export function describeEnvironment({
+  device: { identity, spec },
+  toolchain,
+}: {
+  device: Pick<Device, 'identity' | 'spec'>;
+  toolchain: Pick<Toolchain, 'identity'>;
+}): Readonly<Record<string, string>> {
   const processors = cpus();
   return {
     warpsmith: packageVersion(),
@@ -12,6 +19,7 @@ export function describeEnvironment({ device, toolchain }: Session): Readonly<Re
     system: `${process.platform} ${process.arch} ${release()}`,
     processor: `${processors.length} × ${processors[0]?.model.trim() || 'unknown'}`,
     compiler: `${toolchain.identity.name} ${toolchain.identity.version}`,
-    device: `${device.identity.name} (${device.identity.id}), ${device.spec.architecture}`,
+    device: `${identity.name} (${identity.id}), ${spec.architecture}`,
+    ...(identity.driver === undefined ? {} : { driver: identity.driver }),
   };
 }

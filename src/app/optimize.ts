@@ -12,7 +12,6 @@ import { bakeKernel } from '../store/best-kernel.ts';
 import type { Budgets, RecordedEvent } from '../store/events.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
 import { vetoBoundFor } from './bounds.ts';
-import { describeEnvironment } from './environment.ts';
 import { writeReport } from './report.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
 import { loadProblemTarget } from './target.ts';
@@ -94,7 +93,7 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
         seed: request.seed,
         budgets: request.budgets,
         vetoBound,
-        environment: describeEnvironment(session),
+        environment: session.environment,
         emit(event) {
           // Not as the argument of the optional call: it would be logged only when someone listens.
           const recorded = run.log.append(event);

@@ -1,0 +1,53 @@
+import type { Device } from '../core/device.ts';
+import type { Evaluator } from '../core/evaluation.ts';
+import type { Toolchain } from '../toolchains/toolchain.ts';
+
+/** What evaluations are made with. */
+interface Instruments {
+  readonly device: Pick<Device, 'identity' | 'spec'>;
+  readonly toolchain: Pick<Toolchain, 'identity'>;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/**
+ * An evaluator that also keeps every evaluation in `file`.
+ *
+ * @throws WarpsmithError when the file can't be written, is no recording, or was recorded on another device.
+ */
+export async function recordTo(
+  file: string,
+  evaluator: Evaluator,
+  { device, toolchain, environment }: Instruments,
+): Promise<Evaluator> {
+  const [{ openRecording }, { createRecordingEvaluator }] = await Promise.all([
+    import('../store/recording.ts'),
+    import('../evaluation/recording-evaluator.ts'),
+  ]);
+  const { name, version } = toolchain.identity;
+  const { identity, spec } = device;
+  return createRecordingEvaluator(
+    evaluator,
+    openRecording(file, { device: identity, spec, compiler: { name, version }, environment }),
+  );
+}
+
+/**
+ * A session that answers from a recording: the device it was recorded on, its compiler and its evaluations.
+ *
+ * @throws WarpsmithError `no-recording`, `damaged-recording` or `newer-recording`.
+ */
+export async function openReplay(file: string): Promise<Instruments & { evaluator: Evaluator } & AsyncDisposable> {
+  const [{ readRecording }, { createRecordedEvaluator }] = await Promise.all([
+    import('../store/recording.ts'),
+    import('../evaluation/recorded-evaluator.ts'),
+  ]);
+  const recording = readRecording(file);
+  const [{ device, spec, compiler, environment, time }] = recording.sessions;
+  return {
+    device: { identity: device, spec },
+    toolchain: { identity: { ...compiler, path: '' } },
+    evaluator: createRecordedEvaluator(recording),
+    environment: { ...environment, replayed: `from a recording of ${time}` },
+    async [Symbol.asyncDispose]() {},
+  };
+}
