@@ -1,0 +1,137 @@
+"""The few functions of the CUDA driver that PyTorch does not offer, called in PyTorch's own context."""
+
+import ctypes
+from typing import Any, Callable, Dict, List, Mapping, Sequence
+
+from .errors import WorkerError
+
+POINTER = ctypes.c_void_p
+MAX_DYNAMIC_SHARED_SIZE_BYTES = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+OPT_IN_ABOVE_BYTES = 48 * 1024
+
+SIGNATURES: Dict[str, Sequence[Any]] = {
+    "cuGetErrorName": [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)],
+    "cuModuleLoadData": [ctypes.POINTER(POINTER), ctypes.c_char_p],
+    "cuModuleUnload": [POINTER],
+    "cuModuleGetFunction": [ctypes.POINTER(POINTER), POINTER, ctypes.c_char_p],
+    "cuFuncSetAttribute": [POINTER, ctypes.c_int, ctypes.c_int],
+    "cuLaunchKernel": [POINTER] + [ctypes.c_uint] * 7 + [POINTER, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER)],
+    "cuMemsetD8Async": [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, POINTER],
+    "cuGraphCreate": [ctypes.POINTER(POINTER), ctypes.c_uint],
+    "cuGraphInstantiateWithFlags": [ctypes.POINTER(POINTER), POINTER, ctypes.c_ulonglong],
+    "cuGraphLaunch": [POINTER, POINTER],
+}
+
+CTYPE_OF_DTYPE: Mapping[str, Any] = {
+    "f32": ctypes.c_float,
+    "f64": ctypes.c_double,
+    "i8": ctypes.c_int8,
+    "u8": ctypes.c_uint8,
+    "i16": ctypes.c_int16,
+    "u16": ctypes.c_uint16,
+    "i32": ctypes.c_int32,
+    "u32": ctypes.c_uint32,
+    "i64": ctypes.c_int64,
+    "u64": ctypes.c_uint64,
+}
+
+
+class CudaDriver:
+    """libcuda; every function checked."""
+
+    def __init__(self) -> None:
+        try:
+            self._library = ctypes.CDLL("libcuda.so.1")
+            self._functions = {name: getattr(self._library, name) for name in SIGNATURES}
+        except (OSError, AttributeError) as error:
+            raise WorkerError("missing-gpu", f"the CUDA driver can't be used: {error}") from error
+        for name, function in self._functions.items():
+            function.argtypes, function.restype = SIGNATURES[name], ctypes.c_int
+
+    def call(self, name: str, *arguments: Any) -> None:
+        code = self._functions[name](*arguments)
+        if code != 0:
+            text = ctypes.c_char_p()
+            self._functions["cuGetErrorName"](code, ctypes.byref(text))
+            described = text.value.decode() if text.value else "an unknown error"
+            raise WorkerError("gpu-error", f"{name} failed: {described} ({code})")
+
+    def launch_graph(self, executable: int, stream: int) -> None:
+        self.call("cuGraphLaunch", executable, stream)
+
+    def empty_graph(self) -> int:
+        """An executable graph without nodes. Lives as long as the process."""
+        graph, executable = POINTER(), POINTER()
+        self.call("cuGraphCreate", ctypes.byref(graph), 0)
+        self.call("cuGraphInstantiateWithFlags", ctypes.byref(executable), graph, 0)
+        assert executable.value is not None
+        return executable.value
+
+    def load(self, code: bytes) -> "Module":
+        return Module(self, code)
+
+
+class Module:
+    """A loaded cubin, or PTX that the driver compiles."""
+
+    def __init__(self, driver: CudaDriver, code: bytes) -> None:
+        self._driver = driver
+        self._handle = POINTER()
+        driver.call("cuModuleLoadData", ctypes.byref(self._handle), code)
+
+    def __del__(self) -> None:
+        try:
+            self._driver.call("cuModuleUnload", self._handle)
+        except Exception:
+            pass  # The context may be gone by now.
+
+    def sequence(
+        self, plan: Mapping[str, Any], addresses: Mapping[str, int], sizes: Mapping[str, int]
+    ) -> Callable[[int], None]:
+        """A function of a stream that enqueues the plan's steps on buffers at these addresses."""
+        steps = [self._step(step, addresses, sizes) for step in plan["steps"]]
+
+        def enqueue(stream: int) -> None:
+            for step in steps:
+                step(stream)
+
+        return enqueue
+
+    def _step(
+        self, step: Mapping[str, Any], addresses: Mapping[str, int], sizes: Mapping[str, int]
+    ) -> Callable[[int], None]:
+        if step["kind"] == "memset":
+            name = step["buffer"]
+            return lambda stream: self._driver.call(
+                "cuMemsetD8Async", addresses[name], step["byteValue"] & 0xFF, sizes[name], stream
+            )
+        for feature in ("cluster", "cooperative", "programmaticDependent", "carveOut"):
+            if step.get(feature):
+                raise WorkerError("unsupported", f"launches with {feature} are not run in the Python worker")
+        function = POINTER()
+        self._driver.call("cuModuleGetFunction", ctypes.byref(function), self._handle, step["functionName"].encode())
+        shared_bytes = step["dynamicSharedBytes"]
+        if shared_bytes > OPT_IN_ABOVE_BYTES:
+            self._driver.call("cuFuncSetAttribute", function, MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes)
+        values = [_argument(argument, addresses) for argument in step["arguments"]]
+        pointers = (POINTER * max(1, len(values)))(*[ctypes.addressof(value) for value in values])
+        shape = [*step["grid"], *step["block"], shared_bytes]
+
+        def launch(stream: int, kept: List[Any] = values) -> None:
+            self._driver.call("cuLaunchKernel", function, *shape, stream, pointers, None)
+
+        return launch
+
+
+def _argument(argument: Mapping[str, Any], addresses: Mapping[str, int]) -> Any:
+    """Storage that holds one kernel parameter."""
+    kind = argument["kind"]
+    if kind == "buffer":
+        return ctypes.c_uint64(addresses[argument["buffer"]] + argument["offsetBytes"])
+    if kind == "null":
+        return ctypes.c_uint64(0)
+    if kind == "scalar" and argument["dtype"] in CTYPE_OF_DTYPE:
+        value = argument["value"]
+        is_floating = argument["dtype"] in ("f32", "f64")
+        return CTYPE_OF_DTYPE[argument["dtype"]](value if is_floating else int(value))
+    raise WorkerError("unsupported", f"kernel arguments of kind {kind} are not passed by the Python worker")

@@ -1,0 +1,220 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { onProcessEnd } from './cleanup.ts';
+import { killGroup } from './process-group.ts';
+
+export interface LineProcessOptions {
+  /** Absolute path. */
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The whole environment of the child. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A line of JSON, then raw bytes: on the wire the header's `payloadBytes` says how many, payload by payload. */
+export interface LineMessage {
+  readonly header: Readonly<Record<string, unknown>>;
+  readonly payloads: readonly Uint8Array[];
+}
+
+/** How a line process ended. */
+export interface LineProcessEnd {
+  readonly reason: 'not-started' | 'timed-out' | 'exited' | 'signaled' | 'malformed' | 'closed';
+  /** One line, for people. */
+  readonly description: string;
+  /** The last lines it wrote to stderr. */
+  readonly stderr: string;
+}
+
+export type LineOutcome =
+  | { readonly ok: true; readonly message: LineMessage }
+  | { readonly ok: false; readonly end: LineProcessEnd };
+
+const STDERR_TAIL_BYTES = 8192;
+/** A header is a few hundred bytes; what is longer is not our protocol. */
+const MAXIMUM_LINE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * A long-lived program in a process group of its own that answers each line of JSON on stdin with one on stdout, both
+ * followed by raw bytes where there are any. One question at a time. It does not keep this process running while it is
+ * idle, and it is killed when this process ends.
+ */
+export class LineProcess {
+  readonly pid: number | undefined;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #reader = new MessageReader();
+  #settle: ((outcome: LineOutcome) => void) | undefined;
+  #previous: Promise<unknown> = Promise.resolve();
+  #stderr = Buffer.alloc(0);
+  #end: LineProcessEnd | undefined;
+  /** Why we killed it, if we did. */
+  #killedFor: { reason: LineProcessEnd['reason']; description: string } | undefined;
+  readonly #closed: Promise<void>;
+  #forget: () => void = () => {};
+
+  constructor(options: LineProcessOptions) {
+    this.#child = spawn(options.command, options.args, {
+      cwd: options.cwd,
+      env: { ...options.env },
+      detached: true, // A new process group whose id is the child's.
+      shell: false,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    const { pid } = this.#child;
+    this.pid = pid;
+    if (pid !== undefined) this.#forget = onProcessEnd(() => killGroup(pid));
+    this.#child.stdin.on('error', () => {}); // A program that has ended reads no more; its end is reported.
+    this.#child.stdout.on('data', (chunk: Buffer) => this.#receive(chunk));
+    this.#child.stderr.on('data', (chunk: Buffer) => {
+      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-STDERR_TAIL_BYTES);
+    });
+    this.#closed = new Promise((resolve) => {
+      this.#child.once('error', (error) => {
+        this.#finish('not-started', error.message);
+        resolve();
+      });
+      this.#child.once('exit', () => this.#kill()); // What it left running in its group goes with it.
+      this.#child.once('close', (exitCode, signal) => {
+        if (this.#killedFor) this.#finish(this.#killedFor.reason, this.#killedFor.description);
+        else if (signal !== null) this.#finish('signaled', `ended by ${signal}`);
+        else this.#finish('exited', `ended with exit code ${exitCode}`);
+        resolve();
+      });
+    });
+    this.#keepAlive(false);
+  }
+
+  get isRunning(): boolean {
+    return this.#end === undefined;
+  }
+
+  /** How it ended; undefined while it runs. */
+  get end(): LineProcessEnd | undefined {
+    return this.#end;
+  }
+
+  /** Sends a message and waits for the answer; past the limit the group is killed. Never rejects. */
+  exchange(message: LineMessage, limits: { timeoutMs: number }): Promise<LineOutcome> {
+    const outcome = this.#previous.then(() => this.#exchangeNow(message, limits.timeoutMs));
+    this.#previous = outcome;
+    return outcome;
+  }
+
+  /** Kills the process group and waits until it is gone. */
+  async close(): Promise<void> {
+    this.#keepAlive(true);
+    this.#killFor('closed', 'closed');
+    await this.#closed;
+  }
+
+  #exchangeNow({ header, payloads }: LineMessage, timeoutMs: number): Promise<LineOutcome> {
+    if (this.#end) return Promise.resolve({ ok: false, end: this.#end });
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#killFor('timed-out', `no answer within ${timeoutMs / 1000} s`);
+      }, timeoutMs);
+      this.#settle = (outcome) => {
+        clearTimeout(timer);
+        this.#settle = undefined;
+        this.#keepAlive(false);
+        resolve(outcome);
+      };
+      this.#keepAlive(true);
+      const sizes = payloads.length > 0 ? { payloadBytes: payloads.map(({ byteLength }) => byteLength) } : {};
+      this.#child.stdin.write(`${JSON.stringify({ ...header, ...sizes })}\n`);
+      for (const payload of payloads) this.#child.stdin.write(payload);
+    });
+  }
+
+  #receive(chunk: Buffer): void {
+    try {
+      for (const message of this.#reader.push(chunk)) {
+        if (!this.#settle) throw new Error('an answer that nobody asked for');
+        this.#settle({ ok: true, message });
+      }
+    } catch (error) {
+      this.#killFor('malformed', `its answer can't be read: ${(error as Error).message}`);
+    }
+  }
+
+  #killFor(reason: LineProcessEnd['reason'], description: string): void {
+    this.#killedFor ??= { reason, description };
+    this.#kill();
+  }
+
+  #kill(): void {
+    if (this.pid !== undefined && !this.#end) killGroup(this.pid);
+  }
+
+  #finish(reason: LineProcessEnd['reason'], description: string): void {
+    this.#end ??= { reason, description, stderr: this.#stderr.toString('utf8').trim() };
+    this.#forget();
+    this.#settle?.({ ok: false, end: this.#end });
+  }
+
+  /** An idle child must not keep a finished program from ending. */
+  #keepAlive(needed: boolean): void {
+    const act = needed ? 'ref' : 'unref';
+    this.#child[act]();
+    for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) {
+      (pipe as unknown as Partial<Record<'ref' | 'unref', () => void>>)[act]?.();
+    }
+  }
+}
+
+/** Cuts a byte stream into messages. */
+class MessageReader {
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #header: LineMessage['header'] | undefined;
+  /** Bytes of each payload the header announced. */
+  #sizes: number[] = [];
+
+  /** @throws Error when a line is no JSON object, or too long. */
+  *push(chunk: Buffer): Generator<LineMessage> {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    while (true) {
+      if (this.#header === undefined && !this.#readLine()) return;
+      const wanted = this.#sizes.reduce((sum, size) => sum + size, 0);
+      if (this.#bytes < wanted) return;
+      const payloads = this.#sizes.map((size) => this.#take(size));
+      const header = this.#header!;
+      this.#header = undefined;
+      yield { header, payloads };
+    }
+  }
+
+  #readLine(): boolean {
+    const end = this.#merge().indexOf(0x0a);
+    if (end < 0) {
+      if (this.#bytes > MAXIMUM_LINE_BYTES) throw new Error('a line without end');
+      return false;
+    }
+    const header: unknown = JSON.parse(this.#take(end + 1).toString('utf8'));
+    if (typeof header !== 'object' || header === null) throw new Error('a line that is no JSON object');
+    this.#header = header as LineMessage['header'];
+    this.#sizes = sizesOf(this.#header.payloadBytes);
+    return true;
+  }
+
+  #take(size: number): Buffer {
+    const buffered = this.#merge();
+    this.#chunks = [buffered.subarray(size)];
+    this.#bytes -= size;
+    return buffered.subarray(0, size);
+  }
+
+  /** Everything received as one piece: only when a line is looked for, or all payloads are there. */
+  #merge(): Buffer {
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0]!;
+  }
+}
+
+const sizesOf = (value: unknown): number[] => {
+  if (value === undefined) return [];
+  const isSize = (size: unknown): size is number => Number.isSafeInteger(size) && (size as number) >= 0;
+  if (!Array.isArray(value) || !value.every(isSize)) throw new Error('payloadBytes are not sizes');
+  return value;
+};
