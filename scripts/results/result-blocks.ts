@@ -25,8 +25,8 @@ const versions = ({ date, warpsmith, node, compiler }: RecordedWith): string =>
 /** The run in a sentence: what came of it, in which device's predicted time. */
 const runHeadline = ({ start, best, speedup, evaluationsUsed, device, workload, stop }: RecordedRun): string =>
   `**${best!.kind} ${formatRatio(speedup)} faster on a ${device.kind} ${device.name.replace(/ \(virtual\)$/, '')}**, ` +
-  `${workload.name}: ${best!.kind} ${formatNs(start!.medianNs)} ${formatInterval(start!.intervalNs)} → ` +
-  `${formatNs(best!.medianNs)} ${formatInterval(best!.intervalNs)} in ${evaluationsUsed} evaluations; ` +
+  `${workload.name}: ${best!.kind} ${formatNs(start!.medianNs)} ${formatInterval(start!.kind, start!.intervalNs)} → ` +
+  `${formatNs(best!.medianNs)} ${formatInterval(best!.kind, best!.intervalNs)} in ${evaluationsUsed} evaluations; ` +
   `stopped because: ${stop!.reason}.`;
 
 const progressionCells = (row: ProgressionRow): string[] => [
@@ -87,7 +87,7 @@ const ladderRows = (evaluations: readonly RecordedEvaluation[]): string[][] =>
   evaluations.map(({ candidate, timing, counters, findings, status }) => [
     code(candidate.kernel),
     timing ? formatNs(timing.medianNs) : status,
-    timing ? formatInterval(timing.intervalNs) : '–',
+    timing ? formatInterval(timing.kind, timing.intervalNs) : '–',
     timing?.bindingResource ?? '–',
     formatFigure(counters?.totals.instructions ?? Number.NaN),
     formatFigure(counters?.totals.globalLoadSectors ?? Number.NaN),

@@ -1,7 +1,8 @@
 import type { Evaluation } from '../core/evaluation.ts';
 import type { MoveRecord } from '../store/events.ts';
-import { formatMove, formatParameters, formatTiming } from './format.ts';
+import { describeTiming, formatMove, formatParameters } from './format.ts';
 import { type Paint, plainPaint } from './paint.ts';
+import { profilerRuleLines } from './profile-text.ts';
 import { describeEvidence } from './run-text.ts';
 
 /** What `diagnose` shows. */
@@ -25,7 +26,8 @@ export function diagnosisTerminal({ evaluation, moves, advice }: DiagnosisView, 
     `${paint('bold', candidate.kernel)} (${formatParameters(candidate.parameters) || 'no parameters'}), ${workload.name} on ${device.name}`,
     `${paint(status === 'passed' ? 'green' : 'red', status)}${evaluation.reason ? `: ${evaluation.reason}` : ''}`,
   ];
-  if (timing) lines.push(`${formatTiming(timing)}, bound by ${timing.bindingResource}`);
+  if (timing) lines.push(describeTiming(timing));
+  if (evaluation.countersSource) lines.push(`counters: ${evaluation.countersSource.detail}`);
   findings.forEach((finding, index) => {
     lines.push(
       '',
@@ -41,6 +43,11 @@ export function diagnosisTerminal({ evaluation, moves, advice }: DiagnosisView, 
     );
   });
   if (findings.length === 0 && status === 'passed') lines.push('', 'No rule fired.');
+  if (evaluation.profile) {
+    const { tool, version, rules } = evaluation.profile;
+    lines.push('', paint('bold', `What ${tool} ${version} itself says (its estimates, not results)`));
+    lines.push(...(rules.length > 0 ? profilerRuleLines(evaluation.profile) : ['nothing']).map((line) => `  ${line}`));
+  }
   if (moves.length > 0)
     lines.push('', paint('bold', 'What to try, most promising first (gains are expectations, not results)'));
   for (const { move, finding, expectedGain, confidence, reason } of moves) {

@@ -2,12 +2,21 @@ import type { LaunchCounters } from '../core/counters.ts';
 import type { DeviceFault } from '../core/device.ts';
 import type { Correctness, Evaluation } from '../core/evaluation.ts';
 import type { LaunchTiming, Timing } from '../core/timing.ts';
-import { formatFigure, formatNs, formatParameters, formatTiming } from './format.ts';
+import {
+  BASELINE_COLUMNS,
+  baselineCells,
+  COMPARISON_COLUMNS,
+  comparisonCells,
+  missingBaselineLines,
+} from './comparison-text.ts';
+import { describeTiming, formatFigure, formatNs, formatParameters } from './format.ts';
+import { formatPercent, measurementLines } from './measurement-text.ts';
 import { type Paint, plainPaint } from './paint.ts';
+import { profileLines, profilerRuleLines, sanitizerLines } from './profile-text.ts';
 import { describeFinding } from './run-text.ts';
-import { textTable } from './table.ts';
+import { type Column, textTable } from './table.ts';
 
-const indent = (lines: readonly string[]): string => lines.map((line) => `  ${line}`).join('\n');
+const indent = (lines: readonly string[]): string => lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n');
 
 function correctnessLines({ maxAbsoluteError, tolerance, checksRun, firstWrong }: Correctness): string[] {
   const lines = [
@@ -35,18 +44,20 @@ export function describeFault(fault: DeviceFault): string {
 }
 
 function timingLines(timing: Timing): string[] {
+  const reached =
+    timing.kind === 'measured' ? ` (${formatPercent(timing.attainableNs / timing.medianNs)} reached)` : '';
   return [
-    `${formatTiming(timing)}, bound by ${timing.bindingResource}`,
-    `no kernel can be faster than ${formatNs(timing.vetoNs)}; attainable ${formatNs(timing.attainableNs)}`,
+    describeTiming(timing),
+    ...(timing.measurement ? measurementLines(timing.measurement) : []),
+    `no kernel can be faster than ${formatNs(timing.vetoNs)}; attainable ${formatNs(timing.attainableNs)}${reached}`,
     ...(timing.bounds ?? []).map(
       ({ resource, ns, arithmetic }) => `${resource.padEnd(10)} ${formatNs(ns).padStart(9)}  ${arithmetic}`,
     ),
   ];
 }
 
-function launchCells(counters: LaunchCounters, timing: LaunchTiming | undefined): string[] {
+function launchCells(counters: LaunchCounters): string[] {
   const coverage = counters.countedCtas < counters.ctaCount ? ` (${counters.countedCtas} counted)` : '';
-  const { occupancy } = timing ?? {};
   const estimated = counters.resources.registersSource === 'estimated' ? ' est.' : '';
   return [
     counters.functionName,
@@ -54,26 +65,43 @@ function launchCells(counters: LaunchCounters, timing: LaunchTiming | undefined)
     counters.block.join('×'),
     `${counters.resources.registersPerThread}${estimated}`,
     formatFigure(counters.resources.staticSharedBytes + counters.resources.dynamicSharedBytes),
-    occupancy ? `${(occupancy.ratio * 100).toFixed(0)} % (${occupancy.limiter})` : '–',
-    timing ? timing.waves.toFixed(2) : '–',
-    timing ? formatNs(timing.medianNs) : '–',
   ];
 }
 
-function launchesTable(evaluation: Evaluation): string {
-  const launches = evaluation.counters?.launches ?? [];
+/** What the time model says of one launch: there only where the time is predicted. */
+function modelCells(timing: LaunchTiming): string[] {
+  const { occupancy } = timing;
+  return [
+    `${(occupancy.ratio * 100).toFixed(0)} % (${occupancy.limiter})`,
+    timing.waves.toFixed(2),
+    formatNs(timing.medianNs),
+  ];
+}
+
+const LAUNCH_COLUMNS: readonly Column[] = [
+  { title: 'launch' },
+  { title: 'CTAs', align: 'right' },
+  { title: 'block', align: 'right' },
+  { title: 'registers', align: 'right' },
+  { title: 'shared B', align: 'right' },
+];
+
+const MODEL_COLUMNS: readonly Column[] = [
+  { title: 'theoretical occupancy' },
+  { title: 'waves', align: 'right' },
+  { title: 'predicted time', align: 'right' },
+];
+
+function launchesTable({ counters, timing }: Evaluation): string {
+  const launches = counters?.launches ?? [];
+  const modelled = timing?.launches;
+  if (!modelled) return textTable(LAUNCH_COLUMNS, launches.map(launchCells));
   return textTable(
-    [
-      { title: 'launch' },
-      { title: 'CTAs', align: 'right' },
-      { title: 'block', align: 'right' },
-      { title: 'registers', align: 'right' },
-      { title: 'shared B', align: 'right' },
-      { title: 'theoretical occupancy' },
-      { title: 'waves', align: 'right' },
-      { title: `${evaluation.timing?.kind ?? ''} time`.trim(), align: 'right' },
-    ],
-    launches.map((launch, index) => launchCells(launch, evaluation.timing?.launches?.[index])),
+    [...LAUNCH_COLUMNS, ...MODEL_COLUMNS],
+    launches.map((launch, index) => {
+      const model = modelled[index];
+      return [...launchCells(launch), ...(model ? modelCells(model) : MODEL_COLUMNS.map(() => '–'))];
+    }),
   );
 }
 
@@ -100,6 +128,21 @@ function counterLines(evaluation: Evaluation): string[] {
   );
 }
 
+/** ` (counted on virtual:h200 …)`: counters of a real GPU never come without their source. */
+export const countersNote = ({ countersSource }: Evaluation): string =>
+  countersSource ? ` (${countersSource.detail})` : '';
+
+function besideLines(evaluation: Evaluation): string[] {
+  const { comparisons = [], baselines = [] } = evaluation;
+  const tables = [
+    comparisons.length > 0 ? textTable(COMPARISON_COLUMNS, comparisonCells(comparisons)) : '',
+    baselines.length > 0 ? textTable(BASELINE_COLUMNS, baselineCells(baselines)) : '',
+    missingBaselineLines(evaluation).join('\n'),
+  ];
+  const text = tables.filter((table) => table !== '').join('\n\n');
+  return text === '' ? [] : text.split('\n');
+}
+
 function compilerLines(evaluation: Evaluation): string[] {
   return (evaluation.diagnostics ?? []).map(({ severity, message, location }) => {
     const place = location ? `${location.file}:${location.line}${location.column ? `:${location.column}` : ''}: ` : '';
@@ -121,9 +164,13 @@ export function evaluationTerminal(evaluation: Evaluation, paint: Paint = plainP
     section('Compiler', compilerLines(evaluation)),
     section('Correctness', evaluation.correctness ? correctnessLines(evaluation.correctness) : []),
     section('Time', evaluation.timing ? timingLines(evaluation.timing) : []),
+    section('Beside it, in the same blocks', besideLines(evaluation)),
     evaluation.counters ? `${paint('bold', 'Launches')}\n${indent(launchesTable(evaluation).split('\n'))}` : '',
-    section('Counters', counterLines(evaluation)),
+    section(`Counters${countersNote(evaluation)}`, counterLines(evaluation)),
+    section('Profile', evaluation.profile ? profileLines(evaluation.profile) : []),
+    section('Sanitizer', evaluation.sanitizer ? sanitizerLines(evaluation.sanitizer) : []),
     section('Findings', evaluation.findings.map(describeFinding)),
+    section('What the profiler itself says', evaluation.profile ? profilerRuleLines(evaluation.profile) : []),
   ];
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
 }

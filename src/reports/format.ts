@@ -9,22 +9,45 @@ const SCALES: readonly (readonly [number, string])[] = [
   [1, 'ns'],
 ];
 
-/** A time in the unit that suits it, three significant digits: `870 µs`, `2.87 ms`. */
-export function formatNs(ns: number): string {
+function withDigits(ns: number, digits: number): string {
   if (!Number.isFinite(ns)) return '–';
   const [scale, unit] = SCALES.find(([candidate]) => Math.abs(ns) >= candidate * 0.9995) ?? SCALES.at(-1)!;
-  return `${Number((ns / scale).toPrecision(3))} ${unit}`;
+  return `${Number((ns / scale).toPrecision(digits))} ${unit}`;
 }
 
-/** `870 µs [610 µs … 1.2 ms]`. */
-export function formatInterval([low, high]: readonly [number, number]): string {
-  return `[${formatNs(low)} … ${formatNs(high)}]`;
-}
+/** A time in the unit that suits it, three significant digits: `870 µs`, `2.87 ms`. */
+export const formatNs = (ns: number): string => withDigits(ns, 3);
+
+/** The same with four digits, for times known to a per mille: `69.13 µs`. */
+export const formatMeasuredNs = (ns: number): string => withDigits(ns, 4);
+
+const FORMATS: Readonly<Record<Timing['kind'], (ns: number) => string>> = {
+  measured: formatMeasuredNs,
+  predicted: formatNs,
+};
+
+/** A time with the digits its kind deserves. */
+export const formatTime = (kind: Timing['kind'], ns: number): string => FORMATS[kind](ns);
+
+/** `[610 µs … 1.2 ms]`. */
+export const formatInterval = (kind: Timing['kind'], [low, high]: readonly [number, number]): string =>
+  `[${formatTime(kind, low)} … ${formatTime(kind, high)}]`;
 
 /** `predicted 870 µs [610 µs … 1.2 ms]`: a time never comes without its kind. */
-export function formatTiming(timing: Timing): string {
-  return `${timing.kind} ${formatNs(timing.medianNs)} ${formatInterval(timing.intervalNs)}`;
-}
+export const formatTiming = ({
+  kind,
+  medianNs,
+  intervalNs,
+}: Pick<Timing, 'kind' | 'medianNs' | 'intervalNs'>): string =>
+  `${kind} ${formatTime(kind, medianNs)} ${formatInterval(kind, intervalNs)}`;
+
+/** The time, with what bounds it where a model says so: a measurement knows no bound. */
+export const describeTiming = (timing: Timing): string =>
+  timing.kind === 'predicted' ? `${formatTiming(timing)}, bound by ${timing.bindingResource}` : formatTiming(timing);
+
+/** `[1.382, 1.421]`: the interval of a ratio of measured times. */
+export const formatRatioInterval = ([low, high]: readonly [number, number]): string =>
+  `[${low.toFixed(3)}, ${high.toFixed(3)}]`;
 
 /** `1.40×`, old time ÷ new time. */
 export const formatRatio = (ratio: number | null): string => (ratio === null ? '–' : `${ratio.toFixed(2)}×`);

@@ -1,11 +1,26 @@
-import { formatNs } from './format.ts';
-import type { ProgressionRow, RunView } from './run-view.ts';
+import { formatNs, formatTime } from './format.ts';
+import { verdictCell } from './run-text.ts';
+import type { ProgressionRow, RunView, Stage } from './run-view.ts';
 
 const WIDTH = 800;
 const HEIGHT = 360;
 const MARGIN = { left: 80, right: 20, top: 40, bottom: 50 };
 
-const COLOURS = { keep: '#1b7f3b', revert: '#b3541e', best: '#1b7f3b', axis: '#666', text: '#222' };
+const COLOURS = {
+  keep: '#1b7f3b',
+  revert: '#b3541e',
+  undecided: '#8a8a8a',
+  best: '#1b7f3b',
+  axis: '#666',
+  text: '#222',
+};
+
+/** What an evaluation without a decision was. */
+const STAGE_WORDS: Readonly<Record<Stage, string>> = {
+  judge: 'undecided',
+  screen: 'measured longer after this',
+  confirm: 'confirmation',
+};
 
 type TimedRow = ProgressionRow & { time: NonNullable<ProgressionRow['time']> };
 
@@ -39,10 +54,14 @@ function makeScales(rowCount: number, lowNs: number, highNs: number): Scales {
 }
 
 function mark(row: TimedRow, index: number, { x, y }: Scales): string {
-  const colour = COLOURS[row.decision ?? 'revert'];
+  const colour = COLOURS[row.decision ?? 'undecided'];
   const [low, high] = row.time.intervalNs;
   const title = escapeXml(
-    `${row.evaluationId} ${row.change}: ${row.time.kind} ${formatNs(row.time.medianNs)}, ${row.decision ?? 'undecided'}`,
+    [
+      `${row.evaluationId} ${row.change}: ${row.time.kind} ${formatTime(row.time.kind, row.time.medianNs)}`,
+      ...(row.verdict ? [verdictCell(row)] : []),
+      row.decision ?? STAGE_WORDS[row.stage],
+    ].join(', '),
   );
   return (
     `<g><title>${title}</title>` +
@@ -65,7 +84,7 @@ function bestLine(rows: readonly TimedRow[], { x, y }: Scales): string {
   return `<polyline points="${points.join(' ')}" fill="none" stroke="${COLOURS.best}" stroke-width="1.5"/>`;
 }
 
-/** Plot of time (logarithmic) by evaluation, with model intervals; kept changes are filled. Undefined without times. */
+/** Plot of time (logarithmic) by evaluation, with intervals; kept changes are filled. Undefined without times. */
 export function progressionSvg(view: RunView): string | undefined {
   const rows = view.progression.filter((row): row is TimedRow => row.time !== null);
   const kind = rows[0]?.time.kind;

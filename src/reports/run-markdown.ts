@@ -3,10 +3,11 @@ import { formatNs, formatParameters, formatRatio } from './format.ts';
 import {
   changeLines,
   describeBudget,
+  describeConfirmation,
   describeFinding,
   describeWorkload,
   headline,
-  progressionCells,
+  kindNote,
   progressionColumns,
   revertedLine,
 } from './run-text.ts';
@@ -51,18 +52,21 @@ function stepsTable(view: RunView): string {
 
 /** The Markdown report of a run. `plotFile`, when given, is the SVG beside it. */
 export function runMarkdown(view: RunView, plotFile?: string): string {
-  const kindNote =
-    view.best?.kind === 'predicted'
-      ? 'All times are **predicted** by a model of the device, with its interval; nothing here was measured on hardware.'
-      : '';
+  const columns = progressionColumns(view);
   const sections = [
     `# ${view.problem.name} on ${view.device.name}`,
     headline(view),
-    kindNote,
+    kindNote(view),
     summary(view),
     plotFile ? `![${view.best?.kind ?? ''} time by evaluation](${plotFile})` : '',
     '## Progression',
-    markdownTable(progressionColumns(view), view.progression.map(progressionCells)),
+    markdownTable(
+      columns,
+      view.progression.map((row) => columns.map(({ cell }) => cell(row))),
+    ),
+    view.confirmations.length > 0
+      ? `## Confirmation on fresh blocks\n\n${bullets(view.confirmations.map(describeConfirmation), '')}`
+      : '',
     '## What the best changed',
     bullets(changeLines(view), 'There is no best.'),
     stepsTable(view),

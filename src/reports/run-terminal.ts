@@ -1,12 +1,23 @@
-import { formatNs, formatRatio } from './format.ts';
+import type { Timing } from '../core/timing.ts';
+import { formatRatio, formatTime } from './format.ts';
 import { type Paint, plainPaint } from './paint.ts';
-import { changeLines, describeBudget, describeFinding, describeWorkload, headline, revertedLine } from './run-text.ts';
+import {
+  changeLines,
+  describeBudget,
+  describeConfirmation,
+  describeFinding,
+  describeWorkload,
+  headline,
+  kindOf,
+  revertedLine,
+  verdictCell,
+} from './run-text.ts';
 import type { ProgressionRow, RunView } from './run-view.ts';
 import { type Column, textTable } from './table.ts';
 
 /** The terminal's table leaves out what the next line's prose says, to stay within a usual window. */
 function columns(view: RunView): Column[] {
-  const kind = (view.best ?? view.start)?.kind ?? 'predicted';
+  const kind = kindOf(view) ?? 'predicted';
   return [
     { title: '#', align: 'right' },
     { title: 'eval' },
@@ -15,19 +26,21 @@ function columns(view: RunView): Column[] {
     { title: 'result' },
     { title: `${kind} time`, align: 'right' },
     { title: '× best', align: 'right' },
+    ...(kind === 'measured' ? [{ title: 'verdict' }] : []),
     { title: '× start', align: 'right' },
     { title: 'decision' },
   ];
 }
 
-const cells = (row: ProgressionRow): string[] => [
+const cells = (row: ProgressionRow, kind: Timing['kind'] | undefined): string[] => [
   String(row.iteration),
   row.evaluationId,
   row.change,
   row.why ? `${row.why.finding} (${row.why.evaluationId})` : '–',
   row.status,
-  row.time ? formatNs(row.time.medianNs) : '–',
+  row.time ? formatTime(row.time.kind, row.time.medianNs) : '–',
   formatRatio(row.ratioToPreviousBest),
+  ...(kind === 'measured' ? [verdictCell(row)] : []),
   formatRatio(row.ratioToStart),
   row.decision ?? '–',
 ];
@@ -44,7 +57,12 @@ export function runTerminal(view: RunView, paint: Paint = plainPaint): string {
     paint('bold', `${view.problem.name} on ${view.device.name}, ${describeWorkload(view)}`),
     headline(view),
     `Stopped: ${view.stop ? `${view.stop.reason} (${view.stop.detail})` : 'not yet, or the run died'}. ${describeBudget(view)}; seed ${view.seed}.`,
-    textTable(columns(view), view.progression.map(cells), (text) => paint('dim', text)),
+    textTable(
+      columns(view),
+      view.progression.map((row) => cells(row, kindOf(view))),
+      (text) => paint('dim', text),
+    ),
+    section(paint, 'Confirmation on fresh blocks', view.confirmations.map(describeConfirmation)),
     section(paint, 'What the best changed', changeLines(view)),
     section(paint, 'Reverted, and why', view.reverted.length > 0 ? view.reverted.map(revertedLine) : ['nothing']),
     section(

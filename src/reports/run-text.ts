@@ -1,59 +1,123 @@
 import type { Finding } from '../core/finding.ts';
-import { formatFigure, formatInterval, formatNs, formatParameters, formatRatio } from './format.ts';
-import type { ProgressionRow, RunView, TimeFigure } from './run-view.ts';
+import type { Timing } from '../core/timing.ts';
+import {
+  formatFigure,
+  formatInterval,
+  formatParameters,
+  formatRatio,
+  formatRatioInterval,
+  formatTime,
+  formatTiming,
+} from './format.ts';
+import type { Confirmation, ProgressionRow, RunView, TimeFigure } from './run-view.ts';
 import type { Column } from './table.ts';
 
 /** Words and tables that the terminal and the Markdown report share. */
 
-export const PROGRESSION_COLUMNS: readonly Column[] = [
-  { title: 'Iteration', align: 'right' },
-  { title: 'Evaluation' },
-  { title: 'Change' },
-  { title: 'Why' },
-  { title: 'Result' },
-  { title: 'Time', align: 'right' },
-  { title: 'Interval' },
-  { title: '× previous best', align: 'right' },
-  { title: '× start', align: 'right' },
-  { title: 'Decision' },
-];
-
-/** Heading of the time column says the kind, so that no figure in it can be read as the other kind. */
-export function progressionColumns(view: RunView): readonly Column[] {
-  const kind = (view.best ?? view.start)?.kind;
-  if (!kind) return PROGRESSION_COLUMNS;
-  return PROGRESSION_COLUMNS.map((column) =>
-    column.title === 'Time' ? { ...column, title: `${kind === 'predicted' ? 'Predicted' : 'Measured'} time` } : column,
-  );
+/** One column of the progression, and what it holds. */
+interface ProgressionColumn extends Column {
+  cell: (row: ProgressionRow) => string;
 }
 
-export function progressionCells(row: ProgressionRow): string[] {
+const timeColumns = (kind: Timing['kind'] | undefined): ProgressionColumn[] => [
+  {
+    title: kind === undefined ? 'Time' : `${kind === 'predicted' ? 'Predicted' : 'Measured'} time`,
+    align: 'right',
+    cell: ({ time }) => (time ? formatTime(time.kind, time.medianNs) : '–'),
+  },
+  { title: 'Interval', cell: ({ time }) => (time ? formatInterval(time.kind, time.intervalNs) : '–') },
+];
+
+const PREVIOUS_BEST: ProgressionColumn = {
+  title: '× previous best',
+  align: 'right',
+  cell: ({ ratioToPreviousBest }) => formatRatio(ratioToPreviousBest),
+};
+
+/** A screen is too short for a verdict. */
+export const verdictCell = ({ stage, verdict }: ProgressionRow): string =>
+  stage === 'screen' ? 'screened' : (verdict ?? '–');
+
+/** Measured only: how sure the ratio is, and what it amounts to. */
+const VERDICT_COLUMNS: readonly ProgressionColumn[] = [
+  { title: 'Ratio interval', cell: ({ intervalRatio }) => (intervalRatio ? formatRatioInterval(intervalRatio) : '–') },
+  { title: 'Verdict', cell: verdictCell },
+];
+
+/** Which kind of time the run is about, so that no figure in a table can be read as the other kind. */
+export const kindOf = (view: RunView): Timing['kind'] | undefined => (view.best ?? view.start)?.kind;
+
+/** The progression's columns; measured runs have verdicts beside their ratios. */
+export function progressionColumns(view: RunView): readonly ProgressionColumn[] {
+  const kind = kindOf(view);
   return [
-    String(row.iteration),
-    row.evaluationId,
-    row.change,
-    row.why ? `${row.why.finding} of ${row.why.evaluationId}: ${row.why.evidence}` : 'where every run begins',
-    row.status,
-    row.time ? formatNs(row.time.medianNs) : '–',
-    row.time ? formatInterval(row.time.intervalNs) : '–',
-    formatRatio(row.ratioToPreviousBest),
-    formatRatio(row.ratioToStart),
-    row.decision ?? '–',
+    { title: 'Iteration', align: 'right', cell: ({ iteration }) => String(iteration) },
+    { title: 'Evaluation', cell: ({ evaluationId }) => evaluationId },
+    { title: 'Change', cell: ({ change }) => change },
+    { title: 'Why', cell: whyCell },
+    { title: 'Result', cell: ({ status }) => status },
+    ...timeColumns(kind),
+    PREVIOUS_BEST,
+    ...(kind === 'measured' ? VERDICT_COLUMNS : []),
+    { title: '× start', align: 'right', cell: ({ ratioToStart }) => formatRatio(ratioToStart) },
+    { title: 'Decision', cell: ({ decision }) => decision ?? '–' },
   ];
 }
 
+function whyCell({ why, stage }: ProgressionRow): string {
+  if (stage === 'confirm') return 'the winner on fresh blocks, against the start';
+  return why ? `${why.finding} of ${why.evaluationId}: ${why.evidence}` : 'where every run begins';
+}
+
+/** What every figure of the run is, for the reader who looks at nothing else. */
+export function kindNote(view: RunView): string {
+  const kind = kindOf(view);
+  if (kind === undefined) return '';
+  return {
+    predicted:
+      'All times are **predicted** by a model of the device, with its interval; nothing here was measured on hardware.',
+    measured:
+      'All times are **measured**, with 95 % intervals. × previous best comes from the same blocks and has a verdict; ' +
+      '× start divides medians of different blocks and is for orientation; only the confirmation says how much faster ' +
+      'the best is than the start.',
+  }[kind];
+}
+
 /** `predicted 870 µs [610 µs … 1.2 ms] (e7)`. */
-export const describeTime = (time: TimeFigure): string =>
-  `${time.kind} ${formatNs(time.medianNs)} ${formatInterval(time.intervalNs)} (${time.evaluationId})`;
+export const describeTime = (time: TimeFigure): string => `${formatTiming(time)} (${time.evaluationId})`;
+
+/** `measured 1.402× faster [1.382, 1.421] than the start on 20 fresh blocks`, or why nothing can be said. */
+export function describeConfirmation({
+  evaluationId,
+  candidate,
+  ratio,
+  intervalRatio,
+  verdict,
+  outcome,
+  reason,
+}: Confirmation): string {
+  if (outcome === 'refused' || ratio === null || intervalRatio === null)
+    return `${candidate.kernel} (${evaluationId}): ${outcome}: ${reason}`;
+  return `${candidate.kernel} (${evaluationId}): ${outcome}: ${verdict}, measured ${ratio.toFixed(3)}× the speed of the start ${formatRatioInterval(intervalRatio)} on fresh blocks`;
+}
+
+/** How much faster the best is, as sure as is known. */
+function describeSpeedup({ best, speedup, confirmations }: RunView): string {
+  const confirmation = confirmations.at(-1);
+  if (speedup === null) return `${best!.kind}, but not confirmed on fresh blocks`;
+  const interval = confirmation?.intervalRatio ? ` ${formatRatioInterval(confirmation.intervalRatio)}` : '';
+  const sanitized = confirmation ? `, ${confirmation.outcome}` : '';
+  return `${best!.kind} ${speedup.toFixed(2)}× faster than the start${interval}${sanitized}`;
+}
 
 /** The run's result in one sentence. */
 export function headline(view: RunView): string {
-  const { start, best, speedup } = view;
+  const { start, best } = view;
   if (!start) return 'The start has no valid time, so there is nothing to improve on.';
-  if (!best || speedup === null) return `The start: ${describeTime(start)}.`;
+  if (!best) return `The start: ${describeTime(start)}.`;
   if (best.evaluationId === start.evaluationId)
     return `No change was kept; the start remains the best: ${describeTime(start)}.`;
-  return `${best.kind} ${speedup.toFixed(2)}× faster than the start: ${describeTime(start)} → ${describeTime(best)}.`;
+  return `${describeSpeedup(view)}: ${describeTime(start)} → ${describeTime(best)}.`;
 }
 
 export function describeBudget(view: RunView): string {

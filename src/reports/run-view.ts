@@ -1,12 +1,15 @@
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Finding } from '../core/finding.ts';
 import type { ParameterValues } from '../core/kernel.ts';
+import type { Verdict } from '../core/measurement.ts';
+import type { SanitizerReport } from '../core/sanitizer-report.ts';
 import type { EvaluationStatus } from '../core/status.ts';
 import type { Timing } from '../core/timing.ts';
 import type {
   AdviceEvent,
   Budgets,
   CandidateReference,
+  ConfirmationEvent,
   DecisionEvent,
   EvaluationFinishedEvent,
   Goal,
@@ -26,6 +29,12 @@ export interface TimeFigure {
   intervalNs: [low: number, high: number];
 }
 
+/**
+ * What an evaluation was for. `judge`: to decide on, the only one where times are predicted; `screen`: a short
+ * measurement, followed by `judge` where it looked worth it; `confirm`: a winner's on fresh blocks.
+ */
+export type Stage = 'judge' | 'screen' | 'confirm';
+
 /** One row of the progression. Ratios are old time ÷ new time; `null` where there is no valid time. */
 export interface ProgressionRow {
   iteration: number;
@@ -37,7 +46,14 @@ export interface ProgressionRow {
   status: EvaluationStatus;
   time: TimeFigure | null;
   bindingResource: string | null;
+  stage: Stage;
+  /** Measured: from the same blocks. */
   ratioToPreviousBest: number | null;
+  /** Measured only: 95 % interval of `ratioToPreviousBest`. */
+  intervalRatio: readonly [low: number, high: number] | null;
+  /** Measured only: against the best so far; of a confirmation, against the start. */
+  verdict: Verdict | null;
+  /** Measured: medians of different blocks, so for orientation only. */
   ratioToStart: number | null;
   decision: 'keep' | 'revert' | null;
   reason: string;
@@ -49,6 +65,19 @@ export interface BestChanges {
   parameters: { name: string; from: number | null; to: number | null }[];
   /** Kept changes in the order they were made. */
   steps: { evaluationId: string; change: string; ratio: number | null }[];
+}
+
+/** The last word on a winner of a measured run, against the start on fresh blocks. */
+export interface Confirmation {
+  evaluationId: string;
+  candidate: CandidateReference;
+  /** Start's time ÷ winner's time. */
+  ratio: number | null;
+  intervalRatio: readonly [low: number, high: number] | null;
+  verdict: Verdict | null;
+  sanitizer: SanitizerReport['outcome'] | null;
+  outcome: ConfirmationEvent['outcome'];
+  reason: string;
 }
 
 /** Everything a run's report says. `report.json` is exactly this. */
@@ -72,8 +101,10 @@ export interface RunView {
   stop: { reason: RunFinishedEvent['stopReason']; detail: string } | null;
   start: (TimeFigure & { candidate: CandidateReference }) | null;
   best: (TimeFigure & { candidate: CandidateReference }) | null;
-  /** Start's time ÷ best's time. */
+  /** Start's time ÷ best's time; measured ones as the confirmation measured them, `null` where there was none. */
   speedup: number | null;
+  /** Measured only: in the order made; a refused winner gives way to the best before it. */
+  confirmations: Confirmation[];
   bounds: { vetoNs: number; attainableNs: number } | null;
   progression: ProgressionRow[];
   changes: BestChanges | null;
@@ -107,41 +138,74 @@ interface Joined {
   finished: EvaluationFinishedEvent;
   proposed: MoveProposedEvent | undefined;
   decided: DecisionEvent | undefined;
+  confirmed: ConfirmationEvent | undefined;
 }
 
-function progressionRow({ finished, proposed, decided }: Joined, startNs: number | null): ProgressionRow {
+function stageOf({ finished: { evaluation }, decided, confirmed }: Joined): Stage {
+  if (confirmed) return 'confirm';
+  const tier = evaluation.timing?.measurement?.conditions.tier;
+  return tier === 'screen' && decided?.decision !== 'keep' ? 'screen' : 'judge';
+}
+
+/** Ratio, interval and verdict: as decided on, or as measured where nothing was decided. */
+function comparisonOf({
+  finished,
+  decided,
+  confirmed,
+}: Joined): Pick<ProgressionRow, 'ratioToPreviousBest' | 'intervalRatio' | 'verdict'> {
+  if (confirmed) return { ratioToPreviousBest: null, intervalRatio: null, verdict: confirmed.verdict };
+  const measured = decided ?? finished.evaluation.comparisons?.[0];
+  return {
+    ratioToPreviousBest: measured?.ratio ?? null,
+    intervalRatio: measured?.intervalRatio ?? null,
+    verdict: measured?.verdict ?? null,
+  };
+}
+
+/** What the row is about: a confirmation makes no change. */
+function changeOf({ proposed, confirmed }: Joined): string {
+  if (confirmed) return `confirm ${confirmed.candidate.kernel}`;
+  return proposed ? formatMove(proposed.move) : 'start';
+}
+
+function progressionRow(joined: Joined, startNs: number | null): ProgressionRow {
+  const { finished, proposed, decided, confirmed } = joined;
   const { evaluation, iteration } = finished;
   const time = timeFigure(evaluation);
   return {
     iteration,
     evaluationId: evaluation.id,
-    change: proposed ? formatMove(proposed.move) : 'start',
+    change: changeOf(joined),
     candidate: candidateOf(evaluation),
-    why: proposed
-      ? {
-          pattern: proposed.pattern.id,
-          finding: proposed.finding.id,
-          evidence: proposed.finding.evidence,
-          evaluationId: proposed.finding.evaluationId,
-        }
-      : null,
+    why:
+      proposed && !confirmed
+        ? {
+            pattern: proposed.pattern.id,
+            finding: proposed.finding.id,
+            evidence: proposed.finding.evidence,
+            evaluationId: proposed.finding.evaluationId,
+          }
+        : null,
     status: evaluation.status,
     time,
     bindingResource: evaluation.timing?.bindingResource ?? null,
-    ratioToPreviousBest: decided?.ratio ?? null,
+    stage: stageOf(joined),
+    ...comparisonOf(joined),
     ratioToStart: time && startNs !== null ? startNs / time.medianNs : null,
     decision: decided?.decision ?? null,
-    reason: decided?.reason ?? evaluation.reason ?? '',
+    reason: confirmed?.reason ?? decided?.reason ?? evaluation.reason ?? '',
   };
 }
 
 function joinByIteration(events: readonly RecordedEvent[]): Joined[] {
   const proposals = new Map(ofType(events, 'move-proposed').map((event) => [event.iteration, event]));
   const decisions = new Map(ofType(events, 'decision').map((event) => [event.evaluationId, event]));
+  const confirmations = new Map(ofType(events, 'confirmation').map((event) => [event.evaluationId, event]));
   return ofType(events, 'evaluation-finished').map((finished) => ({
     finished,
     proposed: proposals.get(finished.iteration),
     decided: decisions.get(finished.evaluation.id),
+    confirmed: confirmations.get(finished.evaluation.id),
   }));
 }
 
@@ -175,6 +239,33 @@ const describeAbandoned = ({ moveKey, failureCount, reason }: MoveAbandonedEvent
   reason,
 });
 
+const describeConfirmation = (event: ConfirmationEvent): Confirmation => ({
+  evaluationId: event.evaluationId,
+  candidate: event.candidate,
+  ratio: event.ratio,
+  intervalRatio: event.intervalRatio,
+  verdict: event.verdict,
+  sanitizer: event.sanitizer,
+  outcome: event.outcome,
+  reason: event.reason,
+});
+
+/** The last candidate kept that no confirmation refused. */
+function bestRow(rows: readonly ProgressionRow[], confirmations: readonly Confirmation[]): ProgressionRow | undefined {
+  const refused = new Set(
+    confirmations.filter(({ outcome }) => outcome === 'refused').map(({ candidate }) => candidate.id),
+  );
+  return rows.filter(({ decision, candidate }) => decision === 'keep' && !refused.has(candidate.id)).at(-1);
+}
+
+function speedupOf(start: TimeFigure | null, best: TimeFigure | null, confirmations: readonly Confirmation[]) {
+  if (!start || !best || start.kind !== best.kind) return null;
+  if (best.evaluationId === start.evaluationId) return 1;
+  if (start.kind === 'predicted') return start.medianNs / best.medianNs;
+  const last = confirmations.at(-1);
+  return last && last.outcome !== 'refused' ? last.ratio : null;
+}
+
 /** Builds the one view model of a run from its events; terminal, Markdown and JSON reports show nothing else. */
 export function buildRunView(runId: string, events: readonly RecordedEvent[], tornLastLine = false): RunView {
   const started = ofType(events, 'run-started')[0];
@@ -184,7 +275,8 @@ export function buildRunView(runId: string, events: readonly RecordedEvent[], to
   const startEvaluation = joined.find(({ finished: { iteration } }) => iteration === 0)?.finished.evaluation;
   const startTime = startEvaluation ? timeFigure(startEvaluation) : null;
   const rows = joined.map((one) => progressionRow(one, startTime?.medianNs ?? null));
-  const bestId = rows.filter(({ decision }) => decision === 'keep').at(-1)?.evaluationId;
+  const confirmations = ofType(events, 'confirmation').map(describeConfirmation);
+  const bestId = bestRow(rows, confirmations)?.evaluationId;
   const bestEvaluation = joined.find(({ finished: { evaluation } }) => evaluation.id === bestId)?.finished.evaluation;
   const bestTime = bestEvaluation ? timeFigure(bestEvaluation) : null;
   return {
@@ -206,7 +298,8 @@ export function buildRunView(runId: string, events: readonly RecordedEvent[], to
     stop: finished ? { reason: finished.stopReason, detail: finished.detail } : null,
     start: startEvaluation && startTime ? { ...startTime, candidate: candidateOf(startEvaluation) } : null,
     best: bestEvaluation && bestTime ? { ...bestTime, candidate: candidateOf(bestEvaluation) } : null,
-    speedup: startTime && bestTime ? startTime.medianNs / bestTime.medianNs : null,
+    speedup: speedupOf(startTime, bestTime, confirmations),
+    confirmations,
     bounds: startEvaluation?.timing
       ? { vetoNs: startEvaluation.timing.vetoNs, attainableNs: startEvaluation.timing.attainableNs }
       : null,
