@@ -1,26 +1,22 @@
 import type { CompileOutcome } from '../core/compiled-code.ts';
-import type { ArgumentMismatch, Device, LoadedModule } from '../core/device.ts';
-import { type ErrorDetails, WarpsmithError } from '../core/errors.ts';
+import type { Device, LoadedModule } from '../core/device.ts';
+import { WarpsmithError } from '../core/errors.ts';
 import type { Correctness, Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
-import { evaluateExpression } from '../core/expressions/evaluate.ts';
-import type { Candidate, Kernel } from '../core/kernel.ts';
+import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
-import type { Comparison, Measurement } from '../core/measurement.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions } from '../core/problem.ts';
-import type { Timing } from '../core/timing.ts';
-import { diagnose } from '../diagnosis/diagnose.ts';
-import { attainableBoundNs, type ProblemWork, vetoBoundNs } from '../hardware/bounds.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
-import { hasHalfPrecisionMatrixWork } from './half-precision-matrix-work.ts';
-import { type Instruments, librariesFor } from './instruments.ts';
-import { type LoadedKernel, type MeasuredCandidate, measureCandidate } from './measure/measure-candidate.ts';
+import type { Instruments } from './instruments.ts';
+import { measureOutcome } from './measure-outcome.ts';
 import { createOracle, type Oracle } from './oracle.ts';
+import { compileRefusal, type Outcome, refusalOutcome } from './outcome.ts';
 import { planLaunches } from './plan-launches.ts';
 import { planRefusal } from './plan-refusal.ts';
+import { predictOutcome } from './predict-outcome.ts';
+import { problemWork } from './problem-work.ts';
 import type { Refused } from './refusal.ts';
-import { sumCounters } from './sum-counters.ts';
 import { type Verified, verify } from './verify.ts';
 
 export interface LiveEvaluatorOptions {
@@ -43,8 +39,8 @@ const RUN_LIMITS = {
 } as const;
 
 /**
- * Judges candidates on a device, one at a time: limits and constraints, compile, load, verify (the counted run included),
- * predict, diagnose. The device and the toolchain stay the caller's; `close` does not close them.
+ * Judges candidates on a device, one at a time: limits and constraints, compile, load, verify (the counted run included);
+ * then predict and diagnose, or measure, whichever the device does. The device and the toolchain stay the caller's; `close` does not close them.
  */
 export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator => {
   const oracle = options.oracle ?? createOracle();
@@ -61,15 +57,6 @@ export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator =>
     },
   };
 };
-
-/** Only what is faster than every kernel it ran against, if any, is worth a profile. */
-const isOfInterest = ({ against = [] }: EvaluationRequest, comparisons: readonly Comparison[]): boolean =>
-  comparisons.every(({ verdict, baseline }) => verdict === 'faster' || !against.some(({ name }) => name === baseline));
-
-/** Name of the candidate among what is measured beside it. */
-const CANDIDATE = 'candidate';
-
-type Outcome = Pick<Evaluation, 'status'> & Partial<Evaluation>;
 
 /** What verification showed of the code it was shown of, so that measuring a candidate longer does not verify it again. */
 type KnownVerified = Map<string, Correctness>;
@@ -127,10 +114,22 @@ class LiveEvaluation {
   }
 
   #judgeTime(module: LoadedModule, verified: Verified): Promise<Outcome> {
-    const stage = this.#options.device.measuring
-      ? () => this.#measure(module, verified)
-      : async () => this.#predict(verified);
-    return this.#timed('time', stage);
+    const { device, oracle, instruments } = this.#options;
+    const request = this.#request;
+    return this.#timed('time', async () => {
+      if (!device.measuring) return predictOutcome({ device, ...request }, verified);
+      const timeoutMs = this.#runTimeoutMs();
+      const loadBeside = (candidate: Candidate) => this.#loadBeside(candidate);
+      return measureOutcome({ device, request, oracle, instruments, timeoutMs, loadBeside }, module, verified);
+    });
+  }
+
+  async #loadBeside(candidate: Candidate): Promise<{ module: LoadedModule; plan: LaunchPlan } | string> {
+    const compiled = await this.#compile(candidate);
+    const loaded = compiled.ok ? await this.#options.device.load(compiled.code) : compiled;
+    if (!loaded.ok) return loaded.message;
+    const plan = this.#planFor(this.#request.workload.dimensions, loaded.module, candidate);
+    return { module: loaded.module, plan };
   }
 
   /** What can be told before compiling: the kernel does not take this workload, or these parameters. */
@@ -206,143 +205,9 @@ class LiveEvaluation {
 
   #runTimeoutMs(): number {
     const { runTimeoutMs, device } = this.#options;
-    const { leastMs, flopPerSecond } = RUN_LIMITS[device.identity.kind];
-    return runTimeoutMs ?? Math.max(leastMs, (this.#work().flop / flopPerSecond) * 1000);
-  }
-
-  #predict({ correctness, plan, counters: launches }: Verified): Outcome {
-    const { device } = this.#options;
     const { problem, workload } = this.#request;
-    const work = this.#work();
-    const timing = device.predict(launches, plan, {
-      vetoNs: vetoBoundNs(work, device.spec).ns,
-      attainableNs: attainableBoundNs(work, device.spec).ns,
-    });
-    const counters = sumCounters(launches);
-    const evidence = { timing, correctness, counters };
-    const implausible = implausibility(timing, vetoBoundNs(work, device.spec).arithmetic);
-    if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
-    const halfPrecisionMatrixWork = hasHalfPrecisionMatrixWork(problem.file, workload.dimensions);
-    return {
-      status: 'passed',
-      ...evidence,
-      findings: diagnose({ counters, timing, spec: device.spec, halfPrecisionMatrixWork }),
-    };
-  }
-
-  async #measure(module: LoadedModule, { correctness, plan }: Verified): Promise<Outcome> {
-    const { candidate } = this.#request;
-    const against = await this.#loadAgainst();
-    try {
-      if ('status' in against) return against;
-      const measured = await this.#timeBeside({ name: CANDIDATE, module, plan }, against);
-      if (!measured.ok) return { ...refusalOutcome(candidate.kernel, measured), correctness };
-      const { measurement, comparisons, baselines, missingBaselines } = measured;
-      const timing = this.#measuredTiming(measurement);
-      const evidence = {
-        timing,
-        correctness,
-        ...(comparisons.length > 0 && { comparisons }),
-        ...(baselines.length > 0 && { baselines }),
-        ...(missingBaselines.length > 0 && { missingBaselines }),
-      };
-      const implausible = implausibility(timing, vetoBoundNs(this.#work(), this.#options.device.spec).arithmetic);
-      if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
-      return { status: 'passed', ...evidence, ...(await this.#instrument(module, plan, timing, comparisons)) };
-    } finally {
-      if (!('status' in against)) for (const kernel of against) await this.#options.device.unload(kernel.module);
-    }
-  }
-
-  #measuredTiming(measurement: Measurement): Timing {
-    const { device } = this.#options;
-    const { medianNs, intervalNs } = measurement.summary;
-    return {
-      kind: 'measured',
-      medianNs,
-      intervalNs,
-      vetoNs: vetoBoundNs(this.#work(), device.spec).ns,
-      attainableNs: attainableBoundNs(this.#work(), device.spec).ns,
-      bindingResource: 'measured',
-      measurement,
-    };
-  }
-
-  async #timeBeside(kernel: LoadedKernel, against: readonly LoadedKernel[]): Promise<MeasuredCandidate | Refused> {
-    const { device, instruments } = this.#options;
-    const { problem, workload, tier = 'screen', blocks, seed, libraryBaselines = [], signal } = this.#request;
-    const libraries = await librariesFor(instruments, libraryBaselines, problem, workload, seed);
-    const measured = await measureCandidate({
-      device,
-      problem,
-      workload,
-      candidate: kernel,
-      against,
-      libraries: libraries.found,
-      tier,
-      ...(blocks !== undefined && { blocks }),
-      seed,
-      timeoutMs: this.#runTimeoutMs(),
-      deviceReference: instruments?.deviceReference,
-      ...(signal && { signal }),
-    });
-    if (!measured.ok) return measured;
-    return { ...measured, missingBaselines: [...libraries.missing, ...measured.missingBaselines] };
-  }
-
-  /** The kernels to be measured beside this one; they passed before, so that it is not the candidate's fault if one fails now. */
-  async #loadAgainst(): Promise<LoadedKernel[] | Outcome> {
-    const loaded: LoadedKernel[] = [];
-    for (const { name, candidate } of this.#request.against ?? []) {
-      const compiled = await this.#compile(candidate);
-      const module = compiled.ok ? await this.#options.device.load(compiled.code) : compiled;
-      if (!module.ok)
-        return { status: 'device-failed', reason: `baseline ${name} can't be loaded any more: ${module.message}` };
-      const plan = this.#planFor(this.#request.workload.dimensions, module.module, candidate);
-      loaded.push({ name, module: module.module, plan });
-    }
-    return loaded;
-  }
-
-  /** Profile, counters, findings and the sanitizer, as far as they were asked for and are there. */
-  async #instrument(
-    module: LoadedModule,
-    plan: LaunchPlan,
-    timing: Timing,
-    comparisons: readonly Comparison[],
-  ): Promise<Partial<Evaluation>> {
-    const { device, instruments, oracle } = this.#options;
-    const { problem, candidate, workload, seed, profile = 'none', sanitize = false, signal } = this.#request;
-    const subject = {
-      device,
-      module,
-      plan,
-      problem,
-      candidate,
-      workload,
-      seed,
-      oracle,
-      timing,
-      ...(signal && { signal }),
-    };
-    return {
-      ...(profile !== 'none' &&
-        isOfInterest(this.#request, comparisons) &&
-        (await instruments?.diagnose?.({ ...subject, level: profile }))),
-      ...(sanitize && (await instruments?.sanitize?.(subject))),
-    };
-  }
-
-  #work(): ProblemWork {
-    const { file } = this.#request.problem;
-    const { dimensions, cache } = this.#request.workload;
-    return {
-      flop: evaluateExpression(file.flop, dimensions),
-      minimumFlop: evaluateExpression(file.minimumFlop, dimensions),
-      minimumReadBytes: evaluateExpression(file.minimumReadBytes, dimensions),
-      comparison: file.comparison,
-      cache,
-    };
+    const { leastMs, flopPerSecond } = RUN_LIMITS[device.identity.kind];
+    return runTimeoutMs ?? Math.max(leastMs, (problemWork(problem, workload).flop / flopPerSecond) * 1000);
   }
 
   async #timed<T>(phase: 'compile' | 'verify' | 'time', work: () => Promise<T>): Promise<T> {
@@ -355,42 +220,3 @@ class LiveEvaluation {
     }
   }
 }
-
-const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>): Outcome => ({
-  status: outcome.status,
-  reason: outcome.message,
-  ...(outcome.diagnostics.length > 0 && { diagnostics: [...outcome.diagnostics] }),
-});
-
-const refusalOutcome = (
-  kernel: Kernel,
-  { status, reason, failedCheck, fault, mismatch, correctness }: Refused,
-): Outcome => ({
-  status,
-  reason,
-  ...(failedCheck !== undefined && { failedCheck }),
-  ...(fault && { fault }),
-  ...(mismatch && { error: mismatchError(kernel, mismatch, reason) }),
-  ...(correctness && { correctness }),
-});
-
-/** Arguments that do not fit the compiled function are a mistake in kernel.json, at this place. */
-const mismatchError = (kernel: Kernel, mismatch: ArgumentMismatch, message: string): ErrorDetails => {
-  const { functionName, argumentIndex, received, expected } = mismatch;
-  const step = kernel.file.steps.findIndex((declared) => 'function' in declared && declared.function === functionName);
-  return {
-    code: 'argument-mismatch',
-    message,
-    file: `${kernel.folder}/kernel.json`,
-    path: `steps[${step}].arguments${argumentIndex === undefined ? '' : `[${argumentIndex}]`}`,
-    received,
-    expected,
-    hint: `Make the step's arguments match the parameters of ${functionName}, in order and in dtype.`,
-  };
-};
-
-/** No time may lie below what minimum work on the fastest pipe takes. */
-const implausibility = ({ medianNs, vetoNs }: Timing, arithmetic: string): string | undefined =>
-  medianNs >= vetoNs
-    ? undefined
-    : `${medianNs.toFixed(1)} ns is below the provable lower bound of ${vetoNs.toFixed(1)} ns: ${arithmetic}`;

@@ -1,0 +1,131 @@
+import type { Device, LoadedModule } from '../core/device.ts';
+import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
+import type { Candidate } from '../core/kernel.ts';
+import type { LaunchPlan } from '../core/launch-plan.ts';
+import type { Comparison, Measurement } from '../core/measurement.ts';
+import type { Timing } from '../core/timing.ts';
+import { attainableBoundNs, vetoBoundNs } from '../hardware/bounds.ts';
+import { type Instruments, librariesFor } from './instruments.ts';
+import { type LoadedKernel, type MeasuredCandidate, measureCandidate } from './measure/measure-candidate.ts';
+import type { Oracle } from './oracle.ts';
+import { implausibility, type Outcome, refusalOutcome } from './outcome.ts';
+import { problemWork } from './problem-work.ts';
+import type { Refused } from './refusal.ts';
+import type { Verified } from './verify.ts';
+
+export interface MeasureOutcomeOptions {
+  readonly device: Device;
+  readonly request: EvaluationRequest;
+  readonly oracle: Oracle;
+  readonly instruments?: Instruments | undefined;
+  /** Limit of one replay, in ms. */
+  readonly timeoutMs: number;
+  /** Compiles and loads a kernel to be measured beside the candidate; a text says why that failed. */
+  readonly loadBeside: (candidate: Candidate) => Promise<Omit<LoadedKernel, 'name'> | string>;
+}
+
+/** Name of the candidate among what is measured beside it. */
+export const CANDIDATE = 'candidate';
+
+/** Measures a verified candidate beside what was asked for, then profiles and sanitizes it as far as that was. */
+export const measureOutcome = async (
+  options: MeasureOutcomeOptions,
+  module: LoadedModule,
+  { correctness, plan }: Verified,
+): Promise<Outcome> => {
+  const { device, request } = options;
+  const against: LoadedKernel[] = [];
+  try {
+    const missing = await loadAgainst(options, against);
+    if (missing) return { status: 'device-failed', reason: missing };
+    const measured = await timeBeside(options, { name: CANDIDATE, module, plan }, against);
+    if (!measured.ok) return { ...refusalOutcome(request.candidate.kernel, measured), correctness };
+    const { measurement, comparisons, baselines, missingBaselines } = measured;
+    const timing = measuredTiming(options, measurement);
+    const evidence = {
+      timing,
+      correctness,
+      ...(comparisons.length > 0 && { comparisons }),
+      ...(baselines.length > 0 && { baselines }),
+      ...(missingBaselines.length > 0 && { missingBaselines }),
+    };
+    const work = problemWork(request.problem, request.workload);
+    const implausible = implausibility(timing, vetoBoundNs(work, device.spec).arithmetic);
+    if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
+    return { status: 'passed', ...evidence, ...(await instrument(options, { module, plan, timing }, comparisons)) };
+  } finally {
+    for (const kernel of against) await device.unload(kernel.module);
+  }
+};
+
+/** Kernels to be measured beside this one passed before: it is not the candidate's fault if one fails now. */
+const loadAgainst = async (
+  { request, loadBeside }: MeasureOutcomeOptions,
+  against: LoadedKernel[],
+): Promise<string | undefined> => {
+  for (const { name, candidate } of request.against ?? []) {
+    const loaded = await loadBeside(candidate);
+    if (typeof loaded === 'string') return `baseline ${name} can't be loaded any more: ${loaded}`;
+    against.push({ name, ...loaded });
+  }
+  return undefined;
+};
+
+const timeBeside = async (
+  { device, request, instruments, timeoutMs }: MeasureOutcomeOptions,
+  candidate: LoadedKernel,
+  against: readonly LoadedKernel[],
+): Promise<MeasuredCandidate | Refused> => {
+  const { problem, workload, tier = 'screen', blocks, seed, libraryBaselines = [], signal } = request;
+  const libraries = await librariesFor(instruments, libraryBaselines, problem, workload, seed);
+  const measured = await measureCandidate({
+    device,
+    problem,
+    workload,
+    candidate,
+    against,
+    libraries: libraries.found,
+    tier,
+    ...(blocks !== undefined && { blocks }),
+    seed,
+    timeoutMs,
+    deviceReference: instruments?.deviceReference,
+    ...(signal && { signal }),
+  });
+  if (!measured.ok) return measured;
+  return { ...measured, missingBaselines: [...libraries.missing, ...measured.missingBaselines] };
+};
+
+const measuredTiming = ({ device, request }: MeasureOutcomeOptions, measurement: Measurement): Timing => {
+  const { medianNs, intervalNs } = measurement.summary;
+  const work = problemWork(request.problem, request.workload);
+  return {
+    kind: 'measured',
+    medianNs,
+    intervalNs,
+    vetoNs: vetoBoundNs(work, device.spec).ns,
+    attainableNs: attainableBoundNs(work, device.spec).ns,
+    bindingResource: 'measured',
+    measurement,
+  };
+};
+
+/** Profile, counters, findings and the sanitizer, as far as they were asked for and are there. */
+const instrument = async (
+  { device, request, oracle, instruments }: MeasureOutcomeOptions,
+  measured: { module: LoadedModule; plan: LaunchPlan; timing: Timing },
+  comparisons: readonly Comparison[],
+): Promise<Partial<Evaluation>> => {
+  const { problem, candidate, workload, seed, profile = 'none', sanitize = false, signal } = request;
+  const subject = { device, problem, candidate, workload, seed, oracle, ...measured, ...(signal && { signal }) };
+  return {
+    ...(profile !== 'none' &&
+      isWorthProfiling(request, comparisons) &&
+      (await instruments?.diagnose?.({ ...subject, level: profile }))),
+    ...(sanitize && (await instruments?.sanitize?.(subject))),
+  };
+};
+
+/** Only what is faster than every kernel it ran against, if any, is worth a profile. */
+const isWorthProfiling = ({ against = [] }: EvaluationRequest, comparisons: readonly Comparison[]): boolean =>
+  comparisons.every(({ verdict, baseline }) => verdict === 'faster' || !against.some(({ name }) => name === baseline));

@@ -1,0 +1,49 @@
+import type { CompileOutcome } from '../core/compiled-code.ts';
+import type { ArgumentMismatch } from '../core/device.ts';
+import type { ErrorDetails } from '../core/errors.ts';
+import type { Evaluation } from '../core/evaluation.ts';
+import type { Kernel } from '../core/kernel.ts';
+import type { Timing } from '../core/timing.ts';
+import type { Refused } from './refusal.ts';
+
+/** How an evaluation ended, and what is known by then. */
+export type Outcome = Pick<Evaluation, 'status'> & Partial<Evaluation>;
+
+export const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>): Outcome => ({
+  status: outcome.status,
+  reason: outcome.message,
+  ...(outcome.diagnostics.length > 0 && { diagnostics: [...outcome.diagnostics] }),
+});
+
+export const refusalOutcome = (
+  kernel: Kernel,
+  { status, reason, failedCheck, fault, mismatch, correctness }: Refused,
+): Outcome => ({
+  status,
+  reason,
+  ...(failedCheck !== undefined && { failedCheck }),
+  ...(fault && { fault }),
+  ...(mismatch && { error: mismatchError(kernel, mismatch, reason) }),
+  ...(correctness && { correctness }),
+});
+
+/** Arguments that do not fit the compiled function are a mistake in kernel.json, at this place. */
+const mismatchError = (kernel: Kernel, mismatch: ArgumentMismatch, message: string): ErrorDetails => {
+  const { functionName, argumentIndex, received, expected } = mismatch;
+  const step = kernel.file.steps.findIndex((declared) => 'function' in declared && declared.function === functionName);
+  return {
+    code: 'argument-mismatch',
+    message,
+    file: `${kernel.folder}/kernel.json`,
+    path: `steps[${step}].arguments${argumentIndex === undefined ? '' : `[${argumentIndex}]`}`,
+    received,
+    expected,
+    hint: `Make the step's arguments match the parameters of ${functionName}, in order and in dtype.`,
+  };
+};
+
+/** No time may lie below what minimum work on the fastest pipe takes. */
+export const implausibility = ({ medianNs, vetoNs }: Timing, arithmetic: string): string | undefined =>
+  medianNs >= vetoNs
+    ? undefined
+    : `${medianNs.toFixed(1)} ns is below the provable lower bound of ${vetoNs.toFixed(1)} ns: ${arithmetic}`;
