@@ -5,7 +5,8 @@ import type { MeasuringDevice, Replay } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { createStream, type RandomStream } from '../random.ts';
 import type { ContenderBlock, ContenderFailure, Ring } from './contender.ts';
-import { contenderFailure, type SlotContents, type SlotJudge } from './kernel-contender.ts';
+import { contenderFailure } from './contender-failure.ts';
+import type { SlotContents, SlotJudge } from './kernel-contender.ts';
 import { allocateSlots, type Slots } from './slots.ts';
 
 export interface KernelBlockOptions {

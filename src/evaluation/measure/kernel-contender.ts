@@ -1,8 +1,9 @@
-import type { Device, DeviceFailure, LoadedModule } from '../../core/device.ts';
+import type { Device, LoadedModule } from '../../core/device.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasuringDevice } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import type { Contender, ContenderFailure } from './contender.ts';
+import { contenderFailure } from './contender-failure.ts';
 import { KernelBlock } from './kernel-block.ts';
 import { allocateSlots } from './slots.ts';
 import { timedPlan } from './timed-plan.ts';
@@ -70,9 +71,3 @@ const estimateNs = async (
     await slots.free();
   }
 };
-
-export const contenderFailure = ({ status, message }: DeviceFailure): ContenderFailure => ({
-  ok: false,
-  status,
-  reason: message,
-});
