@@ -1,5 +1,8 @@
 // Limits of the floating-point types.
 #pragma once
+#ifdef __CUDACC_RTC__
+#include "warpsmith/nvrtc_limits.h"
+#endif
 #define FLT_RADIX 2
 #define FLT_MANT_DIG __FLT_MANT_DIG__
 #define DBL_MANT_DIG __DBL_MANT_DIG__

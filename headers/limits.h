@@ -1,5 +1,9 @@
 // Limits of the integer types.
 #pragma once
+#ifdef __CUDACC_RTC__
+#include "warpsmith/nvrtc_limits.h"
+#endif
+#ifndef CHAR_BIT
 #define CHAR_BIT 8
 #define SCHAR_MAX 127
 #define SCHAR_MIN (-128)
@@ -18,3 +22,4 @@
 #define LLONG_MAX __LONG_LONG_MAX__
 #define LLONG_MIN (-__LONG_LONG_MAX__ - 1LL)
 #define ULLONG_MAX (__LONG_LONG_MAX__ * 2ULL + 1ULL)
+#endif

@@ -15,6 +15,8 @@ export interface CompiledCode {
   readonly kind: 'ptx' | 'cubin';
   /** PTX text; for a cubin, base64. */
   readonly text: string;
+  /** Of a cubin: the PTX it was assembled from, where the compiler tells. */
+  readonly ptx?: string;
   /** e.g. `sm_89`. */
   readonly architecture: string;
   readonly compiler: { readonly name: string; readonly version: string };

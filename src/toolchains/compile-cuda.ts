@@ -6,13 +6,13 @@ import { type ProcessOutcome, runProcess } from '../process/run-process.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
 import { backEndArguments, frontEndArguments } from './clang-arguments.ts';
 import { liesWithin, parseDependencyFile } from './dependency-file.ts';
-import { type CompileUnit, generateUnit, takeFunctionSymbols } from './function-symbols.ts';
+import { type CompileUnit, compiledFiles, generateUnit, takeFunctionSymbols } from './function-symbols.ts';
 import type { HeaderPack } from './header-pack.ts';
 import type { ClangCompiler } from './locate-clang.ts';
-import { type DiagnosticFolders, parseDiagnostics, type RawDiagnostic } from './parse-diagnostics.ts';
-import { findKernelNames } from './scan-source.ts';
+import { type DiagnosticFolders, parseDiagnostics } from './parse-diagnostics.ts';
 import { locateComputedReference } from './source-policy.ts';
 import { limitRegisters, nameFilesAsUser } from './tidy-ptx.ts';
+import { errorOfUnit, summarise } from './unit-errors.ts';
 import type { CompileSettings } from './user-flags.ts';
 import { widenCopies } from './widen-copies.ts';
 
@@ -45,8 +45,6 @@ interface Workplace extends DiagnosticFolders {
   compileUnit: CompileUnit;
 }
 
-const HEADER_EXTENSION = /\.(?:cuh|h|hpp|hh|inl|inc)$/;
-
 /** Compiles in two stages, CUDA C++ → LLVM IR → PTX, in a temporary folder that holds only the kernel's own files. */
 export function compileCuda(compile: CudaCompile): Promise<CompileOutcome> {
   return withTemporaryFolder(async (temporary) => {
@@ -78,8 +76,7 @@ async function layOut(compile: CudaCompile, working: string): Promise<Workplace>
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
   }
-  const compiled = file.source.files.filter((name) => !HEADER_EXTENSION.test(name));
-  const unit = generateUnit(compiled, compile.functions);
+  const unit = generateUnit(compiledFiles(file), compile.functions);
   const unitPath = join(working, 'unit.cu');
   await writeFile(unitPath, unit.text);
   return {
@@ -155,7 +152,7 @@ function failureOf(compile: CudaCompile, place: Workplace, outcome: ProcessOutco
       if (ranOutOfMemory(outcome)) {
         return fail('compile-failed', `Compiling took more than ${mebibytes(limits.maximumMemoryBytes)} of memory.`);
       }
-      return errorOfUnit(compile, place, outcome) ?? fail('compile-failed', summary(diagnostics), diagnostics);
+      return unitFailure(compile, place, outcome) ?? fail('compile-failed', summarise(diagnostics), diagnostics);
     case 'timed-out':
       return fail('timed-out', `Compiling took longer than ${limits.timeoutMs / 1000} s.`);
     case 'memory-exceeded':
@@ -177,48 +174,12 @@ function failureOf(compile: CudaCompile, place: Workplace, outcome: ProcessOutco
 const ranOutOfMemory = (outcome: ProcessOutcome) =>
   /out of memory|bad_alloc|Cannot allocate memory|OutOfMemory/.test(outcome.stderr);
 
-/** The first error, and what to do about a file that is not there. */
-function summary(diagnostics: readonly Diagnostic[]): string {
-  const message = diagnostics.find(({ severity }) => severity === 'error')?.message;
-  if (message === undefined) return 'The compiler failed without a message.';
-  const hint =
-    ' (a kernel sees the files listed in source.files and source.includes of kernel.json, and the device headers)';
-  return message.endsWith('file not found') ? message + hint : message;
-}
-
 function readDiagnostics(outcome: ProcessOutcome, place: Workplace): Diagnostic[] {
   return parseDiagnostics(outcome.stderr, place).map(({ origin: _origin, ...diagnostic }) => diagnostic);
 }
 
-/**
- * Errors in the generated unit: a name of kernel.json for which the sources have no function, or a source file that ends
- * in the middle of something. Errors in the sources themselves come first.
- */
-function errorOfUnit(compile: CudaCompile, place: Workplace, outcome: ProcessOutcome): Failure | undefined {
-  const diagnostics = parseDiagnostics(outcome.stderr, place);
-  const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  if (errors.length === 0 || errors.some(({ origin }) => origin !== 'unit')) return undefined;
-  const error = errors[0]!;
-  const meaning = place.compileUnit.meaning(error.location?.line ?? 0);
-  if (meaning === undefined) return undefined;
-  if ('endOf' in meaning) return unfinishedFile(compile, meaning.endOf, error, diagnostics);
-  const existing = Object.values(compile.candidate.kernel.sources).flatMap(findKernelNames);
-  const list = existing.length === 0 ? 'no __global__ function' : existing.join(', ');
-  const message = `kernel.json launches \`${meaning.function}\`, which can't be resolved: ${error.message}. The sources have ${list}.`;
-  return { ok: false, status: 'invalid', message, diagnostics: [{ severity: 'error', message }], elapsedMs: 0 };
-}
-
-function unfinishedFile(
-  compile: CudaCompile,
-  file: string,
-  error: RawDiagnostic,
-  diagnostics: readonly RawDiagnostic[],
-): Failure {
-  const opened = diagnostics.find(({ severity, origin }) => severity === 'note' && origin === 'kernel')?.location;
-  const lastLine = (compile.candidate.kernel.sources[file] ?? '').trimEnd().split('\n').length;
-  const message = `${file} ends in the middle of a declaration: ${error.message}`;
-  const diagnostic: Diagnostic = { severity: 'error', message, location: opened ?? { file, line: lastLine } };
-  return { ok: false, status: 'compile-failed', message, diagnostics: [diagnostic], elapsedMs: 0 };
+function unitFailure(compile: CudaCompile, place: Workplace, outcome: ProcessOutcome): Failure | undefined {
+  return errorOfUnit(compile.candidate.kernel, place.compileUnit, parseDiagnostics(outcome.stderr, place));
 }
 
 function success(

@@ -12,11 +12,13 @@ export interface KeyInputs {
   commandLines: readonly (readonly string[])[];
   headerDigest: string;
   compilerFingerprint: string;
+  /** Of the driver that loads or compiles the result; absent where none does. */
+  driverVersion?: string;
 }
 
 /** SHA-256 of everything that determines the compiled text. */
 export function compileKey(inputs: KeyInputs): string {
-  const { candidate, architecture, functions, commandLines, headerDigest, compilerFingerprint } = inputs;
+  const { candidate, architecture, functions, commandLines, headerDigest, compilerFingerprint, driverVersion } = inputs;
   const { source } = candidate.kernel.file;
   const everything = {
     recipe: RECIPE_VERSION,
@@ -28,6 +30,7 @@ export function compileKey(inputs: KeyInputs): string {
     commandLines,
     headerDigest,
     compilerFingerprint,
+    driverVersion,
   };
   return createHash('sha256').update(JSON.stringify(everything)).digest('hex');
 }

@@ -1,3 +1,5 @@
+import type { KernelFile } from '../core/kernel.ts';
+
 /**
  * kernel.json names functions as C++ does: `softmax`, `attention<64, 128>`. The generated unit takes the address of each
  * one, which instantiates templates and lets the compiler itself say which symbol the name stands for; the variables that
@@ -11,25 +13,47 @@ const FUNCTION_NAME = /^(?:::)?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*\s*(?:<[\w\s:,<>+\
 
 export const isFunctionName = (name: string): boolean => FUNCTION_NAME.test(name) && !/[\r\n]/.test(name);
 
+const HEADER_EXTENSION = /\.(?:cuh|h|hpp|hh|inl|inc)$/;
+
+/** The listed files that are compiled; the others are there to be included. */
+export const compiledFiles = (file: KernelFile): string[] =>
+  file.source.files.filter((name) => !HEADER_EXTENSION.test(name));
+
 export interface CompileUnit {
   text: string;
   /** What a line of the unit stands for. */
   meaning(line: number): { function: string } | { endOf: string } | undefined;
 }
 
+export interface UnitStyle {
+  /** Lines before everything else. */
+  prologue?: readonly string[];
+  /** What `#include` names the file by. */
+  include?(file: string): string;
+  /** The declaration that asks for a function; none where the compiler is asked in another way. */
+  probe?(name: string, index: number): string | undefined;
+}
+
+/** Reads the address of the function, which clang folds into a constant. */
+const addressProbe = (name: string, index: number) =>
+  `extern "C" __device__ const void* ${PROBE}${index} = (const void*)&${name};`;
+
 /** C++ that includes every source file, then asks for each function. */
-export function generateUnit(files: readonly string[], functions: readonly string[]): CompileUnit {
+export function generateUnit(
+  files: readonly string[],
+  functions: readonly string[],
+  { prologue = [], include = (file) => `kernel/${file}`, probe = addressProbe }: UnitStyle = {},
+): CompileUnit {
   // A namespace can only follow complete declarations: an error there means that the file before it ends too early.
-  const includes = files.flatMap((file) => [`#include "kernel/${file}"`, 'namespace {}']);
-  const probes = functions.map(
-    (name, index) => `extern "C" __device__ const void* ${PROBE}${index} = (const void*)&${name};`,
-  );
+  const includes = files.flatMap((file) => [`#include "${include(file)}"`, 'namespace {}']);
+  const probes = functions.map((name, index) => probe(name, index)).filter((line) => line !== undefined);
   return {
-    text: [...includes, ...probes, ''].join('\n'),
+    text: [...prologue, ...includes, ...probes, ''].join('\n'),
     meaning(line) {
-      const file = files[Math.floor((line - 1) / 2)];
-      if (line >= 1 && file !== undefined) return { endOf: file };
-      const name = functions[line - 1 - includes.length];
+      const place = line - 1 - prologue.length;
+      const file = files[Math.floor(place / 2)];
+      if (place >= 0 && file !== undefined) return { endOf: file };
+      const name = functions[place - includes.length];
       return name === undefined ? undefined : { function: name };
     },
   };

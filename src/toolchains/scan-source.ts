@@ -79,7 +79,7 @@ const COMMENT_OR_LITERAL =
   /\/\/(?:\\\r?\n|[^\n])*|\/\*[\s\S]*?(?:\*\/|$)|R"([^\s()\\]{0,16})\([\s\S]*?\)\1"|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])*'/g;
 
 /** The same text with comments and raw strings blanked out, line breaks kept. */
-function withoutComments(text: string): string {
+export function withoutComments(text: string): string {
   return text.replaceAll(COMMENT_OR_LITERAL, (match) =>
     /^(?:\/[/*]|R")/.test(match) ? match.replaceAll(/[^\n]/g, ' ') : match,
   );

@@ -16,4 +16,6 @@ export interface Toolchain {
    * with the signal's reason when aborted.
    */
   compile(request: CompileRequest): Promise<CompileOutcome>;
+  /** Ends what the toolchain keeps running. */
+  close?(): Promise<void>;
 }

@@ -1,0 +1,86 @@
+import type { CompileOutcome } from '../core/compiled-code.ts';
+import type { Candidate } from '../core/kernel.ts';
+import { passThroughCubin } from './cubin-source.ts';
+import { findDeviceLaunches } from './device-launches.ts';
+import { isFunctionName } from './function-symbols.ts';
+import { passThroughPtx } from './ptx-source.ts';
+import { findForbiddenReferences } from './source-policy.ts';
+import type { CompileRequest } from './toolchain.ts';
+import { type CompileSettings, parseFlags } from './user-flags.ts';
+
+/** What a compiler needs to know about itself to refuse what it can't do. */
+export interface CompilerRules {
+  /** As in messages: `clang`, `NVRTC`, `nvcc`. */
+  readonly name: string;
+  supports(architecture: string): boolean;
+  /** Every architecture it compiles for, for messages. */
+  readonly architectures: readonly string[];
+  /** A real GPU loads machine code; a virtual one runs PTX only. */
+  readonly loadsCubins: boolean;
+}
+
+/** A CUDA C++ candidate whose names, flags and file references are as they must be. */
+export interface CheckedRequest {
+  readonly candidate: Candidate;
+  readonly architecture: string;
+  readonly settings: CompileSettings;
+  /** `-DNAME=value` per parameter. */
+  readonly parameterMacros: readonly string[];
+  readonly functions: readonly string[];
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What every compiler checks before it runs; kernels that are compiled already pass through. */
+export function checkRequest(request: CompileRequest, rules: CompilerRules): CheckedRequest | CompileOutcome {
+  const { candidate, architecture } = request;
+  const { source } = candidate.kernel.file;
+  const functions = functionNames(candidate);
+  if (source.architectures !== undefined && !source.architectures.includes(architecture)) {
+    return refuse(
+      'unsupported',
+      `This kernel is for ${source.architectures.join(', ')}; the device is ${architecture}.`,
+    );
+  }
+  if (source.kind === 'ptx') return passThroughPtx(candidate, architecture, functions);
+  if (source.kind === 'cubin') {
+    return rules.loadsCubins
+      ? passThroughCubin(candidate, architecture, functions)
+      : refuse('unsupported', 'A cubin is machine code: it needs a real GPU to run on.');
+  }
+  return checkCuda(request, functions, rules);
+}
+
+function checkCuda(
+  request: CompileRequest,
+  functions: readonly string[],
+  rules: CompilerRules,
+): CheckedRequest | CompileOutcome {
+  const { candidate, architecture, signal } = request;
+  if (!rules.supports(architecture)) {
+    const known = rules.architectures.join(', ');
+    return refuse('unsupported', `${rules.name} is not set up for ${architecture}; it compiles for ${known}.`);
+  }
+  const badName = functions.find((name) => !isFunctionName(name));
+  if (badName !== undefined) return refuse('invalid', `\`${badName}\` is not the name of a function.`);
+  const { file, sources } = candidate.kernel;
+  const flags = parseFlags(file.source.flags ?? [], Object.keys(file.parameters ?? {}));
+  if (!flags.ok) {
+    return refuse('invalid', `source.flags[${flags.index}]: \`${flags.flag}\` is refused: ${flags.reason}.`);
+  }
+  const forbidden = [...findForbiddenReferences(sources), ...findDeviceLaunches(sources)];
+  if (forbidden.length > 0) {
+    return { ok: false, status: 'invalid', message: forbidden[0]!.message, diagnostics: forbidden, elapsedMs: 0 };
+  }
+  const parameterMacros = Object.entries(candidate.parameters).map(([name, value]) => `-D${name}=${value}`);
+  return { candidate, architecture, settings: flags.settings, parameterMacros, functions, signal };
+}
+
+/** Every function that a step launches, once each. */
+function functionNames(candidate: Candidate): string[] {
+  const names = candidate.kernel.file.steps.flatMap((step) => ('function' in step ? [step.function] : []));
+  return [...new Set(names)];
+}
+
+export function refuse(status: 'invalid' | 'unsupported' | 'compile-failed' | 'timed-out', message: string) {
+  return { ok: false as const, status, message, diagnostics: [], elapsedMs: 0 };
+}

