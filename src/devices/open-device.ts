@@ -2,6 +2,8 @@ import type { Device } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { suggestName } from '../core/nearest-name.ts';
 import { DEVICE_SPECS } from '../hardware/device-specs.ts';
+import { listGpus } from './cuda/list-gpus.ts';
+import { openCudaDevice } from './cuda/open-cuda-device.ts';
 import { VirtualDevice } from './virtual/virtual-device.ts';
 
 export interface DeviceListing {
@@ -11,37 +13,49 @@ export interface DeviceListing {
   available: boolean;
 }
 
-/** Every device that `--device` can name on this machine. */
+/** Every device that `--device` can name on this machine: its GPUs, then the virtual ones. */
 export function listDevices(): DeviceListing[] {
-  return [...DEVICE_SPECS.values()].map((spec) => ({
-    id: `virtual:${spec.id}`,
-    name: `${spec.name} (virtual)`,
-    kind: 'virtual',
-    available: true,
-  }));
+  const gpus = listGpus().map(
+    ({ ordinal, name }): DeviceListing => ({
+      id: `cuda:${ordinal}`,
+      name,
+      kind: 'cuda',
+      available: true,
+    }),
+  );
+  const virtual = [...DEVICE_SPECS.values()].map(
+    (spec): DeviceListing => ({
+      id: `virtual:${spec.id}`,
+      name: `${spec.name} (virtual)`,
+      kind: 'virtual',
+      available: true,
+    }),
+  );
+  return [...gpus, ...virtual];
 }
+
+/** The device for commands that name none: the first GPU, or a virtual one where there is no GPU. */
+export const defaultDeviceId = (): string => listDevices().find(({ kind }) => kind === 'cuda')?.id ?? 'virtual:l4';
 
 /**
  * Opens a device by id. The caller closes it.
  * @param options.threads worker threads of a virtual device; all cores by default.
- * @throws WarpsmithError `unknown-device`.
+ * @throws WarpsmithError `unknown-device`; for GPUs also `missing-library`, `device-busy` and `device-failed`.
  */
 export async function openDevice(id: string, options: { threads?: number } = {}): Promise<Device> {
+  const ordinal = /^cuda:(\d+)$/.exec(id)?.[1];
+  // Where the kernel module does not list the GPUs, the driver itself says what there is.
+  if (ordinal !== undefined) return openCudaDevice(Number(ordinal));
   const spec = id.startsWith('virtual:') ? DEVICE_SPECS.get(id.slice('virtual:'.length)) : undefined;
   if (spec) return new VirtualDevice(spec, options);
+  const ids = listDevices().map((device) => device.id);
   throw new WarpsmithError(
     {
       code: 'unknown-device',
       message: `There is no device ${id}.`,
       received: id,
-      expected: listDevices()
-        .map((device) => device.id)
-        .join(', '),
-      hint: suggestName(
-        id,
-        listDevices().map((device) => device.id),
-        'Devices',
-      ),
+      expected: ids.join(', '),
+      hint: suggestName(id, ids, 'Devices'),
     },
     EXIT.deviceOrToolMissing,
   );

@@ -34,7 +34,7 @@ export class CudaContext {
   readonly driver: Driver;
   readonly stream: bigint;
   readonly #device: number;
-  readonly #memory: DeviceMemory;
+  readonly memory: DeviceMemory;
   readonly #start: bigint;
   readonly #end: bigint;
   readonly #modules = new Set<CudaModule>();
@@ -44,7 +44,7 @@ export class CudaContext {
     this.driver = driver;
     this.info = info;
     this.#device = device;
-    this.#memory = new DeviceMemory(driver, exactAllocations);
+    this.memory = new DeviceMemory(driver, exactAllocations);
     this.stream = driver.create('cuStreamCreate', STREAM_NON_BLOCKING);
     this.#start = driver.create('cuEventCreate', EVENT_DEFAULT);
     this.#end = driver.create('cuEventCreate', EVENT_DEFAULT);
@@ -85,16 +85,16 @@ export class CudaContext {
 
   /** @throws WarpsmithError `device-memory` when it does not fit. */
   allocate(request: AllocationRequest): CudaBuffer {
-    return this.outOfMemoryAsError(request, () => this.#memory.allocate(request));
+    return this.outOfMemoryAsError(request, () => this.memory.allocate(request));
   }
 
   free(buffer: CudaBuffer): void {
-    this.#memory.free(buffer);
+    this.memory.free(buffer);
   }
 
   /** @throws RangeError when the bytes do not fit into the buffer. */
   write(buffer: CudaBuffer, bytes: Uint8Array, offsetBytes = 0): void {
-    this.#mustBeAllocated(buffer);
+    this.mustBeAllocated(buffer);
     if (offsetBytes < 0 || offsetBytes + bytes.length > buffer.bytes)
       throw new RangeError(
         `${bytes.length} bytes at offset ${offsetBytes} do not fit into buffer ${buffer.name} of ${buffer.bytes} bytes`,
@@ -104,12 +104,12 @@ export class CudaContext {
   }
 
   fill(buffer: CudaBuffer, pattern: Uint8Array): void {
-    this.#mustBeAllocated(buffer);
+    this.mustBeAllocated(buffer);
     this.guarded(() => fillMemory(this.driver, buffer.address, buffer.bytes, pattern));
   }
 
   read(buffer: CudaBuffer): Uint8Array {
-    this.#mustBeAllocated(buffer);
+    this.mustBeAllocated(buffer);
     const bytes = new Uint8Array(buffer.bytes);
     if (bytes.length > 0) this.guarded(() => this.driver.call('cuMemcpyDtoH_v2', bytes, buffer.address, bytes.length));
     return bytes;
@@ -117,7 +117,7 @@ export class CudaContext {
 
   /** 0 for exact allocations, which have no guard zones. */
   damagedGuardBytes(buffer: CudaBuffer): number {
-    this.#mustBeAllocated(buffer);
+    this.mustBeAllocated(buffer);
     return this.guarded(() =>
       buffer.guards.reduce((sum, { address, bytes }) => sum + countDamage(this.driver, address, bytes), 0),
     );
@@ -209,8 +209,9 @@ export class CudaContext {
     if (!this.#isLost) this.driver.result('cuDevicePrimaryCtxRelease_v2', this.#device);
   }
 
-  #mustBeAllocated(buffer: CudaBuffer): void {
-    if (!this.#memory.isAllocated(buffer)) throw new Error(`buffer ${buffer.name} is not allocated`);
+  /** @throws Error when the buffer has been freed. */
+  mustBeAllocated(buffer: CudaBuffer): void {
+    if (!this.memory.isAllocated(buffer)) throw new Error(`buffer ${buffer.name} is not allocated`);
   }
 
   #isFull({ name, bytes }: { name: string; bytes: number }): WarpsmithError {

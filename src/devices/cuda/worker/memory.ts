@@ -38,6 +38,8 @@ export class DeviceMemory {
   readonly #exact: boolean;
   /** Buffer → what the driver allocated for it. */
   readonly #bases = new Map<CudaBuffer, bigint>();
+  /** Buffers inside larger allocations. */
+  readonly #adopted = new Set<CudaBuffer>();
 
   constructor(driver: Driver, exact: boolean) {
     this.#driver = driver;
@@ -69,8 +71,17 @@ export class DeviceMemory {
     this.#driver.call('cuMemFree_v2', base);
   }
 
+  /** Makes the buffers of an arena known; they are freed with it. */
+  adopt(buffers: readonly CudaBuffer[]): void {
+    for (const buffer of buffers) this.#adopted.add(buffer);
+  }
+
+  forget(buffers: readonly CudaBuffer[]): void {
+    for (const buffer of buffers) this.#adopted.delete(buffer);
+  }
+
   isAllocated(buffer: CudaBuffer): boolean {
-    return this.#bases.has(buffer);
+    return this.#bases.has(buffer) || this.#adopted.has(buffer);
   }
 }
 

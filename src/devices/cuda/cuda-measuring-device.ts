@@ -1,0 +1,136 @@
+import type { DeviceBuffer, LoadedModule } from '../../core/device.ts';
+import type { LaunchPlan } from '../../core/launch-plan.ts';
+import type { GpuState } from '../../core/measurement.ts';
+import type {
+  Draw,
+  Fill,
+  MeasuringDevice,
+  Replay,
+  ReplayOutcome,
+  Slot,
+  TimedOutcome,
+} from '../../core/measuring-device.ts';
+import { endedWhileRunning } from './ended-while-running.ts';
+import type { Handles } from './handles.ts';
+import type { DrawRequest, FillRequest } from './worker/protocol.ts';
+import type { WorkerClient } from './worker-client.ts';
+
+/** Time the worker has beside the limit of a replay. */
+const TIME_MARGIN_MS = 250;
+
+/** Arenas, trusted device code, graphs and the event clock of a real GPU, through its worker. */
+export class CudaMeasuringDevice implements MeasuringDevice {
+  readonly l2Bytes: number;
+  readonly #client: WorkerClient;
+  readonly #handles: Handles;
+  /** What each replay launches, for messages. */
+  readonly #plans = new WeakMap<Replay, LaunchPlan>();
+
+  constructor(client: WorkerClient, handles: Handles, l2Bytes: number) {
+    this.#client = client;
+    this.#handles = handles;
+    this.l2Bytes = l2Bytes;
+  }
+
+  async allocateArena(
+    requests: readonly { name: string; bytes: number; alignmentBytes: number }[],
+    seed: number,
+  ): Promise<DeviceBuffer[]> {
+    const ids = await this.#client.housekeeping('allocateArena', { requests, seed });
+    return ids.map((id, i) => this.#handles.addBuffer(requests[i]!.name, requests[i]!.bytes, id));
+  }
+
+  async freeArena(buffers: readonly DeviceBuffer[]): Promise<void> {
+    const ids = buffers.map((buffer) => this.#handles.takeBuffer(buffer)).filter((id) => id !== undefined);
+    if (ids.length > 0) await this.#client.housekeeping('freeArena', { buffers: ids });
+  }
+
+  damagedArenaGuards(buffers: readonly DeviceBuffer[]): Promise<{ buffer: string; bytes: number }[]> {
+    return this.#client.housekeeping('damagedArenaGuards', { buffers: this.#ids(buffers) });
+  }
+
+  async draw(draws: readonly Draw[]): Promise<void> {
+    await this.#client.housekeeping('draw', { draws: this.#draws(draws) });
+  }
+
+  changedSinceDraw(draws: readonly Draw[]): Promise<number[]> {
+    return this.#client.housekeeping('changedSinceDraw', { draws: this.#draws(draws) });
+  }
+
+  async fillAll(fills: readonly Fill[]): Promise<void> {
+    await this.#client.housekeeping('fillAll', { fills: this.#fills(fills) });
+  }
+
+  elementsHolding(fills: readonly Fill[]): Promise<number[]> {
+    return this.#client.housekeeping('elementsHolding', { fills: this.#fills(fills) });
+  }
+
+  async writeAll(writes: readonly { buffer: DeviceBuffer; bytes: Uint8Array }[]): Promise<void> {
+    await this.#client.housekeeping('writeAll', {
+      writes: writes.map(({ buffer, bytes }) => ({ buffer: this.#handles.buffer(buffer), bytes })),
+    });
+  }
+
+  readAll(buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]> {
+    return this.#client.housekeeping('read', { buffers: this.#ids(buffers) });
+  }
+
+  hasState(module: LoadedModule): boolean {
+    return this.#handles.hasState(module);
+  }
+
+  async prepareReplay(module: LoadedModule, plan: LaunchPlan, slots: readonly Slot[]): Promise<ReplayOutcome> {
+    const prepared = await this.#client.housekeeping('prepareReplay', {
+      module: this.#handles.module(module),
+      plan,
+      slots: slots.map((slot) => this.#handles.slot(slot)),
+    });
+    if (!prepared.ok) return prepared;
+    const replay = this.#handles.addReplay<Replay>({ sequenceCount: slots.length }, prepared.replay);
+    this.#plans.set(replay, plan);
+    return { ok: true, replay };
+  }
+
+  async time(replay: Replay, timeoutMs: number): Promise<TimedOutcome> {
+    const take = { replay: this.#handles.replay(replay) };
+    try {
+      return await this.#client.command('time', take, timeoutMs + TIME_MARGIN_MS);
+    } catch (error) {
+      return endedWhileRunning(error, this.#plans.get(replay)!, timeoutMs);
+    }
+  }
+
+  async releaseReplay(replay: Replay): Promise<void> {
+    const id = this.#handles.takeReplay(replay);
+    if (id !== undefined) await this.#client.housekeeping('releaseReplay', { replay: id });
+  }
+
+  replayOverheadNs(): Promise<number> {
+    return this.#client.housekeeping('replayOverheadNs', {});
+  }
+
+  async timeEager(module: LoadedModule, plan: LaunchPlan, slot: Slot, timeoutMs: number): Promise<TimedOutcome> {
+    const take = { module: this.#handles.module(module), plan, slot: this.#handles.slot(slot) };
+    try {
+      return await this.#client.command('timeEager', take, timeoutMs + TIME_MARGIN_MS);
+    } catch (error) {
+      return endedWhileRunning(error, plan, timeoutMs);
+    }
+  }
+
+  state(): Promise<GpuState> {
+    return this.#client.housekeeping('state', {});
+  }
+
+  #ids(buffers: readonly DeviceBuffer[]): number[] {
+    return buffers.map((buffer) => this.#handles.buffer(buffer));
+  }
+
+  #draws(draws: readonly Draw[]): DrawRequest[] {
+    return draws.map(({ buffer, dtype, rule, key }) => ({ buffer: this.#handles.buffer(buffer), dtype, rule, key }));
+  }
+
+  #fills(fills: readonly Fill[]): FillRequest[] {
+    return fills.map(({ buffer, pattern }) => ({ buffer: this.#handles.buffer(buffer), pattern }));
+  }
+}

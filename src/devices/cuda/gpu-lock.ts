@@ -1,0 +1,36 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EXIT, WarpsmithError } from '../../core/errors.ts';
+import { tryLockFile } from '../../ffi/file-lock.ts';
+
+const DEFAULT_WAIT_MS = 10_000;
+const POLL_MS = 200;
+
+/**
+ * Keeps a GPU to one process of this machine: two that measure at the same time measure each other. The lock is the
+ * kernel's, so it is free as soon as its holder is gone, killed or not.
+ * @returns gives it back.
+ * @throws WarpsmithError `device-busy`, naming the holder, after waiting.
+ */
+export async function lockGpu(uuid: string, id: string, waitMs: number = DEFAULT_WAIT_MS): Promise<() => void> {
+  const path = join(tmpdir(), `warpsmith-${uuid}.lock`);
+  const holder = `process ${process.pid} (${process.argv.slice(1).join(' ').slice(0, 200) || process.title})`;
+  const deadlineMs = performance.now() + waitMs;
+  for (;;) {
+    const lock = tryLockFile(path, holder);
+    if ('release' in lock) return lock.release;
+    if (performance.now() >= deadlineMs) throw busy(id, uuid, lock.heldBy);
+    await sleep(POLL_MS);
+  }
+}
+
+const busy = (id: string, uuid: string, holder: string): WarpsmithError =>
+  new WarpsmithError(
+    {
+      code: 'device-busy',
+      message: `${id} (${uuid}) is in use by ${holder || 'another warpsmith'}.`,
+      hint: 'Wait for it to end, end it, or choose another GPU: times measured side by side are worth nothing.',
+    },
+    EXIT.deviceOrToolMissing,
+  );

@@ -1,0 +1,72 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A GPU the driver shows. */
+export interface GpuListing {
+  readonly ordinal: number;
+  readonly name: string;
+  readonly uuid?: string;
+}
+
+interface Gpu {
+  name: string;
+  uuid?: string;
+}
+
+/** Where the driver's kernel module tells of its GPUs, and their device files. */
+export interface GpuPaths {
+  readonly information: string;
+  readonly devices: string;
+}
+
+const PATHS: GpuPaths = { information: '/proc/driver/nvidia/gpus', devices: '/dev' };
+
+/**
+ * The GPUs of this machine in the order of their ordinals (PCI bus order), as far as CUDA_VISIBLE_DEVICES shows them.
+ * Reads what the kernel module says and starts nothing.
+ */
+export function listGpus(
+  visible: string | undefined = process.env.CUDA_VISIBLE_DEVICES,
+  paths: GpuPaths = PATHS,
+): GpuListing[] {
+  return visibleGpus(installedGpus(paths), visible).map((gpu, ordinal) => ({ ordinal, ...gpu }));
+}
+
+function installedGpus({ information, devices }: GpuPaths): Gpu[] {
+  try {
+    const folders = readdirSync(information).sort();
+    return folders.map((folder) => describeGpu(readFileSync(join(information, folder, 'information'), 'utf8')));
+  } catch {
+    // Sandboxes and Windows' Linux show the device files only, without names.
+    return deviceFiles(devices).map(() => ({ name: 'NVIDIA GPU' }));
+  }
+}
+
+/** Lines such as `Model: 		 NVIDIA H200` and `GPU UUID: 	 GPU-….` */
+function describeGpu(text: string): Gpu {
+  const field = (name: string) => new RegExp(`^${name}:\\s*(.+?)\\s*$`, 'm').exec(text)?.[1];
+  const uuid = field('GPU UUID');
+  return { name: field('Model') ?? 'NVIDIA GPU', ...(uuid?.includes('?') === false ? { uuid } : {}) };
+}
+
+function deviceFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^nvidia\d+$/.test(name));
+  } catch {
+    return existsSync(join(folder, 'dxg')) ? ['dxg'] : [];
+  }
+}
+
+/** The first entry that names no GPU hides all that follow. Source: CUDA programming guide, CUDA_VISIBLE_DEVICES. */
+function visibleGpus(gpus: readonly Gpu[], visible: string | undefined): Gpu[] {
+  if (visible === undefined) return [...gpus];
+  const shown: Gpu[] = [];
+  for (const entry of visible.split(',').map((text) => text.trim())) {
+    const gpu = /^\d+$/.test(entry)
+      ? gpus[Number(entry)]
+      : gpus.find(({ uuid }) => entry !== '' && uuid?.startsWith(entry));
+    if (!gpu) break;
+    shown.push(gpu);
+  }
+  return shown;
+}

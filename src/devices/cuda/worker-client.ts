@@ -1,0 +1,128 @@
+import { EXIT, WarpsmithError } from '../../core/errors.ts';
+import { gpuEnvironment } from '../../process/gpu-environment.ts';
+import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
+import type { CudaInfo } from './worker/device-info.ts';
+import type { CommandName, CommandReply, Commands } from './worker/protocol.ts';
+
+/** The sources run as they are; a built package has JavaScript beside this file. */
+const ENTRY = new URL(
+  import.meta.url.endsWith('.ts') ? './worker/worker-main.ts' : './worker/worker-main.js',
+  import.meta.url,
+);
+
+/** Limit of everything that runs no candidate's code: only a hung driver takes that long. */
+const HOUSEKEEPING_TIMEOUT_MS = 120_000;
+
+/** A worker that is running, and what tells it from those before and after it. */
+export interface Generation {
+  readonly number: number;
+}
+
+/**
+ * The worker process of one GPU. One that has ended, or whose context is lost, is replaced by a new one at the next
+ * command; what lived in the old one is gone, which its {@link Generation} tells.
+ */
+export class WorkerClient {
+  readonly #ordinal: number;
+  #process: WorkerProcess | undefined;
+  #opening: Promise<CudaInfo> | undefined;
+  #generation: Generation = { number: 0 };
+  #isClosed = false;
+
+  constructor(ordinal: number) {
+    this.#ordinal = ordinal;
+  }
+
+  /** The worker that the next command goes to, if it is running. */
+  get generation(): Generation {
+    return this.#generation;
+  }
+
+  /** Starts the worker if there is none. @throws WarpsmithError when the GPU cannot be opened. */
+  async open(): Promise<CudaInfo> {
+    if (this.#isClosed) throw new Error('the device is closed');
+    if (this.#opening === undefined) {
+      this.#generation = { number: this.#generation.number + 1 };
+      this.#process = startWorkerProcess({ entry: ENTRY, environment: gpuEnvironment() });
+      this.#opening = this.#send('open', { ordinal: this.#ordinal }, HOUSEKEEPING_TIMEOUT_MS);
+    }
+    try {
+      return await this.#opening;
+    } catch (error) {
+      await this.#discard();
+      throw asUserError(error, 'opening the GPU');
+    }
+  }
+
+  /**
+   * @throws WorkerProcessEnded when the worker ended before it answered; WarpsmithError for what the user can act on or
+   * when the driver fails.
+   */
+  async command<C extends CommandName>(
+    command: C,
+    take: Commands[C]['take'],
+    timeoutMs: number = HOUSEKEEPING_TIMEOUT_MS,
+  ): Promise<Commands[C]['give']> {
+    await this.open();
+    return this.#send(command, take, timeoutMs);
+  }
+
+  /** The same for commands that run no candidate's code: the end of the worker is trouble of the device. */
+  async housekeeping<C extends CommandName>(command: C, take: Commands[C]['take']): Promise<Commands[C]['give']> {
+    try {
+      return await this.command(command, take);
+    } catch (error) {
+      throw asUserError(error, command);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#discard();
+  }
+
+  async #send<C extends CommandName>(
+    command: C,
+    take: Commands[C]['take'],
+    timeoutMs: number,
+  ): Promise<Commands[C]['give']> {
+    const worker = this.#process!;
+    let reply: CommandReply<C>;
+    try {
+      reply = await worker.request<CommandReply<C>>({ command, take }, { timeoutMs });
+    } catch (error) {
+      if (error instanceof WorkerProcessEnded) await this.#discard(worker);
+      throw error;
+    }
+    if (reply.isLost) await this.#discard(worker);
+    switch (reply.kind) {
+      case 'done':
+        return reply.give;
+      case 'user-error':
+        throw new WarpsmithError(reply.details, reply.exitCode);
+      case 'driver-error':
+        throw deviceFailed(`The driver failed at ${command}: ${reply.message}.`);
+    }
+  }
+
+  /** Ends the worker; the next command starts another. */
+  async #discard(worker = this.#process): Promise<void> {
+    if (this.#process === worker) {
+      this.#process = undefined;
+      this.#opening = undefined;
+      this.#generation = { number: this.#generation.number + 1 };
+    }
+    await worker?.close();
+  }
+}
+
+const deviceFailed = (message: string): WarpsmithError =>
+  new WarpsmithError(
+    { code: 'device-failed', message, hint: 'nvidia-smi and the kernel log (dmesg) say more.' },
+    EXIT.deviceOrToolMissing,
+  );
+
+const asUserError = (error: unknown, what: string): unknown =>
+  error instanceof WorkerProcessEnded
+    ? deviceFailed(`The GPU's worker process ended at ${what}: ${error.message}.`)
+    : error;

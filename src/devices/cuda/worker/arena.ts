@@ -1,0 +1,94 @@
+import type { Driver } from '../driver/driver.ts';
+import {
+  type AllocationRequest,
+  alignedStart,
+  type CudaBuffer,
+  GUARD_BYTES,
+  GUARD_VALUE,
+  makeBuffer,
+} from './memory.ts';
+
+/** Bytes of an arena that nothing may touch, named after the buffer before them. */
+export interface ArenaGap {
+  readonly buffer: string;
+  readonly address: bigint;
+  readonly bytes: number;
+}
+
+/** One driver allocation with buffers at random places. */
+export interface Arena {
+  readonly base: bigint;
+  readonly buffers: readonly CudaBuffer[];
+  readonly gaps: readonly ArenaGap[];
+}
+
+/** Gaps beyond the guard zones: up to this, in steps of a cache line pair, so that addresses fall anywhere in the caches. */
+const MAXIMUM_GAP_BYTES = 16384;
+const GAP_STEP_BYTES = 256;
+/** The arena itself starts anywhere within its first 2 MiB, the driver's page. */
+const MAXIMUM_START_BYTES = 2 << 20;
+
+/** Places the buffers of an arena; returns them in the order of the requests. */
+export function placeArena(
+  requests: readonly AllocationRequest[],
+  seed: number,
+): { bytes: number; place(base: bigint): Omit<Arena, 'base'> } {
+  const random = randomSource(seed);
+  const order = shuffled(requests.length, random);
+  const skip = (most: number) => GAP_STEP_BYTES * Math.floor((random() * most) / GAP_STEP_BYTES);
+  const startBytes = skip(MAXIMUM_START_BYTES);
+  const gapBytes = order.map(() => GUARD_BYTES + skip(MAXIMUM_GAP_BYTES));
+  const bytes =
+    startBytes +
+    GUARD_BYTES +
+    requests.reduce((sum, { bytes, alignmentBytes }) => sum + bytes + 2 * Math.max(alignmentBytes, GAP_STEP_BYTES), 0) +
+    gapBytes.reduce((sum, gap) => sum + gap, 0);
+  const place = (base: bigint): Omit<Arena, 'base'> => {
+    const buffers = new Array<CudaBuffer>(requests.length);
+    const gaps: ArenaGap[] = [];
+    let before = '(start of the arena)';
+    let free = base;
+    let earliest = base + BigInt(startBytes + GUARD_BYTES);
+    order.forEach((index, i) => {
+      const request = requests[index]!;
+      const address = alignedStart(earliest, request);
+      buffers[index] = makeBuffer(request.name, request.bytes, address, GUARD_BYTES);
+      gaps.push({ buffer: before, address: free, bytes: Number(address - free) });
+      before = request.name;
+      free = address + BigInt(request.bytes);
+      earliest = free + BigInt(gapBytes[i]!);
+    });
+    gaps.push({ buffer: before, address: free, bytes: Number(base + BigInt(bytes) - free) });
+    return { buffers, gaps };
+  };
+  return { bytes, place };
+}
+
+/** Allocates an arena and fills it with the guard value. @throws CudaError */
+export function allocateArena(driver: Driver, requests: readonly AllocationRequest[], seed: number): Arena {
+  const { bytes, place } = placeArena(requests, seed);
+  const base = driver.create('cuMemAlloc_v2', bytes);
+  driver.call('cuMemsetD8_v2', base, GUARD_VALUE, bytes);
+  return { base, ...place(base) };
+}
+
+/** Numbers in [0, 1) from a seed. Source: the 32-bit finaliser of MurmurHash3 over a Weyl sequence. */
+function randomSource(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x9e3779b9) >>> 0;
+    let bits = state;
+    bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+    bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+    return ((bits ^ (bits >>> 16)) >>> 0) / 2 ** 32;
+  };
+}
+
+function shuffled(count: number, random: () => number): number[] {
+  const order = Array.from({ length: count }, (_, i) => i);
+  for (let i = count - 1; i > 0; i--) {
+    const j = Math.floor(random() * (i + 1));
+    [order[i], order[j]] = [order[j]!, order[i]!];
+  }
+  return order;
+}

@@ -1,0 +1,170 @@
+import { WarpsmithError } from '../../../core/errors.ts';
+import { CudaError } from '../driver/results.ts';
+import { CudaContext } from './cuda-context.ts';
+import { CudaMeasuring, type CudaReplay } from './measuring.ts';
+import type { CudaBuffer } from './memory.ts';
+import type { CudaModule } from './module.ts';
+import type {
+  BufferId,
+  CommandMessage,
+  CommandName,
+  CommandReply,
+  Commands,
+  DrawRequest,
+  FillRequest,
+  SlotIds,
+} from './protocol.ts';
+
+/** Things the parent knows by number. */
+class Registry<T> {
+  readonly #what: string;
+  readonly #things = new Map<number, T>();
+  #next = 1;
+
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  add(thing: T): number {
+    this.#things.set(this.#next, thing);
+    return this.#next++;
+  }
+
+  get(id: number): T {
+    const thing = this.#things.get(id);
+    if (thing === undefined) throw new Error(`${this.#what} ${id} is unknown`);
+    return thing;
+  }
+
+  take(id: number): T {
+    const thing = this.get(id);
+    this.#things.delete(id);
+    return thing;
+  }
+}
+
+/** The worker's state: one context and what the parent has in it. */
+class Session {
+  readonly context: CudaContext;
+  readonly measuring: CudaMeasuring;
+  readonly nvml: { state(): import('../../../core/measurement.ts').GpuState } | undefined;
+  readonly buffers = new Registry<CudaBuffer>('buffer');
+  readonly modules = new Registry<CudaModule>('module');
+  readonly replays = new Registry<CudaReplay>('replay');
+
+  constructor(ordinal: number) {
+    this.context = CudaContext.open({ ordinal });
+    this.measuring = new CudaMeasuring(this.context);
+    this.nvml = undefined;
+  }
+
+  slot(ids: SlotIds): Map<string, CudaBuffer> {
+    return new Map(ids.map(([name, id]) => [name, this.buffers.get(id)]));
+  }
+
+  all(ids: readonly BufferId[]): CudaBuffer[] {
+    return ids.map((id) => this.buffers.get(id));
+  }
+
+  draws(requests: readonly DrawRequest[]) {
+    return requests.map((request) => ({ ...request, buffer: this.buffers.get(request.buffer) }));
+  }
+
+  fills(requests: readonly FillRequest[]) {
+    return requests.map((request) => ({ ...request, buffer: this.buffers.get(request.buffer) }));
+  }
+}
+
+type Handlers = {
+  readonly [C in Exclude<CommandName, 'open'>]: (session: Session, take: Commands[C]['take']) => Commands[C]['give'];
+};
+
+const HANDLERS: Handlers = {
+  load({ context, modules }, { code }) {
+    const loaded = context.load(code);
+    if (!loaded.ok) return loaded;
+    const { module } = loaded;
+    return { ok: true, module: modules.add(module), resources: module.resources ?? {}, hasState: module.hasState };
+  },
+  unload({ context, modules }, { module }) {
+    context.unload(modules.take(module));
+    return undefined;
+  },
+  allocate: ({ context, buffers }, request) => buffers.add(context.allocate(request)),
+  free({ context, buffers }, { buffer }) {
+    context.free(buffers.take(buffer));
+    return undefined;
+  },
+  write({ context, buffers }, { buffer, bytes, offsetBytes }) {
+    context.write(buffers.get(buffer), bytes, offsetBytes);
+    return undefined;
+  },
+  writeAll({ context, buffers }, { writes }) {
+    for (const { buffer, bytes } of writes) context.write(buffers.get(buffer), bytes);
+    return undefined;
+  },
+  fill({ context, buffers }, { buffer, pattern }) {
+    context.fill(buffers.get(buffer), pattern);
+    return undefined;
+  },
+  read: (session, { buffers }) => session.all(buffers).map((buffer) => session.context.read(buffer)),
+  damagedGuardBytes: ({ context, buffers }, { buffer }) => context.damagedGuardBytes(buffers.get(buffer)),
+  run: (session, { module, plan, slot, timeoutMs }) =>
+    session.context.run(session.modules.get(module), plan, session.slot(slot), { timeoutMs }),
+  allocateArena: ({ measuring, buffers }, { requests, seed }) =>
+    measuring.allocateArena(requests, seed).map((buffer) => buffers.add(buffer)),
+  freeArena(session, { buffers }) {
+    session.measuring.freeArena(buffers.map((buffer) => session.buffers.take(buffer)));
+    return undefined;
+  },
+  damagedArenaGuards: (session, { buffers }) => session.measuring.damagedArenaGuards(session.all(buffers)),
+  draw(session, { draws }) {
+    session.measuring.draw(session.draws(draws));
+    return undefined;
+  },
+  changedSinceDraw: (session, { draws }) => session.measuring.changedSinceDraw(session.draws(draws)),
+  fillAll(session, { fills }) {
+    session.measuring.fillAll(session.fills(fills));
+    return undefined;
+  },
+  elementsHolding: (session, { fills }) => session.measuring.elementsHolding(session.fills(fills)),
+  prepareReplay(session, { module, plan, slots }) {
+    const buffers = slots.map((slot) => session.slot(slot));
+    const prepared = session.measuring.prepareReplay(session.modules.get(module), plan, buffers);
+    return prepared.ok ? { ok: true, replay: session.replays.add(prepared.replay) } : prepared;
+  },
+  time: ({ measuring, replays }, { replay }) => measuring.time(replays.get(replay)),
+  releaseReplay({ measuring, replays }, { replay }) {
+    measuring.releaseReplay(replays.take(replay));
+    return undefined;
+  },
+  replayOverheadNs: ({ measuring }) => measuring.replayOverheadNs(),
+  timeEager: (session, { module, plan, slot }) =>
+    session.measuring.timeEager(session.modules.get(module), plan, session.slot(slot)),
+  state: ({ nvml }) => nvml?.state() ?? {},
+};
+
+/** Answers the parent's commands; the first is `open`. */
+export function createCommandHandler(): (message: CommandMessage) => CommandReply {
+  let session: Session | undefined;
+  const isLost = () => session?.context.isLost ?? false;
+  const act = (message: CommandMessage): unknown => {
+    if (message.command === 'open') {
+      session = new Session(message.take.ordinal);
+      return session.context.info;
+    }
+    if (!session) throw new Error('the worker has no context yet');
+    return (HANDLERS[message.command] as (session: Session, take: unknown) => unknown)(session, message.take);
+  };
+  return (message) => {
+    try {
+      const give = act(message) as CommandReply extends { give: infer G } ? G : never;
+      return { kind: 'done', give, isLost: isLost() };
+    } catch (error) {
+      if (error instanceof WarpsmithError)
+        return { kind: 'user-error', details: error.details, exitCode: error.exitCode, isLost: isLost() };
+      if (error instanceof CudaError) return { kind: 'driver-error', message: error.message, isLost: isLost() };
+      throw error;
+    }
+  };
+}

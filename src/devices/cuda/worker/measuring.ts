@@ -1,0 +1,268 @@
+import type { DeviceFailure } from '../../../core/device.ts';
+import { sizeOfDType } from '../../../core/dtype.ts';
+import type { LaunchPlan } from '../../../core/launch-plan.ts';
+import type { Draw, Fill, TimedOutcome } from '../../../core/measuring-device.ts';
+import { NativeMemory } from '../../../ffi/native-memory.ts';
+import { CAPTURE_MODE_THREAD_LOCAL, EVENT_DEFAULT } from '../driver/constants.ts';
+import { changedElements, damagedBytes, packDrawJobs, packFillJobs, packGuardJobs } from '../harness/harness.ts';
+import { type Arena, allocateArena } from './arena.ts';
+import type { CudaContext } from './cuda-context.ts';
+import { HarnessRunner } from './harness-runner.ts';
+import { Hold } from './hold.ts';
+import { enqueueSequence, type PreparedSequence, prepareSequence, releaseSequence } from './launch.ts';
+import { type AllocationRequest, type CudaBuffer, GUARD_VALUE } from './memory.ts';
+import type { CudaModule } from './module.ts';
+
+type On<T> = Omit<T, 'buffer'> & { buffer: CudaBuffer };
+type CudaSlot = ReadonlyMap<string, CudaBuffer>;
+
+/** An instantiated graph and what it uses. */
+export interface CudaReplay {
+  readonly sequenceCount: number;
+  readonly plan: LaunchPlan;
+  readonly exec: bigint;
+  readonly sequences: readonly PreparedSequence[];
+  /** A fresh copy of the module, whose variables hold their initial values; only for modules that have any. */
+  readonly ownModule: CudaModule | undefined;
+  wasTimed: boolean;
+}
+
+const OVERHEAD_SAMPLES = 101;
+
+/** What measuring needs of a context beside running: arenas, trusted device code, graphs and the event clock. */
+export class CudaMeasuring {
+  readonly #context: CudaContext;
+  readonly #arenas = new Map<CudaBuffer, Arena>();
+  readonly #start: bigint;
+  readonly #end: bigint;
+  #harness: HarnessRunner | undefined;
+  #hold: Hold | undefined;
+
+  constructor(context: CudaContext) {
+    this.#context = context;
+    this.#start = context.driver.create('cuEventCreate', EVENT_DEFAULT);
+    this.#end = context.driver.create('cuEventCreate', EVENT_DEFAULT);
+  }
+
+  /** @throws WarpsmithError `device-memory` */
+  allocateArena(requests: readonly AllocationRequest[], seed: number): CudaBuffer[] {
+    const { driver, memory } = this.#context;
+    const total = {
+      name: `arena of ${requests.length} buffers`,
+      bytes: requests.reduce((sum, { bytes }) => sum + bytes, 0),
+    };
+    const arena = this.#context.outOfMemoryAsError(total, () => allocateArena(driver, requests, seed));
+    for (const buffer of arena.buffers) this.#arenas.set(buffer, arena);
+    memory.adopt(arena.buffers);
+    return [...arena.buffers];
+  }
+
+  freeArena(buffers: readonly CudaBuffer[]): void {
+    for (const arena of this.#arenasOf(buffers)) {
+      for (const buffer of arena.buffers) this.#arenas.delete(buffer);
+      this.#context.memory.forget(arena.buffers);
+      this.#context.driver.call('cuMemFree_v2', arena.base);
+    }
+  }
+
+  damagedArenaGuards(buffers: readonly CudaBuffer[]): { buffer: string; bytes: number }[] {
+    const gaps = [...this.#arenasOf(buffers)].flatMap((arena) => arena.gaps);
+    const counts = this.#guarded(() => this.#runner().count('count', packGuardJobs(gaps, GUARD_VALUE)));
+    return damagedBytes(gaps, counts).flatMap((bytes, i) => (bytes > 0 ? [{ buffer: gaps[i]!.buffer, bytes }] : []));
+  }
+
+  draw(draws: readonly On<Draw>[]): void {
+    this.#guarded(() => this.#runner().apply('draw', packDrawJobs(this.#drawJobs(draws))));
+  }
+
+  changedSinceDraw(draws: readonly On<Draw>[]): number[] {
+    const jobs = this.#drawJobs(draws);
+    return changedElements(
+      jobs,
+      this.#guarded(() => this.#runner().count('match', packDrawJobs(jobs))),
+    );
+  }
+
+  fillAll(fills: readonly On<Fill>[]): void {
+    this.#guarded(() => this.#runner().apply('fill', packFillJobs(this.#fillJobs(fills))));
+  }
+
+  elementsHolding(fills: readonly On<Fill>[]): number[] {
+    const counts = this.#guarded(() => this.#runner().count('count', packFillJobs(this.#fillJobs(fills))));
+    return [...counts].map(Number);
+  }
+
+  /** Captures one sequence for each slot, instantiates and uploads. */
+  prepareReplay(
+    module: CudaModule,
+    plan: LaunchPlan,
+    slots: readonly CudaSlot[],
+  ): { ok: true; replay: CudaReplay } | DeviceFailure {
+    const { driver } = this.#context;
+    const sequences: PreparedSequence[] = [];
+    let ownModule: CudaModule | undefined;
+    const release = () => {
+      if (this.#context.isLost) return;
+      for (const sequence of sequences) releaseSequence(driver, sequence);
+      if (ownModule) this.#context.unload(ownModule);
+    };
+    try {
+      if (module.hasState) {
+        const loaded = this.#context.load(module.code);
+        if (!loaded.ok) return loaded;
+        ownModule = loaded.module;
+      }
+      for (const slot of slots) {
+        const prepared = prepareSequence(this.#context.target, ownModule ?? module, plan, slot);
+        if (!prepared.ok) {
+          release();
+          return prepared;
+        }
+        sequences.push(prepared.sequence);
+      }
+      driver.call('cuCtxSynchronize');
+      const exec = this.#instantiate(() => {
+        for (const sequence of sequences) enqueueSequence(driver, sequence, this.#context.stream);
+      });
+      const replay = { sequenceCount: slots.length, plan, exec, sequences, ownModule, wasTimed: false };
+      return { ok: true, replay };
+    } catch (error) {
+      const failed = this.#context.failureOf(error, plan);
+      release();
+      return failed;
+    }
+  }
+
+  /** @throws Error when a replay of a module with state is timed a second time. */
+  time(replay: CudaReplay): TimedOutcome {
+    if (replay.ownModule && replay.wasTimed)
+      throw new Error('a replay of a module with variables can be timed once only: prepare another');
+    replay.wasTimed = true;
+    try {
+      return { ok: true, ns: this.#timed(() => this.#launchGraph(replay.exec)) };
+    } catch (error) {
+      return this.#context.failureOf(error, replay.plan);
+    }
+  }
+
+  releaseReplay(replay: CudaReplay): void {
+    const { driver } = this.#context;
+    driver.call('cuGraphExecDestroy', replay.exec);
+    for (const sequence of replay.sequences) releaseSequence(driver, sequence);
+    if (replay.ownModule) this.#context.unload(replay.ownModule);
+  }
+
+  /** Median over many replays of a graph without nodes. */
+  replayOverheadNs(): number {
+    return this.#guarded(() => {
+      const exec = this.#instantiate(() => {});
+      const samples = Float64Array.from({ length: OVERHEAD_SAMPLES }, () => this.#timed(() => this.#launchGraph(exec)));
+      this.#context.driver.call('cuGraphExecDestroy', exec);
+      return samples.sort()[OVERHEAD_SAMPLES >> 1]!;
+    });
+  }
+
+  /** One sequence between two events, without a graph. */
+  timeEager(module: CudaModule, plan: LaunchPlan, slot: CudaSlot): TimedOutcome {
+    const { driver, stream } = this.#context;
+    return this.#context.withSequence(
+      module,
+      plan,
+      slot,
+      (sequence): TimedOutcome => ({
+        ok: true,
+        ns: this.#timed(() => enqueueSequence(driver, sequence, stream)),
+      }),
+    );
+  }
+
+  #launchGraph(exec: bigint): void {
+    this.#context.driver.call('cuGraphLaunch', exec, this.#context.stream);
+  }
+
+  /** Device time in ns of what `enqueue` puts into the stream, all of it handed over before the clock starts. */
+  #timed(enqueue: () => void): number {
+    const { driver, stream } = this.#context;
+    this.#hold ??= new Hold(driver);
+    driver.call('cuCtxSynchronize');
+    this.#hold.close(stream);
+    try {
+      driver.call('cuEventRecord', this.#start, stream);
+      enqueue();
+      driver.call('cuEventRecord', this.#end, stream);
+    } finally {
+      this.#hold.open();
+    }
+    driver.call('cuStreamSynchronize', stream);
+    return driver.elapsedMs(this.#start, this.#end) * 1e6;
+  }
+
+  /** A graph of what `enqueue` puts into the stream, on the device and ready. */
+  #instantiate(enqueue: () => void): bigint {
+    const { driver, stream } = this.#context;
+    driver.call('cuStreamBeginCapture_v2', stream, CAPTURE_MODE_THREAD_LOCAL);
+    let graph: bigint;
+    try {
+      enqueue();
+      graph = this.#endCapture();
+    } catch (error) {
+      // The stream must leave capture mode, whatever became of the graph.
+      this.#abandonCapture();
+      throw error;
+    }
+    try {
+      const exec = driver.create('cuGraphInstantiateWithFlags', graph, 0);
+      driver.call('cuGraphUpload', exec, stream);
+      driver.call('cuStreamSynchronize', stream);
+      return exec;
+    } finally {
+      driver.result('cuGraphDestroy', graph);
+    }
+  }
+
+  #endCapture(): bigint {
+    const out = new NativeMemory(8);
+    this.#context.driver.call('cuStreamEndCapture', this.#context.stream, out.address);
+    return out.pointer();
+  }
+
+  #abandonCapture(): void {
+    const out = new NativeMemory(8);
+    const code = this.#context.driver.result('cuStreamEndCapture', this.#context.stream, out.address);
+    if (code === 0 && out.pointer() !== 0n) this.#context.driver.result('cuGraphDestroy', out.pointer());
+  }
+
+  #runner(): HarnessRunner {
+    this.#harness ??= new HarnessRunner(this.#context);
+    return this.#harness;
+  }
+
+  #guarded<T>(act: () => T): T {
+    return this.#context.guarded(act);
+  }
+
+  #arenasOf(buffers: readonly CudaBuffer[]): Set<Arena> {
+    return new Set(
+      buffers.map((buffer) => {
+        const arena = this.#arenas.get(buffer);
+        if (!arena) throw new Error(`buffer ${buffer.name} lies in no arena`);
+        return arena;
+      }),
+    );
+  }
+
+  #drawJobs(draws: readonly On<Draw>[]) {
+    return draws.map(({ buffer, dtype, rule, key }) => {
+      this.#context.mustBeAllocated(buffer);
+      const elementCount = Math.floor(buffer.bytes / sizeOfDType(dtype));
+      return { address: buffer.address, elementCount, dtype, rule, key };
+    });
+  }
+
+  #fillJobs(fills: readonly On<Fill>[]) {
+    return fills.map(({ buffer, pattern }) => {
+      this.#context.mustBeAllocated(buffer);
+      return { address: buffer.address, bytes: buffer.bytes, pattern };
+    });
+  }
+}

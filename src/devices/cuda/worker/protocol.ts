@@ -1,0 +1,75 @@
+import type { CompiledCode } from '../../../core/compiled-code.ts';
+import type { KernelResources } from '../../../core/counters.ts';
+import type { DeviceFailure, RunOutcome } from '../../../core/device.ts';
+import type { DType } from '../../../core/dtype.ts';
+import type { ErrorDetails } from '../../../core/errors.ts';
+import type { LaunchPlan } from '../../../core/launch-plan.ts';
+import type { GpuState } from '../../../core/measurement.ts';
+import type { DrawRule, TimedOutcome } from '../../../core/measuring-device.ts';
+import type { CudaInfo } from './device-info.ts';
+import type { AllocationRequest } from './memory.ts';
+
+/** Numbers under which the worker knows buffers, modules and replays. */
+export type BufferId = number;
+export type ModuleId = number;
+export type ReplayId = number;
+/** Buffers by their names in the plan. */
+export type SlotIds = readonly (readonly [name: string, buffer: BufferId])[];
+
+export interface DrawRequest {
+  readonly buffer: BufferId;
+  readonly dtype: DType;
+  readonly rule: DrawRule;
+  readonly key: readonly [number, number];
+}
+
+export interface FillRequest {
+  readonly buffer: BufferId;
+  readonly pattern: Uint8Array;
+}
+
+/** Every command of the worker: what it takes and what it returns. */
+export interface Commands {
+  open: { take: { ordinal: number }; give: CudaInfo };
+  load: {
+    take: { code: CompiledCode };
+    give:
+      | { ok: true; module: ModuleId; resources: Readonly<Record<string, KernelResources>>; hasState: boolean }
+      | DeviceFailure;
+  };
+  unload: { take: { module: ModuleId }; give: undefined };
+  allocate: { take: AllocationRequest; give: BufferId };
+  free: { take: { buffer: BufferId }; give: undefined };
+  write: { take: { buffer: BufferId; bytes: Uint8Array; offsetBytes: number }; give: undefined };
+  writeAll: { take: { writes: readonly { buffer: BufferId; bytes: Uint8Array }[] }; give: undefined };
+  fill: { take: FillRequest; give: undefined };
+  read: { take: { buffers: readonly BufferId[] }; give: Uint8Array[] };
+  damagedGuardBytes: { take: { buffer: BufferId }; give: number };
+  run: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds; timeoutMs: number }; give: RunOutcome };
+  allocateArena: { take: { requests: readonly AllocationRequest[]; seed: number }; give: BufferId[] };
+  freeArena: { take: { buffers: readonly BufferId[] }; give: undefined };
+  damagedArenaGuards: { take: { buffers: readonly BufferId[] }; give: { buffer: string; bytes: number }[] };
+  draw: { take: { draws: readonly DrawRequest[] }; give: undefined };
+  changedSinceDraw: { take: { draws: readonly DrawRequest[] }; give: number[] };
+  fillAll: { take: { fills: readonly FillRequest[] }; give: undefined };
+  elementsHolding: { take: { fills: readonly FillRequest[] }; give: number[] };
+  prepareReplay: {
+    take: { module: ModuleId; plan: LaunchPlan; slots: readonly SlotIds[] };
+    give: { ok: true; replay: ReplayId } | DeviceFailure;
+  };
+  time: { take: { replay: ReplayId }; give: TimedOutcome };
+  releaseReplay: { take: { replay: ReplayId }; give: undefined };
+  replayOverheadNs: { take: Record<never, never>; give: number };
+  timeEager: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds }; give: TimedOutcome };
+  state: { take: Record<never, never>; give: GpuState };
+}
+export type CommandName = keyof Commands;
+export type CommandMessage = { [C in CommandName]: { command: C; take: Commands[C]['take'] } }[CommandName];
+
+/** `isLost`: the context is gone, and the worker can do nothing more. */
+export type CommandReply<C extends CommandName = CommandName> =
+  | { kind: 'done'; give: Commands[C]['give']; isLost: boolean }
+  /** Something the user can act on. */
+  | { kind: 'user-error'; details: ErrorDetails; exitCode: number; isLost: boolean }
+  /** The driver failed at something that is not a candidate's fault. */
+  | { kind: 'driver-error'; message: string; isLost: boolean };

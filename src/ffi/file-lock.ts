@@ -1,0 +1,74 @@
+import { NativeMemory } from './native-memory.ts';
+import { openProcessLibrary } from './open-library.ts';
+
+/** Source: fcntl.h and sys/file.h of Linux. */
+const O_RDWR = 2;
+const O_CREAT = 0o100;
+const O_CLOEXEC = 0o2000000;
+const LOCK_EXCLUSIVE_NOW = 2 | 4;
+/** Whoever works on this machine may wait for the lock. */
+const MODE = 0o666;
+const MAXIMUM_TEXT_BYTES = 512;
+
+/** A lock that the kernel gives back when its holder ends, however it ends. */
+export interface FileLock {
+  release(): void;
+}
+
+interface LibC {
+  open(path: string, flags: number, mode: number): number;
+  close(fd: number): number;
+  flock(fd: number, operation: number): number;
+  fchmod(fd: number, mode: number): number;
+  ftruncate(fd: number, bytes: number): number;
+  pwrite(fd: number, bytes: Uint8Array, count: number, offset: number): unknown;
+  pread(fd: number, bytes: Uint8Array, count: number, offset: number): bigint;
+}
+
+let libc: LibC | undefined;
+
+function library(): LibC {
+  if (libc) return libc;
+  const c = openProcessLibrary();
+  libc = {
+    open: c.function('open', 'i32', ['text', 'i32', 'u32']),
+    close: c.function('close', 'i32', ['i32']),
+    flock: c.function('flock', 'i32', ['i32', 'i32']),
+    fchmod: c.function('fchmod', 'i32', ['i32', 'u32']),
+    ftruncate: c.function('ftruncate', 'i32', ['i32', 'u64']),
+    pwrite: c.function('pwrite', 'u64', ['i32', 'bytes', 'u64', 'u64']),
+    pread: c.function('pread', 'u64', ['i32', 'bytes', 'u64', 'u64']),
+  };
+  return libc;
+}
+
+/**
+ * Takes an exclusive lock on a file, creating it, or returns what its holder wrote there. Child processes do not inherit
+ * the lock.
+ * @param holder what others are told.
+ * @throws Error when the file cannot be opened.
+ */
+export function tryLockFile(path: string, holder: string): FileLock | { heldBy: string } {
+  const c = library();
+  // An existing file of another user must be opened without O_CREAT in folders such as /tmp.
+  let fd = c.open(path, O_RDWR | O_CLOEXEC, MODE);
+  if (fd < 0) fd = c.open(path, O_RDWR | O_CREAT | O_CLOEXEC, MODE);
+  if (fd < 0) throw new Error(`cannot open ${path} for locking`);
+  if (c.flock(fd, LOCK_EXCLUSIVE_NOW) !== 0) {
+    const text = new NativeMemory(MAXIMUM_TEXT_BYTES);
+    const count = Number(BigInt.asIntN(64, c.pread(fd, text.bytes, MAXIMUM_TEXT_BYTES, 0)));
+    c.close(fd);
+    return { heldBy: new TextDecoder().decode(text.bytes.subarray(0, Math.max(0, count))).trim() };
+  }
+  c.fchmod(fd, MODE);
+  const bytes = new TextEncoder().encode(holder).subarray(0, MAXIMUM_TEXT_BYTES);
+  c.ftruncate(fd, 0);
+  c.pwrite(fd, bytes, bytes.length, 0);
+  let isHeld = true;
+  return {
+    release: () => {
+      if (isHeld) c.close(fd);
+      isHeld = false;
+    },
+  };
+}
