@@ -1,4 +1,5 @@
 import type { DType } from './dtype.ts';
+import type { Kernel } from './kernel.ts';
 
 /** Source text of the expression language, or a literal number. See expressions/. */
 export type Expression = string | number;
@@ -111,6 +112,11 @@ export interface ProblemFile {
   start: string;
   /** Folder names of all rungs, in ladder order. */
   rungs: string[];
+  /**
+   * Folder name of a kernel that computes the reference on a GPU: for every output a workspace `<output>_exact` (f64, the
+   * oracle) and, where the comparison is calibrated, `<output>_naive` (the output's dtype), both dense.
+   */
+  deviceReference?: string;
 }
 
 /** Reference inputs and outputs are decoded element by element to float64, row-major. */
@@ -126,6 +132,8 @@ export interface Problem {
   readonly folder: string;
   readonly file: ProblemFile;
   readonly reference: ReferenceFunction;
+  /** Trusted as reference.ts is; problem.json's `deviceReference`. */
+  readonly deviceReference?: Kernel;
 }
 
 /** One binding of the dimensions. `name` is the declared one, or a canonical `b1h8s512d64`-like spelling. */

@@ -3,11 +3,9 @@ import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel, KernelFile } from '../../core/kernel.ts';
 import type { Problem } from '../../core/problem.ts';
 import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
-import { parseKernelFile } from '../../core/schemas/parse-files.ts';
 import { loadProblem } from './load-problem.ts';
-import { folderOf, liesInside, readUserFile, requireFolder } from './read-user-file.ts';
-
-const KERNEL_FILE = 'kernel.json';
+import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
+import { folderOf, liesInside, readUserFile } from './read-user-file.ts';
 
 /**
  * Loads a kernel folder and the problem it names. Kernel folders are not trusted: nothing in them is executed here, and
@@ -22,14 +20,8 @@ export const loadKernel = async (
   options: { problem?: Problem } = {},
 ): Promise<{ kernel: Kernel; problem: Problem }> => {
   const folder = folderOf(path, KERNEL_FILE);
-  await requireFolder(folder, `a kernel folder with ${KERNEL_FILE}`);
+  const kernelFile = await readKernelFile(folder);
   const file = join(folder, KERNEL_FILE);
-  const text = await readUserFile({
-    file,
-    expected: `a kernel folder with ${KERNEL_FILE}`,
-    hint: 'A problem folder (problem.json) is not a kernel folder; kernels are its sub-folders, such as 01_minimal.',
-  });
-  const kernelFile = parseKernelFile(text.toString('utf8'), file);
   const problem = await problemOf(kernelFile, folder, file, options.problem);
   checkKernelAgainstProblem(kernelFile, problem.file, file);
   return { kernel: { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) }, problem };
@@ -75,33 +67,3 @@ const problemOf = async (
   }
   return await loadProblem(problemFolder);
 };
-
-/** Text of every listed file by its listed name; base64 for cubin. */
-const readSources = async (kernel: KernelFile, folder: string, file: string): Promise<Record<string, string>> => {
-  const sources: Record<string, string> = {};
-  for (const key of ['files', 'includes'] as const) {
-    for (const [index, name] of (kernel.source[key] ?? []).entries()) {
-      const source = join(folder, name);
-      const place = `as \`source.${key}[${index}]\` in ${file} says`;
-      const bytes = await readUserFile({
-        file: source,
-        expected: `a source file (${place})`,
-        hint: 'Correct the name, or add the file to the kernel folder.',
-      });
-      if (!(await liesInside(source, folder))) throw outsideKernel(file, `source.${key}[${index}]`, name);
-      sources[name] = bytes.toString(kernel.source.kind === 'cubin' ? 'base64' : 'utf8');
-    }
-  }
-  return sources;
-};
-
-const outsideKernel = (file: string, path: string, received: string): WarpsmithError =>
-  new WarpsmithError({
-    code: 'file-outside-kernel',
-    message: `\`${received}\` is a link to a file outside the kernel's folder.`,
-    file,
-    path,
-    received,
-    expected: 'a file inside the kernel folder',
-    hint: 'Copy the file into the kernel folder.',
-  });

@@ -3,8 +3,12 @@ import { realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { WarpsmithError } from '../../core/errors.ts';
-import type { Problem, ReferenceFunction } from '../../core/problem.ts';
+import type { Kernel } from '../../core/kernel.ts';
+import type { Problem, ProblemFile, ReferenceFunction } from '../../core/problem.ts';
+import { checkDeviceReference } from '../../core/schemas/device-reference-checks.ts';
+import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
 import { parseProblemFile } from '../../core/schemas/parse-files.ts';
+import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, readUserFile, requireFolder } from './read-user-file.ts';
 
 const PROBLEM_FILE = 'problem.json';
@@ -15,7 +19,8 @@ const REFERENCE_HINT = 'problems/attention/reference.ts is an example.';
  * code: the reference runs in this process.
  *
  * @param path - the folder, or its problem.json.
- * @throws WarpsmithError for a missing folder or file, a mistake in problem.json, or a reference that does not load.
+ * @throws WarpsmithError for a missing folder or file, a mistake in problem.json, or a reference that does
+ * not load, on the host or as a kernel.
  */
 export const loadProblem = async (path: string): Promise<Problem> => {
   const folder = folderOf(path, PROBLEM_FILE);
@@ -26,11 +31,24 @@ export const loadProblem = async (path: string): Promise<Problem> => {
     expected: `a problem folder with ${PROBLEM_FILE}`,
     hint: 'A kernel folder (kernel.json) is not a problem folder; the problem is usually its parent.',
   });
+  const problemFile = parseProblemFile(text.toString('utf8'), file);
+  const { deviceReference } = problemFile;
   return {
     folder,
-    file: parseProblemFile(text.toString('utf8'), file),
+    file: problemFile,
     reference: await loadReference(folder),
+    ...(deviceReference !== undefined && {
+      deviceReference: await loadDeviceReference(join(folder, deviceReference), problemFile),
+    }),
   };
+};
+
+const loadDeviceReference = async (folder: string, problem: ProblemFile): Promise<Kernel> => {
+  const kernelFile = await readKernelFile(folder);
+  const file = join(folder, KERNEL_FILE);
+  checkKernelAgainstProblem(kernelFile, problem, file);
+  checkDeviceReference(kernelFile, problem, file);
+  return { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) };
 };
 
 const loadReference = async (folder: string): Promise<ReferenceFunction> => {

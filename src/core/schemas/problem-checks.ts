@@ -34,7 +34,7 @@ const HINTS: Readonly<Record<string, string>> = {
   'dimension-out-of-range': 'Change the value, or what the dimension allows.',
   'duplicate-name': 'Rename one of them.',
   'no-output': 'Declare the buffer that the kernel writes.',
-  'invalid-name': 'Rungs are the folders beside problem.json.',
+  'invalid-name': 'Kernels are the folders beside problem.json.',
   'out-of-range': 'Use max(0, …), or correct the formula.',
 };
 const DEFAULT_HINT = 'The JSON Schema named by `$schema` describes every field.';
@@ -142,20 +142,22 @@ class ProblemCheck {
   }
 
   ladder(): void {
-    const { rungs, start } = this.#problem;
+    const { rungs, start, deviceReference } = this.#problem;
     this.#uniqueList(rungs, (index) => `rungs[${index}]`, 'Rung');
-    for (const [index, rung] of rungs.entries()) {
-      if (/^[A-Za-z0-9_][\w.-]*$/.test(rung)) continue;
-      const message = `\`${rung}\` is not the name of a folder beside problem.json.`;
-      this.#fail({
-        code: 'invalid-name',
-        message,
-        path: `rungs[${index}]`,
-        received: rung,
-        expected: 'a folder name such as 01_minimal',
-      });
-    }
+    for (const [index, rung] of rungs.entries()) this.#folderName(rung, `rungs[${index}]`, '01_minimal');
+    if (deviceReference !== undefined) this.#folderName(deviceReference, 'deviceReference', 'reference');
     this.#known(start, rungs, 'start', 'rung');
+  }
+
+  #folderName(name: string, path: string, example: string): void {
+    if (/^[A-Za-z0-9_][\w.-]*$/.test(name)) return;
+    this.#fail({
+      code: 'invalid-name',
+      message: `\`${name}\` is not the name of a folder beside problem.json.`,
+      path,
+      received: name,
+      expected: `a folder name such as ${example}`,
+    });
   }
 
   generatorSets(): void {

@@ -121,6 +121,11 @@ export const problemFileSchema = z.strictObject({
   determinism: z.enum(['bitwise', 'tolerance']),
   start: z.string().min(1).describe('Folder name of the kernel a run starts from.'),
   rungs: z.array(z.string().min(1)).min(1).describe('Folder names of all rungs, in ladder order.'),
+  deviceReference: z
+    .string()
+    .min(1)
+    .describe('Folder name of a kernel that computes the reference on a GPU, for shapes that take long on a host.')
+    .exactOptional(),
 });
 
 export type ProblemSchemaMatchesContract = Assert<Matches<z.infer<typeof problemFileSchema>, ProblemFile>>;

@@ -30,9 +30,10 @@ describe.each(problems.map(({ name }) => name))('problems/%s', (name) => {
     }
   });
 
-  it('lists every kernel folder as a rung', async () => {
+  it('lists every kernel folder as a rung or as its reference on a GPU', async () => {
     const { file } = await loadProblem(join(root, name));
     const folders = readdirSync(join(root, name), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    expect(folders.map((folder) => folder.name).toSorted()).toEqual(file.rungs.toSorted());
+    const named = file.deviceReference === undefined ? file.rungs : [...file.rungs, file.deviceReference];
+    expect(folders.map((folder) => folder.name).toSorted()).toEqual(named.toSorted());
   });
 });

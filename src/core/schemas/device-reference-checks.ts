@@ -1,0 +1,26 @@
+import { WarpsmithError } from '../errors.ts';
+import type { KernelFile } from '../kernel.ts';
+import { deviceReferenceWorkspaces } from '../plan/device-reference-workspaces.ts';
+import type { ProblemFile } from '../problem.ts';
+
+/**
+ * A device reference fills a workspace with the oracle of every output, and one with its naive run where tolerances are
+ * calibrated on it.
+ *
+ * @throws WarpsmithError naming the workspace that is missing.
+ */
+export const checkDeviceReference = (kernel: KernelFile, problem: ProblemFile, file: string): void => {
+  const declared = Object.keys(kernel.workspaces ?? {});
+  for (const { name, what } of deviceReferenceWorkspaces(problem)) {
+    if (declared.includes(name)) continue;
+    throw new WarpsmithError({
+      code: 'missing-workspace',
+      message: `The device reference has no workspace \`${name}\` for ${what}.`,
+      file,
+      path: 'workspaces',
+      received: declared.length === 0 ? 'no workspaces' : declared.join(', '),
+      expected: `a workspace \`${name}\``,
+      hint: 'problems/attention/reference is an example.',
+    });
+  }
+};
