@@ -1,0 +1,189 @@
+import type { DeviceSpec, Sourced } from '../core/device-spec.ts';
+import { CAPABILITY_SOURCES, type ComputeCapability, capabilityOf } from './compute-capabilities.ts';
+import { H200 } from './specs/h200.ts';
+import { L4 } from './specs/l4.ts';
+import { SOURCES } from './specs/sources.ts';
+
+/** Attributes of a GPU that its spec takes, as the driver tells them; 0 stands for what it does not tell. */
+export interface SpecAttributes {
+  readonly computeCapabilityMajor: number;
+  readonly computeCapabilityMinor: number;
+  readonly smCount: number;
+  /** Highest SM clock. */
+  readonly clockRateKhz: number;
+  readonly memoryClockRateKhz: number;
+  readonly memoryBusBits: number;
+  readonly l2Bytes: number;
+  readonly maximumThreadsPerSm: number;
+  readonly maximumThreadsPerCta: number;
+  readonly maximumCtasPerSm: number;
+  readonly registersPerSm: number;
+  readonly sharedBytesPerSm: number;
+  readonly sharedBytesPerCtaOptIn: number;
+  readonly reservedSharedBytesPerCta: number;
+}
+
+/** CUdevice_attribute numbers of {@link SpecAttributes}. Source: cuda.h. */
+export const DEVICE_ATTRIBUTES: Readonly<Record<keyof SpecAttributes, number>> = {
+  computeCapabilityMajor: 75,
+  computeCapabilityMinor: 76,
+  smCount: 16,
+  clockRateKhz: 13,
+  memoryClockRateKhz: 36,
+  memoryBusBits: 37,
+  l2Bytes: 38,
+  maximumThreadsPerSm: 39,
+  maximumThreadsPerCta: 1,
+  maximumCtasPerSm: 106,
+  registersPerSm: 82,
+  sharedBytesPerSm: 81,
+  sharedBytesPerCtaOptIn: 97,
+  reservedSharedBytesPerCta: 111,
+};
+
+/** A GPU as its driver describes it. */
+export interface DescribedDevice {
+  readonly name: string;
+  /** e.g. `sm_90a`. */
+  readonly architecture: string;
+  readonly totalBytes: number;
+  readonly attributes: SpecAttributes;
+  /** Highest SM clock that NVML names; may lie above the driver's. */
+  readonly maximumSmClockMhz?: number | undefined;
+}
+
+/** Boards whose rates and latencies are known, by words of their names. `\b` keeps L40 and GH200 out. */
+const KNOWN_BOARDS: readonly { name: RegExp; capability: string; spec: DeviceSpec }[] = [
+  { name: /\bH200\b/, capability: '9.0', spec: H200 },
+  { name: /\bL4\b/, capability: '8.9', spec: L4 },
+];
+
+const LANES_PER_WARP = 32;
+const DRIVER = 'read from the driver';
+
+/**
+ * The spec of a real GPU: what its driver says, over the known board's figures where the name is known, else over those
+ * of its compute capability. Each figure names its source.
+ */
+export function specFromAttributes(device: DescribedDevice): DeviceSpec {
+  const { computeCapabilityMajor: major, computeCapabilityMinor: minor } = device.attributes;
+  const known = KNOWN_BOARDS.find(
+    ({ name, capability }) => name.test(device.name) && capability === `${major}.${minor}`,
+  );
+  const base = known?.spec ?? unknownBoard(device, capabilityOf(major, minor));
+  return { ...base, name: device.name, architecture: device.architecture, ...readFigures(device, base) };
+}
+
+/** The figures that the driver tells. */
+function readFigures(device: DescribedDevice, base: DeviceSpec): Partial<DeviceSpec> {
+  const { attributes } = device;
+  const boostClockHz = maximumClock(device, base.boostClockHz);
+  const sustained = base.sustainedClockHz;
+  return {
+    boostClockHz,
+    sustainedClockHz: sustained.value > boostClockHz.value ? boostClockHz : sustained,
+    smCount: read(attributes, 'smCount', base.smCount),
+    maximumWarpsPerSm: read(attributes, 'maximumThreadsPerSm', base.maximumWarpsPerSm, 1 / LANES_PER_WARP),
+    maximumCtasPerSm: read(attributes, 'maximumCtasPerSm', base.maximumCtasPerSm),
+    maximumThreadsPerCta: read(attributes, 'maximumThreadsPerCta', base.maximumThreadsPerCta),
+    registersPerSm: read(attributes, 'registersPerSm', base.registersPerSm),
+    sharedBytesPerSm: read(attributes, 'sharedBytesPerSm', base.sharedBytesPerSm),
+    sharedBytesPerCta: read(attributes, 'sharedBytesPerCtaOptIn', base.sharedBytesPerCta),
+    reservedSharedBytesPerCta: read(attributes, 'reservedSharedBytesPerCta', base.reservedSharedBytesPerCta),
+    l2Bytes: read(attributes, 'l2Bytes', base.l2Bytes),
+    dramBytes: device.totalBytes > 0 ? { value: device.totalBytes, source: DRIVER } : base.dramBytes,
+  };
+}
+
+function read(attributes: SpecAttributes, name: keyof SpecAttributes, otherwise: Sourced, factor = 1): Sourced {
+  const value = attributes[name] * factor;
+  return value > 0 ? { value, source: `${DRIVER}: CUdevice_attribute ${DEVICE_ATTRIBUTES[name]}` } : otherwise;
+}
+
+/** The highest clock anybody names: the veto bound is provable only if no kernel can run at a higher one. */
+function maximumClock(device: DescribedDevice, otherwise: Sourced): Sourced {
+  const told: Sourced[] = [
+    read(device.attributes, 'clockRateKhz', { value: 0, source: '' }, 1e3),
+    { value: (device.maximumSmClockMhz ?? 0) * 1e6, source: 'read from NVML: highest SM clock' },
+  ];
+  return told.reduce((highest, clock) => (clock.value > highest.value ? clock : highest), otherwise);
+}
+
+/** A spec for a board of which only the compute capability and the attributes are known. */
+function unknownBoard(device: DescribedDevice, capability: ComputeCapability): DeviceSpec {
+  const { attributes } = device;
+  // Latencies and widths per SM of the measured board with the same kind of memory.
+  const model = capability.memory === 'hbm' ? H200 : L4;
+  const like = ({ value, source }: Sourced): Sourced => ({
+    value,
+    source: `assumption: as on ${model.name}, the nearest board known (${source})`,
+  });
+  const limit = (value: number): Sourced => ({ value, source: `${CAPABILITY_SOURCES.limits}, ${capability.name}` });
+  const rate = (value: number): Sourced => ({ value, source: `${CAPABILITY_SOURCES.throughput}, ${capability.name}` });
+  const clock = maximumClock(device, { value: 0, source: '' });
+  const boostClockHz = clock.value > 0 ? clock : like(model.boostClockHz);
+  const smCount = read(attributes, 'smCount', like(model.smCount));
+  return {
+    id: idOf(device.name),
+    name: device.name,
+    architecture: device.architecture,
+    smCount,
+    boostClockHz,
+    sustainedClockHz: { value: boostClockHz.value, source: 'assumption: the maximum clock' },
+    schedulersPerSm: { value: 4, source: SOURCES.occupancyHeader },
+    maximumWarpsPerSm: limit(capability.maximumWarpsPerSm),
+    maximumCtasPerSm: limit(capability.maximumCtasPerSm),
+    maximumThreadsPerCta: limit(1024),
+    registersPerSm: limit(65536),
+    registerAllocationUnit: { value: 256, source: SOURCES.occupancyHeader },
+    maximumRegistersPerThread: limit(255),
+    sharedBytesPerSm: limit(capability.sharedBytesPerSm),
+    sharedBytesPerCta: limit(capability.sharedBytesPerSm - capability.reservedSharedBytesPerCta),
+    reservedSharedBytesPerCta: { value: capability.reservedSharedBytesPerCta, source: SOURCES.sharedReservation },
+    sharedAllocationUnitBytes: { value: capability.sharedAllocationUnitBytes, source: SOURCES.occupancyHeader },
+    fp32PerClock: rate(capability.fp32PerClock),
+    fp16PerClock: rate(capability.fp16PerClock),
+    fp64PerClock: rate(capability.fp64PerClock),
+    integerPerClock: rate(64),
+    specialPerClock: rate(16),
+    conversionPerClock: rate(64),
+    tensorFp16FlopPerClock: { value: capability.tensorFp16FlopPerClock, source: CAPABILITY_SOURCES.tensor },
+    sharedWavefrontsPerClock: like(model.sharedWavefrontsPerClock),
+    lsuRequestsPerClock: {
+      value: capability.lsuRequestsPerClock,
+      source: `load/store units per SM of compute capability ${capability.name} ÷ 32`,
+    },
+    l1BytesPerClock: like(model.l1BytesPerClock),
+    l2BytesPerClock: {
+      value: (model.l2BytesPerClock.value / model.smCount.value) * smCount.value,
+      source: `assumption: as much per SM as on ${model.name}`,
+    },
+    l2Bytes: like(model.l2Bytes),
+    dramBytesPerSecond: dramRate(attributes) ?? like(model.dramBytesPerSecond),
+    dramAttainableRatio: like(model.dramAttainableRatio),
+    dramBytes: like(model.dramBytes),
+    latencyClocks: mapFigures(model.latencyClocks, like),
+    launchOverheadNs: like(model.launchOverheadNs),
+  };
+}
+
+/** Both edges of the memory clock move the bus's width. */
+function dramRate({ memoryClockRateKhz, memoryBusBits }: SpecAttributes): Sourced | undefined {
+  const value = memoryClockRateKhz * 1e3 * 2 * (memoryBusBits / 8);
+  if (!(value > 0)) return undefined;
+  return { value, source: `${DRIVER}: memory clock ${memoryClockRateKhz / 1e3} MHz × 2 × ${memoryBusBits} bits ÷ 8` };
+}
+
+const mapFigures = <F extends string>(figures: Readonly<Record<F, Sourced>>, map: (figure: Sourced) => Sourced) =>
+  Object.fromEntries(Object.entries<Sourced>(figures).map(([name, figure]) => [name, map(figure)])) as Record<
+    F,
+    Sourced
+  >;
+
+/** `NVIDIA RTX A6000` → `rtx-a6000`. */
+const idOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/^nvidia\s+/, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
