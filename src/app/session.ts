@@ -1,5 +1,9 @@
 import type { Device } from '../core/device.ts';
+import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Evaluator } from '../core/evaluation.ts';
+import type { Problem, Problem, Workload, Workload } from '../core/problem.ts';
+import type { GpuInstruments } from '../evaluation/gpu-instruments.ts';
+import type { Oracle } from '../evaluation/oracle.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { describeEnvironment } from './environment.ts';
 import { openReplay, recordTo } from './recording.ts';
@@ -33,6 +37,15 @@ export interface Session extends AsyncDisposable {
   readonly evaluator: Evaluator;
   /** Names and versions that results may depend on. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Names of the problem's library baselines for a workload; absent where there are none to be had. */
+  readonly libraryBaselines?: (problem: Problem, workload: Workload) => Promise<readonly string[]>;
+  /** When everything happened that this session only replays, as ISO 8601. */
+  readonly recordedAt?: string;
+  /**
+   * Names of a problem's library baselines for a workload; absent where nothing is measured.
+   * @throws WarpsmithError `no-baselines` when there is no Python, no library or no baseline.py.
+   */
+  readonly libraryBaselines?: (problem: Problem, workload: Workload) => Promise<readonly string[]>;
 }
 
 /**
@@ -42,31 +55,74 @@ export interface Session extends AsyncDisposable {
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   if (options.replay !== undefined) return openReplay(options.replay);
-  const [{ openDevice }, { createClangToolchain }, { createLiveEvaluator }] = await Promise.all([
+  const [{ openDevice }, { createToolchain }, { createLiveEvaluator }, { createOracle }] = await Promise.all([
     import('../devices/open-device.ts'),
-    import('../toolchains/clang.ts'),
+    import('../toolchains/create-toolchain.ts'),
     import('../evaluation/live-evaluator.ts'),
+    import('../evaluation/oracle.ts'),
   ]);
-  const toolchain = await createClangToolchain({});
+  await using stack = new AsyncDisposableStack();
   const device = await openDevice(options.device, options.threads === undefined ? {} : { threads: options.threads });
+  stack.defer(() => device.close());
+  const { kind, driver } = device.identity;
+  const toolchain = await createToolchain({
+    target: kind,
+    ...(options.toolchain === undefined ? {} : { kind: options.toolchain }),
+    ...(driver === undefined ? {} : { driverVersion: driver }),
+  });
+  stack.defer(async () => toolchain.close?.());
   const environment = describeEnvironment({ device, toolchain });
+  const oracle = createOracle();
+  const instruments = kind === 'cuda' ? await openInstruments(device, toolchain, oracle) : undefined;
+  if (instruments) stack.defer(() => instruments.close());
   const live = createLiveEvaluator({
     device,
     toolchain,
+    oracle,
+    ...(instruments && { instruments }),
     ...(options.runTimeoutSeconds === undefined ? {} : { runTimeoutMs: options.runTimeoutSeconds * 1000 }),
   });
   const evaluator =
     options.record === undefined ? live : await recordTo(options.record, live, { device, toolchain, environment });
+  const owned = stack.move();
   return {
     device,
     toolchain,
     evaluator,
     environment,
+    ...(instruments && { libraryBaselines: listLibraries(instruments) }),
     async [Symbol.asyncDispose]() {
       // Closing the device first ends an evaluation that Ctrl-C left running; the evaluator then has nothing to wait for.
       const idle = evaluator.close();
       await device.close();
       await idle;
+      await owned.disposeAsync();
     },
   };
 }
+
+/** Profiler, sanitizer, library baselines and the reference on the GPU; each starts when it is first needed. */
+async function openInstruments(device: Device, toolchain: Toolchain, oracle: Oracle): Promise<GpuInstruments> {
+  const [{ createGpuInstruments }, { openReferenceDevice }] = await Promise.all([
+    import('../evaluation/gpu-instruments.ts'),
+    import('../devices/open-device.ts'),
+  ]);
+  return createGpuInstruments({
+    device,
+    toolchain,
+    oracle,
+    seed: REFERENCE_SEED,
+    openReferenceDevice: () => openReferenceDevice(device.identity.id),
+  });
+}
+
+const listLibraries =
+  (instruments: GpuInstruments) =>
+  async (problem: Problem, workload: Workload): Promise<readonly string[]> => {
+    const names = await instruments.libraryNames(problem, workload);
+    if (typeof names !== 'string') return names;
+    throw new WarpsmithError({ code: 'no-baselines', message: names, file: problem.folder }, EXIT.deviceOrToolMissing);
+  };
+
+/** Seeds the inputs that library baselines are checked on. */
+const REFERENCE_SEED = 1;

@@ -60,3 +60,10 @@ export async function openDevice(id: string, options: { threads?: number } = {})
     EXIT.deviceOrToolMissing,
   );
 }
+
+/**
+ * The GPU that this process has already opened, in a second worker with a context of its own: for trusted references,
+ * whose results must not lie where candidates run. The caller closes it.
+ */
+export const openReferenceDevice = (id: string): Promise<Device> =>
+  openCudaDevice(Number(id.slice('cuda:'.length)), { shared: true });

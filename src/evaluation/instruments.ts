@@ -38,6 +38,8 @@ export interface Instruments {
     readonly workload: Workload;
     readonly seed: number;
   }) => Promise<LibraryContender | string>;
+  /** Names of all library baselines of a problem for a workload; a text says why there are none. */
+  readonly libraryNames?: (problem: Problem, workload: Workload) => Promise<string[] | string>;
   readonly deviceReference?: DeviceReference;
 }
 

@@ -7,13 +7,14 @@ import { WorkerClient } from './worker-client.ts';
 
 /**
  * Opens a GPU by its ordinal and keeps it to this process until it is closed.
+ * @param options.shared do without the lock: for a second worker of a process that holds it.
  * @throws WarpsmithError `missing-library`, `unknown-device`, `device-busy`, `device-failed`.
  */
-export async function openCudaDevice(ordinal: number): Promise<CudaDevice> {
+export async function openCudaDevice(ordinal: number, options: { shared?: boolean } = {}): Promise<CudaDevice> {
   const client = new WorkerClient(ordinal);
   try {
     const info = await client.open();
-    const release = await lockGpu(info.uuid, `cuda:${ordinal}`);
+    const release = options.shared ? () => {} : await lockGpu(info.uuid, `cuda:${ordinal}`);
     return new CudaDevice(client, info, specOf(info), release);
   } catch (error) {
     await client.close();
