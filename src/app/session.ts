@@ -1,7 +1,7 @@
 import type { Device } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Evaluator } from '../core/evaluation.ts';
-import type { Problem, Problem, Workload, Workload } from '../core/problem.ts';
+import type { Problem, Workload } from '../core/problem.ts';
 import type { GpuInstruments } from '../evaluation/gpu-instruments.ts';
 import type { Oracle } from '../evaluation/oracle.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
@@ -37,8 +37,6 @@ export interface Session extends AsyncDisposable {
   readonly evaluator: Evaluator;
   /** Names and versions that results may depend on. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Names of the problem's library baselines for a workload; absent where there are none to be had. */
-  readonly libraryBaselines?: (problem: Problem, workload: Workload) => Promise<readonly string[]>;
   /** When everything happened that this session only replays, as ISO 8601. */
   readonly recordedAt?: string;
   /**
