@@ -3,6 +3,10 @@
 from warpsmith_worker import Baseline, Unsupported
 
 
+# What PyTorch says where the one backend allowed can't run.
+REFUSALS = ("No available kernel", "No viable backend")
+
+
 def baselines(dimensions):
     pinned = {
         "sdpa-flash": ("FlashAttention-2", "FLASH_ATTENTION"),
@@ -37,7 +41,7 @@ def make_pinned(backend):
                 with sdpa_kernel(allowed):
                     return attend(torch, buffers, scalars, dimensions)
             except RuntimeError as error:
-                if "No available kernel" not in str(error):
+                if not any(words in str(error) for words in REFUSALS):
                     raise
                 # PyTorch gives the reasons as warnings, which the worker adds.
                 raise Unsupported(f"PyTorch has no {backend} kernel for this shape") from error

@@ -1,7 +1,7 @@
 """The few functions of the CUDA driver that PyTorch does not offer, called in PyTorch's own context."""
 
 import ctypes
-from typing import Any, Callable, Dict, List, Mapping, Sequence
+from typing import Any, Callable, Dict, Mapping, Sequence
 
 from .errors import WorkerError
 
@@ -16,11 +16,42 @@ SIGNATURES: Dict[str, Sequence[Any]] = {
     "cuModuleGetFunction": [ctypes.POINTER(POINTER), POINTER, ctypes.c_char_p],
     "cuFuncSetAttribute": [POINTER, ctypes.c_int, ctypes.c_int],
     "cuLaunchKernel": [POINTER] + [ctypes.c_uint] * 7 + [POINTER, ctypes.POINTER(POINTER), ctypes.POINTER(POINTER)],
+    "cuMemHostAlloc": [ctypes.POINTER(POINTER), ctypes.c_size_t, ctypes.c_uint],
+    "cuMemHostGetDevicePointer_v2": [ctypes.POINTER(ctypes.c_uint64), POINTER, ctypes.c_uint],
     "cuMemsetD8Async": [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, POINTER],
     "cuGraphCreate": [ctypes.POINTER(POINTER), ctypes.c_uint],
     "cuGraphInstantiateWithFlags": [ctypes.POINTER(POINTER), POINTER, ctypes.c_ulonglong],
+    "cuGraphUpload": [POINTER, POINTER],
     "cuGraphLaunch": [POINTER, POINTER],
 }
+
+HOST_MEMORY_MAPPED = 2  # CU_MEMHOSTALLOC_DEVICEMAP
+HOLD_LIMIT_NS = 20_000_000
+# One thread that waits until the host sets a word, or a time is over.
+HOLD_PTX = b"""
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry warpsmith_hold(.param .u64 word, .param .u64 limit_ns)
+{
+  .reg .pred %ready, %early;
+  .reg .b32 %value;
+  .reg .b64 %word, %end, %now;
+  ld.param.u64 %word, [word];
+  ld.param.u64 %end, [limit_ns];
+  mov.u64 %now, %globaltimer;
+  add.u64 %end, %end, %now;
+WAIT:
+  ld.volatile.u32 %value, [%word];
+  setp.ne.u32 %ready, %value, 0;
+  @%ready bra DONE;
+  mov.u64 %now, %globaltimer;
+  setp.lt.u64 %early, %now, %end;
+  @%early bra WAIT;
+DONE:
+  ret;
+}
+"""
 
 CTYPE_OF_DTYPE: Mapping[str, Any] = {
     "f32": ctypes.c_float,
@@ -56,8 +87,24 @@ class CudaDriver:
             described = text.value.decode() if text.value else "an unknown error"
             raise WorkerError("gpu-error", f"{name} failed: {described} ({code})")
 
+    def launch(
+        self,
+        function: Any,
+        grid: Sequence[int],
+        block: Sequence[int],
+        shared_bytes: int,
+        stream: int,
+        values: Sequence[Any],
+    ) -> None:
+        """Enqueues a kernel; `values` are ctypes objects, one for each parameter, copied by this call."""
+        pointers = (POINTER * max(1, len(values)))(*[ctypes.addressof(value) for value in values])
+        self.call("cuLaunchKernel", function, *grid, *block, shared_bytes, stream, pointers, None)
+
     def launch_graph(self, executable: int, stream: int) -> None:
         self.call("cuGraphLaunch", executable, stream)
+
+    def upload_graph(self, executable: int, stream: int) -> None:
+        self.call("cuGraphUpload", executable, stream)
 
     def empty_graph(self) -> int:
         """An executable graph without nodes. Lives as long as the process."""
@@ -69,6 +116,32 @@ class CudaDriver:
 
     def load(self, code: bytes) -> "Module":
         return Module(self, code)
+
+
+class Hold:
+    """Keeps a stream waiting until everything behind it has been enqueued, so that no time contains the host's.
+
+    The same as in the process that measures kernels.
+    """
+
+    def __init__(self, driver: CudaDriver) -> None:
+        self._driver = driver
+        self._module = driver.load(HOLD_PTX)  # ctypes ends the text with the zero that the driver looks for.
+        self._function = self._module.function("warpsmith_hold")
+        host, device = POINTER(), ctypes.c_uint64()
+        driver.call("cuMemHostAlloc", ctypes.byref(host), 64, HOST_MEMORY_MAPPED)
+        driver.call("cuMemHostGetDevicePointer_v2", ctypes.byref(device), host, 0)
+        assert host.value is not None
+        self._word = ctypes.c_uint32.from_address(host.value)
+        self._values = [device, ctypes.c_uint64(HOLD_LIMIT_NS)]
+
+    def close(self, stream: int) -> None:
+        """Makes the stream wait for `open`. Nothing of an earlier hold may still run."""
+        self._word.value = 0
+        self._driver.launch(self._function, (1, 1, 1), (1, 1, 1), 0, stream, self._values)
+
+    def open(self) -> None:
+        self._word.value = 1
 
 
 class Module:
@@ -84,6 +157,11 @@ class Module:
             self._driver.call("cuModuleUnload", self._handle)
         except Exception:
             pass  # The context may be gone by now.
+
+    def function(self, name: str) -> Any:
+        handle = POINTER()
+        self._driver.call("cuModuleGetFunction", ctypes.byref(handle), self._handle, name.encode())
+        return handle
 
     def sequence(
         self, plan: Mapping[str, Any], addresses: Mapping[str, int], sizes: Mapping[str, int]
@@ -108,19 +186,12 @@ class Module:
         for feature in ("cluster", "cooperative", "programmaticDependent", "carveOut"):
             if step.get(feature):
                 raise WorkerError("unsupported", f"launches with {feature} are not run in the Python worker")
-        function = POINTER()
-        self._driver.call("cuModuleGetFunction", ctypes.byref(function), self._handle, step["functionName"].encode())
-        shared_bytes = step["dynamicSharedBytes"]
+        function, shared_bytes = self.function(step["functionName"]), step["dynamicSharedBytes"]
         if shared_bytes > OPT_IN_ABOVE_BYTES:
             self._driver.call("cuFuncSetAttribute", function, MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes)
         values = [_argument(argument, addresses) for argument in step["arguments"]]
-        pointers = (POINTER * max(1, len(values)))(*[ctypes.addressof(value) for value in values])
-        shape = [*step["grid"], *step["block"], shared_bytes]
-
-        def launch(stream: int, kept: List[Any] = values) -> None:
-            self._driver.call("cuLaunchKernel", function, *shape, stream, pointers, None)
-
-        return launch
+        grid, block = step["grid"], step["block"]
+        return lambda stream: self._driver.launch(function, grid, block, shared_bytes, stream, values)
 
 
 def _argument(argument: Mapping[str, Any], addresses: Mapping[str, int]) -> Any:

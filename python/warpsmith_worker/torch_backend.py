@@ -8,7 +8,7 @@ import statistics
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from .backend import Backend, BufferSpec, Call, Ring
-from .cuda_driver import CudaDriver
+from .cuda_driver import CudaDriver, Hold
 from .errors import WorkerError
 
 # Names of torch's dtypes.
@@ -26,9 +26,6 @@ DTYPES = {
     "i64": "int64",
     "u64": "uint64",
 }
-# The GPU spins this long before the first event; doubled when the host turns out slower.
-HEAD_START_CYCLES = 200_000  # 100 µs at 2 GHz
-MOST_HEAD_START_CYCLES = 6_400_000
 OVERHEAD_REPLAYS = 51
 # Where slots start: what cudaMalloc gives is aligned as much.
 SLOT_ALIGNMENT_BYTES = 512
@@ -52,7 +49,7 @@ class TorchBackend(Backend):
         self._stream: Any = None
         self._driver: Optional[CudaDriver] = None
         self._empty_graph = 0
-        self._head_start_cycles = HEAD_START_CYCLES
+        self._hold: Optional[Hold] = None
 
     @property
     def library(self) -> Any:
@@ -71,6 +68,7 @@ class TorchBackend(Backend):
         torch.cuda.init()
         self._stream = torch.cuda.Stream()
         self._driver = CudaDriver()
+        self._hold = Hold(self._driver)
         return torch
 
     def describe(self) -> Dict[str, Any]:
@@ -191,7 +189,10 @@ class TorchBackend(Backend):
             for call in calls:
                 # Kept alive, so that no call reuses the memory of another's outputs.
                 results.append(call())
-        return Graph(graph, results, _executable_of(graph), calls)
+        executable = _executable_of(graph)
+        if executable is not None and self._driver is not None:
+            self._driver.upload_graph(executable, self._stream.cuda_stream)
+        return Graph(graph, results, executable, calls)
 
     def time_ns(self, graph: Graph) -> float:
         executable = graph.executable
@@ -208,32 +209,27 @@ class TorchBackend(Backend):
         return statistics.median(times[1:])
 
     def eager_ns(self, call: Call) -> float:
-        # No head start: what the host takes is part of a lone call's time.
-        self._stream.synchronize()
-        return self._between_events(call)[0]
+        return self._timed(call)
 
     def _launch(self, executable: int) -> None:
         assert self._driver is not None
         self._driver.launch_graph(executable, self._stream.cuda_stream)
 
     def _timed(self, enqueue: Any) -> float:
-        """Device time alone: the GPU still spins when all is enqueued, so that it never waits for the host in between."""
-        self.library.cuda._sleep(self._head_start_cycles)
-        ns, host_was_late = self._between_events(enqueue)
-        if host_was_late:
-            self._head_start_cycles = min(2 * self._head_start_cycles, MOST_HEAD_START_CYCLES)
-        return ns
-
-    def _between_events(self, enqueue: Any) -> "tuple[float, bool]":
-        """The time, and whether the GPU came to the first event before everything was enqueued."""
+        """Device time of what is enqueued, all of it handed over before the first event comes to pass."""
         torch = self.library
+        assert self._hold is not None
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record(self._stream)
-        enqueue()
-        end.record(self._stream)
-        host_was_late = start.query()
+        self._stream.synchronize()
+        self._hold.close(self._stream.cuda_stream)
+        try:
+            start.record(self._stream)
+            enqueue()
+            end.record(self._stream)
+        finally:
+            self._hold.open()
         end.synchronize()
-        return start.elapsed_time(end) * 1e6, host_was_late
+        return start.elapsed_time(end) * 1e6
 
     def kernel_names(self, call: Call) -> List[str]:
         torch = self.library
@@ -268,8 +264,8 @@ class TorchBackend(Backend):
             self._stream.synchronize()
 
     def release(self) -> None:
-        if self._device == "cuda":
-            self.library.cuda.empty_cache()
+        if self._torch is not None and self._device == "cuda":
+            self._torch.cuda.empty_cache()
 
     def classify(self, error: BaseException) -> Optional[str]:
         if self._torch is None:

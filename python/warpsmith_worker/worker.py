@@ -30,6 +30,9 @@ class Worker:
             header, payloads = channel.receive()
             answer, data = self.answer(header, payloads)
             channel.send({"id": header.get("id"), **answer}, data)
+            del payloads, data
+            if not answer["ok"]:
+                self._clear()
 
     def answer(self, header: Header, payloads: List[Payload]) -> Answer:
         """What to send back; every failure is an answer."""
@@ -116,8 +119,7 @@ class Worker:
     def close_block(self, header: Header, payloads: List[Payload]) -> Answer:
         self._of(self._blocks, header, "block").close()
         del self._blocks[header["block"]]
-        gc.collect()
-        self._backend.release()
+        self._clear()
         return {}, ()
 
     def forget(self, header: Header, payloads: List[Payload]) -> Answer:
@@ -137,6 +139,14 @@ class Worker:
         return {"names": self._of(self._subjects, header, "subject").kernel_names()}, ()
 
     # Helpers
+
+    def _clear(self) -> None:
+        """Frees what is in no use any more: blocks, and what a failure held."""
+        gc.collect()
+        try:
+            self._backend.release()
+        except Exception as error:  # After a CUDA error nothing can be freed; the parent ends this process.
+            print(f"memory can't be released: {describe_exception(error)}", file=sys.stderr)
 
     def _loaded(self) -> BaselineFile:
         if self._file is None:
