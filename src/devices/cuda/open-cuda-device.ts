@@ -1,8 +1,6 @@
-import type { DeviceSpec } from '../../core/device-spec.ts';
-import { DEVICE_SPECS } from '../../hardware/device-specs.ts';
+import { specFromAttributes } from '../../hardware/spec-from-attributes.ts';
 import { CudaDevice } from './cuda-device.ts';
 import { lockGpu } from './gpu-lock.ts';
-import type { CudaInfo } from './worker/device-info.ts';
 import { WorkerClient } from './worker-client.ts';
 
 /**
@@ -13,16 +11,11 @@ import { WorkerClient } from './worker-client.ts';
 export async function openCudaDevice(ordinal: number, options: { shared?: boolean } = {}): Promise<CudaDevice> {
   const client = new WorkerClient(ordinal);
   try {
-    const info = await client.open();
+    const { info, maximumSmClockMhz } = await client.open();
     const release = options.shared ? () => {} : await lockGpu(info.uuid, `cuda:${ordinal}`);
-    return new CudaDevice(client, info, specOf(info), release);
+    return new CudaDevice(client, info, specFromAttributes({ ...info, maximumSmClockMhz }), release);
   } catch (error) {
     await client.close();
     throw error;
   }
-}
-
-/** TODO replaced by specFromAttributes */
-function specOf(info: CudaInfo): DeviceSpec {
-  return { ...DEVICE_SPECS.get('h200')!, name: info.name, architecture: info.architecture };
 }

@@ -1,8 +1,7 @@
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { gpuEnvironment } from '../../process/gpu-environment.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
-import type { CudaInfo } from './worker/device-info.ts';
-import type { CommandName, CommandReply, Commands } from './worker/protocol.ts';
+import type { CommandName, CommandReply, Commands, OpenedGpu } from './worker/protocol.ts';
 
 /** The sources run as they are; a built package has JavaScript beside this file. */
 const ENTRY = new URL(
@@ -25,7 +24,7 @@ export interface Generation {
 export class WorkerClient {
   readonly #ordinal: number;
   #process: WorkerProcess | undefined;
-  #opening: Promise<CudaInfo> | undefined;
+  #opening: Promise<OpenedGpu> | undefined;
   #generation: Generation = { number: 0 };
   #isClosed = false;
 
@@ -39,7 +38,7 @@ export class WorkerClient {
   }
 
   /** Starts the worker if there is none. @throws WarpsmithError when the GPU cannot be opened. */
-  async open(): Promise<CudaInfo> {
+  async open(): Promise<OpenedGpu> {
     if (this.#isClosed) throw new Error('the device is closed');
     if (this.#opening === undefined) {
       this.#generation = { number: this.#generation.number + 1 };

@@ -40,7 +40,6 @@ const FUNCTIONS = {
   cuStreamSynchronize: ['address'],
   cuStreamBeginCapture_v2: ['address', 'i32'],
   cuStreamEndCapture: ['address', 'address'],
-  cuGraphCreate: ['address', 'u32'],
   cuGraphInstantiateWithFlags: ['address', 'address', 'u64'],
   cuGraphUpload: ['address', 'address'],
   cuGraphLaunch: ['address', 'address'],

@@ -1,5 +1,7 @@
 import { WarpsmithError } from '../../../core/errors.ts';
+import { processTree } from '../../../process/process-tree.ts';
 import { CudaError } from '../driver/results.ts';
+import { type Nvml, openNvml } from '../nvml/nvml.ts';
 import { CudaContext } from './cuda-context.ts';
 import { CudaMeasuring, type CudaReplay } from './measuring.ts';
 import type { CudaBuffer } from './memory.ts';
@@ -47,7 +49,7 @@ class Registry<T> {
 class Session {
   readonly context: CudaContext;
   readonly measuring: CudaMeasuring;
-  readonly nvml: { state(): import('../../../core/measurement.ts').GpuState } | undefined;
+  readonly nvml: Nvml | undefined;
   readonly buffers = new Registry<CudaBuffer>('buffer');
   readonly modules = new Registry<CudaModule>('module');
   readonly replays = new Registry<CudaReplay>('replay');
@@ -55,7 +57,7 @@ class Session {
   constructor(ordinal: number) {
     this.context = CudaContext.open({ ordinal });
     this.measuring = new CudaMeasuring(this.context);
-    this.nvml = undefined;
+    this.nvml = openNvml(this.context.info.uuid);
   }
 
   slot(ids: SlotIds): Map<string, CudaBuffer> {
@@ -141,7 +143,8 @@ const HANDLERS: Handlers = {
   replayOverheadNs: ({ measuring }) => measuring.replayOverheadNs(),
   timeEager: (session, { module, plan, slot }) =>
     session.measuring.timeEager(session.modules.get(module), plan, session.slot(slot)),
-  state: ({ nvml }) => nvml?.state() ?? {},
+  // The parent and all it started are ours, a baseline's process too.
+  state: ({ nvml }) => nvml?.state(processTree(process.ppid)) ?? {},
 };
 
 /** Answers the parent's commands; the first is `open`. */
@@ -151,7 +154,7 @@ export function createCommandHandler(): (message: CommandMessage) => CommandRepl
   const act = (message: CommandMessage): unknown => {
     if (message.command === 'open') {
       session = new Session(message.take.ordinal);
-      return session.context.info;
+      return { info: session.context.info, maximumSmClockMhz: session.nvml?.maximumSmClockMhz() };
     }
     if (!session) throw new Error('the worker has no context yet');
     return (HANDLERS[message.command] as (session: Session, take: unknown) => unknown)(session, message.take);

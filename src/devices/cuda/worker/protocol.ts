@@ -28,9 +28,16 @@ export interface FillRequest {
   readonly pattern: Uint8Array;
 }
 
+/** What the worker says about its GPU. */
+export interface OpenedGpu {
+  readonly info: CudaInfo;
+  /** Highest SM clock that NVML names. */
+  readonly maximumSmClockMhz?: number | undefined;
+}
+
 /** Every command of the worker: what it takes and what it returns. */
 export interface Commands {
-  open: { take: { ordinal: number }; give: CudaInfo };
+  open: { take: { ordinal: number }; give: OpenedGpu };
   load: {
     take: { code: CompiledCode };
     give:
