@@ -1,5 +1,6 @@
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { DType } from '../core/dtype.ts';
+import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Comparison } from '../core/problem.ts';
 
 /** problem.json's cost expressions, evaluated for one workload. */
@@ -23,6 +24,8 @@ export interface TimeBound {
 interface Pipe {
   readonly name: string;
   readonly flopPerClock: number;
+  /** Tensor cores: products that make one product of the demanded precision. */
+  readonly tensorProducts?: number;
 }
 
 /** Significand bits of fp16, the widest piece a fp16 tensor core multiplies exactly. */
@@ -59,6 +62,7 @@ function fastestPipe(comparison: Comparison, spec: DeviceSpec): Pipe {
   const tensor: Pipe = {
     name: products === 1 ? 'fp16 tensor' : `fp16 tensor ÷ ${products} products`,
     flopPerClock: spec.tensorFp16FlopPerClock.value / products,
+    tensorProducts: products,
   };
   return tensor.flopPerClock >= vector.flopPerClock ? tensor : vector;
 }
@@ -101,22 +105,42 @@ export function vetoBoundNs(work: ProblemWork, spec: DeviceSpec): TimeBound {
  */
 const ATTAINABLE_COMPUTE_SHARE = 0.8;
 
+/** The measured matrix product, where it is the pipe in question that was measured. */
+function measuredComputeBound(flop: number, pipe: Pipe, peaks: MeasuredPeaks | undefined): TimeBound | undefined {
+  if (peaks?.matrixFlopPerSecond === undefined || pipe.tensorProducts === undefined) return undefined;
+  const rate = peaks.matrixFlopPerSecond / pipe.tensorProducts;
+  const ns = (flop / rate) * 1e9;
+  const products = pipe.tensorProducts === 1 ? '' : ` ÷ ${pipe.tensorProducts} products`;
+  return {
+    ns,
+    arithmetic:
+      `${format(flop)} FLOP ÷ ${format(peaks.matrixFlopPerSecond / 1e12)} TFLOP/s${products} (measured matrix product;` +
+      ` datasheet ${format(peaks.datasheet.matrixFlopPerSecond / 1e12)} dense) = ${format(ns)} ns`,
+  };
+}
+
+/** Cold: DRAM as measured, else the datasheet's rate times what streaming kernels reach. Hot: L2. */
+function attainableRead(work: ProblemWork, spec: DeviceSpec, peaks: MeasuredPeaks | undefined): TimeBound {
+  const { minimumReadBytes: bytes } = work;
+  if (work.cache === 'hot') return readBound(bytes, spec.l2BytesPerClock.value * spec.sustainedClockHz.value, 'L2');
+  if (peaks === undefined) {
+    return readBound(bytes, spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value, 'attainable DRAM');
+  }
+  const datasheet = format(peaks.datasheet.dramBytesPerSecond / 1e9);
+  return readBound(bytes, peaks.copyBytesPerSecond, `measured copy; datasheet ${datasheet}`);
+}
+
 /**
- * What realistic peaks allow, in ns: the usual algorithm's FLOP at the sustained clock and a realistic share of the
- * peak, or the reads at the attainable rate of DRAM (cold) or L2 (hot), plus one launch. Never below the veto bound.
+ * What realistic peaks allow, in ns: the usual algorithm's FLOP at the measured matrix rate, or else the sustained clock
+ * and a realistic share of the peak; or the reads at the rate of DRAM (cold, as measured where it was) or L2 (hot); plus
+ * one launch. Never below the veto bound, which measured peaks do not touch.
  */
-export function attainableBoundNs(work: ProblemWork, spec: DeviceSpec): TimeBound {
+export function attainableBoundNs(work: ProblemWork, spec: DeviceSpec, peaks?: MeasuredPeaks): TimeBound {
   const pipe = fastestPipe(work.comparison, spec);
-  const compute = computeBound(work.flop, pipe, spec.sustainedClockHz.value, ATTAINABLE_COMPUTE_SHARE, spec);
-  const read =
-    work.cache === 'cold'
-      ? readBound(
-          work.minimumReadBytes,
-          spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value,
-          'attainable DRAM',
-        )
-      : readBound(work.minimumReadBytes, spec.l2BytesPerClock.value * spec.sustainedClockHz.value, 'L2');
-  const slower = larger(compute, read);
+  const compute =
+    measuredComputeBound(work.flop, pipe, peaks) ??
+    computeBound(work.flop, pipe, spec.sustainedClockHz.value, ATTAINABLE_COMPUTE_SHARE, spec);
+  const slower = larger(compute, attainableRead(work, spec, peaks));
   const launchNs = spec.launchOverheadNs.value;
   const realistic: TimeBound = {
     ns: slower.ns + launchNs,

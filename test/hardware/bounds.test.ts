@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { MeasuredPeaks } from '../../src/core/measured-peaks.ts';
 import type { Comparison } from '../../src/core/problem.ts';
 import { attainableBoundNs, type ProblemWork, vetoBoundNs } from '../../src/hardware/bounds.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
@@ -77,5 +78,46 @@ describe('attainable bound', () => {
     expect(attainableBoundNs(cold, l4).ns).toBeGreaterThanOrEqual(vetoBoundNs(cold, l4).ns);
     const odd = { ...attention, flop: 1 };
     expect(attainableBoundNs(odd, l4).ns).toBe(vetoBoundNs(odd, l4).ns);
+  });
+});
+
+describe('measured peaks', () => {
+  const h200 = DEVICE_SPECS.get('h200')!;
+  const peaks: MeasuredPeaks = {
+    copyBytesPerSecond: 4.2e12,
+    copyMethod: 'copy16',
+    matrixFlopPerSecond: 700e12,
+    matrixMethod: 'cuBLAS',
+    datasheet: { dramBytesPerSecond: 4.8e12, matrixFlopPerSecond: 1070e12 },
+    measuredAt: '2026-01-01T00:00:00.000Z',
+    uuid: 'GPU-1',
+    driver: '580.1',
+  };
+  const product = { ...attention, flop: 7e14, minimumFlop: 7e14 };
+  const stream = { ...attention, flop: 1, minimumFlop: 1, minimumReadBytes: 4.2e9, cache: 'cold' as const };
+
+  it('take the place of the assumed ones, and the arithmetic says so beside the datasheet', () => {
+    // 7e14 FLOP ÷ 700 TFLOP/s = 1 s; 4.2 GB ÷ 4.2 TB/s = 1 ms.
+    const compute = attainableBoundNs(product, h200, peaks);
+    expect(compute.ns).toBeCloseTo(1e9 + 1000, 0);
+    expect(compute.arithmetic).toContain('700 TFLOP/s (measured matrix product; datasheet 1070 dense)');
+    const read = attainableBoundNs(stream, h200, peaks);
+    expect(read.ns).toBeCloseTo(1e6 + 1000, 0);
+    expect(read.arithmetic).toContain('4200 GB/s (measured copy; datasheet 4800)');
+  });
+
+  it('serve sharper comparisons by the products they need, and leave hot reads and vector pipes alone', () => {
+    expect(attainableBoundNs({ ...product, comparison: calibrated('f32') }, h200, peaks).ns).toBeCloseTo(3e9 + 1000, 0);
+    const { matrixFlopPerSecond: _, ...copyOnly } = peaks;
+    expect(attainableBoundNs(product, h200, copyOnly)).toEqual(attainableBoundNs(product, h200));
+    const hot = { ...stream, cache: 'hot' as const };
+    expect(attainableBoundNs(hot, h200, peaks)).toEqual(attainableBoundNs(hot, h200));
+  });
+
+  it('never lower the bound below the veto, nor change it', () => {
+    const wild = { ...peaks, copyBytesPerSecond: 1e18, matrixFlopPerSecond: 1e21 };
+    for (const work of [product, stream]) {
+      expect(attainableBoundNs(work, h200, wild).ns).toBeGreaterThanOrEqual(vetoBoundNs(work, h200).ns);
+    }
   });
 });

@@ -1,0 +1,17 @@
+/** What one GPU was seen to reach, beside what its datasheet promises. Plain JSON. */
+export interface MeasuredPeaks {
+  /** Bytes read plus bytes written per second by warpsmith's own copy kernel, in the fastest of the ways tried. */
+  readonly copyBytesPerSecond: number;
+  /** How the copy was made, e.g. `copy16, 480 MB, median of 11`. */
+  readonly copyMethod: string;
+  /** Dense fp16 with fp32 accumulation, by the vendor's library on random data; absent when there is none. */
+  readonly matrixFlopPerSecond?: number;
+  /** How the product was made, or why there is none. */
+  readonly matrixMethod: string;
+  /** The datasheet's figures, at the maximum clock. */
+  readonly datasheet: { readonly dramBytesPerSecond: number; readonly matrixFlopPerSecond: number };
+  /** ISO 8601. */
+  readonly measuredAt: string;
+  readonly uuid: string;
+  readonly driver: string;
+}

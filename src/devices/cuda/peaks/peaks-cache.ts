@@ -1,0 +1,94 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+import type { DeviceSpec } from '../../../core/device-spec.ts';
+import type { MeasuredPeaks } from '../../../core/measured-peaks.ts';
+import { cudaRoots } from '../../../toolchains/cuda-toolkit.ts';
+import { HARNESS_PTX } from '../harness/harness-ptx.ts';
+import type { PeakFigures } from './measure-peaks.ts';
+
+/** Raised when peaks are measured another way than before. */
+const METHOD_VERSION = 1;
+
+/** The board whose peaks are wanted. */
+export interface PeakSubject {
+  readonly uuid: string;
+  readonly driver: string;
+  readonly spec: DeviceSpec;
+}
+
+/** `$XDG_CACHE_HOME/warpsmith/peaks`, or the same below ~/.cache. */
+export function defaultPeaksFolder(environment: Readonly<Record<string, string | undefined>> = process.env): string {
+  const named = environment.XDG_CACHE_HOME;
+  // A relative path is to be ignored. Source: XDG Base Directory Specification.
+  const cache = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.cache');
+  return join(cache, 'warpsmith', 'peaks');
+}
+
+/** Folders of the machine's CUDA toolkits that hold libraries such as cuBLAS. */
+export const cudaLibraryFolders = (): string[] =>
+  cudaRoots().flatMap((root) => [join(root, 'lib64'), join(root, 'targets', 'x86_64-linux', 'lib')]);
+
+/**
+ * The board's peaks, measured once for each board, driver and way of measuring, then read from a file of the user's. A
+ * file that cannot be read or does not hold them is measured anew; one that cannot be written is done without.
+ */
+export async function knownPeaks(
+  subject: PeakSubject,
+  measure: () => Promise<PeakFigures>,
+  folder: string = defaultPeaksFolder(),
+): Promise<MeasuredPeaks> {
+  const path = join(folder, `${keyOf(subject)}.json`);
+  const known = await readPeaks(path, subject);
+  if (known !== undefined) return known;
+  const peaks = describe(subject, await measure());
+  await writePeaks(path, peaks);
+  return peaks;
+}
+
+function keyOf({ uuid, driver }: PeakSubject): string {
+  const digest = createHash('sha256').update(JSON.stringify([METHOD_VERSION, uuid, driver, HARNESS_PTX]));
+  return `${uuid.replace(/[^\w-]/g, '')}-${digest.digest('hex').slice(0, 16)}`;
+}
+
+function describe({ uuid, driver, spec }: PeakSubject, figures: PeakFigures): MeasuredPeaks {
+  return { ...figures, datasheet: datasheetOf(spec), measuredAt: new Date().toISOString(), uuid, driver };
+}
+
+/** Dense figures at the maximum clock. */
+const datasheetOf = (spec: DeviceSpec): MeasuredPeaks['datasheet'] => ({
+  dramBytesPerSecond: spec.dramBytesPerSecond.value,
+  matrixFlopPerSecond: spec.tensorFp16FlopPerClock.value * spec.smCount.value * spec.boostClockHz.value,
+});
+
+async function readPeaks(path: string, subject: PeakSubject): Promise<MeasuredPeaks | undefined> {
+  try {
+    const read = JSON.parse(await readFile(path, 'utf8')) as MeasuredPeaks;
+    // The datasheet's side is what this version believes.
+    return holdsPeaks(read, subject) ? { ...read, datasheet: datasheetOf(subject.spec) } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isRate = (value: unknown): boolean => typeof value === 'number' && value > 0 && value < Number.POSITIVE_INFINITY;
+
+const holdsPeaks = (read: MeasuredPeaks, { uuid, driver }: PeakSubject): boolean =>
+  read.uuid === uuid &&
+  read.driver === driver &&
+  isRate(read.copyBytesPerSecond) &&
+  (read.matrixFlopPerSecond === undefined || isRate(read.matrixFlopPerSecond)) &&
+  [read.copyMethod, read.matrixMethod, read.measuredAt].every((text) => typeof text === 'string');
+
+/** Written beside its place and renamed into it: a reader sees all of it or none. */
+async function writePeaks(path: string, peaks: MeasuredPeaks): Promise<void> {
+  const temporary = `${path}.${randomUUID()}`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(temporary, `${JSON.stringify(peaks, undefined, 2)}\n`);
+    await rename(temporary, path);
+  } catch {
+    await rm(temporary, { force: true }).catch(() => {});
+  }
+}
