@@ -1,17 +1,12 @@
 import { type CheckedRequest, type CompilerRules, checkRequest } from './check-request.ts';
 import { backEndArguments, frontEndArguments, SUPPORTED_ARCHITECTURES } from './clang-arguments.ts';
-import { type CompileLimits, type CudaCompile, compileCuda } from './compile-cuda.ts';
+import { type CudaCompile, compileCuda } from './compile-cuda.ts';
 import { compileKey } from './compile-key.ts';
 import { compileOnce } from './compile-once.ts';
+import { type CompileLimits, DEFAULT_COMPILE_LIMITS } from './compile-stage.ts';
 import { type HeaderPack, openHeaderPack } from './header-pack.ts';
 import { type ClangCompiler, locateClang } from './locate-clang.ts';
 import type { Toolchain } from './toolchain.ts';
-
-export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
-  timeoutMs: 60_000,
-  maximumMemoryBytes: 2 * 1024 ** 3,
-  maximumOutputBytes: 64 * 1024 ** 2,
-};
 
 export interface ClangToolchainOptions {
   /** Compiled code is kept here between runs; in memory only when absent. */

@@ -20,6 +20,9 @@ export interface RawDiagnostic extends Diagnostic {
   includedFrom?: SourceLocation;
 }
 
+export const withoutOrigin = ({ origin: _origin, includedFrom: _from, ...diagnostic }: RawDiagnostic): Diagnostic =>
+  diagnostic;
+
 const LINE = /^(?:(.+?):(\d+)(?::(\d+))?: )?(fatal error|error|warning|note|remark): (.*)$/;
 const INCLUDED_FROM = /^(?:In file included from|\s+from) (.+?):(\d+)[:,]/;
 

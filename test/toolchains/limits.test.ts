@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { withTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
-import type { CompileLimits } from '../../src/toolchains/compile-cuda.ts';
+import type { CompileLimits } from '../../src/toolchains/compile-stage.ts';
 import { candidateOf, compileFails } from './support.ts';
 
 /** 3^15 instantiations: minutes of work and gigabytes of memory, if it were let. */

@@ -1,11 +1,68 @@
-import { EXIT, WarpsmithError } from '../../core/errors.ts';
+import { type CompilerRules, checkRequest } from '../check-request.ts';
+import { compileKey } from '../compile-key.ts';
+import { compileOnce } from '../compile-once.ts';
+import { type CompileLimits, DEFAULT_COMPILE_LIMITS } from '../compile-stage.ts';
 import type { Toolchain } from '../toolchain.ts';
+import { compileWithNvcc, type NvccCompile } from './compile-with-nvcc.ts';
+import { locateNvcc, type NvccCompiler } from './locate-nvcc.ts';
+import { cubinArguments, ptxArguments } from './nvcc-arguments.ts';
 
-export async function createNvccToolchain(
-  _options: { cacheFolder?: string; driverVersion?: string } = {},
-): Promise<Toolchain> {
-  throw new WarpsmithError(
-    { code: 'no-nvcc', message: 'nvcc is not supported yet; use --toolchain nvrtc or clang.' },
-    EXIT.deviceOrToolMissing,
-  );
+export interface NvccToolchainOptions {
+  /** Compiled code is kept here between runs; in memory only when absent. */
+  cacheFolder?: string;
+  limits?: Partial<CompileLimits>;
+  /** Default: {@link locateNvcc}. */
+  compiler?: NvccCompiler;
+  /** Of the driver that loads the result. */
+  driverVersion?: string;
+}
+
+/** Those that nvcc of CUDA 12 and 13 know; what a given version doesn't, it says. */
+const ARCHITECTURE = /^sm_(?:75|8[06789]|9[0]a?|1[0-2]\d[af]?)$/;
+
+/**
+ * A toolchain that compiles CUDA C++ to machine code with nvcc, from PTX that is kept.
+ *
+ * @throws WarpsmithError `no-nvcc` or `broken-nvcc` (exit code 3).
+ */
+export async function createNvccToolchain(options: NvccToolchainOptions = {}): Promise<Toolchain> {
+  const compiler = options.compiler ?? (await locateNvcc());
+  const limits = { ...DEFAULT_COMPILE_LIMITS, ...options.limits };
+  const { driverVersion } = options;
+  const rules: CompilerRules = {
+    name: 'nvcc',
+    supports: (architecture) => ARCHITECTURE.test(architecture),
+    architectures: ['sm_75', 'sm_80', 'sm_86', 'sm_89', 'sm_90', 'sm_90a', 'sm_100', 'sm_120'],
+    loadsCubins: true,
+  };
+  const compile = compileOnce(options.cacheFolder, compileWithNvcc);
+  return {
+    identity: { name: 'nvcc', version: compiler.version, path: compiler.path },
+    async compile(request) {
+      request.signal?.throwIfAborted();
+      const startMs = performance.now();
+      const checked = checkRequest(request, rules);
+      const outcome = 'ok' in checked ? checked : await compile(withKey(checked));
+      return { ...outcome, elapsedMs: performance.now() - startMs };
+    },
+  };
+
+  function withKey(checked: Omit<NvccCompile, 'key' | 'compiler' | 'limits'>): NvccCompile {
+    const { candidate, architecture, functions, settings, parameterMacros } = checked;
+    const paths = { unit: '', includeFolder: '', dependencyFile: '', output: '' };
+    const key = compileKey({
+      candidate,
+      architecture,
+      functions,
+      commandLines: [
+        ['nvcc', 'cubin'],
+        ptxArguments(architecture, settings, parameterMacros, paths),
+        cubinArguments(architecture, settings, { ptx: '', output: '' }),
+      ],
+      headerDigest: compiler.fingerprint,
+      compilerFingerprint: `${compiler.path} ${compiler.version}`,
+      ...(driverVersion === undefined ? {} : { driverVersion }),
+    });
+    return { ...checked, compiler, limits, key };
+  }
 }

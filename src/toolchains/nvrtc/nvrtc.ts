@@ -4,14 +4,13 @@ import type { CompiledCode, CompileOutcome, Diagnostic } from '../../core/compil
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel } from '../../core/kernel.ts';
 import { type CheckedRequest, type CompilerRules, checkRequest, refuse } from '../check-request.ts';
-import { DEFAULT_COMPILE_LIMITS } from '../clang.ts';
-import type { CompileLimits } from '../compile-cuda.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
+import { type CompileLimits, DEFAULT_COMPILE_LIMITS, tooMuchMemory } from '../compile-stage.ts';
 import { liesWithin } from '../dependency-file.ts';
 import type { CompileUnit } from '../function-symbols.ts';
 import { findHeaderFolder } from '../header-pack.ts';
-import type { RawDiagnostic } from '../parse-diagnostics.ts';
+import { type RawDiagnostic, withoutOrigin } from '../parse-diagnostics.ts';
 import { type Locate, parseEdgDiagnostics } from '../parse-edg-diagnostics.ts';
 import type { Toolchain } from '../toolchain.ts';
 import { errorOfUnit, summarise, unresolvedFunction } from '../unit-errors.ts';
@@ -154,10 +153,8 @@ async function compileProgram(compile: NvrtcCompile, compiler: Compiler): Promis
       return judge(compile, compiler, unit, ended.outcome);
     case 'timed-out':
       return refuse('timed-out', `Compiling took longer than ${limits.timeoutMs / 1000} s.`);
-    case 'memory-exceeded': {
-      const mebibytes = Math.round(limits.maximumMemoryBytes / 1024 ** 2);
-      return refuse('compile-failed', `Compiling took more than ${mebibytes} MiB of memory.`);
-    }
+    case 'memory-exceeded':
+      return tooMuchMemory(limits);
     case 'crashed':
       return refuse('compile-failed', `The compiler crashed (${ended.how}).`);
   }
@@ -166,7 +163,7 @@ async function compileProgram(compile: NvrtcCompile, compiler: Compiler): Promis
 function judge(compile: NvrtcCompile, compiler: Compiler, unit: CompileUnit, outcome: NvrtcOutcome): CompileOutcome {
   const { kernel } = compile.candidate;
   const raw = parseEdgDiagnostics(outcome.log, locateIn(kernel, compiler));
-  const diagnostics = raw.map(({ origin: _origin, ...diagnostic }): Diagnostic => diagnostic);
+  const diagnostics = raw.map(withoutOrigin);
   if (outcome.ok)
     return { ok: true, code: codeOf(compile, compiler, outcome, diagnostics), cached: false, elapsedMs: 0 };
   const unresolved = errorOfNames(compile, raw);

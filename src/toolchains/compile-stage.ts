@@ -1,0 +1,117 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
+import type { Kernel } from '../core/kernel.ts';
+import type { ProcessOutcome } from '../process/run-process.ts';
+import { refuse } from './check-request.ts';
+import { liesWithin, parseDependencyFile } from './dependency-file.ts';
+import type { CompileUnit } from './function-symbols.ts';
+import { type DiagnosticFolders, type RawDiagnostic, withoutOrigin } from './parse-diagnostics.ts';
+import { locateComputedReference } from './source-policy.ts';
+import { errorOfUnit, summarise } from './unit-errors.ts';
+
+export interface CompileLimits {
+  /** For the whole compile, both stages. */
+  timeoutMs: number;
+  maximumMemoryBytes: number;
+  /** Of either stage's result and messages. */
+  maximumOutputBytes: number;
+}
+
+export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
+  timeoutMs: 60_000,
+  maximumMemoryBytes: 2 * 1024 ** 3,
+  maximumOutputBytes: 64 * 1024 ** 2,
+};
+
+type Failure = Extract<CompileOutcome, { ok: false }>;
+
+/** A temporary folder with what one compile reads and nothing else. */
+export interface Workplace extends DiagnosticFolders {
+  /** Where the compiler lists the files it read. */
+  dependencies: string;
+  compileUnit: CompileUnit;
+}
+
+/** unit.cu, and the kernel's files below kernel/. */
+export async function layOut(
+  { sources }: Kernel,
+  compileUnit: CompileUnit,
+  { working, headers }: Pick<DiagnosticFolders, 'working' | 'headers'>,
+): Promise<Workplace> {
+  const kernel = join(working, 'kernel');
+  for (const [name, text] of Object.entries(sources)) {
+    const path = join(kernel, name);
+    if (!liesWithin(path, kernel)) throw new Error(`The source file ${name} lies outside its kernel's folder.`);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+  const unit = join(working, 'unit.cu');
+  await writeFile(unit, compileUnit.text);
+  return { working, kernel, headers, unit, dependencies: join(working, 'dependencies'), compileUnit };
+}
+
+/** What the text alone can't show: files reached through macros. Their content must not come back in messages either. */
+export async function refuseOutsideFiles(
+  kernel: Kernel,
+  place: Workplace,
+  headerFolders: readonly string[],
+): Promise<Failure | undefined> {
+  const text = await readFile(place.dependencies, 'utf8').catch(() => '');
+  const allowed = (path: string) =>
+    path === place.unit || [place.kernel, ...headerFolders].some((folder) => liesWithin(path, folder));
+  const outside = parseDependencyFile(text, place.working).find((path) => !allowed(path));
+  if (outside === undefined) return undefined;
+  const message = `The kernel reads \`${outside}\`; it can include only files of its own folder, listed in kernel.json, and the device headers.`;
+  const location = locateComputedReference(kernel.sources);
+  const diagnostic: Diagnostic = { severity: 'error', message, ...(location === undefined ? {} : { location }) };
+  return { ok: false, status: 'invalid', message, diagnostics: [diagnostic], elapsedMs: 0 };
+}
+
+/** What a compiler's end means for the candidate; undefined when it did its work. */
+export function failureOfStage(
+  outcome: ProcessOutcome,
+  kernel: Kernel,
+  unit: CompileUnit,
+  limits: CompileLimits,
+  read: () => readonly RawDiagnostic[],
+): Failure | undefined {
+  switch (outcome.end) {
+    case 'exited':
+      return outcome.exitCode === 0 ? undefined : ownFailure(outcome, kernel, unit, limits, read());
+    case 'timed-out':
+      return refuse('timed-out', `Compiling took longer than ${limits.timeoutMs / 1000} s.`);
+    case 'memory-exceeded':
+      return tooMuchMemory(limits);
+    case 'output-exceeded':
+      return refuse('compile-failed', `The compiler wrote more than ${mebibytes(limits.maximumOutputBytes)}.`);
+    case 'not-started':
+      throw new Error(`The compiler could not be started: ${outcome.stderr}`);
+    default: {
+      if (ranOutOfMemory(outcome)) return tooMuchMemory(limits);
+      const first = outcome.stderr.split('\n').find((line) => line.trim() !== '') ?? '';
+      const message = `The compiler crashed (${outcome.signal}): ${first}`;
+      return { ...refuse('compile-failed', message), diagnostics: read().map(withoutOrigin) };
+    }
+  }
+}
+
+function ownFailure(
+  outcome: ProcessOutcome,
+  kernel: Kernel,
+  unit: CompileUnit,
+  limits: CompileLimits,
+  raw: readonly RawDiagnostic[],
+): Failure {
+  if (ranOutOfMemory(outcome)) return tooMuchMemory(limits);
+  const diagnostics = raw.map(withoutOrigin);
+  return errorOfUnit(kernel, unit, raw) ?? { ...refuse('compile-failed', summarise(diagnostics)), diagnostics };
+}
+
+const mebibytes = (bytes: number) => `${Math.round(bytes / 1024 ** 2)} MiB`;
+
+export const tooMuchMemory = ({ maximumMemoryBytes }: CompileLimits): Failure =>
+  refuse('compile-failed', `Compiling took more than ${mebibytes(maximumMemoryBytes)} of memory.`);
+
+const ranOutOfMemory = (outcome: ProcessOutcome) =>
+  /out of memory|bad_alloc|Cannot allocate memory|OutOfMemory/.test(outcome.stderr);
