@@ -1,0 +1,124 @@
+import type { MeasuredWith } from '../../scripts/results/measuring-recordings.ts';
+import { loadKernel } from '../../src/app/loading/load-kernel.ts';
+import { packageVersion } from '../../src/app/package-version.ts';
+import { makeCandidate } from '../../src/core/candidate.ts';
+import type { Device } from '../../src/core/device.ts';
+import type { ParameterValues } from '../../src/core/kernel.ts';
+import type { Comparison } from '../../src/core/measurement.ts';
+import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
+import type { Workload } from '../../src/core/problem.ts';
+import { openDevice } from '../../src/devices/open-device.ts';
+import { createDeviceReference } from '../../src/evaluation/device-reference.ts';
+import type { DeviceReference } from '../../src/evaluation/expectations.ts';
+import type { Contender } from '../../src/evaluation/measure/contender.ts';
+import { createKernelContender } from '../../src/evaluation/measure/kernel-contender.ts';
+import { measureContenders } from '../../src/evaluation/measure/measure-contenders.ts';
+import { createSlotJudge } from '../../src/evaluation/measure/slot-judge.ts';
+import { planLaunches } from '../../src/evaluation/plan-launches.ts';
+import { compareContenders } from '../../src/stats/compare-contenders.ts';
+import { createToolchain } from '../../src/toolchains/create-toolchain.ts';
+import type { Toolchain } from '../../src/toolchains/toolchain.ts';
+
+const TIMEOUT_MS = 10_000;
+
+/** A real GPU with a compiler. The kernels measured here are the project's own: nothing about them is verified first. */
+export interface Bench extends AsyncDisposable {
+  readonly device: Device;
+  readonly toolchain: Toolchain;
+  readonly deviceReference: DeviceReference;
+}
+
+/** What is compared, and how. */
+export interface Pair {
+  /** Folder of the kernel. */
+  readonly kernel: string;
+  readonly workload: Workload;
+  readonly candidate: Contender;
+  readonly baseline: Contender;
+}
+
+export async function openBench(deviceId: string): Promise<Bench> {
+  const device = await openDevice(deviceId);
+  const toolchain = await createToolchain({
+    target: 'cuda',
+    ...(device.identity.driver !== undefined && { driverVersion: device.identity.driver }),
+  });
+  const deviceReference = createDeviceReference({ device, toolchain });
+  return {
+    device,
+    toolchain,
+    deviceReference,
+    async [Symbol.asyncDispose]() {
+      await deviceReference.close();
+      await toolchain.close?.();
+      await device.close();
+    },
+  };
+}
+
+/** One kernel with two sets of parameters, each loaded by itself: even equal code lies at two places. */
+export async function openPair(
+  bench: Bench,
+  request: { kernel: string; workload: string; candidate: ParameterValues; baseline: ParameterValues },
+): Promise<Pair> {
+  const { kernel, problem } = await loadKernel(request.kernel);
+  const workload = resolveWorkload(problem.file, request.workload);
+  const contender = async (name: string, parameters: ParameterValues): Promise<Contender> => {
+    const { device, toolchain, deviceReference } = bench;
+    const candidate = makeCandidate(kernel, parameters);
+    const compiled = await toolchain.compile({ candidate, architecture: device.spec.architecture });
+    if (!compiled.ok) throw new Error(compiled.message);
+    const loaded = await device.load(compiled.code);
+    if (!loaded.ok) throw new Error(loaded.message);
+    const { module } = loaded;
+    const { dimensions } = workload;
+    const plan = planLaunches({ problem, candidate, dimensions, spec: device.spec, module });
+    const judge = createSlotJudge({ problem, dimensions, deviceReference });
+    return createKernelContender({ name, device, module, plan, problem, dimensions, judge, timeoutMs: TIMEOUT_MS });
+  };
+  return {
+    kernel: request.kernel,
+    workload,
+    candidate: await contender('candidate', request.candidate),
+    baseline: await contender('baseline', request.baseline),
+  };
+}
+
+export type ComparedPair =
+  | { ok: true; comparison: Comparison; baselineNs: number; discardedBlockCount: number }
+  | { ok: false; reason: string };
+
+/** One comparison by the protocol's `accept` tier; of exactly `blocks` blocks where given. */
+export async function comparePair(bench: Bench, pair: Pair, seed: number, blocks?: number): Promise<ComparedPair> {
+  const measuring = bench.device.measuring;
+  if (!measuring) throw new Error(`${bench.device.identity.id} predicts times; it can't measure them`);
+  const measured = await measureContenders({
+    contenders: [pair.candidate, pair.baseline],
+    cache: pair.workload.cache,
+    l2Bytes: measuring.l2Bytes,
+    tier: 'accept',
+    ...(blocks !== undefined && { blocks }),
+    seed,
+    state: () => measuring.state(),
+  });
+  const [failure] = measured.failed;
+  if (failure) return { ok: false, reason: `${failure.contender}: ${failure.status}: ${failure.reason}` };
+  return {
+    ok: true,
+    comparison: compareContenders(measured.blocks, { candidate: 'candidate', baseline: 'baseline' }, seed),
+    baselineNs: measured.measurements.get('baseline')!.summary.medianNs,
+    discardedBlockCount: measured.blocks.filter(({ discarded }) => discarded !== undefined).length,
+  };
+}
+
+/** What the recording depends on. */
+export const measuredWith = ({ device, toolchain }: Bench): MeasuredWith => ({
+  device: device.identity.name,
+  driver: device.identity.driver ?? 'unknown',
+  versions: {
+    warpsmith: packageVersion(),
+    node: process.versions.node,
+    compiler: `${toolchain.identity.name} ${toolchain.identity.version}`,
+  },
+  recordedAt: new Date().toISOString(),
+});

@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import type { Comparison } from '../../src/core/measurement.ts';
+import type { LadderView } from '../../src/reports/ladder-view.ts';
+import { ROOT } from './recordings.ts';
+
+/** What a recording on real hardware depends on. */
+export interface MeasuredWith {
+  /** e.g. `NVIDIA H200`. */
+  device: string;
+  driver: string;
+  /** e.g. warpsmith, compiler, node. */
+  versions: Readonly<Record<string, string>>;
+  /** ISO 8601, UTC. */
+  recordedAt: string;
+}
+
+/** docs/results/h200-a-a.json, by bench/measuring/a-a.ts: a kernel compared with itself, each time with another seed. */
+export interface SelfComparisons extends MeasuredWith {
+  schemaVersion: 1;
+  kernel: string;
+  workload: string;
+  comparisons: Comparison[];
+  /** Blocks that did not count, over all comparisons. */
+  discardedBlockCount: number;
+  /** Comparisons that ended without a result, and why. */
+  failures: string[];
+}
+
+/** How the ratio that a sensitivity recording takes for true came about. Sources: bench/measuring/calibration.ts. */
+export interface Calibration {
+  /** Steps of the slower kernel ÷ steps of the faster one. */
+  stepRatio: number;
+  /** Time ratio of the same two kernels at 16 times the steps, where what is fixed about a launch hardly counts. */
+  longRatio: number;
+  longIntervalRatio: readonly [low: number, high: number];
+  /** Times of the faster kernel at STEPS and at twice that: what is left of twice the first is fixed. */
+  shortNs: number;
+  doubleNs: number;
+  fixedNs: number;
+  /** 1 + (longRatio − 1) · (1 − fixed ÷ short): what the samples' true ratio is. */
+  trueRatio: number;
+}
+
+/** docs/results/h200-sensitivity.json, by bench/measuring/sensitivity.ts: kernels whose true ratio is known. */
+export interface KnownRatioComparisons extends SelfComparisons {
+  calibration: Calibration;
+}
+
+/** Recordings of measured results; each may be absent until it has been made. */
+export interface MeasuredRecordings {
+  'h200-a-a'?: SelfComparisons;
+  'h200-sensitivity'?: KnownRatioComparisons;
+  'h200-attention-ladder'?: LadderView;
+}
+export type MeasuredRecordingName = keyof MeasuredRecordings;
+
+/** What makes each of them. */
+export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
+  'h200-a-a': 'node bench/measuring/a-a.ts --output docs/results/h200-a-a.json',
+  'h200-sensitivity': 'node bench/measuring/sensitivity.ts --output docs/results/h200-sensitivity.json',
+  'h200-attention-ladder':
+    'warpsmith measure problems/attention --device cuda:0 --json > docs/results/h200-attention-ladder.json',
+};
+
+const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+async function read(name: MeasuredRecordingName): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(new URL(`docs/results/${name}.json`, ROOT), 'utf8'));
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Those that are there. */
+export async function readMeasuredRecordings(): Promise<MeasuredRecordings> {
+  const names = Object.keys(HOW_TO_RECORD) as MeasuredRecordingName[];
+  const pairs = await Promise.all(names.map(async (name) => [name, await read(name)] as const));
+  return Object.fromEntries(pairs.filter(([, recording]) => recording !== undefined)) as MeasuredRecordings;
+}
