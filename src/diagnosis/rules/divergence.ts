@@ -21,6 +21,10 @@ function activeRatio({ launch, model }: ModelledLaunch): number {
     instructions += count;
     threadInstructions += count * lanes;
   });
+  if (launch.activeLaneHistogram.length === 0) {
+    // Hardware counters tell the mean alone.
+    [instructions, threadInstructions] = [launch.instructions, launch.threadInstructions];
+  }
   const lanesPerWarp = (launch.block[0] * launch.block[1] * launch.block[2]) / model.schedule.warpsPerCta;
   return instructions > 0 ? threadInstructions / instructions / lanesPerWarp : 1;
 }

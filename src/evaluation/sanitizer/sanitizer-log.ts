@@ -1,16 +1,8 @@
 /** One complaint of compute-sanitizer, out of its text log. */
 export interface SanitizerRecord {
-  /** First line, e.g. `Invalid __global__ write of size 4 bytes`. */
-  readonly headline: string;
-  /** e.g. `attention(float*)+0x70`. */
-  readonly functionName?: string;
-  readonly source?: { readonly file: string; readonly line: number };
-  readonly thread?: string;
-  readonly cta?: string;
-  readonly address?: string;
-  /** Where the address lies, e.g. `1 bytes after the nearest allocation at 0x7f0000000000 of size 4000 bytes`. */
-  readonly place?: string;
-  /** Size of the allocation it lies in or nearest to. */
+  /** e.g. `Invalid __global__ write of size 4 bytes in f(float *), kernel.cu:41, by thread (31,0,0) of CTA (3,0,0); …`. */
+  readonly description: string;
+  /** Size of the allocation that the address lies in or nearest to. */
   readonly allocationBytes?: number;
 }
 
@@ -37,18 +29,21 @@ const FAILED_CALL = /^Program hit /;
 /** Reads a log written with `--log-file`: lines that begin with nine equals signs, details indented. */
 export function parseSanitizerLog(text: string): SanitizerLog {
   const blocks: string[][] = [];
+  let block: string[] | undefined;
   let [isComplete, errorCount] = [false, 0];
   for (const line of text.split(/\r?\n/)) {
     if (!PREFIX.test(line)) continue;
     const content = line.replace(PREFIX, '');
     const count = summaryCount(content);
     if (count !== undefined) [isComplete, errorCount] = [true, errorCount + count];
-    if (/^\s/.test(content)) blocks.at(-1)?.push(content.trim());
-    else if (NOT_A_RECORD.test(content)) blocks.push([]);
-    else blocks.push([content.trim()]);
+    if (/^\s/.test(content)) {
+      block?.push(content.trim());
+      continue;
+    }
+    block = NOT_A_RECORD.test(content) ? undefined : [content.trim()];
+    if (block) blocks.push(block);
   }
-  const complaints = blocks.filter((block) => block.length > 0 && block[0] !== undefined);
-  const headed = complaints.filter(([headline]) => !FAILED_CALL.test(headline!));
+  const headed = blocks.filter(([headline]) => !FAILED_CALL.test(headline!));
   return {
     isComplete,
     errorCount,
@@ -66,23 +61,38 @@ const summaryCount = (content: string): number | undefined => {
 
 const wholeNumber = (text: string): number => Number(text.replaceAll(',', ''));
 
+/** Frames of inlined calls and of the host: the first line of a complaint has the place already. */
+const FRAME = /^(Device Frame|Host Frame|Saved host backtrace)/;
+
 function record(block: readonly string[]): SanitizerRecord {
-  const text = block.join('\n');
-  // `at f(int)+0x70 in kernel.cu:41`, `at 0x70 in kernel.cu:41:f(int)`, and the same without a line.
-  const at = /(?:^| )at ((?:0x[0-9a-f]+|.+?\+0x[0-9a-f]+))(?: in ([^\n]+))?/m.exec(text);
-  const location = at?.[2] === undefined ? undefined : /([^/\s]+):(\d+)(?::(.+))?/.exec(at[2]);
-  const functionName = location?.[3] ?? (at && !at[1]!.startsWith('0x') ? at[1] : undefined);
-  const thread = /by thread (\([^)]*\)) in block (\([^)]*\))/.exec(text);
-  const address = /(?:Address|Access to|Access at) (0x[0-9a-f]+)/i.exec(text)?.[1];
-  const place = /(?:and )?is ((?:[\d,]+ bytes (?:after|before)|inside|located)[^\n]*)/.exec(text)?.[1];
-  const allocation = place === undefined ? undefined : /of size ([\d,]+)/.exec(place)?.[1];
+  const lines = block.filter((line) => line !== '' && !FRAME.test(line));
+  const allocation = lines.map((line) => /allocation at 0x[0-9a-f]+ of size ([\d,]+)/.exec(line)?.[1]).find(Boolean);
   return {
-    headline: block[0]!.replace(/ at (?:0x[0-9a-f]+|\S.*?\+0x).*$/, '').replace(/^(Error|Warning): /, ''),
-    ...(functionName !== undefined && { functionName: functionName.replace(/\+0x[0-9a-f]+$/, '') }),
-    ...(location && { source: { file: location[1]!, line: Number(location[2]) } }),
-    ...(thread && { thread: thread[1]!, cta: thread[2]! }),
-    ...(address !== undefined && { address }),
-    ...(place !== undefined && { place }),
+    description: lines
+      .map(inWords)
+      .join('')
+      .replace(/^(Error|Warning): /, ''),
     ...(allocation !== undefined && { allocationBytes: wholeNumber(allocation) }),
   };
+}
+
+/** `at f(int)+0x70 in /a/kernel.cu:41`; the line may be missing, and older versions name the function last. */
+const PLACE = /\bat (?:(0x[0-9a-f]+)|(\S.*?)\+0x[0-9a-f]+)(?: in (?:\S*\/)?([^/\s:]+:\d+)(?::(.+))?)?/g;
+
+/** What follows the first lines of a complaint, and how it goes on in a sentence. */
+const CONTINUATIONS: readonly (readonly [RegExp, string])[] = [
+  [/^by thread (\([^)]*\)) in block (\([^)]*\))/, ', by thread $1 of CTA $2'],
+  [/^(?:Address|Access to|Access at) (0x[0-9a-f]+)/, '; address $1'],
+  [/^and is /, ', '],
+];
+
+/** One line of a complaint as a part of a sentence. */
+function inWords(line: string, index: number): string {
+  const text = line.replace(/\.$/, '');
+  const continuation = CONTINUATIONS.find(([pattern]) => pattern.test(text));
+  if (continuation) return text.replace(...continuation);
+  const placed = text.replaceAll(PLACE, (_, offset: string, name: string, source: string, lastName: string) =>
+    [`in ${name ?? lastName ?? `code at ${offset}`}`, source].filter(Boolean).join(', '),
+  );
+  return index === 0 ? placed : ` ${placed}`;
 }

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { loadKernel } from '../../../src/app/loading/load-kernel.ts';
+import { makeCandidate } from '../../../src/core/candidate.ts';
+import type { KernelFile } from '../../../src/core/kernel.ts';
+import { completeParameters } from '../../../src/core/plan/parameters.ts';
+import { resolveWorkload } from '../../../src/core/plan/resolve-workload.ts';
+import { planLaunches } from '../../../src/evaluation/plan-launches.ts';
+import { sanitizerChecks } from '../../../src/evaluation/sanitizer/sanitizer-checks.ts';
+import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
+
+const folder = new URL('../../../problems/attention/04_warp', import.meta.url).pathname;
+const { kernel, problem } = await loadKernel(folder);
+const spec = DEVICE_SPECS.get('h200')!;
+
+const checksOf = (changes: Partial<KernelFile> = {}) => {
+  const changed = { ...kernel, file: { ...kernel.file, ...changes } };
+  const candidate = makeCandidate(changed, completeParameters(changed.file, {}));
+  const { dimensions } = resolveWorkload(problem.file, 'b1h8s512d64');
+  return sanitizerChecks({
+    problem,
+    candidate,
+    dimensions,
+    seed: 1,
+    planFor: (shape) => planLaunches({ problem, candidate, dimensions: shape, spec }),
+  });
+};
+const bytesOf = (check: ReturnType<typeof checksOf>[number]): number =>
+  check.plan.buffers.reduce((sum, { bytes }) => sum + bytes, 0);
+
+describe('sanitizerChecks', () => {
+  it('takes a few of the smallest check shapes, each once, with their inputs', () => {
+    const checks = checksOf();
+    expect(checks.length).toBeGreaterThan(1);
+    expect(checks.length).toBeLessThanOrEqual(4);
+    expect(checks.map(bytesOf)).toEqual(checks.map(bytesOf).toSorted((a, b) => a - b));
+    expect(new Set(checks.map(({ name }) => name.split(' · ')[0])).size).toBe(checks.length);
+    for (const { plan, contents } of checks) {
+      const inputs = plan.buffers.filter(({ role }) => role === 'in');
+      expect(inputs.map(({ name, bytes }) => contents.get(name)?.length === bytes)).toEqual(inputs.map(() => true));
+    }
+    expect(checks.some(({ name }) => name.includes('S=512'))).toBe(false);
+  });
+
+  it('takes the workload where a kernel takes no check shape', () => {
+    const checks = checksOf({ limits: ['S == 512'] });
+    expect(checks).toHaveLength(1);
+    expect(checks[0]!.name).toContain('S=512');
+  });
+});
