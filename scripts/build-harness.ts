@@ -53,7 +53,7 @@ const moduleText = (ptx: string, compiler: string): string => `// Generated from
 // Compiler: ${compiler}, ${ARCHITECTURE}
 
 /** PTX of the trusted device code. What its functions take stands in harness.ts. */
-export const HARNESS_PTX = \`${ptx.replace(/[\\`$]/g, '\\$&')}
+export const HARNESS_PTX = \`${ptx.replace(/[\\`]|\$(?=\{)/g, '\\$&')}
 \`;
 `;
 

@@ -34,7 +34,7 @@ export const HARNESS_PTX = `.version 7.8
 	mov.u32 	%r36, %ctaid.x;
 	cvt.u64.u32 	%rd304, %r36;
 	setp.le.u64 	%p4, %rd153, %rd304;
-	@%p4 bra 	\$L__BB0_75;
+	@%p4 bra 	$L__BB0_75;
 	ld.param.b64 	%rd152, [warpsmith_draw_param_1];
 	cvt.u32.u64 	%r1, %rd152;
 	mov.u32 	%r37, %tid.x;
@@ -62,23 +62,23 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd160, %rd157, %rd156;
 	or.b64 	%rd300, %rd160, 8;
 	setp.lt.u32 	%p5, %r1, 2;
-	bra.uni 	\$L__BB0_2;
-\$L__BB0_74:
+	bra.uni 	$L__BB0_2;
+$L__BB0_74:
 	add.s64 	%rd304, %rd304, %rd7;
 	add.s64 	%rd303, %rd303, %rd9;
 	add.s64 	%rd302, %rd302, %rd11;
 	add.s64 	%rd301, %rd301, %rd13;
 	add.s64 	%rd300, %rd300, %rd11;
 	setp.lt.u64 	%p93, %rd304, %rd153;
-	@%p93 bra 	\$L__BB0_2;
-	bra.uni 	\$L__BB0_75;
-\$L__BB0_2:
+	@%p93 bra 	$L__BB0_2;
+	bra.uni 	$L__BB0_75;
+$L__BB0_2:
 	mov.b64 	%rd305, 0;
-	@%p5 bra 	\$L__BB0_6;
+	@%p5 bra 	$L__BB0_6;
 	mov.b32 	%r1028, 0;
 	mov.b32 	%r1027, %r1;
 	mov.b32 	%r1029, %r1;
-\$L__BB0_4:
+$L__BB0_4:
 	shr.u32 	%r44, %r1027, 1;
 	add.s32 	%r45, %r44, %r1028;
 	mul.wide.u32 	%rd162, %r45, 72;
@@ -89,9 +89,9 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r1028, %r1028, %r45, %p6;
 	sub.s32 	%r1027, %r1029, %r1028;
 	setp.gt.u32 	%p7, %r1027, 1;
-	@%p7 bra 	\$L__BB0_4;
+	@%p7 bra 	$L__BB0_4;
 	cvt.u64.u32 	%rd305, %r1028;
-\$L__BB0_6:
+$L__BB0_6:
 	mad.lo.s64 	%rd22, %rd305, 72, %rd1;
 	cvta.global.u64 	%rd23, %rd22;
 	ld.global.b64 	%rd24, [%rd22+16];
@@ -103,10 +103,10 @@ export const HARNESS_PTX = `.version 7.8
 	ld.global.v2.b32 	{%r46, %r47}, [%rd22+24];
 	or.b32 	%r48, %r47, %r46;
 	setp.ne.b32 	%p8, %r48, 0;
-	@%p8 bra 	\$L__BB0_14;
+	@%p8 bra 	$L__BB0_14;
 	or.b64 	%rd307, %rd25, %rd4;
 	setp.ge.u64 	%p81, %rd307, %rd26;
-	@%p81 bra 	\$L__BB0_74;
+	@%p81 bra 	$L__BB0_74;
 	ld.global.b64 	%rd27, [%rd22];
 	and.b64 	%rd28, %rd27, 15;
 	ld.global.v2.b32 	{%r10, %r11}, [%rd22+32];
@@ -118,18 +118,18 @@ export const HARNESS_PTX = `.version 7.8
 	sub.s64 	%rd283, %rd301, %rd282;
 	add.s64 	%rd306, %rd27, %rd283;
 	setp.eq.b64 	%p82, %rd28, 0;
-	bra.uni 	\$L__BB0_9;
-\$L__BB0_76:
+	bra.uni 	$L__BB0_9;
+$L__BB0_76:
 	shl.b64 	%rd294, %rd307, 1;
 	add.s64 	%rd295, %rd27, %rd294;
 	st.v2.b64 	[%rd295], {%rd33, %rd34};
-\$L__BB0_13:
+$L__BB0_13:
 	add.s64 	%rd307, %rd307, 2048;
 	add.s64 	%rd306, %rd306, 4096;
 	setp.lt.u64 	%p92, %rd307, %rd26;
-	@%p92 bra 	\$L__BB0_9;
-	bra.uni 	\$L__BB0_74;
-\$L__BB0_9:
+	@%p92 bra 	$L__BB0_9;
+	bra.uni 	$L__BB0_74;
+$L__BB0_9:
 	shr.u64 	%rd284, %rd307, 32;
 	shr.u64 	%rd285, %rd307, 48;
 	xor.b64 	%rd286, %rd285, %rd284;
@@ -518,15 +518,15 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd293, %rd307, 8;
 	setp.le.u64 	%p87, %rd293, %rd26;
 	and.pred 	%p88, %p82, %p87;
-	@%p88 bra 	\$L__BB0_76;
+	@%p88 bra 	$L__BB0_76;
 	mov.b64 	%rd309, 0;
 	mov.b32 	%r1030, 0;
 	mov.b64 	%rd308, %rd306;
-\$L__BB0_11:
+$L__BB0_11:
 	.pragma "nounroll";
 	add.s64 	%rd297, %rd307, %rd309;
 	setp.ge.u64 	%p89, %rd297, %rd26;
-	@%p89 bra 	\$L__BB0_13;
+	@%p89 bra 	$L__BB0_13;
 	cvt.u32.u64 	%r1024, %rd309;
 	setp.lt.u32 	%p90, %r1024, 4;
 	selp.b64 	%rd298, %rd33, %rd34, %p90;
@@ -538,16 +538,16 @@ export const HARNESS_PTX = `.version 7.8
 	cvt.u32.u64 	%r1026, %rd309;
 	add.s32 	%r1030, %r1030, 16;
 	setp.ne.b32 	%p91, %r1026, 8;
-	@%p91 bra 	\$L__BB0_11;
-	bra.uni 	\$L__BB0_13;
-\$L__BB0_14:
+	@%p91 bra 	$L__BB0_11;
+	bra.uni 	$L__BB0_13;
+$L__BB0_14:
 	setp.ne.b32 	%p9, %r47, 0;
 	setp.ne.b32 	%p10, %r46, 1;
 	or.pred 	%p11, %p9, %p10;
-	@%p11 bra 	\$L__BB0_22;
+	@%p11 bra 	$L__BB0_22;
 	or.b64 	%rd311, %rd25, %rd4;
 	setp.ge.u64 	%p69, %rd311, %rd26;
-	@%p69 bra 	\$L__BB0_74;
+	@%p69 bra 	$L__BB0_74;
 	ld.global.b64 	%rd41, [%rd22];
 	and.b64 	%rd42, %rd41, 15;
 	ld.global.v2.b32 	{%r16, %r17}, [%rd22+32];
@@ -558,18 +558,18 @@ export const HARNESS_PTX = `.version 7.8
 	shl.b64 	%rd262, %rd24, 14;
 	sub.s64 	%rd263, %rd301, %rd262;
 	add.s64 	%rd310, %rd41, %rd263;
-	bra.uni 	\$L__BB0_17;
-\$L__BB0_77:
+	bra.uni 	$L__BB0_17;
+$L__BB0_77:
 	shl.b64 	%rd274, %rd311, 1;
 	add.s64 	%rd275, %rd41, %rd274;
 	st.v2.b64 	[%rd275], {%rd47, %rd48};
-\$L__BB0_21:
+$L__BB0_21:
 	add.s64 	%rd311, %rd311, 2048;
 	add.s64 	%rd310, %rd310, 4096;
 	setp.lt.u64 	%p80, %rd311, %rd26;
-	@%p80 bra 	\$L__BB0_17;
-	bra.uni 	\$L__BB0_74;
-\$L__BB0_17:
+	@%p80 bra 	$L__BB0_17;
+	bra.uni 	$L__BB0_74;
+$L__BB0_17:
 	setp.eq.b64 	%p70, %rd42, 0;
 	shr.u64 	%rd264, %rd311, 32;
 	shr.u64 	%rd265, %rd311, 48;
@@ -959,15 +959,15 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd273, %rd311, 8;
 	setp.le.u64 	%p75, %rd273, %rd26;
 	and.pred 	%p76, %p70, %p75;
-	@%p76 bra 	\$L__BB0_77;
+	@%p76 bra 	$L__BB0_77;
 	mov.b64 	%rd313, 0;
 	mov.b32 	%r1031, 0;
 	mov.b64 	%rd312, %rd310;
-\$L__BB0_19:
+$L__BB0_19:
 	.pragma "nounroll";
 	add.s64 	%rd277, %rd311, %rd313;
 	setp.ge.u64 	%p77, %rd277, %rd26;
-	@%p77 bra 	\$L__BB0_21;
+	@%p77 bra 	$L__BB0_21;
 	cvt.u32.u64 	%r650, %rd313;
 	setp.lt.u32 	%p78, %r650, 4;
 	selp.b64 	%rd278, %rd47, %rd48, %p78;
@@ -979,15 +979,15 @@ export const HARNESS_PTX = `.version 7.8
 	cvt.u32.u64 	%r652, %rd313;
 	add.s32 	%r1031, %r1031, 16;
 	setp.ne.b32 	%p79, %r652, 8;
-	@%p79 bra 	\$L__BB0_19;
-	bra.uni 	\$L__BB0_21;
-\$L__BB0_22:
+	@%p79 bra 	$L__BB0_19;
+	bra.uni 	$L__BB0_21;
+$L__BB0_22:
 	setp.ne.b32 	%p13, %r46, 2;
 	or.pred 	%p14, %p9, %p13;
-	@%p14 bra 	\$L__BB0_30;
+	@%p14 bra 	$L__BB0_30;
 	or.b64 	%rd315, %rd25, %rd3;
 	setp.ge.u64 	%p59, %rd315, %rd26;
-	@%p59 bra 	\$L__BB0_74;
+	@%p59 bra 	$L__BB0_74;
 	ld.global.b64 	%rd55, [%rd22];
 	and.b64 	%rd56, %rd55, 15;
 	ld.global.v2.b32 	{%r22, %r23}, [%rd22+32];
@@ -998,18 +998,18 @@ export const HARNESS_PTX = `.version 7.8
 	shl.b64 	%rd242, %rd24, 15;
 	sub.s64 	%rd243, %rd303, %rd242;
 	add.s64 	%rd314, %rd55, %rd243;
-	bra.uni 	\$L__BB0_25;
-\$L__BB0_78:
+	bra.uni 	$L__BB0_25;
+$L__BB0_78:
 	shl.b64 	%rd254, %rd315, 2;
 	add.s64 	%rd255, %rd55, %rd254;
 	st.v2.b64 	[%rd255], {%rd61, %rd62};
-\$L__BB0_29:
+$L__BB0_29:
 	add.s64 	%rd315, %rd315, 1024;
 	add.s64 	%rd314, %rd314, 4096;
 	setp.lt.u64 	%p68, %rd315, %rd26;
-	@%p68 bra 	\$L__BB0_25;
-	bra.uni 	\$L__BB0_74;
-\$L__BB0_25:
+	@%p68 bra 	$L__BB0_25;
+	bra.uni 	$L__BB0_74;
+$L__BB0_25:
 	setp.eq.b64 	%p60, %rd56, 0;
 	shr.u64 	%rd244, %rd315, 32;
 	shr.u64 	%rd245, %rd315, 48;
@@ -1217,15 +1217,15 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd253, %rd315, 4;
 	setp.le.u64 	%p63, %rd253, %rd26;
 	and.pred 	%p64, %p60, %p63;
-	@%p64 bra 	\$L__BB0_78;
+	@%p64 bra 	$L__BB0_78;
 	mov.b64 	%rd317, 0;
 	mov.b32 	%r1032, 0;
 	mov.b64 	%rd316, %rd314;
-\$L__BB0_27:
+$L__BB0_27:
 	.pragma "nounroll";
 	add.s64 	%rd257, %rd315, %rd317;
 	setp.ge.u64 	%p65, %rd257, %rd26;
-	@%p65 bra 	\$L__BB0_29;
+	@%p65 bra 	$L__BB0_29;
 	cvt.u32.u64 	%r276, %rd317;
 	setp.lt.u32 	%p66, %r276, 2;
 	selp.b64 	%rd258, %rd61, %rd62, %p66;
@@ -1237,45 +1237,45 @@ export const HARNESS_PTX = `.version 7.8
 	cvt.u32.u64 	%r278, %rd317;
 	add.s32 	%r1032, %r1032, 32;
 	setp.ne.b32 	%p67, %r278, 4;
-	@%p67 bra 	\$L__BB0_27;
-	bra.uni 	\$L__BB0_29;
-\$L__BB0_30:
+	@%p67 bra 	$L__BB0_27;
+	bra.uni 	$L__BB0_29;
+$L__BB0_30:
 	setp.gt.u32 	%p15, %r46, 9;
-	@%p15 bra 	\$L__BB0_67;
+	@%p15 bra 	$L__BB0_67;
 	mov.b32 	%r50, 1;
 	shl.b32 	%r51, %r50, %r46;
 	and.b32 	%r52, %r51, 195;
 	setp.ne.b32 	%p16, %r52, 0;
-	@%p16 bra 	\$L__BB0_45;
+	@%p16 bra 	$L__BB0_45;
 	and.b32 	%r55, %r51, 772;
 	setp.ne.b32 	%p17, %r55, 0;
-	@%p17 bra 	\$L__BB0_56;
-	bra.uni 	\$L__BB0_33;
-\$L__BB0_56:
+	@%p17 bra 	$L__BB0_56;
+	bra.uni 	$L__BB0_33;
+$L__BB0_56:
 	or.b64 	%rd340, %rd25, %rd3;
 	setp.ge.u64 	%p19, %rd340, %rd26;
-	@%p19 bra 	\$L__BB0_74;
+	@%p19 bra 	$L__BB0_74;
 	ld.global.b64 	%rd121, [%rd22];
 	and.b64 	%rd122, %rd121, 15;
 	shl.b64 	%rd168, %rd24, 15;
 	sub.s64 	%rd169, %rd303, %rd168;
 	add.s64 	%rd339, %rd121, %rd169;
-	bra.uni 	\$L__BB0_58;
-\$L__BB0_81:
+	bra.uni 	$L__BB0_58;
+$L__BB0_81:
 	shl.b64 	%rd185, %rd340, 2;
 	add.s64 	%rd186, %rd121, %rd185;
 	st.v2.b64 	[%rd186], {%rd341, %rd342};
-\$L__BB0_66:
+$L__BB0_66:
 	add.s64 	%rd340, %rd340, 1024;
 	add.s64 	%rd339, %rd339, 4096;
 	setp.lt.u64 	%p30, %rd340, %rd26;
-	@%p30 bra 	\$L__BB0_58;
-	bra.uni 	\$L__BB0_74;
-\$L__BB0_58:
+	@%p30 bra 	$L__BB0_58;
+	bra.uni 	$L__BB0_74;
+$L__BB0_58:
 	mov.b64 	%rd341, 0;
 	mov.b32 	%r1035, 0;
 	mov.pred 	%p94, -1;
-\$L__BB0_59:
+$L__BB0_59:
 	.pragma "nounroll";
 	mov.pred 	%p1, %p94;
 	cvt.u64.u32 	%rd171, %r1035;
@@ -1295,12 +1295,12 @@ export const HARNESS_PTX = `.version 7.8
 	or.b64 	%rd341, %rd176, %rd341;
 	mov.b32 	%r1035, 1;
 	mov.pred 	%p94, 0;
-	@%p1 bra 	\$L__BB0_59;
+	@%p1 bra 	$L__BB0_59;
 	or.b64 	%rd129, %rd340, 2;
 	mov.b64 	%rd342, 0;
 	mov.b32 	%r1036, 0;
 	mov.pred 	%p95, -1;
-\$L__BB0_61:
+$L__BB0_61:
 	.pragma "nounroll";
 	mov.pred 	%p2, %p95;
 	cvt.u64.u32 	%rd178, %r1036;
@@ -1320,20 +1320,20 @@ export const HARNESS_PTX = `.version 7.8
 	or.b64 	%rd342, %rd183, %rd342;
 	mov.b32 	%r1036, 1;
 	mov.pred 	%p95, 0;
-	@%p2 bra 	\$L__BB0_61;
+	@%p2 bra 	$L__BB0_61;
 	setp.eq.b64 	%p24, %rd122, 0;
 	add.s64 	%rd184, %rd340, 4;
 	setp.le.u64 	%p25, %rd184, %rd26;
 	and.pred 	%p26, %p24, %p25;
-	@%p26 bra 	\$L__BB0_81;
+	@%p26 bra 	$L__BB0_81;
 	mov.b64 	%rd344, 0;
 	mov.b32 	%r1037, 0;
 	mov.b64 	%rd343, %rd339;
-\$L__BB0_64:
+$L__BB0_64:
 	.pragma "nounroll";
 	add.s64 	%rd188, %rd340, %rd344;
 	setp.ge.u64 	%p27, %rd188, %rd26;
-	@%p27 bra 	\$L__BB0_66;
+	@%p27 bra 	$L__BB0_66;
 	cvt.u32.u64 	%r66, %rd344;
 	setp.lt.u32 	%p28, %r66, 2;
 	selp.b64 	%rd189, %rd341, %rd342, %p28;
@@ -1345,12 +1345,12 @@ export const HARNESS_PTX = `.version 7.8
 	cvt.u32.u64 	%r68, %rd344;
 	add.s32 	%r1037, %r1037, 32;
 	setp.ne.b32 	%p29, %r68, 4;
-	@%p29 bra 	\$L__BB0_64;
-	bra.uni 	\$L__BB0_66;
-\$L__BB0_45:
+	@%p29 bra 	$L__BB0_64;
+	bra.uni 	$L__BB0_66;
+$L__BB0_45:
 	or.b64 	%rd330, %rd25, %rd4;
 	setp.ge.u64 	%p31, %rd330, %rd26;
-	@%p31 bra 	\$L__BB0_74;
+	@%p31 bra 	$L__BB0_74;
 	ld.global.b64 	%rd94, [%rd22];
 	and.b64 	%rd95, %rd94, 15;
 	shl.b64 	%rd191, %rd24, 13;
@@ -1358,23 +1358,23 @@ export const HARNESS_PTX = `.version 7.8
 	shl.b64 	%rd192, %rd24, 14;
 	sub.s64 	%rd193, %rd301, %rd192;
 	add.s64 	%rd328, %rd94, %rd193;
-	bra.uni 	\$L__BB0_47;
-\$L__BB0_80:
+	bra.uni 	$L__BB0_47;
+$L__BB0_80:
 	shl.b64 	%rd205, %rd330, 1;
 	add.s64 	%rd206, %rd94, %rd205;
 	st.v2.b64 	[%rd206], {%rd333, %rd336};
-\$L__BB0_55:
+$L__BB0_55:
 	add.s64 	%rd330, %rd330, 2048;
 	add.s64 	%rd329, %rd329, 2048;
 	add.s64 	%rd328, %rd328, 4096;
 	setp.lt.u64 	%p40, %rd330, %rd26;
-	@%p40 bra 	\$L__BB0_47;
-	bra.uni 	\$L__BB0_74;
-\$L__BB0_47:
+	@%p40 bra 	$L__BB0_47;
+	bra.uni 	$L__BB0_74;
+$L__BB0_47:
 	mov.b64 	%rd331, 0;
 	mov.b64 	%rd332, %rd330;
 	mov.b64 	%rd333, %rd331;
-\$L__BB0_48:
+$L__BB0_48:
 	.pragma "nounroll";
 	{
 	.param .b64 	param0;
@@ -1393,11 +1393,11 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd331, %rd331, 16;
 	cvt.u32.u64 	%r70, %rd331;
 	setp.ne.b32 	%p32, %r70, 64;
-	@%p32 bra 	\$L__BB0_48;
+	@%p32 bra 	$L__BB0_48;
 	mov.b64 	%rd334, 0;
 	mov.b64 	%rd335, %rd329;
 	mov.b64 	%rd336, %rd334;
-\$L__BB0_50:
+$L__BB0_50:
 	.pragma "nounroll";
 	{
 	.param .b64 	param0;
@@ -1416,20 +1416,20 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd334, %rd334, 16;
 	cvt.u32.u64 	%r72, %rd334;
 	setp.ne.b32 	%p33, %r72, 64;
-	@%p33 bra 	\$L__BB0_50;
+	@%p33 bra 	$L__BB0_50;
 	setp.eq.b64 	%p34, %rd95, 0;
 	add.s64 	%rd204, %rd330, 8;
 	setp.le.u64 	%p35, %rd204, %rd26;
 	and.pred 	%p36, %p34, %p35;
-	@%p36 bra 	\$L__BB0_80;
+	@%p36 bra 	$L__BB0_80;
 	mov.b64 	%rd338, 0;
 	mov.b32 	%r1034, 0;
 	mov.b64 	%rd337, %rd328;
-\$L__BB0_53:
+$L__BB0_53:
 	.pragma "nounroll";
 	add.s64 	%rd208, %rd330, %rd338;
 	setp.ge.u64 	%p37, %rd208, %rd26;
-	@%p37 bra 	\$L__BB0_55;
+	@%p37 bra 	$L__BB0_55;
 	cvt.u32.u64 	%r74, %rd338;
 	setp.lt.u32 	%p38, %r74, 4;
 	selp.b64 	%rd209, %rd333, %rd336, %p38;
@@ -1441,38 +1441,38 @@ export const HARNESS_PTX = `.version 7.8
 	cvt.u32.u64 	%r76, %rd338;
 	add.s32 	%r1034, %r1034, 16;
 	setp.ne.b32 	%p39, %r76, 8;
-	@%p39 bra 	\$L__BB0_53;
-	bra.uni 	\$L__BB0_55;
-\$L__BB0_33:
+	@%p39 bra 	$L__BB0_53;
+	bra.uni 	$L__BB0_55;
+$L__BB0_33:
 	mov.b32 	%r56, 1;
 	shl.b32 	%r57, %r56, %r46;
 	and.b32 	%r58, %r57, 48;
 	setp.ne.b32 	%p18, %r58, 0;
-	@%p18 bra 	\$L__BB0_34;
-	bra.uni 	\$L__BB0_67;
-\$L__BB0_34:
+	@%p18 bra 	$L__BB0_34;
+	bra.uni 	$L__BB0_67;
+$L__BB0_34:
 	add.s64 	%rd319, %rd25, %rd5;
 	setp.ge.u64 	%p41, %rd319, %rd26;
-	@%p41 bra 	\$L__BB0_74;
+	@%p41 bra 	$L__BB0_74;
 	ld.global.b64 	%rd69, [%rd22];
 	and.b64 	%rd70, %rd69, 15;
 	shl.b64 	%rd211, %rd24, 13;
 	sub.s64 	%rd318, %rd300, %rd211;
-	bra.uni 	\$L__BB0_36;
-\$L__BB0_79:
+	bra.uni 	$L__BB0_36;
+$L__BB0_79:
 	add.s64 	%rd87, %rd69, %rd319;
 	st.v2.b64 	[%rd87], {%rd322, %rd325};
-\$L__BB0_44:
+$L__BB0_44:
 	add.s64 	%rd319, %rd319, 4096;
 	add.s64 	%rd318, %rd318, 4096;
 	setp.lt.u64 	%p50, %rd319, %rd26;
-	@%p50 bra 	\$L__BB0_36;
-	bra.uni 	\$L__BB0_74;
-\$L__BB0_36:
+	@%p50 bra 	$L__BB0_36;
+	bra.uni 	$L__BB0_74;
+$L__BB0_36:
 	mov.b64 	%rd320, 0;
 	mov.b64 	%rd321, %rd319;
 	mov.b64 	%rd322, %rd320;
-\$L__BB0_37:
+$L__BB0_37:
 	.pragma "nounroll";
 	{
 	.param .b64 	param0;
@@ -1491,11 +1491,11 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd320, %rd320, 8;
 	cvt.u32.u64 	%r78, %rd320;
 	setp.ne.b32 	%p42, %r78, 64;
-	@%p42 bra 	\$L__BB0_37;
+	@%p42 bra 	$L__BB0_37;
 	mov.b64 	%rd323, 0;
 	mov.b64 	%rd324, %rd318;
 	mov.b64 	%rd325, %rd323;
-\$L__BB0_39:
+$L__BB0_39:
 	.pragma "nounroll";
 	{
 	.param .b64 	param0;
@@ -1514,19 +1514,19 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd323, %rd323, 8;
 	cvt.u32.u64 	%r80, %rd323;
 	setp.ne.b32 	%p43, %r80, 64;
-	@%p43 bra 	\$L__BB0_39;
+	@%p43 bra 	$L__BB0_39;
 	setp.eq.b64 	%p44, %rd70, 0;
 	add.s64 	%rd222, %rd319, 16;
 	setp.le.u64 	%p45, %rd222, %rd26;
 	and.pred 	%p46, %p44, %p45;
-	@%p46 bra 	\$L__BB0_79;
+	@%p46 bra 	$L__BB0_79;
 	mov.b64 	%rd326, 0;
 	mov.b32 	%r1033, 0;
 	mov.b64 	%rd327, %rd319;
-\$L__BB0_42:
+$L__BB0_42:
 	.pragma "nounroll";
 	setp.ge.u64 	%p47, %rd327, %rd26;
-	@%p47 bra 	\$L__BB0_44;
+	@%p47 bra 	$L__BB0_44;
 	add.s64 	%rd224, %rd69, %rd327;
 	cvt.u32.u64 	%r82, %rd326;
 	setp.lt.u32 	%p48, %r82, 8;
@@ -1539,25 +1539,25 @@ export const HARNESS_PTX = `.version 7.8
 	cvt.u32.u64 	%r84, %rd326;
 	add.s32 	%r1033, %r1033, 8;
 	setp.ne.b32 	%p49, %r84, 16;
-	@%p49 bra 	\$L__BB0_42;
-	bra.uni 	\$L__BB0_44;
-\$L__BB0_67:
+	@%p49 bra 	$L__BB0_42;
+	bra.uni 	$L__BB0_44;
+$L__BB0_67:
 	or.b64 	%rd345, %rd25, %rd6;
 	setp.ge.u64 	%p51, %rd345, %rd26;
-	@%p51 bra 	\$L__BB0_74;
+	@%p51 bra 	$L__BB0_74;
 	ld.global.b64 	%rd138, [%rd22];
 	and.b64 	%rd139, %rd138, 15;
-	bra.uni 	\$L__BB0_69;
-\$L__BB0_82:
+	bra.uni 	$L__BB0_69;
+$L__BB0_82:
 	shl.b64 	%rd231, %rd345, 3;
 	add.s64 	%rd232, %rd138, %rd231;
 	st.v2.b64 	[%rd232], {%rd227, %rd229};
-\$L__BB0_73:
+$L__BB0_73:
 	add.s64 	%rd345, %rd345, 512;
 	setp.lt.u64 	%p58, %rd345, %rd26;
-	@%p58 bra 	\$L__BB0_69;
-	bra.uni 	\$L__BB0_74;
-\$L__BB0_69:
+	@%p58 bra 	$L__BB0_69;
+	bra.uni 	$L__BB0_74;
+$L__BB0_69:
 	setp.eq.b64 	%p52, %rd139, 0;
 	{
 	.param .b64 	param0;
@@ -1581,26 +1581,26 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd230, %rd345, 2;
 	setp.le.u64 	%p53, %rd230, %rd26;
 	and.pred 	%p54, %p52, %p53;
-	@%p54 bra 	\$L__BB0_82;
+	@%p54 bra 	$L__BB0_82;
 	shl.b64 	%rd234, %rd345, 3;
 	add.s64 	%rd144, %rd138, %rd234;
 	mov.b64 	%rd346, 0;
 	mov.pred 	%p96, -1;
-\$L__BB0_71:
+$L__BB0_71:
 	.pragma "nounroll";
 	mov.pred 	%p3, %p96;
 	or.b64 	%rd235, %rd345, %rd346;
 	setp.ge.u64 	%p56, %rd235, %rd26;
-	@%p56 bra 	\$L__BB0_73;
+	@%p56 bra 	$L__BB0_73;
 	shl.b64 	%rd237, %rd346, 3;
 	add.s64 	%rd238, %rd144, %rd237;
 	selp.b64 	%rd239, %rd227, %rd229, %p3;
 	st.b64 	[%rd238], %rd239;
 	mov.b64 	%rd346, 1;
 	mov.pred 	%p96, 0;
-	@%p3 bra 	\$L__BB0_71;
-	bra.uni 	\$L__BB0_73;
-\$L__BB0_75:
+	@%p3 bra 	$L__BB0_71;
+	bra.uni 	$L__BB0_73;
+$L__BB0_75:
 	ret;
 }
 .visible .entry warpsmith_match(
@@ -1623,7 +1623,7 @@ export const HARNESS_PTX = `.version 7.8
 	mov.u32 	%r75, %ctaid.x;
 	cvt.u64.u32 	%rd360, %r75;
 	setp.le.u64 	%p4, %rd154, %rd360;
-	@%p4 bra 	\$L__BB1_77;
+	@%p4 bra 	$L__BB1_77;
 	ld.param.b64 	%rd153, [warpsmith_match_param_1];
 	cvt.u32.u64 	%r1, %rd153;
 	mov.u32 	%r76, %tid.x;
@@ -1652,23 +1652,23 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd162, %rd159, %rd158;
 	or.b64 	%rd356, %rd162, 8;
 	setp.lt.u32 	%p5, %r1, 2;
-	bra.uni 	\$L__BB1_2;
-\$L__BB1_76:
+	bra.uni 	$L__BB1_2;
+$L__BB1_76:
 	add.s64 	%rd360, %rd360, %rd8;
 	add.s64 	%rd359, %rd359, %rd10;
 	add.s64 	%rd358, %rd358, %rd12;
 	add.s64 	%rd357, %rd357, %rd14;
 	add.s64 	%rd356, %rd356, %rd12;
 	setp.lt.u64 	%p153, %rd360, %rd154;
-	@%p153 bra 	\$L__BB1_2;
-	bra.uni 	\$L__BB1_77;
-\$L__BB1_2:
+	@%p153 bra 	$L__BB1_2;
+	bra.uni 	$L__BB1_77;
+$L__BB1_2:
 	mov.b64 	%rd361, 0;
-	@%p5 bra 	\$L__BB1_6;
+	@%p5 bra 	$L__BB1_6;
 	mov.b32 	%r1198, 0;
 	mov.b32 	%r1197, %r1;
 	mov.b32 	%r1199, %r1;
-\$L__BB1_4:
+$L__BB1_4:
 	shr.u32 	%r83, %r1197, 1;
 	add.s32 	%r84, %r83, %r1198;
 	mul.wide.u32 	%rd164, %r84, 72;
@@ -1679,9 +1679,9 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r1198, %r1198, %r84, %p6;
 	sub.s32 	%r1197, %r1199, %r1198;
 	setp.gt.u32 	%p7, %r1197, 1;
-	@%p7 bra 	\$L__BB1_4;
+	@%p7 bra 	$L__BB1_4;
 	cvt.u64.u32 	%rd361, %r1198;
-\$L__BB1_6:
+$L__BB1_6:
 	mad.lo.s64 	%rd23, %rd361, 72, %rd1;
 	cvta.global.u64 	%rd24, %rd23;
 	ld.global.b64 	%rd25, [%rd23+16];
@@ -1693,11 +1693,11 @@ export const HARNESS_PTX = `.version 7.8
 	ld.global.v2.b32 	{%r85, %r86}, [%rd23+24];
 	or.b32 	%r87, %r86, %r85;
 	setp.ne.b32 	%p8, %r87, 0;
-	@%p8 bra 	\$L__BB1_14;
+	@%p8 bra 	$L__BB1_14;
 	or.b64 	%rd363, %rd26, %rd5;
 	setp.ge.u64 	%p129, %rd363, %rd27;
 	mov.b32 	%r1230, 0;
-	@%p129 bra 	\$L__BB1_74;
+	@%p129 bra 	$L__BB1_74;
 	ld.global.b64 	%rd28, [%rd23];
 	and.b64 	%rd29, %rd28, 15;
 	ld.global.v2.b32 	{%r11, %r12}, [%rd23+32];
@@ -1710,8 +1710,8 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd362, %rd28, %rd329;
 	mov.b32 	%r1230, 0;
 	setp.eq.b64 	%p130, %rd29, 0;
-	bra.uni 	\$L__BB1_9;
-\$L__BB1_78:
+	bra.uni 	$L__BB1_9;
+$L__BB1_78:
 	shl.b64 	%rd340, %rd363, 1;
 	add.s64 	%rd341, %rd28, %rd340;
 	ld.v2.b64 	{%rd342, %rd343}, [%rd341];
@@ -1747,13 +1747,13 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r1179, 1, 0, %p144;
 	add.s32 	%r1180, %r1178, %r1179;
 	add.s32 	%r1230, %r1180, %r1230;
-\$L__BB1_13:
+$L__BB1_13:
 	add.s64 	%rd363, %rd363, 2048;
 	add.s64 	%rd362, %rd362, 4096;
 	setp.lt.u64 	%p149, %rd363, %rd27;
-	@%p149 bra 	\$L__BB1_9;
-	bra.uni 	\$L__BB1_74;
-\$L__BB1_9:
+	@%p149 bra 	$L__BB1_9;
+	bra.uni 	$L__BB1_74;
+$L__BB1_9:
 	shr.u64 	%rd330, %rd363, 32;
 	shr.u64 	%rd331, %rd363, 48;
 	xor.b64 	%rd332, %rd331, %rd330;
@@ -2142,15 +2142,15 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd339, %rd363, 8;
 	setp.le.u64 	%p135, %rd339, %rd27;
 	and.pred 	%p136, %p130, %p135;
-	@%p136 bra 	\$L__BB1_78;
+	@%p136 bra 	$L__BB1_78;
 	mov.b64 	%rd365, 0;
 	mov.b32 	%r1201, 0;
 	mov.b64 	%rd364, %rd362;
-\$L__BB1_11:
+$L__BB1_11:
 	.pragma "nounroll";
 	add.s64 	%rd351, %rd363, %rd365;
 	setp.ge.u64 	%p145, %rd351, %rd27;
-	@%p145 bra 	\$L__BB1_13;
+	@%p145 bra 	$L__BB1_13;
 	cvt.u32.u64 	%r1182, %rd365;
 	setp.lt.u32 	%p146, %r1182, 4;
 	selp.b64 	%rd352, %rd34, %rd35, %p146;
@@ -2166,17 +2166,17 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r1201, %r1201, 16;
 	cvt.u32.u64 	%r1185, %rd365;
 	setp.ne.b32 	%p148, %r1185, 8;
-	@%p148 bra 	\$L__BB1_11;
-	bra.uni 	\$L__BB1_13;
-\$L__BB1_14:
+	@%p148 bra 	$L__BB1_11;
+	bra.uni 	$L__BB1_13;
+$L__BB1_14:
 	setp.ne.b32 	%p9, %r86, 0;
 	setp.ne.b32 	%p10, %r85, 1;
 	or.pred 	%p11, %p9, %p10;
-	@%p11 bra 	\$L__BB1_22;
+	@%p11 bra 	$L__BB1_22;
 	or.b64 	%rd367, %rd26, %rd5;
 	setp.ge.u64 	%p108, %rd367, %rd27;
 	mov.b32 	%r1230, 0;
-	@%p108 bra 	\$L__BB1_74;
+	@%p108 bra 	$L__BB1_74;
 	ld.global.b64 	%rd42, [%rd23];
 	and.b64 	%rd43, %rd42, 15;
 	ld.global.v2.b32 	{%r22, %r23}, [%rd23+32];
@@ -2188,8 +2188,8 @@ export const HARNESS_PTX = `.version 7.8
 	sub.s64 	%rd301, %rd357, %rd300;
 	add.s64 	%rd366, %rd42, %rd301;
 	mov.b32 	%r1230, 0;
-	bra.uni 	\$L__BB1_17;
-\$L__BB1_79:
+	bra.uni 	$L__BB1_17;
+$L__BB1_79:
 	shl.b64 	%rd312, %rd367, 1;
 	add.s64 	%rd313, %rd42, %rd312;
 	ld.v2.b64 	{%rd314, %rd315}, [%rd313];
@@ -2225,13 +2225,13 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r787, 1, 0, %p123;
 	add.s32 	%r788, %r786, %r787;
 	add.s32 	%r1230, %r788, %r1230;
-\$L__BB1_21:
+$L__BB1_21:
 	add.s64 	%rd367, %rd367, 2048;
 	add.s64 	%rd366, %rd366, 4096;
 	setp.lt.u64 	%p128, %rd367, %rd27;
-	@%p128 bra 	\$L__BB1_17;
-	bra.uni 	\$L__BB1_74;
-\$L__BB1_17:
+	@%p128 bra 	$L__BB1_17;
+	bra.uni 	$L__BB1_74;
+$L__BB1_17:
 	setp.eq.b64 	%p109, %rd43, 0;
 	shr.u64 	%rd302, %rd367, 32;
 	shr.u64 	%rd303, %rd367, 48;
@@ -2621,15 +2621,15 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd311, %rd367, 8;
 	setp.le.u64 	%p114, %rd311, %rd27;
 	and.pred 	%p115, %p109, %p114;
-	@%p115 bra 	\$L__BB1_79;
+	@%p115 bra 	$L__BB1_79;
 	mov.b64 	%rd369, 0;
 	mov.b32 	%r1205, 0;
 	mov.b64 	%rd368, %rd366;
-\$L__BB1_19:
+$L__BB1_19:
 	.pragma "nounroll";
 	add.s64 	%rd323, %rd367, %rd369;
 	setp.ge.u64 	%p124, %rd323, %rd27;
-	@%p124 bra 	\$L__BB1_21;
+	@%p124 bra 	$L__BB1_21;
 	cvt.u32.u64 	%r790, %rd369;
 	setp.lt.u32 	%p125, %r790, 4;
 	selp.b64 	%rd324, %rd48, %rd49, %p125;
@@ -2645,16 +2645,16 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r1205, %r1205, 16;
 	cvt.u32.u64 	%r793, %rd369;
 	setp.ne.b32 	%p127, %r793, 8;
-	@%p127 bra 	\$L__BB1_19;
-	bra.uni 	\$L__BB1_21;
-\$L__BB1_22:
+	@%p127 bra 	$L__BB1_19;
+	bra.uni 	$L__BB1_21;
+$L__BB1_22:
 	setp.ne.b32 	%p13, %r85, 2;
 	or.pred 	%p14, %p9, %p13;
-	@%p14 bra 	\$L__BB1_30;
+	@%p14 bra 	$L__BB1_30;
 	or.b64 	%rd371, %rd26, %rd4;
 	setp.ge.u64 	%p93, %rd371, %rd27;
 	mov.b32 	%r1230, 0;
-	@%p93 bra 	\$L__BB1_74;
+	@%p93 bra 	$L__BB1_74;
 	ld.global.b64 	%rd56, [%rd23];
 	and.b64 	%rd57, %rd56, 15;
 	ld.global.v2.b32 	{%r33, %r34}, [%rd23+32];
@@ -2666,8 +2666,8 @@ export const HARNESS_PTX = `.version 7.8
 	sub.s64 	%rd277, %rd359, %rd276;
 	add.s64 	%rd370, %rd56, %rd277;
 	mov.b32 	%r1230, 0;
-	bra.uni 	\$L__BB1_25;
-\$L__BB1_80:
+	bra.uni 	$L__BB1_25;
+$L__BB1_80:
 	shl.b64 	%rd288, %rd371, 2;
 	add.s64 	%rd289, %rd56, %rd288;
 	ld.v2.b64 	{%rd290, %rd291}, [%rd289];
@@ -2687,13 +2687,13 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r393, 1, 0, %p102;
 	add.s32 	%r394, %r392, %r393;
 	add.s32 	%r1230, %r394, %r1230;
-\$L__BB1_29:
+$L__BB1_29:
 	add.s64 	%rd371, %rd371, 1024;
 	add.s64 	%rd370, %rd370, 4096;
 	setp.lt.u64 	%p107, %rd371, %rd27;
-	@%p107 bra 	\$L__BB1_25;
-	bra.uni 	\$L__BB1_74;
-\$L__BB1_25:
+	@%p107 bra 	$L__BB1_25;
+	bra.uni 	$L__BB1_74;
+$L__BB1_25:
 	setp.eq.b64 	%p94, %rd57, 0;
 	shr.u64 	%rd278, %rd371, 32;
 	shr.u64 	%rd279, %rd371, 48;
@@ -2901,15 +2901,15 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd287, %rd371, 4;
 	setp.le.u64 	%p97, %rd287, %rd27;
 	and.pred 	%p98, %p94, %p97;
-	@%p98 bra 	\$L__BB1_80;
+	@%p98 bra 	$L__BB1_80;
 	mov.b64 	%rd373, 0;
 	mov.b32 	%r1209, 0;
 	mov.b64 	%rd372, %rd370;
-\$L__BB1_27:
+$L__BB1_27:
 	.pragma "nounroll";
 	add.s64 	%rd295, %rd371, %rd373;
 	setp.ge.u64 	%p103, %rd295, %rd27;
-	@%p103 bra 	\$L__BB1_29;
+	@%p103 bra 	$L__BB1_29;
 	cvt.u32.u64 	%r396, %rd373;
 	setp.lt.u32 	%p104, %r396, 2;
 	selp.b64 	%rd296, %rd62, %rd63, %p104;
@@ -2925,25 +2925,25 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r1209, %r1209, 32;
 	cvt.u32.u64 	%r401, %rd373;
 	setp.ne.b32 	%p106, %r401, 4;
-	@%p106 bra 	\$L__BB1_27;
-	bra.uni 	\$L__BB1_29;
-\$L__BB1_30:
+	@%p106 bra 	$L__BB1_27;
+	bra.uni 	$L__BB1_29;
+$L__BB1_30:
 	setp.gt.u32 	%p15, %r85, 9;
-	@%p15 bra 	\$L__BB1_67;
+	@%p15 bra 	$L__BB1_67;
 	mov.b32 	%r89, 1;
 	shl.b32 	%r90, %r89, %r85;
 	and.b32 	%r91, %r90, 195;
 	setp.ne.b32 	%p16, %r91, 0;
-	@%p16 bra 	\$L__BB1_45;
+	@%p16 bra 	$L__BB1_45;
 	and.b32 	%r94, %r90, 772;
 	setp.ne.b32 	%p17, %r94, 0;
-	@%p17 bra 	\$L__BB1_56;
-	bra.uni 	\$L__BB1_33;
-\$L__BB1_56:
+	@%p17 bra 	$L__BB1_56;
+	bra.uni 	$L__BB1_33;
+$L__BB1_56:
 	or.b64 	%rd395, %rd26, %rd4;
 	setp.ge.u64 	%p19, %rd395, %rd27;
 	mov.b32 	%r1230, 0;
-	@%p19 bra 	\$L__BB1_74;
+	@%p19 bra 	$L__BB1_74;
 	ld.global.b64 	%rd120, [%rd23];
 	and.b64 	%rd121, %rd120, 15;
 	shl.b64 	%rd170, %rd25, 15;
@@ -2951,8 +2951,8 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd394, %rd120, %rd171;
 	mov.b32 	%r99, 0;
 	mov.b32 	%r1230, %r99;
-	bra.uni 	\$L__BB1_58;
-\$L__BB1_83:
+	bra.uni 	$L__BB1_58;
+$L__BB1_83:
 	shl.b64 	%rd187, %rd395, 2;
 	add.s64 	%rd188, %rd120, %rd187;
 	ld.v2.b64 	{%rd189, %rd190}, [%rd188];
@@ -2972,17 +2972,17 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r113, 1, 0, %p30;
 	add.s32 	%r114, %r112, %r113;
 	add.s32 	%r1230, %r114, %r1230;
-\$L__BB1_66:
+$L__BB1_66:
 	add.s64 	%rd395, %rd395, 1024;
 	add.s64 	%rd394, %rd394, 4096;
 	setp.lt.u64 	%p35, %rd395, %rd27;
-	@%p35 bra 	\$L__BB1_58;
-	bra.uni 	\$L__BB1_74;
-\$L__BB1_58:
+	@%p35 bra 	$L__BB1_58;
+	bra.uni 	$L__BB1_74;
+$L__BB1_58:
 	mov.b64 	%rd396, 0;
 	mov.pred 	%p154, -1;
 	mov.b32 	%r1222, %r99;
-\$L__BB1_59:
+$L__BB1_59:
 	.pragma "nounroll";
 	mov.pred 	%p1, %p154;
 	cvt.u64.u32 	%rd173, %r1222;
@@ -3002,12 +3002,12 @@ export const HARNESS_PTX = `.version 7.8
 	or.b64 	%rd396, %rd178, %rd396;
 	mov.b32 	%r1222, 1;
 	mov.pred 	%p154, 0;
-	@%p1 bra 	\$L__BB1_59;
+	@%p1 bra 	$L__BB1_59;
 	or.b64 	%rd128, %rd395, 2;
 	mov.b64 	%rd397, 0;
 	mov.b32 	%r1223, 0;
 	mov.pred 	%p155, -1;
-\$L__BB1_61:
+$L__BB1_61:
 	.pragma "nounroll";
 	mov.pred 	%p2, %p155;
 	cvt.u64.u32 	%rd180, %r1223;
@@ -3027,20 +3027,20 @@ export const HARNESS_PTX = `.version 7.8
 	or.b64 	%rd397, %rd185, %rd397;
 	mov.b32 	%r1223, 1;
 	mov.pred 	%p155, 0;
-	@%p2 bra 	\$L__BB1_61;
+	@%p2 bra 	$L__BB1_61;
 	setp.eq.b64 	%p24, %rd121, 0;
 	add.s64 	%rd186, %rd395, 4;
 	setp.le.u64 	%p25, %rd186, %rd27;
 	and.pred 	%p26, %p24, %p25;
-	@%p26 bra 	\$L__BB1_83;
+	@%p26 bra 	$L__BB1_83;
 	mov.b64 	%rd399, 0;
 	mov.b32 	%r1224, 0;
 	mov.b64 	%rd398, %rd394;
-\$L__BB1_64:
+$L__BB1_64:
 	.pragma "nounroll";
 	add.s64 	%rd194, %rd395, %rd399;
 	setp.ge.u64 	%p31, %rd194, %rd27;
-	@%p31 bra 	\$L__BB1_66;
+	@%p31 bra 	$L__BB1_66;
 	cvt.u32.u64 	%r116, %rd399;
 	setp.lt.u32 	%p32, %r116, 2;
 	selp.b64 	%rd195, %rd396, %rd397, %p32;
@@ -3056,13 +3056,13 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r1224, %r1224, 32;
 	cvt.u32.u64 	%r121, %rd399;
 	setp.ne.b32 	%p34, %r121, 4;
-	@%p34 bra 	\$L__BB1_64;
-	bra.uni 	\$L__BB1_66;
-\$L__BB1_45:
+	@%p34 bra 	$L__BB1_64;
+	bra.uni 	$L__BB1_66;
+$L__BB1_45:
 	or.b64 	%rd385, %rd26, %rd5;
 	setp.ge.u64 	%p36, %rd385, %rd27;
 	mov.b32 	%r1230, 0;
-	@%p36 bra 	\$L__BB1_74;
+	@%p36 bra 	$L__BB1_74;
 	ld.global.b64 	%rd93, [%rd23];
 	and.b64 	%rd94, %rd93, 15;
 	shl.b64 	%rd197, %rd25, 13;
@@ -3071,8 +3071,8 @@ export const HARNESS_PTX = `.version 7.8
 	sub.s64 	%rd199, %rd357, %rd198;
 	add.s64 	%rd383, %rd93, %rd199;
 	mov.b32 	%r1230, 0;
-	bra.uni 	\$L__BB1_47;
-\$L__BB1_82:
+	bra.uni 	$L__BB1_47;
+$L__BB1_82:
 	shl.b64 	%rd211, %rd385, 1;
 	add.s64 	%rd212, %rd93, %rd211;
 	ld.v2.b64 	{%rd213, %rd214}, [%rd212];
@@ -3108,18 +3108,18 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r141, 1, 0, %p49;
 	add.s32 	%r142, %r140, %r141;
 	add.s32 	%r1230, %r142, %r1230;
-\$L__BB1_55:
+$L__BB1_55:
 	add.s64 	%rd385, %rd385, 2048;
 	add.s64 	%rd384, %rd384, 2048;
 	add.s64 	%rd383, %rd383, 4096;
 	setp.lt.u64 	%p54, %rd385, %rd27;
-	@%p54 bra 	\$L__BB1_47;
-	bra.uni 	\$L__BB1_74;
-\$L__BB1_47:
+	@%p54 bra 	$L__BB1_47;
+	bra.uni 	$L__BB1_74;
+$L__BB1_47:
 	mov.b64 	%rd386, 0;
 	mov.b64 	%rd387, %rd385;
 	mov.b64 	%rd388, %rd386;
-\$L__BB1_48:
+$L__BB1_48:
 	.pragma "nounroll";
 	{
 	.param .b64 	param0;
@@ -3138,11 +3138,11 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd386, %rd386, 16;
 	cvt.u32.u64 	%r125, %rd386;
 	setp.ne.b32 	%p37, %r125, 64;
-	@%p37 bra 	\$L__BB1_48;
+	@%p37 bra 	$L__BB1_48;
 	mov.b64 	%rd389, 0;
 	mov.b64 	%rd390, %rd384;
 	mov.b64 	%rd391, %rd389;
-\$L__BB1_50:
+$L__BB1_50:
 	.pragma "nounroll";
 	{
 	.param .b64 	param0;
@@ -3161,20 +3161,20 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd389, %rd389, 16;
 	cvt.u32.u64 	%r127, %rd389;
 	setp.ne.b32 	%p38, %r127, 64;
-	@%p38 bra 	\$L__BB1_50;
+	@%p38 bra 	$L__BB1_50;
 	setp.eq.b64 	%p39, %rd94, 0;
 	add.s64 	%rd210, %rd385, 8;
 	setp.le.u64 	%p40, %rd210, %rd27;
 	and.pred 	%p41, %p39, %p40;
-	@%p41 bra 	\$L__BB1_82;
+	@%p41 bra 	$L__BB1_82;
 	mov.b64 	%rd393, 0;
 	mov.b32 	%r1218, 0;
 	mov.b64 	%rd392, %rd383;
-\$L__BB1_53:
+$L__BB1_53:
 	.pragma "nounroll";
 	add.s64 	%rd222, %rd385, %rd393;
 	setp.ge.u64 	%p50, %rd222, %rd27;
-	@%p50 bra 	\$L__BB1_55;
+	@%p50 bra 	$L__BB1_55;
 	cvt.u32.u64 	%r144, %rd393;
 	setp.lt.u32 	%p51, %r144, 4;
 	selp.b64 	%rd223, %rd388, %rd391, %p51;
@@ -3190,27 +3190,27 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r1218, %r1218, 16;
 	cvt.u32.u64 	%r147, %rd393;
 	setp.ne.b32 	%p53, %r147, 8;
-	@%p53 bra 	\$L__BB1_53;
-	bra.uni 	\$L__BB1_55;
-\$L__BB1_33:
+	@%p53 bra 	$L__BB1_53;
+	bra.uni 	$L__BB1_55;
+$L__BB1_33:
 	mov.b32 	%r95, 1;
 	shl.b32 	%r96, %r95, %r85;
 	and.b32 	%r97, %r96, 48;
 	setp.ne.b32 	%p18, %r97, 0;
-	@%p18 bra 	\$L__BB1_34;
-	bra.uni 	\$L__BB1_67;
-\$L__BB1_34:
+	@%p18 bra 	$L__BB1_34;
+	bra.uni 	$L__BB1_67;
+$L__BB1_34:
 	add.s64 	%rd375, %rd26, %rd6;
 	setp.ge.u64 	%p55, %rd375, %rd27;
 	mov.b32 	%r1230, 0;
-	@%p55 bra 	\$L__BB1_74;
+	@%p55 bra 	$L__BB1_74;
 	ld.global.b64 	%rd70, [%rd23];
 	and.b64 	%rd71, %rd70, 15;
 	shl.b64 	%rd225, %rd25, 13;
 	sub.s64 	%rd374, %rd356, %rd225;
 	mov.b32 	%r1230, 0;
-	bra.uni 	\$L__BB1_36;
-\$L__BB1_81:
+	bra.uni 	$L__BB1_36;
+$L__BB1_81:
 	add.s64 	%rd88, %rd70, %rd375;
 	ld.v2.b64 	{%rd237, %rd238}, [%rd88];
 	xor.b64 	%rd239, %rd237, %rd378;
@@ -3277,17 +3277,17 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r183, 1, 0, %p76;
 	add.s32 	%r184, %r182, %r183;
 	add.s32 	%r1230, %r184, %r1230;
-\$L__BB1_44:
+$L__BB1_44:
 	add.s64 	%rd375, %rd375, 4096;
 	add.s64 	%rd374, %rd374, 4096;
 	setp.lt.u64 	%p81, %rd375, %rd27;
-	@%p81 bra 	\$L__BB1_36;
-	bra.uni 	\$L__BB1_74;
-\$L__BB1_36:
+	@%p81 bra 	$L__BB1_36;
+	bra.uni 	$L__BB1_74;
+$L__BB1_36:
 	mov.b64 	%rd376, 0;
 	mov.b64 	%rd377, %rd375;
 	mov.b64 	%rd378, %rd376;
-\$L__BB1_37:
+$L__BB1_37:
 	.pragma "nounroll";
 	{
 	.param .b64 	param0;
@@ -3306,11 +3306,11 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd376, %rd376, 8;
 	cvt.u32.u64 	%r151, %rd376;
 	setp.ne.b32 	%p56, %r151, 64;
-	@%p56 bra 	\$L__BB1_37;
+	@%p56 bra 	$L__BB1_37;
 	mov.b64 	%rd379, 0;
 	mov.b64 	%rd380, %rd374;
 	mov.b64 	%rd381, %rd379;
-\$L__BB1_39:
+$L__BB1_39:
 	.pragma "nounroll";
 	{
 	.param .b64 	param0;
@@ -3329,19 +3329,19 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd379, %rd379, 8;
 	cvt.u32.u64 	%r153, %rd379;
 	setp.ne.b32 	%p57, %r153, 64;
-	@%p57 bra 	\$L__BB1_39;
+	@%p57 bra 	$L__BB1_39;
 	setp.eq.b64 	%p58, %rd71, 0;
 	add.s64 	%rd236, %rd375, 16;
 	setp.le.u64 	%p59, %rd236, %rd27;
 	and.pred 	%p60, %p58, %p59;
-	@%p60 bra 	\$L__BB1_81;
+	@%p60 bra 	$L__BB1_81;
 	mov.b32 	%r1213, 0;
 	mov.b64 	%rd382, %rd375;
 	mov.b32 	%r1215, %r1213;
-\$L__BB1_42:
+$L__BB1_42:
 	.pragma "nounroll";
 	setp.ge.u64 	%p77, %rd382, %rd27;
-	@%p77 bra 	\$L__BB1_44;
+	@%p77 bra 	$L__BB1_44;
 	add.s64 	%rd255, %rd70, %rd382;
 	setp.lt.u32 	%p78, %r1215, 8;
 	selp.b64 	%rd256, %rd378, %rd381, %p78;
@@ -3357,18 +3357,18 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd382, %rd382, 1;
 	add.s32 	%r1213, %r1213, 8;
 	setp.ne.b32 	%p80, %r1215, 16;
-	@%p80 bra 	\$L__BB1_42;
-	bra.uni 	\$L__BB1_44;
-\$L__BB1_67:
+	@%p80 bra 	$L__BB1_42;
+	bra.uni 	$L__BB1_44;
+$L__BB1_67:
 	or.b64 	%rd400, %rd26, %rd7;
 	setp.ge.u64 	%p82, %rd400, %rd27;
 	mov.b32 	%r1230, 0;
-	@%p82 bra 	\$L__BB1_74;
+	@%p82 bra 	$L__BB1_74;
 	ld.global.b64 	%rd137, [%rd23];
 	and.b64 	%rd138, %rd137, 15;
 	mov.b32 	%r1230, 0;
-	bra.uni 	\$L__BB1_69;
-\$L__BB1_84:
+	bra.uni 	$L__BB1_69;
+$L__BB1_84:
 	shl.b64 	%rd262, %rd400, 3;
 	add.s64 	%rd263, %rd137, %rd262;
 	ld.v2.b64 	{%rd264, %rd265}, [%rd263];
@@ -3378,12 +3378,12 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r191, 1, 0, %p87;
 	add.s32 	%r192, %r191, %r190;
 	add.s32 	%r1230, %r192, %r1230;
-\$L__BB1_73:
+$L__BB1_73:
 	add.s64 	%rd400, %rd400, 512;
 	setp.lt.u64 	%p92, %rd400, %rd27;
-	@%p92 bra 	\$L__BB1_69;
-	bra.uni 	\$L__BB1_74;
-\$L__BB1_69:
+	@%p92 bra 	$L__BB1_69;
+	bra.uni 	$L__BB1_74;
+$L__BB1_69:
 	setp.eq.b64 	%p83, %rd138, 0;
 	{
 	.param .b64 	param0;
@@ -3407,17 +3407,17 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd261, %rd400, 2;
 	setp.le.u64 	%p84, %rd261, %rd27;
 	and.pred 	%p85, %p83, %p84;
-	@%p85 bra 	\$L__BB1_84;
+	@%p85 bra 	$L__BB1_84;
 	shl.b64 	%rd267, %rd400, 3;
 	add.s64 	%rd143, %rd137, %rd267;
 	mov.b64 	%rd401, 0;
 	mov.pred 	%p156, -1;
-\$L__BB1_71:
+$L__BB1_71:
 	.pragma "nounroll";
 	mov.pred 	%p3, %p156;
 	or.b64 	%rd268, %rd400, %rd401;
 	setp.ge.u64 	%p89, %rd268, %rd27;
-	@%p89 bra 	\$L__BB1_73;
+	@%p89 bra 	$L__BB1_73;
 	shl.b64 	%rd270, %rd401, 3;
 	add.s64 	%rd271, %rd143, %rd270;
 	selp.b64 	%rd272, %rd258, %rd260, %p3;
@@ -3427,9 +3427,9 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r1230, %r1230, %r193;
 	mov.b64 	%rd401, 1;
 	mov.pred 	%p156, 0;
-	@%p3 bra 	\$L__BB1_71;
-	bra.uni 	\$L__BB1_73;
-\$L__BB1_74:
+	@%p3 bra 	$L__BB1_71;
+	bra.uni 	$L__BB1_73;
+$L__BB1_74:
 	setp.ne.b32 	%p150, %r2, 0;
 	shfl.sync.bfly.b32 	%r1186, %r1230, 16, 31, -1;
 	add.s32 	%r1187, %r1186, %r1230;
@@ -3443,13 +3443,13 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r1195, %r1194, %r1193;
 	setp.eq.b32 	%p151, %r1195, 0;
 	or.pred 	%p152, %p150, %p151;
-	@%p152 bra 	\$L__BB1_76;
+	@%p152 bra 	$L__BB1_76;
 	shl.b64 	%rd354, %rd361, 3;
 	add.s64 	%rd146, %rd2, %rd354;
 	cvt.u64.u32 	%rd147, %r1195;
 	atom.global.add.u64 	%rd355, [%rd146], %rd147;
-	bra.uni 	\$L__BB1_76;
-\$L__BB1_77:
+	bra.uni 	$L__BB1_76;
+$L__BB1_77:
 	ret;
 }
 .visible .entry warpsmith_fill(
@@ -3468,7 +3468,7 @@ export const HARNESS_PTX = `.version 7.8
 	mov.u32 	%r8, %ctaid.x;
 	cvt.u64.u32 	%rd78, %r8;
 	setp.le.u64 	%p1, %rd46, %rd78;
-	@%p1 bra 	\$L__BB2_17;
+	@%p1 bra 	$L__BB2_17;
 	ld.param.b64 	%rd45, [warpsmith_fill_param_1];
 	cvt.u32.u64 	%r1, %rd45;
 	mov.u32 	%r9, %tid.x;
@@ -3484,21 +3484,21 @@ export const HARNESS_PTX = `.version 7.8
 	or.b64 	%rd76, %rd49, %rd50;
 	mul.wide.u32 	%rd8, %r11, 524288;
 	setp.lt.u32 	%p2, %r1, 2;
-	bra.uni 	\$L__BB2_2;
-\$L__BB2_16:
+	bra.uni 	$L__BB2_2;
+$L__BB2_16:
 	add.s64 	%rd78, %rd78, %rd4;
 	add.s64 	%rd77, %rd77, %rd6;
 	add.s64 	%rd76, %rd76, %rd8;
 	setp.lt.u64 	%p13, %rd78, %rd46;
-	@%p13 bra 	\$L__BB2_2;
-	bra.uni 	\$L__BB2_17;
-\$L__BB2_2:
+	@%p13 bra 	$L__BB2_2;
+	bra.uni 	$L__BB2_17;
+$L__BB2_2:
 	mov.b64 	%rd79, 0;
-	@%p2 bra 	\$L__BB2_6;
+	@%p2 bra 	$L__BB2_6;
 	mov.b32 	%r23, 0;
 	mov.b32 	%r22, %r1;
 	mov.b32 	%r24, %r1;
-\$L__BB2_4:
+$L__BB2_4:
 	shr.u32 	%r13, %r22, 1;
 	add.s32 	%r14, %r13, %r23;
 	mul.wide.u32 	%rd52, %r14, 40;
@@ -3509,9 +3509,9 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r23, %r23, %r14, %p3;
 	sub.s32 	%r22, %r24, %r23;
 	setp.gt.u32 	%p4, %r22, 1;
-	@%p4 bra 	\$L__BB2_4;
+	@%p4 bra 	$L__BB2_4;
 	cvt.u64.u32 	%rd79, %r23;
-\$L__BB2_6:
+$L__BB2_6:
 	mad.lo.s64 	%rd14, %rd79, 40, %rd1;
 	ld.global.b64 	%rd55, [%rd14];
 	and.b64 	%rd15, %rd55, 15;
@@ -3522,13 +3522,13 @@ export const HARNESS_PTX = `.version 7.8
 	and.b32 	%r17, %r16, 56;
 	setp.eq.b32 	%p5, %r17, 0;
 	ld.global.b64 	%rd80, [%rd14+24];
-	@%p5 bra 	\$L__BB2_8;
+	@%p5 bra 	$L__BB2_8;
 	shl.b64 	%rd57, %rd80, %r17;
 	neg.s32 	%r18, %r16;
 	and.b32 	%r19, %r18, 56;
 	shr.u64 	%rd58, %rd80, %r19;
 	or.b64 	%rd80, %rd57, %rd58;
-\$L__BB2_8:
+$L__BB2_8:
 	ld.global.b64 	%rd21, [%rd14+16];
 	sub.s64 	%rd59, %rd78, %rd21;
 	shl.b64 	%rd60, %rd59, 16;
@@ -3536,7 +3536,7 @@ export const HARNESS_PTX = `.version 7.8
 	min.u64 	%rd22, %rd61, %rd16;
 	or.b64 	%rd83, %rd60, %rd3;
 	setp.ge.u64 	%p6, %rd83, %rd22;
-	@%p6 bra 	\$L__BB2_16;
+	@%p6 bra 	$L__BB2_16;
 	and.b64 	%rd17, %rd55, -16;
 	add.s64 	%rd62, %rd77, %rd15;
 	shl.b64 	%rd63, %rd21, 16;
@@ -3544,36 +3544,36 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd82, %rd17, %rd64;
 	shl.b64 	%rd65, %rd21, 19;
 	sub.s64 	%rd81, %rd76, %rd65;
-	bra.uni 	\$L__BB2_10;
-\$L__BB2_11:
+	bra.uni 	$L__BB2_10;
+$L__BB2_11:
 	add.s64 	%rd68, %rd17, %rd83;
 	st.v2.b64 	[%rd68], {%rd80, %rd80};
-\$L__BB2_15:
+$L__BB2_15:
 	add.s64 	%rd83, %rd83, 4096;
 	add.s64 	%rd82, %rd82, 4096;
 	add.s64 	%rd81, %rd81, 32768;
 	setp.lt.u64 	%p12, %rd83, %rd22;
-	@%p12 bra 	\$L__BB2_10;
-	bra.uni 	\$L__BB2_16;
-\$L__BB2_10:
+	@%p12 bra 	$L__BB2_10;
+	bra.uni 	$L__BB2_16;
+$L__BB2_10:
 	setp.lt.u64 	%p7, %rd83, %rd15;
 	add.s64 	%rd36, %rd83, 16;
 	setp.gt.u64 	%p8, %rd36, %rd16;
 	or.pred 	%p9, %p7, %p8;
-	@%p9 bra 	\$L__BB2_12;
-	bra.uni 	\$L__BB2_11;
-\$L__BB2_12:
+	@%p9 bra 	$L__BB2_12;
+	bra.uni 	$L__BB2_11;
+$L__BB2_12:
 	max.u64 	%rd69, %rd83, %rd15;
 	sub.s64 	%rd70, %rd69, %rd15;
 	min.u64 	%rd71, %rd36, %rd16;
 	sub.s64 	%rd37, %rd71, %rd15;
 	setp.ge.u64 	%p10, %rd70, %rd37;
-	@%p10 bra 	\$L__BB2_15;
+	@%p10 bra 	$L__BB2_15;
 	min.u64 	%rd66, %rd83, %rd15;
 	neg.s64 	%rd85, %rd66;
 	shl.b64 	%rd67, %rd66, 3;
 	sub.s64 	%rd84, %rd81, %rd67;
-\$L__BB2_14:
+$L__BB2_14:
 	ld.global.b64 	%rd72, [%rd14+24];
 	cvt.u32.u64 	%r20, %rd84;
 	and.b32 	%r21, %r20, 56;
@@ -3584,9 +3584,9 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd75, %rd83, %rd85;
 	add.s64 	%rd84, %rd84, 8;
 	setp.lt.u64 	%p11, %rd75, %rd37;
-	@%p11 bra 	\$L__BB2_14;
-	bra.uni 	\$L__BB2_15;
-\$L__BB2_17:
+	@%p11 bra 	$L__BB2_14;
+	bra.uni 	$L__BB2_15;
+$L__BB2_17:
 	ret;
 }
 .visible .entry warpsmith_count(
@@ -3609,7 +3609,7 @@ export const HARNESS_PTX = `.version 7.8
 	mov.u32 	%r18, %ctaid.x;
 	cvt.u64.u32 	%rd94, %r18;
 	setp.le.u64 	%p1, %rd43, %rd94;
-	@%p1 bra 	\$L__BB3_20;
+	@%p1 bra 	$L__BB3_20;
 	ld.param.b64 	%rd42, [warpsmith_count_param_1];
 	cvt.u32.u64 	%r1, %rd42;
 	mov.u32 	%r19, %tid.x;
@@ -3622,20 +3622,20 @@ export const HARNESS_PTX = `.version 7.8
 	or.b64 	%rd93, %rd46, %rd4;
 	mul.wide.u32 	%rd7, %r21, 65536;
 	setp.lt.u32 	%p2, %r1, 2;
-	bra.uni 	\$L__BB3_2;
-\$L__BB3_19:
+	bra.uni 	$L__BB3_2;
+$L__BB3_19:
 	add.s64 	%rd94, %rd94, %rd5;
 	add.s64 	%rd93, %rd93, %rd7;
 	setp.lt.u64 	%p50, %rd94, %rd43;
-	@%p50 bra 	\$L__BB3_2;
-	bra.uni 	\$L__BB3_20;
-\$L__BB3_2:
+	@%p50 bra 	$L__BB3_2;
+	bra.uni 	$L__BB3_20;
+$L__BB3_2:
 	mov.b64 	%rd95, 0;
-	@%p2 bra 	\$L__BB3_6;
+	@%p2 bra 	$L__BB3_6;
 	mov.b32 	%r102, 0;
 	mov.b32 	%r101, %r1;
 	mov.b32 	%r103, %r1;
-\$L__BB3_4:
+$L__BB3_4:
 	shr.u32 	%r23, %r101, 1;
 	add.s32 	%r24, %r23, %r102;
 	mul.wide.u32 	%rd48, %r24, 40;
@@ -3646,9 +3646,9 @@ export const HARNESS_PTX = `.version 7.8
 	selp.b32 	%r102, %r102, %r24, %p3;
 	sub.s32 	%r101, %r103, %r102;
 	setp.gt.u32 	%p4, %r101, 1;
-	@%p4 bra 	\$L__BB3_4;
+	@%p4 bra 	$L__BB3_4;
 	cvt.u64.u32 	%rd95, %r102;
-\$L__BB3_6:
+$L__BB3_6:
 	mad.lo.s64 	%rd12, %rd95, 40, %rd1;
 	cvta.global.u64 	%rd13, %rd12;
 	ld.global.b64 	%rd51, [%rd12];
@@ -3659,23 +3659,23 @@ export const HARNESS_PTX = `.version 7.8
 	and.b32 	%r27, %r26, 56;
 	setp.eq.b32 	%p5, %r27, 0;
 	ld.global.b64 	%rd96, [%rd12+24];
-	@%p5 bra 	\$L__BB3_8;
+	@%p5 bra 	$L__BB3_8;
 	shl.b64 	%rd53, %rd96, %r27;
 	neg.s32 	%r28, %r26;
 	and.b32 	%r29, %r28, 56;
 	shr.u64 	%rd54, %rd96, %r29;
 	or.b64 	%rd96, %rd53, %rd54;
-\$L__BB3_8:
+$L__BB3_8:
 	add.s64 	%rd15, %rd14, %rd52;
 	ld.global.b64 	%rd20, [%rd12+32];
 	setp.lt.u64 	%p6, %rd14, %rd20;
 	mov.b64 	%rd97, %rd14;
-	@%p6 bra 	\$L__BB3_10;
+	@%p6 bra 	$L__BB3_10;
 	cvt.u32.u64 	%r30, %rd20;
 	cvt.u32.u64 	%r31, %rd14;
 	rem.u32 	%r32, %r31, %r30;
 	cvt.u64.u32 	%rd97, %r32;
-\$L__BB3_10:
+$L__BB3_10:
 	ld.global.b64 	%rd23, [%rd12+16];
 	sub.s64 	%rd55, %rd94, %rd23;
 	shl.b64 	%rd56, %rd55, 16;
@@ -3684,7 +3684,7 @@ export const HARNESS_PTX = `.version 7.8
 	or.b64 	%rd100, %rd56, %rd4;
 	setp.ge.u64 	%p7, %rd100, %rd24;
 	mov.b32 	%r105, 0;
-	@%p7 bra 	\$L__BB3_17;
+	@%p7 bra 	$L__BB3_17;
 	and.b64 	%rd16, %rd51, -16;
 	shl.b64 	%rd58, %rd23, 16;
 	neg.s64 	%rd26, %rd58;
@@ -3694,8 +3694,8 @@ export const HARNESS_PTX = `.version 7.8
 	setp.eq.b64 	%p13, %rd20, 1;
 	setp.eq.b64 	%p14, %rd20, 2;
 	mov.b64 	%rd99, %rd93;
-	bra.uni 	\$L__BB3_12;
-\$L__BB3_24:
+	bra.uni 	$L__BB3_12;
+$L__BB3_24:
 	min.u64 	%rd61, %rd100, %rd14;
 	sub.s64 	%rd35, %rd99, %rd61;
 	add.s64 	%rd62, %rd26, %rd35;
@@ -3712,29 +3712,29 @@ export const HARNESS_PTX = `.version 7.8
 	call.uni (retval0), _ZN12_GLOBAL__N_112countByBytesERKNS_7FillJobEyy, (param0, param1, param2);
 	ld.param.b32 	%r106, [retval0];
 	}
-\$L__BB3_25:
+$L__BB3_25:
 	add.s32 	%r105, %r106, %r105;
 	add.s64 	%rd100, %rd100, 4096;
 	add.s64 	%rd99, %rd99, 4096;
 	add.s64 	%rd90, %rd26, %rd99;
 	add.s64 	%rd98, %rd98, 4096;
 	setp.lt.u64 	%p46, %rd90, %rd24;
-	@%p46 bra 	\$L__BB3_12;
-	bra.uni 	\$L__BB3_17;
-\$L__BB3_12:
+	@%p46 bra 	$L__BB3_12;
+	bra.uni 	$L__BB3_17;
+$L__BB3_12:
 	add.s64 	%rd60, %rd26, %rd99;
 	setp.lt.u64 	%p9, %rd60, %rd14;
 	add.s64 	%rd36, %rd60, 16;
 	setp.gt.u64 	%p10, %rd36, %rd15;
 	or.pred 	%p11, %p8, %p10;
 	or.pred 	%p12, %p9, %p11;
-	@%p12 bra 	\$L__BB3_24;
+	@%p12 bra 	$L__BB3_24;
 	add.s64 	%rd65, %rd98, %rd26;
 	ld.v2.b64 	{%rd37, %rd38}, [%rd65];
-	@%p13 bra 	\$L__BB3_22;
-	@%p14 bra 	\$L__BB3_21;
+	@%p13 bra 	$L__BB3_22;
+	@%p14 bra 	$L__BB3_21;
 	setp.ne.b64 	%p15, %rd20, 4;
-	@%p15 bra 	\$L__BB3_23;
+	@%p15 bra 	$L__BB3_23;
 	xor.b64 	%rd66, %rd37, %rd96;
 	xor.b64 	%rd67, %rd38, %rd96;
 	cvt.u32.u64 	%r36, %rd66;
@@ -3750,8 +3750,8 @@ export const HARNESS_PTX = `.version 7.8
 	setp.lt.u64 	%p19, %rd67, 4294967296;
 	selp.b32 	%r43, 1, 0, %p19;
 	add.s32 	%r106, %r42, %r43;
-	bra.uni 	\$L__BB3_25;
-\$L__BB3_21:
+	bra.uni 	$L__BB3_25;
+$L__BB3_21:
 	xor.b64 	%rd68, %rd37, %rd96;
 	xor.b64 	%rd69, %rd38, %rd96;
 	cvt.u16.u64 	%rs1, %rd68;
@@ -3783,8 +3783,8 @@ export const HARNESS_PTX = `.version 7.8
 	setp.lt.u64 	%p27, %rd69, 281474976710656;
 	selp.b32 	%r57, 1, 0, %p27;
 	add.s32 	%r106, %r56, %r57;
-	bra.uni 	\$L__BB3_25;
-\$L__BB3_22:
+	bra.uni 	$L__BB3_25;
+$L__BB3_22:
 	xor.b64 	%rd74, %rd37, %rd96;
 	xor.b64 	%rd75, %rd38, %rd96;
 	and.b64 	%rd76, %rd74, 255;
@@ -3848,15 +3848,15 @@ export const HARNESS_PTX = `.version 7.8
 	setp.lt.u64 	%p43, %rd75, 72057594037927936;
 	selp.b32 	%r87, 1, 0, %p43;
 	add.s32 	%r106, %r86, %r87;
-	bra.uni 	\$L__BB3_25;
-\$L__BB3_23:
+	bra.uni 	$L__BB3_25;
+$L__BB3_23:
 	setp.eq.b64 	%p44, %rd37, %rd96;
 	selp.b32 	%r88, 1, 0, %p44;
 	setp.eq.b64 	%p45, %rd38, %rd96;
 	selp.b32 	%r89, 1, 0, %p45;
 	add.s32 	%r106, %r89, %r88;
-	bra.uni 	\$L__BB3_25;
-\$L__BB3_17:
+	bra.uni 	$L__BB3_25;
+$L__BB3_17:
 	setp.ne.b32 	%p47, %r2, 0;
 	shfl.sync.bfly.b32 	%r90, %r105, 16, 31, -1;
 	add.s32 	%r91, %r90, %r105;
@@ -3870,13 +3870,13 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r99, %r98, %r97;
 	setp.eq.b32 	%p48, %r99, 0;
 	or.pred 	%p49, %p47, %p48;
-	@%p49 bra 	\$L__BB3_19;
+	@%p49 bra 	$L__BB3_19;
 	shl.b64 	%rd91, %rd95, 3;
 	add.s64 	%rd28, %rd2, %rd91;
 	cvt.u64.u32 	%rd29, %r99;
 	atom.global.add.u64 	%rd92, [%rd28], %rd29;
-	bra.uni 	\$L__BB3_19;
-\$L__BB3_20:
+	bra.uni 	$L__BB3_19;
+$L__BB3_20:
 	ret;
 }
 .visible .entry warpsmith_copy_4(
@@ -3897,7 +3897,7 @@ export const HARNESS_PTX = `.version 7.8
 	mov.u32 	%r1, %ctaid.x;
 	mul.wide.u32 	%rd35, %r1, 1024;
 	setp.ge.u64 	%p1, %rd35, %rd23;
-	@%p1 bra 	\$L__BB4_6;
+	@%p1 bra 	$L__BB4_6;
 	cvt.u64.u32 	%rd3, %r1;
 	mov.u32 	%r2, %tid.x;
 	cvt.u64.u32 	%rd5, %r2;
@@ -3909,8 +3909,8 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd34, %rd1, %rd28;
 	mul.wide.u32 	%rd8, %r3, 4096;
 	add.s64 	%rd33, %rd2, %rd28;
-	bra.uni 	\$L__BB4_2;
-\$L__BB4_7:
+	bra.uni 	$L__BB4_2;
+$L__BB4_7:
 	shl.b64 	%rd30, %rd38, 2;
 	add.s64 	%rd31, %rd1, %rd30;
 	ld.global.b32 	%r4, [%rd31];
@@ -3922,32 +3922,32 @@ export const HARNESS_PTX = `.version 7.8
 	st.global.b32 	[%rd32+1024], %r5;
 	st.global.b32 	[%rd32+2048], %r6;
 	st.global.b32 	[%rd32+3072], %r7;
-\$L__BB4_5:
+$L__BB4_5:
 	add.s64 	%rd35, %rd35, %rd6;
 	add.s64 	%rd34, %rd34, %rd8;
 	add.s64 	%rd33, %rd33, %rd8;
 	setp.lt.u64 	%p5, %rd35, %rd23;
-	@%p5 bra 	\$L__BB4_2;
-	bra.uni 	\$L__BB4_6;
-\$L__BB4_2:
+	@%p5 bra 	$L__BB4_2;
+	bra.uni 	$L__BB4_6;
+$L__BB4_2:
 	or.b64 	%rd38, %rd35, %rd5;
 	add.s64 	%rd29, %rd35, 1024;
 	setp.le.u64 	%p2, %rd29, %rd23;
-	@%p2 bra 	\$L__BB4_7;
+	@%p2 bra 	$L__BB4_7;
 	setp.ge.u64 	%p3, %rd38, %rd23;
 	mov.b64 	%rd36, %rd33;
 	mov.b64 	%rd37, %rd34;
-	@%p3 bra 	\$L__BB4_5;
-\$L__BB4_4:
+	@%p3 bra 	$L__BB4_5;
+$L__BB4_4:
 	ld.global.b32 	%r8, [%rd37];
 	st.global.b32 	[%rd36], %r8;
 	add.s64 	%rd38, %rd38, 256;
 	add.s64 	%rd37, %rd37, 1024;
 	add.s64 	%rd36, %rd36, 1024;
 	setp.lt.u64 	%p4, %rd38, %rd23;
-	@%p4 bra 	\$L__BB4_4;
-	bra.uni 	\$L__BB4_5;
-\$L__BB4_6:
+	@%p4 bra 	$L__BB4_4;
+	bra.uni 	$L__BB4_5;
+$L__BB4_6:
 	ret;
 }
 .visible .entry warpsmith_copy_8(
@@ -3968,7 +3968,7 @@ export const HARNESS_PTX = `.version 7.8
 	mov.u32 	%r1, %ctaid.x;
 	mul.wide.u32 	%rd40, %r1, 1024;
 	setp.ge.u64 	%p1, %rd40, %rd23;
-	@%p1 bra 	\$L__BB5_6;
+	@%p1 bra 	$L__BB5_6;
 	cvt.u64.u32 	%rd3, %r1;
 	mov.u32 	%r2, %tid.x;
 	cvt.u64.u32 	%rd5, %r2;
@@ -3980,8 +3980,8 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd39, %rd1, %rd28;
 	mul.wide.u32 	%rd8, %r3, 8192;
 	add.s64 	%rd38, %rd2, %rd28;
-	bra.uni 	\$L__BB5_2;
-\$L__BB5_7:
+	bra.uni 	$L__BB5_2;
+$L__BB5_7:
 	shl.b64 	%rd30, %rd43, 3;
 	add.s64 	%rd31, %rd1, %rd30;
 	ld.global.b64 	%rd32, [%rd31];
@@ -3993,32 +3993,32 @@ export const HARNESS_PTX = `.version 7.8
 	st.global.b64 	[%rd36+2048], %rd33;
 	st.global.b64 	[%rd36+4096], %rd34;
 	st.global.b64 	[%rd36+6144], %rd35;
-\$L__BB5_5:
+$L__BB5_5:
 	add.s64 	%rd40, %rd40, %rd6;
 	add.s64 	%rd39, %rd39, %rd8;
 	add.s64 	%rd38, %rd38, %rd8;
 	setp.lt.u64 	%p5, %rd40, %rd23;
-	@%p5 bra 	\$L__BB5_2;
-	bra.uni 	\$L__BB5_6;
-\$L__BB5_2:
+	@%p5 bra 	$L__BB5_2;
+	bra.uni 	$L__BB5_6;
+$L__BB5_2:
 	or.b64 	%rd43, %rd40, %rd5;
 	add.s64 	%rd29, %rd40, 1024;
 	setp.le.u64 	%p2, %rd29, %rd23;
-	@%p2 bra 	\$L__BB5_7;
+	@%p2 bra 	$L__BB5_7;
 	setp.ge.u64 	%p3, %rd43, %rd23;
 	mov.b64 	%rd41, %rd38;
 	mov.b64 	%rd42, %rd39;
-	@%p3 bra 	\$L__BB5_5;
-\$L__BB5_4:
+	@%p3 bra 	$L__BB5_5;
+$L__BB5_4:
 	ld.global.b64 	%rd37, [%rd42];
 	st.global.b64 	[%rd41], %rd37;
 	add.s64 	%rd43, %rd43, 256;
 	add.s64 	%rd42, %rd42, 2048;
 	add.s64 	%rd41, %rd41, 2048;
 	setp.lt.u64 	%p4, %rd43, %rd23;
-	@%p4 bra 	\$L__BB5_4;
-	bra.uni 	\$L__BB5_5;
-\$L__BB5_6:
+	@%p4 bra 	$L__BB5_4;
+	bra.uni 	$L__BB5_5;
+$L__BB5_6:
 	ret;
 }
 .visible .entry warpsmith_copy_16(
@@ -4039,7 +4039,7 @@ export const HARNESS_PTX = `.version 7.8
 	mov.u32 	%r1, %ctaid.x;
 	mul.wide.u32 	%rd35, %r1, 1024;
 	setp.ge.u64 	%p1, %rd35, %rd23;
-	@%p1 bra 	\$L__BB6_6;
+	@%p1 bra 	$L__BB6_6;
 	cvt.u64.u32 	%rd3, %r1;
 	mov.u32 	%r2, %tid.x;
 	cvt.u64.u32 	%rd5, %r2;
@@ -4051,8 +4051,8 @@ export const HARNESS_PTX = `.version 7.8
 	add.s64 	%rd34, %rd1, %rd28;
 	mul.wide.u32 	%rd8, %r3, 16384;
 	add.s64 	%rd33, %rd2, %rd28;
-	bra.uni 	\$L__BB6_2;
-\$L__BB6_7:
+	bra.uni 	$L__BB6_2;
+$L__BB6_7:
 	shl.b64 	%rd30, %rd38, 4;
 	add.s64 	%rd31, %rd1, %rd30;
 	ld.global.v4.b32 	{%r4, %r5, %r6, %r7}, [%rd31];
@@ -4064,32 +4064,32 @@ export const HARNESS_PTX = `.version 7.8
 	st.global.v4.b32 	[%rd32+4096], {%r8, %r9, %r10, %r11};
 	st.global.v4.b32 	[%rd32+8192], {%r12, %r13, %r14, %r15};
 	st.global.v4.b32 	[%rd32+12288], {%r16, %r17, %r18, %r19};
-\$L__BB6_5:
+$L__BB6_5:
 	add.s64 	%rd35, %rd35, %rd6;
 	add.s64 	%rd34, %rd34, %rd8;
 	add.s64 	%rd33, %rd33, %rd8;
 	setp.lt.u64 	%p5, %rd35, %rd23;
-	@%p5 bra 	\$L__BB6_2;
-	bra.uni 	\$L__BB6_6;
-\$L__BB6_2:
+	@%p5 bra 	$L__BB6_2;
+	bra.uni 	$L__BB6_6;
+$L__BB6_2:
 	or.b64 	%rd38, %rd35, %rd5;
 	add.s64 	%rd29, %rd35, 1024;
 	setp.le.u64 	%p2, %rd29, %rd23;
-	@%p2 bra 	\$L__BB6_7;
+	@%p2 bra 	$L__BB6_7;
 	setp.ge.u64 	%p3, %rd38, %rd23;
 	mov.b64 	%rd36, %rd33;
 	mov.b64 	%rd37, %rd34;
-	@%p3 bra 	\$L__BB6_5;
-\$L__BB6_4:
+	@%p3 bra 	$L__BB6_5;
+$L__BB6_4:
 	ld.global.v4.b32 	{%r20, %r21, %r22, %r23}, [%rd37];
 	st.global.v4.b32 	[%rd36], {%r20, %r21, %r22, %r23};
 	add.s64 	%rd38, %rd38, 256;
 	add.s64 	%rd37, %rd37, 4096;
 	add.s64 	%rd36, %rd36, 4096;
 	setp.lt.u64 	%p4, %rd38, %rd23;
-	@%p4 bra 	\$L__BB6_4;
-	bra.uni 	\$L__BB6_5;
-\$L__BB6_6:
+	@%p4 bra 	$L__BB6_4;
+	bra.uni 	$L__BB6_5;
+$L__BB6_6:
 	ret;
 }
 .visible .entry warpsmith_empty()
@@ -4110,10 +4110,10 @@ export const HARNESS_PTX = `.version 7.8
 	ld.b64 	%rd1, [%rd57+8];
 	setp.ge.u64 	%p1, %rd58, %rd1;
 	mov.b64 	%rd276, 0;
-	@%p1 bra 	\$L__BB8_52;
+	@%p1 bra 	$L__BB8_52;
 	ld.b32 	%r18, [%rd57+28];
 	setp.gt.u32 	%p2, %r18, 3;
-	@%p2 bra 	\$L__BB8_51;
+	@%p2 bra 	$L__BB8_51;
 	ld.v2.b32 	{%r1, %r2}, [%rd57+32];
 	shr.u64 	%rd60, %rd58, 32;
 	shr.u64 	%rd61, %rd58, 48;
@@ -4126,13 +4126,13 @@ export const HARNESS_PTX = `.version 7.8
 	shr.u32 	%r24, %r23, 16;
 	xor.b32 	%r25, %r24, %r23;
 	xor.b32 	%r3, %r25, %r2;
-	\$L_brx_0: .branchtargets
-		\$L__BB8_3,
-		\$L__BB8_19,
-		\$L__BB8_32,
-		\$L__BB8_42;
-	brx.idx 	%r18, \$L_brx_0;
-\$L__BB8_3:
+	$L_brx_0: .branchtargets
+		$L__BB8_3,
+		$L__BB8_19,
+		$L__BB8_32,
+		$L__BB8_42;
+	brx.idx 	%r18, $L_brx_0;
+$L__BB8_3:
 	cvt.u32.u64 	%r4, %rd58;
 	ld.b64 	%rd2, [%rd57+40];
 	ld.b64 	%rd3, [%rd57+48];
@@ -4173,9 +4173,9 @@ export const HARNESS_PTX = `.version 7.8
 	fma.rn.f64 	%rd5, %rd115, 0dBFE0000000000000, %rd113;
 	cvt.rzi.s64.f64 	%rd116, %rd115;
 	cvt.u32.u64 	%r5, %rd116;
-	@%p17 bra 	\$L__BB8_5;
-	bra.uni 	\$L__BB8_4;
-\$L__BB8_5:
+	@%p17 bra 	$L__BB8_5;
+	bra.uni 	$L__BB8_4;
+$L__BB8_5:
 	add.s32 	%r318, %r5, 1;
 	mov.b64 	%rd150, 0d400921FB54442D18;
 	mul.rn.f64 	%rd151, %rd5, %rd150;
@@ -4214,8 +4214,8 @@ export const HARNESS_PTX = `.version 7.8
 	selp.f64 	%rd179, %rd178, 0d7FF8000000000000, %p24;
 	setp.eq.f64 	%p26, %rd179, 0d0000000000000000;
 	selp.f64 	%rd273, 0d0000000000000000, %rd179, %p26;
-	bra.uni 	\$L__BB8_6;
-\$L__BB8_32:
+	bra.uni 	$L__BB8_6;
+$L__BB8_32:
 	cvt.u32.u64 	%r6, %rd58;
 	ld.b64 	%rd35, [%rd57+40];
 	ld.b64 	%rd36, [%rd57+48];
@@ -4239,11 +4239,11 @@ export const HARNESS_PTX = `.version 7.8
 	xor.b32 	%r225, %r224, %r223;
 	cvt.u64.u32 	%rd37, %r225;
 	setp.gt.u64 	%p8, %rd36, 4294967295;
-	@%p8 bra 	\$L__BB8_34;
+	@%p8 bra 	$L__BB8_34;
 	mad.lo.s64 	%rd77, %rd37, %rd36, %rd37;
 	shr.u64 	%rd274, %rd77, 32;
-	bra.uni 	\$L__BB8_35;
-\$L__BB8_42:
+	bra.uni 	$L__BB8_35;
+$L__BB8_42:
 	ld.b32 	%r26, [%rd57+40];
 	ld.b64 	%rd63, [%rd57+48];
 	and.b64 	%rd47, %rd63, 4294967295;
@@ -4263,7 +4263,7 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r15, %r1, 6;
 	add.s32 	%r16, %r1, 7;
 	mov.b64 	%rd276, %rd58;
-\$L__BB8_43:
+$L__BB8_43:
 	cvt.u32.u64 	%r30, %rd47;
 	shr.u64 	%rd67, %rd276, %r30;
 	cvt.u32.u64 	%r31, %rd67;
@@ -4434,23 +4434,23 @@ export const HARNESS_PTX = `.version 7.8
 	cvt.u64.u32 	%rd70, %r193;
 	or.b64 	%rd276, %rd69, %rd70;
 	setp.ge.u64 	%p3, %rd276, %rd1;
-	@%p3 bra 	\$L__BB8_43;
+	@%p3 bra 	$L__BB8_43;
 	ld.b32 	%r194, [%rd57+24];
 	setp.gt.u32 	%p4, %r194, 3;
-	@%p4 bra 	\$L__BB8_52;
-	@%p4 bra 	\$L__BB8_50;
+	@%p4 bra 	$L__BB8_52;
+	@%p4 bra 	$L__BB8_50;
 	cvt.rn.f64.s64 	%rd276, %rd276;
-	\$L_brx_1: .branchtargets
-		\$L__BB8_47,
-		\$L__BB8_48,
-		\$L__BB8_49,
-		\$L__BB8_52;
-	brx.idx 	%r194, \$L_brx_1;
-\$L__BB8_47:
+	$L_brx_1: .branchtargets
+		$L__BB8_47,
+		$L__BB8_48,
+		$L__BB8_49,
+		$L__BB8_52;
+	brx.idx 	%r194, $L_brx_1;
+$L__BB8_47:
 	cvt.rn.f16.f64 	%rs1, %rd276;
 	cvt.u64.u16 	%rd276, %rs1;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_19:
+	bra.uni 	$L__BB8_52;
+$L__BB8_19:
 	cvt.u32.u64 	%r259, %rd58;
 	add.s32 	%r260, %r1, %r259;
 	shr.u32 	%r261, %r260, 16;
@@ -4483,28 +4483,28 @@ export const HARNESS_PTX = `.version 7.8
 	max.f64 	%rd276, %rd87, %rd89;
 	ld.b32 	%r258, [%rd57+24];
 	setp.gt.u32 	%p13, %r258, 10;
-	@%p13 bra 	\$L__BB8_31;
-	\$L_brx_3: .branchtargets
-		\$L__BB8_21,
-		\$L__BB8_22,
-		\$L__BB8_23,
-		\$L__BB8_52,
-		\$L__BB8_24,
-		\$L__BB8_25,
-		\$L__BB8_26,
-		\$L__BB8_27,
-		\$L__BB8_28,
-		\$L__BB8_29,
-		\$L__BB8_30;
-	brx.idx 	%r258, \$L_brx_3;
-\$L__BB8_21:
+	@%p13 bra 	$L__BB8_31;
+	$L_brx_3: .branchtargets
+		$L__BB8_21,
+		$L__BB8_22,
+		$L__BB8_23,
+		$L__BB8_52,
+		$L__BB8_24,
+		$L__BB8_25,
+		$L__BB8_26,
+		$L__BB8_27,
+		$L__BB8_28,
+		$L__BB8_29,
+		$L__BB8_30;
+	brx.idx 	%r258, $L_brx_3;
+$L__BB8_21:
 	cvt.rn.f16.f64 	%rs3, %rd276;
 	cvt.u64.u16 	%rd276, %rs3;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_51:
+	bra.uni 	$L__BB8_52;
+$L__BB8_51:
 	ld.b64 	%rd276, [%rd57+40];
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_34:
+	bra.uni 	$L__BB8_52;
+$L__BB8_34:
 	add.s32 	%r226, %r3, %r6;
 	shr.u32 	%r227, %r226, 16;
 	xor.b32 	%r228, %r227, %r226;
@@ -4528,24 +4528,24 @@ export const HARNESS_PTX = `.version 7.8
 	or.b64 	%rd75, %rd74, %rd73;
 	add.s64 	%rd76, %rd36, 1;
 	mul.hi.u64 	%rd274, %rd75, %rd76;
-\$L__BB8_35:
+$L__BB8_35:
 	add.s64 	%rd276, %rd274, %rd35;
 	ld.b32 	%r244, [%rd57+24];
 	setp.gt.u32 	%p9, %r244, 3;
-	@%p9 bra 	\$L__BB8_52;
-	@%p9 bra 	\$L__BB8_41;
+	@%p9 bra 	$L__BB8_52;
+	@%p9 bra 	$L__BB8_41;
 	cvt.rn.f64.s64 	%rd276, %rd276;
-	\$L_brx_2: .branchtargets
-		\$L__BB8_38,
-		\$L__BB8_39,
-		\$L__BB8_40,
-		\$L__BB8_52;
-	brx.idx 	%r244, \$L_brx_2;
-\$L__BB8_38:
+	$L_brx_2: .branchtargets
+		$L__BB8_38,
+		$L__BB8_39,
+		$L__BB8_40,
+		$L__BB8_52;
+	brx.idx 	%r244, $L_brx_2;
+$L__BB8_38:
 	cvt.rn.f16.f64 	%rs2, %rd276;
 	cvt.u64.u16 	%rd276, %rs2;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_4:
+	bra.uni 	$L__BB8_52;
+$L__BB8_4:
 	mov.b64 	%rd117, 0d400921FB54442D18;
 	mul.rn.f64 	%rd118, %rd5, %rd117;
 	neg.f64 	%rd119, %rd118;
@@ -4586,7 +4586,7 @@ export const HARNESS_PTX = `.version 7.8
 	copysign.f64 	%rd148, %rd4, %rd147;
 	selp.f64 	%rd149, %rd145, %rd148, %p22;
 	selp.f64 	%rd273, %rd149, 0d7FF8000000000000, %p20;
-\$L__BB8_6:
+$L__BB8_6:
 	and.b32 	%r322, %r4, -2;
 	add.s32 	%r323, %r1, %r322;
 	shr.u32 	%r324, %r323, 16;
@@ -4693,25 +4693,25 @@ export const HARNESS_PTX = `.version 7.8
 	add.rn.f64 	%rd276, %rd2, %rd257;
 	ld.b32 	%r321, [%rd57+24];
 	setp.gt.u32 	%p30, %r321, 10;
-	@%p30 bra 	\$L__BB8_18;
-	\$L_brx_4: .branchtargets
-		\$L__BB8_8,
-		\$L__BB8_9,
-		\$L__BB8_10,
-		\$L__BB8_52,
-		\$L__BB8_11,
-		\$L__BB8_12,
-		\$L__BB8_13,
-		\$L__BB8_14,
-		\$L__BB8_15,
-		\$L__BB8_16,
-		\$L__BB8_17;
-	brx.idx 	%r321, \$L_brx_4;
-\$L__BB8_8:
+	@%p30 bra 	$L__BB8_18;
+	$L_brx_4: .branchtargets
+		$L__BB8_8,
+		$L__BB8_9,
+		$L__BB8_10,
+		$L__BB8_52,
+		$L__BB8_11,
+		$L__BB8_12,
+		$L__BB8_13,
+		$L__BB8_14,
+		$L__BB8_15,
+		$L__BB8_16,
+		$L__BB8_17;
+	brx.idx 	%r321, $L_brx_4;
+$L__BB8_8:
 	cvt.rn.f16.f64 	%rs4, %rd276;
 	cvt.u64.u16 	%rd276, %rs4;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_39:
+	bra.uni 	$L__BB8_52;
+$L__BB8_39:
 	abs.f64 	%rd78, %rd276;
 	cvt.rn.f32.f64 	%r246, %rd78;
 	cvt.f64.f32 	%rd79, %r246;
@@ -4729,8 +4729,8 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r256, %r255, 32767;
 	shr.u32 	%r257, %r256, 16;
 	cvt.u64.u32 	%rd276, %r257;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_48:
+	bra.uni 	$L__BB8_52;
+$L__BB8_48:
 	abs.f64 	%rd71, %rd276;
 	cvt.rn.f32.f64 	%r196, %rd71;
 	cvt.f64.f32 	%rd72, %r196;
@@ -4748,38 +4748,38 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r206, %r205, 32767;
 	shr.u32 	%r207, %r206, 16;
 	cvt.u64.u32 	%rd276, %r207;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_40:
+	bra.uni 	$L__BB8_52;
+$L__BB8_40:
 	cvt.rn.f32.f64 	%r245, %rd276;
 	cvt.u64.u32 	%rd276, %r245;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_49:
+	bra.uni 	$L__BB8_52;
+$L__BB8_49:
 	cvt.rn.f32.f64 	%r195, %rd276;
 	cvt.u64.u32 	%rd276, %r195;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_24:
+	bra.uni 	$L__BB8_52;
+$L__BB8_24:
 	min.f64 	%rd99, %rd276, 0d405FC00000000000;
 	max.f64 	%rd100, %rd99, 0dC060000000000000;
 	cvt.rni.s32.f64 	%r283, %rd100;
 	cvt.s64.s32 	%rd276, %r283;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_11:
+	bra.uni 	$L__BB8_52;
+$L__BB8_11:
 	min.f64 	%rd267, %rd276, 0d405FC00000000000;
 	max.f64 	%rd268, %rd267, 0dC060000000000000;
 	cvt.rni.s32.f64 	%r349, %rd268;
 	cvt.s64.s32 	%rd276, %r349;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_29:
+	bra.uni 	$L__BB8_52;
+$L__BB8_29:
 	max.f64 	%rd92, %rd276, 0d0000000000000000;
 	cvt.rni.u32.f64 	%r278, %rd92;
 	cvt.u64.u32 	%rd276, %r278;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_16:
+	bra.uni 	$L__BB8_52;
+$L__BB8_16:
 	max.f64 	%rd260, %rd276, 0d0000000000000000;
 	cvt.rni.u32.f64 	%r344, %rd260;
 	cvt.u64.u32 	%rd276, %r344;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_22:
+	bra.uni 	$L__BB8_52;
+$L__BB8_22:
 	abs.f64 	%rd101, %rd276;
 	cvt.rn.f32.f64 	%r285, %rd101;
 	cvt.f64.f32 	%rd102, %r285;
@@ -4797,8 +4797,8 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r295, %r294, 32767;
 	shr.u32 	%r296, %r295, 16;
 	cvt.u64.u32 	%rd276, %r296;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_9:
+	bra.uni 	$L__BB8_52;
+$L__BB8_9:
 	abs.f64 	%rd269, %rd276;
 	cvt.rn.f32.f64 	%r351, %rd269;
 	cvt.f64.f32 	%rd270, %r351;
@@ -4816,84 +4816,84 @@ export const HARNESS_PTX = `.version 7.8
 	add.s32 	%r361, %r360, 32767;
 	shr.u32 	%r362, %r361, 16;
 	cvt.u64.u32 	%rd276, %r362;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_23:
+	bra.uni 	$L__BB8_52;
+$L__BB8_23:
 	cvt.rn.f32.f64 	%r284, %rd276;
 	cvt.u64.u32 	%rd276, %r284;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_10:
+	bra.uni 	$L__BB8_52;
+$L__BB8_10:
 	cvt.rn.f32.f64 	%r350, %rd276;
 	cvt.u64.u32 	%rd276, %r350;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_27:
+	bra.uni 	$L__BB8_52;
+$L__BB8_27:
 	min.f64 	%rd93, %rd276, 0d40EFFFE000000000;
 	max.f64 	%rd94, %rd93, 0d0000000000000000;
 	cvt.rni.s32.f64 	%r280, %rd94;
 	cvt.s64.s32 	%rd276, %r280;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_14:
+	bra.uni 	$L__BB8_52;
+$L__BB8_14:
 	min.f64 	%rd261, %rd276, 0d40EFFFE000000000;
 	max.f64 	%rd262, %rd261, 0d0000000000000000;
 	cvt.rni.s32.f64 	%r346, %rd262;
 	cvt.s64.s32 	%rd276, %r346;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_25:
+	bra.uni 	$L__BB8_52;
+$L__BB8_25:
 	min.f64 	%rd97, %rd276, 0d406FE00000000000;
 	max.f64 	%rd98, %rd97, 0d0000000000000000;
 	cvt.rni.s32.f64 	%r282, %rd98;
 	cvt.s64.s32 	%rd276, %r282;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_12:
+	bra.uni 	$L__BB8_52;
+$L__BB8_12:
 	min.f64 	%rd265, %rd276, 0d406FE00000000000;
 	max.f64 	%rd266, %rd265, 0d0000000000000000;
 	cvt.rni.s32.f64 	%r348, %rd266;
 	cvt.s64.s32 	%rd276, %r348;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_26:
+	bra.uni 	$L__BB8_52;
+$L__BB8_26:
 	min.f64 	%rd95, %rd276, 0d40DFFFC000000000;
 	max.f64 	%rd96, %rd95, 0dC0E0000000000000;
 	cvt.rni.s32.f64 	%r281, %rd96;
 	cvt.s64.s32 	%rd276, %r281;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_13:
+	bra.uni 	$L__BB8_52;
+$L__BB8_13:
 	min.f64 	%rd263, %rd276, 0d40DFFFC000000000;
 	max.f64 	%rd264, %rd263, 0dC0E0000000000000;
 	cvt.rni.s32.f64 	%r347, %rd264;
 	cvt.s64.s32 	%rd276, %r347;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_30:
+	bra.uni 	$L__BB8_52;
+$L__BB8_30:
 	min.f64 	%rd90, %rd276, 0d43DFFFFFFFFFFFFF;
 	max.f64 	%rd91, %rd90, 0dC3E0000000000000;
 	cvt.rni.s64.f64 	%rd276, %rd91;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_17:
+	bra.uni 	$L__BB8_52;
+$L__BB8_17:
 	min.f64 	%rd258, %rd276, 0d43DFFFFFFFFFFFFF;
 	max.f64 	%rd259, %rd258, 0dC3E0000000000000;
 	cvt.rni.s64.f64 	%rd276, %rd259;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_28:
+	bra.uni 	$L__BB8_52;
+$L__BB8_28:
 	cvt.rni.s32.f64 	%r279, %rd276;
 	cvt.s64.s32 	%rd276, %r279;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_15:
+	bra.uni 	$L__BB8_52;
+$L__BB8_15:
 	cvt.rni.s32.f64 	%r345, %rd276;
 	cvt.s64.s32 	%rd276, %r345;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_31:
+	bra.uni 	$L__BB8_52;
+$L__BB8_31:
 	min.f64 	%rd103, %rd276, 0d43EFFFFFFFFFFFFF;
 	max.f64 	%rd104, %rd103, 0d0000000000000000;
 	cvt.rni.u64.f64 	%rd276, %rd104;
-	bra.uni 	\$L__BB8_52;
-\$L__BB8_18:
+	bra.uni 	$L__BB8_52;
+$L__BB8_18:
 	min.f64 	%rd271, %rd276, 0d43EFFFFFFFFFFFFF;
 	max.f64 	%rd272, %rd271, 0d0000000000000000;
 	cvt.rni.u64.f64 	%rd276, %rd272;
-\$L__BB8_52:
+$L__BB8_52:
 	st.param.b64 	[func_retval0], %rd276;
 	ret;
-\$L__BB8_50:
+$L__BB8_50:
 	exit;
-\$L__BB8_41:
+$L__BB8_41:
 	exit;
 }
 .func  (.param .b32 func_retval0) _ZN12_GLOBAL__N_112countByBytesERKNS_7FillJobEyy(
@@ -4915,21 +4915,21 @@ export const HARNESS_PTX = `.version 7.8
 	or.b64 	%rd34, %rd3, %rd32;
 	and.b64 	%rd35, %rd34, -4294967296;
 	setp.ne.b64 	%p10, %rd35, 0;
-	@%p10 bra 	\$L__BB9_2;
-	bra.uni 	\$L__BB9_1;
-\$L__BB9_2:
+	@%p10 bra 	$L__BB9_2;
+	bra.uni 	$L__BB9_1;
+$L__BB9_2:
 	rem.u64 	%rd44, %rd3, %rd32;
-	bra.uni 	\$L__BB9_3;
-\$L__BB9_1:
+	bra.uni 	$L__BB9_3;
+$L__BB9_1:
 	cvt.u32.u64 	%r4, %rd32;
 	cvt.u32.u64 	%r5, %rd3;
 	rem.u32 	%r6, %r5, %r4;
 	cvt.u64.u32 	%rd44, %r6;
-\$L__BB9_3:
+$L__BB9_3:
 	sub.s64 	%rd45, %rd3, %rd44;
 	setp.ge.u64 	%p11, %rd45, %rd30;
 	mov.b32 	%r1, 0;
-	@%p11 bra 	\$L__BB9_20;
+	@%p11 bra 	$L__BB9_20;
 	ld.b64 	%rd1, [%rd29];
 	ld.b64 	%rd8, [%rd29+8];
 	ld.b64 	%rd9, [%rd29+24];
@@ -4938,42 +4938,42 @@ export const HARNESS_PTX = `.version 7.8
 	mov.b32 	%r1, 0;
 	setp.lt.u64 	%p15, %rd32, 4;
 	setp.eq.b64 	%p26, %rd10, 0;
-	bra.uni 	\$L__BB9_5;
-\$L__BB9_19:
+	bra.uni 	$L__BB9_5;
+$L__BB9_19:
 	selp.b32 	%r22, 1, 0, %p37;
 	add.s32 	%r1, %r1, %r22;
 	setp.lt.u64 	%p30, %rd13, %rd30;
 	mov.b64 	%rd45, %rd13;
-	@%p30 bra 	\$L__BB9_5;
-	bra.uni 	\$L__BB9_20;
-\$L__BB9_5:
+	@%p30 bra 	$L__BB9_5;
+	bra.uni 	$L__BB9_20;
+$L__BB9_5:
 	add.s64 	%rd13, %rd45, %rd32;
 	setp.gt.u64 	%p12, %rd13, %rd8;
-	@%p12 bra 	\$L__BB9_20;
+	@%p12 bra 	$L__BB9_20;
 	add.s64 	%rd14, %rd1, %rd45;
 	mov.pred 	%p37, -1;
 	mov.b64 	%rd49, 0;
-	@%p15 bra 	\$L__BB9_14;
-	bra.uni 	\$L__BB9_7;
-\$L__BB9_14:
-	@%p26 bra 	\$L__BB9_19;
+	@%p15 bra 	$L__BB9_14;
+	bra.uni 	$L__BB9_7;
+$L__BB9_14:
+	@%p26 bra 	$L__BB9_19;
 	shl.b64 	%rd48, %rd49, 3;
 	mov.b64 	%rd47, %rd10;
 	mov.pred 	%p33, %p37;
-	bra.uni 	\$L__BB9_16;
-\$L__BB9_18:
+	bra.uni 	$L__BB9_16;
+$L__BB9_18:
 	add.s64 	%rd49, %rd49, 1;
 	add.s64 	%rd48, %rd48, 8;
 	add.s64 	%rd47, %rd47, -1;
 	setp.ne.b64 	%p29, %rd47, 0;
 	mov.pred 	%p33, %p37;
-	@%p29 bra 	\$L__BB9_16;
-	bra.uni 	\$L__BB9_19;
-\$L__BB9_16:
+	@%p29 bra 	$L__BB9_16;
+	bra.uni 	$L__BB9_19;
+$L__BB9_16:
 	.pragma "nounroll";
 	mov.pred 	%p37, 0;
 	not.pred 	%p28, %p33;
-	@%p28 bra 	\$L__BB9_18;
+	@%p28 bra 	$L__BB9_18;
 	add.s64 	%rd20, %rd14, %rd49;
 	cvt.u32.u64 	%r20, %rd48;
 	and.b32 	%r21, %r20, 56;
@@ -4982,23 +4982,23 @@ export const HARNESS_PTX = `.version 7.8
 	ld.b8 	%rs14, [%rd20];
 	and.b16 	%rs15, %rs1, 255;
 	setp.eq.b16 	%p37, %rs14, %rs15;
-	bra.uni 	\$L__BB9_18;
-\$L__BB9_7:
+	bra.uni 	$L__BB9_18;
+$L__BB9_7:
 	mov.pred 	%p37, -1;
 	mov.b64 	%rd51, 0;
 	mov.b64 	%rd50, 24;
-	bra.uni 	\$L__BB9_8;
-\$L__BB9_13:
+	bra.uni 	$L__BB9_8;
+$L__BB9_13:
 	add.s64 	%rd51, %rd51, 4;
 	add.s64 	%rd50, %rd50, 32;
 	setp.eq.b64 	%p25, %rd11, %rd51;
 	mov.b64 	%rd49, %rd11;
-	@%p25 bra 	\$L__BB9_14;
-\$L__BB9_8:
+	@%p25 bra 	$L__BB9_14;
+$L__BB9_8:
 	mov.pred 	%p17, 0;
 	not.pred 	%p18, %p37;
 	mov.pred 	%p37, %p17;
-	@%p18 bra 	\$L__BB9_13;
+	@%p18 bra 	$L__BB9_13;
 	add.s64 	%rd26, %rd14, %rd51;
 	ld.b8 	%rs2, [%rd26];
 	cvt.u32.u64 	%r9, %rd50;
@@ -5009,7 +5009,7 @@ export const HARNESS_PTX = `.version 7.8
 	and.b16 	%rs4, %rs3, 255;
 	setp.ne.b16 	%p20, %rs2, %rs4;
 	mov.pred 	%p37, %p17;
-	@%p20 bra 	\$L__BB9_13;
+	@%p20 bra 	$L__BB9_13;
 	ld.b8 	%rs5, [%rd26+1];
 	add.s32 	%r13, %r9, -16;
 	and.b32 	%r14, %r13, 40;
@@ -5018,7 +5018,7 @@ export const HARNESS_PTX = `.version 7.8
 	and.b16 	%rs7, %rs6, 255;
 	setp.ne.b16 	%p22, %rs5, %rs7;
 	mov.pred 	%p37, %p17;
-	@%p22 bra 	\$L__BB9_13;
+	@%p22 bra 	$L__BB9_13;
 	ld.b8 	%rs8, [%rd26+2];
 	add.s32 	%r16, %r9, -8;
 	and.b32 	%r17, %r16, 48;
@@ -5027,15 +5027,15 @@ export const HARNESS_PTX = `.version 7.8
 	and.b16 	%rs10, %rs9, 255;
 	setp.ne.b16 	%p24, %rs8, %rs10;
 	mov.pred 	%p37, %p17;
-	@%p24 bra 	\$L__BB9_13;
+	@%p24 bra 	$L__BB9_13;
 	ld.b8 	%rs11, [%rd26+3];
 	and.b32 	%r19, %r9, 56;
 	shr.u64 	%rd42, %rd9, %r19;
 	cvt.u16.u64 	%rs12, %rd42;
 	and.b16 	%rs13, %rs12, 255;
 	setp.eq.b16 	%p37, %rs11, %rs13;
-	bra.uni 	\$L__BB9_13;
-\$L__BB9_20:
+	bra.uni 	$L__BB9_13;
+$L__BB9_20:
 	st.param.b32 	[func_retval0], %r1;
 	ret;
 }
