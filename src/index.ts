@@ -8,9 +8,10 @@ export { type CheckOptions, type CheckReport, checkTarget } from './app/check.ts
 export { type DevicesReport, devices, type ListedDevice } from './app/devices.ts';
 export { type DiagnosisReport, diagnoseKernel, type SuggestedMove } from './app/diagnose.ts';
 export { type DoctorCheck, type DoctorReport, doctor } from './app/doctor.ts';
-export { type EvaluateOptions, evaluateKernel } from './app/evaluate.ts';
+export { type EvaluateOptions, evaluateKernel, type JudgeOptions } from './app/evaluate.ts';
 export { loadKernel } from './app/loading/load-kernel.ts';
 export { loadProblem } from './app/loading/load-problem.ts';
+export { type MeasureOptions, measureProblem } from './app/measure.ts';
 export { type OptimizeOutcome, type OptimizeRequest, optimizeProblem } from './app/optimize.ts';
 export { readReport } from './app/report.ts';
 export { openSession, type Session, type SessionOptions } from './app/session.ts';
@@ -21,10 +22,16 @@ export type { Correctness, Evaluation, EvaluationRequest, Evaluator } from './co
 export type { EvidenceItem, Finding } from './core/finding.ts';
 export type { Candidate, Kernel, KernelFile, ParameterValues } from './core/kernel.ts';
 export type { LaunchPlan } from './core/launch-plan.ts';
+export type { Comparison, Measurement, Tier, Verdict } from './core/measurement.ts';
 export type { Dimensions, Problem, ProblemFile, ReferenceFunction, Workload } from './core/problem.ts';
+export type { ProfileReport } from './core/profile.ts';
+export type { SanitizerReport } from './core/sanitizer-report.ts';
 export { EVALUATION_STATUSES, type EvaluationStatus } from './core/status.ts';
 export type { Timing } from './core/timing.ts';
 export type { AuditReport } from './evaluation/audit.ts';
+export { createRecordedEvaluator } from './evaluation/recorded-evaluator.ts';
+export type { LadderCell, LadderRow, LadderView } from './reports/ladder-view.ts';
 export { runMarkdown } from './reports/run-markdown.ts';
 export type { RunView } from './reports/run-view.ts';
 export type { Budgets, RecordedEvent, RunEvent, StopReason } from './store/events.ts';
+export { type Recording, readRecording } from './store/recording.ts';

@@ -1,20 +1,32 @@
 import type { DeviceSpec } from '../core/device-spec.ts';
 import { evaluateExpression } from '../core/expressions/evaluate.ts';
 import type { ProblemFile, Workload } from '../core/problem.ts';
-import { type TimeBound, vetoBoundNs } from '../hardware/bounds.ts';
+import { attainableBoundNs, type TimeBound, vetoBoundNs } from '../hardware/bounds.ts';
+
+type Work = Parameters<typeof vetoBoundNs>[0];
+
+function workOf(problem: ProblemFile, workload: Workload): Work {
+  const value = (name: 'flop' | 'minimumFlop' | 'minimumReadBytes') =>
+    evaluateExpression(problem[name], workload.dimensions, { path: name });
+  return {
+    flop: value('flop'),
+    minimumFlop: value('minimumFlop'),
+    minimumReadBytes: value('minimumReadBytes'),
+    comparison: problem.comparison,
+    cache: workload.cache,
+  };
+}
 
 /** The provable lower bound on the time of any kernel for a workload on a device. */
-export function vetoBoundFor(problem: ProblemFile, workload: Workload, spec: DeviceSpec): TimeBound {
-  const work = (name: 'flop' | 'minimumFlop' | 'minimumReadBytes') =>
-    evaluateExpression(problem[name], workload.dimensions, { path: name });
-  return vetoBoundNs(
-    {
-      flop: work('flop'),
-      minimumFlop: work('minimumFlop'),
-      minimumReadBytes: work('minimumReadBytes'),
-      comparison: problem.comparison,
-      cache: workload.cache,
-    },
-    spec,
-  );
+export const vetoBoundFor = (problem: ProblemFile, workload: Workload, spec: DeviceSpec): TimeBound =>
+  vetoBoundNs(workOf(problem, workload), spec);
+
+/** FLOP of a workload as the problem counts them, and both bounds on its time. */
+export function workAndBounds(
+  problem: ProblemFile,
+  workload: Workload,
+  spec: DeviceSpec,
+): { flop: number; vetoNs: number; attainableNs: number } {
+  const work = workOf(problem, workload);
+  return { flop: work.flop, vetoNs: vetoBoundNs(work, spec).ns, attainableNs: attainableBoundNs(work, spec).ns };
 }

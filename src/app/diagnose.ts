@@ -25,13 +25,16 @@ export interface DiagnosisReport {
   advice: { pattern: { id: string; title: string }; finding: string; text: string }[];
 }
 
+/** What a diagnosis on a real GPU looks at, unless told otherwise. */
+const DIAGNOSIS_PROFILE = 'light';
+
 /**
  * Judges one kernel and says what limits it and what to try next, as the loop would see it.
  *
  * @throws WarpsmithError as {@link judge}.
  */
 export async function diagnoseKernel(options: EvaluateOptions): Promise<DiagnosisReport> {
-  const { evaluation, problem, candidate, workload, spec } = await judge(options);
+  const { evaluation, problem, candidate, workload, spec } = await judge({ profile: DIAGNOSIS_PROFILE, ...options });
   const { moves, advice } = proposeMoves({
     dimensions: workload.dimensions,
     rungs: await loadRungs(problem),

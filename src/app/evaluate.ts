@@ -1,25 +1,42 @@
 import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
-import { WarpsmithError } from '../core/errors.ts';
-import type { Evaluation } from '../core/evaluation.ts';
+import { EXIT, WarpsmithError } from '../core/errors.ts';
+import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import type { Tier } from '../core/measurement.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import type { ProfileLevel } from '../core/profile.ts';
 import { planLaunches } from '../evaluation/plan-launches.ts';
 import { untilAborted } from '../optimizer/until-aborted.ts';
-import { openSession, type SessionOptions } from './session.ts';
+import { resolveBaselines } from './baselines.ts';
+import { openSession, type Session, type SessionOptions } from './session.ts';
 import { loadKernelTarget } from './target.ts';
-import { chooseWorkload } from './workload.ts';
+import { type Cache, chooseWorkload } from './workload.ts';
 
-export interface EvaluateOptions extends SessionOptions {
+/** What is judged and how, for every command that judges a kernel. */
+export interface JudgeOptions extends SessionOptions {
   /** A kernel folder, or a problem folder for the kernel its runs start from. */
   target: string;
   /** Name or list of dimensions; the problem's first workload when absent. */
   workload?: string;
+  /** Instead of the workload's own. */
+  cache?: Cache;
   parameters: ParameterValues;
   seed: number;
   signal?: AbortSignal;
+}
+
+export interface EvaluateOptions extends JudgeOptions {
+  /** Real GPUs: how long to measure; `screen` when absent. */
+  tier?: Tier;
+  /** Real GPUs: what to measure beside it, as `resolveBaselines` takes it. */
+  baselines?: readonly string[];
+  /** Real GPUs: `none` when absent. */
+  profile?: ProfileLevel | 'none';
+  /** Real GPUs: have the sanitizer look at it. */
+  sanitize?: boolean;
 }
 
 /** An evaluation with what it judged. */
@@ -40,32 +57,75 @@ function refuseUnusablePlan({ problem, candidate, workload, spec }: Omit<Judged,
   planLaunches({ problem, candidate, dimensions, spec });
 }
 
+/** Kernels are measured beside others only when those pass by themselves: a wrong one is no baseline. */
+async function requirePassing(
+  { evaluator }: Session,
+  request: EvaluationRequest,
+  against: NonNullable<EvaluationRequest['against']>,
+): Promise<void> {
+  for (const { name, candidate } of against) {
+    const { status, reason } = await evaluator.evaluate({ ...request, candidate, id: name });
+    if (status === 'passed') continue;
+    throw new WarpsmithError(
+      {
+        code: 'baseline-failed',
+        message: `Baseline ${name} is ${status}: ${reason ?? 'no reason given'}`,
+        path: '--baseline',
+        received: name,
+        expected: 'a kernel that passes on this workload',
+        hint: `See \`warpsmith evaluate ${candidate.kernel.folder}\`.`,
+      },
+      EXIT.judgedFailed,
+    );
+  }
+}
+
 /**
  * Judges one kernel on one workload: compiles, verifies, counts, times, diagnoses.
  *
  * @throws WarpsmithError for files, parameters, workloads or launch plans that can't be used, before anything is
- * compiled; for arguments that do not fit the compiled function; and for a missing compiler or device.
+ * compiled; for arguments that do not fit the compiled function; for baselines that can't be had; and for a missing
+ * compiler or device.
  */
 export async function judge(options: EvaluateOptions): Promise<Judged> {
   const { kernel, problem } = await loadKernelTarget(options.target);
-  const workload = chooseWorkload(problem.file, options.workload);
+  const workload = chooseWorkload(problem.file, options.workload, options.cache);
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters));
   await using session = await openSession(options);
   const judged = { problem, candidate, workload, spec: session.device.spec };
   refuseUnusablePlan(judged);
-  const work = session.evaluator.evaluate({
+  const beside = await resolveBaselines(options.baselines ?? [], { session, problem, workload });
+  const request: EvaluationRequest = {
     problem,
     candidate,
     workload,
     seed: options.seed,
-    id: 'e0',
     ...(options.signal ? { signal: options.signal } : {}),
-  });
+  };
+  const work = async (): Promise<Evaluation> => {
+    await requirePassing(session, request, beside.against);
+    return session.evaluator.evaluate({ ...request, id: 'e0', ...asked(options), ...given(beside) });
+  };
   // Leaving closes the session, which ends whatever still runs.
-  const evaluation = await untilAborted(work, options.signal);
+  const evaluation = await untilAborted(work(), options.signal);
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
   return { ...judged, evaluation };
 }
+
+const asked = ({ tier, profile, sanitize }: EvaluateOptions): Partial<EvaluationRequest> => ({
+  ...(tier === undefined ? {} : { tier }),
+  ...(profile === undefined ? {} : { profile }),
+  ...(sanitize === undefined ? {} : { sanitize }),
+});
+
+/** Only what there is. */
+const given = ({
+  against,
+  libraryBaselines,
+}: Awaited<ReturnType<typeof resolveBaselines>>): Partial<EvaluationRequest> => ({
+  ...(against.length === 0 ? {} : { against }),
+  ...(libraryBaselines.length === 0 ? {} : { libraryBaselines }),
+});
 
 /** Judges one kernel on one workload, as {@link judge}. */
 export const evaluateKernel = async (options: EvaluateOptions): Promise<Evaluation> =>

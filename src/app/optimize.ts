@@ -15,15 +15,19 @@ import { vetoBoundFor } from './bounds.ts';
 import { writeReport } from './report.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
 import { loadProblemTarget } from './target.ts';
-import { chooseWorkload } from './workload.ts';
+import { type Cache, chooseWorkload } from './workload.ts';
 
 export interface OptimizeRequest extends SessionOptions {
   /** A problem folder, or a kernel folder to start from that kernel. */
   target: string;
   workload?: string;
+  /** Instead of the workload's own. */
+  cache?: Cache;
   /** Parameter values of the start. */
   parameters: ParameterValues;
   seed: number;
+  /** Real GPUs: refuse a winner that the sanitizer has not cleared. */
+  requireSanitizer?: boolean;
   budgets: Budgets;
   /** `2x` or `50us`. */
   goal?: string;
@@ -72,7 +76,7 @@ function writeBest(run: RunFolder, { candidate, evaluation }: Best, startNs: num
 export async function optimizeProblem(request: OptimizeRequest): Promise<OptimizeOutcome> {
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
   const { problem, start: startKernel, rungs } = await loadProblemTarget(request.target);
-  const workload = chooseWorkload(problem.file, request.workload);
+  const workload = chooseWorkload(problem.file, request.workload, request.cache);
   const start = makeCandidate(startKernel, completeParameters(startKernel.file, request.parameters));
   await using session: Session = await openSession(request);
   const vetoBound = vetoBoundFor(problem.file, workload, session.device.spec);
@@ -91,6 +95,7 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
         evaluator: session.evaluator,
         patterns: PATTERNS,
         seed: request.seed,
+        ...(request.requireSanitizer === undefined ? {} : { requireSanitizer: request.requireSanitizer }),
         budgets: request.budgets,
         vetoBound,
         environment: session.environment,

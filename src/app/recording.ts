@@ -1,5 +1,7 @@
 import type { Device } from '../core/device.ts';
 import type { Evaluator } from '../core/evaluation.ts';
+import type { Problem } from '../core/problem.ts';
+import type { Recording } from '../store/recording.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 
 /** What evaluations are made with. */
@@ -31,12 +33,18 @@ export async function recordTo(
   );
 }
 
+interface Replay extends Instruments, AsyncDisposable {
+  readonly evaluator: Evaluator;
+  readonly libraryBaselines: (problem: Problem) => Promise<readonly string[]>;
+  readonly recordedAt: string;
+}
+
 /**
  * A session that answers from a recording: the device it was recorded on, its compiler and its evaluations.
  *
  * @throws WarpsmithError `no-recording`, `damaged-recording` or `newer-recording`.
  */
-export async function openReplay(file: string): Promise<Instruments & { evaluator: Evaluator } & AsyncDisposable> {
+export async function openReplay(file: string): Promise<Replay> {
   const [{ readRecording }, { createRecordedEvaluator }] = await Promise.all([
     import('../store/recording.ts'),
     import('../evaluation/recorded-evaluator.ts'),
@@ -48,6 +56,14 @@ export async function openReplay(file: string): Promise<Instruments & { evaluato
     toolchain: { identity: { ...compiler, path: '' } },
     evaluator: createRecordedEvaluator(recording),
     environment: { ...environment, replayed: `from a recording of ${time}` },
+    recordedAt: time,
+    libraryBaselines: async (problem) => recordedLibraries(recording, problem),
     async [Symbol.asyncDispose]() {},
   };
 }
+
+/** Every library that was measured, in the order they were asked for. */
+const recordedLibraries = ({ evaluations }: Recording, problem: Problem): string[] => {
+  const ofProblem = evaluations.filter(({ request }) => request.problem.name === problem.file.name);
+  return [...new Set(ofProblem.flatMap(({ request }) => request.libraryBaselines))];
+};

@@ -11,6 +11,9 @@ export type TargetKind = 'kernel' | 'problem';
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
+/** Whether a path is that of a kernel folder. */
+export const isKernelFolder = (folder: string): boolean => isFile(join(folder, 'kernel.json'));
+
 /**
  * Says what a folder is, by the file it holds.
  *
@@ -18,7 +21,7 @@ const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false
  */
 export function targetKind(folder: string): TargetKind {
   const named = basename(folder);
-  if (named === 'kernel.json' || isFile(join(folder, 'kernel.json'))) return 'kernel';
+  if (named === 'kernel.json' || isKernelFolder(folder)) return 'kernel';
   if (named === 'problem.json' || isFile(join(folder, 'problem.json'))) return 'problem';
   const missing = !existsSync(folder);
   throw new WarpsmithError({

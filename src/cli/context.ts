@@ -1,4 +1,6 @@
+import { defaultDevice } from '../app/default-device.ts';
 import { DEFAULT_DEVICE } from '../app/session.ts';
+import type { DeviceOptions } from './options.ts';
 import type { Streams } from './output.ts';
 
 /** What a command needs of the process around it. */
@@ -11,9 +13,12 @@ export interface CliContext {
 /** A command's work; returns the exit code. */
 export type Run<Options> = (options: Options, context: CliContext) => Promise<number>;
 
-/** The device asked for, or the default, saying so. */
-export function deviceOrDefault(device: string | undefined, { streams }: CliContext): string {
+/** The device asked for, or the default, saying so. A replay needs none. */
+export async function deviceOrDefault({ device, replay }: DeviceOptions, { streams }: CliContext): Promise<string> {
   if (device !== undefined) return device;
-  streams.err.write(`No --device given: using ${DEFAULT_DEVICE} (no CUDA device is used by this version).\n`);
-  return DEFAULT_DEVICE;
+  if (replay !== undefined) return 'recorded';
+  const chosen = await defaultDevice();
+  const why = chosen === DEFAULT_DEVICE ? 'there is no CUDA GPU here' : 'the first GPU of this machine';
+  streams.err.write(`No --device given: using ${chosen} (${why}).\n`);
+  return chosen;
 }

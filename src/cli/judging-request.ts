@@ -1,18 +1,94 @@
-import type { EvaluateOptions } from '../app/evaluate.ts';
-import type { CliContext } from './context.ts';
-import type { JudgingOptions } from './program.ts';
+import type { EvaluateOptions, JudgeOptions } from '../app/evaluate.ts';
+import type { SessionOptions } from '../app/session.ts';
+import { WarpsmithError } from '../core/errors.ts';
+import { type CliContext, deviceOrDefault } from './context.ts';
+import type { DeviceOptions, EvidenceOptions, JudgingOptions } from './options.ts';
 
-/** Options of the command line as the use cases take them: absent where not given. */
-export function judgingRequest(
-  { workload, set, seed, threads, runTimeout }: JudgingOptions,
-  { signal }: CliContext,
-): Omit<EvaluateOptions, 'device' | 'target'> {
+/** Options that say on what a recording was made, which a replay can't change. */
+const SET_BY_A_RECORDING = ['device', 'toolchain', 'threads', 'record'] as const;
+
+function refuseConflicts(options: DeviceOptions): void {
+  if (options.replay === undefined) return;
+  for (const name of SET_BY_A_RECORDING) {
+    if (options[name] === undefined) continue;
+    throw new WarpsmithError({
+      code: 'conflicting-options',
+      message: `--replay answers from a recording: --${name} has nothing to say there.`,
+      path: `--${name}`,
+      received: `--replay and --${name}`,
+      expected: 'one of them',
+      hint: `Leave --${name} out to replay, or --replay to judge anew.`,
+    });
+  }
+}
+
+/** Where to judge, as the use cases take it: absent where not given. */
+export async function sessionRequest(options: DeviceOptions, context: CliContext): Promise<SessionOptions> {
+  refuseConflicts(options);
+  const { threads, toolchain, runTimeout, record, replay } = options;
   return {
+    device: await deviceOrDefault(options, context),
+    ...(threads === undefined ? {} : { threads }),
+    ...(toolchain === undefined ? {} : { toolchain }),
+    ...(runTimeout === undefined ? {} : { runTimeoutSeconds: runTimeout }),
+    ...(record === undefined ? {} : { record }),
+    ...(replay === undefined ? {} : { replay }),
+  };
+}
+
+/** What to judge and where. */
+export async function judgingRequest(
+  options: JudgingOptions & { target: string },
+  context: CliContext,
+): Promise<JudgeOptions> {
+  const { target, workload, cache, set, seed } = options;
+  return {
+    ...(await sessionRequest(options, context)),
+    target,
     parameters: set ?? {},
     seed,
-    signal,
+    signal: context.signal,
     ...(workload === undefined ? {} : { workload }),
-    ...(threads === undefined ? {} : { threads }),
-    ...(runTimeout === undefined ? {} : { runTimeoutSeconds: runTimeout }),
+    ...(cache === undefined ? {} : { cache }),
+  };
+}
+
+/** Options that ask a real GPU for more, and why a virtual one needs none of it. */
+const ONLY_ON_GPUS: Readonly<Record<'tier' | 'profile' | 'sanitize' | 'requireSanitizer', string>> = {
+  tier: 'it predicts a time, and measures none',
+  profile: 'it counts every instruction and every access anyway',
+  sanitize: 'it checks every access anyway',
+  requireSanitizer: 'it checks every access anyway',
+};
+
+/** Says which options make no difference on a virtual device. */
+export function noteIgnored(
+  options: EvidenceOptions & { requireSanitizer?: boolean },
+  device: string,
+  { streams }: CliContext,
+): void {
+  if (!device.startsWith('virtual:')) return;
+  for (const [name, why] of Object.entries(ONLY_ON_GPUS)) {
+    const value = options[name as keyof typeof ONLY_ON_GPUS];
+    if (value === undefined || value === 'none') continue;
+    const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    streams.err.write(`--${flag} makes no difference on ${device}: ${why}.\n`);
+  }
+}
+
+/** What to judge, where, and what to ask for beside a time. */
+export async function evaluateRequest(
+  options: JudgingOptions & EvidenceOptions & { target: string },
+  context: CliContext,
+): Promise<EvaluateOptions> {
+  const { tier, profile, baseline, sanitize } = options;
+  const request = await judgingRequest(options, context);
+  noteIgnored(options, request.device, context);
+  return {
+    ...request,
+    ...(tier === undefined ? {} : { tier }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(sanitize === undefined ? {} : { sanitize }),
+    ...(baseline === undefined ? {} : { baselines: baseline }),
   };
 }

@@ -47,6 +47,14 @@ export function collectParameter(text: string, previous: ParameterValues = {}): 
   return { ...previous, [name]: Number(value) };
 }
 
+/** Collects repeated texts. */
+export const collectText =
+  (option: string) =>
+  (text: string, previous: readonly string[] = []): string[] => {
+    if (text.trim() === '') throw badValue(option, text, 'a name', `For example ${option} start`);
+    return [...previous, text];
+  };
+
 /** Reads one of a few words. */
 export const choiceOption =
   <T extends string>(option: string, choices: readonly T[]) =>

@@ -1,55 +1,21 @@
 import { Command } from 'commander';
 import { packageVersion } from '../app/package-version.ts';
-import type { ParameterValues } from '../core/kernel.ts';
-import { DEFAULT_STORE } from '../store/run-folder.ts';
 import type { CliContext, Run } from './context.ts';
-import { choiceOption, collectParameter, integerOption, positiveOption } from './option-values.ts';
+import { choiceOption, collectText, integerOption, positiveOption } from './option-values.ts';
+import {
+  seedOption,
+  withBaselines,
+  withBlocks,
+  withDevice,
+  withEvidence,
+  withJson,
+  withJudging,
+  withMeasuring,
+  withSet,
+  withStore,
+} from './options.ts';
 
-const MAXIMUM_SEED = 2 ** 32 - 1;
-const MAXIMUM_THREADS = 256;
 const DEFAULT_MAXIMUM_EVALUATIONS = 30;
-
-/** Options of commands that judge kernels. */
-export interface JudgingOptions {
-  device?: string;
-  workload?: string;
-  set?: ParameterValues;
-  seed: number;
-  threads?: number;
-  runTimeout?: number;
-  json?: boolean;
-}
-
-const seedOption = integerOption('--seed', 0, MAXIMUM_SEED);
-
-function withJson(command: Command): Command {
-  return command.option('--json', 'print one JSON object on stdout');
-}
-
-function withDevice(command: Command): Command {
-  return command
-    .option('--device <id>', 'where kernels are judged; see `warpsmith devices` (default: virtual:l4)')
-    .option(
-      '--threads <count>',
-      'worker threads of a virtual device; never changes a result',
-      integerOption('--threads', 1, MAXIMUM_THREADS),
-    );
-}
-
-function withJudging(command: Command): Command {
-  return withDevice(command)
-    .option('--workload <workload>', "a workload's name, or dimensions such as B=1,H=8,S=512,D=64")
-    .option('--set <name=value>', 'set a parameter; repeatable', collectParameter)
-    .option('--seed <seed>', 'seeds inputs, orders and poisons', seedOption, 1)
-    .option(
-      '--run-timeout <seconds>',
-      "wall-clock limit of one run of the kernel's launches (default: 20, more for large workloads)",
-      positiveOption('--run-timeout'),
-    );
-}
-
-const withStore = (command: Command): Command =>
-  command.option('--store <folder>', 'folder that holds runs/', DEFAULT_STORE);
 
 /** Loads a command's module when it is used, so that `--help` and `check` don't pay for the virtual GPU. */
 const COMMANDS = {
@@ -59,6 +25,7 @@ const COMMANDS = {
   evaluate: async () => (await import('./commands/evaluate.ts')).run,
   diagnose: async () => (await import('./commands/diagnose.ts')).run,
   audit: async () => (await import('./commands/audit.ts')).run,
+  measure: async () => (await import('./commands/measure.ts')).run,
   optimize: async () => (await import('./commands/optimize.ts')).run,
   report: async () => (await import('./commands/report.ts')).run,
 } as const;
@@ -104,22 +71,30 @@ export function buildProgram(
   act(add('doctor', 'say what works on this machine, and what is missing'), 'doctor');
   act(add('devices', 'list the devices kernels can be judged on'), 'devices');
   act(
-    add('check', 'validate problem.json and kernel.json and print the launch plans, running nothing')
-      .argument('<folder>', 'a problem folder (all rungs) or a kernel folder')
-      .option('--workload <workload>', 'only this workload')
-      .option('--set <name=value>', 'set a parameter; repeatable', collectParameter),
+    withSet(
+      add('check', 'validate problem.json and kernel.json and print the launch plans, running nothing')
+        .argument('<folder>', 'a problem folder (all rungs) or a kernel folder')
+        .option('--workload <workload>', 'only this workload'),
+    ),
     'check',
     'target',
   );
   act(
-    withJudging(
-      add('evaluate', 'judge one kernel: compile, verify, count, time, diagnose').argument('<folder>', KERNEL_ARGUMENT),
+    withEvidence(
+      withJudging(
+        add('evaluate', 'judge one kernel: compile, verify, count, time, diagnose').argument(
+          '<folder>',
+          KERNEL_ARGUMENT,
+        ),
+      ),
     ),
     'evaluate',
     'target',
   );
   act(
-    withJudging(add('diagnose', 'say what limits a kernel and what to try').argument('<folder>', KERNEL_ARGUMENT)),
+    withEvidence(
+      withJudging(add('diagnose', 'say what limits a kernel and what to try').argument('<folder>', KERNEL_ARGUMENT)),
+    ),
     'diagnose',
     'target',
   );
@@ -128,6 +103,32 @@ export function buildProgram(
       .argument('<folder>', 'a problem folder')
       .option('--seed <seed>', 'seeds the inputs', seedOption, 1),
     'audit',
+    'target',
+  );
+  act(
+    withBaselines(
+      withBlocks(
+        withMeasuring(
+          withSet(
+            withDevice(
+              add('measure', 'measure several kernels beside library baselines, in the same blocks, on a GPU')
+                .argument('<folder>', 'a problem folder, or a kernel folder')
+                .option(
+                  '--kernel <kernel>',
+                  'a rung or a kernel folder; repeatable (default: every rung)',
+                  collectText('--kernel'),
+                )
+                .option(
+                  '--workload <workload>',
+                  "a workload's name, dimensions, or all; repeatable",
+                  collectText('--workload'),
+                ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    'measure',
     'target',
   );
   act(
@@ -146,7 +147,8 @@ export function buildProgram(
         DEFAULT_MAXIMUM_EVALUATIONS,
       )
       .option('--max-minutes <minutes>', 'budget in wall time', positiveOption('--max-minutes'))
-      .option('--goal <goal>', 'stop at this speed-up (2x) or time (50us)'),
+      .option('--goal <goal>', 'stop at this speed-up (2x) or time (50us)')
+      .option('--require-sanitizer', 'refuse a winner that compute-sanitizer has not cleared; GPUs only'),
     'optimize',
     'target',
   );

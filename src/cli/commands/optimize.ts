@@ -1,10 +1,10 @@
 import { type OptimizeOutcome, optimizeProblem } from '../../app/optimize.ts';
 import { runTerminal } from '../../reports/run-terminal.ts';
-import { deviceOrDefault, type Run } from '../context.ts';
+import type { Run } from '../context.ts';
 import { exitCodeOfStop } from '../exit-code.ts';
-import { judgingRequest } from '../judging-request.ts';
+import { judgingRequest, noteIgnored } from '../judging-request.ts';
+import type { JudgingOptions } from '../options.ts';
 import { paintFor, printJson, type Streams } from '../output.ts';
-import type { JudgingOptions } from '../program.ts';
 import { createProgress } from '../progress.ts';
 
 interface Options extends JudgingOptions {
@@ -13,6 +13,7 @@ interface Options extends JudgingOptions {
   maxEvaluations: number;
   maxMinutes?: number;
   goal?: string;
+  requireSanitizer?: boolean;
 }
 
 /** The report, with the two paths as its last lines. */
@@ -32,17 +33,17 @@ const outcomeJson = ({ view, runFolder, reportPath, bestFolder, bestKernelPath }
 
 export const run: Run<Options> = async (options, context) => {
   const { streams } = context;
-  const device = deviceOrDefault(options.device, context);
+  const request = await judgingRequest(options, context);
+  noteIgnored(options, request.device, context);
   const progress = createProgress(streams.err);
   try {
     const outcome = await optimizeProblem({
-      ...judgingRequest(options, context),
-      device,
-      target: options.target,
+      ...request,
       store: options.store,
       budgets: { maximumEvaluations: options.maxEvaluations, maximumMinutes: options.maxMinutes ?? null },
       onEvent: progress.onEvent,
       ...(options.goal === undefined ? {} : { goal: options.goal }),
+      ...(options.requireSanitizer === undefined ? {} : { requireSanitizer: options.requireSanitizer }),
     });
     progress.end();
     if (options.json) printJson(streams, outcomeJson(outcome));

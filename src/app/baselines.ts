@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import { makeCandidate } from '../core/candidate.ts';
+import { WarpsmithError } from '../core/errors.ts';
+import type { EvaluationRequest } from '../core/evaluation.ts';
+import type { Kernel } from '../core/kernel.ts';
+import type { Problem, Workload } from '../core/problem.ts';
+import { loadKernel } from './loading/load-kernel.ts';
+import type { Session } from './session.ts';
+import { isKernelFolder } from './target.ts';
+
+/** Stands for every library baseline of the problem. */
+const ALL = 'all';
+/** Stands for the kernel that runs of the problem start from. */
+const START = 'start';
+
+type Beside = Required<Pick<EvaluationRequest, 'against' | 'libraryBaselines'>>;
+
+/**
+ * What a candidate is to be measured beside. Each name is `start`, a rung of the problem, a kernel folder, or else a
+ * library baseline of the problem's baseline.py; `all` is every one of those.
+ *
+ * @throws WarpsmithError `baselines-need-a-gpu` where times are predicted; `no-baselines` for `all` without a library; as
+ * `loadKernel`.
+ */
+export async function resolveBaselines(
+  names: readonly string[],
+  { session, problem, workload }: { session: Session; problem: Problem; workload: Workload },
+): Promise<Beside> {
+  if (names.length === 0) return { against: [], libraryBaselines: [] };
+  if (session.device.identity.kind === 'virtual') throw needsGpu(names, session.device.identity.id);
+  const against: Beside['against'][number][] = [];
+  const libraries: string[] = [];
+  for (const name of new Set(names)) {
+    const kernel = await kernelNamed(name, problem);
+    if (kernel) against.push({ name, candidate: makeCandidate(kernel, {}) });
+    else if (name === ALL) libraries.push(...(await everyLibrary(session, problem, workload)));
+    else libraries.push(name);
+  }
+  return { against, libraryBaselines: [...new Set(libraries)] };
+}
+
+async function kernelNamed(name: string, problem: Problem): Promise<Kernel | undefined> {
+  const { start, rungs } = problem.file;
+  if (name === START) return (await loadKernel(join(problem.folder, start), { problem })).kernel;
+  if (rungs.includes(name)) return (await loadKernel(join(problem.folder, name), { problem })).kernel;
+  return isKernelFolder(name) ? (await loadKernel(name, { problem })).kernel : undefined;
+}
+
+async function everyLibrary(session: Session, problem: Problem, workload: Workload): Promise<readonly string[]> {
+  const names = (await session.libraryBaselines?.(problem, workload)) ?? [];
+  if (names.length > 0) return names;
+  throw new WarpsmithError({
+    code: 'no-baselines',
+    message: `Problem ${problem.file.name} has no library baselines here.`,
+    file: problem.folder,
+    path: '--baseline',
+    received: ALL,
+    expected: 'a baseline.py beside problem.json, and a session that can run it',
+    hint: 'Name kernels to compare with instead: start, a rung, or a kernel folder.',
+  });
+}
+
+const needsGpu = (names: readonly string[], deviceId: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'baselines-need-a-gpu',
+    message: `Baselines are measured beside a kernel, and ${deviceId} measures nothing: it predicts.`,
+    path: '--baseline',
+    received: names.join(', '),
+    expected: 'a real GPU',
+    hint: 'Use --device cuda:0; or evaluate each kernel on this device and compare what is predicted.',
+  });

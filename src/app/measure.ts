@@ -1,0 +1,293 @@
+import { join } from 'node:path';
+import { makeCandidate } from '../core/candidate.ts';
+import { WarpsmithError } from '../core/errors.ts';
+import type { BaselineMeasurement, Evaluation, EvaluationRequest } from '../core/evaluation.ts';
+import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
+import type { MeasuredBlock, Measurement, Tier } from '../core/measurement.ts';
+import { failedLimit } from '../core/plan/limits.ts';
+import type { Problem, Workload } from '../core/problem.ts';
+import { untilAborted } from '../optimizer/until-aborted.ts';
+import {
+  buildLadderRow,
+  type LadderContender,
+  type LadderRow,
+  type LadderRowInput,
+  type LadderView,
+} from '../reports/ladder-view.ts';
+import { resolveBaselines } from './baselines.ts';
+import { workAndBounds } from './bounds.ts';
+import { loadKernel } from './loading/load-kernel.ts';
+import { loadProblem } from './loading/load-problem.ts';
+import { openSession, type Session, type SessionOptions } from './session.ts';
+import { isKernelFolder, loadRungs, targetKind } from './target.ts';
+import { type Cache, chooseWorkloads } from './workload.ts';
+
+export interface MeasureOptions extends SessionOptions {
+  /** A problem folder; a kernel folder stands for its problem with that kernel. */
+  target: string;
+  /** Rungs or kernel folders; every rung when empty. */
+  kernels: readonly string[];
+  /** Of the only kernel. */
+  parameters: ParameterValues;
+  /** As `resolveBaselines` takes them. */
+  baselines: readonly string[];
+  /** Names or lists of dimensions; `all` for every declared one; the first declared one when empty. */
+  workloads: readonly string[];
+  /** Instead of the workloads' own. */
+  cache?: Cache;
+  tier: Tier;
+  /** Exactly this many blocks, whatever they show. */
+  blocks?: number;
+  seed: number;
+  signal?: AbortSignal;
+  /** Called before each step. */
+  onStep?: (text: string) => void;
+}
+
+/** A kernel of the ladder under the name it has there. */
+interface NamedCandidate {
+  readonly name: string;
+  readonly candidate: Candidate;
+}
+
+/**
+ * Measures several kernels beside library baselines, all in the same blocks, workload by workload. Each kernel is
+ * verified by itself first.
+ *
+ * @throws WarpsmithError `measure-needs-a-gpu` where times are predicted; `set-needs-one-kernel`; as `resolveBaselines`;
+ * for files, parameters or workloads that can't be used, and for a missing compiler or device.
+ */
+export async function measureProblem(options: MeasureOptions): Promise<LadderView> {
+  const { problem, kernels } = await loadContenders(options);
+  const workloads = chooseWorkloads(problem.file, options.workloads, options.cache);
+  const candidates = namedCandidates(kernels, options.parameters);
+  await using session = await openSession(options);
+  if (session.device.identity.kind === 'virtual') throw needsGpu(session.device.identity.id);
+  const rows: MeasuredRow[] = [];
+  for (const workload of workloads) {
+    const work = measureRow({ options, session, problem, workload, kernels: candidates });
+    rows.push(await untilAborted(work, options.signal));
+  }
+  return {
+    schemaVersion: 1,
+    kind: 'ladder',
+    problem: problem.file.name,
+    device: session.device.identity,
+    tier: options.tier,
+    seed: options.seed,
+    recordedAt: session.recordedAt ?? new Date().toISOString(),
+    versions: session.environment,
+    contenders: everyContender(rows),
+    rows: rows.map(({ row }) => row),
+  };
+}
+
+async function loadContenders({ target, kernels }: MeasureOptions): Promise<{ problem: Problem; kernels: Kernel[] }> {
+  if (targetKind(target) === 'kernel') {
+    const { kernel, problem } = await loadKernel(target);
+    return { problem, kernels: [kernel, ...(await kernelsNamed(kernels, problem))] };
+  }
+  const problem = await loadProblem(target);
+  const named = kernels.length > 0 ? await kernelsNamed(kernels, problem) : [...(await loadRungs(problem))];
+  return { problem, kernels: named };
+}
+
+async function kernelsNamed(names: readonly string[], problem: Problem): Promise<Kernel[]> {
+  const kernels: Kernel[] = [];
+  for (const name of names) {
+    const folder = isKernelFolder(name) ? name : join(problem.folder, name);
+    kernels.push((await loadKernel(folder, { problem })).kernel);
+  }
+  return kernels;
+}
+
+function namedCandidates(kernels: readonly Kernel[], parameters: ParameterValues): NamedCandidate[] {
+  if (Object.keys(parameters).length > 0 && kernels.length !== 1) throw setNeedsOneKernel(kernels.length);
+  const candidates = kernels.map((kernel) => makeCandidate(kernel, parameters));
+  const nameOf = ({ kernel }: Candidate) => kernel.file.name;
+  const isUnique = (candidate: Candidate) =>
+    candidates.filter((other) => nameOf(other) === nameOf(candidate)).length === 1;
+  return candidates.map((candidate) => ({
+    name: isUnique(candidate) ? nameOf(candidate) : `${nameOf(candidate)} (${candidate.id})`,
+    candidate,
+  }));
+}
+
+interface RowRequest {
+  readonly options: MeasureOptions;
+  readonly session: Session;
+  readonly problem: Problem;
+  readonly workload: Workload;
+  readonly kernels: readonly NamedCandidate[];
+}
+
+interface MeasuredRow {
+  readonly row: LadderRow;
+  readonly contenders: readonly LadderContender[];
+}
+
+/** What happened to each kernel so far. */
+interface Sorted {
+  readonly passed: NamedCandidate[];
+  readonly failed: LadderRowInput['failed'][number][];
+  readonly notApplicable: Map<string, string>;
+}
+
+async function measureRow(request: RowRequest): Promise<MeasuredRow> {
+  const { options, session, problem, workload } = request;
+  const { against, libraryBaselines } = await resolveBaselines(options.baselines, { session, problem, workload });
+  const known = new Set(request.kernels.map(({ candidate }) => candidate.id));
+  const kernels = [...request.kernels, ...against.filter(({ candidate }) => !known.has(candidate.id))];
+  const sorted = await verifyEach(request, kernels);
+  const [first, ...others] = sorted.passed;
+  const evaluation = first && (await measureBeside(request, first, others, libraryBaselines));
+  const measured = evaluation ? collect(first, evaluation) : nothingMeasured();
+  return rowOf(request, kernels, libraryBaselines, sorted, measured);
+}
+
+/** Slow or wrong, each kernel is judged by itself before it may stand beside others. */
+async function verifyEach(request: RowRequest, kernels: readonly NamedCandidate[]): Promise<Sorted> {
+  const { session, workload, options } = request;
+  const sorted: Sorted = { passed: [], failed: [], notApplicable: new Map() };
+  for (const kernel of kernels) {
+    const limit = failedLimit(kernel.candidate.kernel.file, workload.dimensions);
+    if (limit !== undefined) {
+      sorted.notApplicable.set(kernel.name, limit);
+      continue;
+    }
+    options.onStep?.(`${workload.name}: verifying ${kernel.name}`);
+    const { status, reason = 'no reason given' } = await session.evaluator.evaluate(evaluationOf(request, kernel));
+    if (status === 'passed') sorted.passed.push(kernel);
+    else sorted.failed.push({ contender: kernel.name, status, reason });
+  }
+  return sorted;
+}
+
+const evaluationOf = ({ options, problem, workload }: RowRequest, kernel: NamedCandidate): EvaluationRequest => ({
+  problem,
+  candidate: kernel.candidate,
+  workload,
+  seed: options.seed,
+  id: kernel.name,
+  ...(options.signal ? { signal: options.signal } : {}),
+});
+
+function measureBeside(
+  request: RowRequest,
+  first: NamedCandidate,
+  others: readonly NamedCandidate[],
+  libraryBaselines: readonly string[],
+): Promise<Evaluation> {
+  const { options, session, workload } = request;
+  const count = 1 + others.length + libraryBaselines.length;
+  options.onStep?.(`${workload.name}: measuring ${count} contenders in the same blocks`);
+  return session.evaluator.evaluate({
+    ...evaluationOf(request, first),
+    tier: options.tier,
+    ...(options.blocks === undefined ? {} : { blocks: options.blocks }),
+    ...(others.length === 0 ? {} : { against: others }),
+    ...(libraryBaselines.length === 0 ? {} : { libraryBaselines }),
+  });
+}
+
+/** What one evaluation measured, under the ladder's names. */
+interface Collected {
+  readonly measurements: Map<string, Measurement>;
+  readonly baselines: readonly BaselineMeasurement[];
+  readonly failed: LadderRowInput['failed'][number][];
+  readonly missing: ReadonlyMap<string, string>;
+}
+
+const nothingMeasured = (): Collected => ({ measurements: new Map(), baselines: [], failed: [], missing: new Map() });
+
+function collect(first: NamedCandidate, evaluation: Evaluation): Collected {
+  const { status, reason = 'no reason given', timing, baselines = [], missingBaselines = [] } = evaluation;
+  const measurement = timing?.measurement;
+  const failed = status === 'passed' && measurement ? [] : [failureOf(first.name, evaluation, reason)];
+  const own = measurement && failed.length === 0 ? [{ name: first.name, measurement }] : [];
+  return {
+    measurements: new Map([...own, ...baselines].map(({ name, measurement }) => [name, measurement])),
+    baselines,
+    failed,
+    missing: new Map(missingBaselines.map((missing) => [missing.name, missing.reason])),
+  };
+}
+
+const failureOf = (contender: string, { status }: Evaluation, reason: string): LadderRowInput['failed'][number] => ({
+  contender,
+  status: status === 'passed' ? 'device-failed' : status,
+  reason,
+});
+
+function rowOf(
+  { options, session, problem, workload }: RowRequest,
+  kernels: readonly NamedCandidate[],
+  libraryBaselines: readonly string[],
+  sorted: Sorted,
+  { measurements, baselines, failed, missing }: Collected,
+): MeasuredRow {
+  const versions = new Map(baselines.map((baseline) => [baseline.name, baseline.versions]));
+  const contenders: LadderContender[] = [
+    ...kernels.map(({ name }) => ({ name, kind: 'kernel' as const })),
+    ...libraryBaselines.map((name) => {
+      const found = versions.get(name);
+      return { name, kind: 'library' as const, ...(found ? { versions: found } : {}) };
+    }),
+  ];
+  const row = buildLadderRow({
+    workload: workload.name,
+    dimensions: workload.dimensions,
+    cache: workload.cache,
+    ...workAndBounds(problem.file, workload, session.device.spec),
+    contenders,
+    blocks: sharedBlocks(measurements),
+    measurements,
+    failed: [...sorted.failed, ...failed],
+    notApplicable: new Map([...sorted.notApplicable, ...missing]),
+    gpuKernels: new Map(baselines.flatMap(({ name, gpuKernels }) => (gpuKernels ? [[name, gpuKernels] as const] : []))),
+    seed: options.seed,
+  });
+  return { row, contenders };
+}
+
+/** Each measurement holds its own samples of the same blocks; comparisons need them side by side. */
+function sharedBlocks(measurements: ReadonlyMap<string, Measurement>): MeasuredBlock[] {
+  const all = [...measurements];
+  const blocks = all[0]?.[1].blocks ?? [];
+  return blocks.map((block, index) => ({
+    ...block,
+    samples: all.map(([contender, measurement]) => ({
+      contender,
+      samplesNs: measurement.blocks[index]?.samples.flatMap(({ samplesNs }) => samplesNs) ?? [],
+    })),
+  }));
+}
+
+/** In the order they first appear. */
+function everyContender(rows: readonly MeasuredRow[]): LadderContender[] {
+  const contenders = new Map<string, LadderContender>();
+  for (const contender of rows.flatMap((row) => row.contenders)) {
+    contenders.set(contender.name, { ...contenders.get(contender.name), ...contender });
+  }
+  return [...contenders.values()];
+}
+
+const needsGpu = (deviceId: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'measure-needs-a-gpu',
+    message: `${deviceId} measures nothing: it predicts.`,
+    path: '--device',
+    received: deviceId,
+    expected: 'a real GPU, such as cuda:0',
+    hint: 'Use `warpsmith evaluate` to have a time predicted, or --replay with a recording of a real GPU.',
+  });
+
+const setNeedsOneKernel = (count: number): WarpsmithError =>
+  new WarpsmithError({
+    code: 'set-needs-one-kernel',
+    message: `--set says nothing about which of ${count} kernels it is for.`,
+    path: '--set',
+    received: `${count} kernels`,
+    expected: 'one kernel',
+    hint: 'Name one with --kernel and compare it with --baseline.',
+  });
