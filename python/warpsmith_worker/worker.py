@@ -4,7 +4,7 @@ import gc
 import sys
 import traceback
 import warnings
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .backend import Backend, BufferSpec
 from .baseline import Baseline, BaselineFile, Unsupported, unsupported_reason
@@ -31,7 +31,7 @@ class Worker:
             answer, data = self.answer(header, payloads)
             channel.send({"id": header.get("id"), **answer}, data)
             del payloads, data
-            if not answer["ok"]:
+            if header.get("command") not in KEEPS_MEMORY or not answer["ok"]:
                 self._clear()
 
     def answer(self, header: Header, payloads: List[Payload]) -> Answer:
@@ -54,7 +54,11 @@ class Worker:
     # Commands
 
     def hello(self, header: Header, payloads: List[Payload]) -> Answer:
-        return {"versions": self._backend.describe()}, ()
+        versions = self._backend.describe()
+        # What the imports left lives for ever: collections need not look at it.
+        gc.collect()
+        gc.freeze()
+        return {"versions": versions}, ()
 
     def load(self, header: Header, payloads: List[Payload]) -> Answer:
         self._file = BaselineFile(header["file"])
@@ -98,8 +102,7 @@ class Worker:
     def check(self, header: Header, payloads: List[Payload]) -> Answer:
         """Computes the outputs of these inputs, over NaN."""
         subject = self._of(self._subjects, header, "subject")
-        names = header["inputs"]
-        outputs = subject.run_on(dict(zip(names, payloads)))
+        outputs = subject.run_on(self._shared(dict(zip(header["inputs"], payloads))))
         return {"outputs": list(outputs)}, list(outputs.values())
 
     def open_block(self, header: Header, payloads: List[Payload]) -> Answer:
@@ -119,11 +122,6 @@ class Worker:
     def close_block(self, header: Header, payloads: List[Payload]) -> Answer:
         self._of(self._blocks, header, "block").close()
         del self._blocks[header["block"]]
-        self._clear()
-        return {}, ()
-
-    def forget(self, header: Header, payloads: List[Payload]) -> Answer:
-        self._subjects.pop(header["subject"], None)
         return {}, ()
 
     def overhead(self, header: Header, payloads: List[Payload]) -> Answer:
@@ -140,8 +138,13 @@ class Worker:
 
     # Helpers
 
+    def _shared(self, inputs: Dict[str, Payload]) -> Mapping[str, Payload]:
+        """The same inputs as another subject keeps already, where there are any: they may be hundreds of megabytes."""
+        kept = [subject.known_inputs for subject in self._subjects.values()]
+        return next((known for known in kept if known == inputs), inputs)
+
     def _clear(self) -> None:
-        """Frees what is in no use any more: blocks, and what a failure held."""
+        """Gives what is in no use any more back to the device, which others use as well."""
         gc.collect()
         try:
             self._backend.release()
@@ -214,6 +217,9 @@ def _with_warnings(reason: str, caught: Sequence[warnings.WarningMessage]) -> st
 
 MOST_WARNING_CHARACTERS = 600
 
+# Between these nothing is freed: a block is open, or nothing was allocated.
+KEEPS_MEMORY = ("hello", "load", "list", "overhead", "openBlock", "sample", "readSlot")
+
 COMMANDS = {
     "hello": Worker.hello,
     "load": Worker.load,
@@ -225,7 +231,6 @@ COMMANDS = {
     "sample": Worker.sample,
     "readSlot": Worker.read_slot,
     "closeBlock": Worker.close_block,
-    "forget": Worker.forget,
     "overhead": Worker.overhead,
     "eager": Worker.eager,
     "kernelNames": Worker.kernel_names,

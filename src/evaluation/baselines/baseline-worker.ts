@@ -59,7 +59,9 @@ export class BaselineWorker {
   readonly #request: BaselineWorkerRequest;
   readonly #session: WorkerSession;
   readonly #sessionOptions: SessionOptions;
-  readonly #prepared = new Map<string, PreparedLibrary>();
+  /** Names kernels; started when first asked. */
+  #profiler: WorkerSession | undefined;
+  readonly #prepared = new Map<string, PreparedLibrary | ContenderFailure>();
   readonly #kernelNames = new Map<string, Promise<string[] | undefined>>();
 
   private constructor(
@@ -96,7 +98,7 @@ export class BaselineWorker {
 
   /** Process ids on the GPU that are ours. */
   get processIds(): number[] {
-    return this.#session.processId === undefined ? [] : [this.#session.processId];
+    return [this.#session.processId, this.#profiler?.processId].filter((id) => id !== undefined);
   }
 
   /** What baseline.py offers for these dimensions. */
@@ -122,9 +124,9 @@ export class BaselineWorker {
     return this.#prepare({ ...subject, name: kernel.name, prepare: prepareKernel(kernel, plan, subject) });
   }
 
-  /** Ends the process. */
+  /** Ends the processes. */
   async close(): Promise<void> {
-    await this.#session.close();
+    await Promise.all([this.#session.close(), this.#profiler?.close()]);
   }
 
   #subject(workload: Workload, buffers: readonly PlannedBuffer[]): Omit<LibrarySubject, 'name' | 'prepare'> {
@@ -132,10 +134,15 @@ export class BaselineWorker {
     return { session: this.#session, problem, workload, oracle, seed, buffers };
   }
 
+  /** A baseline that can't be had, hangs or crashes is not asked again. */
   async #prepare(subject: LibrarySubject): Promise<PreparedLibrary | ContenderFailure> {
     const key = keyOf(subject);
-    const known = this.#prepared.get(key);
-    if (known) return known;
+    const prepared = this.#prepared.get(key) ?? (await this.#prepareNew(subject));
+    this.#prepared.set(key, prepared);
+    return prepared;
+  }
+
+  async #prepareNew(subject: LibrarySubject): Promise<PreparedLibrary | ContenderFailure> {
     const contender = new LibraryContender(subject);
     const outcome = await contender.prepare();
     if (!outcome.ok) return outcome;
@@ -143,9 +150,7 @@ export class BaselineWorker {
       const gpuKernels = await this.#kernelNamesOf(subject);
       return { versions: this.versions, ...(gpuKernels && { gpuKernels }) };
     };
-    const prepared: PreparedLibrary = { ok: true, contender, describe };
-    this.#prepared.set(key, prepared);
-    return prepared;
+    return { ok: true, contender, describe };
   }
 
   /** Asked once for each baseline and workload. */
@@ -158,21 +163,13 @@ export class BaselineWorker {
 
   /** In a process of its own: what a profiler leaves behind in one must not touch the times of the other. */
   async #profile({ prepare }: LibrarySubject): Promise<string[] | undefined> {
-    const session = new WorkerSession(this.#sessionOptions);
-    try {
-      const prepared = await session.request(prepare);
-      if (!prepared.ok) return undefined;
-      const named = await session.request({ command: 'kernelNames', subject: prepared.fields.handle });
-      return named.ok ? (named.fields.names as string[]) : undefined;
-    } finally {
-      await session.close();
-    }
+    this.#profiler ??= new WorkerSession(this.#sessionOptions);
+    const prepared = await this.#profiler.request(prepare);
+    if (!prepared.ok) return undefined;
+    const named = await this.#profiler.request({ command: 'kernelNames', subject: prepared.fields.handle });
+    return named.ok ? (named.fields.names as string[]) : undefined;
   }
 }
-
-/** Starts {@link BaselineWorker}. @throws WarpsmithError as `BaselineWorker.start`. */
-export const startBaselineWorker = (request: BaselineWorkerRequest): Promise<BaselineWorker> =>
-  BaselineWorker.start(request);
 
 const keyOf = ({ name, prepare, workload }: LibrarySubject): string =>
   JSON.stringify([prepare.command, name, Object.entries(workload.dimensions).sort()]);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Workload } from '../../../src/core/problem.ts';
-import { type BaselineWorker, startBaselineWorker } from '../../../src/evaluation/baselines/baseline-worker.ts';
+import { BaselineWorker } from '../../../src/evaluation/baselines/baseline-worker.ts';
 import { createOracle } from '../../../src/evaluation/oracle.ts';
 import { findExecutable } from '../../../src/process/find-executable.ts';
 import { runProcess } from '../../../src/process/run-process.ts';
@@ -17,7 +17,7 @@ const hasTorch = async (): Promise<boolean> => {
 };
 
 const start = (backend: string): Promise<BaselineWorker> =>
-  startBaselineWorker({
+  BaselineWorker.start({
     problem: attentionProblem(),
     oracle: createOracle(),
     seed: 3,
@@ -51,7 +51,7 @@ describe.skipIf(!(await hasTorch()))('attention with PyTorch on the CPU', () => 
       const prepared = await worker.contender(name, workload);
       if (!prepared.ok) throw new Error(prepared.reason);
       const ring = { cache: 'cold', slotCount: 3, ringBytes: 0, sequencesPerReplay: 3, replaysPerSample: 2 } as const;
-      const opened = await prepared.contender.openBlock(ring, 9);
+      const opened = await prepared.contender.openBlock(ring, 9, true);
       if (!opened.ok) throw new Error(opened.reason);
       expect(await opened.block.sample(1)).toEqual({ ok: true, ns: 1000 });
       expect(await opened.block.close()).toEqual({ ok: true });

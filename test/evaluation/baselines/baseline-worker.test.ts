@@ -1,11 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Workload } from '../../../src/core/problem.ts';
-import {
-  type BaselineWorker,
-  type BaselineWorkerRequest,
-  startBaselineWorker,
-} from '../../../src/evaluation/baselines/baseline-worker.ts';
+import { BaselineWorker, type BaselineWorkerRequest } from '../../../src/evaluation/baselines/baseline-worker.ts';
 import type { Ring } from '../../../src/evaluation/measure/contender.ts';
 import { createOracle } from '../../../src/evaluation/oracle.ts';
 import { findExecutable } from '../../../src/process/find-executable.ts';
@@ -24,7 +20,7 @@ afterEach(async () => {
 });
 
 const start = async (changes: Partial<BaselineWorkerRequest> = {}): Promise<BaselineWorker> => {
-  const worker = await startBaselineWorker({
+  const worker = await BaselineWorker.start({
     problem: { ...toyProblem(), folder },
     oracle: createOracle(),
     seed: 7,
@@ -66,7 +62,7 @@ describe.skipIf(!python)('a baseline worker', () => {
     const { contender } = await prepare(shared, name);
     expect(contender).toMatchObject({ name, kind: 'library', slotBytes: 2 * (3 * 17 + 3 + 3 * 17) });
     expect(await contender.estimateNs()).toEqual({ ok: true, ns: 1000, eagerNs: 3000 });
-    const opened = await contender.openBlock(ring, 11);
+    const opened = await contender.openBlock(ring, 11, true);
     if (!opened.ok) throw new Error(opened.reason);
     const { block } = opened;
     expect(block).toMatchObject({ replayOverheadNs: 500, inputs: 'drawn-on-device', checkedSlotCount: 0 });
@@ -93,7 +89,7 @@ describe.skipIf(!python)('a baseline worker', () => {
 
   it('refuses a call that is right when checked and wrong when timed', async () => {
     const { contender } = await prepare(shared, 'wrong-later');
-    const opened = await contender.openBlock(ring, 3);
+    const opened = await contender.openBlock(ring, 3, true);
     if (!opened.ok) throw new Error(opened.reason);
     expect(await opened.block.sample(1)).toMatchObject({ ok: true });
     expect(await opened.block.close()).toMatchObject({
@@ -125,7 +121,7 @@ describe.skipIf(!python)('a baseline worker', () => {
   it('survives a crash once, with what was prepared before', async () => {
     const worker = await start();
     const { contender } = await prepare(worker, 'writes');
-    const opened = await contender.openBlock(ring, 1);
+    const opened = await contender.openBlock(ring, 1, true);
     if (!opened.ok) throw new Error(opened.reason);
     const [pid] = worker.processIds;
     expect(await worker.contender('crashes', workload)).toMatchObject({
@@ -138,6 +134,8 @@ describe.skipIf(!python)('a baseline worker', () => {
     expect(await contender.estimateNs()).toMatchObject({ ok: true, ns: 1000 });
     expect(worker.processIds).not.toEqual([pid]);
     expect(await worker.contender('crashes', workload)).toMatchObject({ ok: false, status: 'crashed' });
+    expect(worker.processIds).toHaveLength(1); // Asked once, never again.
+    expect(await worker.contender('crashes-too', workload)).toMatchObject({ ok: false, status: 'crashed' });
     expect(await contender.estimateNs()).toMatchObject({ ok: false, status: 'crashed' });
     expect(worker.processIds).toEqual([]);
   });
@@ -180,7 +178,7 @@ describe('what is missing is said', () => {
     process.env.PYTHONPATH = join(fixtures, 'no-torch');
     try {
       const problem = { ...toyProblem(), folder };
-      const starting = startBaselineWorker({ problem, oracle: createOracle(), seed: 1 });
+      const starting = BaselineWorker.start({ problem, oracle: createOracle(), seed: 1 });
       await expect(starting).rejects.toMatchObject({
         exitCode: 3,
         message: expect.stringMatching(/PyTorch can't be imported by Python 3.*WARPSMITH_PYTHON/s),
