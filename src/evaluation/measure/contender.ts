@@ -35,8 +35,15 @@ export interface Contender {
    * sequence launched alone, outside a graph.
    */
   estimateNs(): Promise<{ ok: true; ns: number; eagerNs?: number } | ContenderFailure>;
-  /** Fresh allocation, fresh graph. `seed` is secret: nothing derived from it reaches a kernel but the drawn values. */
-  openBlock(ring: Ring, seed: number): Promise<{ ok: true; block: ContenderBlock } | ContenderFailure>;
+  /**
+   * Fresh allocation, fresh graph. `seed` is secret: nothing derived from it reaches a kernel but the drawn values.
+   * @param comparesSlot whether a slot of a secretly chosen sample is compared whole with the oracle.
+   */
+  openBlock(
+    ring: Ring,
+    seed: number,
+    comparesSlot: boolean,
+  ): Promise<{ ok: true; block: ContenderBlock } | ContenderFailure>;
 }
 
 export interface ContenderBlock {

@@ -19,6 +19,7 @@ export interface KernelBlockOptions {
   readonly timeoutMs: number;
   readonly ring: Ring;
   readonly seed: number;
+  readonly comparesSlot: boolean;
 }
 
 /** One of a block's first samples is looked at; which is secret. */
@@ -59,9 +60,9 @@ export class KernelBlock implements ContenderBlock {
   }
 
   async sample(seed: number): Promise<{ ok: true; ns: number } | ContenderFailure> {
-    const { ring } = this.#options;
+    const { ring, comparesSlot } = this.#options;
     const stream = createStream(seed, 'replays');
-    const isChecked = this.#sampleCount++ === this.#secret.bits(0) % SAMPLES_TO_CHOOSE_FROM;
+    const isChecked = comparesSlot && this.#sampleCount++ === this.#secret.bits(0) % SAMPLES_TO_CHOOSE_FROM;
     const checked = isChecked ? this.#secret.bits(1) % ring.replaysPerSample : -1;
     let totalNs = 0;
     for (let i = 0; i < ring.replaysPerSample; i++) {
@@ -74,7 +75,7 @@ export class KernelBlock implements ContenderBlock {
 
   async close(): Promise<{ ok: true } | ContenderFailure> {
     try {
-      if (this.#kept.length === 0) {
+      if (this.#options.comparesSlot && this.#kept.length === 0) {
         const last = await this.#replayOnce(this.#secret.bits(2), true);
         if (!last.ok) return last;
       }

@@ -45,7 +45,7 @@ export const createKernelContender = (options: KernelContenderOptions): Contende
     kind: 'kernel',
     slotBytes,
     estimateNs: () => estimateNs(timed, measuring),
-    openBlock: (ring, seed) => KernelBlock.open({ ...timed, measuring, ring, seed }),
+    openBlock: (ring, seed, comparesSlot) => KernelBlock.open({ ...timed, measuring, ring, seed, comparesSlot }),
   };
 };
 

@@ -154,11 +154,18 @@ class Measuring {
     for (const { contender, ring } of [...this.#entrants]) {
       if (this.#deviceIsLost) break;
       const seed = createStream(this.#request.seed, 'block', number, contender.name).bits(0);
-      const outcome = await contender.openBlock(ring, seed);
+      const outcome = await contender.openBlock(ring, seed, this.#comparesSlot(number, contender));
       if (outcome.ok) open.set(contender.name, outcome.block);
       else this.#leave(contender.name, outcome);
     }
     return open;
+  }
+
+  /** Screens compare one slot of each contender; which block it is in is secret. */
+  #comparesSlot(number: number, { name }: Contender): boolean {
+    const { comparedBlocks, fewestBlocks } = this.#limits;
+    const chosen = createStream(this.#request.seed, 'compared block', name).bits(0) % fewestBlocks;
+    return comparedBlocks === 'all' || number === chosen;
   }
 
   /** Every contender's samples, shuffled. */

@@ -14,10 +14,20 @@ export interface TierLimits {
   readonly capMs: number;
   /** What the time cap leaves. */
   readonly fewestBlocks: number;
+  /** Blocks in which a slot is compared whole with the oracle: all, or one of the first `fewestBlocks`, which is secret. */
+  readonly comparedBlocks: 'all' | 'one';
 }
 
 export const TIERS: Readonly<Record<Tier, TierLimits>> = {
-  screen: { leastBlocks: 5, moreBlocks: 0, mostBlocks: 5, samplesPerBlock: 3, capMs: 500, fewestBlocks: 2 },
+  screen: {
+    leastBlocks: 5,
+    moreBlocks: 0,
+    mostBlocks: 5,
+    samplesPerBlock: 3,
+    capMs: 500,
+    fewestBlocks: 2,
+    comparedBlocks: 'one',
+  },
   accept: {
     leastBlocks: LEAST_BLOCKS_FOR_VERDICT,
     moreBlocks: 5,
@@ -25,6 +35,7 @@ export const TIERS: Readonly<Record<Tier, TierLimits>> = {
     samplesPerBlock: 5,
     capMs: 60_000,
     fewestBlocks: LEAST_BLOCKS_FOR_VERDICT,
+    comparedBlocks: 'all',
   },
 };
 
@@ -36,4 +47,5 @@ export const fixedTier = (blocks: number): TierLimits => ({
   samplesPerBlock: TIERS.accept.samplesPerBlock,
   capMs: Number.POSITIVE_INFINITY,
   fewestBlocks: blocks,
+  comparedBlocks: 'all',
 });
