@@ -6,6 +6,8 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { blockNames, replaceBlocks } from './results/markers.ts';
+import { measuredBlocks, measuredFigures, missingRecordings } from './results/measured-blocks.ts';
+import { readMeasuredRecordings } from './results/measuring-recordings.ts';
 import { ROOT, readAllRecordings, readHardwareRecordings } from './results/recordings.ts';
 import { referenceBlocks } from './results/reference-blocks.ts';
 import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.ts';
@@ -24,12 +26,14 @@ export const documentationPages = async (): Promise<string[]> => {
 /** Every generated file with its contents, and the blocks that no page shows. */
 export const generate = async (): Promise<{ files: Map<string, string>; unusedBlocks: string[] }> => {
   const recordings = await readAllRecordings();
+  const measured = await readMeasuredRecordings();
   const blocks = {
     ...resultBlocks(recordings),
     ...hardwareBlocks(await readHardwareRecordings()),
+    ...measuredBlocks(measured),
     ...referenceBlocks(),
   };
-  const files = new Map(Object.entries(figures(recordings)));
+  const files = new Map(Object.entries({ ...figures(recordings), ...measuredFigures(measured) }));
   const used = new Set<string>();
   for (const page of await documentationPages()) {
     const text = await readFile(join(root, page), 'utf8');
@@ -69,6 +73,8 @@ const main = async (): Promise<void> => {
     await writeFile(join(root, file), files.get(file)!);
     process.stdout.write(`${file}\n`);
   }
+  for (const missing of missingRecordings(await readMeasuredRecordings()))
+    process.stdout.write(`Left out, not recorded yet: ${missing}\n`);
   if (unusedBlocks.length > 0) process.stdout.write(`On no page: ${unusedBlocks.join(', ')}\n`);
 };
 

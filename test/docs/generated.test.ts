@@ -24,10 +24,10 @@ describe('generated blocks and figures', () => {
       ).toBe(true);
   });
 
-  it('show no time without saying that it is predicted', async () => {
+  it('show no time without saying whether it is predicted or measured', async () => {
     const { files } = await generate();
     for (const [file, svg] of [...files].filter(([name]) => name.endsWith('.svg')))
-      expect(svg, file).toMatch(/predicted/);
+      expect(svg, file).toMatch(/predicted|measured/);
   });
 });
 

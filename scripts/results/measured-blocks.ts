@@ -1,0 +1,115 @@
+import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
+import {
+  DETAIL_COLUMNS,
+  detailCells,
+  LADDER_LEGEND,
+  ladderCells,
+  ladderColumns,
+  ladderNotes,
+  libraryVersions,
+} from '../../src/reports/ladder-text.ts';
+import type { LadderView } from '../../src/reports/ladder-view.ts';
+import { markdownTable } from '../../src/reports/table.ts';
+import { comparisonPlot, countVerdicts } from './comparison-plot.ts';
+import {
+  HOW_TO_RECORD,
+  type KnownRatioComparisons,
+  type MeasuredRecordingName,
+  type MeasuredRecordings,
+  type MeasuredWith,
+  type SelfComparisons,
+} from './measuring-recordings.ts';
+
+/** Blocks and figures made from what was measured on real hardware; what has not been recorded says so instead. */
+
+const absent = (name: MeasuredRecordingName): string =>
+  `*Not recorded yet: docs/results/${name}.json is missing (\`${HOW_TO_RECORD[name]}\` on a machine with the GPU).*`;
+
+const recordedWith = ({ device, driver, versions, recordedAt }: MeasuredWith): string =>
+  `${device}, driver ${driver}, ${Object.entries(versions)
+    .map((entry) => entry.join(' '))
+    .join(', ')}, ${recordedAt.slice(0, 10)}`;
+
+const verdicts = ({ comparisons }: SelfComparisons): string =>
+  countVerdicts(comparisons)
+    .map(([verdict, count]) => `${count} ${verdict}`)
+    .join(', ');
+
+const blocksUsed = ({ comparisons, discardedBlockCount }: SelfComparisons): string => {
+  const blocks = comparisons.reduce((sum, { blockCount }) => sum + blockCount, 0);
+  return `${blocks} blocks counted, ${discardedBlockCount} discarded`;
+};
+
+const failureNote = ({ failures }: SelfComparisons): string =>
+  failures.length === 0 ? '' : ` ${failures.length} ended without a result: ${failures.join('; ')}.`;
+
+const selfComparisons = (recording: SelfComparisons): string =>
+  `**${recording.comparisons.length} comparisons of \`${recording.kernel}\` with itself** at ${recording.workload}: ` +
+  `${verdicts(recording)} (${blocksUsed(recording)}).${failureNote(recording)} ${recordedWith(recording)}.\n\n` +
+  '![Measured: every comparison of a kernel with itself](figures/h200-a-a.svg)';
+
+const knownRatio = (recording: KnownRatioComparisons): string => {
+  const { stepRatio, longRatio, longIntervalRatio, shortNs, fixedNs, trueRatio } = recording.calibration;
+  return (
+    `**${recording.comparisons.length} comparisons with a kernel that is ${trueRatio.toFixed(4)} times as slow**: ` +
+    `${verdicts(recording)} (${blocksUsed(recording)}).${failureNote(recording)} ${recordedWith(recording)}.\n\n` +
+    `Calibration: ${stepRatio} times the steps; at 16 times the size ${longRatio.toFixed(4)} times the time ` +
+    `${formatRatioInterval(longIntervalRatio)}; of ${formatMeasuredNs(shortNs)}, ${formatMeasuredNs(fixedNs)} are fixed.\n\n` +
+    '![Measured: every comparison with a kernel of known ratio](figures/h200-sensitivity.svg)'
+  );
+};
+
+const ladderTable = (view: LadderView): string =>
+  `${markdownTable(ladderColumns(view), view.rows.map(ladderCells))}\n\n${LADDER_LEGEND} ` +
+  `Measured on ${view.device.name}, driver ${view.device.driver ?? 'unknown'}, ${view.recordedAt.slice(0, 10)}.`;
+
+const bullets = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join('\n');
+
+const ladderDetail = (view: LadderView): string =>
+  [markdownTable(DETAIL_COLUMNS, detailCells(view)), bullets(ladderNotes(view)), bullets(libraryVersions(view))].join(
+    '\n\n',
+  );
+
+/** The block, or that there is no recording to make it from. */
+const block = <N extends MeasuredRecordingName>(
+  recordings: MeasuredRecordings,
+  name: N,
+  make: (recording: NonNullable<MeasuredRecordings[N]>) => string,
+): string => {
+  const recording = recordings[name];
+  return recording === undefined ? absent(name) : make(recording);
+};
+
+export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, string> => ({
+  'h200-a-a': block(recordings, 'h200-a-a', selfComparisons),
+  'h200-sensitivity': block(recordings, 'h200-sensitivity', knownRatio),
+  'h200-attention-ladder': block(recordings, 'h200-attention-ladder', ladderTable),
+  'h200-attention-ladder-detail': block(recordings, 'h200-attention-ladder', ladderDetail),
+});
+
+export const measuredFigures = (recordings: MeasuredRecordings): Record<string, string> => {
+  const self = recordings['h200-a-a'];
+  const known = recordings['h200-sensitivity'];
+  return {
+    ...(self && {
+      'docs/figures/h200-a-a.svg': comparisonPlot({
+        title: `A kernel against itself on ${self.device}, measured`,
+        comparisons: self.comparisons,
+        trueRatio: 1,
+      }),
+    }),
+    ...(known && {
+      'docs/figures/h200-sensitivity.svg': comparisonPlot({
+        title: `A true ratio of ${known.calibration.trueRatio.toFixed(4)} on ${known.device}, measured`,
+        comparisons: known.comparisons,
+        trueRatio: 1 / known.calibration.trueRatio,
+      }),
+    }),
+  };
+};
+
+/** Recordings that figures would be made from, were they there. */
+export const missingRecordings = (recordings: MeasuredRecordings): string[] =>
+  (Object.keys(HOW_TO_RECORD) as MeasuredRecordingName[])
+    .filter((name) => recordings[name] === undefined)
+    .map((name) => `docs/results/${name}.json: ${HOW_TO_RECORD[name]}`);
