@@ -13,7 +13,7 @@ export interface EvidenceItem {
 
 /** A diagnosis: what limits the kernel, how we know, and what fixing it could give. */
 export interface Finding {
-  /** Kebab-case rule id, e.g. `bank-conflicts`. kernel.json's `remedies` name these. */
+  /** Kebab-case rule id, e.g. `bank-conflicts`; kernel.json's `remedies` name these. A profiler's own rule: `ncu/CPIStall`. */
   id: string;
   title: string;
   /** Old time ÷ new time if the defect vanished; ≥ 1. An estimate, never a result. */

@@ -46,8 +46,14 @@ export const diagnoseOnGpu = async (
     ...(signal && { signal }),
   });
   if (counted.ok) return fromCounters(subject, counted.counters, counted.countersSource, []);
+  const { plan, module } = subject;
   return {
-    findings: resourceFindings({ plan: subject.plan, resources: subject.module.resources ?? {}, spec: device.spec }),
+    findings: resourceFindings({
+      plan,
+      resources: module.resources ?? {},
+      spec: device.spec,
+      because: `${because}; ${counted.detail}`,
+    }),
   };
 };
 

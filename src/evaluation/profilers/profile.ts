@@ -14,11 +14,12 @@ import { findCudaTool, toolVersion } from '../../toolchains/cuda-toolkit.ts';
 import { countersFromMetrics, NOT_COUNTED } from './counters-from-metrics.ts';
 import { findingsFromRules, reportedRules } from './findings-from-rules.ts';
 import { detailsArguments, profileArguments, rawArguments, sourceArguments, warmUpCount } from './ncu-arguments.ts';
-import { requestedMetrics } from './ncu-metrics.ts';
+import { OPCODE_METRIC, requestedMetrics } from './ncu-metrics.ts';
 import { parseDetailsPage } from './parse-details-page.ts';
 import { parseRawPage, type RawLaunch } from './parse-raw-page.ts';
 import { parseSourcePage } from './parse-source-page.ts';
 import type { ProfileFailureReason } from './profiling-help.ts';
+import { sassClass } from './sass-classes.ts';
 
 export interface ProfileRequest {
   /** Number of the GPU, as the driver counts. */
@@ -228,7 +229,10 @@ class NcuSession {
     const missing = [...new Set([...this.#unknown, ...launches.flatMap(({ unavailable }) => unavailable)])];
     const without = requestedMetrics().filter((name) => missing.includes(name));
     const gaps = without.length === 0 ? '' : `; not available: ${without.join(', ')}`;
-    return `counted by ncu ${version}: ${NOT_COUNTED}${gaps}`;
+    const opcodes = launches.flatMap(({ instances }) => [...(instances[OPCODE_METRIC]?.keys() ?? [])]);
+    const unclassed = [...new Set(opcodes.filter((opcode) => sassClass(opcode) === undefined))];
+    const moves = unclassed.length === 0 ? '' : `; classed as moves for want of a class: ${unclassed.join(', ')}`;
+    return `counted by ncu ${version}: ${NOT_COUNTED}${gaps}${moves}`;
   }
 }
 

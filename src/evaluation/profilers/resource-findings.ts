@@ -9,6 +9,8 @@ export interface ResourceFindingsRequest {
   /** By function name, as the driver says. */
   readonly resources: Readonly<Record<string, KernelResources>>;
   readonly spec: DeviceSpec;
+  /** Why nothing was counted, for the findings' arithmetic. */
+  readonly because: string;
 }
 
 interface Launch {
@@ -19,13 +21,13 @@ interface Launch {
 }
 
 const OCCUPANCY_THRESHOLD = 0.5;
-const WITHOUT_COUNTERS = 'no counters, hence no estimate of the time';
 
 /**
  * What limits a candidate as far as grid, resources and occupancy tell, where nothing could be counted. Ids are those of
  * the counted rules.
  */
-export function resourceFindings({ plan, resources, spec }: ResourceFindingsRequest): Finding[] {
+export function resourceFindings({ plan, resources, spec, because }: ResourceFindingsRequest): Finding[] {
+  const unestimated = `no counters, hence no estimate of the time (${because})`;
   const launches = plan.steps.flatMap((step): Launch[] => {
     if (step.kind !== 'launch') return [];
     const known = resources[step.functionName];
@@ -36,13 +38,13 @@ export function resourceFindings({ plan, resources, spec }: ResourceFindingsRequ
     return [{ planned: step, resources: whole, occupancy: occupancy(whole, x * y * z, spec), ctaCount }];
   });
   return [
-    ...parallelism(launches, spec.smCount.value),
-    ...lowOccupancy(launches, spec.smCount.value),
-    ...localMemory(launches),
+    ...parallelism(launches, spec.smCount.value, because),
+    ...lowOccupancy(launches, spec.smCount.value, unestimated),
+    ...localMemory(launches, unestimated),
   ];
 }
 
-function parallelism(launches: readonly Launch[], smCount: number): Finding[] {
+function parallelism(launches: readonly Launch[], smCount: number, because: string): Finding[] {
   // A sequence with one wide launch is not starved as a whole; without times nobody knows which launch matters.
   const widest = Math.max(...launches.map(({ ctaCount }) => ctaCount));
   if (launches.length === 0 || widest >= smCount) return [];
@@ -52,7 +54,7 @@ function parallelism(launches: readonly Launch[], smCount: number): Finding[] {
       id: 'parallelism',
       title: `${widest} CTAs on ${smCount} SMs: part of the GPU does nothing`,
       estimatedSpeedup: speedup,
-      arithmetic: `at most ${smCount} SMs ÷ ${widest} CTAs = ${Number(speedup.toPrecision(4))}×`,
+      arithmetic: `at most ${smCount} SMs ÷ ${widest} CTAs = ${Number(speedup.toPrecision(4))}×; nothing was counted (${because})`,
       evidence: launches.map(({ planned, ctaCount }) => ({
         counter: 'CTAs ÷ SMs',
         value: ctaCount / smCount,
@@ -65,7 +67,7 @@ function parallelism(launches: readonly Launch[], smCount: number): Finding[] {
   ];
 }
 
-function lowOccupancy(launches: readonly Launch[], smCount: number): Finding[] {
+function lowOccupancy(launches: readonly Launch[], smCount: number, arithmetic: string): Finding[] {
   const low = launches.filter(
     ({ occupancy: { ratio, ctasPerSm }, ctaCount }) => ratio < OCCUPANCY_THRESHOLD && ctaCount / smCount > ctasPerSm,
   );
@@ -76,7 +78,7 @@ function lowOccupancy(launches: readonly Launch[], smCount: number): Finding[] {
       id: 'occupancy',
       title: `theoretical occupancy ${Math.round(worst.occupancy.ratio * 100)} %, limited by ${worst.occupancy.limiter}`,
       estimatedSpeedup: 1,
-      arithmetic: WITHOUT_COUNTERS,
+      arithmetic,
       evidence: low.map(({ planned, resources, occupancy: theoretical }) => ({
         counter: 'theoretical occupancy',
         value: theoretical.ratio,
@@ -92,7 +94,7 @@ function lowOccupancy(launches: readonly Launch[], smCount: number): Finding[] {
   ];
 }
 
-function localMemory(launches: readonly Launch[]): Finding[] {
+function localMemory(launches: readonly Launch[], arithmetic: string): Finding[] {
   const spilling = launches.filter(({ resources }) => resources.localBytesPerThread > 0);
   const worst = spilling[0];
   if (!worst) return [];
@@ -101,7 +103,7 @@ function localMemory(launches: readonly Launch[]): Finding[] {
       id: 'register-spills',
       title: `${worst.resources.localBytesPerThread} B of local memory per thread: spills or indexed local arrays`,
       estimatedSpeedup: 1,
-      arithmetic: WITHOUT_COUNTERS,
+      arithmetic,
       evidence: spilling.map(({ planned, resources }) => ({
         counter: 'local bytes per thread',
         value: resources.localBytesPerThread,

@@ -25,7 +25,12 @@ describe('resourceFindings', () => {
       steps: PLAN.steps.map((step) => (step.kind === 'launch' ? { ...step, grid: [x, 8, 1] as const } : step)),
     };
     const known = { ...resources, ...of };
-    return resourceFindings({ plan, resources: { 'attention<64>': known, combine: known }, spec }).map(({ id }) => id);
+    return resourceFindings({
+      plan,
+      resources: { 'attention<64>': known, combine: known },
+      spec,
+      because: 'no ncu',
+    }).map(({ id }) => id);
   };
 
   it('sees too few CTAs, from the widest launch', () => {
@@ -42,7 +47,7 @@ describe('resourceFindings', () => {
     expect(ids({ registersPerThread: 64, localBytesPerThread: 128 }, 17)).toEqual(['register-spills']));
 
   it('finds nothing where nothing is known', () =>
-    expect(resourceFindings({ plan: PLAN, resources: {}, spec })).toEqual([]));
+    expect(resourceFindings({ plan: PLAN, resources: {}, spec, because: 'no ncu' })).toEqual([]));
 });
 
 describe('virtualCounters', async () => {
