@@ -1,6 +1,7 @@
 import type { DeviceBuffer, DeviceFailure, LoadedModule } from './device.ts';
 import type { DType } from './dtype.ts';
 import type { LaunchPlan } from './launch-plan.ts';
+import type { MeasuredPeaks } from './measured-peaks.ts';
 import type { GpuState } from './measurement.ts';
 
 /**
@@ -81,6 +82,8 @@ export interface MeasuringDevice {
   timeEager(module: LoadedModule, plan: LaunchPlan, slot: Slot, timeoutMs: number): Promise<TimedOutcome>;
   /** What NVML says now; fields it does not tell are absent. */
   state(): Promise<GpuState>;
+  /** What this board was seen to reach: measured once, then remembered. */
+  peaks?(): Promise<MeasuredPeaks>;
   /** L2 size of the device, which says what is hot and what is cold. */
   readonly l2Bytes: number;
 }

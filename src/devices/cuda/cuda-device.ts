@@ -44,7 +44,7 @@ export class CudaDevice implements Device {
       uuid: info.uuid,
       driver: info.driver,
     };
-    this.measuring = new CudaMeasuringDevice(client, this.#handles, info.attributes.l2Bytes);
+    this.measuring = new CudaMeasuringDevice(client, this.#handles, { ...info, spec }, info.attributes.l2Bytes);
   }
 
   async load(code: CompiledCode): Promise<{ ok: true; module: LoadedModule } | DeviceFailure> {

@@ -1,5 +1,6 @@
 import type { DeviceBuffer, LoadedModule } from '../../core/device.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
+import type { MeasuredPeaks } from '../../core/measured-peaks.ts';
 import type { GpuState } from '../../core/measurement.ts';
 import type {
   Draw,
@@ -12,6 +13,7 @@ import type {
 } from '../../core/measuring-device.ts';
 import { endedWhileRunning } from './ended-while-running.ts';
 import type { Handles } from './handles.ts';
+import { cudaLibraryFolders, knownPeaks, type PeakSubject } from './peaks/peaks-cache.ts';
 import type { DrawRequest, FillRequest } from './worker/protocol.ts';
 import type { WorkerClient } from './worker-client.ts';
 
@@ -23,12 +25,14 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   readonly l2Bytes: number;
   readonly #client: WorkerClient;
   readonly #handles: Handles;
+  readonly #board: PeakSubject;
   /** What each replay launches, for messages. */
   readonly #plans = new WeakMap<Replay, LaunchPlan>();
 
-  constructor(client: WorkerClient, handles: Handles, l2Bytes: number) {
+  constructor(client: WorkerClient, handles: Handles, board: PeakSubject, l2Bytes: number) {
     this.#client = client;
     this.#handles = handles;
+    this.#board = board;
     this.l2Bytes = l2Bytes;
   }
 
@@ -116,6 +120,12 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     } catch (error) {
       return endedWhileRunning(error, plan, timeoutMs);
     }
+  }
+
+  peaks(): Promise<MeasuredPeaks> {
+    return knownPeaks(this.#board, () =>
+      this.#client.housekeeping('measurePeaks', { libraryFolders: cudaLibraryFolders() }),
+    );
   }
 
   state(): Promise<GpuState> {

@@ -2,10 +2,12 @@ import { WarpsmithError } from '../../../core/errors.ts';
 import { processTree } from '../../../process/process-tree.ts';
 import { CudaError } from '../driver/results.ts';
 import { type Nvml, openNvml } from '../nvml/nvml.ts';
+import { measurePeaks } from '../peaks/measure-peaks.ts';
 import { CudaContext } from './cuda-context.ts';
 import { CudaMeasuring, type CudaReplay } from './measuring.ts';
 import type { CudaBuffer } from './memory.ts';
 import type { CudaModule } from './module.ts';
+import { peakMachineOf } from './peak-machine.ts';
 import type {
   BufferId,
   CommandMessage,
@@ -143,6 +145,8 @@ const HANDLERS: Handlers = {
   replayOverheadNs: ({ measuring }) => measuring.replayOverheadNs(),
   timeEager: (session, { module, plan, slot }) =>
     session.measuring.timeEager(session.modules.get(module), plan, session.slot(slot)),
+  measurePeaks: ({ context, measuring }, { libraryFolders }) =>
+    context.guarded(() => measurePeaks(peakMachineOf(context, measuring), libraryFolders)),
   // The parent and all it started are ours, a baseline's process too.
   state: ({ nvml }) => nvml?.state(processTree(process.ppid)) ?? {},
 };

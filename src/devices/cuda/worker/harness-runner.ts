@@ -58,20 +58,25 @@ export class HarnessRunner {
     return this.#scratch.address;
   }
 
-  /** Launches and waits. */
-  #launch(name: HarnessFunction, jobs: PackedJobs, values: readonly bigint[]): void {
-    const { driver, stream, info } = this.#context;
+  /** Puts one launch into the context's stream. */
+  enqueue(name: HarnessFunction, grid: number, values: readonly bigint[]): void {
+    const { driver, stream } = this.#context;
     const block = new NativeMemory(8 * values.length);
     const parameters = new NativeMemory(8 * values.length);
     for (const [i, value] of values.entries()) {
       block.view.setBigUint64(8 * i, value, true);
       parameters.view.setBigUint64(8 * i, block.address + BigInt(8 * i), true);
     }
-    const grid = [harnessGrid(jobs, info.attributes.smCount), 1, 1] as const;
-    const config = new LaunchConfig({ grid, block: [HARNESS_BLOCK, 1, 1], dynamicSharedBytes: 0 });
+    const config = new LaunchConfig({ grid: [grid, 1, 1], block: [HARNESS_BLOCK, 1, 1], dynamicSharedBytes: 0 });
+    driver.call('cuLaunchKernelEx', config.addressFor(stream), this.#function(name), parameters.address, 0n);
+  }
+
+  /** Launches and waits. */
+  #launch(name: HarnessFunction, jobs: PackedJobs, values: readonly bigint[]): void {
+    const { driver, stream, info } = this.#context;
     // Copies and memsets do not wait for this stream, nor it for them.
     driver.call('cuCtxSynchronize');
-    driver.call('cuLaunchKernelEx', config.addressFor(stream), this.#function(name), parameters.address, 0n);
+    this.enqueue(name, harnessGrid(jobs, info.attributes.smCount), values);
     driver.call('cuStreamSynchronize', stream);
   }
 

@@ -67,28 +67,28 @@ export class CudaMeasuring {
 
   damagedArenaGuards(buffers: readonly CudaBuffer[]): { buffer: string; bytes: number }[] {
     const gaps = [...this.#arenasOf(buffers)].flatMap((arena) => arena.gaps);
-    const counts = this.#guarded(() => this.#runner().count('count', packGuardJobs(gaps, GUARD_VALUE)));
+    const counts = this.#guarded(() => this.harness.count('count', packGuardJobs(gaps, GUARD_VALUE)));
     return damagedBytes(gaps, counts).flatMap((bytes, i) => (bytes > 0 ? [{ buffer: gaps[i]!.buffer, bytes }] : []));
   }
 
   draw(draws: readonly On<Draw>[]): void {
-    this.#guarded(() => this.#runner().apply('draw', packDrawJobs(this.#drawJobs(draws))));
+    this.#guarded(() => this.harness.apply('draw', packDrawJobs(this.#drawJobs(draws))));
   }
 
   changedSinceDraw(draws: readonly On<Draw>[]): number[] {
     const jobs = this.#drawJobs(draws);
     return changedElements(
       jobs,
-      this.#guarded(() => this.#runner().count('match', packDrawJobs(jobs))),
+      this.#guarded(() => this.harness.count('match', packDrawJobs(jobs))),
     );
   }
 
   fillAll(fills: readonly On<Fill>[]): void {
-    this.#guarded(() => this.#runner().apply('fill', packFillJobs(this.#fillJobs(fills))));
+    this.#guarded(() => this.harness.apply('fill', packFillJobs(this.#fillJobs(fills))));
   }
 
   elementsHolding(fills: readonly On<Fill>[]): number[] {
-    const counts = this.#guarded(() => this.#runner().count('count', packFillJobs(this.#fillJobs(fills))));
+    const counts = this.#guarded(() => this.harness.count('count', packFillJobs(this.#fillJobs(fills))));
     return [...counts].map(Number);
   }
 
@@ -139,7 +139,7 @@ export class CudaMeasuring {
       throw new Error('a replay of a module with variables can be timed once only: prepare another');
     replay.wasTimed = true;
     try {
-      return { ok: true, ns: this.#timed(() => this.#launchGraph(replay.exec)) };
+      return { ok: true, ns: this.timedNs(() => this.#launchGraph(replay.exec)) };
     } catch (error) {
       return this.#context.failureOf(error, replay.plan);
     }
@@ -156,7 +156,9 @@ export class CudaMeasuring {
   replayOverheadNs(): number {
     return this.#guarded(() => {
       const exec = this.#instantiate(() => {});
-      const samples = Float64Array.from({ length: OVERHEAD_SAMPLES }, () => this.#timed(() => this.#launchGraph(exec)));
+      const samples = Float64Array.from({ length: OVERHEAD_SAMPLES }, () =>
+        this.timedNs(() => this.#launchGraph(exec)),
+      );
       this.#context.driver.call('cuGraphExecDestroy', exec);
       return samples.sort()[OVERHEAD_SAMPLES >> 1]!;
     });
@@ -171,7 +173,7 @@ export class CudaMeasuring {
       slot,
       (sequence): TimedOutcome => ({
         ok: true,
-        ns: this.#timed(() => enqueueSequence(driver, sequence, stream)),
+        ns: this.timedNs(() => enqueueSequence(driver, sequence, stream)),
       }),
     );
   }
@@ -181,7 +183,7 @@ export class CudaMeasuring {
   }
 
   /** Device time in ns of what `enqueue` puts into the stream, all of it handed over before the clock starts. */
-  #timed(enqueue: () => void): number {
+  timedNs(enqueue: () => void): number {
     const { driver, stream } = this.#context;
     this.#hold ??= new Hold(driver);
     driver.call('cuCtxSynchronize');
@@ -232,7 +234,8 @@ export class CudaMeasuring {
     if (code === 0 && out.pointer() !== 0n) this.#context.driver.result('cuGraphDestroy', out.pointer());
   }
 
-  #runner(): HarnessRunner {
+  /** The trusted device code, loaded when first needed. @throws CudaError */
+  get harness(): HarnessRunner {
     this.#harness ??= new HarnessRunner(this.#context);
     return this.#harness;
   }

@@ -6,6 +6,7 @@ import type { ErrorDetails } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { GpuState } from '../../../core/measurement.ts';
 import type { DrawRule, TimedOutcome } from '../../../core/measuring-device.ts';
+import type { PeakFigures } from '../peaks/measure-peaks.ts';
 import type { CudaInfo } from './device-info.ts';
 import type { AllocationRequest } from './memory.ts';
 
@@ -68,6 +69,7 @@ export interface Commands {
   releaseReplay: { take: { replay: ReplayId }; give: undefined };
   replayOverheadNs: { take: Record<never, never>; give: number };
   timeEager: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds }; give: TimedOutcome };
+  measurePeaks: { take: { libraryFolders: readonly string[] }; give: PeakFigures };
   state: { take: Record<never, never>; give: GpuState };
 }
 export type CommandName = keyof Commands;
