@@ -4,7 +4,7 @@ from warpsmith_worker import Baseline, Unsupported
 
 
 # What PyTorch says where the one backend allowed can't run.
-REFUSALS = ("No available kernel", "No viable backend")
+REFUSALS = ("No available kernel", "No viable backend", "cuDNN Frontend error")
 
 
 def baselines(dimensions):

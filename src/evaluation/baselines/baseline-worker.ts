@@ -193,9 +193,16 @@ const prepareKernel = (
 
 /** The worker sees another GPU than candidates are measured on, where both are known. */
 const otherGpu = ({ gpu }: BaselineWorkerRequest, { gpuUuid }: Versions): string | undefined =>
-  gpu === undefined || gpuUuid === undefined || gpuUuid.toLowerCase() === gpu.uuid.toLowerCase()
+  gpu === undefined || gpuUuid === undefined || digitsOf(gpuUuid) === digitsOf(gpu.uuid)
     ? undefined
     : `PyTorch runs on ${gpuUuid}, candidates are measured on ${gpu.uuid}`;
+
+/** The 32 hexadecimal digits of a UUID, however it is written. */
+const digitsOf = (uuid: string): string =>
+  uuid
+    .toLowerCase()
+    .replace(/^gpu-/, '')
+    .replaceAll(/[^0-9a-f]/g, '');
 
 const noBaselines = (problem: Problem, file: string): WarpsmithError =>
   new WarpsmithError({

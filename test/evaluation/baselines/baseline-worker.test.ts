@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { CompiledCode } from '../../../src/core/compiled-code.ts';
+import { expandPlan } from '../../../src/core/plan/expand-plan.ts';
 import type { Workload } from '../../../src/core/problem.ts';
 import { BaselineWorker, type BaselineWorkerRequest } from '../../../src/evaluation/baselines/baseline-worker.ts';
 import type { Ring } from '../../../src/evaluation/measure/contender.ts';
 import { createOracle } from '../../../src/evaluation/oracle.ts';
 import { findExecutable } from '../../../src/process/find-executable.ts';
 import { isRunning } from '../../process/processes.ts';
-import { toyProblem } from '../../support/toy-problem.ts';
+import { toyCandidate, toyProblem } from '../../support/toy-problem.ts';
 
 const fixtures = join(import.meta.dirname, 'fixtures');
 const folder = join(fixtures, 'row-scale');
@@ -116,6 +118,36 @@ describe.skipIf(!python)('a baseline worker', () => {
     const long: Workload = { ...workload, dimensions: { R: 2, C: 64 } };
     const outcome = await shared.contender('small-only', long);
     expect(outcome).toEqual({ ok: false, status: 'unsupported', reason: 'C = 64 is too long' });
+  });
+
+  it('launches a kernel of ours under its symbol, timed like a library call', async () => {
+    const problem = toyProblem();
+    const { kernel } = toyCandidate();
+    const { dimensions } = workload;
+    const plan = expandPlan({
+      problem: problem.file,
+      kernel: kernel.file,
+      parameters: {},
+      dimensions,
+      device: { smCount: 1 },
+    });
+    const code: CompiledCode = {
+      kind: 'ptx',
+      text: '.entry _Z6kernel',
+      architecture: 'sm_90',
+      compiler: { name: 'test', version: '1' },
+      functionSymbols: { kernel: '_Z6kernel' },
+      key: '',
+      diagnostics: [],
+    };
+    const prepared = await shared.kernelContender({ name: 'toy', code, plan }, workload);
+    if (!prepared.ok) throw new Error(prepared.reason);
+    expect(await prepared.contender.estimateNs()).toEqual({ ok: true, ns: 1000, eagerNs: 3000 });
+  });
+
+  it('sees the one GPU that candidates are measured on', async () => {
+    const worker = await start({ gpu: { uuid: 'GPU-0000abcd-0000-1111-2222-333344445555' } });
+    expect(worker.versions.gpuUuid).toBe('GPU-0000abcd-0000-1111-2222-333344445555');
   });
 
   it('survives a crash once, with what was prepared before', async () => {
