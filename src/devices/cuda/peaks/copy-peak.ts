@@ -6,6 +6,8 @@ import { type CopyFunction, type PeakMachine, SAMPLE_COUNT, WARM_UP_COUNT } from
 const SIZES_IN_L2 = [8, 16] as const;
 /** Buffers end at multiples of the widest vector. */
 const ALIGNMENT_BYTES = 4096;
+/** Where L2 is small, or the driver does not tell its size: long enough for the event clock. */
+const LEAST_L2_BYTES = 16 * 2 ** 20;
 const COPIES: readonly { name: CopyFunction; vectorBytes: number }[] = [
   { name: 'copy4', vectorBytes: 4 },
   { name: 'copy8', vectorBytes: 8 },
@@ -24,7 +26,8 @@ export function measureCopyPeak(machine: PeakMachine): CopyPeak {
 }
 
 function copiesOf(machine: PeakMachine, multiple: number): CopyPeak[] {
-  const bytes = Math.ceil((multiple * machine.l2Bytes) / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
+  const l2Bytes = Math.max(machine.l2Bytes, LEAST_L2_BYTES);
+  const bytes = Math.ceil((multiple * l2Bytes) / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
   const [from, to] = [machine.allocate(bytes), machine.allocate(bytes)];
   try {
     // Never zeros: memory and buses may be kinder to them.

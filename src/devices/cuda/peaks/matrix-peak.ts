@@ -26,7 +26,7 @@ export type MatrixPeak = { flopPerSecond: number; method: string } | { flopPerSe
 export function measureMatrixPeak(
   machine: PeakMachine,
   folders: readonly string[],
-  open: (folders: readonly string[]) => NativeLibrary = openCublas,
+  open: typeof openCublas,
 ): MatrixPeak {
   let library: NativeLibrary;
   try {
@@ -45,7 +45,8 @@ export function measureMatrixPeak(
   }
 }
 
-function openCublas(folders: readonly string[]): NativeLibrary {
+/** @throws WarpsmithError `missing-library` */
+export function openCublas(folders: readonly string[]): NativeLibrary {
   const files = MAJOR_VERSIONS.map((major) => `libcublas.so.${major}`);
   return openLibrary({
     what: 'cuBLAS',

@@ -1,5 +1,5 @@
 import { measureCopyPeak } from './copy-peak.ts';
-import { measureMatrixPeak } from './matrix-peak.ts';
+import { measureMatrixPeak, openCublas } from './matrix-peak.ts';
 import type { PeakMachine } from './peak-machine.ts';
 
 /** What the worker measures; the parent adds what it knows of the board. Plain JSON. */
@@ -14,9 +14,13 @@ export interface PeakFigures {
  * Copy and matrix-product peaks of the machine; takes about a second.
  * @param libraryFolders where cuBLAS may lie beside the loader's own places.
  */
-export function measurePeaks(machine: PeakMachine, libraryFolders: readonly string[]): PeakFigures {
+export function measurePeaks(
+  machine: PeakMachine,
+  libraryFolders: readonly string[],
+  openLibrary: typeof openCublas = openCublas,
+): PeakFigures {
   const copy = measureCopyPeak(machine);
-  const matrix = measureMatrixPeak(machine, libraryFolders);
+  const matrix = measureMatrixPeak(machine, libraryFolders, openLibrary);
   return {
     copyBytesPerSecond: copy.bytesPerSecond,
     copyMethod: copy.method,
