@@ -1,7 +1,5 @@
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
-import type { ProfileLevel } from '../../core/profile.ts';
-import { SECTIONS } from './ncu-metrics.ts';
 
 /** Sequences run before the profiled one: caches and clocks are then as they are between replays of a hot ring. */
 export const warmUpCount = (cacheControl: 'all' | 'none'): number => (cacheControl === 'none' ? 1 : 0);
@@ -11,7 +9,7 @@ const TABLE = ['--csv', '--print-units', 'base', '--print-kernel-base', 'mangled
 
 /** Arguments that profile the launches of one sequence, before the program and its own. */
 export function profileArguments(request: {
-  level: ProfileLevel;
+  sections: readonly string[];
   cacheControl: 'all' | 'none';
   metrics: readonly string[];
   plan: LaunchPlan;
@@ -20,7 +18,7 @@ export function profileArguments(request: {
   reportPath: string;
   sourceFolder?: string;
 }): string[] {
-  const { level, cacheControl, metrics, plan, code, reportPath, sourceFolder } = request;
+  const { sections, cacheControl, metrics, plan, code, reportPath, sourceFolder } = request;
   const functions = plan.steps.flatMap((step) => (step.kind === 'launch' ? [step.functionName] : []));
   const symbols = [...new Set(functions.map((name) => code.functionSymbols[name] ?? name))];
   const options: [string, string][] = [
@@ -33,7 +31,7 @@ export function profileArguments(request: {
     ['--kernel-name', `regex:^(${symbols.map(escapeRegex).join('|')})$`],
     ['--launch-skip', String(functions.length * warmUpCount(cacheControl))],
     ['--launch-count', String(functions.length)],
-    ...SECTIONS[level].map((section): [string, string] => ['--section', section]),
+    ...sections.map((section): [string, string] => ['--section', section]),
     ...(metrics.length > 0 ? [['--metrics', metrics.join(',')] as [string, string]] : []),
     ...(sourceFolder === undefined
       ? []

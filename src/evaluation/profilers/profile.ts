@@ -14,7 +14,7 @@ import { findCudaTool, toolVersion } from '../../toolchains/cuda-toolkit.ts';
 import { countersFromMetrics, NOT_COUNTED } from './counters-from-metrics.ts';
 import { findingsFromRules, reportedRules } from './findings-from-rules.ts';
 import { detailsArguments, profileArguments, rawArguments, sourceArguments, warmUpCount } from './ncu-arguments.ts';
-import { OPCODE_METRIC, requestedMetrics } from './ncu-metrics.ts';
+import { OPCODE_METRIC, requestedMetrics, SECTIONS } from './ncu-metrics.ts';
 import { parseDetailsPage } from './parse-details-page.ts';
 import { parseRawPage, type RawLaunch } from './parse-raw-page.ts';
 import { parseSourcePage } from './parse-source-page.ts';
@@ -77,8 +77,8 @@ export async function profile(request: ProfileRequest): Promise<ProfileOutcome> 
   });
 }
 
-/** Metric names that an ncu turned out not to know, so that it is asked for them once only. */
-const UNKNOWN_METRICS = new Map<string, Set<string>>();
+/** Metrics and sections that an ncu turned out not to know, so that it is asked for them once only. */
+const UNKNOWN_NAMES = new Map<string, Set<string>>();
 
 /** One profile: the run under ncu, then what its report says. */
 class NcuSession {
@@ -94,8 +94,8 @@ class NcuSession {
     this.#request = request;
     this.#folder = folder;
     this.#reportPath = join(folder, 'report');
-    this.#unknown = UNKNOWN_METRICS.get(ncu) ?? new Set();
-    UNKNOWN_METRICS.set(ncu, this.#unknown);
+    this.#unknown = UNKNOWN_NAMES.get(ncu) ?? new Set();
+    UNKNOWN_NAMES.set(ncu, this.#unknown);
     const { ordinal, code, plan, contents, cacheControl } = request;
     this.#replay = prepareReplay(
       {
@@ -120,16 +120,26 @@ class NcuSession {
     return this.#request.plan.steps.filter((step) => step.kind === 'launch');
   }
 
-  /** Runs the sequence under ncu; metrics that this ncu does not know are left out and the run is made again. */
+  /** Runs the sequence under ncu; what this ncu does not know is left out and the run is made again. */
   async collect(): Promise<{ ok: true; launches: RawLaunch[] } | Failure> {
     const sourceFolder = this.#writeSources();
+    const { level, cacheControl, plan, code } = this.#request;
+    const isKnown = (name: string): boolean => !this.#unknown.has(name);
     for (;;) {
-      const metrics = requestedMetrics().filter((name) => !this.#unknown.has(name));
-      const { level, cacheControl, plan, code } = this.#request;
+      const metrics = requestedMetrics().filter(isKnown);
+      const sections = SECTIONS[level].filter(isKnown);
       const reportPath = this.#reportPath;
-      const options = { level, cacheControl, metrics, plan, code, reportPath, ...(sourceFolder && { sourceFolder }) };
+      const options = {
+        sections,
+        cacheControl,
+        metrics,
+        plan,
+        code,
+        reportPath,
+        ...(sourceFolder && { sourceFolder }),
+      };
       const outcome = await this.#run([...profileArguments(options), ...this.#replay.command]);
-      const unknown = unknownMetrics(outcome, metrics);
+      const unknown = existsSync(this.#reportFile) ? [] : unknownNames(outcome, [...metrics, ...sections]);
       if (unknown.length === 0) return this.#collected(outcome);
       for (const name of unknown) this.#unknown.add(name);
     }
@@ -227,7 +237,8 @@ class NcuSession {
 
   #sourceDetail(version: string, launches: readonly RawLaunch[]): string {
     const missing = [...new Set([...this.#unknown, ...launches.flatMap(({ unavailable }) => unavailable)])];
-    const without = requestedMetrics().filter((name) => missing.includes(name));
+    const asked = [...requestedMetrics(), ...SECTIONS[this.#request.level]];
+    const without = asked.filter((name) => missing.includes(name));
     const gaps = without.length === 0 ? '' : `; not available: ${without.join(', ')}`;
     const opcodes = launches.flatMap(({ instances }) => [...(instances[OPCODE_METRIC]?.keys() ?? [])]);
     const unclassed = [...new Set(opcodes.filter((opcode) => sassClass(opcode) === undefined))];
@@ -236,18 +247,16 @@ class NcuSession {
   }
 }
 
-/** Metrics of the list that ncu names as unknown: it stops at them, with the name as a pattern in its message. */
-function unknownMetrics(outcome: ProcessOutcome, metrics: readonly string[]): string[] {
+const COMPLAINT = /fail|unknown|invalid|not (?:found|find|available|supported)/i;
+
+/** Metrics and sections that ncu names when it stops at them, metrics as `regex:^name\\.(sum|…)$`. */
+function unknownNames(outcome: ProcessOutcome, names: readonly string[]): string[] {
   const complaints = (outcome.stdout + outcome.stderr)
     .split('\n')
-    .filter((line) =>
-      /fail\w* to find metric|unknown metric|invalid metric|metric.* not (?:found|available|supported)/i.test(line),
-    )
-    .map((line) => line.replaceAll('\\', ''));
-  return metrics.filter((name) => {
-    // `regex:^name.(sum|…)$` or the name itself, which may be the beginning of another.
-    const base = name.split('.')[0]!;
-    return complaints.some((line) => new RegExp(`(?<!\\w)${base}(?!\\w)`).test(line));
+    .filter((line) => /\b(metric|section)/i.test(line) && COMPLAINT.test(line));
+  return names.filter((name) => {
+    const base = new RegExp(`(?<!\\w)${name.split('.')[0]!}(?!\\w)`);
+    return complaints.some((line) => base.test(line));
   });
 }
 

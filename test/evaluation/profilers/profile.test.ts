@@ -131,6 +131,15 @@ ${GOOD_NCU}`;
     expect(argument(calls()[0]!, '--metrics')).toContain('dram__bytes_read.sum');
   });
 
+  it('leaves out a section that ncu does not know', async () => {
+    const body = `
+if (option('--export') && args.includes('WarpStateStats')) { console.log("==ERROR== Failed to find section 'WarpStateStats'"); process.exit(1); }
+${GOOD_NCU}`;
+    const outcome = await run(body);
+    expect(outcome).toMatchObject({ ok: true });
+    expect(calls()[0]).toContain('SpeedOfLight');
+  });
+
   it('reads the report again when nothing was printed beside it', async () => {
     const body = `
 if (option('--export')) fs.writeFileSync(option('--export') + '.ncu-rep', '');
