@@ -1,15 +1,12 @@
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { evaluateScalars } from '../../core/plan/scope.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
-import { decode } from '../../core/rounding.ts';
 import { DECLARED } from '../checks.ts';
-import { compareOutput } from '../compare.ts';
-import { packElements } from '../layout.ts';
 import type { Contender, ContenderBlock, ContenderFailure, Ring } from '../measure/contender.ts';
 import { drawRuleOf } from '../measure/draw-rules.ts';
+import { disagreement } from '../measure/slot-judge.ts';
 import type { Oracle, PreparedCheck } from '../oracle.ts';
 import { createStream } from '../random.ts';
-import { outputsOf } from '../reference-runs.ts';
 import { bufferMessage } from './messages.ts';
 import type { SessionAnswer, SessionFailure, SessionRequest, WorkerSession } from './worker-session.ts';
 
@@ -243,24 +240,8 @@ const failure = ({ status, reason }: SessionFailure): ContenderFailure => ({ ok:
 const outputsOfAnswer = ({ fields, payloads }: SessionAnswer): ReadonlyMap<string, Uint8Array> =>
   new Map((fields.outputs as string[]).map((name, i) => [name, payloads[i]!]));
 
-/** The first output that is not as the oracle wants it, in words. */
+/** What the oracle says of the outputs; undefined when all is well. */
 const describeWrong = async (
-  check: PreparedCheck,
+  { buffers, expectations }: PreparedCheck,
   outputs: ReadonlyMap<string, Uint8Array>,
-): Promise<string | undefined> => {
-  const expectations = await check.expectations();
-  for (const buffer of outputsOf(check.buffers)) {
-    const bytes = outputs.get(buffer.name);
-    if (bytes?.length !== buffer.bytes) return `output '${buffer.name}' came back with ${bytes?.length ?? 'no'} bytes`;
-    const got = decode(packElements(buffer, bytes), buffer.dtype);
-    const { passed, firstWrong, rmsErrorRatio } = compareOutput(buffer, expectations.get(buffer.name)!, got);
-    if (passed) continue;
-    if (!firstWrong) return `RMS error of ${buffer.name} is ${rmsErrorRatio.toFixed(2)} times its limit`;
-    const { index, got: value, want, tolerance, wrongCount, elementCount } = firstWrong;
-    return (
-      `${buffer.name}[${index.join(', ')}] = ${value}, wanted ${want} ± ${tolerance}; ` +
-      `${wrongCount} of ${elementCount} elements wrong`
-    );
-  }
-  return undefined;
-};
+): Promise<string | undefined> => disagreement(buffers, await expectations(), outputs);

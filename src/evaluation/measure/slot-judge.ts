@@ -3,7 +3,7 @@ import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { decode } from '../../core/rounding.ts';
 import { compareOutput, type OutputVerdict } from '../compare.ts';
-import { type DeviceReference, expectationsFor } from '../expectations.ts';
+import { type DeviceReference, type Expectations, expectationsFor } from '../expectations.ts';
 import { packElements } from '../layout.ts';
 import { outputsOf } from '../reference-runs.ts';
 import type { SlotJudge } from './kernel-contender.ts';
@@ -18,13 +18,22 @@ export const createSlotJudge = (request: {
   const buffers = expandBuffers(problem.file, dimensions);
   return async ({ inputs, outputs }) => {
     const expectations = await expectationsFor({ ...request, inputs });
-    for (const buffer of outputsOf(buffers)) {
-      const got = decode(packElements(buffer, outputs.get(buffer.name)!), buffer.dtype);
-      const verdict = compareOutput(buffer, expectations.get(buffer.name)!, got);
-      if (!verdict.passed) return describe(buffer, verdict);
-    }
-    return undefined;
+    return disagreement(buffers, expectations, outputs);
   };
+};
+
+/** The first output that is not as expected, in words; undefined when all are. Bytes are laid out as declared. */
+export const disagreement = (
+  buffers: readonly PlannedBuffer[],
+  expectations: Expectations,
+  outputs: ReadonlyMap<string, Uint8Array>,
+): string | undefined => {
+  for (const buffer of outputsOf(buffers)) {
+    const got = decode(packElements(buffer, outputs.get(buffer.name)!), buffer.dtype);
+    const verdict = compareOutput(buffer, expectations.get(buffer.name)!, got);
+    if (!verdict.passed) return describe(buffer, verdict);
+  }
+  return undefined;
 };
 
 const describe = ({ name }: PlannedBuffer, { firstWrong, rmsErrorRatio }: OutputVerdict): string =>
