@@ -76,7 +76,7 @@ function notesOf(cell: LadderCell): string[] {
   if (cell.outcome === 'not-applicable') return [`${cell.contender}: ${cell.reason}`];
   return [
     ...(cell.powerCapped ? ['at the power cap'] : []),
-    ...(cell.discardedBlockCount > 0 ? [`${cell.discardedBlockCount} blocks discarded`] : []),
+    ...(cell.discardedBlockCount > 0 ? [`blocks discarded: ${cell.discardedBlockCount}`] : []),
     ...cell.disturbances,
     ...(cell.gpuKernels ? [`GPU kernels: ${cell.gpuKernels.join(', ')}`] : []),
   ].map((note) => `${cell.contender}: ${note}`);

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { contendersMarkdown } from '../../src/reports/contenders-markdown.ts';
+import { contendersTerminal } from '../../src/reports/contenders-terminal.ts';
+import { buildLadderRow, type LadderContender, type LadderView } from '../../src/reports/ladder-view.ts';
+import { measurementOf, twoContenders } from './measured-evaluation.ts';
+
+const CONTENDERS: LadderContender[] = [
+  { name: 'candidate', kind: 'kernel' },
+  { name: 'broken', kind: 'kernel' },
+  { name: 'flash', kind: 'library', versions: { torch: '2.11.0+cu130', cudnn: '9.1' } },
+  { name: 'cudnn', kind: 'library' },
+];
+
+const blocks = twoContenders(50_000, 100_000);
+const row = buildLadderRow({
+  workload: 'b1h8s512d64',
+  dimensions: { S: 512 },
+  cache: 'cold',
+  flop: 5e8,
+  vetoNs: 4000,
+  attainableNs: 8000,
+  contenders: CONTENDERS,
+  blocks,
+  measurements: new Map([
+    ['candidate', measurementOf(blocks, 'candidate')],
+    ['flash', measurementOf(blocks, 'flash')],
+  ]),
+  failed: [{ contender: 'broken', status: 'wrong', reason: 'O[0] is 2' }],
+  notApplicable: new Map([['cudnn', 'does not take D = 96']]),
+  gpuKernels: new Map([['flash', ['flash_fwd_kernel']]]),
+  seed: 1,
+});
+
+const view: LadderView = {
+  schemaVersion: 1,
+  kind: 'ladder',
+  problem: 'attention',
+  device: { id: 'cuda:0', kind: 'cuda', name: 'NVIDIA H200', driver: '580.159.04' },
+  tier: 'accept',
+  seed: 1,
+  recordedAt: '2025-11-20T00:00:00.000Z',
+  versions: { warpsmith: '0.1.0' },
+  contenders: CONTENDERS,
+  rows: [row],
+};
+
+describe('a row of the ladder', () => {
+  test('is compared with the fastest library; the peer is compared with nothing', () => {
+    expect(row.peer).toBe('flash');
+    const [candidate, broken, flash, cudnn] = row.cells;
+    expect(candidate).toMatchObject({ outcome: 'measured', comparison: { verdict: 'faster', baseline: 'flash' } });
+    expect(candidate).toHaveProperty('comparison.ratio', expect.closeTo(2.001, 3));
+    expect(flash).not.toHaveProperty('comparison');
+    expect(broken).toEqual({ contender: 'broken', outcome: 'failed', status: 'wrong', reason: 'O[0] is 2' });
+    expect(cudnn).toEqual({ contender: 'cudnn', outcome: 'not-applicable', reason: 'does not take D = 96' });
+  });
+
+  test('counts the problem’s FLOP: 5e8 in 50.05 µs are 9.99 TFLOP/s', () => {
+    expect(row.cells[0]).toHaveProperty('flopPerSecond', expect.closeTo(9.99e12, -10));
+  });
+
+  test('without libraries has the first contender as peer; without any measurement, none', () => {
+    const kernels = CONTENDERS.slice(0, 2);
+    const input = {
+      ...row,
+      contenders: kernels,
+      blocks,
+      failed: [],
+      notApplicable: new Map(),
+      gpuKernels: new Map(),
+      seed: 1,
+    };
+    const alone = buildLadderRow({
+      ...input,
+      measurements: new Map([['candidate', measurementOf(blocks, 'candidate')]]),
+    });
+    expect(alone.peer).toBe('candidate');
+    expect(buildLadderRow({ ...input, measurements: new Map() }).peer).toBeNull();
+  });
+});
+
+describe.each([
+  ['the terminal', contendersTerminal(view)],
+  ['Markdown', contendersMarkdown(view)],
+])('on %s', (_where, text) => {
+  test.each([
+    '50.05 µs, 9.99 TFLOP/s, 2.001× faster',
+    '4.99 TFLOP/s, peer',
+    'flash (library)',
+    'b1h8s512d64, broken: wrong: O[0] is 2',
+    'b1h8s512d64, cudnn: does not take D = 96',
+    'b1h8s512d64, flash: GPU kernels: flash_fwd_kernel',
+    'b1h8s512d64, candidate: blocks discarded: 1',
+    'flash: torch 2.11.0+cu130, cudnn 9.1',
+  ])('says: %s', (line) => expect(text).toContain(line));
+
+  test('never says predicted', () => expect(text).not.toMatch(/predicted/i));
+});
+
+test('JSON survives a round trip', () => expect(JSON.parse(JSON.stringify(view))).toEqual(view));

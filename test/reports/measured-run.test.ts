@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { progressionSvg } from '../../src/reports/progression-svg.ts';
+import { runMarkdown } from '../../src/reports/run-markdown.ts';
+import { runTerminal } from '../../src/reports/run-terminal.ts';
+import { buildRunView } from '../../src/reports/run-view.ts';
+import { measuredRun } from './measured-run.ts';
+
+const view = buildRunView('run-1', measuredRun('accepted'));
+const texts = [runMarkdown(view), runTerminal(view), progressionSvg(view)!];
+
+describe('a measured run', () => {
+  test('is as fast as the confirmation says, not as the medians of different blocks do', () => {
+    expect(view.speedup).toBe(1.4);
+    expect(view.start!.medianNs / view.best!.medianNs).not.toBeCloseTo(1.4, 4);
+    const sentence = 'measured 1.40× faster than the start [1.380, 1.420], accepted: measured 100.1 µs';
+    expect(texts[0]).toContain(sentence);
+    expect(texts[1]).toContain(sentence);
+  });
+
+  test('never says predicted', () => {
+    for (const text of texts) expect(text).not.toMatch(/predicted/i);
+  });
+
+  test('shows verdicts beside ratios, and that a screen gives none', () => {
+    const rows = texts[0]!.split('\n').filter((line) => /^\| [01] \|/.test(line));
+    expect(rows.map((line) => line.split(' | ').slice(-5).join(' | '))).toEqual([
+      '– | – | – | 1.00× | keep |',
+      '1.40× | [1.401, 1.401] | screened | 1.41× | – |',
+      '1.41× | [1.390, 1.430] | faster | 1.40× | keep |',
+      '– | – | faster | 1.40× | – |',
+    ]);
+  });
+
+  test('says what the confirmation was of: no move, but the winner on fresh blocks', () => {
+    expect(view.progression.map(({ stage }) => stage)).toEqual(['judge', 'screen', 'judge', 'confirm']);
+    expect(view.progression[3]).toMatchObject({ change: 'confirm 03_rows', why: null });
+    expect(texts[0]).toContain(
+      '## Confirmation on fresh blocks\n\n- 03_rows (e4): accepted: faster, measured 1.400× the speed of the start [1.380, 1.420]',
+    );
+    expect(texts[1]).toContain('Confirmation on fresh blocks\n  03_rows (e4): accepted');
+  });
+
+  test('plots a screen as what it is', () => {
+    expect(texts[2]).toContain('screened, measured longer after this');
+    expect(texts[2]).toContain('faster, confirmation');
+  });
+});
+
+describe('a winner', () => {
+  test('that is not known to be clean says so in the headline', () => {
+    const text = runTerminal(buildRunView('r', measuredRun('accepted, unsanitized')));
+    expect(text).toContain('[1.380, 1.420], accepted, unsanitized:');
+  });
+
+  test('that is refused gives way to the best before it', () => {
+    const refused = buildRunView('r', measuredRun('refused'));
+    expect(refused.best!.evaluationId).toBe('e1');
+    expect(refused.speedup).toBe(1);
+    expect(runTerminal(refused)).toContain('No change was kept; the start remains the best');
+    expect(runTerminal(refused)).toContain('03_rows (e4): refused: same: measured 1.004×');
+  });
+
+  test('that was never confirmed claims no speed-up', () => {
+    const unconfirmed = buildRunView(
+      'r',
+      measuredRun('accepted').filter(({ type }) => type !== 'confirmation'),
+    );
+    expect(unconfirmed.speedup).toBeNull();
+    expect(runTerminal(unconfirmed)).toContain('measured, but not confirmed on fresh blocks');
+  });
+});
