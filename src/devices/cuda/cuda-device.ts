@@ -14,6 +14,7 @@ import type { Timing } from '../../core/timing.ts';
 import { CudaMeasuringDevice } from './cuda-measuring-device.ts';
 import { endedWhileLoading, endedWhileRunning } from './ended-while-running.ts';
 import { Handles } from './handles.ts';
+import { ownBytes } from './own-bytes.ts';
 import type { CudaInfo } from './worker/device-info.ts';
 import type { WorkerClient } from './worker-client.ts';
 
@@ -87,7 +88,7 @@ export class CudaDevice implements Device {
 
   async read(buffer: DeviceBuffer): Promise<Uint8Array> {
     const [bytes] = await this.#client.housekeeping('read', { buffers: [this.#handles.buffer(buffer)] });
-    return bytes!;
+    return ownBytes(bytes!);
   }
 
   async damagedGuardBytes(buffer: DeviceBuffer): Promise<number> {

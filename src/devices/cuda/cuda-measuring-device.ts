@@ -13,6 +13,7 @@ import type {
 } from '../../core/measuring-device.ts';
 import { endedWhileRunning } from './ended-while-running.ts';
 import type { Handles } from './handles.ts';
+import { ownBytes } from './own-bytes.ts';
 import { cudaLibraryFolders, knownPeaks, type PeakSubject } from './peaks/peaks-cache.ts';
 import type { DrawRequest, FillRequest } from './worker/protocol.ts';
 import type { WorkerClient } from './worker-client.ts';
@@ -75,8 +76,9 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     });
   }
 
-  readAll(buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]> {
-    return this.#client.housekeeping('read', { buffers: this.#ids(buffers) });
+  async readAll(buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]> {
+    const contents = await this.#client.housekeeping('read', { buffers: this.#ids(buffers) });
+    return contents.map(ownBytes);
   }
 
   hasState(module: LoadedModule): boolean {

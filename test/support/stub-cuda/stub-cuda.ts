@@ -65,6 +65,7 @@ export const STUB_PTX = `.version 8.4
 .visible .entry dump_map(.param .u64 out, .param .align 64 .b8 map[128]) { ret; }
 .visible .entry dump_small(.param .u64 out, .param .u8 value) { ret; }
 .visible .entry follow(.param .u64 pointers, .param .u64 out) { ret; }
+.visible .entry read_pointer(.param .u64 pointers, .param .u64 out) { ret; }
 .visible .entry overrun(.param .u64 out, .param .u32 at) { ret; }
 .visible .entry small_block(.param .u64 out) .maxntid 64, 1, 1 { ret; }
 .visible .entry hang() { ret; }

@@ -300,8 +300,9 @@ static void execute(Node *node) {
     int *in = *(int **)node->values[0], *out = *(int **)node->values[1], n = *(int *)node->values[2];
     for (int i = 0; i < n && i < (int)node->threads; i++) out[i] = in[i] + 1;
   } else if (strcmp(name, "count_calls") == 0) **(int **)node->values[0] = node->function->module->counter++;
-  else if (strcmp(name, "dump") == 0) memcpy(*(void **)node->values[0], node->values[1], node->function->parameterBytes[1]);
+  else if (strncmp(name, "dump", 4) == 0) memcpy(*(void **)node->values[0], node->values[1], node->function->parameterBytes[1]);
   else if (strcmp(name, "follow") == 0) **(int **)node->values[1] = *(*(int ***)node->values[0])[1];
+  else if (strcmp(name, "read_pointer") == 0) **(uint64_t **)node->values[1] = **(uint64_t **)node->values[0];
   else if (strcmp(name, "overrun") == 0) (*(char **)node->values[0])[*(int *)node->values[1]] = 1;
   else if (strcmp(name, "hang") == 0) pendingHang = 1;
   else if (strcmp(name, "crash") == 0) raise(SIGSEGV);
