@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
@@ -60,12 +61,21 @@ export async function refuseOutsideFiles(
   const text = await readFile(place.dependencies, 'utf8').catch(() => '');
   const allowed = (path: string) =>
     path === place.unit || [place.kernel, ...headerFolders].some((folder) => liesWithin(path, folder));
-  const outside = parseDependencyFile(text, place.working).find((path) => !allowed(path));
+  // A toolkit may be reached through links: then its real place is judged.
+  const outside = parseDependencyFile(text, place.working).find((path) => !allowed(path) && !allowed(realPath(path)));
   if (outside === undefined) return undefined;
   const message = `The kernel reads \`${outside}\`; it can include only files of its own folder, listed in kernel.json, and the device headers.`;
   const location = locateComputedReference(kernel.sources);
   const diagnostic: Diagnostic = { severity: 'error', message, ...(location === undefined ? {} : { location }) };
   return { ok: false, status: 'invalid', message, diagnostics: [diagnostic], elapsedMs: 0 };
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /** What a compiler's end means for the candidate; undefined when it did its work. */

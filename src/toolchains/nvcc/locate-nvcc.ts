@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
@@ -67,7 +67,8 @@ function implicitHeaders(nvcc: string): Promise<string[]> {
       maximumOutputBytes: 16 << 20,
     });
     if (outcome.end !== 'exited' || outcome.exitCode !== 0) throw broken(nvcc, outcome.stderr.trim() || outcome.end);
-    return parseDependencyFile(outcome.stdout, folder).filter((file) => dirname(file) !== folder);
+    const files = parseDependencyFile(outcome.stdout, folder).filter((file) => dirname(file) !== folder);
+    return [...new Set(files.map((file) => realpathSync(file)))];
   });
 }
 

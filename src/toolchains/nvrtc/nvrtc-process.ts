@@ -78,6 +78,8 @@ export class NvrtcProcess {
       const request = { kind: 'compile', ...program };
       return { end: 'finished', outcome: await worker.request<NvrtcOutcome>(request, { timeoutMs, signal }) };
     } catch (error) {
+      // Whatever ended the request, a process that may be going down must not get the next one.
+      if (error instanceof WorkerProcessEnded || signal?.aborted) await worker.close();
       signal?.throwIfAborted();
       if (tooLarge) return { end: 'memory-exceeded' };
       if (!(error instanceof WorkerProcessEnded)) throw error;

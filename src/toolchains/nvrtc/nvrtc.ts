@@ -166,7 +166,7 @@ function judge(compile: NvrtcCompile, compiler: Compiler, unit: CompileUnit, out
   const diagnostics = raw.map(withoutOrigin);
   if (outcome.ok)
     return { ok: true, code: codeOf(compile, compiler, outcome, diagnostics), cached: false, elapsedMs: 0 };
-  const unresolved = errorOfNames(compile, raw);
+  const unresolved = errorOfNames(kernel, outcome.log, raw);
   if (unresolved) return unresolved;
   const unitError = errorOfUnit(kernel, unit, raw);
   if (unitError) return unitError;
@@ -183,7 +183,7 @@ function codeOf(
   return {
     kind: 'cubin',
     text: Buffer.from(outcome.cubin).toString('base64'),
-    ptx: outcome.ptx,
+    ptx: nameSources(outcome.ptx, compile.candidate.kernel),
     architecture: compile.architecture,
     compiler: { name: 'nvrtc', version: description.version },
     functionSymbols: outcome.symbols,
@@ -192,16 +192,21 @@ function codeOf(
   };
 }
 
-/** Where NVRTC resolves the names it was asked for: one line each, after one of its own. */
-const NAME_MAP = '__nv_name_map';
-const LINES_BEFORE_NAMES = 2;
+/** NVRTC names the texts it was given as files of the folder it runs in, the root. */
+const nameSources = (ptx: string, { sources }: Kernel): string =>
+  ptx.replaceAll(/^(\s*\.file\s+\d+ )"\/([^"]+)"/gm, (line, head: string, name: string) =>
+    name in sources ? `${head}"${name}"` : line,
+  );
 
-function errorOfNames(compile: NvrtcCompile, diagnostics: readonly RawDiagnostic[]): CompileOutcome | undefined {
+/** Where NVRTC resolves the names it was asked for; below a message it shows the line, with the name as we gave it. */
+const NAME_MAP = '__nv_name_map';
+const NAME_LINE = /^\s*#pragma nv_mangled_name (.*?)\s*$/m;
+
+function errorOfNames(kernel: Kernel, log: string, diagnostics: readonly RawDiagnostic[]): CompileOutcome | undefined {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  const error = errors[0];
-  if (error === undefined || errors.some(({ location }) => location?.file !== NAME_MAP)) return undefined;
-  const name = compile.functions[(error.location?.line ?? 0) - LINES_BEFORE_NAMES];
-  return name === undefined ? undefined : unresolvedFunction(compile.candidate.kernel, name, error.message);
+  if (errors.length === 0 || errors.some(({ location }) => location?.file !== NAME_MAP)) return undefined;
+  const name = NAME_LINE.exec(log)?.[1];
+  return name === undefined ? undefined : unresolvedFunction(kernel, name, errors[0]!.message);
 }
 
 function locateIn(kernel: Kernel, { installation, standardHeaders }: Compiler): Locate {
