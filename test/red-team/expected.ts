@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { EvaluationStatus } from '../../src/core/status.ts';
+
+export const RED_TEAM = import.meta.dirname;
+export const ATTENTION = path.resolve(RED_TEAM, '../../problems/attention');
+
+/** Which stage sees through a kernel: runs on checks, the checks around timed samples, or compute-sanitizer. */
+export const STAGES = ['verification', 'measurement', 'sanitizer'] as const;
+export type Stage = (typeof STAGES)[number];
+
+/** What the referee must say of a kernel. */
+export interface Verdict {
+  /** Any of these. `passed` where the lie can't show on this kind of device, or only the sanitizer sees it. */
+  readonly statuses: readonly EvaluationStatus[];
+  /** Over the evaluation's reason. */
+  readonly reason: RegExp;
+  /** One of these. */
+  readonly caughtBy: readonly Stage[];
+  readonly workload: string;
+}
+
+interface Declared {
+  status: EvaluationStatus | EvaluationStatus[];
+  /** Regular expression. */
+  reasonMatches: string;
+  caughtBy: Stage | Stage[];
+  workload: string;
+}
+
+/** expected.json: for both kinds of device, with what differs on one of them. */
+type ExpectedFile = Pick<Declared, 'status' | 'reasonMatches'> &
+  Partial<Declared> & { virtual?: Partial<Declared>; cuda?: Partial<Declared> };
+
+const DEFAULTS = { caughtBy: 'verification', workload: 'B=1,H=2,S=64,D=64,causal=0' } as const;
+
+const listOf = <T>(value: T | T[]): T[] => (Array.isArray(value) ? value : [value]);
+
+/** What is expected of the red-team kernel on this kind of device. */
+export const expectedOf = (kernel: string, kind: 'virtual' | 'cuda'): Verdict => {
+  const file = JSON.parse(readFileSync(path.join(RED_TEAM, kernel, 'expected.json'), 'utf8')) as ExpectedFile;
+  const { status, reasonMatches, caughtBy, workload } = { ...DEFAULTS, ...file, ...file[kind] };
+  return {
+    statuses: listOf(status),
+    reason: new RegExp(reasonMatches),
+    caughtBy: listOf(caughtBy),
+    workload,
+  };
+};
+
+export const redTeamKernels = (): string[] =>
+  readdirSync(RED_TEAM, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
