@@ -13,6 +13,11 @@ export interface ProblemWork {
   readonly minimumReadBytes: number;
   readonly comparison: Comparison;
   readonly cache: 'hot' | 'cold';
+  /**
+   * Cold only: share of the reads that L2 may serve all the same, because a part of what the ring of slots holds stays
+   * in it from one round to the next: at most L2 ÷ ring. 0 when absent.
+   */
+  readonly cachedReadRatio?: number;
 }
 
 /** A lower bound on a time, and how it was reached. */
@@ -90,13 +95,15 @@ const larger = (a: TimeBound, b: TimeBound): TimeBound => (b.ns > a.ns ? b : a);
 
 /**
  * Provable lower bound in ns: minimum FLOP on the fastest pipe the comparison admits at the maximum clock and,
- * cold only, minimum bytes read at the datasheet DRAM rate. Only this may call a time implausible.
+ * cold only, minimum bytes read at the datasheet DRAM rate, without those that may have stayed in L2. Only this may call
+ * a time implausible.
  */
 export function vetoBoundNs(work: ProblemWork, spec: DeviceSpec): TimeBound {
   const pipe = fastestPipe(work.comparison, spec);
   const compute = computeBound(work.minimumFlop, pipe, spec.boostClockHz.value, 1, spec);
   if (work.cache === 'hot') return compute;
-  return larger(compute, readBound(work.minimumReadBytes, spec.dramBytesPerSecond.value, 'DRAM datasheet'));
+  const bytes = work.minimumReadBytes * Math.max(0, 1 - (work.cachedReadRatio ?? 0));
+  return larger(compute, readBound(bytes, spec.dramBytesPerSecond.value, 'DRAM datasheet'));
 }
 
 /**

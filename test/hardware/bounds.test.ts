@@ -33,6 +33,14 @@ describe('veto bound', () => {
     expect(cold.arithmetic).toContain('300 GB/s');
   });
 
+  it('leaves out the reads that L2 may serve from one round of the ring to the next', () => {
+    const cold = { ...attention, minimumFlop: 1, cache: 'cold' as const };
+    // A ring of 3 × L2 may keep a third: 1,048,576 B ÷ 300 GB/s = 3495 ns.
+    expect(vetoBoundNs({ ...cold, cachedReadRatio: 1 / 3 }, l4).ns).toBeCloseTo(3495.3, 0);
+    expect(vetoBoundNs({ ...cold, cachedReadRatio: 0 }, l4)).toEqual(vetoBoundNs(cold, l4));
+    expect(vetoBoundNs({ ...cold, cachedReadRatio: 2 }, l4).ns).toBeLessThan(1);
+  });
+
   it('uses minimumFlop, not flop', () => {
     expect(vetoBoundNs({ ...attention, flop: 1e15 }, l4).ns).toBe(vetoBoundNs(attention, l4).ns);
   });

@@ -1,9 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { DeviceSpec } from '../../../core/device-spec.ts';
 import type { MeasuredPeaks } from '../../../core/measured-peaks.ts';
+import { readCacheFile, writeCacheFile } from '../../../process/cache-file.ts';
 import { cudaRoots } from '../../../toolchains/cuda-toolkit.ts';
 import { HARNESS_PTX } from '../harness/harness-ptx.ts';
 import type { PeakFigures } from './measure-peaks.ts';
@@ -43,7 +43,7 @@ export async function knownPeaks(
   const known = await readPeaks(path, subject);
   if (known !== undefined) return known;
   const peaks = describe(subject, await measure());
-  await writePeaks(path, peaks);
+  await writeCacheFile(path, `${JSON.stringify(peaks, undefined, 2)}\n`);
   return peaks;
 }
 
@@ -63,8 +63,10 @@ const datasheetOf = (spec: DeviceSpec): MeasuredPeaks['datasheet'] => ({
 });
 
 async function readPeaks(path: string, subject: PeakSubject): Promise<MeasuredPeaks | undefined> {
+  const text = await readCacheFile(path);
+  if (text === undefined) return undefined;
   try {
-    const read = JSON.parse(await readFile(path, 'utf8')) as MeasuredPeaks;
+    const read = JSON.parse(text) as MeasuredPeaks;
     // The datasheet's side is what this version believes.
     return holdsPeaks(read, subject) ? { ...read, datasheet: datasheetOf(subject.spec) } : undefined;
   } catch {
@@ -80,15 +82,3 @@ const holdsPeaks = (read: MeasuredPeaks, { uuid, driver }: PeakSubject): boolean
   isRate(read.copyBytesPerSecond) &&
   (read.matrixFlopPerSecond === undefined || isRate(read.matrixFlopPerSecond)) &&
   [read.copyMethod, read.matrixMethod, read.measuredAt].every((text) => typeof text === 'string');
-
-/** Written beside its place and renamed into it: a reader sees all of it or none. */
-async function writePeaks(path: string, peaks: MeasuredPeaks): Promise<void> {
-  const temporary = `${path}.${randomUUID()}`;
-  try {
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(temporary, `${JSON.stringify(peaks, undefined, 2)}\n`);
-    await rename(temporary, path);
-  } catch {
-    await rm(temporary, { force: true }).catch(() => {});
-  }
-}

@@ -1,0 +1,38 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readCacheFile, writeCacheFile } from '../../src/process/cache-file.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'warpsmith-cache-file-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('is read as it was written, folders and all, the later one over the earlier', async () => {
+  const path = join(folder, 'a', 'b', 'file');
+  expect(await readCacheFile(path)).toBeUndefined();
+  await writeCacheFile(path, 'one');
+  await writeCacheFile(path, 'two');
+  expect(await readCacheFile(path)).toBe('two');
+  expect(await readdir(join(folder, 'a', 'b'))).toEqual(['file']);
+});
+
+it('is all there or not at all, with many writers at once', async () => {
+  const path = join(folder, 'file');
+  const texts = Array.from({ length: 20 }, (_, i) => `${i}`.repeat(10_000));
+  await Promise.all(texts.map((text) => writeCacheFile(path, text)));
+  expect(texts).toContain(await readCacheFile(path));
+  expect(await readdir(folder)).toEqual(['file']);
+});
+
+it('that cannot be written leaves nothing behind', async () => {
+  await writeFile(join(folder, 'file'), 'kept');
+  await writeCacheFile(join(folder, 'file', 'below'), 'text');
+  // A folder stands in its place: the last step fails.
+  await mkdir(join(folder, 'taken', 'inner'), { recursive: true });
+  await writeCacheFile(join(folder, 'taken'), 'text');
+  expect((await readdir(folder)).sort()).toEqual(['file', 'taken']);
+  expect(await readCacheFile(join(folder, 'file'))).toBe('kept');
+});
