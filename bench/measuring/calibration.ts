@@ -1,4 +1,5 @@
 import type { Calibration } from '../../scripts/results/measuring-recordings.ts';
+import type { Comparison } from '../../src/core/measurement.ts';
 import { type Bench, type ComparedPair, comparePair, openPair } from './open-bench.ts';
 
 export const LOOP_KERNEL = 'bench/measuring/kernels/calibrated-loop/loop';
@@ -27,17 +28,25 @@ async function compared(bench: Bench, workload: string, seed: number): Promise<C
  * steps but for what is fixed about a launch; how much that is at the short size follows from doubling the steps.
  */
 export async function calibrate(bench: Bench, seed: number): Promise<Calibration> {
-  const long = await compared(bench, 'long', seed);
+  const { comparison: long } = await compared(bench, 'long', seed);
   const { baselineNs: shortNs } = await compared(bench, 'short', seed + 1);
   const { baselineNs: doubleNs } = await compared(bench, 'double', seed + 2);
-  const { ratio, intervalRatio } = long.comparison;
+  return calibrationOf({ long, shortNs, doubleNs });
+}
+
+/** @param measured `long` is baseline ÷ candidate; the calibration says how much slower the candidate is. */
+export function calibrationOf(measured: {
+  long: Pick<Comparison, 'ratio' | 'intervalRatio'>;
+  shortNs: number;
+  doubleNs: number;
+}): Calibration {
+  const { long, shortNs, doubleNs } = measured;
   const fixedNs = 2 * shortNs - doubleNs;
-  // The ratio is baseline ÷ candidate; here the question is how much slower the candidate is.
-  const longRatio = 1 / ratio;
+  const longRatio = 1 / long.ratio;
   return {
     stepRatio: 1 + EXTRA_PERMILLE / 1000,
     longRatio,
-    longIntervalRatio: [1 / intervalRatio[1], 1 / intervalRatio[0]],
+    longIntervalRatio: [1 / long.intervalRatio[1], 1 / long.intervalRatio[0]],
     shortNs,
     doubleNs,
     fixedNs,
