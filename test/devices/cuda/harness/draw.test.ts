@@ -253,7 +253,25 @@ describe('match', () => {
     await harness.freeAll();
   });
 
-  it('sees one changed bit of a normal f16, and a zero that changed its sign', async () => {
+  it.each(['f16', 'bf16', 'f32'] as const)('counts exactly the normal %s that were changed', async (dtype) => {
+    const elementCount = 8197;
+    const size = sizeOfDType(dtype);
+    const rule: DrawRule = { kind: 'normal', mean: 0, standardDeviation: 1 };
+    const target = await harness.allocate(elementCount * size);
+    const jobs: DrawJob[] = [{ address: target.address, elementCount, dtype, rule, key: KEY }];
+    const packed = packDrawJobs(jobs);
+    await harness.launch('draw', packed);
+    const bytes = await harness.read(target);
+    const changed = [0, 7, 8, 9, 4000, 8191, 8192, 8196];
+    for (const index of changed) bytes[index * size]! ^= 1;
+    await harness.write(target, bytes);
+    expect(changedElements(jobs, await harness.count('match', packed))).toEqual([changed.length]);
+    const otherKey = packDrawJobs([{ ...jobs[0]!, key: [KEY[0], KEY[1] + 1] }]);
+    expect(changedElements(jobs, await harness.count('match', otherKey))[0]).toBeGreaterThan(0.95 * elementCount);
+    await harness.freeAll();
+  });
+
+  it('sees one changed bit of an f16, and a zero that changed its sign', async () => {
     const elementCount = 4096;
     const target = await harness.allocate(elementCount * 2);
     const rule: DrawRule = { kind: 'constant', value: 0 };
