@@ -1,9 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DeviceBuffer, LoadedModule } from '../../../src/core/device.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../../src/core/launch-plan.ts';
 import type { CudaDevice } from '../../../src/devices/cuda/cuda-device.ts';
+import { lockGpu } from '../../../src/devices/cuda/gpu-lock.ts';
 import { openCudaDevice } from '../../../src/devices/cuda/open-cuda-device.ts';
+import { processTree } from '../../../src/process/process-tree.ts';
+import { eventually } from '../../process/processes.ts';
 import {
   DEFAULT_RUN_OPTIONS,
   type KernelLaunch,
@@ -26,16 +29,19 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
   let device: CudaDevice;
   let module: LoadedModule;
 
-  beforeAll(() => {
+  beforeAll(async () => {
     stub = useStubCuda();
-  });
-  afterAll(() => stub.close());
-  beforeEach(async () => {
     device = await openCudaDevice(0);
+  });
+  afterAll(async () => {
+    await device.close();
+    stub.close();
+  });
+  // One device for all: it must stand whatever a test does to it.
+  beforeEach(async () => {
     module = await loadCode(device, STUB_PTX);
     stub.log();
   });
-  afterEach(() => device.close());
 
   const allocate = (bytes: number, name = 'x') => device.allocate({ name, bytes, alignmentBytes: 16 });
   const launch = (functionName: string, rest: KernelLaunch = {}) =>
@@ -437,14 +443,12 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
     });
   });
 
-  it('a second process, or a second device, waits for the first; the holder is named', async () => {
-    const { lockGpu } = await import('../../../src/devices/cuda/gpu-lock.ts');
+  it('a second process waits for the first; the holder is named; a reference device needs no lock', async () => {
     await expect(lockGpu(device.identity.uuid!, 'cuda:0', 100)).rejects.toMatchObject({
       details: { code: 'device-busy', message: expect.stringContaining(`process ${process.pid}`) },
     });
-    const second = openCudaDevice(0);
-    await device.close();
-    await (await second).close();
+    const reference = await openCudaDevice(0, { shared: true });
+    await reference.close();
   });
 
   it('an ordinal that is not there', async () => {
@@ -453,10 +457,13 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
     });
   });
 
-  it('close ends the worker', async () => {
-    const pid = Number(readFileSync('/proc/thread-self/stat', 'utf8').split(' ')[0]);
-    expect(pid).toBeGreaterThan(0);
+  // The last: there is no device after it.
+  it('close ends the worker and gives the GPU back', async () => {
+    const pids = () => [...processTree(process.pid)].filter((pid) => pid !== process.pid);
+    expect(pids().length).toBeGreaterThan(0);
     await device.close();
+    await eventually(() => pids().length === 0);
     await expect(allocate(16)).rejects.toThrow('closed');
+    (await lockGpu(device.identity.uuid!, 'cuda:0', 0))();
   });
 });
