@@ -7,7 +7,7 @@ export { type AuditOptions, audit } from './app/audit.ts';
 export { type CheckOptions, type CheckReport, checkTarget } from './app/check.ts';
 export { type DevicesReport, devices, type ListedDevice } from './app/devices.ts';
 export { type DiagnosisReport, diagnoseKernel, type SuggestedMove } from './app/diagnose.ts';
-export { type DoctorCheck, type DoctorReport, doctor } from './app/doctor.ts';
+export { type DoctorCheck, type DoctorReport, doctor } from './app/doctor/doctor.ts';
 export { type EvaluateOptions, evaluateKernel, type JudgeOptions } from './app/evaluate.ts';
 export { loadKernel } from './app/loading/load-kernel.ts';
 export { loadProblem } from './app/loading/load-problem.ts';

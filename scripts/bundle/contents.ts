@@ -31,7 +31,7 @@ const SOURCES: readonly Source[] = [
   dependency('commander', runtimeOnly),
   dependency('zod', runtimeOnly),
   dependency('@noble/hashes', runtimeOnly),
-  dependency('koffi', (path) => /^(package\.json|LICENSE\.txt|index\.js|src\/koffi\/index\.js)$/.test(path)),
+  dependency('koffi', (path) => /^(package\.json|LICENSE\.txt|(index|indirect|src\/koffi\/.*)\.c?js)$/.test(path)),
   dependency('@koromix/koffi-linux-x64', (path) => /^(package\.json|index\.js|linux_x64\/koffi\.node)$/.test(path)),
 ];
 

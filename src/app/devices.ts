@@ -1,4 +1,4 @@
-import { listDevices } from '../devices/open-device.ts';
+import { defaultDeviceId, listDevices } from '../devices/open-device.ts';
 
 /** One device that `--device` accepts. */
 export interface ListedDevice {
@@ -18,3 +18,6 @@ export interface DevicesReport {
 export function devices(): DevicesReport {
   return { schemaVersion: 1, kind: 'devices', devices: listDevices() };
 }
+
+/** The device used when none is asked for: the first CUDA GPU, else a virtual one. */
+export const defaultDevice = (): string => defaultDeviceId();

@@ -1,4 +1,3 @@
-import { defaultDevice } from '../app/default-device.ts';
 import { DEFAULT_DEVICE } from '../app/session.ts';
 import type { DeviceOptions } from './options.ts';
 import type { Streams } from './output.ts';
@@ -17,7 +16,8 @@ export type Run<Options> = (options: Options, context: CliContext) => Promise<nu
 export async function deviceOrDefault({ device, replay }: DeviceOptions, { streams }: CliContext): Promise<string> {
   if (device !== undefined) return device;
   if (replay !== undefined) return 'recorded';
-  const chosen = await defaultDevice();
+  const { defaultDevice } = await import('../app/devices.ts');
+  const chosen = defaultDevice();
   const why = chosen === DEFAULT_DEVICE ? 'there is no CUDA GPU here' : 'the first GPU of this machine';
   streams.err.write(`No --device given: using ${chosen} (${why}).\n`);
   return chosen;

@@ -1,4 +1,4 @@
-import { type DoctorReport, doctor } from '../../app/doctor.ts';
+import { type DoctorReport, doctor } from '../../app/doctor/doctor.ts';
 import { EXIT } from '../../core/errors.ts';
 import { textTable } from '../../reports/table.ts';
 import type { Run } from '../context.ts';

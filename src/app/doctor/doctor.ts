@@ -1,0 +1,65 @@
+import { WarpsmithError } from '../../core/errors.ts';
+import type { DeviceListing } from '../../devices/open-device.ts';
+import type { CudaToolkit } from '../../toolchains/cuda-toolkit.ts';
+import { GPU_CHECKS } from './gpu-checks.ts';
+import { HOST_CHECKS } from './host-checks.ts';
+
+/** One thing that kernels need on this machine. */
+export interface DoctorCheck {
+  id: string;
+  title: string;
+  /** `absent` is fine: it is not needed, or only for what the detail names. */
+  verdict: 'ok' | 'failed' | 'absent';
+  detail: string;
+  hint: string | null;
+}
+
+export interface DoctorReport {
+  schemaVersion: 1;
+  kind: 'doctor';
+  /** Everything that is needed works. */
+  ok: boolean;
+  checks: DoctorCheck[];
+}
+
+/** What several checks ask about. */
+export interface Machine {
+  readonly gpus: readonly DeviceListing[];
+  readonly toolkit: CudaToolkit;
+}
+
+export type Diagnosis = Pick<DoctorCheck, 'verdict' | 'detail'> & { hint?: string };
+
+export interface Check {
+  readonly id: string;
+  readonly title: string;
+  readonly run: (machine: Machine) => Diagnosis | Promise<Diagnosis>;
+}
+
+async function lookAround(): Promise<Machine> {
+  const [{ listDevices }, { locateCudaToolkit }] = await Promise.all([
+    import('../../devices/open-device.ts'),
+    import('../../toolchains/cuda-toolkit.ts'),
+  ]);
+  return { gpus: listDevices().filter(({ kind }) => kind === 'cuda'), toolkit: await locateCudaToolkit() };
+}
+
+/** A check that could not be made has failed: the doctor never stops at the first one. */
+async function diagnoseOne({ id, title, run }: Check, machine: Machine): Promise<DoctorCheck> {
+  try {
+    const { verdict, detail, hint } = await run(machine);
+    return { id, title, verdict, detail, hint: hint ?? null };
+  } catch (error) {
+    const details = error instanceof WarpsmithError ? error.details : undefined;
+    const detail = error instanceof Error ? error.message : String(error);
+    return { id, title, verdict: 'failed', detail, hint: details?.hint ?? null };
+  }
+}
+
+/** Says what works on this machine and what is missing. Never throws for what it finds. */
+export async function doctor(): Promise<DoctorReport> {
+  const machine = await lookAround();
+  const checks: DoctorCheck[] = [];
+  for (const check of [...HOST_CHECKS, ...GPU_CHECKS]) checks.push(await diagnoseOne(check, machine));
+  return { schemaVersion: 1, kind: 'doctor', ok: checks.every(({ verdict }) => verdict !== 'failed'), checks };
+}

@@ -1,0 +1,68 @@
+import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { WarpsmithError } from '../../core/errors.ts';
+import { DEFAULT_DEVICE } from '../session.ts';
+import type { Check, Diagnosis, Machine } from './doctor.ts';
+
+const MINIMUM_NODE_MAJOR = 24;
+
+function checkNode(): Diagnosis {
+  const { node, v8 } = process.versions;
+  const ok = Number(node.split('.')[0]) >= MINIMUM_NODE_MAJOR;
+  const detail = `Node ${node} (V8 ${v8}), ${process.platform} ${process.arch}`;
+  return ok
+    ? { verdict: 'ok', detail }
+    : { verdict: 'failed', detail, hint: `Install Node ${MINIMUM_NODE_MAJOR} or newer.` };
+}
+
+/** Virtual GPUs run what clang makes; a real one has compilers of its own. */
+async function checkClang({ gpus }: Machine): Promise<Diagnosis> {
+  const { locateClang } = await import('../../toolchains/locate-clang.ts');
+  try {
+    const { path, version } = await locateClang();
+    return { verdict: 'ok', detail: `clang ${version} at ${path}` };
+  } catch (error) {
+    if (gpus.length === 0 || !(error instanceof WarpsmithError)) throw error;
+    const { hint } = error.details;
+    return {
+      verdict: 'absent',
+      detail: 'no clang: needed for virtual devices only',
+      ...(hint === undefined ? {} : { hint }),
+    };
+  }
+}
+
+async function checkHeaders(): Promise<Diagnosis> {
+  const { findHeaderFolder, openHeaderPack } = await import('../../toolchains/header-pack.ts');
+  const folder = findHeaderFolder();
+  const fileCount = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  ).length;
+  const digest = openHeaderPack(folder).digest().slice(0, 12);
+  return { verdict: 'ok', detail: `${fileCount} device headers, digest ${digest}, at ${folder}` };
+}
+
+async function checkFusedMultiplyAdd(): Promise<Diagnosis> {
+  const { relaxedMaddIsFused } = await import('../../virtual-gpu/fma-probe.ts');
+  const detail = relaxedMaddIsFused()
+    ? 'WebAssembly SIMD multiply-adds round once here, as on a GPU'
+    : 'WebAssembly SIMD multiply-adds round twice here; an exact, slower substitute is used';
+  return { verdict: 'ok', detail };
+}
+
+async function checkVirtualDevice(): Promise<Diagnosis> {
+  const { openDevice } = await import('../../devices/open-device.ts');
+  const device = await openDevice(DEFAULT_DEVICE);
+  const { name } = device.identity;
+  await device.close();
+  return { verdict: 'ok', detail: `${name} opened; this machine runs ${availableParallelism()} threads at once` };
+}
+
+/** What runs without a GPU. */
+export const HOST_CHECKS: readonly Check[] = [
+  { id: 'node', title: 'Node', run: checkNode },
+  { id: 'compiler', title: 'CUDA C++ compiler', run: checkClang },
+  { id: 'headers', title: 'Device headers', run: checkHeaders },
+  { id: 'fused-multiply-add', title: 'Fused multiply-add', run: checkFusedMultiplyAdd },
+  { id: 'virtual-device', title: 'Virtual GPU and worker threads', run: checkVirtualDevice },
+];
