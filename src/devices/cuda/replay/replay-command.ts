@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { minimalEnvironment } from '../../../process/minimal-environment.ts';
+import { gpuEnvironment } from '../../../process/gpu-environment.ts';
 import { writeTemporaryFile } from '../../../process/temporary-file.ts';
 import { type ReplayRequest, type ReplayResult, readResult, toFile } from './replay-request.ts';
 
@@ -19,20 +19,16 @@ export interface ReplayCommand {
   result(): ReplayResult | undefined;
 }
 
-/** Which of the machine's GPUs a process sees, and where its driver lies; profilers keep their settings in HOME. */
-const PASSED_ON = ['LD_LIBRARY_PATH', 'CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER', 'HOME'];
+/** Profilers keep their settings there. */
+const home = (): Record<string, string> => (process.env.HOME === undefined ? {} : { HOME: process.env.HOME });
 
 /** Writes the request into `folder` and says how to run it. */
 export function prepareReplay(request: ReplayRequest, folder: string): ReplayCommand {
   const resultPath = join(folder, 'replay-result.bin');
   const requestPath = writeTemporaryFile(folder, 'replay-request.bin', toFile(request));
-  const passedOn = PASSED_ON.flatMap((name) => {
-    const value = process.env[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
   return {
     command: [process.execPath, ENTRY, requestPath, resultPath],
-    environment: { ...minimalEnvironment(), ...Object.fromEntries(passedOn) },
+    environment: { ...gpuEnvironment(), ...home() },
     result: () => (existsSync(resultPath) ? readResult(resultPath) : undefined),
   };
 }
