@@ -46,11 +46,9 @@ export const judgeCheck = async (request: {
   if (!second.ok) return second;
 
   const judged: JudgedCheck = { runs, outputs: outputsOf(prepared.buffers), tally, isBitwise, ...expected };
-  const refusal = await judgeRuns(judged, first, second);
-  if (refusal) return refusal;
-  const repeated = runs.keepsWorkspace && (await judgeRepetition(judged, first));
-  if (repeated) return repeated;
-  return { ok: true, judged, first, verdicts: compareOutputs(judged.outputs, judged.expectations, first.outputs) };
+  const passed = await judgeRuns(judged, first, second);
+  const repeated = passed.ok && runs.keepsWorkspace && (await judgeRepetition(judged, first));
+  return repeated || passed;
 };
 
 /**
@@ -68,7 +66,7 @@ const expectMeanwhile = async (
   }
 };
 
-const judgeRuns = async (judged: JudgedCheck, first: RunResult, second: RunResult): Promise<Refused | undefined> => {
+const judgeRuns = async (judged: JudgedCheck, first: RunResult, second: RunResult): Promise<PassedCheck | Refused> => {
   const { runs, outputs, expectations, tally } = judged;
   const isSame = differingElements(outputs, first.outputs, second.outputs) === undefined;
   const firstVerdicts = compareOutputs(outputs, expectations, first.outputs);
@@ -86,7 +84,7 @@ const judgeRuns = async (judged: JudgedCheck, first: RunResult, second: RunResul
     tally.add(verdicts);
     if (!passes(verdicts)) return refuseWrong(judged, run, verdicts);
   }
-  return undefined;
+  return { ok: true, judged, first, verdicts: firstVerdicts };
 };
 
 /** The same run again in the same buffers: it finds what it left in its workspace. */

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import type { Device } from '../../src/core/device.ts';
-import type { Problem } from '../../src/core/problem.ts';
+import type { BufferDeclaration, Problem } from '../../src/core/problem.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
 import { describeCheck, shapeChecks } from '../../src/evaluation/checks.ts';
 import { createDeviceReference } from '../../src/evaluation/device-reference.ts';
@@ -104,7 +104,7 @@ describe('expectations', () => {
   });
 
   it('of strided inputs are those of their elements', async () => {
-    const X = { dtype: 'f16', shape: ['R', 'C'], strides: ['C + 1', 1], access: 'in' } as const;
+    const X: BufferDeclaration = { dtype: 'f16', shape: ['R', 'C'], strides: ['C + 1', 1], access: 'in' };
     const strided = toyProblem({ inputs: { X, W: toyProblem().file.inputs.W! } });
     const drawn = prepareCheck({ problem: strided, dimensions, seed: 1, generatorSet: 'normal' });
     const request = { problem: strided, dimensions, inputs: drawn.inputs.bytes };
