@@ -59,7 +59,7 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
   'h200-a-a': 'node bench/measuring/a-a.ts --output docs/results/h200-a-a.json',
   'h200-sensitivity': 'node bench/measuring/sensitivity.ts --output docs/results/h200-sensitivity.json',
   'h200-attention-ladder':
-    'warpsmith measure problems/attention --device cuda:0 --json > docs/results/h200-attention-ladder.json',
+    'warpsmith measure problems/attention --device cuda:0 --workload all --baseline all --json > docs/results/h200-attention-ladder.json',
 };
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
