@@ -38,6 +38,10 @@ extern "C" __global__ void pointer_array(const int *const *from, int count, int 
 
 extern "C" __global__ void is_null(const int *pointer, int *out) { out[0] = pointer == nullptr ? 1 : 2; }
 
+extern "C" __global__ void address_of(const void *pointer, unsigned long long *out) {
+  out[0] = (unsigned long long)pointer;
+}
+
 __device__ int calls;
 __device__ int primes[4] = {2, 3, 5, 7};
 __device__ int *place = &primes[2];

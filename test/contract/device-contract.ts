@@ -90,6 +90,40 @@ export function describeDeviceContract(name: string, subject: ContractSubject): 
       });
     });
 
+    describe('places', () => {
+      const addressOf = async (buffer: DeviceBuffer): Promise<bigint> => {
+        const out = await allocate(8, 16, 'out');
+        const plan: LaunchPlan = {
+          buffers: [],
+          steps: [planLaunch({ functionName: 'address_of', block: 1, arguments: [buffer.name, 'out'] })],
+        };
+        const slot = new Map([
+          [buffer.name, buffer],
+          ['out', out],
+        ]);
+        expect(await device.run(module, plan, slot, DEFAULT_RUN_OPTIONS)).toMatchObject({ ok: true });
+        const bytes = new Uint8Array(await device.read(out));
+        await device.free(out);
+        return new BigUint64Array(bytes.buffer)[0]!;
+      };
+
+      it('are aligned to 256 bytes or more, or to no more than asked for', async () => {
+        for (const alignmentBytes of [1, 2, 16, 256, 1024])
+          for (const minimumAlignment of [false, true]) {
+            const buffer = await device.allocate({ name: 'x', bytes: 1000, alignmentBytes, minimumAlignment });
+            const address = await addressOf(buffer);
+            const wanted = minimumAlignment ? alignmentBytes : Math.max(256, alignmentBytes);
+            expect(address % BigInt(wanted)).toBe(0n);
+            // An odd multiple of the alignment, and of nothing larger.
+            if (minimumAlignment) expect(address & -address).toBe(BigInt(alignmentBytes));
+            await device.fill(buffer, Uint8Array.of(1, 2, 3, 4));
+            expect(await device.read(buffer)).toEqual(Uint8Array.from({ length: 1000 }, (_, i) => (i % 4) + 1));
+            expect(await device.damagedGuardBytes(buffer)).toBe(0);
+            await device.free(buffer);
+          }
+      });
+    });
+
     describe('launches', () => {
       const launch = (functionName: string, rest: KernelLaunch) =>
         launchKernel(device, module, { ...rest, functionName });

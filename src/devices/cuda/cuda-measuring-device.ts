@@ -50,7 +50,7 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     if (ids.length > 0) await this.#client.housekeeping('freeArena', { buffers: ids });
   }
 
-  damagedArenaGuards(buffers: readonly DeviceBuffer[]): Promise<{ buffer: string; bytes: number }[]> {
+  async damagedArenaGuards(buffers: readonly DeviceBuffer[]): Promise<{ buffer: string; bytes: number }[]> {
     return this.#client.housekeeping('damagedArenaGuards', { buffers: this.#ids(buffers) });
   }
 
@@ -58,7 +58,7 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     await this.#client.housekeeping('draw', { draws: this.#draws(draws) });
   }
 
-  changedSinceDraw(draws: readonly Draw[]): Promise<number[]> {
+  async changedSinceDraw(draws: readonly Draw[]): Promise<number[]> {
     return this.#client.housekeeping('changedSinceDraw', { draws: this.#draws(draws) });
   }
 
@@ -66,7 +66,7 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     await this.#client.housekeeping('fillAll', { fills: this.#fills(fills) });
   }
 
-  elementsHolding(fills: readonly Fill[]): Promise<number[]> {
+  async elementsHolding(fills: readonly Fill[]): Promise<number[]> {
     return this.#client.housekeeping('elementsHolding', { fills: this.#fills(fills) });
   }
 
@@ -111,7 +111,7 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     if (id !== undefined) await this.#client.housekeeping('releaseReplay', { replay: id });
   }
 
-  replayOverheadNs(): Promise<number> {
+  async replayOverheadNs(): Promise<number> {
     return this.#client.housekeeping('replayOverheadNs', {});
   }
 
@@ -124,13 +124,13 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     }
   }
 
-  peaks(): Promise<MeasuredPeaks> {
+  async peaks(): Promise<MeasuredPeaks> {
     return knownPeaks(this.#board, () =>
       this.#client.housekeeping('measurePeaks', { libraryFolders: cudaLibraryFolders() }),
     );
   }
 
-  state(): Promise<GpuState> {
+  async state(): Promise<GpuState> {
     return this.#client.housekeeping('state', {});
   }
 

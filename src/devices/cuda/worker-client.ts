@@ -34,21 +34,24 @@ export class WorkerClient {
 
   /** The worker that the next command goes to, if it is running. */
   get generation(): Generation {
+    this.#noticeEnd();
     return this.#generation;
   }
 
   /** Starts the worker if there is none. @throws WarpsmithError when the GPU cannot be opened. */
   async open(): Promise<OpenedGpu> {
     if (this.#isClosed) throw new Error('the device is closed');
+    this.#noticeEnd();
     if (this.#opening === undefined) {
       this.#generation = { number: this.#generation.number + 1 };
       this.#process = startWorkerProcess({ entry: ENTRY, environment: gpuEnvironment() });
       this.#opening = this.#send('open', { ordinal: this.#ordinal }, HOUSEKEEPING_TIMEOUT_MS);
     }
+    const worker = this.#process;
     try {
       return await this.#opening;
     } catch (error) {
-      await this.#discard();
+      await this.#discard(worker);
       throw asUserError(error, 'opening the GPU');
     }
   }
@@ -77,7 +80,7 @@ export class WorkerClient {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#discard();
+    await this.#discard(this.#process);
   }
 
   async #send<C extends CommandName>(
@@ -105,13 +108,20 @@ export class WorkerClient {
   }
 
   /** Ends the worker; the next command starts another. */
-  async #discard(worker = this.#process): Promise<void> {
-    if (this.#process === worker) {
-      this.#process = undefined;
-      this.#opening = undefined;
-      this.#generation = { number: this.#generation.number + 1 };
-    }
+  async #discard(worker: WorkerProcess | undefined): Promise<void> {
+    if (this.#process === worker) this.#forget();
     await worker?.close();
+  }
+
+  /** A worker that ended while it had nothing to do is replaced like any other. */
+  #noticeEnd(): void {
+    if (this.#process?.isRunning === false) this.#forget();
+  }
+
+  #forget(): void {
+    this.#process = undefined;
+    this.#opening = undefined;
+    this.#generation = { number: this.#generation.number + 1 };
   }
 }
 

@@ -130,7 +130,7 @@ function prepareLaunch(
   if (!fn.parameters)
     return failure(
       'unsupported',
-      `this driver does not tell the parameters of ${step.functionName}; CUDA 12.4 or later does`,
+      `this driver does not tell the parameters of ${step.functionName}; the driver of CUDA 12.4 or later does, and PTX declares them`,
     );
   const mismatch = refuseArguments(step.functionName, fn.parameters, step.arguments);
   if (mismatch) return mismatch;

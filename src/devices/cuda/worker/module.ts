@@ -2,6 +2,7 @@ import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { KernelResources } from '../../../core/counters.ts';
 import type { DeviceFailure, LoadedModule } from '../../../core/device.ts';
 import { NativeMemory, textOf } from '../../../ffi/native-memory.ts';
+import { parsePtx } from '../../../ptx/parse.ts';
 import { failure } from '../../failure.ts';
 import type { FunctionParameter } from '../../match-arguments.ts';
 import { FUNCTION_ATTRIBUTE, JIT_OPTION } from '../driver/constants.ts';
@@ -98,7 +99,7 @@ export function findFunction(driver: Driver, module: CudaModule, symbol: string)
   const attribute = (id: number) => driver.integer('cuFuncGetAttribute', id, handle);
   const found: CudaFunction = {
     handle,
-    parameters: parametersOf(driver, handle),
+    parameters: parametersOf(driver, handle) ?? parametersInText(module.code, symbol),
     maximumThreads: attribute(FUNCTION_ATTRIBUTE.maximumThreadsPerCta),
     resources: {
       registersPerThread: attribute(FUNCTION_ATTRIBUTE.registers),
@@ -110,6 +111,16 @@ export function findFunction(driver: Driver, module: CudaModule, symbol: string)
   };
   module.functions.set(symbol, found);
   return found;
+}
+
+/** What the PTX declares, for drivers before CUDA 12.4, which do not tell. */
+function parametersInText(code: CompiledCode, symbol: string): readonly FunctionParameter[] | undefined {
+  if (code.kind !== 'ptx') return undefined;
+  try {
+    return parsePtx(code.text).functions.find(({ name }) => name === symbol)?.parameters;
+  } catch {
+    return undefined;
+  }
 }
 
 const NOT_FOUND = 500;
