@@ -8,8 +8,8 @@ export interface KeyedCompile {
 }
 
 /**
- * Runs a compile unless its code is known. Two requests for the same code at the same time share one compile, unless
- * either may be aborted alone.
+ * Runs a compile unless its code is known. Requests for code that is being compiled for a request that can't be aborted
+ * wait for that one; aborting them ends their wait, not the compile.
  *
  * @param cacheFolder - compiled code is kept here between runs; in memory only when absent.
  */
@@ -23,11 +23,25 @@ export function compileOnce<C extends KeyedCompile>(
     const known = await cache.get(request.key);
     if (known !== undefined) return { ok: true, code: known, cached: true, elapsedMs: 0 };
     const running = inFlight.get(request.key);
-    if (running !== undefined && request.signal === undefined) return running;
+    if (running !== undefined) return untilAborted(running, request.signal);
     const started = compile(request).finally(() => inFlight.delete(request.key));
     if (request.signal === undefined) inFlight.set(request.key, started);
     const outcome = await started;
     if (outcome.ok) await cache.put(outcome.code);
     return outcome;
   };
+}
+
+/** Settles as `work` does, or rejects with the signal's reason as soon as it fires. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }

@@ -114,6 +114,11 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
       expect(new Set([exact.key, fast.key, part.key]).size).toBe(3);
     });
 
+    it('older language standards', async () => {
+      const source = '#include <type_traits>\nextern "C" __global__ void run(float* o) { o[0] = 1.0f; }';
+      await compiles(toolchain, { source, flags: ['-std=c++14'] }, 'sm_90a');
+    });
+
     it('the same bytes for the same inputs', async () => {
       const description = { source: 'extern "C" __global__ void run(float* o) { o[0] = 1.0f; }' };
       const again = await createToolchain({ target: 'cuda', kind, driverVersion: '580.1' });

@@ -9,8 +9,7 @@ export function nvrtcArguments(
 ): string[] {
   return [
     `--gpu-architecture=${architecture}`,
-    // Strict ISO C++: NVRTC knows no GNU dialects.
-    `--std=${settings.languageStandard.replace('gnu', 'c')}`,
+    `--std=${languageStandard(settings)}`,
     '--generate-line-info',
     // constexpr functions and constants without an annotation are as good on the GPU as nvcc finds them.
     '--device-as-default-execution-space',
@@ -22,6 +21,10 @@ export function nvrtcArguments(
     ...parameterMacros,
   ];
 }
+
+/** NVRTC knows no GNU dialects; the header pack's C++ headers need C++17, which takes what C++11 and C++14 take. */
+const languageStandard = (settings: CompileSettings) =>
+  settings.languageStandard.replace('gnu', 'c').replace(/1[14]$/, '17');
 
 /** Fast math first: what follows it wins. The spellings are nvcc's too. */
 export function arithmeticArguments(settings: CompileSettings): string[] {

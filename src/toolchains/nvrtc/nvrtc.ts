@@ -48,6 +48,8 @@ interface Compiler {
   process: NvrtcProcess;
   limits: CompileLimits;
   standardHeaders: NamedTexts;
+  headerDigest: string;
+  compilerFingerprint: string;
   driverVersion: string | undefined;
 }
 
@@ -63,12 +65,15 @@ export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}):
   const installation = options.installation ?? (await locateNvrtc());
   const process = new NvrtcProcess(installation.libraryPath);
   const description = await describeOrClose(process, installation);
+  const standardHeaders = readStandardHeaders(findHeaderFolder());
   const compiler: Compiler = {
     installation,
     description,
     process,
     limits: { ...DEFAULT_COMPILE_LIMITS, ...options.limits },
-    standardHeaders: readStandardHeaders(findHeaderFolder()),
+    standardHeaders,
+    headerDigest: digest([installation.headerVersion, ...standardHeaders.flat()]),
+    compilerFingerprint: digest([description.version, installation.fingerprint]),
     driverVersion: options.driverVersion,
   };
   const { version, computeCapabilities } = description;
@@ -114,7 +119,7 @@ async function describeOrClose(process: NvrtcProcess, installation: NvrtcInstall
 
 function prepare(checked: CheckedRequest, compiler: Compiler): NvrtcCompile | CompileOutcome {
   const { candidate, architecture, functions, settings, parameterMacros } = checked;
-  const { installation, description, standardHeaders, driverVersion } = compiler;
+  const { installation, headerDigest, compilerFingerprint, driverVersion } = compiler;
   const forbidden = findUncheckableReferences(candidate.kernel, installation.includeFolders);
   if (forbidden.length > 0) {
     return { ok: false, status: 'invalid', message: forbidden[0]!.message, diagnostics: forbidden, elapsedMs: 0 };
@@ -125,8 +130,8 @@ function prepare(checked: CheckedRequest, compiler: Compiler): NvrtcCompile | Co
     architecture,
     functions,
     commandLines: [['nvrtc', 'cubin', ...options]],
-    headerDigest: digest([installation.headerVersion, ...standardHeaders.flat()]),
-    compilerFingerprint: digest([description.version, installation.fingerprint]),
+    headerDigest,
+    compilerFingerprint,
     ...(driverVersion === undefined ? {} : { driverVersion }),
   });
   return { ...checked, key, options };
@@ -194,7 +199,7 @@ function codeOf(
 
 /** NVRTC names the texts it was given as files of the folder it runs in, the root. */
 const nameSources = (ptx: string, { sources }: Kernel): string =>
-  ptx.replaceAll(/^(\s*\.file\s+\d+ )"\/([^"]+)"/gm, (line, head: string, name: string) =>
+  ptx.replaceAll(/^([ \t]*\.file[ \t]+\d+ )"\/([^"]+)"/gm, (line, head: string, name: string) =>
     name in sources ? `${head}"${name}"` : line,
   );
 
