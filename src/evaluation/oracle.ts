@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { evaluateExpression } from '../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../core/launch-plan.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
@@ -61,7 +62,8 @@ export interface Oracle {
   check(key: CheckKey): PreparedCheck;
 }
 
-const DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024;
+/** An eighth of the host's memory: both checks of a large workload fit where such workloads are run. */
+const DEFAULT_LIMIT_BYTES = Math.max(256 * 1024 * 1024, totalmem() / 8);
 
 /**
  * An oracle that forgets the least recently used checks beyond `limitBytes`, and leaves large shapes to the device
