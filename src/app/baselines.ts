@@ -4,9 +4,8 @@ import { WarpsmithError } from '../core/errors.ts';
 import type { EvaluationRequest } from '../core/evaluation.ts';
 import type { Kernel } from '../core/kernel.ts';
 import type { Problem, Workload } from '../core/problem.ts';
-import { loadKernel } from './loading/load-kernel.ts';
 import type { Session } from './session.ts';
-import { isKernelFolder } from './target.ts';
+import { isKernelFolder, loadKernelOf } from './target.ts';
 
 /** Stands for every library baseline of the problem. */
 const ALL = 'all';
@@ -20,7 +19,7 @@ type Beside = Required<Pick<EvaluationRequest, 'against' | 'libraryBaselines'>>;
  * library baseline of the problem's baseline.py; `all` is every one of those.
  *
  * @throws WarpsmithError `baselines-need-a-gpu` where times are predicted; `no-baselines` for `all` without a library; as
- * `loadKernel`.
+ * `loadKernelOf`.
  */
 export async function resolveBaselines(
   names: readonly string[],
@@ -41,9 +40,9 @@ export async function resolveBaselines(
 
 async function kernelNamed(name: string, problem: Problem): Promise<Kernel | undefined> {
   const { start, rungs } = problem.file;
-  if (name === START) return (await loadKernel(join(problem.folder, start), { problem })).kernel;
-  if (rungs.includes(name)) return (await loadKernel(join(problem.folder, name), { problem })).kernel;
-  return isKernelFolder(name) ? (await loadKernel(name, { problem })).kernel : undefined;
+  if (name === START) return loadKernelOf(problem, join(problem.folder, start));
+  if (rungs.includes(name)) return loadKernelOf(problem, join(problem.folder, name));
+  return isKernelFolder(name) ? loadKernelOf(problem, name) : undefined;
 }
 
 async function everyLibrary(session: Session, problem: Problem, workload: Workload): Promise<readonly string[]> {

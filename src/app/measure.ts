@@ -19,7 +19,7 @@ import { workAndBounds } from './bounds.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
-import { isKernelFolder, loadRungs, targetKind } from './target.ts';
+import { isKernelFolder, loadKernelOf, loadRungs, targetKind } from './target.ts';
 import { type Cache, chooseWorkloads } from './workload.ts';
 
 export interface MeasureOptions extends SessionOptions {
@@ -96,14 +96,16 @@ async function kernelsNamed(names: readonly string[], problem: Problem): Promise
   const kernels: Kernel[] = [];
   for (const name of names) {
     const folder = isKernelFolder(name) ? name : join(problem.folder, name);
-    kernels.push((await loadKernel(folder, { problem })).kernel);
+    kernels.push(await loadKernelOf(problem, folder));
   }
   return kernels;
 }
 
 function namedCandidates(kernels: readonly Kernel[], parameters: ParameterValues): NamedCandidate[] {
   if (Object.keys(parameters).length > 0 && kernels.length !== 1) throw setNeedsOneKernel(kernels.length);
-  const candidates = kernels.map((kernel) => makeCandidate(kernel, parameters));
+  const all = kernels.map((kernel) => makeCandidate(kernel, parameters));
+  // The same kernel named twice is one contender.
+  const candidates = [...new Map(all.map((candidate) => [candidate.id, candidate])).values()];
   const nameOf = ({ kernel }: Candidate) => kernel.file.name;
   const isUnique = (candidate: Candidate) =>
     candidates.filter((other) => nameOf(other) === nameOf(candidate)).length === 1;

@@ -41,10 +41,29 @@ export async function loadKernelTarget(folder: string): Promise<{ kernel: Kernel
   return loadKernel(join(problem.folder, problem.file.start), { problem });
 }
 
+/**
+ * A kernel that is to stand beside others of a problem.
+ *
+ * @throws WarpsmithError `kernel-of-another-problem`; as `loadKernel`.
+ */
+export async function loadKernelOf(problem: Problem, folder: string): Promise<Kernel> {
+  const loaded = await loadKernel(folder, { problem });
+  if (loaded.problem === problem) return loaded.kernel;
+  throw new WarpsmithError({
+    code: 'kernel-of-another-problem',
+    message: `${folder} solves another problem.`,
+    file: join(loaded.kernel.folder, 'kernel.json'),
+    path: 'problem',
+    received: loaded.problem.folder,
+    expected: problem.folder,
+    hint: 'Only kernels of one problem can be measured beside each other.',
+  });
+}
+
 /** Every rung of a problem, in ladder order. */
 export async function loadRungs(problem: Problem): Promise<readonly Kernel[]> {
   const rungs: Kernel[] = [];
-  for (const rung of problem.file.rungs) rungs.push((await loadKernel(join(problem.folder, rung), { problem })).kernel);
+  for (const rung of problem.file.rungs) rungs.push(await loadKernelOf(problem, join(problem.folder, rung)));
   return rungs;
 }
 

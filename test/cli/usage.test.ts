@@ -18,6 +18,13 @@ describe('a command line that makes no sense', () => {
     ['bad-option-value', ['optimize', SCALE, '--max-minutes', 'ten'], '--max-minutes 5'],
     ['bad-goal', ['optimize', SCALE, '--goal', 'fast'], 'Leave --goal out'],
     ['bad-option-value', ['report', '--format', 'html'], '--format terminal'],
+    ['bad-option-value', ['evaluate', SCALE, '--tier', 'quick'], '--tier screen'],
+    ['bad-option-value', ['evaluate', SCALE, '--profile', 'deep'], '--profile none'],
+    ['bad-option-value', ['evaluate', SCALE, '--cache', 'warm'], '--cache hot'],
+    ['bad-option-value', ['evaluate', SCALE, '--toolchain', 'gcc'], '--toolchain nvrtc'],
+    ['bad-option-value', ['evaluate', SCALE, '--baseline', ''], '--baseline start'],
+    ['bad-option-value', ['measure', SCALE, '--blocks', '0'], '--blocks 1'],
+    ['unknown-option', ['optimize', SCALE, '--require-sanitiser'], 'Did you mean `--require-sanitizer`?'],
     ['no-such-folder', ['evaluate', 'problems/nope'], 'problems/attention'],
     ['not-a-target', ['check', 'src'], 'problems/attention'],
   ])('%s: %j', async (code, args, hint) => {
@@ -36,7 +43,7 @@ describe('a command line that makes no sense', () => {
     expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain('[missing-command]');
-    expect(stderr).toContain('doctor, devices, check, evaluate, diagnose, audit, optimize, report');
+    expect(stderr).toContain('doctor, devices, check, evaluate, diagnose, audit, measure, optimize, report');
   });
 
   test('without --json the error goes to stderr, and stdout stays empty', async () => {
@@ -52,7 +59,7 @@ describe('help and version', () => {
   test('help goes to stdout and is fine', async () => {
     const { code, stdout, stderr } = await runCli(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const command of ['doctor', 'devices', 'check', 'evaluate', 'diagnose', 'audit', 'optimize', 'report']) {
+    for (const command of ['doctor', 'devices', 'check', 'evaluate', 'diagnose', 'audit', 'measure', 'optimize']) {
       expect(stdout).toContain(command);
     }
     expect(stdout).toContain('130 interrupted');

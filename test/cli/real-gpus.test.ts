@@ -1,0 +1,130 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readRecording } from '../../src/store/recording.ts';
+import { runCli, runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
+
+const ON_L4 = ['--device', 'virtual:l4'];
+
+describe('options for real GPUs where there is none', () => {
+  test.each([
+    ['measure-needs-a-gpu', 2, ['measure', SCALE, ...ON_L4]],
+    ['baselines-need-a-gpu', 2, ['evaluate', SCALE, ...ON_L4, '--baseline', 'all']],
+    ['baselines-need-a-gpu', 2, ['evaluate', SCALE, ...ON_L4, '--baseline', 'start', '--baseline', '02_coalesced']],
+    ['unsuitable-toolchain', 2, ['evaluate', SCALE, ...ON_L4, '--toolchain', 'nvcc']],
+    ['set-needs-one-kernel', 2, ['measure', SCALE, ...ON_L4, '--set', 'BLOCK=64']],
+    ['conflicting-options', 2, ['evaluate', SCALE, ...ON_L4, '--replay', 'x.jsonl.gz']],
+    ['conflicting-options', 2, ['optimize', SCALE, '--record', 'x.jsonl.gz', '--replay', 'x.jsonl.gz']],
+    ['conflicting-options', 2, ['measure', SCALE, '--toolchain', 'nvcc', '--replay', 'x.jsonl.gz']],
+    ['no-recording', 2, ['evaluate', SCALE, '--replay', 'no-such.jsonl.gz']],
+  ])('%s', async (code, exitCode, args) => {
+    const outcome = await runJson(args);
+    expect(outcome.json.error).toMatchObject({ code, hint: expect.any(String) });
+    expect(outcome.code).toBe(exitCode);
+  });
+
+  test('what makes no difference on a virtual GPU is said, and judged all the same', async () => {
+    const args = ['evaluate', SCALE, ...ON_L4, '--tier', 'accept', '--profile', 'full', '--sanitize'];
+    const { code, json, stderr } = await runJson(args);
+    expect({ code, status: json.status }).toEqual({ code: 0, status: 'passed' });
+    for (const flag of ['--tier', '--profile', '--sanitize']) {
+      expect(stderr).toMatch(new RegExp(`^${flag} makes no difference on virtual:l4: it `, 'm'));
+    }
+  });
+
+  test('--cache overrides the workload: cold data must be read from memory, which bounds the time', async () => {
+    const hot = await runJson(['evaluate', SCALE, ...ON_L4, '--cache', 'hot']);
+    const cold = await runJson(['evaluate', SCALE, ...ON_L4, '--cache', 'cold']);
+    expect(cold.json.timing.vetoNs).toBeGreaterThan(hot.json.timing.vetoNs);
+  });
+
+  test('the doctor misses nothing that is not needed, and says what each part is for', async () => {
+    const { code, json } = await runJson(['doctor'], { env: { PATH: '/usr/bin:/bin', CUDA_VISIBLE_DEVICES: '' } });
+    expect(code).toBe(0);
+    const checks = new Map(json.checks.map((check: { id: string }) => [check.id, check]));
+    for (const id of ['cuda', 'counters', 'python']) {
+      expect(checks.get(id)).toMatchObject({ verdict: 'absent', detail: expect.stringMatching(/not needed/) });
+    }
+    for (const id of ['nvrtc', 'nvcc', 'cuobjdump', 'ncu', 'compute-sanitizer']) {
+      expect(checks.get(id)).toMatchObject({ verdict: expect.stringMatching(/^(ok|absent)$/) });
+    }
+  });
+});
+
+describe('a recorded run', () => {
+  test('optimize is replayed with no device: the same decisions and the same report', async () => {
+    const [store, again, third] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+    const file = join(store, 'run.jsonl.gz');
+    const optimize = ['optimize', SCALE, '--max-evaluations', '5', '--seed', '3'];
+    const recorded = await runJson([...optimize, ...ON_L4, '--store', store, '--record', file]);
+    expect(recorded.code).toBe(0);
+    const finished = (events(store) as { type: string }[]).filter(({ type }) => type === 'evaluation-finished');
+    expect(readRecording(file).evaluations).toHaveLength(finished.length);
+
+    const noCompiler = { env: { PATH: '/nonexistent' } };
+    const replayed = await runJson([...optimize, '--store', again, '--replay', file], noCompiler);
+    expect(replayed).toMatchObject({ code: 0, stderr: expect.not.stringContaining('No --device') });
+    expect(comparable(replayed.json)).toEqual(comparable(recorded.json));
+    expect(events(again)).toEqual(events(store));
+    const report = await runJson(['report', '--store', again]);
+    expect(comparable(report.json)).toEqual(comparable(recorded.json));
+    expect(existsSync(replayed.json.bestKernelPath)).toBe(true);
+
+    // Asked for more than was recorded, it says so and blames no candidate.
+    const other = await runJson(['optimize', SCALE, '--store', third, '--replay', file, '--seed', '4']);
+    expect(other.code).toBe(3);
+    expect(other.json.stop).toMatchObject({ reason: 'device-failed' });
+    expect(other.json.stop.detail).toMatch(/was not recorded like this; the nearest .* with seed: 3 instead of 4/);
+  });
+
+  test('an edited kernel is another candidate, which the recording knows nothing about', async () => {
+    const file = join(temporaryFolder(), 'evaluations.jsonl.gz');
+    const { kernel } = scaleCopy();
+    const first = await runJson(['evaluate', kernel, ...ON_L4, '--record', file]);
+    const second = await runJson(['evaluate', kernel, ...ON_L4, '--record', file, '--seed', '2']);
+    expect(readRecording(file).sessions).toHaveLength(2);
+    expect((await runJson(['evaluate', kernel, '--replay', file])).json).toEqual(first.json);
+    expect((await runJson(['evaluate', kernel, '--replay', file, '--seed', '2'])).json).toEqual(second.json);
+
+    const edited = scaleCopy({ source: (text) => `// edited\n${text}` });
+    const missed = await runJson(['evaluate', edited.kernel, '--replay', file]);
+    expect(missed).toMatchObject({ code: 3, json: { status: 'device-failed' } });
+    expect(missed.json.reason).toContain('candidate: ');
+  });
+
+  test('a file that is no recording is refused', async () => {
+    const { code, stderr } = await runCli(['evaluate', SCALE, '--replay', join(SCALE, 'problem.json')]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('[damaged-recording]');
+  });
+});
+
+/** A report without what differs between two runs of the same evaluations. */
+const comparable = (report: Record<string, unknown>): unknown => {
+  const text = JSON.stringify(report, (key, value: unknown) => (MOVING_KEYS.has(key) ? undefined : value));
+  return JSON.parse(text);
+};
+
+const MOVING_KEYS: ReadonlySet<string> = new Set([
+  'runId',
+  'startedAt',
+  'finishedAt',
+  'time',
+  'minutesUsed',
+  'elapsedMs',
+  'elapsedMinutes',
+  'wallMinutes',
+  'environment',
+  'runFolder',
+  'reportPath',
+  'bestFolder',
+  'bestKernelPath',
+]);
+
+const events = (store: string): unknown[] => {
+  const [run] = readdirSync(join(store, 'runs'));
+  return readFileSync(join(store, 'runs', run!, 'events.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => comparable(JSON.parse(line)));
+};
