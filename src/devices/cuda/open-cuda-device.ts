@@ -10,12 +10,15 @@ import { WorkerClient } from './worker-client.ts';
  */
 export async function openCudaDevice(ordinal: number, options: { shared?: boolean } = {}): Promise<CudaDevice> {
   const client = new WorkerClient(ordinal);
+  let release = () => {};
   try {
+    // The lock comes before the context: a GPU that another measures on is left alone.
+    if (!options.shared) release = await lockGpu((await client.identify()).uuid, `cuda:${ordinal}`);
     const { info, maximumSmClockMhz } = await client.open();
-    const release = options.shared ? () => {} : await lockGpu(info.uuid, `cuda:${ordinal}`);
     return new CudaDevice(client, info, specFromAttributes({ ...info, maximumSmClockMhz }), release);
   } catch (error) {
     await client.close();
+    release();
     throw error;
   }
 }

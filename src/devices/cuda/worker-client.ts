@@ -38,18 +38,30 @@ export class WorkerClient {
     return this.#generation;
   }
 
-  /** Starts the worker if there is none. @throws WarpsmithError when the GPU cannot be opened. */
-  async open(): Promise<OpenedGpu> {
+  /** The GPU's UUID, asked without a context on it. @throws WarpsmithError when there is no such GPU. */
+  identify(): Promise<{ uuid: string }> {
+    return this.#first(() => this.#send('identify', { ordinal: this.#ordinal }, HOUSEKEEPING_TIMEOUT_MS));
+  }
+
+  /** Opens the GPU if it is not open. @throws WarpsmithError when it cannot be opened. */
+  open(): Promise<OpenedGpu> {
+    return this.#first(() => {
+      this.#opening ??= this.#send('open', { ordinal: this.#ordinal }, HOUSEKEEPING_TIMEOUT_MS);
+      return this.#opening;
+    });
+  }
+
+  /** Does what comes before all else in a worker, which is started if there is none and ended if that fails. */
+  async #first<T>(act: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Error('the device is closed');
     this.#noticeEnd();
-    if (this.#opening === undefined) {
+    if (this.#process === undefined) {
       this.#generation = { number: this.#generation.number + 1 };
       this.#process = startWorkerProcess({ entry: ENTRY, environment: gpuEnvironment() });
-      this.#opening = this.#send('open', { ordinal: this.#ordinal }, HOUSEKEEPING_TIMEOUT_MS);
     }
     const worker = this.#process;
     try {
-      return await this.#opening;
+      return await act();
     } catch (error) {
       await this.#discard(worker);
       throw asUserError(error, 'opening the GPU');

@@ -3,7 +3,7 @@ import { processTree } from '../../../process/process-tree.ts';
 import { CudaError } from '../driver/results.ts';
 import { type Nvml, openNvml } from '../nvml/nvml.ts';
 import { measurePeaks } from '../peaks/measure-peaks.ts';
-import { CudaContext } from './cuda-context.ts';
+import { CudaContext, identifyGpu } from './cuda-context.ts';
 import { CudaMeasuring, type CudaReplay } from './measuring.ts';
 import type { CudaBuffer } from './memory.ts';
 import type { CudaModule } from './module.ts';
@@ -80,7 +80,10 @@ class Session {
 }
 
 type Handlers = {
-  readonly [C in Exclude<CommandName, 'open'>]: (session: Session, take: Commands[C]['take']) => Commands[C]['give'];
+  readonly [C in Exclude<CommandName, 'identify' | 'open'>]: (
+    session: Session,
+    take: Commands[C]['take'],
+  ) => Commands[C]['give'];
 };
 
 const HANDLERS: Handlers = {
@@ -151,11 +154,12 @@ const HANDLERS: Handlers = {
   state: ({ nvml }) => nvml?.state(processTree(process.ppid)) ?? {},
 };
 
-/** Answers the parent's commands; the first is `open`. */
+/** Answers the parent's commands; the first that needs a context is `open`. */
 export function createCommandHandler(): (message: CommandMessage) => CommandReply {
   let session: Session | undefined;
   const isLost = () => session?.context.isLost ?? false;
   const act = (message: CommandMessage): unknown => {
+    if (message.command === 'identify') return { uuid: identifyGpu(message.take.ordinal) };
     if (message.command === 'open') {
       session = new Session(message.take.ordinal);
       return { info: session.context.info, maximumSmClockMhz: session.nvml?.maximumSmClockMhz() };

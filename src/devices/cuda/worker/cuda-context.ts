@@ -8,7 +8,7 @@ import { EVENT_DEFAULT, STREAM_NON_BLOCKING } from '../driver/constants.ts';
 import { type Driver, openDriver } from '../driver/driver.ts';
 import { CudaError, meaningOf } from '../driver/results.ts';
 import { launchedFunctions } from '../launched-functions.ts';
-import { type CudaInfo, describeDevice } from './device-info.ts';
+import { type CudaInfo, describeDevice, uuidOf } from './device-info.ts';
 import {
   enqueueSequence,
   type LaunchTarget,
@@ -52,12 +52,8 @@ export class CudaContext {
 
   /** @throws WarpsmithError `missing-library`, `unknown-device`; CudaError. */
   static open(options: CudaContextOptions): CudaContext {
-    const driver = openDriver();
-    driver.call('cuInit', 0);
-    const count = driver.integer('cuDeviceGetCount');
     const { ordinal } = options;
-    if (ordinal >= count) throw unknownOrdinal(ordinal, count);
-    const device = driver.integer('cuDeviceGet', ordinal);
+    const { driver, device } = findGpu(ordinal);
     driver.call('cuCtxSetCurrent', driver.create('cuDevicePrimaryCtxRetain', device));
     const info = describeDevice(driver, ordinal, device);
     return new CudaContext(driver, info, device, options.exactAllocations ?? false);
@@ -228,6 +224,20 @@ export class CudaContext {
       EXIT.deviceOrToolMissing,
     );
   }
+}
+
+/** UUID of a GPU, without a context on it. @throws WarpsmithError `missing-library`, `unknown-device`; CudaError. */
+export function identifyGpu(ordinal: number): string {
+  const { driver, device } = findGpu(ordinal);
+  return uuidOf(driver, device);
+}
+
+function findGpu(ordinal: number): { driver: Driver; device: number } {
+  const driver = openDriver();
+  driver.call('cuInit', 0);
+  const count = driver.integer('cuDeviceGetCount');
+  if (ordinal >= count) throw unknownOrdinal(ordinal, count);
+  return { driver, device: driver.integer('cuDeviceGet', ordinal) };
 }
 
 const INVALID_VALUE = 1;

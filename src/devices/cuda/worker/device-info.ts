@@ -48,7 +48,8 @@ function attributeOf(driver: Driver, id: number, device: number): number {
 /** From compute capability 9.0 on, the instructions of one architecture need its own target. Source: nvcc manual. */
 export const architectureOf = (major: number, minor: number): string => `sm_${major}${minor}${major >= 9 ? 'a' : ''}`;
 
-function uuidOf(driver: Driver, device: number): string {
+/** `GPU-…`, as nvidia-smi prints it. @throws CudaError */
+export function uuidOf(driver: Driver, device: number): string {
   const memory = new NativeMemory(16);
   driver.call('cuDeviceGetUuid_v2', memory.address, device);
   const hex = Buffer.from(memory.bytes).toString('hex');

@@ -38,6 +38,8 @@ export interface OpenedGpu {
 
 /** Every command of the worker: what it takes and what it returns. */
 export interface Commands {
+  /** Without a context: what is asked before the GPU is ours. */
+  identify: { take: { ordinal: number }; give: { uuid: string } };
   open: { take: { ordinal: number }; give: OpenedGpu };
   load: {
     take: { code: CompiledCode };
