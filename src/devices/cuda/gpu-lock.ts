@@ -7,6 +7,9 @@ import { tryLockFile } from '../../ffi/file-lock.ts';
 const DEFAULT_WAIT_MS = 10_000;
 const POLL_MS = 200;
 
+/** The file whose lock stands for the GPU. It stays: removing it would let two hold locks on two files. */
+export const gpuLockPath = (uuid: string): string => join(tmpdir(), `warpsmith-${uuid}.lock`);
+
 /**
  * Keeps a GPU to one process of this machine: two that measure at the same time measure each other. The lock is the
  * kernel's, so it is free as soon as its holder is gone, killed or not.
@@ -14,7 +17,7 @@ const POLL_MS = 200;
  * @throws WarpsmithError `device-busy`, naming the holder, after waiting.
  */
 export async function lockGpu(uuid: string, id: string, waitMs: number = DEFAULT_WAIT_MS): Promise<() => void> {
-  const path = join(tmpdir(), `warpsmith-${uuid}.lock`);
+  const path = gpuLockPath(uuid);
   const holder = `process ${process.pid} (${process.argv.slice(1).join(' ').slice(0, 200) || process.title})`;
   const deadlineMs = performance.now() + waitMs;
   for (;;) {

@@ -105,10 +105,10 @@ export class WorkerClient {
     try {
       reply = await worker.request<CommandReply<C>>({ command, take }, { timeoutMs });
     } catch (error) {
-      if (error instanceof WorkerProcessEnded) await this.#discard(worker);
+      if (error instanceof WorkerProcessEnded) await this.#replace(worker, command);
       throw error;
     }
-    if (reply.isLost) await this.#discard(worker);
+    if (reply.isLost) await this.#replace(worker, command);
     switch (reply.kind) {
       case 'done':
         return reply.give;
@@ -117,6 +117,14 @@ export class WorkerClient {
       case 'driver-error':
         throw deviceFailed(`The driver failed at ${command}: ${reply.message}.`);
     }
+  }
+
+  /** Ends the worker and lets another open the GPU while the caller goes on; it is waited for at the next command. */
+  async #replace(worker: WorkerProcess, command: CommandName): Promise<void> {
+    await this.#discard(worker);
+    if (command === 'open' || command === 'identify' || this.#isClosed) return;
+    // Whoever needs it next is told why it failed.
+    this.open().catch(() => {});
   }
 
   /** Ends the worker; the next command starts another. */

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LIBRARY_VARIABLE } from '../../../src/devices/cuda/driver/driver.ts';
+import { gpuLockPath } from '../../../src/devices/cuda/gpu-lock.ts';
 import { findExecutable } from '../../../src/process/find-executable.ts';
 import { npmBinaryPath } from '../../../src/toolchains/locate-clang.ts';
 
@@ -36,8 +37,8 @@ let stubs = 0;
 export function useStubCuda(): StubCuda {
   const folder = mkdtempSync(join(tmpdir(), 'warpsmith-stub-'));
   const [library, log] = [join(folder, 'libcuda.so.1'), join(folder, 'log')];
-  const uuid = ((process.pid * 7 + stubs++) % 255) + 1;
-  const flags = ['-O1', '-w', `-DLOG_PATH="${log}"`, `-DUUID_BYTE=${uuid}`];
+  const uuidWord = (process.pid * 16 + stubs++) >>> 0;
+  const flags = ['-O1', '-w', `-DLOG_PATH="${log}"`, `-DUUID_WORD=${uuidWord}u`];
   builder()!(join(import.meta.dirname, 'stub.c'), flags, library);
   const before = process.env[LIBRARY_VARIABLE];
   process.env[LIBRARY_VARIABLE] = library;
@@ -52,6 +53,8 @@ export function useStubCuda(): StubCuda {
       if (before === undefined) delete process.env[LIBRARY_VARIABLE];
       else process.env[LIBRARY_VARIABLE] = before;
       rmSync(folder, { recursive: true, force: true });
+      const uuid = `GPU-${uuidWord.toString(16).padStart(8, '0')}-0405-0607-0809-0a0b0c0d0e0f`;
+      rmSync(gpuLockPath(uuid), { force: true });
     },
   };
 }

@@ -85,7 +85,7 @@ CUresult cuDeviceGetCount(int *count) { return *count = 1, SUCCESS; }
 CUresult cuDeviceGet(int *device, int ordinal) { return *device = ordinal, ordinal == 0 ? SUCCESS : 101; }
 CUresult cuDeviceGetName(char *name, int length, int device) { return snprintf(name, length, "Stub GPU"), SUCCESS; }
 CUresult cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
-  for (int i = 0; i < 16; i++) uuid[i] = i == 0 ? UUID_BYTE : i;
+  for (int i = 0; i < 16; i++) uuid[i] = i < 4 ? (unsigned)(UUID_WORD) >> (24 - 8 * i) : i;
   return SUCCESS;
 }
 CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) { return *bytes = 1 << 30, SUCCESS; }
