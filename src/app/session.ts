@@ -2,6 +2,7 @@ import type { Device } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Evaluator } from '../core/evaluation.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import type { DeviceReference } from '../evaluation/expectations.ts';
 import type { GpuInstruments } from '../evaluation/gpu-instruments.ts';
 import type { Oracle } from '../evaluation/oracle.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
@@ -70,8 +71,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   });
   stack.defer(async () => toolchain.close?.());
   const environment = describeEnvironment({ device, toolchain });
-  const oracle = createOracle();
-  const instruments = kind === 'cuda' ? await openInstruments(device, toolchain, oracle) : undefined;
+  const deviceReference = kind === 'cuda' ? await openReference(device, toolchain) : undefined;
+  if (deviceReference) stack.defer(() => deviceReference.close());
+  const oracle = createOracle(deviceReference && { deviceReference });
+  const instruments = deviceReference && (await openInstruments(device, oracle, deviceReference));
   if (instruments) stack.defer(() => instruments.close());
   const live = createLiveEvaluator({
     device,
@@ -99,19 +102,23 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   };
 }
 
-/** Profiler, sanitizer, library baselines and the reference on the GPU; each starts when it is first needed. */
-async function openInstruments(device: Device, toolchain: Toolchain, oracle: Oracle): Promise<GpuInstruments> {
-  const [{ createGpuInstruments }, { openReferenceDevice }] = await Promise.all([
-    import('../evaluation/gpu-instruments.ts'),
+/** The problem's reference on the GPU, in a second process: right outputs must not lie where candidates run. */
+async function openReference(device: Device, toolchain: Toolchain): Promise<DeviceReference> {
+  const [{ lazyDeviceReference }, { openReferenceDevice }] = await Promise.all([
+    import('../evaluation/lazy-device-reference.ts'),
     import('../devices/open-device.ts'),
   ]);
-  return createGpuInstruments({
-    device,
-    toolchain,
-    oracle,
-    seed: REFERENCE_SEED,
-    openReferenceDevice: () => openReferenceDevice(device.identity.id),
-  });
+  return lazyDeviceReference({ toolchain, openDevice: () => openReferenceDevice(device.identity.id) });
+}
+
+/** Profiler, sanitizer and library baselines; each starts when it is first needed. */
+async function openInstruments(
+  device: Device,
+  oracle: Oracle,
+  deviceReference: DeviceReference,
+): Promise<GpuInstruments> {
+  const { createGpuInstruments } = await import('../evaluation/gpu-instruments.ts');
+  return createGpuInstruments({ device, oracle, deviceReference, seed: REFERENCE_SEED });
 }
 
 const listLibraries =

@@ -109,5 +109,7 @@ export interface EvaluationRequest {
 /** Seam 2: judges candidates. Never rejects for anything a candidate did; rejects only when aborted or misused. */
 export interface Evaluator {
   evaluate(request: EvaluationRequest): Promise<Evaluation>;
+  /** Starts work ahead (compiling) for candidates that may be asked for soon. Never changes a result, never fails. */
+  prepare?(candidates: readonly Candidate[]): void;
   close(): Promise<void>;
 }

@@ -2,23 +2,21 @@ import type { Device } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Problem } from '../core/problem.ts';
 import type { ContentStore } from '../store/content-store.ts';
-import type { Toolchain } from '../toolchains/toolchain.ts';
 import { BaselineWorker } from './baselines/baseline-worker.ts';
-import { createDeviceReference } from './device-reference.ts';
 import type { DeviceReference } from './expectations.ts';
 import type { Instruments } from './instruments.ts';
 import type { Oracle } from './oracle.ts';
 import { diagnoseOnGpu } from './profilers/diagnose-on-gpu.ts';
 import { sanitizeOnGpu } from './sanitizer/sanitize-on-gpu.ts';
+import { startOnDemand } from './start-on-demand.ts';
 
 export interface GpuInstrumentsOptions {
   /** Its id says the ordinal, e.g. `cuda:0`. */
   readonly device: Device;
-  readonly toolchain: Toolchain;
   readonly oracle: Oracle;
   readonly seed: number;
-  /** Opens the same GPU in a process of its own, for trusted references. */
-  readonly openReferenceDevice: () => Promise<Device>;
+  /** For the slots of timed samples; the caller's. */
+  readonly deviceReference: DeviceReference;
   /** Keeps the profiler's own reports. */
   readonly keepReportIn?: ContentStore;
 }
@@ -33,7 +31,6 @@ export interface GpuInstruments extends Instruments {
 export const createGpuInstruments = (options: GpuInstrumentsOptions): GpuInstruments => {
   const ordinal = Number(options.device.identity.id.slice('cuda:'.length));
   const workers = startOnDemand((problem: Problem) => startBaselines(options, problem));
-  const reference = lazyReference(options);
   return {
     diagnose: (subject) => diagnoseOnGpu(subject, ordinal, options.keepReportIn),
     sanitize: (subject) => sanitizeOnGpu(subject, ordinal),
@@ -49,10 +46,9 @@ export const createGpuInstruments = (options: GpuInstrumentsOptions): GpuInstrum
       const prepared = await worker.contender(name, workload);
       return prepared.ok ? prepared : prepared.reason;
     },
-    deviceReference: reference,
+    deviceReference: options.deviceReference,
     async close() {
       for (const worker of await workers.started()) if (typeof worker !== 'string') await worker.close();
-      await reference.close();
     },
   };
 };
@@ -69,37 +65,4 @@ const startBaselines = async (
     if (error instanceof WarpsmithError) return [error.message, error.details.hint].filter(Boolean).join(' ');
     throw error;
   }
-};
-
-/** Starts a value once for each key. */
-const startOnDemand = <K, V>(start: (key: K) => Promise<V>) => {
-  const running = new Map<K, Promise<V>>();
-  return {
-    get(key: K): Promise<V> {
-      const known = running.get(key) ?? start(key);
-      running.set(key, known);
-      return known;
-    },
-    started: (): Promise<V[]> => Promise.all(running.values()),
-  };
-};
-
-/** The device reference, whose device is opened by the first problem that brings one. */
-const lazyReference = ({ openReferenceDevice, toolchain }: GpuInstrumentsOptions): DeviceReference => {
-  const opened = startOnDemand(async (_only: 'reference') => {
-    const device = await openReferenceDevice();
-    return { device, reference: createDeviceReference({ device, toolchain }) };
-  });
-  return {
-    async run(request) {
-      if (!request.problem.deviceReference) return undefined;
-      return (await opened.get('reference')).reference.run(request);
-    },
-    async close() {
-      for (const { device, reference } of await opened.started()) {
-        await reference.close();
-        await device.close();
-      }
-    },
-  };
 };

@@ -52,6 +52,12 @@ export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator =>
       queue = evaluation.catch(() => undefined);
       return evaluation;
     },
+    prepare(candidates) {
+      const { device, toolchain } = options;
+      // A candidate that can't be compiled says so when it is judged.
+      for (const candidate of candidates)
+        toolchain.compile({ candidate, architecture: device.spec.architecture }).catch(() => {});
+    },
     close: async () => {
       await queue;
     },

@@ -1,10 +1,12 @@
 import type { Device, LoadedModule } from '../core/device.ts';
+import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
+import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Comparison, Measurement } from '../core/measurement.ts';
 import type { Timing } from '../core/timing.ts';
-import { attainableBoundNs, vetoBoundNs } from '../hardware/bounds.ts';
+import { attainableBoundNs, type ProblemWork, vetoBoundNs } from '../hardware/bounds.ts';
 import { type Instruments, librariesFor } from './instruments.ts';
 import { type LoadedKernel, type MeasuredCandidate, measureCandidate } from './measure/measure-candidate.ts';
 import type { Oracle } from './oracle.ts';
@@ -41,7 +43,7 @@ export const measureOutcome = async (
     const measured = await timeBeside(options, { name: CANDIDATE, module, plan }, against);
     if (!measured.ok) return { ...refusalOutcome(request.candidate.kernel, measured), correctness };
     const { measurement, comparisons, baselines, missingBaselines } = measured;
-    const timing = measuredTiming(options, measurement);
+    const timing = await measuredTiming(options, measurement);
     const evidence = {
       timing,
       correctness,
@@ -49,8 +51,7 @@ export const measureOutcome = async (
       ...(baselines.length > 0 && { baselines }),
       ...(missingBaselines.length > 0 && { missingBaselines }),
     };
-    const work = problemWork(request.problem, request.workload);
-    const implausible = implausibility(timing, vetoBoundNs(work, device.spec).arithmetic);
+    const implausible = implausibility(timing, vetoBoundNs(workOf(request, measurement), device.spec).arithmetic);
     if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
     return { status: 'passed', ...evidence, ...(await instrument(options, { module, plan, timing }, comparisons)) };
   } finally {
@@ -96,18 +97,37 @@ const timeBeside = async (
   return { ...measured, missingBaselines: [...libraries.missing, ...measured.missingBaselines] };
 };
 
-const measuredTiming = ({ device, request }: MeasureOutcomeOptions, measurement: Measurement): Timing => {
+/** The problem's costs, of which L2 may serve what stays in it from one round of the ring to the next. */
+const workOf = ({ problem, workload }: EvaluationRequest, { conditions }: Measurement): ProblemWork => ({
+  ...problemWork(problem, workload),
+  cachedReadRatio: conditions.l2Bytes / conditions.ringBytes,
+});
+
+const measuredTiming = async (
+  { device, request }: MeasureOutcomeOptions,
+  measurement: Measurement,
+): Promise<Timing> => {
   const { medianNs, intervalNs } = measurement.summary;
-  const work = problemWork(request.problem, request.workload);
+  const work = workOf(request, measurement);
   return {
     kind: 'measured',
     medianNs,
     intervalNs,
     vetoNs: vetoBoundNs(work, device.spec).ns,
-    attainableNs: attainableBoundNs(work, device.spec).ns,
-    bindingResource: 'measured',
+    attainableNs: attainableBoundNs(work, device.spec, await peaksOf(device)).ns,
+    bindingResource: 'unknown',
     measurement,
   };
+};
+
+/** Measured once per GPU; where that is not possible, the datasheet must do. */
+const peaksOf = async (device: Device): Promise<MeasuredPeaks | undefined> => {
+  try {
+    return await device.measuring?.peaks?.();
+  } catch (error) {
+    if (error instanceof WarpsmithError) return undefined;
+    throw error;
+  }
 };
 
 /** Profile, counters, findings and the sanitizer, as far as they were asked for and are there. */

@@ -4,9 +4,10 @@ import type { ConfirmationEvent, StopReason } from '../store/events.ts';
 import { createBudget } from './budget.ts';
 import { confirmBest } from './confirm.ts';
 import { decide, describeRatio, isTimed, isWorthAccepting } from './decision.ts';
+import { exploreMoves } from './explore-moves.ts';
 import { refuseGoalBelowBound } from './goal.ts';
 import { createMoveLedger } from './move-ledger.ts';
-import { proposeMoves } from './propose-moves.ts';
+import { type ProposedMove, proposeMoves } from './propose-moves.ts';
 import { type Best, evaluateOnce, type OptimizeOptions, type Run, reference } from './run.ts';
 import { reasonToStop } from './stopping.ts';
 
@@ -102,13 +103,14 @@ async function propose(run: Run): Promise<Phase> {
     run.advised.add(key);
     run.options.emit({ type: 'advice', iteration: run.iteration, ...item });
   }
-  const move = moves.find((candidate) => run.ledger.isOpen(candidate));
-  if (!move)
-    return finish(run, 'no-moves-left', 'every move that a finding of the best candidate suggests has been tried');
+  const open = openMoves(run, moves);
+  const [move] = open;
+  if (!move) return finish(run, 'no-moves-left', describeNoMoves(run));
   const spent = run.budget.spent();
   if (spent) return finish(run, spent, describeSpent(run, spent));
   run.iteration += 1;
   run.move = move;
+  run.options.evaluator.prepare?.(open.slice(1, 1 + PREPARED_AHEAD).map(({ candidate }) => candidate));
   run.options.emit({
     type: 'move-proposed',
     iteration: run.iteration,
@@ -123,6 +125,26 @@ async function propose(run: Run): Promise<Phase> {
   });
   return 'evaluate';
 }
+
+/** Candidates of the next moves that are compiled while one is measured. */
+const PREPARED_AHEAD = 6;
+
+/** What may still be tried, most promising first; where times are measured, then every setting near the best. */
+function openMoves(run: Run, suggested: readonly ProposedMove[]): ProposedMove[] {
+  const best = run.best!;
+  const others = best.evaluation.timing.kind === 'measured' ? exploreMoves(best, run.options.workload.dimensions) : [];
+  const seen = new Set<string>();
+  return [...suggested, ...others].filter((move) => {
+    const isNew = !seen.has(move.candidate.id);
+    seen.add(move.candidate.id);
+    return isNew && run.ledger.isOpen(move);
+  });
+}
+
+const describeNoMoves = (run: Run): string =>
+  run.best!.evaluation.timing.kind === 'measured'
+    ? 'every move that a finding of the best candidate suggests, and every setting near it, has been tried'
+    : 'every move that a finding of the best candidate suggests has been tried';
 
 function describeSpent(run: Run, spent: 'evaluations-spent' | 'time-spent'): string {
   const { limits, evaluationsUsed } = run.budget;

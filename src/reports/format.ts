@@ -65,6 +65,9 @@ export const formatParameters = (parameters: ParameterValues): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(', ');
 
-/** `02_tiled → 03_rows`, or `04_warp: BLOCK_M 32 → 64`. */
-export const formatMove = (move: MoveRecord): string =>
-  move.kind === 'rung' ? `${move.from} → ${move.to}` : `${move.kernel}: ${move.parameter} ${move.from} → ${move.to}`;
+/** `02_tiled → 03_rows`, or `04_warp: BLOCK_M 32 → 64`, or `04_warp: BLOCK_M 32 → 64, PAD 0 → 8`. */
+export function formatMove(move: MoveRecord): string {
+  if (move.kind === 'rung') return `${move.from} → ${move.to}`;
+  const changes = move.kind === 'parameter' ? [move] : move.changes;
+  return `${move.kernel}: ${changes.map(({ parameter, from, to }) => `${parameter} ${from} → ${to}`).join(', ')}`;
+}

@@ -37,6 +37,7 @@ export type Goal = { kind: 'speed-up'; ratio: number; text: string } | { kind: '
 /** The one change an iteration makes to the best candidate so far. */
 export type MoveRecord =
   | { kind: 'parameter'; kernel: string; parameter: string; from: number; to: number }
+  | { kind: 'parameters'; kernel: string; changes: { parameter: string; from: number; to: number }[] }
   | { kind: 'rung'; from: string; to: string };
 
 /** Evaluation and wall-time budgets of a run. `null` means no limit. */

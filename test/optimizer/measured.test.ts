@@ -152,11 +152,22 @@ describe('a measured run', () => {
 
   it('reverts what a screen shows to be slower, without measuring it longer', async () => {
     const { evaluator, decisions } = await run({ ns: { [START]: 1000, [LARGER]: 1500, [LARGEST]: 1500 } });
-    expect(evaluator.requests.map(({ tier }) => tier)).toEqual(['accept', 'screen', 'screen']);
-    expect(decisions.slice(1)).toMatchObject([
+    expect(evaluator.requests.slice(0, 3).map(({ tier }) => tier)).toEqual(['accept', 'screen', 'screen']);
+    expect(decisions.slice(1, 3)).toMatchObject([
       { decision: 'revert', reason: expect.stringContaining('in the screen') },
       { decision: 'revert' },
     ]);
+  });
+
+  it('tries every other setting near the best when no finding suggests more, nearest first', async () => {
+    const ns = { [START]: 1000, [LARGER]: 1500, [LARGEST]: 1500, '01_first TILE=16': 500 };
+    const { evaluator, result } = await run({ ns, sanitizer: 'clean' });
+    const screened = evaluator.requests
+      .filter(({ tier }) => tier === 'screen')
+      .map(({ candidate }) => nameOf(candidate));
+    expect(screened).toEqual([LARGER, LARGEST, '01_first TILE=16']);
+    expect(result.speedup).toBeCloseTo(2);
+    expect(result.detail).toMatch(/every setting near it, has been tried/);
   });
 
   it('does not keep what only the screen called faster', async () => {

@@ -16,7 +16,7 @@ import type { Toolchain } from '../toolchain.ts';
 import { errorOfUnit, summarise, unresolvedFunction } from '../unit-errors.ts';
 import { locateNvrtc, type NvrtcInstallation } from './locate-nvrtc.ts';
 import { nvrtcArguments } from './nvrtc-arguments.ts';
-import { NvrtcProcess } from './nvrtc-process.ts';
+import { NvrtcPool } from './nvrtc-pool.ts';
 import {
   findUncheckableReferences,
   kernelHeaders,
@@ -45,7 +45,7 @@ interface NvrtcCompile extends CheckedRequest {
 interface Compiler {
   installation: NvrtcInstallation;
   description: NvrtcDescription;
-  process: NvrtcProcess;
+  process: NvrtcPool;
   limits: CompileLimits;
   standardHeaders: NamedTexts;
   headerDigest: string;
@@ -56,14 +56,14 @@ interface Compiler {
 const START_TIMEOUT_MS = 30_000;
 
 /**
- * A toolchain that compiles CUDA C++ to machine code with NVRTC and the toolkit's headers, in a process of its own that
- * stays warm.
+ * A toolchain that compiles CUDA C++ to machine code with NVRTC and the toolkit's headers, in processes of its own that
+ * stay warm.
  *
  * @throws WarpsmithError `no-nvrtc` (exit code 3) when it isn't installed, `missing-library` when it doesn't load.
  */
 export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}): Promise<Toolchain> {
   const installation = options.installation ?? (await locateNvrtc());
-  const process = new NvrtcProcess(installation.libraryPath);
+  const process = new NvrtcPool(installation.libraryPath);
   const description = await describeOrClose(process, installation);
   const standardHeaders = readStandardHeaders(findHeaderFolder());
   const compiler: Compiler = {
@@ -98,7 +98,7 @@ export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}):
   };
 }
 
-async function describeOrClose(process: NvrtcProcess, installation: NvrtcInstallation): Promise<NvrtcDescription> {
+async function describeOrClose(process: NvrtcPool, installation: NvrtcInstallation): Promise<NvrtcDescription> {
   try {
     return await process.describe(START_TIMEOUT_MS);
   } catch (error) {
