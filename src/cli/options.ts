@@ -91,7 +91,7 @@ export const withJudging = (command: Command): Command =>
 export const withBaselines = (command: Command): Command =>
   command.option(
     '--baseline <name>',
-    'measure beside it: start, a rung, a kernel folder, a library baseline, or all of those; repeatable; GPUs only',
+    'measure beside it: start, a rung, a kernel folder, a library baseline, or all (every library); repeatable; GPUs only',
     collectText('--baseline'),
   );
 
