@@ -114,16 +114,20 @@ const checkCommandLine = async (home: string, folder: string): Promise<void> => 
 
 const folder = await mkdtemp(join(tmpdir(), 'warpsmith-bundle-test-'));
 try {
-  step('npm run bundle, twice');
-  const archives = ['first', 'second'].map((name) => join(folder, `${name}-${archiveName(kind, '0')}`));
-  for (const archive of archives) bundle(archive);
-  const [first, second] = await Promise.all(archives.map((archive) => readFile(archive)));
-  assert.ok(first!.equals(second!), 'the same checkout gave two different archives');
-  const megabytes = first!.length / 1e6;
+  step('npm run bundle');
+  const archive = join(folder, archiveName(kind, '0'));
+  bundle(archive);
+  const megabytes = (await stat(archive)).size / 1e6;
   assert.ok(megabytes <= MAXIMUM_MEGABYTES[kind], `the bundle has ${megabytes.toFixed(1)} MB`);
+  if (kind === 'plain') {
+    step('npm run bundle, once more: the same bytes');
+    const again = join(folder, 'again.tar.gz');
+    bundle(again);
+    assert.ok((await readFile(again)).equals(await readFile(archive)), 'the same checkout gave two different archives');
+  }
   const unpacked = join(folder, 'unpacked');
   await mkdir(unpacked);
-  const home = await unpack(archives[0]!, unpacked);
+  const home = await unpack(archive, unpacked);
   await checkContents(home);
   await checkCommandLine(home, folder);
   step(`the bundle works (${megabytes.toFixed(1)} MB)`);
