@@ -79,7 +79,7 @@ describe('the contract of evaluate --json', () => {
   test('no --device: the virtual L4, said on stderr', async () => {
     const { json, stderr } = await runJson(['evaluate', COALESCED]);
     expect(json.device.id).toBe('virtual:l4');
-    expect(stderr).toBe('No --device given: using virtual:l4 (no CUDA device is used by this version).\n');
+    expect(stderr).toBe('No --device given: using virtual:l4 (there is no CUDA GPU here).\n');
   });
 
   test('the text labels the time as predicted and prints the findings', async () => {
