@@ -39,7 +39,7 @@ describe('options for real GPUs where there is none', () => {
   });
 
   test('the doctor misses nothing that is not needed, and says what each part is for', async () => {
-    const { code, json } = await runJson(['doctor'], { env: { PATH: '/usr/bin:/bin', CUDA_VISIBLE_DEVICES: '' } });
+    const { code, json } = await runJson(['doctor'], { env: { PATH: '/usr/bin:/bin' } });
     expect(code).toBe(0);
     const checks = new Map(json.checks.map((check: { id: string }) => [check.id, check]));
     for (const id of ['cuda', 'counters', 'python']) {

@@ -34,7 +34,8 @@ export function runCli(
 ): Promise<CliOutcome> {
   const child = spawn(process.execPath, [...nodeOptions, BIN, ...args], {
     cwd,
-    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, ...env },
+    // These tests are of virtual devices, also on a machine with a GPU.
+    env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, CUDA_VISIBLE_DEVICES: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
