@@ -87,7 +87,7 @@ export class LibraryContender implements Contender {
       sequencesPerReplay: ESTIMATE_SEQUENCES,
       replaysPerSample: 1,
     };
-    const opened = await this.openBlock(ring, 1);
+    const opened = await this.openBlock(ring, 1, false);
     if (!opened.ok) return opened;
     let best = Number.POSITIVE_INFINITY;
     for (let replay = 0; replay < ESTIMATE_REPLAYS; replay++) {
@@ -101,7 +101,11 @@ export class LibraryContender implements Contender {
     return { ok: true, ns: Math.max(1, best), ...(eagerNs !== undefined && { eagerNs }) };
   }
 
-  async openBlock(ring: Ring, seed: number): Promise<{ ok: true; block: ContenderBlock } | ContenderFailure> {
+  async openBlock(
+    ring: Ring,
+    seed: number,
+    comparesSlot: boolean,
+  ): Promise<{ ok: true; block: ContenderBlock } | ContenderFailure> {
     const ready = await this.prepare();
     if (!ready.ok) return ready;
     const { session, buffers, workload } = this.#subject;
@@ -125,6 +129,7 @@ export class LibraryContender implements Contender {
       session,
       check,
       ring,
+      comparesSlot,
       handle: opened.fields.handle as number,
       generation: opened.generation,
       replayOverheadNs: overhead.fields.ns as number,
@@ -166,6 +171,7 @@ interface LibraryBlockOptions {
   readonly session: WorkerSession;
   readonly check: PreparedCheck;
   readonly ring: Ring;
+  readonly comparesSlot: boolean;
   readonly handle: number;
   readonly generation: number;
   readonly replayOverheadNs: number;
@@ -215,7 +221,7 @@ class LibraryBlock implements ContenderBlock {
 
   async #checkPlanted(): Promise<{ ok: true } | ContenderFailure> {
     const slot = this.#plantedSlot;
-    if (slot === undefined) return { ok: true };
+    if (slot === undefined || !this.#options.comparesSlot) return { ok: true };
     const answer = await this.#request({ command: 'readSlot', slot });
     if (!answer.ok) return failure(answer);
     const wrong = await describeWrong(this.#options.check, outputsOfAnswer(answer));

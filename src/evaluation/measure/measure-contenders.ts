@@ -6,7 +6,7 @@ import { summarise } from '../../stats/summarise.ts';
 import { createStream } from '../random.ts';
 import type { Contender, ContenderBlock, ContenderFailure, Ring } from './contender.ts';
 import { planRing } from './plan-ring.ts';
-import { fixedTier, TIERS, type TierLimits } from './tiers.ts';
+import { BLOCK_BUDGET_NS, fixedTier, LARGE_SLOT_BYTES, TIERS, type TierLimits } from './tiers.ts';
 
 export interface MeasureRequest {
   /** The first is the candidate; the others are what it is compared with. Names differ. */
@@ -53,6 +53,8 @@ export const measureContenders = (request: MeasureRequest): Promise<MeasuredCont
 interface Entrant {
   readonly contender: Contender;
   readonly ring: Ring;
+  /** Rough device time of one sample. */
+  readonly sampleNs: number;
   readonly eagerNs?: number;
   conditions?: Pick<MeasurementConditions, 'replayOverheadNs' | 'inputs'>;
   checkedSlotCount: number;
@@ -121,7 +123,8 @@ class Measuring {
     const { l2Bytes, cache } = this.#request;
     const ring = planRing({ slotBytes: contender.slotBytes, sequenceNs: estimate.ns, l2Bytes, cache });
     const eager = estimate.eagerNs === undefined ? {} : { eagerNs: estimate.eagerNs };
-    this.#entrants.push({ contender, ring, ...eager, checkedSlotCount: 0 });
+    const sampleNs = estimate.ns * ring.sequencesPerReplay * ring.replaysPerSample;
+    this.#entrants.push({ contender, ring, sampleNs, ...eager, checkedSlotCount: 0 });
   }
 
   #leave(contender: string, { status, reason }: ContenderFailure): void {
@@ -161,17 +164,22 @@ class Measuring {
     return open;
   }
 
-  /** Screens compare one slot of each contender; which block it is in is secret. */
-  #comparesSlot(number: number, { name }: Contender): boolean {
+  /** Screens compare one slot of each contender, and so do large slots; which block it is in is secret. */
+  #comparesSlot(number: number, { name, slotBytes }: Contender): boolean {
     const { comparedBlocks, fewestBlocks } = this.#limits;
     const chosen = createStream(this.#request.seed, 'compared block', name).bits(0) % fewestBlocks;
-    return comparedBlocks === 'all' || number === chosen;
+    return (comparedBlocks === 'all' && slotBytes <= LARGE_SLOT_BYTES) || number === chosen;
+  }
+
+  #samplesPerBlock(): number {
+    const roundNs = this.#entrants.reduce((sum, { sampleNs }) => sum + sampleNs, 0);
+    return Math.max(1, Math.min(this.#limits.samplesPerBlock, Math.floor(BLOCK_BUDGET_NS / roundNs)));
   }
 
   /** Every contender's samples, shuffled. */
   #order(number: number, names: readonly string[]): string[] {
     const stream = createStream(this.#request.seed, 'order', number);
-    const order = Array.from({ length: this.#limits.samplesPerBlock }, () => names).flat();
+    const order = Array.from({ length: this.#samplesPerBlock() }, () => names).flat();
     for (let i = order.length - 1; i > 0; i--) {
       const other = stream.bits(i) % (i + 1);
       [order[i], order[other]] = [order[other]!, order[i]!];

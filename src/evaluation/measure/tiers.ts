@@ -8,7 +8,7 @@ export interface TierLimits {
   /** Blocks added while some comparison is ambiguous. */
   readonly moreBlocks: number;
   readonly mostBlocks: number;
-  /** Samples of each contender in a block. */
+  /** Samples of each contender in a block, unless they take longer than {@link BLOCK_BUDGET_NS}. */
   readonly samplesPerBlock: number;
   /** No block beyond `fewestBlocks` is begun after this. */
   readonly capMs: number;
@@ -17,6 +17,12 @@ export interface TierLimits {
   /** Blocks in which a slot is compared whole with the oracle: all, or one of the first `fewestBlocks`, which is secret. */
   readonly comparedBlocks: 'all' | 'one';
 }
+
+/** Device time that the samples of a block may take together; slow contenders get fewer samples, one at least. */
+export const BLOCK_BUDGET_NS = 500e6;
+
+/** Slots above this size are compared with the oracle in one block only, in every tier: that takes seconds each. */
+export const LARGE_SLOT_BYTES = 32 * 1024 ** 2;
 
 export const TIERS: Readonly<Record<Tier, TierLimits>> = {
   screen: {
