@@ -1,6 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { SelfComparisons } from '../../scripts/results/measuring-recordings.ts';
+import { openRecording } from '../recording-file.ts';
 import { type Bench, comparePair, measuredWith, type Pair } from './open-bench.ts';
 
 export interface RepeatOptions {
@@ -27,15 +27,6 @@ export function repeatOptions(defaults: { output: string; count: number }): Repe
   return { device, output, count: Number(values.count), minutes: Number(values.minutes), seed: Number(values.seed) };
 }
 
-async function readEarlier<R extends SelfComparisons>(output: string): Promise<R | undefined> {
-  try {
-    return JSON.parse(await readFile(output, 'utf8')) as R;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 const tally = ({ comparisons, failures }: SelfComparisons): string => {
   const counts = new Map<string, number>();
   for (const { verdict } of comparisons) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
@@ -58,18 +49,20 @@ export async function compareRepeatedly<R extends SelfComparisons>(
 ): Promise<R> {
   const startMs = performance.now();
   const { output, count, minutes, seed } = options;
-  const recording =
-    (await readEarlier<R>(output)) ??
-    ({
-      schemaVersion: 1,
-      ...measuredWith(bench),
-      kernel: pair.kernel,
-      workload: pair.workload.name,
-      ...(await begin()),
-      comparisons: [],
-      discardedBlockCount: 0,
-      failures: [],
-    } as unknown as R);
+  const { recording, save } = await openRecording(
+    output,
+    async () =>
+      ({
+        schemaVersion: 1,
+        ...measuredWith(bench),
+        kernel: pair.kernel,
+        workload: pair.workload.name,
+        ...(await begin()),
+        comparisons: [],
+        discardedBlockCount: 0,
+        failures: [],
+      }) as unknown as R,
+  );
   const done = (): number => recording.comparisons.length + recording.failures.length;
   while (done() < count && performance.now() - startMs < minutes * 60_000) {
     const outcome = await comparePair(bench, pair, seed + done());
@@ -77,7 +70,7 @@ export async function compareRepeatedly<R extends SelfComparisons>(
       recording.comparisons.push(outcome.comparison);
       recording.discardedBlockCount += outcome.discardedBlockCount;
     } else recording.failures.push(outcome.reason);
-    await writeFile(output, `${JSON.stringify(recording, undefined, 1)}\n`);
+    await save();
     process.stderr.write(`${done()} of ${count}: ${tally(recording)}\n`);
     if (!outcome.ok) break;
   }

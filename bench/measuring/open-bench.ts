@@ -2,11 +2,12 @@ import type { MeasuredWith } from '../../scripts/results/measuring-recordings.ts
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { packageVersion } from '../../src/app/package-version.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
-import type { Device } from '../../src/core/device.ts';
+import type { Device, LoadedModule } from '../../src/core/device.ts';
 import type { ParameterValues } from '../../src/core/kernel.ts';
+import type { LaunchPlan } from '../../src/core/launch-plan.ts';
 import type { Comparison } from '../../src/core/measurement.ts';
 import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
-import type { Workload } from '../../src/core/problem.ts';
+import type { Problem, Workload } from '../../src/core/problem.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
 import { createDeviceReference } from '../../src/evaluation/device-reference.ts';
 import type { DeviceReference } from '../../src/evaluation/expectations.ts';
@@ -56,31 +57,60 @@ export async function openBench(deviceId: string): Promise<Bench> {
   };
 }
 
+/** A kernel on the device, ready to be launched. */
+export interface OpenKernel {
+  readonly problem: Problem;
+  readonly workload: Workload;
+  readonly module: LoadedModule;
+  readonly plan: LaunchPlan;
+}
+
+/** Compiles and loads a kernel. @throws Error when that is not possible. */
+export async function openKernel(
+  { device, toolchain }: Bench,
+  request: { kernel: string; workload: string; parameters: ParameterValues },
+): Promise<OpenKernel> {
+  const { kernel, problem } = await loadKernel(request.kernel);
+  const workload = resolveWorkload(problem.file, request.workload);
+  const candidate = makeCandidate(kernel, request.parameters);
+  const compiled = await toolchain.compile({ candidate, architecture: device.spec.architecture });
+  if (!compiled.ok) throw new Error(compiled.message);
+  const loaded = await device.load(compiled.code);
+  if (!loaded.ok) throw new Error(loaded.message);
+  const { module } = loaded;
+  const { dimensions } = workload;
+  return {
+    problem,
+    workload,
+    module,
+    plan: planLaunches({ problem, candidate, dimensions, spec: device.spec, module }),
+  };
+}
+
+/** The kernel as a contender whose outputs are compared with the reference on the device. */
+export function contenderOf(
+  { device, deviceReference }: Bench,
+  name: string,
+  { problem, workload, module, plan }: OpenKernel,
+): Contender {
+  const { dimensions } = workload;
+  const judge = createSlotJudge({ problem, dimensions, deviceReference });
+  return createKernelContender({ name, device, module, plan, problem, dimensions, judge, timeoutMs: TIMEOUT_MS });
+}
+
 /** One kernel with two sets of parameters, each loaded by itself: even equal code lies at two places. */
 export async function openPair(
   bench: Bench,
   request: { kernel: string; workload: string; candidate: ParameterValues; baseline: ParameterValues },
 ): Promise<Pair> {
-  const { kernel, problem } = await loadKernel(request.kernel);
-  const workload = resolveWorkload(problem.file, request.workload);
-  const contender = async (name: string, parameters: ParameterValues): Promise<Contender> => {
-    const { device, toolchain, deviceReference } = bench;
-    const candidate = makeCandidate(kernel, parameters);
-    const compiled = await toolchain.compile({ candidate, architecture: device.spec.architecture });
-    if (!compiled.ok) throw new Error(compiled.message);
-    const loaded = await device.load(compiled.code);
-    if (!loaded.ok) throw new Error(loaded.message);
-    const { module } = loaded;
-    const { dimensions } = workload;
-    const plan = planLaunches({ problem, candidate, dimensions, spec: device.spec, module });
-    const judge = createSlotJudge({ problem, dimensions, deviceReference });
-    return createKernelContender({ name, device, module, plan, problem, dimensions, judge, timeoutMs: TIMEOUT_MS });
-  };
+  const { kernel, workload } = request;
+  const candidate = await openKernel(bench, { kernel, workload, parameters: request.candidate });
+  const baseline = await openKernel(bench, { kernel, workload, parameters: request.baseline });
   return {
-    kernel: request.kernel,
-    workload,
-    candidate: await contender('candidate', request.candidate),
-    baseline: await contender('baseline', request.baseline),
+    kernel,
+    workload: candidate.workload,
+    candidate: contenderOf(bench, 'candidate', candidate),
+    baseline: contenderOf(bench, 'baseline', baseline),
   };
 }
 
@@ -112,7 +142,13 @@ export async function comparePair(bench: Bench, pair: Pair, seed: number, blocks
 }
 
 /** What the recording depends on. */
-export const measuredWith = ({ device, toolchain }: Bench): MeasuredWith => ({
+export const measuredWith = ({
+  device,
+  toolchain,
+}: {
+  device: Pick<Device, 'identity'>;
+  toolchain: Pick<Toolchain, 'identity'>;
+}): MeasuredWith => ({
   device: device.identity.name,
   driver: device.identity.driver ?? 'unknown',
   versions: {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { KernelFile } from '../../src/core/kernel.ts';
 import type { EvaluationStatus } from '../../src/core/status.ts';
 
 export const RED_TEAM = import.meta.dirname;
@@ -52,3 +53,7 @@ export const redTeamKernels = (): string[] =>
   readdirSync(RED_TEAM, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name);
+
+/** What a kernel does, as its kernel.json says. */
+export const lieOf = (kernel: string): string =>
+  (JSON.parse(readFileSync(path.join(RED_TEAM, kernel, 'kernel.json'), 'utf8')) as KernelFile).description;

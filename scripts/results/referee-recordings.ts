@@ -1,0 +1,122 @@
+import type { Evaluation } from '../../src/core/evaluation.ts';
+import type { ParameterValues } from '../../src/core/kernel.ts';
+import type { Comparison, Measurement } from '../../src/core/measurement.ts';
+import type { CountersSource } from '../../src/core/profile.ts';
+import type { EvaluationStatus } from '../../src/core/status.ts';
+import type { MeasuredWith } from './measuring-recordings.ts';
+
+/** How an evaluation ended, without its samples. */
+export type RecordedVerdict = Pick<Evaluation, 'status' | 'reason' | 'failedCheck'>;
+
+/** A kernel of test/red-team as it was judged. */
+export interface RedTeamEntry extends RecordedVerdict {
+  name: string;
+  /** What it does, as its kernel.json says. */
+  lie: string;
+  expected: { statuses: readonly EvaluationStatus[]; reason: string; caughtBy: readonly string[] };
+  /** `verification`, `measurement` or `sanitizer`; absent when nothing saw through it. */
+  caughtBy?: string;
+  /** Tools of compute-sanitizer that found something, with what they found first. */
+  sanitizerErrors?: readonly string[];
+  asExpected: boolean;
+  /** What is not as expected. */
+  disagreements: readonly string[];
+  elapsedMs: Evaluation['elapsedMs'];
+}
+
+/** docs/results/h200-red-team.json, by bench/referee/red-team.ts. */
+export interface RedTeamRecording extends MeasuredWith {
+  schemaVersion: 1;
+  kernels: RedTeamEntry[];
+}
+
+/** An evaluation of a candidate that no stage may suspect. */
+export interface HonestEntry extends RecordedVerdict {
+  title: string;
+  seed: number;
+  elapsedMs: Evaluation['elapsedMs'];
+}
+
+/** docs/results/h200-honest.json, by bench/referee/honest.ts. */
+export interface HonestRecording extends MeasuredWith {
+  schemaVersion: 1;
+  workload: string;
+  evaluations: HonestEntry[];
+}
+
+/** An evaluation whose duration is what matters. */
+export interface TimedEvaluation extends RecordedVerdict {
+  kernel: string;
+  parameters: ParameterValues;
+  /** The candidate's time as it was measured. */
+  medianNs?: number;
+  elapsedMs: Evaluation['elapsedMs'];
+}
+
+/** Screens of distinct candidates of one kernel, one after the other. */
+export interface ScreenRun {
+  kernel: string;
+  /** Wall time from the first request to the last answer. */
+  wallMs: number;
+  evaluationsPerMinute: number;
+  evaluations: TimedEvaluation[];
+}
+
+/** docs/results/h200-throughput.json, by bench/referee/throughput.ts. */
+export interface ThroughputRecording extends MeasuredWith {
+  schemaVersion: 1;
+  workload: string;
+  preparedAhead: number;
+  /** The first evaluation of the session, with everything that is done only once. The screens are measured beside it. */
+  start?: TimedEvaluation;
+  screens: ScreenRun[];
+  /** Single evaluations with a light profile, by tier. */
+  lightProfile: Partial<Record<'screen' | 'accept', TimedEvaluation & { countersSource: CountersSource | 'none' }>>;
+}
+
+/** A faulty kernel as it was judged, and the honest one that was judged before and after. */
+export interface FaultEntry extends RecordedVerdict {
+  name: string;
+  /** What it does, as its kernel.json says. */
+  mistake: string;
+  expected: { statuses: readonly EvaluationStatus[]; reason: string };
+  /** From the request to the answer. */
+  reportedAfterMs: number;
+  runTimeoutMs: number;
+  before: HonestRun;
+  after: HonestRun;
+  asExpected: boolean;
+  disagreements: readonly string[];
+}
+
+export interface HonestRun extends RecordedVerdict {
+  medianNs?: number;
+  elapsedMs: number;
+}
+
+/** docs/results/h200-faults.json, by bench/referee/faults.ts. */
+export interface FaultRecording extends MeasuredWith {
+  schemaVersion: 1;
+  workload: string;
+  faults: FaultEntry[];
+}
+
+/** One compiled kernel, timed through two processes in the same blocks. */
+export interface TwoProcessEntry {
+  kernel: string;
+  workload: string;
+  parameters: ParameterValues;
+  /** `warpsmith` against `python`: the ratio is Python's time ÷ ours. */
+  comparison?: Comparison;
+  withinOnePercent: boolean;
+  measurements: Readonly<Record<string, Pick<Measurement, 'conditions' | 'summary' | 'eagerNs'>>>;
+  discardedBlockCount: number;
+  /** Why there is no comparison. */
+  failure?: string;
+}
+
+/** docs/results/h200-two-processes.json, by bench/referee/two-processes.ts. */
+export interface TwoProcessRecording extends MeasuredWith {
+  schemaVersion: 1;
+  kernels: TwoProcessEntry[];
+}
