@@ -9,6 +9,8 @@ export interface LaunchLimits {
   readonly maximumBlock: readonly [number, number, number];
   /** The smaller of the device's limit and the function's own. */
   readonly maximumThreads: number;
+  /** Where registers are allocated: those of one thread of the function, and all that a CTA may have. */
+  readonly registers?: { readonly perThread: number; readonly perCta: number };
   /** `.reqntid`, where the function has it. */
   readonly requiredThreads?: readonly number[] | undefined;
   readonly staticSharedBytes: number;
@@ -33,7 +35,7 @@ export function refuseLaunch(step: PlannedLaunch, limits: LaunchLimits): DeviceF
   const threads = block[0] * block[1] * block[2];
   if (threads > limits.maximumThreads)
     return refuse(
-      `${name}: ${threads} threads per CTA; at most ${limits.maximumThreads} are allowed (device limit and __launch_bounds__)`,
+      `${name}: ${threads} threads per CTA; at most ${limits.maximumThreads} are allowed (device limit and __launch_bounds__${describeRegisters(limits)})`,
     );
   if (limits.sharedBytes > limits.maximumSharedBytes)
     return refuse(
@@ -41,3 +43,6 @@ export function refuseLaunch(step: PlannedLaunch, limits: LaunchLimits): DeviceF
     );
   return undefined;
 }
+
+const describeRegisters = ({ registers }: LaunchLimits): string =>
+  registers ? `; registers: ${registers.perThread} per thread of ${registers.perCta} per CTA` : '';

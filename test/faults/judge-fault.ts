@@ -48,7 +48,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     reason: /256 threads/,
     virtual: { statuses: ['launch-failed'], reason: /256 threads/ },
   },
-  'too-many-registers': { statuses: ['launch-failed'], reason: /1024 threads|registers/ },
+  'too-many-registers': { statuses: ['launch-failed'], reason: /registers/ },
 };
 
 export const faults = (): string[] => Object.keys(FAULTS);

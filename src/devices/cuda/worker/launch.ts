@@ -170,12 +170,13 @@ function refuseConfiguration(
   step: PlannedLaunch,
   fn: CudaFunction,
 ): DeviceFailure | undefined {
-  const { staticSharedBytes } = fn.resources;
+  const { staticSharedBytes, registersPerThread } = fn.resources;
   const refusal = refuseLaunch(step, {
     deviceName: name,
     maximumGrid: [attributes.maximumGridX, attributes.maximumGridY, attributes.maximumGridZ],
     maximumBlock: [attributes.maximumBlockX, attributes.maximumBlockY, attributes.maximumBlockZ],
     maximumThreads: Math.min(attributes.maximumThreadsPerCta, fn.maximumThreads),
+    registers: { perThread: registersPerThread, perCta: attributes.registersPerCta },
     staticSharedBytes,
     sharedBytes: staticSharedBytes + step.dynamicSharedBytes,
     maximumSharedBytes: attributes.sharedBytesPerCtaOptIn,
