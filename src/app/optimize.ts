@@ -105,6 +105,7 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
           request.onEvent?.(recorded);
         },
         storeSources: (candidate) => storeSources(run, candidate),
+        artifacts: run.objects,
         onBest(best) {
           startNs ??= best.evaluation.timing.medianNs;
           writeBest(run, best, startNs);

@@ -54,12 +54,14 @@ export interface Session extends AsyncDisposable {
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   if (options.replay !== undefined) return openReplay(options.replay);
-  const [{ openDevice }, { createToolchain }, { createLiveEvaluator }, { createOracle }] = await Promise.all([
-    import('../devices/open-device.ts'),
-    import('../toolchains/create-toolchain.ts'),
-    import('../evaluation/live-evaluator.ts'),
-    import('../evaluation/oracle.ts'),
-  ]);
+  const [{ openDevice }, { createToolchain }, { createLiveEvaluator }, { createOracle }, { createKeepingEvaluator }] =
+    await Promise.all([
+      import('../devices/open-device.ts'),
+      import('../toolchains/create-toolchain.ts'),
+      import('../evaluation/live-evaluator.ts'),
+      import('../evaluation/oracle.ts'),
+      import('../evaluation/keeping-evaluator.ts'),
+    ]);
   await using stack = new AsyncDisposableStack();
   const device = await openDevice(options.device, options.threads === undefined ? {} : { threads: options.threads });
   stack.defer(() => device.close());
@@ -83,8 +85,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     ...(instruments && { instruments }),
     ...(options.runTimeoutSeconds === undefined ? {} : { runTimeoutMs: options.runTimeoutSeconds * 1000 }),
   });
-  const evaluator =
+  const recorded =
     options.record === undefined ? live : await recordTo(options.record, live, { device, toolchain, environment });
+  // Outside the recording: what is kept lies in one store only.
+  const evaluator = createKeepingEvaluator(recorded, { toolchain, architecture: device.spec.architecture });
   const owned = stack.move();
   return {
     device,

@@ -1,3 +1,4 @@
+import type { EvaluationArtifacts, KeepRequest } from './artifacts.ts';
 import type { Diagnostic } from './compiled-code.ts';
 import type { Counters } from './counters.ts';
 import type { DeviceFault, DeviceIdentity } from './device.ts';
@@ -68,6 +69,8 @@ export interface Evaluation {
   /** Baselines asked for that could not be measured, and why. */
   missingBaselines?: { name: string; reason: string }[];
   findings: Finding[];
+  /** PTX and machine code of what was judged, where they were to be kept. */
+  artifacts?: EvaluationArtifacts;
   /** Wall time spent, by phase. */
   elapsedMs: { compile: number; verify: number; time: number; total: number };
 }
@@ -104,6 +107,8 @@ export interface EvaluationRequest {
   profile?: ProfileLevel | 'none';
   /** Real GPUs: run the sanitizer as well. */
   sanitize?: boolean;
+  /** Keep the code and the profiler's report. Never changes a result. */
+  keep?: KeepRequest;
 }
 
 /** Seam 2: judges candidates. Never rejects for anything a candidate did; rejects only when aborted or misused. */

@@ -1,7 +1,6 @@
 import type { Device } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Problem } from '../core/problem.ts';
-import type { ContentStore } from '../store/content-store.ts';
 import { BaselineWorker } from './baselines/baseline-worker.ts';
 import type { DeviceReference } from './expectations.ts';
 import type { Instruments } from './instruments.ts';
@@ -17,8 +16,6 @@ export interface GpuInstrumentsOptions {
   readonly seed: number;
   /** For the slots of timed samples; the caller's. */
   readonly deviceReference: DeviceReference;
-  /** Keeps the profiler's own reports. */
-  readonly keepReportIn?: ContentStore;
 }
 
 /** What a real GPU's evaluations can be asked for; each part starts when it is first needed, all end with `close`. */
@@ -32,7 +29,7 @@ export const createGpuInstruments = (options: GpuInstrumentsOptions): GpuInstrum
   const ordinal = Number(options.device.identity.id.slice('cuda:'.length));
   const workers = startOnDemand((problem: Problem) => startBaselines(options, problem));
   return {
-    diagnose: (subject) => diagnoseOnGpu(subject, ordinal, options.keepReportIn),
+    diagnose: (subject) => diagnoseOnGpu(subject, ordinal),
     sanitize: (subject) => sanitizeOnGpu(subject, ordinal),
     async libraryNames(problem, { dimensions }) {
       const worker = await workers.get(problem);

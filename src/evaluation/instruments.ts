@@ -1,3 +1,4 @@
+import type { ArtifactStore } from '../core/artifacts.ts';
 import type { Device, LoadedModule } from '../core/device.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
@@ -21,6 +22,8 @@ export interface InstrumentSubject {
   readonly seed: number;
   readonly oracle: Oracle;
   readonly timing: Timing;
+  /** Keeps the profiler's own report. */
+  readonly keepReportIn?: ArtifactStore;
   readonly signal?: AbortSignal;
 }
 

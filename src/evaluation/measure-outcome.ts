@@ -136,8 +136,12 @@ const instrument = async (
   measured: { module: LoadedModule; plan: LaunchPlan; timing: Timing },
   comparisons: readonly Comparison[],
 ): Promise<Partial<Evaluation>> => {
-  const { problem, candidate, workload, seed, profile = 'none', sanitize = false, signal } = request;
-  const subject = { device, problem, candidate, workload, seed, oracle, ...measured, ...(signal && { signal }) };
+  const { problem, candidate, workload, seed, profile = 'none', sanitize = false, keep, signal } = request;
+  const subject = {
+    ...{ device, problem, candidate, workload, seed, oracle, ...measured },
+    ...(keep && { keepReportIn: keep.store }),
+    ...(signal && { signal }),
+  };
   return {
     ...(profile !== 'none' &&
       isWorthProfiling(request, comparisons) &&

@@ -1,3 +1,4 @@
+import type { ArtifactStore } from '../core/artifacts.ts';
 import type { DeviceIdentity } from '../core/device.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
@@ -34,6 +35,8 @@ export interface OptimizeOptions {
   emit: EventSink;
   /** Stores a candidate's sources and returns file → content hash, for the log. */
   storeSources?: (candidate: Candidate) => Readonly<Record<string, string>>;
+  /** Measured runs: keeps PTX of every candidate, machine code of those worth it, and the profiler's reports. */
+  artifacts?: ArtifactStore;
   /** Called whenever there is a new best, the start included, so that it outlives whatever happens next. */
   onBest?: (best: Best) => void;
   environment?: Readonly<Record<string, string>>;
@@ -75,6 +78,10 @@ export const reference = (candidate: Candidate): CandidateReference => ({
   parameters: candidate.parameters,
 });
 
+/** Most candidates are only looked at shortly: their machine code is not worth the time it takes to print. */
+const keeping = ({ artifacts }: OptimizeOptions, { tier }: Measuring): Pick<EvaluationRequest, 'keep'> =>
+  artifacts ? { keep: { store: artifacts, sass: tier === 'accept' } } : {};
+
 /** Judges a candidate and logs it. Undefined when the user interrupted. */
 export async function evaluateOnce(
   run: Run,
@@ -93,7 +100,7 @@ export async function evaluateOnce(
       workload: options.workload,
       seed,
       id,
-      ...(options.device.kind === 'cuda' && measuring),
+      ...(options.device.kind === 'cuda' && { ...measuring, ...keeping(options, measuring) }),
       ...(options.signal ? { signal: options.signal } : {}),
     });
     evaluation = await untilAborted(work, options.signal);

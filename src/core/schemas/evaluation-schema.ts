@@ -232,6 +232,14 @@ export const evaluationSchema = z.strictObject({
   baselines: z.array(baseline).describe('What it was measured beside.').exactOptional(),
   missingBaselines: z.array(z.strictObject({ name: z.string(), reason: z.string() })).exactOptional(),
   findings: z.array(finding),
+  artifacts: z
+    .strictObject({
+      ptx: z.string().describe('Content hash of the PTX.').exactOptional(),
+      sass: z.string().describe('Content hash of the machine code as text.').exactOptional(),
+      notes: z.array(z.string()).describe('Why something is missing.').exactOptional(),
+    })
+    .describe('What was kept of the code that was judged.')
+    .exactOptional(),
   elapsedMs: z.strictObject({ compile: count, verify: count, time: count, total: count }),
 });
 

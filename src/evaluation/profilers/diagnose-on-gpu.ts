@@ -3,7 +3,6 @@ import type { Evaluation } from '../../core/evaluation.ts';
 import type { Finding } from '../../core/finding.ts';
 import type { CountersSource, ProfileLevel } from '../../core/profile.ts';
 import { diagnose } from '../../diagnosis/diagnose.ts';
-import type { ContentStore } from '../../store/content-store.ts';
 import { DECLARED } from '../checks.ts';
 import { hasHalfPrecisionMatrixWork } from '../half-precision-matrix-work.ts';
 import type { InstrumentSubject } from '../instruments.ts';
@@ -24,12 +23,8 @@ export type DiagnoseSubject = InstrumentSubject & { readonly level: ProfileLevel
  *
  * @param ordinal number of the GPU, as the driver counts.
  */
-export const diagnoseOnGpu = async (
-  subject: DiagnoseSubject,
-  ordinal: number,
-  keepReportIn?: ContentStore,
-): Promise<Diagnosed> => {
-  const profiled = await profileSubject(subject, ordinal, keepReportIn);
+export const diagnoseOnGpu = async (subject: DiagnoseSubject, ordinal: number): Promise<Diagnosed> => {
+  const profiled = await profileSubject(subject, ordinal);
   if (profiled.ok) {
     const { report, counters, countersSource, findings } = profiled;
     return { profile: report, ...fromCounters(subject, counters, countersSource, findings) };
@@ -57,12 +52,8 @@ export const diagnoseOnGpu = async (
   };
 };
 
-const profileSubject = (
-  subject: DiagnoseSubject,
-  ordinal: number,
-  keepReportIn: ContentStore | undefined,
-): Promise<ProfileOutcome> => {
-  const { oracle, problem, workload, seed, module, plan, level, candidate, signal } = subject;
+const profileSubject = (subject: DiagnoseSubject, ordinal: number): Promise<ProfileOutcome> => {
+  const { oracle, problem, workload, seed, module, plan, level, candidate, keepReportIn, signal } = subject;
   const { dimensions, cache } = workload;
   return profile({
     ordinal,

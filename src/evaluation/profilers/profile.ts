@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ArtifactStore } from '../../core/artifacts.ts';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
 import type { Finding } from '../../core/finding.ts';
@@ -9,14 +10,13 @@ import { prepareReplay, type ReplayCommand } from '../../devices/cuda/replay/rep
 import { type ProcessOutcome, runProcess } from '../../process/run-process.ts';
 import { writeTemporaryFile } from '../../process/temporary-file.ts';
 import { withTemporaryFolder } from '../../process/temporary-folder.ts';
-import type { ContentStore } from '../../store/content-store.ts';
 import { findCudaTool, toolVersion } from '../../toolchains/cuda-toolkit.ts';
 import { countersFromMetrics, NOT_COUNTED } from './counters-from-metrics.ts';
 import { findingsFromRules, reportedRules } from './findings-from-rules.ts';
-import { detailsArguments, profileArguments, rawArguments, sourceArguments, warmUpCount } from './ncu-arguments.ts';
+import { pageArguments, profileArguments, sourceArguments, warmUpCount } from './ncu-arguments.ts';
 import { OPCODE_METRIC, requestedMetrics, SECTIONS } from './ncu-metrics.ts';
-import { parseDetailsPage } from './parse-details-page.ts';
-import { parseRawPage, type RawLaunch } from './parse-raw-page.ts';
+import { type DetailsLaunch, type DetailsPage, parseDetailsPage } from './parse-details-page.ts';
+import { parseRawPage } from './parse-raw-page.ts';
 import { parseSourcePage } from './parse-source-page.ts';
 import type { ProfileFailureReason } from './profiling-help.ts';
 import { sassClass } from './sass-classes.ts';
@@ -36,7 +36,7 @@ export interface ProfileRequest {
   /** Source files by name, so that counters can be told by line at the full level. */
   readonly sources?: Readonly<Record<string, string>> | undefined;
   /** The profiler's own report is kept here. */
-  readonly keepReportIn?: ContentStore | undefined;
+  readonly keepReportIn?: ArtifactStore | undefined;
   /** Wall-clock limit of ncu; by default 60 s for `light` and 600 s for `full`. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
@@ -71,10 +71,19 @@ export async function profile(request: ProfileRequest): Promise<ProfileOutcome> 
   if (!ncu) return { ok: false, reason: 'missing', detail: 'ncu is not installed, or not where it is looked for' };
   return withTemporaryFolder(async (folder) => {
     const session = new NcuSession(ncu, request, folder);
-    const collected = await session.collect();
+    const [collected, version] = await Promise.all([session.collect(), versionOf(ncu)]);
     if (!collected.ok) return collected;
-    return session.outcome(collected.launches, startMs);
+    return session.outcome(collected.page, version, startMs);
   });
+}
+
+/** Versions by path: asking starts the program once more. */
+const VERSIONS = new Map<string, Promise<string>>();
+
+function versionOf(ncu: string): Promise<string> {
+  const version = VERSIONS.get(ncu) ?? toolVersion(ncu);
+  VERSIONS.set(ncu, version);
+  return version;
 }
 
 /** Metrics and sections that an ncu turned out not to know, so that it is asked for them once only. */
@@ -121,7 +130,7 @@ class NcuSession {
   }
 
   /** Runs the sequence under ncu; what this ncu does not know is left out and the run is made again. */
-  async collect(): Promise<{ ok: true; launches: RawLaunch[] } | Failure> {
+  async collect(): Promise<{ ok: true; page: DetailsPage } | Failure> {
     const sourceFolder = this.#writeSources();
     const { level, cacheControl, plan, code } = this.#request;
     const isKnown = (name: string): boolean => !this.#unknown.has(name);
@@ -167,15 +176,28 @@ class NcuSession {
     });
   }
 
-  async #collected(outcome: ProcessOutcome): Promise<{ ok: true; launches: RawLaunch[] } | Failure> {
+  async #collected(outcome: ProcessOutcome): Promise<{ ok: true; page: DetailsPage } | Failure> {
     const failure = this.#failure(outcome);
     if (failure) return failure;
-    const printed = parseRawPage(outcome.stdout);
-    const launches =
-      printed.length > 0 ? printed : parseRawPage((await this.#run(rawArguments(this.#reportFile))).stdout);
-    if (launches.length === this.#launches.length) return { ok: true, launches };
-    const detail = `ncu profiled ${launches.length} of ${this.#launches.length} launches. ${tail(outcome)}`;
+    const printed = parseDetailsPage(outcome.stdout);
+    const page = printed.launches.length > 0 ? printed : parseDetailsPage(await this.#print('details'));
+    if (page.launches.length === this.#launches.length) {
+      return { ok: true, page: { ...page, launches: await this.#withOpcodes(page.launches) } };
+    }
+    const detail = `ncu profiled ${page.launches.length} of ${this.#launches.length} launches. ${tail(outcome)}`;
     return { ok: false, reason: 'failed', detail };
+  }
+
+  /** Where the page of details leaves out counts by opcode, the raw one has them. */
+  async #withOpcodes(launches: DetailsLaunch[]): Promise<DetailsLaunch[]> {
+    const isMissing = launches.some(({ metrics, instances }) => metrics[OPCODE_METRIC] && !instances[OPCODE_METRIC]);
+    if (!isMissing) return launches;
+    const instances = parseRawPage(await this.#print('raw'));
+    return launches.map((launch, i) => ({ ...launch, instances: { ...launch.instances, ...instances[i] } }));
+  }
+
+  async #print(page: 'details' | 'raw'): Promise<string> {
+    return (await this.#run(pageArguments(this.#reportFile, page))).stdout;
   }
 
   #failure(outcome: ProcessOutcome): Failure | undefined {
@@ -200,19 +222,14 @@ class NcuSession {
     return `${this.#reportPath}.ncu-rep`;
   }
 
-  async outcome(launches: readonly RawLaunch[], startMs: number): Promise<ProfileOutcome> {
+  async outcome({ launches, rules }: DetailsPage, version: string, startMs: number): Promise<ProfileOutcome> {
     const { level, cacheControl, keepReportIn } = this.#request;
-    const [details, lines, version] = await Promise.all([
-      this.#run(detailsArguments(this.#reportFile)),
-      this.#lines(),
-      toolVersion(this.#ncu),
-    ]);
-    const rules = parseDetailsPage(details.stdout);
+    const lines = await this.#lines();
     const functionOf = (index: number): string => this.#launches[index]?.functionName ?? '?';
-    const counters = launches.map((raw, i) => {
+    const counters = launches.map((profiled, i) => {
       const planned = this.#launches[i]!;
       const resources = this.#request.resources?.[planned.functionName];
-      return countersFromMetrics({ raw, planned, plan: this.#request.plan, resources, lines: lines[i] ?? [] });
+      return countersFromMetrics({ profiled, planned, plan: this.#request.plan, resources, lines: lines[i] ?? [] });
     });
     const report: ProfileReport = {
       tool: 'ncu',
@@ -235,7 +252,7 @@ class NcuSession {
     return (await Promise.all(pages)).map(({ stdout }) => parseSourcePage(stdout));
   }
 
-  #sourceDetail(version: string, launches: readonly RawLaunch[]): string {
+  #sourceDetail(version: string, launches: readonly DetailsLaunch[]): string {
     const missing = [...new Set([...this.#unknown, ...launches.flatMap(({ unavailable }) => unavailable)])];
     const asked = [...requestedMetrics(), ...SECTIONS[this.#request.level]];
     const without = asked.filter((name) => missing.includes(name));
