@@ -8,6 +8,7 @@ import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
+import { orDeviceTrouble } from './device-trouble.ts';
 import type { Instruments } from './instruments.ts';
 import { measureOutcome } from './measure-outcome.ts';
 import { createOracle, type Oracle } from './oracle.ts';
@@ -82,7 +83,8 @@ class LiveEvaluation {
     const startMs = performance.now();
     this.#request.signal?.throwIfAborted();
     const { id = 'e0', candidate, workload } = this.#request;
-    const outcome = await this.#judge();
+    const judged = await orDeviceTrouble(this.#judge());
+    const outcome: Outcome = 'ok' in judged ? { status: judged.status, reason: judged.reason } : judged;
     this.#elapsedMs.total = performance.now() - startMs;
     return {
       schemaVersion: 1,
@@ -134,8 +136,14 @@ class LiveEvaluation {
     const compiled = await this.#compile(candidate);
     const loaded = compiled.ok ? await this.#options.device.load(compiled.code) : compiled;
     if (!loaded.ok) return loaded.message;
-    const plan = this.#planFor(this.#request.workload.dimensions, loaded.module, candidate);
-    return { module: loaded.module, plan };
+    try {
+      const plan = this.#planFor(this.#request.workload.dimensions, loaded.module, candidate);
+      return { module: loaded.module, plan };
+    } catch (error) {
+      await this.#options.device.unload(loaded.module);
+      if (error instanceof WarpsmithError) return planRefusal(error).reason;
+      throw error;
+    }
   }
 
   /** What can be told before compiling: the kernel does not take this workload, or these parameters. */
@@ -178,12 +186,16 @@ class LiveEvaluation {
     return planLaunches({ problem, candidate, dimensions, spec, ...(module && { module }) });
   }
 
-  /** Predictions need the counters of a counted run; measured candidates are verified once for all their evaluations. */
+  /**
+   * Predictions need the counters of a counted run; measured candidates are verified once for all their evaluations. The
+   * code alone does not say what was verified: kernel.json launches it, and the candidate's id covers that.
+   */
   async #verify(module: LoadedModule): Promise<Verified | Refused> {
     const { device, known } = this.#options;
-    const { workload, seed, problem } = this.#request;
+    const { workload, seed, problem, candidate } = this.#request;
     if (!device.measuring) return this.#verifyAnew(module);
-    const key = JSON.stringify([problem.folder, module.code.key, Object.entries(workload.dimensions).sort(), seed]);
+    const dimensions = Object.entries(workload.dimensions).sort();
+    const key = JSON.stringify([problem.folder, candidate.id, module.code.key, dimensions, seed]);
     const correctness = known.get(key);
     if (correctness) return { ok: true, correctness, plan: this.#planFor(workload.dimensions, module), counters: [] };
     const verified = await this.#verifyAnew(module);

@@ -61,7 +61,17 @@ export const withMeasuring = <D extends Device>(
   };
   const measuring: MeasuringDevice = {
     l2Bytes,
-    allocateArena: (requests) => Promise.all(requests.map((request) => device.allocate(request))),
+    allocateArena: async (requests) => {
+      const buffers: DeviceBuffer[] = [];
+      try {
+        for (const request of requests) buffers.push(await device.allocate(request));
+      } catch (error) {
+        // One allocation of a driver: all of it or nothing.
+        for (const buffer of buffers) await device.free(buffer);
+        throw error;
+      }
+      return buffers;
+    },
     freeArena: async (buffers) => {
       for (const buffer of buffers) await device.free(buffer);
     },

@@ -92,7 +92,10 @@ export class LibraryContender implements Contender {
     let best = Number.POSITIVE_INFINITY;
     for (let replay = 0; replay < ESTIMATE_REPLAYS; replay++) {
       const sampled = await opened.block.sample(replay);
-      if (!sampled.ok) return sampled;
+      if (!sampled.ok) {
+        await opened.block.discard();
+        return sampled;
+      }
       best = Math.min(best, sampled.ns);
     }
     const closed = await opened.block.close();
@@ -215,8 +218,12 @@ class LibraryBlock implements ContenderBlock {
     try {
       return await this.#checkPlanted();
     } finally {
-      await this.#request({ command: 'closeBlock' });
+      await this.discard();
     }
+  }
+
+  async discard(): Promise<void> {
+    await this.#request({ command: 'closeBlock' });
   }
 
   async #checkPlanted(): Promise<{ ok: true } | ContenderFailure> {

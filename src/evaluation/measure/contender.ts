@@ -59,4 +59,6 @@ export interface ContenderBlock {
   readonly checkedSlotCount: number;
   /** Makes the checks that were put off until nothing is timed any more, and frees everything whatever they say. */
   close(): Promise<{ ok: true } | ContenderFailure>;
+  /** Frees everything and checks nothing: for a block whose samples do not count any more. */
+  discard(): Promise<void>;
 }

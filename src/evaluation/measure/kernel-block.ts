@@ -48,11 +48,16 @@ export class KernelBlock implements ContenderBlock {
     const { measuring, ring, seed, plan, problem, dimensions } = options;
     const slots = await allocateSlots(measuring, { plan, problem, dimensions, slotCount: ring.slotCount, seed });
     const block = new KernelBlock(options, slots);
-    block.replayOverheadNs = await measuring.replayOverheadNs();
-    const warmUp = await block.#replayOnce(createStream(seed, 'warm-up').bits(0), false);
-    if (warmUp.ok) return { ok: true, block };
-    await block.#free();
-    return warmUp;
+    try {
+      block.replayOverheadNs = await measuring.replayOverheadNs();
+      const warmUp = await block.#replayOnce(createStream(seed, 'warm-up').bits(0), false);
+      if (warmUp.ok) return { ok: true, block };
+      await block.discard();
+      return warmUp;
+    } catch (error) {
+      await block.discard();
+      throw error;
+    }
   }
 
   get inputs(): MeasurementConditions['inputs'] {
@@ -83,8 +88,14 @@ export class KernelBlock implements ContenderBlock {
       if (damage) return { ok: false, status: 'unsafe', reason: `${damage}, while it was timed` };
       return await this.#judgeKept();
     } finally {
-      await this.#free();
+      await this.discard();
     }
+  }
+
+  async discard(): Promise<void> {
+    if (this.#replay) await this.#options.measuring.releaseReplay(this.#replay);
+    this.#replay = undefined;
+    await this.#slots.free();
   }
 
   async #judgeKept(): Promise<{ ok: true } | ContenderFailure> {
@@ -145,11 +156,5 @@ export class KernelBlock implements ContenderBlock {
     const unwritten = await this.#slots.unwrittenOutputs();
     if (unwritten) return { ok: false, status: 'wrong', reason: `right when verified, not when timed: ${unwritten}` };
     return undefined;
-  }
-
-  async #free(): Promise<void> {
-    if (this.#replay) await this.#options.measuring.releaseReplay(this.#replay);
-    this.#replay = undefined;
-    await this.#slots.free();
   }
 }

@@ -66,8 +66,10 @@ export const measureCandidate = async (request: MeasureCandidateRequest): Promis
   });
   const measurement = measured.measurements.get(candidate.name);
   const failure = measured.failed.find(({ contender }) => contender === candidate.name);
-  if (failure) return { ok: false, status: failure.status, reason: failure.reason, failedCheck: 'while it was timed' };
-  if (!measurement || !(measurement.summary.medianNs > 0)) return unmeasured(problem, measured);
+  if (failure && failure.status !== 'device-failed')
+    return { ok: false, status: failure.status, reason: failure.reason, failedCheck: 'while it was timed' };
+  if (!measurement || measured.isDeviceLost || !(measurement.summary.medianNs > 0))
+    return unmeasured(problem, candidate.name, measured);
   return {
     ok: true,
     measurement,
@@ -84,13 +86,22 @@ const kernelContender = (request: MeasureCandidateRequest, { name, module, plan 
 };
 
 /** The device was lost to another contender, or no block counted. */
-const unmeasured = (problem: Problem, { failed, blocks }: MeasuredContenders): Refused => {
-  const [other] = failed;
+const unmeasured = (
+  problem: Problem,
+  candidate: string,
+  { failed, blocks, isDeviceLost }: MeasuredContenders,
+): Refused => {
+  const status = 'device-failed';
+  if (isDeviceLost) {
+    const other = failed.find(({ contender }) => contender !== candidate);
+    const reason = other
+      ? `${other.contender}, which ran beside it, took the device with it: ${other.reason}`
+      : failed[0]!.reason;
+    return { ok: false, status, reason };
+  }
   const discarded = blocks.filter((block) => block.discarded !== undefined).length;
-  const reason = other
-    ? `${other.contender}, which ran beside it, took the device with it: ${other.reason}`
-    : `no block of the measurement of ${problem.file.name} counts: ${discarded} of ${blocks.length} were discarded`;
-  return { ok: false, status: 'device-failed', reason };
+  const reason = `no block of the measurement of ${problem.file.name} counts: ${discarded} of ${blocks.length} were discarded`;
+  return { ok: false, status, reason };
 };
 
 const besideIt = async (

@@ -3,6 +3,7 @@ import type { FailureStatus } from '../../core/status.ts';
 import { assessBlock } from '../../stats/assess-block.ts';
 import { compareContenders } from '../../stats/compare-contenders.ts';
 import { summarise } from '../../stats/summarise.ts';
+import { orDeviceTrouble } from '../device-trouble.ts';
 import { createStream } from '../random.ts';
 import type { Contender, ContenderBlock, ContenderFailure, Ring } from './contender.ts';
 import { planRing } from './plan-ring.ts';
@@ -34,6 +35,8 @@ export interface MeasuredContenders {
   readonly measurements: ReadonlyMap<string, Measurement>;
   readonly blocks: readonly MeasuredBlock[];
   readonly failed: readonly FailedContender[];
+  /** A kernel took the device's memory and modules with it, the others' too. */
+  readonly isDeviceLost: boolean;
 }
 
 /** Failures after which nothing else of the device's memory is left. */
@@ -93,6 +96,7 @@ class Measuring {
       measurements: new Map(this.#entrants.map((entrant) => [entrant.contender.name, this.#measurement(entrant)])),
       blocks: this.#blocks,
       failed: this.#failed,
+      isDeviceLost: this.#deviceIsLost,
     };
   }
 
@@ -118,7 +122,7 @@ class Measuring {
 
   async #enter(contender: Contender): Promise<void> {
     if (this.#deviceIsLost) return;
-    const estimate = await contender.estimateNs();
+    const estimate = await orDeviceTrouble(contender.estimateNs());
     if (!estimate.ok) return this.#leave(contender.name, estimate);
     const { l2Bytes, cache } = this.#request;
     const ring = planRing({ slotBytes: contender.slotBytes, sequenceNs: estimate.ns, l2Bytes, cache });
@@ -137,31 +141,38 @@ class Measuring {
 
   async #block(number: number): Promise<void> {
     const { seed, state } = this.#request;
-    const open = await this.#openAll(number);
-    const samples = new Map<string, number[]>([...open.keys()].map((name) => [name, []]));
-    const before = await state();
-    for (const [position, name] of this.#order(number, [...open.keys()]).entries()) {
-      const block = open.get(name);
-      if (!block || this.#deviceIsLost) continue;
-      const outcome = await block.sample(createStream(seed, 'sample', number, position, name).bits(0));
-      if (outcome.ok) samples.get(name)!.push(outcome.ns);
-      else await this.#abandon(name, outcome, open);
+    const open = new Map<string, ContenderBlock>();
+    try {
+      await this.#openAll(number, open);
+      const samples = new Map<string, number[]>([...open.keys()].map((name) => [name, []]));
+      const before = await state();
+      for (const [position, name] of this.#order(number, [...open.keys()]).entries()) {
+        const block = open.get(name);
+        if (!this.#goesOn()) return;
+        if (!block) continue;
+        const sampleSeed = createStream(seed, 'sample', number, position, name).bits(0);
+        const outcome = await orDeviceTrouble(block.sample(sampleSeed));
+        if (outcome.ok) samples.get(name)!.push(outcome.ns);
+        else await this.#abandon(name, outcome, open);
+      }
+      const after = await state();
+      for (const name of [...open.keys()]) if (this.#goesOn()) await this.#close(name, open);
+      if (this.#goesOn()) this.#record(samples, before, after);
+    } finally {
+      // What an error, or the end of the candidate or the device, has left open.
+      for (const block of open.values()) await orDeviceTrouble(block.discard());
     }
-    const after = await state();
-    for (const [name, block] of open) await this.#close(name, block);
-    this.#record(samples, before, after);
   }
 
-  async #openAll(number: number): Promise<Map<string, ContenderBlock>> {
-    const open = new Map<string, ContenderBlock>();
+  async #openAll(number: number, open: Map<string, ContenderBlock>): Promise<void> {
     for (const { contender, ring } of [...this.#entrants]) {
-      if (this.#deviceIsLost) break;
+      if (!this.#goesOn()) return;
       const seed = createStream(this.#request.seed, 'block', number, contender.name).bits(0);
-      const outcome = await contender.openBlock(ring, seed, this.#comparesSlot(number, contender));
+      const opening = contender.openBlock(ring, seed, this.#comparesSlot(number, contender));
+      const outcome = await orDeviceTrouble(opening);
       if (outcome.ok) open.set(contender.name, outcome.block);
       else this.#leave(contender.name, outcome);
     }
-    return open;
   }
 
   /** Screens compare one slot of each contender, and so do large slots; which block it is in is secret. */
@@ -190,14 +201,16 @@ class Measuring {
   /** A contender that failed in the middle of a block: what it holds is freed, the others go on. */
   async #abandon(name: string, failure: ContenderFailure, open: Map<string, ContenderBlock>): Promise<void> {
     this.#leave(name, failure);
-    await open.get(name)!.close();
+    const block = open.get(name)!;
     open.delete(name);
+    await orDeviceTrouble(block.discard());
   }
 
-  async #close(name: string, block: ContenderBlock): Promise<void> {
-    const closed = await block.close();
-    const entrant = this.#entrants.find(({ contender }) => contender.name === name);
-    if (!entrant) return;
+  async #close(name: string, open: Map<string, ContenderBlock>): Promise<void> {
+    const block = open.get(name)!;
+    open.delete(name);
+    const closed = await orDeviceTrouble(block.close());
+    const entrant = this.#entrants.find(({ contender }) => contender.name === name)!;
     entrant.conditions = { replayOverheadNs: block.replayOverheadNs, inputs: block.inputs };
     entrant.checkedSlotCount += block.checkedSlotCount;
     if (!closed.ok) this.#leave(name, closed);

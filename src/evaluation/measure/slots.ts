@@ -44,8 +44,13 @@ export const allocateSlots = async (
     return new Map(plan.buffers.map(({ name }, i) => [name, own[i]!]));
   });
   const slots = new DeviceSlots(measuring, request, buffers, all);
-  await slots.fillOutputs(seed);
-  return slots;
+  try {
+    await slots.fillOutputs(seed);
+    return slots;
+  } catch (error) {
+    await slots.free();
+    throw error;
+  }
 };
 
 class DeviceSlots implements Slots {
