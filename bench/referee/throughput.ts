@@ -4,17 +4,15 @@
  *
  *     node bench/referee/throughput.ts [--output docs/results/h200-throughput.json] [--seconds 45] [--device cuda:0]
  */
-import type { ThroughputRecording, TimedEvaluation } from '../../scripts/results/referee-recordings.ts';
+import type { ThroughputRecording } from '../../scripts/results/referee-recordings.ts';
 import { openSession } from '../../src/app/session.ts';
-import type { Evaluation, EvaluationRequest } from '../../src/core/evaluation.ts';
-import type { Candidate } from '../../src/core/kernel.ts';
 import type { Tier } from '../../src/core/measurement.ts';
 import { measuredWith } from '../measuring/open-bench.ts';
 import { openRecording } from '../recording-file.ts';
 import { distinctCandidates } from './distinct-candidates.ts';
 import { PREPARED_AHEAD } from './prepared-ahead.ts';
-import { recordedMs, recordedVerdict, roundMs } from './recorded-verdict.ts';
 import { refereeOptions } from './referee-options.ts';
+import { screenCandidates, timedEvaluation } from './screen-candidates.ts';
 
 const WORKLOAD = 'b1h8s512d64';
 const SEED = 1;
@@ -37,50 +35,34 @@ const { recording, save } = await openRecording<ThroughputRecording>(output, () 
   lightProfile: {},
 }));
 
-const timed = ({ candidate, timing, elapsedMs, ...evaluation }: Evaluation): TimedEvaluation => ({
-  kernel: candidate.kernel,
-  parameters: candidate.parameters,
-  ...recordedVerdict(evaluation),
-  ...(timing && { medianNs: timing.medianNs }),
-  elapsedMs: recordedMs(elapsedMs),
-});
-
 const spaces = await Promise.all(
-  KERNELS.map(async (kernel) => ({ ...kernel, ...(await distinctCandidates(kernel.folder, WORKLOAD)) })),
+  KERNELS.map(async ({ folder, share }) => ({ folder, share, ...(await distinctCandidates(folder, WORKLOAD)) })),
 );
 const { problem, workload, candidates } = spaces[0]!;
-const [start, forScreenProfile, forAcceptProfile] = candidates;
-const evaluate = (candidate: Candidate, more: Partial<EvaluationRequest>): Promise<Evaluation> =>
-  evaluator.evaluate({ problem, workload, candidate, seed: SEED, ...more });
+const [start, ...forProfiles] = candidates.slice(0, 1 + TIERS.length);
+const request = { problem, workload, seed: SEED };
 
-recording.start = timed(await evaluate(start!, { tier: 'screen' }));
+// Whatever a session does only once happens here.
+recording.start = timedEvaluation(await evaluator.evaluate({ ...request, candidate: start!, tier: 'screen' }));
 await save();
 process.stderr.write(`start: ${recording.start.status}, ${recording.start.elapsedMs.total} ms\n`);
 
 for (const { folder, share, candidates: all } of spaces) {
   if (recording.screens.some(({ kernel }) => kernel === folder)) continue;
-  const toScreen = all.filter((candidate) => ![start, forScreenProfile, forAcceptProfile].includes(candidate));
-  const startMs = performance.now();
-  const evaluations: TimedEvaluation[] = [];
-  for (const [index, candidate] of toScreen.entries()) {
-    if (performance.now() - startMs > seconds * 1000 * share) break;
-    evaluator.prepare?.(toScreen.slice(index + 1, index + 1 + PREPARED_AHEAD));
-    evaluations.push(
-      timed(await evaluate(candidate, { tier: 'screen', against: [{ name: 'best', candidate: start! }] })),
-    );
-  }
-  const wallMs = roundMs(performance.now() - startMs);
-  const evaluationsPerMinute = roundMs((evaluations.length / wallMs) * 60_000);
-  recording.screens.push({ kernel: folder, wallMs, evaluationsPerMinute, evaluations });
+  const limitMs = seconds * 1000 * share;
+  const fresh = all.filter((candidate) => candidate !== start && !forProfiles.includes(candidate));
+  const run = await screenCandidates({ evaluator, request, candidates: fresh, best: start!, limitMs });
+  recording.screens.push({ kernel: folder, ...run });
   await save();
+  const { evaluations, wallMs, evaluationsPerMinute } = run;
   process.stderr.write(`${folder}: ${evaluations.length} in ${wallMs} ms: ${evaluationsPerMinute} a minute\n`);
 }
 
 for (const [index, tier] of TIERS.entries()) {
   if (recording.lightProfile[tier]) continue;
-  const candidate = [forScreenProfile!, forAcceptProfile!][index]!;
-  const evaluation = await evaluate(candidate, { tier, profile: 'light' });
-  recording.lightProfile[tier] = { ...timed(evaluation), countersSource: evaluation.countersSource ?? 'none' };
+  const evaluation = await evaluator.evaluate({ ...request, candidate: forProfiles[index]!, tier, profile: 'light' });
+  const { countersSource = 'none' } = evaluation;
+  recording.lightProfile[tier] = { ...timedEvaluation(evaluation), countersSource };
   await save();
 }
 
