@@ -10,6 +10,7 @@ import type { Problem, Workload } from '../core/problem.ts';
 import type { ProfileLevel } from '../core/profile.ts';
 import { planLaunches } from '../evaluation/plan-launches.ts';
 import { untilAborted } from '../optimizer/until-aborted.ts';
+import { holdKeptFiles } from '../store/kept-files.ts';
 import { resolveBaselines } from './baselines.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
 import { loadKernelTarget } from './target.ts';
@@ -37,6 +38,8 @@ export interface EvaluateOptions extends JudgeOptions {
   profile?: ProfileLevel | 'none';
   /** Real GPUs: have the sanitizer look at it. */
   sanitize?: boolean;
+  /** Writes PTX, machine code and the profiler's report into this folder. */
+  keep?: string;
 }
 
 /** An evaluation with what it judged. */
@@ -46,6 +49,8 @@ export interface Judged {
   candidate: Candidate;
   workload: Workload;
   spec: DeviceSpec;
+  /** Names of the files in the folder that `keep` names. */
+  kept?: string[];
 }
 
 /** Mistakes in a launch plan are kernel.json's: they surface as errors with file and path, not as a status. */
@@ -84,8 +89,8 @@ async function requirePassing(
  * Judges one kernel on one workload: compiles, verifies, counts, times, diagnoses.
  *
  * @throws WarpsmithError for files, parameters, workloads or launch plans that can't be used, before anything is
- * compiled; for arguments that do not fit the compiled function; for baselines that can't be had; and for a missing
- * compiler or device.
+ * compiled; for arguments that do not fit the compiled function; for baselines that can't be had; for a missing
+ * compiler or device; and for a folder that can't be written.
  */
 export async function judge(options: EvaluateOptions): Promise<Judged> {
   const { kernel, problem } = await loadKernelTarget(options.target);
@@ -102,14 +107,17 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
     seed: options.seed,
     ...(options.signal ? { signal: options.signal } : {}),
   };
+  const held = options.keep === undefined ? undefined : holdKeptFiles();
+  // A virtual GPU runs PTX: there is no machine code of it.
+  const keep = held && { keep: { store: held, sass: session.device.identity.kind === 'cuda' } };
   const work = async (): Promise<Evaluation> => {
     await requirePassing(session, request, beside.against);
-    return session.evaluator.evaluate({ ...request, id: 'e0', ...asked(options), ...given(beside) });
+    return session.evaluator.evaluate({ ...request, id: 'e0', ...asked(options), ...given(beside), ...keep });
   };
   // Leaving closes the session, which ends whatever still runs.
   const evaluation = await untilAborted(work(), options.signal);
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
-  return { ...judged, evaluation };
+  return { ...judged, evaluation, ...(held && { kept: held.write(options.keep!, evaluation) }) };
 }
 
 const asked = ({ tier, profile, sanitize }: EvaluateOptions): Partial<EvaluationRequest> => ({

@@ -2,12 +2,12 @@ import type { EvaluateOptions, JudgeOptions } from '../app/evaluate.ts';
 import type { SessionOptions } from '../app/session.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import { type CliContext, deviceOrDefault } from './context.ts';
-import type { DeviceOptions, EvidenceOptions, JudgingOptions } from './options.ts';
+import type { DeviceOptions, EvidenceOptions, JudgingOptions, KeepOptions } from './options.ts';
 
-/** Options that say on what a recording was made, which a replay can't change. */
-const SET_BY_A_RECORDING = ['device', 'toolchain', 'threads', 'record'] as const;
+/** Options that say on what a recording was made, which a replay can't change, and what it has not got. */
+const SET_BY_A_RECORDING = ['device', 'toolchain', 'threads', 'record', 'keep'] as const;
 
-function refuseConflicts(options: DeviceOptions): void {
+function refuseConflicts(options: DeviceOptions & KeepOptions): void {
   if (options.replay === undefined) return;
   for (const name of SET_BY_A_RECORDING) {
     if (options[name] === undefined) continue;
@@ -78,10 +78,10 @@ export function noteIgnored(
 
 /** What to judge, where, and what to ask for beside a time. */
 export async function evaluateRequest(
-  options: JudgingOptions & EvidenceOptions & { target: string },
+  options: JudgingOptions & EvidenceOptions & KeepOptions & { target: string },
   context: CliContext,
 ): Promise<EvaluateOptions> {
-  const { tier, profile, baseline, sanitize } = options;
+  const { tier, profile, baseline, sanitize, keep } = options;
   const request = await judgingRequest(options, context);
   noteIgnored(options, request.device, context);
   return {
@@ -90,5 +90,6 @@ export async function evaluateRequest(
     ...(profile === undefined ? {} : { profile }),
     ...(sanitize === undefined ? {} : { sanitize }),
     ...(baseline === undefined ? {} : { baselines: baseline }),
+    ...(keep === undefined ? {} : { keep }),
   };
 }

@@ -38,6 +38,11 @@ export interface EvidenceOptions {
   sanitize?: boolean;
 }
 
+/** Options of `evaluate` alone. */
+export interface KeepOptions {
+  keep?: string;
+}
+
 export const seedOption = integerOption('--seed', 0, MAXIMUM_SEED);
 
 export const TIERS = ['screen', 'accept'] as const;
@@ -104,6 +109,12 @@ export const withEvidence = (command: Command): Command =>
     )
     .option('--profile <level>', 'profile on a GPU: none, light or full', choiceOption('--profile', PROFILES))
     .option('--sanitize', 'have compute-sanitizer look at the kernel, on a GPU');
+
+export const withKeep = (command: Command): Command =>
+  command.option(
+    '--keep <folder>',
+    "write PTX, machine code and the profiler's report into this folder, as far as there are any",
+  );
 
 export const withBlocks = (command: Command): Command =>
   command

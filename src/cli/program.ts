@@ -10,6 +10,7 @@ import {
   withEvidence,
   withJson,
   withJudging,
+  withKeep,
   withMeasuring,
   withSet,
   withStore,
@@ -80,11 +81,13 @@ export function buildProgram(
     'target',
   );
   act(
-    withEvidence(
-      withJudging(
-        add('evaluate', 'judge one kernel: compile, verify, count, time, diagnose').argument(
-          '<folder>',
-          KERNEL_ARGUMENT,
+    withKeep(
+      withEvidence(
+        withJudging(
+          add('evaluate', 'judge one kernel: compile, verify, count, time, diagnose').argument(
+            '<folder>',
+            KERNEL_ARGUMENT,
+          ),
         ),
       ),
     ),

@@ -44,8 +44,11 @@ const OTHER_CAUSE = {
   hint: 'Choose another place with --store.',
 };
 
-/** Turns a failed write below `place` into the user-facing error; what no system call refused is returned as it came. */
-export function storageError(error: unknown, place: string): unknown {
+/**
+ * Turns a failed write below `place` into the user-facing error; what no system call refused is returned as it came.
+ * `option` is the one that chose the place.
+ */
+export function storageError(error: unknown, place: string, option = '--store'): unknown {
   const { code: errno, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (errno === undefined || (syscall === undefined && !(errno in CAUSES))) return error;
   const cause = CAUSES[errno] ?? OTHER_CAUSE;
@@ -56,17 +59,17 @@ export function storageError(error: unknown, place: string): unknown {
       file: place,
       received: errno,
       expected: 'a folder that can be written',
-      hint: cause.hint,
+      hint: cause.hint.replace('--store', option),
     },
     EXIT.usage,
   );
 }
 
 /** Runs `write`, translating what the file system refuses. */
-export function withStorageErrors<T>(place: string, write: () => T): T {
+export function withStorageErrors<T>(place: string, write: () => T, option?: string): T {
   try {
     return write();
   } catch (error) {
-    throw storageError(error, place);
+    throw storageError(error, place, option);
   }
 }

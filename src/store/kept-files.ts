@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { ArtifactStore } from '../core/artifacts.ts';
+import type { Evaluation } from '../core/evaluation.ts';
+import { writeWhole } from './content-store.ts';
+import { withStorageErrors } from './storage-error.ts';
+
+/** Files of one evaluation in a folder of the user's. */
+export const KEPT_FILES = { ptx: 'kernel.ptx', sass: 'kernel.sass', profile: 'profile.ncu-rep' } as const;
+
+/** Holds what one evaluation keeps until it is known what is what. */
+export interface KeptFiles extends ArtifactStore {
+  /**
+   * Writes what the evaluation names into `folder`, in place of what an earlier evaluation left there, and returns the
+   * names of the files.
+   *
+   * @throws WarpsmithError when the folder can't be written.
+   */
+  write(folder: string, evaluation: Pick<Evaluation, 'artifacts' | 'profile'>): string[];
+}
+
+/** Nothing is on disk before `write`. */
+export function holdKeptFiles(): KeptFiles {
+  const held = new Map<string, string | Uint8Array>();
+  return {
+    put(contents) {
+      const hash = createHash('sha256').update(contents).digest('hex');
+      held.set(hash, contents);
+      return hash;
+    },
+    write(folder, { artifacts, profile }) {
+      const hashes = { ptx: artifacts?.ptx, sass: artifacts?.sass, profile: profile?.reportObject };
+      const written: string[] = [];
+      for (const kind of ['ptx', 'sass', 'profile'] as const) {
+        const path = join(resolve(folder), KEPT_FILES[kind]);
+        const contents = held.get(hashes[kind] ?? '');
+        const update = () => (contents === undefined ? rmSync(path, { force: true }) : writeWhole(path, contents));
+        withStorageErrors(path, update, '--keep');
+        if (contents !== undefined) written.push(KEPT_FILES[kind]);
+      }
+      return written;
+    },
+  };
+}
