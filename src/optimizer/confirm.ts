@@ -13,9 +13,9 @@ export const CONFIRMATION_BLOCKS = 20;
 export async function confirmBest(run: Run): Promise<void> {
   const start = run.bests[0];
   if (start?.evaluation.timing.kind !== 'measured') return;
-  while (run.bests.length > 1 && !run.options.signal?.aborted) {
+  while (run.bests.length > 1 && !isConfirmed(run) && !run.options.signal?.aborted) {
     const winner = run.bests.at(-1)!;
-    const evaluation = await evaluateOnce(run, winner.candidate, measuringFor(start), run.options.seed + 1);
+    const evaluation = await measureAgain(run, winner, start);
     if (!evaluation) return;
     run.confirmation = confirmationOf(winner, evaluation, run.options.requireSanitizer ?? false);
     run.options.emit(run.confirmation);
@@ -24,6 +24,17 @@ export async function confirmBest(run: Run): Promise<void> {
     run.best = run.bests.at(-1)!;
     run.options.onBest?.(run.best);
   }
+}
+
+/** Whether the best is one that a confirmation has accepted. */
+export const isConfirmed = ({ best, confirmation }: Run): boolean =>
+  confirmation !== undefined && confirmation.outcome !== 'refused' && confirmation.candidate.id === best?.candidate.id;
+
+/** A failure of the device is not held against the winner: it gets a second chance. */
+async function measureAgain(run: Run, { candidate }: Best, start: Best): Promise<Evaluation | undefined> {
+  const measure = () => evaluateOnce(run, candidate, measuringFor(start), run.options.seed + 1);
+  const evaluation = await measure();
+  return evaluation?.status === 'device-failed' ? measure() : evaluation;
 }
 
 const measuringFor = (start: Best) =>
@@ -57,11 +68,12 @@ function judge(
   requireSanitizer: boolean,
 ): Judgement {
   const comparison = evaluation.comparisons?.[0];
-  if (!isTimed(evaluation) || !comparison) {
-    return {
-      outcome: 'refused',
-      reason: `${evaluation.status}: ${evaluation.reason ?? 'it could not be measured again'}`,
-    };
+  if (!isTimed(evaluation)) {
+    return { outcome: 'refused', reason: `${evaluation.status}: ${evaluation.reason ?? 'it has no time'}` };
+  }
+  if (!comparison) {
+    const why = evaluation.missingBaselines?.[0]?.reason ?? 'no reason given';
+    return { outcome: 'refused', reason: `the start could not be measured beside it: ${why}` };
   }
   const measured = `${describeComparison(comparison)} the speed of the start`;
   if (comparison.verdict !== 'faster') return { outcome: 'refused', reason: `${comparison.verdict}: ${measured}` };

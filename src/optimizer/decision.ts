@@ -44,7 +44,11 @@ export const describeComparison = ({ ratio, intervalRatio: [low, high] }: Compar
 /** Measured times: the verdict decides; a screen only ever reverts. */
 function decideMeasured(best: TimedEvaluation, candidate: TimedEvaluation): Decision {
   const comparison = comparisonWithBest(candidate);
-  if (!comparison) throw new Error(`${candidate.id} was not measured beside ${best.id}`);
+  if (!comparison) {
+    const missing = candidate.missingBaselines?.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
+    const reason = `${best.id} could not be measured beside it${missing ? ` (${missing})` : ''}`;
+    return { decision: 'revert', ratio: null, reason };
+  }
   const { ratio, verdict, intervalRatio } = comparison;
   const isScreen = candidate.timing.measurement?.conditions.tier === 'screen';
   const described = `${describeComparison(comparison)} the speed of ${best.id}`;

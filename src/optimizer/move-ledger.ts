@@ -6,6 +6,8 @@ export const FAILURES_BEFORE_ABANDONING = 3;
 /** What has been tried: no candidate is evaluated twice, and a move that keeps failing is given up. */
 export interface MoveLedger {
   noteEvaluated(candidateId: string): void;
+  /** The device failed before the candidate was judged: it may be proposed again. */
+  noteUnjudged(candidateId: string): void;
   /** A kept change clears the move's failures. */
   noteKept(moveKey: string): void;
   /** Returns the failures of the move so far, and whether this one was the last it gets. */
@@ -18,6 +20,7 @@ export function createMoveLedger(): MoveLedger {
   const failures = new Map<string, number>();
   return {
     noteEvaluated: (candidateId) => void evaluated.add(candidateId),
+    noteUnjudged: (candidateId) => void evaluated.delete(candidateId),
     noteKept: (moveKey) => void failures.delete(moveKey),
     noteFailed(moveKey) {
       const failureCount = (failures.get(moveKey) ?? 0) + 1;

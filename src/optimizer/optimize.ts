@@ -2,7 +2,7 @@ import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { ConfirmationEvent, StopReason } from '../store/events.ts';
 import { createBudget } from './budget.ts';
-import { confirmBest } from './confirm.ts';
+import { confirmBest, isConfirmed } from './confirm.ts';
 import { decide, describeRatio, isTimed, isWorthAccepting } from './decision.ts';
 import { exploreMoves } from './explore-moves.ts';
 import { refuseGoalBelowBound } from './goal.ts';
@@ -26,14 +26,14 @@ export interface RunResult {
   evaluationsUsed: number;
 }
 
-type Phase = 'baseline' | 'propose' | 'evaluate' | 'accept' | 'decide' | 'finished';
+type Phase = 'baseline' | 'propose' | 'evaluate' | 'accept' | 'decide' | 'confirm' | 'finished';
 
 /** Device failures in a row after which the device is given up; they are never held against a candidate. */
 const DEVICE_FAILURES_BEFORE_STOPPING = 2;
 
 function finish(run: Run, reason: StopReason, detail: string): Phase {
   run.stop = { reason, detail };
-  return 'finished';
+  return 'confirm';
 }
 
 const interrupted = (run: Run): Phase => finish(run, 'interrupted', 'stopped by the user; the best so far is kept');
@@ -45,7 +45,8 @@ function emitBudget(run: Run): void {
     type: 'budget',
     iteration: run.iteration,
     evaluationsUsed,
-    evaluationsLeft: limits.maximumEvaluations === null ? null : limits.maximumEvaluations - evaluationsUsed,
+    evaluationsLeft:
+      limits.maximumEvaluations === null ? null : Math.max(0, limits.maximumEvaluations - evaluationsUsed),
     minutesUsed,
     minutesLeft: limits.maximumMinutes === null ? null : Math.max(0, limits.maximumMinutes - minutesUsed),
   });
@@ -210,9 +211,28 @@ async function decidePhase(run: Run): Promise<Phase> {
 
 function afterDeviceFailure(run: Run, evaluation: Evaluation): Phase {
   run.deviceFailures += 1;
+  // Its screen may have been fine.
+  run.ledger.noteUnjudged(evaluation.candidate.id);
   emitBudget(run);
   if (run.deviceFailures < DEVICE_FAILURES_BEFORE_STOPPING) return 'propose';
   return finish(run, 'device-failed', `the device failed twice in a row: ${evaluation.reason ?? 'no reason given'}`);
+}
+
+/** Reasons to stop that the best gives, and takes back when it is not what it seemed. */
+const EARNED: readonly StopReason[] = ['goal-reached', 'near-attainable'];
+
+/** Confirms the winner. The search goes on where that takes back what it was stopped for. */
+async function confirm(run: Run): Promise<Phase> {
+  const { stop, best: claimed, options } = run;
+  await confirmBest(run);
+  if (!EARNED.includes(stop!.reason) || options.signal?.aborted) return 'finished';
+  const falls = run.best !== claimed || (stop!.reason === 'goal-reached' && fallsShort(run));
+  return falls ? 'propose' : 'finished';
+}
+
+/** Whether a speed-up that was confirmed is less than the goal, which the search believed reached. */
+function fallsShort({ confirmation, options: { goal } }: Run): boolean {
+  return goal?.kind === 'speed-up' && confirmation !== undefined && !((confirmation.ratio ?? 0) >= goal.ratio);
 }
 
 const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<Phase>>> = {
@@ -221,14 +241,16 @@ const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<
   evaluate,
   accept,
   decide: decidePhase,
+  confirm,
 };
 
 /** Start's time ÷ best's time; a measured one only as confirmed. */
-function speedupOf({ start, best, confirmation }: Run): number | undefined {
+function speedupOf(run: Run): number | undefined {
+  const { start, best } = run;
   if (!start || !isTimed(start) || !best) return undefined;
   if (best.evaluation.id === start.id) return 1;
   if (start.timing.kind === 'predicted') return start.timing.medianNs / best.evaluation.timing.medianNs;
-  return confirmation?.ratio ?? undefined;
+  return isConfirmed(run) ? (run.confirmation?.ratio ?? undefined) : undefined;
 }
 
 function resultOf(run: Run): RunResult {
@@ -254,12 +276,20 @@ function describeBest({ start, best, speedup }: RunResult): string {
   return `; best ${id}, ${describeRatio(timing.kind, speedup)} than the start`;
 }
 
+/** The budget bounds the search: what was begun is finished, and a winner is confirmed whatever that takes. */
+function describeOverrun({ budget }: Run): string {
+  const { limits, evaluationsUsed } = budget;
+  const beyond = limits.maximumEvaluations === null ? 0 : evaluationsUsed - limits.maximumEvaluations;
+  if (beyond <= 0) return '';
+  return `; ${beyond} more evaluation${beyond === 1 ? '' : 's'} than the budget of the search, for verdicts and confirmation`;
+}
+
 function announceEnd(run: Run, result: RunResult): void {
   const described = describeBest(result);
   run.options.emit({
     type: 'run-finished',
     stopReason: result.stopReason,
-    detail: `${result.detail}${described}`,
+    detail: `${result.detail}${described}${describeOverrun(run)}`,
     best: result.best?.evaluation.id ?? null,
     speedup: result.speedup ?? null,
   });
@@ -268,7 +298,7 @@ function announceEnd(run: Run, result: RunResult): void {
 /**
  * Searches for a faster kernel: judges the start, then makes one change per iteration that a finding of the best
  * candidate suggests, keeps it if it is faster (predicted: by at least 3 %; measured: by the verdict), and stops with a
- * named reason. The winner of a measured run is confirmed against the start.
+ * named reason. The winner of a measured run is confirmed against the start, beyond the budget where that is spent.
  *
  * The same options and seed give the same events, apart from times. Interrupting through `signal` is not an error: the
  * run ends as `interrupted` with the best so far.
@@ -300,7 +330,6 @@ export async function optimize(options: OptimizeOptions): Promise<RunResult> {
   let phase: Phase = 'baseline';
   try {
     while (phase !== 'finished') phase = await PHASES[phase](run);
-    await confirmBest(run);
   } catch (error) {
     options.emit({
       type: 'run-finished',

@@ -3,6 +3,7 @@ import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
 import type { Comparison, Measurement } from '../../src/core/measurement.ts';
 import type { SanitizerReport } from '../../src/core/sanitizer-report.ts';
+import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { compareContenders } from '../../src/stats/compare-contenders.ts';
 import { finding, kernel, nameOf, ofType, pattern, runLoop, tile } from './fakes.ts';
 
@@ -14,6 +15,10 @@ interface Script {
   screened?: Readonly<Record<string, number>>;
   sanitizer?: SanitizerReport['outcome'];
   failsWhenConfirmed?: boolean;
+  /** Requests of these numbers, from 1, meet a device that fails. */
+  deviceFailsAt?: readonly number[];
+  /** What it is measured beside can't be measured any more. */
+  losesBaseline?: (request: EvaluationRequest) => boolean;
 }
 
 const measurementOf = (contender: string, ns: number, request: EvaluationRequest): Measurement => ({
@@ -72,28 +77,36 @@ const fakeGpu = (script: Script): Evaluator & { requests: EvaluationRequest[] } 
       const [beside] = request.against ?? [];
       const ratio = request.tier === 'screen' ? script.screened?.[name] : undefined;
       const fails = request.blocks !== undefined && script.failsWhenConfirmed;
+      const deviceFails = script.deviceFailsAt?.includes(requests.length) ?? false;
+      const isAlone = script.losesBaseline?.(request) ?? false;
       return {
         schemaVersion: 1,
         id: request.id!,
         candidate: { id: request.candidate.id, kernel: name, folder: '', parameters: request.candidate.parameters },
         device: { id: 'cuda:0', kind: 'cuda', name: 'Fake' },
         workload: request.workload,
-        status: fails ? 'wrong' : 'passed',
+        status: deviceFails ? 'device-failed' : fails ? 'wrong' : 'passed',
         ...(fails && { reason: 'right when verified, wrong when timed' }),
-        ...(!fails && {
-          timing: {
-            kind: 'measured',
-            medianNs: ns,
-            intervalNs: [ns, ns],
-            vetoNs: 1,
-            attainableNs: 2,
-            bindingResource: 'measured',
-            measurement: measurementOf('candidate', ns, request),
-          },
-        }),
-        ...(beside && {
-          comparisons: [compared(beside.name, ratio ? ratio * ns : (script.ns[nameOf(beside.candidate)] ?? 1000), ns)],
-        }),
+        ...(!fails &&
+          !deviceFails && {
+            timing: {
+              kind: 'measured',
+              medianNs: ns,
+              intervalNs: [ns, ns],
+              vetoNs: 1,
+              attainableNs: 2,
+              bindingResource: 'measured',
+              measurement: measurementOf('candidate', ns, request),
+            },
+          }),
+        ...(isAlone && { missingBaselines: [{ name: beside!.name, reason: 'wrong when timed' }] }),
+        ...(beside &&
+          !deviceFails &&
+          !isAlone && {
+            comparisons: [
+              compared(beside.name, ratio ? ratio * ns : (script.ns[nameOf(beside.candidate)] ?? 1000), ns),
+            ],
+          }),
         ...(request.sanitize &&
           script.sanitizer && { sanitizer: { outcome: script.sanitizer, version: null, tools: [] } }),
         findings: [finding('bank-conflicts')],
@@ -107,7 +120,7 @@ const START = '01_first TILE=32';
 const LARGER = '01_first TILE=64';
 const LARGEST = '01_first TILE=128';
 
-const run = async (script: Script, options: { requireSanitizer?: boolean } = {}) => {
+const run = async (script: Script, options: Partial<OptimizeOptions> = {}) => {
   const evaluator = fakeGpu(script);
   const first = kernel('01_first');
   const { result, events } = await runLoop({
@@ -123,6 +136,7 @@ const run = async (script: Script, options: { requireSanitizer?: boolean } = {})
     evaluator,
     confirmations: ofType(events, 'confirmation'),
     decisions: ofType(events, 'decision'),
+    ended: ofType(events, 'run-finished')[0],
   };
 };
 
@@ -195,5 +209,68 @@ describe('a measured run', () => {
       { candidate: { parameters: { TILE: 128 } }, outcome: 'refused' },
       { candidate: { parameters: { TILE: 64 } }, outcome: 'refused' },
     ]);
+  });
+
+  it('measures the winner again where the device failed at its confirmation', async () => {
+    const { confirmations, result } = await run({ ns: { [START]: 1000, [LARGER]: 500 }, deviceFailsAt: [6] });
+    expect(confirmations).toMatchObject([
+      { candidate: { parameters: { TILE: 64 } }, outcome: 'accepted, unsanitized' },
+    ]);
+    expect(result.speedup).toBeCloseTo(2);
+  });
+
+  it('screens a candidate again where the device failed while it was accepted', async () => {
+    const { result, evaluator } = await run({ ns: { [START]: 1000, [LARGER]: 500 }, deviceFailsAt: [3] });
+    const tiers = evaluator.requests.filter(({ candidate }) => nameOf(candidate) === LARGER).map(({ tier }) => tier);
+    expect(tiers.slice(0, 4)).toEqual(['screen', 'accept', 'screen', 'accept']);
+    expect(result.speedup).toBeCloseTo(2);
+  });
+
+  it('reverts a change beside which the best could not be measured', async () => {
+    const { decisions, result } = await run({
+      ns: { [START]: 1000, [LARGER]: 500 },
+      losesBaseline: ({ tier }) => tier === 'screen',
+    });
+    expect(decisions[1]).toMatchObject({
+      decision: 'revert',
+      reason: 'e1 could not be measured beside it (best: wrong when timed)',
+    });
+    expect(result.best!.evaluation.id).toBe(result.start!.id);
+  });
+
+  it('refuses a winner beside which the start could not be measured', async () => {
+    const { confirmations } = await run({
+      ns: { [START]: 1000, [LARGER]: 500 },
+      losesBaseline: ({ blocks }) => blocks !== undefined,
+    });
+    expect(confirmations).toMatchObject([
+      { outcome: 'refused', reason: 'the start could not be measured beside it: wrong when timed' },
+    ]);
+  });
+
+  const goal = { kind: 'speed-up', ratio: 2, text: '2x' } as const;
+
+  it('searches on when the winner that reached the goal is refused, and claims nothing of it', async () => {
+    const ns = { [START]: 1000, [LARGER]: 400 };
+    const { result, confirmations } = await run({ ns, sanitizer: 'errors' }, { goal });
+    expect(confirmations).toMatchObject([{ outcome: 'refused' }]);
+    expect(result).toMatchObject({ stopReason: 'no-moves-left', speedup: 1 });
+  });
+
+  it('stops at a goal that is confirmed, once', async () => {
+    const ns = { [START]: 1000, [LARGER]: 400 };
+    const { result, confirmations } = await run({ ns, sanitizer: 'clean' }, { goal });
+    expect(confirmations).toHaveLength(1);
+    expect(result).toMatchObject({ stopReason: 'goal-reached' });
+    expect(result.speedup).toBeCloseTo(2.5);
+  });
+
+  it('says what was measured beyond the budget', async () => {
+    const { result, ended } = await run(
+      { ns: { [START]: 1000, [LARGER]: 500 }, sanitizer: 'clean' },
+      { budgets: { maximumEvaluations: 2, maximumMinutes: null } },
+    );
+    expect(result).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 4 });
+    expect(ended!.detail).toMatch(/; 2 more evaluations than the budget of the search, for verdicts and confirmation$/);
   });
 });
