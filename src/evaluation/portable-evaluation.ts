@@ -5,9 +5,9 @@ const KERNEL_FOLDER = '{kernel}';
 
 type Folders = Pick<EvaluationRequest, 'problem' | 'candidate'>;
 
-/** An evaluation without the folders of the machine it was made on. */
+/** An evaluation without the folders of the machine it was made on, and without names of what lies in its store. */
 export const toPortable = (evaluation: Evaluation, { problem, candidate }: Folders): Evaluation =>
-  mapStrings(evaluation, (text) =>
+  mapStrings(withoutStored(evaluation), (text) =>
     // The kernel's folder usually lies in the problem's: the longer one first.
     text.replaceAll(candidate.kernel.folder, KERNEL_FOLDER).replaceAll(problem.folder, PROBLEM_FOLDER),
   );
@@ -17,6 +17,12 @@ export const fromPortable = (evaluation: Evaluation, { problem, candidate }: Fol
   mapStrings(evaluation, (text) =>
     text.replaceAll(KERNEL_FOLDER, () => candidate.kernel.folder).replaceAll(PROBLEM_FOLDER, () => problem.folder),
   );
+
+const withoutStored = ({ artifacts: _, ...evaluation }: Evaluation): Evaluation => {
+  if (!evaluation.profile) return evaluation;
+  const { reportObject: __, ...profile } = evaluation.profile;
+  return { ...evaluation, profile };
+};
 
 const mapStrings = <T>(value: T, change: (text: string) => string): T => {
   if (typeof value === 'string') return change(value) as T;
