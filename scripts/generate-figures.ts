@@ -9,6 +9,7 @@ import { blockNames, replaceBlocks } from './results/markers.ts';
 import { measuredBlocks, measuredFigures, missingRecordings } from './results/measured-blocks.ts';
 import { readMeasuredRecordings } from './results/measuring-recordings.ts';
 import { ROOT, readAllRecordings, readHardwareRecordings } from './results/recordings.ts';
+import { refereeBlocks } from './results/referee-blocks.ts';
 import { referenceBlocks } from './results/reference-blocks.ts';
 import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.ts';
 
@@ -31,6 +32,7 @@ export const generate = async (): Promise<{ files: Map<string, string>; unusedBl
     ...resultBlocks(recordings),
     ...hardwareBlocks(await readHardwareRecordings()),
     ...measuredBlocks(measured),
+    ...refereeBlocks(measured),
     ...referenceBlocks(),
   };
   const files = new Map(Object.entries({ ...figures(recordings), ...measuredFigures(measured) }));

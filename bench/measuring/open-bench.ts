@@ -1,4 +1,4 @@
-import type { MeasuredWith } from '../../scripts/results/measuring-recordings.ts';
+import type { MeasuredWith } from '../../scripts/results/measured-with.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { packageVersion } from '../../src/app/package-version.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';

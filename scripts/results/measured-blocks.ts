@@ -16,19 +16,11 @@ import {
   type KnownRatioComparisons,
   type MeasuredRecordingName,
   type MeasuredRecordings,
-  type MeasuredWith,
   type SelfComparisons,
 } from './measuring-recordings.ts';
+import { recordedWith, recordingBlock } from './recording-block.ts';
 
 /** Blocks and figures made from what was measured on real hardware; what has not been recorded says so instead. */
-
-const absent = (name: MeasuredRecordingName): string =>
-  `*Not recorded yet: docs/results/${name}.json is missing (\`${HOW_TO_RECORD[name]}\` on a machine with the GPU).*`;
-
-const recordedWith = ({ device, driver, versions, recordedAt }: MeasuredWith): string =>
-  `${device}, driver ${driver}, ${Object.entries(versions)
-    .map((entry) => entry.join(' '))
-    .join(', ')}, ${recordedAt.slice(0, 10)}`;
 
 const verdicts = ({ comparisons }: SelfComparisons): string =>
   countVerdicts(comparisons)
@@ -70,21 +62,11 @@ const ladderDetail = (view: LadderView): string =>
     '\n\n',
   );
 
-/** The block, or that there is no recording to make it from. */
-const block = <N extends MeasuredRecordingName>(
-  recordings: MeasuredRecordings,
-  name: N,
-  make: (recording: NonNullable<MeasuredRecordings[N]>) => string,
-): string => {
-  const recording = recordings[name];
-  return recording === undefined ? absent(name) : make(recording);
-};
-
 export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, string> => ({
-  'h200-a-a': block(recordings, 'h200-a-a', selfComparisons),
-  'h200-sensitivity': block(recordings, 'h200-sensitivity', knownRatio),
-  'h200-attention-ladder': block(recordings, 'h200-attention-ladder', ladderTable),
-  'h200-attention-ladder-detail': block(recordings, 'h200-attention-ladder', ladderDetail),
+  'h200-a-a': recordingBlock(recordings, 'h200-a-a', selfComparisons),
+  'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
+  'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderTable),
+  'h200-attention-ladder-detail': recordingBlock(recordings, 'h200-attention-ladder', ladderDetail),
 });
 
 export const measuredFigures = (recordings: MeasuredRecordings): Record<string, string> => {

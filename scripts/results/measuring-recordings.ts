@@ -1,18 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import type { Comparison } from '../../src/core/measurement.ts';
 import type { LadderView } from '../../src/reports/ladder-view.ts';
+import type { MeasuredWith } from './measured-with.ts';
 import { ROOT } from './recordings.ts';
-
-/** What a recording on real hardware depends on. */
-export interface MeasuredWith {
-  /** e.g. `NVIDIA H200`. */
-  device: string;
-  driver: string;
-  /** e.g. warpsmith, compiler, node. */
-  versions: Readonly<Record<string, string>>;
-  /** ISO 8601, UTC. */
-  recordedAt: string;
-}
+import type {
+  FaultRecording,
+  HonestRecording,
+  RedTeamRecording,
+  ThroughputRecording,
+  TwoProcessRecording,
+} from './referee-recordings.ts';
 
 /** docs/results/h200-a-a.json, by bench/measuring/a-a.ts: a kernel compared with itself, each time with another seed. */
 export interface SelfComparisons extends MeasuredWith {
@@ -51,6 +48,11 @@ export interface MeasuredRecordings {
   'h200-a-a'?: SelfComparisons;
   'h200-sensitivity'?: KnownRatioComparisons;
   'h200-attention-ladder'?: LadderView;
+  'h200-red-team'?: RedTeamRecording;
+  'h200-honest'?: HonestRecording;
+  'h200-faults'?: FaultRecording;
+  'h200-throughput'?: ThroughputRecording;
+  'h200-two-processes'?: TwoProcessRecording;
 }
 export type MeasuredRecordingName = keyof MeasuredRecordings;
 
@@ -60,6 +62,11 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
   'h200-sensitivity': 'node bench/measuring/sensitivity.ts --output docs/results/h200-sensitivity.json',
   'h200-attention-ladder':
     'warpsmith measure problems/attention --device cuda:0 --workload all --baseline all --json > docs/results/h200-attention-ladder.json',
+  'h200-red-team': 'node bench/referee/red-team.ts',
+  'h200-honest': 'node bench/referee/honest.ts',
+  'h200-faults': 'node bench/referee/faults.ts',
+  'h200-throughput': 'node bench/referee/throughput.ts',
+  'h200-two-processes': 'node bench/referee/two-processes.ts',
 };
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';

@@ -3,7 +3,7 @@ import type { ParameterValues } from '../../src/core/kernel.ts';
 import type { Comparison, Measurement } from '../../src/core/measurement.ts';
 import type { CountersSource } from '../../src/core/profile.ts';
 import type { EvaluationStatus } from '../../src/core/status.ts';
-import type { MeasuredWith } from './measuring-recordings.ts';
+import type { MeasuredWith } from './measured-with.ts';
 
 /** How an evaluation ended, without its samples. */
 export type RecordedVerdict = Pick<Evaluation, 'status' | 'reason' | 'failedCheck'>;

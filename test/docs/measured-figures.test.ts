@@ -40,7 +40,7 @@ const recording: KnownRatioComparisons = {
 
 test('without recordings there are no figures, and every block says how to make one', () => {
   expect(measuredFigures({})).toEqual({});
-  expect(missingRecordings({})).toHaveLength(3);
+  expect(missingRecordings({})).toHaveLength(8);
   for (const block of Object.values(measuredBlocks({}))) {
     expect(block).toContain('Not recorded yet');
     expect(block).not.toContain('.svg');

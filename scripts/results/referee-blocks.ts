@@ -1,0 +1,154 @@
+import { formatMeasuredNs, formatParameters, formatRatioInterval } from '../../src/reports/format.ts';
+import { markdownTable } from '../../src/reports/table.ts';
+import type { MeasuredRecordings } from './measuring-recordings.ts';
+import { countNames, recordedWith, recordingBlock } from './recording-block.ts';
+import type {
+  FaultEntry,
+  FaultRecording,
+  HonestRecording,
+  HonestRun,
+  RedTeamEntry,
+  RedTeamRecording,
+  ThroughputRecording,
+  TimedEvaluation,
+  TwoProcessEntry,
+  TwoProcessRecording,
+} from './referee-recordings.ts';
+
+/** Blocks on how the referee did on real hardware. */
+
+const code = (text: string): string => `\`${text}\``;
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const right = (title: string) => ({ title, align: 'right' as const });
+
+/** A kernel that only the sanitizer sees through has passed everything before it. */
+const refusedAs = ({ status, caughtBy }: RedTeamEntry): string =>
+  status === 'passed' && caughtBy !== undefined ? caughtBy : code(status);
+
+const notAsExpected = (disagreements: readonly string[]): string =>
+  disagreements.length === 0 ? '' : ` **Not as expected**: ${disagreements.join('; ')}.`;
+
+const redTeamSummary = (recording: RedTeamRecording): string => {
+  const { kernels } = recording;
+  const others = kernels.filter(({ asExpected }) => !asExpected).map(({ name }) => code(name));
+  return (
+    `**${kernels.length} wrong or dishonest attention kernels, ${kernels.length - others.length} refused as they must be**: ` +
+    `${countNames(kernels.map(refusedAs))}; caught by ${countNames(kernels.map(({ caughtBy }) => caughtBy ?? 'nothing'))}.` +
+    `${others.length > 0 ? ` Not as expected: ${others.join(', ')}.` : ''} ${recordedWith(recording)}.`
+  );
+};
+
+const redTeamReason = ({ reason, sanitizerErrors = [], disagreements }: RedTeamEntry): string =>
+  `${reason ?? sanitizerErrors.join('; ')}${notAsExpected(disagreements)}`;
+
+const redTeamTable = ({ kernels }: RedTeamRecording): string =>
+  markdownTable(
+    ['Kernel', 'What it does', 'Refused as', 'Caught by', 'Reason given'].map((title) => ({ title })),
+    [...kernels]
+      .sort((a, b) => a.name.localeCompare(b.name, 'en'))
+      .map((entry) => [
+        `[${entry.name}](../../test/red-team/${entry.name}/kernel.cu)`,
+        entry.lie,
+        refusedAs(entry),
+        entry.caughtBy ?? 'nothing',
+        redTeamReason(entry),
+      ]),
+  );
+
+const honest = (recording: HonestRecording): string => {
+  const { evaluations, workload } = recording;
+  const alarms = evaluations.filter(({ status }) => status !== 'passed');
+  const candidates = new Set(evaluations.map(({ title }) => title)).size;
+  const details = alarms.map(({ title, seed, status, reason }) => `${title}, seed ${seed}: ${status}: ${reason}`);
+  return (
+    `**${alarms.length === 0 ? 'No alarm' : `${alarms.length} ${alarms.length === 1 ? 'alarm' : 'alarms'}`} in ${evaluations.length} evaluations** of ` +
+    `${candidates} honest candidates at ${workload}, each with a seed of its own.` +
+    `${details.length > 0 ? ` ${details.join('; ')}.` : ''} ${recordedWith(recording)}.`
+  );
+};
+
+const honestTime = ({ status, medianNs }: HonestRun): string =>
+  medianNs === undefined ? code(status) : formatMeasuredNs(medianNs);
+
+const faultRow = (entry: FaultEntry): string[] => [
+  `[${entry.name}](../test/faults/${entry.name}/kernel.cu)`,
+  entry.mistake,
+  code(entry.status),
+  `${entry.reason ?? ''}${notAsExpected(entry.disagreements)}`,
+  seconds(entry.reportedAfterMs),
+  `${honestTime(entry.before)} → ${honestTime(entry.after)}`,
+];
+
+const faults = (recording: FaultRecording): string => {
+  const titles = ['Kernel', 'What it does', 'Reported as', 'Reason given'].map((title) => ({ title }));
+  const columns = [...titles, right('After'), right('Honest kernel, measured before → after')];
+  const [first] = recording.faults;
+  const limit = first ? ` Limit of a run: ${seconds(first.runTimeoutMs)}.` : '';
+  return `${markdownTable(columns, recording.faults.map(faultRow))}\n\n${recordedWith(recording)}.${limit}`;
+};
+
+const profiled = (
+  tier: string,
+  { elapsedMs, countersSource }: TimedEvaluation & { countersSource: unknown },
+): string => {
+  const from = (countersSource as { kind?: string }).kind ?? 'none';
+  return `${code(tier)} ${seconds(elapsedMs.total)} (counters: ${from})`;
+};
+
+const meanPhases = (evaluations: readonly TimedEvaluation[]): string =>
+  (['compile', 'verify', 'time'] as const)
+    .map((phase) => {
+      const ms = evaluations.reduce((sum, { elapsedMs }) => sum + elapsedMs[phase], 0) / evaluations.length;
+      return `${phase} ${ms.toFixed(0)} ms`;
+    })
+    .join(', ');
+
+const throughput = (recording: ThroughputRecording): string => {
+  const { screens, workload, preparedAhead, lightProfile } = recording;
+  const evaluations = screens.flatMap((run) => run.evaluations);
+  const wallMs = screens.reduce((sum, run) => sum + run.wallMs, 0);
+  const profiles = Object.entries(lightProfile).map(([tier, evaluation]) => profiled(tier, evaluation));
+  return (
+    `**${((evaluations.length / wallMs) * 60_000).toFixed(0)} screens a minute** at ${workload}: ${evaluations.length} ` +
+    `distinct candidates in ${seconds(wallMs)}, ${preparedAhead} compiled ahead; on average ${meanPhases(evaluations)}. ` +
+    `One evaluation with a light profile: ${profiles.join(', ')}. ${recordedWith(recording)}.`
+  );
+};
+
+const twoProcessRow = (entry: TwoProcessEntry): string[] => {
+  const { kernel, parameters, workload, comparison, measurements, withinOnePercent, failure } = entry;
+  const time = (name: string): string => {
+    const medianNs = measurements[name]?.summary.medianNs;
+    return medianNs === undefined ? '–' : formatMeasuredNs(medianNs);
+  };
+  return [
+    [code(kernel), formatParameters(parameters)].filter(Boolean).join(' '),
+    workload,
+    time('warpsmith'),
+    time('python'),
+    comparison ? `${comparison.ratio.toFixed(4)} ${formatRatioInterval(comparison.intervalRatio)}` : (failure ?? '–'),
+    withinOnePercent ? 'yes' : '**no**',
+  ];
+};
+
+const twoProcesses = (recording: TwoProcessRecording): string =>
+  `${markdownTable(
+    [
+      { title: 'Kernel' },
+      { title: 'Workload' },
+      right('measured by warpsmith'),
+      right('by the Python worker'),
+      right('Ratio'),
+      { title: 'Within 1 %' },
+    ],
+    recording.kernels.map(twoProcessRow),
+  )}\n\n${recordedWith(recording)}.`;
+
+export const refereeBlocks = (recordings: MeasuredRecordings): Record<string, string> => ({
+  'h200-red-team-summary': recordingBlock(recordings, 'h200-red-team', redTeamSummary),
+  'h200-red-team': recordingBlock(recordings, 'h200-red-team', redTeamTable),
+  'h200-honest': recordingBlock(recordings, 'h200-honest', honest),
+  'h200-faults': recordingBlock(recordings, 'h200-faults', faults),
+  'h200-throughput': recordingBlock(recordings, 'h200-throughput', throughput),
+  'h200-two-processes': recordingBlock(recordings, 'h200-two-processes', twoProcesses),
+});
