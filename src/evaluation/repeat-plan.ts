@@ -10,9 +10,13 @@ export const repeatPlan = (plan: LaunchPlan, slotCount: number): LaunchPlan => {
     buffers: slots.flatMap((slot) =>
       plan.buffers.map((buffer) => ({ ...buffer, name: nameInSlot(buffer.name, slot) })),
     ),
-    steps: slots.flatMap((slot) => plan.steps.map((step) => stepInSlot(step, slot))),
+    steps: slots.flatMap((slot) => plan.steps.map((step, i) => stepInSlot(i === 0 ? firstStep(step) : step, slot))),
   };
 };
+
+/** The first launch of a sequence never starts before what lies in front of it has ended. */
+const firstStep = (step: PlannedStep): PlannedStep =>
+  step.kind === 'launch' ? { ...step, programmaticDependent: false } : step;
 
 const stepInSlot = (step: PlannedStep, slot: number): PlannedStep =>
   step.kind === 'memset'

@@ -1,10 +1,11 @@
+import { constants } from 'node:fs';
+import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { NativeMemory } from './native-memory.ts';
 import { openProcessLibrary } from './open-library.ts';
 
-/** Source: fcntl.h and sys/file.h of Linux. */
-const O_RDWR = 2;
-const O_CREAT = 0o100;
+/** Source: fcntl.h and sys/file.h of Linux. A link that somebody laid in a folder for all is not followed. */
 const O_CLOEXEC = 0o2000000;
+const OPEN = constants.O_RDWR | constants.O_NOFOLLOW | O_CLOEXEC;
 const LOCK_EXCLUSIVE_NOW = 2 | 4;
 /** Whoever works on this machine may wait for the lock. */
 const MODE = 0o666;
@@ -46,14 +47,14 @@ function library(): LibC {
  * Takes an exclusive lock on a file, creating it, or returns what its holder wrote there. Child processes do not inherit
  * the lock.
  * @param holder what others are told.
- * @throws Error when the file cannot be opened.
+ * @throws WarpsmithError `lock-file` when the file cannot be opened.
  */
 export function tryLockFile(path: string, holder: string): FileLock | { heldBy: string } {
   const c = library();
   // An existing file of another user must be opened without O_CREAT in folders such as /tmp.
-  let fd = c.open(path, O_RDWR | O_CLOEXEC, MODE);
-  if (fd < 0) fd = c.open(path, O_RDWR | O_CREAT | O_CLOEXEC, MODE);
-  if (fd < 0) throw new Error(`cannot open ${path} for locking`);
+  let fd = c.open(path, OPEN, MODE);
+  if (fd < 0) fd = c.open(path, OPEN | constants.O_CREAT, MODE);
+  if (fd < 0) throw notOpened(path);
   if (c.flock(fd, LOCK_EXCLUSIVE_NOW) !== 0) {
     const text = new NativeMemory(MAXIMUM_TEXT_BYTES);
     const count = Number(BigInt.asIntN(64, c.pread(fd, text.bytes, MAXIMUM_TEXT_BYTES, 0)));
@@ -72,3 +73,14 @@ export function tryLockFile(path: string, holder: string): FileLock | { heldBy: 
     },
   };
 }
+
+const notOpened = (path: string): WarpsmithError =>
+  new WarpsmithError(
+    {
+      code: 'lock-file',
+      message: `Cannot open the lock file ${path}.`,
+      expected: 'a file, no link, that every user may write',
+      hint: 'Remove it if nothing uses it, or set TMPDIR to a folder that you can write to.',
+    },
+    EXIT.deviceOrToolMissing,
+  );

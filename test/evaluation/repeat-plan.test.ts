@@ -46,3 +46,10 @@ it('gives every launch sequence buffers of its own, wherever they are named', ()
   });
   expect(nameInSlot('X', 2)).toBe('X#2');
 });
+
+it('lets no sequence start before the one in front of it has ended', () => {
+  const dependent = { ...launch, programmaticDependent: true };
+  const { steps } = repeatPlan({ buffers: [buffer('X'), buffer('Y')], steps: [dependent, dependent] }, 2);
+  const dependence = steps.map((step) => step.kind === 'launch' && step.programmaticDependent);
+  expect(dependence).toEqual([false, true, false, true]);
+});

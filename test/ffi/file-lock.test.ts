@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -28,6 +28,14 @@ it('one at a time, and others learn who', () => {
   second.release();
 });
 
+it('does not follow a link, and leaves what it points to as it is', () => {
+  const [path, target] = [join(folder, 'lock'), join(folder, 'precious')];
+  writeFileSync(target, 'kept');
+  symlinkSync(target, path);
+  expect(() => tryLockFile(path, 'anyone')).toThrow(/Cannot open the lock file/);
+  expect(readFileSync(target, 'utf8')).toBe('kept');
+});
+
 it('is free when its holder is killed', async () => {
   const path = join(folder, 'lock');
   const program = `
@@ -49,5 +57,5 @@ it('is free when its holder is killed', async () => {
 });
 
 it('a place that cannot be locked', () => {
-  expect(() => tryLockFile(join(folder, 'none', 'lock'), 'me')).toThrow('cannot open');
+  expect(() => tryLockFile(join(folder, 'none', 'lock'), 'me')).toThrow('Cannot open');
 });

@@ -41,9 +41,15 @@ describe('variables that outlive a launch', () => {
     ['a visible one', '.visible .global .align 4 .u32 calls;', true],
     ['a private one', '.global .align 8 .b8 table[64];', true],
     ['a weak one', '  .weak .global .u32 calls;', true],
+    ['one whose declaration goes over lines', '.global\n.align 4\n.u32 calls;', true],
+    ['one without spaces', '.visible.global.u32 calls;', true],
+    ['one after a comment', '/* .ptr */ .global .u32 calls;', true],
+    ['one after another statement', '.const .f32 weight; .global .u32 calls;', true],
+    ['a comment about one', '// .global .u32 calls;', false],
+    ['a pointer among the parameters', '.func f(.param .u64 .ptr .global .align 4 x);', false],
   ];
   it.each(cases)('in PTX: %s', (_what, variables, state) => {
-    const text = moduleText(variables, entry({ body: 'ld.global.u32 %r0, [%d0];' }));
+    const text = moduleText(variables, entry({ body: 'ld.global.u32 %r0, [%d0]; ld.weak.global.u32 %r0, [%d0];' }));
     expect(hasWritableVariables(ptxCode(text))).toBe(state);
   });
 

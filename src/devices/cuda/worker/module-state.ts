@@ -1,4 +1,5 @@
 import type { CompiledCode } from '../../../core/compiled-code.ts';
+import { declaresGlobalVariables } from '../../../ptx/global-variables.ts';
 
 /** Functions of the CUDA device runtime with which kernels launch kernels. */
 const DEVICE_LAUNCH =
@@ -13,12 +14,7 @@ export function deviceSideLaunch(code: CompiledCode): string | undefined {
 
 /** Whether the code has variables in device memory that a launch can change; what cannot be read is taken to have. */
 export const hasWritableVariables = (code: CompiledCode): boolean =>
-  code.kind === 'ptx' ? ptxHasState(code.text) : cubinHasState(Buffer.from(code.text, 'base64'));
-
-/** A variable of the module in `.global` or, since kernels can reach it through a pointer, any that is not `.const`. */
-const PTX_VARIABLE = /^[ \t]*(?:\.(?:visible|weak|common)[ \t]+)*\.global[ \t]/m;
-
-const ptxHasState = (text: string): boolean => PTX_VARIABLE.test(text);
+  code.kind === 'ptx' ? declaresGlobalVariables(code.text) : cubinHasState(Buffer.from(code.text, 'base64'));
 
 const SHF_WRITE = 1;
 const SHT_NOBITS = 8;
