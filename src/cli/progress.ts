@@ -20,7 +20,8 @@ function describeBudget({ evaluationsLeft, minutesLeft }: BudgetEvent): string {
 function describeResult({ evaluation }: EvaluationFinishedEvent): string {
   const { status, timing, reason } = evaluation;
   if (status !== 'passed' || !timing) return `${status}: ${reason ?? 'no reason given'}`;
-  return `passed, ${timing.kind} ${formatNs(timing.medianNs)}, bound by ${timing.bindingResource}`;
+  const bound = timing.kind === 'predicted' ? `, bound by ${timing.bindingResource}` : '';
+  return `passed, ${timing.kind} ${formatNs(timing.medianNs)}${bound}`;
 }
 
 type Handlers = { [T in RecordedEvent['type']]: (event: Extract<RecordedEvent, { type: T }>) => void };

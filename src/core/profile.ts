@@ -12,8 +12,10 @@ export interface ProfilerRule {
   id: string;
   title: string;
   message: string;
-  /** Its own estimate, in percent of the time; absent where it gives none. */
+  /** Its own estimate; absent where it gives none. */
   estimatedSpeedupPercent?: number;
+  /** What the estimate is a share of: the launch’s time, or one unit’s inefficiency seen alone. */
+  estimateScope?: 'launch' | 'unit';
   functionName: string;
 }
 

@@ -2,6 +2,7 @@ import type { BaselineMeasurement, Evaluation } from '../core/evaluation.ts';
 import type { Comparison } from '../core/measurement.ts';
 import { holm } from '../stats/holm.ts';
 import { formatFigure, formatMeasuredNs, formatRatioInterval } from './format.ts';
+import { shortKernelNames } from './kernel-names.ts';
 import type { Column } from './table.ts';
 
 /** Tables of a candidate against what it was measured beside. */
@@ -53,7 +54,7 @@ export const baselineCells = (baselines: readonly BaselineMeasurement[]): string
     formatMeasuredNs(summary.medianNs),
     `[${summary.intervalNs.map(formatMeasuredNs).join(' … ')}]`,
     describeVersions(versions),
-    gpuKernels?.join(', ') ?? '–',
+    gpuKernels ? shortKernelNames(gpuKernels) : '–',
   ]);
 
 export const missingBaselineLines = ({ missingBaselines = [] }: Evaluation): string[] =>

@@ -3,7 +3,7 @@ import type { MoveRecord } from '../store/events.ts';
 import { describeTiming, formatMove, formatParameters } from './format.ts';
 import { type Paint, plainPaint } from './paint.ts';
 import { profilerRuleLines } from './profile-text.ts';
-import { describeEvidence } from './run-text.ts';
+import { describeEvidence, describeGain } from './run-text.ts';
 
 /** What `diagnose` shows. */
 export interface DiagnosisView {
@@ -29,13 +29,7 @@ export function diagnosisTerminal({ evaluation, moves, advice }: DiagnosisView, 
   if (timing) lines.push(describeTiming(timing));
   if (evaluation.countersSource) lines.push(`counters: ${evaluation.countersSource.detail}`);
   findings.forEach((finding, index) => {
-    lines.push(
-      '',
-      paint(
-        'bold',
-        `${index + 1}. ${finding.title} [${finding.id}], estimated gain ${finding.estimatedSpeedup.toFixed(2)}×`,
-      ),
-    );
+    lines.push('', paint('bold', `${index + 1}. ${finding.title} [${finding.id}], ${describeGain(finding)}`));
     lines.push(
       `   evidence: ${describeEvidence(finding)}`,
       `   arithmetic: ${finding.arithmetic}`,

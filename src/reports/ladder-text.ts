@@ -1,4 +1,5 @@
 import { formatMeasuredNs, formatRatioInterval } from './format.ts';
+import { shortKernelNames } from './kernel-names.ts';
 import type { LadderCell, LadderRow, LadderView } from './ladder-view.ts';
 import type { Column } from './table.ts';
 
@@ -78,7 +79,7 @@ function notesOf(cell: LadderCell): string[] {
     ...(cell.powerCapped ? ['at the power cap'] : []),
     ...(cell.discardedBlockCount > 0 ? [`blocks discarded: ${cell.discardedBlockCount}`] : []),
     ...cell.disturbances,
-    ...(cell.gpuKernels ? [`GPU kernels: ${cell.gpuKernels.join(', ')}`] : []),
+    ...(cell.gpuKernels ? [`GPU kernels: ${shortKernelNames(cell.gpuKernels)}`] : []),
   ].map((note) => `${cell.contender}: ${note}`);
 }
 

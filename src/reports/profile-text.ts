@@ -4,15 +4,23 @@ import { formatFigure } from './format.ts';
 
 /** What outside tools said, in lines. */
 
-function describeRule({ title, message, estimatedSpeedupPercent, functionName }: ProfilerRule): string {
+function describeRule(rule: ProfilerRule): string {
+  const { title, message, estimatedSpeedupPercent, estimateScope, functionName } = rule;
+  const whole = estimateScope === 'unit' ? 'of what one unit could do better, not of the time' : 'of the launch’s time';
   const estimate =
-    estimatedSpeedupPercent === undefined ? '' : `, its own estimate ${formatFigure(estimatedSpeedupPercent)} % faster`;
+    estimatedSpeedupPercent === undefined
+      ? ''
+      : `, its own estimate: ${formatFigure(estimatedSpeedupPercent)} % ${whole}`;
   return `${title} (${functionName}${estimate}): ${message.replaceAll(/\s+/g, ' ').trim()}`;
 }
 
-/** The profiler's own rules, largest estimate first. */
+/** The profiler's own rules, those that estimate a share of the time first, largest estimate first. */
 export const profilerRuleLines = ({ rules }: ProfileReport): string[] =>
-  rules.toSorted((a, b) => (b.estimatedSpeedupPercent ?? 0) - (a.estimatedSpeedupPercent ?? 0)).map(describeRule);
+  rules.toSorted((a, b) => shareOf(b) - shareOf(a)).map(describeRule);
+
+/** Estimates for one unit come after those of the time, and rules without any last. */
+const shareOf = ({ estimatedSpeedupPercent, estimateScope }: ProfilerRule): number =>
+  estimatedSpeedupPercent === undefined ? -101 : estimatedSpeedupPercent - (estimateScope === 'unit' ? 100 : 0);
 
 /** How the profile was taken; its times are left out on purpose. */
 export function profileLines(profile: ProfileReport): string[] {

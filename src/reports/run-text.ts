@@ -143,8 +143,12 @@ export const describeEvidence = (finding: Finding): string =>
     })
     .join('; ');
 
+/** `estimated gain 1.95×`; findings without an estimate say so. */
+export const describeGain = ({ estimatedSpeedup }: Pick<Finding, 'estimatedSpeedup'>): string =>
+  estimatedSpeedup > 1 ? `estimated gain ${estimatedSpeedup.toFixed(2)}×` : 'no estimate of the gain';
+
 export const describeFinding = (finding: Finding): string =>
-  `${finding.title} [${finding.id}], estimated gain ${finding.estimatedSpeedup.toFixed(2)}×: ${describeEvidence(finding)}`;
+  `${finding.title} [${finding.id}], ${describeGain(finding)}: ${describeEvidence(finding)}`;
 
 /** What the best changed against the start, one line each. */
 export function changeLines(view: RunView): string[] {

@@ -22,6 +22,7 @@ export const profileSchema = z
         title: z.string(),
         message: z.string(),
         estimatedSpeedupPercent: z.number().exactOptional(),
+        estimateScope: z.enum(['launch', 'unit']).exactOptional(),
         functionName: z.string(),
       }),
     ),

@@ -2,14 +2,14 @@ import type { KernelResources, LaunchCounters, LineCounters } from '../../core/c
 import { emptyTotals } from '../../core/empty-totals.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
 import { COUNTER_METRICS, type CounterMetric, LANE_OPCODE_METRIC, OPCODE_METRIC } from './ncu-metrics.ts';
-import type { RawLaunch } from './parse-raw-page.ts';
+import type { DetailsLaunch } from './parse-details-page.ts';
 import { accessBytes, sassClass, tensorFlop, vectorFlop } from './sass-classes.ts';
 
 const LANES = 32;
 const SECTOR_BYTES = 32;
 
 export interface ProfiledLaunch {
-  readonly raw: RawLaunch;
+  readonly profiled: Pick<DetailsLaunch, 'metrics' | 'instances'>;
   readonly planned: PlannedLaunch;
   readonly plan: LaunchPlan;
   /** What the driver says the function occupies; the profiler's figures otherwise. */
@@ -20,18 +20,19 @@ export interface ProfiledLaunch {
 /** What a profile cannot tell, in words, for the label of its counters. */
 export const NOT_COUNTED =
   'machine instructions, not PTX; lanes are means, so that few-lane instructions and the busiest warp are unknown; ' +
-  'distinct sectors are at most those of the buffers a launch is given';
+  'distinct sectors are at most those of the buffers a launch is given; HFMA2 counts as fp16 FLOP even where it only ' +
+  'sets a constant';
 
 /** The counters that the virtual GPU fills, from one launch's metrics. A metric that is missing leaves 0. */
-export function countersFromMetrics({ raw, planned, plan, resources, lines }: ProfiledLaunch): LaunchCounters {
+export function countersFromMetrics({ profiled, planned, plan, resources, lines }: ProfiledLaunch): LaunchCounters {
   const { functionName, grid, block } = planned;
-  const metric = (name: CounterMetric): number => raw.metrics[COUNTER_METRICS[name]]?.value ?? 0;
+  const metric = (name: CounterMetric): number => profiled.metrics[COUNTER_METRICS[name]]?.value ?? 0;
   const ctaCount = grid[0] * grid[1] * grid[2];
   const instructions = metric('instructions');
   const threadInstructions = metric('threadInstructions');
   const meanLanes = instructions > 0 && threadInstructions > 0 ? threadInstructions / instructions : LANES;
-  const opcodes = raw.instances[OPCODE_METRIC] ?? new Map<string, number>();
-  const counts = opcodeCounts(opcodes, lanesOf(opcodes, raw.instances[LANE_OPCODE_METRIC], meanLanes));
+  const opcodes = profiled.instances[OPCODE_METRIC] ?? new Map<string, number>();
+  const counts = opcodeCounts(opcodes, lanesOf(opcodes, profiled.instances[LANE_OPCODE_METRIC], meanLanes));
   const distinct = distinctSectors(planned, plan);
   const loadSectors = metric('globalLoadSectors');
   const storeSectors = metric('globalStoreSectors');

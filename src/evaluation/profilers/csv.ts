@@ -35,3 +35,25 @@ export function parseNumber(text: string): number | undefined {
   if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain)) return undefined;
   return Number(plain);
 }
+
+/** What a cell of a metric holds: a number, and a number for each of its instances where it has any. */
+export interface MetricCell {
+  readonly value?: number;
+  readonly byInstance?: ReadonlyMap<string, number>;
+}
+
+/** `1024`, or with its instances `1024 (FFMA: 1000; BRA: 24)`; neither for words. */
+export function parseMetricCell(text: string): MetricCell {
+  const total = parseNumber(text);
+  if (total !== undefined) return { value: total };
+  const match = /^([-+\d.,e]*)\s*\((.*)\)$/is.exec(text.trim());
+  if (!match) return {};
+  const byInstance = new Map<string, number>();
+  for (const item of match[2]!.split(';')) {
+    const colon = item.lastIndexOf(':');
+    const value = parseNumber(item.slice(colon + 1));
+    if (colon > 0 && value !== undefined) byInstance.set(item.slice(0, colon).trim(), value);
+  }
+  const value = parseNumber(match[1]!);
+  return { ...(value !== undefined && { value }), ...(byInstance.size > 0 && { byInstance }) };
+}

@@ -1,60 +1,60 @@
 import type { Finding } from '../../core/finding.ts';
 import type { ProfilerRule } from '../../core/profile.ts';
-import type { DetailsRule } from './parse-details-page.ts';
+import { type DetailsRule, sentencesOf } from './parse-details-page.ts';
 
-/** Rules that only remark something are kept in the report and are no findings. */
-const REMARK = 'INF';
-/** A local estimate says what one unit's work could shrink by, not the launch's time. */
-const OF_THE_TIME = 'global';
+/** Less than this share of the launch's time is no finding; the report keeps the rule. */
+const LEAST_PERCENT = 1;
+
+type EstimatedRule = DetailsRule & { readonly estimatedSpeedupPercent: number };
 
 /**
- * ncu's own rules as findings, `ncu/<rule>`, the largest estimate first. Its percentage p of the launch's time is a
- * speed-up of 1 ÷ (1 − p); an estimate for one unit alone says nothing of the time and counts as 1.
+ * ncu's own rules as findings, `ncu/<rule>`, the largest estimate first: those that estimate a share p of the launch's
+ * time, a speed-up of 1 ÷ (1 − p). Rules without an estimate, or with one for a single unit, are notes of the report.
  */
 export function findingsFromRules(
   rules: readonly DetailsRule[],
   functionOf: (launchIndex: number) => string,
 ): Finding[] {
-  return rules
-    .filter(({ kind }) => kind !== REMARK)
-    .map((rule) => finding(rule, functionOf(rule.launchIndex)))
-    .sort((a, b) => b.estimatedSpeedup - a.estimatedSpeedup);
+  const findings = rules
+    .filter(isOfTheTime)
+    .sort((a, b) => b.estimatedSpeedupPercent - a.estimatedSpeedupPercent)
+    .map((rule) => ({ rule, functionName: functionOf(rule.launchIndex) }));
+  return oncePerFunction(findings).map(({ rule, functionName }) => finding(rule, functionName));
 }
 
-function finding(rule: DetailsRule, functionName: string): Finding {
-  const percent = rule.estimatedSpeedupPercent;
-  const isOfTime = percent !== undefined && percent < 100 && rule.speedupScope.toLowerCase() === OF_THE_TIME;
-  const estimatedSpeedup = isOfTime ? Math.max(1, 1 / (1 - percent / 100)) : 1;
+const isOfTheTime = (rule: DetailsRule): rule is EstimatedRule => {
+  const { estimatedSpeedupPercent: percent = 0, estimateScope } = rule;
+  return estimateScope === 'launch' && percent >= LEAST_PERCENT && percent < 100;
+};
+
+/** A function that is launched several times breaks the same rule each time. */
+const oncePerFunction = <T extends { rule: { id: string }; functionName: string }>(items: readonly T[]): T[] => {
+  const keyOf = ({ rule, functionName }: T): string => `${rule.id} ${functionName}`;
+  return items.filter((item, i) => items.findIndex((other) => keyOf(other) === keyOf(item)) === i);
+};
+
+function finding({ id, message, estimatedSpeedupPercent: percent }: EstimatedRule, functionName: string): Finding {
+  const estimatedSpeedup = 1 / (1 - percent / 100);
+  const [first = '', ...others] = sentencesOf(message);
   return {
-    id: `ncu/${rule.id}`,
-    title: `${functionName}: ${rule.title}`,
+    id: `ncu/${id}`,
+    title: `${functionName}: ${first.replace(/\.$/, '')}`,
     estimatedSpeedup,
-    arithmetic: arithmetic(rule, isOfTime, estimatedSpeedup),
-    evidence:
-      percent === undefined
-        ? []
-        : [
-            {
-              counter: `ncu’s estimate (${rule.speedupScope || 'unspecified'})`,
-              value: percent,
-              unit: '%',
-              threshold: 0,
-              comparison: 'above',
-              where: functionName,
-            },
-          ],
-    advice: rule.message,
+    arithmetic:
+      `ncu estimates ${percent} % of the launch’s time: 1 ÷ (1 − ${Number((percent / 100).toPrecision(4))}) = ` +
+      `${Number(estimatedSpeedup.toPrecision(4))}×`,
+    evidence: [
+      {
+        counter: 'ncu’s estimate of the time to be saved',
+        value: percent,
+        unit: '%',
+        threshold: LEAST_PERCENT,
+        comparison: 'above',
+        where: functionName,
+      },
+    ],
+    advice: others.length > 0 ? others.join(' ') : message,
   };
-}
-
-function arithmetic(
-  { estimatedSpeedupPercent: percent, speedupScope }: DetailsRule,
-  isOfTime: boolean,
-  speedup: number,
-) {
-  if (percent === undefined) return 'ncu gives no estimate';
-  if (!isOfTime) return `ncu estimates ${percent} % (${speedupScope || 'unspecified'}), not of the launch’s time`;
-  return `ncu estimates ${percent} % of the launch’s time: 1 ÷ (1 − ${percent / 100}) = ${Number(speedup.toPrecision(4))}×`;
 }
 
 /** The rules as the report keeps them. */
@@ -62,10 +62,6 @@ export const reportedRules = (
   rules: readonly DetailsRule[],
   functionOf: (launchIndex: number) => string,
 ): ProfilerRule[] =>
-  rules.map(({ id, title, message, estimatedSpeedupPercent, launchIndex }) => ({
-    id,
-    title,
-    message,
-    ...(estimatedSpeedupPercent !== undefined && { estimatedSpeedupPercent }),
-    functionName: functionOf(launchIndex),
-  }));
+  oncePerFunction(
+    rules.map(({ launchIndex, kind: _, ...rule }) => ({ rule, functionName: functionOf(launchIndex) })),
+  ).map(({ rule, functionName }) => ({ ...rule, functionName }));

@@ -7,6 +7,9 @@ export const warmUpCount = (cacheControl: 'all' | 'none'): number => (cacheContr
 /** Prints tables with full numbers: no prefixes of units, kernel names as the linker knows them. */
 const TABLE = ['--csv', '--print-units', 'base', '--print-kernel-base', 'mangled'];
 
+/** A page with the values of each instance beside a metric's own, e.g. of each opcode. */
+const page = (name: 'details' | 'raw'): string[] => ['--page', name, '--print-metric-instances', 'details'];
+
 /** Arguments that profile the launches of one sequence, before the program and its own. */
 export function profileArguments(request: {
   sections: readonly string[];
@@ -40,34 +43,18 @@ export function profileArguments(request: {
           ['--source-folders', sourceFolder],
         ] as [string, string][])),
     ['--export', reportPath],
-    // With a page named, the table is printed beside the export: no second start of ncu to read it.
-    ['--page', 'raw'],
-    ['--print-metric-instances', 'details'],
   ];
-  return [...options.flat(), '--force-overwrite', ...TABLE];
+  // With a page named, the table is printed beside the export: no second start of ncu to read it.
+  return [...options.flat(), '--force-overwrite', ...page('details'), ...TABLE];
 }
 
 const escapeRegex = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** Arguments that print ncu's own rules from a report. */
-export const detailsArguments = (reportFile: string): string[] => [
+/** Arguments that print a page of a report. */
+export const pageArguments = (reportFile: string, name: 'details' | 'raw'): string[] => [
   '--import',
   reportFile,
-  '--page',
-  'details',
-  '--print-details',
-  'all',
-  ...TABLE,
-];
-
-/** Arguments that print the table of {@link profileArguments} again from its report. */
-export const rawArguments = (reportFile: string): string[] => [
-  '--import',
-  reportFile,
-  '--page',
-  'raw',
-  '--print-metric-instances',
-  'details',
+  ...page(name),
   ...TABLE,
 ];
 

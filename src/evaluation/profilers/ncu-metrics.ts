@@ -20,7 +20,6 @@ export const COUNTER_METRICS = {
   divergentBranches: 'smsp__sass_branch_targets_threads_divergent.sum',
   registersPerThread: 'launch__registers_per_thread',
   staticSharedBytes: 'launch__shared_mem_per_block_static',
-  dynamicSharedBytes: 'launch__shared_mem_per_block_dynamic',
 } as const;
 export type CounterMetric = keyof typeof COUNTER_METRICS;
 
@@ -34,20 +33,20 @@ const CONTEXT_METRICS = [
   'gpu__time_duration.sum',
 ];
 
-/** Collected by ncu whatever is asked for. */
-const ALWAYS_THERE = /^launch__/;
-
 /** Names to ask for with `--metrics`. */
 export const requestedMetrics = (): string[] => [
-  ...Object.values(COUNTER_METRICS).filter((name) => !ALWAYS_THERE.test(name)),
+  ...Object.values(COUNTER_METRICS),
   OPCODE_METRIC,
   LANE_OPCODE_METRIC,
   ...CONTEXT_METRICS,
 ];
 
-/** Sections whose rules estimate a speed-up. The light ones take few passes. */
+/**
+ * Sections whose rules estimate a speed-up. The kernel runs once more for every pass of counters: the light ones need
+ * none beyond what the metrics need, where SpeedOfLight and WarpStateStats would take most of the passes.
+ */
 export const SECTIONS: Readonly<Record<ProfileLevel, readonly string[]>> = {
-  light: ['LaunchStats', 'Occupancy', 'SpeedOfLight', 'WarpStateStats'],
+  light: ['LaunchStats', 'Occupancy'],
   full: [
     'LaunchStats',
     'Occupancy',

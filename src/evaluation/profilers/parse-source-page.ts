@@ -6,10 +6,12 @@ import { sassClass } from './sass-classes.ts';
 /**
  * Counters by source line from `ncu --import … --csv --page source --print-source cuda,sass` of one launch: for each
  * file a table in which a row with a line number is a source line, and the rows after it without one are the machine
- * instructions that came from it. Sums are taken over the instructions.
+ * instructions that came from it. Sums are taken over the instructions. One of an inlined function is listed under the
+ * lines of its calls too: it counts once, for the line that lists it first, so that lines add up to the launch.
  */
 export function parseSourcePage(text: string): LineCounters[] {
   const lines = new Map<string, LineCounters>();
+  const counted = new Set<string>();
   let [file, header, line]: [string, string[] | undefined, number | undefined] = ['', undefined, undefined];
   for (const row of parseCsv(text)) {
     if (row[0] === 'File Path') {
@@ -19,7 +21,10 @@ export function parseSourcePage(text: string): LineCounters[] {
       header = row;
     } else if (header && /^\d+$/.test(row[0] ?? '')) {
       line = Number(row[0]);
-    } else if (header && line !== undefined && /^(0x)?[0-9a-f]+$/i.test(cellOf(header, row, 'Address'))) {
+    } else if (header && line !== undefined) {
+      const address = cellOf(header, row, 'Address');
+      if (!/^(0x)?[0-9a-f]+$/i.test(address) || counted.has(address)) continue;
+      counted.add(address);
       addInstruction(lineCounters(lines, file, line), header, row);
     }
   }

@@ -2,8 +2,18 @@ import { readFileSync } from 'node:fs';
 import type { CompiledCode } from '../../../src/core/compiled-code.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../../src/core/launch-plan.ts';
 
-/** Text of a format sample. */
+/** Text of an excerpt of what ncu printed. */
 export const sample = (name: string): string => readFileSync(new URL(`./fixtures/${name}`, import.meta.url), 'utf8');
+
+/** The same table for two launches: every row again for `combine`, with the next number. */
+export function forTwoLaunches(table: string): string {
+  const rows = table.split('\n').filter((line) => line.startsWith('"0",'));
+  const second = rows.map((row) => row.replace('"0"', '"1"').replace(ATTENTION, COMBINE));
+  return `${table}${second.join('\n')}\n`;
+}
+
+const ATTENTION = '_Z9attentionILi64EEvPK6__halfS2_S2_PS0_iif';
+const COMBINE = '_Z7combinePf';
 
 const launch = (functionName: string, x: number, y: number, threads: number): PlannedLaunch => ({
   kind: 'launch',
@@ -21,7 +31,7 @@ const launch = (functionName: string, x: number, y: number, threads: number): Pl
 
 const buffer = { dtype: 'f16', shape: [4096], strides: [1], bytes: 8192, alignmentBytes: 16 } as const;
 
-/** The sequence that the samples profile. */
+/** A sequence of the launch that the excerpts are of and of another. */
 export const PLAN: LaunchPlan = {
   buffers: [
     { ...buffer, name: 'Q', role: 'in' },
@@ -39,7 +49,7 @@ export const CODE: CompiledCode = {
   text: '',
   architecture: 'sm_90a',
   compiler: { name: 'nvcc', version: '13.0' },
-  functionSymbols: { 'attention<64>': '_Z9attentionILi64EEvPK6__half', combine: '_Z7combinePf' },
+  functionSymbols: { 'attention<64>': ATTENTION, combine: COMBINE },
   key: 'k',
   diagnostics: [],
 };

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parseCsv, parseNumber } from '../../../src/evaluation/profilers/csv.ts';
+import { findingsFromRules, reportedRules } from '../../../src/evaluation/profilers/findings-from-rules.ts';
 import { parseDetailsPage } from '../../../src/evaluation/profilers/parse-details-page.ts';
 import { parseRawPage } from '../../../src/evaluation/profilers/parse-raw-page.ts';
 import { parseSourcePage } from '../../../src/evaluation/profilers/parse-source-page.ts';
-import { sample } from './fixtures.ts';
+import { forTwoLaunches, sample } from './fixtures.ts';
 
 describe('parseCsv', () => {
   it.each([
@@ -37,34 +38,18 @@ describe('parseCsv', () => {
   ])('reads %j as %j', (text, number) => expect(parseNumber(text)).toBe(number));
 });
 
+const OPCODES = 'sass__inst_executed_per_opcode_with_modifier_all';
+
 describe('parseRawPage', () => {
-  const launches = parseRawPage(sample('raw-page.csv'));
-
-  it('finds every launch, with its metrics and their units', () => {
-    expect(launches.map(({ kernelName }) => kernelName)).toEqual(['_Z9attentionILi64EEvPK6__half', '_Z7combinePf']);
-    expect(launches[0]).toMatchObject({ grid: '(16, 8, 1)', block: '(128, 1, 1)' });
-    expect(launches[0]!.metrics['dram__bytes_read.sum']).toEqual({ value: 1587456, unit: 'byte' });
-    expect(launches[0]!.metrics['gpu__time_duration.sum']).toEqual({ value: 719392, unit: 'ns' });
-  });
-
-  it('keeps words and facts of the device out of the metrics', () => {
-    expect(launches[0]!.metrics).not.toHaveProperty('launch__func_cache_config');
-    expect(launches[0]!.metrics).not.toHaveProperty('device__attribute_display_name');
-  });
-
-  it('reads the instances of a metric', () => {
-    const opcodes = launches[0]!.instances.sass__inst_executed_per_opcode_with_modifier_all!;
-    expect(opcodes.get('FFMA')).toBe(8000);
-    expect(opcodes.get('LDG.E.128.CONSTANT')).toBe(1000);
-    expect(launches[0]!.metrics.sass__inst_executed_per_opcode_with_modifier_all).toEqual({
-      value: 20000,
-      unit: 'inst',
-    });
-  });
-
-  it('says which metrics have no value', () => {
-    expect(launches[0]!.unavailable).toEqual([]);
-    expect(launches[1]!.unavailable).toEqual(['dram__bytes_read.sum']);
+  it('reads the values by instance of every launch', () => {
+    const launches = parseRawPage(forTwoLaunches(sample('raw-page.csv')));
+    expect(launches).toHaveLength(2);
+    for (const launch of launches) {
+      expect(launch[OPCODES]!.get('FFMA')).toBe(8429568);
+      expect(launch[OPCODES]!.get('LDG.E.128.CONSTANT')).toBe(33792);
+      expect([...launch[OPCODES]!.values()].reduce((a, b) => a + b)).toBe(14384128);
+      expect(launch).not.toHaveProperty('dram__bytes_read.sum');
+    }
   });
 
   it.each(['', 'no table here', '==ERROR== something', '"ID","Kernel Name"\n'])('finds nothing in %j', (text) =>
@@ -73,60 +58,150 @@ describe('parseRawPage', () => {
 });
 
 describe('parseDetailsPage', () => {
-  const rules = parseDetailsPage(sample('details-page.csv'));
+  const { launches, rules } = parseDetailsPage(sample('details-page.csv'));
+  const [launch] = launches;
+  const ruleOf = (id: string) => rules.find((rule) => rule.id === id)!;
 
-  it('finds the rules of every launch and leaves the metrics', () => {
+  it('finds the metrics that were asked for, by name and with units', () => {
+    expect(launches).toHaveLength(1);
+    expect(launch!.kernelName).toBe('_Z9attentionILi64EEvPK6__halfS2_S2_PS0_iif');
+    expect(launch!.metrics['l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum']).toEqual({
+      value: 540672,
+      unit: 'sector',
+    });
+    expect(launch!.metrics['gpu__time_duration.sum']).toEqual({ value: 35168, unit: 'ns' });
+    expect(launch!.unavailable).toEqual([]);
+  });
+
+  it('finds the sections’ own figures, without words and charts', () => {
+    expect(launch!.metrics['Launch Statistics: Registers Per Thread']).toEqual({ value: 96, unit: 'register/thread' });
+    expect(launch!.metrics['Occupancy: Achieved Occupancy']).toEqual({ value: 6.25, unit: '%' });
+    expect(launch!.metrics).not.toHaveProperty('Launch Statistics: Function Cache Configuration');
+    expect(Object.keys(launch!.metrics).filter((name) => name.includes('# Warps'))).toEqual([]);
+  });
+
+  it('reads values by instance where they are printed', () => {
+    expect(launch!.instances).toEqual({});
+    const printed = sample('details-page.csv').replace(`"${OPCODES}","","14384128"`, (row) =>
+      row.replace('14384128', '14384128 (FFMA: 8429568; LDS.128: 1114112)'),
+    );
+    const [withOpcodes] = parseDetailsPage(printed).launches;
+    expect(withOpcodes!.instances[OPCODES]).toEqual(
+      new Map([
+        ['FFMA', 8429568],
+        ['LDS.128', 1114112],
+      ]),
+    );
+    expect(withOpcodes!.metrics[OPCODES]!.value).toBe(14384128);
+  });
+
+  it('says which metrics have no value', () => {
+    const text = sample('details-page.csv').replace(
+      '"dram__bytes_read.sum","byte","512"',
+      '"dram__bytes_read.sum","","n/a"',
+    );
+    expect(parseDetailsPage(text).launches[0]!.unavailable).toEqual(['dram__bytes_read.sum']);
+  });
+
+  it('finds the rules, without complaints about metrics that nobody asked for', () =>
     expect(rules.map(({ id, launchIndex, kind }) => [id, launchIndex, kind])).toEqual([
       ['SOLBottleneck', 0, 'OPT'],
-      ['CPIStall', 0, 'OPT'],
+      ['LaunchConfiguration', 0, 'OPT'],
+      ['AchievedOccupancy', 0, 'OPT'],
+      ['HighPipeUtilization', 0, 'INF'],
+      ['MemoryCacheAccessPattern', 0, 'OPT'],
+      ['TheoreticalOccupancy', 0, 'OPT'],
       ['UncoalescedSharedAccess', 0, 'OPT'],
-      ['TheoreticalOccupancy', 0, 'INF'],
-      ['LaunchConfiguration', 1, 'OPT'],
+    ]));
+
+  it('tells launches apart', () => {
+    const page = parseDetailsPage(forTwoLaunches(sample('details-page.csv')));
+    expect(page.launches.map(({ kernelName }) => kernelName)).toEqual([launch!.kernelName, '_Z7combinePf']);
+    expect(page.rules.filter(({ launchIndex }) => launchIndex === 1)).toHaveLength(rules.length);
+  });
+
+  it('keeps the estimate with what it is a share of, and its absence', () => {
+    expect(ruleOf('LaunchConfiguration')).toMatchObject({ estimatedSpeedupPercent: 3.03, estimateScope: 'launch' });
+    expect(ruleOf('AchievedOccupancy')).toMatchObject({ estimatedSpeedupPercent: 80.01, estimateScope: 'unit' });
+    expect(ruleOf('SOLBottleneck')).not.toHaveProperty('estimatedSpeedupPercent');
+  });
+
+  it('keeps what the rule says and leaves out where to read on', () => {
+    const { message } = ruleOf('LaunchConfiguration');
+    expect(message).toMatch(/^The grid for this launch is configured to execute only 128 blocks, .* resources\.$/);
+    expect(message).not.toContain('https://');
+  });
+
+  it('names a rule in words', () => {
+    expect(ruleOf('UncoalescedSharedAccess').title).toBe('uncoalesced shared access');
+    expect(ruleOf('SOLBottleneck').title).toBe('what the launch is bound by');
+  });
+
+  it('finds nothing in other text', () => expect(parseDetailsPage('==ERROR==')).toEqual({ launches: [], rules: [] }));
+});
+
+describe('findingsFromRules', () => {
+  const { rules } = parseDetailsPage(sample('details-page.csv'));
+  const found = findingsFromRules(rules, () => 'attention<64>');
+
+  it('are the rules that estimate a share of the time, the largest first', () => {
+    const speedups = found.map(({ id, estimatedSpeedup }) => [id, Number(estimatedSpeedup.toFixed(3))]);
+    expect(speedups).toEqual([
+      ['ncu/TheoreticalOccupancy', 2.276],
+      ['ncu/MemoryCacheAccessPattern', 1.215],
+      ['ncu/LaunchConfiguration', 1.031],
     ]);
   });
 
-  it('keeps the estimate with its scope, and its absence', () => {
-    expect(rules[1]).toMatchObject({ estimatedSpeedupPercent: 60, speedupScope: 'global' });
-    expect(rules[2]).toMatchObject({ estimatedSpeedupPercent: 34.74, speedupScope: 'local' });
-    expect(rules[0]).not.toHaveProperty('estimatedSpeedupPercent');
+  it('say it in the rule’s own words, each with its estimate as evidence', () => {
+    expect(found[2]!.title).toBe(
+      "attention<64>: The grid for this launch is configured to execute only 128 blocks, which is less than the GPU's " +
+        '132 multiprocessors',
+    );
+    expect(found[2]!.advice).toMatch(/^This can underutilize some multiprocessors\. .* hardware resources\.$/);
+    expect(found[2]!.arithmetic).toBe('ncu estimates 3.03 % of the launch’s time: 1 ÷ (1 − 0.0303) = 1.031×');
+    for (const { evidence } of found) expect(evidence).toHaveLength(1);
   });
 
-  it('puts the message on one line', () =>
-    expect(rules[0]!.message).toBe(
-      'This workload exhibits low compute throughput and memory bandwidth utilization, typically a sign of latency ' +
-        'issues. Look at "Warp State Statistics".',
-    ));
-
-  it('names a rule in words', () => {
-    expect(rules[2]!.title).toBe('uncoalesced shared access (SourceCounters)');
-    expect(rules[0]!.title).toBe('SOLBottleneck (SpeedOfLight)');
+  it('are told once for a function that is launched several times', () => {
+    const twice = rules.map((rule) => ({ ...rule, launchIndex: 1, estimatedSpeedupPercent: 5 }));
+    const ids = findingsFromRules([...rules, ...twice], () => 'f').map(({ id }) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    expect(reportedRules([...rules, ...twice], () => 'f')).toHaveLength(rules.length);
+    expect(findingsFromRules([...rules, ...twice], String).length).toBeGreaterThan(found.length);
   });
-
-  it('finds nothing in other text', () => expect(parseDetailsPage('==ERROR==')).toEqual([]));
 });
 
 describe('parseSourcePage', () => {
   const lines = parseSourcePage(sample('source-page.csv'));
+  const at = (line: number) => lines.find(({ location }) => location.line === line)!;
 
-  it('sums the machine instructions of each source line, file by file', () => {
+  it('sums the machine instructions of each source line, each of them once', () => {
+    // The LDC.64 of an inlined load are listed under its line 67 and under its call at 89.
     expect(lines.map(({ location, instructions }) => [location.file, location.line, instructions])).toEqual([
-      ['kernel.cu', 41, 1500],
-      ['kernel.cu', 57, 2256],
-      ['cuda_fp16.hpp', 2012, 500],
+      ['kernel.cu', 46, 2 * 4096],
+      ['kernel.cu', 67, 2 * 1024 + 9 * 4096 + 2 * 32768],
+      ['kernel.cu', 72, 2 * 4096 + 2 * 512],
+      ['kernel.cu', 89, 2 * 4096],
     ]);
+    expect(at(46).threadInstructions).toBe(32 * at(46).instructions);
   });
 
   it('tells kinds of access by opcode', () => {
-    expect(lines[0]).toMatchObject({ globalLoadRequests: 1000, globalLoadSectors: 16000, sharedLoadRequests: 0 });
-    expect(lines[1]).toMatchObject({
-      sharedLoadRequests: 2000,
-      sharedLoadWavefronts: 4300,
-      bankConflicts: 300,
-      barriers: 256,
-      divergentBranches: 3,
-      threadInstructions: 70000,
+    expect(at(67)).toMatchObject({
+      globalLoadRequests: 5120,
+      globalLoadSectors: 81920,
+      sharedLoadRequests: 65536,
+      sharedLoadWavefronts: 262144,
+      globalStoreRequests: 0,
     });
-    expect(lines[2]).toMatchObject({ globalStoreRequests: 500, globalStoreSectors: 2000 });
+    expect(at(72)).toMatchObject({
+      globalStoreRequests: 1024,
+      globalStoreSectors: 4096,
+      sharedStoreRequests: 8192,
+      sharedStoreWavefronts: 32768,
+      bankConflicts: 0,
+    });
   });
 
   it('finds nothing where there are no lines', () => expect(parseSourcePage('"Kernel Name","k"\n')).toEqual([]));

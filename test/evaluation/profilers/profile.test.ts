@@ -6,7 +6,7 @@ import { type ProfileOutcome, type ProfileRequest, profile } from '../../../src/
 import { profilingHelp } from '../../../src/evaluation/profilers/profiling-help.ts';
 import { openContentStore } from '../../../src/store/content-store.ts';
 import { writeFakeTool } from '../../support/fake-tool.ts';
-import { CODE, PLAN } from './fixtures.ts';
+import { CODE, forTwoLaunches, PLAN, sample } from './fixtures.ts';
 
 let folder: string;
 let temporary: string | undefined;
@@ -21,15 +21,19 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-const FIXTURES = new URL('./fixtures/', import.meta.url).pathname;
+/** What ncu prints for PLAN, by page. */
+const PAGES = {
+  raw: forTwoLaunches(sample('raw-page.csv')),
+  details: forTwoLaunches(sample('details-page.csv')),
+  source: sample('source-page.csv'),
+};
 
 /** Behaves as ncu does when all goes well; notes what it was asked for. */
 const GOOD_NCU = `
-fs.appendFileSync(${'process.env.TMPDIR'} + '/calls', JSON.stringify(args) + '\\n');
-const page = (name) => process.stdout.write(fs.readFileSync('${FIXTURES}' + name));
-if (option('--export')) { fs.writeFileSync(option('--export') + '.ncu-rep', 'the report'); page('raw-page.csv'); }
-else if (option('--page') === 'details') page('details-page.csv');
-else if (option('--page') === 'source') page('source-page.csv');
+const page = () => process.stdout.write(${JSON.stringify(PAGES)}[option('--page')]);
+if (!args.includes('--version')) fs.appendFileSync(process.env.TMPDIR + '/calls', JSON.stringify(args) + '\\n');
+if (option('--export')) fs.writeFileSync(option('--export') + '.ncu-rep', 'the report');
+if (option('--page')) page();
 `;
 
 const run = (body: string, options: Partial<ProfileRequest> = {}): Promise<ProfileOutcome> =>
@@ -57,7 +61,7 @@ describe('profile', () => {
     const outcome = await run(GOOD_NCU);
     if (!outcome.ok) throw new Error(outcome.detail);
     expect(outcome.counters.map(({ functionName }) => functionName)).toEqual(['attention<64>', 'combine']);
-    expect(outcome.counters[0]!.instructions).toBe(20000);
+    expect(outcome.counters[0]!.instructions).toBe(14384128);
     expect(outcome.report).toMatchObject({
       tool: 'ncu',
       version: '2025.3.1.0',
@@ -65,23 +69,39 @@ describe('profile', () => {
       clockControl: 'none',
       cacheControl: 'none',
     });
-    expect(outcome.report.launches[0]!.metrics['dram__bytes_read.sum']).toEqual({ value: 1587456, unit: 'byte' });
-    expect(outcome.report.rules).toHaveLength(5);
+    expect(outcome.counters[1]!.instructionsByClass['shared-load']).toBe(1376256);
+    expect(outcome.report.launches[0]!.metrics['dram__bytes_read.sum']).toEqual({ value: 512, unit: 'byte' });
+    expect(outcome.report.rules).toHaveLength(14);
+    expect(JSON.stringify(outcome.report).length).toBeLessThan(20_000);
     expect(outcome.countersSource.kind).toBe('ncu');
     expect(leftBehind()).toEqual([]);
   });
 
-  it('turns a share of the launch’s time into a speed-up, and nothing else', async () => {
+  it('turns a share of the launch’s time into a speed-up, for each function', async () => {
     const outcome = await run(GOOD_NCU);
     if (!outcome.ok) throw new Error(outcome.detail);
     const speedups = outcome.findings.map(({ id, estimatedSpeedup }) => [id, Number(estimatedSpeedup.toFixed(3))]);
     expect(speedups).toEqual([
-      ['ncu/LaunchConfiguration', 33.003],
-      ['ncu/CPIStall', 2.5],
-      ['ncu/SOLBottleneck', 1],
-      ['ncu/UncoalescedSharedAccess', 1],
+      ['ncu/TheoreticalOccupancy', 2.276],
+      ['ncu/TheoreticalOccupancy', 2.276],
+      ['ncu/MemoryCacheAccessPattern', 1.215],
+      ['ncu/MemoryCacheAccessPattern', 1.215],
+      ['ncu/LaunchConfiguration', 1.031],
+      ['ncu/LaunchConfiguration', 1.031],
     ]);
-    expect(outcome.findings[0]!.title).toMatch(/^combine: /);
+    expect(outcome.findings[1]!.title).toMatch(/^combine: /);
+  });
+
+  it('starts ncu once where the first call prints everything', async () => {
+    const name = 'sass__inst_executed_per_opcode_with_modifier_all';
+    const whole = PAGES.details.replaceAll(`"${name}","","14384128"`, `"${name}","","14384128 (FFMA: 14384128)"`);
+    const body = GOOD_NCU.replace(JSON.stringify(PAGES), JSON.stringify({ details: whole }));
+    const outcome = await run(body);
+    if (!outcome.ok) throw new Error(outcome.detail);
+    expect(outcome.counters[0]!.instructionsByClass.fp32).toBe(14384128);
+    expect(calls()).toHaveLength(1);
+    await run(GOOD_NCU);
+    expect(calls().map((args) => argument(args, '--page'))).toEqual(['details', 'details', 'raw']);
   });
 
   it('leaves clocks alone, states the cache control and profiles the plan’s own launches after one warm-up', async () => {
@@ -89,7 +109,7 @@ describe('profile', () => {
     const [args] = calls();
     expect(argument(args!, '--clock-control')).toBe('none');
     expect(argument(args!, '--cache-control')).toBe('none');
-    expect(argument(args!, '--kernel-name')).toBe('regex:^(_Z9attentionILi64EEvPK6__half|_Z7combinePf)$');
+    expect(argument(args!, '--kernel-name')).toBe('regex:^(_Z9attentionILi64EEvPK6__halfS2_S2_PS0_iif|_Z7combinePf)$');
     expect(argument(args!, '--launch-skip')).toBe('2');
     expect(argument(args!, '--launch-count')).toBe('2');
     expect(argument(args!, '--metrics')).toContain('smsp__inst_executed.sum');
@@ -108,8 +128,8 @@ describe('profile', () => {
     const outcome = await run(GOOD_NCU, { level: 'full', keepReportIn: store, sources });
     if (!outcome.ok) throw new Error(outcome.detail);
     expect(outcome.counters[0]!.lines[1]).toMatchObject({
-      location: { file: 'kernel.cu', line: 57 },
-      bankConflicts: 300,
+      location: { file: 'kernel.cu', line: 67 },
+      sharedLoadWavefronts: 262144,
     });
     expect(Buffer.from(store.get(outcome.report.reportObject!)).toString()).toBe('the report');
   });
@@ -125,7 +145,7 @@ ${GOOD_NCU}`;
     for (const _ of [1, 2]) {
       const outcome = await run(body);
       if (!outcome.ok) throw new Error(outcome.detail);
-      expect(outcome.countersSource.detail).toContain('not available: dram__bytes_read.sum, dram__bytes_write.sum');
+      expect(outcome.countersSource.detail).toContain('not available: dram__bytes_write.sum');
     }
     expect(readFileSync(join(folder, 'refused'), 'utf8')).toBe('x');
     expect(argument(calls()[0]!, '--metrics')).toContain('dram__bytes_read.sum');
@@ -133,17 +153,18 @@ ${GOOD_NCU}`;
 
   it('leaves out a section that ncu does not know', async () => {
     const body = `
-if (option('--export') && args.includes('WarpStateStats')) { console.log("==ERROR== Failed to find section 'WarpStateStats'"); process.exit(1); }
+if (option('--export') && args.includes('LaunchStats')) { console.log("==ERROR== Failed to find section 'LaunchStats'"); process.exit(1); }
 ${GOOD_NCU}`;
     const outcome = await run(body);
     expect(outcome).toMatchObject({ ok: true });
-    expect(calls()[0]).toContain('SpeedOfLight');
+    expect(calls()[0]).toContain('Occupancy');
+    expect(calls()[0]).not.toContain('LaunchStats');
   });
 
   it('reads the report again when nothing was printed beside it', async () => {
     const body = `
 if (option('--export')) fs.writeFileSync(option('--export') + '.ncu-rep', '');
-else if (option('--page') === 'raw') process.stdout.write(fs.readFileSync('${FIXTURES}raw-page.csv'));
+else if (option('--page')) process.stdout.write(${JSON.stringify(PAGES)}[option('--page')]);
 `;
     expect(await run(body)).toMatchObject({ ok: true });
   });
