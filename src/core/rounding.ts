@@ -3,6 +3,9 @@ import { type DType, sizeOfDType } from './dtype.ts';
 /** Nearest value of the dtype: ties to even; integers saturate, and NaN becomes 0. */
 export const roundTo = (dtype: DType): ((value: number) => number) => ROUNDERS[dtype];
 
+/** Every value rounded as by {@link roundTo}; for long arrays. */
+export const roundAll = (values: Float64Array, dtype: DType): Float64Array => decode(encode(values, dtype), dtype);
+
 /**
  * Decodes little-endian elements to float64; 64-bit integers beyond 2^53 are rounded.
  *

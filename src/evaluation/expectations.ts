@@ -1,7 +1,7 @@
 import type { PlannedBuffer } from '../core/launch-plan.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, ReferenceTensors } from '../core/problem.ts';
-import { decode, roundTo } from '../core/rounding.ts';
+import { decode, roundAll } from '../core/rounding.ts';
 import type { Expectation } from './comparisons/comparison.ts';
 import { comparisonRule } from './comparisons/index.ts';
 import { packElements } from './layout.ts';
@@ -70,7 +70,7 @@ export const expectationsFrom = (
         shape,
         dimensions,
         oracle: oracle[name]!,
-        rounded: oracle[name]!.map(roundTo(dtype)),
+        rounded: roundAll(oracle[name]!, dtype),
         ...(naive && { naive: naive[name]! }),
         ...(magnitude && { magnitude: magnitude[name]! }),
       });

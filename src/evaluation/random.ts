@@ -13,6 +13,8 @@ export interface RandomStream {
   uniform(index: number): number;
   /** Standard normal, by Box–Muller over the pair of counters that `index` belongs to. */
   normal(index: number): number;
+  /** Fills `target` with `mean + standardDeviation · normal(i)`, at half the cost of drawing them one by one. */
+  fillNormal(target: Float64Array, mean: number, standardDeviation: number): void;
 }
 
 const mix = (value: number): number => {
@@ -47,7 +49,15 @@ export const createStream = (...labels: readonly (string | number)[]): RandomStr
     const angle = 2 * Math.PI * uniform(first + 1);
     return radius * (index === first ? Math.cos(angle) : Math.sin(angle));
   };
-  return { bits, uniform, normal };
+  const fillNormal = (target: Float64Array, mean: number, standardDeviation: number): void => {
+    for (let first = 0; first < target.length; first += 2) {
+      const radius = Math.sqrt(-2 * Math.log(uniform(first)));
+      const angle = 2 * Math.PI * uniform(first + 1);
+      target[first] = mean + standardDeviation * (radius * Math.cos(angle));
+      if (first + 1 < target.length) target[first + 1] = mean + standardDeviation * (radius * Math.sin(angle));
+    }
+  };
+  return { bits, uniform, normal, fillNormal };
 };
 
 /** A non-zero seed for a CTA and warp order, from the same labels as the inputs. */

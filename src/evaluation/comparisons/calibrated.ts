@@ -37,30 +37,54 @@ export const calibrated: ComparisonRule<'calibrated'> = {
     if (!isFloating(facts.dtype)) return exact.expect({ kind: 'exact' }, facts);
     const { storage, accumulate, factor = 2, group = 'row', rmsFactor = 1.5 } = comparison;
     if (unitRoundoff(storage) <= unitRoundoff(accumulate)) throw notNarrower(storage);
-    const { oracle, rounded } = facts;
-    const naiveErrors = naiveErrorsOf(facts);
-    const want = oracle.map((value, i) => (Number.isFinite(rounded[i]) ? value : rounded[i]!));
-    const magnitudes = want.map((value) => (Number.isFinite(value) ? Math.abs(value) : 0));
-    const groupSize = group === 'all' ? Math.max(1, oracle.length) : groupSizeOf(facts.shape);
+    const groupSize = group === 'all' ? Math.max(1, facts.oracle.length) : groupSizeOf(facts.shape);
+    const { want, naiveErrors, naiveRms, wantRms } = survey(facts);
     const largestError = maximumPerGroup(naiveErrors, groupSize);
-    const largestValue = maximumPerGroup(magnitudes, groupSize);
+    const largestValue = maximumPerGroup(want, groupSize);
     return {
       want,
       groupSize,
       tolerances: largestError.map((error, i) => factor * error + 2 * ulpAt(largestValue[i]!, storage)),
-      rmsLimit: Math.hypot(rmsFactor * rms(naiveErrors), unitRoundoff(storage) * rms(magnitudes)),
+      rmsLimit: Math.hypot(rmsFactor * naiveRms, unitRoundoff(storage) * wantRms),
     } satisfies Expectation;
   },
 };
 
-/** |naive − oracle|; 0 where the result itself is not finite. */
-const naiveErrorsOf = (facts: OutputFacts): Float64Array =>
-  facts.oracle.map((value, i) => {
-    if (!Number.isFinite(facts.rounded[i])) return 0;
-    const error = Math.abs(facts.naive![i]! - value);
+interface Survey {
+  /** The oracle; infinite or NaN where the rounded result is. */
+  readonly want: Float64Array;
+  /** |naive − oracle|; 0 where the result itself is not finite. */
+  readonly naiveErrors: Float64Array;
+  readonly naiveRms: number;
+  /** Of the finite results. */
+  readonly wantRms: number;
+}
+
+/** One pass: outputs of tens of millions of elements are compared many times in an evaluation. */
+const survey = (facts: OutputFacts): Survey => {
+  const { oracle, rounded } = facts;
+  const naive = facts.naive!;
+  const count = oracle.length;
+  const want = new Float64Array(count);
+  const naiveErrors = new Float64Array(count);
+  let [errorSquares, wantSquares] = [0, 0];
+  for (let i = 0; i < count; i++) {
+    const result = rounded[i]!;
+    if (!Number.isFinite(result)) {
+      want[i] = result;
+      continue;
+    }
+    const value = oracle[i]!;
+    const error = Math.abs(naive[i]! - value);
     if (!Number.isFinite(error)) throw uncalibratable(facts, i);
-    return error;
-  });
+    want[i] = value;
+    naiveErrors[i] = error;
+    errorSquares += error * error;
+    wantSquares += value * value;
+  }
+  const rms = (squares: number): number => (count === 0 ? 0 : Math.sqrt(squares / count));
+  return { want, naiveErrors, naiveRms: rms(errorSquares), wantRms: rms(wantSquares) };
+};
 
 /** The naive run rounds results, not sums: it says nothing about errors of the accumulator itself. */
 const notNarrower = (storage: string): WarpsmithError =>
@@ -89,21 +113,18 @@ const groupSizeOf = (shape: readonly number[]): number => {
   return rowLength * Math.ceil(MINIMUM_GROUP_ELEMENTS / rowLength);
 };
 
-/** Maximum of each group of consecutive elements; a short last group is widened backwards to full size. */
+/** Largest finite magnitude of each group of consecutive elements; a short last group is widened backwards to full size. */
 const maximumPerGroup = (values: Float64Array, groupSize: number): Float64Array => {
   const result = new Float64Array(Math.ceil(values.length / groupSize));
   for (let group = 0; group < result.length; group++) {
     const end = Math.min(values.length, (group + 1) * groupSize);
     let maximum = 0;
-    for (let i = Math.max(0, end - groupSize); i < end; i++) maximum = Math.max(maximum, values[i]!);
+    for (let i = Math.max(0, end - groupSize); i < end; i++) {
+      const magnitude = Math.abs(values[i]!);
+      // Neither NaN nor infinity passes.
+      if (magnitude > maximum && magnitude < Number.POSITIVE_INFINITY) maximum = magnitude;
+    }
     result[group] = maximum;
   }
   return result;
-};
-
-/** Root of the mean square; 0 of nothing. */
-const rms = (values: Float64Array): number => {
-  let sum = 0;
-  for (const value of values) sum += value * value;
-  return values.length === 0 ? 0 : Math.sqrt(sum / values.length);
 };

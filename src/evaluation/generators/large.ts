@@ -1,5 +1,8 @@
-import { fillElements, type Generate } from './generator.ts';
+import type { Generate } from './generator.ts';
 
 /** Normal values with a large standard deviation: finds missing maximum subtraction and overflow. */
-export const large: Generate<'large'> = ({ magnitude }, { elementCount, stream }) =>
-  fillElements(elementCount, (i) => magnitude * stream.normal(i));
+export const large: Generate<'large'> = ({ magnitude }, { elementCount, stream }) => {
+  const values = new Float64Array(elementCount);
+  stream.fillNormal(values, 0, magnitude);
+  return values;
+};

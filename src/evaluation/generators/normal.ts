@@ -1,5 +1,8 @@
-import { fillElements, type Generate } from './generator.ts';
+import type { Generate } from './generator.ts';
 
 /** Independent normal values; mean 0 and standard deviation 1 unless given. */
-export const normal: Generate<'normal'> = ({ mean = 0, standardDeviation = 1 }, { elementCount, stream }) =>
-  fillElements(elementCount, (i) => mean + standardDeviation * stream.normal(i));
+export const normal: Generate<'normal'> = ({ mean = 0, standardDeviation = 1 }, { elementCount, stream }) => {
+  const values = new Float64Array(elementCount);
+  stream.fillNormal(values, mean, standardDeviation);
+  return values;
+};
