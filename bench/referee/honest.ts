@@ -1,10 +1,11 @@
 /**
- * Judges honest candidates again and again, each time with another seed: whatever does not pass is a false alarm.
+ * Judges honest candidates again and again, with ever new seeds: whatever does not pass is a false alarm.
  *
  *     node bench/referee/honest.ts [--output docs/results/h200-honest.json] [--count 200] [--device cuda:0]
  */
 import type { HonestRecording } from '../../scripts/results/referee-recordings.ts';
 import { openSession } from '../../src/app/session.ts';
+import type { EvaluationRequest } from '../../src/core/evaluation.ts';
 import { HONEST_CANDIDATES } from '../../test/red-team/honest.ts';
 import { HONEST_WORKLOAD, requestFor } from '../../test/red-team/judge-on-gpu.ts';
 import { measuredWith } from '../measuring/open-bench.ts';
@@ -12,6 +13,9 @@ import { openRecording } from '../recording-file.ts';
 import { PREPARED_AHEAD } from './prepared-ahead.ts';
 import { recordedMs, recordedVerdict } from './recorded-verdict.ts';
 import { refereeOptions } from './referee-options.ts';
+
+/** What a seed's inputs demand is worked out once for all of them, which takes longer than to judge a candidate. */
+const EVALUATIONS_PER_SEED = 4;
 
 const { device, output, count } = refereeOptions({ output: 'docs/results/h200-honest.json', count: 200 });
 await using session = await openSession({ device });
@@ -22,16 +26,16 @@ const { recording, save } = await openRecording<HonestRecording>(output, () => (
   evaluations: [],
 }));
 const { evaluations } = recording;
-const requests = await Promise.all(
-  HONEST_CANDIDATES.map((candidate) => requestFor(candidate, { workload: HONEST_WORKLOAD, seed: 0 })),
-);
+const requests: EvaluationRequest[] = [];
+for (const candidate of HONEST_CANDIDATES)
+  requests.push(await requestFor(candidate, { workload: HONEST_WORKLOAD, seed: 0 }));
 const requestAt = (index: number) => requests[index % requests.length]!;
 
 while (evaluations.length < count) {
   const index = evaluations.length;
   const next = Array.from({ length: PREPARED_AHEAD }, (_, ahead) => requestAt(index + 1 + ahead).candidate);
   session.evaluator.prepare?.(next);
-  const seed = 1 + index;
+  const seed = 1 + Math.floor(index / EVALUATIONS_PER_SEED);
   const { title } = HONEST_CANDIDATES[index % HONEST_CANDIDATES.length]!;
   const evaluation = await session.evaluator.evaluate({ ...requestAt(index), seed });
   const elapsedMs = recordedMs(evaluation.elapsedMs);

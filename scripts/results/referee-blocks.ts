@@ -59,10 +59,11 @@ const honest = (recording: HonestRecording): string => {
   const { evaluations, workload } = recording;
   const alarms = evaluations.filter(({ status }) => status !== 'passed');
   const candidates = new Set(evaluations.map(({ title }) => title)).size;
+  const seeds = new Set(evaluations.map(({ seed }) => seed)).size;
   const details = alarms.map(({ title, seed, status, reason }) => `${title}, seed ${seed}: ${status}: ${reason}`);
   return (
     `**${alarms.length === 0 ? 'No alarm' : `${alarms.length} ${alarms.length === 1 ? 'alarm' : 'alarms'}`} in ${evaluations.length} evaluations** of ` +
-    `${candidates} honest candidates at ${workload}, each with a seed of its own.` +
+    `${candidates} honest candidates at ${workload}, with ${seeds} seeds.` +
     `${details.length > 0 ? ` ${details.join('; ')}.` : ''} ${recordedWith(recording)}.`
   );
 };

@@ -71,12 +71,12 @@ test('honest kernels: alarms are counted and named', () => {
   }));
   const recording = { ...WITH, workload: 'main', evaluations };
   expect(refereeBlocks({ 'h200-honest': recording })['h200-honest']).toBe(
-    `**No alarm in 3 evaluations** of 2 honest candidates at main, each with a seed of its own. ${RECORDED_WITH}`,
+    `**No alarm in 3 evaluations** of 2 honest candidates at main, with 3 seeds. ${RECORDED_WITH}`,
   );
   const alarm = { title: 'rung 0', seed: 4, status: 'wrong' as const, reason: 'odd', elapsedMs };
   const alarmed = { ...recording, evaluations: [...evaluations, alarm] };
   expect(refereeBlocks({ 'h200-honest': alarmed })['h200-honest']).toContain(
-    '**1 alarm in 4 evaluations** of 2 honest candidates at main, each with a seed of its own. rung 0, seed 4: wrong: odd.',
+    '**1 alarm in 4 evaluations** of 2 honest candidates at main, with 4 seeds. rung 0, seed 4: wrong: odd.',
   );
 });
 

@@ -3,6 +3,7 @@ import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
 import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
+import type { Problem } from '../../src/core/problem.ts';
 import { expectedOf, RED_TEAM, type Stage, type Verdict } from './expected.ts';
 import type { HonestCandidate } from './honest.ts';
 
@@ -22,12 +23,16 @@ export interface Judged {
   readonly disagreements: readonly string[];
 }
 
+/** All kernels here are of one problem; an evaluator knows the checks of one object again. */
+let attention: Problem | undefined;
+
 /** What it takes to evaluate a candidate, e.g. to prepare some ahead. */
 export const requestFor = async (
   { folder, parameters }: Pick<HonestCandidate, 'folder' | 'parameters'>,
   { workload, ...options }: { workload: string; seed: number; sanitize?: boolean },
 ): Promise<EvaluationRequest> => {
-  const { kernel, problem } = await loadKernel(folder);
+  const { kernel, problem } = await loadKernel(folder, attention ? { problem: attention } : {});
+  attention ??= problem;
   const candidate = makeCandidate(kernel, parameters);
   return { problem, candidate, workload: resolveWorkload(problem.file, workload), ...options };
 };
