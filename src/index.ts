@@ -15,6 +15,7 @@ export { type MeasureOptions, measureProblem } from './app/measure.ts';
 export { type OptimizeOutcome, type OptimizeRequest, optimizeProblem } from './app/optimize.ts';
 export { readReport } from './app/report.ts';
 export { openSession, type Session, type SessionOptions } from './app/session.ts';
+export type { ArtifactStore, EvaluationArtifacts, KeepRequest } from './core/artifacts.ts';
 export type { Counters, CounterTotals, LaunchCounters } from './core/counters.ts';
 export type { Device, DeviceIdentity } from './core/device.ts';
 export { type ErrorDetails, EXIT, WarpsmithError } from './core/errors.ts';

@@ -158,14 +158,14 @@ export const LAUNCH_PLAN_CASES: readonly LaunchPlanCase[] = [
   },
   {
     title: 'a sequence whose first launch is declared dependent does not start before the sequence in front of it ends',
-    source: 'dependent-launches.cu',
+    source: 'dependent-sequences.cu',
     words: [64, 64],
     steps: [launch({ function: 'linger', block: [32], programmaticDependent: true, arguments: [X, Y] })],
     expected: (x) => x,
   },
   {
     title: 'nor where the last launch of a sequence overtakes its first',
-    source: 'dependent-launches.cu',
+    source: 'dependent-sequences.cu',
     words: [64, 128],
     steps: [
       launch({ function: 'linger', block: [32], programmaticDependent: true, arguments: [X, Y] }),

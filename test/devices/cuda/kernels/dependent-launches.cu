@@ -35,21 +35,3 @@ extern "C" __global__ void consume(const unsigned *made, unsigned *started, unsi
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   y[i] = made[i] ^ 0x5a5a5a5au;
 }
-
-// First launches of a sequence that have started, over all sequences of a replay.
-__device__ unsigned sequences;
-
-// The first launch of a sequence: lets dependents start at once, and sees whether the next sequence begins meanwhile.
-extern "C" __global__ void linger(const unsigned *x, unsigned *y) {
-  __shared__ bool overlapped;
-  if (threadIdx.x == 0) {
-    const unsigned before = atomicAdd(&sequences, 1u);
-    launch_dependents();
-    overlapped = grows(&sequences, before + 1, 20'000'000);
-  }
-  __syncthreads();
-  for (unsigned i = threadIdx.x; i < 64; i += blockDim.x) y[i] = x[i] + (overlapped ? 1u : 0u);
-}
-
-// Overtakes the launch before it, and ends without having waited.
-extern "C" __global__ void hurry(unsigned *y) { y[64 + threadIdx.x] = threadIdx.x; }
