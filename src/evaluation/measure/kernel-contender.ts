@@ -18,7 +18,7 @@ export interface KernelContenderOptions {
   readonly dimensions: Dimensions;
   /** Compares outputs of a slot with what its inputs demand. */
   readonly judge: SlotJudge;
-  /** Limit of one replay, in ms. */
+  /** Limit of one launch sequence, in ms. */
   readonly timeoutMs: number;
 }
 
@@ -31,6 +31,9 @@ export interface SlotContents {
 /** Says what is wrong with a slot; undefined when nothing is. */
 export type SlotJudge = (contents: SlotContents) => Promise<string | undefined>;
 
+/** A replay of many slow sequences is given this many times what they are estimated to take, on top of one's limit. */
+const MOST_SLOWDOWN = 5;
+
 /** Runs of the estimate, the first of which is a warm-up. */
 const ESTIMATE_RUNS = 6;
 
@@ -40,12 +43,20 @@ export const createKernelContender = (options: KernelContenderOptions): Contende
   if (!measuring) throw new Error(`${options.device.identity.id} predicts times; it can't measure them`);
   const timed = { ...options, plan: timedPlan(options.plan) };
   const slotBytes = timed.plan.buffers.reduce((sum, { bytes }) => sum + bytes, 0);
+  let sequenceMs = 0;
   return {
     name: options.name,
     kind: 'kernel',
     slotBytes,
-    estimateNs: () => estimateNs(timed, measuring),
-    openBlock: (ring, seed, comparesSlot) => KernelBlock.open({ ...timed, measuring, ring, seed, comparesSlot }),
+    async estimateNs() {
+      const estimate = await estimateNs(timed, measuring);
+      if (estimate.ok) sequenceMs = estimate.ns / 1e6;
+      return estimate;
+    },
+    openBlock(ring, seed, comparesSlot) {
+      const timeoutMs = options.timeoutMs + MOST_SLOWDOWN * ring.sequencesPerReplay * sequenceMs;
+      return KernelBlock.open({ ...timed, timeoutMs, measuring, ring, seed, comparesSlot });
+    },
   };
 };
 

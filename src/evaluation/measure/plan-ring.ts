@@ -7,6 +7,11 @@ export const LEAST_SAMPLE_NS = 200_000;
 const COLD_RING_L2_RATIO = 3;
 /** A hot ring and what else runs on the GPU fit into L2 together. */
 const HOT_RING_L2_RATIO = 0.5;
+/**
+ * A ring that must only be long, not cold, takes no more than this: whoever reads all of it in {@link LEAST_SAMPLE_NS}
+ * reads 10 TB/s.
+ */
+const MOST_RING_BYTES = 2 ** 31;
 /** Graphs of more launches than this take longer to build than to measure. */
 const MOST_SEQUENCES = 16_384;
 
@@ -14,7 +19,8 @@ const MOST_SEQUENCES = 16_384;
  * How many slots a sample takes, how many sequences a replay, and how many replays.
  *
  * Every sequence of a replay has a slot of its own, so that no launch ever finds its own right outputs; a replay whose
- * slots are too few for {@link LEAST_SAMPLE_NS} is repeated with everything drawn anew.
+ * slots are too few for {@link LEAST_SAMPLE_NS} is repeated with everything drawn anew. A ring asked to be cold that stays
+ * below {@link COLD_RING_L2_RATIO} × L2, because its slots are tiny, is called hot.
  *
  * @param sequenceNs rough device time of one launch sequence.
  */
@@ -25,19 +31,23 @@ export const planRing = (request: {
   cache: 'hot' | 'cold';
 }): Ring => {
   const { slotBytes, sequenceNs, l2Bytes, cache } = request;
+  const bytes = Math.max(1, slotBytes);
   const wanted = Math.max(1, Math.ceil(LEAST_SAMPLE_NS / Math.max(1, sequenceNs)));
-  const slotCount = cache === 'cold' ? coldSlots(slotBytes, l2Bytes, wanted) : hotSlots(slotBytes, l2Bytes, wanted);
+  const slotCount = cache === 'cold' ? coldSlots(bytes, l2Bytes, wanted) : hotSlots(bytes, l2Bytes, wanted);
+  const ringBytes = slotCount * bytes;
   return {
-    cache,
+    cache: ringBytes >= COLD_RING_L2_RATIO * l2Bytes ? cache : 'hot',
     slotCount,
-    ringBytes: slotCount * slotBytes,
+    ringBytes,
     sequencesPerReplay: slotCount,
     replaysPerSample: Math.ceil(wanted / slotCount),
   };
 };
 
-const coldSlots = (slotBytes: number, l2Bytes: number, wanted: number): number =>
-  Math.min(MOST_SEQUENCES, Math.max(wanted, Math.ceil((COLD_RING_L2_RATIO * l2Bytes) / slotBytes)));
+const coldSlots = (slotBytes: number, l2Bytes: number, wanted: number): number => {
+  const fitting = Math.min(wanted, Math.floor(MOST_RING_BYTES / slotBytes));
+  return Math.min(MOST_SEQUENCES, Math.max(fitting, Math.ceil((COLD_RING_L2_RATIO * l2Bytes) / slotBytes)));
+};
 
 const hotSlots = (slotBytes: number, l2Bytes: number, wanted: number): number =>
   Math.max(1, Math.min(wanted, Math.floor((HOT_RING_L2_RATIO * l2Bytes) / slotBytes)));

@@ -1,11 +1,13 @@
 import { isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { encode } from '../../core/rounding.ts';
+import { elementCountOf } from '../layout.ts';
 import type { RandomStream } from '../random.ts';
 
 /**
  * What an output holds before a timed sequence. `nan` and `plausible` are patterns; `stale`: what the sample before left,
- * right for other inputs. Which of them a slot gets is secret, so that no kernel can tell a sample by its poison.
+ * right for other inputs. Which of them a slot gets is secret, so that no kernel can tell a sample by its poison. More than
+ * `mayHold` elements of a pattern afterwards were surely never written if it is `nan`; if `plausible`, the oracle tells.
  */
 export type SlotPoison =
   | { readonly kind: 'nan' | 'plausible'; readonly pattern: Uint8Array; readonly mayHold: number }
@@ -41,7 +43,7 @@ const plausiblePattern = ({ dtype }: PlannedBuffer, stream: RandomStream): Uint8
   return encode([value], dtype);
 };
 
-/** Largest share of right outputs that may equal a plausible pattern by chance or because many are alike. */
+/** A share of outputs equal to a plausible pattern from which on it is suspect, though right outputs may be as alike. */
 const PLAUSIBLE_SHARE = 0.25;
 
 /** The poison of one output in one slot: half NaNs (where the dtype has them), a quarter plausible, a quarter stale. */
@@ -49,7 +51,7 @@ export const drawPoison = (buffer: PlannedBuffer, stream: RandomStream): SlotPoi
   const choice = stream.bits(0) % 4;
   if (choice === 3) return { kind: 'stale' };
   const elementCount = Math.floor(buffer.bytes / sizeOfDType(buffer.dtype));
-  const paddingCount = elementCount - buffer.shape.reduce((product, extent) => product * extent, 1);
+  const paddingCount = Math.max(0, elementCount - elementCountOf(buffer));
   if (choice < 2 && isFloating(buffer.dtype))
     return { kind: 'nan', pattern: nanPattern(buffer, stream), mayHold: paddingCount };
   const mayHold = paddingCount + Math.ceil(PLAUSIBLE_SHARE * (elementCount - paddingCount));

@@ -15,8 +15,8 @@ export interface Slots {
   /** Inputs that are no longer what the last draw put there, e.g. `input 'K' of slot 3: 17 elements`. */
   changedInputs(): Promise<string | undefined>;
   poisonOutputs(seed: number): Promise<void>;
-  /** Outputs that still hold their poison where they must not. */
-  unwrittenOutputs(): Promise<string | undefined>;
+  /** An output that still holds its poison where it must not; a certain one, where there is any. */
+  unwrittenOutput(): Promise<Unwritten | undefined>;
   /** Workspaces as a kernel may expect them at first: zeros where zeroed once, anything where undefined. */
   resetWorkspaces(seed: number): Promise<void>;
   damagedGuards(): Promise<string | undefined>;
@@ -24,6 +24,15 @@ export interface Slots {
   /** Whether all inputs come from the device's own draws. */
   readonly drawnOnDevice: boolean;
   free(): Promise<void>;
+}
+
+/** An output that looks as if it had not been written. */
+export interface Unwritten {
+  readonly slot: number;
+  /** In words. */
+  readonly what: string;
+  /** Its poison is no value that a right output can have. */
+  readonly isCertain: boolean;
 }
 
 const ZERO = new Uint8Array(1);
@@ -61,7 +70,7 @@ class DeviceSlots implements Slots {
   readonly #dimensions: Dimensions;
   readonly #host: HostInputs;
   #draws: { name: string; slot: number; draw: Draw }[] = [];
-  #poisons: { name: string; slot: number; fill: Fill; mayHold: number }[] = [];
+  #poisons: { name: string; slot: number; fill: Fill; mayHold: number; isCertain: boolean }[] = [];
 
   constructor(
     measuring: MeasuringDevice,
@@ -141,18 +150,28 @@ class DeviceSlots implements Slots {
         const poison: SlotPoison = drawPoison(planned, createStream(seed, 'poison', slot, planned.name));
         if (poison.kind === 'stale') continue;
         const fill: Fill = { buffer: buffers.get(planned.name)!, pattern: poison.pattern };
-        this.#poisons.push({ name: planned.name, slot, fill, mayHold: poison.mayHold });
+        this.#poisons.push({
+          name: planned.name,
+          slot,
+          fill,
+          mayHold: poison.mayHold,
+          isCertain: poison.kind === 'nan',
+        });
       }
     }
     await this.#measuring.fillAll(this.#poisons.map(({ fill }) => fill));
   }
 
-  async unwrittenOutputs(): Promise<string | undefined> {
+  async unwrittenOutput(): Promise<Unwritten | undefined> {
     const counts = await this.#measuring.elementsHolding(this.#poisons.map(({ fill }) => fill));
-    const found = counts.findIndex((count, i) => !(count <= this.#poisons[i]!.mayHold));
-    if (found < 0) return undefined;
-    const { name, slot } = this.#poisons[found]!;
-    return `output '${name}' of launch sequence ${slot + 1} of ${this.all.length}: ${counts[found]} elements were never written`;
+    const left = this.#poisons
+      .map((poison, i) => ({ ...poison, count: counts[i]! }))
+      .filter(({ count, mayHold }) => !(count <= mayHold));
+    const found = left.find(({ isCertain }) => isCertain) ?? left[0];
+    if (!found) return undefined;
+    const { name, slot, count, isCertain } = found;
+    const what = `output '${name}' of launch sequence ${slot + 1} of ${this.all.length}: ${count} elements were never written`;
+    return { slot, what, isCertain };
   }
 
   async resetWorkspaces(seed: number): Promise<void> {

@@ -110,6 +110,62 @@ describe('an honest kernel', () => {
     expect(timing!.measurement!.checkedSlotCount).toBe(13);
   });
 
+  it('may take long for a ring of slow sequences', async () => {
+    const device = withMeasuring(createFakeDevice({ kernel: honest }), { sequenceNs: () => 1e9 });
+    const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), runTimeoutMs: 10_000 });
+    const workload = { ...toyWorkload, cache: 'cold' } as const;
+    const request = { problem: toyProblem(), candidate: toyCandidate(), workload, seed: 1, blocks: 1 };
+    const { timing } = await evaluator.evaluate(request);
+    const { slotCount } = timing!.measurement!.conditions;
+    expect(device.runs.at(-1)!.timeoutMs).toBeGreaterThan(2 * slotCount * 1000);
+  });
+
+  describe('whose right outputs look like poison', () => {
+    // Whole numbers from 1 to 100 are what integer outputs are poisoned with: here each slot is one of them throughout.
+    const problem = toyProblem({
+      inputs: {
+        X: { dtype: 'u8', shape: ['R', 'C'], access: 'in', generator: { kind: 'index-range', low: '7', high: '8' } },
+        W: { dtype: 'f16', shape: ['R'], access: 'in' },
+      },
+      outputs: { Y: { dtype: 'u8', shape: ['R', 'C'], access: 'out' } },
+      generatorSets: {},
+      comparison: { kind: 'exact' },
+    });
+    const counted: typeof problem = { ...problem, reference: ({ X }) => ({ Y: X!.map(() => 7) }) };
+    const evaluateCounted = (kernel: FakeKernel, seed: number) =>
+      evaluate(kernel, { l2Bytes: 2 ** 21 }, { problem: counted, blocks: 2, seed });
+
+    it('is not refused', async () => {
+      const sevens: FakeKernel = ({ load, store }) =>
+        store(
+          'Y',
+          'u8',
+          load('X', 'u8').map(() => 7),
+        );
+      for (const seed of [1, 2, 3, 4, 5]) {
+        expect(await evaluateCounted(sevens, seed)).toMatchObject({ status: 'passed' });
+      }
+    });
+
+    it('is refused where it is not written', async () => {
+      let launches = 0;
+      const lazy: FakeKernel = ({ load, store }) => {
+        launches += 1;
+        if (launches <= VERIFICATION_LAUNCHES)
+          store(
+            'Y',
+            'u8',
+            load('X', 'u8').map(() => 7),
+          );
+      };
+      const { status, reason } = await evaluateCounted(lazy, 1);
+      expect({ status, reason }).toMatchObject({
+        status: 'wrong',
+        reason: expect.stringMatching(/wrong when timed/),
+      });
+    });
+  });
+
   it('loses blocks in which the GPU was too hot, and makes them again', async () => {
     let calls = 0;
     const state = (): GpuState => ({ throttleReasons: calls++ === 2 ? ['hw-thermal-slowdown'] : [] });
