@@ -1,7 +1,7 @@
 import type { EvaluationArtifacts, KeepRequest } from '../core/artifacts.ts';
 import type { CompiledCode } from '../core/compiled-code.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
-import { disassemble } from '../toolchains/disassemble.ts';
+import { disassemble, WITHOUT_PTX } from '../toolchains/disassemble.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 
 export interface KeepingOptions {
@@ -46,7 +46,7 @@ const keepCode = async (
 ): Promise<EvaluationArtifacts> => {
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
   const printed = sass ? await print(code) : undefined;
-  const notes = printed?.notes ?? [];
+  const notes = printed?.notes ?? (ptx === undefined ? [WITHOUT_PTX] : []);
   return {
     ...(ptx !== undefined && { ptx: store.put(ptx) }),
     ...(printed?.sass !== undefined && { sass: store.put(printed.sass) }),

@@ -21,6 +21,8 @@ const DISASSEMBLERS: readonly (readonly [CudaTool, readonly string[]])[] = [
   ['cuobjdump', ['--dump-sass']],
 ];
 
+export const WITHOUT_PTX = 'PTX: this machine code came without the PTX it was made from.';
+
 const TIMEOUT_MS = 60_000;
 const MAXIMUM_OUTPUT_BYTES = 64 << 20;
 
@@ -31,7 +33,7 @@ const MAXIMUM_OUTPUT_BYTES = 64 << 20;
 export async function disassemble(code: CompiledCode, search: CudaSearch = {}): Promise<Disassembly> {
   const notes: string[] = [];
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
-  if (ptx === undefined) notes.push('PTX: this machine code came without the PTX it was made from.');
+  if (ptx === undefined) notes.push(WITHOUT_PTX);
   const sass = await withTemporaryFolder(async (folder) => {
     const cubin = await cubinOf(code, folder, search);
     return 'note' in cubin ? cubin : printCubin(cubin.path, folder, search);

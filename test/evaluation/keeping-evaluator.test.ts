@@ -13,7 +13,7 @@ import { createRecordingEvaluator } from '../../src/evaluation/recording-evaluat
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { type ContentStore, openContentStore } from '../../src/store/content-store.ts';
 import { openRecording, readRecording } from '../../src/store/recording.ts';
-import type { Disassembly } from '../../src/toolchains/disassemble.ts';
+import { type Disassembly, WITHOUT_PTX } from '../../src/toolchains/disassemble.ts';
 import { createFakeDevice, type FakeKernel } from '../support/fake-device.ts';
 import { createFakeToolchain } from '../support/fake-toolchain.ts';
 import { withMeasuring } from '../support/measuring-device.ts';
@@ -61,8 +61,9 @@ interface Setting {
   kernel?: FakeKernel;
   request?: Partial<EvaluationRequest>;
   disassembly?: Disassembly;
-  /** Like NVRTC's: machine code that comes with its PTX. */
+  /** Like NVRTC's: machine code that comes with its PTX; or like a kernel that is a cubin, without. */
   isCubin?: boolean;
+  comesWithPtx?: boolean;
   recording?: string;
 }
 
@@ -76,7 +77,8 @@ const evaluate = async (setting: Setting = {}): Promise<Evaluation> => {
       compileCount += 1;
       const outcome = await fake.compile(asked);
       if (!outcome.ok || !isCubin) return outcome;
-      return { ...outcome, code: { ...outcome.code, kind: 'cubin', text: 'AAAA', ptx: PTX } };
+      const ptx = setting.comesWithPtx === false ? {} : { ptx: PTX };
+      return { ...outcome, code: { ...outcome.code, kind: 'cubin', text: 'AAAA', ...ptx } };
     },
   };
   const instruments: Instruments = {
@@ -141,6 +143,15 @@ describe('an evaluation that is to keep', () => {
       request: { keep: { store, sass: true } },
     });
     expect(artifacts).toEqual({ ptx: expect.any(String), notes });
+  });
+
+  it('machine code that came without PTX: says so', async () => {
+    const { artifacts } = await evaluate({
+      isCubin: true,
+      comesWithPtx: false,
+      request: { keep: { store, sass: false } },
+    });
+    expect(artifacts).toEqual({ notes: [WITHOUT_PTX] });
   });
 
   it('a profile: the profiler’s report lies in the same store', async () => {
