@@ -7,8 +7,8 @@ export const warmUpCount = (cacheControl: 'all' | 'none'): number => (cacheContr
 /** Prints tables with full numbers: no prefixes of units, kernel names as the linker knows them. */
 const TABLE = ['--csv', '--print-units', 'base', '--print-kernel-base', 'mangled'];
 
-/** A page with the values of each instance beside a metric's own, e.g. of each opcode. */
-const page = (name: 'details' | 'raw'): string[] => ['--page', name, '--print-metric-instances', 'details'];
+/** Metrics asked for, the sections' figures and rules; with the values of each instance, e.g. of each opcode. */
+const DETAILS = ['--page', 'details', '--print-metric-instances', 'details', ...TABLE];
 
 /** Arguments that profile the launches of one sequence, before the program and its own. */
 export function profileArguments(request: {
@@ -45,18 +45,13 @@ export function profileArguments(request: {
     ['--export', reportPath],
   ];
   // With a page named, the table is printed beside the export: no second start of ncu to read it.
-  return [...options.flat(), '--force-overwrite', ...page('details'), ...TABLE];
+  return [...options.flat(), '--force-overwrite', ...DETAILS];
 }
 
 const escapeRegex = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** Arguments that print a page of a report. */
-export const pageArguments = (reportFile: string, name: 'details' | 'raw'): string[] => [
-  '--import',
-  reportFile,
-  ...page(name),
-  ...TABLE,
-];
+/** Arguments that print the table of {@link profileArguments} again from its report. */
+export const detailsArguments = (reportFile: string): string[] => ['--import', reportFile, ...DETAILS];
 
 /** Arguments that print one launch's counters by source line. */
 export const sourceArguments = (reportFile: string, launchIndex: number): string[] => [

@@ -1,12 +1,12 @@
 import type { ProfileMetric, ProfilerRule } from '../../core/profile.ts';
 import { parseCsv, parseMetricCell, parseNumber } from './csv.ts';
-import type { MetricInstances } from './parse-raw-page.ts';
 
 /** One profiled launch: the metrics that were asked for, by name, and the sections' own figures, `<section>: <label>`. */
 export interface DetailsLaunch {
   readonly kernelName: string;
   readonly metrics: Readonly<Record<string, ProfileMetric>>;
-  readonly instances: MetricInstances;
+  /** Metrics with a value for each of their instances, e.g. opcodes: metric → instance → value. */
+  readonly instances: Readonly<Record<string, ReadonlyMap<string, number>>>;
   /** Metrics that were asked for and have no number. */
   readonly unavailable: readonly string[];
 }
@@ -59,8 +59,7 @@ function launchOf(rows: readonly Row[]): DetailsLaunch {
   const unavailable: string[] = [];
   for (const cell of rows) {
     const [section, label] = [cell('Section Name'), cell('Metric Name')];
-    // Rows with a body item are of charts and breakdowns, not figures of the section.
-    if (label === '' || cell('Body Item Label') !== '') continue;
+    if (label === '') continue;
     const name = section === ASKED_FOR ? label : `${section}: ${label}`;
     const { value, byInstance } = parseMetricCell(cell('Metric Value'));
     if (byInstance) instances[name] = byInstance;

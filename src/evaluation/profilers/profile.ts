@@ -13,10 +13,9 @@ import { withTemporaryFolder } from '../../process/temporary-folder.ts';
 import { findCudaTool, toolVersion } from '../../toolchains/cuda-toolkit.ts';
 import { countersFromMetrics, NOT_COUNTED } from './counters-from-metrics.ts';
 import { findingsFromRules, reportedRules } from './findings-from-rules.ts';
-import { pageArguments, profileArguments, sourceArguments, warmUpCount } from './ncu-arguments.ts';
+import { detailsArguments, profileArguments, sourceArguments, warmUpCount } from './ncu-arguments.ts';
 import { OPCODE_METRIC, requestedMetrics, SECTIONS } from './ncu-metrics.ts';
 import { type DetailsLaunch, type DetailsPage, parseDetailsPage } from './parse-details-page.ts';
-import { parseRawPage } from './parse-raw-page.ts';
 import { parseSourcePage } from './parse-source-page.ts';
 import type { ProfileFailureReason } from './profiling-help.ts';
 import { sassClass } from './sass-classes.ts';
@@ -180,24 +179,13 @@ class NcuSession {
     const failure = this.#failure(outcome);
     if (failure) return failure;
     const printed = parseDetailsPage(outcome.stdout);
-    const page = printed.launches.length > 0 ? printed : parseDetailsPage(await this.#print('details'));
-    if (page.launches.length === this.#launches.length) {
-      return { ok: true, page: { ...page, launches: await this.#withOpcodes(page.launches) } };
-    }
+    const page =
+      printed.launches.length > 0
+        ? printed
+        : parseDetailsPage((await this.#run(detailsArguments(this.#reportFile))).stdout);
+    if (page.launches.length === this.#launches.length) return { ok: true, page };
     const detail = `ncu profiled ${page.launches.length} of ${this.#launches.length} launches. ${tail(outcome)}`;
     return { ok: false, reason: 'failed', detail };
-  }
-
-  /** Where the page of details leaves out counts by opcode, the raw one has them. */
-  async #withOpcodes(launches: DetailsLaunch[]): Promise<DetailsLaunch[]> {
-    const isMissing = launches.some(({ metrics, instances }) => metrics[OPCODE_METRIC] && !instances[OPCODE_METRIC]);
-    if (!isMissing) return launches;
-    const instances = parseRawPage(await this.#print('raw'));
-    return launches.map((launch, i) => ({ ...launch, instances: { ...launch.instances, ...instances[i] } }));
-  }
-
-  async #print(page: 'details' | 'raw'): Promise<string> {
-    return (await this.#run(pageArguments(this.#reportFile, page))).stdout;
   }
 
   #failure(outcome: ProcessOutcome): Failure | undefined {

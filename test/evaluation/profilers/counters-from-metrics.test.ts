@@ -3,13 +3,11 @@ import type { PlannedLaunch } from '../../../src/core/launch-plan.ts';
 import { diagnose } from '../../../src/diagnosis/diagnose.ts';
 import { countersFromMetrics, type ProfiledLaunch } from '../../../src/evaluation/profilers/counters-from-metrics.ts';
 import { parseDetailsPage } from '../../../src/evaluation/profilers/parse-details-page.ts';
-import { parseRawPage } from '../../../src/evaluation/profilers/parse-raw-page.ts';
 import { sumCounters } from '../../../src/evaluation/sum-counters.ts';
 import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
 import { PLAN, sample } from './fixtures.ts';
 
-const [{ metrics } = { metrics: {} }] = parseDetailsPage(sample('details-page.csv')).launches;
-const [instances = {}] = parseRawPage(sample('raw-page.csv'));
+const { metrics, instances } = parseDetailsPage(sample('details-page.csv')).launches[0]!;
 const planned = PLAN.steps.find((step): step is PlannedLaunch => step.kind === 'launch')!;
 const count = (of: Partial<ProfiledLaunch> = {}) =>
   countersFromMetrics({ profiled: { metrics, instances }, planned, plan: PLAN, lines: [], ...of });
