@@ -55,8 +55,7 @@ export const disagreementsWith = (
   const stage = stageOf(evaluation);
   return [
     !statuses.includes(status) && `it is ${status}, not ${statuses.join(' or ')}`,
-    !(stage !== undefined && caughtBy.includes(stage)) &&
-      `caught by ${stage ?? 'nothing'}, not ${caughtBy.join(' or ')}`,
+    !caughtBy.includes(stage ?? 'nothing') && `caught by ${stage ?? 'nothing'}, not ${caughtBy.join(' or ')}`,
     status !== 'passed' && !reason.test(evaluation.reason ?? '') && `the reason does not match ${reason}`,
   ].filter((text) => text !== false);
 };
