@@ -71,7 +71,8 @@ function record(block: readonly string[]): SanitizerRecord {
     description: lines
       .map(inWords)
       .join('')
-      .replace(/^(Error|Warning): /, ''),
+      .replace(/^Error: /, '')
+      .replace(/^Warning: /, 'warning: '),
     ...(allocation !== undefined && { allocationBytes: wholeNumber(allocation) }),
   };
 }

@@ -88,7 +88,7 @@ describe('sanitize', () => {
     const report = await run(toolThatSays({ ...ALL_CLEAN, racecheck: logs.RACECHECK }, { exitCode: 0 }));
     expect(report.outcome).toBe('errors');
     expect(report.tools[1]).toMatchObject({ tool: 'racecheck', outcome: 'errors', errorCount: 1 });
-    expect(report.tools[1]!.detail).toMatch(/^Race reported between Write access in race\(.*kernel\.cu:9 and Read/);
+    expect(report.tools[1]!.detail).toMatch(/^Race reported between Write access in race, faulty\.cu:7/);
   });
 
   it.each([

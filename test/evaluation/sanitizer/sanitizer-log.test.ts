@@ -14,8 +14,10 @@ describe('parseSanitizerLog', () => {
     ['CLEAN', logs.CLEAN, true, 0, 0],
     ['CLEAN_RACECHECK', logs.CLEAN_RACECHECK, true, 0, 0],
     ['MEMCHECK', logs.MEMCHECK, true, 1026, 2],
+    ['MISALIGNED', logs.MISALIGNED, true, 12, 1],
     ['OLD_MEMCHECK', logs.OLD_MEMCHECK, true, 1, 1],
     ['RACECHECK', logs.RACECHECK, true, 1, 1],
+    ['RACECHECK_WARNING', logs.RACECHECK_WARNING, true, 1, 1],
     ['INITCHECK', logs.INITCHECK, true, 60, 1],
     ['SYNCCHECK', logs.SYNCCHECK, true, 32, 1],
     ['NOT_STARTED', logs.NOT_STARTED, false, 0, 0],
@@ -45,9 +47,9 @@ describe('parseSanitizerLog', () => {
 describe('describeRecord', () => {
   it('says what, where, who, and which buffer where the size tells', () =>
     expect(described(logs.MEMCHECK)).toEqual([
-      'Invalid __global__ write of size 4 bytes in void attention<(int)64>(const __half *, float *), kernel.cu:53, by ' +
-        'thread (60,0,0) of CTA (3,0,0); address 0x7c5838a000f0 is out of bounds, 1 bytes after the nearest allocation ' +
-        "at 0x7c5838a00000 of size 240 bytes (as large as 'O')",
+      'Invalid __global__ write of size 4 bytes in out_of_bounds, faulty.cu:3, by thread (60,0,0) of CTA (0,0,0); address ' +
+        '0x7f1b54a000f0 is out of bounds, 1 bytes after the nearest allocation at 0x7f1b54a00000 of size 240 bytes ' +
+        "(as large as 'O')",
       'Invalid __shared__ read of size 2 bytes in attention(float*), by thread (1,0,0) of CTA (0,0,0); address 0x403 is ' +
         'misaligned',
     ]));
@@ -60,18 +62,25 @@ describe('describeRecord', () => {
   it.each([
     [
       logs.RACECHECK,
-      'Race reported between Write access in race(float *, const float *), kernel.cu:9 and Read access in ' +
-        'race(float *, const float *), kernel.cu:11 [4080 hazards]',
+      'Race reported between Write access in race, faulty.cu:7 and Read access in race, faulty.cu:8 [240 hazards]',
+    ],
+    [
+      logs.RACECHECK_WARNING,
+      'warning: Race reported between Read access in race, faulty.cu:7 and Write access in race, faulty.cu:8 [32 hazards]',
+    ],
+    [
+      logs.MISALIGNED,
+      'Invalid __global__ read of size 16 bytes in misaligned, faulty.cu:20, by thread (0,0,0) of CTA (0,0,0); address ' +
+        '0x7fb0c0a00204 is misaligned, inside the nearest allocation at 0x7fb0c0a00200 of size 264 bytes',
     ],
     [
       logs.INITCHECK,
-      'Uninitialized __global__ memory read of size 4 bytes in uninitialised(float *, const float *), kernel.cu:14, by ' +
-        'thread (31,0,0) of CTA (1,0,0); address 0x7f3c7ec000fc',
+      'Uninitialized __global__ memory read of size 4 bytes in uninitialised, faulty.cu:11, by thread (0,0,0) of CTA ' +
+        '(0,0,0); address 0x7f329aa00000',
     ],
     [
       logs.SYNCCHECK,
-      'Barrier error detected. Divergent thread(s) in block in parted_barrier(float *, const float *), kernel.cu:19, by ' +
-        'thread (1,0,0) of CTA (0,0,0)',
+      'Barrier error detected. Divergent thread(s) in warp in parted_barrier, faulty.cu:16, by thread (0,0,0) of CTA (0,0,0)',
     ],
   ])('%#', (log, text) => expect(described(log)).toEqual([text]));
 });
