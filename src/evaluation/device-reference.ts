@@ -52,7 +52,15 @@ export const createDeviceReference = (options: DeviceReferenceOptions): DeviceRe
         const { problem, dimensions } = request;
         const { deviceReference } = problem;
         if (!deviceReference || failedLimit(deviceReference.file, dimensions) !== undefined) return undefined;
-        return runReferences(options, await loadedFor(problem), request);
+        const reference = await loadedFor(problem);
+        try {
+          return await runReferences(options, reference, request);
+        } catch (error) {
+          // What was loaded may have gone with the device's process: the next run loads it again.
+          loaded.delete(problem);
+          await options.device.unload(reference.module).catch(() => {});
+          throw error;
+        }
       });
       queue = outcome.catch(() => undefined);
       return outcome;

@@ -1,11 +1,14 @@
-/** Starts a value once for each key. */
+/** Starts a value once for each key, and again where that failed. */
 export const startOnDemand = <K, V>(start: (key: K) => Promise<V>) => {
   const running = new Map<K, Promise<V>>();
   return {
     get(key: K): Promise<V> {
-      const known = running.get(key) ?? start(key);
-      running.set(key, known);
-      return known;
+      const known = running.get(key);
+      if (known) return known;
+      const starting = start(key);
+      running.set(key, starting);
+      starting.catch(() => running.delete(key));
+      return starting;
     },
     started: (): Promise<V[]> => Promise.all(running.values()),
   };

@@ -63,6 +63,31 @@ describe('the device reference of attention', () => {
     expect(onDevice.rmsLimit! / host.rmsLimit!).toBeCloseTo(1, 3);
   });
 
+  it('is loaded again after its device has failed', async () => {
+    const { dimensions, generatorSet } = checks[0]!;
+    const { inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });
+    let [loads, runs] = [0, 0];
+    const failing: Device = new Proxy(device, {
+      get: (target, name: keyof Device) => {
+        if (name === 'load') {
+          loads += 1;
+          return (...code: Parameters<Device['load']>) => target.load(...code);
+        }
+        if (name === 'run' && runs++ === 0) {
+          return async () => ({ ok: false, status: 'timed-out', message: 'too slow, once' });
+        }
+        const value = target[name];
+        return typeof value === 'function' ? (value as (...list: unknown[]) => unknown).bind(target) : value;
+      },
+    });
+    const reference = createDeviceReference({ device: failing, toolchain: await createClangToolchain() });
+    const request = { problem, dimensions, inputs: inputs.bytes };
+    await expect(reference.run(request)).rejects.toThrow('too slow, once');
+    expect((await reference.run(request))!.oracle.O).toBeDefined();
+    expect(loads).toBe(2);
+    await reference.close();
+  });
+
   it('is given back its memory', async () => {
     const { dimensions, generatorSet } = checks[0]!;
     const { inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });

@@ -14,7 +14,7 @@ import type { Timing } from '../../core/timing.ts';
 import { CudaMeasuringDevice } from './cuda-measuring-device.ts';
 import { endedWhileLoading, endedWhileRunning } from './ended-while-running.ts';
 import { Handles } from './handles.ts';
-import { ownBytes } from './own-bytes.ts';
+import { Transfers } from './transfers.ts';
 import type { CudaInfo } from './worker/device-info.ts';
 import type { WorkerClient } from './worker-client.ts';
 
@@ -29,6 +29,7 @@ export class CudaDevice implements Device {
   readonly measuring: CudaMeasuringDevice;
   readonly #client: WorkerClient;
   readonly #handles: Handles;
+  readonly #transfers: Transfers;
   readonly #release: () => void;
 
   /** @param release gives the GPU back to other programs. */
@@ -38,6 +39,7 @@ export class CudaDevice implements Device {
     this.spec = spec;
     this.#release = release;
     this.#handles = new Handles(client);
+    this.#transfers = new Transfers(client, this.#handles);
     this.identity = {
       id: `cuda:${info.ordinal}`,
       kind: 'cuda',
@@ -79,7 +81,7 @@ export class CudaDevice implements Device {
   }
 
   async write(buffer: DeviceBuffer, bytes: Uint8Array, offsetBytes = 0): Promise<void> {
-    await this.#client.housekeeping('write', { buffer: this.#handles.buffer(buffer), bytes, offsetBytes });
+    await this.#transfers.write([{ buffer, bytes, offsetBytes }]);
   }
 
   async fill(buffer: DeviceBuffer, pattern: Uint8Array): Promise<void> {
@@ -87,8 +89,8 @@ export class CudaDevice implements Device {
   }
 
   async read(buffer: DeviceBuffer): Promise<Uint8Array> {
-    const [bytes] = await this.#client.housekeeping('read', { buffers: [this.#handles.buffer(buffer)] });
-    return ownBytes(bytes!);
+    const [contents] = await this.#transfers.read([buffer]);
+    return contents!;
   }
 
   async damagedGuardBytes(buffer: DeviceBuffer): Promise<number> {

@@ -13,8 +13,8 @@ import type {
 } from '../../core/measuring-device.ts';
 import { endedWhileRunning } from './ended-while-running.ts';
 import type { Handles } from './handles.ts';
-import { ownBytes } from './own-bytes.ts';
 import { cudaLibraryFolders, knownPeaks, type PeakSubject } from './peaks/peaks-cache.ts';
+import { Transfers } from './transfers.ts';
 import type { DrawRequest, FillRequest } from './worker/protocol.ts';
 import type { WorkerClient } from './worker-client.ts';
 
@@ -26,6 +26,7 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   readonly l2Bytes: number;
   readonly #client: WorkerClient;
   readonly #handles: Handles;
+  readonly #transfers: Transfers;
   readonly #board: PeakSubject;
   /** What each replay launches, for messages. */
   readonly #plans = new WeakMap<Replay, LaunchPlan>();
@@ -33,6 +34,7 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   constructor(client: WorkerClient, handles: Handles, board: PeakSubject, l2Bytes: number) {
     this.#client = client;
     this.#handles = handles;
+    this.#transfers = new Transfers(client, handles);
     this.#board = board;
     this.l2Bytes = l2Bytes;
   }
@@ -71,14 +73,11 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   }
 
   async writeAll(writes: readonly { buffer: DeviceBuffer; bytes: Uint8Array }[]): Promise<void> {
-    await this.#client.housekeeping('writeAll', {
-      writes: writes.map(({ buffer, bytes }) => ({ buffer: this.#handles.buffer(buffer), bytes })),
-    });
+    await this.#transfers.write(writes);
   }
 
   async readAll(buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]> {
-    const contents = await this.#client.housekeeping('read', { buffers: this.#ids(buffers) });
-    return contents.map(ownBytes);
+    return this.#transfers.read(buffers);
   }
 
   hasState(module: LoadedModule): boolean {

@@ -68,8 +68,13 @@ export function placeArena(
 export function allocateArena(driver: Driver, requests: readonly AllocationRequest[], seed: number): Arena {
   const { bytes, place } = placeArena(requests, seed);
   const base = driver.create('cuMemAlloc_v2', bytes);
-  driver.call('cuMemsetD8_v2', base, GUARD_VALUE, bytes);
-  return { base, ...place(base) };
+  try {
+    driver.call('cuMemsetD8_v2', base, GUARD_VALUE, bytes);
+    return { base, ...place(base) };
+  } catch (error) {
+    driver.result('cuMemFree_v2', base);
+    throw error;
+  }
 }
 
 /** Numbers in [0, 1) from a seed. Source: the 32-bit finaliser of MurmurHash3 over a Weyl sequence. */

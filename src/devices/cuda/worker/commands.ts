@@ -102,19 +102,16 @@ const HANDLERS: Handlers = {
     context.free(buffers.take(buffer));
     return undefined;
   },
-  write({ context, buffers }, { buffer, bytes, offsetBytes }) {
-    context.write(buffers.get(buffer), bytes, offsetBytes);
-    return undefined;
-  },
-  writeAll({ context, buffers }, { writes }) {
-    for (const { buffer, bytes } of writes) context.write(buffers.get(buffer), bytes);
+  write({ context, buffers }, { writes }) {
+    for (const { buffer, bytes, offsetBytes } of writes) context.write(buffers.get(buffer), bytes, offsetBytes);
     return undefined;
   },
   fill({ context, buffers }, { buffer, pattern }) {
     context.fill(buffers.get(buffer), pattern);
     return undefined;
   },
-  read: (session, { buffers }) => session.all(buffers).map((buffer) => session.context.read(buffer)),
+  read: ({ context, buffers }, { ranges }) =>
+    ranges.map(({ buffer, offsetBytes, bytes }) => context.read(buffers.get(buffer), offsetBytes, bytes)),
   damagedGuardBytes: ({ context, buffers }, { buffer }) => context.damagedGuardBytes(buffers.get(buffer)),
   run: (session, { module, plan, slot, timeoutMs }) =>
     session.context.run(session.modules.get(module), plan, session.slot(slot), { timeoutMs }),

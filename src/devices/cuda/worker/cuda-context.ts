@@ -69,8 +69,10 @@ export class CudaContext {
   }
 
   load(code: CompiledCode): { ok: true; module: CudaModule } | DeviceFailure {
-    const loaded = loadModule(this.driver, code);
+    const loaded = this.guarded(() => loadModule(this.driver, code));
     if (loaded.ok) this.#modules.add(loaded.module);
+    // An earlier fault that no call has told of so far, or a driver in disorder: another process starts afresh.
+    else if (loaded.status === 'device-failed') this.#isLost = true;
     return loaded;
   }
 
@@ -104,10 +106,11 @@ export class CudaContext {
     this.guarded(() => fillMemory(this.driver, buffer.address, buffer.bytes, pattern));
   }
 
-  read(buffer: CudaBuffer): Uint8Array {
+  read(buffer: CudaBuffer, offsetBytes = 0, length = buffer.bytes - offsetBytes): Uint8Array {
     this.mustBeAllocated(buffer);
-    const bytes = new Uint8Array(buffer.bytes);
-    if (bytes.length > 0) this.guarded(() => this.driver.call('cuMemcpyDtoH_v2', bytes, buffer.address, bytes.length));
+    const bytes = new Uint8Array(length);
+    const address = buffer.address + BigInt(offsetBytes);
+    if (length > 0) this.guarded(() => this.driver.call('cuMemcpyDtoH_v2', bytes, address, length));
     return bytes;
   }
 

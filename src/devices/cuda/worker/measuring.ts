@@ -127,9 +127,11 @@ export class CudaMeasuring {
       const replay = { sequenceCount: slots.length, plan, exec, sequences, ownModule, wasTimed: false };
       return { ok: true, replay };
     } catch (error) {
-      const failed = this.#context.failureOf(error, plan);
-      release();
-      return failed;
+      try {
+        return this.#context.failureOf(error, plan);
+      } finally {
+        release();
+      }
     }
   }
 
@@ -156,11 +158,14 @@ export class CudaMeasuring {
   replayOverheadNs(): number {
     return this.#guarded(() => {
       const exec = this.#instantiate(() => {});
-      const samples = Float64Array.from({ length: OVERHEAD_SAMPLES }, () =>
-        this.timedNs(() => this.#launchGraph(exec)),
-      );
-      this.#context.driver.call('cuGraphExecDestroy', exec);
-      return samples.sort()[OVERHEAD_SAMPLES >> 1]!;
+      try {
+        const samples = Float64Array.from({ length: OVERHEAD_SAMPLES }, () =>
+          this.timedNs(() => this.#launchGraph(exec)),
+        );
+        return samples.sort()[OVERHEAD_SAMPLES >> 1]!;
+      } finally {
+        this.#context.driver.result('cuGraphExecDestroy', exec);
+      }
     });
   }
 
@@ -214,9 +219,14 @@ export class CudaMeasuring {
     }
     try {
       const exec = driver.create('cuGraphInstantiateWithFlags', graph, 0);
-      driver.call('cuGraphUpload', exec, stream);
-      driver.call('cuStreamSynchronize', stream);
-      return exec;
+      try {
+        driver.call('cuGraphUpload', exec, stream);
+        driver.call('cuStreamSynchronize', stream);
+        return exec;
+      } catch (error) {
+        driver.result('cuGraphExecDestroy', exec);
+        throw error;
+      }
     } finally {
       driver.result('cuGraphDestroy', graph);
     }

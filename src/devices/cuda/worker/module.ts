@@ -48,12 +48,22 @@ export function loadModule(driver: Driver, code: CompiledCode): { ok: true; modu
     functions,
     resources: {},
   };
+  try {
+    return { ok: true, module: { ...module, resources: resourcesOf(driver, module) } };
+  } catch (error) {
+    driver.result('cuModuleUnload', loaded);
+    throw error;
+  }
+}
+
+/** What the functions that kernel.json names occupy. @throws CudaError */
+function resourcesOf(driver: Driver, module: CudaModule): Record<string, KernelResources> {
   const resources: Record<string, KernelResources> = {};
-  for (const [name, symbol] of Object.entries(code.functionSymbols)) {
+  for (const [name, symbol] of Object.entries(module.code.functionSymbols)) {
     const found = findFunction(driver, module, symbol);
     if (found) resources[name] = found.resources;
   }
-  return { ok: true, module: { ...module, resources } };
+  return resources;
 }
 
 function loadImage(driver: Driver, code: CompiledCode): bigint | DeviceFailure {

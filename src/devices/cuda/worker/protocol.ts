@@ -50,10 +50,15 @@ export interface Commands {
   unload: { take: { module: ModuleId }; give: undefined };
   allocate: { take: AllocationRequest; give: BufferId };
   free: { take: { buffer: BufferId }; give: undefined };
-  write: { take: { buffer: BufferId; bytes: Uint8Array; offsetBytes: number }; give: undefined };
-  writeAll: { take: { writes: readonly { buffer: BufferId; bytes: Uint8Array }[] }; give: undefined };
+  write: {
+    take: { writes: readonly { buffer: BufferId; bytes: Uint8Array; offsetBytes: number }[] };
+    give: undefined;
+  };
   fill: { take: FillRequest; give: undefined };
-  read: { take: { buffers: readonly BufferId[] }; give: Uint8Array[] };
+  read: {
+    take: { ranges: readonly { buffer: BufferId; offsetBytes: number; bytes: number }[] };
+    give: Uint8Array[];
+  };
   damagedGuardBytes: { take: { buffer: BufferId }; give: number };
   run: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds; timeoutMs: number }; give: RunOutcome };
   allocateArena: { take: { requests: readonly AllocationRequest[]; seed: number }; give: BufferId[] };

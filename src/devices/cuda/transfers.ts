@@ -1,0 +1,76 @@
+import type { DeviceBuffer } from '../../core/device.ts';
+import type { Handles } from './handles.ts';
+import type { WorkerClient } from './worker-client.ts';
+
+/** Most bytes of one message between the processes, whose lengths are 32 bits wide. */
+const MESSAGE_BYTES = 256 * 2 ** 20;
+
+/** A part of a buffer that fits into one message. */
+interface Piece {
+  /** Which of the buffers asked for. */
+  readonly index: number;
+  readonly offsetBytes: number;
+  readonly bytes: number;
+}
+
+/** Moves bytes of any number and length between this process and buffers in the worker. */
+export class Transfers {
+  readonly #client: WorkerClient;
+  readonly #handles: Handles;
+  readonly #messageBytes: number;
+
+  constructor(client: WorkerClient, handles: Handles, messageBytes = MESSAGE_BYTES) {
+    this.#client = client;
+    this.#handles = handles;
+    this.#messageBytes = messageBytes;
+  }
+
+  async write(writes: readonly { buffer: DeviceBuffer; bytes: Uint8Array; offsetBytes?: number }[]): Promise<void> {
+    const sizes = writes.map(({ bytes }) => bytes.length);
+    for (const pieces of messages(sizes, this.#messageBytes)) {
+      await this.#client.housekeeping('write', {
+        writes: pieces.map((piece) => {
+          const { buffer, bytes, offsetBytes = 0 } = writes[piece.index]!;
+          return {
+            buffer: this.#handles.buffer(buffer),
+            bytes: bytes.subarray(piece.offsetBytes, piece.offsetBytes + piece.bytes),
+            offsetBytes: offsetBytes + piece.offsetBytes,
+          };
+        }),
+      });
+    }
+  }
+
+  /** Contents in memory of their own: in a message they lie anywhere, where wider elements could not be read in place. */
+  async read(buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]> {
+    const contents = buffers.map(({ bytes }) => new Uint8Array(bytes));
+    const sizes = buffers.map(({ bytes }) => bytes);
+    for (const pieces of messages(sizes, this.#messageBytes)) {
+      const received = await this.#client.housekeeping('read', {
+        ranges: pieces.map(({ index, ...range }) => ({ buffer: this.#handles.buffer(buffers[index]!), ...range })),
+      });
+      for (const [i, { index, offsetBytes }] of pieces.entries()) contents[index]!.set(received[i]!, offsetBytes);
+    }
+    return contents;
+  }
+}
+
+/** Cuts buffers of these sizes into messages, the small ones together. A message for nothing still finds what is misused. */
+export const messages = (sizes: readonly number[], limitBytes: number): Piece[][] => {
+  const all: Piece[][] = [];
+  let room = 0;
+  for (const [index, size] of sizes.entries()) {
+    let offsetBytes = 0;
+    do {
+      if (room <= 0) {
+        all.push([]);
+        room = limitBytes;
+      }
+      const bytes = Math.min(room, size - offsetBytes);
+      all.at(-1)!.push({ index, offsetBytes, bytes });
+      offsetBytes += bytes;
+      room -= bytes;
+    } while (offsetBytes < size);
+  }
+  return all;
+};
