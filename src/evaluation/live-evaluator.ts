@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Device, LoadedModule } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
@@ -29,6 +30,11 @@ export interface LiveEvaluatorOptions {
   readonly runTimeoutMs?: number;
   /** Warp instructions one CTA may execute; the device's own limit when absent. */
   readonly instructionsPerCta?: number;
+  /**
+   * Real GPUs: by what measuring chooses inputs, places, orders and which launches are compared. Drawn at random when absent,
+   * since a kernel's author may know the seed.
+   */
+  readonly secret?: number;
   /** Real GPUs: what else can be asked of an evaluation. */
   readonly instruments?: Instruments;
 }
@@ -46,10 +52,11 @@ const RUN_LIMITS = {
 export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator => {
   const oracle = options.oracle ?? createOracle();
   const known: KnownVerified = new Map();
+  const secret = options.secret ?? randomInt(2 ** 32);
   let queue: Promise<unknown> = Promise.resolve();
   return {
     evaluate(request) {
-      const evaluation = queue.then(() => new LiveEvaluation({ ...options, oracle, known }, request).run());
+      const evaluation = queue.then(() => new LiveEvaluation({ ...options, oracle, known, secret }, request).run());
       queue = evaluation.catch(() => undefined);
       return evaluation;
     },
@@ -68,13 +75,20 @@ export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator =>
 /** What verification showed of the code it was shown of, so that measuring a candidate longer does not verify it again. */
 type KnownVerified = Map<string, Correctness>;
 
+/** What the evaluations of one evaluator share. */
+interface EvaluationTools extends LiveEvaluatorOptions {
+  readonly oracle: Oracle;
+  readonly known: KnownVerified;
+  readonly secret: number;
+}
+
 /** One candidate on its way through the stages. */
 class LiveEvaluation {
-  readonly #options: LiveEvaluatorOptions & { oracle: Oracle; known: KnownVerified };
+  readonly #options: EvaluationTools;
   readonly #request: EvaluationRequest;
   readonly #elapsedMs = { compile: 0, verify: 0, time: 0, total: 0 };
 
-  constructor(options: LiveEvaluatorOptions & { oracle: Oracle; known: KnownVerified }, request: EvaluationRequest) {
+  constructor(options: EvaluationTools, request: EvaluationRequest) {
     this.#options = options;
     this.#request = request;
   }
@@ -122,13 +136,13 @@ class LiveEvaluation {
   }
 
   #judgeTime(module: LoadedModule, verified: Verified): Promise<Outcome> {
-    const { device, oracle, instruments } = this.#options;
+    const { device, oracle, instruments, secret } = this.#options;
     const request = this.#request;
     return this.#timed('time', async () => {
       if (!device.measuring) return predictOutcome({ device, ...request }, verified);
       const timeoutMs = this.#runTimeoutMs();
       const loadBeside = (candidate: Candidate) => this.#loadBeside(candidate);
-      return measureOutcome({ device, request, oracle, instruments, timeoutMs, loadBeside }, module, verified);
+      return measureOutcome({ device, request, oracle, instruments, secret, timeoutMs, loadBeside }, module, verified);
     });
   }
 

@@ -20,7 +20,9 @@ export interface MeasureOutcomeOptions {
   readonly request: EvaluationRequest;
   readonly oracle: Oracle;
   readonly instruments?: Instruments | undefined;
-  /** Limit of one replay, in ms. */
+  /** What measuring chooses by and no kernel can know. */
+  readonly secret: number;
+  /** Limit of one launch sequence, in ms. */
   readonly timeoutMs: number;
   /** Compiles and loads a kernel to be measured beside the candidate; a text says why that failed. */
   readonly loadBeside: (candidate: Candidate) => Promise<Omit<LoadedKernel, 'name'> | string>;
@@ -73,7 +75,7 @@ const loadAgainst = async (
 };
 
 const timeBeside = async (
-  { device, request, instruments, timeoutMs }: MeasureOutcomeOptions,
+  { device, request, instruments, secret, timeoutMs }: MeasureOutcomeOptions,
   candidate: LoadedKernel,
   against: readonly LoadedKernel[],
 ): Promise<MeasuredCandidate | Refused> => {
@@ -89,6 +91,7 @@ const timeBeside = async (
     tier,
     ...(blocks !== undefined && { blocks }),
     seed,
+    secret,
     timeoutMs,
     deviceReference: instruments?.deviceReference,
     ...(signal && { signal }),

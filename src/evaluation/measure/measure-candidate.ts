@@ -35,6 +35,7 @@ export interface MeasureCandidateRequest {
   readonly tier: Tier;
   readonly blocks?: number;
   readonly seed: number;
+  readonly secret?: number | undefined;
   readonly timeoutMs: number;
   readonly deviceReference?: DeviceReference | undefined;
   readonly signal?: AbortSignal;
@@ -52,7 +53,7 @@ export interface MeasuredCandidate {
 
 /** Times a candidate beside other kernels and library calls. Failures of the candidate are values. */
 export const measureCandidate = async (request: MeasureCandidateRequest): Promise<MeasuredCandidate | Refused> => {
-  const { device, problem, workload, candidate, against, libraries, tier, blocks, seed, signal } = request;
+  const { device, problem, workload, candidate, against, libraries, tier, blocks, seed, secret, signal } = request;
   const kernels = [candidate, ...against].map((kernel) => kernelContender(request, kernel));
   const measured = await measureContenders({
     contenders: [...kernels, ...libraries.map(({ contender }) => contender)],
@@ -61,6 +62,7 @@ export const measureCandidate = async (request: MeasureCandidateRequest): Promis
     tier,
     ...(blocks !== undefined && { blocks }),
     seed,
+    ...(secret !== undefined && { secret }),
     state: () => device.measuring!.state(),
     ...(signal && { signal }),
   });

@@ -17,7 +17,10 @@ export interface MeasureRequest {
   readonly tier: Tier;
   /** Exactly this many counted blocks, whatever they show. */
   readonly blocks?: number;
+  /** Seeds the statistics, and everything else where there is no secret. */
   readonly seed: number;
+  /** Chooses inputs, places, orders, poisons and which slots are compared. Nobody who writes a kernel can know it. */
+  readonly secret?: number;
   /** What NVML says now. */
   readonly state: () => Promise<GpuState>;
   readonly signal?: AbortSignal;
@@ -66,6 +69,7 @@ interface Entrant {
 class Measuring {
   readonly #request: MeasureRequest;
   readonly #limits: TierLimits;
+  readonly #secret: number;
   readonly #entrants: Entrant[] = [];
   readonly #failed: FailedContender[] = [];
   readonly #blocks: MeasuredBlock[] = [];
@@ -74,6 +78,7 @@ class Measuring {
 
   constructor(request: MeasureRequest) {
     this.#request = request;
+    this.#secret = request.secret ?? request.seed;
     this.#limits = request.blocks === undefined ? TIERS[request.tier] : fixedTier(request.blocks);
   }
 
@@ -140,7 +145,7 @@ class Measuring {
   }
 
   async #block(number: number): Promise<void> {
-    const { seed, state } = this.#request;
+    const { state } = this.#request;
     const open = new Map<string, ContenderBlock>();
     try {
       await this.#openAll(number, open);
@@ -150,7 +155,7 @@ class Measuring {
         const block = open.get(name);
         if (!this.#goesOn()) return;
         if (!block) continue;
-        const sampleSeed = createStream(seed, 'sample', number, position, name).bits(0);
+        const sampleSeed = createStream(this.#secret, 'sample', number, position, name).bits(0);
         const outcome = await orDeviceTrouble(block.sample(sampleSeed));
         if (outcome.ok) samples.get(name)!.push(outcome.ns);
         else await this.#abandon(name, outcome, open);
@@ -167,7 +172,7 @@ class Measuring {
   async #openAll(number: number, open: Map<string, ContenderBlock>): Promise<void> {
     for (const { contender, ring } of [...this.#entrants]) {
       if (!this.#goesOn()) return;
-      const seed = createStream(this.#request.seed, 'block', number, contender.name).bits(0);
+      const seed = createStream(this.#secret, 'block', number, contender.name).bits(0);
       const opening = contender.openBlock(ring, seed, this.#comparesSlot(number, contender));
       const outcome = await orDeviceTrouble(opening);
       if (outcome.ok) open.set(contender.name, outcome.block);
@@ -178,7 +183,7 @@ class Measuring {
   /** Screens compare one slot of each contender, and so do large slots; which block it is in is secret. */
   #comparesSlot(number: number, { name, slotBytes }: Contender): boolean {
     const { comparedBlocks, fewestBlocks } = this.#limits;
-    const chosen = createStream(this.#request.seed, 'compared block', name).bits(0) % fewestBlocks;
+    const chosen = createStream(this.#secret, 'compared block', name).bits(0) % fewestBlocks;
     return (comparedBlocks === 'all' && slotBytes <= LARGE_SLOT_BYTES) || number === chosen;
   }
 
@@ -189,7 +194,7 @@ class Measuring {
 
   /** Every contender's samples, shuffled. */
   #order(number: number, names: readonly string[]): string[] {
-    const stream = createStream(this.#request.seed, 'order', number);
+    const stream = createStream(this.#secret, 'order', number);
     const order = Array.from({ length: this.#samplesPerBlock() }, () => names).flat();
     for (let i = order.length - 1; i > 0; i--) {
       const other = stream.bits(i) % (i + 1);

@@ -73,7 +73,7 @@ const BESIDE: Partial<EvaluationRequest> = { blocks: 2, against: [{ name: 'other
 
 const rig = (kernels: Record<string, FakeKernel>, adapt: (device: FakeDevice) => FakeDevice = losingDevice) => {
   const device = withMeasuring(adapt(createFakeDevice(kernels)), { sequenceNs: () => 20_000 });
-  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain() });
+  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), secret: 1 });
   return async (request: Partial<EvaluationRequest> = {}): Promise<Evaluation> => {
     const evaluation = await evaluator.evaluate({
       problem: toyProblem(),

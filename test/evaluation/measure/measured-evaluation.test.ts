@@ -22,7 +22,7 @@ const evaluate = async (
   request: Partial<EvaluationRequest> = {},
 ) => {
   const device = withMeasuring(createFakeDevice({ kernel }), { sequenceNs: () => SEQUENCE_NS, ...measuring });
-  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain() });
+  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), secret: 1 });
   const evaluation = await evaluator.evaluate({
     problem: toyProblem(),
     candidate: toyCandidate(),
@@ -110,9 +110,38 @@ describe('an honest kernel', () => {
     expect(timing!.measurement!.checkedSlotCount).toBe(13);
   });
 
+  it('gets inputs when it is timed that its author cannot know', async () => {
+    const firstInputs = async (secret?: number): Promise<string[]> => {
+      const seen: string[] = [];
+      const kernel: FakeKernel = (launch) => {
+        honest(launch);
+        seen.push(launch.load('X', 'f16').slice(0, 4).join());
+      };
+      const device = withMeasuring(createFakeDevice({ kernel }), { sequenceNs: () => SEQUENCE_NS });
+      const toolchain = createFakeToolchain();
+      const evaluator = createLiveEvaluator({ device, toolchain, ...(secret !== undefined && { secret }) });
+      await evaluator.evaluate({
+        problem: toyProblem(),
+        candidate: toyCandidate(),
+        workload: toyWorkload,
+        seed: 1,
+        blocks: 1,
+      });
+      return seen.slice(-7);
+    };
+    expect(await firstInputs(5)).toEqual(await firstInputs(5));
+    expect(await firstInputs(5)).not.toEqual(await firstInputs(6));
+    expect(await firstInputs()).not.toEqual(await firstInputs());
+  });
+
   it('may take long for a ring of slow sequences', async () => {
     const device = withMeasuring(createFakeDevice({ kernel: honest }), { sequenceNs: () => 1e9 });
-    const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), runTimeoutMs: 10_000 });
+    const evaluator = createLiveEvaluator({
+      device,
+      toolchain: createFakeToolchain(),
+      secret: 1,
+      runTimeoutMs: 10_000,
+    });
     const workload = { ...toyWorkload, cache: 'cold' } as const;
     const request = { problem: toyProblem(), candidate: toyCandidate(), workload, seed: 1, blocks: 1 };
     const { timing } = await evaluator.evaluate(request);
