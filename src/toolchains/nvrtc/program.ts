@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Diagnostic } from '../../core/compiled-code.ts';
 import type { Kernel } from '../../core/kernel.ts';
+import { liesWithin } from '../dependency-file.ts';
 import { withoutHostLaunchers } from '../device-launches.ts';
 import { type CompileUnit, compiledFiles, generateUnit } from '../function-symbols.ts';
 import { findFileReferences } from '../scan-source.ts';
@@ -83,8 +84,11 @@ export function findUncheckableReferences(kernel: Kernel, includeFolders: readon
           error(line, `${construct} of a name made by a macro is refused: NVRTC doesn't tell which files it read.`),
         ];
       }
-      if (known.has(target) || includeFolders.some((folder) => existsSync(join(folder, target)))) return [];
-      const places = [posix.join('/', target), posix.join('/', posix.dirname(file), target)];
+      if (known.has(target)) return [];
+      const installed = includeFolders.map((folder) => join(folder, target)).filter((path) => existsSync(path));
+      const isInstalled = (path: string) => includeFolders.some((folder) => liesWithin(path, folder));
+      if (installed.length > 0 && installed.every(isInstalled)) return [];
+      const places = [...installed, posix.join('/', target), posix.join('/', posix.dirname(file), target)];
       return places.some((path) => existsSync(path))
         ? [error(line, `${construct} of \`${target}\` is refused. ${ALLOWED}`)]
         : [];
