@@ -3,6 +3,7 @@
 import sys
 
 from .backend import load_backend
+from .lifetime import end_with_parent
 from .protocol import Channel
 from .worker import Worker
 
@@ -15,6 +16,7 @@ def main(arguments: "list[str]") -> int:
     if arguments and backend_file is None:
         print("usage: python3 -m warpsmith_worker [--backend FILE]", file=sys.stderr)
         return 64
+    end_with_parent()
     channel = Channel()
     Worker(load_backend(backend_file)).serve(channel)
     return 0
