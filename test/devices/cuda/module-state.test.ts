@@ -63,6 +63,7 @@ describe('variables that outlive a launch', () => {
     expect(hasWritableVariables(cubin(elf(...code, { name: '.nv.global', flags: 3, type: 8, bytes: 4 })))).toBe(true);
     expect(hasWritableVariables(cubin(elf(...code, { name: '.nv.global.init', flags: 3, bytes: 4 })))).toBe(true);
     expect(hasWritableVariables(cubin(elf(...code, { name: '.data', flags: 3, bytes: 4 })))).toBe(true);
+    expect(hasWritableVariables(cubin(elf(...code, { name: '.bss', flags: 3, type: 8, bytes: 4 })))).toBe(true);
     expect(hasWritableVariables(cubin(Buffer.from('not an ELF file')))).toBe(true);
   });
 });

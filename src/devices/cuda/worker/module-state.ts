@@ -16,20 +16,16 @@ export function deviceSideLaunch(code: CompiledCode): string | undefined {
 export const hasWritableVariables = (code: CompiledCode): boolean =>
   code.kind === 'ptx' ? declaresGlobalVariables(code.text) : cubinHasState(Buffer.from(code.text, 'base64'));
 
-const SHF_WRITE = 1;
-const SHT_NOBITS = 8;
+const SHF_WRITE_OR_ALLOC = 1 | 2;
 
-/** Non-empty sections of initialised or zeroed device variables. Source: the ELF specification; names as nvcc writes them. */
+/** What lies in device memory without being a variable that outlives a launch. Names as nvcc writes them. */
+const STATELESS = /^\.(?:text|nv\.constant\d+|nv\.shared|nv\.local)(?:\.|$)/;
+
+/** Non-empty sections of device memory that may hold variables. Source: the ELF specification. */
 function cubinHasState(elf: Buffer): boolean {
   try {
     return sectionsOf(elf).some(
-      ({ name, flags, type, bytes }) =>
-        bytes > 0 &&
-        (name.startsWith('.nv.global') ||
-          ((flags & SHF_WRITE) !== 0 &&
-            !name.startsWith('.nv.shared') &&
-            !name.startsWith('.nv.local') &&
-            type !== SHT_NOBITS)),
+      ({ name, flags, bytes }) => bytes > 0 && (flags & SHF_WRITE_OR_ALLOC) !== 0 && !STATELESS.test(name),
     );
   } catch {
     return true;
@@ -38,7 +34,6 @@ function cubinHasState(elf: Buffer): boolean {
 
 interface Section {
   name: string;
-  type: number;
   flags: number;
   bytes: number;
 }
@@ -58,7 +53,6 @@ function sectionsOf(elf: Buffer): Section[] {
     const nameAt = namesAt + elf.readUInt32LE(at);
     return {
       name: elf.toString('latin1', nameAt, elf.indexOf(0, nameAt)),
-      type: elf.readUInt32LE(at + 4),
       flags: Number(elf.readBigUInt64LE(at + 8)),
       bytes: Number(elf.readBigUInt64LE(at + 32)),
     };
