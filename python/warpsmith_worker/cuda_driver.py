@@ -19,8 +19,6 @@ SIGNATURES: Dict[str, Sequence[Any]] = {
     "cuMemHostAlloc": [ctypes.POINTER(POINTER), ctypes.c_size_t, ctypes.c_uint],
     "cuMemHostGetDevicePointer_v2": [ctypes.POINTER(ctypes.c_uint64), POINTER, ctypes.c_uint],
     "cuMemsetD8Async": [ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, POINTER],
-    "cuGraphCreate": [ctypes.POINTER(POINTER), ctypes.c_uint],
-    "cuGraphInstantiateWithFlags": [ctypes.POINTER(POINTER), POINTER, ctypes.c_ulonglong],
     "cuGraphUpload": [POINTER, POINTER],
     "cuGraphLaunch": [POINTER, POINTER],
 }
@@ -49,6 +47,10 @@ WAIT:
   setp.lt.u64 %early, %now, %end;
   @%early bra WAIT;
 DONE:
+  ret;
+}
+.visible .entry warpsmith_empty()
+{
   ret;
 }
 """
@@ -106,14 +108,6 @@ class CudaDriver:
     def upload_graph(self, executable: int, stream: int) -> None:
         self.call("cuGraphUpload", executable, stream)
 
-    def empty_graph(self) -> int:
-        """An executable graph without nodes. Lives as long as the process."""
-        graph, executable = POINTER(), POINTER()
-        self.call("cuGraphCreate", ctypes.byref(graph), 0)
-        self.call("cuGraphInstantiateWithFlags", ctypes.byref(executable), graph, 0)
-        assert executable.value is not None
-        return executable.value
-
     def load(self, code: bytes) -> "Module":
         return Module(self, code)
 
@@ -128,6 +122,7 @@ class Hold:
         self._driver = driver
         self._module = driver.load(HOLD_PTX)  # ctypes ends the text with the zero that the driver looks for.
         self._function = self._module.function("warpsmith_hold")
+        self._empty = self._module.function("warpsmith_empty")
         host, device = POINTER(), ctypes.c_uint64()
         driver.call("cuMemHostAlloc", ctypes.byref(host), 64, HOST_MEMORY_MAPPED)
         driver.call("cuMemHostGetDevicePointer_v2", ctypes.byref(device), host, 0)
@@ -142,6 +137,10 @@ class Hold:
 
     def open(self) -> None:
         self._word.value = 1
+
+    def enqueue_empty(self, stream: int) -> None:
+        """Enqueues a kernel of one thread that does nothing."""
+        self._driver.launch(self._empty, (1, 1, 1), (1, 1, 1), 0, stream, ())
 
 
 class Module:

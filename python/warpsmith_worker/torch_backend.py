@@ -27,6 +27,7 @@ DTYPES = {
     "u64": "uint64",
 }
 OVERHEAD_REPLAYS = 51
+MORE_EMPTY_KERNELS = 32
 # Where slots start: what cudaMalloc gives is aligned as much.
 SLOT_ALIGNMENT_BYTES = 512
 # Allocations move by up to this many bytes from block to block.
@@ -48,7 +49,7 @@ class TorchBackend(Backend):
         self._torch: Any = None
         self._stream: Any = None
         self._driver: Optional[CudaDriver] = None
-        self._empty_graph = 0
+        self._overhead_ns: Optional[float] = None
         self._hold: Optional[Hold] = None
 
     @property
@@ -201,12 +202,18 @@ class TorchBackend(Backend):
         return self._timed(lambda: self._launch(executable))
 
     def overhead_ns(self) -> float:
-        torch = self.library
-        assert self._driver is not None and torch is not None
-        if self._empty_graph == 0:
-            self._empty_graph = self._driver.empty_graph()
-        times = [self._timed(lambda: self._launch(self._empty_graph)) for _ in range(OVERHEAD_REPLAYS)]
-        return statistics.median(times[1:])
+        """What a replay takes beside its launches, as in the process that measures kernels. Measured once."""
+        if self._overhead_ns is None:
+            one = self._empty_replay_ns(1)
+            each_more = (self._empty_replay_ns(1 + MORE_EMPTY_KERNELS) - one) / MORE_EMPTY_KERNELS
+            self._overhead_ns = max(0.0, one - each_more)
+        return self._overhead_ns
+
+    def _empty_replay_ns(self, count: int) -> float:
+        hold, stream = self._hold, self._stream.cuda_stream
+        assert hold is not None
+        graph = self.capture([lambda: hold.enqueue_empty(stream)] * count)
+        return statistics.median([self.time_ns(graph) for _ in range(OVERHEAD_REPLAYS)][1:])
 
     def eager_ns(self, call: Call) -> float:
         return self._timed(call)

@@ -93,7 +93,7 @@ export interface MeasurementConditions {
   sequencesPerReplay: number;
   /** Replays whose times are added up for one sample. */
   replaysPerSample: number;
-  /** Device time of an empty replay; taken off every replay before it is divided by its sequences. */
+  /** Device time that a replay takes beside its launches; taken off every replay before it is divided by its sequences. */
   replayOverheadNs: number;
   /** Where the inputs of every sample come from. */
   inputs: 'drawn-on-device' | 'drawn-on-host';

@@ -76,7 +76,7 @@ export interface MeasuringDevice {
   /** Runs the graph once and reads the event clock. A replay of a module with state may be timed once only. */
   time(replay: Replay, timeoutMs: number): Promise<TimedOutcome>;
   releaseReplay(replay: Replay): Promise<void>;
-  /** Device time between the events around an empty graph: what every sample contains beside its launches. */
+  /** Device time that a replay takes beside its launches: a graph of one empty kernel, less what one more costs. */
   replayOverheadNs(): Promise<number>;
   /** Device time of one launch between two events, outside graphs: what a lone call costs. */
   timeEager(module: LoadedModule, plan: LaunchPlan, slot: Slot, timeoutMs: number): Promise<TimedOutcome>;

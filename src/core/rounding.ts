@@ -13,8 +13,8 @@ export const roundAll = (values: Float64Array, dtype: DType): Float64Array => de
  */
 export const decode = (bytes: Uint8Array, dtype: DType): Float64Array => {
   const count = elementCount(bytes, dtype);
-  // Typed arrays need aligned storage; a copy is cheap beside the decoding.
-  const { buffer, byteOffset } = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
+  // Typed arrays need aligned storage; a copy is cheap beside the decoding. Not `slice`: Node's Buffers don't copy there.
+  const { buffer, byteOffset } = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
   return DECODERS[dtype](buffer as ArrayBuffer, byteOffset, count);
 };
 

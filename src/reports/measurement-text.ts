@@ -28,7 +28,7 @@ function conditionLines({ conditions, eagerNs, checkedSlotCount }: Measurement):
   return [
     `${cache} cache: a ring of ${plural(slotCount, 'slot')}, ${mebibytes(ringBytes)} (${formatFigure(ringBytes / l2Bytes)} × L2)`,
     `a sample is ${plural(replaysPerSample, 'replay')} of ${plural(sequencesPerReplay, 'launch sequence')}; ${INPUTS[conditions.inputs]}`,
-    `an empty replay takes ${formatMeasuredNs(replayOverheadNs)}, taken off every replay${eager}`,
+    `a replay takes ${formatMeasuredNs(replayOverheadNs)} beside its launches, taken off every replay${eager}`,
     `${plural(checkedSlotCount, 'slot')} compared with the oracle after being timed`,
   ];
 }

@@ -17,7 +17,7 @@ describe('a measured evaluation on the terminal', () => {
     'median of 10 blocks, 20 samples (tier accept); the interval is of 95 %',
     'cold cache: a ring of 90 slots, 180 MiB (3 × L2)',
     'a sample is 1 replay of 90 launch sequences; inputs drawn anew on the device before every replay',
-    'an empty replay takes 1.5 µs, taken off every replay; launched alone, outside a graph: 75 µs',
+    'a replay takes 1.5 µs beside its launches, taken off every replay; launched alone, outside a graph: 75 µs',
     '150 slots compared with the oracle after being timed',
     'clocks 1,950–1,980 MHz SM, 2,619 MHz memory, 40–50 °C, 350 W of 700 W',
     'throttling: sw-power-cap; power-capped in 1 of 11 blocks',

@@ -24,7 +24,7 @@ const conditions = z.strictObject({
   slotCount: count,
   sequencesPerReplay: count,
   replaysPerSample: count,
-  replayOverheadNs: z.number().describe('An empty replay; taken off every replay.'),
+  replayOverheadNs: z.number().describe('What a replay takes beside its launches; taken off every replay.'),
   inputs: z.enum(['drawn-on-device', 'drawn-on-host']),
 });
 

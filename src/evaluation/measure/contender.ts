@@ -47,7 +47,7 @@ export interface Contender {
 }
 
 export interface ContenderBlock {
-  /** Device time of an empty replay, which every sample's replays are rid of. */
+  /** Device time that a replay takes beside its launches, which every sample's replays are rid of. */
   readonly replayOverheadNs: number;
   readonly inputs: MeasurementConditions['inputs'];
   /**

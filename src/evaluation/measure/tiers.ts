@@ -21,8 +21,8 @@ export interface TierLimits {
 /** Device time that the samples of a block may take together; slow contenders get fewer samples, one at least. */
 export const BLOCK_BUDGET_NS = 500e6;
 
-/** Slots above this size are compared with the oracle in one block only, in every tier: that takes seconds each. */
-export const LARGE_SLOT_BYTES = 32 * 1024 ** 2;
+/** Slots above this size are compared with the oracle in one block only, in every tier: each takes longer than its samples. */
+export const LARGE_SLOT_BYTES = 4 * 1024 ** 2;
 
 export const TIERS: Readonly<Record<Tier, TierLimits>> = {
   screen: {

@@ -292,7 +292,7 @@ static void execute(Node *node) {
     return;
   }
   const char *name = node->function->name;
-  if (strcmp(name, "warpsmith_hold") == 0) return;
+  if (strcmp(name, "warpsmith_hold") == 0 || strcmp(name, "warpsmith_empty") == 0) return;
   clockMs += 0.001;
   if (strcmp(name, "warpsmith_fill") == 0) runFill(node, 0);
   else if (strcmp(name, "warpsmith_count") == 0) runFill(node, 1);

@@ -30,6 +30,10 @@ WAIT:
 DONE:
   ret;
 }
+.visible .entry warpsmith_empty()
+{
+  ret;
+}
 `;
 
 /** The host needs tens of microseconds; a limit, so that nothing waits for ever. */
@@ -40,6 +44,7 @@ const WORD_BYTES = 64;
 export class Hold {
   readonly #driver: Driver;
   readonly #fn: bigint;
+  readonly #empty: bigint;
   readonly #word: Int32Array;
   readonly #config = new LaunchConfig({ grid: [1, 1, 1], block: [1, 1, 1], dynamicSharedBytes: 0 });
   readonly #values = new NativeMemory(16);
@@ -49,11 +54,9 @@ export class Hold {
   constructor(driver: Driver) {
     this.#driver = driver;
     const image = new TextEncoder().encode(`${HOLD_PTX}\0`);
-    this.#fn = driver.create(
-      'cuModuleGetFunction',
-      driver.create('cuModuleLoadDataEx', image, 0, 0n, 0n),
-      'warpsmith_hold',
-    );
+    const module = driver.create('cuModuleLoadDataEx', image, 0, 0n, 0n);
+    this.#fn = driver.create('cuModuleGetFunction', module, 'warpsmith_hold');
+    this.#empty = driver.create('cuModuleGetFunction', module, 'warpsmith_empty');
     const host = driver.create('cuMemHostAlloc', WORD_BYTES, HOST_MEMORY_MAPPED);
     this.#word = new Int32Array(viewMemory(host, WORD_BYTES).buffer, 0, 1);
     this.#values.view.setBigUint64(0, driver.create('cuMemHostGetDevicePointer_v2', host, 0), true);
@@ -70,5 +73,10 @@ export class Hold {
 
   open(): void {
     Atomics.store(this.#word, 0, 1);
+  }
+
+  /** Enqueues a kernel of one thread that does nothing. */
+  enqueueEmpty(stream: bigint): void {
+    this.#driver.call('cuLaunchKernelEx', this.#config.addressFor(stream), this.#empty, 0n, 0n);
   }
 }

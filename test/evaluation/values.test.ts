@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { DTYPES } from '../../src/core/dtype.ts';
-import { roundAll, roundTo } from '../../src/core/rounding.ts';
+import { decode, encode, roundAll, roundTo } from '../../src/core/rounding.ts';
 import { createStream } from '../../src/evaluation/random.ts';
 
 it.each([0, 1, 2, 7, 64])('%i normal values drawn together are those drawn one by one', (count) => {
@@ -31,4 +31,14 @@ it.each(DTYPES)('%s: rounding all at once is rounding one by one', (dtype) => {
   const values = Float64Array.from([...special, ...Array.from({ length: 200 }, (_, i) => 300 * stream.normal(i))]);
   const round = roundTo(dtype);
   expect([...roundAll(values, dtype)]).toEqual([...values].map(round));
+});
+
+it.each(DTYPES)('%s: elements are decoded from any offset of any kind of byte array', (dtype) => {
+  const values = [1, 2, 3];
+  const encoded = encode(values, dtype);
+  for (const offset of [0, 1, 3, 7]) {
+    const pooled = Buffer.alloc(offset + encoded.length);
+    pooled.set(encoded, offset);
+    expect([...decode(pooled.subarray(offset), dtype)]).toEqual(values);
+  }
 });
