@@ -344,6 +344,13 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
   });
 
   describe('measuring', () => {
+    it('knows what a replay takes beside its launches, asked before anything else', async () => {
+      const fresh = await openCudaDevice(0, { shared: true });
+      // The stub's clock counts kernels only.
+      expect(await fresh.measuring.replayOverheadNs()).toBe(0);
+      await fresh.close();
+    });
+
     it('arenas: every buffer where nothing else is, in another order for another seed', async () => {
       const requests = Array.from({ length: 40 }, (_, i) => ({ name: `b${i}`, bytes: 100 + i, alignmentBytes: 16 }));
       const measuring = device.measuring;

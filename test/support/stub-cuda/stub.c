@@ -153,7 +153,11 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   allocatedBytes -= *block;
   return free(block), SUCCESS;
 }
-CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned flags) { return *address = calloc(1, bytes), SUCCESS; }
+/* As the driver: what allocates is not permitted while a stream is capturing. */
+CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned flags) {
+  if (capturing) return 900;
+  return *address = calloc(1, bytes), SUCCESS;
+}
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned flags) {
   return *address = (CUdeviceptr)host, SUCCESS;
 }

@@ -172,8 +172,10 @@ export class CudaMeasuring {
   /** Median over many replays of a graph of `count` empty kernels. */
   #emptyReplayNs(count: number): number {
     const { driver, stream } = this.#context;
+    // Before the capture, in which the driver allocates nothing.
+    const hold = this.#holdOf();
     const exec = this.#instantiate(() => {
-      for (let i = 0; i < count; i++) this.#holdOf().enqueueEmpty(stream);
+      for (let i = 0; i < count; i++) hold.enqueueEmpty(stream);
     });
     try {
       const samples = Float64Array.from({ length: OVERHEAD_SAMPLES }, () =>
