@@ -1,3 +1,4 @@
+import type { ParameterValues } from '../../src/core/kernel.ts';
 import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
 import {
   DETAIL_COLUMNS,
@@ -16,9 +17,11 @@ import {
   type KnownRatioComparisons,
   type MeasuredRecordingName,
   type MeasuredRecordings,
+  type OptimizeRecording,
   type SelfComparisons,
 } from './measuring-recordings.ts';
 import { recordedWith, recordingBlock } from './recording-block.ts';
+import { sdpaAgreement } from './sdpa-agreement.ts';
 
 /** Blocks and figures made from what was measured on real hardware; what has not been recorded says so instead. */
 
@@ -62,7 +65,26 @@ const ladderDetail = (view: LadderView): string =>
     '\n\n',
   );
 
+const parametersText = (parameters: ParameterValues): string =>
+  Object.entries(parameters)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ');
+
+const optimisedHeadline = (recording: OptimizeRecording): string => {
+  const { workload, start, best, confirmation, evaluationsUsed, device } = recording;
+  return (
+    `**measured ${confirmation.ratio!.toFixed(2)}× faster on an ${device}** ${formatRatioInterval(confirmation.intervalRatio!)}, ` +
+    `${workload}, hot: ${start.kernel} ${formatMeasuredNs(start.medianNs)} → ${best.kernel} (${parametersText(best.parameters)}) ` +
+    `${formatMeasuredNs(best.medianNs)}, in ${evaluationsUsed} evaluations; the winner was confirmed on 20 fresh blocks ` +
+    `(${confirmation.outcome}; sanitizer ${confirmation.sanitizer}). ${recordedWith(recording)}.`
+  );
+};
+
 export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, string> => ({
+  'h200-attention-optimize': recordingBlock(recordings, 'h200-attention-optimize', optimisedHeadline),
+  'h200-sdpa-agreement': recordingBlock(recordings, 'h200-sdpa-by-pytorch', (plain) =>
+    recordingBlock(recordings, 'h200-attention-ladder', (view) => sdpaAgreement(view, plain)),
+  ),
   'h200-a-a': recordingBlock(recordings, 'h200-a-a', selfComparisons),
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
   'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderTable),

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import type { ParameterValues } from '../../src/core/kernel.ts';
 import type { Comparison } from '../../src/core/measurement.ts';
 import type { LadderView } from '../../src/reports/ladder-view.ts';
+import type { ConfirmationEvent } from '../../src/store/events.ts';
 import type { MeasuredWith } from './measured-with.ts';
 import { ROOT } from './recordings.ts';
 import type {
@@ -43,11 +45,42 @@ export interface KnownRatioComparisons extends SelfComparisons {
   calibration: Calibration;
 }
 
+/** A candidate of a run with its time. */
+interface TimedCandidate {
+  evaluation: string;
+  kernel: string;
+  parameters: ParameterValues;
+  medianNs: number;
+  intervalNs: readonly [low: number, high: number];
+}
+
+/** docs/results/h200-attention-optimize.json, by scripts/replay-recordings.ts: how a recorded run ended. */
+export interface OptimizeRecording extends MeasuredWith {
+  schemaVersion: 1;
+  workload: string;
+  evaluationsUsed: number;
+  stopReason: string;
+  start: TimedCandidate;
+  best: TimedCandidate;
+  confirmation: ConfirmationEvent;
+}
+
+/** docs/results/h200-sdpa-by-pytorch.json: PyTorch's attention timed by PyTorch alone, to hold ours against. */
+export interface PlainTorchTimes {
+  schemaVersion: 1;
+  device: string;
+  method: string;
+  /** By workload and baseline, in µs. */
+  times: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
 /** Recordings of measured results; each may be absent until it has been made. */
 export interface MeasuredRecordings {
   'h200-a-a'?: SelfComparisons;
   'h200-sensitivity'?: KnownRatioComparisons;
   'h200-attention-ladder'?: LadderView;
+  'h200-attention-optimize'?: OptimizeRecording;
+  'h200-sdpa-by-pytorch'?: PlainTorchTimes;
   'h200-red-team'?: RedTeamRecording;
   'h200-honest'?: HonestRecording;
   'h200-faults'?: FaultRecording;
@@ -61,7 +94,10 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
   'h200-a-a': 'node bench/measuring/a-a.ts --output docs/results/h200-a-a.json',
   'h200-sensitivity': 'node bench/measuring/sensitivity.ts --output docs/results/h200-sensitivity.json',
   'h200-attention-ladder':
-    'warpsmith measure problems/attention --device cuda:0 --workload all --baseline all --json > docs/results/h200-attention-ladder.json',
+    'warpsmith measure problems/attention --device cuda:0 --workload all --baseline all --record …, then node scripts/replay-recordings.ts',
+  'h200-attention-optimize':
+    'warpsmith optimize problems/attention --device cuda:0 --max-evaluations 45 --record …, then node scripts/replay-recordings.ts',
+  'h200-sdpa-by-pytorch': '20 calls in one CUDA graph of PyTorch, median of 30 replays',
   'h200-red-team': 'node bench/referee/red-team.ts',
   'h200-honest': 'node bench/referee/honest.ts',
   'h200-faults': 'node bench/referee/faults.ts',
