@@ -77,12 +77,13 @@ describe('the red team', () => {
     expect(kernels).toEqual(expect.arrayContaining(REQUIRED));
   });
 
-  it('is expected to be refused by some stage on a real GPU, whatever a virtual one can see', () => {
+  it('is expected to be refused by some stage on a real GPU, or else on a virtual one', () => {
     for (const name of kernels) {
       const { statuses, caughtBy } = expectedOf(name, 'cuda');
       expect(EVALUATION_STATUSES, name).toEqual(expect.arrayContaining([...statuses]));
       expect(STAGES, name).toEqual(expect.arrayContaining([...caughtBy]));
-      if (!caughtBy.includes('sanitizer')) expect(statuses, name).not.toContain('passed');
+      const isSeenOtherwise = caughtBy.includes('sanitizer') || (caughtBy.includes('nothing') && caught(name));
+      if (!isSeenOtherwise) expect(statuses, name).not.toContain('passed');
     }
   });
 

@@ -46,13 +46,14 @@ export class KernelBlock implements ContenderBlock {
     this.#secret = createStream(options.seed, 'checked slots');
   }
 
-  /** Allocates, captures the graph, and runs it once as a warm-up, checks included. */
+  /** Allocates, and unless replays are long, captures the graph and runs it once as a warm-up, checks included. */
   static async open(options: KernelBlockOptions): Promise<{ ok: true; block: KernelBlock } | ContenderFailure> {
     const { measuring, ring, seed, plan, problem, dimensions } = options;
     const slots = await allocateSlots(measuring, { plan, problem, dimensions, slotCount: ring.slotCount, seed });
     const block = new KernelBlock(options, slots);
     try {
       block.replayOverheadNs = await measuring.replayOverheadNs();
+      if (!ring.warmsUp) return { ok: true, block };
       const warmUp = await block.#replayOnce(createStream(seed, 'warm-up').bits(0), false);
       if (warmUp.ok) return { ok: true, block };
       await block.discard();

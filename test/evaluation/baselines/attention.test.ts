@@ -50,7 +50,14 @@ describe.skipIf(!(await hasTorch()))('attention with PyTorch on the CPU', () => 
     it.each(['sdpa', 'sdpa-math', 'matmul-softmax-matmul'])('%s computes what the oracle wants', async (name) => {
       const prepared = await worker.contender(name, workload);
       if (!prepared.ok) throw new Error(prepared.reason);
-      const ring = { cache: 'cold', slotCount: 3, ringBytes: 0, sequencesPerReplay: 3, replaysPerSample: 2 } as const;
+      const ring = {
+        cache: 'cold',
+        slotCount: 3,
+        ringBytes: 0,
+        sequencesPerReplay: 3,
+        replaysPerSample: 2,
+        warmsUp: true,
+      } as const;
       const opened = await prepared.contender.openBlock(ring, 9, true);
       if (!opened.ok) throw new Error(opened.reason);
       expect(await opened.block.sample(1)).toEqual({ ok: true, ns: 1000 });

@@ -13,7 +13,14 @@ import { toyCandidate, toyProblem } from '../../support/toy-problem.ts';
 const fixtures = join(import.meta.dirname, 'fixtures');
 const folder = join(fixtures, 'row-scale');
 const workload: Workload = { name: 'small', dimensions: { R: 3, C: 17 }, cache: 'hot' };
-const ring: Ring = { cache: 'hot', slotCount: 4, ringBytes: 0, sequencesPerReplay: 4, replaysPerSample: 2 };
+const ring: Ring = {
+  cache: 'hot',
+  slotCount: 4,
+  ringBytes: 0,
+  sequencesPerReplay: 4,
+  replaysPerSample: 2,
+  warmsUp: true,
+};
 
 const python = findExecutable('python3');
 const workers: BaselineWorker[] = [];

@@ -87,6 +87,19 @@ describe('an honest kernel', () => {
     expect(eagerNs).toBe(SEQUENCE_NS + 1300);
   });
 
+  it('whose launches are long is warmed up once, and sampled without a replay that does not count', async () => {
+    const timed: number[] = [];
+    const sequenceNs = () => {
+      timed.push(1);
+      return 200e6;
+    };
+    const { timing } = await evaluate(honest, { sequenceNs }, { tier: 'accept' });
+    expect(timing!.measurement!.summary).toMatchObject({ blockCount: 10, sampleCount: 20 });
+    // Two for the estimate, two samples in each block, and at most one more in each for the slot that is compared.
+    expect(timed.length).toBeGreaterThanOrEqual(2 + 20);
+    expect(timed.length).toBeLessThanOrEqual(2 + 30);
+  });
+
   it('has one slot for each sequence of a cold ring of three times L2', async () => {
     const { timing } = await evaluate(honest, {}, { workload: { ...toyWorkload, cache: 'cold' } });
     const { conditions } = timing!.measurement!;
