@@ -28,12 +28,19 @@ const refusedAs = ({ status, caughtBy }: RedTeamEntry): string =>
 const notAsExpected = (disagreements: readonly string[]): string =>
   disagreements.length === 0 ? '' : ` **Not as expected**: ${disagreements.join('; ')}.`;
 
+/** Passed without anyone's noticing; that this was expected of a GPU does not make it a refusal. */
+const isUnnoticed = ({ status, caughtBy }: RedTeamEntry): boolean => status === 'passed' && caughtBy === undefined;
+
 const redTeamSummary = (recording: RedTeamRecording): string => {
   const { kernels } = recording;
+  const unnoticed = kernels.filter(isUnnoticed);
+  const refused = kernels.filter((entry) => !isUnnoticed(entry));
   const others = kernels.filter(({ asExpected }) => !asExpected).map(({ name }) => code(name));
+  const how = `${countNames(refused.map(refusedAs))}; caught by ${countNames(refused.map(({ caughtBy }) => caughtBy ?? 'nothing'))}`;
   return (
-    `**${kernels.length} wrong or dishonest attention kernels, ${kernels.length - others.length} refused as they must be**: ` +
-    `${countNames(kernels.map(refusedAs))}; caught by ${countNames(kernels.map(({ caughtBy }) => caughtBy ?? 'nothing'))}.` +
+    `**${kernels.length} wrong or dishonest attention kernels, ${refused.length} refused**` +
+    `${refused.length > 0 ? `: ${how}` : ''}.` +
+    `${unnoticed.length > 0 ? ` Not noticed on this GPU: ${unnoticed.map(({ name }) => code(name)).join(', ')}.` : ''}` +
     `${others.length > 0 ? ` Not as expected: ${others.join(', ')}.` : ''} ${recordedWith(recording)}.`
   );
 };

@@ -43,7 +43,7 @@ test('the red team: verdicts and stages are counted, and what is not as expected
   ];
   const blocks = refereeBlocks({ 'h200-red-team': { ...WITH, kernels } });
   expect(blocks['h200-red-team-summary']).toBe(
-    '**4 wrong or dishonest attention kernels, 3 refused as they must be**: 2 `wrong`, 1 sanitizer, 1 `unsafe`; ' +
+    '**4 wrong or dishonest attention kernels, 4 refused**: 2 `wrong`, 1 sanitizer, 1 `unsafe`; ' +
       `caught by 2 verification, 1 measurement, 1 sanitizer. Not as expected: \`bold\`. ${RECORDED_WITH}`,
   );
   const rows = blocks['h200-red-team']!.split('\n').slice(2);
@@ -59,7 +59,7 @@ test('a kernel that nothing caught is said to have passed', () => {
   const { reason: _reason, caughtBy: _caughtBy, ...missed } = cheat('missed', { status: 'passed', asExpected: false });
   const blocks = refereeBlocks({ 'h200-red-team': { ...WITH, kernels: [missed] } });
   expect(blocks['h200-red-team']).toContain('| `passed` | nothing |');
-  expect(blocks['h200-red-team-summary']).toContain('0 refused as they must be**: 1 `passed`; caught by 1 nothing.');
+  expect(blocks['h200-red-team-summary']).toContain('0 refused**. Not noticed on this GPU: `missed`.');
 });
 
 test('honest kernels: alarms are counted and named', () => {
