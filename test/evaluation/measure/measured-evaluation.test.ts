@@ -81,8 +81,10 @@ describe('an honest kernel', () => {
     });
     // 2 KiB + 32 B + 2 KiB slots in half of 64 KiB; ten sequences make 200 µs.
     expect(conditions).toMatchObject({ slotCount: 7, sequencesPerReplay: 7, replaysPerSample: 2 });
-    expect(blocks).toHaveLength(5);
-    expect(summary).toMatchObject({ sampleCount: 15, blockCount: 5 });
+    // Five, or as many as half a second allows, two at least.
+    expect(blocks.length).toBeGreaterThanOrEqual(2);
+    expect(blocks.length).toBeLessThanOrEqual(5);
+    expect(summary).toMatchObject({ sampleCount: 3 * blocks.length, blockCount: blocks.length });
     expect(checkedSlotCount).toBe(1);
     expect(eagerNs).toBe(SEQUENCE_NS + 1300);
   });
@@ -211,7 +213,7 @@ describe('an honest kernel', () => {
   it('loses blocks in which the GPU was too hot, and makes them again', async () => {
     let calls = 0;
     const state = (): GpuState => ({ throttleReasons: calls++ === 2 ? ['hw-thermal-slowdown'] : [] });
-    const { measurement } = (await evaluate(honest, { state })).timing!;
+    const { measurement } = (await evaluate(honest, { state }, { blocks: 5 })).timing!;
     expect(measurement).toMatchObject({ discardedBlockCount: 1, summary: { blockCount: 5 } });
     expect(measurement!.blocks.map(({ discarded }) => discarded)).toEqual([undefined, 'thermal-slowdown', ...Array(4)]);
   });
