@@ -1,18 +1,7 @@
 import { WarpsmithError } from '../../core/errors.ts';
-import type { DeviceListing } from '../../devices/open-device.ts';
-import type { CudaToolkit } from '../../toolchains/cuda-toolkit.ts';
+import type { Check, DoctorCheck, Machine } from './check.ts';
 import { GPU_CHECKS } from './gpu-checks.ts';
 import { HOST_CHECKS } from './host-checks.ts';
-
-/** One thing that kernels need on this machine. */
-export interface DoctorCheck {
-  id: string;
-  title: string;
-  /** `absent` is fine: it is not needed, or only for what the detail names. */
-  verdict: 'ok' | 'failed' | 'absent';
-  detail: string;
-  hint: string | null;
-}
 
 export interface DoctorReport {
   schemaVersion: 1;
@@ -20,20 +9,6 @@ export interface DoctorReport {
   /** Everything that is needed works. */
   ok: boolean;
   checks: DoctorCheck[];
-}
-
-/** What several checks ask about. */
-export interface Machine {
-  readonly gpus: readonly DeviceListing[];
-  readonly toolkit: CudaToolkit;
-}
-
-export type Diagnosis = Pick<DoctorCheck, 'verdict' | 'detail'> & { hint?: string };
-
-export interface Check {
-  readonly id: string;
-  readonly title: string;
-  readonly run: (machine: Machine) => Diagnosis | Promise<Diagnosis>;
 }
 
 async function lookAround(): Promise<Machine> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Device } from '../../core/device.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { CudaTool } from '../../toolchains/cuda-toolkit.ts';
-import type { Check, Diagnosis, Machine } from './doctor.ts';
+import type { Check, Diagnosis, Machine } from './check.ts';
 
 const NO_GPU = 'no NVIDIA GPU found; not needed: kernels run on virtual devices';
 const GIBIBYTE = 2 ** 30;

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { WarpsmithError } from '../../core/errors.ts';
 import { DEFAULT_DEVICE } from '../session.ts';
-import type { Check, Diagnosis, Machine } from './doctor.ts';
+import type { Check, Diagnosis, Machine } from './check.ts';
 
 const MINIMUM_NODE_MAJOR = 24;
 

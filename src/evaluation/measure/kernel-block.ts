@@ -6,7 +6,7 @@ import type { Dimensions, Problem } from '../../core/problem.ts';
 import { createStream, type RandomStream } from '../random.ts';
 import type { ContenderBlock, ContenderFailure, Ring } from './contender.ts';
 import { contenderFailure } from './contender-failure.ts';
-import type { SlotContents, SlotJudge } from './kernel-contender.ts';
+import type { SlotContents, SlotJudge } from './slot-judge.ts';
 import { allocateSlots, type Slots } from './slots.ts';
 
 export interface KernelBlockOptions {

@@ -6,6 +6,7 @@ import type { Contender, ContenderFailure } from './contender.ts';
 import { contenderFailure } from './contender-failure.ts';
 import { KernelBlock } from './kernel-block.ts';
 import { LONG_REPLAY_NS } from './plan-ring.ts';
+import type { SlotJudge } from './slot-judge.ts';
 import { allocateSlots } from './slots.ts';
 import { timedPlan } from './timed-plan.ts';
 
@@ -22,15 +23,6 @@ export interface KernelContenderOptions {
   /** Limit of one launch sequence, in ms. */
   readonly timeoutMs: number;
 }
-
-/** What a slot held: the bytes of every input as a sequence found them, and of every output as it left them. */
-export interface SlotContents {
-  readonly inputs: ReadonlyMap<string, Uint8Array>;
-  readonly outputs: ReadonlyMap<string, Uint8Array>;
-}
-
-/** Says what is wrong with a slot; undefined when nothing is. */
-export type SlotJudge = (contents: SlotContents) => Promise<string | undefined>;
 
 /** A replay of many slow sequences is given this many times what they are estimated to take, on top of one's limit. */
 const MOST_SLOWDOWN = 5;

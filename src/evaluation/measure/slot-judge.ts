@@ -6,7 +6,15 @@ import { compareOutput, type OutputVerdict } from '../compare.ts';
 import { type DeviceReference, type Expectations, expectationsFor } from '../expectations.ts';
 import { packElements } from '../layout.ts';
 import { outputsOf } from '../reference-runs.ts';
-import type { SlotJudge } from './kernel-contender.ts';
+
+/** What a slot held: the bytes of every input as a sequence found them, and of every output as it left them. */
+export interface SlotContents {
+  readonly inputs: ReadonlyMap<string, Uint8Array>;
+  readonly outputs: ReadonlyMap<string, Uint8Array>;
+}
+
+/** Says what is wrong with a slot; undefined when nothing is. */
+export type SlotJudge = (contents: SlotContents) => Promise<string | undefined>;
 
 /** Compares slots whole with the oracle, on the inputs they really held. */
 export const createSlotJudge = (request: {
