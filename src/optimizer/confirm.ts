@@ -53,6 +53,7 @@ function confirmationOf({ candidate }: Best, evaluation: Evaluation, requireSani
     evaluationId: evaluation.id,
     candidate: reference(candidate),
     ratio: comparison?.ratio ?? null,
+    medianNs: isTimed(evaluation) ? evaluation.timing.medianNs : null,
     verdict: comparison?.verdict ?? null,
     intervalRatio: comparison?.intervalRatio ?? null,
     sanitizer,

@@ -230,9 +230,11 @@ async function confirm(run: Run): Promise<Phase> {
   return falls ? 'propose' : 'finished';
 }
 
-/** Whether a speed-up that was confirmed is less than the goal, which the search believed reached. */
+/** Whether what was confirmed is less than the goal, which the search believed reached. */
 function fallsShort({ confirmation, options: { goal } }: Run): boolean {
-  return goal?.kind === 'speed-up' && confirmation !== undefined && !((confirmation.ratio ?? 0) >= goal.ratio);
+  if (!goal || !confirmation) return false;
+  if (goal.kind === 'speed-up') return !((confirmation.ratio ?? 0) >= goal.ratio);
+  return !((confirmation.medianNs ?? Number.POSITIVE_INFINITY) <= goal.ns);
 }
 
 const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<Phase>>> = {

@@ -109,6 +109,8 @@ export interface ConfirmationEvent {
   candidate: CandidateReference;
   /** Start's time ÷ winner's time; `null` when the winner could not be measured again. */
   ratio: number | null;
+  /** The winner's time as measured again. */
+  medianNs: number | null;
   verdict: Verdict | null;
   intervalRatio: readonly [low: number, high: number] | null;
   sanitizer: SanitizerReport['outcome'] | null;

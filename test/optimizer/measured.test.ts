@@ -15,6 +15,8 @@ interface Script {
   screened?: Readonly<Record<string, number>>;
   sanitizer?: SanitizerReport['outcome'];
   failsWhenConfirmed?: boolean;
+  /** What a confirmation reads ÷ the true time. */
+  confirmedShare?: number;
   /** Requests of these numbers, from 1, meet a device that fails. */
   deviceFailsAt?: readonly number[];
   /** What it is measured beside can't be measured any more. */
@@ -73,7 +75,8 @@ const fakeGpu = (script: Script): Evaluator & { requests: EvaluationRequest[] } 
     async evaluate(request) {
       requests.push(request);
       const name = nameOf(request.candidate);
-      const ns = script.ns[name] ?? 1000;
+      const share = request.blocks === undefined ? 1 : (script.confirmedShare ?? 1);
+      const ns = share * (script.ns[name] ?? 1000);
       const [beside] = request.against ?? [];
       const ratio = request.tier === 'screen' ? script.screened?.[name] : undefined;
       const fails = request.blocks !== undefined && script.failsWhenConfirmed;
@@ -263,6 +266,16 @@ describe('a measured run', () => {
     expect(confirmations).toHaveLength(1);
     expect(result).toMatchObject({ stopReason: 'goal-reached' });
     expect(result.speedup).toBeCloseTo(2.5);
+  });
+
+  it('searches on when the time that reached a goal is not confirmed', async () => {
+    const time = { kind: 'time', ns: 500, text: '500ns' } as const;
+    const ns = { [START]: 1000, [LARGER]: 490 };
+    const kept = await run({ ns, sanitizer: 'clean' }, { goal: time });
+    expect(kept.result).toMatchObject({ stopReason: 'goal-reached', confirmation: { medianNs: 490 } });
+    const missed = await run({ ns, sanitizer: 'clean', confirmedShare: 1.1 }, { goal: time });
+    expect(missed.confirmations[0]).toMatchObject({ outcome: 'accepted', medianNs: expect.closeTo(539) });
+    expect(missed.result.stopReason).toBe('no-moves-left');
   });
 
   it('says what was measured beyond the budget', async () => {

@@ -53,6 +53,7 @@ export function measuredRun(outcome: 'accepted' | 'accepted, unsanitized' | 'ref
       evaluationId: 'e4',
       candidate: { id: 'hash-of-e3', kernel: '03_rows', parameters: {} },
       ratio: isRefused ? 1.004 : 1.4,
+      medianNs: 71_500,
       verdict: isRefused ? 'same' : 'faster',
       intervalRatio: isRefused ? [0.998, 1.009] : [1.38, 1.42],
       sanitizer: 'clean',
