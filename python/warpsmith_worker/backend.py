@@ -48,7 +48,7 @@ class Backend:
     `Call`s compute on the tensors they were made for.
     """
 
-    library: Any  # what `Baseline.make` gets as its first argument
+    framework: Any  # what `Baseline.make` gets as its first argument
 
     def describe(self) -> Dict[str, Any]:
         """Versions and the GPU."""

@@ -53,7 +53,7 @@ class TorchBackend(Backend):
         self._hold: Optional[Hold] = None
 
     @property
-    def library(self) -> Any:
+    def framework(self) -> Any:
         if self._torch is None:
             self._torch = self._start()
         return self._torch
@@ -73,7 +73,7 @@ class TorchBackend(Backend):
         return torch
 
     def describe(self) -> Dict[str, Any]:
-        torch = self.library
+        torch = self.framework
         versions: Dict[str, Any] = {"python": platform.python_version(), "torch": torch.__version__}
         if self._device != "cuda":
             return versions
@@ -90,7 +90,7 @@ class TorchBackend(Backend):
 
     @contextlib.contextmanager
     def scope(self) -> Any:
-        torch = self.library
+        torch = self.framework
         with torch.no_grad():
             if self._stream is None:
                 yield
@@ -99,7 +99,7 @@ class TorchBackend(Backend):
                     yield
 
     def allocate(self, buffers: Sequence[BufferSpec], slot_count: int, seed: int) -> Ring:
-        torch = self.library
+        torch = self.framework
         padding = torch.empty(seed * 512 % MOST_PADDING_BYTES, dtype=torch.uint8, device=self._device)
         slots: List[Dict[str, Any]] = [{} for _ in range(slot_count)]
         columns = {}
@@ -115,7 +115,7 @@ class TorchBackend(Backend):
         return Ring(slots, columns)
 
     def draw(self, tensor: Any, rule: Mapping[str, Any], seed: int) -> None:
-        torch = self.library
+        torch = self.framework
         generator = torch.Generator(device=self._device)
         generator.manual_seed(seed)
         if rule["kind"] == "constant":
@@ -145,7 +145,7 @@ class TorchBackend(Backend):
         if len(contents) != buffer.bytes:
             message = f"'{buffer.name}' holds {buffer.bytes} bytes, {len(contents)} were sent"
             raise WorkerError("bad-request", message)
-        torch = self.library
+        torch = self.framework
         self._bytes_of(tensor, buffer).copy_(torch.frombuffer(contents, dtype=torch.uint8))
 
     def read(self, tensor: Any, buffer: BufferSpec) -> bytes:
@@ -154,7 +154,7 @@ class TorchBackend(Backend):
 
     def _bytes_of(self, tensor: Any, buffer: BufferSpec) -> Any:
         """The buffer's memory as bytes, gaps included."""
-        torch = self.library
+        torch = self.framework
         storage = tensor.untyped_storage()
         offset = tensor.data_ptr() - storage.data_ptr()
         return torch.empty(0, dtype=torch.uint8, device=self._device).set_(storage, offset, (buffer.bytes,), (1,))
@@ -163,10 +163,10 @@ class TorchBackend(Backend):
         if tensor.dtype.is_floating_point:
             tensor.fill_(float("nan"))
         else:
-            tensor.fill_(-1 if tensor.dtype.is_signed else self.library.iinfo(tensor.dtype).max)
+            tensor.fill_(-1 if tensor.dtype.is_signed else self.framework.iinfo(tensor.dtype).max)
 
     def mismatch(self, value: Any, buffer: BufferSpec) -> Optional[str]:
-        torch = self.library
+        torch = self.framework
         if not isinstance(value, torch.Tensor):
             return f"a {type(value).__name__}, not a tensor"
         shape, dtype = tuple(buffer.shape), getattr(torch, DTYPES[buffer.dtype])
@@ -179,7 +179,7 @@ class TorchBackend(Backend):
             target.copy_(value)
 
     def capture(self, calls: Sequence[Call]) -> Graph:
-        torch = self.library
+        torch = self.framework
         # Outside the capture first: lazily loaded kernels, library handles, cuDNN's plan for this shape.
         for call in [calls[0], calls[0], calls[-1]]:
             call()
@@ -224,7 +224,7 @@ class TorchBackend(Backend):
 
     def _timed(self, enqueue: Any) -> float:
         """Device time of what is enqueued, all of it handed over before the first event comes to pass."""
-        torch = self.library
+        torch = self.framework
         assert self._hold is not None
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         self._stream.synchronize()
@@ -239,7 +239,7 @@ class TorchBackend(Backend):
         return start.elapsed_time(end) * 1e6
 
     def kernel_names(self, call: Call) -> List[str]:
-        torch = self.library
+        torch = self.framework
         self._stream.synchronize()
         activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
         with torch.profiler.profile(activities=activities) as profile:
@@ -254,7 +254,7 @@ class TorchBackend(Backend):
         return sorted(spent, key=lambda name: -spent[name])
 
     def kernel_calls(self, code: bytes, plan: Mapping[str, Any], slots: Sequence[Mapping[str, Any]]) -> List[Call]:
-        assert self.library is not None and self._driver is not None
+        assert self.framework is not None and self._driver is not None
         module = self._driver.load(code)
         sizes = {buffer["name"]: buffer["bytes"] for buffer in plan["buffers"]}
         return [self._kernel_call(module, plan, slot, sizes) for slot in slots]

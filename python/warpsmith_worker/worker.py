@@ -181,7 +181,7 @@ class LibrarySubject(Subject):
 
     def _make_call(self, slot: Any) -> Any:
         call = self._attempt(
-            "make", lambda: self._baseline.make(self.backend.library, slot, self._scalars, self._dimensions)
+            "make", lambda: self._baseline.make(self.backend.framework, slot, self._scalars, self._dimensions)
         )
         if not callable(call):
             raise WorkerError("baseline-error", f"make in {self._file.path} must return a callable, not {call!r}")
