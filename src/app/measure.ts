@@ -6,7 +6,7 @@ import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import type { MeasuredBlock, Measurement, Tier } from '../core/measurement.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import type { Problem, Workload } from '../core/problem.ts';
-import { untilAborted } from '../optimizer/until-aborted.ts';
+import { untilAborted } from '../core/until-aborted.ts';
 import {
   buildLadderRow,
   type LadderContender,

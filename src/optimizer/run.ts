@@ -4,6 +4,7 @@ import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import { untilAborted } from '../core/until-aborted.ts';
 import type { Pattern } from '../diagnosis/pattern.ts';
 import type { Budgets, CandidateReference, ConfirmationEvent, EventSink, Goal } from '../store/events.ts';
 import type { Budget } from './budget.ts';
@@ -12,7 +13,6 @@ import type { VetoBound } from './goal.ts';
 import type { MoveLedger } from './move-ledger.ts';
 import type { ProposedMove } from './propose-moves.ts';
 import type { Stop } from './stopping.ts';
-import { untilAborted } from './until-aborted.ts';
 
 /** Everything a run needs; nothing is looked up elsewhere. */
 export interface OptimizeOptions {

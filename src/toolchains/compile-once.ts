@@ -1,4 +1,5 @@
 import type { CompileOutcome } from '../core/compiled-code.ts';
+import { untilAborted } from '../core/until-aborted.ts';
 import { openCodeCache } from './code-cache.ts';
 
 /** A compile whose every input is in `key`. */
@@ -30,18 +31,4 @@ export function compileOnce<C extends KeyedCompile>(
     if (outcome.ok) await cache.put(outcome.code);
     return outcome;
   };
-}
-
-/** Settles as `work` does, or rejects with the signal's reason as soon as it fires. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { readCubin } from './cubin.ts';
+import { precompiled } from './precompiled.ts';
 
 /** A kernel that is machine code already: checked for its architecture and its functions, and taken as it is. */
 export function passThroughCubin(
@@ -25,13 +25,7 @@ export function passThroughCubin(
   if (missing !== undefined) {
     return refuse('invalid', `${name} has no kernel \`${missing}\`; it has ${cubin.functions.join(', ') || 'none'}.`);
   }
-  const key = createHash('sha256')
-    .update(JSON.stringify(['cubin', architecture, functions, text]))
-    .digest('hex');
-  const functionSymbols = Object.fromEntries(functions.map((wanted) => [wanted, wanted]));
-  const compiler = { name: 'none', version: 'cubin source' };
-  const code = { kind: 'cubin' as const, text, architecture, compiler, functionSymbols, key, diagnostics: [] };
-  return { ok: true, code, cached: false, elapsedMs: 0 };
+  return precompiled('cubin', text, architecture, functions);
 }
 
 function refuse(status: 'invalid' | 'unsupported', message: string): CompileOutcome {

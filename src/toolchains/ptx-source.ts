@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Candidate } from '../core/kernel.ts';
+import { precompiled } from './precompiled.ts';
 
 /** A kernel written in PTX needs no compiler: its text is taken as it is, and its entries are its functions. */
 export function passThroughPtx(
@@ -19,13 +19,7 @@ export function passThroughPtx(
   if (missing !== undefined) {
     return refuse(`${name} has no entry \`${missing}\`; it has ${entries.join(', ') || 'none'}.`);
   }
-  const key = createHash('sha256')
-    .update(JSON.stringify(['ptx', architecture, functions, text]))
-    .digest('hex');
-  const functionSymbols = Object.fromEntries(functions.map((wanted) => [wanted, wanted]));
-  const compiler = { name: 'none', version: 'PTX source' };
-  const code = { kind: 'ptx' as const, text, architecture, compiler, functionSymbols, key, diagnostics: [] };
-  return { ok: true, code, cached: false, elapsedMs: 0 };
+  return precompiled('ptx', text, architecture, functions);
 }
 
 function refuse(message: string): CompileOutcome {

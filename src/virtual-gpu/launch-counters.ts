@@ -1,5 +1,6 @@
 import type { SourceLocation } from '../core/compiled-code.ts';
 import type { CounterTotals, LaunchCounters, LineCounters } from '../core/counters.ts';
+import { emptyLineCounters } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
@@ -144,23 +145,7 @@ class Collector {
     const key = `${location.file}:${location.line}`;
     const known = this.#lines.get(key);
     if (known) return known;
-    const created: LineCounters = {
-      location: { file: location.file, line: location.line },
-      instructions: 0,
-      threadInstructions: 0,
-      globalLoadRequests: 0,
-      globalLoadSectors: 0,
-      globalStoreRequests: 0,
-      globalStoreSectors: 0,
-      sharedLoadRequests: 0,
-      sharedLoadWavefronts: 0,
-      sharedStoreRequests: 0,
-      sharedStoreWavefronts: 0,
-      bankConflicts: 0,
-      barriers: 0,
-      atomics: 0,
-      divergentBranches: 0,
-    };
+    const created = emptyLineCounters(location);
     this.#lines.set(key, created);
     return created;
   }

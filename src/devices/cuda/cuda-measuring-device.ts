@@ -28,6 +28,7 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   readonly #handles: Handles;
   readonly #transfers: Transfers;
   readonly #board: PeakSubject;
+  #peaks: MeasuredPeaks | undefined;
   /** What each replay launches, for messages. */
   readonly #plans = new WeakMap<Replay, LaunchPlan>();
 
@@ -124,9 +125,10 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   }
 
   async peaks(): Promise<MeasuredPeaks> {
-    return knownPeaks(this.#board, () =>
+    this.#peaks ??= await knownPeaks(this.#board, () =>
       this.#client.housekeeping('measurePeaks', { libraryFolders: cudaLibraryFolders() }),
     );
+    return this.#peaks;
   }
 
   async state(): Promise<GpuState> {

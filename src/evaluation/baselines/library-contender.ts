@@ -86,7 +86,6 @@ export class LibraryContender implements Contender {
       ringBytes: ESTIMATE_SEQUENCES * this.slotBytes,
       sequencesPerReplay: ESTIMATE_SEQUENCES,
       replaysPerSample: 1,
-      warmsUp: true,
     };
     const opened = await this.openBlock(ring, 1, false);
     if (!opened.ok) return opened;

@@ -19,8 +19,6 @@ export interface Ring {
   readonly sequencesPerReplay: number;
   /** Replays, with everything drawn anew between them, whose times add up to one sample. */
   readonly replaysPerSample: number;
-  /** Whether a replay that does not count comes first in every block: cold instruction caches and clocks are felt by it. */
-  readonly warmsUp: boolean;
 }
 
 /**

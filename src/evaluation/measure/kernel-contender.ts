@@ -5,7 +5,6 @@ import type { Dimensions, Problem } from '../../core/problem.ts';
 import type { Contender, ContenderFailure } from './contender.ts';
 import { contenderFailure } from './contender-failure.ts';
 import { KernelBlock } from './kernel-block.ts';
-import { LONG_REPLAY_NS } from './plan-ring.ts';
 import type { SlotJudge } from './slot-judge.ts';
 import { allocateSlots } from './slots.ts';
 import { timedPlan } from './timed-plan.ts';
@@ -27,6 +26,9 @@ export interface KernelContenderOptions {
 /** A replay of many slow sequences is given this many times what they are estimated to take, on top of one's limit. */
 const MOST_SLOWDOWN = 5;
 
+/** A replay as long as this does not feel what a warm-up is for, and whoever waits would feel a warm-up of it. */
+const LONG_REPLAY_NS = 100e6;
+
 /** Runs of the estimate, the first of which is a warm-up. */
 const ESTIMATE_RUNS = 6;
 
@@ -36,19 +38,21 @@ export const createKernelContender = (options: KernelContenderOptions): Contende
   if (!measuring) throw new Error(`${options.device.identity.id} predicts times; it can't measure them`);
   const timed = { ...options, plan: timedPlan(options.plan) };
   const slotBytes = timed.plan.buffers.reduce((sum, { bytes }) => sum + bytes, 0);
-  let sequenceMs = 0;
+  let sequenceNs = 0;
   return {
     name: options.name,
     kind: 'kernel',
     slotBytes,
     async estimateNs() {
       const estimate = await estimateNs(timed, measuring);
-      if (estimate.ok) sequenceMs = estimate.ns / 1e6;
+      if (estimate.ok) sequenceNs = estimate.ns;
       return estimate;
     },
     openBlock(ring, seed, comparesSlot) {
-      const timeoutMs = options.timeoutMs + MOST_SLOWDOWN * ring.sequencesPerReplay * sequenceMs;
-      return KernelBlock.open({ ...timed, timeoutMs, measuring, ring, seed, comparesSlot });
+      const replayNs = ring.sequencesPerReplay * sequenceNs;
+      const timeoutMs = options.timeoutMs + (MOST_SLOWDOWN * replayNs) / 1e6;
+      const warmsUp = replayNs < LONG_REPLAY_NS;
+      return KernelBlock.open({ ...timed, timeoutMs, measuring, ring, seed, comparesSlot, warmsUp });
     },
   };
 };

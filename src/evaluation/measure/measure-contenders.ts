@@ -234,7 +234,6 @@ class Measuring {
   }
 
   #measurement({ contender, ring, eagerNs, conditions, checkedSlotCount }: Entrant): Measurement {
-    const { warmsUp: _internal, ...ringFacts } = ring;
     const { tier, l2Bytes, seed } = this.#request;
     const own = this.#blocks.map((block) => ({
       ...block,
@@ -242,7 +241,7 @@ class Measuring {
     }));
     return {
       contender: contender.name,
-      conditions: { tier, l2Bytes, ...ringFacts, replayOverheadNs: 0, inputs: 'drawn-on-device', ...conditions },
+      conditions: { tier, l2Bytes, ...ring, replayOverheadNs: 0, inputs: 'drawn-on-device', ...conditions },
       summary: summarise(own, contender.name, seed),
       ...(eagerNs !== undefined && { eagerNs }),
       blocks: own,

@@ -12,8 +12,6 @@ const HOT_RING_L2_RATIO = 0.5;
  * reads 10 TB/s.
  */
 const MOST_RING_BYTES = 2 ** 31;
-/** A replay as long as this does not feel what a warm-up is for, and a warm-up of it would be felt by whoever waits. */
-export const LONG_REPLAY_NS = 100e6;
 /** Graphs of more launches than this take longer to build than to measure. */
 const MOST_SEQUENCES = 16_384;
 
@@ -43,7 +41,6 @@ export const planRing = (request: {
     ringBytes,
     sequencesPerReplay: slotCount,
     replaysPerSample: Math.ceil(wanted / slotCount),
-    warmsUp: slotCount * sequenceNs < LONG_REPLAY_NS,
   };
 };
 

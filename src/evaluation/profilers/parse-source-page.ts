@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { LineCounters } from '../../core/counters.ts';
+import { emptyLineCounters } from '../../core/empty-line-counters.ts';
 import { parseCsv, parseNumber } from './csv.ts';
 import { sassClass } from './sass-classes.ts';
 
@@ -43,23 +44,7 @@ function lineCounters(lines: Map<string, LineCounters>, file: string, line: numb
   const key = `${file}:${line}`;
   const known = lines.get(key);
   if (known) return known;
-  const created: LineCounters = {
-    location: { file, line },
-    instructions: 0,
-    threadInstructions: 0,
-    globalLoadRequests: 0,
-    globalLoadSectors: 0,
-    globalStoreRequests: 0,
-    globalStoreSectors: 0,
-    sharedLoadRequests: 0,
-    sharedLoadWavefronts: 0,
-    sharedStoreRequests: 0,
-    sharedStoreWavefronts: 0,
-    bankConflicts: 0,
-    barriers: 0,
-    atomics: 0,
-    divergentBranches: 0,
-  };
+  const created = emptyLineCounters({ file, line });
   lines.set(key, created);
   return created;
 }

@@ -56,7 +56,6 @@ describe.skipIf(!(await hasTorch()))('attention with PyTorch on the CPU', () => 
         ringBytes: 0,
         sequencesPerReplay: 3,
         replaysPerSample: 2,
-        warmsUp: true,
       } as const;
       const opened = await prepared.contender.openBlock(ring, 9, true);
       if (!opened.ok) throw new Error(opened.reason);

@@ -19,7 +19,6 @@ const ring: Ring = {
   ringBytes: 0,
   sequencesPerReplay: 4,
   replaysPerSample: 2,
-  warmsUp: true,
 };
 
 const python = findExecutable('python3');
