@@ -47,7 +47,8 @@ const RUN_LIMITS = {
 
 /**
  * Judges candidates on a device, one at a time: limits and constraints, compile, load, verify (the counted run included);
- * then predict and diagnose, or measure, whichever the device does. The device and the toolchain stay the caller's; `close` does not close them.
+ * then predict and diagnose, or measure, whichever the device does. The device and the toolchain stay the caller's; `close`
+ * does not close them.
  */
 export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator => {
   const oracle = options.oracle ?? createOracle();
