@@ -5,7 +5,7 @@ import type { Dimensions } from '../core/problem.ts';
 import type { SanitizerReport } from '../core/sanitizer-report.ts';
 
 /** Version of the event records; a reader refuses a newer one. */
-export const EVENT_SCHEMA_VERSION = 1;
+export const EVENT_SCHEMA_VERSION = 2;
 
 /** Why a run ended. */
 export const STOP_REASONS = [
@@ -13,7 +13,10 @@ export const STOP_REASONS = [
   'near-attainable',
   'evaluations-spent',
   'time-spent',
+  'gpu-time-spent',
+  'money-spent',
   'no-moves-left',
+  'space-exhausted',
   'interrupted',
   'start-failed',
   'device-failed',
@@ -34,28 +37,129 @@ export interface CandidateReference {
 /** What a run was asked to reach. */
 export type Goal = { kind: 'speed-up'; ratio: number; text: string } | { kind: 'time'; ns: number; text: string };
 
-/** The one change an iteration makes to the best candidate so far. */
+/**
+ * What an iteration changes. `parameter` and `rung` change one thing of the best candidate so far; `configuration` is
+ * what a strategy that knows nothing of findings asks for: any setting of any rung.
+ */
 export type MoveRecord =
   | { kind: 'parameter'; kernel: string; parameter: string; from: number; to: number }
   | { kind: 'parameters'; kernel: string; changes: { parameter: string; from: number; to: number }[] }
-  | { kind: 'rung'; from: string; to: string };
+  | { kind: 'rung'; from: string; to: string }
+  | { kind: 'configuration'; kernel: string; parameters: ParameterValues };
 
-/** Evaluation and wall-time budgets of a run. `null` means no limit. */
+/** What a run may spend. `null` means no limit. */
 export interface Budgets {
   maximumEvaluations: number | null;
+  /** Wall time. */
   maximumMinutes: number | null;
+  /** Time the GPU worked for the run: verifying, measuring, profiling, sanitizing. */
+  maximumGpuMinutes: number | null;
+  /** In the currency of `gpuPricePerHour`. */
+  maximumMoney: number | null;
+  /** Price of an hour of the GPU; `null` when none was given: money is then neither counted nor limited. */
+  gpuPricePerHour: number | null;
+}
+
+/** One of the workloads a run is about, with its weight in the objective. */
+export interface WeightedWorkload {
+  name: string;
+  dimensions: Dimensions;
+  cache: 'hot' | 'cold';
+  /** Positive; weights need not sum to 1. */
+  weight: number;
+}
+
+/** What earlier runs in the same store realised with a pattern. The prior of this run's ranking. */
+export interface PatternPrior {
+  pattern: string;
+  /** Moves of this pattern that were evaluated, and those of them that were kept. */
+  attempts: number;
+  kept: number;
+  /** Geometric mean of old time ÷ new time over the kept ones; 1 when none was. */
+  realisedGain: number;
+  /** The narrowest scope with evidence: same problem and device, same device, or anywhere. */
+  scope: 'problem-and-device' | 'device' | 'all';
+}
+
+/** What evaluating a kernel's candidates cost in earlier runs on this device: medians, in ms. */
+export interface KernelCost {
+  kernel: string;
+  compileMs: number;
+  /** Verifying and timing. */
+  runMs: number;
+}
+
+/** What a run knew from earlier runs when it started; logged, so that a resumed run ranks as the first part did. */
+export interface Priors {
+  patterns: PatternPrior[];
+  costs: KernelCost[];
+}
+
+/** What `resume` needs to go on: options that decide what the run does and are not told elsewhere in `run-started`. */
+export interface RunRequest {
+  /** Absolute path of the problem or kernel folder. */
+  target: string;
+  threads?: number;
+  toolchain?: string;
+  runTimeoutSeconds?: number;
+  requireSanitizer?: boolean;
+  /** Guided runs: findings may suggest moves. False leaves only exploring, to show what diagnosis is worth. */
+  diagnosis?: boolean;
 }
 
 export interface RunStartedEvent {
   type: 'run-started';
   problem: { name: string; folder: string };
   start: CandidateReference;
+  /** The first of `workloads`: the one candidates are screened on. */
   workload: { name: string; dimensions: Dimensions; cache: 'hot' | 'cold' };
+  /** Everything the objective is about, the geometric mean of speed-ups weighted; at least one. */
+  workloads: WeightedWorkload[];
   device: { id: string; kind: 'virtual' | 'cuda'; name: string };
   seed: number;
+  /** `guided`, or a strategy of search/. */
+  strategy: string;
   budgets: Budgets;
   goal: Goal | null;
+  priors: Priors;
+  request: RunRequest;
   environment: Readonly<Record<string, string>>;
+}
+
+/** One line of the options table: an open or abandoned move, with the arithmetic of its rank. */
+export interface RankedOption {
+  moveKey: string;
+  pattern: { id: string; title: string };
+  finding: { id: string; evaluationId: string };
+  /** The change its next candidate would make. */
+  move: MoveRecord;
+  /** Old time ÷ new time, ≥ 1: the pattern's expectation, weighed with what the pattern realised before. */
+  expectedGain: number;
+  /** 0…1, weighed likewise. */
+  confidence: number;
+  /** Moves of this pattern seen before, in this run and in the prior. */
+  evidence: { attempts: number; kept: number };
+  /** Expected evaluations until the move is decided, and the same with compile time, in evaluations' worth. */
+  cost: { evaluations: number; compile: number };
+  /** (expectedGain − 1) × confidence ÷ (cost.evaluations + cost.compile); the table is sorted by it. */
+  value: number;
+  /** The arithmetic of `value` in numbers: `(1.40 − 1) × 0.50 ÷ (1 + 0.2) = 0.167`. */
+  arithmetic: string;
+  /** Evaluations the move has used; failures since it last helped. */
+  used: number;
+  failures: number;
+  state: 'next' | 'open' | 'abandoned';
+}
+
+/** The options at one turn of a guided run. */
+export interface OptionsRankedEvent {
+  type: 'options-ranked';
+  iteration: number;
+  /** Remaining evaluations ÷ open moves; `null` where evaluations are not limited. */
+  share: number | null;
+  /** Best value first; open moves in full, `omitted` counts what lies behind the last one listed. */
+  options: RankedOption[];
+  omitted: number;
 }
 
 /** A finding of the current best set off a pattern, which proposed this move. */
@@ -96,7 +200,22 @@ export interface DecisionEvent {
   ratio: number | null;
   verdict?: Verdict;
   intervalRatio?: readonly [low: number, high: number];
+  /** Runs over several workloads: `ratio` is the weighted geometric mean of these. */
+  perWorkload?: WorkloadRatio[];
   reason: string;
+}
+
+/** One workload's part of a decision. */
+export interface WorkloadRatio {
+  workload: string;
+  weight: number;
+  /** Evaluation of the candidate on this workload. */
+  evaluationId: string;
+  /** Time of the best so far ÷ time of this candidate; `null` when it has no valid time. */
+  ratio: number | null;
+  intervalRatio?: readonly [low: number, high: number];
+  /** More than 2 % slower, or not passed: the whole candidate is reverted for it. */
+  vetoes: boolean;
 }
 
 /**
@@ -114,6 +233,8 @@ export interface ConfirmationEvent {
   verdict: Verdict | null;
   intervalRatio: readonly [low: number, high: number] | null;
   sanitizer: SanitizerReport['outcome'] | null;
+  /** Runs over several workloads: `ratio` is the weighted geometric mean of these. */
+  perWorkload?: WorkloadRatio[];
   outcome: 'accepted' | 'accepted, unsanitized' | 'refused';
   reason: string;
 }
@@ -123,7 +244,53 @@ export interface MoveAbandonedEvent {
   iteration: number;
   moveKey: string;
   failureCount: number;
+  /** Three failures in a row, or twice its share of the evaluations used. */
+  why: 'failed' | 'overspent';
   reason: string;
+}
+
+/**
+ * The best candidate with one of its changes undone: what that change is worth. Logged once the winner is known, as far
+ * as the budget goes. `evaluationId` may be an earlier evaluation of the same candidate.
+ */
+export interface AblationEvent {
+  type: 'ablation';
+  best: string;
+  /** The change that is undone: what the best has, and what the ablated candidate has instead. */
+  undone:
+    | { kind: 'parameter'; parameter: string; from: number; to: number }
+    | { kind: 'rung'; from: string; to: string };
+  candidate: CandidateReference;
+  evaluationId: string | null;
+  /** Time without the change ÷ time of the best: what the change gives on top of the others. `null` without a time. */
+  ratio: number | null;
+  intervalRatio?: readonly [low: number, high: number];
+  /** Why there is no ratio: not evaluated, or judged invalid. */
+  reason?: string;
+}
+
+/** How a kernel fills the device as a dimension grows. Never a speed-up: the work differs from row to row. */
+export interface WorkloadAdviceEvent {
+  type: 'workload-advice';
+  /** The best candidate's id. */
+  candidate: string;
+  /** Dimensions that were grown, e.g. `['B', 'H']`; rows say their product. */
+  dimensions: string[];
+  rows: {
+    /** Product of the grown dimensions. */
+    product: number;
+    workload: string;
+    evaluationId: string | null;
+    kind: 'measured' | 'predicted';
+    medianNs: number | null;
+    attainableNs: number | null;
+    /** attainableNs ÷ medianNs. */
+    attainedRatio: number | null;
+  }[];
+  /** Smallest product at which the attained ratio is within 5 % of the last row's; `null` when it still grows. */
+  saturatedAt: number | null;
+  /** `the kernel is under-filled: at B·H = 8 it reaches 12 % of attainable; at B·H ≥ 128 it reaches 61 %`. */
+  text: string;
 }
 
 /** A pattern's recommendation that no listed move can carry out. */
@@ -142,6 +309,18 @@ export interface BudgetEvent {
   evaluationsLeft: number | null;
   minutesUsed: number;
   minutesLeft: number | null;
+  ledger: Ledger;
+}
+
+/** What a run has spent so far, by what it was spent on. Wall times of the phases, in ms. */
+export interface Ledger {
+  compileMs: number;
+  verifyMs: number;
+  timeMs: number;
+  /** Time the GPU worked: verifying and timing on a real GPU; 0 on a virtual device. */
+  gpuMs: number;
+  /** gpuMs × price; `null` without a price. */
+  money: number | null;
 }
 
 export interface RunFinishedEvent {
@@ -162,6 +341,9 @@ export type RunEvent =
   | ConfirmationEvent
   | MoveAbandonedEvent
   | AdviceEvent
+  | OptionsRankedEvent
+  | AblationEvent
+  | WorkloadAdviceEvent
   | BudgetEvent
   | RunFinishedEvent;
 
