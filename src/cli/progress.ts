@@ -1,5 +1,11 @@
-import { formatMove, formatNs, formatRatio } from '../reports/format.ts';
-import type { BudgetEvent, EvaluationFinishedEvent, RecordedEvent } from '../store/events.ts';
+import { formatMove, formatNs, formatRatio, formatRatioInterval } from '../reports/format.ts';
+import type {
+  AblationEvent,
+  BudgetEvent,
+  EvaluationFinishedEvent,
+  OptionsRankedEvent,
+  RecordedEvent,
+} from '../store/events.ts';
 import { paintFor } from './output.ts';
 import { createStatusLine } from './status-line.ts';
 
@@ -10,11 +16,32 @@ export interface Progress {
   end(): void;
 }
 
-function describeBudget({ evaluationsLeft, minutesLeft }: BudgetEvent): string {
-  const parts: string[] = [];
-  if (evaluationsLeft !== null) parts.push(`${evaluationsLeft} evaluation${evaluationsLeft === 1 ? '' : 's'}`);
-  if (minutesLeft !== null) parts.push(`${minutesLeft.toFixed(1)} minutes`);
-  return parts.length > 0 ? `budget left: ${parts.join(', ')}` : 'no budget limit';
+function describeBudget({ evaluationsLeft, minutesLeft, ledger }: BudgetEvent): string {
+  const left: string[] = [];
+  if (evaluationsLeft !== null) left.push(`${evaluationsLeft} evaluation${evaluationsLeft === 1 ? '' : 's'}`);
+  if (minutesLeft !== null) left.push(`${minutesLeft.toFixed(1)} minutes`);
+  const parts = [left.length > 0 ? `budget left: ${left.join(', ')}` : 'no budget limit'];
+  if (ledger.gpuMs > 0) parts.push(`GPU worked ${(ledger.gpuMs / 60_000).toFixed(1)} minutes`);
+  if (ledger.money !== null) parts.push(`money spent ${ledger.money.toFixed(2)}`);
+  return parts.join('; ');
+}
+
+function describeOptions({ iteration, options, omitted, share }: OptionsRankedEvent): string[] {
+  const open = options.filter(({ state }) => state !== 'abandoned');
+  const best = open[0];
+  if (!best) return [];
+  const ofShare = share === null ? '' : `, a share of ${share.toFixed(1)} evaluations each`;
+  return [
+    `[${iteration}] ${open.length + omitted} open ${open.length + omitted === 1 ? 'move' : 'moves'}${ofShare}; first: ${formatMove(best.move)}, worth ${best.arithmetic}`,
+  ];
+}
+
+function describeAblation({ undone, ratio, intervalRatio, candidate, evaluationId, reason }: AblationEvent): string {
+  const name = undone.kind === 'rung' ? 'kernel' : undone.parameter;
+  const what = `${name} ${undone.from} → ${undone.to}`;
+  if (ratio === null) return `${what}: not known: ${reason ?? 'no valid time'}`;
+  const interval = intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : '';
+  return `${what} (${candidate.kernel}, ${evaluationId ?? 'no evaluation'}): this change gives ${formatRatio(ratio)}${interval}`;
 }
 
 function describeResult({ evaluation }: EvaluationFinishedEvent): string {
@@ -65,6 +92,11 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
     },
     'move-abandoned': ({ moveKey, reason }) => status.print(`    giving up ${moveKey}: ${reason}`),
     advice: ({ finding, text }) => status.print(`    advice for ${finding.id}: ${text}`),
+    'options-ranked': (event) => {
+      for (const line of describeOptions(event)) status.print(line);
+    },
+    ablation: (event) => status.print(`Undoing ${describeAblation(event)}`),
+    'workload-advice': ({ text }) => status.print(`Workload: ${text}`),
     confirmation: ({ evaluationId, candidate, outcome, reason }) =>
       status.print(`Confirming ${candidate.kernel} on fresh blocks (${evaluationId}): ${outcome}: ${reason}`),
     budget: (event) => status.print(`    best so far: ${best}; ${describeBudget(event)}`),

@@ -65,9 +65,17 @@ export const formatParameters = (parameters: ParameterValues): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(', ');
 
-/** `02_tiled → 03_rows`, or `04_warp: BLOCK_M 32 → 64`, or `04_warp: BLOCK_M 32 → 64, PAD 0 → 8`. */
-export function formatMove(move: MoveRecord): string {
-  if (move.kind === 'rung') return `${move.from} → ${move.to}`;
-  const changes = move.kind === 'parameter' ? [move] : move.changes;
-  return `${move.kernel}: ${changes.map(({ parameter, from, to }) => `${parameter} ${from} → ${to}`).join(', ')}`;
-}
+type Change = { parameter: string; from: number; to: number };
+
+const formatChanges = (kernel: string, changes: readonly Change[]): string =>
+  `${kernel}: ${changes.map(({ parameter, from, to }) => `${parameter} ${from} → ${to}`).join(', ')}`;
+
+const MOVES: { [K in MoveRecord['kind']]: (move: Extract<MoveRecord, { kind: K }>) => string } = {
+  parameter: (move) => formatChanges(move.kernel, [move]),
+  parameters: ({ kernel, changes }) => formatChanges(kernel, changes),
+  rung: ({ from, to }) => `${from} → ${to}`,
+  configuration: ({ kernel, parameters }) => `${kernel}: ${formatParameters(parameters) || 'no parameters'}`,
+};
+
+/** `02_tiled → 03_rows`, or `04_warp: BLOCK_M 32 → 64, PAD 0 → 8`, or of a whole setting `04_warp: BLOCK_M=64, PAD=8`. */
+export const formatMove = (move: MoveRecord): string => (MOVES[move.kind] as (move: MoveRecord) => string)(move);

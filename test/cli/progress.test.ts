@@ -62,8 +62,9 @@ describe('progress of a run', () => {
       evaluationsLeft: 2,
       minutesUsed: 1,
       minutesLeft: 0.5,
+      ledger: { compileMs: 1000, verifyMs: 2000, timeMs: 3000, gpuMs: 90_000, money: 0.075 },
     } as const;
-    progress.onEvent({ schemaVersion: 1, sequence: 7, time: '', ...budget });
+    progress.onEvent({ schemaVersion: 2, sequence: 7, time: '', ...budget });
     expect(written()).toContain(
       "best so far: e2, predicted 50 µs, 2.00× the start's speed; budget left: 2 evaluations, 0.5 minutes",
     );

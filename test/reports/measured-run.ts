@@ -1,4 +1,4 @@
-import type { RecordedEvent, RunEvent } from '../../src/store/events.ts';
+import { EVENT_SCHEMA_VERSION, type RecordedEvent, type RunEvent } from '../../src/store/events.ts';
 import { measuredEvaluation, measurementOf, twoContenders } from './measured-evaluation.ts';
 import { sampleRun } from './sample-run.ts';
 
@@ -63,7 +63,7 @@ export function measuredRun(outcome: 'accepted' | 'accepted, unsanitized' | 'ref
     { type: 'run-finished', stopReason: 'no-moves-left', detail: 'done', best: isRefused ? 'e1' : 'e3', speedup: 1.4 },
   ];
   return events.map((event, index) => ({
-    schemaVersion: 1,
+    schemaVersion: EVENT_SCHEMA_VERSION,
     sequence: index + 1,
     time: '2025-11-20T18:41:00.000Z',
     ...event,

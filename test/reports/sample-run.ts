@@ -1,6 +1,6 @@
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { Finding } from '../../src/core/finding.ts';
-import type { RecordedEvent, RunEvent } from '../../src/store/events.ts';
+import { EVENT_SCHEMA_VERSION, type RecordedEvent, type RunEvent } from '../../src/store/events.ts';
 
 const serial: Finding = {
   id: 'serial-sections',
@@ -59,9 +59,19 @@ const events: RunEvent[] = [
     start: { id: 'hash-of-e1', kernel: '02_tiled', parameters: { BLOCK_M: 32 } },
     workload: { name: 'b1h1s64d64', dimensions: { B: 1, H: 1, S: 64, D: 64 }, cache: 'hot' },
     device: { id: 'virtual:l4', kind: 'virtual', name: 'NVIDIA L4 (virtual)' },
+    workloads: [{ name: 'b1h1s64d64', dimensions: { B: 1, H: 1, S: 64, D: 64 }, cache: 'hot', weight: 1 }],
     seed: 7,
-    budgets: { maximumEvaluations: 4, maximumMinutes: null },
+    strategy: 'guided',
+    budgets: {
+      maximumEvaluations: 4,
+      maximumMinutes: null,
+      maximumGpuMinutes: null,
+      maximumMoney: null,
+      gpuPricePerHour: null,
+    },
     goal: { kind: 'speed-up', ratio: 10, text: '10x' },
+    priors: { patterns: [], costs: [] },
+    request: { target: '/home/user/attention' },
     environment: { node: '24.0.0', compiler: 'clang 21.1.0' },
   },
   {
@@ -153,6 +163,7 @@ const events: RunEvent[] = [
     iteration: 2,
     moveKey: 'pad/03_rows.PAD',
     failureCount: 3,
+    why: 'failed',
     reason: '3 attempts in a row did not help',
   },
   {
@@ -167,7 +178,7 @@ const events: RunEvent[] = [
 
 /** A small finished run: one kept rung, one wrong parameter move, one piece of advice. */
 export const sampleRun: RecordedEvent[] = events.map((event, index) => ({
-  schemaVersion: 1,
+  schemaVersion: EVENT_SCHEMA_VERSION,
   sequence: index + 1,
   time: `2025-11-20T18:41:${String(index).padStart(2, '0')}.000Z`,
   ...event,
