@@ -59,7 +59,7 @@ const isSourced = (value: unknown): value is Sourced =>
 const figuresOf = (spec: DeviceSpec): [name: string, figure: Sourced][] =>
   Object.entries(spec).flatMap(([name, value]): [string, Sourced][] => {
     if (isSourced(value)) return [[name, value]];
-    if (typeof value !== 'object') return [];
+    if (typeof value !== 'object' || name === 'calibration') return [];
     return Object.entries(value as Record<string, Sourced>).map(([inner, figure]) => [`${name}.${inner}`, figure]);
   });
 
@@ -67,7 +67,7 @@ const deviceSpecs = (): string =>
   [...DEVICE_SPECS.values()]
     .map(
       (spec) =>
-        `### virtual:${spec.id}: ${spec.name}, ${spec.architecture}\n\n` +
+        `### virtual:${spec.id}: ${spec.name}, ${spec.architecture}\n\n${spec.calibration?.note ?? ''}\n\n` +
         markdownTable(
           [{ title: 'Figure' }, { title: 'Value', align: 'right' }, { title: 'Source' }],
           figuresOf(spec).map(([name, { value, source }]) => [code(name), formatFigure(value), source]),

@@ -4,6 +4,18 @@ export interface Sourced {
   readonly source: string;
 }
 
+/**
+ * What the time model's figures for a device rest on: times measured on this very board, figures measured on another
+ * board with the same chip, or published figures alone. Decides how wide a prediction's interval is.
+ */
+export type CalibrationBasis = 'measured' | 'same-chip' | 'published';
+
+export interface Calibration {
+  readonly basis: CalibrationBasis;
+  /** What was measured, and what is carried over from where. */
+  readonly note: string;
+}
+
 /** What a GPU can do. Rates are per SM per clock unless the name says otherwise; dense, never sparse, peaks. */
 export interface DeviceSpec {
   readonly id: string;
@@ -60,4 +72,6 @@ export interface DeviceSpec {
   };
   /** Device-side cost of one launch in a stream of launches. */
   readonly launchOverheadNs: Sourced;
+  /** Absent in recordings made before it was kept: then published. */
+  readonly calibration?: Calibration;
 }

@@ -2,6 +2,7 @@ import type { DeviceSpec } from '../core/device-spec.ts';
 import type { DType } from '../core/dtype.ts';
 import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Comparison } from '../core/problem.ts';
+import type { Roof } from '../core/roofline.ts';
 
 /** problem.json's cost expressions, evaluated for one workload. */
 export interface ProblemWork {
@@ -74,8 +75,11 @@ function fastestPipe(comparison: Comparison, spec: DeviceSpec): Pipe {
 
 const format = (value: number): string => Number(value.toPrecision(4)).toString();
 
+const pipeRate = (pipe: Pipe, clockHz: number, share: number, spec: DeviceSpec): number =>
+  pipe.flopPerClock * spec.smCount.value * clockHz * share;
+
 function computeBound(flop: number, pipe: Pipe, clockHz: number, share: number, spec: DeviceSpec): TimeBound {
-  const rate = pipe.flopPerClock * spec.smCount.value * clockHz * share;
+  const rate = pipeRate(pipe, clockHz, share, spec);
   const ns = (flop / rate) * 1e9;
   const shareText = share === 1 ? '' : ` × ${share}`;
   return {
@@ -126,15 +130,29 @@ function measuredComputeBound(flop: number, pipe: Pipe, peaks: MeasuredPeaks | u
   };
 }
 
+interface ReadRate {
+  readonly bytesPerSecond: number;
+  readonly level: string;
+}
+
 /** Cold: DRAM as measured, else the datasheet's rate times what streaming kernels reach. Hot: L2. */
-function attainableRead(work: ProblemWork, spec: DeviceSpec, peaks: MeasuredPeaks | undefined): TimeBound {
-  const { minimumReadBytes: bytes } = work;
-  if (work.cache === 'hot') return readBound(bytes, spec.l2BytesPerClock.value * spec.sustainedClockHz.value, 'L2');
+function attainableReadRate(
+  { cache }: Pick<ProblemWork, 'cache'>,
+  spec: DeviceSpec,
+  peaks: MeasuredPeaks | undefined,
+): ReadRate {
+  if (cache === 'hot') return { bytesPerSecond: spec.l2BytesPerClock.value * spec.sustainedClockHz.value, level: 'L2' };
   if (peaks === undefined) {
-    return readBound(bytes, spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value, 'attainable DRAM');
+    const bytesPerSecond = spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value;
+    return { bytesPerSecond, level: 'attainable DRAM' };
   }
   const datasheet = format(peaks.datasheet.dramBytesPerSecond / 1e9);
-  return readBound(bytes, peaks.copyBytesPerSecond, `measured copy; datasheet ${datasheet}`);
+  return { bytesPerSecond: peaks.copyBytesPerSecond, level: `measured copy; datasheet ${datasheet}` };
+}
+
+function attainableRead(work: ProblemWork, spec: DeviceSpec, peaks: MeasuredPeaks | undefined): TimeBound {
+  const { bytesPerSecond, level } = attainableReadRate(work, spec, peaks);
+  return readBound(work.minimumReadBytes, bytesPerSecond, level);
 }
 
 /**
@@ -154,4 +172,37 @@ export function attainableBoundNs(work: ProblemWork, spec: DeviceSpec, peaks?: M
     arithmetic: `${slower.arithmetic}, + ${launchNs} ns launch = ${format(slower.ns + launchNs)} ns`,
   };
   return larger(realistic, vetoBoundNs(work, spec));
+}
+
+/** The rates that {@link vetoBoundNs} divides by. Hot reads have no provable rate. */
+export function vetoRoof({ comparison, cache }: Pick<ProblemWork, 'comparison' | 'cache'>, spec: DeviceSpec): Roof {
+  const pipe = fastestPipe(comparison, spec);
+  const isCold = cache === 'cold';
+  return {
+    flopPerSecond: pipeRate(pipe, spec.boostClockHz.value, 1, spec),
+    computeSource: `${pipe.name}, peak at the maximum clock`,
+    bytesPerSecond: isCold ? spec.dramBytesPerSecond.value : null,
+    memorySource: isCold ? 'DRAM datasheet' : null,
+  };
+}
+
+/** The rates that {@link attainableBoundNs} divides by. */
+export function attainableRoof(
+  { comparison, cache }: Pick<ProblemWork, 'comparison' | 'cache'>,
+  spec: DeviceSpec,
+  peaks?: MeasuredPeaks,
+): Roof {
+  const pipe = fastestPipe(comparison, spec);
+  const { bytesPerSecond, level } = attainableReadRate({ cache }, spec, peaks);
+  const measured = pipe.tensorProducts === undefined ? undefined : peaks?.matrixFlopPerSecond;
+  const sustained = pipeRate(pipe, spec.sustainedClockHz.value, ATTAINABLE_COMPUTE_SHARE, spec);
+  return {
+    flopPerSecond: measured === undefined ? sustained : measured / pipe.tensorProducts!,
+    computeSource:
+      measured === undefined
+        ? `${pipe.name}, ${ATTAINABLE_COMPUTE_SHARE} of the peak at the sustained clock`
+        : `${pipe.name}, measured matrix product`,
+    bytesPerSecond,
+    memorySource: level,
+  };
 }

@@ -1,5 +1,7 @@
 import type { DeviceSpec, Sourced } from '../core/device-spec.ts';
 import { CAPABILITY_SOURCES, type ComputeCapability, capabilityOf } from './compute-capabilities.ts';
+import { A100 } from './specs/a100.ts';
+import { H100 } from './specs/h100.ts';
 import { H200 } from './specs/h200.ts';
 import { L4 } from './specs/l4.ts';
 import { SOURCES } from './specs/sources.ts';
@@ -52,9 +54,15 @@ export interface DescribedDevice {
   readonly maximumSmClockMhz?: number | undefined;
 }
 
-/** Boards whose rates and latencies are known, by words of their names. `\b` keeps L40 and GH200 out. */
+/**
+ * Boards whose rates and latencies are known, by words of their names. `\b` keeps L40 and GH200 out. The H100 and the A100
+ * are the SXM boards with 80 GB: others have another clock or memory. The RTX 4090 is not among them: its spec has the
+ * tensor rate with fp32 accumulation, and a bound that may call a time implausible needs the faster one.
+ */
 const KNOWN_BOARDS: readonly { name: RegExp; capability: string; spec: DeviceSpec }[] = [
   { name: /\bH200\b/, capability: '9.0', spec: H200 },
+  { name: /\bH100 80GB HBM3\b/, capability: '9.0', spec: H100 },
+  { name: /\bA100-SXM4-80GB\b/, capability: '8.0', spec: A100 },
   { name: /\bL4\b/, capability: '8.9', spec: L4 },
 ];
 
@@ -164,6 +172,10 @@ function unknownBoard(device: DescribedDevice, capability: ComputeCapability): D
     dramBytes: like(model.dramBytes),
     latencyClocks: mapFigures(model.latencyClocks, like),
     launchOverheadNs: like(model.launchOverheadNs),
+    calibration: {
+      basis: 'published',
+      note: `This board was never measured; its latencies are those of ${model.name}.`,
+    },
   };
 }
 

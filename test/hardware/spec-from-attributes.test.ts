@@ -78,6 +78,19 @@ describe('a known board', () => {
     expect(vetoBoundNsOf(spec)).toBe(vetoBoundNsOf(known));
   });
 
+  it.each([
+    ['NVIDIA H100 80GB HBM3', 'h100'],
+    ['NVIDIA H100 PCIe', 'h100-pcie'],
+  ])('%s is %s', (name, id) => {
+    expect(specFromAttributes({ ...h200, name }).id).toBe(id);
+  });
+
+  it('an A100 with 80 GB on an SXM board is, one with 40 GB is not', () => {
+    const attributes = { ...H200_ATTRIBUTES, computeCapabilityMajor: 8, computeCapabilityMinor: 0 };
+    expect(specFromAttributes({ ...h200, name: 'NVIDIA A100-SXM4-80GB', attributes }).id).toBe('a100');
+    expect(specFromAttributes({ ...h200, name: 'NVIDIA A100-SXM4-40GB', attributes }).id).toBe('a100-sxm4-40gb');
+  });
+
   it('is not taken from a name that only contains one', () => {
     expect(specFromAttributes({ ...h200, name: 'NVIDIA GH200 480GB' }).id).toBe('gh200-480gb');
     const l40 = { ...a6000, name: 'NVIDIA L40', attributes: { ...a6000.attributes, computeCapabilityMinor: 9 } };

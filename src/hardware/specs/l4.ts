@@ -64,4 +64,8 @@ export const L4: DeviceSpec = {
     atomic: { value: 300, source: 'assumption: an L2 round trip plus the operation' },
   },
   launchOverheadNs: { value: 1500, source: `assumption; ${SOURCES.ownH200}: 0.5–1.0 µs per graph node` },
+  calibration: {
+    basis: 'published',
+    note: 'No L4 was measured. Rates and latencies are published; the constants that describe machine code were set on an H200.',
+  },
 };

@@ -43,13 +43,26 @@ describe('predictTime', () => {
     expect(twice.launches![0]).toMatchObject({ functionName: 'multiply', ctaCount: 348, launchOverheadNs: 1500 });
   });
 
-  it('gives an interval of ±35 % where throughput binds and ±50 % where latency does', () => {
-    const sure = predictTime([compute], l4, bounds);
-    expect(sure.intervalNs[0]).toBeCloseTo(sure.medianNs * 0.65, 3);
-    expect(sure.intervalNs[1]).toBeCloseTo(sure.medianNs * 1.35, 3);
-    const unsure = predictTime([chain], l4, bounds);
+  it.each([
+    ['h200', 0.35, 0.5],
+    ['h100', 0.4, 0.55],
+    ['l4', 0.5, 0.65],
+    ['a100', 0.5, 0.65],
+    ['rtx4090', 0.5, 0.65],
+  ])('gives %s an interval of ±%d where throughput binds and ±%d where latency does', (id, throughput, latency) => {
+    const device = DEVICE_SPECS.get(id)!;
+    const sure = predictTime([compute], device, bounds);
+    expect(sure.intervalNs[0]).toBeCloseTo(sure.medianNs * (1 - throughput), 3);
+    expect(sure.intervalNs[1]).toBeCloseTo(sure.medianNs * (1 + throughput), 3);
+    const unsure = predictTime([chain], device, bounds);
     expect(unsure.bindingResource).toBe('latency');
-    expect(unsure.intervalNs[1]).toBeCloseTo(unsure.medianNs * 1.5, 3);
+    expect(unsure.intervalNs[1]).toBeCloseTo(unsure.medianNs * (1 + latency), 3);
+  });
+
+  it('takes a spec that does not say what it rests on as published', () => {
+    const { calibration: _, ...unsaid } = DEVICE_SPECS.get('h200')!;
+    const timing = predictTime([compute], unsaid, bounds);
+    expect(timing.intervalNs[1]).toBeCloseTo(timing.medianNs * 1.5, 3);
   });
 
   it('never predicts less than the provable bound', () => {
