@@ -19,12 +19,16 @@ export interface SearchDimension {
   readonly name: string;
   /** `null` where the dimension does not apply: a parameter that another rung has. */
   readonly values: readonly (number | string | boolean | null)[];
-  /** Whether neighbouring values are alike: numbers in ascending order. */
+  /** Whether neighbouring values are alike: numbers in ascending order, behind `null` where that is among them. */
   readonly ordered: boolean;
 }
 
 /** How an asked-for configuration did. One that fails to compile, run or verify costs an evaluation all the same. */
-export type Outcome = { readonly kind: 'timed'; readonly timeNs: number } | { readonly kind: 'failed' };
+export type Outcome =
+  | { readonly kind: 'timed'; readonly timeNs: number }
+  /** Timed by the screen tier only, which found it too slow to be measured with care. */
+  | { readonly kind: 'screened-out'; readonly timeNs: number }
+  | { readonly kind: 'failed' };
 
 /**
  * Chooses what to evaluate next from what it was told. Deterministic: the same space, seed and answers give the same
@@ -35,4 +39,10 @@ export interface Strategy {
   ask(): number | undefined;
   /** Also takes configurations it never asked for, such as the start. */
   tell(index: number, outcome: Outcome): void;
+}
+
+export interface StrategyOptions {
+  readonly space: SearchSpace;
+  /** Whole number; everything that is drawn follows from it. */
+  readonly seed: number;
 }

@@ -1,0 +1,18 @@
+import type { Strategy, StrategyOptions } from './strategy.ts';
+
+/** Every configuration, in the space's order. */
+export function exhaustive({ space }: StrategyOptions): Strategy {
+  const taken = new Uint8Array(space.size);
+  let next = 0;
+  return {
+    ask() {
+      while (taken[next] === 1) next += 1;
+      if (next >= space.size) return undefined;
+      taken[next] = 1;
+      return next;
+    },
+    tell(index) {
+      taken[index] = 1;
+    },
+  };
+}

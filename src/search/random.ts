@@ -1,0 +1,17 @@
+import { stepSource } from './draw.ts';
+import type { Strategy, StrategyOptions } from './strategy.ts';
+import { unvisitedOf } from './unvisited.ts';
+
+/** Any configuration that is left, each as likely. */
+export function random({ space, seed }: StrategyOptions): Strategy {
+  const unvisited = unvisitedOf(space.size);
+  const sourceOf = stepSource(seed);
+  return {
+    ask() {
+      const index = unvisited.draw(sourceOf(unvisited.taken));
+      if (index !== undefined) unvisited.take(index);
+      return index;
+    },
+    tell: (index) => unvisited.take(index),
+  };
+}

@@ -1,0 +1,38 @@
+import { WarpsmithError } from '../core/errors.ts';
+import { suggestName } from '../core/nearest-name.ts';
+import { exhaustive } from './exhaustive.ts';
+import { random } from './random.ts';
+import type { Strategy, StrategyOptions } from './strategy.ts';
+
+/** Strategies that know nothing but the space and the times they are told. */
+export const STRATEGIES = { exhaustive, random } as const satisfies Readonly<
+  Record<string, (options: StrategyOptions) => Strategy>
+>;
+
+export type StrategyName = keyof typeof STRATEGIES;
+
+export const STRATEGY_NAMES = Object.keys(STRATEGIES) as StrategyName[];
+
+/** What finds good configurations with the fewest evaluations where nothing is known beforehand. */
+export const DEFAULT_BLIND_STRATEGY: StrategyName = 'random';
+
+/**
+ * The strategy of this name over a space.
+ *
+ * @throws WarpsmithError `unknown-strategy`.
+ */
+export function createStrategy(name: string, options: StrategyOptions): Strategy {
+  if (!isStrategyName(name)) throw unknownStrategy(name);
+  return STRATEGIES[name](options);
+}
+
+export const isStrategyName = (name: string): name is StrategyName => Object.hasOwn(STRATEGIES, name);
+
+const unknownStrategy = (name: string): Error =>
+  new WarpsmithError({
+    code: 'unknown-strategy',
+    message: `There is no strategy \`${name}\`.`,
+    received: name,
+    expected: `one of ${STRATEGY_NAMES.join(', ')}`,
+    hint: suggestName(name, STRATEGY_NAMES, 'Strategies'),
+  });

@@ -1,0 +1,46 @@
+import type { RandomSource } from '../stats/random.ts';
+import { integerBelow } from './draw.ts';
+
+/** The configurations that were neither asked for nor told. */
+export interface Unvisited {
+  /** How many are left. */
+  readonly count: number;
+  /** How many were taken. */
+  readonly taken: number;
+  has(index: number): boolean;
+  /** Harmless when it was taken before. */
+  take(index: number): void;
+  /** One of them, each as likely. */
+  draw(random: RandomSource): number | undefined;
+  /** All of them, in an order that follows from which were taken, and when. Shared storage. */
+  list(): Readonly<Uint32Array>;
+}
+
+/** All configurations of a space of this size. */
+export function unvisitedOf(size: number): Unvisited {
+  const members = Uint32Array.from({ length: size }, (_, index) => index);
+  const placeOf = members.slice();
+  let count = size;
+  const has = (index: number): boolean => placeOf[index]! < count;
+  return {
+    get count() {
+      return count;
+    },
+    get taken() {
+      return size - count;
+    },
+    has,
+    take(index) {
+      if (!has(index)) return;
+      count -= 1;
+      const last = members[count]!;
+      const place = placeOf[index]!;
+      members[place] = last;
+      placeOf[last] = place;
+      members[count] = index;
+      placeOf[index] = count;
+    },
+    draw: (random) => (count === 0 ? undefined : members[integerBelow(random, count)]),
+    list: () => members.subarray(0, count),
+  };
+}
