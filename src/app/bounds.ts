@@ -1,7 +1,9 @@
 import type { DeviceSpec } from '../core/device-spec.ts';
 import { evaluateExpression } from '../core/expressions/evaluate.ts';
+import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { ProblemFile, Workload } from '../core/problem.ts';
-import { attainableBoundNs, type TimeBound, vetoBoundNs } from '../hardware/bounds.ts';
+import type { Roofline } from '../core/roofline.ts';
+import { attainableBoundNs, attainableRoof, type TimeBound, vetoBoundNs, vetoRoof } from '../hardware/bounds.ts';
 
 type Work = Parameters<typeof vetoBoundNs>[0];
 
@@ -29,4 +31,23 @@ export function workAndBounds(
 ): { flop: number; vetoNs: number; attainableNs: number } {
   const work = workOf(problem, workload);
   return { flop: work.flop, vetoNs: vetoBoundNs(work, spec).ns, attainableNs: attainableBoundNs(work, spec).ns };
+}
+
+/** What a run's roofline is drawn from; logged with the run, so that a report needs no device. */
+export function rooflineOf(
+  problem: ProblemFile,
+  workload: Workload,
+  spec: DeviceSpec,
+  peaks?: MeasuredPeaks,
+): Roofline {
+  const work = workOf(problem, workload);
+  const { flop, minimumFlop, minimumReadBytes } = work;
+  return {
+    workload: workload.name,
+    flop,
+    minimumFlop,
+    minimumReadBytes,
+    veto: vetoRoof(work, spec),
+    attainable: attainableRoof(work, spec, peaks),
+  };
 }

@@ -100,6 +100,7 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
     confirmation: ({ evaluationId, candidate, outcome, reason }) =>
       status.print(`Confirming ${candidate.kernel} on fresh blocks (${evaluationId}): ${outcome}: ${reason}`),
     budget: (event) => status.print(`    best so far: ${best}; ${describeBudget(event)}`),
+    'search-ended': ({ reason, detail }) => status.print(`The search ends: ${reason}: ${detail}`),
     'run-finished': ({ stopReason, detail }) => {
       status.clear();
       status.print(`Stopped: ${stopReason}: ${detail}`);

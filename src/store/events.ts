@@ -2,6 +2,7 @@ import type { Evaluation } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
+import type { Roofline } from '../core/roofline.ts';
 import type { SanitizerReport } from '../core/sanitizer-report.ts';
 
 /** Version of the event records; a reader refuses a newer one. */
@@ -123,6 +124,8 @@ export interface RunStartedEvent {
   goal: Goal | null;
   priors: Priors;
   request: RunRequest;
+  /** Of the first workload: its work and the device's rates, for reports. Absent where they are not known. */
+  roofline?: Roofline;
   environment: Readonly<Record<string, string>>;
 }
 
@@ -323,6 +326,17 @@ export interface Ledger {
   money: number | null;
 }
 
+/**
+ * Why no more candidates are looked for. Confirmation, ablation and advice follow; where the confirmation takes back what
+ * the search stopped for, it goes on and ends anew.
+ */
+export interface SearchEndedEvent {
+  type: 'search-ended';
+  iteration: number;
+  reason: StopReason;
+  detail: string;
+}
+
 export interface RunFinishedEvent {
   type: 'run-finished';
   stopReason: StopReason;
@@ -345,6 +359,7 @@ export type RunEvent =
   | AblationEvent
   | WorkloadAdviceEvent
   | BudgetEvent
+  | SearchEndedEvent
   | RunFinishedEvent;
 
 /** An event as it lies in the log. */

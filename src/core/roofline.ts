@@ -1,0 +1,25 @@
+/** Peak rates of a device for one problem: no kernel is above the lower of the two at its arithmetic intensity. */
+export interface Roof {
+  readonly flopPerSecond: number;
+  /** What the FLOP rate is of, e.g. `fp16 tensor, measured matrix product`. */
+  readonly computeSource: string;
+  /** `null` where no rate of memory bounds the time. */
+  readonly bytesPerSecond: number | null;
+  /** What the byte rate is of, e.g. `DRAM datasheet`. */
+  readonly memorySource: string | null;
+}
+
+/** What a workload costs, and what a device does for it: everything a roofline plot is drawn from. Plain JSON. */
+export interface Roofline {
+  readonly workload: string;
+  /** Floating-point operations of the usual algorithm. */
+  readonly flop: number;
+  /** Floating-point operations no algorithm can avoid. */
+  readonly minimumFlop: number;
+  /** Bytes that must be read when the caches are cold. */
+  readonly minimumReadBytes: number;
+  /** The rates behind the provable bound. */
+  readonly veto: Roof;
+  /** The rates behind what is attainable. */
+  readonly attainable: Roof;
+}
