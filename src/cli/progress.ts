@@ -101,6 +101,7 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
       status.print(`Confirming ${candidate.kernel} on fresh blocks (${evaluationId}): ${outcome}: ${reason}`),
     budget: (event) => status.print(`    best so far: ${best}; ${describeBudget(event)}`),
     'search-ended': ({ reason, detail }) => status.print(`The search ends: ${reason}: ${detail}`),
+    'budgets-extended': () => status.print('Going on with a larger budget'),
     'run-finished': ({ stopReason, detail }) => {
       status.clear();
       status.print(`Stopped: ${stopReason}: ${detail}`);

@@ -1,47 +1,67 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { createFolder } from './create-folder.ts';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { WarpsmithError } from '../core/errors.ts';
 import { withStorageErrors } from './storage-error.ts';
+import { writeWhole } from './write-whole.ts';
 
 /** Files named by the SHA-256 of their contents: the same text is stored once, and a name can't lie. */
 export interface ContentStore {
   readonly folder: string;
   /** Stores `contents` and returns its SHA-256 in hexadecimal. */
   put(contents: string | Uint8Array): string;
-  /** @throws when there is no such object, or when its contents no longer match its name. */
+  /** @throws WarpsmithError `missing-object` or `damaged-object`: its contents no longer match its name. */
   get(hash: string): Uint8Array;
+  /** Where the object lies, or would. */
+  pathOf(hash: string): string;
 }
 
 const sha256 = (contents: string | Uint8Array): string => createHash('sha256').update(contents).digest('hex');
 
-function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
-}
+/** Whether a file of as many bytes is there: a shorter one was cut off by a power cut, and is written again. */
+const holds = (path: string, contents: string | Uint8Array): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.size ===
+  (typeof contents === 'string' ? Buffer.byteLength(contents) : contents.length);
 
 /** Opens (and creates when needed) a content store in `folder`. */
 export function openContentStore(folder: string): ContentStore {
   const pathOf = (hash: string) => join(folder, hash.slice(0, 2), hash.slice(2));
   return {
     folder,
+    pathOf,
     put(contents) {
       const hash = sha256(contents);
       const path = pathOf(hash);
-      if (!exists(path)) withStorageErrors(folder, () => writeWhole(path, contents));
+      if (!holds(path, contents)) withStorageErrors(folder, () => writeWhole(path, contents));
       return hash;
     },
     get(hash) {
-      const contents = readFileSync(pathOf(hash));
-      if (sha256(contents) !== hash) throw new Error(`stored object ${hash} has been changed`);
-      return contents;
+      const path = pathOf(hash);
+      const contents = readObject(path, hash);
+      if (sha256(contents) === hash) return contents;
+      throw new WarpsmithError({
+        code: 'damaged-object',
+        message: `Stored object ${hash} has been changed.`,
+        file: path,
+        received: `SHA-256 ${sha256(contents)}`,
+        expected: `SHA-256 ${hash}`,
+        hint: 'The run’s kernels lie in objects/ by the hash of their contents; this one can no longer be trusted.',
+      });
     },
   };
 }
 
-/** Writes to a neighbour and renames, so that a file is never seen half-written. */
-export function writeWhole(path: string, contents: string | Uint8Array): void {
-  createFolder(dirname(path));
-  const partial = `${path}.${process.pid}.partial`;
-  writeFileSync(partial, contents);
-  renameSync(partial, path);
+function readObject(path: string, hash: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new WarpsmithError({
+      code: 'missing-object',
+      message: `Stored object ${hash} is not there.`,
+      file: path,
+      received: (error as NodeJS.ErrnoException).code ?? String(error),
+      expected: 'a file that the run has stored',
+      hint: 'It was deleted after the run stored it; `warpsmith resume` of an unfinished run stores it again.',
+    });
+  }
 }

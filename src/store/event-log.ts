@@ -1,20 +1,34 @@
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
 import { EVENT_SCHEMA_VERSION, type RecordedEvent, type RunEvent } from './events.ts';
 import { withStorageErrors } from './storage-error.ts';
+import { syncFolder, writeAll, writeWhole } from './write-whole.ts';
 
 /**
  * When written events are forced to disk: after each one, only after those that a run cannot be understood without,
- * or never (the operating system decides).
+ * or never (the operating system decides). Whatever the policy, a written event outlives its process.
  */
 export type FsyncPolicy = 'every-event' | 'milestones' | 'never';
 
 /** Events after which the log must survive a power cut: losing one loses an evaluation or the run's end. */
-const MILESTONES: ReadonlySet<RunEvent['type']> = new Set(['run-started', 'decision', 'run-finished']);
+const MILESTONES: ReadonlySet<RunEvent['type']> = new Set([
+  'run-started',
+  'evaluation-finished',
+  'decision',
+  'budgets-extended',
+  'run-finished',
+]);
 
 export interface EventLog {
   readonly path: string;
-  /** Writes one event as one line, in one write. */
+  /** What the log held when it was opened: nothing in a new one. */
+  readonly history: readonly RecordedEvent[];
+  /**
+   * Writes one event as one line, in one write.
+   *
+   * @throws WarpsmithError when the disk is full or the log was deleted; what was written before stays whole.
+   */
   append(event: RunEvent): RecordedEvent;
   close(): void;
 }
@@ -25,26 +39,72 @@ export interface EventLogOptions {
   now?: () => Date;
 }
 
-/** Writes the whole line; a short write (disk nearly full) is continued until it is complete or fails. */
-function writeLine(descriptor: number, line: string): void {
-  const bytes = Buffer.from(line, 'utf8');
-  let written = 0;
-  while (written < bytes.length) written += writeSync(descriptor, bytes, written);
-}
-
 /**
- * Creates an append-only log of JSON lines. The file must not exist: a run never continues another run's log.
+ * Creates an append-only log of JSON lines. The file must not exist: a new run never continues another run's log.
  *
  * @throws WarpsmithError when the place is read-only, full or not a folder.
  */
 export function createEventLog(path: string, options: EventLogOptions = {}): EventLog {
-  const policy = options.fsync ?? 'milestones';
-  const now = options.now ?? (() => new Date());
   const descriptor = withStorageErrors(path, () => openSync(path, 'ax'));
-  let sequence = 0;
+  syncFolder(dirname(path));
+  return logAt(path, descriptor, { history: [], bytes: 0 }, options);
+}
+
+/**
+ * Opens a log to go on with it: a torn last line is cut off, and numbering continues. Only whoever holds the lock of the
+ * run folder may do this.
+ *
+ * @param keep how many events stay, given all of them; what is cut off is kept beside the log, whole.
+ * @throws WarpsmithError as {@link readEventLog}, and when the log can't be written.
+ */
+export function openEventLog(
+  path: string,
+  options: EventLogOptions = {},
+  keep: (events: readonly RecordedEvent[]) => number = (events) => events.length,
+): EventLog {
+  const { events, lineEnds } = readLog(path);
+  const kept = keep(events);
+  const bytes = kept === 0 ? 0 : lineEnds[kept - 1]!;
+  const descriptor = withStorageErrors(path, () => {
+    if (kept < events.length) saveTail(path, bytes, kept);
+    const opened = openSync(path, 'a');
+    ftruncateSync(opened, bytes);
+    fsyncSync(opened);
+    return opened;
+  });
+  return logAt(path, descriptor, { history: events.slice(0, kept), bytes }, options);
+}
+
+/** Evaluations are dear: what a run takes back stays readable. */
+function saveTail(path: string, fromBytes: number, kept: number): void {
+  writeWhole(path.replace(/(\.jsonl)?$/, `.after-${kept}$1`), readFileSync(path).subarray(fromBytes));
+}
+
+function logAt(
+  path: string,
+  descriptor: number,
+  { history, bytes }: { history: readonly RecordedEvent[]; bytes: number },
+  { fsync: policy = 'milestones', now = () => new Date() }: EventLogOptions,
+): EventLog {
+  let sequence = history.length;
+  let size = bytes;
   let open = true;
+  const write = (line: Uint8Array, durable: boolean) => {
+    // The descriptor of a deleted file takes writes that nobody will ever read.
+    if (fstatSync(descriptor).nlink === 0) throw deleted(path);
+    try {
+      writeAll(descriptor, line);
+      if (durable) fsyncSync(descriptor);
+    } catch (error) {
+      // Half a line would be glued to the next one.
+      ftruncateSync(descriptor, size);
+      throw error;
+    }
+    size += line.length;
+  };
   return {
     path,
+    history,
     append(event) {
       if (!open) throw new Error(`event log ${path} is closed`);
       const recorded: RecordedEvent = {
@@ -53,10 +113,8 @@ export function createEventLog(path: string, options: EventLogOptions = {}): Eve
         time: now().toISOString(),
         ...event,
       };
-      withStorageErrors(path, () => {
-        writeLine(descriptor, `${JSON.stringify(recorded)}\n`);
-        if (policy === 'every-event' || (policy === 'milestones' && MILESTONES.has(event.type))) fsyncSync(descriptor);
-      });
+      const durable = policy === 'every-event' || (policy === 'milestones' && MILESTONES.has(event.type));
+      withStorageErrors(path, () => write(Buffer.from(`${JSON.stringify(recorded)}\n`, 'utf8'), durable));
       sequence += 1;
       return recorded;
     },
@@ -66,6 +124,15 @@ export function createEventLog(path: string, options: EventLogOptions = {}): Eve
     },
   };
 }
+
+const deleted = (path: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'run-folder-deleted',
+    message: 'The run’s event log was deleted while the run went on.',
+    file: path,
+    expected: 'run folders that are left alone while their run goes on',
+    hint: 'What the run found is lost; start it again.',
+  });
 
 export interface EventLogContents {
   events: RecordedEvent[];
@@ -99,9 +166,40 @@ function parseLine(text: string): RecordedEvent | undefined {
  * @throws WarpsmithError `no-event-log`, `damaged-event-log` or `newer-event-log`.
  */
 export function readEventLog(path: string): EventLogContents {
-  let text: string;
+  const { events, tornLastLine } = readLog(path);
+  return { events, tornLastLine };
+}
+
+const NEWLINE = 0x0a;
+
+/** @returns also where each event's line ends, in bytes. */
+function readLog(path: string): EventLogContents & { lineEnds: number[] } {
+  const bytes = readBytes(path);
+  const whole = wholePart(bytes);
+  const events: RecordedEvent[] = [];
+  const lineEnds: number[] = [];
+  for (let start = 0; start < whole.length; start = lineEnds.at(-1)!) {
+    const end = whole.indexOf(NEWLINE, start);
+    const text = whole.toString('utf8', start, end);
+    const event = parseLine(text);
+    if (!event) throw damaged(path, events.length + 1, `Line ${events.length + 1} of the event log is not JSON.`, text);
+    checkEvent(path, event, events.length + 1);
+    events.push(event);
+    lineEnds.push(end + 1);
+  }
+  return { events, lineEnds, tornLastLine: whole.length < bytes.length };
+}
+
+/** Without a last line that has no end, or that a power cut left as zeros: no line holds any. */
+function wholePart(bytes: Buffer): Buffer {
+  const zeros = bytes.indexOf(0);
+  const written = zeros < 0 ? bytes : bytes.subarray(0, zeros);
+  return written.subarray(0, written.lastIndexOf(NEWLINE) + 1);
+}
+
+function readBytes(path: string): Buffer {
   try {
-    text = readFileSync(path, 'utf8');
+    return readFileSync(path);
   } catch (error) {
     throw new WarpsmithError({
       code: 'no-event-log',
@@ -112,15 +210,6 @@ export function readEventLog(path: string): EventLogContents {
       hint: 'List the runs of the store, or give --store.',
     });
   }
-  const lines = text.split('\n');
-  const afterLastNewline = lines.pop() ?? '';
-  const events = lines.map((line, index) => {
-    const event = parseLine(line);
-    if (!event) throw damaged(path, index + 1, `Line ${index + 1} of the event log is not JSON.`, line);
-    checkEvent(path, event, index + 1);
-    return event;
-  });
-  return { events, tornLastLine: afterLastNewline !== '' };
 }
 
 function checkEvent(path: string, event: RecordedEvent, line: number): void {

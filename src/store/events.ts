@@ -61,6 +61,15 @@ export interface Budgets {
   gpuPricePerHour: number | null;
 }
 
+/** No limit and no price. */
+export const UNLIMITED: Budgets = {
+  maximumEvaluations: null,
+  maximumMinutes: null,
+  maximumGpuMinutes: null,
+  maximumMoney: null,
+  gpuPricePerHour: null,
+};
+
 /** One of the workloads a run is about, with its weight in the objective. */
 export interface WeightedWorkload {
   name: string;
@@ -106,6 +115,8 @@ export interface RunRequest {
   requireSanitizer?: boolean;
   /** Guided runs: findings may suggest moves. False leaves only exploring, to show what diagnosis is worth. */
   diagnosis?: boolean;
+  /** False: the winner's changes are not undone one by one in the end. */
+  ablation?: boolean;
 }
 
 export interface RunStartedEvent {
@@ -337,6 +348,17 @@ export interface SearchEndedEvent {
   detail: string;
 }
 
+/**
+ * A run whose budget was spent goes on with a larger one. Stands where its search had ended; what followed there is cut
+ * off the log and kept beside it.
+ */
+export interface BudgetsExtendedEvent {
+  type: 'budgets-extended';
+  iteration: number;
+  /** From here on, in place of `run-started`'s. */
+  budgets: Budgets;
+}
+
 export interface RunFinishedEvent {
   type: 'run-finished';
   stopReason: StopReason;
@@ -360,6 +382,7 @@ export type RunEvent =
   | WorkloadAdviceEvent
   | BudgetEvent
   | SearchEndedEvent
+  | BudgetsExtendedEvent
   | RunFinishedEvent;
 
 /** An event as it lies in the log. */

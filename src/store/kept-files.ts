@@ -3,8 +3,8 @@ import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ArtifactStore } from '../core/artifacts.ts';
 import type { Evaluation } from '../core/evaluation.ts';
-import { writeWhole } from './content-store.ts';
 import { withStorageErrors } from './storage-error.ts';
+import { writeWhole } from './write-whole.ts';
 
 /** Files of one evaluation in a folder of the user's. */
 export const KEPT_FILES = { ptx: 'kernel.ptx', sass: 'kernel.sass', profile: 'profile.ncu-rep' } as const;

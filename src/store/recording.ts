@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { constants, gunzipSync, gzipSync } from 'node:zlib';
 import type { DeviceIdentity } from '../core/device.ts';
@@ -9,9 +9,9 @@ import type { ParameterValues } from '../core/kernel.ts';
 import type { Tier } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { ProfileLevel } from '../core/profile.ts';
-import { writeWhole } from './content-store.ts';
 import { createFolder } from './create-folder.ts';
 import { withStorageErrors } from './storage-error.ts';
+import { writeAll, writeWhole } from './write-whole.ts';
 
 export const RECORDING_SCHEMA_VERSION = 1;
 
@@ -119,12 +119,6 @@ export function openRecording(
       withStorageErrors(path, () => writeWhole(path, pack(gunzipSync(readFileSync(path)).toString('utf8'))));
     },
   };
-}
-
-/** A short write (disk nearly full) is continued until it is complete or fails. */
-function writeAll(descriptor: number, bytes: Uint8Array): void {
-  let written = 0;
-  while (written < bytes.length) written += writeSync(descriptor, bytes, written);
 }
 
 function requireSameDevice({ path, sessions: [first] }: Recording, device: DeviceIdentity): void {

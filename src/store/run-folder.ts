@@ -1,10 +1,13 @@
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
-import { type ContentStore, openContentStore, writeWhole } from './content-store.ts';
+import { type ContentStore, openContentStore } from './content-store.ts';
 import { createFolder } from './create-folder.ts';
-import { createEventLog, type EventLog, type EventLogOptions } from './event-log.ts';
+import { createEventLog, type EventLog, type EventLogOptions, openEventLog } from './event-log.ts';
+import type { RecordedEvent } from './events.ts';
 import { withStorageErrors } from './storage-error.ts';
+import { PARTIAL_SUFFIX, partialPath, syncFolder, writeWhole } from './write-whole.ts';
+import { lockWriter, type WriterLock } from './writer-lock.ts';
 
 /** Where results go when `--store` is not given, relative to the working folder. */
 export const DEFAULT_STORE = '.warpsmith';
@@ -19,15 +22,16 @@ export const RUN_FILES = {
   objects: 'objects',
 } as const;
 
-/** A run's folder, open for writing. */
+/** A run's folder, open for writing: by this process and no other, until it is closed or this process ends. */
 export interface RunFolder {
   readonly id: string;
   readonly path: string;
+  /** Closing it closes the folder. */
   readonly log: EventLog;
   readonly objects: ContentStore;
   /** Writes a file of the run whole, creating folders below the run's own as needed. */
   write(relativePath: string, contents: string | Uint8Array): string;
-  /** Empties and rewrites a folder of the run from a map of relative path → contents. */
+  /** Puts a folder of the run, from a map of relative path → contents, in the place of what was there. */
   replaceFolder(relativePath: string, files: Readonly<Record<string, string>>): string;
 }
 
@@ -66,29 +70,120 @@ function createUniqueFolder(parent: string, id: string): string {
  */
 export function createRunFolder(store: string, id: string, options: EventLogOptions = {}): RunFolder {
   const parent = runsFolder(store);
-  const name = withStorageErrors(resolve(store), () => createUniqueFolder(parent, id));
-  const path = join(parent, name);
+  const path = join(
+    parent,
+    withStorageErrors(resolve(store), () => createUniqueFolder(parent, id)),
+  );
+  syncFolder(parent);
+  return folderAt(path, (events) => createEventLog(events, options));
+}
+
+/**
+ * Opens the folder of a run to go on with it. What a killed process was in the middle of writing is removed.
+ *
+ * @param keep how many of the log's events stay, given all of them.
+ * @throws WarpsmithError `run-in-use` when another process writes into it; when the log can't be read or written.
+ */
+export function openRunFolder(
+  path: string,
+  options: EventLogOptions = {},
+  keep?: (events: readonly RecordedEvent[]) => number,
+): RunFolder {
+  return folderAt(resolve(path), (events) => {
+    removePartialFiles(dirname(events));
+    return openEventLog(events, options, keep);
+  });
+}
+
+function folderAt(path: string, openLog: (events: string) => EventLog): RunFolder {
+  const lock = lockWriter(path);
+  let log: EventLog;
+  try {
+    log = closingWith(openLog(join(path, RUN_FILES.events)), lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+  const objects = openContentStore(join(path, RUN_FILES.objects));
   const write = (relativePath: string, contents: string | Uint8Array): string => {
     const target = join(path, relativePath);
-    withStorageErrors(target, () => {
-      writeWhole(target, contents);
-    });
+    requireThere(path);
+    withStorageErrors(target, () => writeWhole(target, contents));
     return target;
   };
   return {
-    id: name,
+    id: basename(path),
     path,
-    log: createEventLog(join(path, RUN_FILES.events), options),
-    objects: openContentStore(join(path, RUN_FILES.objects)),
+    log,
+    objects: {
+      ...objects,
+      put(contents) {
+        requireThere(path);
+        return objects.put(contents);
+      },
+    },
     write,
     replaceFolder(relativePath, files) {
       const folder = join(path, relativePath);
-      withStorageErrors(folder, () => rmSync(folder, { recursive: true, force: true }));
-      for (const [file, contents] of Object.entries(files)) write(join(relativePath, file), contents);
+      requireThere(path);
+      withStorageErrors(folder, () => replaceWhole(folder, files));
       return folder;
     },
   };
 }
+
+/** The lock is needed as long as something may be appended. */
+const closingWith = (log: EventLog, lock: WriterLock): EventLog => ({
+  ...log,
+  close() {
+    log.close();
+    lock.release();
+  },
+});
+
+/** Writing into a folder that was deleted would bring back a part of it. */
+function requireThere(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })) return;
+  throw new WarpsmithError({
+    code: 'run-folder-deleted',
+    message: 'The run’s folder was deleted or moved while the run went on.',
+    file: path,
+    expected: 'run folders that are left alone while their run goes on',
+    hint: 'If it was moved, give its new path to `warpsmith resume`; else start the run again.',
+  });
+}
+
+/** The new folder is whole before the old one goes. */
+function replaceWhole(folder: string, files: Readonly<Record<string, string>>): void {
+  const next = partialPath(folder);
+  const previous = partialPath(folder);
+  try {
+    createFolder(next);
+    for (const [file, contents] of Object.entries(files)) writeWhole(join(next, file), contents);
+    const isThere = statSync(folder, { throwIfNoEntry: false }) !== undefined;
+    if (isThere) renameSync(folder, previous);
+    try {
+      renameSync(next, folder);
+    } catch (error) {
+      if (isThere) renameSync(previous, folder);
+      throw error;
+    }
+  } finally {
+    for (const leftover of [next, previous]) rmSync(leftover, { recursive: true, force: true });
+  }
+}
+
+/** What a process that died left half-written. */
+function removePartialFiles(path: string): void {
+  withStorageErrors(path, () => {
+    for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
+      if (name.endsWith(PARTIAL_SUFFIX)) rmSync(join(path, name), { recursive: true, force: true });
+    }
+  });
+}
+
+/** Where a run of a store lies. */
+export const runFolderPath = (store: string, id: string): string => join(runsFolder(store), id);
 
 /** The event log of a run folder. */
 export const eventsPath = (runFolder: string): string => join(runFolder, RUN_FILES.events);
@@ -121,7 +216,7 @@ export function findRun(store: string, which: string): string {
       hint: 'Start one with `warpsmith optimize <problem>`, or give --store.',
     });
   }
-  if (which === 'latest') return join(runsFolder(store), latest);
+  if (which === 'latest') return runFolderPath(store, latest);
   const exact = runs.filter((id) => id === which);
   const matches = exact.length > 0 ? exact : runs.filter((id) => id.startsWith(which));
   if (matches.length !== 1) {
@@ -137,5 +232,5 @@ export function findRun(store: string, which: string): string {
       hint: `The newest run is ${latest}.`,
     });
   }
-  return join(runsFolder(store), matches[0]!);
+  return runFolderPath(store, matches[0]!);
 }

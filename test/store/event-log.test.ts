@@ -12,6 +12,7 @@ const budget = (iteration: number): RunEvent => ({
   evaluationsLeft: null,
   minutesUsed: 0,
   minutesLeft: null,
+  ledger: { compileMs: 0, verifyMs: 0, timeMs: 0, gpuMs: 0, money: null },
 });
 
 let folder: string;
@@ -35,7 +36,7 @@ describe('writing', () => {
     const lines = readFileSync(writeLog(2), 'utf8').split('\n');
     expect(lines).toHaveLength(3);
     expect(JSON.parse(lines[1]!)).toEqual({
-      schemaVersion: 1,
+      schemaVersion: 2,
       sequence: 2,
       time: '1970-01-01T00:00:00.000Z',
       ...budget(2),
@@ -75,6 +76,7 @@ describe('writing', () => {
       iteration: 1,
       moveKey: 'a',
       failureCount: 3,
+      why: 'failed',
       reason: 'first line\nsecond line\u2028third',
     });
     log.close();
@@ -110,7 +112,7 @@ describe('reading', () => {
   });
 
   test('a log of a newer version is refused', () => {
-    writeFileSync(logPath(), '{"schemaVersion":2,"sequence":1}\n');
+    writeFileSync(logPath(), '{"schemaVersion":3,"sequence":1}\n');
     expect(() => readEventLog(logPath())).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ code: 'newer-event-log' }) }),
     );

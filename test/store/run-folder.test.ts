@@ -33,6 +33,7 @@ function makeRun(id: string): string {
     evaluationsLeft: 1,
     minutesUsed: 0,
     minutesLeft: null,
+    ledger: { compileMs: 0, verifyMs: 0, timeMs: 0, gpuMs: 0, money: null },
   });
   run.log.close();
   return run.path;

@@ -1,0 +1,275 @@
+import type { EvaluationStatus } from '../../core/status.ts';
+import type { Timing } from '../../core/timing.ts';
+import type {
+  DecisionEvent,
+  EvaluationFinishedEvent,
+  MoveProposedEvent,
+  RecordedEvent,
+  RunFinishedEvent,
+  RunStartedEvent,
+  StopReason,
+} from '../events.ts';
+
+/** One run, as the index knows it. `null` where the log does not say (yet). */
+export interface RunRow {
+  id: string;
+  problem: string | null;
+  workload: string | null;
+  /** How many workloads the objective is about. */
+  workloads: number;
+  device: string | null;
+  deviceId: string | null;
+  /** What its times are: every comparison stays within one kind. */
+  kind: Timing['kind'] | null;
+  strategy: string | null;
+  seed: number | null;
+  startedAt: string | null;
+  /** Time of the last event. */
+  lastAt: string | null;
+  stopReason: StopReason | null;
+  detail: string | null;
+  evaluations: number;
+  startKernel: string | null;
+  /** Evaluation, candidate and kernel of the best so far. */
+  best: string | null;
+  bestCandidate: string | null;
+  bestKernel: string | null;
+  /** On the first workload. */
+  startNs: number | null;
+  bestNs: number | null;
+  /** Start's time ÷ best's time; measured ones as the confirmation measured them. */
+  speedup: number | null;
+  /** Why the log can't be read. */
+  error: string | null;
+}
+
+/** One evaluation of a run. */
+export interface EvaluationRow {
+  run: string;
+  id: string;
+  iteration: number;
+  candidate: string;
+  kernel: string;
+  /** JSON. */
+  parameters: string;
+  workload: string;
+  status: EvaluationStatus;
+  kind: Timing['kind'] | null;
+  medianNs: number | null;
+  compileMs: number;
+  /** Verifying and timing. */
+  runMs: number;
+  decision: DecisionEvent['decision'] | null;
+  ratio: number | null;
+}
+
+/** One move of a run that was decided: what a pattern expected, and what came of it. */
+export interface MoveRow {
+  run: string;
+  /** Number of the event that proposed it. */
+  sequence: number;
+  iteration: number;
+  pattern: string;
+  finding: string;
+  /** Evaluation the finding is of. */
+  findingEvaluation: string;
+  /** Counters and thresholds of the finding, in one line. */
+  evidence: string;
+  /** What the move changes, as JSON. */
+  change: string;
+  expectedGain: number;
+  confidence: number;
+  candidate: string;
+  evaluation: string;
+  status: EvaluationStatus;
+  decision: DecisionEvent['decision'];
+  /** Time of the best before ÷ time of this candidate; `null` when it has no valid time. */
+  ratio: number | null;
+  low: number | null;
+  high: number | null;
+  reason: string;
+}
+
+/** Everything the index holds of one run. */
+export interface RunRows {
+  run: RunRow;
+  evaluations: EvaluationRow[];
+  moves: MoveRow[];
+}
+
+type OfType<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T }>;
+const ofType = <T extends RecordedEvent['type']>(events: readonly RecordedEvent[], type: T): OfType<T>[] =>
+  events.filter((event): event is OfType<T> => event.type === type);
+
+/** What a log that can't be read leaves to say. */
+export const unreadableRun = (id: string, error: string): RunRows => ({
+  run: { ...UNKNOWN, id, error },
+  evaluations: [],
+  moves: [],
+});
+
+const UNKNOWN: Omit<RunRow, 'id'> = {
+  problem: null,
+  workload: null,
+  workloads: 0,
+  device: null,
+  deviceId: null,
+  kind: null,
+  strategy: null,
+  seed: null,
+  startedAt: null,
+  lastAt: null,
+  stopReason: null,
+  detail: null,
+  evaluations: 0,
+  startKernel: null,
+  best: null,
+  bestCandidate: null,
+  bestKernel: null,
+  startNs: null,
+  bestNs: null,
+  speedup: null,
+  error: null,
+};
+
+/** What the index holds of a run, from its log. */
+export function rowsOf(id: string, events: readonly RecordedEvent[]): RunRows {
+  const started = ofType(events, 'run-started')[0];
+  if (!started) return unreadableRun(id, 'it ended before it began');
+  const evaluations = ofType(events, 'evaluation-finished');
+  const decisions = new Map(ofType(events, 'decision').map((event) => [event.evaluationId, event]));
+  return {
+    run: runRow(id, started, events),
+    evaluations: evaluations.map((event) => evaluationRow(id, event, decisions.get(event.evaluation.id))),
+    moves: moveRows(id, events),
+  };
+}
+
+const timingKind = ({ device }: RunStartedEvent): Timing['kind'] => (device.kind === 'cuda' ? 'measured' : 'predicted');
+
+const medianNs = (event: EvaluationFinishedEvent | undefined): number | null =>
+  event?.evaluation.status === 'passed' ? (event.evaluation.timing?.medianNs ?? null) : null;
+
+function runRow(id: string, started: OfType<'run-started'>, events: readonly RecordedEvent[]): RunRow {
+  const evaluations = ofType(events, 'evaluation-finished');
+  const finished = ofType(events, 'run-finished').at(-1);
+  const best = finished ? finished.best : lastKept(events);
+  const bestEvaluation = evaluations.find(({ evaluation }) => evaluation.id === best);
+  return {
+    id,
+    problem: started.problem.name,
+    workload: started.workload.name,
+    workloads: started.workloads?.length ?? 1,
+    device: started.device.name,
+    deviceId: started.device.id,
+    kind: timingKind(started),
+    strategy: started.strategy ?? null,
+    seed: started.seed,
+    startedAt: started.time,
+    lastAt: events.at(-1)!.time,
+    stopReason: finished?.stopReason ?? null,
+    detail: finished?.detail ?? null,
+    evaluations: evaluations.length,
+    startKernel: started.start.kernel,
+    best,
+    bestCandidate: bestEvaluation?.evaluation.candidate.id ?? null,
+    bestKernel: bestEvaluation?.evaluation.candidate.kernel ?? null,
+    startNs: medianNs(evaluations[0]),
+    bestNs: medianNs(bestEvaluation),
+    speedup: speedup(finished, started, events),
+    error: null,
+  };
+}
+
+/** Evaluation of the best so far of a run that has not ended: the last one kept that no confirmation refused. */
+function lastKept(events: readonly RecordedEvent[]): string | null {
+  const refused = new Set(
+    ofType(events, 'confirmation')
+      .filter(({ outcome }) => outcome === 'refused')
+      .map(({ candidate }) => candidate.id),
+  );
+  const candidates = new Map(
+    ofType(events, 'evaluation-finished').map(({ evaluation }) => [evaluation.id, evaluation.candidate.id]),
+  );
+  const kept = ofType(events, 'decision').filter(
+    ({ decision, evaluationId }) => decision === 'keep' && !refused.has(candidates.get(evaluationId) ?? ''),
+  );
+  return kept.at(-1)?.evaluationId ?? null;
+}
+
+/** A predicted speed-up is known while the run goes on; a measured one only once it is confirmed. */
+function speedup(
+  finished: RunFinishedEvent | undefined,
+  started: RunStartedEvent,
+  events: readonly RecordedEvent[],
+): number | null {
+  if (finished) return finished.speedup;
+  const kept = ofType(events, 'decision').filter(({ decision }) => decision === 'keep');
+  if (kept.length === 0 || timingKind(started) === 'measured') return null;
+  return kept.reduce((product, { ratio }) => product * (ratio ?? 1), 1);
+}
+
+function evaluationRow(
+  run: string,
+  { iteration, evaluation }: EvaluationFinishedEvent,
+  decision: DecisionEvent | undefined,
+): EvaluationRow {
+  const { candidate, elapsedMs, timing } = evaluation;
+  return {
+    run,
+    id: evaluation.id,
+    iteration,
+    candidate: candidate.id,
+    kernel: candidate.kernel,
+    parameters: JSON.stringify(candidate.parameters),
+    workload: evaluation.workload.name,
+    status: evaluation.status,
+    kind: timing?.kind ?? null,
+    medianNs: evaluation.status === 'passed' ? (timing?.medianNs ?? null) : null,
+    compileMs: elapsedMs.compile,
+    runMs: elapsedMs.verify + elapsedMs.time,
+    decision: decision?.decision ?? null,
+    ratio: decision?.ratio ?? null,
+  };
+}
+
+/** A decision is on the move that was proposed last. */
+function moveRows(run: string, events: readonly RecordedEvent[]): MoveRow[] {
+  const rows: MoveRow[] = [];
+  const statuses = new Map<string, EvaluationStatus>();
+  let proposed: (MoveProposedEvent & { sequence: number }) | undefined;
+  for (const event of events) {
+    if (event.type === 'evaluation-finished') statuses.set(event.evaluation.id, event.evaluation.status);
+    if (event.type === 'move-proposed') proposed = event;
+    if (event.type !== 'decision' || proposed?.iteration !== event.iteration) continue;
+    const status = statuses.get(event.evaluationId);
+    if (status) rows.push(moveRow(run, proposed, event, status));
+  }
+  return rows;
+}
+
+const moveRow = (
+  run: string,
+  proposed: MoveProposedEvent & { sequence: number },
+  decision: DecisionEvent,
+  status: EvaluationStatus,
+): MoveRow => ({
+  run,
+  sequence: proposed.sequence,
+  iteration: proposed.iteration,
+  pattern: proposed.pattern.id,
+  finding: proposed.finding.id,
+  findingEvaluation: proposed.finding.evaluationId,
+  evidence: proposed.finding.evidence,
+  change: JSON.stringify(proposed.move),
+  expectedGain: proposed.expectedGain,
+  confidence: proposed.confidence,
+  candidate: proposed.candidate.id,
+  evaluation: decision.evaluationId,
+  status,
+  decision: decision.decision,
+  ratio: decision.ratio,
+  low: decision.intervalRatio?.[0] ?? null,
+  high: decision.intervalRatio?.[1] ?? null,
+  reason: decision.reason,
+});

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { createFolder } from './create-folder.ts';
+
+/** How files that are being written end. Whatever carries it and is not being written is left over from a process that died. */
+export const PARTIAL_SUFFIX = '.partial';
+
+/** A neighbour's name that no other writer uses. */
+export const partialPath = (path: string): string => `${path}.${randomUUID()}${PARTIAL_SUFFIX}`;
+
+/** Writes all bytes at the descriptor's position; a short write (disk nearly full) is continued until it is complete or fails. */
+export function writeAll(descriptor: number, bytes: Uint8Array): void {
+  let written = 0;
+  while (written < bytes.length) written += writeSync(descriptor, bytes, written);
+}
+
+/**
+ * Writes to a neighbour, forces it to disk and renames it, so that a file is never seen half-written, not even after a
+ * power cut. What fails leaves nothing behind.
+ */
+export function writeWhole(path: string, contents: string | Uint8Array): void {
+  createFolder(dirname(path));
+  const partial = partialPath(path);
+  try {
+    const descriptor = openSync(partial, 'wx');
+    try {
+      writeAll(descriptor, typeof contents === 'string' ? Buffer.from(contents, 'utf8') : contents);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(partial, path);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  }
+}
+
+/** Forces a folder's list of names to disk, where the file system takes that. */
+export function syncFolder(path: string): void {
+  try {
+    const descriptor = openSync(path, 'r');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    // Some file systems refuse it, and none of those promises more.
+  }
+}

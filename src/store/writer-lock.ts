@@ -1,0 +1,102 @@
+import { accessSync, constants, existsSync, readFileSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { WarpsmithError } from '../core/errors.ts';
+import { asSystemError, isBusy, openDatabase } from './sqlite.ts';
+import { storageError, withStorageErrors } from './storage-error.ts';
+import { writeWhole } from './write-whole.ts';
+
+/** The lock is SQLite's on this file, which stays empty: the kernel gives it back when its holder ends, however it ends. */
+const LOCK_FILE = 'writer.lock';
+/** Who holds it, for messages. Left behind by a holder that was killed; the lock alone counts. */
+const HOLDER_FILE = 'writer.json';
+
+/** Someone who only looks whether the lock is held has it for an instant. */
+const PATIENCE_MS = 500;
+
+/** The right to write into a run folder. */
+export interface WriterLock {
+  release(): void;
+}
+
+/** Whose locks are kept from the garbage collector: a collected connection gives its lock back. */
+const held = new Set<DatabaseSync>();
+
+/**
+ * Takes a run folder for this process. The file of the lock stays: removing it would let two hold locks on two files.
+ *
+ * @throws WarpsmithError `run-in-use`, naming the process that writes into it; or that the folder can't be written.
+ */
+export function lockWriter(folder: string): WriterLock {
+  withStorageErrors(folder, () => accessSync(folder, constants.W_OK));
+  const database = openLockFile(folder);
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+    held.add(database);
+    writeWhole(join(folder, HOLDER_FILE), `${JSON.stringify(describeSelf())}\n`);
+  } catch (error) {
+    held.delete(database);
+    database.close();
+    throw isBusy(error) ? inUse(folder) : storageError(asSystemError(error), folder);
+  }
+  let isHeld = true;
+  return {
+    release() {
+      if (!isHeld) return;
+      isHeld = false;
+      rmSync(join(folder, HOLDER_FILE), { force: true });
+      held.delete(database);
+      database.close();
+    },
+  };
+}
+
+function openLockFile(folder: string): DatabaseSync {
+  try {
+    return openDatabase(join(folder, LOCK_FILE), { timeout: PATIENCE_MS });
+  } catch (error) {
+    throw storageError(asSystemError(error), folder);
+  }
+}
+
+/** Whether a process writes into a run folder at this moment. */
+export function isBeingWritten(folder: string): boolean {
+  const path = join(folder, LOCK_FILE);
+  if (!existsSync(path)) return false;
+  const database = openDatabase(path, { readOnly: true });
+  try {
+    // Reading takes a shared lock, which a writer's does not admit.
+    database.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+const describeSelf = () => ({ pid: process.pid, host: hostname(), since: new Date().toISOString() });
+
+/** `process 4711 on build-3, since 2025-11-20T18:41:03.000Z`. */
+export function describeWriter(folder: string): string {
+  try {
+    const { pid, host, since } = JSON.parse(readFileSync(join(folder, HOLDER_FILE), 'utf8')) as ReturnType<
+      typeof describeSelf
+    >;
+    return `process ${pid}${host === hostname() ? '' : ` on ${host}`}, since ${since}`;
+  } catch {
+    return 'another process';
+  }
+}
+
+const inUse = (folder: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'run-in-use',
+    message: `The run is being written by ${describeWriter(folder)}.`,
+    file: folder,
+    received: describeWriter(folder),
+    expected: 'a run that nobody is writing',
+    hint: 'Wait for it to end, or end it; then resume.',
+  });
