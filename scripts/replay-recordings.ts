@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { measureProblem } from '../src/app/measure.ts';
 import { optimizeProblem } from '../src/app/optimize.ts';
 import type { LadderView } from '../src/reports/ladder-view.ts';
+import { UNLIMITED } from '../src/store/events.ts';
 import { readRecording } from '../src/store/recording.ts';
 import type { OptimizeRecording } from './results/measuring-recordings.ts';
 
@@ -70,10 +71,10 @@ const optimised = async (): Promise<OptimizeRecording> => {
     const workload = 'b1h8s512d64';
     const { result } = await optimizeProblem({
       target,
-      workload,
+      workloads: [workload],
       parameters: {},
       seed: 1,
-      budgets: { maximumEvaluations: 45, maximumMinutes: null },
+      budgets: { ...UNLIMITED, maximumEvaluations: 45 },
       store,
       device: 'cuda:0',
       replay,

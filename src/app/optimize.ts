@@ -1,31 +1,39 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
-import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
+import type { Problem } from '../core/problem.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
 import { describeRatio } from '../optimizer/decision.ts';
-import { parseGoal, refuseGoalBelowBound } from '../optimizer/goal.ts';
+import { parseGoal, refuseGoalBelowBound, type VetoBound } from '../optimizer/goal.ts';
 import { type Best, optimize, type RunResult } from '../optimizer/optimize.ts';
 import { formatTiming } from '../reports/format.ts';
 import type { RunView } from '../reports/run-view.ts';
 import { bakeKernel } from '../store/best-kernel.ts';
-import type { Budgets, RecordedEvent } from '../store/events.ts';
+import type { Budgets, Goal, Priors, RecordedEvent, RunRequest, WeightedWorkload } from '../store/events.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
-import { vetoBoundFor } from './bounds.ts';
+import { rooflineOf, vetoBoundFor } from './bounds.ts';
 import { writeReport } from './report.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
 import { loadProblemTarget } from './target.ts';
-import { type Cache, chooseWorkload } from './workload.ts';
+import { type Cache, chooseObjective } from './workload.ts';
 
 export interface OptimizeRequest extends SessionOptions {
   /** A problem folder, or a kernel folder to start from that kernel. */
   target: string;
-  workload?: string;
-  /** Instead of the workload's own. */
+  /** Names or lists of dimensions, with weights as `chooseObjective` takes them; the first declared one when empty. */
+  workloads: readonly string[];
+  /** Instead of the workloads' own. */
   cache?: Cache;
   /** Parameter values of the start. */
   parameters: ParameterValues;
   seed: number;
+  /** `guided` when absent, or a strategy of search/. */
+  strategy?: string;
+  /** Guided runs: false leaves findings unasked. */
+  diagnosis?: boolean;
+  /** False leaves the winner's changes as they are. */
+  ablation?: boolean;
   /** Real GPUs: refuse a winner that the sanitizer has not cleared. */
   requireSanitizer?: boolean;
   budgets: Budgets;
@@ -66,6 +74,30 @@ function writeBest(run: RunFolder, { candidate, evaluation }: Best, startNs: num
   run.replaceFolder(RUN_FILES.best, files);
 }
 
+/** What a run is about, read from its files. */
+export interface PreparedRun {
+  readonly request: OptimizeRequest;
+  readonly problem: Problem;
+  readonly workloads: readonly WeightedWorkload[];
+  readonly start: Candidate;
+  readonly rungs: readonly Kernel[];
+  readonly goal?: Goal;
+}
+
+/** @throws WarpsmithError for bad files or options. */
+export async function prepareRun(request: OptimizeRequest): Promise<PreparedRun> {
+  const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
+  const { problem, start, rungs } = await loadProblemTarget(request.target);
+  return {
+    request,
+    problem,
+    workloads: chooseObjective(problem.file, request.workloads, request.cache),
+    start: makeCandidate(start, completeParameters(start.file, request.parameters)),
+    rungs,
+    ...(goal ? { goal } : {}),
+  };
+}
+
 /**
  * Searches for a faster kernel and writes the run's folder: events, reports and the best kernel, which is on disk from
  * the moment it is the best.
@@ -74,20 +106,40 @@ function writeBest(run: RunFolder, { candidate, evaluation }: Best, startNs: num
  * can't be written.
  */
 export async function optimizeProblem(request: OptimizeRequest): Promise<OptimizeOutcome> {
-  const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
-  const { problem, start: startKernel, rungs } = await loadProblemTarget(request.target);
-  const workload = chooseWorkload(problem.file, request.workload, request.cache);
-  const start = makeCandidate(startKernel, completeParameters(startKernel.file, request.parameters));
+  const prepared = await prepareRun(request);
+  const { problem, workloads, goal } = prepared;
   await using session: Session = await openSession(request);
-  const vetoBound = vetoBoundFor(problem.file, workload, session.device.spec);
-  if (goal) refuseGoalBelowBound(goal, vetoBound);
-  const run = createRunFolder(request.store, runId(new Date(), problem.file.name, workload.name));
+  if (goal) refuseGoalBelowBound(goal, boundOf(prepared, session));
+  const over = workloads.length === 1 ? workloads[0]!.name : `${workloads.length}-workloads`;
+  const run = createRunFolder(request.store, runId(new Date(), problem.file.name, over));
+  return runLoop(prepared, session, run, { priors: { patterns: [], costs: [] } });
+}
+
+/** A time goal over several workloads is one on their geometric mean, whose bound the start's evaluations tell. */
+const boundOf = ({ problem, workloads }: PreparedRun, { device }: Session): VetoBound =>
+  workloads.length === 1
+    ? vetoBoundFor(problem.file, workloads[0]!, device.spec)
+    : { ns: 0, arithmetic: 'not known yet' };
+
+/**
+ * Runs the loop into a run's folder, then writes its reports. Closes the folder.
+ *
+ * @param past what a resumed run logged so far, and what it knew from runs before it.
+ */
+export async function runLoop(
+  prepared: PreparedRun,
+  session: Session,
+  run: RunFolder,
+  past: { priors: Priors; history?: readonly RecordedEvent[] },
+): Promise<OptimizeOutcome> {
+  const { request, problem, workloads, start, rungs, goal } = prepared;
+  const { signal, strategy, ablation, requireSanitizer } = request;
   try {
     let startNs: number | undefined;
     const result = await reportingFailures(run, () =>
       optimize({
         problem,
-        workload,
+        workloads,
         device: session.device.identity,
         spec: session.device.spec,
         start,
@@ -95,10 +147,12 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
         evaluator: session.evaluator,
         patterns: PATTERNS,
         seed: request.seed,
-        ...(request.requireSanitizer === undefined ? {} : { requireSanitizer: request.requireSanitizer }),
         budgets: request.budgets,
-        vetoBound,
+        vetoBound: boundOf(prepared, session),
+        roofline: rooflineOf(problem.file, workloads[0]!, session.device.spec),
         environment: session.environment,
+        request: requestToLog(request),
+        ...past,
         emit(event) {
           // Not as the argument of the optional call: it would be logged only when someone listens.
           const recorded = run.log.append(event);
@@ -110,8 +164,11 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
           startNs ??= best.evaluation.timing.medianNs;
           writeBest(run, best, startNs);
         },
+        ...(strategy === undefined ? {} : { strategy }),
+        ...(ablation === undefined ? {} : { ablation }),
+        ...(requireSanitizer === undefined ? {} : { requireSanitizer }),
         ...(goal ? { goal } : {}),
-        ...(request.signal ? { signal: request.signal } : {}),
+        ...(signal ? { signal } : {}),
       }),
     );
     const { view, markdownPath } = writeReport(run);
@@ -120,6 +177,17 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
     run.log.close();
   }
 }
+
+/** What `resume` needs beside what `run-started` says anyway. */
+const requestToLog = (request: OptimizeRequest): RunRequest => ({
+  target: resolve(request.target),
+  ...(request.threads === undefined ? {} : { threads: request.threads }),
+  ...(request.toolchain === undefined ? {} : { toolchain: request.toolchain }),
+  ...(request.runTimeoutSeconds === undefined ? {} : { runTimeoutSeconds: request.runTimeoutSeconds }),
+  ...(request.requireSanitizer === undefined ? {} : { requireSanitizer: request.requireSanitizer }),
+  ...(request.diagnosis === undefined ? {} : { diagnosis: request.diagnosis }),
+  ...(request.ablation === undefined ? {} : { ablation: request.ablation }),
+});
 
 /** A run that is refused or fails half-way leaves a report of how far it came; the error goes on to the caller. */
 async function reportingFailures<T>(run: RunFolder, work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { WarpsmithError } from '../core/errors.ts';
 import { resolveWorkload } from '../core/plan/resolve-workload.ts';
 import type { ProblemFile, Workload } from '../core/problem.ts';
+import type { WeightedWorkload } from '../store/events.ts';
 
 export const CACHES = ['hot', 'cold'] as const;
 /** Whether a kernel finds its inputs in the L2 cache. */
@@ -34,4 +35,38 @@ export function chooseWorkloads(problem: ProblemFile, names: readonly string[], 
   );
   const workloads = (wanted.length > 0 ? wanted : [undefined]).map((name) => chooseWorkload(problem, name, cache));
   return [...new Map(workloads.map((workload) => [workload.name, workload])).values()];
+}
+
+/**
+ * What an objective is about: each workload once, with its weight. A weight stands behind a colon (`b1h8s512d64:2`);
+ * without one, problem.json's counts, or 1.
+ *
+ * @throws WarpsmithError `bad-weight`; as {@link chooseWorkload}.
+ */
+export function chooseObjective(problem: ProblemFile, texts: readonly string[], cache?: Cache): WeightedWorkload[] {
+  const wanted = texts.flatMap((text) =>
+    text === 'all' ? problem.workloads.map(({ name }) => ({ name, weight: undefined })) : [splitWeight(text)],
+  );
+  const all = wanted.length > 0 ? wanted : [{ name: undefined, weight: undefined }];
+  const weighted = all.map(({ name, weight }): WeightedWorkload => {
+    const workload = chooseWorkload(problem, name, cache);
+    const declared = problem.workloads.find((one) => one.name === workload.name)?.weight;
+    return { ...workload, weight: weight ?? declared ?? 1 };
+  });
+  return [...new Map(weighted.map((workload) => [workload.name, workload])).values()];
+}
+
+function splitWeight(text: string): { name: string; weight: number | undefined } {
+  const colon = text.lastIndexOf(':');
+  if (colon < 0) return { name: text, weight: undefined };
+  const weight = Number(text.slice(colon + 1));
+  if (weight > 0 && Number.isFinite(weight)) return { name: text.slice(0, colon), weight };
+  throw new WarpsmithError({
+    code: 'bad-weight',
+    message: `"${text.slice(colon + 1)}" is not a weight.`,
+    path: '--workload',
+    received: text,
+    expected: 'a workload, a colon and a positive number, such as b1h8s512d64:2',
+    hint: 'Leave the colon out for the weight that problem.json declares, or 1.',
+  });
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { packageVersion } from '../app/package-version.ts';
+import { GUIDED, RUN_STRATEGIES } from '../optimizer/strategy-names.ts';
 import type { CliContext, Run } from './context.ts';
 import { choiceOption, collectText, integerOption, positiveOption } from './option-values.ts';
 import {
@@ -136,13 +137,30 @@ export function buildProgram(
   );
   act(
     withStore(
-      withJudging(
-        add('optimize', 'search for a faster kernel').argument(
-          '<folder>',
-          'a problem folder, or a kernel folder to start from',
+      withMeasuring(
+        withSet(
+          withDevice(
+            add('optimize', 'search for a faster kernel').argument(
+              '<folder>',
+              'a problem folder, or a kernel folder to start from',
+            ),
+          ),
         ),
       ),
     )
+      .option(
+        '--workload <workload>',
+        "a workload's name, dimensions, or all, with a weight as in b1h8s512d64:2; repeatable: the geometric mean counts",
+        collectText('--workload'),
+      )
+      .option(
+        '--strategy <name>',
+        `what chooses the next candidate: ${RUN_STRATEGIES.join(', ')}`,
+        choiceOption('--strategy', RUN_STRATEGIES),
+        GUIDED,
+      )
+      .option('--no-diagnosis', 'guided: choose among the same changes without asking the findings')
+      .option('--no-ablation', "leave out undoing the winner's changes one by one in the end")
       .option(
         '--max-evaluations <count>',
         'budget in evaluations, the start included',
@@ -150,6 +168,9 @@ export function buildProgram(
         DEFAULT_MAXIMUM_EVALUATIONS,
       )
       .option('--max-minutes <minutes>', 'budget in wall time', positiveOption('--max-minutes'))
+      .option('--max-gpu-minutes <minutes>', 'budget in GPU time', positiveOption('--max-gpu-minutes'))
+      .option('--max-money <amount>', 'budget in money, with --gpu-price', positiveOption('--max-money'))
+      .option('--gpu-price <price>', 'what an hour of the GPU costs, for the ledger', positiveOption('--gpu-price'))
       .option('--goal <goal>', 'stop at this speed-up (2x) or time (50us)')
       .option('--require-sanitizer', 'refuse a winner that compute-sanitizer has not cleared; GPUs only'),
     'optimize',

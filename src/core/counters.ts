@@ -100,6 +100,23 @@ export interface Occupancy {
   kind: 'theoretical';
 }
 
+/**
+ * Traffic beyond L2, from a simulation of a sample of its sets. **Sampled**: an estimate for predictions and findings,
+ * never part of a verification.
+ */
+export interface SampledCache {
+  /** Share of the L2 sets that were simulated, e.g. 0.0625. */
+  sampledRatio: number;
+  /** Distinct lines of 128 bytes that the launch touched in these sets. */
+  sampledLines: number;
+  /** What L2 held before the sequence: `cold` nothing of it, `hot` what the same sequence leaves. */
+  start: 'hot' | 'cold';
+  /** Bytes that L2 reads from DRAM. */
+  dramReadBytes: number;
+  /** Bytes that L2 writes back to DRAM. */
+  dramWriteBytes: number;
+}
+
 export interface LaunchCounters extends CounterTotals {
   functionName: string;
   grid: Dim3;
@@ -120,6 +137,8 @@ export interface LaunchCounters extends CounterTotals {
   /** Distinct sectors touched, the least DRAM traffic a cold cache allows. Estimate when CTAs were sampled. */
   distinctSectorsRead: number;
   distinctSectorsWritten: number;
+  /** Absent where nothing was simulated: a sample of the CTAs, a profile of a real GPU, or too few lines. */
+  sampledCache?: SampledCache;
   lines: LineCounters[];
 }
 

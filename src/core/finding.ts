@@ -37,11 +37,14 @@ export const FINDING_IDS = [
   'barrier-heavy',
   'narrow-loads',
   'redundant-global-loads',
+  'cache-reuse',
   'register-spills',
   'atomics-contention',
   'tensor-cores-unused',
+  'special-function-bound',
   'memory-bound',
   'compute-bound',
   'latency-bound',
+  'launch-bound',
 ] as const;
 export type FindingId = (typeof FINDING_IDS)[number];

@@ -103,6 +103,8 @@ export interface ProblemFile {
   minimumReadBytes: Expression;
   /** Axis of the inputs the operation reduces over, for `audit`'s generic wrong kernels. */
   reducedAxis?: { input: string; axis: number };
+  /** Dimensions whose growth only adds independent work, the one to grow first; for advice on how large a workload should be. */
+  independentDimensions?: string[];
   workloads: WorkloadDeclaration[];
   checkShapes: CheckShape[];
   generatorSets?: Readonly<Record<string, GeneratorSet>>;

@@ -1,24 +1,28 @@
 import type { Evaluation } from '../core/evaluation.ts';
-import type { ConfirmationEvent } from '../store/events.ts';
+import { combineRatios } from '../stats/combine-ratios.ts';
+import { verdictOf } from '../stats/verdict.ts';
+import type { ConfirmationEvent, WeightedWorkload, WorkloadRatio } from '../store/events.ts';
 import { describeComparison, isTimed } from './decision.ts';
-import { type Best, evaluateOnce, type Run, reference } from './run.ts';
+import { VETO_RATIO } from './objective.ts';
+import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } from './run.ts';
 
 /** Blocks of a confirmation, fixed beforehand: the best of many looks better than it is where it was chosen. */
 export const CONFIRMATION_BLOCKS = 20;
 
 /**
- * Measures the winner of a measured run against the start on fresh blocks with fresh inputs, and has the sanitizer look
- * at it. A refused winner gives way to the best before it, down to the start, which needs no confirmation.
+ * Measures the winner of a measured run against the start on fresh blocks with fresh inputs, on every workload, and has
+ * the sanitizer look at it. A refused winner gives way to the best before it, down to the start, which needs no
+ * confirmation.
  */
 export async function confirmBest(run: Run): Promise<void> {
   const start = run.bests[0];
   if (start?.evaluation.timing.kind !== 'measured') return;
-  while (run.bests.length > 1 && !isConfirmed(run) && !run.options.signal?.aborted) {
+  while (run.bests.length > 1 && !isConfirmed(run) && !isInterrupted(run)) {
     const winner = run.bests.at(-1)!;
-    const evaluation = await measureAgain(run, winner, start);
-    if (!evaluation) return;
-    run.confirmation = confirmationOf(winner, evaluation, run.options.requireSanitizer ?? false);
-    run.options.emit(run.confirmation);
+    const evaluations = await measureAgain(run, winner, start);
+    if (!evaluations) return;
+    run.confirmation = confirmationOf(run, winner, evaluations);
+    emit(run, run.confirmation);
     if (run.confirmation.outcome !== 'refused') return;
     run.bests.pop();
     run.best = run.bests.at(-1)!;
@@ -30,61 +34,122 @@ export async function confirmBest(run: Run): Promise<void> {
 export const isConfirmed = ({ best, confirmation }: Run): boolean =>
   confirmation !== undefined && confirmation.outcome !== 'refused' && confirmation.candidate.id === best?.candidate.id;
 
+/** On every workload, up to the first that refutes the winner; undefined when interrupted. */
+async function measureAgain(run: Run, winner: Best, start: Best): Promise<Evaluation[] | undefined> {
+  const evaluations: Evaluation[] = [];
+  for (const [index, workload] of run.options.workloads.entries()) {
+    const evaluation = await measureOn(run, workload, winner, start, index === 0);
+    if (!evaluation) return undefined;
+    evaluations.push(evaluation);
+    if (!isTimed(evaluation) || !evaluation.comparisons?.[0]) break;
+  }
+  return evaluations;
+}
+
 /** A failure of the device is not held against the winner: it gets a second chance. */
-async function measureAgain(run: Run, { candidate }: Best, start: Best): Promise<Evaluation | undefined> {
-  const measure = () => evaluateOnce(run, candidate, measuringFor(start), run.options.seed + 1);
+async function measureOn(
+  run: Run,
+  workload: WeightedWorkload,
+  { candidate }: Best,
+  start: Best,
+  /** Once is enough: the sanitizer runs the check shapes, whatever the workload. */
+  sanitize: boolean,
+): Promise<Evaluation | undefined> {
+  const against = [{ name: 'start', candidate: start.candidate }];
+  const measuring = { tier: 'accept', blocks: CONFIRMATION_BLOCKS, against, sanitize } as const;
+  const measure = () => evaluateOnce(run, { candidate, workload, measuring, seed: run.options.seed + 1 });
   const evaluation = await measure();
   return evaluation?.status === 'device-failed' ? measure() : evaluation;
 }
 
-const measuringFor = (start: Best) =>
-  ({
-    tier: 'accept',
-    blocks: CONFIRMATION_BLOCKS,
-    against: [{ name: 'start', candidate: start.candidate }],
-    sanitize: true,
-  }) as const;
-
-function confirmationOf({ candidate }: Best, evaluation: Evaluation, requireSanitizer: boolean): ConfirmationEvent {
-  const comparison = isTimed(evaluation) ? evaluation.comparisons?.[0] : undefined;
-  const sanitizer = evaluation.sanitizer?.outcome ?? null;
+function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Evaluation[]): ConfirmationEvent {
+  const { workloads, requireSanitizer = false } = run.options;
+  const [first] = evaluations;
+  const sanitizer = first!.sanitizer?.outcome ?? null;
+  const perWorkload = evaluations.map((evaluation, i) => partOf(workloads[i]!, evaluation));
+  const measured = resultOf(workloads, evaluations, perWorkload);
   return {
     type: 'confirmation',
-    evaluationId: evaluation.id,
+    evaluationId: first!.id,
     candidate: reference(candidate),
-    ratio: comparison?.ratio ?? null,
-    medianNs: isTimed(evaluation) ? evaluation.timing.medianNs : null,
-    verdict: comparison?.verdict ?? null,
-    intervalRatio: comparison?.intervalRatio ?? null,
+    ratio: measured?.ratio ?? null,
+    medianNs: isTimed(first!) ? first.timing.medianNs : null,
+    verdict: measured?.verdict ?? null,
+    intervalRatio: measured?.intervalRatio ?? null,
     sanitizer,
-    ...judge(evaluation, sanitizer, requireSanitizer),
+    ...(workloads.length > 1 ? { perWorkload } : {}),
+    ...judge({ evaluations, perWorkload, measured, sanitizer, requireSanitizer }),
   };
+}
+
+function partOf({ name, weight }: WeightedWorkload, evaluation: Evaluation): WorkloadRatio {
+  const comparison = isTimed(evaluation) ? evaluation.comparisons?.[0] : undefined;
+  const ratio = comparison?.ratio ?? null;
+  return {
+    workload: name,
+    weight,
+    evaluationId: evaluation.id,
+    ratio,
+    ...(comparison ? { intervalRatio: comparison.intervalRatio } : {}),
+    vetoes: !(ratio !== null && ratio >= VETO_RATIO),
+  };
+}
+
+type Measured = Required<Pick<ConfirmationEvent, 'ratio' | 'verdict' | 'intervalRatio'>> & {
+  ratio: number;
+  intervalRatio: readonly [number, number];
+};
+
+/** The result over all workloads; of one, its own comparison. */
+function resultOf(
+  workloads: readonly WeightedWorkload[],
+  evaluations: readonly Evaluation[],
+  perWorkload: readonly WorkloadRatio[],
+): Measured | undefined {
+  const comparisons = evaluations.flatMap((one) => (isTimed(one) ? (one.comparisons?.slice(0, 1) ?? []) : []));
+  if (comparisons.length < workloads.length) return undefined;
+  if (workloads.length === 1) return comparisons[0];
+  const { ratio, intervalRatio } = combineRatios(perWorkload.map((part) => ({ ...part, ratio: part.ratio! })));
+  const blocks = Math.min(...comparisons.map(({ blockCount }) => blockCount));
+  return { ratio, intervalRatio: intervalRatio!, verdict: verdictOf(intervalRatio!, blocks) };
+}
+
+interface Grounds {
+  readonly evaluations: readonly Evaluation[];
+  readonly perWorkload: readonly WorkloadRatio[];
+  readonly measured: Measured | undefined;
+  readonly sanitizer: ConfirmationEvent['sanitizer'];
+  readonly requireSanitizer: boolean;
 }
 
 type Judgement = Pick<ConfirmationEvent, 'outcome' | 'reason'>;
 
-function judge(
-  evaluation: Evaluation,
-  sanitizer: ConfirmationEvent['sanitizer'],
-  requireSanitizer: boolean,
-): Judgement {
-  const comparison = evaluation.comparisons?.[0];
-  if (!isTimed(evaluation)) {
-    return { outcome: 'refused', reason: `${evaluation.status}: ${evaluation.reason ?? 'it has no time'}` };
-  }
-  if (!comparison) {
-    const why = evaluation.missingBaselines?.[0]?.reason ?? 'no reason given';
+function judge({ evaluations, perWorkload, measured, sanitizer, requireSanitizer }: Grounds): Judgement {
+  const last = evaluations.at(-1)!;
+  if (!isTimed(last)) return { outcome: 'refused', reason: `${last.status}: ${last.reason ?? 'it has no time'}` };
+  if (!measured) {
+    const why = last.missingBaselines?.[0]?.reason ?? 'no reason given';
     return { outcome: 'refused', reason: `the start could not be measured beside it: ${why}` };
   }
-  const measured = `${describeComparison(comparison)} the speed of the start`;
-  if (comparison.verdict !== 'faster') return { outcome: 'refused', reason: `${comparison.verdict}: ${measured}` };
-  if (sanitizer === 'errors')
-    return { outcome: 'refused', reason: `the sanitizer found errors: ${sanitizerText(evaluation)}` };
-  if (sanitizer === 'clean') return { outcome: 'accepted', reason: measured };
+  const described = `${describeComparison(measured)} the speed of the start`;
+  if (measured.verdict !== 'faster') return { outcome: 'refused', reason: `${measured.verdict}: ${described}` };
+  const vetoing = perWorkload.find(({ vetoes }) => vetoes);
+  if (vetoing) return { outcome: 'refused', reason: `${vetoing.workload} vetoes it: ${vetoing.ratio!.toFixed(3)}×` };
+  return clearedBy(sanitizer, evaluations[0]!, requireSanitizer, described);
+}
+
+function clearedBy(
+  sanitizer: ConfirmationEvent['sanitizer'],
+  evaluation: Evaluation,
+  requireSanitizer: boolean,
+  described: string,
+): Judgement {
   const why = sanitizerText(evaluation);
+  if (sanitizer === 'errors') return { outcome: 'refused', reason: `the sanitizer found errors: ${why}` };
+  if (sanitizer === 'clean') return { outcome: 'accepted', reason: described };
   return requireSanitizer
     ? { outcome: 'refused', reason: `the sanitizer is required and has not cleared it: ${why}` }
-    : { outcome: 'accepted, unsanitized', reason: `${measured}; ${why}` };
+    : { outcome: 'accepted, unsanitized', reason: `${described}; ${why}` };
 }
 
 /** What kept the sanitizer from calling a kernel clean. */

@@ -38,8 +38,13 @@ export const isWorthAccepting = (screened: Evaluation): boolean =>
   isTimed(screened) && (comparisonWithBest(screened)?.ratio ?? 0) >= SCREEN_RATIO;
 
 /** e.g. `measured 1.42× faster [1.40, 1.44] than e3`. */
-export const describeComparison = ({ ratio, intervalRatio: [low, high] }: Comparison): string =>
-  `measured ${ratio.toFixed(3)}× [${low.toFixed(3)}, ${high.toFixed(3)}]`;
+export const describeComparison = ({
+  ratio,
+  intervalRatio: [low, high],
+}: {
+  ratio: number;
+  intervalRatio: readonly [low: number, high: number];
+}): string => `measured ${ratio.toFixed(3)}× [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 
 /** Measured times: the verdict decides; a screen only ever reverts. */
 function decideMeasured(best: TimedEvaluation, candidate: TimedEvaluation): Decision {

@@ -1,5 +1,4 @@
 import { EXIT, WarpsmithError } from '../core/errors.ts';
-import type { Timing } from '../core/timing.ts';
 import { nanoseconds } from '../diagnosis/format.ts';
 import type { Goal } from '../store/events.ts';
 
@@ -65,6 +64,6 @@ export function refuseGoalBelowBound(goal: Goal, bound: VetoBound, startNs?: num
 }
 
 /** Whether a time reaches the goal. */
-export function goalReached(goal: Goal, best: Timing, startNs: number): boolean {
-  return goal.kind === 'time' ? best.medianNs <= goal.ns : startNs / best.medianNs >= goal.ratio;
+export function goalReached(goal: Goal, bestNs: number, ratioToStart: number): boolean {
+  return goal.kind === 'time' ? bestNs <= goal.ns : ratioToStart >= goal.ratio;
 }

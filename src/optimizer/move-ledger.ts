@@ -3,30 +3,75 @@ import type { ProposedMove } from './propose-moves.ts';
 /** Failures of one move after which it is no longer proposed. */
 export const FAILURES_BEFORE_ABANDONING = 3;
 
-/** What has been tried: no candidate is evaluated twice, and a move that keeps failing is given up. */
+/** What a pattern's moves gave in this run. */
+export interface Realised {
+  readonly attempts: number;
+  readonly kept: number;
+  /** Sum of ln(old time ÷ new time) over the kept ones. */
+  readonly logGain: number;
+}
+
+/** How a move stands since it last helped. */
+export interface Standing {
+  /** Evaluations it used. */
+  readonly used: number;
+  readonly failures: number;
+}
+
+/** What has been tried: no candidate is evaluated twice, and a move that keeps failing or costs too much is given up. */
 export interface MoveLedger {
   noteEvaluated(candidateId: string): void;
   /** The device failed before the candidate was judged: it may be proposed again. */
   noteUnjudged(candidateId: string): void;
-  /** A kept change clears the move's failures. */
-  noteKept(moveKey: string): void;
+  /** A kept change clears the move's failures and what it used. */
+  noteKept(move: ProposedMove, ratio: number): void;
   /** Returns the failures of the move so far, and whether this one was the last it gets. */
-  noteFailed(moveKey: string): { failureCount: number; abandoned: boolean };
+  noteFailed(move: ProposedMove, evaluationsUsed: number): { failureCount: number; abandoned: boolean };
+  abandon(moveKey: string): void;
+  isAbandoned(moveKey: string): boolean;
+  standing(moveKey: string): Standing;
+  realised(patternId: string): Realised;
+  /** Whether the move may be tried: a candidate not judged yet, of a move that is not given up. */
   isOpen(move: ProposedMove): boolean;
 }
 
+const FRESH: Standing = { used: 0, failures: 0 };
+const NOTHING: Realised = { attempts: 0, kept: 0, logGain: 0 };
+
 export function createMoveLedger(): MoveLedger {
   const evaluated = new Set<string>();
-  const failures = new Map<string, number>();
+  const abandoned = new Set<string>();
+  const standings = new Map<string, Standing>();
+  const realised = new Map<string, Realised>();
+  const standing = (moveKey: string) => standings.get(moveKey) ?? FRESH;
+  const realise = (patternId: string, logGain: number | undefined) => {
+    const before = realised.get(patternId) ?? NOTHING;
+    realised.set(patternId, {
+      attempts: before.attempts + 1,
+      kept: before.kept + (logGain === undefined ? 0 : 1),
+      logGain: before.logGain + (logGain ?? 0),
+    });
+  };
   return {
     noteEvaluated: (candidateId) => void evaluated.add(candidateId),
     noteUnjudged: (candidateId) => void evaluated.delete(candidateId),
-    noteKept: (moveKey) => void failures.delete(moveKey),
-    noteFailed(moveKey) {
-      const failureCount = (failures.get(moveKey) ?? 0) + 1;
-      failures.set(moveKey, failureCount);
-      return { failureCount, abandoned: failureCount === FAILURES_BEFORE_ABANDONING };
+    noteKept(move, ratio) {
+      standings.delete(move.key);
+      realise(move.pattern.id, Math.log(ratio));
     },
-    isOpen: (move) => !evaluated.has(move.candidate.id) && (failures.get(move.key) ?? 0) < FAILURES_BEFORE_ABANDONING,
+    noteFailed(move, evaluationsUsed) {
+      const { used, failures } = standing(move.key);
+      const failureCount = failures + 1;
+      standings.set(move.key, { used: used + evaluationsUsed, failures: failureCount });
+      realise(move.pattern.id, undefined);
+      const isLast = failureCount === FAILURES_BEFORE_ABANDONING;
+      if (isLast) abandoned.add(move.key);
+      return { failureCount, abandoned: isLast };
+    },
+    abandon: (moveKey) => void abandoned.add(moveKey),
+    isAbandoned: (moveKey) => abandoned.has(moveKey),
+    standing,
+    realised: (patternId) => realised.get(patternId) ?? NOTHING,
+    isOpen: (move) => !evaluated.has(move.candidate.id) && !abandoned.has(move.key),
   };
 }

@@ -1,14 +1,18 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { ConfirmationEvent, StopReason } from '../store/events.ts';
+import { ablateBest } from './ablate.ts';
+import { adviseWorkload } from './advise-workload.ts';
 import { createBudget } from './budget.ts';
 import { confirmBest, isConfirmed } from './confirm.ts';
-import { decide, describeRatio, isTimed, isWorthAccepting } from './decision.ts';
-import { exploreMoves } from './explore-moves.ts';
+import { describeRatio, isTimed, isWorthAccepting, type TimedEvaluation } from './decision.ts';
 import { refuseGoalBelowBound } from './goal.ts';
+import { createHistory } from './history.ts';
 import { createMoveLedger } from './move-ledger.ts';
-import { type ProposedMove, proposeMoves } from './propose-moves.ts';
-import { type Best, evaluateOnce, type OptimizeOptions, type Run, reference } from './run.ts';
+import { allTimed, decideObjective, meanNs, objectiveRatio, VETO_RATIO } from './objective.ts';
+import { createProposer } from './proposers/create-proposer.ts';
+import type { Turn } from './proposers/proposer.ts';
+import { type Best, emit, evaluateOnce, isInterrupted, type OptimizeOptions, type Run, reference } from './run.ts';
 import { reasonToStop } from './stopping.ts';
 
 export type { Best, OptimizeOptions } from './run.ts';
@@ -16,108 +20,135 @@ export type { Best, OptimizeOptions } from './run.ts';
 export interface RunResult {
   stopReason: StopReason;
   detail: string;
-  /** The start's evaluation, whatever its status; absent when interrupted before it ended. */
+  /** The start's evaluation on the first workload, whatever its status; absent when interrupted before it ended. */
   start?: Evaluation;
   best?: Best;
-  /** Start's time ÷ best's time, both of one kind; of measured runs, as the confirmation measured it. */
+  /** Start's time ÷ best's time, both of one kind, over all workloads; of measured runs, as the confirmation measured it. */
   speedup?: number;
   /** Measured runs that found something: how the winner was confirmed. */
   confirmation?: ConfirmationEvent;
   evaluationsUsed: number;
 }
 
-type Phase = 'baseline' | 'propose' | 'evaluate' | 'accept' | 'decide' | 'confirm' | 'finished';
+type Phase = 'baseline' | 'propose' | 'evaluate' | 'accept' | 'decide' | 'confirm' | 'explain' | 'finished';
 
 /** Device failures in a row after which the device is given up; they are never held against a candidate. */
 const DEVICE_FAILURES_BEFORE_STOPPING = 2;
 
 function finish(run: Run, reason: StopReason, detail: string): Phase {
   run.stop = { reason, detail };
+  // An interrupted run can be resumed where it was: its log says nothing of an end but `run-finished`.
+  if (reason !== 'interrupted') emit(run, { type: 'search-ended', iteration: run.iteration, reason, detail });
   return 'confirm';
 }
 
 const interrupted = (run: Run): Phase => finish(run, 'interrupted', 'stopped by the user; the best so far is kept');
 
 function emitBudget(run: Run): void {
-  const { limits, evaluationsUsed } = run.budget;
+  const { limits, evaluationsUsed, evaluationsLeft, ledger } = run.budget;
   const minutesUsed = run.budget.minutesUsed();
-  run.options.emit({
+  emit(run, {
     type: 'budget',
     iteration: run.iteration,
     evaluationsUsed,
-    evaluationsLeft:
-      limits.maximumEvaluations === null ? null : Math.max(0, limits.maximumEvaluations - evaluationsUsed),
+    evaluationsLeft,
     minutesUsed,
     minutesLeft: limits.maximumMinutes === null ? null : Math.max(0, limits.maximumMinutes - minutesUsed),
+    ledger,
   });
+}
+
+/** The spent budget; of a resumed run, what its log says: its clock stood elsewhere, and its budgets may have grown. */
+function spentBudget(run: Run): { reason: StopReason; detail: string } | undefined {
+  const larger = run.history.extension();
+  if (larger) run.budget.extend(larger);
+  const spent = run.budget.spent();
+  if (run.history.isOver || spent?.reason === 'evaluations-spent') return spent;
+  const reason = run.history.searchEnded();
+  return reason?.endsWith('-spent') ? { reason, detail: 'spent before the run was resumed' } : undefined;
 }
 
 /** What to do after the best changed: stop, or look for the next move. */
 function afterNewBest(run: Run, best: Best): Phase {
+  const { goal, workloads, onBest } = run.options;
   run.best = best;
   run.bests.push(best);
-  run.options.onBest?.(best);
-  const startNs = isTimed(run.start!) ? run.start.timing.medianNs : Number.NaN;
-  const stop = reasonToStop(best.evaluation.timing, startNs, run.options.goal);
+  onBest?.(best);
+  const time = {
+    kind: best.evaluation.timing.kind,
+    medianNs: meanNs(workloads, best.evaluations, 'medianNs'),
+    attainableNs: meanNs(workloads, best.evaluations, 'attainableNs'),
+  };
+  const stop = reasonToStop(time, objectiveRatio(workloads, run.bests[0]!, best), goal);
   return stop ? finish(run, stop.reason, stop.detail) : 'propose';
 }
 
 async function baseline(run: Run): Promise<Phase> {
   const { options } = run;
-  const spent = run.budget.spent();
-  if (spent) return finish(run, spent, 'the budget does not allow a single evaluation');
-  const evaluation = await evaluateOnce(run, options.start, { tier: 'accept', profile: 'light' });
-  if (!evaluation) return interrupted(run);
-  run.start = evaluation;
-  if (!isTimed(evaluation)) {
-    emitBudget(run);
-    const reason = evaluation.status === 'device-failed' ? 'device-failed' : 'start-failed';
-    return finish(run, reason, `the start is ${evaluation.status}: ${evaluation.reason ?? 'no reason given'}`);
+  const spent = spentBudget(run);
+  if (spent) return finish(run, spent.reason, 'the budget does not allow a single evaluation');
+  for (const workload of options.workloads) {
+    const measuring = { tier: 'accept', profile: workload === options.workloads[0] ? 'light' : 'none' } as const;
+    const evaluation = await evaluateOnce(run, { candidate: options.start, workload, measuring });
+    if (!evaluation) return interrupted(run);
+    run.start ??= evaluation;
+    run.judged.set(workload.name, evaluation);
+    if (!isTimed(evaluation)) return startFailed(run, evaluation);
   }
-  options.emit({
+  emit(run, {
     type: 'decision',
     iteration: run.iteration,
-    evaluationId: evaluation.id,
+    evaluationId: run.start!.id,
     decision: 'keep',
     comparedWith: null,
     ratio: null,
     reason: 'the start, which everything is compared with',
   });
   emitBudget(run);
-  if (options.goal) refuseGoalBelowBound(options.goal, options.vetoBound, evaluation.timing.medianNs);
-  return afterNewBest(run, { candidate: options.start, evaluation });
+  const evaluations = allTimed(options.workloads, run.judged)!;
+  refuseGoal(run, evaluations);
+  return afterNewBest(run, { candidate: options.start, evaluation: run.start as TimedEvaluation, evaluations });
+}
+
+function startFailed(run: Run, { status, reason, workload }: Evaluation): Phase {
+  emitBudget(run);
+  const on = run.options.workloads.length > 1 ? ` on ${workload.name}` : '';
+  const stop = status === 'device-failed' ? 'device-failed' : 'start-failed';
+  return finish(run, stop, `the start is ${status}${on}: ${reason ?? 'no reason given'}`);
+}
+
+/** A speed-up can be judged only now: over several workloads by geometric means, of times and of bounds. */
+function refuseGoal({ options }: Run, evaluations: ReadonlyMap<string, TimedEvaluation>): void {
+  const { goal, vetoBound, workloads } = options;
+  if (!goal) return;
+  const bound =
+    workloads.length === 1
+      ? vetoBound
+      : {
+          ns: meanNs(workloads, evaluations, 'vetoNs'),
+          arithmetic: `geometric mean of the bounds of ${workloads.length} workloads`,
+        };
+  refuseGoalBelowBound(goal, bound, meanNs(workloads, evaluations, 'medianNs'));
 }
 
 async function propose(run: Run): Promise<Phase> {
-  if (run.options.signal?.aborted) return interrupted(run);
-  const best = run.best!;
-  const { moves, advice } = proposeMoves({
-    dimensions: run.options.workload.dimensions,
-    rungs: run.options.rungs,
-    patterns: run.options.patterns,
-    spec: run.options.spec,
-    best,
-  });
-  for (const item of advice) {
-    const key = `${item.pattern.id}: ${item.text}`;
-    if (run.advised.has(key)) continue;
-    run.advised.add(key);
-    run.options.emit({ type: 'advice', iteration: run.iteration, ...item });
-  }
-  const open = openMoves(run, moves);
-  const [move] = open;
-  if (!move) return finish(run, 'no-moves-left', describeNoMoves(run));
-  const spent = run.budget.spent();
-  if (spent) return finish(run, spent, describeSpent(run, spent));
+  if (isInterrupted(run)) return interrupted(run);
+  const spent = spentBudget(run);
+  if (spent) return finish(run, spent.reason, spent.detail);
+  const turn = run.proposer.next(run);
+  logTurn(run, turn);
+  const { move, exhausted } = turn;
+  if (!move) return finish(run, exhausted!.reason, exhausted!.detail);
   run.iteration += 1;
   run.move = move;
-  run.options.evaluator.prepare?.(open.slice(1, 1 + PREPARED_AHEAD).map(({ candidate }) => candidate));
-  run.options.emit({
+  run.judged = new Map();
+  if (run.history.isOver) run.options.evaluator.prepare?.((turn.upcoming ?? []).map(({ candidate }) => candidate));
+  emit(run, {
     type: 'move-proposed',
     iteration: run.iteration,
     moveKey: move.key,
     pattern: move.pattern,
-    finding: { ...move.finding, evaluationId: best.evaluation.id },
+    finding: { ...move.finding, evaluationId: run.best!.evaluation.id },
     move: move.change,
     candidate: reference(move.candidate),
     expectedGain: move.expectedGain,
@@ -127,48 +158,56 @@ async function propose(run: Run): Promise<Phase> {
   return 'evaluate';
 }
 
-/** Candidates of the next moves that are compiled while one is measured. */
-const PREPARED_AHEAD = 6;
-
-/** What may still be tried, most promising first; where times are measured, then every setting near the best. */
-function openMoves(run: Run, suggested: readonly ProposedMove[]): ProposedMove[] {
-  const best = run.best!;
-  const others = best.evaluation.timing.kind === 'measured' ? exploreMoves(best, run.options.workload.dimensions) : [];
-  const seen = new Set<string>();
-  return [...suggested, ...others].filter((move) => {
-    const isNew = !seen.has(move.candidate.id);
-    seen.add(move.candidate.id);
-    return isNew && run.ledger.isOpen(move);
-  });
+function logTurn(run: Run, { advice = [], abandoned = [], ranked }: Turn): void {
+  const { iteration } = run;
+  for (const item of advice) {
+    const key = `${item.pattern.id}: ${item.text}`;
+    if (run.advised.has(key)) continue;
+    run.advised.add(key);
+    emit(run, { type: 'advice', iteration, ...item });
+  }
+  for (const item of abandoned) emit(run, { type: 'move-abandoned', iteration, ...item });
+  if (ranked) emit(run, { type: 'options-ranked', iteration, ...ranked });
 }
 
-const describeNoMoves = (run: Run): string =>
-  run.best!.evaluation.timing.kind === 'measured'
-    ? 'every move that a finding of the best candidate suggests, and every setting near it, has been tried'
-    : 'every move that a finding of the best candidate suggests has been tried';
-
-function describeSpent(run: Run, spent: 'evaluations-spent' | 'time-spent'): string {
-  const { limits, evaluationsUsed } = run.budget;
-  return spent === 'evaluations-spent'
-    ? `${evaluationsUsed} of ${limits.maximumEvaluations} evaluations used`
-    : `${run.budget.minutesUsed().toFixed(1)} of ${limits.maximumMinutes} minutes used`;
-}
-
-/** Judges the move's candidate; where times are measured, first quickly, beside the best. */
+/** Judges the move's candidate on the first workload; where times are measured, first quickly, beside the best. */
 async function evaluate(run: Run): Promise<Phase> {
-  const evaluation = await evaluateOnce(run, run.move!.candidate, { tier: 'screen', against: beside(run) });
+  const { workloads } = run.options;
+  const [first] = workloads;
+  const measuring = { tier: 'screen', against: beside(run) } as const;
+  const evaluation = await evaluateOnce(run, { candidate: run.move!.candidate, measuring });
   if (!evaluation) return interrupted(run);
-  run.candidate = evaluation;
-  return evaluation.timing?.kind === 'measured' && isWorthAccepting(evaluation) ? 'accept' : 'decide';
+  run.judged.set(first!.name, evaluation);
+  if (!isTimed(evaluation)) return 'decide';
+  if (evaluation.timing.kind === 'measured') return isWorthAccepting(evaluation) ? 'accept' : 'decide';
+  return workloads.length > 1 && isWithinVeto(run, first!.name, evaluation) ? 'accept' : 'decide';
 }
 
-/** Measures a candidate that looked worth it long enough for a verdict; a faster one is profiled for the next move. */
+/**
+ * Judges a candidate that looked worth it on every workload; where times are measured, long enough for a verdict, and a
+ * faster one is profiled for the next move. The first workload that vetoes it ends this.
+ */
 async function accept(run: Run): Promise<Phase> {
-  const measuring = { tier: 'accept', against: beside(run), profile: 'light' } as const;
-  const evaluation = await evaluateOnce(run, run.move!.candidate, measuring);
-  if (!evaluation) return interrupted(run);
-  run.candidate = evaluation;
+  const { workloads } = run.options;
+  const isMeasured = run.best!.evaluation.timing.kind === 'measured';
+  for (const [index, workload] of workloads.entries()) {
+    if (index === 0 && !isMeasured) continue;
+    const measuring = { tier: 'accept', against: beside(run), profile: index === 0 ? 'light' : 'none' } as const;
+    const evaluation = await evaluateOnce(run, { candidate: run.move!.candidate, workload, measuring });
+    if (!evaluation) return interrupted(run);
+    run.judged.set(workload.name, evaluation);
+    if (workloads.length > 1 && !isWithinVeto(run, workload.name, evaluation)) break;
+  }
   return 'decide';
+}
+
+/** Whether a workload lets a candidate pass: not more than 2 % slower there. */
+function isWithinVeto({ best }: Run, workload: string, evaluation: Evaluation): boolean {
+  if (!isTimed(evaluation)) return false;
+  const bestNs = best!.evaluations.get(workload)!.timing.medianNs;
+  const ratio =
+    evaluation.timing.kind === 'measured' ? evaluation.comparisons?.[0]?.ratio : bestNs / evaluation.timing.medianNs;
+  return ratio !== undefined && ratio >= VETO_RATIO;
 }
 
 const beside = (run: Run): NonNullable<EvaluationRequest['against']> => [
@@ -179,34 +218,46 @@ async function decidePhase(run: Run): Promise<Phase> {
   const { options, ledger } = run;
   const best = run.best!;
   const move = run.move!;
-  const evaluation = run.candidate!;
-  const decision = decide(best.evaluation, evaluation);
-  options.emit({
+  const judged = [...run.judged.values()];
+  const decision = decideObjective(options.workloads, best, run.judged);
+  emit(run, {
     type: 'decision',
     iteration: run.iteration,
-    evaluationId: evaluation.id,
+    evaluationId: judged[0]!.id,
     comparedWith: best.evaluation.id,
     ...decision,
   });
-  if (evaluation.status === 'device-failed') return afterDeviceFailure(run, evaluation);
+  const failed = judged.find(({ status }) => status === 'device-failed');
+  if (failed) return afterDeviceFailure(run, failed);
   run.deviceFailures = 0;
-  if (decision.decision === 'keep' && isTimed(evaluation)) {
-    ledger.noteKept(move.key);
+  run.proposer.note(move, ratioToStart(run));
+  const evaluations = allTimed(options.workloads, run.judged);
+  if (decision.decision === 'keep' && evaluations) {
+    ledger.noteKept(move, decision.ratio!);
     emitBudget(run);
-    return afterNewBest(run, { candidate: move.candidate, evaluation });
+    return afterNewBest(run, { candidate: move.candidate, evaluation: [...evaluations.values()][0]!, evaluations });
   }
-  const { failureCount, abandoned } = ledger.noteFailed(move.key);
+  const { failureCount, abandoned } = ledger.noteFailed(move, judged.length);
   if (abandoned) {
-    options.emit({
+    emit(run, {
       type: 'move-abandoned',
       iteration: run.iteration,
       moveKey: move.key,
       failureCount,
+      why: 'failed',
       reason: `${failureCount} attempts in a row did not help; last: ${decision.reason}`,
     });
   }
   emitBudget(run);
   return 'propose';
+}
+
+/** Start's time ÷ the candidate's over the workloads it was judged on; undefined when it failed on one of them. */
+function ratioToStart({ judged, bests, options }: Run): number | undefined {
+  if ([...judged.values()].some((evaluation) => !isTimed(evaluation))) return undefined;
+  const workloads = options.workloads.filter(({ name }) => judged.has(name));
+  const evaluations = allTimed(workloads, judged)!;
+  return objectiveRatio(workloads, bests[0]!, { ...bests[0]!, evaluations });
 }
 
 function afterDeviceFailure(run: Run, evaluation: Evaluation): Phase {
@@ -223,11 +274,12 @@ const EARNED: readonly StopReason[] = ['goal-reached', 'near-attainable'];
 
 /** Confirms the winner. The search goes on where that takes back what it was stopped for. */
 async function confirm(run: Run): Promise<Phase> {
-  const { stop, best: claimed, options } = run;
+  const { stop, best: claimed } = run;
   await confirmBest(run);
-  if (!EARNED.includes(stop!.reason) || options.signal?.aborted) return 'finished';
+  if (isInterrupted(run)) return 'finished';
+  if (!EARNED.includes(stop!.reason)) return 'explain';
   const falls = run.best !== claimed || (stop!.reason === 'goal-reached' && fallsShort(run));
-  return falls ? 'propose' : 'finished';
+  return falls ? 'propose' : 'explain';
 }
 
 /** Whether what was confirmed is less than the goal, which the search believed reached. */
@@ -237,6 +289,16 @@ function fallsShort({ confirmation, options: { goal } }: Run): boolean {
   return !((confirmation.medianNs ?? Number.POSITIVE_INFINITY) <= goal.ns);
 }
 
+/** What the winner's changes are worth each, and how large a workload it needs. A broken device explains nothing. */
+async function explain(run: Run): Promise<Phase> {
+  if (run.stop!.reason === 'device-failed') return 'finished';
+  const { evaluationsUsed } = run.budget;
+  await ablateBest(run);
+  await adviseWorkload(run);
+  if (run.budget.evaluationsUsed > evaluationsUsed) emitBudget(run);
+  return 'finished';
+}
+
 const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<Phase>>> = {
   baseline,
   propose,
@@ -244,14 +306,15 @@ const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<
   accept,
   decide: decidePhase,
   confirm,
+  explain,
 };
 
 /** Start's time ÷ best's time; a measured one only as confirmed. */
 function speedupOf(run: Run): number | undefined {
-  const { start, best } = run;
+  const { start, best, bests, options } = run;
   if (!start || !isTimed(start) || !best) return undefined;
   if (best.evaluation.id === start.id) return 1;
-  if (start.timing.kind === 'predicted') return start.timing.medianNs / best.evaluation.timing.medianNs;
+  if (start.timing.kind === 'predicted') return objectiveRatio(options.workloads, bests[0]!, best);
   return isConfirmed(run) ? (run.confirmation?.ratio ?? undefined) : undefined;
 }
 
@@ -270,12 +333,13 @@ function resultOf(run: Run): RunResult {
   };
 }
 
-function describeBest({ start, best, speedup }: RunResult): string {
+function describeBest({ start, best, speedup }: RunResult, workloadCount: number): string {
   if (!best) return '';
   const { id, timing } = best.evaluation;
   if (id === start?.id) return '; no change was kept';
   if (speedup === undefined) return `; best ${id}, not confirmed`;
-  return `; best ${id}, ${describeRatio(timing.kind, speedup)} than the start`;
+  const over = workloadCount > 1 ? ` over ${workloadCount} workloads` : '';
+  return `; best ${id}, ${describeRatio(timing.kind, speedup)} than the start${over}`;
 }
 
 /** The budget bounds the search: what was begun is finished, and a winner is confirmed whatever that takes. */
@@ -283,67 +347,94 @@ function describeOverrun({ budget }: Run): string {
   const { limits, evaluationsUsed } = budget;
   const beyond = limits.maximumEvaluations === null ? 0 : evaluationsUsed - limits.maximumEvaluations;
   if (beyond <= 0) return '';
-  return `; ${beyond} more evaluation${beyond === 1 ? '' : 's'} than the budget of the search, for verdicts and confirmation`;
+  return `; ${beyond} more evaluation${beyond === 1 ? '' : 's'} than the budget of the search, for verdicts, confirmation and ablation`;
 }
 
 function announceEnd(run: Run, result: RunResult): void {
-  const described = describeBest(result);
-  run.options.emit({
+  emit(run, {
     type: 'run-finished',
     stopReason: result.stopReason,
-    detail: `${result.detail}${described}${describeOverrun(run)}`,
+    detail: `${result.detail}${describeBest(result, run.options.workloads.length)}${describeOverrun(run)}`,
     best: result.best?.evaluation.id ?? null,
     speedup: result.speedup ?? null,
   });
 }
 
-/**
- * Searches for a faster kernel: judges the start, then makes one change per iteration that a finding of the best
- * candidate suggests, keeps it if it is faster (predicted: by at least 3 %; measured: by the verdict), and stops with a
- * named reason. The winner of a measured run is confirmed against the start, beyond the budget where that is spent.
- *
- * The same options and seed give the same events, apart from times. Interrupting through `signal` is not an error: the
- * run ends as `interrupted` with the best so far.
- *
- * @throws WarpsmithError `goal-below-bound` when the goal is below the provable bound.
- */
-export async function optimize(options: OptimizeOptions): Promise<RunResult> {
-  if (options.goal) refuseGoalBelowBound(options.goal, options.vetoBound);
+function startRun(options: OptimizeOptions): Run {
+  const history = createHistory(options.history ?? [], options.clockMs ?? (() => performance.now()));
+  const { workloads, budgets, goal, request, environment, roofline } = options;
   const run: Run = {
     options,
-    budget: createBudget(options.budgets, options.clockMs ?? (() => performance.now())),
+    history,
+    budget: createBudget(budgets, history.clockMs),
     ledger: createMoveLedger(),
+    proposer: createProposer(options),
     iteration: 0,
     bests: [],
+    judged: new Map(),
+    judgements: new Map(),
     advised: new Set(),
     deviceFailures: 0,
   };
-  options.emit({
+  const { name, dimensions, cache } = workloads[0]!;
+  emit(run, {
     type: 'run-started',
     problem: { name: options.problem.file.name, folder: options.problem.folder },
     start: reference(options.start),
-    workload: options.workload,
+    workload: { name, dimensions, cache },
+    workloads: [...workloads],
     device: options.device,
     seed: options.seed,
-    budgets: options.budgets,
-    goal: options.goal ?? null,
-    environment: options.environment ?? {},
+    strategy: options.strategy ?? 'guided',
+    budgets,
+    goal: goal ?? null,
+    priors: options.priors ?? { patterns: [], costs: [] },
+    request,
+    environment: environment ?? {},
+    ...(roofline ? { roofline } : {}),
   });
+  return run;
+}
+
+/**
+ * Searches for a faster kernel: judges the start, then makes one change per iteration (guided: one that a finding of the
+ * best candidate suggests), keeps it if it is faster on the workloads together (predicted: by at least 3 %; measured: by
+ * the verdict) and on none more than 2 % slower, and stops with a named reason. The winner of a measured run is confirmed
+ * against the start, then its changes are undone one by one, beyond the budget of evaluations where that is spent.
+ *
+ * The same options and seed give the same events, apart from times; a run goes on from its log (`history`) as if it had
+ * never stopped. Interrupting through `signal` is not an error: the run ends as `interrupted` with the best so far.
+ *
+ * @throws WarpsmithError `goal-below-bound` when the goal is below the provable bound, `history-differs` when the log is
+ * not what these options give.
+ */
+export async function optimize(options: OptimizeOptions): Promise<RunResult> {
+  if (options.goal) refuseGoalBelowBound(options.goal, options.vetoBound);
+  const run = startRun(options);
   let phase: Phase = 'baseline';
   try {
     while (phase !== 'finished') phase = await PHASES[phase](run);
   } catch (error) {
-    options.emit({
-      type: 'run-finished',
-      stopReason:
-        error instanceof WarpsmithError && error.details.code === 'goal-below-bound' ? 'goal-refused' : 'failed',
-      detail: error instanceof Error ? error.message : String(error),
-      best: run.best?.evaluation.id ?? null,
-      speedup: null,
-    });
+    if (!isHistoryDiffering(error)) announceFailure(run, error);
     throw error;
   }
   const result = resultOf(run);
   announceEnd(run, result);
   return result;
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof WarpsmithError ? error.details.code : undefined;
+
+/** Its log is left as it is: it says what the run did, whatever stands in the way of going on. */
+const isHistoryDiffering = (error: unknown): boolean => codeOf(error) === 'history-differs';
+
+function announceFailure(run: Run, error: unknown): void {
+  run.options.emit({
+    type: 'run-finished',
+    stopReason: codeOf(error) === 'goal-below-bound' ? 'goal-refused' : 'failed',
+    detail: error instanceof Error ? error.message : String(error),
+    best: run.best?.evaluation.id ?? null,
+    speedup: null,
+  });
 }

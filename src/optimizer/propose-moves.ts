@@ -92,7 +92,7 @@ function parametersOnRung(rung: Kernel, current: ParameterValues, dimensions: Di
 }
 
 /** The best candidate's successor on another rung; undefined where the rung does not take the workload. */
-function onRung(best: Candidate, rung: Kernel, dimensions: Dimensions): Candidate | undefined {
+export function onRung(best: Candidate, rung: Kernel, dimensions: Dimensions): Candidate | undefined {
   if (failedLimit(rung.file, dimensions) !== undefined) return undefined;
   const parameters = parametersOnRung(rung, best.parameters, dimensions);
   return parameters && makeCandidate(rung, parameters);

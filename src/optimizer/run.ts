@@ -3,21 +3,36 @@ import type { DeviceIdentity } from '../core/device.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
-import type { Problem, Workload } from '../core/problem.ts';
+import type { Problem } from '../core/problem.ts';
+import type { Roofline } from '../core/roofline.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import type { Pattern } from '../diagnosis/pattern.ts';
-import type { Budgets, CandidateReference, ConfirmationEvent, EventSink, Goal } from '../store/events.ts';
+import type {
+  Budgets,
+  CandidateReference,
+  ConfirmationEvent,
+  EventSink,
+  Goal,
+  Priors,
+  RecordedEvent,
+  RunEvent,
+  RunRequest,
+  WeightedWorkload,
+} from '../store/events.ts';
 import type { Budget } from './budget.ts';
 import type { TimedEvaluation } from './decision.ts';
 import type { VetoBound } from './goal.ts';
+import type { History } from './history.ts';
 import type { MoveLedger } from './move-ledger.ts';
 import type { ProposedMove } from './propose-moves.ts';
+import type { Proposer } from './proposers/proposer.ts';
 import type { Stop } from './stopping.ts';
 
 /** Everything a run needs; nothing is looked up elsewhere. */
 export interface OptimizeOptions {
   problem: Problem;
-  workload: Workload;
+  /** What the objective is about, at least one; candidates are screened on the first. */
+  workloads: readonly WeightedWorkload[];
   device: DeviceIdentity;
   spec: DeviceSpec;
   start: Candidate;
@@ -26,13 +41,23 @@ export interface OptimizeOptions {
   evaluator: Evaluator;
   patterns: readonly Pattern[];
   seed: number;
+  /** `guided` when absent, or a strategy of search/. */
+  strategy?: string;
+  /** What earlier runs realised; nothing when absent. */
+  priors?: Priors;
+  /** Logged, so that the run can be resumed. */
+  request: RunRequest;
   /** Measured runs: refuse a winner that the sanitizer has not cleared. */
   requireSanitizer?: boolean;
+  /** Undo the winner's changes one by one in the end; true when absent. */
+  ablation?: boolean;
   budgets: Budgets;
   goal?: Goal;
-  /** Provable lower bound for this workload; goals below it are refused. */
+  /** Provable lower bound of the objective's time; goals below it are refused. */
   vetoBound: VetoBound;
   emit: EventSink;
+  /** The log of this run so far, without `run-finished`, when it is resumed. */
+  history?: readonly RecordedEvent[];
   /** Stores a candidate's sources and returns file → content hash, for the log. */
   storeSources?: (candidate: Candidate) => Readonly<Record<string, string>>;
   /** Measured runs: keeps PTX of every candidate, machine code of those worth it, and the profiler's reports. */
@@ -40,6 +65,8 @@ export interface OptimizeOptions {
   /** Called whenever there is a new best, the start included, so that it outlives whatever happens next. */
   onBest?: (best: Best) => void;
   environment?: Readonly<Record<string, string>>;
+  /** For the run's report. */
+  roofline?: Roofline;
   signal?: AbortSignal;
   /** Monotonic clock in milliseconds. */
   clockMs?: () => number;
@@ -48,7 +75,10 @@ export interface OptimizeOptions {
 /** The fastest candidate so far. */
 export interface Best {
   candidate: Candidate;
+  /** On the first workload. */
   evaluation: TimedEvaluation;
+  /** Workload → evaluation, the first workload's included. */
+  evaluations: ReadonlyMap<string, TimedEvaluation>;
 }
 
 /** State of one run. `phase` says what happens next; each phase is one function. */
@@ -56,21 +86,27 @@ export interface Run {
   readonly options: OptimizeOptions;
   readonly budget: Budget;
   readonly ledger: MoveLedger;
+  readonly proposer: Proposer;
+  readonly history: History;
   iteration: number;
+  /** The start on the first workload. */
   start?: Evaluation;
   best?: Best;
   /** Every best so far, the start first. */
   readonly bests: Best[];
   confirmation?: ConfirmationEvent;
   move?: ProposedMove;
-  candidate?: Evaluation;
+  /** What is known of the move's candidate: workload → evaluation, the last one of each. */
+  judged: Map<string, Evaluation>;
+  /** Every judgement so far: candidate id → workload → evaluation. */
+  readonly judgements: Map<string, Map<string, Evaluation>>;
   readonly advised: Set<string>;
   deviceFailures: number;
   stop?: Stop;
 }
 
 /** What an evaluation is to measure. */
-type Measuring = Pick<EvaluationRequest, 'tier' | 'against' | 'blocks' | 'profile' | 'sanitize'>;
+export type Measuring = Pick<EvaluationRequest, 'tier' | 'against' | 'blocks' | 'profile' | 'sanitize'>;
 
 export const reference = (candidate: Candidate): CandidateReference => ({
   id: candidate.id,
@@ -78,43 +114,73 @@ export const reference = (candidate: Candidate): CandidateReference => ({
   parameters: candidate.parameters,
 });
 
+/** Logs what happened, unless the log of a resumed run holds it already. */
+export function emit(run: Pick<Run, 'history' | 'options'>, event: RunEvent): void {
+  if (!run.history.accountsFor(event)) run.options.emit(event);
+}
+
+export const isInterrupted = ({ history, options }: Run): boolean =>
+  history.isOver && (options.signal?.aborted ?? false);
+
 /** Most candidates are only looked at shortly: their machine code is not worth the time it takes to print. */
 const keeping = ({ artifacts }: OptimizeOptions, { tier }: Measuring): Pick<EvaluationRequest, 'keep'> =>
   artifacts ? { keep: { store: artifacts, sass: tier === 'accept' } } : {};
 
+/** What is evaluated; the first workload and the run's seed where nothing else is said. */
+interface Asked {
+  readonly candidate: Candidate;
+  readonly workload?: WeightedWorkload;
+  readonly measuring?: Measuring;
+  readonly seed?: number;
+}
+
 /** Judges a candidate and logs it. Undefined when the user interrupted. */
-export async function evaluateOnce(
-  run: Run,
-  candidate: Candidate,
-  measuring: Measuring = {},
-  seed = run.options.seed,
-): Promise<Evaluation | undefined> {
-  const { options, budget } = run;
-  if (options.signal?.aborted) return undefined;
+export async function evaluateOnce(run: Run, asked: Asked): Promise<Evaluation | undefined> {
+  const { budget, history, options } = run;
+  const workload = asked.workload ?? options.workloads[0]!;
   const id = `e${budget.evaluationsUsed + 1}`;
-  let evaluation: Evaluation;
-  try {
-    const work = options.evaluator.evaluate({
-      problem: options.problem,
-      candidate,
-      workload: options.workload,
-      seed,
-      id,
-      ...(options.device.kind === 'cuda' && { ...measuring, ...keeping(options, measuring) }),
-      ...(options.signal ? { signal: options.signal } : {}),
-    });
-    evaluation = await untilAborted(work, options.signal);
-  } catch (error) {
-    if (options.signal?.aborted) return undefined;
-    throw error;
-  }
-  budget.spendEvaluation();
-  if (evaluation.status !== 'device-failed') run.ledger.noteEvaluated(candidate.id);
-  options.emit({
+  const evaluation = history.evaluation(id) ?? (await judge(run, id, { ...asked, workload }));
+  if (!evaluation) return undefined;
+  budget.spend(evaluation);
+  note(run, asked.candidate, workload, evaluation);
+  emit(run, {
     type: 'evaluation-finished',
     iteration: run.iteration,
     evaluation,
-    sources: options.storeSources?.(candidate) ?? {},
+    sources: options.storeSources?.(asked.candidate) ?? {},
   });
   return evaluation;
+}
+
+async function judge(
+  { options }: Run,
+  id: string,
+  { candidate, workload, measuring = {}, seed }: Asked & { workload: WeightedWorkload },
+): Promise<Evaluation | undefined> {
+  const { signal } = options;
+  if (signal?.aborted) return undefined;
+  try {
+    const { name, dimensions, cache } = workload;
+    const work = options.evaluator.evaluate({
+      problem: options.problem,
+      candidate,
+      workload: { name, dimensions, cache },
+      seed: seed ?? options.seed,
+      id,
+      ...(options.device.kind === 'cuda' && { ...measuring, ...keeping(options, measuring) }),
+      ...(signal ? { signal } : {}),
+    });
+    return await untilAborted(work, signal);
+  } catch (error) {
+    if (signal?.aborted) return undefined;
+    throw error;
+  }
+}
+
+/** A failure of the device says nothing about the candidate. */
+function note(run: Run, candidate: Candidate, workload: WeightedWorkload, evaluation: Evaluation): void {
+  if (evaluation.status === 'device-failed') return;
+  run.ledger.noteEvaluated(candidate.id);
+  const known = run.judgements.get(candidate.id) ?? new Map<string, Evaluation>();
+  run.judgements.set(candidate.id, known.set(workload.name, evaluation));
 }

@@ -10,9 +10,16 @@ export interface Stop {
   detail: string;
 }
 
-/** Whether a new best time is reason to stop, the goal before the bound. */
-export function reasonToStop(best: Timing, startNs: number, goal: Goal | undefined): Stop | undefined {
-  if (goal && goalReached(goal, best, startNs))
+/** The best's time and bound; over several workloads, their weighted geometric means. */
+export type BestTime = Pick<Timing, 'kind' | 'medianNs' | 'attainableNs'>;
+
+/**
+ * Whether a new best time is reason to stop, the goal before the bound.
+ *
+ * @param ratioToStart start's time ÷ best's time.
+ */
+export function reasonToStop(best: BestTime, ratioToStart: number, goal: Goal | undefined): Stop | undefined {
+  if (goal && goalReached(goal, best.medianNs, ratioToStart))
     return { reason: 'goal-reached', detail: `the goal ${goal.text} is reached` };
   const ratio = best.medianNs / best.attainableNs;
   if (best.attainableNs > 0 && ratio <= NEAR_ATTAINABLE_RATIO) {

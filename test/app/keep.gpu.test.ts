@@ -8,6 +8,7 @@ import { optimizeProblem } from '../../src/app/optimize.ts';
 import { listDevices } from '../../src/devices/open-device.ts';
 import { openContentStore } from '../../src/store/content-store.ts';
 import { readEventLog } from '../../src/store/event-log.ts';
+import { UNLIMITED } from '../../src/store/events.ts';
 import { eventsPath, RUN_FILES } from '../../src/store/run-folder.ts';
 import { findCudaTool } from '../../src/toolchains/cuda-toolkit.ts';
 
@@ -23,7 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.skipIf(!hasGpu)(`what is kept on ${GPU} (skipped without an NVIDIA GPU)`, () => {
-  const options = { device: GPU, parameters: {}, seed: 1 };
+  const options = { device: GPU, workloads: [], parameters: {}, seed: 1 };
 
   it('of one evaluation: PTX, machine code and the profiler’s report, as far as the tools allow', async () => {
     const target = join(SCALE, '02_coalesced');
@@ -39,7 +40,7 @@ describe.skipIf(!hasGpu)(`what is kept on ${GPU} (skipped without an NVIDIA GPU)
   }, 300_000);
 
   it('of a run: what every evaluation names lies in the store, unchanged', async () => {
-    const budgets = { maximumEvaluations: 6, maximumMinutes: null };
+    const budgets = { ...UNLIMITED, maximumEvaluations: 6 };
     const { runFolder } = await optimizeProblem({ ...options, target: SCALE, store: folder, budgets });
     const objects = openContentStore(join(runFolder, RUN_FILES.objects));
     const evaluations = readEventLog(eventsPath(runFolder)).events.flatMap((event) =>

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { measureProblem } from '../../src/app/measure.ts';
 import { type OptimizeOutcome, optimizeProblem } from '../../src/app/optimize.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
+import { UNLIMITED } from '../../src/store/events.ts';
 
 /** What was recorded on an H200, with the problem as it was then. */
 const RECORDINGS = path.resolve(import.meta.dirname, '../fixtures/recordings');
@@ -20,10 +21,10 @@ describe('a run that was recorded on an H200, replayed with no GPU', () => {
     store = await mkdtemp(path.join(tmpdir(), 'warpsmith-replay-'));
     outcome = await optimizeProblem({
       target: ATTENTION,
-      workload: 'b1h8s512d64',
+      workloads: ['b1h8s512d64'],
       parameters: {},
       seed: 1,
-      budgets: { maximumEvaluations: 45, maximumMinutes: null },
+      budgets: { ...UNLIMITED, maximumEvaluations: 45 },
       store,
       device: 'cuda:0',
       replay: recording('h200-attention-optimize'),

@@ -7,7 +7,7 @@ import type { Problem } from '../../src/core/problem.ts';
 import type { Pattern, PatternMove } from '../../src/diagnosis/pattern.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { type OptimizeOptions, optimize, type RunResult } from '../../src/optimizer/optimize.ts';
-import type { RunEvent } from '../../src/store/events.ts';
+import { type RunEvent, UNLIMITED } from '../../src/store/events.ts';
 
 export const spec: DeviceSpec = DEVICE_SPECS.get('l4')!;
 
@@ -168,14 +168,16 @@ export async function runLoop(
   const first = overrides.rungs?.[0] ?? kernel('01_first');
   const result = await optimize({
     problem,
-    workload: { name: 'n1024', dimensions: { N: 1024 }, cache: 'hot' },
+    workloads: [{ name: 'n1024', dimensions: { N: 1024 }, cache: 'hot', weight: 1 }],
+    request: { target: 'problems/scale' },
+    ablation: false,
     device: { id: 'virtual:l4', kind: 'virtual', name: 'NVIDIA L4 (virtual)' },
     spec,
     start: makeCandidate(first, {}),
     rungs: [first],
     patterns: [],
     seed: 1,
-    budgets: { maximumEvaluations: 20, maximumMinutes: null },
+    budgets: { ...UNLIMITED, maximumEvaluations: 20 },
     vetoBound: { ns: 1, arithmetic: '1 FLOP ÷ 1 GFLOP/s = 1 ns' },
     emit: (event) => void events.push(event),
     clockMs: () => 0,

@@ -5,6 +5,7 @@ import type { Comparison, Measurement } from '../../src/core/measurement.ts';
 import type { SanitizerReport } from '../../src/core/sanitizer-report.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { compareContenders } from '../../src/stats/compare-contenders.ts';
+import { UNLIMITED } from '../../src/store/events.ts';
 import { finding, kernel, nameOf, ofType, pattern, runLoop, tile } from './fakes.ts';
 
 /** What the fake GPU knows of a candidate, and what was asked of it. */
@@ -281,9 +282,11 @@ describe('a measured run', () => {
   it('says what was measured beyond the budget', async () => {
     const { result, ended } = await run(
       { ns: { [START]: 1000, [LARGER]: 500 }, sanitizer: 'clean' },
-      { budgets: { maximumEvaluations: 2, maximumMinutes: null } },
+      { budgets: { ...UNLIMITED, maximumEvaluations: 2 } },
     );
     expect(result).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 4 });
-    expect(ended!.detail).toMatch(/; 2 more evaluations than the budget of the search, for verdicts and confirmation$/);
+    expect(ended!.detail).toMatch(
+      /; 2 more evaluations than the budget of the search, for verdicts, confirmation and ablation$/,
+    );
   });
 });

@@ -1,5 +1,7 @@
 import { type OptimizeOutcome, optimizeProblem } from '../../app/optimize.ts';
+import { WarpsmithError } from '../../core/errors.ts';
 import { runTerminal } from '../../reports/run-terminal.ts';
+import type { Budgets } from '../../store/events.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStop } from '../exit-code.ts';
 import { judgingRequest, noteIgnored } from '../judging-request.ts';
@@ -7,13 +9,43 @@ import type { JudgingOptions } from '../options.ts';
 import { paintFor, printJson, type Streams } from '../output.ts';
 import { createProgress } from '../progress.ts';
 
-interface Options extends JudgingOptions {
+interface Options extends Omit<JudgingOptions, 'workload'> {
   target: string;
   store: string;
+  workload?: string[];
+  strategy?: string;
+  /** commander's spelling of --no-diagnosis and --no-ablation. */
+  diagnosis: boolean;
+  ablation: boolean;
   maxEvaluations: number;
   maxMinutes?: number;
+  maxGpuMinutes?: number;
+  maxMoney?: number;
+  gpuPrice?: number;
   goal?: string;
   requireSanitizer?: boolean;
+}
+
+/** @throws WarpsmithError `money-needs-a-price`. */
+function budgetsOf(options: Options): Budgets {
+  const { maxEvaluations, maxMinutes = null, maxGpuMinutes = null, maxMoney = null, gpuPrice = null } = options;
+  if (maxMoney !== null && gpuPrice === null) {
+    throw new WarpsmithError({
+      code: 'money-needs-a-price',
+      message: 'A budget in money needs to know what the GPU costs.',
+      path: '--max-money',
+      received: String(maxMoney),
+      expected: '--gpu-price as well, per hour and in the same currency',
+      hint: 'For example --max-money 5 --gpu-price 3.50.',
+    });
+  }
+  return {
+    maximumEvaluations: maxEvaluations,
+    maximumMinutes: maxMinutes,
+    maximumGpuMinutes: maxGpuMinutes,
+    maximumMoney: maxMoney,
+    gpuPricePerHour: gpuPrice,
+  };
 }
 
 /** The report, with the two paths as its last lines. */
@@ -33,14 +65,20 @@ const outcomeJson = ({ view, runFolder, reportPath, bestFolder, bestKernelPath }
 
 export const run: Run<Options> = async (options, context) => {
   const { streams } = context;
-  const request = await judgingRequest(options, context);
+  const { workload: workloads = [], strategy, diagnosis, ablation, ...judging } = options;
+  const budgets = budgetsOf(options);
+  const request = await judgingRequest(judging, context);
   noteIgnored(options, request.device, context);
   const progress = createProgress(streams.err);
   try {
     const outcome = await optimizeProblem({
       ...request,
       store: options.store,
-      budgets: { maximumEvaluations: options.maxEvaluations, maximumMinutes: options.maxMinutes ?? null },
+      workloads,
+      budgets,
+      diagnosis,
+      ablation,
+      ...(strategy === undefined ? {} : { strategy }),
       onEvent: progress.onEvent,
       ...(options.goal === undefined ? {} : { goal: options.goal }),
       ...(options.requireSanitizer === undefined ? {} : { requireSanitizer: options.requireSanitizer }),

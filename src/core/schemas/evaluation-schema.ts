@@ -58,6 +58,16 @@ const lineCounters = z
   })
   .meta({ id: 'LineCounters' });
 
+const sampledCache = z
+  .strictObject({
+    sampledRatio: z.number().describe('Share of the L2 sets that were simulated.'),
+    sampledLines: count,
+    start: z.enum(['hot', 'cold']),
+    dramReadBytes: count,
+    dramWriteBytes: count,
+  })
+  .meta({ id: 'SampledCache', description: 'Traffic beyond L2, from a sample of its sets: an estimate.' });
+
 const launchCounters = z
   .strictObject({
     ...totals,
@@ -78,6 +88,7 @@ const launchCounters = z
     longestCtaInstructions: count,
     distinctSectorsRead: count,
     distinctSectorsWritten: count,
+    sampledCache: sampledCache.exactOptional(),
     lines: z.array(lineCounters),
   })
   .meta({ id: 'LaunchCounters' });

@@ -17,6 +17,7 @@ export const checkProblem = (problem: ProblemFile, file: string): ProblemFile =>
   const check = new ProblemCheck(problem, file);
   check.dimensionDeclarations();
   check.names();
+  check.independentDimensions();
   check.buffers();
   check.expressions();
   check.comparison();
@@ -93,6 +94,12 @@ class ProblemCheck {
       received: 'no output',
       expected: 'at least one output, or an input with "access": "inout"',
     });
+  }
+
+  independentDimensions(): void {
+    const { independentDimensions = [], dimensions } = this.#problem;
+    for (const [index, name] of independentDimensions.entries())
+      this.#known(name, Object.keys(dimensions), `independentDimensions[${index}]`, 'dimension');
   }
 
   buffers(): void {

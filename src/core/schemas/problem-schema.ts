@@ -103,6 +103,7 @@ export const problemFileSchema = z.strictObject({
   minimumFlop: expressionSchema.describe('Floating-point operations no algorithm can avoid.'),
   minimumReadBytes: expressionSchema.describe('Bytes that must be read from DRAM when caches are cold.'),
   reducedAxis: z.strictObject({ input: z.string(), axis: z.int().nonnegative() }).exactOptional(),
+  independentDimensions: z.array(z.string()).min(1).exactOptional(),
   workloads: z
     .array(
       z.strictObject({

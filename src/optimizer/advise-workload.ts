@@ -1,0 +1,114 @@
+import type { Evaluation } from '../core/evaluation.ts';
+import type { FindingId } from '../core/finding.ts';
+import { expandBuffers } from '../core/plan/expand-buffers.ts';
+import { workloadOf } from '../core/plan/resolve-workload.ts';
+import type { Dimensions } from '../core/problem.ts';
+import type { WeightedWorkload, WorkloadAdviceEvent } from '../store/events.ts';
+import { isTimed, type TimedEvaluation } from './decision.ts';
+import { emit, evaluateOnce, isInterrupted, type Run } from './run.ts';
+
+/** Findings that say there is too little work for the device. */
+const UNDER_FILLED: readonly FindingId[] = ['parallelism', 'tail-effect'];
+/** Larger workloads that are tried, each twice as large as the one before. */
+const MOST_ROWS = 8;
+/** Two rows whose attained ratios differ by less than this say that the device is full. */
+const SATURATED_RATIO = 0.05;
+/** What one row may cost: buffers on the device, and device time or instructions of one run. */
+const MOST_BYTES = 2 * 1024 ** 3;
+const MOST_MEASURED_NS = 20e6;
+const MOST_INSTRUCTIONS = 50e6;
+
+type Row = WorkloadAdviceEvent['rows'][number];
+
+/**
+ * Where the winner leaves the device under-filled: the same kernel on ever larger workloads, until it is full. Says how
+ * large a workload has to be; the rows do different work, so no ratio between them is a speed-up.
+ */
+export async function adviseWorkload(run: Run): Promise<void> {
+  const { options, best } = run;
+  const dimensions = options.problem.file.independentDimensions ?? [];
+  const isUnderFilled = best?.evaluation.findings.some(({ id }) => (UNDER_FILLED as readonly string[]).includes(id));
+  if (!best || !isUnderFilled || dimensions.length === 0) return;
+  const product = (values: Dimensions) => dimensions.reduce((count, name) => count * values[name]!, 1);
+  const rows: Row[] = [rowOf(best.evaluation, product(options.workloads[0]!.dimensions))];
+  let workload: WeightedWorkload | undefined = options.workloads[0]!;
+  while (rows.length <= MOST_ROWS && !isSaturated(rows) && !isInterrupted(run) && !run.budget.spent()) {
+    workload = twiceAsLarge(run, workload, dimensions);
+    const factor = workload && product(workload.dimensions) / rows[0]!.product;
+    if (!workload || !isAffordable(run, best.evaluation, workload, factor!)) break;
+    const evaluation = await evaluateOnce(run, { candidate: best.candidate, workload });
+    if (!evaluation) return;
+    rows.push(rowOf(evaluation, product(workload.dimensions)));
+    if (!isTimed(evaluation)) break;
+  }
+  if (rows.length < 2) return;
+  emit(run, {
+    type: 'workload-advice',
+    candidate: best.candidate.id,
+    dimensions,
+    rows,
+    saturatedAt: isSaturated(rows) ? rows.at(-2)!.product : null,
+    text: adviceText(dimensions, rows),
+  });
+}
+
+function rowOf(evaluation: Evaluation, product: number): Row {
+  const timing = isTimed(evaluation) ? evaluation.timing : undefined;
+  return {
+    product,
+    workload: evaluation.workload.name,
+    evaluationId: evaluation.id,
+    kind: timing?.kind ?? 'predicted',
+    medianNs: timing?.medianNs ?? null,
+    attainableNs: timing?.attainableNs ?? null,
+    attainedRatio: timing ? timing.attainableNs / timing.medianNs : null,
+  };
+}
+
+function isSaturated(rows: readonly Row[]): boolean {
+  const [last, before] = [rows.at(-1)?.attainedRatio, rows.at(-2)?.attainedRatio];
+  return last != null && before != null && Math.abs(last / before - 1) < SATURATED_RATIO;
+}
+
+/** Doubles the first dimension that may still grow. */
+function twiceAsLarge(
+  { options }: Run,
+  workload: WeightedWorkload,
+  names: readonly string[],
+): WeightedWorkload | undefined {
+  const { file } = options.problem;
+  const name = names.find((one) => {
+    const { maximum = Number.POSITIVE_INFINITY, values } = file.dimensions[one]!;
+    const doubled = 2 * workload.dimensions[one]!;
+    return doubled <= maximum && (values?.includes(doubled) ?? true);
+  });
+  if (name === undefined) return undefined;
+  const dimensions = { ...workload.dimensions, [name]: 2 * workload.dimensions[name]! };
+  return { ...workload, ...workloadOf(file, dimensions), cache: workload.cache };
+}
+
+/** Judged by figures of the best that a resumed run finds again, never by the clock. */
+function isAffordable(
+  { options }: Run,
+  { timing, counters }: TimedEvaluation,
+  { dimensions }: WeightedWorkload,
+  factor: number,
+): boolean {
+  const bytes = expandBuffers(options.problem.file, dimensions).reduce((sum, buffer) => sum + buffer.bytes, 0);
+  if (bytes > MOST_BYTES) return false;
+  if (timing.kind === 'measured') return timing.medianNs * factor <= MOST_MEASURED_NS;
+  return (counters?.totals.instructions ?? 0) * factor <= MOST_INSTRUCTIONS;
+}
+
+function adviceText(dimensions: readonly string[], rows: readonly Row[]): string {
+  const name = dimensions.join('·');
+  const percent = ({ attainedRatio, kind }: Row) =>
+    attainedRatio === null ? 'an unknown share' : `${kind} ${(100 * attainedRatio).toPrecision(2)} %`;
+  const first = rows[0]!;
+  const last = rows.findLast(({ attainedRatio }) => attainedRatio !== null)!;
+  const start = `the kernel is under-filled: at ${name} = ${first.product} it reaches ${percent(first)} of attainable`;
+  if (last === first) return `${start}; larger workloads could not be judged`;
+  return isSaturated(rows)
+    ? `${start}; at ${name} ≥ ${rows.at(-2)!.product} it reaches ${percent(last)}`
+    : `${start}; at ${name} = ${last.product} it reaches ${percent(last)}, and larger workloads may still gain`;
+}

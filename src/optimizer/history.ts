@@ -1,0 +1,93 @@
+import { WarpsmithError } from '../core/errors.ts';
+import type { Evaluation } from '../core/evaluation.ts';
+import type { Budgets, RecordedEvent, RunEvent, StopReason } from '../store/events.ts';
+
+/**
+ * The log of a run that goes on. The loop is deterministic, so it is run again from the start: as long as the log lasts,
+ * evaluations are taken from it instead of being made, and what happens must be what the log says.
+ */
+export interface History {
+  readonly isOver: boolean;
+  /**
+   * Whether the log holds this event already.
+   * @throws WarpsmithError `history-differs` when the log says that something else happened.
+   */
+  accountsFor(event: RunEvent): boolean;
+  /** The evaluation with this id, if the log got that far. Throws as {@link History.accountsFor}. */
+  evaluation(id: string): Evaluation | undefined;
+  /** Larger budgets, if they were given at this point. */
+  extension(): Budgets | undefined;
+  /** Why the search ended, if that is what the log says next. */
+  searchEnded(): StopReason | undefined;
+  /** Milliseconds since the run started, what passed between its parts left out. */
+  clockMs(): number;
+}
+
+/** @param events without `run-finished`; @param clockMs monotonic clock, in milliseconds. */
+export function createHistory(events: readonly RecordedEvent[], clockMs: () => number): History {
+  let position = 0;
+  let wentOnMs: number | undefined;
+  const timeMs = (index: number) => Date.parse(events[index]!.time) - Date.parse(events[0]!.time);
+  const advance = () => {
+    position += 1;
+    if (position === events.length) wentOnMs = clockMs();
+  };
+  return {
+    get isOver() {
+      return position >= events.length;
+    },
+    accountsFor(event) {
+      const logged = events[position];
+      if (!logged) return false;
+      if (comparable(event) !== comparable(logged)) throw differs(logged, event.type);
+      advance();
+      return true;
+    },
+    evaluation(id) {
+      const logged = events[position];
+      if (!logged) return undefined;
+      if (logged.type !== 'evaluation-finished' || logged.evaluation.id !== id)
+        throw differs(logged, `evaluation ${id}`);
+      return logged.evaluation;
+    },
+    extension() {
+      const logged = events[position];
+      if (logged?.type !== 'budgets-extended') return undefined;
+      advance();
+      return logged.budgets;
+    },
+    searchEnded() {
+      const logged = events[position];
+      return logged?.type === 'search-ended' ? logged.reason : undefined;
+    },
+    clockMs() {
+      if (events.length === 0) return clockMs();
+      if (wentOnMs === undefined) return position === 0 ? 0 : timeMs(position - 1);
+      return timeMs(events.length - 1) + clockMs() - wentOnMs;
+    },
+  };
+}
+
+/** What must be the same when a run is run again: everything but times, and the machine's description. */
+const TIMES: Readonly<Partial<Record<RunEvent['type'], readonly string[]>>> = {
+  budget: ['minutesUsed', 'minutesLeft', 'ledger'],
+  'run-started': ['environment'],
+  'search-ended': ['detail'],
+};
+
+const IN_EVERY_EVENT = ['schemaVersion', 'sequence', 'time'];
+
+function comparable(event: RunEvent | RecordedEvent): string {
+  const left = [...IN_EVERY_EVENT, ...(TIMES[event.type] ?? [])];
+  return JSON.stringify(Object.fromEntries(Object.entries(event).filter(([name]) => !left.includes(name))));
+}
+
+const differs = (logged: RecordedEvent, happened: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'history-differs',
+    message: `Run again, the run does not do what its log says from event ${logged.sequence} on.`,
+    path: `event ${logged.sequence}`,
+    received: happened,
+    expected: logged.type,
+    hint: 'The kernels, the problem or warpsmith itself have changed since; start a new run.',
+  });

@@ -1,0 +1,113 @@
+import type { Evaluation } from '../core/evaluation.ts';
+import { combineRatios } from '../stats/combine-ratios.ts';
+import { verdictOf } from '../stats/verdict.ts';
+import type { WeightedWorkload, WorkloadRatio } from '../store/events.ts';
+import {
+  type Decision,
+  decide,
+  describeComparison,
+  describeRatio,
+  isTimed,
+  KEEP_RATIO,
+  type TimedEvaluation,
+} from './decision.ts';
+import type { Best } from './run.ts';
+
+/** A candidate that is more than 2 % slower on any workload is reverted, whatever it gains on the others. */
+export const VETO_RATIO = 1 / 1.02;
+
+/** A decision over one workload or several. */
+export interface ObjectiveDecision extends Decision {
+  perWorkload?: WorkloadRatio[];
+}
+
+/**
+ * One workload: as {@link decide}. Several: keep a change if the weighted geometric mean of the ratios is a gain (as
+ * large as one workload would need) and no workload vetoes it. Workloads that were not judged make it a revert.
+ */
+export function decideObjective(
+  workloads: readonly WeightedWorkload[],
+  best: Best,
+  judged: ReadonlyMap<string, Evaluation>,
+): ObjectiveDecision {
+  const [first] = workloads;
+  if (workloads.length === 1) return decide(best.evaluation, judged.get(first!.name)!);
+  const parts = workloads.flatMap((workload) => partOf(workload, best, judged.get(workload.name)));
+  const perWorkload = parts.map(({ part }) => part);
+  const vetoing = parts.find(({ part }) => part.vetoes);
+  if (vetoing) {
+    const { workload } = vetoing.part;
+    return { decision: 'revert', ratio: null, perWorkload, reason: `${workload} vetoes it: ${vetoing.reason}` };
+  }
+  if (parts.length < workloads.length) {
+    const { reason } = parts.at(-1)!;
+    return { decision: 'revert', ratio: null, perWorkload, reason: `${perWorkload.at(-1)!.workload}: ${reason}` };
+  }
+  return { ...combined(perWorkload, best, judged), perWorkload };
+}
+
+interface Part {
+  readonly part: WorkloadRatio;
+  readonly reason: string;
+}
+
+function partOf({ name, weight }: WeightedWorkload, best: Best, evaluation: Evaluation | undefined): Part[] {
+  if (!evaluation) return [];
+  const { ratio, intervalRatio, reason } = decide(best.evaluations.get(name)!, evaluation);
+  const part: WorkloadRatio = {
+    workload: name,
+    weight,
+    evaluationId: evaluation.id,
+    ratio,
+    ...(intervalRatio ? { intervalRatio } : {}),
+    vetoes: !(ratio !== null && ratio >= VETO_RATIO),
+  };
+  return [{ part, reason }];
+}
+
+function combined(
+  perWorkload: readonly WorkloadRatio[],
+  { evaluation: { timing } }: Best,
+  judged: ReadonlyMap<string, Evaluation>,
+): Decision {
+  const { ratio, intervalRatio } = combineRatios(perWorkload.map((part) => ({ ...part, ratio: part.ratio! })));
+  const of = `over ${perWorkload.length} workloads`;
+  if (timing.kind === 'predicted' || !intervalRatio) {
+    const decision = ratio >= KEEP_RATIO ? 'keep' : 'revert';
+    return { decision, ratio, reason: `${describeRatio(timing.kind, ratio)} ${of}` };
+  }
+  const verdict = verdictOf(intervalRatio, fewestBlocks(judged));
+  const reason = `${verdict}: ${describeComparison({ ratio, intervalRatio })} the speed of the best ${of}`;
+  return { decision: verdict === 'faster' ? 'keep' : 'revert', ratio, verdict, intervalRatio, reason };
+}
+
+const fewestBlocks = (judged: ReadonlyMap<string, Evaluation>): number =>
+  Math.min(...[...judged.values()].map(({ comparisons }) => comparisons?.[0]?.blockCount ?? 0));
+
+/** Start's time ÷ best's time, over all workloads; for predicted times, and for the search before a confirmation. */
+export function objectiveRatio(workloads: readonly WeightedWorkload[], start: Best, best: Best): number {
+  const timeOf = ({ evaluations }: Best, name: string) => evaluations.get(name)!.timing.medianNs;
+  return combineRatios(
+    workloads.map(({ name, weight }) => ({ ratio: timeOf(start, name) / timeOf(best, name), weight })),
+  ).ratio;
+}
+
+/** Geometric mean of a figure of each workload's timing, in ns. */
+export const meanNs = (
+  workloads: readonly WeightedWorkload[],
+  evaluations: ReadonlyMap<string, TimedEvaluation>,
+  figure: 'medianNs' | 'vetoNs' | 'attainableNs',
+): number =>
+  combineRatios(workloads.map(({ name, weight }) => ({ ratio: evaluations.get(name)!.timing[figure], weight }))).ratio;
+
+/** Every workload's evaluation when all of them passed with a time. */
+export function allTimed(
+  workloads: readonly WeightedWorkload[],
+  judged: ReadonlyMap<string, Evaluation>,
+): ReadonlyMap<string, TimedEvaluation> | undefined {
+  const timed = workloads.flatMap(({ name }) => {
+    const evaluation = judged.get(name);
+    return evaluation && isTimed(evaluation) ? [[name, evaluation] as const] : [];
+  });
+  return timed.length === workloads.length ? new Map(timed) : undefined;
+}

@@ -1,0 +1,60 @@
+import type { Candidate } from '../../core/kernel.ts';
+import { takesWorkload } from '../../core/plan/takes-workload.ts';
+import { kernelSpace } from '../../search/kernel-space.ts';
+import { createStrategy } from '../../search/strategies.ts';
+import type { ProposedMove } from '../propose-moves.ts';
+import type { OptimizeOptions, Run } from '../run.ts';
+import type { Proposer, Turn } from './proposer.ts';
+
+/**
+ * A strategy that knows nothing of findings asks for configurations of all rungs, and is told how each did, as start's
+ * time ÷ its time.
+ */
+export function createByStrategy(options: OptimizeOptions, name: string): Proposer {
+  const { rungs, start, workloads, seed } = options;
+  const isOnLadder = rungs.some(({ file }) => file.name === start.kernel.file.name);
+  const kernels = isOnLadder ? rungs : [start.kernel, ...rungs];
+  const { space, candidateAt, indexOf } = kernelSpace(kernels, workloads[0]!.dimensions);
+  const strategy = createStrategy(name, { space, seed });
+  const tell = (candidate: Candidate, ratio: number | undefined) => {
+    const index = indexOf(candidate);
+    if (index !== undefined) strategy.tell(index, ratio ? { kind: 'timed', timeNs: 1 / ratio } : { kind: 'failed' });
+  };
+  tell(start, 1);
+  const isPossible = (candidate: Candidate) =>
+    workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
+  /** What does not take every workload is known to fail without an evaluation. */
+  const ask = (): Candidate | undefined => {
+    for (let index = strategy.ask(); index !== undefined; index = strategy.ask()) {
+      const candidate = candidateAt(index);
+      if (isPossible(candidate)) return candidate;
+      strategy.tell(index, { kind: 'failed' });
+    }
+    return undefined;
+  };
+  return {
+    next(run) {
+      const candidate = ask();
+      return candidate ? { move: moveTo(candidate, name, run) } : exhausted(space.size);
+    },
+    note: (move, ratio) => tell(move.candidate, ratio),
+  };
+}
+
+function moveTo(candidate: Candidate, strategy: string, { iteration }: Run): ProposedMove {
+  const { kernel, parameters } = candidate;
+  return {
+    key: `${strategy}/${iteration + 1}`,
+    pattern: { id: strategy, title: `What the ${strategy} strategy asks for` },
+    finding: { id: 'none', estimatedSpeedup: 1, evidence: 'strategies other than guided ask no findings' },
+    change: { kind: 'configuration', kernel: kernel.file.name, parameters },
+    candidate,
+    expectedGain: 1,
+    confidence: 0,
+    reason: `asked for by the ${strategy} strategy`,
+  };
+}
+
+const exhausted = (size: number): Turn => ({
+  exhausted: { reason: 'space-exhausted', detail: `all ${size} configurations have been evaluated` },
+});

@@ -1,0 +1,95 @@
+import { takesWorkload } from '../../core/plan/takes-workload.ts';
+import { randomSource } from '../../stats/random.ts';
+import { exploreMoves } from '../explore-moves.ts';
+import { type Advice, type ProposedMove, proposeMoves } from '../propose-moves.ts';
+import { type Ranking, rankOptions } from '../rank-options.ts';
+import type { Run } from '../run.ts';
+import type { Proposer, Turn } from './proposer.ts';
+import { undirectedMoves } from './undirected-moves.ts';
+
+/** Lines of the options table that are logged. */
+const LISTED_OPTIONS = 20;
+/** Candidates of the next moves that are compiled while one is measured. */
+const PREPARED_AHEAD = 6;
+
+/**
+ * Findings of the best candidate set off patterns, whose moves are ranked by what they are expected to give for what
+ * they cost. Where times are measured, every setting near the best follows.
+ */
+export function createGuided(): Proposer {
+  return {
+    next(run) {
+      const { moves, advice } = suggested(run);
+      const open = openMoves(run, moves);
+      const ranking = rankOptions(open, contextOf(run));
+      for (const { moveKey } of ranking.overspent) run.ledger.abandon(moveKey);
+      const [move] = ranking.moves;
+      return { advice, ...turnOf(run, ranking), ...(move ? { move, upcoming: upcoming(ranking) } : exhausted(run)) };
+    },
+    note() {},
+  };
+}
+
+const contextOf = ({ options, budget, ledger, best }: Run) => ({
+  ledger,
+  priors: options.priors ?? { patterns: [], costs: [] },
+  evaluationsLeft: budget.evaluationsLeft,
+  isMeasured: best!.evaluation.timing.kind === 'measured',
+  workloadCount: options.workloads.length,
+  evaluationId: best!.evaluation.id,
+});
+
+/** Without diagnosis, the same changes in no order: what findings are worth is the difference. */
+function suggested(run: Run): { moves: ProposedMove[]; advice: Advice[] } {
+  const { options, iteration } = run;
+  const best = run.best!;
+  const { dimensions } = options.workloads[0]!;
+  if (options.request.diagnosis === false) {
+    const random = randomSource(options.seed + iteration);
+    return { moves: undirectedMoves(best, options.rungs, dimensions, random), advice: [] };
+  }
+  const { rungs, patterns, spec } = options;
+  return proposeMoves({ dimensions, rungs, patterns, spec, best });
+}
+
+function openMoves(run: Run, suggested: readonly ProposedMove[]): ProposedMove[] {
+  const best = run.best!;
+  const isMeasured = best.evaluation.timing.kind === 'measured';
+  const others = isMeasured ? exploreMoves(best, run.options.workloads[0]!.dimensions) : [];
+  const seen = new Set<string>();
+  return [...suggested, ...others].filter((move) => {
+    const isNew = !seen.has(move.candidate.id);
+    seen.add(move.candidate.id);
+    return isNew && run.ledger.isOpen(move) && takesEvery(run, move);
+  });
+}
+
+/** A candidate that does not take one of the workloads can't win. */
+const takesEvery = ({ options }: Run, { candidate }: ProposedMove): boolean =>
+  options.workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
+
+function turnOf(run: Run, { share, options, overspent }: Ranking): Pick<Turn, 'ranked' | 'abandoned'> {
+  const open = options.length - overspent.length;
+  const listed = [...options.slice(0, Math.min(open, LISTED_OPTIONS)), ...options.slice(open)];
+  return {
+    ...(options.length > 0 && { ranked: { share, options: listed, omitted: options.length - listed.length } }),
+    abandoned: overspent.map(({ moveKey, used, failures }) => ({
+      moveKey,
+      failureCount: failures,
+      why: 'overspent' as const,
+      reason: `used ${used} evaluation${used === 1 ? '' : 's'}, twice its share of ${share!.toFixed(2)} (${run.budget.evaluationsLeft} left ÷ ${open + overspent.length} moves), without helping`,
+    })),
+  };
+}
+
+const upcoming = ({ moves }: Ranking): ProposedMove[] => moves.slice(1, 1 + PREPARED_AHEAD);
+
+const exhausted = ({ best }: Run): Pick<Turn, 'exhausted'> => ({
+  exhausted: {
+    reason: 'no-moves-left',
+    detail:
+      best!.evaluation.timing.kind === 'measured'
+        ? 'every move that a finding of the best candidate suggests, and every setting near it, has been tried'
+        : 'every move that a finding of the best candidate suggests has been tried',
+  },
+});

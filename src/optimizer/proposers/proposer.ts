@@ -1,0 +1,28 @@
+import type { AdviceEvent, MoveAbandonedEvent, OptionsRankedEvent } from '../../store/events.ts';
+import type { Advice, ProposedMove } from '../propose-moves.ts';
+import type { Run } from '../run.ts';
+
+/** What a proposer has to say at one turn, to be logged in this order: advice, what is given up, the options. */
+export interface Turn {
+  readonly advice?: readonly Advice[];
+  readonly abandoned?: readonly Omit<MoveAbandonedEvent, 'type' | 'iteration'>[];
+  readonly ranked?: Pick<OptionsRankedEvent, 'share' | 'options' | 'omitted'>;
+  /** What to try next; absent when there is nothing left. */
+  readonly move?: ProposedMove;
+  /** Candidates that may be asked for soon, to be compiled ahead. */
+  readonly upcoming?: readonly ProposedMove[];
+  /** Why there is no move. */
+  readonly exhausted?: { readonly reason: 'no-moves-left' | 'space-exhausted'; readonly detail: string };
+}
+
+/** Chooses the next change to the best candidate. */
+export interface Proposer {
+  next(run: Run): Turn;
+  /**
+   * How a move's candidate did.
+   * @param ratio start's time ÷ its time; undefined when it has none.
+   */
+  note(move: ProposedMove, ratio: number | undefined): void;
+}
+
+export type LoggedAdvice = Omit<AdviceEvent, 'type' | 'iteration'>;

@@ -1,0 +1,118 @@
+import type { Priors, RankedOption } from '../store/events.ts';
+import type { MoveLedger } from './move-ledger.ts';
+import type { ProposedMove } from './propose-moves.ts';
+
+/** A pattern's own expectation counts as much as this many moves that were seen. */
+const PSEUDO_ATTEMPTS = 4;
+/** A move that used this many times its share of the evaluations is abandoned. */
+const SHARES_BEFORE_ABANDONING = 2;
+
+export interface RankingContext {
+  readonly ledger: MoveLedger;
+  readonly priors: Priors;
+  /** Evaluations left; `null` where they are not limited. */
+  readonly evaluationsLeft: number | null;
+  /** Whether times are measured: a candidate is then screened, and measured again where that looks worth it. */
+  readonly isMeasured: boolean;
+  readonly workloadCount: number;
+  /** The best candidate's evaluation, which the findings are of. */
+  readonly evaluationId: string;
+}
+
+export interface Ranking {
+  readonly share: number | null;
+  /** Open moves first, best value first; then those abandoned now for using more than twice their share. */
+  readonly options: RankedOption[];
+  /** The open moves in that order, one candidate each: the most promising of its move. */
+  readonly moves: ProposedMove[];
+  readonly overspent: RankedOption[];
+}
+
+/**
+ * Ranks what could be tried by expected gain × confidence ÷ cost. Gains and confidence are a pattern's own, weighed with
+ * what it realised in this run and in earlier ones.
+ *
+ * @param open moves that may be tried, the most promising candidate of each move first.
+ */
+export function rankOptions(open: readonly ProposedMove[], context: RankingContext): Ranking {
+  const moves = [...new Map([...open].reverse().map((move) => [move.key, move])).values()].reverse();
+  const share = context.evaluationsLeft === null ? null : context.evaluationsLeft / Math.max(1, moves.length);
+  const options = moves.map((move) => ({ move, option: optionOf(move, context) }));
+  options.sort((a, b) => b.option.value - a.option.value);
+  const overspent = overspentOf(options, share);
+  const left = options.filter((one) => !overspent.includes(one));
+  return {
+    share,
+    moves: left.map(({ move }) => move),
+    options: [
+      ...left.map(({ option }, i): RankedOption => ({ ...option, state: i === 0 ? 'next' : 'open' })),
+      ...overspent.map(({ option }): RankedOption => ({ ...option, state: 'abandoned' })),
+    ],
+    overspent: overspent.map(({ option }) => option),
+  };
+}
+
+type Ranked = { move: ProposedMove; option: RankedOption };
+
+/** Where every move has used its share twice over, none is better than another to give up. */
+function overspentOf(options: readonly Ranked[], share: number | null): Ranked[] {
+  if (share === null) return [];
+  const limit = Math.max(1, SHARES_BEFORE_ABANDONING * share);
+  const overspent = options.filter(({ option }) => option.used >= limit);
+  return overspent.length < options.length ? overspent : [];
+}
+
+function optionOf(move: ProposedMove, context: RankingContext): RankedOption {
+  const { expectedGain, confidence, evidence } = weigh(move, context);
+  const cost = costOf(move, confidence, context);
+  const value = ((expectedGain - 1) * confidence) / (cost.evaluations + cost.compile);
+  const { used, failures } = context.ledger.standing(move.key);
+  return {
+    moveKey: move.key,
+    pattern: move.pattern,
+    finding: { id: move.finding.id, evaluationId: context.evaluationId },
+    move: move.change,
+    expectedGain,
+    confidence,
+    evidence,
+    cost,
+    value,
+    arithmetic: `(${expectedGain.toFixed(2)} − 1) × ${confidence.toFixed(2)} ÷ (${cost.evaluations.toFixed(1)} + ${cost.compile.toFixed(1)}) = ${value.toFixed(3)}`,
+    used,
+    failures,
+    state: 'open',
+  };
+}
+
+/** Gain as a geometric, confidence as an arithmetic mean of what is expected and what was seen. */
+function weigh(
+  move: ProposedMove,
+  { ledger, priors }: RankingContext,
+): Pick<RankedOption, 'expectedGain' | 'confidence' | 'evidence'> {
+  const here = ledger.realised(move.pattern.id);
+  const before = priors.patterns.find(({ pattern }) => pattern === move.pattern.id);
+  const attempts = here.attempts + (before?.attempts ?? 0);
+  const kept = here.kept + (before?.kept ?? 0);
+  const seen = here.logGain + (before ? before.kept * Math.log(before.realisedGain) : 0);
+  const logGain = (PSEUDO_ATTEMPTS * Math.log(move.expectedGain) + seen) / (PSEUDO_ATTEMPTS + kept);
+  return {
+    expectedGain: Math.max(1, Math.exp(logGain)),
+    confidence: (PSEUDO_ATTEMPTS * move.confidence + kept) / (PSEUDO_ATTEMPTS + attempts),
+    evidence: { attempts, kept },
+  };
+}
+
+/**
+ * Predicted: one evaluation, and one more on each further workload if the first goes well. Measured: a screen, and a
+ * measurement on each workload if that goes well. Compile times are those of earlier runs: nothing in a ranking may
+ * depend on this run's clock, or a resumed run would rank otherwise.
+ */
+function costOf(
+  move: ProposedMove,
+  confidence: number,
+  { isMeasured, workloadCount, priors }: RankingContext,
+): RankedOption['cost'] {
+  const evaluations = 1 + confidence * (isMeasured ? workloadCount : workloadCount - 1);
+  const known = priors.costs.find(({ kernel }) => kernel === move.candidate.kernel.file.name);
+  return { evaluations, compile: known && known.runMs > 0 ? known.compileMs / known.runMs : 0 };
+}
