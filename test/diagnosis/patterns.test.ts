@@ -1,69 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Evaluation } from '../../src/core/evaluation.ts';
-import { FINDING_IDS, type Finding, type FindingId } from '../../src/core/finding.ts';
-import type { Kernel, KernelFile, ParameterDeclaration, ParameterValues } from '../../src/core/kernel.ts';
+import { FINDING_IDS, type FindingId } from '../../src/core/finding.ts';
 import type { Timing } from '../../src/core/timing.ts';
-import type { Pattern, PatternContext, PatternMove } from '../../src/diagnosis/pattern.ts';
+import type { Pattern, PatternMove } from '../../src/diagnosis/pattern.ts';
 import { PATTERNS } from '../../src/diagnosis/patterns/index.ts';
 import { type ParameterRole, roleOf } from '../../src/diagnosis/patterns/parameter-roles.ts';
-import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
-
-const PARAMETERS: Record<string, ParameterDeclaration> = {
-  BLOCK_M: { values: [4, 8, 16, 32, 64], default: 64 },
-  BLOCK_N: { values: [16, 32, 64], default: 32 },
-  WARPS: { values: [1, 2, 4, 8], default: 4 },
-  VECTOR_WIDTH: { values: [1, 2, 4, 8], default: 2 },
-  PAD: { values: [0, 2, 8], default: 2 },
-  STAGES: { values: [1, 2, 3], default: 1 },
-};
-
-function kernel(name: string, remedies: string[], parameters = PARAMETERS): Kernel {
-  const file: KernelFile = {
-    schemaVersion: 1,
-    name,
-    description: '',
-    problem: '../problem.json',
-    source: { kind: 'cuda', files: ['kernel.cu'] },
-    parameters,
-    remedies,
-    steps: [{ function: 'attention', grid: ['ceilDiv(S, BLOCK_M)', 'B * H'], block: ['32 * WARPS'], arguments: [] }],
-  };
-  return { folder: `/problems/attention/${name}`, file, sources: {} };
-}
-
-const finding = (id: FindingId, estimatedSpeedup = 3): Finding => ({
-  id,
-  title: '',
-  estimatedSpeedup,
-  arithmetic: '',
-  evidence: [],
-  advice: '',
-});
-
-interface Situation {
-  own?: Kernel;
-  parameters?: ParameterValues;
-  laterRungs?: Kernel[];
-  dimensions?: Record<string, number>;
-  timing?: Timing;
-  speedup?: number;
-}
-
-function context(id: FindingId, situation: Situation = {}): PatternContext {
-  const own = situation.own ?? kernel('02_tiled', []);
-  const defaults = Object.fromEntries(
-    Object.entries(own.file.parameters ?? {}).map(([name, declaration]) => [name, declaration.default]),
-  );
-  const { timing } = situation;
-  return {
-    finding: finding(id, situation.speedup),
-    evaluation: { status: 'passed', findings: [], ...(timing && { timing }) } as unknown as Evaluation,
-    candidate: { id: 'candidate', kernel: own, parameters: { ...defaults, ...situation.parameters } },
-    laterRungs: situation.laterRungs ?? [],
-    dimensions: situation.dimensions ?? { B: 1, H: 8, S: 512, D: 64, causal: 0 },
-    spec: DEVICE_SPECS.get('l4')!,
-  };
-}
+import { context, kernel, PARAMETERS, type Situation } from './support/pattern-context.ts';
 
 const pattern = (id: string): Pattern => PATTERNS.find((candidate) => candidate.id === id)!;
 const propose = (id: string, trigger: FindingId, situation?: Situation): PatternMove[] =>
@@ -213,6 +154,10 @@ describe('parameter moves', () => {
     ['fewer-instructions', 'compute-bound', 'BLOCK_M', 'more'],
     ['fewer-instructions', 'compute-bound', 'WARPS', 'fewer'],
     ['fewer-instructions', 'compute-bound', 'UNROLL', 'more'],
+    ['order-ctas-for-reuse', 'cache-reuse', 'GROUP_M', 'more'],
+    ['order-ctas-for-reuse', 'cache-reuse', 'BLOCK_M', 'more'],
+    ['fewer-special-functions', 'special-function-bound', 'BLOCK_N', 'more'],
+    ['fuse-launches', 'launch-bound', 'KV_SPLITS', 'fewer'],
   ])('%s answers %s with %s: %s', (id, trigger, parameter, direction) => {
     const middle = { values: [1, 2, 4], default: 2 };
     const own = kernel('middle', [], { [parameter]: middle });
@@ -275,6 +220,8 @@ describe('parameter roles', () => {
     ['UNROLL', 'unroll'],
     ['SPLIT', 'split'],
     ['KV_SPLITS', 'split'],
+    ['GROUP_M', 'cta-group'],
+    ['SWIZZLE', 'cta-group'],
     ['MY_BLOCK_M', undefined],
     ['SCALE', undefined],
   ])('%s is %s', (name, role) => {

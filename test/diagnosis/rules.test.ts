@@ -110,6 +110,22 @@ const pathLonger = (ratio: number, barrier: number): LaunchCounters => {
   return { ...launch, criticalPathInstructions: launch.criticalPathInstructions * ratio };
 };
 
+/** Loads of 16 sectors per request, each sector asked for 16 times, of which `times` come from DRAM. */
+const fromDram = (times: number): LaunchCounters => ({
+  ...globalWork(16, 16, 16),
+  sampledCache: {
+    sampledRatio: 0.125,
+    sampledLines: 1000,
+    start: 'cold',
+    dramReadBytes: WARPS * 100 * 32 * times,
+    dramWriteBytes: 0,
+  },
+});
+
+/** Per warp 1000 special functions among 2000 instructions, or `special`. */
+const exponentials = (special: number): LaunchCounters =>
+  makeLaunch({ ...full, classes: { special: WARPS * special, fp32: WARPS * 1000 } });
+
 const spilling = (requests: number): LaunchCounters =>
   makeLaunch({
     ...full,
@@ -273,6 +289,15 @@ const CASES: readonly Case[] = [
     }),
   },
   {
+    // Each of 100 sectors of 32 B per warp comes from DRAM 8 times; at the threshold 1.5 times.
+    id: 'cache-reuse',
+    defect: fromDram(8),
+    healthy: fromDram(1),
+    value: 8,
+    borderline: fromDram(1.5),
+    remedied: fromDram(1),
+  },
+  {
     id: 'register-spills',
     defect: spilling(WARPS * 50),
     healthy: spilling(0),
@@ -353,6 +378,59 @@ describe('serial-sections', () => {
 
   it('leaves few-lane code alone where nobody waits for it', () => {
     expect(find(serialLanes(1, 0), 'serial-sections')).toBeUndefined();
+  });
+});
+
+describe('special-function-bound', () => {
+  // 16 lanes per clock: a warp instruction every 2 clocks; 4 schedulers issue 8 in that time.
+  const atLimit = exponentials(1000);
+
+  it('takes the place of compute-bound where the special-function units bind', () => {
+    const ids = findings(atLimit).map(({ id }) => id);
+    expect(ids).toContain('special-function-bound');
+    expect(ids).not.toContain('compute-bound');
+  });
+
+  it('cites the units’ time, and estimates what half of the special functions give', () => {
+    const { ns, bounds } = modelLaunch(atLimit, spec);
+    const finding = find(atLimit, 'special-function-bound')!;
+    const evidence = finding.evidence[0]!;
+    expect(evidence).toMatchObject({ counter: 'special-function time ÷ predicted time', comparison: 'above' });
+    expect(evidence.value).toBeCloseTo(bounds.find(({ resource }) => resource === 'special')!.ns / ns, 9);
+    expect(evidence.where).toContain('kernel');
+    expect(finding.estimatedSpeedup).toBeCloseTo(ns / modelLaunch(exponentials(500), spec).ns, 6);
+    expect(finding.arithmetic).toMatch(/ → .* = [\d.]+×/);
+  });
+
+  it('is silent where other pipes take longer: one in 17 instructions', () => {
+    expect(find(exponentials(62), 'special-function-bound')).toBeUndefined();
+  });
+});
+
+describe('launch-bound', () => {
+  const tiny = makeLaunch({ ctaCount: 58, classes: { fp32: 58 * 4 } });
+  const overheadNs = spec.launchOverheadNs.value;
+
+  it('fires where three launches do next to nothing, and estimates one instead', () => {
+    const finding = findings([tiny, tiny, tiny]).find(({ id }) => id === 'launch-bound')!;
+    const { ns } = modelLaunch(tiny, spec);
+    expect(finding.evidence[0]).toMatchObject({ counter: 'launch overhead ÷ predicted time', comparison: 'above' });
+    expect(finding.evidence[0]!.value).toBeCloseTo(overheadNs / ns, 9);
+    expect(finding.estimatedSpeedup).toBeCloseTo((3 * ns) / (3 * ns - 2 * overheadNs), 9);
+    expect(finding.title).toContain('3 launches');
+  });
+
+  it('fires on one launch too, whose overhead another sequence could share', () => {
+    const finding = find(tiny, 'launch-bound')!;
+    const { ns } = modelLaunch(tiny, spec);
+    expect(finding.estimatedSpeedup).toBeCloseTo(ns / (ns - overheadNs / 2), 9);
+    expect(finding.arithmetic).toMatch(/one launch for the work of two: .* → .* = [\d.]+×/);
+  });
+
+  it('is silent where the work takes as long as the launch', () => {
+    const busy = makeLaunch({ ...full, classes: { fp32: WARPS * 1000 } });
+    expect(modelLaunch(busy, spec).ns).toBeGreaterThan(2 * overheadNs);
+    expect(findings([busy, busy]).map(({ id }) => id)).not.toContain('launch-bound');
   });
 });
 
@@ -457,8 +535,10 @@ describe('binding resources', () => {
     expect(finding!.evidence[0]!.value).toBeLessThanOrEqual(1);
   });
 
-  it('says nothing about a launch whose overhead is all there is', () => {
-    expect(findings(makeLaunch({ ctaCount: 58, classes: { fp32: 58 * 4 } }))).toEqual([]);
+  it('calls a launch whose overhead is all there is launch-bound and nothing else', () => {
+    expect(findings(makeLaunch({ ctaCount: 58, classes: { fp32: 58 * 4 } })).map(({ id }) => id)).toEqual([
+      'launch-bound',
+    ]);
   });
 });
 

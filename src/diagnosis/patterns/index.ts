@@ -1,9 +1,12 @@
 import type { Pattern } from '../pattern.ts';
 import { aggregateAtomics } from './aggregate-atomics.ts';
 import { fewerInstructions } from './fewer-instructions.ts';
+import { fewerSpecialFunctions } from './fewer-special-functions.ts';
+import { fuseLaunches } from './fuse-launches.ts';
 import { keepArraysInRegisters } from './keep-arrays-in-registers.ts';
 import { largerTiles } from './larger-tiles.ts';
 import { moreWorkInFlight } from './more-work-in-flight.ts';
+import { orderCtasForReuse } from './order-ctas-for-reuse.ts';
 import { padSharedRows } from './pad-shared-rows.ts';
 import { parallelismFirst } from './parallelism-first.ts';
 import { raiseOccupancy } from './raise-occupancy.ts';
@@ -29,6 +32,9 @@ export const PATTERNS: readonly Pattern[] = [
   largerTiles,
   keepArraysInRegisters,
   aggregateAtomics,
+  orderCtasForReuse,
+  fewerSpecialFunctions,
+  fuseLaunches,
   uniformBranches,
   fewerInstructions,
   tuneNeighbours,

@@ -8,7 +8,8 @@ export type ParameterRole =
   | 'stages'
   | 'padding'
   | 'unroll'
-  | 'split';
+  | 'split'
+  | 'cta-group';
 
 /** The naming convention: a parameter whose name matches plays the role. */
 const ROLE_NAMES: readonly (readonly [ParameterRole, RegExp])[] = [
@@ -21,6 +22,7 @@ const ROLE_NAMES: readonly (readonly [ParameterRole, RegExp])[] = [
   ['padding', /^(SMEM_)?PAD(DING)?$/],
   ['unroll', /^UNROLL(_\w+)?$/],
   ['split', /^(NUM_)?(KV_)?SPLITS?(_[KN])?$/],
+  ['cta-group', /^(CTA_)?(GROUP|SWIZZLE)(_[MN]|_SIZE|_WIDTH)?$/],
 ];
 
 /** The role of a parameter, or undefined when its name follows no convention. */

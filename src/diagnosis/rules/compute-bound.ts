@@ -1,15 +1,14 @@
 import type { Rule } from '../rule.ts';
 import { boundBy } from './bound-by.ts';
 
-const RESOURCES = new Set(['issue', 'fp32', 'fp16', 'fp64', 'integer', 'conversion', 'special', 'tensor']);
+const RESOURCES = new Set(['issue', 'fp32', 'fp16', 'fp64', 'integer', 'conversion', 'tensor']);
 const ADVICE: Readonly<Record<string, string>> = {
   issue: 'Fewer instructions: unroll, wider loads, strength-reduce addresses, packed half2 arithmetic.',
   integer: 'Fewer address calculations: constant strides, unrolled loops, pointers that advance.',
-  special: 'Fewer exponentials and divisions: fold scales into exp2, multiply by a reciprocal.',
   conversion: 'Convert once and keep the result, or compute in the storage type.',
 };
 
-/** An instruction pipe, or the issue slots, take the time. */
+/** An instruction pipe, or the issue slots, take the time; the special-function units have a rule of their own. */
 export const computeBound: Rule = {
   id: 'compute-bound',
   minimumSpeedup: 1.02,

@@ -2,9 +2,11 @@ import type { Rule } from '../rule.ts';
 import { atomicsContention } from './atomics-contention.ts';
 import { bankConflicts } from './bank-conflicts.ts';
 import { barrierHeavy } from './barrier-heavy.ts';
+import { cacheReuse } from './cache-reuse.ts';
 import { computeBound } from './compute-bound.ts';
 import { divergence } from './divergence.ts';
 import { latencyBound } from './latency-bound.ts';
+import { launchBound } from './launch-bound.ts';
 import { memoryBound } from './memory-bound.ts';
 import { narrowLoads } from './narrow-loads.ts';
 import { occupancyRule } from './occupancy.ts';
@@ -12,6 +14,7 @@ import { parallelism } from './parallelism.ts';
 import { redundantGlobalLoads } from './redundant-global-loads.ts';
 import { registerSpills } from './register-spills.ts';
 import { serialSections } from './serial-sections.ts';
+import { specialFunctionBound } from './special-function-bound.ts';
 import { tailEffect } from './tail-effect.ts';
 import { tensorCoresUnused } from './tensor-cores-unused.ts';
 import { uncoalescedAccess } from './uncoalesced-access.ts';
@@ -30,10 +33,13 @@ export const RULES: readonly Rule[] = [
   barrierHeavy,
   narrowLoads,
   redundantGlobalLoads,
+  cacheReuse,
   registerSpills,
   atomicsContention,
   tensorCoresUnused,
+  specialFunctionBound,
   memoryBound,
   computeBound,
   latencyBound,
+  launchBound,
 ];

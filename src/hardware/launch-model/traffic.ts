@@ -9,6 +9,9 @@ export interface Traffic {
   /** Lines of 128 bytes that requests touch in L1, local memory included: one wavefront of its data pipe each. */
   readonly l1Wavefronts: number;
   readonly l2Bytes: number;
+  readonly dramReadBytes: number;
+  readonly dramWriteBytes: number;
+  /** Both directions. */
   readonly dramBytes: number;
   /** Estimated share of global load sectors that hit L1. */
   readonly l1HitRatio: number;
@@ -65,7 +68,10 @@ function neighbourHitRatio(launch: LaunchCounters, residentWarps: number, cacheB
   return (1 - usedRatio) * Math.min(1, cacheBytes / inFlightBytes);
 }
 
-/** Estimates the traffic of one launch from its sectors and the distinct sectors it touched. */
+/**
+ * Estimates the traffic of one launch from its sectors and the distinct sectors it touched; beyond L2 from the simulated
+ * sets of the cache, where there are any.
+ */
 export function estimateTraffic(launch: LaunchCounters, schedule: Schedule, spec: DeviceSpec): Traffic {
   const loadBytes = launch.globalLoadSectors * SECTOR_BYTES;
   const storeBytes = launch.globalStoreSectors * SECTOR_BYTES;
@@ -85,13 +91,18 @@ export function estimateTraffic(launch: LaunchCounters, schedule: Schedule, spec
   const rereadHits = hitRatio(beyondNeighboursPerSm, workingSetPerSm, cacheBytes);
   const l1HitRatio = 1 - (1 - neighbourHits) * (1 - rereadHits);
   const l2LoadBytes = loadBytes * (1 - l1HitRatio);
-  const l2HitRatio = hitRatio(l2LoadBytes, Math.min(distinctReadBytes, l2LoadBytes), spec.l2Bytes.value);
+  const estimatedHits = hitRatio(l2LoadBytes, Math.min(distinctReadBytes, l2LoadBytes), spec.l2Bytes.value);
+  const dramReadBytes = Math.min(l2LoadBytes, launch.sampledCache?.dramReadBytes ?? l2LoadBytes * (1 - estimatedHits));
+  const dramWriteBytes = launch.sampledCache?.dramWriteBytes ?? distinctWrittenBytes;
+  const l2HitRatio = l2LoadBytes > 0 ? 1 - dramReadBytes / l2LoadBytes : 0;
   const latency = spec.latencyClocks;
   const l2Latency = l2HitRatio * latency.l2.value + (1 - l2HitRatio) * latency.dram.value;
   return {
     l1Wavefronts,
     l2Bytes: l2LoadBytes + storeBytes + launch.globalAtomicRequests * ATOMIC_REQUEST_BYTES,
-    dramBytes: l2LoadBytes * (1 - l2HitRatio) + distinctWrittenBytes,
+    dramReadBytes,
+    dramWriteBytes,
+    dramBytes: dramReadBytes + dramWriteBytes,
     l1HitRatio,
     l2HitRatio,
     globalLoadLatencyClocks: l1HitRatio * latency.l1.value + (1 - l1HitRatio) * l2Latency,
