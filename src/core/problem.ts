@@ -26,6 +26,7 @@ export type Generator =
   | { kind: 'one-hot'; magnitude?: number }
   | { kind: 'constant'; value: number }
   | { kind: 'index-range'; low: Expression; high: Expression }
+  | { kind: 'zipf'; count: Expression; exponent?: number }
   | { kind: 'permutation' }
   | { kind: 'csr'; rows: Expression; columns: Expression; density: number }
   | { kind: 'npy'; file: string };
@@ -102,7 +103,12 @@ export interface ProblemFile {
   /** Bytes that must be read from DRAM when caches are cold; for the veto bound. */
   minimumReadBytes: Expression;
   /** Axis of the inputs the operation reduces over, for `audit`'s generic wrong kernels. */
-  reducedAxis?: { input: string; axis: number };
+  reducedAxis?: {
+    input: string;
+    axis: number;
+    /** The output does not depend on the order along the axis, as a sum does not. */
+    symmetric?: boolean;
+  };
   /** Dimensions whose growth only adds independent work, the one to grow first; for advice on how large a workload should be. */
   independentDimensions?: string[];
   workloads: WorkloadDeclaration[];

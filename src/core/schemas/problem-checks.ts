@@ -272,7 +272,9 @@ class ProblemCheck {
         ? { low: generator.low, high: generator.high }
         : generator.kind === 'csr'
           ? { rows: generator.rows, columns: generator.columns }
-          : {};
+          : generator.kind === 'zipf'
+            ? { count: generator.count }
+            : {};
     for (const [key, expression] of Object.entries(expressions)) this.#expression(expression, `${path}.${key}`);
   }
 

@@ -34,6 +34,11 @@ const generator = z
     z.strictObject({ kind: z.literal('one-hot'), magnitude: z.number().exactOptional() }),
     z.strictObject({ kind: z.literal('constant'), value: z.number() }),
     z.strictObject({ kind: z.literal('index-range'), low: expressionSchema, high: expressionSchema }),
+    z.strictObject({
+      kind: z.literal('zipf'),
+      count: expressionSchema,
+      exponent: z.number().positive().exactOptional(),
+    }),
     z.strictObject({ kind: z.literal('permutation') }),
     z.strictObject({
       kind: z.literal('csr'),
@@ -102,7 +107,9 @@ export const problemFileSchema = z.strictObject({
   flop: expressionSchema.describe('Floating-point operations of the usual algorithm.'),
   minimumFlop: expressionSchema.describe('Floating-point operations no algorithm can avoid.'),
   minimumReadBytes: expressionSchema.describe('Bytes that must be read from DRAM when caches are cold.'),
-  reducedAxis: z.strictObject({ input: z.string(), axis: z.int().nonnegative() }).exactOptional(),
+  reducedAxis: z
+    .strictObject({ input: z.string(), axis: z.int().nonnegative(), symmetric: z.boolean().exactOptional() })
+    .exactOptional(),
   independentDimensions: z.array(z.string()).min(1).exactOptional(),
   workloads: z
     .array(

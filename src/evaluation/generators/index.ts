@@ -10,6 +10,7 @@ import { oneHot } from './one-hot.ts';
 import { permutation } from './permutation.ts';
 import { positive } from './positive.ts';
 import { uniform } from './uniform.ts';
+import { zipf } from './zipf.ts';
 
 const GENERATORS: { readonly [K in Generator['kind']]: Generate<K> } = {
   normal,
@@ -19,6 +20,7 @@ const GENERATORS: { readonly [K in Generator['kind']]: Generate<K> } = {
   'one-hot': oneHot,
   constant,
   'index-range': indexRange,
+  zipf,
   permutation,
   csr,
   npy,

@@ -11,6 +11,10 @@ const transposed = (values: Float64Array, { shape }: PlannedBuffer): Float64Arra
   });
 };
 
+const isVector = ({ shape }: PlannedBuffer): boolean => (shape.at(-1) ?? 1) === 1 || (shape.at(-2) ?? 1) === 1;
+
+const elementCount = ({ shape }: PlannedBuffer): number => shape.reduce((count, extent) => count * extent, 1);
+
 const lastAxis = ({ shape }: PlannedBuffer): number => (shape.length > 1 ? shape.at(-1)! : 1);
 
 /** Kernels that compute the right values and put them in wrong places. */
@@ -18,16 +22,19 @@ export const misplacedMutants: readonly Mutant[] = [
   {
     id: 'transposed',
     title: 'stores the last two axes transposed',
-    outputs: (context) => fromRight(context, transposed),
+    // A vector is its own transpose in memory.
+    outputs: (context) => (context.outputs.every(isVector) ? undefined : fromRight(context, transposed)),
   },
   {
     id: 'row-off-by-one',
     title: 'stores every row one row too far on',
-    outputs: (context) =>
-      fromRight(context, (values, buffer) => {
+    outputs: (context) => {
+      if (context.outputs.every((buffer) => elementCount(buffer) <= lastAxis(buffer))) return undefined;
+      return fromRight(context, (values, buffer) => {
         const shift = values.length - lastAxis(buffer);
         return values.map((_, i) => values[(i + shift) % values.length]!);
-      }),
+      });
+    },
   },
   {
     id: 'last-row-zero',

@@ -146,7 +146,7 @@ const onAxis = (
 /** Kernels that go wrong along the axis the operation reduces over. None when problem.json names no such axis. */
 export const reducedAxisMutants = (problem: ProblemFile): Mutant[] => {
   if (!problem.reducedAxis) return [];
-  const { input } = problem.reducedAxis;
+  const { input, symmetric = false } = problem.reducedAxis;
   return [
     onAxis('first-tile-only', 'reduces over the first tile only', (context, reduced) =>
       keepingFirst(context, reduced, reduced.tile),
@@ -163,7 +163,8 @@ export const reducedAxisMutants = (problem: ProblemFile): Mutant[] => {
       ),
     ),
     onAxis('shifted-by-one', `reads ${input} one position too far along the reduced axis`, (context, reduced) =>
-      withGathered(context, reduced, (position) => (position + 1) % reduced.extent),
+      // Where order does not matter this is no mistake: position 0 is read last.
+      symmetric ? undefined : withGathered(context, reduced, (position) => (position + 1) % reduced.extent),
     ),
     onAxis('mean', `writes the mean of ${input} over the reduced axis`, meanAlong),
   ];

@@ -15,7 +15,11 @@ export const wholeOutputMutants: readonly Mutant[] = [
   {
     id: 'constant',
     title: 'writes the mean of the right output everywhere',
-    outputs: (context) => fromRight(context, (values) => new Float64Array(values.length).fill(meanOf(values))),
+    outputs: (context) => {
+      // The mean of one element is that element.
+      if (context.outputs.every(({ name }) => context.right[name]!.length < 2)) return undefined;
+      return fromRight(context, (values) => new Float64Array(values.length).fill(meanOf(values)));
+    },
   },
   {
     id: 'stale',

@@ -104,6 +104,24 @@ describe('generators', () => {
     expect(new Set(values)).toEqual(new Set(Array.from({ length: 40 }, (_, i) => i + 10)));
   });
 
+  it('zipf draws k with a probability proportional to (k + 1)^-exponent', () => {
+    const count = 100_000;
+    const frequency = (exponent?: number): number[] => {
+      const generator = { kind: 'zipf', count: 'N', ...(exponent === undefined ? {} : { exponent }) } as const;
+      const bins = new Array<number>(50).fill(0);
+      for (const value of draw(generator, [count])) bins[value]!++;
+      return bins.map((bin) => bin / count);
+    };
+    for (const exponent of [1, 2]) {
+      const total = Array.from({ length: 50 }, (_, k) => (k + 1) ** -exponent).reduce((a, b) => a + b, 0);
+      for (const [k, share] of frequency(exponent).entries()) {
+        const expected = (k + 1) ** -exponent / total;
+        expect(Math.abs(share - expected), `${k}`).toBeLessThan(6 * Math.sqrt(expected / count));
+      }
+    }
+    expect(frequency()).toEqual(frequency(1));
+  });
+
   it('permutation permutes each row by itself', () => {
     const values = draw({ kind: 'permutation' }, [2, 100]);
     const rows = [values.subarray(0, 100), values.subarray(100)];
