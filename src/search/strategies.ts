@@ -1,11 +1,13 @@
 import { WarpsmithError } from '../core/errors.ts';
 import { suggestName } from '../core/nearest-name.ts';
+import { evolutionary } from './evolutionary.ts';
 import { exhaustive } from './exhaustive.ts';
 import { random } from './random.ts';
 import type { Strategy, StrategyOptions } from './strategy.ts';
+import { tpe } from './tpe.ts';
 
 /** Strategies that know nothing but the space and the times they are told. */
-export const STRATEGIES = { exhaustive, random } as const satisfies Readonly<
+export const STRATEGIES = { exhaustive, random, tpe, evolutionary } as const satisfies Readonly<
   Record<string, (options: StrategyOptions) => Strategy>
 >;
 
@@ -14,7 +16,7 @@ export type StrategyName = keyof typeof STRATEGIES;
 export const STRATEGY_NAMES = Object.keys(STRATEGIES) as StrategyName[];
 
 /** What finds good configurations with the fewest evaluations where nothing is known beforehand. */
-export const DEFAULT_BLIND_STRATEGY: StrategyName = 'random';
+export const DEFAULT_BLIND_STRATEGY: StrategyName = 'evolutionary';
 
 /**
  * The strategy of this name over a space.

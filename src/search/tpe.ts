@@ -1,0 +1,157 @@
+import type { RandomSource } from '../stats/random.ts';
+import { integerBelow, stepSource, unit } from './draw.ts';
+import { latinHypercube } from './latin-hypercube.ts';
+import type { SearchDimension, SearchSpace, Strategy, StrategyOptions } from './strategy.ts';
+import { type Unvisited, unvisitedOf } from './unvisited.ts';
+
+/** Latin hypercube before the estimator chooses: the usual 20, then 100 trials. */
+const START_COUNT = 20;
+/** The part of the evaluated configurations that counts as good. */
+const GOOD_SHARE = 0.15;
+/** Configurations drawn near good ones, and any others, of which the most promising is asked for. */
+const NEAR_COUNT = 96;
+const OTHER_COUNT = 96;
+/** Bad configurations the density is estimated from; the latest ones. Bounds the cost of a step. */
+const MOST_BAD = 256;
+/** Weight of a configuration that could be anything, beside the evaluated ones. */
+const PRIOR_WEIGHT = 1;
+
+interface Trial {
+  readonly index: number;
+  /** Infinite for what failed or was screened out: bad, whatever its time. */
+  readonly timeNs: number;
+}
+
+/**
+ * Tree-structured Parzen estimator: densities of the good and of the bad configurations so far, each a mixture of
+ * kernels around them over all dimensions at once, and asked for is what is likeliest under the first in relation to the
+ * second. What the screen tier stopped (pruning) is bad without a careful measurement. Only listed configurations are
+ * weighed, so that constraints hold; a parameter that does not apply is a value of its own.
+ *
+ * Source: J. Bergstra, R. Bardenet, Y. Bengio, B. Kégl, "Algorithms for Hyper-Parameter Optimization" (2011); kernels
+ * over all dimensions at once as in S. Falkner, A. Klein, F. Hutter, "BOHB" (2018).
+ */
+export function tpe({ space, seed }: StrategyOptions): Strategy {
+  const unvisited = unvisitedOf(space.size);
+  const sourceOf = stepSource(seed);
+  const start = latinHypercube(space, START_COUNT, sourceOf(0)).reverse();
+  const trials: Trial[] = [];
+  const choose = (random: RandomSource): number | undefined => {
+    while (start.length > 0) {
+      const index = start.pop()!;
+      if (unvisited.has(index)) return index;
+    }
+    const { good, bad } = split(trials);
+    if (good.length === 0) return unvisited.draw(random);
+    return mostPromising(space, good, bad, unvisited, random);
+  };
+  return {
+    ask() {
+      const index = choose(sourceOf(1 + unvisited.taken));
+      if (index !== undefined) unvisited.take(index);
+      return index;
+    },
+    tell(index, outcome) {
+      unvisited.take(index);
+      trials.push({ index, timeNs: outcome.kind === 'timed' ? outcome.timeNs : Number.POSITIVE_INFINITY });
+    },
+  };
+}
+
+function split(trials: readonly Trial[]): { good: number[]; bad: number[] } {
+  const timed = trials.filter(({ timeNs }) => timeNs < Number.POSITIVE_INFINITY).sort((a, b) => a.timeNs - b.timeNs);
+  const good = timed.slice(0, Math.ceil(trials.length * GOOD_SHARE)).map(({ index }) => index);
+  const isGood = new Set(good);
+  const bad = trials.filter(({ index }) => !isGood.has(index)).map(({ index }) => index);
+  return { good, bad: bad.slice(-MOST_BAD) };
+}
+
+function mostPromising(
+  space: SearchSpace,
+  good: readonly number[],
+  bad: readonly number[],
+  unvisited: Unvisited,
+  random: RandomSource,
+): number | undefined {
+  const goodDensity = density(space, good);
+  const badDensity = density(space, bad);
+  let best: number | undefined;
+  let highest = Number.NEGATIVE_INFINITY;
+  for (const index of candidates(space, good, unvisited, random)) {
+    const places = space.at(index);
+    const ratio = goodDensity(places) / badDensity(places);
+    if (!(ratio > highest)) continue;
+    highest = ratio;
+    best = index;
+  }
+  return best;
+}
+
+/** Unvisited configurations near the good ones, and some from anywhere. */
+function candidates(
+  space: SearchSpace,
+  good: readonly number[],
+  unvisited: Unvisited,
+  random: RandomSource,
+): Set<number> {
+  const found = new Set<number>();
+  const kernels = space.dimensions.map((dimension) => kernelOf(dimension, good.length));
+  for (let draw = 0; draw < NEAR_COUNT; draw += 1) {
+    const centre = space.at(good[integerBelow(random, good.length)]!);
+    const places = Array.from(centre, (place, dimension) => drawPlace(kernels[dimension]![place]!, random));
+    const index = space.find(places);
+    if (index !== undefined && unvisited.has(index)) found.add(index);
+  }
+  for (let draw = 0; draw < OTHER_COUNT; draw += 1) {
+    const index = unvisited.draw(random);
+    if (index !== undefined) found.add(index);
+  }
+  return found;
+}
+
+/** A place with these probabilities. */
+function drawPlace(probabilities: Float64Array, random: RandomSource): number {
+  let left = unit(random);
+  for (let place = 0; place < probabilities.length; place += 1) {
+    left -= probabilities[place]!;
+    if (left < 0) return place;
+  }
+  return probabilities.length - 1;
+}
+
+/** Mixture of kernels around these configurations, and of one that is level everywhere. Not normalised. */
+function density(space: SearchSpace, around: readonly number[]): (places: Readonly<ArrayLike<number>>) => number {
+  const kernels = space.dimensions.map((dimension) => kernelOf(dimension, around.length));
+  const centres = around.map((index) => Array.from(space.at(index)));
+  const level = space.dimensions.reduce((product, { values }) => product / values.length, 1);
+  return (places) => {
+    let sum = PRIOR_WEIGHT * level;
+    for (const centre of centres) {
+      let product = 1;
+      for (let dimension = 0; dimension < kernels.length; dimension += 1) {
+        product *= kernels[dimension]![centre[dimension]!]![places[dimension]!]!;
+      }
+      sum += product;
+    }
+    return sum / (centres.length + PRIOR_WEIGHT);
+  };
+}
+
+/**
+ * For every place of a dimension the probabilities of all places around it: normal over ordered values, one weight for
+ * all others of unordered ones. The more configurations, the narrower (Scott's rule, for as many dimensions as matter).
+ */
+function kernelOf({ values, ordered }: SearchDimension, count: number): Float64Array[] {
+  const narrowing = Math.max(count, 1) ** (-1 / 5);
+  const width = Math.max(0.4, (values.length / 4) * narrowing);
+  const otherWeight = 0.5 * narrowing;
+  return values.map((centre, from) => {
+    const weights = Float64Array.from(values, (value, to) => {
+      if (from === to) return 1;
+      if (!ordered || centre === null || value === null) return otherWeight / (values.length - 1);
+      return Math.exp(-0.5 * ((to - from) / width) ** 2);
+    });
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    return weights.map((weight) => weight / total);
+  });
+}
