@@ -1,0 +1,39 @@
+import type { ReferenceFunction } from '../../src/core/problem.ts';
+
+/** What every library stores the statistics in, and the kernels are given: fp32. */
+const EPS = Math.fround(1e-5);
+
+/** Mean and 1 ÷ √(variance + eps) of one row, in two passes. */
+function statistics(x: Float64Array): { mean: number; inverseDeviation: number } {
+  let sum = 0;
+  for (const value of x) sum += value;
+  const mean = sum / x.length;
+  let squares = 0;
+  for (const value of x) squares += (value - mean) ** 2;
+  return { mean, inverseDeviation: 1 / Math.sqrt(squares / x.length + EPS) };
+}
+
+/**
+ * Layer normalisation by rows in float64: `Y[r, c] = (X[r, c] − mean) ÷ √(variance + eps) · gamma[c] + beta[c]`, with the
+ * biased variance.
+ *
+ * `X` and `Y` are `[R, N]`, row-major; `gamma` and `beta` are `[N]`. The result of every operation that a row's
+ * elements go through (normalise, scale, shift) passes through `round`. The statistics do not: they are one number a
+ * row, which every implementation for half precision keeps in fp32. A mean rounded to fp16 would move a whole row by
+ * up to 0.25 where it is 1000, and so allow a kernel with a wrong variance as much.
+ */
+export const reference: ReferenceFunction = (inputs, dimensions, round) => {
+  const { R, N } = dimensions as Record<'R' | 'N', number>;
+  const { X, gamma, beta } = inputs as Record<'X' | 'gamma' | 'beta', Float64Array>;
+  const Y = new Float64Array(R * N);
+  for (let r = 0; r < R; r++) {
+    const x = X.subarray(r * N, (r + 1) * N);
+    const y = Y.subarray(r * N, (r + 1) * N);
+    const { mean, inverseDeviation } = statistics(x);
+    for (let c = 0; c < N; c++) {
+      const normalised = round(((x[c] as number) - mean) * inverseDeviation);
+      y[c] = round(round(normalised * (gamma[c] as number)) + (beta[c] as number));
+    }
+  }
+  return { Y };
+};

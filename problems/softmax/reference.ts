@@ -1,0 +1,32 @@
+import type { ReferenceFunction } from '../../src/core/problem.ts';
+
+/** `y[c] = exp(x[c] − max x) ÷ Σ exp(x − max x)` of one row. */
+function softmaxRow(y: Float64Array, x: Float64Array, round: (value: number) => number): void {
+  let maximum = Number.NEGATIVE_INFINITY;
+  for (const value of x) maximum = Math.max(maximum, value);
+  let sum = 0;
+  for (let c = 0; c < x.length; c++) {
+    const weight = round(Math.exp(round((x[c] as number) - maximum)));
+    y[c] = weight;
+    sum += weight;
+  }
+  sum = round(sum);
+  for (let c = 0; c < x.length; c++) y[c] = round((y[c] as number) / sum);
+}
+
+/**
+ * Softmax by rows in float64: `Y[r, c] = exp(X[r, c] − m) ÷ Σ exp(X[r, :] − m)` with `m = max X[r, :]`.
+ *
+ * `X` and `Y` are `[R, N]`, row-major. The maximum is known before the first exponential: no running maximum and
+ * no rescaling, whose mistakes are what this is to find. The result of every operation of the formula (difference,
+ * exponential, sum, quotient) passes through `round`.
+ */
+export const reference: ReferenceFunction = (inputs, dimensions, round) => {
+  const { R, N } = dimensions as Record<'R' | 'N', number>;
+  const X = inputs.X as Float64Array;
+  const Y = new Float64Array(R * N);
+  for (let first = 0; first < R * N; first += N) {
+    softmaxRow(Y.subarray(first, first + N), X.subarray(first, first + N), round);
+  }
+  return { Y };
+};
