@@ -64,3 +64,17 @@ export const choiceOption =
       throw badValue(option, text, `one of ${choices.join(', ')}`, `For example ${option} ${choices[0]}`);
     return choice;
   };
+
+/** Reads a C++ identifier. */
+export const identifierOption =
+  (option: string) =>
+  (text: string): string => {
+    if (!/^[A-Za-z]\w*$/.test(text) || text.includes('__'))
+      throw badValue(
+        option,
+        text,
+        'letters, digits and underscores, a letter first',
+        `For example ${option} attention`,
+      );
+    return text;
+  };

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { packageVersion } from '../app/package-version.ts';
 import { GUIDED, RUN_STRATEGIES } from '../optimizer/strategy-names.ts';
 import type { CliContext, Run } from './context.ts';
-import { choiceOption, collectText, integerOption, positiveOption } from './option-values.ts';
+import { choiceOption, collectText, identifierOption, integerOption, positiveOption } from './option-values.ts';
 import {
   seedOption,
   withBaselines,
@@ -13,6 +13,7 @@ import {
   withJudging,
   withKeep,
   withMeasuring,
+  withRunFilter,
   withSet,
   withStore,
 } from './options.ts';
@@ -29,9 +30,15 @@ const COMMANDS = {
   audit: async () => (await import('./commands/audit.ts')).run,
   measure: async () => (await import('./commands/measure.ts')).run,
   optimize: async () => (await import('./commands/optimize.ts')).run,
+  resume: async () => (await import('./commands/resume.ts')).run,
   report: async () => (await import('./commands/report.ts')).run,
+  export: async () => (await import('./commands/export.ts')).run,
+  runs: async () => (await import('./commands/runs.ts')).run,
+  show: async () => (await import('./commands/show.ts')).run,
+  patterns: async () => (await import('./commands/patterns.ts')).run,
 } as const;
 
+const CANDIDATE_ARGUMENT = "a run (its best), RUN/e12, the beginning of a candidate's id, or a kernel folder";
 const KERNEL_ARGUMENT = 'a kernel folder, or a problem folder for its start';
 
 /**
@@ -178,6 +185,25 @@ export function buildProgram(
   );
   act(
     withStore(
+      add('resume', 'go on with a run that was interrupted or killed').argument(
+        '[run]',
+        "a run's id, its beginning, its folder, or latest",
+        'latest',
+      ),
+    )
+      .option(
+        '--max-evaluations <count>',
+        'a larger budget in evaluations than the run had',
+        integerOption('--max-evaluations', 1, 1e6),
+      )
+      .option('--max-minutes <minutes>', 'a larger budget in wall time', positiveOption('--max-minutes'))
+      .option('--max-gpu-minutes <minutes>', 'a larger budget in GPU time', positiveOption('--max-gpu-minutes'))
+      .option('--max-money <amount>', 'a larger budget in money', positiveOption('--max-money')),
+    'resume',
+    'run',
+  );
+  act(
+    withStore(
       add('report', 'print the report of a run').argument(
         '[run]',
         "a run's id, its beginning, its folder, or latest",
@@ -190,6 +216,46 @@ export function buildProgram(
     ),
     'report',
     'run',
+  );
+  act(
+    withRunFilter(withStore(add('runs', 'list the runs of a store'))).option(
+      '--rebuild',
+      'make the index of the store anew from the logs of its runs',
+    ),
+    'runs',
+  );
+  act(
+    withStore(
+      add('show', 'say what a run, one of its evaluations or a candidate is, with its evidence').argument(
+        '[what]',
+        'a run, <run>/e12, e12 of the newest run, or the beginning of a candidate’s id',
+        'latest',
+      ),
+    ),
+    'show',
+    'what',
+  );
+  act(
+    withRunFilter(
+      withStore(add('patterns', 'list the patterns, with what their moves realised in the store’s runs')),
+    ).option('--evidence', 'list every move: its finding and counters, what it expected, what it realised'),
+    'patterns',
+  );
+  act(
+    withStore(
+      withSet(
+        add('export', 'write a kernel so that it can be used without warpsmith')
+          .argument('[candidate]', CANDIDATE_ARGUMENT, 'latest')
+          .option('-o, --output <folder>', 'where to write it', 'export')
+          .option(
+            '--name <name>',
+            "the launch header's namespace (default: problem and kernel)",
+            identifierOption('--name'),
+          ),
+      ),
+    ),
+    'export',
+    'target',
   );
   const running = (argv: readonly string[]): Command =>
     argv.map((word) => program.commands.find((command) => command.name() === word)).find(Boolean) ?? program;

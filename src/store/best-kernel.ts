@@ -15,12 +15,8 @@ export interface Provenance {
 const posix = (path: string): string => path.replaceAll('\\', '/');
 
 /** `#define`s of all parameters. A later `-D` with the same value is an identical redefinition, which C++ allows. */
-function header(candidate: Candidate, provenance: Provenance): string {
-  const { name } = candidate.kernel.file;
-  const comment = [
-    `// ${name}, candidate ${candidate.id}: the best kernel of warpsmith run ${provenance.runId} (${provenance.evaluationId}).`,
-    `// ${provenance.deviceName}, ${provenance.workload}: ${provenance.result}.`,
-  ];
+function header(candidate: Candidate, lines: readonly string[]): string {
+  const comment = lines.map((line) => `// ${line}`);
   const defines = Object.entries(candidate.parameters).map(([parameter, value]) => `#define ${parameter} ${value}`);
   if (defines.length > 0) comment.push('// Parameters, baked in:');
   return `${[...comment, ...defines].join('\n')}\n\n`;
@@ -51,20 +47,33 @@ function bakedFile(candidate: Candidate, bestFolder: string): KernelFile {
   };
 }
 
-/**
- * The files of a kernel folder that is the candidate with its parameters baked in. `bestFolder` is where they will lie:
- * kernel.json's path to problem.json is made relative to it.
- */
+/** The files of a run's best kernel, as {@link bakeUnder}. */
 export function bakeKernel(
   candidate: Candidate,
   bestFolder: string,
   provenance: Provenance,
 ): Readonly<Record<string, string>> {
+  const { runId, evaluationId, deviceName, workload, result } = provenance;
+  return bakeUnder(candidate, bestFolder, [
+    `${candidate.kernel.file.name}, candidate ${candidate.id}: the best kernel of warpsmith run ${runId} (${evaluationId}).`,
+    `${deviceName}, ${workload}: ${result}.`,
+  ]);
+}
+
+/**
+ * The files of a kernel folder that is the candidate with its parameters baked in, below a comment of these lines.
+ * `folder` is where they will lie: kernel.json's path to problem.json is made relative to it.
+ */
+export function bakeUnder(
+  candidate: Candidate,
+  folder: string,
+  comment: readonly string[],
+): Readonly<Record<string, string>> {
   const files: Record<string, string> = {};
   for (const [name, text] of Object.entries(candidate.kernel.sources)) {
     const bake = candidate.kernel.file.source.kind === 'cuda' && CUDA_SOURCE.test(name);
-    files[name] = bake ? header(candidate, provenance) + text : text;
+    files[name] = bake ? header(candidate, comment) + text : text;
   }
-  files['kernel.json'] = `${JSON.stringify(bakedFile(candidate, bestFolder), null, 2)}\n`;
+  files['kernel.json'] = `${JSON.stringify(bakedFile(candidate, folder), null, 2)}\n`;
   return files;
 }

@@ -9,7 +9,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['toolchains'],
   ['devices'],
   ['evaluation'],
-  ['optimizer', 'reports'],
+  ['optimizer', 'reports', 'handover'],
   ['app'],
   ['cli', 'mcp', 'server'],
 ];

@@ -1,0 +1,205 @@
+import { basename, join } from 'node:path';
+import { makeCandidate } from '../core/candidate.ts';
+import { WarpsmithError } from '../core/errors.ts';
+import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import type { Problem } from '../core/problem.ts';
+import { readCandidateSources } from '../store/candidate-sources.ts';
+import { openContentStore } from '../store/content-store.ts';
+import { readEventLog } from '../store/event-log.ts';
+import type { EvaluationFinishedEvent, RecordedEvent, RunStartedEvent } from '../store/events.ts';
+import { eventsPath, findRun, listRuns, RUN_FILES, runFolderPath } from '../store/run-folder.ts';
+import { loadKernel } from './loading/load-kernel.ts';
+import { loadProblem } from './loading/load-problem.ts';
+import { isKernelFolder, loadKernelTarget } from './target.ts';
+
+/** A run as its log tells it. */
+export interface LoadedRun {
+  readonly id: string;
+  readonly folder: string;
+  readonly started: RunStartedEvent;
+  readonly events: readonly RecordedEvent[];
+}
+
+/** A candidate that a command line names, with where it comes from. */
+export interface CandidateTarget {
+  readonly candidate: Candidate;
+  readonly problem: Problem;
+  /** Where it was judged, if it comes from a run. */
+  readonly origin?: { readonly run: LoadedRun; readonly event: EvaluationFinishedEvent };
+  /** How people call it: `04_warp`, or `04_warp (e12 of run …)`. */
+  readonly label: string;
+}
+
+/** `RUN/e12`. */
+const EVALUATION_OF_RUN = /^(.+)\/(e\d+)$/;
+const CANDIDATE_ID = /^[0-9a-f]{4,12}$/;
+
+/**
+ * The candidate that a text names: a kernel folder (a problem folder for its start), a run (its best), `RUN/e12`, or the
+ * beginning of the id of a candidate that a run of the store judged.
+ *
+ * @throws WarpsmithError `parameters-of-a-candidate`, `unknown-evaluation`, `no-best`, `candidate-changed`,
+ * `unknown-candidate`, `ambiguous-candidate`; for runs as `findRun`; for folders as `loadKernelTarget`.
+ */
+export async function candidateTarget(
+  text: string,
+  { store, parameters, option = '--set' }: { store: string; parameters: ParameterValues; option?: string },
+): Promise<CandidateTarget> {
+  const found = findEvaluation(text, store);
+  if (found) {
+    if (Object.keys(parameters).length > 0) throw parametersGiven(text, option);
+    return restore(found.run, found.event);
+  }
+  const { kernel, problem } = await loadKernelTarget(text);
+  const candidate = makeCandidate(kernel, parameters);
+  return { candidate, problem, label: kernel.file.name };
+}
+
+/** The kernel that the candidate's run started from; without a run, the problem's start. */
+export async function startOf({ origin, problem }: CandidateTarget): Promise<Candidate> {
+  const first = origin?.run.events.find((event) => event.type === 'evaluation-finished');
+  if (origin && first) return (await restore(origin.run, first)).candidate;
+  const { kernel } = await loadKernel(join(problem.folder, problem.file.start), { problem });
+  return makeCandidate(kernel, {});
+}
+
+interface Found {
+  run: LoadedRun;
+  event: EvaluationFinishedEvent;
+}
+
+/** Folders first: a path never means something in the store. */
+function findEvaluation(text: string, store: string): Found | undefined {
+  const [, named, evaluationId] = EVALUATION_OF_RUN.exec(text) ?? [];
+  if (named !== undefined && evaluationId !== undefined && !isKernelFolder(text)) {
+    const run = loadRun(findRun(store, named));
+    return { run, event: evaluationNamed(run, evaluationId) };
+  }
+  if (isKernelFolder(text) || text.endsWith('.json')) return undefined;
+  if (CANDIDATE_ID.test(text)) return findCandidate(text, store);
+  if (!isRun(text, store)) return undefined;
+  const run = loadRun(findRun(store, text));
+  return { run, event: bestOf(run) };
+}
+
+const isRun = (text: string, store: string): boolean =>
+  text === 'latest' || listRuns(store).some((id) => id.startsWith(text)) || hasEvents(text);
+
+function hasEvents(folder: string): boolean {
+  try {
+    readEventLog(eventsPath(folder));
+    return true;
+  } catch (error) {
+    return error instanceof WarpsmithError && error.details.code !== 'no-event-log';
+  }
+}
+
+/** Reads a run's log. @throws WarpsmithError as `readEventLog`, or `no-run-started` when it holds no run. */
+export function loadRun(folder: string): LoadedRun {
+  const path = eventsPath(folder);
+  const { events } = readEventLog(path);
+  const started = events.find((event) => event.type === 'run-started');
+  if (started) return { id: basename(folder), folder, started, events };
+  throw new WarpsmithError({
+    code: 'no-run-started',
+    message: `${path} ends before the run has begun.`,
+    file: path,
+    received: `${events.length} events`,
+    expected: 'a log that begins with run-started',
+    hint: 'Start another run.',
+  });
+}
+
+const evaluationsOf = ({ events }: LoadedRun): (RecordedEvent & EvaluationFinishedEvent)[] =>
+  events.filter((event) => event.type === 'evaluation-finished');
+
+function evaluationNamed(run: LoadedRun, id: string): EvaluationFinishedEvent {
+  const all = evaluationsOf(run);
+  const event = all.find(({ evaluation }) => evaluation.id === id);
+  if (event) return event;
+  throw new WarpsmithError({
+    code: 'unknown-evaluation',
+    message: `Run ${run.id} has no evaluation ${id}.`,
+    file: eventsPath(run.folder),
+    received: id,
+    expected: all.length === 0 ? 'a run with evaluations' : `e1 to ${all.at(-1)!.evaluation.id}`,
+    hint: `See \`warpsmith report ${run.id}\`.`,
+  });
+}
+
+/** Of a run that has not finished, what it kept last. */
+export function bestOf(run: LoadedRun): EvaluationFinishedEvent {
+  const finished = run.events.findLast((event) => event.type === 'run-finished');
+  const kept = run.events.findLast((event) => event.type === 'decision' && event.decision === 'keep');
+  const id = finished?.best ?? (kept?.type === 'decision' ? kept.evaluationId : undefined);
+  if (id !== undefined && (finished === undefined || finished.best !== null)) return evaluationNamed(run, id);
+  throw new WarpsmithError({
+    code: 'no-best',
+    message: `Run ${run.id} has no best kernel: not even its start passed.`,
+    file: eventsPath(run.folder),
+    received: run.id,
+    expected: 'a run with an evaluation that passed',
+    hint: `See \`warpsmith report ${run.id}\`.`,
+  });
+}
+
+/** The newest evaluation that passed, of a candidate whose id begins so; any evaluation where none passed. */
+function findCandidate(prefix: string, store: string): Found | undefined {
+  const found: Found[] = [];
+  for (const id of listRuns(store).reverse()) {
+    const run = loadRun(runFolderPath(store, id));
+    const events = evaluationsOf(run).filter(({ evaluation }) => evaluation.candidate.id.startsWith(prefix));
+    found.push(...events.map((event) => ({ run, event })));
+  }
+  const ids = new Set(found.map(({ event }) => event.evaluation.candidate.id));
+  if (ids.size > 1) {
+    throw new WarpsmithError({
+      code: 'ambiguous-candidate',
+      message: `${ids.size} candidates begin with ${prefix}.`,
+      received: prefix,
+      expected: `one of ${[...ids].join(', ')}`,
+      hint: 'Give more digits of the id.',
+    });
+  }
+  const best = found.find(({ event }) => event.evaluation.status === 'passed') ?? found[0];
+  if (best || isRun(prefix, store)) return best;
+  throw new WarpsmithError({
+    code: 'unknown-candidate',
+    message: `No run of the store has judged a candidate ${prefix}.`,
+    received: prefix,
+    expected: 'the beginning of a candidate’s id, a run, RUN/e12, or a kernel folder',
+    hint: 'Candidates are listed by `warpsmith report`; give --store if they lie elsewhere.',
+  });
+}
+
+/** What a run judged, as it was then; not what lies in the kernel's folder now. */
+export async function restore(run: LoadedRun, event: EvaluationFinishedEvent): Promise<CandidateTarget> {
+  const { candidate: named, id } = event.evaluation;
+  const problem = await loadProblem(run.started.problem.folder);
+  const stored = readCandidateSources(openContentStore(join(run.folder, RUN_FILES.objects)), event.sources);
+  const { folder } = named;
+  const file = stored.file ?? (await loadKernel(folder, { problem })).kernel.file;
+  const candidate = makeCandidate({ folder, file, sources: stored.sources }, named.parameters);
+  if (candidate.id !== named.id) throw candidateChanged(run, id, named.id, folder);
+  return { candidate, problem, origin: { run, event }, label: `${named.kernel} (${id} of ${run.id})` };
+}
+
+const candidateChanged = (run: LoadedRun, evaluationId: string, candidateId: string, folder: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'candidate-changed',
+    message: `Candidate ${candidateId} (${evaluationId} of ${run.id}) can't be put together again.`,
+    file: join(folder, 'kernel.json'),
+    received: 'a kernel.json that was changed since the run',
+    expected: 'the kernel.json that was judged',
+    hint: 'Restore it from version control, or run the optimisation again: newer runs keep it.',
+  });
+
+const parametersGiven = (text: string, option: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'parameters-of-a-candidate',
+    message: `${text} is a candidate: its parameters have values.`,
+    path: option,
+    received: option,
+    expected: `${option} for kernel folders only`,
+    hint: 'Name the kernel folder instead, and set every parameter.',
+  });

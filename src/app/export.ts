@@ -1,0 +1,228 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import type { Problem, Workload } from '../core/problem.ts';
+import { kernelJsonWithDefaults } from '../handover/baked-kernel.ts';
+import type { FolderFiles } from '../handover/change-patch.ts';
+import { EXPORT_MARK, exportKernel } from '../handover/export-kernel.ts';
+import type { Evidence, StartRatio } from '../handover/reproduction.ts';
+import { describeRatio } from '../optimizer/decision.ts';
+import { formatRatioInterval, formatTiming } from '../reports/format.ts';
+import { writeFolder } from '../store/write-folder.ts';
+import { type CandidateTarget, candidateTarget, type LoadedRun, startOf } from './candidate-target.ts';
+import { packageVersion } from './package-version.ts';
+import { chooseWorkload } from './workload.ts';
+
+export interface ExportOptions {
+  /** As `candidateTarget` takes it. */
+  target: string;
+  store: string;
+  /** Of a kernel folder. */
+  parameters: ParameterValues;
+  output: string;
+  /** Namespace of the launch header. */
+  name?: string;
+}
+
+export interface ExportReport {
+  schemaVersion: 1;
+  kind: 'export';
+  folder: string;
+  /** Namespace of the launch header. */
+  name: string;
+  candidate: { id: string; kernel: string; parameters: ParameterValues };
+  start: { id: string; kernel: string };
+  files: string[];
+  evidence: string[];
+  /** Why something is missing. */
+  notes: string[];
+}
+
+/**
+ * Writes a candidate so that it can be used without warpsmith: kernel with its parameters baked in, launch header,
+ * example, patch against the start, reproduction file.
+ *
+ * @throws WarpsmithError as `candidateTarget` and `exportKernel`; `folder-not-empty`.
+ */
+export async function exportCandidate(options: ExportOptions): Promise<ExportReport> {
+  const target = await candidateTarget(options.target, options);
+  const start = await startOf(target);
+  const { candidate, problem, origin } = target;
+  const change = changeOf(start, candidate);
+  const evidence = origin ? evidenceOf(origin.run, origin.event.evaluation.id) : null;
+  const sentences = describeEvidence(target, evidence);
+  const folder = resolve(options.output);
+  const { name, files } = exportKernel({
+    problem,
+    problemFiles: filesOfProblem(problem),
+    candidate,
+    start,
+    ...(change && { change }),
+    workload: workloadOf(target),
+    architecture: architectureOf(target),
+    evidence,
+    sentences,
+    version: packageVersion(),
+    folder,
+    ...(options.name === undefined ? {} : { name: options.name }),
+  });
+  writeFolder(folder, files, { option: '-o', owned: (names) => names.includes(EXPORT_MARK) });
+  return {
+    schemaVersion: 1,
+    kind: 'export',
+    folder,
+    name,
+    candidate: { id: candidate.id, kernel: candidate.kernel.file.name, parameters: candidate.parameters },
+    start: { id: start.id, kernel: start.kernel.file.name },
+    files: Object.keys(files),
+    evidence: sentences,
+    notes: change ? [] : [`no change.patch: ${start.kernel.folder} is not what the run started from any more`],
+  };
+}
+
+/** What describes the problem, as it lies there now. */
+const filesOfProblem = ({ folder }: Problem): FolderFiles =>
+  readTexts(folder, (name) => /^(problem\.json|reference\.[tj]s)$/.test(name));
+
+const readTexts = (folder: string, wanted: (name: string) => boolean): FolderFiles =>
+  Object.fromEntries(
+    readdirSync(folder)
+      .filter(wanted)
+      .sort()
+      .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+  );
+
+/** A kernel.json as it lies in a kernel's folder; `undefined` where it is not what the candidate was made of. */
+function kernelJsonOf({ kernel }: Candidate): string | undefined {
+  try {
+    const text = readFileSync(join(kernel.folder, 'kernel.json'), 'utf8');
+    return isDeepStrictEqual(JSON.parse(text), kernel.file) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The start's folder before and after. Parameters become defaults there: a kernel that can still be tuned, not one with
+ * its values baked in. `undefined` when the start's folder no longer holds the start.
+ */
+export function changeOf(start: Candidate, candidate: Candidate): { from: FolderFiles; to: FolderFiles } | undefined {
+  const startJson = kernelJsonOf(start);
+  if (startJson === undefined || !holdsSources(start)) return undefined;
+  return { from: { ...start.kernel.sources, 'kernel.json': startJson }, to: folderOf(candidate, start.kernel.folder) };
+}
+
+/** A candidate's files as they would lie in a folder, its parameters' values being kernel.json's defaults. */
+export function folderOf(candidate: Candidate, folder: string): FolderFiles {
+  const { kernel } = candidate;
+  const text = kernelJsonOf(candidate) ?? `${JSON.stringify(kernel.file, null, 2)}\n`;
+  const rebased = (path: string): string => {
+    const moved = relative(folder, join(kernel.folder, path));
+    return moved.startsWith('.') ? moved : `./${moved}`;
+  };
+  const { $schema } = kernel.file;
+  const isPath = $schema !== undefined && !/^[a-z]+:\/\//.test($schema);
+  const places = { problem: rebased(kernel.file.problem), ...(isPath && { schema: rebased($schema) }) };
+  return { ...kernel.sources, 'kernel.json': kernelJsonWithDefaults(candidate, text, places) };
+}
+
+/** Whether the folder still has the sources the candidate was made of. */
+function holdsSources({ kernel }: Candidate): boolean {
+  const encoding = kernel.file.source.kind === 'cubin' ? 'base64' : 'utf8';
+  return Object.entries(kernel.sources).every(([name, text]) => {
+    try {
+      return readFileSync(join(kernel.folder, name)).toString(encoding) === text;
+    } catch {
+      return false;
+    }
+  });
+}
+
+const workloadOf = ({ origin, problem }: CandidateTarget): Workload => {
+  const { workload } = origin?.run.started ?? {};
+  return workload ?? chooseWorkload(problem.file, undefined);
+};
+
+/** For nvcc's `-arch`: the one the candidate was judged on, or that of the machine that compiles. */
+const architectureOf = ({ origin, candidate }: CandidateTarget): string => {
+  const judged = /sm_\d+[af]?/.exec(origin?.run.started.environment.device ?? '')?.[0];
+  const declared = candidate.kernel.file.source.architectures;
+  return (
+    declared?.find((architecture) => judged !== undefined && architecture.startsWith(judged)) ??
+    judged ??
+    declared?.[0] ??
+    'native'
+  );
+};
+
+/** What the run says of one of its evaluations. */
+export function evidenceOf(run: LoadedRun, evaluationId: string): Evidence {
+  const { started } = run;
+  const { evaluation } = evaluationsOf(run).find((event) => event.evaluation.id === evaluationId)!;
+  const ratio = ratioToStart(run, evaluation.id);
+  const same = evaluationsOf(run).filter((event) => event.evaluation.candidate.id === evaluation.candidate.id);
+  return {
+    runId: run.id,
+    seed: started.seed,
+    strategy: started.strategy,
+    device: started.device,
+    environment: started.environment,
+    workloads: started.workloads ?? [{ ...started.workload, weight: 1 }],
+    evaluation: {
+      id: evaluation.id,
+      workload: evaluation.workload.name,
+      status: evaluation.status,
+      ...(evaluation.timing && { timing: { kind: evaluation.timing.kind, medianNs: evaluation.timing.medianNs } }),
+    },
+    ...(ratio && { comparedWithStart: ratio }),
+    evaluationIds: same.map((event) => event.evaluation.id),
+  };
+}
+
+const evaluationsOf = ({ events }: LoadedRun) => events.filter((event) => event.type === 'evaluation-finished');
+
+/** The confirmation's ratio where there is one; else that of the two times, on the workload that was screened. */
+function ratioToStart(run: LoadedRun, evaluationId: string): StartRatio | undefined {
+  const evaluations = evaluationsOf(run).map((event) => event.evaluation);
+  const evaluation = evaluations.find(({ id }) => id === evaluationId)!;
+  const confirmation = run.events.findLast(
+    (event) => event.type === 'confirmation' && event.candidate.id === evaluation.candidate.id,
+  );
+  if (confirmation?.type === 'confirmation' && confirmation.ratio !== null) {
+    return {
+      kind: 'measured',
+      ratio: confirmation.ratio,
+      ...(confirmation.intervalRatio && { intervalRatio: confirmation.intervalRatio }),
+      ...(confirmation.verdict && { verdict: confirmation.verdict }),
+      confirmed: true,
+    };
+  }
+  const start = evaluations.find(({ workload }) => workload.name === evaluation.workload.name)?.timing;
+  const { timing } = evaluation;
+  if (!start || !timing || start.kind !== timing.kind) return undefined;
+  return { kind: timing.kind, ratio: start.medianNs / timing.medianNs, confirmed: false };
+}
+
+/** The evidence in sentences; a time or ratio never comes without its kind. */
+export function describeEvidence({ origin }: Pick<CandidateTarget, 'origin'>, evidence: Evidence | null): string[] {
+  if (!origin || !evidence) return ['No run judged it: nothing is known of its speed, nor that it is right.'];
+  const { evaluation } = origin.event;
+  const { comparedWithStart, runId, device } = evidence;
+  const where = `on ${device.name} (${device.id}), workload ${evaluation.workload.name}`;
+  const sentences = [
+    evaluation.status === 'passed'
+      ? `Run ${runId}, ${evaluation.id}: passed ${evaluation.correctness?.checksRun ?? 'all'} checks ${where}.`
+      : `Run ${runId}, ${evaluation.id}: ${evaluation.status} ${where}: ${evaluation.reason ?? 'no reason given'}`,
+  ];
+  if (evaluation.timing) sentences.push(`Time: ${formatTiming(evaluation.timing)}.`);
+  if (comparedWithStart) sentences.push(`${describeStartRatio(comparedWithStart)}.`);
+  return sentences;
+}
+
+const describeStartRatio = ({ kind, ratio, intervalRatio, verdict, confirmed }: StartRatio): string => {
+  const interval = intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : '';
+  const certainty = confirmed ? `, confirmed on fresh blocks${verdict ? `: ${verdict}` : ''}` : '';
+  const caveat = kind === 'measured' && !confirmed ? ', from two measurements that were not confirmed' : '';
+  return `Against the start: ${describeRatio(kind, ratio)}${interval}${certainty}${caveat}`;
+};

@@ -1,0 +1,59 @@
+/** Words that C++ keeps for itself (C++20), and what `<cuda_runtime.h>` and the header's own helpers occupy as macros. */
+const RESERVED = new Set(
+  `alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
+   concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete
+   do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
+   namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
+   requires return short signed sizeof static static_assert static_cast struct switch template this thread_local throw
+   true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+   NULL NAN INFINITY EOF assert errno linux unix`.split(/\s+/),
+);
+
+/** Any text as a C++ identifier. */
+export const identifierOf = (text: string): string => {
+  const plain = text
+    .replaceAll(/[^A-Za-z0-9_]+/g, '_')
+    .replaceAll(/__+/g, '_')
+    .replace(/^_+|_+$/g, '');
+  const named = plain === '' ? 'kernel' : plain;
+  return /^\d/.test(named) || RESERVED.has(named) ? `k${named}` : named;
+};
+
+/** Gives each name of kernel.json and problem.json a C++ name of its own in one scope. */
+export class CppNames {
+  readonly #taken: Set<string>;
+  readonly #given = new Map<string, string>();
+
+  /** @param taken - names that something else in the scope has. */
+  constructor(taken: Iterable<string> = []) {
+    this.#taken = new Set(taken);
+  }
+
+  /** The name's C++ name; the same one every time. */
+  of(name: string): string {
+    const known = this.#given.get(name);
+    if (known !== undefined) return known;
+    let given = name.replaceAll('.', '_');
+    // Two underscores in a row are the compiler's.
+    given = given.replaceAll(/__+/g, '_').replace(/^_(?=[A-Z])/, 'u_');
+    while (RESERVED.has(given) || this.#taken.has(given)) given = given.endsWith('_') ? `${given}0` : `${given}_`;
+    this.#taken.add(given);
+    this.#given.set(name, given);
+    return given;
+  }
+}
+
+/** A C++ string literal; anything but printable ASCII is written as the bytes of its UTF-8. */
+export const stringLiteral = (text: string): string => {
+  let literal = '';
+  for (const byte of new TextEncoder().encode(text)) {
+    const character = String.fromCharCode(byte);
+    if (character === '"' || character === '\\' || character === '?') literal += `\\${character}`;
+    else literal += byte >= 0x20 && byte < 0x7f ? character : `\\${byte.toString(8).padStart(3, '0')}`;
+  }
+  return `"${literal}"`;
+};
+
+/** Text that ends no comment and is one line. */
+export const commentText = (text: string): string =>
+  text.replaceAll(/\s+/g, ' ').replaceAll('*/', '* /').replace(/\\$/, '\\.').trim();

@@ -1,0 +1,88 @@
+import type { Candidate } from '../../core/kernel.ts';
+import { REPEAT_INDEX } from '../../core/plan/scope.ts';
+import type { Expression, ProblemFile } from '../../core/problem.ts';
+import { cppExpression } from './cpp-expression.ts';
+import { CppNames, stringLiteral } from './cpp-names.ts';
+
+/** Names of the header's own that an expression's names must not hide. */
+const OWN_NAMES = [
+  ...['ceilDiv', 'floor', 'ceil', 'abs', 'log2', 'sqrt', 'pow', 'minimum', 'maximum', 'select'],
+  ...['Number', 'Check', 'Launch', 'Layout', 'Scope', 'Device', 'Buffers', 'Dimensions', 'Sizes', 'step', 'check'],
+  ...['visitor', 'layout', 'buffers', 'workspace', 'error', 'device', 'dimensions', 'index', 'count', 'measure'],
+  ...['after_launch', 'launches', 'verify', 'steps', 'round_up', 'place_at', 'nothing', 'truth', 'bits', 'integers'],
+];
+
+/** How the generated members of the header's `Scope` name things and take values out of expressions. */
+export class HeaderScope {
+  readonly problem: ProblemFile;
+  readonly candidate: Candidate;
+  readonly #names = new CppNames(OWN_NAMES);
+  readonly #buffers = new CppNames();
+  readonly #sizes = new CppNames(['workspace_bytes']);
+  readonly #workspaces = new CppNames(['total', 'sizes']);
+  readonly #tables: { path: string; count: number }[] = [];
+
+  constructor(problem: ProblemFile, candidate: Candidate) {
+    this.problem = problem;
+    this.candidate = candidate;
+  }
+
+  /** C++ name of a dimension, scalar, parameter or device fact. */
+  name(name: string): string {
+    return this.#names.of(name);
+  }
+
+  /** The field of `Buffers` (a pointer), and the one of `Sizes`. */
+  bufferField(name: string): string {
+    return this.#buffers.of(name);
+  }
+  sizeField(name: string): string {
+    return this.#sizes.of(name);
+  }
+  workspaceField(name: string): string {
+    return this.#workspaces.of(name);
+  }
+
+  expression(expression: Expression): string {
+    return cppExpression(expression, (name) => this.name(name));
+  }
+
+  /** Whether an expression anywhere in the steps or workspaces names it. */
+  uses(name: string): boolean {
+    const { steps, workspaces } = this.candidate.kernel.file;
+    return JSON.stringify({ steps, workspaces }).includes(name);
+  }
+
+  /** An integer of a range, checked at run time. */
+  integer(expression: Expression, path: string, least: string, most: string): string {
+    const what = `${this.text(path)}, ${this.text(String(expression))}`;
+    return `check.integer(${this.expression(expression)}, ${what}, ${least}, ${most})`;
+  }
+
+  text(text: string): string {
+    return stringLiteral(text);
+  }
+
+  get repeatIndex(): string {
+    return this.name(REPEAT_INDEX);
+  }
+
+  /** A buffer's or workspace's first byte, and its size, as C++ inside the steps. */
+  buffer(name: string): { base: string; bytes: string } {
+    if (Object.hasOwn(this.candidate.kernel.file.workspaces ?? {}, name)) {
+      const field = this.workspaceField(name);
+      return { base: `place_at(workspace, layout.${field}_offset)`, bytes: `layout.${field}_bytes` };
+    }
+    return { base: `buffers.${this.bufferField(name)}`, bytes: `layout.sizes.${this.sizeField(name)}` };
+  }
+
+  /** Room in the workspace for an array of pointers; its address as C++. */
+  pointerTable(path: string, count: number): string {
+    const known = this.#tables.findIndex((table) => table.path === path);
+    if (known < 0) this.#tables.push({ path, count });
+    return `place_at(workspace, layout.pointers_${known < 0 ? this.#tables.length - 1 : known})`;
+  }
+  get pointerTables(): readonly { path: string; count: number }[] {
+    return this.#tables;
+  }
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import type { Verdict } from '../core/measurement.ts';
+import type { Dimensions } from '../core/problem.ts';
+import type { Timing } from '../core/timing.ts';
+
+/** How a candidate compares with the kernel its run started from. */
+export interface StartRatio {
+  readonly kind: Timing['kind'];
+  /** Start's time ÷ candidate's time. */
+  readonly ratio: number;
+  /** Measured and confirmed: 95 %, over blocks that were measured for this alone. */
+  readonly intervalRatio?: readonly [low: number, high: number];
+  readonly verdict?: Verdict;
+  readonly confirmed: boolean;
+}
+
+/** What is known of a candidate that a run judged. */
+export interface Evidence {
+  readonly runId: string;
+  readonly seed: number;
+  readonly strategy: string;
+  readonly device: { id: string; kind: 'virtual' | 'cuda'; name: string };
+  readonly environment: Readonly<Record<string, string>>;
+  readonly workloads: readonly { name: string; dimensions: Dimensions; cache: 'hot' | 'cold'; weight: number }[];
+  readonly evaluation: { id: string; workload: string; status: string; timing?: { kind: string; medianNs: number } };
+  readonly comparedWithStart?: StartRatio;
+  /** Evaluations that this result rests on. */
+  readonly evaluationIds: readonly string[];
+}
+
+/** reproduce.json. */
+export interface Reproduction {
+  schemaVersion: 1;
+  kind: 'reproduction';
+  warpsmith: string;
+  problem: { name: string; files: Readonly<Record<string, string>> };
+  kernel: {
+    name: string;
+    candidate: string;
+    parameters: ParameterValues;
+    /** SHA-256 of each file as it was judged. */
+    sources: Readonly<Record<string, string>>;
+  };
+  start: { kernel: string; candidate: string; sources: Readonly<Record<string, string>> };
+  evidence: Evidence | null;
+  /** In this folder. */
+  command: string;
+}
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+export const hashesOf = (files: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(files).map(([name, text]) => [name, sha256(text)]));
+
+/** What to run, and on what, to see the same again. */
+export const reproduction = (request: {
+  readonly version: string;
+  readonly problem: { readonly name: string; readonly files: Readonly<Record<string, string>> };
+  readonly candidate: Candidate;
+  readonly start: Candidate;
+  readonly evidence: Evidence | null;
+}): Reproduction => {
+  const { version, problem, candidate, start, evidence } = request;
+  return {
+    schemaVersion: 1,
+    kind: 'reproduction',
+    warpsmith: version,
+    problem: { name: problem.name, files: hashesOf(problem.files) },
+    kernel: {
+      name: candidate.kernel.file.name,
+      candidate: candidate.id,
+      parameters: candidate.parameters,
+      sources: hashesOf(candidate.kernel.sources),
+    },
+    start: { kernel: start.kernel.file.name, candidate: start.id, sources: hashesOf(start.kernel.sources) },
+    evidence,
+    command: commandOf(evidence),
+  };
+};
+
+/** Words of a command line; workload names and device ids have no other characters. */
+const commandOf = (evidence: Evidence | null): string => {
+  if (!evidence) return 'warpsmith evaluate .';
+  const { device, workloads, seed } = evidence;
+  const workload = workloads[0]!;
+  const dimensions = Object.entries(workload.dimensions).map(([name, value]) => `${name}=${value}`);
+  const options = [`--device ${device.id}`, `--workload ${dimensions.join(',')}`, `--cache ${workload.cache}`];
+  return ['warpsmith evaluate .', ...options, `--seed ${seed}`].join(' ');
+};

@@ -1,0 +1,39 @@
+import type { Candidate, KernelFile } from '../core/kernel.ts';
+import { parseKernelFile } from '../core/schemas/parse-files.ts';
+import type { ContentStore } from './content-store.ts';
+
+/** Under this name a run keeps a candidate's kernel.json beside its sources, which no source file can have. */
+const KERNEL_JSON = 'kernel.json';
+
+/** Keeps everything a candidate consists of beside its parameter values; file name → SHA-256 in the store. */
+export const storeCandidateSources = (
+  objects: Pick<ContentStore, 'put'>,
+  { kernel }: Candidate,
+): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(Object.entries(kernel.sources).map(([name, text]) => [name, objects.put(text)])),
+  [KERNEL_JSON]: objects.put(`${JSON.stringify(kernel.file, null, 2)}\n`),
+});
+
+/** What a run kept of a candidate. */
+export interface StoredSources {
+  readonly sources: Readonly<Record<string, string>>;
+  /** Absent in runs of versions that did not keep it. */
+  readonly file?: KernelFile;
+}
+
+/**
+ * Reads back what {@link storeCandidateSources} kept.
+ *
+ * @throws WarpsmithError for a kernel.json that can't be read; as `ContentStore.get`.
+ */
+export const readCandidateSources = (
+  objects: Pick<ContentStore, 'get'>,
+  hashes: Readonly<Record<string, string>>,
+): StoredSources => {
+  const textOf = (hash: string): string => new TextDecoder().decode(objects.get(hash));
+  const { [KERNEL_JSON]: file, ...sources } = hashes;
+  return {
+    sources: Object.fromEntries(Object.entries(sources).map(([name, hash]) => [name, textOf(hash)])),
+    ...(file !== undefined && { file: parseKernelFile(textOf(file), `${KERNEL_JSON} of the run`) }),
+  };
+};
