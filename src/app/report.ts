@@ -1,32 +1,81 @@
-import { basename } from 'node:path';
+import { basename, extname, join, resolve } from 'node:path';
+import { WarpsmithError } from '../core/errors.ts';
 import { progressionSvg } from '../reports/progression-svg.ts';
+import { runHtml } from '../reports/run-html.ts';
 import { runMarkdown } from '../reports/run-markdown.ts';
 import { buildRunView, type RunView } from '../reports/run-view.ts';
+import type { ReadSource } from '../reports/view/source-diffs.ts';
+import { openContentStore } from '../store/content-store.ts';
 import { readEventLog } from '../store/event-log.ts';
 import { eventsPath, findRun, RUN_FILES, type RunFolder } from '../store/run-folder.ts';
+import { withStorageErrors } from '../store/storage-error.ts';
+import { writeWhole } from '../store/write-whole.ts';
+
+/** Reads a run's stored sources; of one that was deleted or changed, a report says that it is gone. */
+function sourcesOf(runFolder: string): ReadSource {
+  const objects = openContentStore(join(runFolder, RUN_FILES.objects));
+  return (hash) => {
+    try {
+      return new TextDecoder().decode(objects.get(hash));
+    } catch (error) {
+      if (error instanceof WarpsmithError) return undefined;
+      throw error;
+    }
+  };
+}
+
+function viewOf(runFolder: string): RunView {
+  const { events, tornLastLine } = readEventLog(eventsPath(runFolder));
+  return buildRunView(basename(runFolder), events, { tornLastLine, readSource: sourcesOf(runFolder) });
+}
 
 /**
- * Rebuilds the report of a run from its event log.
+ * Rebuilds the report of a run from its event log and its stored sources.
  *
  * @param which `latest`, a run's id or the beginning of it, or a run folder.
  * @throws WarpsmithError when there is no such run or its log is damaged.
  */
-export function readReport(store: string, which: string): RunView {
-  const folder = findRun(store, which);
-  const { events, tornLastLine } = readEventLog(eventsPath(folder));
-  return buildRunView(basename(folder), events, tornLastLine);
+export const readReport = (store: string, which: string): RunView => viewOf(findRun(store, which));
+
+/** Formats of a report that are the same everywhere; a terminal's depends on its colours. */
+export const REPORT_FORMATS = {
+  html: runHtml,
+  markdown: (view: RunView) => runMarkdown(view),
+  json: (view: RunView) => `${JSON.stringify(view, null, 2)}\n`,
+} as const;
+export type ReportFormat = keyof typeof REPORT_FORMATS;
+
+const EXTENSIONS: Readonly<Record<string, ReportFormat>> = {
+  '.html': 'html',
+  '.htm': 'html',
+  '.md': 'markdown',
+  '.json': 'json',
+};
+
+/** The format a file's name asks for. */
+export const formatOfFile = (file: string): ReportFormat | undefined => EXTENSIONS[extname(file).toLowerCase()];
+
+/**
+ * Writes a report's text to a file of the user's, whole, and returns its absolute path.
+ *
+ * @throws WarpsmithError when the file can't be written.
+ */
+export function saveReport(file: string, text: string): string {
+  const path = resolve(file);
+  withStorageErrors(path, () => writeWhole(path, text));
+  return path;
 }
 
-/** Writes report.md, report.json and report.svg into the run's folder, from what its log says so far. */
-export function writeReport(run: RunFolder): { view: RunView; markdownPath: string } {
-  const { events, tornLastLine } = readEventLog(run.log.path);
-  const view = buildRunView(run.id, events, tornLastLine);
+/** Writes the report into the run's folder, in every format and with its plot, from what the log says so far. */
+export function writeReport(run: RunFolder): { view: RunView; markdownPath: string; htmlPath: string } {
+  const view = viewOf(run.path);
   const plot = progressionSvg(view);
   if (plot !== undefined) run.write(RUN_FILES.reportPlot, plot);
-  run.write(RUN_FILES.reportJson, `${JSON.stringify(view, null, 2)}\n`);
+  run.write(RUN_FILES.reportJson, REPORT_FORMATS.json(view));
+  const htmlPath = run.write(RUN_FILES.reportHtml, runHtml(view));
   const markdownPath = run.write(
     RUN_FILES.reportMarkdown,
     runMarkdown(view, plot === undefined ? undefined : RUN_FILES.reportPlot),
   );
-  return { view, markdownPath };
+  return { view, markdownPath, htmlPath };
 }

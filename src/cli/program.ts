@@ -209,11 +209,13 @@ export function buildProgram(
         "a run's id, its beginning, its folder, or latest",
         'latest',
       ),
-    ).option(
-      '--format <format>',
-      'terminal, markdown or json',
-      choiceOption('--format', ['terminal', 'markdown', 'json'] as const),
-    ),
+    )
+      .option(
+        '--format <format>',
+        "terminal, html, markdown or json (default: what --output's name says, else terminal)",
+        choiceOption('--format', ['terminal', 'html', 'markdown', 'json'] as const),
+      )
+      .option('-o, --output <file>', 'write it into this file'),
     'report',
     'run',
   );

@@ -2,6 +2,7 @@ import { formatMove, formatNs, formatRatio, formatRatioInterval } from '../repor
 import type {
   AblationEvent,
   BudgetEvent,
+  Budgets,
   EvaluationFinishedEvent,
   OptionsRankedEvent,
   RecordedEvent,
@@ -24,6 +25,16 @@ function describeBudget({ evaluationsLeft, minutesLeft, ledger }: BudgetEvent): 
   if (ledger.gpuMs > 0) parts.push(`GPU worked ${(ledger.gpuMs / 60_000).toFixed(1)} minutes`);
   if (ledger.money !== null) parts.push(`money spent ${ledger.money.toFixed(2)}`);
   return parts.join('; ');
+}
+
+function describeLimits({ maximumEvaluations, maximumMinutes, maximumGpuMinutes, maximumMoney }: Budgets): string {
+  const limits = [
+    maximumEvaluations === null ? [] : [`${maximumEvaluations} evaluations`],
+    maximumMinutes === null ? [] : [`${maximumMinutes} minutes`],
+    maximumGpuMinutes === null ? [] : [`${maximumGpuMinutes} minutes of GPU time`],
+    maximumMoney === null ? [] : [`${maximumMoney} of money`],
+  ].flat();
+  return limits.length > 0 ? `a budget of ${limits.join(', ')} in all` : 'no budget limit';
 }
 
 function describeOptions({ iteration, options, omitted, share }: OptionsRankedEvent): string[] {
@@ -101,7 +112,7 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
       status.print(`Confirming ${candidate.kernel} on fresh blocks (${evaluationId}): ${outcome}: ${reason}`),
     budget: (event) => status.print(`    best so far: ${best}; ${describeBudget(event)}`),
     'search-ended': ({ reason, detail }) => status.print(`The search ends: ${reason}: ${detail}`),
-    'budgets-extended': () => status.print('Going on with a larger budget'),
+    'budgets-extended': ({ budgets }) => status.print(`Going on with ${describeLimits(budgets)}`),
     'run-finished': ({ stopReason, detail }) => {
       status.clear();
       status.print(`Stopped: ${stopReason}: ${detail}`);

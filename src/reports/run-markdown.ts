@@ -1,8 +1,31 @@
 import type { Finding } from '../core/finding.ts';
 import { formatNs, formatParameters, formatRatio } from './format.ts';
+import { escapeMarkup } from './markup.ts';
+import {
+  ABLATION_COLUMNS,
+  ABLATION_NOTE,
+  ADVICE_NOTE,
+  ablationCells,
+  adviceCells,
+  adviceColumns,
+  describeBudget,
+  describeStrategy,
+  diffSummary,
+  LEDGER_COLUMNS,
+  ledgerCells,
+  OPTION_COLUMNS,
+  OPTIONS_NOTE,
+  optionCells,
+  optionsTitle,
+  phasesLine,
+  rooflineLines,
+  unifiedDiff,
+  vetoLines,
+  WORKLOAD_COLUMNS,
+  workloadCells,
+} from './parts-text.ts';
 import {
   changeLines,
-  describeBudget,
   describeConfirmation,
   describeFinding,
   describeWorkload,
@@ -13,6 +36,8 @@ import {
 } from './run-text.ts';
 import type { RunView } from './run-view.ts';
 import { markdownTable } from './table.ts';
+import type { OptionsTable } from './view/options-tables.ts';
+import type { SourceDiff } from './view/source-diffs.ts';
 
 const bullets = (lines: readonly string[], none: string): string =>
   lines.length === 0 ? none : lines.map((line) => `- ${line}`).join('\n');
@@ -27,6 +52,7 @@ function summary(view: RunView): string {
     `Problem: ${view.problem.name}, workload ${describeWorkload(view)}`,
     `Device: ${view.device.name} (\`${view.device.id}\`)`,
     `Stopped: ${view.stop ? `${view.stop.reason}: ${view.stop.detail}` : 'the log has no end: the run is still going, or died'}`,
+    `Search: ${describeStrategy(view.objective)}`,
     `Budget: ${describeBudget(view)}; goal: ${view.goal?.text ?? 'none'}; seed ${view.seed}`,
   ];
   if (view.best)
@@ -50,6 +76,61 @@ function stepsTable(view: RunView): string {
   );
 }
 
+/** `title` and `body`, or nothing where the body is empty. */
+const section = (title: string, body: string): string => (body === '' ? '' : `## ${title}\n\n${body}`);
+
+const paragraphs = (parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n\n');
+
+const folded = (summary: string, body: string): string =>
+  `<details>\n<summary>${summary}</summary>\n\n${body}\n\n</details>`;
+
+const optionsOf = ({ options }: OptionsTable): string => markdownTable(OPTION_COLUMNS, options.map(optionCells));
+
+/** The last turn's table open, earlier ones folded. */
+function optionsSection({ options }: RunView): string {
+  const last = options.at(-1);
+  if (!last) return '';
+  const earlier = options.slice(0, -1).map((table) => folded(escapeMarkup(optionsTitle(table)), optionsOf(table)));
+  return paragraphs([OPTIONS_NOTE, `The last turn, ${optionsTitle(last)}:`, optionsOf(last), ...earlier]);
+}
+
+/** Fences longer than any run of backticks in the text, so that a source can't end its own block. */
+function codeBlock(language: string, text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}
+
+const diffPart = (diff: SourceDiff, title: string): string => {
+  const summary = `${title}: ${diffSummary(diff)}`;
+  return diff.files.length === 0 ? summary : folded(escapeMarkup(summary), codeBlock('diff', unifiedDiff(diff)));
+};
+
+function sourcesSection({ sources }: RunView): string {
+  const { startToBest, kept } = sources;
+  return paragraphs([
+    startToBest ? diffPart(startToBest, 'Start to best') : '',
+    ...kept.map((diff) => diffPart(diff, `${diff.to.evaluationId}, ${diff.change}`)),
+  ]);
+}
+
+function workloadsSection({ objective }: RunView): string {
+  if (objective.workloads.length === 1) return '';
+  return paragraphs([
+    'The objective is the geometric mean of speed-ups, weighted; a workload that gets more than 2 % slower vetoes.',
+    markdownTable(WORKLOAD_COLUMNS, objective.workloads.map(workloadCells)),
+    bullets(vetoLines(objective), 'No candidate was vetoed.'),
+  ]);
+}
+
+const adviceSection = ({ workloadAdvice }: RunView): string =>
+  paragraphs([
+    ...(workloadAdvice.length > 0 ? [ADVICE_NOTE] : []),
+    ...workloadAdvice.map((advice) =>
+      paragraphs([advice.text, markdownTable(adviceColumns(advice), advice.rows.map(adviceCells))]),
+    ),
+  ]);
+
 /** The Markdown report of a run. `plotFile`, when given, is the SVG beside it. */
 export function runMarkdown(view: RunView, plotFile?: string): string {
   const columns = progressionColumns(view);
@@ -70,8 +151,18 @@ export function runMarkdown(view: RunView, plotFile?: string): string {
     '## What the best changed',
     bullets(changeLines(view), 'There is no best.'),
     stepsTable(view),
+    section(
+      'What each change of the best is worth',
+      view.ablation.length > 0
+        ? paragraphs([ABLATION_NOTE, markdownTable(ABLATION_COLUMNS, view.ablation.map(ablationCells))])
+        : '',
+    ),
+    section('Sources', sourcesSection(view)),
+    section('Workloads', workloadsSection(view)),
+    section('Roofline', view.roofline ? bullets(rooflineLines(view.roofline), '') : ''),
+    section('Options', optionsSection(view)),
     '## What failed or was reverted, and why',
-    bullets(view.reverted.map(revertedLine), 'Nothing.'),
+    bullets([...view.reverted, ...view.failed].map(revertedLine), 'Nothing.'),
     view.abandoned.length > 0
       ? `Given up:\n\n${bullets(
           view.abandoned.map(({ moveKey, reason }) => `${moveKey}: ${reason}`),
@@ -87,11 +178,20 @@ export function runMarkdown(view: RunView, plotFile?: string): string {
           '',
         )}`
       : '',
+    section('How the best fills the device', adviceSection(view)),
+    section(
+      'Ledger',
+      paragraphs([
+        markdownTable(LEDGER_COLUMNS, ledgerCells(view)),
+        `Wall time of the evaluations: ${phasesLine(view)}.`,
+      ]),
+    ),
     '## Environment',
     bullets(
       Object.entries(view.environment).map(([name, value]) => `${name}: ${value}`),
       'Not recorded.',
     ),
+    section('How to do it again', codeBlock('sh', view.reproduction)),
     `Run ${view.runId}, ${view.startedAt} to ${view.finishedAt ?? '–'}.`,
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;

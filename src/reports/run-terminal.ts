@@ -2,8 +2,21 @@ import type { Timing } from '../core/timing.ts';
 import { formatRatio, formatTime } from './format.ts';
 import { type Paint, plainPaint } from './paint.ts';
 import {
-  changeLines,
+  ABLATION_COLUMNS,
+  ADVICE_NOTE,
+  ablationCells,
+  adviceCells,
+  adviceColumns,
   describeBudget,
+  describeStrategy,
+  diffSummary,
+  phasesLine,
+  vetoLines,
+  WORKLOAD_COLUMNS,
+  workloadCells,
+} from './parts-text.ts';
+import {
+  changeLines,
   describeConfirmation,
   describeFinding,
   describeWorkload,
@@ -51,20 +64,50 @@ function section(paint: Paint, title: string, lines: readonly string[]): string 
   return lines.length === 0 ? '' : `${paint('bold', title)}\n${indent(lines)}`;
 }
 
+const tableLines = (columns: readonly Column[], rows: readonly (readonly string[])[]): string[] =>
+  rows.length === 0 ? [] : textTable(columns, rows).split('\n');
+
+const sourceLines = ({ sources: { startToBest } }: RunView): string[] =>
+  startToBest ? [`sources: ${diffSummary(startToBest)}`] : [];
+
+const workloadLines = ({ objective }: RunView): string[] =>
+  objective.workloads.length === 1
+    ? []
+    : [...tableLines(WORKLOAD_COLUMNS, objective.workloads.map(workloadCells)), ...vetoLines(objective)];
+
+function negativeLines({ reverted, failed }: RunView): string[] {
+  const lines = [...reverted, ...failed].map(revertedLine);
+  return lines.length > 0 ? lines : ['nothing'];
+}
+
+const workloadAdviceLines = ({ workloadAdvice }: RunView): string[] => [
+  ...(workloadAdvice.length > 0 ? [ADVICE_NOTE] : []),
+  ...workloadAdvice.flatMap((advice) => [
+    advice.text,
+    ...tableLines(adviceColumns(advice), advice.rows.map(adviceCells)),
+  ]),
+];
+
 /** The report of a run for a terminal. */
 export function runTerminal(view: RunView, paint: Paint = plainPaint): string {
   const sections = [
     paint('bold', `${view.problem.name} on ${view.device.name}, ${describeWorkload(view)}`),
     headline(view),
-    `Stopped: ${view.stop ? `${view.stop.reason} (${view.stop.detail})` : 'not yet, or the run died'}. ${describeBudget(view)}; seed ${view.seed}.`,
+    `Stopped: ${view.stop ? `${view.stop.reason} (${view.stop.detail})` : 'not yet, or the run died'}. Search: ${describeStrategy(view.objective)}. ${describeBudget(view)}; seed ${view.seed}.`,
     textTable(
       columns(view),
       view.progression.map((row) => cells(row, kindOf(view))),
       (text) => paint('dim', text),
     ),
     section(paint, 'Confirmation on fresh blocks', view.confirmations.map(describeConfirmation)),
-    section(paint, 'What the best changed', changeLines(view)),
-    section(paint, 'Reverted, and why', view.reverted.length > 0 ? view.reverted.map(revertedLine) : ['nothing']),
+    section(paint, 'Workloads', workloadLines(view)),
+    section(paint, 'What the best changed', [...changeLines(view), ...sourceLines(view)]),
+    section(
+      paint,
+      'What each change of the best is worth: time without it ÷ time of the best',
+      tableLines(ABLATION_COLUMNS, view.ablation.map(ablationCells)),
+    ),
+    section(paint, 'Reverted or failed, and why', negativeLines(view)),
     section(
       paint,
       'Given up',
@@ -85,6 +128,9 @@ export function runTerminal(view: RunView, paint: Paint = plainPaint): string {
       'Advice beyond the moves at hand',
       view.advice.map(({ finding, text }) => `${finding}: ${text}`),
     ),
+    section(paint, 'How the best fills the device', workloadAdviceLines(view)),
+    section(paint, 'Wall time of the evaluations', [phasesLine(view)]),
+    section(paint, 'How to do it again', [view.reproduction]),
   ];
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
 }

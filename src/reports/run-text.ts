@@ -9,7 +9,7 @@ import {
   formatTime,
   formatTiming,
 } from './format.ts';
-import type { Confirmation, ProgressionRow, RunView, TimeFigure } from './run-view.ts';
+import type { Confirmation, ProgressionRow, RunView, Stage, TimeFigure } from './run-view.ts';
 import type { Column } from './table.ts';
 
 /** Words and tables that the terminal and the Markdown report share. */
@@ -27,6 +27,9 @@ const timeColumns = (kind: Timing['kind'] | undefined): ProgressionColumn[] => [
   },
   { title: 'Interval', cell: ({ time }) => (time ? formatInterval(time.kind, time.intervalNs) : '–') },
 ];
+
+/** Where a run is about several workloads, which of them a row is on. */
+const WORKLOAD: ProgressionColumn = { title: 'Workload', cell: ({ workload }) => workload };
 
 const PREVIOUS_BEST: ProgressionColumn = {
   title: '× previous best',
@@ -54,6 +57,7 @@ export function progressionColumns(view: RunView): readonly ProgressionColumn[] 
     { title: 'Iteration', align: 'right', cell: ({ iteration }) => String(iteration) },
     { title: 'Evaluation', cell: ({ evaluationId }) => evaluationId },
     { title: 'Change', cell: ({ change }) => change },
+    ...(isAboutSeveral(view) ? [WORKLOAD] : []),
     { title: 'Why', cell: whyCell },
     { title: 'Result', cell: ({ status }) => status },
     ...timeColumns(kind),
@@ -64,9 +68,25 @@ export function progressionColumns(view: RunView): readonly ProgressionColumn[] 
   ];
 }
 
-function whyCell({ why, stage }: ProgressionRow): string {
-  if (stage === 'confirm') return 'the winner on fresh blocks, against the start';
-  return why ? `${why.finding} of ${why.evaluationId}: ${why.evidence}` : 'where every run begins';
+/** Rows of the first workload alone need not say so. */
+const isAboutSeveral = ({ progression, workload }: RunView): boolean =>
+  progression.some((row) => row.workload !== workload.name);
+
+const STAGE_WHYS: Readonly<Record<Exclude<Stage, 'judge' | 'screen'>, string>> = {
+  confirm: 'the winner on fresh blocks, against the start',
+  ablation: 'what this change of the best is worth',
+  'workload-advice': 'how the best fills the device',
+};
+
+/** What findings a strategy other than guided gives for its candidates. */
+const NO_FINDING = 'none';
+
+export function whyCell({ why, stage }: ProgressionRow): string {
+  if (stage !== 'judge' && stage !== 'screen') return STAGE_WHYS[stage];
+  if (!why) return 'where every run begins';
+  return why.finding === NO_FINDING
+    ? `asked for by ${why.pattern}`
+    : `${why.finding} of ${why.evaluationId}: ${why.evidence}`;
 }
 
 /** What every figure of the run is, for the reader who looks at nothing else. */
@@ -102,12 +122,14 @@ export function describeConfirmation({
 }
 
 /** How much faster the best is, as sure as is known. */
-function describeSpeedup({ best, speedup, confirmations }: RunView): string {
+function describeSpeedup({ best, speedup, confirmations, objective }: RunView): string {
   const confirmation = confirmations.at(-1);
   if (speedup === null) return `${best!.kind}, but not confirmed on fresh blocks`;
   const interval = confirmation?.intervalRatio ? ` ${formatRatioInterval(confirmation.intervalRatio)}` : '';
   const sanitized = confirmation ? `, ${confirmation.outcome}` : '';
-  return `${best!.kind} ${speedup.toFixed(2)}× faster than the start${interval}${sanitized}`;
+  const { length: count } = objective.workloads;
+  const mean = count > 1 ? ` over ${count} workloads (weighted geometric mean)` : '';
+  return `${best!.kind} ${speedup.toFixed(2)}× faster than the start${mean}${interval}${sanitized}`;
 }
 
 /** The run's result in one sentence. */
@@ -118,15 +140,6 @@ export function headline(view: RunView): string {
   if (best.evaluationId === start.evaluationId)
     return `No change was kept; the start remains the best: ${describeTime(start)}.`;
   return `${describeSpeedup(view)}: ${describeTime(start)} → ${describeTime(best)}.`;
-}
-
-export function describeBudget(view: RunView): string {
-  const { maximumEvaluations, maximumMinutes } = view.budgets;
-  const evaluations =
-    maximumEvaluations === null
-      ? `${view.evaluationsUsed} evaluations`
-      : `${view.evaluationsUsed} of ${maximumEvaluations} evaluations`;
-  return maximumMinutes === null ? evaluations : `${evaluations}, at most ${maximumMinutes} minutes`;
 }
 
 export function describeWorkload(view: RunView): string {
@@ -160,7 +173,12 @@ export function changeLines(view: RunView): string[] {
   return lines.length > 0 ? lines : ['nothing: the start is the best'];
 }
 
+function whyTried({ why, change }: ProgressionRow): string {
+  if (!why) return change === 'start' ? 'the start' : 'tried';
+  return why.finding === NO_FINDING ? `asked for by ${why.pattern}` : `tried for ${why.finding} (${why.evaluationId})`;
+}
+
 export const revertedLine = (row: ProgressionRow): string => {
-  const why = row.why ? `tried for ${row.why.finding} (${row.why.evaluationId})` : 'the start';
+  const why = whyTried(row);
   return `${row.evaluationId}: ${row.change}: ${why}: ${row.reason}`;
 };

@@ -17,6 +17,7 @@ export const RUN_FILES = {
   events: 'events.jsonl',
   reportMarkdown: 'report.md',
   reportJson: 'report.json',
+  reportHtml: 'report.html',
   reportPlot: 'report.svg',
   best: 'best',
   objects: 'objects',

@@ -103,7 +103,7 @@ describe('the report of a run', () => {
 
 describe('runs that did not end well', () => {
   test('a log without an end is reported as incomplete, with the best so far', () => {
-    const cut = buildRunView('run-1', sampleRun.slice(0, 7), true);
+    const cut = buildRunView('run-1', sampleRun.slice(0, 7), { tornLastLine: true });
     expect(cut).toMatchObject({ complete: false, tornLastLine: true, stop: null, best: { evaluationId: 'e2' } });
     expect(runMarkdown(cut)).toContain('the log has no end');
     expect(runMarkdown(cut)).toContain('The last line of the event log was cut off');

@@ -1,24 +1,30 @@
-import { readReport } from '../../app/report.ts';
+import { formatOfFile, REPORT_FORMATS, type ReportFormat, readReport, saveReport } from '../../app/report.ts';
 import { EXIT } from '../../core/errors.ts';
-import { runMarkdown } from '../../reports/run-markdown.ts';
+import { plainPaint } from '../../reports/paint.ts';
 import { runTerminal } from '../../reports/run-terminal.ts';
-import type { RunView } from '../../reports/run-view.ts';
 import type { Run } from '../context.ts';
-import { paintFor, type Streams } from '../output.ts';
+import { paintFor } from '../output.ts';
 
-type Format = 'terminal' | 'markdown' | 'json';
+interface Options {
+  run: string;
+  store: string;
+  format?: ReportFormat | 'terminal';
+  output?: string;
+  json?: boolean;
+}
 
-const FORMATS: Readonly<Record<Format, (view: RunView, streams: Streams) => string>> = {
-  terminal: (view, { out }) => runTerminal(view, paintFor(out)),
-  markdown: (view) => runMarkdown(view),
-  json: (view) => `${JSON.stringify(view, null, 2)}\n`,
-};
+/** What was asked for, else what the file's name says, else for people. */
+function formatOf({ json, format, output }: Options): ReportFormat | 'terminal' {
+  if (json) return 'json';
+  return format ?? (output === undefined ? undefined : formatOfFile(output)) ?? 'terminal';
+}
 
-export const run: Run<{ run: string; store: string; format?: Format; json?: boolean }> = async (
-  { run: which, store, format, json },
-  { streams },
-) => {
-  const view = readReport(store, which);
-  streams.out.write(FORMATS[json ? 'json' : (format ?? 'terminal')](view, streams));
+export const run: Run<Options> = async (options, { streams }) => {
+  const view = readReport(options.store, options.run);
+  const format = formatOf(options);
+  const paint = options.output === undefined ? paintFor(streams.out) : plainPaint;
+  const text = format === 'terminal' ? runTerminal(view, paint) : REPORT_FORMATS[format](view);
+  if (options.output === undefined) streams.out.write(text);
+  else streams.err.write(`Report: ${saveReport(options.output, text)}\n`);
   return EXIT.ok;
 };

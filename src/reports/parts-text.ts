@@ -1,0 +1,248 @@
+import { formatFigure, formatNs, formatParameters, formatRatio, formatRatioInterval, formatTime } from './format.ts';
+import { formatPercent } from './measurement-text.ts';
+import type { RunView } from './run-view.ts';
+import type { Column } from './table.ts';
+import type { AblationRow } from './view/ablation.ts';
+import type { LedgerLine } from './view/ledger.ts';
+import type { Objective, WorkloadOutcome } from './view/objective.ts';
+import type { OptionRow, OptionsTable } from './view/options-tables.ts';
+import type { RooflineView } from './view/roofline.ts';
+import type { SourceDiff } from './view/source-diffs.ts';
+
+/** Words and tables of the report's parts, the same in every format. */
+
+/** `guided by findings`, or what else chose the candidates. */
+export const describeStrategy = ({ strategy, diagnosis }: Objective): string => {
+  if (strategy !== 'guided') return `${strategy}, which asks no findings`;
+  return diagnosis ? 'guided by findings' : 'guided, but with diagnosis off';
+};
+
+/** `used 12 of 30`, `used 1.2 min, no limit`. */
+export function describeSpent({ name, used, limit, unit }: LedgerLine): string {
+  const digits = name === 'evaluations' ? 0 : 2;
+  const suffix = unit === '' ? '' : ` ${unit}`;
+  const text = used.toFixed(digits);
+  return limit === null ? `${text}${suffix}, no limit` : `${text} of ${formatFigure(limit)}${suffix}`;
+}
+
+/** `3 of 30 evaluations; wall time 0.10 min, no limit`. */
+export const describeBudget = ({ ledger }: RunView): string =>
+  ledger.lines
+    .map((line) =>
+      line.name === 'evaluations' && line.limit !== null
+        ? `${describeSpent(line)} evaluations`
+        : line.name === 'evaluations'
+          ? `${line.used} evaluations`
+          : `${line.name} ${describeSpent(line)}`,
+    )
+    .join('; ');
+
+export const LEDGER_COLUMNS: readonly Column[] = [
+  { title: 'Budget' },
+  { title: 'Used', align: 'right' },
+  { title: 'Limit', align: 'right' },
+];
+
+export const ledgerCells = ({ ledger }: RunView): string[][] =>
+  ledger.lines.map(({ name, used, limit, unit }) => [
+    name === 'money' ? `money, at ${formatFigure(ledger.gpuPricePerHour ?? 0)} per GPU hour` : name,
+    `${name === 'evaluations' ? used : used.toFixed(2)}${unit && ` ${unit}`}`,
+    limit === null ? 'none' : `${formatFigure(limit)}${unit && ` ${unit}`}`,
+  ]);
+
+/** `compiling 1.2 s, verifying 3.4 s, timing 0 ns`. */
+export const phasesLine = ({ ledger: { phases } }: RunView): string =>
+  [
+    `compiling ${formatNs(phases.compileMs * 1e6)}`,
+    `verifying ${formatNs(phases.verifyMs * 1e6)}`,
+    `timing ${formatNs(phases.timeMs * 1e6)}`,
+  ].join(', ');
+
+export const OPTION_COLUMNS: readonly Column[] = [
+  { title: 'Change' },
+  { title: 'Because of' },
+  { title: 'Expected gain', align: 'right' },
+  { title: 'Confidence', align: 'right' },
+  { title: 'Cost', align: 'right' },
+  { title: 'Value', align: 'right' },
+  { title: 'Arithmetic' },
+  { title: 'Used', align: 'right' },
+  { title: 'Failures', align: 'right' },
+  { title: 'State' },
+];
+
+export const optionCells = ({
+  change,
+  pattern,
+  finding,
+  expectedGain,
+  confidence,
+  evidence,
+  cost,
+  value,
+  arithmetic,
+  used,
+  failures,
+  state,
+}: OptionRow): string[] => [
+  change,
+  `${finding.id} of ${finding.evaluationId} (${pattern.id}: ${evidence.kept} of ${evidence.attempts} kept before)`,
+  formatRatio(expectedGain),
+  confidence.toFixed(2),
+  (cost.evaluations + cost.compile).toFixed(1),
+  value.toFixed(3),
+  arithmetic,
+  String(used),
+  String(failures),
+  state,
+];
+
+/** `iteration 4: 12 open moves, a share of 1.8 evaluations each`. */
+export function optionsTitle({ iteration, share, options, omitted }: OptionsTable): string {
+  const open = options.filter(({ state }) => state !== 'abandoned').length + omitted;
+  const each = share === null ? '' : `, a share of ${share.toFixed(1)} evaluations each`;
+  const hidden = omitted === 0 ? '' : ` (${omitted} of them not listed)`;
+  return `iteration ${iteration}: ${open} open ${open === 1 ? 'move' : 'moves'}${hidden}${each}`;
+}
+
+export const OPTIONS_NOTE =
+  'Value is (expected gain − 1) × confidence ÷ cost, cost being evaluations plus compile time in evaluations’ worth. ' +
+  'Gains are expectations, not results.';
+
+export const ABLATION_NOTE =
+  'Each line undoes one change of the best and keeps the others: time without the change ÷ time of the best. ' +
+  'Changes work on each other, so the ratios don’t multiply to the speed-up.';
+
+export const ABLATION_COLUMNS: readonly Column[] = [
+  { title: 'Undone' },
+  { title: 'Evaluation' },
+  { title: 'The change gives', align: 'right' },
+  { title: '95 % interval' },
+  { title: 'Remark' },
+];
+
+export const ablationCells = ({ change, evaluationId, ratio, intervalRatio, reason }: AblationRow): string[] => [
+  change,
+  evaluationId ?? '–',
+  formatRatio(ratio),
+  intervalRatio ? formatRatioInterval(intervalRatio) : '–',
+  reason ?? '',
+];
+
+export const WORKLOAD_COLUMNS: readonly Column[] = [
+  { title: 'Workload' },
+  { title: 'Weight', align: 'right' },
+  { title: 'Start', align: 'right' },
+  { title: 'Best', align: 'right' },
+  { title: 'Best is', align: 'right' },
+  { title: '95 % interval' },
+];
+
+const timeCell = (time: WorkloadOutcome['start']): string =>
+  time ? `${time.kind} ${formatTime(time.kind, time.medianNs)} (${time.evaluationId})` : '–';
+
+export const workloadCells = ({
+  name,
+  dimensions,
+  cache,
+  weight,
+  start,
+  best,
+  ratio,
+  intervalRatio,
+}: WorkloadOutcome): string[] => [
+  `${name} (${formatParameters(dimensions)}; ${cache})`,
+  formatFigure(weight),
+  timeCell(start),
+  timeCell(best),
+  formatRatio(ratio),
+  intervalRatio ? formatRatioInterval(intervalRatio) : '–',
+];
+
+export const vetoLines = ({ vetoes }: Objective): string[] =>
+  vetoes.map(
+    ({ evaluationId, change, workload, ratio }) =>
+      `${change} (${evaluationId}) was vetoed by ${workload}: ${ratio === null ? 'not valid there' : `${formatRatio(ratio)} there`}`,
+  );
+
+type WorkloadAdvice = RunView['workloadAdvice'][number];
+
+export const ADVICE_NOTE =
+  'How the best kernel fills the device as the work grows. The rows do different amounts of work, so none of this is a speed-up.';
+
+export const adviceColumns = ({ dimensions }: WorkloadAdvice): readonly Column[] => [
+  { title: dimensions.join('·'), align: 'right' },
+  { title: 'Workload' },
+  { title: 'Evaluation' },
+  { title: 'Time', align: 'right' },
+  { title: 'Attainable', align: 'right' },
+  { title: 'Of attainable', align: 'right' },
+];
+
+export const adviceCells = (row: WorkloadAdvice['rows'][number]): string[] => [
+  formatFigure(row.product),
+  row.workload,
+  row.evaluationId ?? '–',
+  row.medianNs === null ? '–' : `${row.kind} ${formatTime(row.kind, row.medianNs)}`,
+  row.attainableNs === null ? '–' : formatNs(row.attainableNs),
+  row.attainedRatio === null ? '–' : formatPercent(row.attainedRatio),
+];
+
+const UNITS = [
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+] as const;
+
+/** `1.23 TFLOP/s`. */
+export function formatRate(perSecond: number, unit: string): string {
+  const [scale, prefix] = UNITS.find(([size]) => perSecond >= size) ?? [1, ''];
+  return `${formatFigure(perSecond / scale)} ${prefix}${unit}/s`;
+}
+
+/** Work, roofs and bounds in lines. */
+export function rooflineLines({
+  workload,
+  flop,
+  minimumFlop,
+  minimumReadBytes,
+  veto,
+  attainable,
+  vetoNs,
+  attainableNs,
+}: RooflineView): string[] {
+  const roof = ({ flopPerSecond, computeSource, bytesPerSecond, memorySource }: RooflineView['veto']) =>
+    [
+      `${formatRate(flopPerSecond, 'FLOP')} (${computeSource})`,
+      bytesPerSecond === null ? 'no bound by memory' : `${formatRate(bytesPerSecond, 'B')} (${memorySource})`,
+    ].join(', ');
+  return [
+    `${workload}: ${formatFigure(flop)} FLOP, ${formatFigure(minimumFlop)} of them unavoidable; at least ${formatFigure(minimumReadBytes)} B read`,
+    `provable: no kernel can be faster than ${formatNs(vetoNs)}; roofs ${roof(veto)}`,
+    `attainable: ${formatNs(attainableNs)}; roofs ${roof(attainable)}`,
+  ];
+}
+
+/** `kernel.cu +12 −3`, or that sources are the same. */
+export function diffSummary({ files, missing }: SourceDiff): string {
+  const parts = files.map(({ file, status, addedLines, removedLines }) => {
+    const word = status === 'changed' ? '' : ` (${status})`;
+    return `${file}${word} +${addedLines} −${removedLines}`;
+  });
+  const gone = missing.map((file) => `${file}: no longer in the run’s folder`);
+  return [...parts, ...gone].join(', ') || 'the same sources: only parameters differ';
+}
+
+/** A diff as `diff -u` prints it. */
+export const unifiedDiff = ({ from, to, files }: SourceDiff): string =>
+  files
+    .flatMap(({ file, hunks }) => [
+      `--- ${from.candidate.kernel}/${file}`,
+      `+++ ${to.candidate.kernel}/${file}`,
+      ...hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
+        `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
+        ...lines,
+      ]),
+    ])
+    .join('\n');

@@ -1,0 +1,54 @@
+import type { Budgets, EvaluationFinishedEvent, RecordedEvent } from '../../store/events.ts';
+import { ofType } from './run-events.ts';
+
+const MS_PER_MINUTE = 60_000;
+const MS_PER_HOUR = 3_600_000;
+
+/** One budget: what was used of what was allowed. */
+export interface LedgerLine {
+  name: 'evaluations' | 'wall time' | 'GPU time' | 'money';
+  used: number;
+  /** `null`: not limited. */
+  limit: number | null;
+  /** Empty: a count, or the currency of the price. */
+  unit: '' | 'min';
+}
+
+/** What a run has spent, and on what. */
+export interface LedgerView {
+  lines: LedgerLine[];
+  /** Wall time of the phases of all evaluations. */
+  phases: { compileMs: number; verifyMs: number; timeMs: number };
+  /** Price of an hour of the GPU; `null`: money was not counted. */
+  gpuPricePerHour: number | null;
+}
+
+/** Sums over the evaluations: right at every event, also where a run died between an evaluation and its ledger. */
+function sums(evaluations: readonly EvaluationFinishedEvent[]) {
+  const total = { compileMs: 0, verifyMs: 0, timeMs: 0, gpuMs: 0 };
+  for (const { evaluation } of evaluations) {
+    const { elapsedMs, device } = evaluation;
+    total.compileMs += elapsedMs.compile;
+    total.verifyMs += elapsedMs.verify;
+    total.timeMs += elapsedMs.time;
+    if (device.kind === 'cuda') total.gpuMs += Math.max(0, elapsedMs.total - elapsedMs.compile);
+  }
+  return total;
+}
+
+/** Budgets and what was used of them: GPU time and money only where a GPU worked or a limit was set. */
+export function ledgerView(events: readonly RecordedEvent[], budgets: Budgets): LedgerView {
+  const evaluations = ofType(events, 'evaluation-finished');
+  const { gpuMs, ...phases } = sums(evaluations);
+  const minutesUsed = ofType(events, 'budget').at(-1)?.minutesUsed ?? 0;
+  const price = budgets.gpuPricePerHour;
+  const lines: LedgerLine[] = [
+    { name: 'evaluations', used: evaluations.length, limit: budgets.maximumEvaluations, unit: '' },
+    { name: 'wall time', used: minutesUsed, limit: budgets.maximumMinutes, unit: 'min' },
+  ];
+  if (gpuMs > 0 || budgets.maximumGpuMinutes !== null)
+    lines.push({ name: 'GPU time', used: gpuMs / MS_PER_MINUTE, limit: budgets.maximumGpuMinutes, unit: 'min' });
+  if (price !== null)
+    lines.push({ name: 'money', used: (gpuMs / MS_PER_HOUR) * price, limit: budgets.maximumMoney, unit: '' });
+  return { lines, phases, gpuPricePerHour: price };
+}

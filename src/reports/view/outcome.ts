@@ -1,0 +1,88 @@
+import type { ParameterValues } from '../../core/kernel.ts';
+import type { Verdict } from '../../core/measurement.ts';
+import type { SanitizerReport } from '../../core/sanitizer-report.ts';
+import type { CandidateReference, ConfirmationEvent, WorkloadRatio } from '../../store/events.ts';
+import type { ProgressionRow, TimeFigure } from './progression.ts';
+
+/** What the best candidate changed against the start. */
+export interface BestChanges {
+  kernel: { from: string; to: string } | null;
+  parameters: { name: string; from: number | null; to: number | null }[];
+  /** Kept changes in the order they were made. */
+  steps: { evaluationId: string; change: string; ratio: number | null }[];
+}
+
+/** The last word on a winner of a measured run, against the start on fresh blocks. */
+export interface Confirmation {
+  evaluationId: string;
+  candidate: CandidateReference;
+  /** Start's time ÷ winner's time. */
+  ratio: number | null;
+  intervalRatio: readonly [low: number, high: number] | null;
+  verdict: Verdict | null;
+  sanitizer: SanitizerReport['outcome'] | null;
+  /** Runs over several workloads: `ratio` is the weighted geometric mean of these. */
+  perWorkload: WorkloadRatio[];
+  outcome: ConfirmationEvent['outcome'];
+  reason: string;
+}
+
+export const describeConfirmation = (event: ConfirmationEvent): Confirmation => ({
+  evaluationId: event.evaluationId,
+  candidate: event.candidate,
+  ratio: event.ratio,
+  intervalRatio: event.intervalRatio,
+  verdict: event.verdict,
+  sanitizer: event.sanitizer,
+  perWorkload: event.perWorkload ?? [],
+  outcome: event.outcome,
+  reason: event.reason,
+});
+
+function changedParameters(start: ParameterValues, best: ParameterValues): BestChanges['parameters'] {
+  const names = [...new Set([...Object.keys(start), ...Object.keys(best)])];
+  return names
+    .map((name) => ({ name, from: start[name] ?? null, to: best[name] ?? null }))
+    .filter(({ from, to }) => from !== to);
+}
+
+/** What lies between the start and the best. */
+export function bestChanges(
+  start: CandidateReference,
+  best: CandidateReference,
+  rows: readonly ProgressionRow[],
+): BestChanges {
+  return {
+    kernel: start.kernel === best.kernel ? null : { from: start.kernel, to: best.kernel },
+    parameters: changedParameters(start.parameters, best.parameters),
+    steps: rows
+      .filter(({ decision, why }) => decision === 'keep' && why)
+      .map(({ evaluationId, change, ratioToPreviousBest }) => ({ evaluationId, change, ratio: ratioToPreviousBest })),
+  };
+}
+
+/** The last candidate kept that no confirmation refused. */
+export function bestRow(
+  rows: readonly ProgressionRow[],
+  confirmations: readonly Confirmation[],
+): ProgressionRow | undefined {
+  const refused = new Set(
+    confirmations.filter(({ outcome }) => outcome === 'refused').map(({ candidate }) => candidate.id),
+  );
+  return rows.filter(({ decision, candidate }) => decision === 'keep' && !refused.has(candidate.id)).at(-1);
+}
+
+/** Start's time ÷ best's time; measured ones as the confirmation measured them, `null` where there was none. */
+export function speedupOf(
+  start: TimeFigure | null,
+  best: TimeFigure | null,
+  confirmations: readonly Confirmation[],
+  /** Runs over several workloads: the objective as the run's end says it. */
+  objective: number | null,
+): number | null {
+  if (!start || !best || start.kind !== best.kind) return null;
+  if (best.evaluationId === start.evaluationId) return 1;
+  if (start.kind === 'predicted') return objective ?? start.medianNs / best.medianNs;
+  const last = confirmations.at(-1);
+  return last && last.outcome !== 'refused' ? last.ratio : null;
+}

@@ -1,0 +1,193 @@
+import type { Evaluation } from '../../core/evaluation.ts';
+import type { ParameterValues } from '../../core/kernel.ts';
+import type { Verdict } from '../../core/measurement.ts';
+import type { EvaluationStatus } from '../../core/status.ts';
+import type { Timing } from '../../core/timing.ts';
+import type {
+  AblationEvent,
+  CandidateReference,
+  ConfirmationEvent,
+  DecisionEvent,
+  EvaluationFinishedEvent,
+  MoveProposedEvent,
+  RecordedEvent,
+  WorkloadRatio,
+} from '../../store/events.ts';
+import { formatMove } from '../format.ts';
+import { ofType } from './run-events.ts';
+
+/** A time as reports show it, with the evaluation it comes from. */
+export interface TimeFigure {
+  evaluationId: string;
+  kind: Timing['kind'];
+  medianNs: number;
+  intervalNs: [low: number, high: number];
+}
+
+/**
+ * What an evaluation was for. `judge`: to decide on, the only one where times are predicted; `screen`: a short
+ * measurement, followed by `judge` where it looked worth it; `confirm`: a winner's on fresh blocks; `ablation`: the
+ * winner's with one change undone; `workload-advice`: the winner's on another workload, to see how it fills the device.
+ */
+export type Stage = 'judge' | 'screen' | 'confirm' | 'ablation' | 'workload-advice';
+
+/** One row of the progression. Ratios are old time ÷ new time; `null` where there is no valid time. */
+export interface ProgressionRow {
+  iteration: number;
+  evaluationId: string;
+  /** `start`, or the one change against the best so far. */
+  change: string;
+  candidate: { id: string; kernel: string; parameters: ParameterValues };
+  workload: string;
+  why: { pattern: string; finding: string; evidence: string; evaluationId: string } | null;
+  status: EvaluationStatus;
+  time: TimeFigure | null;
+  bindingResource: string | null;
+  stage: Stage;
+  /** Measured: from the same blocks. Several workloads: their weighted geometric mean, on the row that was decided. */
+  ratioToPreviousBest: number | null;
+  /** Measured only: 95 % interval of `ratioToPreviousBest`. */
+  intervalRatio: readonly [low: number, high: number] | null;
+  /** Measured only: against the best so far; of a confirmation, against the start. */
+  verdict: Verdict | null;
+  /** On the run's first workload. Measured: medians of different blocks, so for orientation only. */
+  ratioToStart: number | null;
+  decision: 'keep' | 'revert' | null;
+  /** Runs over several workloads: what each said of the decision. */
+  perWorkload: WorkloadRatio[];
+  reason: string;
+}
+
+/** An evaluation with everything the log says about it. */
+export interface Joined {
+  finished: EvaluationFinishedEvent;
+  proposed: MoveProposedEvent | undefined;
+  decided: DecisionEvent | undefined;
+  confirmed: ConfirmationEvent | undefined;
+  ablated: AblationEvent | undefined;
+  /** It only looked at how the best fills the device. */
+  advises: boolean;
+}
+
+/** The time of an evaluation that passed. */
+export function timeFigure({ id, timing, status }: Evaluation): TimeFigure | null {
+  if (status !== 'passed' || !timing) return null;
+  return { evaluationId: id, kind: timing.kind, medianNs: timing.medianNs, intervalNs: timing.intervalNs };
+}
+
+export const candidateOf = ({ candidate }: Evaluation): CandidateReference => ({
+  id: candidate.id,
+  kernel: candidate.kernel,
+  parameters: candidate.parameters,
+});
+
+/** Evaluation ids an event speaks of, the ones on further workloads included → the event. */
+function byEvaluation<E extends DecisionEvent | ConfirmationEvent>(events: readonly E[]): Map<string, E> {
+  return new Map(
+    events.flatMap((event) =>
+      [event.evaluationId, ...(event.perWorkload ?? []).map(({ evaluationId }) => evaluationId)].map(
+        (id): [string, E] => [id, event],
+      ),
+    ),
+  );
+}
+
+/** Joins what the log says of each evaluation, in the order they finished. */
+export function joinEvaluations(events: readonly RecordedEvent[]): Joined[] {
+  const proposals = new Map(ofType(events, 'move-proposed').map((event) => [event.iteration, event]));
+  const decisions = byEvaluation(ofType(events, 'decision'));
+  const confirmations = byEvaluation(ofType(events, 'confirmation'));
+  const ablations = new Map(ofType(events, 'ablation').map((event) => [event.evaluationId, event]));
+  const advising = new Set(
+    ofType(events, 'workload-advice').flatMap(({ rows }) => rows.map(({ evaluationId }) => evaluationId)),
+  );
+  return ofType(events, 'evaluation-finished').map((finished) => {
+    const { id, candidate } = finished.evaluation;
+    const decided = decisions.get(id);
+    const proposed = proposals.get(finished.iteration);
+    // Ablation and advice come after the last move's iteration; they may also cite an evaluation made for a move.
+    const isOfMove = decided !== undefined || proposed?.candidate.id === candidate.id;
+    return {
+      finished,
+      proposed,
+      decided,
+      confirmed: confirmations.get(id),
+      ablated: isOfMove ? undefined : ablations.get(id),
+      advises: !isOfMove && advising.has(id),
+    };
+  });
+}
+
+function stageOf({ finished: { evaluation }, decided, confirmed, ablated, advises }: Joined): Stage {
+  if (confirmed) return 'confirm';
+  if (ablated) return 'ablation';
+  if (advises) return 'workload-advice';
+  const tier = evaluation.timing?.measurement?.conditions.tier;
+  return tier === 'screen' && decided?.decision !== 'keep' ? 'screen' : 'judge';
+}
+
+type Comparison = Pick<ProgressionRow, 'ratioToPreviousBest' | 'intervalRatio' | 'verdict'>;
+
+const NOT_COMPARED: Comparison = { ratioToPreviousBest: null, intervalRatio: null, verdict: null };
+
+/** Ratio, interval and verdict: as decided on, or as measured where nothing was decided. */
+function comparisonOf({ finished, decided, confirmed, ablated, advises }: Joined): Comparison {
+  if (confirmed) return { ...NOT_COMPARED, verdict: confirmed.verdict };
+  if (ablated || advises) return NOT_COMPARED;
+  const { id, comparisons } = finished.evaluation;
+  const ofWorkload =
+    decided && decided.evaluationId !== id && decided.perWorkload?.find((one) => one.evaluationId === id);
+  if (ofWorkload) {
+    const { ratio, intervalRatio = null } = ofWorkload;
+    return { ratioToPreviousBest: ratio, intervalRatio, verdict: null };
+  }
+  const measured = decided ?? comparisons?.[0];
+  return {
+    ratioToPreviousBest: measured?.ratio ?? null,
+    intervalRatio: measured?.intervalRatio ?? null,
+    verdict: measured?.verdict ?? null,
+  };
+}
+
+export const describeUndone = (undone: AblationEvent['undone']): string =>
+  undone.kind === 'rung' ? `${undone.from} → ${undone.to}` : `${undone.parameter} ${undone.from} → ${undone.to}`;
+
+/** What the row is about: a confirmation makes no change. */
+function changeOf({ finished: { evaluation }, proposed, confirmed, ablated, advises }: Joined): string {
+  if (confirmed) return `confirm ${confirmed.candidate.kernel}`;
+  if (ablated) return `undo ${describeUndone(ablated.undone)}`;
+  if (advises) return `best on ${evaluation.workload.name}`;
+  return proposed ? formatMove(proposed.move) : 'start';
+}
+
+function whyOf({ proposed, confirmed, ablated, advises }: Joined): ProgressionRow['why'] {
+  if (!proposed || confirmed || ablated || advises) return null;
+  const { pattern, finding } = proposed;
+  return { pattern: pattern.id, finding: finding.id, evidence: finding.evidence, evaluationId: finding.evaluationId };
+}
+
+/** Rows of the progression; `startNs` is the start's time on the first workload. */
+export function progressionRow(joined: Joined, first: { workload: string; startNs: number | null }): ProgressionRow {
+  const { finished, decided, confirmed, ablated } = joined;
+  const { evaluation, iteration } = finished;
+  const time = timeFigure(evaluation);
+  const isDecided = decided?.evaluationId === evaluation.id;
+  const isOnFirst = evaluation.workload.name === first.workload;
+  return {
+    iteration,
+    evaluationId: evaluation.id,
+    change: changeOf(joined),
+    candidate: candidateOf(evaluation),
+    workload: evaluation.workload.name,
+    why: whyOf(joined),
+    status: evaluation.status,
+    time,
+    bindingResource: evaluation.timing?.bindingResource ?? null,
+    stage: stageOf(joined),
+    ...comparisonOf(joined),
+    ratioToStart: time && isOnFirst && first.startNs !== null ? first.startNs / time.medianNs : null,
+    decision: isDecided ? decided.decision : null,
+    perWorkload: isDecided ? (decided.perWorkload ?? []) : [],
+    reason: confirmed?.reason ?? (isDecided ? decided.reason : undefined) ?? ablated?.reason ?? evaluation.reason ?? '',
+  };
+}
