@@ -11,8 +11,10 @@ import { formatTiming } from '../reports/format.ts';
 import type { RunView } from '../reports/run-view.ts';
 import { bakeKernel } from '../store/best-kernel.ts';
 import type { Budgets, Goal, Priors, RecordedEvent, RunRequest, WeightedWorkload } from '../store/events.ts';
+import { readPriors } from '../store/index/read-priors.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
+import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { writeReport } from './report.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
 import { loadProblemTarget } from './target.ts';
@@ -112,7 +114,12 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
   if (goal) refuseGoalBelowBound(goal, boundOf(prepared, session));
   const over = workloads.length === 1 ? workloads[0]!.name : `${workloads.length}-workloads`;
   const run = createRunFolder(request.store, runId(new Date(), problem.file.name, over));
-  return runLoop(prepared, session, run, { priors: { patterns: [], costs: [] } });
+  const priors = readPriors(request.store, {
+    problem: problem.file.name,
+    device: session.device.identity,
+    rungs: prepared.rungs.map(({ file }) => file.name),
+  });
+  return runLoop(prepared, session, run, { priors });
 }
 
 /** A time goal over several workloads is one on their geometric mean, whose bound the start's evaluations tell. */
@@ -130,7 +137,7 @@ export async function runLoop(
   prepared: PreparedRun,
   session: Session,
   run: RunFolder,
-  past: { priors: Priors; history?: readonly RecordedEvent[] },
+  past: { priors: Priors; history?: readonly RecordedEvent[]; extendedBudgets?: Budgets },
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
   const { signal, strategy, ablation, requireSanitizer } = request;
@@ -151,7 +158,7 @@ export async function runLoop(
         vetoBound: boundOf(prepared, session),
         roofline: rooflineOf(problem.file, workloads[0]!, session.device.spec),
         environment: session.environment,
-        request: requestToLog(request),
+        request: requestToLog(request, problem),
         ...past,
         emit(event) {
           // Not as the argument of the optional call: it would be logged only when someone listens.
@@ -179,8 +186,11 @@ export async function runLoop(
 }
 
 /** What `resume` needs beside what `run-started` says anyway. */
-const requestToLog = (request: OptimizeRequest): RunRequest => ({
+const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest => ({
   target: resolve(request.target),
+  problemFiles: hashProblemFiles(problem.folder),
+  ...(request.record === undefined ? {} : { record: resolve(request.record) }),
+  ...(request.replay === undefined ? {} : { replay: resolve(request.replay) }),
   ...(request.threads === undefined ? {} : { threads: request.threads }),
   ...(request.toolchain === undefined ? {} : { toolchain: request.toolchain }),
   ...(request.runTimeoutSeconds === undefined ? {} : { runTimeoutSeconds: request.runTimeoutSeconds }),

@@ -56,6 +56,11 @@ export const withSet = (command: Command): Command =>
 export const withStore = (command: Command): Command =>
   command.option('--store <folder>', 'folder that holds runs/', DEFAULT_STORE);
 
+export const withRunFilter = (command: Command): Command =>
+  command
+    .option('--problem <problem>', 'only runs of this problem, by its name')
+    .option('--device <device>', 'only runs on this device, by its id or name, e.g. virtual:l4');
+
 export function withDevice(command: Command): Command {
   return command
     .option('--device <id>', 'where kernels are judged; see `warpsmith devices` (default: first GPU, else virtual:l4)')

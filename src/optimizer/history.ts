@@ -27,7 +27,6 @@ export interface History {
 export function createHistory(events: readonly RecordedEvent[], clockMs: () => number): History {
   let position = 0;
   let wentOnMs: number | undefined;
-  const timeMs = (index: number) => Date.parse(events[index]!.time) - Date.parse(events[0]!.time);
   const advance = () => {
     position += 1;
     if (position === events.length) wentOnMs = clockMs();
@@ -62,10 +61,22 @@ export function createHistory(events: readonly RecordedEvent[], clockMs: () => n
     },
     clockMs() {
       if (events.length === 0) return clockMs();
-      if (wentOnMs === undefined) return position === 0 ? 0 : timeMs(position - 1);
-      return timeMs(events.length - 1) + clockMs() - wentOnMs;
+      const usedMs = timeUsedMs(events.slice(0, position));
+      return wentOnMs === undefined ? usedMs : usedMs + clockMs() - wentOnMs;
     },
   };
+}
+
+const MS_PER_MINUTE = 60_000;
+
+/** The run's time up to here, as it was last logged. Times of events would count the nights between two parts of a run. */
+function timeUsedMs(events: readonly RecordedEvent[]): number {
+  const last = events.findLastIndex(({ type }) => type === 'budget');
+  const budget = events[last];
+  const sinceMs = events
+    .slice(last + 1)
+    .reduce((sum, event) => sum + (event.type === 'evaluation-finished' ? event.evaluation.elapsedMs.total : 0), 0);
+  return (budget?.type === 'budget' ? budget.minutesUsed * MS_PER_MINUTE : 0) + sinceMs;
 }
 
 /** What must be the same when a run is run again: everything but times, and the machine's description. */

@@ -1,6 +1,6 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
-import type { ConfirmationEvent, StopReason } from '../store/events.ts';
+import type { Budgets, ConfirmationEvent, StopReason } from '../store/events.ts';
 import { ablateBest } from './ablate.ts';
 import { adviseWorkload } from './advise-workload.ts';
 import { createBudget } from './budget.ts';
@@ -60,12 +60,21 @@ function emitBudget(run: Run): void {
 
 /** The spent budget; of a resumed run, what its log says: its clock stood elsewhere, and its budgets may have grown. */
 function spentBudget(run: Run): { reason: StopReason; detail: string } | undefined {
-  const larger = run.history.extension();
+  const larger = run.history.extension() ?? extendNow(run);
   if (larger) run.budget.extend(larger);
   const spent = run.budget.spent();
   if (run.history.isOver || spent?.reason === 'evaluations-spent') return spent;
   const reason = run.history.searchEnded();
   return reason?.endsWith('-spent') ? { reason, detail: 'spent before the run was resumed' } : undefined;
+}
+
+/** A resumed run's larger budgets, once, where its history ends. */
+function extendNow(run: Run): Budgets | undefined {
+  const { extendedBudgets: budgets } = run.options;
+  if (!budgets || !run.history.isOver || run.isExtended) return undefined;
+  run.isExtended = true;
+  emit(run, { type: 'budgets-extended', iteration: run.iteration, budgets });
+  return budgets;
 }
 
 /** What to do after the best changed: stop, or look for the next move. */
@@ -375,6 +384,7 @@ function startRun(options: OptimizeOptions): Run {
     judgements: new Map(),
     advised: new Set(),
     deviceFailures: 0,
+    isExtended: false,
   };
   const { name, dimensions, cache } = workloads[0]!;
   emit(run, {

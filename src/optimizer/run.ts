@@ -58,6 +58,8 @@ export interface OptimizeOptions {
   emit: EventSink;
   /** The log of this run so far, without `run-finished`, when it is resumed. */
   history?: readonly RecordedEvent[];
+  /** Budgets of the run from where its history ends. */
+  extendedBudgets?: Budgets;
   /** Stores a candidate's sources and returns file → content hash, for the log. */
   storeSources?: (candidate: Candidate) => Readonly<Record<string, string>>;
   /** Measured runs: keeps PTX of every candidate, machine code of those worth it, and the profiler's reports. */
@@ -102,6 +104,8 @@ export interface Run {
   readonly judgements: Map<string, Map<string, Evaluation>>;
   readonly advised: Set<string>;
   deviceFailures: number;
+  /** Whether `extendedBudgets` hold already. */
+  isExtended: boolean;
   stop?: Stop;
 }
 

@@ -117,6 +117,11 @@ export interface RunRequest {
   diagnosis?: boolean;
   /** False: the winner's changes are not undone one by one in the end. */
   ablation?: boolean;
+  /** Problem folder's files that decide what is right: name → SHA-256. */
+  problemFiles?: Readonly<Record<string, string>>;
+  /** Absolute paths of the recordings that evaluations are kept in, or answered from. */
+  record?: string;
+  replay?: string;
 }
 
 export interface RunStartedEvent {

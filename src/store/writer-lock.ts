@@ -77,6 +77,11 @@ export function isBeingWritten(folder: string): boolean {
   }
 }
 
+/** @throws WarpsmithError `run-in-use`, naming the process that writes into the folder. */
+export function refuseIfBeingWritten(folder: string): void {
+  if (isBeingWritten(folder)) throw inUse(folder);
+}
+
 const describeSelf = () => ({ pid: process.pid, host: hostname(), since: new Date().toISOString() });
 
 /** `process 4711 on build-3, since 2025-11-20T18:41:03.000Z`. */

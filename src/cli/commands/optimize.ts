@@ -1,12 +1,11 @@
-import { type OptimizeOutcome, optimizeProblem } from '../../app/optimize.ts';
+import { optimizeProblem } from '../../app/optimize.ts';
 import { WarpsmithError } from '../../core/errors.ts';
-import { runTerminal } from '../../reports/run-terminal.ts';
 import type { Budgets } from '../../store/events.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStop } from '../exit-code.ts';
 import { judgingRequest, noteIgnored } from '../judging-request.ts';
 import type { JudgingOptions } from '../options.ts';
-import { paintFor, printJson, type Streams } from '../output.ts';
+import { printOutcome } from '../print-outcome.ts';
 import { createProgress } from '../progress.ts';
 
 interface Options extends Omit<JudgingOptions, 'workload'> {
@@ -48,21 +47,6 @@ function budgetsOf(options: Options): Budgets {
   };
 }
 
-/** The report, with the two paths as its last lines. */
-function printText({ out }: Streams, { view, reportPath, bestKernelPath }: OptimizeOutcome): void {
-  out.write(`${runTerminal(view, paintFor(out))}\n`);
-  out.write(`Report: ${reportPath}\n`);
-  out.write(`Best kernel: ${bestKernelPath ?? 'none, because the start did not pass'}\n`);
-}
-
-const outcomeJson = ({ view, runFolder, reportPath, bestFolder, bestKernelPath }: OptimizeOutcome): object => ({
-  ...view,
-  runFolder,
-  reportPath,
-  bestFolder: bestFolder ?? null,
-  bestKernelPath: bestKernelPath ?? null,
-});
-
 export const run: Run<Options> = async (options, context) => {
   const { streams } = context;
   const { workload: workloads = [], strategy, diagnosis, ablation, ...judging } = options;
@@ -84,8 +68,7 @@ export const run: Run<Options> = async (options, context) => {
       ...(options.requireSanitizer === undefined ? {} : { requireSanitizer: options.requireSanitizer }),
     });
     progress.end();
-    if (options.json) printJson(streams, outcomeJson(outcome));
-    else printText(streams, outcome);
+    printOutcome(streams, outcome, options.json ?? false);
     return exitCodeOfStop(outcome.result.stopReason);
   } finally {
     progress.end();

@@ -1,0 +1,62 @@
+import { resolve } from 'node:path';
+import type { Timing } from '../core/timing.ts';
+import { PATTERNS } from '../diagnosis/patterns/index.ts';
+import type { PatternRecord, PatternsReport, PatternTally } from '../reports/patterns-view.ts';
+import { realised } from '../store/index/read-priors.ts';
+import { type MoveWithRun, withRunIndex } from '../store/index/run-index.ts';
+
+export interface PatternsQuery {
+  store: string;
+  /** Name of a problem. */
+  problem?: string;
+  /** Id or name of a device. */
+  device?: string;
+  /** Lists every move. */
+  evidence?: boolean;
+}
+
+/** Every pattern with what its moves in the store's runs expected and realised, failed attempts included. */
+export function patternRecords({ store, problem, device, evidence = false }: PatternsQuery): PatternsReport {
+  const moves = withRunIndex(store, (index) => index.moves({ problem, device }));
+  const known = PATTERNS.map(({ id, title, source, triggers }) => ({ id, title, source, triggers }));
+  const others = [...new Set(moves.map(({ pattern }) => pattern))]
+    .filter((id) => !known.some((pattern) => pattern.id === id))
+    .sort()
+    .map((id) => ({ id, title: null, source: null, triggers: [] }));
+  return {
+    schemaVersion: 1,
+    kind: 'patterns',
+    store: resolve(store),
+    problem: problem ?? null,
+    device: device ?? null,
+    patterns: [...known, ...others].map((pattern) =>
+      record(
+        pattern,
+        moves.filter((move) => move.pattern === pattern.id),
+        evidence,
+      ),
+    ),
+  };
+}
+
+const record = (
+  pattern: Pick<PatternRecord, 'id' | 'title' | 'source' | 'triggers'>,
+  moves: MoveWithRun[],
+  evidence: boolean,
+): PatternRecord => ({
+  ...pattern,
+  tallies: { measured: tally(moves, 'measured'), predicted: tally(moves, 'predicted') },
+  ...(evidence ? { moves } : {}),
+});
+
+function tally(moves: readonly MoveWithRun[], kind: Timing['kind']): PatternTally {
+  const ofKind = moves.filter((move) => move.kind === kind);
+  const { attempts, kept, realisedGain } = realised(ofKind);
+  const expected = realised(ofKind.map(({ decision, expectedGain }) => ({ decision, ratio: expectedGain })));
+  return {
+    attempts,
+    kept,
+    realisedGain: kept === 0 ? null : realisedGain,
+    expectedGain: kept === 0 ? null : expected.realisedGain,
+  };
+}

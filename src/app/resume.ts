@@ -1,0 +1,309 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { makeCandidate } from '../core/candidate.ts';
+import type { DeviceIdentity } from '../core/device.ts';
+import { EXIT, WarpsmithError } from '../core/errors.ts';
+import type { Candidate, Kernel, KernelFile, ParameterValues } from '../core/kernel.ts';
+import { readEventLog } from '../store/event-log.ts';
+import {
+  type Budgets,
+  EVENT_SCHEMA_VERSION,
+  type EvaluationFinishedEvent,
+  type RecordedEvent,
+  type RunFinishedEvent,
+  type RunStartedEvent,
+} from '../store/events.ts';
+import { eventsPath, findRun, openRunFolder, RUN_FILES } from '../store/run-folder.ts';
+import { refuseIfBeingWritten } from '../store/writer-lock.ts';
+import { hashProblemFiles } from './loading/hash-problem-files.ts';
+import { KERNEL_FILE } from './loading/read-kernel.ts';
+import { type OptimizeOutcome, type OptimizeRequest, type PreparedRun, runLoop } from './optimize.ts';
+import { readReport, writeReport } from './report.ts';
+import { resumePoint } from './resume-point.ts';
+import { openSession, type Session, type ToolchainName } from './session.ts';
+import { loadProblemTarget } from './target.ts';
+
+/** Budgets that may grow; the price of the GPU stays what it was. */
+export type LargerBudgets = Partial<{
+  [Name in Exclude<keyof Budgets, 'gpuPricePerHour'>]: number;
+}>;
+
+export interface ResumeRequest {
+  /** Folder that holds `runs/`. */
+  store: string;
+  /** `latest`, a run's id or the beginning of it, or a run folder. */
+  run: string;
+  /** For a run that spent its budgets. */
+  extendBudgets?: LargerBudgets;
+  signal?: AbortSignal;
+  /** Sees every event that is added to the log. */
+  onEvent?: (event: RecordedEvent) => void;
+}
+
+export interface ResumeOutcome extends OptimizeOutcome {
+  /** It had ended for good: nothing was done. */
+  isFinishedAlready?: true;
+}
+
+/**
+ * Goes on with a run that was interrupted or killed, where its log ends: the loop runs again from the start, with the
+ * evaluations of the log instead of new ones, and goes on from there as if nothing had been.
+ *
+ * @throws WarpsmithError `run-in-use`, `nothing-to-resume`, `older-event-log`, `budget-not-larger`,
+ * `kernel-changed`, `problem-changed`, `device-changed`, `environment-changed`, `history-differs`; as `optimizeProblem`.
+ */
+export async function resumeRun(request: ResumeRequest): Promise<ResumeOutcome> {
+  const folder = findRun(request.store, request.run);
+  refuseIfBeingWritten(folder);
+  const { events } = readEventLog(eventsPath(folder));
+  const started = startOf(folder, events);
+  const extendedBudgets = extended(folder, budgetsOf(started, events), request.extendBudgets);
+  const point = resumePoint(events, extendedBudgets !== undefined);
+  if (point.kind === 'finished') return finishedOutcome(folder, point.event, events);
+  const prepared = await prepareAgain(started, events, request);
+  await using session: Session = await openSession(prepared.request);
+  refuseOtherDevice(started, session);
+  const run = openRunFolder(folder, {}, keepOf(folder, extendedBudgets !== undefined));
+  return runLoop(prepared, session, run, {
+    priors: started.priors,
+    history: run.log.history,
+    ...(extendedBudgets && { extendedBudgets }),
+  });
+}
+
+function startOf(folder: string, events: readonly RecordedEvent[]): RunStartedEvent {
+  const [first] = events;
+  if (first?.type !== 'run-started') {
+    throw new WarpsmithError({
+      code: 'nothing-to-resume',
+      message: `Run ${basename(folder)} ended before it began.`,
+      file: eventsPath(folder),
+      received: first?.type ?? 'an empty log',
+      expected: 'a log that begins with run-started',
+      hint: 'Start it again with `warpsmith optimize`.',
+    });
+  }
+  if (first.schemaVersion === EVENT_SCHEMA_VERSION) return first;
+  throw new WarpsmithError({
+    code: 'older-event-log',
+    message: `Run ${basename(folder)} was written by an older warpsmith, which logged less than resuming needs.`,
+    file: eventsPath(folder),
+    received: `schemaVersion ${first.schemaVersion}`,
+    expected: `schemaVersion ${EVENT_SCHEMA_VERSION}`,
+    hint: 'Its report can be read; to search on, start a new run from its best kernel.',
+  });
+}
+
+/** The budgets that hold at the end of the log. */
+const budgetsOf = (started: RunStartedEvent, events: readonly RecordedEvent[]): Budgets =>
+  events.findLast((event) => event.type === 'budgets-extended')?.budgets ?? started.budgets;
+
+/** @throws WarpsmithError `budget-not-larger`: what was decided with a budget can't be undecided with a smaller one. */
+function extended(folder: string, now: Budgets, larger: LargerBudgets | undefined): Budgets | undefined {
+  const given = Object.entries(larger ?? {}) as [keyof LargerBudgets, number][];
+  for (const [name, value] of given) {
+    const limit = now[name];
+    if (limit !== null && value > limit) continue;
+    throw new WarpsmithError({
+      code: 'budget-not-larger',
+      message: `${BUDGET_OPTIONS[name]} of run ${basename(folder)} is ${limit ?? 'not limited'} already.`,
+      path: BUDGET_OPTIONS[name],
+      received: String(value),
+      expected: limit === null ? 'nothing: this budget has no limit' : `more than ${limit}`,
+      hint: 'A run goes on with the budgets it has, or with larger ones.',
+    });
+  }
+  return given.length === 0 ? undefined : { ...now, ...larger };
+}
+
+const BUDGET_OPTIONS: Readonly<Record<keyof LargerBudgets, string>> = {
+  maximumEvaluations: '--max-evaluations',
+  maximumMinutes: '--max-minutes',
+  maximumGpuMinutes: '--max-gpu-minutes',
+  maximumMoney: '--max-money',
+};
+
+/** A run that has ended for good is not touched, but for a report that it was killed before writing. */
+function finishedOutcome(folder: string, event: RunFinishedEvent, events: readonly RecordedEvent[]): ResumeOutcome {
+  const reportPath = join(folder, RUN_FILES.reportMarkdown);
+  if (!existsSync(reportPath)) writeMissingReport(folder);
+  const bestFolder = join(folder, RUN_FILES.best);
+  return {
+    isFinishedAlready: true,
+    result: {
+      stopReason: event.stopReason,
+      detail: event.detail,
+      evaluationsUsed: events.filter(({ type }) => type === 'evaluation-finished').length,
+    },
+    view: readReport(folder, folder),
+    runFolder: folder,
+    reportPath,
+    ...(event.best !== null && { bestFolder, bestKernelPath: mainSource(bestFolder) }),
+  };
+}
+
+function writeMissingReport(folder: string): void {
+  const run = openRunFolder(folder);
+  try {
+    writeReport(run);
+  } finally {
+    run.log.close();
+  }
+}
+
+/** The best kernel is a kernel folder like any other; its files are the user's to delete. */
+function mainSource(bestFolder: string): string {
+  try {
+    const file = JSON.parse(readFileSync(join(bestFolder, KERNEL_FILE), 'utf8')) as KernelFile;
+    return join(bestFolder, file.source.files[0]!);
+  } catch {
+    return bestFolder;
+  }
+}
+
+/** @throws Error when the log ended for good between two looks at it. */
+const keepOf =
+  (folder: string, isExtended: boolean) =>
+  (events: readonly RecordedEvent[]): number => {
+    const point = resumePoint(events, isExtended);
+    if (point.kind === 'go-on') return point.keep;
+    throw new Error(`run ${basename(folder)} was finished by another process`);
+  };
+
+/** What the run is about, read from its files again, which must be what they were. */
+async function prepareAgain(
+  started: RunStartedEvent,
+  events: readonly RecordedEvent[],
+  { store, signal, onEvent }: ResumeRequest,
+): Promise<PreparedRun> {
+  const { target, problemFiles, toolchain, ...options } = started.request;
+  const { problem, start, rungs } = await loadProblemTarget(target);
+  refuseOtherProblem(problem.folder, problemFiles);
+  refuseOtherKernels([start, ...rungs], started, events);
+  const request: OptimizeRequest = {
+    ...options,
+    target,
+    device: started.device.id,
+    ...(toolchain === undefined ? {} : { toolchain: toolchain as ToolchainName }),
+    workloads: [],
+    parameters: started.start.parameters,
+    seed: started.seed,
+    strategy: started.strategy,
+    budgets: started.budgets,
+    store,
+    ...(signal && { signal }),
+    ...(onEvent && { onEvent }),
+  };
+  return {
+    request,
+    problem,
+    workloads: started.workloads,
+    start: makeCandidate(start, started.start.parameters),
+    rungs,
+    ...(started.goal && { goal: started.goal }),
+  };
+}
+
+function refuseOtherProblem(folder: string, logged: Readonly<Record<string, string>> = {}): void {
+  const now = hashProblemFiles(folder);
+  const name = [...new Set([...Object.keys(logged), ...Object.keys(now)])].find((file) => now[file] !== logged[file]);
+  if (name === undefined) return;
+  throw changed('problem-changed', 'The problem', join(folder, name), logged[name], now[name]);
+}
+
+/** Every candidate of the log must be what its kernel makes today. */
+function refuseOtherKernels(
+  kernels: readonly Kernel[],
+  { start }: RunStartedEvent,
+  events: readonly RecordedEvent[],
+): void {
+  const seen = new Set<string>();
+  const evaluated = events.filter((event) => event.type === 'evaluation-finished');
+  const candidates = [
+    { ...start, sources: evaluated[0]?.sources ?? {} },
+    ...evaluated.map(({ evaluation: { candidate }, sources }) => ({ ...candidate, sources })),
+  ];
+  for (const { id, kernel: name, parameters, sources } of candidates) {
+    if (seen.has(id)) continue;
+    seen.add(id);
+    const kernel = kernels.find(({ file }) => file.name === name);
+    if (!kernel) throw changed('kernel-changed', `Kernel ${name}`, name, id, undefined);
+    const now = candidateOrUndefined(kernel, parameters);
+    if (now?.id !== id) {
+      throw changed('kernel-changed', `Kernel ${name}`, changedFile(kernel, sources), id, now?.id);
+    }
+  }
+}
+
+/** Undefined where kernel.json no longer takes these parameters. */
+function candidateOrUndefined(kernel: Kernel, parameters: ParameterValues): Candidate | undefined {
+  try {
+    return makeCandidate(kernel, parameters);
+  } catch (error) {
+    if (error instanceof WarpsmithError) return undefined;
+    throw error;
+  }
+}
+
+/** A source whose hash is another; else it is kernel.json that changed. */
+function changedFile({ folder, sources: now }: Kernel, logged: EvaluationFinishedEvent['sources']): string {
+  const source = Object.entries(now).find(
+    ([name, text]) => logged[name] !== undefined && createHash('sha256').update(text).digest('hex') !== logged[name],
+  );
+  return join(folder, source?.[0] ?? KERNEL_FILE);
+}
+
+const changed = (
+  code: string,
+  what: string,
+  file: string,
+  logged: string | undefined,
+  now: string | undefined,
+): WarpsmithError =>
+  new WarpsmithError({
+    code,
+    message: `${what} has changed since the run began.`,
+    file,
+    received: now ?? 'nothing',
+    expected: logged ?? 'nothing of that name',
+    hint: 'Put it back as it was, or start a new run: results of two versions can’t be one run.',
+  });
+
+/** What identifies a device, where a log has it. */
+const IDENTITY: readonly (keyof DeviceIdentity)[] = ['id', 'kind', 'name', 'uuid', 'driver'];
+
+/** What results depend on beside the device. */
+const ENVIRONMENT = ['warpsmith', 'compiler'] as const;
+
+function refuseOtherDevice(started: RunStartedEvent, { device, environment }: Session): void {
+  const logged: DeviceIdentity = started.device;
+  for (const name of IDENTITY) {
+    if (logged[name] === device.identity[name]) continue;
+    throw new WarpsmithError(
+      {
+        code: 'device-changed',
+        message: `The run was on another device: its ${name} was ${logged[name] ?? 'not given'}.`,
+        path: name,
+        received: device.identity[name] ?? 'not given',
+        expected: logged[name] ?? 'not given',
+        hint: 'Resume it where it ran, or start a new run: times of two devices can’t be compared.',
+      },
+      EXIT.deviceOrToolMissing,
+    );
+  }
+  for (const name of ENVIRONMENT) {
+    if (started.environment[name] === environment[name]) continue;
+    throw new WarpsmithError(
+      {
+        code: 'environment-changed',
+        message: `The run was made with another ${name}.`,
+        path: name,
+        received: environment[name] ?? 'not known',
+        expected: started.environment[name] ?? 'not known',
+        hint: `Resume it with that ${name}, or start a new run: results may depend on it.`,
+      },
+      EXIT.deviceOrToolMissing,
+    );
+  }
+}

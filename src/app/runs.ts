@@ -1,0 +1,183 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { WarpsmithError } from '../core/errors.ts';
+import { type ListedRun, type RunsReport, runState } from '../reports/runs-view.ts';
+import type { Shown, ShownCandidate, ShownEvaluation, ShownRun, StoredSource } from '../reports/show-view.ts';
+import { openContentStore } from '../store/content-store.ts';
+import { readEventLog } from '../store/event-log.ts';
+import type { RecordedEvent } from '../store/events.ts';
+import type { RunRow } from '../store/index/rows.ts';
+import { withRunIndex } from '../store/index/run-index.ts';
+import { eventsPath, findRun, RUN_FILES, runFolderPath } from '../store/run-folder.ts';
+import { isBeingWritten } from '../store/writer-lock.ts';
+
+export interface RunsQuery {
+  store: string;
+  /** Name of a problem. */
+  problem?: string;
+  /** Id or name of a device. */
+  device?: string;
+  /** Makes the index anew. */
+  rebuild?: boolean;
+}
+
+function listed(store: string, row: RunRow): ListedRun {
+  const folder = runFolderPath(store, row.id);
+  // Only a run without an end may still be going on.
+  return { ...row, folder, state: runState(row, row.stopReason === null && isBeingWritten(folder)) };
+}
+
+/**
+ * The runs of a store, newest first.
+ *
+ * @throws WarpsmithError when an index that is to be made anew can't be removed.
+ */
+export function listRuns({ store, problem, device, rebuild = false }: RunsQuery): RunsReport {
+  const rows = withRunIndex(store, (index) => index.runs({ problem, device }), { rebuild });
+  return {
+    schemaVersion: 1,
+    kind: 'runs',
+    store: resolve(store),
+    runs: rows.map((row) => listed(store, row)).reverse(),
+  };
+}
+
+const EVALUATION = /^(?:(.*)\/)?(e\d+)$/;
+/** Enough digits of a candidate's id to mean one; all of them are 12. */
+const CANDIDATE = /^[0-9a-f]{4,12}$/;
+
+/**
+ * What a run, an evaluation of a run (`<run>/e12`, or `e12` of the newest one) or a candidate is.
+ *
+ * @throws WarpsmithError `unknown-run`, `ambiguous-run`, `no-runs`, `unknown-evaluation`, `unknown-candidate`,
+ * `ambiguous-candidate`; as `readEventLog`.
+ */
+export function show(store: string, which: string): Shown {
+  const [, run, evaluation] = EVALUATION.exec(which) ?? [];
+  if (evaluation !== undefined) return showEvaluation(findRun(store, run ?? 'latest'), evaluation);
+  const folder = runOrUndefined(store, which);
+  if (folder !== undefined) return showRun(folder);
+  return showCandidate(store, which);
+}
+
+/** A text that may be a candidate's id need not be a run's. */
+function runOrUndefined(store: string, which: string): string | undefined {
+  try {
+    return findRun(store, which);
+  } catch (error) {
+    const isUnknown = error instanceof WarpsmithError && error.details.code === 'unknown-run';
+    if (isUnknown && CANDIDATE.test(which)) return undefined;
+    throw error;
+  }
+}
+
+/** A run may lie outside the store: then its own folder is all there is. */
+const storeOf = (folder: string): string => dirname(dirname(folder));
+
+const existing = (path: string): string | null => (existsSync(path) ? path : null);
+
+function showRun(folder: string): ShownRun {
+  const id = basename(folder);
+  const store = storeOf(folder);
+  const { row, moves } = withRunIndex(store, (index) => ({
+    row: index.runs().find((candidate) => candidate.id === id),
+    moves: index.moves().filter(({ run }) => run === id),
+  }));
+  if (!row) throw new Error(`${folder} is not among the runs of its store`);
+  return {
+    schemaVersion: 1,
+    kind: 'run',
+    run: listed(store, row),
+    kept: moves.filter(({ decision }) => decision === 'keep'),
+    revertedCount: moves.filter(({ decision }) => decision === 'revert').length,
+    files: {
+      log: eventsPath(folder),
+      report: existing(join(folder, RUN_FILES.reportMarkdown)),
+      best: existing(join(folder, RUN_FILES.best)),
+    },
+  };
+}
+
+function showEvaluation(folder: string, id: string): ShownEvaluation {
+  const { events } = readEventLog(eventsPath(folder));
+  const index = events.findIndex((event) => event.type === 'evaluation-finished' && event.evaluation.id === id);
+  const finished = events[index];
+  if (finished?.type !== 'evaluation-finished') throw unknownEvaluation(folder, id, events);
+  const proposal = events.slice(0, index).findLast((event) => event.type === 'move-proposed');
+  return {
+    schemaVersion: 1,
+    kind: 'evaluation',
+    run: basename(folder),
+    evaluation: finished.evaluation,
+    // A confirmation at the end proposes nothing.
+    proposal: proposal && proposal.candidate.id === finished.evaluation.candidate.id ? proposal : null,
+    decision:
+      (events.find((event) => event.type === 'decision' && event.evaluationId === id) as ShownEvaluation['decision']) ??
+      null,
+    sources: storedSources(folder, finished.sources),
+  };
+}
+
+function storedSources(folder: string, sources: Readonly<Record<string, string>>): StoredSource[] {
+  const objects = openContentStore(join(folder, RUN_FILES.objects));
+  return Object.entries(sources).map(([file, hash]) => ({
+    file,
+    hash,
+    path: objects.pathOf(hash),
+    state: objectState(() => objects.get(hash)),
+  }));
+}
+
+function objectState(read: () => unknown): StoredSource['state'] {
+  try {
+    read();
+    return 'stored';
+  } catch (error) {
+    if (!(error instanceof WarpsmithError)) throw error;
+    return error.details.code === 'missing-object' ? 'missing' : 'damaged';
+  }
+}
+
+function unknownEvaluation(folder: string, id: string, events: readonly RecordedEvent[]): WarpsmithError {
+  const count = events.filter(({ type }) => type === 'evaluation-finished').length;
+  return new WarpsmithError({
+    code: 'unknown-evaluation',
+    message: `Run ${basename(folder)} has no evaluation ${id}.`,
+    file: folder,
+    received: id,
+    expected: count === 0 ? 'a run with evaluations' : `e1 to e${count}`,
+    hint: `warpsmith report ${basename(folder)} lists them.`,
+  });
+}
+
+function showCandidate(store: string, start: string): ShownCandidate {
+  const evaluations = withRunIndex(store, (index) => index.evaluationsOf(start));
+  const ids = [...new Set(evaluations.map(({ candidate }) => candidate))];
+  const last = evaluations.at(-1);
+  if (ids.length !== 1 || !last) throw notOneCandidate(store, start, ids);
+  const { events } = readEventLog(eventsPath(runFolderPath(store, last.run)));
+  const finished = events.find((event) => event.type === 'evaluation-finished' && event.evaluation.id === last.id);
+  const sources = finished?.type === 'evaluation-finished' ? finished.sources : {};
+  return {
+    schemaVersion: 1,
+    kind: 'candidate',
+    id: ids[0]!,
+    kernel: last.kernel,
+    parameters: JSON.parse(last.parameters),
+    evaluations,
+    sources: storedSources(runFolderPath(store, last.run), sources),
+  };
+}
+
+const notOneCandidate = (store: string, start: string, ids: readonly string[]): WarpsmithError =>
+  new WarpsmithError({
+    code: ids.length === 0 ? 'unknown-candidate' : 'ambiguous-candidate',
+    message:
+      ids.length === 0
+        ? `No run and no candidate is called ${start}.`
+        : `${ids.length} candidates begin with ${start}: ${ids.join(', ')}.`,
+    file: resolve(store),
+    received: start,
+    expected: 'a run, a run/evaluation such as latest/e3, or a candidate’s id',
+    hint: 'warpsmith runs lists the runs; reports and logs name candidates.',
+  });

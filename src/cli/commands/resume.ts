@@ -1,0 +1,46 @@
+import { type LargerBudgets, type ResumeOutcome, resumeRun } from '../../app/resume.ts';
+import type { Run } from '../context.ts';
+import { exitCodeOfStop } from '../exit-code.ts';
+import { printOutcome } from '../print-outcome.ts';
+import { createProgress } from '../progress.ts';
+
+interface Options {
+  run: string;
+  store: string;
+  maxEvaluations?: number;
+  maxMinutes?: number;
+  maxGpuMinutes?: number;
+  maxMoney?: number;
+  json?: boolean;
+}
+
+const largerBudgets = ({ maxEvaluations, maxMinutes, maxGpuMinutes, maxMoney }: Options): LargerBudgets => ({
+  ...(maxEvaluations === undefined ? {} : { maximumEvaluations: maxEvaluations }),
+  ...(maxMinutes === undefined ? {} : { maximumMinutes: maxMinutes }),
+  ...(maxGpuMinutes === undefined ? {} : { maximumGpuMinutes: maxGpuMinutes }),
+  ...(maxMoney === undefined ? {} : { maximumMoney: maxMoney }),
+});
+
+function describeFinished({ result: { stopReason, detail } }: ResumeOutcome): string {
+  const more = stopReason.endsWith('-spent') ? ' It goes on with a larger budget, e.g. --max-evaluations 60.' : '';
+  return `The run has ended: ${stopReason}: ${detail}. Nothing was done.${more}\n`;
+}
+
+export const run: Run<Options> = async (options, { signal, streams }) => {
+  const progress = createProgress(streams.err);
+  try {
+    const outcome = await resumeRun({
+      store: options.store,
+      run: options.run,
+      extendBudgets: largerBudgets(options),
+      signal,
+      onEvent: progress.onEvent,
+    });
+    progress.end();
+    if (outcome.isFinishedAlready) streams.err.write(describeFinished(outcome));
+    printOutcome(streams, outcome, options.json ?? false);
+    return exitCodeOfStop(outcome.result.stopReason);
+  } finally {
+    progress.end();
+  }
+};
