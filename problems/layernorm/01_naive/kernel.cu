@@ -5,10 +5,10 @@
 // Layouts   X, Y: fp16 [R, N], row-major; gamma, beta: fp16 [N]. grid = ceil(R / (32 * WARPS)), block = 32 * WARPS.
 // Tile      A row per thread; nothing is shared.
 // Resources No shared memory, a few registers.
-// Bound     A thread for a row: R = 32 rows are one warp on one of the 58 SMs of an L4, and N = 2048 elements are
-//           3 * 2048 dependent steps. Neighbouring lanes read addresses 2 N bytes apart, so a step is a load of 32 lines
-//           (40 clocks from L1, and 32 lookups), a conversion and one or two additions (about 20): 6144 * 90 clocks = 0.55 M
-//           clocks = 0.27 ms at 2.04 GHz; the third pass loads gamma and beta, too.
+// Bound     A thread for a row: R = 32 rows are one warp on one of the 58 SMs of an L4, and N = 2048 elements are 3 *
+//           2048 dependent steps. Neighbouring lanes read addresses 2 N bytes apart, so a step is a load of 32 lines
+//           (40 clocks from L1, and 32 lookups), a conversion and one or two additions (about 20): 6144 * 90 clocks =
+//           0.55 M clocks = 0.27 ms at 2.04 GHz; the third pass loads gamma and beta, too.
 // Limits    N <= 2^30.
 #include <cuda_fp16.h>
 

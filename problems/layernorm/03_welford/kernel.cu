@@ -1,18 +1,18 @@
 // 03_welford: a CTA computes a row, mean and variance in one pass.
 //
-// Idea      A thread keeps number, mean and sum of squared deviations of what it has seen, and combines them with those of
-//           its next UNROLL elements (Welford's update where UNROLL is 1, Chan's otherwise). The triples of lanes, then of
-//           warps, combine in the same way.
+// Idea      A thread keeps number, mean and sum of squared deviations of what it has seen, and combines them with those
+//           of its next UNROLL elements (Welford's update where UNROLL is 1, Chan's otherwise). The triples of lanes,
+//           then of warps, combine in the same way.
 // Change    From 02_warp_per_row: WARPS warps share a row, so that few or long rows fill the GPU, and the row is read
 //           twice instead of three times. The loads of UNROLL elements are independent, and they share one division.
-// Layouts   X, Y: fp16 [R, N], row-major; gamma, beta: fp16 [N]. grid = R, block = 32 * WARPS; thread t takes columns t,
-//           t + 32 * WARPS, ….
+// Layouts   X, Y: fp16 [R, N], row-major; gamma, beta: fp16 [N]. grid = R, block = 32 * WARPS; thread t takes columns
+//           t, t + 32 * WARPS, ….
 // Tile      A row per CTA, 32 * WARPS * UNROLL columns at a time.
 // Resources Shared memory: 12 * WARPS bytes (a triple of each warp). UNROLL values and a triple per thread.
-// Bound     R = 32, N = 2048 on an L4, 8 warps: 32 CTAs, one on an SM. 8 elements a thread and pass, 4 at a time: 4 waits for
-//           L2 (about 260 clocks), 2 times the moments of 4 elements with a division each (about 150), 5 steps of a butterfly
-//           (3 shuffles, a division: about 130), a barrier and 7 triples to combine (about 60): 2600 clocks = 1.3 us at 2.04
-//           GHz. With the launch 2.8 us; from DRAM at 300 GB/s, 0.26 MiB take 0.9 us.
+// Bound     R = 32, N = 2048 on an L4, 8 warps: 32 CTAs, one on an SM. 8 elements a thread and pass, 4 at a time: 4
+//           waits for L2 (about 260 clocks), 2 times the moments of 4 elements with a division each (about 150), 5
+//           steps of a butterfly (3 shuffles, a division: about 130), a barrier and 7 triples to combine (about 60):
+//           2600 clocks = 1.3 us at 2.04 GHz. With the launch 2.8 us; from DRAM at 300 GB/s, 0.26 MiB take 0.9 us.
 // Limits    N <= 2^30; counts are fp32, exact up to 2^24 elements a thread.
 #include <cuda_fp16.h>
 
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kThreads)
   const float mean = moments.mean;
   const float inverse_deviation = rsqrtf(moments.squares / N + eps);
 
-#pragma unroll UNROLL
+#pragma unroll kUnroll
   for (int c = threadIdx.x; c < N; c += kThreads) {
     const float normalised = (__half2float(x[c]) - mean) * inverse_deviation;
     y[c] = __float2half(normalised * __half2float(gamma[c]) + __half2float(beta[c]));

@@ -1,22 +1,24 @@
 // 04_vectorised: chunks of a row in registers, 16-byte loads, two reductions of plain sums.
 //
 // Idea      A row's threads hold UNROLL vectors each of the row at a time: a chunk. The first pass goes over the chunks
-//           forwards and keeps count, mean and squared deviations. The second goes backwards: the last chunk is still in
-//           registers, and the chunks before it are the likeliest to be in a cache. A row that fits one chunk is read
-//           once; a longer row falls back to reading the rest again.
+//           forwards and keeps count, mean and squared deviations. The second goes backwards: the last chunk is still
+//           in registers, and the chunks before it are the likeliest to be in a cache. A row that fits one chunk is
+//           read once; a longer row falls back to reading the rest again.
 // Change    From 03_welford: VECTOR_WIDTH elements per load and store; rows cached in registers; several rows per CTA,
-//           each by WARPS / ROWS_PER_CTA warps, so that short rows need no barrier to wait at (with one warp a row there
-//           is none). Threads combine without a division each: the mean is the sum of count * mean, and squared
+//           each by WARPS / ROWS_PER_CTA warps, so that short rows need no barrier to wait at (with one warp a row
+//           there is none). Threads combine without a division each: the mean is the sum of count * mean, and squared
 //           deviations from it are those from the thread's mean plus count * (the thread's mean - mean)^2.
-// Layouts   X, Y: fp16 [R, N], row-major; gamma, beta: fp16 [N]. grid = ceil(R / ROWS_PER_CTA), block = 32 * WARPS. Vector
-//           v of a chunk belongs to thread v mod (threads of the row). Rows whose length is no multiple of VECTOR_WIDTH
-//           start at addresses that no vector may: their kernel is layernorm<1>, which loads single elements.
+// Layouts   X, Y: fp16 [R, N], row-major; gamma, beta: fp16 [N]. grid = ceil(R / ROWS_PER_CTA), block = 32 * WARPS.
+//           Vector v of a chunk belongs to thread v mod (threads of the row). Rows whose length is no multiple of
+//           VECTOR_WIDTH start at addresses that no vector may: their kernel is layernorm<1>, which loads single
+//           elements.
 // Tile      ROWS_PER_CTA rows per CTA; 32 * WARPS / ROWS_PER_CTA * UNROLL * VECTOR_WIDTH columns at a time.
 // Resources UNROLL * VECTOR_WIDTH values (fp32) and a triple per thread; 12 * WARPS bytes of shared memory.
-// Bound     R = 32, N = 2048: 0.13 MiB in and 0.13 MiB out, each once, are 0.9 us at the 300 GB/s of an L4's DRAM and 0.15 us
-//           from L2. 8 warps, one chunk: one wait (260 clocks from L2, 500 from DRAM) and one for gamma and beta, 15 shuffles
-//           (25 each), a barrier and 8 triples to add up: 1200 clocks = 0.6 us at 2.04 GHz. With the launch (1.5 us) 2.3 us from
-//           L2, 3 us from DRAM. R = 8192, N = 4096 is 128 MiB: 0.45 ms of DRAM, and nothing else comes near.
+// Bound     R = 32, N = 2048: 0.13 MiB in and 0.13 MiB out, each once, are 0.9 us at the 300 GB/s of an L4's DRAM and
+//           0.15 us from L2. 8 warps, one chunk: one wait (260 clocks from L2, 500 from DRAM) and one for gamma and
+//           beta, 15 shuffles (25 each), a barrier and 8 triples to add up: 1200 clocks = 0.6 us at 2.04 GHz. With the
+//           launch (1.5 us) 2.3 us from L2, 3 us from DRAM. R = 8192, N = 4096 is 128 MiB: 0.45 ms of DRAM, and nothing
+//           else comes near.
 // Limits    N <= 2^30; counts are fp32, exact up to 2^24 elements a thread.
 #include <cuda_fp16.h>
 

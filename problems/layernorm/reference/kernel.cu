@@ -1,6 +1,6 @@
-// What reference.ts computes, on a GPU: layer normalisation by rows in float64, exactly, and naively, each operation that
-// a row's elements go through (normalise, scale, shift) rounded to fp16. Trusted code: it says what right is for shapes
-// that take too long on a host, so it is as plain as it can be at that size.
+// What reference.ts computes, on a GPU: layer normalisation by rows in float64, exactly, and naively, each operation
+// that a row's elements go through (normalise, scale, shift) rounded to fp16. Trusted code: it says what right is for
+// shapes that take too long on a host, so it is as plain as it can be at that size.
 //
 // A CTA owns a row and goes over it three times: for the mean, for the variance, and to write.
 #include <cuda_fp16.h>

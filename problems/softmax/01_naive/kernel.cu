@@ -5,10 +5,11 @@
 // Layouts   X, Y: fp32 [R, N], row-major. grid = ceil(R / (32 * WARPS)), block = 32 * WARPS.
 // Tile      A row per thread; nothing is shared.
 // Resources No shared memory, a few registers.
-// Bound     A thread for a row: R = 32 rows are one warp on one of the 58 SMs of an L4, and N = 2048 elements are
-//           3 * 2048 dependent steps. Neighbouring lanes read addresses 4 N bytes apart, so a step is a load of 32 lines
-//           (40 clocks from L1, and 32 lookups) and a maximum, or an exponential and an addition (about 40): 6144 * 110 clocks
-//           = 0.7 M clocks = 0.33 ms at 2.04 GHz. Where 32 rows of lines don't fit L1 beside those of other warps, more.
+// Bound     A thread for a row: R = 32 rows are one warp on one of the 58 SMs of an L4, and N = 2048 elements are 3 *
+//           2048 dependent steps. Neighbouring lanes read addresses 4 N bytes apart, so a step is a load of 32 lines
+//           (40 clocks from L1, and 32 lookups) and a maximum, or an exponential and an addition (about 40): 6144 * 110
+//           clocks = 0.7 M clocks = 0.33 ms at 2.04 GHz. Where 32 rows of lines don't fit L1 beside those of other
+//           warps, more.
 // Limits    N <= 2^30.
 constexpr int kThreads = 32 * WARPS;
 

@@ -1,18 +1,18 @@
 // 03_online: a CTA computes a row, maximum and sum in one pass.
 //
-// Idea      The online softmax (Milakov and Gimelshein 2018): a thread keeps the maximum of what it has seen and the sum
-//           of exponentials relative to it; when the maximum grows, the sum is scaled by what the new maximum makes of it.
-//           Two such pairs combine in the same way, so the pairs of lanes, then of warps, make the row's.
+// Idea      The online softmax (Milakov and Gimelshein 2018): a thread keeps the maximum of what it has seen and the
+//           sum of exponentials relative to it; when the maximum grows, the sum is scaled by what the new maximum makes
+//           of it. Two such pairs combine in the same way, so the pairs of lanes, then of warps, make the row's.
 // Change    From 02_warp_per_row: WARPS warps share a row, so that few or long rows fill the GPU, and the row is read
-//           twice instead of three times. Each thread takes UNROLL elements at a time: their loads are independent,
-//           and they share one rescale.
+//           twice instead of three times. Each thread takes UNROLL elements at a time: their loads are independent, and
+//           they share one rescale.
 // Layouts   X, Y: fp32 [R, N], row-major. grid = R, block = 32 * WARPS; thread t takes columns t, t + 32 * WARPS, ….
 // Tile      A row per CTA, 32 * WARPS * UNROLL columns at a time.
 // Resources Shared memory: 8 * WARPS bytes (a pair of each warp). UNROLL values and a pair per thread.
-// Bound     R = 32, N = 2048 on an L4, 8 warps: 32 CTAs, one on an SM. 8 elements a thread and pass, 4 at a time: 4 waits for
-//           L2 (about 260 clocks), 16 times an exponential and an addition or product (about 60), 5 steps of a butterfly (2
-//           shuffles, 2 exponentials: about 110), a barrier and 7 pairs to combine (60): 3000 clocks = 1.5 us at 2.04 GHz. With
-//           the launch 3 us; from DRAM at 300 GB/s, 0.5 MiB take 1.7 us.
+// Bound     R = 32, N = 2048 on an L4, 8 warps: 32 CTAs, one on an SM. 8 elements a thread and pass, 4 at a time: 4
+//           waits for L2 (about 260 clocks), 16 times an exponential and an addition or product (about 60), 5 steps of
+//           a butterfly (2 shuffles, 2 exponentials: about 110), a barrier and 7 pairs to combine (60): 3000 clocks =
+//           1.5 us at 2.04 GHz. With the launch 3 us; from DRAM at 300 GB/s, 0.5 MiB take 1.7 us.
 // Limits    N <= 2^30.
 #include <cfloat>
 
@@ -80,6 +80,6 @@ __global__ void __launch_bounds__(kThreads)
   for (int w = 1; w < kWarps; ++w) pair.combine(pairs[w]);
   const float inverse_sum = 1.0f / pair.sum;
 
-#pragma unroll UNROLL
+#pragma unroll kUnroll
   for (int c = threadIdx.x; c < N; c += kThreads) y[c] = expf(x[c] - pair.maximum) * inverse_sum;
 }

@@ -5,18 +5,19 @@
 //           registers, and the chunks before it are the likeliest to be in a cache. A row that fits one chunk is read
 //           once, and each of its exponentials is computed once; a longer row falls back to reading the rest again.
 // Change    From 03_online: VECTOR_WIDTH elements per load and store; rows cached in registers; several rows per CTA,
-//           each by WARPS / ROWS_PER_CTA warps, so that short rows need no barrier to wait at (with one warp a row there
-//           is none). Base-2 exponentials: x log2(e) - m log2(e) is one fused multiply-add and the exponential one
-//           instruction. Weights relative to the thread's maximum become outputs by one factor per thread.
-// Layouts   X, Y: fp32 [R, N], row-major. grid = ceil(R / ROWS_PER_CTA), block = 32 * WARPS. Vector v of a chunk belongs
-//           to thread v mod (threads of the row). Rows whose length is no multiple of VECTOR_WIDTH start at addresses
-//           that no vector may: their kernel is softmax<1>, which loads single elements.
+//           each by WARPS / ROWS_PER_CTA warps, so that short rows need no barrier to wait at (with one warp a row
+//           there is none). Base-2 exponentials: x log2(e) - m log2(e) is one fused multiply-add and the exponential
+//           one instruction. Weights relative to the thread's maximum become outputs by one factor per thread.
+// Layouts   X, Y: fp32 [R, N], row-major. grid = ceil(R / ROWS_PER_CTA), block = 32 * WARPS. Vector v of a chunk
+//           belongs to thread v mod (threads of the row). Rows whose length is no multiple of VECTOR_WIDTH start at
+//           addresses that no vector may: their kernel is softmax<1>, which loads single elements.
 // Tile      ROWS_PER_CTA rows per CTA; 32 * WARPS / ROWS_PER_CTA * UNROLL * VECTOR_WIDTH columns at a time.
 // Resources UNROLL * VECTOR_WIDTH values and a pair per thread; 8 * WARPS bytes of shared memory.
-// Bound     R = 32, N = 2048: 0.25 MiB in and 0.25 MiB out, each once, are 1.7 us at the 300 GB/s of an L4's DRAM and 0.3 us
-//           from L2. 8 warps, one chunk: one wait (260 clocks from L2, 500 from DRAM), 8 exponentials, two butterflies of 5
-//           shuffles (25 each), a barrier and 8 pairs to combine: 1200 clocks = 0.6 us at 2.04 GHz. With the launch (1.5 us)
-//           2.4 us from L2, 3.8 us from DRAM. R = 8192, N = 4096 is 256 MiB: 0.9 ms of DRAM, and nothing else comes near.
+// Bound     R = 32, N = 2048: 0.25 MiB in and 0.25 MiB out, each once, are 1.7 us at the 300 GB/s of an L4's DRAM and
+//           0.3 us from L2. 8 warps, one chunk: one wait (260 clocks from L2, 500 from DRAM), 8 exponentials, two
+//           butterflies of 5 shuffles (25 each), a barrier and 8 pairs to combine: 1200 clocks = 0.6 us at 2.04 GHz.
+//           With the launch (1.5 us) 2.4 us from L2, 3.8 us from DRAM. R = 8192, N = 4096 is 256 MiB: 0.9 ms of DRAM,
+//           and nothing else comes near.
 // Limits    N <= 2^30; elements below 2.3e38 in magnitude, since they are multiplied by log2(e).
 #include <cfloat>
 

@@ -1,8 +1,8 @@
 // What reference.ts computes, on a GPU: softmax by rows in float64. Trusted code: it says what right is for shapes that
 // take too long on a host, so it is as plain as it can be at that size.
 //
-// A CTA owns a row and goes over it three times: for the maximum, for the sum of exponentials, and to write the quotients.
-// The comparison is in units in the last place, so there is no naive run to compute.
+// A CTA owns a row and goes over it three times: for the maximum, for the sum of exponentials, and to write the
+// quotients. The comparison is in units in the last place, so there is no naive run to compute.
 constexpr int THREADS = 256;
 
 __device__ double larger(double a, double b) { return fmax(a, b); }
