@@ -11,9 +11,10 @@
 // Tile      32 * WARPS * VECTOR_WIDTH values per CTA and round; the N % VECTOR_WIDTH last values are CTA 0's.
 // Resources 4 * WARPS * COPIES * (BINS + 1) bytes of dynamic shared memory: 8 KiB at 8 warps, 1 copy, 256 bins; at most
 //           16 KiB.
-// Bound     Reading x once: N = 2^20 is 1 MB / 276 GB/s = 4 us on an L4, 0.2 us on an H200. 116 CTAs * 8 global atomics
-//           * 111 / 32 clocks / 1.7 GHz = 2 us on an L4. One shared atomic per 32 values stays: 32,768 / 58 SMs = 565,
-//           each a round trip of some 300 clocks in its warp, so 6 us with 16 warps per SM: more warps are better.
+// Bound     Reading x once: N = 2^20 is 1 MB / 276 GB/s = 4 us on an L4, 0.2 us on an H200. 174 CTAs (3 per SM) * 8 global
+//           atomics * 111 / 32 clocks / 1.7 GHz = 3 us on an L4. One shared atomic per 32 values stays: 32,768 / 58 SMs
+//           = 565, each a round trip of some 300 clocks in its warp: 4 us with 24 warps per SM, 2 us with 48. More warps
+//           hide latency, more CTAs cost global atomics.
 // Limits    N <= 2^30 (indices are 32-bit); x aligned to 16 bytes.
 constexpr int kWarpSize = 32;
 constexpr int kWarps = WARPS;
