@@ -39,13 +39,15 @@ export const positiveOption =
   };
 
 /** Collects repeated `NAME=VALUE`s. */
-export function collectParameter(text: string, previous: ParameterValues = {}): ParameterValues {
-  const [, name = '', value = ''] = /^\s*([A-Za-z_]\w*)\s*=\s*(-?\d+(?:\.\d+)?)\s*$/.exec(text) ?? [];
-  if (name === '') throw badValue('--set', text, 'NAME=VALUE with a number', 'For example --set BLOCK_M=64');
-  if (name in previous)
-    throw badValue('--set', text, 'each parameter once', `${name} is set to ${previous[name]} already.`);
-  return { ...previous, [name]: Number(value) };
-}
+export const collectParameter =
+  (option: string) =>
+  (text: string, previous: ParameterValues = {}): ParameterValues => {
+    const [, name = '', value = ''] = /^\s*([A-Za-z_]\w*)\s*=\s*(-?\d+(?:\.\d+)?)\s*$/.exec(text) ?? [];
+    if (name === '') throw badValue(option, text, 'NAME=VALUE with a number', `For example ${option} BLOCK_M=64`);
+    if (name in previous)
+      throw badValue(option, text, 'each parameter once', `${name} is set to ${previous[name]} already.`);
+    return { ...previous, [name]: Number(value) };
+  };
 
 /** Collects repeated texts. */
 export const collectText =

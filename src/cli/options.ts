@@ -51,7 +51,7 @@ const PROFILES = ['none', 'light', 'full'] as const;
 export const withJson = (command: Command): Command => command.option('--json', 'print one JSON object on stdout');
 
 export const withSet = (command: Command): Command =>
-  command.option('--set <name=value>', 'set a parameter; repeatable', collectParameter);
+  command.option('--set <name=value>', 'set a parameter; repeatable', collectParameter('--set'));
 
 export const withStore = (command: Command): Command =>
   command.option('--store <folder>', 'folder that holds runs/', DEFAULT_STORE);

@@ -1,8 +1,16 @@
 import { Command } from 'commander';
 import { packageVersion } from '../app/package-version.ts';
 import { GUIDED, RUN_STRATEGIES } from '../optimizer/strategy-names.ts';
+import { FAIL_ON } from '../reports/compare-view.ts';
 import type { CliContext, Run } from './context.ts';
-import { choiceOption, collectText, identifierOption, integerOption, positiveOption } from './option-values.ts';
+import {
+  choiceOption,
+  collectParameter,
+  collectText,
+  identifierOption,
+  integerOption,
+  positiveOption,
+} from './option-values.ts';
 import {
   seedOption,
   withBaselines,
@@ -33,6 +41,7 @@ const COMMANDS = {
   resume: async () => (await import('./commands/resume.ts')).run,
   report: async () => (await import('./commands/report.ts')).run,
   export: async () => (await import('./commands/export.ts')).run,
+  compare: async () => (await import('./commands/compare.ts')).run,
   runs: async () => (await import('./commands/runs.ts')).run,
   show: async () => (await import('./commands/show.ts')).run,
   patterns: async () => (await import('./commands/patterns.ts')).run,
@@ -68,10 +77,10 @@ export function buildProgram(
 
   const add = (name: keyof typeof COMMANDS, description: string): Command =>
     withJson(program.command(name).description(description).exitOverride());
-  const act = <Options>(command: Command, name: keyof typeof COMMANDS, argument?: string): void => {
+  const act = <Options>(command: Command, name: keyof typeof COMMANDS, ...names: string[]): void => {
     command.action(async (...received: unknown[]) => {
       const options = command.opts<Record<string, unknown>>();
-      const target = argument === undefined ? {} : { [argument]: received[0] };
+      const target = Object.fromEntries(names.map((argument, index) => [argument, received[index]]));
       const run = (await COMMANDS[name]()) as unknown as Run<Options>;
       onExit(await run({ ...options, ...target } as Options, context));
     });
@@ -258,6 +267,40 @@ export function buildProgram(
     ),
     'export',
     'target',
+  );
+  act(
+    withStore(
+      withMeasuring(
+        withDevice(
+          add('compare', 'say whether one kernel is faster than another')
+            .argument('<baseline>', CANDIDATE_ARGUMENT)
+            .argument('<candidate>', 'likewise')
+            .option(
+              '--workload <workload>',
+              "a workload's name, dimensions, or all; repeatable",
+              collectText('--workload'),
+            )
+            .option(
+              '--set-baseline <name=value>',
+              'set a parameter of the baseline; repeatable',
+              collectParameter('--set-baseline'),
+            )
+            .option(
+              '--set-candidate <name=value>',
+              'set a parameter of the candidate; repeatable',
+              collectParameter('--set-candidate'),
+            )
+            .option(
+              '--fail-on <what>',
+              'exit with 1 where the candidate is slower, or not-faster',
+              choiceOption('--fail-on', FAIL_ON),
+            ),
+        ),
+      ),
+    ),
+    'compare',
+    'baseline',
+    'candidate',
   );
   const running = (argv: readonly string[]): Command =>
     argv.map((word) => program.commands.find((command) => command.name() === word)).find(Boolean) ?? program;

@@ -1,0 +1,161 @@
+import { isDeepStrictEqual } from 'node:util';
+import { WarpsmithError } from '../core/errors.ts';
+import type { EvaluationRequest } from '../core/evaluation.ts';
+import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import { failedLimit } from '../core/plan/limits.ts';
+import { failedConstraint } from '../core/plan/parameters.ts';
+import type { Problem, Workload } from '../core/problem.ts';
+import { untilAborted } from '../core/until-aborted.ts';
+import {
+  type ComparedCandidate,
+  type ComparedSide,
+  type ComparedWorkload,
+  type CompareView,
+  comparedSide,
+  comparedWorkload,
+  type FailOn,
+  failingWorkloads,
+  meanRatio,
+} from '../reports/compare-view.ts';
+import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
+import { openSession, type Session, type SessionOptions } from './session.ts';
+import { type Cache, chooseWorkloads } from './workload.ts';
+
+export interface CompareOptions extends SessionOptions {
+  /** Each as `candidateTarget` takes it. */
+  baseline: string;
+  candidate: string;
+  baselineParameters: ParameterValues;
+  candidateParameters: ParameterValues;
+  store: string;
+  /** Names or lists of dimensions; `all` for every declared one; the first declared one when empty. */
+  workloads: readonly string[];
+  cache?: Cache;
+  seed: number;
+  failOn?: FailOn;
+  signal?: AbortSignal;
+  /** Called before each step. */
+  onStep?: (text: string) => void;
+}
+
+/**
+ * Judges two candidates of one problem, then compares their times: on a real GPU from samples of the same blocks, with a
+ * verdict; on a virtual device by the ratio of what is predicted.
+ *
+ * @throws WarpsmithError `different-problems`; as `candidateTarget`; for workloads that can't be used, and for a missing
+ * compiler or device.
+ */
+export async function compareCandidates(options: CompareOptions): Promise<CompareView> {
+  const { store, failOn = null } = options;
+  const baseline = await candidateTarget(options.baseline, {
+    store,
+    parameters: options.baselineParameters,
+    option: '--set-baseline',
+  });
+  const candidate = await candidateTarget(options.candidate, {
+    store,
+    parameters: options.candidateParameters,
+    option: '--set-candidate',
+  });
+  requireSameProblem(baseline, candidate);
+  const { problem } = candidate;
+  const workloads = chooseWorkloads(problem.file, options.workloads, options.cache);
+  await using session = await openSession(options);
+  const rows: ComparedWorkload[] = [];
+  for (const workload of workloads) {
+    const pair = { options, session, problem, workload, baseline: baseline.candidate, candidate: candidate.candidate };
+    rows.push(await untilAborted(compareOn(pair), options.signal));
+  }
+  return {
+    schemaVersion: 1,
+    kind: 'compare',
+    problem: problem.file.name,
+    device: session.device.identity,
+    seed: options.seed,
+    baseline: describe(baseline),
+    candidate: describe(candidate),
+    workloads: rows,
+    geometricMean: meanRatio(rows),
+    failOn,
+    failing: failingWorkloads(rows, failOn),
+  };
+}
+
+interface Pair {
+  readonly options: CompareOptions;
+  readonly session: Session;
+  readonly problem: Problem;
+  readonly workload: Workload;
+  readonly baseline: Candidate;
+  readonly candidate: Candidate;
+}
+
+/** Name of the baseline among the contenders of the shared blocks. */
+const BASELINE = 'baseline';
+
+async function compareOn(pair: Pair): Promise<ComparedWorkload> {
+  const { options, problem, workload } = pair;
+  const weight = problem.file.workloads.find(({ name }) => name === workload.name)?.weight ?? 1;
+  const named = { workload: workload.name, dimensions: workload.dimensions, weight };
+  options.onStep?.(`${workload.name}: judging the baseline`);
+  const baseline = await judgeAlone(pair, pair.baseline, BASELINE);
+  const measures = pair.session.device.identity.kind === 'cuda';
+  if (!measures || baseline.status !== 'passed') {
+    options.onStep?.(`${workload.name}: judging the candidate`);
+    return comparedWorkload(named, baseline, await judgeAlone(pair, pair.candidate, 'candidate'), undefined);
+  }
+  const refused = notTaken(pair.candidate, workload);
+  if (refused) return comparedWorkload(named, baseline, refused, undefined);
+  options.onStep?.(`${workload.name}: measuring both in the same blocks`);
+  const evaluation = await pair.session.evaluator.evaluate({
+    ...requestOf(pair, pair.candidate, 'candidate'),
+    tier: 'accept',
+    against: [{ name: BASELINE, candidate: pair.baseline }],
+  });
+  const beside = evaluation.comparisons?.find((comparison) => comparison.baseline === BASELINE);
+  const missing = evaluation.missingBaselines?.find(({ name }) => name === BASELINE);
+  const measured: ComparedSide = missing ? { status: 'device-failed', reason: missing.reason } : baseline;
+  return comparedWorkload(named, measured, comparedSide(evaluation), beside);
+}
+
+const requestOf = ({ options, problem, workload }: Pair, candidate: Candidate, id: string): EvaluationRequest => ({
+  problem,
+  candidate,
+  workload,
+  seed: options.seed,
+  id,
+  ...(options.signal ? { signal: options.signal } : {}),
+});
+
+async function judgeAlone(pair: Pair, candidate: Candidate, id: string): Promise<ComparedSide> {
+  return (
+    notTaken(candidate, pair.workload) ??
+    comparedSide(await pair.session.evaluator.evaluate(requestOf(pair, candidate, id)))
+  );
+}
+
+/** A workload that a kernel says it does not take needs no device to be refused. */
+function notTaken({ kernel, parameters }: Candidate, { dimensions }: Workload): ComparedSide | undefined {
+  const failed = failedLimit(kernel.file, dimensions) ?? failedConstraint(kernel.file, parameters, dimensions);
+  return failed === undefined ? undefined : { status: 'unsupported', reason: `needs ${failed}` };
+}
+
+const describe = ({ label, candidate: { id, kernel, parameters } }: CandidateTarget): ComparedCandidate => ({
+  label,
+  id,
+  kernel: kernel.file.name,
+  parameters,
+});
+
+/** Problems are the same by what they say, not by where they lie. */
+function requireSameProblem(baseline: CandidateTarget, candidate: CandidateTarget): void {
+  if (isDeepStrictEqual(baseline.problem.file, candidate.problem.file)) return;
+  throw new WarpsmithError({
+    code: 'different-problems',
+    message: 'The baseline and the candidate solve different problems.',
+    file: candidate.problem.folder,
+    received: `${baseline.problem.file.name} (${baseline.problem.folder}) and ${candidate.problem.file.name} (${candidate.problem.folder})`,
+    expected: 'two candidates of one problem',
+    hint: 'Times of different problems say nothing about each other.',
+  });
+}
