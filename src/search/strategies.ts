@@ -1,5 +1,6 @@
 import { WarpsmithError } from '../core/errors.ts';
 import { suggestName } from '../core/nearest-name.ts';
+import { bayesian } from './bayesian.ts';
 import { evolutionary } from './evolutionary.ts';
 import { exhaustive } from './exhaustive.ts';
 import { random } from './random.ts';
@@ -7,7 +8,7 @@ import type { Strategy, StrategyOptions } from './strategy.ts';
 import { tpe } from './tpe.ts';
 
 /** Strategies that know nothing but the space and the times they are told. */
-export const STRATEGIES = { exhaustive, random, tpe, evolutionary } as const satisfies Readonly<
+export const STRATEGIES = { exhaustive, random, tpe, evolutionary, bayesian } as const satisfies Readonly<
   Record<string, (options: StrategyOptions) => Strategy>
 >;
 
@@ -16,7 +17,7 @@ export type StrategyName = keyof typeof STRATEGIES;
 export const STRATEGY_NAMES = Object.keys(STRATEGIES) as StrategyName[];
 
 /** What finds good configurations with the fewest evaluations where nothing is known beforehand. */
-export const DEFAULT_BLIND_STRATEGY: StrategyName = 'evolutionary';
+export const DEFAULT_BLIND_STRATEGY: StrategyName = 'bayesian';
 
 /**
  * The strategy of this name over a space.

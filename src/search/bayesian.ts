@@ -1,0 +1,112 @@
+import type { RandomSource } from '../stats/random.ts';
+import { stepSource } from './draw.ts';
+import { feasibility } from './feasibility.ts';
+import { distance } from './geometry.ts';
+import type { SearchSpace, Strategy, StrategyOptions } from './strategy.ts';
+import { createSurrogate, type Prediction } from './surrogate.ts';
+import { type Unvisited, unvisitedOf } from './unvisited.ts';
+
+/** Configurations far from each other, told before the surrogate is believed; of these, how many must have a time. */
+const START_COUNT = 15;
+const FEWEST_TIMED = 4;
+/** Configurations of which the start takes the one farthest from all before. */
+const START_RIVALS = 30;
+/** Standard deviations below its mean that a time is hoped to lie: how bold the search is. */
+const OPTIMISM = 1.5;
+/** Of failures, the latest count. */
+const MOST_FAILED = 512;
+/** Apart from the numbers of the steps that ask. */
+const TELLING = 2 ** 20;
+
+/**
+ * Bayesian optimisation: a Gaussian process predicts the times of what is left from the times so far, and asked for is
+ * the configuration whose time may turn out lowest, weighed with the probability that it has one. The start is a handful
+ * of configurations far from each other.
+ *
+ * Source for choosing by a bound: N. Srinivas et al., "Gaussian Process Optimization in the Bandit Setting" (2010).
+ */
+export function bayesian({ space, seed }: StrategyOptions): Strategy {
+  const unvisited = unvisitedOf(space.size);
+  const sourceOf = stepSource(seed);
+  const surrogate = createSurrogate(space, unvisited);
+  const taken: number[] = [];
+  const timed: number[] = [];
+  const failed: number[] = [];
+  const take = (index: number): void => {
+    if (!unvisited.has(index)) return;
+    unvisited.take(index);
+    taken.push(index);
+  };
+  const isStarting = (): boolean => timed.length + failed.length < START_COUNT || timed.length < FEWEST_TIMED;
+  const choose = (): number | undefined => {
+    const random = sourceOf(taken.length);
+    if (isStarting()) return farthest(space, taken, unvisited, random);
+    return mostPromising(space, surrogate.predict(), timed, failed, unvisited) ?? unvisited.draw(random);
+  };
+  return {
+    ask() {
+      const index = choose();
+      if (index !== undefined) take(index);
+      return index;
+    },
+    tell(index, outcome) {
+      take(index);
+      if (outcome.kind === 'failed') {
+        failed.push(index);
+        return;
+      }
+      timed.push(index);
+      surrogate.add({ index, timeNs: outcome.timeNs }, sourceOf(TELLING + taken.length));
+    },
+  };
+}
+
+/** Of some unvisited configurations the one least like any visited one. */
+function farthest(
+  space: SearchSpace,
+  taken: readonly number[],
+  unvisited: Unvisited,
+  random: RandomSource,
+): number | undefined {
+  let best: number | undefined;
+  let farthestAway = -1;
+  for (let rival = 0; rival < START_RIVALS; rival += 1) {
+    const index = unvisited.draw(random);
+    if (index === undefined) return undefined;
+    const places = space.at(index);
+    const away = taken.reduce(
+      (least, other) => Math.min(least, distance(space, places, space.at(other))),
+      Number.POSITIVE_INFINITY,
+    );
+    if (!(away > farthestAway)) continue;
+    farthestAway = away;
+    best = index;
+  }
+  return best;
+}
+
+/** The unvisited member of the pool with the lowest bound; a doubtful one must be the more promising. */
+function mostPromising(
+  space: SearchSpace,
+  { pool, means, deviations, correlation }: Prediction,
+  timed: readonly number[],
+  failed: readonly number[],
+  unvisited: Unvisited,
+): number | undefined {
+  const placesOf = (index: number) => space.at(index);
+  const probability = feasibility(timed.map(placesOf), failed.slice(-MOST_FAILED).map(placesOf), correlation);
+  let best: number | undefined;
+  let highest = Number.NEGATIVE_INFINITY;
+  for (const [member, index] of pool.entries()) {
+    if (!unvisited.has(index)) continue;
+    const promise = OPTIMISM * deviations[member]! - means[member]!;
+    // A probability only lowers it, and takes a while to estimate.
+    if (promise < highest) continue;
+    const weighed = promise + Math.log(probability(space.at(index)));
+    // Pools are in no order of their own: the first of equals must not depend on it.
+    if (weighed < highest || (weighed === highest && index > best!)) continue;
+    highest = weighed;
+    best = index;
+  }
+  return best;
+}

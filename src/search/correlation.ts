@@ -1,0 +1,46 @@
+import type { Trait } from './traits.ts';
+
+/** What a trait is worth: how much of the variation it explains, and how far likeness reaches along it. */
+export interface TraitSetting {
+  /** 0…1. At 0 the trait does not matter; at 1 configurations that are unlike in it tell nothing of one another. */
+  readonly weight: number;
+  /** Coordinates this far apart are correlated by 1/e in this trait. */
+  readonly reach: number;
+}
+
+/** Correlation of the times of two configurations, given by their places; 1 for equal ones. */
+export type Correlation = (a: Readonly<ArrayLike<number>>, b: Readonly<ArrayLike<number>>) => number;
+
+/**
+ * Product over all traits of 1 − weight + weight · exp(−|Δ| ÷ reach). Multiplied out, that is a sum over all subsets of
+ * traits: main effects, pairs, and so on, each with the weight that the factors give it, so that a trait of low weight
+ * acts by itself and adds its share everywhere. The exponential assumes no smoothness: times of kernels have cliffs.
+ */
+export function correlationOf(traits: readonly Trait[], settings: readonly TraitSetting[]): Correlation {
+  const tables = traits.map((trait, index) => tableOf(trait, settings[index]!));
+  const dimensions = traits.map(({ dimension }) => dimension);
+  const strides = traits.map(({ valueCount }) => valueCount);
+  return (a, b) => {
+    let product = 1;
+    for (let trait = 0; trait < tables.length; trait += 1) {
+      const dimension = dimensions[trait]!;
+      product *= tables[trait]![a[dimension]! * strides[trait]! + b[dimension]!]!;
+    }
+    return product;
+  };
+}
+
+/** Factors of one trait for each pair of places. */
+function tableOf({ valueCount, coordinates }: Trait, { weight, reach }: TraitSetting): Float64Array {
+  const table = new Float64Array(valueCount * valueCount);
+  for (let a = 0; a < valueCount; a += 1) {
+    for (let b = 0; b < valueCount; b += 1) {
+      const apart = a === b ? 0 : apartOf(coordinates?.[a], coordinates?.[b]);
+      table[a * valueCount + b] = 1 - weight + weight * Math.exp(-apart / reach);
+    }
+  }
+  return table;
+}
+
+const apartOf = (a: number | null | undefined, b: number | null | undefined): number =>
+  typeof a === 'number' && typeof b === 'number' ? Math.abs(a - b) : 1;

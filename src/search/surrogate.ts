@@ -1,0 +1,127 @@
+import type { RandomSource } from '../stats/random.ts';
+import { type Correlation, correlationOf } from './correlation.ts';
+import { fitCorrelation, typicalSettings } from './fit-correlation.ts';
+import { type GaussianProcess, gaussianProcess } from './gaussian-process.ts';
+import { drawPool } from './pool.ts';
+import { standardise } from './standardise.ts';
+import type { SearchSpace } from './strategy.ts';
+import { traitsOf } from './traits.ts';
+import type { Unvisited } from './unvisited.ts';
+
+/** Configurations that are predicted. */
+const POOL_LIMIT = 4096;
+/** A new fit is due at this many times as many times as the last one had, or at this many more. */
+const FIT_GROWTH = 1.15;
+const MOST_BETWEEN_FITS = 32;
+/** Times a new process begins with, and times settings are fitted to; the cost is the cube of these. */
+const MOST_MODELLED = 256;
+const MOST_FITTED = 128;
+/** In a space too large to be predicted whole, configurations near this many of the fastest are. */
+const ELITE_COUNT = 8;
+
+export interface Trial {
+  readonly index: number;
+  readonly timeNs: number;
+}
+
+export interface Prediction {
+  /** Configurations predicted; some may have been visited since they were chosen. */
+  readonly pool: readonly number[];
+  /** Of standardised times; by place in the pool. */
+  readonly means: Float64Array;
+  readonly deviations: Float64Array;
+  readonly correlation: Correlation;
+}
+
+/** What is predicted of the configurations that are left, from the times so far. */
+export interface Surrogate {
+  /** Takes in a time. Cheap: everything is computed when a prediction is asked for. */
+  add(trial: Trial, random: RandomSource): void;
+  /** At least one time must be in. */
+  predict(): Prediction;
+}
+
+/** A process over a pool, made when `count` times were known. */
+interface Plan {
+  readonly count: number;
+  readonly pool: readonly number[];
+}
+
+interface Model {
+  readonly plan: Plan;
+  readonly correlation: Correlation;
+  readonly process: GaussianProcess;
+  /** Those added to the process, in this order. */
+  readonly trials: Trial[];
+  /** How many of all times have been considered for it. */
+  considered: number;
+}
+
+/**
+ * Fits and pools are planned when times come in and made when they are needed, so that what is predicted follows from
+ * the times in their order, not from when it was asked for.
+ */
+export function createSurrogate(space: SearchSpace, unvisited: Unvisited): Surrogate {
+  const traits = traitsOf(space);
+  const trials: Trial[] = [];
+  const dueFits: { count: number; random: RandomSource }[] = [];
+  let settings = typicalSettings(traits);
+  let nextFit = 1;
+  let plan: Plan = { count: 0, pool: [] };
+  let model: Model | undefined;
+
+  const refit = (count: number, random: RandomSource): void => {
+    const chosen = representative(trials.slice(0, count), MOST_FITTED);
+    const places = chosen.map(({ index }) => space.at(index));
+    settings = fitCorrelation(traits, places, standardise(chosen.map(({ timeNs }) => timeNs)), settings, random);
+  };
+  const build = (): Model => {
+    for (const due of dueFits.splice(0)) refit(due.count, due.random);
+    const correlation = correlationOf(traits, settings.traits);
+    const members = plan.pool.map((index) => space.at(index));
+    const process = gaussianProcess(members, correlation, settings.noise);
+    const chosen = representative(trials.slice(0, plan.count), MOST_MODELLED);
+    for (const { index } of chosen) process.add(space.at(index));
+    return { plan, correlation, process, trials: chosen, considered: plan.count };
+  };
+  return {
+    add(trial, random) {
+      const isNewBest = trials.every(({ timeNs }) => trial.timeNs < timeNs);
+      trials.push(trial);
+      const isFitDue = trials.length >= nextFit;
+      if (isFitDue) {
+        dueFits.push({ count: trials.length, random });
+        nextFit = Math.min(Math.ceil(trials.length * FIT_GROWTH), trials.length + MOST_BETWEEN_FITS);
+      }
+      const isPoolOutdated = isNewBest && unvisited.count > POOL_LIMIT;
+      if (!isFitDue && !isPoolOutdated) return;
+      const elites = fastest(trials, ELITE_COUNT).map(({ index }) => index);
+      plan = { count: trials.length, pool: drawPool(space, unvisited, elites, POOL_LIMIT, random) };
+      model = undefined;
+    },
+    predict() {
+      model ??= build();
+      const { process, correlation } = model;
+      for (const trial of trials.slice(model.considered)) {
+        process.add(space.at(trial.index));
+        model.trials.push(trial);
+      }
+      model.considered = trials.length;
+      const values = standardise(model.trials.map(({ timeNs }) => timeNs));
+      return { pool: model.plan.pool, correlation, ...process.predict(values) };
+    },
+  };
+}
+
+const fastest = (trials: readonly Trial[], count: number): Trial[] =>
+  trials.toSorted((a, b) => a.timeNs - b.timeNs).slice(0, count);
+
+/** At most this many: the fastest, which the search is about, and as many of the others, evenly over time. */
+function representative(trials: readonly Trial[], limit: number): Trial[] {
+  if (trials.length <= limit) return [...trials];
+  const best = fastest(trials, limit / 2);
+  const isBest = new Set(best);
+  const others = trials.filter((trial) => !isBest.has(trial));
+  const stride = others.length / (limit / 2);
+  return [...best, ...Array.from(best, (_, place) => others[Math.floor(place * stride)]!)];
+}
