@@ -21,7 +21,7 @@ import { KERNEL_FILE } from './loading/read-kernel.ts';
 import { type OptimizeOutcome, type OptimizeRequest, type PreparedRun, runLoop } from './optimize.ts';
 import { readReport, writeReport } from './report.ts';
 import { resumePoint } from './resume-point.ts';
-import { openSession, type Session, type ToolchainName } from './session.ts';
+import { openSession, type Session, type SessionOptions, type ToolchainName } from './session.ts';
 import { loadProblemTarget } from './target.ts';
 
 /** Budgets that may grow; the price of the GPU stays what it was. */
@@ -50,10 +50,14 @@ export interface ResumeOutcome extends OptimizeOutcome {
  * Goes on with a run that was interrupted or killed, where its log ends: the loop runs again from the start, with the
  * evaluations of the log instead of new ones, and goes on from there as if nothing had been.
  *
+ * @param open replaces the session, for tests.
  * @throws WarpsmithError `run-in-use`, `nothing-to-resume`, `older-event-log`, `budget-not-larger`,
  * `kernel-changed`, `problem-changed`, `device-changed`, `environment-changed`, `history-differs`; as `optimizeProblem`.
  */
-export async function resumeRun(request: ResumeRequest): Promise<ResumeOutcome> {
+export async function resumeRun(
+  request: ResumeRequest,
+  open: (options: SessionOptions) => Promise<Session> = openSession,
+): Promise<ResumeOutcome> {
   const folder = findRun(request.store, request.run);
   refuseIfBeingWritten(folder);
   const { events } = readEventLog(eventsPath(folder));
@@ -62,7 +66,7 @@ export async function resumeRun(request: ResumeRequest): Promise<ResumeOutcome> 
   const point = resumePoint(events, extendedBudgets !== undefined);
   if (point.kind === 'finished') return finishedOutcome(folder, point.event, events);
   const prepared = await prepareAgain(started, events, request);
-  await using session: Session = await openSession(prepared.request);
+  await using session = await open(prepared.request);
   refuseOtherDevice(started, session);
   const run = openRunFolder(folder, {}, keepOf(folder, extendedBudgets !== undefined));
   return runLoop(prepared, session, run, {

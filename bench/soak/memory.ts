@@ -1,0 +1,48 @@
+/**
+ * Optimises a cheap problem for many evaluations and says whether memory stays flat, and whether processes, temporary
+ * files or open files are left behind.
+ *
+ *     node bench/soak/memory.ts [--evaluations 500] [--output docs/results/soak.json]
+ */
+import { parseArgs } from 'node:util';
+import { saveSoak } from './save-soak.ts';
+import { slope, soak } from './soak-run.ts';
+
+/** Memory is flat when it would take this many evaluations to double it. */
+const FLAT_EVALUATIONS = 20_000;
+const WARM_UP_EVALUATIONS = 3;
+const MIB = 2 ** 20;
+
+const { values } = parseArgs({
+  options: { evaluations: { type: 'string', default: '500' }, output: { type: 'string' } },
+});
+// What the first evaluations load stays: modules, the compiler's service, thread pools.
+await soak(WARM_UP_EVALUATIONS);
+const result = await soak(Number(values.evaluations), (count) => {
+  if (count % 50 === 0)
+    process.stderr.write(`${count} evaluations, ${(process.memoryUsage.rss() / MIB).toFixed(0)} MiB\n`);
+});
+const { evaluations, statuses, rssBytes, childProcesses, temporaryFiles, openFiles } = result;
+const secondHalf = rssBytes.slice(Math.floor(evaluations / 2));
+const meanBytes = secondHalf.reduce((sum, bytes) => sum + bytes, 0) / secondHalf.length;
+const slopeBytes = slope(secondHalf);
+const mebibytes = (bytes: number) => Number((bytes / MIB).toFixed(2));
+const summary = {
+  evaluations,
+  statuses,
+  /** After every 25th evaluation. */
+  rssMebibytes: rssBytes.filter((_bytes, index) => (index + 1) % 25 === 0).map(mebibytes),
+  secondHalf: {
+    meanMebibytes: mebibytes(meanBytes),
+    slopeKibibytesPerEvaluation: Number((slopeBytes / 1024).toFixed(3)),
+    evaluationsToDouble: slopeBytes > 0 ? Math.round(meanBytes / slopeBytes) : null,
+  },
+  childProcesses,
+  temporaryFiles: temporaryFiles.length,
+  openFiles,
+};
+const isFlat = !(slopeBytes * FLAT_EVALUATIONS > meanBytes);
+const isClean = childProcesses === 0 && temporaryFiles.length === 0 && openFiles[0] === openFiles[1];
+if (values.output !== undefined) saveSoak(values.output, { memory: { ...summary, isFlat, isClean } });
+process.stdout.write(`${JSON.stringify({ ...summary, isFlat, isClean }, undefined, 1)}\n`);
+process.exitCode = isFlat && isClean ? 0 : 1;

@@ -1,0 +1,88 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { optimizeProblem } from '../../src/app/optimize.ts';
+import { processTree } from '../../src/process/process-tree.ts';
+import { UNLIMITED } from '../../src/store/events.ts';
+import { PROBLEM } from './scenarios.ts';
+
+/** What a long run leaves in the process, and behind it. */
+export interface SoakResult {
+  evaluations: number;
+  /** By status. */
+  statuses: Readonly<Record<string, number>>;
+  /** Resident bytes after each evaluation. */
+  rssBytes: number[];
+  /** Processes below this one once the run has ended. */
+  childProcesses: number;
+  /** Files and folders in the run's own temporary folder once it has ended. */
+  temporaryFiles: string[];
+  /** Open files of this process: before and after. */
+  openFiles: readonly [before: number, after: number];
+}
+
+const openFileCount = (): number => {
+  try {
+    return readdirSync('/proc/self/fd').length;
+  } catch {
+    return 0;
+  }
+};
+
+/** Children that have ended and not been waited for count, too: they would pile up. */
+const childCount = (): number => processTree(process.pid).size - 1;
+
+/**
+ * Optimises the cheapest problem with a search that goes through its settings in any order, for so many evaluations.
+ *
+ * @param onEvaluation sees how many are done.
+ */
+export async function soak(evaluations: number, onEvaluation: (count: number) => void = () => {}): Promise<SoakResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'warpsmith-soak-'));
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary);
+  const before = { TMPDIR: process.env.TMPDIR, openFiles: openFileCount(), children: childCount() };
+  process.env.TMPDIR = temporary;
+  const rssBytes: number[] = [];
+  const statuses: Record<string, number> = {};
+  try {
+    await optimizeProblem({
+      target: PROBLEM,
+      device: 'virtual:l4',
+      threads: 1,
+      workloads: [],
+      parameters: {},
+      seed: 1,
+      strategy: 'random',
+      ablation: false,
+      budgets: { ...UNLIMITED, maximumEvaluations: evaluations },
+      store: join(folder, 'store'),
+      onEvent(event) {
+        if (event.type !== 'evaluation-finished') return;
+        rssBytes.push(process.memoryUsage.rss());
+        statuses[event.evaluation.status] = (statuses[event.evaluation.status] ?? 0) + 1;
+        onEvaluation(rssBytes.length);
+      },
+    });
+    return {
+      evaluations: rssBytes.length,
+      statuses,
+      rssBytes,
+      childProcesses: childCount() - before.children,
+      temporaryFiles: readdirSync(temporary, { recursive: true, encoding: 'utf8' }),
+      openFiles: [before.openFiles, openFileCount()],
+    };
+  } finally {
+    if (before.TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before.TMPDIR;
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Slope of the least-squares line through values at 0, 1, 2, … */
+export function slope(values: readonly number[]): number {
+  const meanX = (values.length - 1) / 2;
+  const meanY = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const covariance = values.reduce((sum, value, x) => sum + (x - meanX) * (value - meanY), 0);
+  return covariance / values.reduce((sum, _value, x) => sum + (x - meanX) ** 2, 0);
+}
