@@ -10,7 +10,7 @@ import { eventsPath, findRun } from '../../src/store/run-folder.ts';
 import { journalKey } from './fake-session.ts';
 import type { ChildRequest } from './killed-child.ts';
 
-const CHILD = fileURLToPath(new URL('killed-child.ts', import.meta.url));
+export const CHILD = fileURLToPath(new URL('killed-child.ts', import.meta.url));
 
 export interface KilledRun {
   scenario: string;
@@ -77,10 +77,12 @@ function runChild(request: ChildRequest, moment?: KillMoment): Promise<boolean> 
 /** Fields that differ from one run to the next: times, and what is reckoned from them. */
 const TIMES = ['time', 'minutesUsed', 'minutesLeft', 'ledger', 'elapsedMs'];
 
-const withoutTimes = (event: RecordedEvent): unknown =>
+/** An event without what differs from one run to the next. */
+export const withoutTimes = (event: RecordedEvent): unknown =>
   JSON.parse(JSON.stringify(event, (name, value: unknown) => (TIMES.includes(name) ? undefined : value)));
 
-const logOf = (store: string): RecordedEvent[] => readEventLog(eventsPath(findRun(store, 'latest'))).events;
+/** The log of a store's newest run. */
+export const logOf = (store: string): RecordedEvent[] => readEventLog(eventsPath(findRun(store, 'latest'))).events;
 
 const keysOf = (events: readonly RecordedEvent[]): string[] =>
   events.flatMap((event) =>

@@ -18,9 +18,18 @@ export interface ChildRequest {
   scenario: string;
   evaluations: number;
   pauseMs: number;
+  /** A run of its own, whatever lies in the store. */
+  fresh?: boolean;
 }
 
-const { store, journal, scenario: name, evaluations, pauseMs } = JSON.parse(process.argv[2]!) as ChildRequest;
+const {
+  store,
+  journal,
+  scenario: name,
+  evaluations,
+  pauseMs,
+  fresh = false,
+} = JSON.parse(process.argv[2]!) as ChildRequest;
 const scenario = SCENARIOS[name]!;
 const openSession = async () => openFakeSession({ kind: scenario.kind, pauseMs, journal });
 const onEvent = () => void process.stdout.write('.');
@@ -45,4 +54,4 @@ async function resume(): Promise<boolean> {
   }
 }
 
-if (listRuns(store).length === 0 || !(await resume())) await start();
+if (fresh || listRuns(store).length === 0 || !(await resume())) await start();

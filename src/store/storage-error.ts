@@ -26,6 +26,11 @@ const CAUSES: Readonly<Record<string, { code: string; what: string; hint: string
     what: 'is over its disk quota',
     hint: 'Free some space, or choose another place with --store.',
   },
+  EFBIG: {
+    code: 'store-full',
+    what: 'is over the limit on the size of files',
+    hint: 'Raise the limit (ulimit -f), or choose another place with --store.',
+  },
   ENOTDIR: {
     code: 'store-not-a-folder',
     what: 'lies below something that is not a folder',

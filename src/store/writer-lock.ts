@@ -32,7 +32,8 @@ export function lockWriter(folder: string): WriterLock {
   withStorageErrors(folder, () => accessSync(folder, constants.W_OK));
   const database = openLockFile(folder);
   try {
-    database.exec('BEGIN EXCLUSIVE');
+    // Nothing is ever written into it: no journal beside it.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     held.add(database);
     writeWhole(join(folder, HOLDER_FILE), `${JSON.stringify(describeSelf())}\n`);
   } catch (error) {

@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createEventLog, readEventLog } from '../../src/store/event-log.ts';
+import { createEventLog, openEventLog, readEventLog } from '../../src/store/event-log.ts';
 import type { RunEvent } from '../../src/store/events.ts';
 
 const budget = (iteration: number): RunEvent => ({
@@ -122,5 +122,60 @@ describe('reading', () => {
     expect(() => readEventLog(logPath())).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ code: 'no-event-log' }) }),
     );
+  });
+});
+
+describe('going on with a log', () => {
+  test('numbering continues, and the log is one', () => {
+    const log = openEventLog(writeLog(2), { now: () => new Date(0) });
+    expect(log.history.map(({ sequence }) => sequence)).toEqual([1, 2]);
+    log.append(budget(3));
+    log.close();
+    const whole = readFileSync(log.path, 'utf8');
+    rmSync(log.path);
+    writeLog(3);
+    expect(whole).toBe(readFileSync(log.path, 'utf8'));
+  });
+
+  test.each([
+    ['half a line', '{"schemaVersion":2,"sequence":3,"ti'],
+    ['half a letter', Buffer.from('{"reason":"3 µ').subarray(0, -1)],
+    ['zeros, as a power cut leaves', Buffer.alloc(4096)],
+    ['half a line and zeros', Buffer.concat([Buffer.from('{"schema'), Buffer.alloc(100), Buffer.from('\n')])],
+  ])('a torn end is cut off: %s', (_what, tail) => {
+    const path = writeLog(2);
+    const before = readFileSync(path);
+    appendFileSync(path, tail);
+    expect(readEventLog(path).tornLastLine).toBe(true);
+    const log = openEventLog(path);
+    expect(readFileSync(path)).toEqual(before);
+    log.append(budget(3));
+    log.close();
+    expect(readEventLog(path).events.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+  });
+
+  test('what is taken back stays beside the log', () => {
+    const path = writeLog(3);
+    const log = openEventLog(path, {}, (events) => events.length - 1);
+    log.close();
+    expect(readEventLog(path).events).toHaveLength(2);
+    expect(JSON.parse(readFileSync(join(folder, 'events.after-2.jsonl'), 'utf8'))).toMatchObject({ sequence: 3 });
+  });
+
+  test('a damaged log is not touched', () => {
+    const path = writeLog(2);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('"sequence":1', '"sequence":7'));
+    const before = readFileSync(path);
+    expect(() => openEventLog(path)).toThrow('carries number 7');
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  test('a log that was deleted takes no more events', () => {
+    const log = openEventLog(writeLog(1));
+    rmSync(log.path);
+    expect(() => log.append(budget(2))).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ code: 'run-folder-deleted' }) }),
+    );
+    log.close();
   });
 });
