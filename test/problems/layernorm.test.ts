@@ -11,6 +11,7 @@ import { openSession, type Session } from '../../src/app/session.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { UNLIMITED } from '../../src/store/events.ts';
+import { compareReferences } from '../support/compare-device-reference.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
 
 const FOLDER = 'problems/layernorm';
@@ -68,6 +69,16 @@ describe('reference', () => {
     const { Y } = reference(inputs, { R: 1, N: 2 }, round);
     expect(seen.map((value) => Number(value.toFixed(3)))).toEqual([-1, -2.4, -1.7, 1, 2.4, 2.3]);
     expect(Y).toEqual(Float64Array.of(-2, 2));
+  });
+});
+
+describe('the device reference', () => {
+  it('agrees with reference.ts on every check', async () => {
+    for (const { oracle, naive } of await compareReferences(FOLDER, 'Y')) {
+      // Only the order of float64 sums differs. A naive result may round the other way where that decides.
+      expect(oracle).toBeLessThan(1e-12);
+      expect(naive).toBeLessThanOrEqual(1 / 1000);
+    }
   });
 });
 

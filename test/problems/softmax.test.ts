@@ -11,6 +11,7 @@ import { openSession, type Session } from '../../src/app/session.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { UNLIMITED } from '../../src/store/events.ts';
+import { compareReferences } from '../support/compare-device-reference.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
 
 const FOLDER = 'problems/softmax';
@@ -53,6 +54,16 @@ describe('reference', () => {
     };
     reference({ X: Float64Array.of(7, 7) }, { R: 1, N: 2 }, round);
     expect(seen).toEqual([0, 1, 0, 1, 2, 0.5, 0.5]);
+  });
+});
+
+describe('the device reference', () => {
+  it('agrees with reference.ts on every check', async () => {
+    for (const { oracle, naive } of await compareReferences(FOLDER, 'Y')) {
+      // Only the order of float64 sums and the last bits of exp differ.
+      expect(oracle).toBeLessThan(1e-13);
+      expect(naive).toBeUndefined();
+    }
   });
 });
 

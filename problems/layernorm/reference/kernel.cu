@@ -37,6 +37,8 @@ __global__ void __launch_bounds__(THREADS)
   for (int c = threadIdx.x; c < N; c += THREADS) {
     const double normalised = (at(X, row + c) - mean) * inverseDeviation;
     Y_exact[row + c] = normalised * at(gamma, c) + at(beta, c);
-    Y_naive[row + c] = __double2half(rounded(rounded(normalised) * at(gamma, c)) + at(beta, c));
+    // _rn: operations on numbers that come from halves and go to halves may be done in fp16, and there be fused.
+    const double scaled = rounded(__dmul_rn(rounded(normalised), at(gamma, c)));
+    Y_naive[row + c] = __double2half(__dadd_rn(scaled, at(beta, c)));
   }
 }

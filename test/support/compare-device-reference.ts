@@ -1,0 +1,44 @@
+import { loadProblem } from '../../src/app/loading/load-problem.ts';
+import { openDevice } from '../../src/devices/open-device.ts';
+import { describeCheck, shapeChecks } from '../../src/evaluation/checks.ts';
+import { createDeviceReference } from '../../src/evaluation/device-reference.ts';
+import { prepareCheck } from '../../src/evaluation/oracle.ts';
+import { runHostReference } from '../../src/evaluation/reference-runs.ts';
+import { createClangToolchain } from '../../src/toolchains/clang.ts';
+
+/** How far a problem's device reference is from its reference.ts on one check. */
+export interface ReferenceDifference {
+  check: string;
+  /** Largest difference of the oracles, relative to the oracle's largest element. */
+  oracle: number;
+  /** Share of the naive run's elements that differ; undefined where there is none. */
+  naive: number | undefined;
+}
+
+/** Runs both references of a problem with one output on all its checks. */
+export async function compareReferences(folder: string, output: string): Promise<ReferenceDifference[]> {
+  const problem = await loadProblem(folder);
+  const device = await openDevice('virtual:h200');
+  const deviceReference = createDeviceReference({ device, toolchain: await createClangToolchain() });
+  const differences: ReferenceDifference[] = [];
+  try {
+    for (const check of shapeChecks(problem.file)) {
+      const { dimensions, generatorSet } = check;
+      const { buffers, inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });
+      const host = runHostReference(problem, buffers, inputs.tensors, dimensions);
+      const onDevice = (await deviceReference.run({ problem, dimensions, inputs: inputs.bytes }))!;
+      const [exact, naive] = [host.oracle[output]!, host.naive?.[output]];
+      const errors = exact.map((value, i) => Math.abs(value - onDevice.oracle[output]![i]!));
+      const differing = naive?.filter((value, i) => value !== onDevice.naive![output]![i]);
+      differences.push({
+        check: describeCheck(check),
+        oracle: Math.max(...errors) / Math.max(...exact.map(Math.abs)),
+        naive: differing && differing.length / naive!.length,
+      });
+    }
+  } finally {
+    await deviceReference.close();
+    await device.close();
+  }
+  return differences;
+}
