@@ -67,6 +67,12 @@ export const choiceOption =
     return choice;
   };
 
+/** Collects repeated words out of a few, each once. */
+export const collectChoice = <T extends string>(option: string, choices: readonly T[]) => {
+  const read = choiceOption(option, choices);
+  return (text: string, previous: readonly T[] = []): T[] => [...new Set([...previous, read(text)])];
+};
+
 /** Reads a C++ identifier. */
 export const identifierOption =
   (option: string) =>

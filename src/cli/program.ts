@@ -2,9 +2,11 @@ import { Command } from 'commander';
 import { packageVersion } from '../app/package-version.ts';
 import { GUIDED, RUN_STRATEGIES } from '../optimizer/strategy-names.ts';
 import { FAIL_ON } from '../reports/compare-view.ts';
+import { STRATEGY_NAMES } from '../search/strategies.ts';
 import type { CliContext, Run } from './context.ts';
 import {
   choiceOption,
+  collectChoice,
   collectParameter,
   collectText,
   identifierOption,
@@ -45,6 +47,7 @@ const COMMANDS = {
   runs: async () => (await import('./commands/runs.ts')).run,
   show: async () => (await import('./commands/show.ts')).run,
   patterns: async () => (await import('./commands/patterns.ts')).run,
+  'search-bench': async () => (await import('./commands/search-bench.ts')).run,
 } as const;
 
 const CANDIDATE_ARGUMENT = "a run (its best), RUN/e12, the beginning of a candidate's id, or a kernel folder";
@@ -253,11 +256,27 @@ export function buildProgram(
     'patterns',
   );
   act(
+    add('search-bench', 'replay a space that was evaluated whole, and say how fast each strategy finds its best')
+      .argument('<file>', 'auto-tuning results in the T4 JSON format, plain or gzipped')
+      .option(
+        '--strategy <name>',
+        `one of ${STRATEGY_NAMES.join(', ')}; repeatable (default: all)`,
+        collectChoice('--strategy', STRATEGY_NAMES),
+      )
+      .option('--seeds <count>', 'runs of each strategy', integerOption('--seeds', 1, 1e4), 50)
+      .option('--evaluations <count>', 'evaluations of each run', integerOption('--evaluations', 1, 1e5), 200)
+      .option('--within <percent>', 'above the best: what counts as found', positiveOption('--within'), 5)
+      .option('--svg <file>', 'write a plot of the best so far by evaluation'),
+    'search-bench',
+    'file',
+  );
+  act(
     withStore(
       withSet(
         add('export', 'write a kernel so that it can be used without warpsmith')
           .argument('[candidate]', CANDIDATE_ARGUMENT, 'latest')
-          .option('-o, --output <folder>', 'where to write it', 'export')
+          .option('-o, --output <folder>', 'where to write it (default: export; nowhere with --commit)')
+          .option('--commit', "make the run's kept changes a branch of the repository that holds the start kernel")
           .option(
             '--name <name>',
             "the launch header's namespace (default: problem and kernel)",

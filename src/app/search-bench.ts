@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { WarpsmithError } from '../core/errors.ts';
+import { searchBenchSvg } from '../reports/search-bench-svg.ts';
+import type { SearchBenchView } from '../reports/search-bench-view.ts';
+import { type BenchedStrategy, benchSpace, benchStrategy, randomCurve } from '../search/bench.ts';
+import { replayStrategy } from '../search/replay.ts';
+import { createStrategy, STRATEGY_NAMES } from '../search/strategies.ts';
+import { parseT4, type RecordedSpace } from '../search/t4.ts';
+import { withStorageErrors } from '../store/storage-error.ts';
+import { writeWhole } from '../store/write-whole.ts';
+
+export interface SearchBenchOptions {
+  /** T4 JSON, gzipped or not. */
+  readonly file: string;
+  /** All where absent. */
+  readonly strategies?: readonly string[] | undefined;
+  readonly seeds: number;
+  readonly evaluations: number;
+  /** Percent. */
+  readonly within: number;
+  readonly signal?: AbortSignal;
+  onStrategy?(name: string, index: number, count: number): void;
+}
+
+/** Strategies whose answers don't depend on the seed. */
+const UNSEEDED: ReadonlySet<string> = new Set(['exhaustive']);
+
+/**
+ * Replays a space that was evaluated whole: every strategy searches it once a seed, an evaluation being a look-up.
+ *
+ * @throws WarpsmithError for a file that can't be read or is no T4 file, or an unknown strategy; what `signal` was aborted
+ * with.
+ */
+export async function searchBench(options: SearchBenchOptions): Promise<SearchBenchView> {
+  const { file, seeds, within } = options;
+  const recorded = parseT4(await readJson(file), file);
+  const space = benchSpace(recorded.outcomes, within);
+  const evaluations = Math.min(options.evaluations, recorded.space.size);
+  const names = options.strategies ?? STRATEGY_NAMES;
+  const strategies: BenchedStrategy[] = [];
+  for (const [index, name] of names.entries()) {
+    options.onStrategy?.(name, index, names.length);
+    const runs: number[][] = [];
+    for (let seed = 1; seed <= (UNSEEDED.has(name) ? 1 : seeds); seed += 1) {
+      // Lets an interruption through.
+      await setImmediate();
+      options.signal?.throwIfAborted();
+      runs.push(replay(recorded, name, seed, { evaluations, enoughNs: space.bestNs }));
+    }
+    strategies.push(benchStrategy(name, runs, space, evaluations));
+  }
+  return {
+    schemaVersion: 1,
+    file: basename(file),
+    evaluations,
+    space: {
+      ...space,
+      repeated: recorded.repeated,
+      dimensions: recorded.space.dimensions.map(({ name, values }) => ({ name, values: values.length })),
+      randomCurve: randomCurve(recorded.outcomes, evaluations),
+    },
+    strategies,
+  };
+}
+
+const replay = (
+  { space, outcomes }: RecordedSpace,
+  name: string,
+  seed: number,
+  limits: { evaluations: number; enoughNs: number },
+): number[] => replayStrategy(createStrategy(name, { space, seed }), (index) => outcomes[index]!, limits);
+
+/** Brute-forced spaces are large; what unpacks to more than this is none. */
+const MAXIMUM_BYTES = 512 * 1024 * 1024;
+const GZIP_MAGIC = [0x1f, 0x8b] as const;
+
+async function readJson(file: string): Promise<unknown> {
+  const expected = 'a T4 JSON file, plain or gzipped';
+  const refuse = (code: string, message: string, received: string, hint: string): never => {
+    throw new WarpsmithError({ code, message, file, received, expected, hint });
+  };
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) =>
+    error.code === 'ENOENT'
+      ? refuse('missing-file', `There is no file ${file}.`, 'nothing there', 'Check the path.')
+      : refuse('unreadable-file', `${file} can't be read.`, error.code ?? error.message, 'Is it a readable file?'),
+  );
+  const isPacked = GZIP_MAGIC.every((byte, place) => bytes[place] === byte);
+  try {
+    const text = (isPacked ? gunzipSync(bytes, { maxOutputLength: MAXIMUM_BYTES }) : bytes).toString('utf8');
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const received = error instanceof Error ? error.message : String(error);
+    return refuse(
+      'not-json',
+      `${file} is not JSON.`,
+      received,
+      'search-bench reads T4 JSON, as auto-tuners export it.',
+    );
+  }
+}
+
+/** Writes the report's plot as an SVG file. */
+export function writeSearchBenchPlot(report: SearchBenchView, path: string): void {
+  withStorageErrors(path, () => writeWhole(resolve(path), searchBenchSvg(report)));
+}
