@@ -5,7 +5,7 @@ import type { Candidate, ParameterValues } from '../core/kernel.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { kernelJsonWithDefaults } from '../handover/baked-kernel.ts';
 import type { FolderFiles } from '../handover/change-patch.ts';
-import { EXPORT_MARK, exportKernel } from '../handover/export-kernel.ts';
+import { exportKernel, filesOfExport, REPRODUCTION_FILE } from '../handover/export-kernel.ts';
 import type { Evidence, StartRatio } from '../handover/reproduction.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { formatRatioInterval, formatTiming } from '../reports/format.ts';
@@ -26,8 +26,6 @@ export interface ExportOptions {
 }
 
 export interface ExportReport {
-  schemaVersion: 1;
-  kind: 'export';
   folder: string;
   /** Namespace of the launch header. */
   name: string;
@@ -67,10 +65,8 @@ export async function exportCandidate(options: ExportOptions): Promise<ExportRep
     folder,
     ...(options.name === undefined ? {} : { name: options.name }),
   });
-  writeFolder(folder, files, { option: '-o', owned: (names) => names.includes(EXPORT_MARK) });
+  writeFolder(folder, files, { option: '--output', earlier: earlierFiles });
   return {
-    schemaVersion: 1,
-    kind: 'export',
     folder,
     name,
     candidate: { id: candidate.id, kernel: candidate.kernel.file.name, parameters: candidate.parameters },
@@ -79,6 +75,14 @@ export async function exportCandidate(options: ExportOptions): Promise<ExportRep
     evidence: sentences,
     notes: change ? [] : [`no change.patch: ${start.kernel.folder} is not what the run started from any more`],
   };
+}
+
+function earlierFiles(folder: string): string[] {
+  try {
+    return filesOfExport(readFileSync(join(folder, REPRODUCTION_FILE), 'utf8'));
+  } catch {
+    return [];
+  }
 }
 
 /** What describes the problem, as it lies there now. */
@@ -198,6 +202,7 @@ function ratioToStart(run: LoadedRun, evaluationId: string): StartRatio | undefi
       confirmed: true,
     };
   }
+  if (evaluations[0]!.candidate.id === evaluation.candidate.id) return undefined;
   const start = evaluations.find(({ workload }) => workload.name === evaluation.workload.name)?.timing;
   const { timing } = evaluation;
   if (!start || !timing || start.kind !== timing.kind) return undefined;

@@ -8,7 +8,7 @@ import { identifierOf } from './launch-header/cpp-names.ts';
 import { launchHeader } from './launch-header/launch-header.ts';
 import { launchUnit } from './launch-header/launch-unit.ts';
 import { exportReadme } from './readme.ts';
-import { type Evidence, reproduction } from './reproduction.ts';
+import { type Evidence, type Reproduction, reproduction } from './reproduction.ts';
 
 export interface ExportRequest {
   readonly problem: Problem;
@@ -39,8 +39,8 @@ export interface ExportedKernel {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Files of an export that are always there: what says that a folder was written by one. */
-export const EXPORT_MARK = 'reproduce.json';
+/** What says that a folder was written by an export, and which files. */
+export const REPRODUCTION_FILE = 'reproduce.json';
 const PATCH = 'change.patch';
 
 /** `attention_04_warp`. */
@@ -79,18 +79,27 @@ export const exportKernel = (request: ExportRequest): ExportedKernel => {
     `${name}_launch.hpp: candidate ${candidate.id} of ${candidate.kernel.file.name}, for ${problem.file.name}. Written by warpsmith ${request.version}.`,
     ...request.sentences,
   ];
-  return {
-    name,
-    files: {
-      ...baked,
-      [`${name}_launch.hpp`]: launchHeader({ problem: problem.file, candidate, name, provenance }),
-      [`${name}_launch.cu`]: launchUnit(candidate, name),
-      'example.cu': exampleMain(problem.file, request.workload, name),
-      ...(patch === undefined ? {} : { [PATCH]: patch }),
-      [EXPORT_MARK]: `${JSON.stringify(reproduce, null, 2)}\n`,
-      'README.md': readme,
-    },
+  const files: Record<string, string> = {
+    ...baked,
+    [`${name}_launch.hpp`]: launchHeader({ problem: problem.file, candidate, name, provenance }),
+    [`${name}_launch.cu`]: launchUnit(candidate, name),
+    'example.cu': exampleMain(problem.file, request.workload, name),
+    ...(patch === undefined ? {} : { [PATCH]: patch }),
+    'README.md': readme,
   };
+  const listed = { ...reproduce, files: [...Object.keys(files), REPRODUCTION_FILE] };
+  return { name, files: { ...files, [REPRODUCTION_FILE]: `${JSON.stringify(listed, null, 2)}\n` } };
+};
+
+/** Files of an earlier export, from its reproduce.json; none where that is not one. */
+export const filesOfExport = (reproduceJson: string): string[] => {
+  try {
+    const { kind, files } = JSON.parse(reproduceJson) as Partial<Reproduction>;
+    if (kind !== 'reproduction' || !Array.isArray(files)) return [];
+    return files.filter((name) => typeof name === 'string' && !/[\\/]|^\.\.?$/.test(name));
+  } catch {
+    return [];
+  }
 };
 
 const refuseCompiled = ({ kernel: { file, folder } }: Candidate): void => {

@@ -25,7 +25,7 @@ export const exportReadme = (request: {
   readonly candidate: Candidate;
   readonly evidence: readonly string[];
   readonly architecture: string;
-  readonly reproduction: Reproduction;
+  readonly reproduction: Omit<Reproduction, 'files'>;
   readonly patchedKernel: string | undefined;
 }): string => {
   const { name, candidate, evidence, architecture, reproduction, patchedKernel } = request;

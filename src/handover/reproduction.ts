@@ -46,6 +46,8 @@ export interface Reproduction {
   evidence: Evidence | null;
   /** In this folder. */
   command: string;
+  /** Names of what was exported. */
+  files: readonly string[];
 }
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -60,7 +62,7 @@ export const reproduction = (request: {
   readonly candidate: Candidate;
   readonly start: Candidate;
   readonly evidence: Evidence | null;
-}): Reproduction => {
+}): Omit<Reproduction, 'files'> => {
   const { version, problem, candidate, start, evidence } = request;
   return {
     schemaVersion: 1,

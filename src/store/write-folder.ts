@@ -1,36 +1,28 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
 
 /**
- * Writes files into a folder of the user's. Others in it stay; one of the same name is replaced only where `owned` says
- * that an earlier call wrote the folder.
+ * Writes files into a folder of the user's, in place of those that an earlier call left there.
  *
- * @param option - what named the folder, for messages.
+ * @param place.option - what named the folder, for messages.
+ * @param place.earlier - names of the files of an earlier call, from what lies in the folder; none where it is another's.
  * @throws WarpsmithError `folder-not-empty`, or when the folder can't be written.
  */
 export function writeFolder(
   folder: string,
   files: Readonly<Record<string, string>>,
-  { option, owned }: { option: string; owned: (names: readonly string[]) => boolean },
+  { option, earlier }: { option: string; earlier: (folder: string) => readonly string[] },
 ): string {
   const path = resolve(folder);
   const names = statSync(path, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(path) : [];
-  if (names.length > 0 && !owned(names)) {
-    throw new WarpsmithError(
-      {
-        code: 'folder-not-empty',
-        message: `${path} holds other files.`,
-        file: path,
-        path: option,
-        received: names.slice(0, 5).join(', '),
-        expected: 'a folder that is new, empty, or from an earlier call',
-        hint: `Choose another folder with ${option}.`,
-      },
-      EXIT.usage,
-    );
+  const own = names.length === 0 ? [] : earlier(path);
+  if (names.length > 0 && own.length === 0) throw notEmpty(path, names, option);
+  for (const name of own) {
+    if (Object.hasOwn(files, name) || !names.includes(name)) continue;
+    withStorageErrors(join(path, name), () => rmSync(join(path, name), { force: true }), option);
   }
   for (const [name, contents] of Object.entries(files)) {
     const target = join(path, name);
@@ -38,3 +30,19 @@ export function writeFolder(
   }
   return path;
 }
+
+const MAXIMUM_SHOWN = 5;
+
+const notEmpty = (path: string, names: readonly string[], option: string): WarpsmithError =>
+  new WarpsmithError(
+    {
+      code: 'folder-not-empty',
+      message: `${path} holds other files.`,
+      file: path,
+      path: option,
+      received: names.slice(0, MAXIMUM_SHOWN).join(', '),
+      expected: 'a folder that is new, empty, or from an earlier call',
+      hint: `Choose another folder with ${option}.`,
+    },
+    EXIT.usage,
+  );

@@ -1,3 +1,4 @@
+import { commitRun } from '../../app/commit.ts';
 import { exportCandidate } from '../../app/export.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
@@ -8,24 +9,39 @@ interface Options {
   target: string;
   store: string;
   set?: ParameterValues;
-  output: string;
+  output?: string;
   name?: string;
+  commit?: boolean;
   json?: boolean;
 }
 
-export const run: Run<Options> = async ({ target, store, set, output, name, json }, { streams }) => {
-  const report = await exportCandidate({
-    target,
-    store,
-    parameters: set ?? {},
-    output,
-    ...(name === undefined ? {} : { name }),
-  });
-  for (const note of report.notes) streams.err.write(`Note: ${note}.\n`);
-  if (json) printJson(streams, report);
-  else
-    streams.out.write(
-      `${[...report.evidence, ...report.files.map((file) => `  ${file}`), report.folder].join('\n')}\n`,
-    );
+/** Where files go, unless the kept changes are committed and no folder is asked for. */
+const DEFAULT_FOLDER = 'export';
+
+export const run: Run<Options> = async ({ target, store, set, output, name, commit, json }, { streams }) => {
+  const branch = commit ? await commitRun(target, { store }) : null;
+  const folder = output ?? (commit ? undefined : DEFAULT_FOLDER);
+  const exported =
+    folder === undefined
+      ? null
+      : await exportCandidate({
+          target,
+          store,
+          parameters: set ?? {},
+          output: folder,
+          ...(name === undefined ? {} : { name }),
+        });
+  for (const note of exported?.notes ?? []) streams.err.write(`Note: ${note}.\n`);
+  if (json) {
+    printJson(streams, { schemaVersion: 1, kind: 'export', exported, branch });
+    return EXIT.ok;
+  }
+  const lines = [
+    ...(exported ? [...exported.evidence, ...exported.files.map((file) => `  ${file}`)] : []),
+    ...(branch ? branch.subjects.map((subject, index) => `${branch.commits[index]!.slice(0, 10)} ${subject}`) : []),
+    ...(branch ? [`Branch: ${branch.branch} in ${branch.repository}`] : []),
+    ...(exported ? [`Folder: ${exported.folder}`] : []),
+  ];
+  streams.out.write(`${lines.join('\n')}\n`);
   return EXIT.ok;
 };

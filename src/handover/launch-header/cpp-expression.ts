@@ -21,6 +21,14 @@ const UNARY = 50;
 const LARGEST_INT = 2 ** 31 - 1;
 
 const BRACKETS_OPERANDS = new Set(['||', '|', '^', '&', '<<', '>>']);
+const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=']);
+const ADDITION = BINARY_OPERATORS.get('+')!.precedence;
+
+/** Compilers warn of && in ||, + in <<, == in &, ! or < in ==: brackets there say what precedence says anyway. */
+const needsBrackets = (operator: string, precedence: number, side: number): boolean => {
+  if (COMPARISONS.has(operator)) return side < ADDITION || side === UNARY;
+  return BRACKETS_OPERANDS.has(operator) && side <= UNARY && side !== precedence;
+};
 
 /** Functions whose C++ names differ; `min` and `max` are macros on some systems. */
 const FUNCTION_NAMES: Readonly<Record<string, string>> = { min: 'minimum', max: 'maximum' };
@@ -59,9 +67,7 @@ const translate = (node: ExpressionNode, nameOf: (name: string) => string): Tran
 const binary = (operator: string, left: Translated, right: Translated): Translated => {
   const { precedence } = BINARY_OPERATORS.get(operator)!;
   const first = left.isNumber || right.isNumber ? left : asNumber(left);
-  // Compilers warn where && stands in ||, + in <<, == in &: brackets there say what precedence says anyway.
-  const mixes = (side: Translated) =>
-    BRACKETS_OPERANDS.has(operator) && side.precedence < UNARY && side.precedence !== precedence;
+  const mixes = (side: Translated) => needsBrackets(operator, precedence, side.precedence);
   const leftText = mixes(first) ? `(${first.text})` : bracketed(first, precedence);
   const rightText = mixes(right) ? `(${right.text})` : bracketed(right, precedence + 1);
   return { text: `${leftText} ${operator} ${rightText}`, isNumber: true, precedence };

@@ -1,0 +1,101 @@
+import { isDeepStrictEqual } from 'node:util';
+import { WarpsmithError } from '../core/errors.ts';
+import { type MadeBranch, makeBranch } from '../handover/git-branch.ts';
+import { type KeptChange, keptChanges } from '../handover/kept-changes.ts';
+import { formatMove, formatRatioInterval, formatTiming } from '../reports/format.ts';
+import { type CandidateTarget, candidateTarget, type LoadedRun, restore, startOf } from './candidate-target.ts';
+import { folderOf } from './export.ts';
+
+export interface CommitReport extends MadeBranch {
+  /** Subjects of the commits, oldest first. */
+  readonly subjects: readonly string[];
+}
+
+/**
+ * Makes the changes that a run kept a branch of the repository that holds its start kernel: one commit a change, with
+ * its evidence. Nothing is checked out.
+ *
+ * @param target as `candidateTarget`; a run, or one of its evaluations, up to which changes are taken.
+ * @throws WarpsmithError `commit-needs-a-run`, `no-kept-changes`; as `makeBranch` and `candidateTarget`.
+ */
+export async function commitRun(target: string, { store }: { store: string }): Promise<CommitReport> {
+  const best = await candidateTarget(target, { store, parameters: {} });
+  if (!best.origin) throw needsRun(target);
+  const { run } = best.origin;
+  const kept = keptChanges(run.events, best.candidate.id);
+  if (kept.length === 0) throw nothingKept(run, best);
+  const start = await startOf(best);
+  const { folder } = start.kernel;
+  const changes: { files: Readonly<Record<string, string>>; message: string }[] = [];
+  for (const change of kept) {
+    const { candidate } = await restore(run, change.event);
+    changes.push({ files: folderOf(candidate, folder), message: messageOf(run, change) });
+  }
+  const made = await makeBranch({
+    folder,
+    before: folderOf(start, folder),
+    // Laid out as its author likes, it is the same file; its defaults are those the run started with, or others.
+    isSame: (name, atHead) => name === 'kernel.json' && isSameJson(atHead, start.kernel.file),
+    branch: `warpsmith/${run.id}`,
+    changes,
+  });
+  return { ...made, subjects: changes.map(({ message }) => message.split('\n')[0]!) };
+}
+
+function isSameJson(text: string, wanted: unknown): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(text), wanted);
+  } catch {
+    return false;
+  }
+}
+
+/** Subject, then the evidence: a ratio with its kind and interval, the finding, where it was judged. */
+function messageOf(run: LoadedRun, { event, decision, move, confirmation }: KeptChange): string {
+  const { evaluation } = event;
+  const { device } = run.started;
+  const values = Object.entries(evaluation.candidate.parameters).map(([name, value]) => `${name}=${value}`);
+  const setting = [evaluation.candidate.kernel, ...values].join(' ');
+  const lines = [
+    move ? formatMove(move.move) : setting,
+    '',
+    `${sentence(decision.reason)}${decision.intervalRatio ? ` Interval ${formatRatioInterval(decision.intervalRatio)}.` : ''}`,
+    ...(move ? [`Finding: ${move.finding.id} of ${move.finding.evaluationId}: ${move.finding.evidence}`] : []),
+    ...(move ? [`Pattern: ${move.pattern.title}`] : []),
+    ...(evaluation.timing ? [`Time: ${formatTiming(evaluation.timing)}`] : []),
+    ...(confirmation ? [`Confirmation: ${confirmation.outcome}: ${confirmation.reason}`] : []),
+    '',
+    `Evaluation: ${evaluation.id} of warpsmith run ${run.id}`,
+    `Candidate: ${evaluation.candidate.id} (${setting})`,
+    `Workload: ${evaluation.workload.name}`,
+    `Device: ${device.name} (${device.id})`,
+    '',
+  ];
+  return lines.join('\n');
+}
+
+const sentence = (text: string): string => {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+};
+
+const needsRun = (target: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'commit-needs-a-run',
+    message: `${target} is a kernel: --commit makes commits of the changes that a run kept.`,
+    path: '--commit',
+    received: target,
+    expected: 'a run, or RUN/e12',
+    hint: 'Name a run, such as latest.',
+  });
+
+const nothingKept = (run: LoadedRun, { candidate }: CandidateTarget): WarpsmithError =>
+  new WarpsmithError({
+    code: 'no-kept-changes',
+    message: `Run ${run.id} kept no change on the way to candidate ${candidate.id}.`,
+    file: run.folder,
+    path: '--commit',
+    received: 'the start, or a candidate that was not kept',
+    expected: 'a run that kept a change',
+    hint: `See \`warpsmith report ${run.id}\`; change.patch has the difference to any candidate.`,
+  });

@@ -1,0 +1,253 @@
+import { join } from 'node:path';
+import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { minimalEnvironment } from '../process/minimal-environment.ts';
+import { runProcess } from '../process/run-process.ts';
+import { withTemporaryFolder } from '../process/temporary-folder.ts';
+import type { FolderFiles } from './change-patch.ts';
+
+/** One commit to make: a folder's files after it, and what to say. */
+export interface Change {
+  readonly files: FolderFiles;
+  readonly message: string;
+}
+
+export interface BranchRequest {
+  /** Folder in a repository's work tree, whose files the commits change. */
+  readonly folder: string;
+  /** What it must hold at HEAD. */
+  readonly before: FolderFiles;
+  /** Whether a file at HEAD is the one before; texts must be equal where this says nothing. */
+  readonly isSame?: (name: string, atHead: string, before: string) => boolean;
+  /** e.g. `warpsmith/2026-…`. */
+  readonly branch: string;
+  readonly changes: readonly Change[];
+}
+
+export interface MadeBranch {
+  readonly branch: string;
+  readonly repository: string;
+  /** Commit the branch starts at: HEAD. */
+  readonly base: string;
+  readonly commits: readonly string[];
+}
+
+const TIMEOUT_MS = 60_000;
+const MAXIMUM_OUTPUT_BYTES = 64 * 1024 * 1024;
+const NO_COMMIT = '0'.repeat(40);
+/** Nothing that a repository configures may run here. */
+const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
+
+/**
+ * Makes a branch at HEAD with one commit for each change. Only objects and the branch's own reference are written: work
+ * tree, index and current branch stay as they are, and hooks don't run.
+ *
+ * @throws WarpsmithError `no-git`, `not-a-repository`, `no-commits`, `branch-exists`, `kernel-changed`, `no-author`,
+ * `git-failed`.
+ */
+export const makeBranch = async (request: BranchRequest): Promise<MadeBranch> => {
+  const { folder, branch } = request;
+  const git = gitIn(folder);
+  const repository = await requireRepository(git, folder);
+  const prefix = (await git.ask(['rev-parse', '--show-prefix'])).trim();
+  const base = await requireHead(git, repository);
+  const reference = `refs/heads/${branch}`;
+  await refuseExisting(git, branch, reference, repository);
+  const atHead = await requireUnchanged(git, request, prefix, repository);
+  const author = await requireAuthor(git, repository);
+  const commits = await withTemporaryFolder((temporary) =>
+    commitAll(
+      gitIn(folder, { ...author, GIT_INDEX_FILE: join(temporary, 'index') }),
+      request.changes,
+      atHead,
+      prefix,
+      base,
+    ),
+  );
+  await git.ask(['update-ref', '-m', 'warpsmith: kept changes', reference, commits.at(-1) ?? base, NO_COMMIT]);
+  return { branch, repository, base, commits };
+};
+
+interface Git {
+  /** stdout of a command that must succeed. @throws WarpsmithError `git-failed`. */
+  ask(args: readonly string[], stdin?: string): Promise<string>;
+  /** stdout, or `undefined` where git says no. @throws WarpsmithError `no-git`. */
+  try(args: readonly string[]): Promise<string | undefined>;
+}
+
+/** git finds its configuration below the home folder. */
+const gitEnvironment = (): Record<string, string> => {
+  const environment = minimalEnvironment();
+  for (const name of ['HOME', 'XDG_CONFIG_HOME']) {
+    const value = process.env[name];
+    if (value !== undefined) environment[name] = value;
+  }
+  return environment;
+};
+
+const gitIn = (folder: string, environment: Readonly<Record<string, string>> = {}): Git => {
+  const run = (args: readonly string[], stdin?: string) =>
+    runProcess({
+      command: 'git',
+      args: [...NO_HOOKS, ...args],
+      cwd: folder,
+      env: { ...gitEnvironment(), ...environment },
+      ...(stdin === undefined ? {} : { stdin }),
+      timeoutMs: TIMEOUT_MS,
+      maximumOutputBytes: MAXIMUM_OUTPUT_BYTES,
+    });
+  return {
+    async ask(args, stdin) {
+      const { end, exitCode, stdout, stderr } = await run(args, stdin);
+      if (end === 'exited' && exitCode === 0) return stdout;
+      throw gitFailed(folder, args, stderr.trim() || end);
+    },
+    async try(args) {
+      const { end, exitCode, stdout } = await run(args);
+      if (end === 'not-started') throw noGit();
+      return end === 'exited' && exitCode === 0 ? stdout : undefined;
+    },
+  };
+};
+
+const requireRepository = async (git: Git, folder: string): Promise<string> => {
+  const top = await git.try(['rev-parse', '--show-toplevel']);
+  if (top !== undefined && top.trim() !== '') return top.trim();
+  throw new WarpsmithError({
+    code: 'not-a-repository',
+    message: `${folder} lies in no git repository.`,
+    file: folder,
+    path: '--commit',
+    received: 'a folder outside any work tree',
+    expected: 'the start kernel in a git repository',
+    hint: 'Leave --commit out and apply change.patch, or put the kernel under version control first.',
+  });
+};
+
+const requireHead = async (git: Git, repository: string): Promise<string> => {
+  const head = await git.try(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  if (head !== undefined) return head.trim();
+  throw new WarpsmithError({
+    code: 'no-commits',
+    message: `${repository} has no commits yet.`,
+    file: repository,
+    path: '--commit',
+    received: 'an empty repository',
+    expected: 'a commit that holds the start kernel',
+    hint: 'Commit the kernel first.',
+  });
+};
+
+const refuseExisting = async (git: Git, branch: string, reference: string, repository: string): Promise<void> => {
+  if ((await git.try(['rev-parse', '--verify', '--quiet', reference])) === undefined) return;
+  throw new WarpsmithError({
+    code: 'branch-exists',
+    message: `${repository} has a branch ${branch} already.`,
+    file: repository,
+    path: '--commit',
+    received: branch,
+    expected: 'a branch that is not there yet',
+    hint: `Look at it with \`git log ${branch}\`, or remove it with \`git branch -D ${branch}\`.`,
+  });
+};
+
+const requireUnchanged = async (
+  git: Git,
+  { folder, before, isSame = () => false }: BranchRequest,
+  prefix: string,
+  repository: string,
+): Promise<FolderFiles> => {
+  const files: Record<string, string> = {};
+  for (const [name, text] of Object.entries(before)) {
+    const atHead = await git.try(['cat-file', 'blob', `HEAD:${prefix}${name}`]);
+    if (atHead !== undefined && (atHead === text || isSame(name, atHead, text))) {
+      files[name] = atHead;
+      continue;
+    }
+    throw new WarpsmithError({
+      code: 'kernel-changed',
+      message: `${prefix}${name} at HEAD is not what the run started from.`,
+      file: join(folder, name),
+      path: '--commit',
+      received: atHead === undefined ? 'a file that is not committed' : 'another text',
+      expected: 'the file that the run judged',
+      hint: `Check out the commit that the run started from, or commit the file in ${repository} and run again.`,
+    });
+  }
+  return files;
+};
+
+const requireAuthor = async (git: Git, repository: string): Promise<Record<string, string>> => {
+  const name = (await git.try(['config', 'user.name']))?.trim();
+  const email = (await git.try(['config', 'user.email']))?.trim();
+  if (name && email) {
+    return {
+      GIT_AUTHOR_NAME: name,
+      GIT_AUTHOR_EMAIL: email,
+      GIT_COMMITTER_NAME: name,
+      GIT_COMMITTER_EMAIL: email,
+    };
+  }
+  throw new WarpsmithError({
+    code: 'no-author',
+    message: `git does not know who commits in ${repository}.`,
+    file: repository,
+    path: '--commit',
+    received: `user.name ${name || 'not set'}, user.email ${email || 'not set'}`,
+    expected: 'both, in the configuration of git',
+    hint: 'Set them with `git config user.name …` and `git config user.email …`.',
+  });
+};
+
+const commitAll = async (
+  git: Git,
+  changes: readonly Change[],
+  before: FolderFiles,
+  prefix: string,
+  base: string,
+): Promise<string[]> => {
+  await git.ask(['read-tree', base]);
+  const commits: string[] = [];
+  let previous = before;
+  for (const { files, message } of changes) {
+    for (const name of Object.keys(previous)) {
+      if (files[name] === undefined) await git.ask(['update-index', '--force-remove', '--', `${prefix}${name}`]);
+    }
+    for (const [name, text] of Object.entries(files)) {
+      if (previous[name] === text) continue;
+      const blob = (await git.ask(['hash-object', '-w', '--stdin'], text)).trim();
+      await git.ask(['update-index', '--add', '--cacheinfo', `100644,${blob},${prefix}${name}`]);
+    }
+    const tree = (await git.ask(['write-tree'])).trim();
+    const parent = commits.at(-1) ?? base;
+    commits.push((await git.ask(['commit-tree', tree, '-p', parent, '-F', '-'], message)).trim());
+    previous = files;
+  }
+  return commits;
+};
+
+const noGit = (): WarpsmithError =>
+  new WarpsmithError(
+    {
+      code: 'no-git',
+      message: 'There is no git here.',
+      path: '--commit',
+      received: 'nothing called git on the search path',
+      expected: 'git',
+      hint: 'Install git, or leave --commit out and apply change.patch.',
+    },
+    EXIT.deviceOrToolMissing,
+  );
+
+const gitFailed = (folder: string, args: readonly string[], said: string): WarpsmithError =>
+  new WarpsmithError(
+    {
+      code: 'git-failed',
+      message: `git ${args[0]} failed.`,
+      file: folder,
+      path: '--commit',
+      received: said,
+      expected: 'a repository that can be written',
+      hint: 'Nothing was changed beside unreachable objects.',
+    },
+    EXIT.deviceOrToolMissing,
+  );

@@ -1,0 +1,48 @@
+import type {
+  ConfirmationEvent,
+  DecisionEvent,
+  EvaluationFinishedEvent,
+  MoveProposedEvent,
+  RecordedEvent,
+} from '../store/events.ts';
+
+/** A change that a run kept, with what it rests on. */
+export interface KeptChange {
+  readonly event: EvaluationFinishedEvent;
+  readonly decision: DecisionEvent;
+  /** Absent where a strategy that knows no findings asked for it. */
+  readonly move?: MoveProposedEvent;
+  /** Of the winner of a measured run. */
+  readonly confirmation?: ConfirmationEvent;
+}
+
+/**
+ * What a run kept on the way from its start to its best, in order. Changes that were kept for a time but are not in the
+ * best (their candidate was refused when it was confirmed) are left out.
+ */
+export const keptChanges = (events: readonly RecordedEvent[], bestCandidate: string): KeptChange[] => {
+  const evaluations = events.filter((event) => event.type === 'evaluation-finished');
+  const kept = events
+    .filter((event) => event.type === 'decision')
+    .filter(({ decision, comparedWith }) => decision === 'keep' && comparedWith !== null)
+    .flatMap((decision): KeptChange[] => {
+      const event = evaluations.find(({ evaluation }) => evaluation.id === decision.evaluationId);
+      if (!event) return [];
+      const { id } = event.evaluation.candidate;
+      const move = events.findLast(
+        (other) =>
+          other.type === 'move-proposed' && other.iteration === decision.iteration && other.candidate.id === id,
+      );
+      const confirmation = events.findLast((other) => other.type === 'confirmation' && other.candidate.id === id);
+      return [
+        {
+          event,
+          decision,
+          ...(move?.type === 'move-proposed' && { move }),
+          ...(confirmation?.type === 'confirmation' && { confirmation }),
+        },
+      ];
+    });
+  const last = kept.findLastIndex(({ event }) => event.evaluation.candidate.id === bestCandidate);
+  return kept.slice(0, last + 1);
+};

@@ -1,0 +1,77 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadKernel } from '../../src/app/loading/load-kernel.ts';
+import { makeCandidate } from '../../src/core/candidate.ts';
+import { workloadOf } from '../../src/core/plan/resolve-workload.ts';
+import { exportKernel } from '../../src/handover/export-kernel.ts';
+import { launchHeader } from '../../src/handover/launch-header/launch-header.ts';
+import { nvccFlags } from '../../src/handover/readme.ts';
+import { hardCandidate, hardProblem } from './support/everything.ts';
+import { inFolder, nvcc, runTool } from './support/host-compiler.ts';
+
+const problemsFolder = new URL('../../problems/', import.meta.url).pathname;
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+const problems = readdirSync(problemsFolder).filter((name) => isFile(join(problemsFolder, name, 'problem.json')));
+const ARCHITECTURES = ['89', '90a'].map((name) => `-gencode=arch=compute_${name},code=sm_${name}`);
+
+const exported = async (folder: string) => {
+  const { kernel, problem } = await loadKernel(folder);
+  const candidate = makeCandidate(kernel, {});
+  return {
+    candidate,
+    ...exportKernel({
+      problem,
+      problemFiles: {},
+      candidate,
+      start: candidate,
+      workload: workloadOf(problem.file, problem.file.workloads[0]!.dimensions),
+      architecture: 'sm_89',
+      evidence: null,
+      sentences: ['Compiled only.'],
+      version: 'test',
+      folder: '/tmp/nowhere',
+    }),
+  };
+};
+
+/** Compiles an export's own unit and its example as README.md says, for two architectures. */
+const compile = async (folder: string): Promise<string> => {
+  const { candidate, name, files } = await exported(folder);
+  return inFolder(files, (place) => {
+    const { stdout, stderr, code } = runTool(
+      nvcc!,
+      [
+        ...ARCHITECTURES,
+        ...nvccFlags(candidate),
+        '-Xcompiler=-Wall',
+        `${name}_launch.cu`,
+        'example.cu',
+        '-o',
+        'example',
+      ],
+      place,
+    );
+    return code === 0 ? stdout + stderr : `exit code ${code}: ${stdout}${stderr}`;
+  });
+};
+
+describe.skipIf(!nvcc)('exports compile for sm_89 and sm_90a (needs nvcc)', () => {
+  it.each(problems)('%s: every rung, without a warning', { timeout: 300_000 }, async (problem) => {
+    const rungs = readdirSync(join(problemsFolder, problem)).filter((name) => /^\d\d_/.test(name));
+    expect(rungs.length).toBeGreaterThan(0);
+    for (const rung of rungs)
+      expect({ rung, said: await compile(join(problemsFolder, problem, rung)) }).toEqual({ rung, said: '' });
+  });
+
+  it('tensor maps, clusters, cooperative and dependent launches, against the real runtime', { timeout: 60_000 }, () => {
+    const header = launchHeader({ problem: hardProblem, candidate: hardCandidate(), name: 'hard', provenance: [] });
+    const main =
+      '#include "hard_launch.hpp"\ncudaError_t call(const hard::Dimensions& d, const hard::Buffers& b) {\n' +
+      '  std::string why;\n  hard::prepare(d, nullptr, nullptr, &why);\n  return hard::launch(d, b, nullptr, 0, nullptr, &why);\n}\n';
+    const said = inFolder({ 'hard_launch.hpp': header, 'main.cu': main }, (folder) =>
+      runTool(nvcc!, ['-std=c++14', '-Xcompiler=-Wall,-Wextra', '-c', 'main.cu', '-o', 'main.o'], folder),
+    );
+    expect(said).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+});

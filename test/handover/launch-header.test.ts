@@ -1,0 +1,78 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadKernel } from '../../src/app/loading/load-kernel.ts';
+import { makeCandidate } from '../../src/core/candidate.ts';
+import type { Dimensions } from '../../src/core/problem.ts';
+import { hardCandidate, hardProblem } from './support/everything.ts';
+import { hostCompiler } from './support/host-compiler.ts';
+import { type PlanCase, plansHere, plansInCpp } from './support/plan-program.ts';
+import { randomDimensions } from './support/random-dimensions.ts';
+
+const problemsFolder = new URL('../../problems/', import.meta.url).pathname;
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
+/** Every kernel that is shipped. */
+const kernelFolders = readdirSync(problemsFolder)
+  .filter((problem) => isFile(join(problemsFolder, problem, 'problem.json')))
+  .flatMap((problem) =>
+    readdirSync(join(problemsFolder, problem))
+      .map((kernel) => join(problemsFolder, problem, kernel))
+      .filter((folder) => isFile(join(folder, 'kernel.json'))),
+  );
+
+const casesPerKernel = 12;
+
+const shipped = async (): Promise<PlanCase[]> => {
+  const cases: PlanCase[] = [];
+  for (const folder of kernelFolders) {
+    const { kernel, problem } = await loadKernel(folder);
+    const declared = problem.file.workloads.slice(0, 2).map((workload) => workload.dimensions);
+    const dimensions = [...declared, ...randomDimensions(problem.file, 7, casesPerKernel)];
+    cases.push({ problem: problem.file, candidate: makeCandidate(kernel, {}), dimensions });
+  }
+  return cases;
+};
+
+const check = (cases: readonly PlanCase[]): { planned: number; refused: number } => {
+  const there = plansInCpp(cases);
+  let [planned, refused] = [0, 0];
+  for (const [index, plan] of cases.entries()) {
+    const here = plansHere(plan);
+    for (const [at, dimensions] of plan.dimensions.entries()) {
+      const what = { kernel: plan.candidate.kernel.file.name, dimensions };
+      expect({ ...what, plan: there[index]![at] }).toEqual({ ...what, plan: here[at] });
+      if (here[at]![0] === 'refused') refused++;
+      else planned++;
+    }
+  }
+  return { planned, refused };
+};
+
+describe.skipIf(!hostCompiler)('the launch header plans what the launch planner plans (needs g++)', () => {
+  it('for every shipped kernel', { timeout: 120_000 }, async () => {
+    const { planned } = check(await shipped());
+    expect(planned).toBeGreaterThan(2 * kernelFolders.length);
+  });
+
+  it('for a kernel with one of everything, and names that C++ has other uses for', { timeout: 60_000 }, () => {
+    const dimensions: Dimensions[] = [
+      { N: 16, class: 16, floor: 2, step: 1 },
+      { N: 5, class: 8, floor: 1, step: 3 },
+      // Refused: two limits, the constraint, a value, a range, an i8, threads, shared memory.
+      { N: 6, class: 16, floor: 2, step: 1 },
+      { N: 4, class: 16, floor: 2, step: 13 },
+      { N: 16, class: 64, floor: 2, step: 1 },
+      { N: 16, class: 9, floor: 2, step: 1 },
+      { N: 100_001, class: 8, floor: 2, step: 1 },
+      { N: 16, class: 16, floor: 2, step: 4000 },
+      { N: 16, class: 16, floor: 33, step: 1 },
+      { N: 70_000, class: 24, floor: 2, step: 1 },
+      { N: 0, class: 8, floor: 2, step: 1 },
+      ...randomDimensions(hardProblem, 3, 200),
+    ];
+    const { planned, refused } = check([{ problem: hardProblem, candidate: hardCandidate(), dimensions }]);
+    expect(planned).toBeGreaterThan(10);
+    expect(refused).toBeGreaterThan(10);
+  });
+});
