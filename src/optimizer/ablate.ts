@@ -74,7 +74,11 @@ async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing
     return event({ evaluationId: null, ratio: null, reason: 'the other changes allow no kernel without this one' });
   }
   const known = knownOf(run, best, candidate);
-  const spent = known ? undefined : run.budget.spent();
+  const logged = run.history.next();
+  if (!known && logged?.type === 'ablation') {
+    return event({ evaluationId: null, ratio: null, reason: logged.reason ?? 'not judged' });
+  }
+  const spent = known || logged ? undefined : run.budget.spent();
   if (spent && spent.reason !== 'evaluations-spent') {
     return event({ evaluationId: null, ratio: null, reason: `not judged: ${spent.detail}` });
   }

@@ -32,7 +32,7 @@ export async function adviseWorkload(run: Run): Promise<void> {
   const product = (values: Dimensions) => dimensions.reduce((count, name) => count * values[name]!, 1);
   const rows: Row[] = [rowOf(best.evaluation, product(options.workloads[0]!.dimensions))];
   let workload: WeightedWorkload | undefined = options.workloads[0]!;
-  while (rows.length <= MOST_ROWS && !isSaturated(rows) && !isInterrupted(run) && !run.budget.spent()) {
+  while (rows.length <= MOST_ROWS && !isSaturated(rows) && !isInterrupted(run) && !isSpent(run)) {
     workload = twiceAsLarge(run, workload, dimensions);
     const factor = workload && product(workload.dimensions) / rows[0]!.product;
     if (!workload || !isAffordable(run, best.evaluation, workload, factor!)) break;
@@ -50,6 +50,12 @@ export async function adviseWorkload(run: Run): Promise<void> {
     saturatedAt: isSaturated(rows) ? rows.at(-2)!.product : null,
     text: adviceText(dimensions, rows),
   });
+}
+
+/** As long as the log of a resumed run lasts, it says what was judged: its clock stood elsewhere. */
+function isSpent({ budget, history }: Run): boolean {
+  const logged = history.next();
+  return logged ? logged.type !== 'evaluation-finished' : budget.spent() !== undefined;
 }
 
 function rowOf(evaluation: Evaluation, product: number): Row {

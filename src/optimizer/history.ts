@@ -1,6 +1,6 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
-import type { Budgets, RecordedEvent, RunEvent, StopReason } from '../store/events.ts';
+import type { Budgets, RecordedEvent, RunEvent } from '../store/events.ts';
 
 /**
  * The log of a run that goes on. The loop is deterministic, so it is run again from the start: as long as the log lasts,
@@ -17,8 +17,8 @@ export interface History {
   evaluation(id: string): Evaluation | undefined;
   /** Larger budgets, if they were given at this point. */
   extension(): Budgets | undefined;
-  /** Why the search ended, if that is what the log says next. */
-  searchEnded(): StopReason | undefined;
+  /** What the log says next. */
+  next(): RecordedEvent | undefined;
   /** Milliseconds since the run started, what passed between its parts left out. */
   clockMs(): number;
 }
@@ -55,10 +55,7 @@ export function createHistory(events: readonly RecordedEvent[], clockMs: () => n
       advance();
       return logged.budgets;
     },
-    searchEnded() {
-      const logged = events[position];
-      return logged?.type === 'search-ended' ? logged.reason : undefined;
-    },
+    next: () => events[position],
     clockMs() {
       if (events.length === 0) return clockMs();
       const usedMs = timeUsedMs(events.slice(0, position));

@@ -42,7 +42,14 @@ function finish(run: Run, reason: StopReason, detail: string): Phase {
   return 'confirm';
 }
 
-const interrupted = (run: Run): Phase => finish(run, 'interrupted', 'stopped by the user; the best so far is kept');
+const INTERRUPTED = 'stopped by the user; the best so far is kept';
+const interrupted = (run: Run): Phase => finish(run, 'interrupted', INTERRUPTED);
+
+/** The search had ended; what follows it goes on when the run is resumed. */
+function interruptedAtTheEnd(run: Run): Phase {
+  run.stop = { reason: 'interrupted', detail: INTERRUPTED };
+  return 'finished';
+}
 
 function emitBudget(run: Run): void {
   const { limits, evaluationsUsed, evaluationsLeft, ledger } = run.budget;
@@ -64,8 +71,8 @@ function spentBudget(run: Run): { reason: StopReason; detail: string } | undefin
   if (larger) run.budget.extend(larger);
   const spent = run.budget.spent();
   if (run.history.isOver || spent?.reason === 'evaluations-spent') return spent;
-  const reason = run.history.searchEnded();
-  return reason?.endsWith('-spent') ? { reason, detail: 'spent before the run was resumed' } : undefined;
+  const logged = run.history.next();
+  return logged?.type === 'search-ended' && logged.reason.endsWith('-spent') ? logged : undefined;
 }
 
 /** A resumed run's larger budgets, once, where its history ends. */
@@ -285,7 +292,7 @@ const EARNED: readonly StopReason[] = ['goal-reached', 'near-attainable'];
 async function confirm(run: Run): Promise<Phase> {
   const { stop, best: claimed } = run;
   await confirmBest(run);
-  if (isInterrupted(run)) return 'finished';
+  if (isInterrupted(run)) return interruptedAtTheEnd(run);
   if (!EARNED.includes(stop!.reason)) return 'explain';
   const falls = run.best !== claimed || (stop!.reason === 'goal-reached' && fallsShort(run));
   return falls ? 'propose' : 'explain';
@@ -304,6 +311,7 @@ async function explain(run: Run): Promise<Phase> {
   const { evaluationsUsed } = run.budget;
   await ablateBest(run);
   await adviseWorkload(run);
+  if (isInterrupted(run)) return interruptedAtTheEnd(run);
   if (run.budget.evaluationsUsed > evaluationsUsed) emitBudget(run);
   return 'finished';
 }
