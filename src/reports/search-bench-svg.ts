@@ -2,6 +2,7 @@ import type { Spread } from '../search/bench.ts';
 import { chart, line, polyline, text } from './charts/chart.ts';
 import { CHART_STYLE, THEME_STYLE } from './charts/chart-style.ts';
 import { type LogScale, logScale } from './charts/scale.ts';
+import { formatFigure } from './format.ts';
 import { type Markup, markup } from './markup.ts';
 import type { SearchBenchView } from './search-bench-view.ts';
 
@@ -18,9 +19,11 @@ export interface SearchPlot {
 const PANEL = { width: 300, height: 220 };
 const MARGINS = { left: 46, right: 12, top: 30, bottom: 34 };
 const COLUMNS = 3;
-const HEADER = 56;
-/** Times this much slower than the best are cut off. */
-const HIGHEST = 10;
+const HEADER = 74;
+/** Ten times slower than the best and more is cut off. */
+const HIGHEST_EXCESS = 10;
+/** The axis ends this far below what counts as found; what is nearer to the best, or is the best, lies on its end. */
+const BELOW_WITHIN = 10;
 const STYLE = `.chart .spread{fill:var(--blue);opacity:.18}
 .chart .median{fill:none;stroke:var(--blue);stroke-width:1.75}
 .chart .reference{fill:none;stroke:var(--muted);stroke-width:1.25;stroke-dasharray:4 3}
@@ -33,45 +36,50 @@ interface Scales {
   readonly y: LogScale;
 }
 
-/** Best time so far ÷ best of the space by evaluation, a panel for each strategy: median and 10–90 % of the seeds. */
+/** How far the best so far lies above the best of the space, by evaluation; a panel for each strategy. */
 export function searchPlotSvg(plot: SearchPlot): string {
   const columns = Math.min(COLUMNS, Math.max(1, plot.panels.length));
   const width = Math.max(columns * PANEL.width, 2 * PANEL.width);
   const height = HEADER + Math.ceil(plot.panels.length / columns) * PANEL.height;
-  const highest = highestShown(plot);
+  const range = excessRange(plot);
   const panels = plot.panels.map((panel, index) => {
     const left = (index % columns) * PANEL.width;
     const top = HEADER + Math.floor(index / columns) * PANEL.height;
-    return panelMarkup(panel, plot, scalesFor(left, top, panel.curve.length, highest), left, top);
+    return panelMarkup(panel, plot, scalesFor(left, top, panel.curve.length, range), left, top);
   });
   const { markup: svg } = chart({ width, height, id: 'search' }, { title: plot.title, description: describe(plot) }, [
     text(plot.title, [12, 22], { className: 'title' }),
-    text(legend(plot), [12, 42]),
+    ...legend(plot).map((row, index) => text(row, [12, 42 + 17 * index])),
     ...panels,
   ]);
   const [head = '', ...rest] = svg.split('\n');
   return `${[head, `<style>${THEME_STYLE}\n${CHART_STYLE}\n${STYLE}</style>`, BACKGROUND, ...rest].join('\n')}\n`;
 }
 
-const legend = ({ within, reference }: SearchPlot): string =>
-  `time of the best so far ÷ best of the space, log scale; median and 10–90 % of the seeds; dotted: within ${within} %` +
-  (reference ? `; dashed: ${reference.name}` : '');
+const legend = ({ within, reference }: SearchPlot): string[] => [
+  'time of the best so far above the best of the space, log scale: median and 10–90 % of the seeds',
+  `dotted: within ${within} %${reference ? `; dashed: ${reference.name}` : ''}`,
+];
 
 const describe = ({ panels }: SearchPlot): string => panels.map(({ name, note }) => `${name}: ${note}.`).join(' ');
 
-/** The highest median of any panel that is not cut off, with room above. */
-function highestShown({ panels, within }: SearchPlot): number {
-  const ratios = panels.flatMap(({ curve }) => curve.flatMap(({ p90 }) => p90 ?? []));
-  const highest = ratios.reduce((most, ratio) => Math.max(most, ratio), 1 + (2 * within) / 100);
-  return Math.min(HIGHEST, highest * 1.05);
+/** The best is at 1, so that its excess is 0. */
+const excess = (ratio: number | null): number => (ratio === null ? Number.POSITIVE_INFINITY : ratio - 1);
+
+/** Ends of the axis of excess, in all panels the same. */
+function excessRange({ panels, within }: SearchPlot): [number, number] {
+  const found = within / 100;
+  const excesses = panels.flatMap(({ curve }) => curve.map(({ p90 }) => excess(p90))).filter(Number.isFinite);
+  const highest = excesses.reduce((most, value) => Math.max(most, value), 2 * found);
+  return [found / BELOW_WITHIN, Math.max(2 * found, Math.min(HIGHEST_EXCESS, highest * 1.1))];
 }
 
-function scalesFor(left: number, top: number, evaluations: number, highest: number): Scales {
+function scalesFor(left: number, top: number, evaluations: number, range: readonly [number, number]): Scales {
   const from = left + MARGINS.left;
   const plotWidth = PANEL.width - MARGINS.left - MARGINS.right;
   return {
     x: (evaluation) => Math.round(10 * (from + (plotWidth * (evaluation - 1)) / Math.max(evaluations - 1, 1))) / 10,
-    y: logScale([1, highest], [top + PANEL.height - MARGINS.bottom, top + MARGINS.top], 6),
+    y: logScale(range, [top + PANEL.height - MARGINS.bottom, top + MARGINS.top], 4),
   };
 }
 
@@ -85,13 +93,13 @@ function panelMarkup(
   const right = left + PANEL.width - MARGINS.right;
   const bottom = top + PANEL.height - MARGINS.bottom;
   const { x, y } = scales;
-  const target = y.at(1 + within / 100);
+  const target = y.at(within / 100);
   return markup`<g>${[
     text(name, [left + MARGINS.left, top + 18], { className: 'value' }),
     text(note, [right, top + 18], { anchor: 'end' }),
-    ...ratioTicks(y).map(
-      (ratio) =>
-        markup`${line('grid', [left + MARGINS.left, y.at(ratio)], [right, y.at(ratio)])}${text(String(ratio), [left + MARGINS.left - 6, y.at(ratio) + 4], { anchor: 'end' })}`,
+    ...y.ticks.map(
+      (value) =>
+        markup`${line('grid', [left + MARGINS.left, y.at(value)], [right, y.at(value)])}${text(`${formatFigure(value * 100)} %`, [left + MARGINS.left - 6, y.at(value) + 4], { anchor: 'end' })}`,
     ),
     ...evaluationTicks(curve.length).map((evaluation) =>
       text(String(evaluation), [x(evaluation), bottom + 16], { anchor: 'middle' }),
@@ -107,12 +115,6 @@ function panelMarkup(
   ].flat()}</g>`;
 }
 
-/** Few, round, and close together near the best, where it matters. */
-const ratioTicks = ({ high }: LogScale): number[] => {
-  const most = [1, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10].filter((ratio) => ratio <= high);
-  return high > 2 ? most.filter((ratio) => ratio !== 1.05 && ratio !== 1.1) : most;
-};
-
 const evaluationTicks = (evaluations: number): number[] => {
   const step = [1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000].find((size) => evaluations / size <= 6) ?? evaluations;
   return [1, ...Array.from({ length: Math.floor(evaluations / step) }, (_, place) => (place + 1) * step)].filter(
@@ -120,13 +122,14 @@ const evaluationTicks = (evaluations: number): number[] => {
   );
 };
 
-const within = (ratio: number | null, { high }: LogScale): number => Math.min(ratio ?? high, high);
+const heightOf = (ratio: number | null, { low, high, at }: LogScale): number =>
+  at(Math.min(Math.max(excess(ratio), low), high));
 
 /** The best so far changes only at evaluations: steps, not slopes. */
-function staircase(curve: readonly Spread[], line: keyof Spread, { x, y }: Scales): [number, number][] {
+function staircase(curve: readonly Spread[], of: keyof Spread, { x, y }: Scales): [number, number][] {
   const points: [number, number][] = [];
   curve.forEach((spread, place) => {
-    const height = y.at(within(spread[line], y));
+    const height = heightOf(spread[of], y);
     const before = points.at(-1);
     if (before && before[1] !== height) points.push([x(place + 1), before[1]]);
     if (!before || before[1] !== height || place === curve.length - 1) points.push([x(place + 1), height]);
