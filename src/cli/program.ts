@@ -29,6 +29,7 @@ import {
 } from './options.ts';
 
 const DEFAULT_MAXIMUM_EVALUATIONS = 30;
+const DEFAULT_HOT_LINES = 8;
 
 /** Loads a command's module when it is used, so that `--help` and `check` don't pay for the virtual GPU. */
 const COMMANDS = {
@@ -44,6 +45,7 @@ const COMMANDS = {
   report: async () => (await import('./commands/report.ts')).run,
   export: async () => (await import('./commands/export.ts')).run,
   compare: async () => (await import('./commands/compare.ts')).run,
+  inspect: async () => (await import('./commands/inspect.ts')).run,
   runs: async () => (await import('./commands/runs.ts')).run,
   show: async () => (await import('./commands/show.ts')).run,
   patterns: async () => (await import('./commands/patterns.ts')).run,
@@ -320,6 +322,22 @@ export function buildProgram(
     'compare',
     'baseline',
     'candidate',
+  );
+  act(
+    withStore(
+      withJudging(
+        add('inspect', 'show the source line by line with its PTX and what it costs')
+          .argument('<candidate>', CANDIDATE_ARGUMENT)
+          .option(
+            '--lines <count>',
+            'how many hot lines to show with their PTX',
+            integerOption('--lines', 0, 1e6),
+            DEFAULT_HOT_LINES,
+          ),
+      ),
+    ),
+    'inspect',
+    'target',
   );
   const running = (argv: readonly string[]): Command =>
     argv.map((word) => program.commands.find((command) => command.name() === word)).find(Boolean) ?? program;

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import type { ArtifactStore } from '../core/artifacts.ts';
+import { WarpsmithError } from '../core/errors.ts';
+import type { ParameterValues } from '../core/kernel.ts';
+import { untilAborted } from '../core/until-aborted.ts';
+import { buildInspectView, type InspectView } from '../reports/inspect-view.ts';
+import { candidateTarget } from './candidate-target.ts';
+import { openSession, type SessionOptions } from './session.ts';
+import { type Cache, chooseWorkload } from './workload.ts';
+
+export interface InspectOptions extends SessionOptions {
+  /** As `candidateTarget` takes it. */
+  target: string;
+  parameters: ParameterValues;
+  store: string;
+  /** That of the candidate's run, or the problem's first, when absent. */
+  workload?: string;
+  cache?: Cache;
+  seed: number;
+  signal?: AbortSignal;
+}
+
+/**
+ * Judges a candidate and says, line by line of its source, what it issues and moves and which PTX it became: counted by
+ * a virtual GPU, or by the profiler on a real one.
+ *
+ * @throws WarpsmithError as `candidateTarget`; for workloads that can't be used, and for a missing compiler or device.
+ */
+export async function inspectCandidate(options: InspectOptions): Promise<InspectView> {
+  const { candidate, problem, origin, label } = await candidateTarget(options.target, options);
+  const named = options.workload ?? origin?.run.started.workload.name;
+  const workload = chooseWorkload(problem.file, named, options.cache);
+  await using session = await openSession(options);
+  const held = holdTexts();
+  const evaluation = await untilAborted(
+    session.evaluator.evaluate({
+      problem,
+      candidate,
+      workload,
+      seed: options.seed,
+      id: 'e0',
+      keep: { store: held, sass: false },
+      // Only a full profile tells lines apart; a virtual GPU counts them anyway.
+      ...(session.device.identity.kind === 'cuda' && { profile: 'full' as const }),
+      ...(options.signal ? { signal: options.signal } : {}),
+    }),
+    options.signal,
+  );
+  if (evaluation.error) throw new WarpsmithError(evaluation.error);
+  return buildInspectView({
+    evaluation,
+    label,
+    sources: candidate.kernel.file.source.kind === 'cubin' ? {} : candidate.kernel.sources,
+    ptx: held.get(evaluation.artifacts?.ptx ?? ''),
+  });
+}
+
+/** Keeps texts in memory for as long as they are looked at. */
+function holdTexts(): ArtifactStore & { get(hash: string): string | undefined } {
+  const texts = new Map<string, string>();
+  return {
+    get: (hash) => texts.get(hash),
+    put(contents) {
+      const hash = createHash('sha256').update(contents).digest('hex');
+      texts.set(hash, typeof contents === 'string' ? contents : new TextDecoder().decode(contents));
+      return hash;
+    },
+  };
+}
