@@ -27,6 +27,8 @@ export interface CheckRunsOptions {
   readonly instructionsPerCta?: number;
   /** The main workload's first run is the counted one. */
   readonly isMain: boolean;
+  /** What the caches hold when the counted run starts; `cold` when absent. */
+  readonly cache?: 'hot' | 'cold';
   readonly signal?: AbortSignal;
 }
 
@@ -158,7 +160,7 @@ export class CheckRuns {
     trial: Trial & { count: boolean },
     module: LoadedModule,
   ): Promise<RunResult | Refused> {
-    const { signal, timeoutMs, instructionsPerCta } = this.#options;
+    const { signal, timeoutMs, instructionsPerCta, cache } = this.#options;
     signal?.throwIfAborted();
     const conditions: RunConditions = {
       name: trial.name,
@@ -166,6 +168,7 @@ export class CheckRuns {
       poison: trial.poison,
       count: trial.count,
       timeoutMs,
+      ...(cache && { cache }),
       ...(instructionsPerCta !== undefined && { instructionsPerCta }),
       ...(trial.forgetsEarlierRuns && { forgetsEarlierRuns: true }),
       ...(trial.leftovers && { leftovers: trial.leftovers }),

@@ -227,6 +227,7 @@ class LiveEvaluation {
       problem,
       candidate,
       dimensions: workload.dimensions,
+      cache: workload.cache,
       seed,
       oracle,
       planFor: (dimensions) => this.#planFor(dimensions, module),

@@ -65,6 +65,8 @@ export interface RunConditions {
   readonly count: boolean;
   readonly timeoutMs: number;
   readonly instructionsPerCta?: number;
+  /** What the caches hold when the sequence starts. */
+  readonly cache?: 'hot' | 'cold';
   /** Zero the workspaces again that are zeroed once, as if no run had come before. */
   readonly forgetsEarlierRuns?: boolean;
   /**
@@ -93,9 +95,13 @@ export const runOnce = async (
 ): Promise<RunResult | DeviceFailure> => {
   const { device, plan, buffers } = memory;
   for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
-  const { orderSeed, count, timeoutMs, instructionsPerCta } = conditions;
-  const limits = { timeoutMs, ...(instructionsPerCta !== undefined && { instructionsPerCta }) };
-  const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...limits });
+  const { orderSeed, count, timeoutMs, instructionsPerCta, cache } = conditions;
+  const options = {
+    timeoutMs,
+    ...(instructionsPerCta !== undefined && { instructionsPerCta }),
+    ...(cache && { cache }),
+  };
+  const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });
   if (!outcome.ok) return outcome;
 
   const outputs = new Map<string, Uint8Array>();

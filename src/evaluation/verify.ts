@@ -23,6 +23,8 @@ export interface VerifyRequest {
   readonly candidate: Candidate;
   /** The main workload's. */
   readonly dimensions: Dimensions;
+  /** What the caches hold when the counted run starts; `cold` when absent. */
+  readonly cache?: 'hot' | 'cold';
   readonly seed: number;
   readonly oracle: Oracle;
   /** The launch sequence for these dimensions. May throw WarpsmithError, which makes the candidate `invalid`. */

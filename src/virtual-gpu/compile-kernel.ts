@@ -59,6 +59,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     boundsMiss: module.importFunction('boundsMiss', call3),
     patternMiss: module.importFunction('patternMiss', call3),
     warpOperation: module.importFunction('warpOperation', call3),
+    samplesFull: module.importFunction('samplesFull', { parameters: [], results: [] }),
   };
   const { weightTable, tables, end } = layOutTables(blocks.length, options.counting);
   const kernel = new KernelContext({
@@ -70,7 +71,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     module,
     helpers: new Helpers(module, options.fusedMultiplyAdd),
     imports,
-    runtime: defineRuntime(module, imports.patternMiss, tables),
+    runtime: defineRuntime(module, imports, tables),
     counting: options.counting,
     symbols: symbols.addresses,
     origins: new OriginTracer(fn, new Set(options.globals.keys())),

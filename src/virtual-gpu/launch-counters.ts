@@ -5,7 +5,7 @@ import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { flopPerLane, instructionClass } from '../ptx/instruction-class.ts';
-import type { Access, AccessGroup } from './codegen/access-groups.ts';
+import { type Access, type AccessGroup, SECTOR_READ, SECTOR_WRITTEN } from './codegen/access-groups.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
 import { broadcastWavefronts } from './runtime/access-costs.ts';
@@ -70,8 +70,8 @@ function distinctSectors(workers: readonly WorkerCounts[]): { read: number; writ
   for (let i = 0; i < first.sectorMap.length; i++) {
     let bits = 0;
     for (const worker of workers) bits |= worker.sectorMap[i]!;
-    read += bits & 1;
-    written += bits >> 1;
+    if (bits & SECTOR_READ) read++;
+    if (bits & SECTOR_WRITTEN) written++;
   }
   return { read, written };
 }

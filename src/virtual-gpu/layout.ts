@@ -20,14 +20,25 @@ export const LAUNCH = {
   dynamicSharedBytes: 1060,
   totalSharedBytes: 1064,
   localBytes: 1068,
-  /** Address of the map with one byte per 32-byte sector of device memory (bit 0 read, bit 1 written). */
+  /** Address of the map with one byte per 32-byte sector of device memory (bit 0 read, bit 1 written, bit 2 sampled). */
   sectorMap: 1072,
   smIndex: 1076,
   smCount: 1080,
   warpsPerSm: 1084,
   /** i64, always 0. */
   gridId: 1088,
+  /** Where the next access to a sampled line is noted, and the end of the room for them. */
+  sampleCursor: 1096,
+  sampleEnd: 1100,
+  /** Budget of the warp's slice that remained when the current block began. Kept only while counting. */
+  budget: 1104,
 } as const;
+
+/**
+ * An access to a sampled line, as compiled code notes it: sector number × 4 + bits (1 read, 2 written), and
+ * LAUNCH.budget.
+ */
+export const SAMPLE = { entry: 0, budget: 4, bytes: 8 } as const;
 
 /** 1 KiB for moving lane values to and from JavaScript and between lanes. */
 export const SCRATCH = 2048;

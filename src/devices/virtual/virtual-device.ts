@@ -18,13 +18,15 @@ import type { PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { parsePtx } from '../../ptx/parse.ts';
+import { type SampledLaunch, simulateCache } from '../../virtual-gpu/cache-model/simulate.ts';
 import { compileKernel } from '../../virtual-gpu/compile-kernel.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
 import { functionResources } from '../../virtual-gpu/function-resources.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
-import type { LaunchRequest } from '../../virtual-gpu/runtime/cta-runner.ts';
+import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
+import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
 import { predictTime } from '../../virtual-gpu/time-model/predict-time.ts';
 import { failure } from '../failure.ts';
@@ -165,7 +167,7 @@ export class VirtualDevice implements Device {
     options: RunOptions,
   ): Promise<RunOutcome> {
     const started = performance.now();
-    const counters: LaunchCounters[] = [];
+    const launches: SampledLaunch[] = [];
     for (const step of plan.steps) {
       if (step.kind === 'memset') {
         await this.fill(bufferNamed(buffers, step.buffer), Uint8Array.of(step.byteValue));
@@ -177,9 +179,18 @@ export class VirtualDevice implements Device {
         timeoutMs: remainingMs,
       });
       if (!outcome.ok) return outcome;
-      if (outcome.counters) counters.push(outcome.counters);
+      if (outcome.launch) launches.push(outcome.launch);
     }
+    const counters = this.#withCacheTraffic(launches, options.cache ?? 'cold');
     return { ok: true, counters, elapsedMs: performance.now() - started };
+  }
+
+  /** Adds what the simulated sets of L2 say, where every CTA was counted. */
+  #withCacheTraffic(launches: readonly SampledLaunch[], start: 'hot' | 'cold'): LaunchCounters[] {
+    const counters = launches.map((launch) => launch.counters);
+    if (counters.length === 0 || counters.some(({ countedCtas, ctaCount }) => countedCtas < ctaCount)) return counters;
+    const traffic = simulateCache(launches, this.spec, start);
+    return counters.map((launch, i) => ({ ...launch, ...(traffic[i] && { sampledCache: traffic[i] }) }));
   }
 
   predict(
@@ -199,7 +210,7 @@ export class VirtualDevice implements Device {
     step: PlannedLaunch,
     buffers: ReadonlyMap<string, DeviceBuffer>,
     options: RunOptions,
-  ): Promise<{ ok: true; counters: LaunchCounters | undefined } | DeviceFailure> {
+  ): Promise<{ ok: true; launch: SampledLaunch | undefined } | DeviceFailure> {
     const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
     const kernel = this.#kernel(module, symbol);
     if ('ok' in kernel) return kernel;
@@ -245,7 +256,7 @@ export class VirtualDevice implements Device {
         case 'fault':
           return describeFault(step, outcome.fault, ranges);
         default:
-          return { ok: true, counters: options.count ? launchCounters(image, step, outcome.counts) : undefined };
+          return { ok: true, launch: options.count ? sampledLaunch(image, step, ranges, outcome.counts) : undefined };
       }
     } finally {
       for (const buffer of pointerArrays) this.#memory.free(buffer);
@@ -358,6 +369,17 @@ function bufferNamed(buffers: ReadonlyMap<string, DeviceBuffer>, name: string): 
   if (!buffer) throw new Error(`the launch plan names buffer ${name}, which was not allocated`);
   return buffer;
 }
+
+const sampledLaunch = (
+  image: KernelImage,
+  step: PlannedLaunch,
+  ranges: readonly DeviceRange[],
+  counts: readonly WorkerCounts[],
+): SampledLaunch => ({
+  counters: launchCounters(image, step, counts),
+  ranges,
+  samples: counts.map(({ samples }) => samples),
+});
 
 /** What each launchable function occupies, by its name in kernel.json; functions that cannot run are left out. */
 function resourcesOf(code: CompiledCode, ptx: PtxModule): Record<string, KernelResources> {

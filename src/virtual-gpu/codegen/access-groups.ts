@@ -65,6 +65,8 @@ export function joinGroup(group: AccessGroup, access: Access): boolean {
 /** Bits of a sector map. */
 export const SECTOR_READ = 1;
 export const SECTOR_WRITTEN = 2;
+/** Its line is in the cache model's sample: each access is noted. */
+export const SECTOR_SAMPLED = 4;
 
 const SECTOR_BYTES = 32;
 

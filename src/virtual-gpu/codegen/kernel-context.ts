@@ -30,6 +30,7 @@ export interface Imports {
   boundsMiss: number;
   patternMiss: number;
   warpOperation: number;
+  samplesFull: number;
 }
 
 /** Functions written once per module that blocks call. */
@@ -39,6 +40,7 @@ export interface Runtime {
   setProgramCounters: number;
   countParting: number;
   countPattern: number;
+  recordAccess: number;
 }
 
 /** Everything the emitters of one kernel share. */

@@ -15,7 +15,14 @@ import {
 } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { Local, MemoryIndex } from '../wasm/function-builder.ts';
-import { type Access, type AccessGroup, type AccessSpace, joinGroup, sectorMarks } from './access-groups.ts';
+import {
+  type Access,
+  type AccessGroup,
+  type AccessSpace,
+  joinGroup,
+  SECTOR_SAMPLED,
+  sectorMarks,
+} from './access-groups.ts';
 import { destinationsOf, elementsOf, spaceOf, typeOf, vectorLength } from './instruction-parts.ts';
 import type { LaneContext } from './lane-context.ts';
 import { emitLoad, emitStore } from './lane-transfers.ts';
@@ -384,15 +391,21 @@ export class LaneMemory {
     }
   }
 
-  /** Sets a byte per 32-byte sector that the group's accesses touch: bit 0 for reads, bit 1 for writes. */
+  /** Sets a byte per 32-byte sector that the group's accesses touch: bit 0 for reads, bit 1 for writes.
+   * Notes those whose line is sampled. */
   #markRange(group: AccessGroup, pushAddress: () => void): void {
     const { b } = this.#segment;
-    const address = b.local('i32');
+    const [address, marks] = [b.local('i32'), b.local('i32')];
     for (const { offset, bits } of sectorMarks(group)) {
       pushAddress();
       b.i32(offset).op('i32.add').i32(5).op('i32.shr_u');
       b.i32(0).memory('i32.load', LAUNCH.sectorMap).op('i32.add').tee(address);
-      b.get(address).memory('i32.load8_u', 0).i32(bits).op('i32.or').memory('i32.store8', 0);
+      b.get(address).memory('i32.load8_u', 0).i32(bits).op('i32.or').tee(marks).memory('i32.store8', 0);
+      b.get(marks).i32(SECTOR_SAMPLED).op('i32.and');
+      b.if(() => {
+        b.get(address).i32(0).memory('i32.load', LAUNCH.sectorMap).op('i32.sub').i32(bits);
+        b.call(this.#segment.kernel.runtime.recordAccess);
+      });
     }
   }
 

@@ -1,7 +1,7 @@
-import { CHUNKS, CONTROL, PATTERN, PATTERN_WAY, PC, RUN_STATUS, WARP } from '../layout.ts';
+import { CHUNKS, CONTROL, LAUNCH, PATTERN, PATTERN_WAY, PC, RUN_STATUS, SAMPLE, WARP } from '../layout.ts';
 import type { FunctionBuilder } from '../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../wasm/module-builder.ts';
-import type { Runtime } from './kernel-context.ts';
+import type { Imports, Runtime } from './kernel-context.ts';
 
 const chunkOffsets = Array.from({ length: CHUNKS }, (_, chunk) => chunk * 16);
 
@@ -16,13 +16,14 @@ export interface CountTables {
 }
 
 /** Defines the control and counting functions that blocks call. */
-export function defineRuntime(module: ModuleBuilder, patternMiss: number, tables: CountTables | undefined): Runtime {
+export function defineRuntime(module: ModuleBuilder, imports: Imports, tables: CountTables | undefined): Runtime {
   return {
     setProgramCounters: defineSetProgramCounters(module),
     countParting: defineCountParting(module, tables),
     split: defineSplit(module, tables),
     splitMasked: defineSplitMasked(module, tables),
-    countPattern: defineCountPattern(module, patternMiss),
+    countPattern: defineCountPattern(module, imports.patternMiss),
+    recordAccess: defineRecordAccess(module, imports.samplesFull),
   };
 }
 
@@ -175,6 +176,23 @@ function defineCountPattern(module: ModuleBuilder, patternMiss: number): number 
   return b.index;
 }
 
+/** (sector, bits): notes an access to a sampled line, unless it was to the same sector as the last one noted. */
+function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number {
+  const b = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
+  const [cursor, entry] = [b.local('i32'), b.local('i32')];
+  b.i32(0).memory('i32.load', LAUNCH.sampleCursor).set(cursor);
+  b.get(0).i32(2).op('i32.shl').get(1).op('i32.or').set(entry);
+  b.get(cursor).i32(SAMPLE.bytes).op('i32.sub').memory('i32.load', SAMPLE.entry).get(entry).op('i32.eq');
+  b.if(() => b.op('return'));
+  b.get(cursor).get(entry).memory('i32.store', SAMPLE.entry);
+  b.get(cursor).i32(0).memory('i32.load', LAUNCH.budget).memory('i32.store', SAMPLE.budget);
+  b.get(cursor).i32(SAMPLE.bytes).op('i32.add').set(cursor);
+  b.i32(0).get(cursor).memory('i32.store', LAUNCH.sampleCursor);
+  b.get(cursor).i32(0).memory('i32.load', LAUNCH.sampleEnd).op('i32.eq');
+  b.if(() => b.call(samplesFull));
+  return b.index;
+}
+
 /**
  * (warp) → RUN_STATUS. Runs the warp from its saved state until it exits, reaches a barrier, has used its budget,
  * or has only waiting lanes left. While converged the next block is what a block returns; while diverged the
@@ -262,6 +280,7 @@ export function defineRun(
       finish(RUN_STATUS.budgetSpent);
     });
     const pushWeight = () => b.get(current).i32(2).op('i32.shl').memory('i32.load', options.weights);
+    if (options.tables) b.i32(0).get(budget).memory('i32.store', LAUNCH.budget);
     b.get(budget);
     pushWeight().op('i32.sub').set(budget);
     if (options.keepsClock) {

@@ -1,5 +1,6 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
-import { SECTOR_READ, SECTOR_WRITTEN } from '../codegen/access-groups.ts';
+import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler.ts';
+import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/access-groups.ts';
 import { has } from '../codegen/instruction-parts.ts';
 import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
@@ -48,7 +49,11 @@ export interface WorkerCounts {
   instructions: number;
   ctas: number;
   sectorMap: Uint8Array;
+  samples: AccessSamples;
 }
+
+/** What JavaScript adds up itself; the rest is read from memory at the end. */
+type SummedCounts = Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'samples' | 'converged' | 'partial' | 'divergences'>;
 
 interface RunExports {
   run(warp: number): number;
@@ -82,6 +87,7 @@ export class CtaRunner {
   #operations: WarpOperation[];
   #bounds!: BoundsChecker;
   #patterns: PatternCounter | undefined;
+  #sampler: AccessSampler | undefined;
   #request!: LaunchRequest;
   #warpCount = 0;
   #states: WarpState[] = [];
@@ -89,7 +95,7 @@ export class CtaRunner {
   #copies: PendingCopies[] = [];
   #arrived: ArrivedThreads = new Map();
   #phaseInstructions!: Float64Array;
-  #counts: Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'converged' | 'partial' | 'divergences'>;
+  #counts: SummedCounts;
   #localStart = 0;
   #sectorMap = 0;
   #currentWarp = 0;
@@ -113,6 +119,7 @@ export class CtaRunner {
         boundsMiss: (group: number, chunk: number, warp: number) => this.#bounds.miss(group, chunk, warp),
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
+        samplesFull: () => this.#sampler!.halve(),
       },
     });
     this.#run = (instance.exports as unknown as RunExports).run;
@@ -129,7 +136,8 @@ export class CtaRunner {
     this.#localStart = WARPS + this.#warpCount * image.warpBytes;
     this.#sectorMap = this.#localStart + this.#warpCount * LANES * image.localBytesPerThread;
     const sectorBytes = image.counting ? Math.ceil(request.deviceBytes / 32) + 64 : 0;
-    this.#memory.reserve(this.#sectorMap + sectorBytes + 65536);
+    const sampleBuffer = (this.#sectorMap + sectorBytes + 15) & ~15;
+    this.#memory.reserve(sampleBuffer + (image.counting ? AccessSampler.bufferBytes : 0) + 65536);
     const memory = this.#memory;
     const shared = image.dynamicSharedStart + request.dynamicSharedBytes;
     const totalShared = request.dynamicSharedBytes > 0 ? shared : image.staticSharedBytes;
@@ -152,6 +160,9 @@ export class CtaRunner {
       { shared: totalShared, local: image.localBytesPerThread },
     );
     this.#patterns = image.counting ? new PatternCounter(memory, image.groups) : undefined;
+    this.#sampler = image.counting
+      ? new AccessSampler(memory, this.#sectorMap, sampleBuffer, request.ranges)
+      : undefined;
     this.#counts = emptyCounts(image);
     this.#phaseInstructions = new Float64Array(this.#warpCount);
     this.#totalShared = totalShared;
@@ -241,6 +252,7 @@ export class CtaRunner {
         if (this.#states[warp] !== 'ready') continue;
         live = true;
         const executed = this.#runSlice(warp);
+        this.#sampler?.endSlice(linear, critical + this.#phaseInstructions[warp]!, SLICE);
         used += executed;
         this.#phaseInstructions[warp]! += executed;
         if (used > instructionsPerCta)
@@ -258,6 +270,7 @@ export class CtaRunner {
     }
     critical += Math.max(...this.#phaseInstructions);
     this.#counts.criticalPath += critical;
+    this.#sampler?.endCta(linear, critical);
     this.#counts.longestCta = Math.max(this.#counts.longestCta, used);
     this.#counts.instructions += used;
     this.#counts.ctas++;
@@ -384,7 +397,14 @@ export class CtaRunner {
     const bits = SECTOR_BITS[request.kind];
     for (const address of request.addresses)
       for (let byte = 0; byte < request.bytes; byte += SECTOR_BYTES)
-        this.#memory.u8[this.#sectorMap + Math.floor((address + byte) / SECTOR_BYTES)]! |= bits;
+        this.#markSector(Math.floor((address + byte) / SECTOR_BYTES), bits);
+  }
+
+  #markSector(sector: number, bits: number): void {
+    const { u8 } = this.#memory;
+    const marks = u8[this.#sectorMap + sector]! | bits;
+    u8[this.#sectorMap + sector] = marks;
+    if (marks & SECTOR_SAMPLED) this.#sampler!.record(sector, bits);
   }
 
   #warpOperation(site: number, warp: number, masked: boolean): void {
@@ -405,13 +425,12 @@ export class CtaRunner {
       divergences: read(tables!.divergences, blockCount),
       accesses: this.#patterns!.finish(),
       sectorMap: this.#memory.u8.slice(this.#sectorMap, this.#sectorMap + sectors),
+      samples: this.#sampler!.samples(),
     };
   }
 }
 
-function emptyCounts(
-  image: KernelImage,
-): Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'converged' | 'partial' | 'divergences'> {
+function emptyCounts(image: KernelImage): SummedCounts {
   return {
     siteRequests: image.warpSites.map(noSiteRequests),
     criticalPath: 0,

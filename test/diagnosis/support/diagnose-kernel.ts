@@ -24,6 +24,8 @@ export interface KernelRun {
   readonly dynamicSharedBytes?: number;
   readonly arguments: readonly KernelArgument[];
   readonly halfPrecisionMatrixWork?: boolean;
+  /** What the caches hold beforehand; `cold` when absent. */
+  readonly cache?: 'hot' | 'cold';
 }
 
 export interface DiagnosedKernel {
@@ -61,7 +63,12 @@ async function diagnoseOn(device: Device, toolchain: Toolchain, run: KernelRun):
       buffers.set(name, await device.allocate({ name, bytes, alignmentBytes }));
       await device.write(buffers.get(name)!, contents(run.arguments[Number(name)]!));
     }
-    const outcome = await device.run(loaded.module, plan, buffers, { orderSeed: 0, count: true, timeoutMs: 20_000 });
+    const outcome = await device.run(loaded.module, plan, buffers, {
+      orderSeed: 0,
+      count: true,
+      timeoutMs: 20_000,
+      ...(run.cache && { cache: run.cache }),
+    });
     if (!outcome.ok) throw new Error(`${run.file}: ${outcome.message}`);
     const launches = outcome.counters;
     const counters = launches[0]!;

@@ -112,7 +112,7 @@ export const KERNEL_CASES: readonly KernelCase[] = [
     },
     defect: { functionName: 'pass_after_pass', grid: 54 },
     healthy: { functionName: 'part_after_part', grid: 54 },
-    line: 'cache_reuse.cu:9',
+    line: 'cache_reuse.cu:10',
   },
   {
     id: 'register-spills',

@@ -17,9 +17,13 @@ interface Pair extends MeasuredRun {
   interval: [number, number];
 }
 
-async function pairsOf(fixture: string): Promise<Pair[]> {
+async function pairsOf(
+  fixture: string,
+  change: (counters: LaunchCounters) => LaunchCounters = (counters) => counters,
+): Promise<Pair[]> {
   const text = await readFile(join(import.meta.dirname, '..', '..', 'fixtures', fixture), 'utf8');
-  return (JSON.parse(text) as { runs: MeasuredRun[] }).runs.map(predict);
+  const { runs } = JSON.parse(text) as { runs: MeasuredRun[] };
+  return runs.map((run) => predict({ ...run, counters: change(run.counters) }));
 }
 
 const h200 = DEVICE_SPECS.get('h200')!;
@@ -66,6 +70,16 @@ describe('the time model against 32 attention kernels measured on an H200, which
     expect(Math.max(...factors)).toBeLessThan(2);
   });
 
+  it('is no less right where L2 is warm, as it was: 2 MB that stay in 60 MB', async () => {
+    const sampledCache = { sampledRatio: 1, sampledLines: 16384, start: 'hot', dramReadBytes: 0, dramWriteBytes: 0 };
+    const warm = await pairsOf('h200-attention-times.json', (counters) => ({
+      ...counters,
+      sampledCache: { ...sampledCache, start: 'hot' },
+    }));
+    expect(geometricMean(warm.map(errorFactor))).toBeLessThan(geometricMean(pairs.map(errorFactor)));
+    expect(kendallTau(warm)).toBeGreaterThanOrEqual(kendallTau(pairs) - 1e-9);
+  });
+
   it('has the measured time within its interval in at least three of four cases', () => {
     const within = pairs.filter(({ measuredUs, interval: [low, high] }) => measuredUs >= low && measuredUs <= high);
     expect(within.length).toBeGreaterThanOrEqual(24);
@@ -95,6 +109,13 @@ describe('the time model against 32 small kernels measured on an H200, which it 
 
   it('ranks them: Kendall τ of at least 0.75', () => {
     expect(kendallTau(pairs)).toBeGreaterThanOrEqual(0.75);
+  });
+
+  it('is no less right with the simulated cache than with capacities alone, which know no warm cache', async () => {
+    const withoutCache = await pairsOf('h200-small-kernel-times.json', ({ sampledCache: _, ...counters }) => counters);
+    expect(pairs.filter(({ counters }) => counters.sampledCache).length).toBeGreaterThan(20);
+    expect(geometricMean(pairs.map(errorFactor))).toBeLessThan(geometricMean(withoutCache.map(errorFactor)));
+    expect(kendallTau(pairs)).toBeGreaterThanOrEqual(kendallTau(withoutCache));
   });
 
   it.each([

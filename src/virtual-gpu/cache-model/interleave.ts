@@ -1,0 +1,121 @@
+import { type AccessSamples, MAXIMUM_ENTRIES } from './access-sampler.ts';
+import { sampleLevel } from './line-hash.ts';
+import { type LinePlaces, lineOfSector, sectorOfEntry } from './line-places.ts';
+
+/** Sampled accesses of a launch in the order in which L2 is taken to see them. */
+export interface AccessStream {
+  /** Sector number × 4 + bits, as in `AccessSamples`. */
+  readonly entries: Int32Array;
+  /** Hash of each entry's line. */
+  readonly hashes: Uint32Array;
+}
+
+/** Ends of the CTAs that run, the earliest first: a binary heap. */
+class Running {
+  #ends: number[] = [];
+
+  get count(): number {
+    return this.#ends.length;
+  }
+
+  add(end: number): void {
+    const ends = this.#ends;
+    let i = ends.push(end) - 1;
+    for (let parent = (i - 1) >> 1; i > 0 && ends[parent]! > end; i = parent, parent = (i - 1) >> 1)
+      [ends[i], ends[parent]] = [ends[parent]!, ends[i]!];
+  }
+
+  takeEarliest(): number {
+    const ends = this.#ends;
+    const earliest = ends[0]!;
+    const last = ends.pop()!;
+    if (ends.length === 0) return earliest;
+    ends[0] = last;
+    for (let i = 0, child = 1; child < ends.length; i = child, child = 2 * i + 1) {
+      if (child + 1 < ends.length && ends[child + 1]! < ends[child]!) child++;
+      if (ends[child]! >= ends[i]!) break;
+      [ends[i], ends[child]] = [ends[child]!, ends[i]!];
+    }
+    return earliest;
+  }
+}
+
+/** Start of each CTA: in the order of their numbers, each as soon as one of the `resident` places is free. */
+export function ctaStarts(lengths: ReadonlyMap<number, number>, resident: number): Map<number, number> {
+  const starts = new Map<number, number>();
+  const running = new Running();
+  for (const cta of [...lengths.keys()].sort((a, b) => a - b)) {
+    const start = running.count < resident ? 0 : running.takeEarliest();
+    starts.set(cta, start);
+    running.add(start + lengths.get(cta)!);
+  }
+  return starts;
+}
+
+/** The accesses of all workers at one level. */
+interface AccessTable {
+  readonly count: number;
+  readonly entries: Int32Array;
+  readonly hashes: Uint32Array;
+  readonly ctas: Int32Array;
+  readonly times: Float64Array;
+}
+
+/** Leaves out what is not in the sample at this level, and repetitions of the same sector right after each other. */
+function tableAt(level: number, samples: readonly AccessSamples[], places: LinePlaces): AccessTable {
+  const room = samples.reduce((sum, { entries }) => sum + entries.length, 0);
+  const [entries, ctas] = [new Int32Array(room), new Int32Array(room)];
+  const [hashes, times] = [new Uint32Array(room), new Float64Array(room)];
+  let count = 0;
+  for (const sample of samples)
+    for (let i = 0; i < sample.entries.length; i++) {
+      const [entry, cta] = [sample.entries[i]!, sample.ctas[i]!];
+      const hash = places.hashOf(lineOfSector(sectorOfEntry(entry)));
+      if (sampleLevel(hash) < level) continue;
+      if (count > 0 && ctas[count - 1] === cta && entries[count - 1] === entry) continue;
+      entries[count] = entry;
+      hashes[count] = hash;
+      ctas[count] = cta;
+      times[count] = sample.times[i]!;
+      count++;
+    }
+  return { count, entries, hashes, ctas, times };
+}
+
+/** The lowest level at which all workers together keep no more than one alone would: independent of their number. */
+export function commonLevel(samples: readonly AccessSamples[], places: LinePlaces): number {
+  let level = Math.max(0, ...samples.map((sample) => sample.level));
+  if (samples.length > 1) while (tableAt(level, samples, places).count > MAXIMUM_ENTRIES) level++;
+  return level;
+}
+
+/**
+ * Puts the accesses of all workers in the order in which L2 is taken to see them. CTAs were executed one after the other;
+ * on a GPU those resident at once run side by side. Assumed: all resident warps execute instructions at one pace, and a
+ * CTA starts when one ends.
+ * @param level at least `commonLevel`.
+ * @param residentCtas over the whole GPU.
+ */
+export function interleave(
+  samples: readonly AccessSamples[],
+  places: LinePlaces,
+  level: number,
+  residentCtas: number,
+): AccessStream {
+  const lengths = new Map(
+    samples.flatMap(({ ctaNumbers, ctaLengths }) => Array.from(ctaNumbers, (cta, i) => [cta, ctaLengths[i]!] as const)),
+  );
+  const starts = ctaStarts(lengths, residentCtas);
+  const { count, entries, hashes, ctas, times } = tableAt(level, samples, places);
+  // Each CTA ran on one worker: by CTA, keeping the order within it, then by time, keeping that order.
+  const byCta = sortedBy(count, (row) => ctas[row]!);
+  const byTime = sortedBy(count, (rank) => times[byCta[rank]!]! + starts.get(ctas[byCta[rank]!]!)!);
+  const order = byTime.map((rank) => byCta[rank]!);
+  return { entries: order.map((row) => entries[row]!), hashes: Uint32Array.from(order, (row) => hashes[row]!) };
+}
+
+/** 0 … count − 1, ordered by whole keys of at most 2^39; equal ones stay in order. */
+function sortedBy(count: number, key: (index: number) => number): Int32Array {
+  const keys = Float64Array.from({ length: count }, (_, i) => key(i) * count + i).sort();
+  return Int32Array.from(keys, (value) => value % count);
+}

@@ -1,0 +1,106 @@
+import { LINE_BYTES } from './line-hash.ts';
+
+/**
+ * Ways of a set. NVIDIA does not say; 16 is what Accel-Sim's microbenchmark suite assumes (l2_config), as published
+ * measurements of earlier generations found.
+ */
+const WAYS = 16;
+const EMPTY = -1;
+
+/** Sectors that one launch moved between L2 and DRAM. */
+export interface SectorTraffic {
+  read: number;
+  written: number;
+}
+
+const bitCount = (bits: number): number => (bits & 1) + ((bits >> 1) & 1) + ((bits >> 2) & 1) + ((bits >> 3) & 1);
+
+/**
+ * A share of a sectored, write-back, write-allocate cache of 128-byte lines with least-recently-used replacement: the
+ * sets that the sampled lines fall into. A sector that is stored is not fetched first. Sources: line, sectors and write
+ * policy as in Accel-Sim's microbenchmark suite (l2_config, l2_write_policy); LRU is an assumption.
+ */
+export class SampledL2 {
+  readonly #level: number;
+  readonly #sets: number;
+  readonly #ways: number;
+  /** By set, most recently used first. */
+  readonly #lines: Int32Array;
+  readonly #valid: Uint8Array;
+  readonly #dirty: Uint8Array;
+  /** Launch that last wrote to the line. */
+  readonly #writers: Int32Array;
+  #traffic: SectorTraffic[];
+
+  /**
+   * @param l2Bytes capacity of the whole cache.
+   * @param level the sample's: a share of 2^−level of the sets.
+   */
+  constructor(l2Bytes: number, level: number, launchCount: number) {
+    const lines = l2Bytes / LINE_BYTES / 2 ** level;
+    this.#level = level;
+    this.#ways = Math.max(1, Math.min(WAYS, Math.round(lines)));
+    this.#sets = Math.max(1, Math.round(lines / this.#ways));
+    const cells = this.#sets * this.#ways;
+    this.#lines = new Int32Array(cells).fill(EMPTY);
+    this.#valid = new Uint8Array(cells);
+    this.#dirty = new Uint8Array(cells);
+    this.#writers = new Int32Array(cells);
+    this.#traffic = noTraffic(launchCount);
+  }
+
+  /** Forgets the traffic so far, not the contents. */
+  restartCounting(): void {
+    this.#traffic = noTraffic(this.#traffic.length);
+  }
+
+  /**
+   * One access.
+   * @param hash of the line.
+   * @param read sectors of the line that are read, a bit each; `written` likewise.
+   */
+  access(launch: number, line: number, hash: number, read: number, written: number): void {
+    const first = (((hash / 2 ** this.#level) >>> 0) % this.#sets) * this.#ways;
+    const way = this.#find(first, line);
+    const isHit = this.#lines[way] === line;
+    if (!isHit) this.#traffic[launch]!.written += bitCount(this.#dirty[way]!);
+    const valid = isHit ? this.#valid[way]! : 0;
+    const dirty = isHit ? this.#dirty[way]! : 0;
+    const writer = written !== 0 ? launch : this.#writers[way]!;
+    this.#traffic[launch]!.read += bitCount(read & ~valid);
+    // The lines before it move one place back; it becomes the most recently used.
+    for (let i = way; i > first; i--) {
+      this.#lines[i] = this.#lines[i - 1]!;
+      this.#valid[i] = this.#valid[i - 1]!;
+      this.#dirty[i] = this.#dirty[i - 1]!;
+      this.#writers[i] = this.#writers[i - 1]!;
+    }
+    this.#lines[first] = line;
+    this.#valid[first] = valid | read | written;
+    this.#dirty[first] = dirty | written;
+    this.#writers[first] = writer;
+  }
+
+  /** Writes back what is dirty, on the account of the launch that last wrote to the line. */
+  flush(): void {
+    this.#dirty.forEach((dirty, i) => {
+      if (dirty !== 0) this.#traffic[this.#writers[i]!]!.written += bitCount(dirty);
+      this.#dirty[i] = 0;
+    });
+  }
+
+  /** Sampled sectors, by launch. */
+  get traffic(): readonly Readonly<SectorTraffic>[] {
+    return this.#traffic;
+  }
+
+  /** The way that holds the line, else the least recently used one. */
+  #find(first: number, line: number): number {
+    const last = first + this.#ways - 1;
+    for (let way = first; way < last; way++) if (this.#lines[way] === line) return way;
+    return last;
+  }
+}
+
+const noTraffic = (launches: number): SectorTraffic[] =>
+  Array.from({ length: launches }, () => ({ read: 0, written: 0 }));

@@ -1,0 +1,99 @@
+import type { LaunchCounters, SampledCache } from '../../core/counters.ts';
+import type { DeviceSpec } from '../../core/device-spec.ts';
+import { SECTOR_BYTES } from '../../hardware/launch-model/constants.ts';
+import { occupancy } from '../../hardware/occupancy.ts';
+import type { DeviceRange } from '../runtime/memories.ts';
+import type { AccessSamples } from './access-sampler.ts';
+import { type AccessStream, commonLevel, interleave } from './interleave.ts';
+import { SampledL2 } from './l2-cache.ts';
+import { LinePlaces, lineOfSector, sectorBit, sectorOfEntry } from './line-places.ts';
+
+/** A counted launch with what its workers recorded. */
+export interface SampledLaunch {
+  readonly counters: LaunchCounters;
+  readonly ranges: readonly DeviceRange[];
+  readonly samples: readonly AccessSamples[];
+}
+
+const READ = 1;
+const WRITTEN = 2;
+/** Fewer sampled lines than this say nothing, unless they are all. */
+const FEWEST_LINES = 32;
+
+/** CTAs that the whole GPU holds at once. */
+function residentCtas({ resources, block }: LaunchCounters, spec: DeviceSpec): number {
+  const threads = block[0] * block[1] * block[2];
+  return Math.max(1, occupancy(resources, threads, spec).ctasPerSm) * spec.smCount.value;
+}
+
+/** What the sample holds of a launch. */
+interface Touched {
+  readonly lines: number;
+  readonly sectorsRead: number;
+  readonly sectorsWritten: number;
+}
+
+function touchedBy({ entries }: AccessStream): Touched {
+  // Sorted, the accesses to one sector follow each other, and the sectors of one line.
+  const sorted = entries.toSorted();
+  let [lines, sectorsRead, sectorsWritten] = [0, 0, 0];
+  let [line, sector, bits] = [-1, -1, 0];
+  for (const entry of sorted) {
+    const own = sectorOfEntry(entry);
+    if (own !== sector) bits = 0;
+    if (lineOfSector(own) !== line) lines++;
+    const added = entry & ~bits;
+    if (added & READ) sectorsRead++;
+    if (added & WRITTEN) sectorsWritten++;
+    [line, sector, bits] = [lineOfSector(own), own, bits | (entry & (READ | WRITTEN))];
+  }
+  return { lines, sectorsRead, sectorsWritten };
+}
+
+/**
+ * Simulates a sample of the sets of L2 over a sequence of launches, and scales what they exchanged with DRAM up to all of
+ * it: by distinct sectors, which are known exactly, so that what every launch must move comes out exact and only what
+ * moves more than once is sampled. Deterministic. Undefined for launches of which the sample holds too little.
+ * @param start `hot`: the sequence runs once before it is counted, and what is dirty afterwards stays.
+ */
+export function simulateCache(
+  launches: readonly SampledLaunch[],
+  spec: DeviceSpec,
+  start: 'hot' | 'cold',
+): (SampledCache | undefined)[] {
+  const places = launches.map(({ ranges }) => new LinePlaces(ranges));
+  const level = Math.max(0, ...launches.map(({ samples }, i) => commonLevel(samples, places[i]!)));
+  const streams = launches.map(({ counters, samples }, i) =>
+    interleave(samples, places[i]!, level, residentCtas(counters, spec)),
+  );
+  const l2 = new SampledL2(spec.l2Bytes.value, level, launches.length);
+  const runSequence = (): void =>
+    streams.forEach(({ entries, hashes }, launch) => {
+      entries.forEach((entry, i) => {
+        const sector = sectorOfEntry(entry);
+        const bit = sectorBit(sector);
+        l2.access(launch, lineOfSector(sector), hashes[i]!, entry & READ ? bit : 0, entry & WRITTEN ? bit : 0);
+      });
+    });
+  runSequence();
+  if (start === 'hot') {
+    l2.restartCounting();
+    runSequence();
+  } else l2.flush();
+  const sampledRatio = 2 ** -level;
+  return launches.map(({ counters }, launch) => {
+    const touched = touchedBy(streams[launch]!);
+    if (level > 0 && touched.lines < FEWEST_LINES) return undefined;
+    const { read, written } = l2.traffic[launch]!;
+    const scale = (exact: number, sampled: number): number => (sampled > 0 ? exact / sampled : 1 / sampledRatio);
+    return {
+      sampledRatio,
+      sampledLines: touched.lines,
+      start,
+      dramReadBytes: Math.round(read * scale(counters.distinctSectorsRead, touched.sectorsRead) * SECTOR_BYTES),
+      dramWriteBytes: Math.round(
+        written * scale(counters.distinctSectorsWritten, touched.sectorsWritten) * SECTOR_BYTES,
+      ),
+    };
+  });
+}
