@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { audit } from '../../../src/app/audit.ts';
+import { evaluateKernel } from '../../../src/app/evaluate.ts';
+import { loadKernel } from '../../../src/app/loading/load-kernel.ts';
+import { loadProblem } from '../../../src/app/loading/load-problem.ts';
+import { optimizeProblem } from '../../../src/app/optimize.ts';
+import type { Device } from '../../../src/core/device.ts';
+import type { Kernel, ParameterValues } from '../../../src/core/kernel.ts';
+import { expandPlan } from '../../../src/core/plan/expand-plan.ts';
+import { validAssignments } from '../../../src/core/plan/parameters.ts';
+import type { Dimensions, Problem } from '../../../src/core/problem.ts';
+import { openDevice } from '../../../src/devices/open-device.ts';
+import { describeCheck, shapeChecks } from '../../../src/evaluation/checks.ts';
+import { createDeviceReference } from '../../../src/evaluation/device-reference.ts';
+import type { DeviceReference } from '../../../src/evaluation/expectations.ts';
+import { prepareCheck } from '../../../src/evaluation/oracle.ts';
+import { runHostReference } from '../../../src/evaluation/reference-runs.ts';
+import { UNLIMITED } from '../../../src/store/events.ts';
+import { createClangToolchain } from '../../../src/toolchains/clang.ts';
+
+const VIRTUAL_DEVICES = ['virtual:l4', 'virtual:h200'] as const;
+
+/** A shape as the command line takes it: `N=5003,BINS=37`. */
+export const workloadOf = (dimensions: Dimensions): string =>
+  Object.entries(dimensions)
+    .map(([name, value]) => `${name}=${value}`)
+    .join();
+
+export interface Ladder {
+  readonly problem: string;
+  readonly rungs: readonly string[];
+  /** No multiple of any tile, larger than some. */
+  readonly ragged: Dimensions;
+  /** Large enough for the ladder's order, small enough for a test. */
+  readonly search: Dimensions;
+  /** Relative error that float64 sums in another order may have; 0 for integers. */
+  readonly referenceError: number;
+}
+
+/** What holds for every ladder. Call it once in a test file. */
+export function describeLadder({ problem: name, rungs, ragged, search, referenceError }: Ladder): void {
+  const folder = `problems/${name}`;
+  const last = rungs.at(-1)!;
+
+  describe(`the ladder of ${name}`, () => {
+    let problem: Problem;
+    const kernels: Kernel[] = [];
+    beforeAll(async () => {
+      problem = await loadProblem(folder);
+      for (const rung of rungs) kernels.push((await loadKernel(path.join(folder, rung))).kernel);
+    });
+
+    it('is listed in problem.json in this order and starts at its first rung', () => {
+      expect(problem.file.rungs).toEqual(rungs);
+      expect(kernels.map(({ file }) => file.name)).toEqual(rungs);
+      expect(problem.file.start).toBe(rungs[0]);
+    });
+
+    it('has between 60 and 160 valid configurations, more than one on every rung', () => {
+      const counts = kernels.map(({ file }) => validAssignments(file).length);
+      const sum = counts.reduce((total, count) => total + count, 0);
+      expect(sum).toBeGreaterThanOrEqual(60);
+      expect(sum).toBeLessThanOrEqual(160);
+      for (const count of counts) expect(count).toBeGreaterThan(1);
+    });
+
+    it('plans every valid configuration on every check shape within 48 KiB of shared memory', () => {
+      for (const kernel of kernels) {
+        for (const parameters of validAssignments(kernel.file)) {
+          for (const { dimensions } of problem.file.checkShapes) {
+            const device = { smCount: 58, sharedBytesPerCta: 48 * 1024 };
+            const plan = expandPlan({ problem: problem.file, kernel: kernel.file, parameters, dimensions, device });
+            expect(plan.steps.some(({ kind }) => kind === 'launch')).toBe(true);
+          }
+        }
+      }
+    });
+
+    // The first and the last that each rung admits; the declared ones run in the search below.
+    it.each(rungs)('%s is right on every check shape and a ragged workload', async (rung) => {
+      const { file } = kernels[rungs.indexOf(rung)]!;
+      const assignments = validAssignments(file);
+      const tried: ParameterValues[] = [assignments[0]!, assignments.at(-1)!];
+      for (const parameters of tried) {
+        const { status, reason } = await evaluateKernel({
+          target: path.join(folder, rung),
+          device: 'virtual:l4',
+          workload: workloadOf(ragged),
+          parameters,
+          seed: 1,
+        });
+        expect({ parameters, status, reason }).toEqual({ parameters, status: 'passed', reason: undefined });
+      }
+    });
+  });
+
+  describe(`the checks of ${name}`, () => {
+    it('let no wrong kernel through', async () => {
+      for (const seed of [1, 2]) {
+        const report = await audit({ target: folder, seed });
+        expect(report).toMatchObject({ ok: true, letThrough: [], falseAlarms: [] });
+      }
+    });
+  });
+
+  describe(`the device reference of ${name}`, () => {
+    let device: Device;
+    let deviceReference: DeviceReference;
+    beforeAll(async () => {
+      device = await openDevice('virtual:h200');
+      deviceReference = createDeviceReference({ device, toolchain: await createClangToolchain() });
+    });
+    afterAll(async () => {
+      await deviceReference?.close();
+      await device?.close();
+    });
+
+    it('agrees with reference.ts on every check', async () => {
+      const problem = await loadProblem(folder);
+      for (const check of shapeChecks(problem.file)) {
+        const { dimensions, generatorSet } = check;
+        const { buffers, inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });
+        const host = runHostReference(problem, buffers, inputs.tensors, dimensions);
+        const runs = (await deviceReference.run({ problem, dimensions, inputs: inputs.bytes }))!;
+        for (const [output, values] of Object.entries(host.oracle)) {
+          const scale = Math.max(...(host.magnitude?.[output] ?? [1]));
+          const error = values.reduce((most, x, i) => Math.max(most, Math.abs(x - runs.oracle[output]![i]!)), 0);
+          expect(error, describeCheck(check)).toBeLessThanOrEqual(referenceError * scale);
+        }
+      }
+    });
+  });
+
+  describe(`optimising ${name}`, () => {
+    let store: string;
+    beforeAll(async () => {
+      store = await mkdtemp(path.join(tmpdir(), `warpsmith-${name}-`));
+    });
+    afterAll(async () => rm(store, { recursive: true, force: true }));
+
+    it.each(VIRTUAL_DEVICES)('climbs to the last rung on %s because of findings', async (device) => {
+      const { result, view } = await optimizeProblem({
+        target: folder,
+        device,
+        workloads: [workloadOf(search)],
+        parameters: {},
+        seed: 1,
+        store,
+        budgets: { ...UNLIMITED, maximumEvaluations: rungs.length },
+      });
+      expect(result.best?.candidate.kernel.file.name).toBe(last);
+      expect(result.speedup).toBeGreaterThan(2);
+      expect(view.progression[1]?.why?.finding).toBeDefined();
+    });
+  });
+}
