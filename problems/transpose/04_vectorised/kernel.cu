@@ -42,13 +42,13 @@ template <bool kAligned>
 __device__ void load(Vector& vector, const float* __restrict__ matrix, int row, int column, int rows, int columns) {
   if (row >= rows) return;
   const float* address = matrix + static_cast<size_t>(row) * columns + column;
-  if (kAligned) {
+  if constexpr (kAligned) {
     if (column < columns) vector = *reinterpret_cast<const Vector*>(address);
-    return;
-  }
+  } else {
 #pragma unroll
-  for (int i = 0; i < kWidth; ++i) {
-    if (column + i < columns) vector.element[i] = address[i];
+    for (int i = 0; i < kWidth; ++i) {
+      if (column + i < columns) vector.element[i] = address[i];
+    }
   }
 }
 
@@ -56,13 +56,13 @@ template <bool kAligned>
 __device__ void store(float* __restrict__ matrix, const Vector& vector, int row, int column, int rows, int columns) {
   if (row >= rows) return;
   float* address = matrix + static_cast<size_t>(row) * columns + column;
-  if (kAligned) {
+  if constexpr (kAligned) {
     if (column < columns) *reinterpret_cast<Vector*>(address) = vector;
-    return;
-  }
+  } else {
 #pragma unroll
-  for (int i = 0; i < kWidth; ++i) {
-    if (column + i < columns) address[i] = vector.element[i];
+    for (int i = 0; i < kWidth; ++i) {
+      if (column + i < columns) address[i] = vector.element[i];
+    }
   }
 }
 
