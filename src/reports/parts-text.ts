@@ -25,16 +25,14 @@ export function describeSpent({ name, used, limit, unit }: LedgerLine): string {
   return limit === null ? `${text}${suffix}, no limit` : `${text} of ${formatFigure(limit)}${suffix}`;
 }
 
-/** `3 of 30 evaluations; wall time 0.10 min, no limit`. */
+/** `3 of 30 evaluations; wall time 0.10 of 5 min`: what is not limited is left to the ledger. */
 export const describeBudget = ({ ledger }: RunView): string =>
   ledger.lines
-    .map((line) =>
-      line.name === 'evaluations' && line.limit !== null
-        ? `${describeSpent(line)} evaluations`
-        : line.name === 'evaluations'
-          ? `${line.used} evaluations`
-          : `${line.name} ${describeSpent(line)}`,
-    )
+    .flatMap((line) => {
+      if (line.name === 'evaluations')
+        return [line.limit === null ? `${line.used} evaluations` : `${describeSpent(line)} evaluations`];
+      return line.limit === null ? [] : [`${line.name} ${describeSpent(line)}`];
+    })
     .join('; ');
 
 export const LEDGER_COLUMNS: readonly Column[] = [
@@ -59,42 +57,35 @@ export const phasesLine = ({ ledger: { phases } }: RunView): string =>
   ].join(', ');
 
 export const OPTION_COLUMNS: readonly Column[] = [
+  { title: 'State' },
   { title: 'Change' },
-  { title: 'Because of' },
-  { title: 'Expected gain', align: 'right' },
-  { title: 'Confidence', align: 'right' },
-  { title: 'Cost', align: 'right' },
   { title: 'Value', align: 'right' },
   { title: 'Arithmetic' },
+  { title: 'Because of' },
+  { title: 'Pattern, kept before' },
   { title: 'Used', align: 'right' },
   { title: 'Failures', align: 'right' },
-  { title: 'State' },
 ];
 
 export const optionCells = ({
   change,
   pattern,
   finding,
-  expectedGain,
-  confidence,
   evidence,
-  cost,
   value,
   arithmetic,
   used,
   failures,
   state,
 }: OptionRow): string[] => [
+  state,
   change,
-  `${finding.id} of ${finding.evaluationId} (${pattern.id}: ${evidence.kept} of ${evidence.attempts} kept before)`,
-  formatRatio(expectedGain),
-  confidence.toFixed(2),
-  (cost.evaluations + cost.compile).toFixed(1),
   value.toFixed(3),
   arithmetic,
+  `${finding.id} of ${finding.evaluationId}`,
+  `${pattern.id}, ${evidence.kept} of ${evidence.attempts}`,
   String(used),
   String(failures),
-  state,
 ];
 
 /** `iteration 4: 12 open moves, a share of 1.8 evaluations each`. */
@@ -106,8 +97,8 @@ export function optionsTitle({ iteration, share, options, omitted }: OptionsTabl
 }
 
 export const OPTIONS_NOTE =
-  'Value is (expected gain − 1) × confidence ÷ cost, cost being evaluations plus compile time in evaluations’ worth. ' +
-  'Gains are expectations, not results.';
+  'What could be tried, best value first: (expected gain − 1) × confidence ÷ (evaluations + compiling, in evaluations’ ' +
+  'worth). Gains and confidence are expectations, weighed with what the pattern gave before; they are never results.';
 
 export const ABLATION_NOTE =
   'Each line undoes one change of the best and keeps the others: time without the change ÷ time of the best. ' +
@@ -189,17 +180,21 @@ export const adviceCells = (row: WorkloadAdvice['rows'][number]): string[] => [
 ];
 
 const UNITS = [
+  [1e15, 'P'],
   [1e12, 'T'],
   [1e9, 'G'],
   [1e6, 'M'],
   [1e3, 'k'],
 ] as const;
 
-/** `1.23 TFLOP/s`. */
-export function formatRate(perSecond: number, unit: string): string {
-  const [scale, prefix] = UNITS.find(([size]) => perSecond >= size) ?? [1, ''];
-  return `${formatFigure(perSecond / scale)} ${prefix}${unit}/s`;
+/** `1.23 T`. */
+export function formatPrefixed(value: number): string {
+  const [scale, prefix] = UNITS.find(([size]) => value >= size) ?? [1, ''];
+  return `${formatFigure(value / scale)} ${prefix}`;
 }
+
+/** `1.23 TFLOP/s`. */
+export const formatRate = (perSecond: number, unit: string): string => `${formatPrefixed(perSecond)}${unit}/s`;
 
 /** Work, roofs and bounds in lines. */
 export function rooflineLines({

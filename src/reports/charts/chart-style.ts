@@ -46,13 +46,15 @@ export const THEME_STYLE = `:root{color-scheme:light dark;${declare(LIGHT)}}
 /** How charts are drawn, with the theme's colours. */
 export const CHART_STYLE = `.chart{font-family:ui-sans-serif,system-ui,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-size:12px}
 .chart .label{fill:var(--muted)}
-.chart .value{fill:var(--ink);font-weight:600}
+.chart .value{fill:var(--ink);font-weight:600;paint-order:stroke;stroke:var(--paper);stroke-width:3.5px;stroke-linejoin:round}
 .chart .grid{stroke:var(--rule);stroke-width:1}
 .chart .axis{stroke:var(--muted);stroke-width:1}
 .chart .whisker{stroke:var(--muted);stroke-width:1.25;opacity:.75}
 .chart .best-so-far{fill:none;stroke:var(--blue);stroke-width:1.75}
 .chart .attainable{fill:none;stroke:var(--teal);stroke-width:1.75;stroke-dasharray:6 4}
 .chart .veto{fill:none;stroke:var(--magenta);stroke-width:1.75}
+.chart .bound{stroke-width:4;stroke-dasharray:none}
+.chart .attainable-text,.chart .veto-text{paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}
 .chart .attainable-text{fill:var(--teal)}
 .chart .veto-text{fill:var(--magenta)}
 .chart .bar{fill:var(--blue);opacity:.85}
@@ -64,4 +66,5 @@ export const CHART_STYLE = `.chart{font-family:ui-sans-serif,system-ui,"Segoe UI
 .chart .reverted{fill:var(--paper);stroke:var(--amber)}
 .chart .tried{fill:var(--paper);stroke:var(--muted)}
 .chart .confirmed{fill:var(--teal);stroke:var(--teal)}
+.chart .uncounted{fill:none;stroke:var(--muted)}
 .chart .failed{fill:none;stroke:var(--amber)}`;

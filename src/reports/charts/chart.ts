@@ -42,7 +42,7 @@ export const text = (
 ): Markup => markup`<text class="${className}" x="${x}" y="${y}" text-anchor="${anchor}">${content}</text>`;
 
 /** What a mark stands for; shapes differ as well as colours. */
-export type MarkKind = 'kept' | 'best' | 'start' | 'reverted' | 'tried' | 'confirmed' | 'failed';
+export type MarkKind = 'kept' | 'best' | 'start' | 'reverted' | 'tried' | 'confirmed' | 'failed' | 'uncounted';
 
 const SHAPES: Readonly<Record<MarkKind, (x: number, y: number) => Markup>> = {
   kept: (x, y) => markup`<circle class="mark kept" cx="${x}" cy="${y}" r="5"/>`,
@@ -52,6 +52,7 @@ const SHAPES: Readonly<Record<MarkKind, (x: number, y: number) => Markup>> = {
   reverted: (x, y) =>
     markup`<path class="mark reverted" d="M${x} ${y - 5.5}L${x + 5.5} ${y}L${x} ${y + 5.5}L${x - 5.5} ${y}Z"/>`,
   tried: (x, y) => markup`<circle class="mark tried" cx="${x}" cy="${y}" r="3.5"/>`,
+  uncounted: (x, y) => markup`<path class="mark uncounted" d="M${x - 4} ${y}H${x + 4}"/>`,
   confirmed: (x, y) => markup`<path class="mark confirmed" d="M${x} ${y - 6}L${x + 6} ${y + 5}L${x - 6} ${y + 5}Z"/>`,
   failed: (x, y) =>
     markup`<path class="mark failed" d="M${x - 4} ${y - 4}L${x + 4} ${y + 4}M${x + 4} ${y - 4}L${x - 4} ${y + 4}"/>`,
@@ -59,7 +60,7 @@ const SHAPES: Readonly<Record<MarkKind, (x: number, y: number) => Markup>> = {
 
 /** A mark that tells what it is when pointed at. */
 export const mark = (kind: MarkKind, [x, y]: readonly [number, number], title: string, interval?: Markup): Markup =>
-  markup`<g><title>${title}</title>${interval}${SHAPES[kind](x, y)}</g>`;
+  markup`<g data-mark="${kind}"><title>${title}</title>${interval}${SHAPES[kind](x, y)}</g>`;
 
 /** A mark alone, for a legend. */
 export const glyph = (kind: MarkKind): Markup =>

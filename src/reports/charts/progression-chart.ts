@@ -105,9 +105,8 @@ function spaced(
   });
 }
 
-/** Times of kept changes beside their marks, right to left so that the best is always labelled. */
-function keptLabels(rows: readonly ProgressionRow[], scales: Scales): Markup[] {
-  const { x, y } = scales;
+/** Times of kept changes beside their marks, off the staircase; right to left, so that the best is always labelled. */
+function keptLabels(rows: readonly ProgressionRow[], { x, y }: Scales, size: ChartSize): Markup[] {
   let next = Number.POSITIVE_INFINITY;
   return rows
     .map((row, index) => ({ row, index }))
@@ -115,13 +114,12 @@ function keptLabels(rows: readonly ProgressionRow[], scales: Scales): Markup[] {
     .flatMap(({ row, index }) => {
       if (row.decision !== 'keep' || !row.time || next - x(index) < VALUE_WIDTH) return [];
       next = x(index);
-      const above = y.at(row.time.intervalNs[1]) - 8;
-      return [
-        text(formatTime(row.time.kind, row.time.medianNs), [x(index), Math.min(above, y.at(row.time.medianNs) - 12)], {
-          anchor: 'middle',
-          className: 'value',
-        }),
-      ];
+      const time = formatTime(row.time.kind, row.time.medianNs);
+      const height = y.at(row.time.medianNs);
+      const isAtEdge = size.width - MARGINS.right - x(index) < VALUE_WIDTH;
+      return isAtEdge
+        ? [text(time, [x(index) - 10, height + 18], { anchor: 'end', className: 'value' })]
+        : [text(time, [x(index) + 10, height - 8], { className: 'value' })];
     });
 }
 
@@ -178,7 +176,7 @@ export function progressionChart(view: RunView, size: ChartSize): Markup | undef
           hasTime(row) ? whisker(row, scales.x(index), scales.y) : undefined,
         ),
       ),
-      ...keptLabels(rows, scales),
+      ...keptLabels(rows, scales, size),
     ],
   );
 }

@@ -1,12 +1,12 @@
 import type { Roof } from '../../core/roofline.ts';
 import { formatFigure, formatNs, formatParameters, formatTime } from '../format.ts';
 import { type Markup, markup } from '../markup.ts';
-import { formatRate } from '../parts-text.ts';
+import { formatPrefixed, formatRate } from '../parts-text.ts';
 import type { RooflinePoint, RooflineView } from '../view/roofline.ts';
 import { type ChartSize, chart, line, type MarkKind, mark, polyline, text } from './chart.ts';
 import { type LogScale, logScale } from './scale.ts';
 
-const MARGINS = { left: 84, right: 18, top: 34, bottom: 44 };
+const MARGINS = { left: 52, right: 18, top: 34, bottom: 44 };
 /** Room around what is drawn, as a factor. */
 const ROOM = 2.2;
 
@@ -30,7 +30,9 @@ function scalesOf({ points, veto, attainable, flop, minimumReadBytes, vetoNs }: 
     ...ridgeOf(attainable),
     flop / minimumReadBytes,
   ];
-  const rates = [...points.map(({ flopPerSecond }) => flopPerSecond), veto.flopPerSecond, flop / (vetoNs / 1e9)];
+  // Where no FLOP must be done and no byte must come from DRAM, the provable bound is 0 ns: no height to draw it at.
+  const vetoRates = vetoNs > 0 ? [flop / (vetoNs / 1e9)] : [];
+  const rates = [...points.map(({ flopPerSecond }) => flopPerSecond), veto.flopPerSecond, ...vetoRates];
   const right = size.width - MARGINS.right;
   const bottom = size.height - MARGINS.bottom;
   return {
@@ -54,7 +56,7 @@ function axes({ x, y }: Scales, size: ChartSize, kind: string): Markup[] {
     text(`useful FLOP/s at the ${kind} time, log scale`, [4, 16]),
     ...y.ticks.map(
       (rate) =>
-        markup`${line('grid', [MARGINS.left, y.at(rate)], [right, y.at(rate)])}${text(formatRate(rate, 'FLOP'), [MARGINS.left - 8, y.at(rate) + 4], { anchor: 'end' })}`,
+        markup`${line('grid', [MARGINS.left, y.at(rate)], [right, y.at(rate)])}${text(formatPrefixed(rate), [MARGINS.left - 8, y.at(rate) + 4], { anchor: 'end' })}`,
     ),
     ...x.ticks.map(
       (intensity) =>
@@ -65,16 +67,23 @@ function axes({ x, y }: Scales, size: ChartSize, kind: string): Markup[] {
 }
 
 /** What the bounds on the time amount to, at the intensity of the least bytes that must be read. */
-function boundMarks({ flop, minimumReadBytes, vetoNs, attainableNs }: RooflineView, { x, y }: Scales): Markup[] {
+function boundMarks(
+  { flop, minimumReadBytes, vetoNs, attainableNs }: RooflineView,
+  { x, y }: Scales,
+  size: ChartSize,
+): Markup[] {
   const center = x.at(flop / minimumReadBytes);
+  const isAtEdge = size.width - center < BOUND_LABEL_WIDTH;
+  const place = isAtEdge ? size.width - 2 : center;
   return (
     [
       ['veto', vetoNs, 'no kernel can be faster than'],
       ['attainable', attainableNs, 'attainable:'],
     ] as const
-  ).map(([className, ns, words]) => {
+  ).flatMap(([className, ns, words]) => {
+    if (!(ns > 0)) return [];
     const height = y.at(flop / (ns / 1e9));
-    return markup`<g><title>${words} ${formatNs(ns)}</title>${line(className, [center - 16, height], [center + 16, height])}${text(formatNs(ns), [center + 20, height + 4], { className: `${className}-text` })}</g>`;
+    return markup`<g><title>${words} ${formatNs(ns)}</title>${line(`${className} bound`, [center - 16, height], [center + 16, height])}${text(`${className === 'veto' ? 'provable' : 'attainable'} ${formatNs(ns)}`, [place, className === 'veto' ? height - 7 : height + 16], { anchor: isAtEdge ? 'end' : 'middle', className: `${className}-text` })}</g>`;
   });
 }
 
@@ -84,6 +93,8 @@ const MARKS: Readonly<Record<RooflinePoint['role'], MarkKind>> = {
   kept: 'kept',
   tried: 'tried',
 };
+/** Space half a bound's label takes. */
+const BOUND_LABEL_WIDTH = 66;
 /** Drawn in this order, so that what matters most lies on top. */
 const ORDER: readonly RooflinePoint['role'][] = ['tried', 'kept', 'start', 'best'];
 
@@ -94,7 +105,8 @@ function pointMark(
 ): Markup {
   const ns = (flop / flopPerSecond) * 1e9;
   const title = `${role} ${evaluationId}: ${candidate.kernel} ${formatParameters(candidate.parameters)}: ${kind} ${formatTime(kind, ns)}, ${formatRate(flopPerSecond, 'FLOP')} at ${formatFigure(intensity)} FLOP/B (${formatFigure(bytes)} B: ${bytesSource})`;
-  return mark(MARKS[role], [x.at(intensity), y.at(flopPerSecond)], title);
+  const isPlaced = bytesSource !== 'least the problem reads' || role !== 'tried';
+  return mark(isPlaced ? MARKS[role] : 'uncounted', [x.at(intensity), y.at(flopPerSecond)], title);
 }
 
 /** Start and best by name, on the side where there is room. */
@@ -128,7 +140,7 @@ export function rooflineChart(view: RooflineView, size: ChartSize): Markup {
       ...axes(scales, size, kind),
       roofLine('veto', veto, scales),
       roofLine('attainable', attainable, scales),
-      ...boundMarks(view, scales),
+      ...boundMarks(view, scales, size),
       ...ORDER.flatMap((role) => points.filter((point) => point.role === role)).map((point) =>
         pointMark(point, flop, scales),
       ),

@@ -2,7 +2,7 @@ import { formatInterval, formatNs, formatParameters, formatRatio, formatRatioInt
 import { type Markup, markup } from '../markup.ts';
 import { formatPercent } from '../measurement-text.ts';
 import { describeStrategy } from '../parts-text.ts';
-import { describeWorkload, kindOf } from '../run-text.ts';
+import { kindOf } from '../run-text.ts';
 import type { RunView } from '../run-view.ts';
 import { evaluationLink } from './parts.ts';
 
@@ -39,7 +39,13 @@ function claimOf(view: RunView): Claim {
       certainty: '',
     };
   if (!best || best.evaluationId === start.evaluationId)
-    return { figure: 'No faster kernel', words: 'No change was kept; the start remains the best.', certainty: '' };
+    return {
+      figure: 'No faster kernel',
+      words: view.confirmations.some(({ outcome }) => outcome === 'refused')
+        ? 'What was kept did not stand up on fresh blocks; the start remains the best.'
+        : 'No change was kept; the start remains the best.',
+      certainty: '',
+    };
   if (speedup === null)
     return {
       figure: 'Not confirmed',
@@ -99,13 +105,14 @@ function whatWasDone({ changes, start, best }: RunView): Markup | null {
 }
 
 export function hero(view: RunView): Markup {
-  const { problem, device, goal } = view;
+  const { problem, workload, device, goal } = view;
   const kind = kindOf(view);
   const { figure, words, certainty } = claimOf(view);
   const isClaim = /^[\d.]+×$/.test(figure);
   return markup`<header class="hero">
 <p class="eyebrow">${kind ? markup`<span class="kind ${kind}">${KIND_WORDS[kind]}</span>` : ''}<span>${device.name}</span><span><code>${device.id}</code></span><span>warpsmith run report</span></p>
-<h1>${problem.name} <span class="workload">${describeWorkload(view)}</span></h1>
+<h1>${problem.name} <span class="workload">${workload.name}</span></h1>
+<p class="muted wrap">${formatParameters(workload.dimensions)}; ${workload.cache} cache</p>
 <div class="result"><p class="figure${isClaim ? '' : ' none'}">${figure}</p><div><p class="claim">${words}</p><p class="muted">${certainty}</p>${
     goal ? markup`<p class="muted">Goal: ${goal.text}</p>` : ''
   }</div></div>

@@ -74,7 +74,10 @@ export type LegendItem = readonly [mark: MarkKind | 'best-so-far' | 'attainable'
 
 const LINES: ReadonlySet<string> = new Set(['best-so-far', 'attainable', 'veto']);
 
-export const legend = (items: readonly LegendItem[]): Markup =>
-  markup`<ul class="legend">${items.map(
-    ([kind, words]) => markup`<li>${LINES.has(kind) ? lineGlyph(kind) : glyph(kind as MarkKind)}${words}</li>`,
-  )}</ul>`;
+/** Explains the marks that the chart really has. */
+export const legend = (items: readonly LegendItem[], { markup: svg }: Markup): Markup =>
+  markup`<ul class="legend">${items
+    .filter(([kind]) => svg.includes(`data-mark="${kind}"`) || svg.includes(`class="${kind}"`))
+    .map(
+      ([kind, words]) => markup`<li>${LINES.has(kind) ? lineGlyph(kind) : glyph(kind as MarkKind)}${words}</li>`,
+    )}</ul>`;

@@ -63,7 +63,7 @@ export function progressionSection(view: RunView): Section {
     body: [
       note(kindNote(view).replaceAll('**', '')),
       wide && narrow ? responsive(wide, narrow) : note('No evaluation has a valid time.'),
-      wide && legend(PROGRESSION_LEGEND),
+      wide && legend(PROGRESSION_LEGEND, wide),
       view.confirmations.length > 0 &&
         markup`<h3>Confirmation on fresh blocks</h3>${list(view.confirmations.map(describeConfirmation))}`,
     ],
@@ -112,6 +112,7 @@ export function workloadsSection({ objective }: RunView): Section {
 const ROOFLINE_LEGEND: readonly LegendItem[] = [
   ['start', 'start'],
   ['tried', 'tried'],
+  ['uncounted', 'tried, bytes not counted: at the least the problem reads'],
   ['kept', 'kept'],
   ['best', 'best'],
   ['veto', 'provable bound'],
@@ -126,19 +127,20 @@ export function rooflineSection({ roofline }: RunView): Section {
       title,
       body: [note('The log does not tell the work and the device’s rates, or the start has no time.')],
     };
+  const wide = rooflineChart(roofline, { ...WIDE, id: 'roofline-wide' });
   const sources = [...new Set(roofline.points.map(({ bytesSource }) => bytesSource))];
+  const aboveRoof = sources.includes('sectors requested, some of which L1 may serve')
+    ? ' A point above the sloped roof was served by L1.'
+    : '';
   return {
     id: 'roofline',
     title,
     body: [
       note(
-        `Height is the problem’s FLOP ÷ ${roofline.kind} time: redundant work does not count as speed. Position is the problem’s FLOP ÷ bytes (${sources.join('; ')}).`,
+        `Height is the problem’s FLOP ÷ ${roofline.kind} time: redundant work does not count as speed. Position is the problem’s FLOP ÷ bytes (${sources.join('; ')}).${aboveRoof}`,
       ),
-      responsive(
-        rooflineChart(roofline, { ...WIDE, id: 'roofline-wide' }),
-        rooflineChart(roofline, { ...NARROW, id: 'roofline-narrow' }),
-      ),
-      legend(ROOFLINE_LEGEND),
+      responsive(wide, rooflineChart(roofline, { ...NARROW, id: 'roofline-narrow' })),
+      legend(ROOFLINE_LEGEND, wide),
       list(rooflineLines(roofline)),
     ],
   };

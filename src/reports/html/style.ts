@@ -5,7 +5,7 @@ const MONO = 'ui-monospace,"SF Mono","Cascadia Mono",Menlo,Consolas,"DejaVu Sans
 
 const PAGE = `*{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;scroll-behavior:smooth}
-body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 ${SANS};font-variant-numeric:tabular-nums}
+body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 ${SANS};font-variant-numeric:tabular-nums;overflow-wrap:break-word}
 a{color:var(--blue);text-underline-offset:.15em;text-decoration-thickness:1px}
 a:focus-visible,summary:focus-visible,.scroll:focus-visible{outline:2px solid var(--blue);outline-offset:2px;border-radius:2px}
 code,pre,kbd{font-family:${MONO};font-size:.875em}
@@ -30,7 +30,7 @@ h1 .workload{color:var(--muted);font-weight:500}
 .figure.none{font-size:clamp(1.75rem,6vw,2.5rem);letter-spacing:-.02em;color:var(--ink)}
 .claim{font-size:1.125rem;font-weight:600;max-width:34rem}
 .claim+p{max-width:34rem}
-.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(10.5rem,1fr));gap:.9rem 1.5rem;margin-top:1.4rem}
+.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.25rem,1fr));gap:.9rem 1.5rem;margin-top:1.4rem}
 .facts dt{color:var(--muted);font-size:.8125rem}
 .facts dd{margin:0;overflow-wrap:anywhere}
 .facts dd strong{font-size:1.125rem;font-weight:650}
@@ -63,6 +63,7 @@ tr.strong td{font-weight:600}
 tr:target{background:var(--panel);outline:2px solid var(--blue);outline-offset:-2px}
 .chart{display:block;max-width:100%;height:auto}
 .chart.glyph{display:inline-block;vertical-align:-.3em;flex:none}
+.wide .chart,.narrow .chart{width:100%}
 .narrow{display:none}
 @media (max-width:40rem){.wide{display:none}.narrow{display:block}}
 .legend{display:flex;flex-wrap:wrap;gap:.15rem 1.1rem;font-size:.8125rem;color:var(--muted);list-style:none;padding:0}
@@ -80,11 +81,11 @@ details>.inside{padding:.75rem}
 .finding+.finding{margin-top:1rem}
 .finding h4{margin:0;font-size:1rem;line-height:1.35}
 .finding dl{display:grid;grid-template-columns:6rem minmax(0,1fr);gap:.2rem .75rem;font-size:.875rem;margin-top:.3rem}
-@media (max-width:40rem){.finding dl{grid-template-columns:1fr;gap:0}.finding dd+dt{margin-top:.35rem}}
+@media (max-width:40rem){.finding dl{grid-template-columns:minmax(0,1fr);gap:0}.finding dd+dt{margin-top:.35rem}}
 dt{color:var(--muted)}
 dd{margin:0;overflow-wrap:anywhere}
-.pair{display:grid;gap:1.5rem 2.5rem}
-@media (min-width:75rem){.pair{grid-template-columns:1fr 1fr}}
+.pair{display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem 2.5rem}
+@media (min-width:75rem){.pair{grid-template-columns:repeat(2,minmax(0,1fr))}}
 .meter{display:block;height:.5rem;border-radius:.25rem;background:var(--rule);min-width:7rem;overflow:hidden}
 .meter i{display:block;height:100%;background:var(--blue)}
 .command{background:var(--panel);border:1px solid var(--rule);border-radius:.4rem;padding:.75rem .9rem;white-space:pre-wrap;overflow-wrap:anywhere}

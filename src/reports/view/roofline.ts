@@ -17,7 +17,11 @@ export interface RooflinePoint {
   flopPerSecond: number;
   /** What `intensity` divides by. */
   bytes: number;
-  bytesSource: 'estimated DRAM traffic' | 'distinct sectors touched' | 'least the problem reads';
+  bytesSource:
+    | 'estimated DRAM traffic'
+    | 'distinct sectors touched'
+    | 'sectors requested, some of which L1 may serve'
+    | 'least the problem reads';
   role: 'start' | 'best' | 'kept' | 'tried';
 }
 
@@ -29,20 +33,30 @@ export interface RooflineView extends Roofline {
   points: RooflinePoint[];
 }
 
-/** Bytes the candidate moves, as exactly as its evaluation tells. */
-function bytesOf(
-  { timing, counters }: Evaluation,
-  cache: 'hot' | 'cold',
-  { minimumReadBytes }: Roofline,
-): Pick<RooflinePoint, 'bytes' | 'bytesSource'> {
-  const dramBytes = (timing?.launches ?? []).reduce((sum, launch) => sum + launch.dramBytesEstimate, 0);
-  if (cache === 'cold' && dramBytes > 0) return { bytes: dramBytes, bytesSource: 'estimated DRAM traffic' };
-  const sectors = (counters?.launches ?? []).reduce(
-    (sum, { distinctSectorsRead, distinctSectorsWritten }) => sum + distinctSectorsRead + distinctSectorsWritten,
-    0,
+type Traffic = Pick<RooflinePoint, 'bytes' | 'bytesSource'>;
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** Cold: what comes from and goes to DRAM. */
+function dramTraffic({ timing, counters }: Evaluation): Traffic {
+  const predicted = sum((timing?.launches ?? []).map(({ dramBytesEstimate }) => dramBytesEstimate));
+  if (predicted > 0) return { bytes: predicted, bytesSource: 'estimated DRAM traffic' };
+  const sectors = sum(
+    (counters?.launches ?? []).map((launch) => launch.distinctSectorsRead + launch.distinctSectorsWritten),
   );
-  if (sectors > 0) return { bytes: sectors * SECTOR_BYTES, bytesSource: 'distinct sectors touched' };
-  return { bytes: minimumReadBytes, bytesSource: 'least the problem reads' };
+  return { bytes: sectors * SECTOR_BYTES, bytesSource: 'distinct sectors touched' };
+}
+
+/** Hot: what the kernel asks L2 for, as far as L1 does not serve it. */
+function l2Traffic({ counters }: Evaluation): Traffic {
+  const sectors = counters ? counters.totals.globalLoadSectors + counters.totals.globalStoreSectors : 0;
+  return { bytes: sectors * SECTOR_BYTES, bytesSource: 'sectors requested, some of which L1 may serve' };
+}
+
+/** Bytes the candidate moves, as exactly as its evaluation tells. */
+function trafficOf(evaluation: Evaluation, cache: 'hot' | 'cold', { minimumReadBytes }: Roofline): Traffic {
+  const traffic = cache === 'cold' ? dramTraffic(evaluation) : l2Traffic(evaluation);
+  return traffic.bytes > 0 ? traffic : { bytes: minimumReadBytes, bytesSource: 'least the problem reads' };
 }
 
 function roleOf({ evaluationId, decision }: ProgressionRow, startId: string, bestId: string | undefined) {
@@ -59,24 +73,24 @@ interface RooflineSource {
   bestId: string | undefined;
 }
 
-/** `null` for logs without the work and the roofs, and where the start has no time. */
+/** `null` for logs without the work and the roofs, where the start has no time, and for problems without FLOP. */
 export function rooflineView({ roofline, cache, joined, rows, bestId }: RooflineSource): RooflineView | null {
   const start = joined[0]?.finished.evaluation;
   const timing = start?.timing;
-  if (!roofline || !start || !timing || start.status !== 'passed') return null;
+  if (!roofline || !start || !timing || start.status !== 'passed' || !(roofline.flop > 0)) return null;
   const points = joined.flatMap(({ finished: { evaluation } }, index): RooflinePoint[] => {
     const row = rows[index]!;
     const isCandidate = row.stage === 'judge' || row.stage === 'screen';
     if (!row.time || row.time.kind !== timing.kind || row.workload !== roofline.workload || !isCandidate) return [];
-    const bytes = bytesOf(evaluation, cache, roofline);
+    const traffic = trafficOf(evaluation, cache, roofline);
     return [
       {
         evaluationId: evaluation.id,
         candidate: candidateOf(evaluation),
         kind: row.time.kind,
-        intensity: roofline.flop / bytes.bytes,
+        intensity: roofline.flop / traffic.bytes,
         flopPerSecond: roofline.flop / (row.time.medianNs / 1e9),
-        ...bytes,
+        ...traffic,
         role: roleOf(row, start.id, bestId),
       },
     ];
