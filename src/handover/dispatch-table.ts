@@ -1,0 +1,210 @@
+import { WarpsmithError } from '../core/errors.ts';
+import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import { isAllowed } from '../core/plan/dimensions.ts';
+import { failedLimit } from '../core/plan/limits.ts';
+import { failedConstraint } from '../core/plan/parameters.ts';
+import type { Dimensions, ProblemFile } from '../core/problem.ts';
+import type { Timing } from '../core/timing.ts';
+import { bakeUnder } from '../store/best-kernel.ts';
+import { dispatchHeader } from './dispatch-header.ts';
+import { identifierOf } from './launch-header/cpp-names.ts';
+import { launchHeader } from './launch-header/launch-header.ts';
+import { launchUnit } from './launch-header/launch-unit.ts';
+import { nvccFlags } from './readme.ts';
+
+/** A candidate as a dispatch table names it. */
+export interface DispatchCandidate {
+  id: string;
+  kernel: string;
+  parameters: ParameterValues;
+}
+
+/** The winner of one workload. */
+export interface DispatchEntry {
+  workload: string;
+  dimensions: Dimensions;
+  candidate: DispatchCandidate;
+  /** Its folder below the table's, and the namespace of its launch header. */
+  folder: string;
+  medianNs: number;
+  kind: Timing['kind'];
+}
+
+/** One winner for each workload, and what takes every other call. Plain JSON: dispatch.json. */
+export interface DispatchTable {
+  schemaVersion: 1;
+  kind: 'dispatch-table';
+  problem: string;
+  device: { id: string; name: string };
+  entries: DispatchEntry[];
+  /** Where no winner takes the call: the start kernel. */
+  fallback: { candidate: DispatchCandidate; folder: string };
+}
+
+/** A winner as a run found it. */
+export interface Winner {
+  readonly workload: { readonly name: string; readonly dimensions: Dimensions };
+  readonly candidate: Candidate;
+  readonly timing: Pick<Timing, 'kind' | 'medianNs'>;
+}
+
+const ID_DIGITS = 8;
+
+/** The folder and namespace of a candidate: those of two settings of one kernel differ. */
+export const dispatchFolder = (problem: string, { id, kernel }: Candidate): string =>
+  identifierOf(`${problem}_${kernel.file.name}_${id.slice(0, ID_DIGITS)}`);
+
+const named = ({ id, kernel, parameters }: Candidate): DispatchCandidate => ({
+  id,
+  kernel: kernel.file.name,
+  parameters,
+});
+
+/** The table of a run's winners, in the order of its workloads. */
+export const dispatchTable = (request: {
+  readonly problem: ProblemFile;
+  readonly device: { readonly id: string; readonly name: string };
+  readonly winners: readonly Winner[];
+  readonly fallback: Candidate;
+}): DispatchTable => ({
+  schemaVersion: 1,
+  kind: 'dispatch-table',
+  problem: request.problem.name,
+  device: { id: request.device.id, name: request.device.name },
+  entries: request.winners.map(({ workload, candidate, timing }) => ({
+    workload: workload.name,
+    dimensions: workload.dimensions,
+    candidate: named(candidate),
+    folder: dispatchFolder(request.problem.name, candidate),
+    medianNs: timing.medianNs,
+    kind: timing.kind,
+  })),
+  fallback: {
+    candidate: named(request.fallback),
+    folder: dispatchFolder(request.problem.name, request.fallback),
+  },
+});
+
+/** Dimensions that are compared as they are; all others by how far apart their logarithms are. */
+export const categoricalDimensions = (problem: Pick<ProblemFile, 'dimensions'>): string[] =>
+  Object.entries(problem.dimensions)
+    .filter(([, declaration]) => declaration.values !== undefined)
+    .map(([name]) => name);
+
+/** Distances closer than this are ties, so that no library's last bit decides. */
+export const TIE = 1e-9;
+
+const distance = (from: Dimensions, to: Dimensions, names: readonly string[]): number =>
+  names.reduce((sum, name) => {
+    const difference = Math.log(Math.max(1, from[name]!)) - Math.log(Math.max(1, to[name]!));
+    return sum + difference * difference;
+  }, 0);
+
+const takes = (problem: ProblemFile, { kernel, parameters }: Candidate, dimensions: Dimensions): boolean =>
+  Object.entries(problem.dimensions).every(([name, declaration]) => isAllowed(declaration, dimensions[name]!)) &&
+  failedLimit(kernel.file, dimensions) === undefined &&
+  failedConstraint(kernel.file, parameters, dimensions) === undefined;
+
+/**
+ * The entry a call goes to: of those whose declared-value dimensions are the call's and whose kernel takes the call, the
+ * nearest in the logarithms of the others, the first of equals; `undefined` where it goes to the fallback.
+ */
+export const chooseEntry = (
+  table: DispatchTable,
+  { problem, candidates }: { problem: ProblemFile; candidates: ReadonlyMap<string, Candidate> },
+  dimensions: Dimensions,
+): DispatchEntry | undefined => {
+  const categorical = categoricalDimensions(problem);
+  const others = Object.keys(problem.dimensions).filter((name) => !categorical.includes(name));
+  let nearest: { entry: DispatchEntry; distance: number } | undefined;
+  for (const entry of table.entries) {
+    if (categorical.some((name) => entry.dimensions[name] !== dimensions[name])) continue;
+    if (!takes(problem, candidates.get(entry.candidate.id)!, dimensions)) continue;
+    const away = distance(dimensions, entry.dimensions, others);
+    if (nearest === undefined || away < nearest.distance - TIE) nearest = { entry, distance: away };
+  }
+  return nearest?.entry;
+};
+
+/**
+ * The files of a dispatch table: dispatch.json, dispatch.hpp that chooses and launches, a folder with kernel, launch
+ * header and unit for each candidate, and how to build them.
+ *
+ * @param request.candidates - every candidate of the table by its id.
+ * @param request.folder - where the files are to lie.
+ * @throws WarpsmithError `export-needs-cuda-source` for a kernel that comes compiled.
+ */
+export const writeDispatch = (
+  table: DispatchTable,
+  request: {
+    readonly problem: ProblemFile;
+    readonly candidates: ReadonlyMap<string, Candidate>;
+    readonly folder: string;
+    readonly version: string;
+  },
+): Readonly<Record<string, string>> => {
+  const { problem, candidates, folder, version } = request;
+  const used = new Map([...table.entries, table.fallback].map((entry) => [entry.folder, entry.candidate.id]));
+  const files: Record<string, string> = {
+    'dispatch.json': `${JSON.stringify(table, null, 2)}\n`,
+    'dispatch.hpp': dispatchHeader(table, problem),
+    'README.md': readme(
+      table,
+      [...used].map(([place, id]) => ({ folder: place, candidate: candidates.get(id)! })),
+    ),
+  };
+  for (const [place, id] of used) {
+    const candidate = candidates.get(id)!;
+    refuseCompiled(candidate);
+    const comment = [`${candidate.kernel.file.name}, candidate ${id}, of a dispatch table for ${table.problem}.`];
+    const baked = bakeUnder(candidate, `${folder}/${place}`, comment);
+    for (const [name, text] of Object.entries(baked)) files[`${place}/${name}`] = text;
+    const provenance = [
+      `${place}_launch.hpp: candidate ${id} of ${candidate.kernel.file.name}. Written by warpsmith ${version}.`,
+    ];
+    files[`${place}/${place}_launch.hpp`] = launchHeader({ problem, candidate, name: place, provenance });
+    files[`${place}/${place}_launch.cu`] = launchUnit(candidate, place);
+  }
+  return files;
+};
+
+const refuseCompiled = ({ kernel: { file, folder } }: Candidate): void => {
+  if (file.source.kind === 'cuda') return;
+  throw new WarpsmithError({
+    code: 'export-needs-cuda-source',
+    message: `${file.name} is ${file.source.kind}: a dispatch table is made of CUDA C++.`,
+    file: `${folder}/kernel.json`,
+    path: 'source.kind',
+    received: file.source.kind,
+    expected: 'cuda',
+    hint: 'Leave the kernel out, or export each winner by itself.',
+  });
+};
+
+const readme = (table: DispatchTable, used: readonly { folder: string; candidate: Candidate }[]): string => {
+  const units = used.map(
+    ({ folder, candidate }) => `nvcc -c ${nvccFlags(candidate).join(' ')} ${folder}/${folder}_launch.cu`,
+  );
+  return [
+    `# Dispatch table for ${table.problem}`,
+    '',
+    `Winners on ${table.device.name} (${table.device.id}), a kernel for each workload:`,
+    '',
+    '| Workload | Kernel | Time |',
+    '|---|---|---|',
+    ...table.entries.map(
+      ({ workload, candidate, kind, medianNs }) =>
+        `| ${workload} | ${candidate.kernel} (${candidate.id}) | ${kind} ${Number((medianNs / 1000).toPrecision(4))} µs |`,
+    ),
+    `| any other | ${table.fallback.candidate.kernel} (${table.fallback.candidate.id}), where no winner takes the call | – |`,
+    '',
+    '`dispatch.hpp` chooses and launches. Every kernel is a unit of its own, in a namespace of its own; compile each once, for',
+    'your architecture (`-arch=…`), and link them with what includes `dispatch.hpp`:',
+    '',
+    '```sh',
+    ...units,
+    'nvcc your_program.cu *_launch.o -o your_program',
+    '```',
+    '',
+  ].join('\n');
+};
