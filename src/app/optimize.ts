@@ -119,7 +119,8 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
     device: session.device.identity,
     rungs: prepared.rungs.map(({ file }) => file.name),
   });
-  return runLoop(prepared, session, run, { priors });
+  // Awaited here: the session is closed when this function returns.
+  return await runLoop(prepared, session, run, { priors });
 }
 
 /** A time goal over several workloads is one on their geometric mean, whose bound the start's evaluations tell. */

@@ -69,7 +69,8 @@ export async function resumeRun(
   await using session = await open(prepared.request);
   refuseOtherDevice(started, session);
   const run = openRunFolder(folder, {}, keepOf(folder, extendedBudgets !== undefined));
-  return runLoop(prepared, session, run, {
+  // Awaited here: the session is closed when this function returns.
+  return await runLoop(prepared, session, run, {
     priors: started.priors,
     history: run.log.history,
     ...(extendedBudgets && { extendedBudgets }),

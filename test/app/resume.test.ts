@@ -132,6 +132,20 @@ describe('a run that was interrupted', () => {
     expect(log()).toEqual(whole);
   });
 
+  test('has its session until it has ended', async () => {
+    await interrupted('random');
+    let ended = false;
+    let closedAfter: boolean | undefined;
+    const change = (session: Session): Session => ({
+      ...session,
+      async [Symbol.asyncDispose]() {
+        closedAfter = ended;
+      },
+    });
+    await resume('random', { change, onEvent: ({ type }) => (ended ||= type === 'run-finished') });
+    expect(closedAfter).toBe(true);
+  });
+
   test('leaves a report and the best kernel that say what a whole run’s say', async () => {
     await interrupted('guided');
     const { reportPath, bestKernelPath, view } = await resume('guided');

@@ -1,0 +1,20 @@
+import { describe, expect, test } from 'vitest';
+import { slope, soak } from '../../bench/soak/soak-run.ts';
+
+// bench/soak/memory.ts does 500 evaluations and looks at memory, too.
+test('a run leaves no process, no temporary file and no open file behind', { timeout: 120_000 }, async () => {
+  await soak(2);
+  const { statuses, childProcesses, temporaryFiles, openFiles } = await soak(5);
+  expect(statuses).toEqual({ passed: 5 });
+  expect(childProcesses).toBe(0);
+  expect(temporaryFiles).toEqual([]);
+  expect(openFiles[1]).toBe(openFiles[0]);
+});
+
+describe('the slope of the least-squares line', () => {
+  test.each([
+    [[3, 3, 3, 3], 0],
+    [[1, 3, 5, 7], 2],
+    [[0, 1, 0, -1, 0], -0.2],
+  ])('of %j is %d', (values, expected) => expect(slope(values)).toBeCloseTo(expected, 12));
+});
