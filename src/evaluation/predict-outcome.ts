@@ -1,11 +1,11 @@
 import type { Device } from '../core/device.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import { sumCounters } from '../core/sum-counters.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import { attainableBoundNs, vetoBoundNs } from '../hardware/bounds.ts';
 import { hasHalfPrecisionMatrixWork } from './half-precision-matrix-work.ts';
 import { implausibility, type Outcome } from './outcome.ts';
 import { problemWork } from './problem-work.ts';
-import { sumCounters } from './sum-counters.ts';
 import type { Verified } from './verify.ts';
 
 /** Predicts the time of a verified candidate from its counters, and says what limits it. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DeviceMemory } from '../../src/devices/virtual/device-memory.ts';
+import { DeviceMemory } from '../../src/virtual-gpu/runtime/device-memory.ts';
 
 it('places a buffer at a multiple of its alignment, but not of twice that, when asked to', () => {
   const memory = new DeviceMemory();

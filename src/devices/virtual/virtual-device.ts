@@ -26,13 +26,14 @@ import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
+import { DeviceMemory } from '../../virtual-gpu/runtime/device-memory.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
 import { predictTime } from '../../virtual-gpu/time-model/predict-time.ts';
+import { isUserFile } from '../../virtual-gpu/user-files.ts';
 import { failure } from '../failure.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
 import { describeFault } from './describe-fault.ts';
-import { DeviceMemory } from './device-memory.ts';
 import { launchBuffers } from './launch-buffers.ts';
 import { packArguments } from './pack-arguments.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
@@ -76,7 +77,7 @@ export class VirtualDevice implements Device {
     if (code.kind !== 'ptx')
       return failure('unsupported', `a virtual GPU runs PTX from clang, not ${code.kind}; give CUDA C++ or PTX source`);
     try {
-      const ptx = parsePtx(code.text, { isUserFile: isUserFile });
+      const ptx = parsePtx(code.text, { isUserFile });
       return { ok: true, module: this.#allocateModule(code, ptx) };
     } catch (error) {
       return compileFailure(error);
@@ -387,9 +388,6 @@ function resourcesOf(code: CompiledCode, ptx: PtxModule): Record<string, KernelR
   const entries = ptx.functions.filter((fn) => fn.kind === 'entry' && fn.defined);
   return Object.fromEntries(entries.map((fn) => [names.get(fn.name) ?? fn.name, functionResources(ptx, fn.name)]));
 }
-
-/** The header pack lies outside the kernel's folder; its lines are attributed to the user's calling line. */
-const isUserFile = (path: string): boolean => !path.includes('warpsmith-headers') && !path.startsWith('/');
 
 /**
  * Why code could not be compiled, as a value: one kernel never ends a run. Whatever is not understood is blamed on the

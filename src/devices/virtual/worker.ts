@@ -10,6 +10,12 @@ const runners = new Map<number, CtaRunner>();
 const writes = new WriteMap();
 const port = parentPort!;
 
+function load({ image, module }: WorkerRequest & { kind: 'load' }): CtaRunner {
+  const runner = new CtaRunner(image, device, writes);
+  runner.attach(new WebAssembly.Instance(module, runner.imports));
+  return runner;
+}
+
 /** Takes CTAs from the queue until it is empty or an earlier one has faulted. */
 function run(request: WorkerRequest & { kind: 'run' }): WorkerReply {
   const { job, launch, order, queue } = request;
@@ -60,8 +66,7 @@ function report(error: unknown, position: number, cta: number): FaultReport {
 }
 
 port.on('message', (request: WorkerRequest) => {
-  if (request.kind === 'load')
-    runners.set(request.kernel, new CtaRunner(request.image, request.module, device, writes));
+  if (request.kind === 'load') runners.set(request.kernel, load(request));
   else if (request.kind === 'unload') runners.delete(request.kernel);
   else {
     const reply = run(request);

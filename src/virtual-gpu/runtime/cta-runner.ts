@@ -83,7 +83,9 @@ export class CtaRunner {
   #device: WebAssembly.Memory;
   #writes: WriteMap;
   #deviceView: DataView;
-  #run: RunExports['run'];
+  #run: RunExports['run'] = () => {
+    throw new Error('attach an instance first');
+  };
   #operations: WarpOperation[];
   #bounds!: BoundsChecker;
   #patterns: PatternCounter | undefined;
@@ -101,29 +103,37 @@ export class CtaRunner {
   #currentWarp = 0;
 
   /**
-   * @param module `image.wasm`, compiled.
+   * Runs nothing before an instance of `image.wasm`, made with `imports`, is attached.
    * @param writes where stores to device memory are noted; `begin` starts it afresh.
    */
-  constructor(image: KernelImage, module: WebAssembly.Module, device: WebAssembly.Memory, writes: WriteMap) {
+  constructor(image: KernelImage, device: WebAssembly.Memory, writes: WriteMap) {
     this.image = image;
     this.#writes = writes;
     this.#device = device;
     this.#deviceView = new DataView(device.buffer);
     this.#operations = image.warpSites.map((site) => warpOperation(site.instruction));
     this.#memory.reserve(WARPS);
-    const instance = new WebAssembly.Instance(module, {
+    this.#counts = emptyCounts(image);
+  }
+
+  /** What `image.wasm` imports. */
+  get imports(): WebAssembly.Imports {
+    return {
       env: {
         private: this.#memory.memory,
-        device,
-        writes: writes.memory,
+        device: this.#device,
+        writes: this.#writes.memory,
         boundsMiss: (group: number, chunk: number, warp: number) => this.#bounds.miss(group, chunk, warp),
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
         samplesFull: () => this.#sampler!.halve(),
       },
-    });
+    };
+  }
+
+  /** Takes the compiled code: a page compiles asynchronously, a worker thread need not. */
+  attach(instance: WebAssembly.Instance): void {
     this.#run = (instance.exports as unknown as RunExports).run;
-    this.#counts = emptyCounts(image);
   }
 
   /** Prepares memory and counters for a launch. */

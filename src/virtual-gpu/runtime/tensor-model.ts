@@ -17,15 +17,32 @@ const HOPPER: TensorModel = { fractionBits: 25, blockSize: { f16: 16, bf16: 16, 
 /** The model of a PTX target such as `sm_90a`. */
 export const tensorModel = (target: string): TensorModel => (/^sm_9/.test(target) ? HOPPER : AMPERE_AND_ADA);
 
-/** Start value plus the dot product of row `row` of A (row-major, k wide) and column `column` of B (by column). */
-export type Accumulate = (
-  start: number,
-  a: Float64Array,
-  b: Float64Array,
-  row: number,
-  column: number,
-  k: number,
-) => number;
+/** Elements of A (row-major, k wide) or of B (by column), decoded once for all the products they are part of. */
+export interface Factors {
+  readonly values: Float64Array;
+  /** ⌊log₂|x|⌋ of each; `EXPONENT_OF_ZERO` for zeros. */
+  readonly exponents: Int16Array;
+  /** Whether none is infinite or NaN. */
+  readonly finite: boolean;
+}
+
+/** Below the sum of any two exponents of numbers that are not zero. */
+const EXPONENT_OF_ZERO = -16_384;
+const NO_PRODUCT = EXPONENT_OF_ZERO / 2;
+
+export function factorsOf(values: Float64Array): Factors {
+  const exponents = new Int16Array(values.length);
+  let finite = true;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    exponents[i] = value === 0 ? EXPONENT_OF_ZERO : exponentOf(value);
+    if (!Number.isFinite(value)) finite = false;
+  }
+  return { values, exponents, finite };
+}
+
+/** Start value plus the dot product of row `row` of A and column `column` of B. */
+export type Accumulate = (start: number, a: Factors, b: Factors, row: number, column: number, k: number) => number;
 
 /** How D's elements come about, for an accumulator and an element type; undefined where there is no model. */
 export function accumulatorFor(accumulator: string, element: string, model: TensorModel): Accumulate | undefined {
@@ -45,40 +62,53 @@ export function accumulatorFor(accumulator: string, element: string, model: Tens
 
 const integerAccumulate: Accumulate = (start, a, b, row, column, k) => {
   let sum = start;
-  for (let i = 0; i < k; i++) sum = (sum + a[row * k + i]! * b[column * k + i]!) | 0;
+  for (let i = 0; i < k; i++) sum = (sum + a.values[row * k + i]! * b.values[column * k + i]!) | 0;
   return sum;
 };
 
-const scratch = new DataView(new ArrayBuffer(8));
+const double = new Float64Array(1);
+const single = new Float32Array(double.buffer);
+const words = new Uint32Array(double.buffer);
 
-/** Exponent of a finite non-zero number: ⌊log₂|x|⌋, exact. */
+/** Exponent of a finite non-zero number: ⌊log₂|x|⌋, exact; 1024 of what is not finite. */
 function exponentOf(value: number): number {
-  scratch.setFloat64(0, value);
-  return ((scratch.getUint16(0) >>> 4) & 0x7ff) - 1023;
+  double[0] = value;
+  return ((words[1]! >>> 20) & 0x7ff) - 1023;
+}
+
+/** 2 to an integer power in the range of normal numbers. */
+function powerOfTwo(exponent: number): number {
+  words[0] = 0;
+  words[1] = (exponent + 1023) << 20;
+  return double[0]!;
 }
 
 /** Sum of `sum` and `count` products, aligned and cut off as the hardware does. */
 function fusedBlock(
   sum: number,
-  a: Float64Array,
-  b: Float64Array,
+  a: Factors,
+  b: Factors,
   aStart: number,
   bStart: number,
   count: number,
   fractionBits: number,
 ): number {
-  let largest = sum === 0 ? Number.NEGATIVE_INFINITY : exponentOf(sum);
-  let plain = sum;
+  let largest = sum === 0 ? NO_PRODUCT : exponentOf(sum);
   for (let i = 0; i < count; i++) {
-    const [x, y] = [a[aStart + i]!, b[bStart + i]!];
-    plain += x * y;
     // The aligner sees the sum of the factors' exponents, not the normalised product's.
-    if (x !== 0 && y !== 0) largest = Math.max(largest, exponentOf(x) + exponentOf(y));
+    const exponent = a.exponents[aStart + i]! + b.exponents[bStart + i]!;
+    if (exponent > largest) largest = exponent;
   }
-  if (!Number.isFinite(plain) || largest === Number.NEGATIVE_INFINITY) return plain;
-  const scale = 2 ** (fractionBits - largest);
+  const aligned = a.finite && b.finite && Number.isFinite(sum) && largest > NO_PRODUCT;
+  if (!aligned) {
+    let plain = sum;
+    for (let i = 0; i < count; i++) plain += a.values[aStart + i]! * b.values[bStart + i]!;
+    // Other rows or columns may hold what is not finite.
+    if (!Number.isFinite(plain) || largest === NO_PRODUCT) return plain;
+  }
+  const scale = powerOfTwo(fractionBits - largest);
   let total = Math.trunc(sum * scale);
-  for (let i = 0; i < count; i++) total += Math.trunc(a[aStart + i]! * b[bStart + i]! * scale);
+  for (let i = 0; i < count; i++) total += Math.trunc(a.values[aStart + i]! * b.values[bStart + i]! * scale);
   return total / scale;
 }
 
@@ -86,7 +116,7 @@ function fusedBlock(
 function truncateToF32(value: number): number {
   const nearest = Math.fround(value);
   if (!Number.isFinite(value) || Math.abs(nearest) <= Math.abs(value)) return nearest;
-  scratch.setFloat32(0, nearest);
-  scratch.setUint32(0, scratch.getUint32(0) - 1);
-  return scratch.getFloat32(0);
+  single[0] = nearest;
+  words[0] = words[0]! - 1;
+  return single[0]!;
 }

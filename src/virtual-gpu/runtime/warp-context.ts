@@ -128,6 +128,22 @@ export class WarpContext {
     }
   }
 
+  /** `count` operands of all lanes from operand `first` on, as unsigned 32-bit numbers: [operand][lane]. */
+  words(first: number, count: number): Uint32Array {
+    const words = new Uint32Array(count * LANES);
+    for (let i = 0; i < count; i++) {
+      const operand = this.operands[first + i]!;
+      const slot = operand.kind === 'register' ? this.#register(operand.name) : undefined;
+      if (slot && !slot.uniform) {
+        const start = (this.warp + slot.offset) / 4;
+        words.set(this.#memory.u32.subarray(start, start + LANES), i * LANES);
+      } else {
+        for (let lane = 0; lane < LANES; lane++) words[i * LANES + lane] = this.word(operand, lane);
+      }
+    }
+    return words;
+  }
+
   /** Operand as an unsigned 64-bit integer. */
   double(operand: PtxOperand, lane: number): bigint {
     if (operand.kind === 'immediate') return BigInt.asUintN(64, operand.value);
@@ -147,6 +163,12 @@ export class WarpContext {
   setWord(operand: PtxOperand, lane: number, value: number): void {
     if (operand.kind !== 'register') return;
     this.#memory.i32[(this.warp + this.#register(operand.name).offset) / 4 + lane] = value | 0;
+  }
+
+  /** Sets a register of all lanes. */
+  setWords(operand: PtxOperand, values: Int32Array): void {
+    if (operand.kind !== 'register') return;
+    this.#memory.i32.set(values, (this.warp + this.#register(operand.name).offset) / 4);
   }
 
   setDouble(operand: PtxOperand, lane: number, value: bigint): void {

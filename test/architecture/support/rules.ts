@@ -22,7 +22,10 @@ const PURE: ReadonlyMap<string, readonly string[]> = new Map([
     .map((folder): [string, readonly string[]] => [folder, ['@noble/hashes']]),
 ]);
 
-/** The folder below src/, or undefined for src/index.ts, which stands above all. */
+/** The entry of the browser bundle. */
+const PAGE = 'src/browser.ts';
+
+/** The folder below src/, or undefined for src/index.ts and the browser's entry, which stand above all. */
 const folderOf = (file: string): string | undefined => /^src\/([^/]+)\//.exec(file)?.[1];
 const levelOf = (folder: string): number => LAYERS.findIndex((layer) => layer.includes(folder));
 
@@ -38,7 +41,7 @@ export type Rule = (module: SourceModule) => Violation[];
 
 export const knownFolders: Rule = ({ file }) => {
   const folder = folderOf(file);
-  if (folder === undefined) return file === 'src/index.ts' ? [] : [`${file} lies outside every layer`];
+  if (folder === undefined) return file === 'src/index.ts' || file === PAGE ? [] : [`${file} lies outside every layer`];
   return levelOf(folder) < 0 ? [`${file}: ${folder}/ is not in the list of layers`] : [];
 };
 
@@ -62,12 +65,19 @@ export const extensions: Rule = ({ file, imports }) =>
     .map((item) => `${file} imports ${item.specifier} without .ts`);
 
 export const purity: Rule = ({ file, imports }) => {
+  if (file === PAGE) return pageImports(imports);
   const packages = PURE.get(folderOf(file) ?? '');
   if (!packages) return [];
   return imports
     .filter((item) => item.file === undefined && !packages.includes(packageOf(item.specifier)))
     .map((item) => `${file} imports ${item.specifier || 'a computed module'}; it must run in a browser`);
 };
+
+/** What a page gets is the pure layers and nothing else. */
+const pageImports = (imports: SourceModule['imports']): Violation[] =>
+  imports
+    .filter((item) => !PURE.has(folderOf(item.file ?? '') ?? ''))
+    .map((item) => `${PAGE} imports ${item.specifier || 'a computed module'}; only pure layers run in a page`);
 
 /** Rule: only these folders may import this. */
 const onlyIn =

@@ -41,7 +41,8 @@ export function runKernel(
   const device = new WebAssembly.Memory({ initial: pages, maximum: 65536, shared: true });
   const bytes = new Uint8Array(device.buffer);
   bytes.set(launch.input, INPUT);
-  const runner = new CtaRunner(image, new WebAssembly.Module(image.wasm), device, new WriteMap());
+  const runner = new CtaRunner(image, device, new WriteMap());
+  runner.attach(new WebAssembly.Instance(new WebAssembly.Module(image.wasm), runner.imports));
   const pointer = (offset: number): bigint => (BigInt(WINDOW.global) << 32n) | BigInt(offset);
   runner.begin({
     grid: [launch.ctas, 1, 1],

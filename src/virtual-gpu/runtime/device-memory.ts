@@ -1,7 +1,7 @@
 import type { AllocationRequest, DeviceBuffer } from '../../core/device.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
-import { DEVICE_START } from '../../virtual-gpu/layout.ts';
-import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
+import { DEVICE_START } from '../layout.ts';
+import type { DeviceRange } from './memories.ts';
 
 const PAGE_BYTES = 65536;
 /** wasm32 addresses. */

@@ -1,5 +1,5 @@
-import type { Counters, LaunchCounters } from '../core/counters.ts';
-import { emptyTotals } from '../core/empty-totals.ts';
+import type { Counters, LaunchCounters } from './counters.ts';
+import { emptyTotals } from './empty-totals.ts';
 
 type Sums = { [name: string]: number | Sums };
 

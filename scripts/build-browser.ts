@@ -1,0 +1,27 @@
+// Builds what a page needs of warpsmith into one file: npm run build:browser
+//   dist/browser/warpsmith.js   src/browser.ts and the pure layers it imports, minified, an ECMAScript module
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { rolldown } from 'rolldown';
+import { ROOT } from './build/compile.ts';
+
+/** Bundles the page's part; `file` undefined keeps it in memory. */
+export async function bundleForBrowser(file?: string): Promise<string> {
+  const bundle = await rolldown({ input: join(ROOT, 'src', 'browser.ts'), platform: 'browser' });
+  try {
+    const options = { format: 'esm', minify: true, codeSplitting: false } as const;
+    const { output } = await (file ? bundle.write({ ...options, file }) : bundle.generate(options));
+    return output[0].code;
+  } finally {
+    await bundle.close();
+  }
+}
+
+if (import.meta.main) {
+  const file = join(ROOT, 'dist', 'browser', 'warpsmith.js');
+  const code = await bundleForBrowser(file);
+  const [bytes, gzipped] = [Buffer.byteLength(code), gzipSync(code).length];
+  console.log(
+    `dist/browser/warpsmith.js: ${(bytes / 1000).toFixed(0)} kB minified, ${(gzipped / 1000).toFixed(0)} kB gzipped`,
+  );
+}

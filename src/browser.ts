@@ -1,0 +1,18 @@
+/**
+ * The part of warpsmith that runs in a page: PTX in, results, counters, a predicted time and findings out. No Node, no
+ * worker, no network. Bundled by `npm run build:browser` into dist/browser/warpsmith.js.
+ */
+
+export { FINDING_IDS } from './core/finding.ts';
+export { sumCounters } from './core/sum-counters.ts';
+export { diagnose } from './diagnosis/diagnose.ts';
+export { PATTERNS } from './diagnosis/patterns/index.ts';
+export { DEVICE_SPECS } from './hardware/device-specs.ts';
+export { modelLaunch } from './hardware/launch-model/model-launch.ts';
+export { occupancy } from './hardware/occupancy.ts';
+export { parsePtx } from './ptx/parse.ts';
+export { createStrategy, STRATEGY_NAMES } from './search/strategies.ts';
+export { summarise } from './stats/summarise.ts';
+export { compileKernel } from './virtual-gpu/compile-kernel.ts';
+export { type InlineLaunch, type InlineOutcome, type InlineRequest, runInline } from './virtual-gpu/run-inline.ts';
+export { predictTime } from './virtual-gpu/time-model/predict-time.ts';

@@ -1,0 +1,25 @@
+import type { PlannedArgument } from '../core/launch-plan.ts';
+import { encode } from '../core/rounding.ts';
+import type { PtxParameter } from '../ptx/ast.ts';
+import { PARAMETER_BYTES, WINDOW } from './layout.ts';
+
+/**
+ * Lays arguments, which fit the parameters, out as the function expects them.
+ * @param addressOf offset in device memory of what an argument points to.
+ */
+export function packParameters(
+  parameters: readonly PtxParameter[],
+  values: readonly PlannedArgument[],
+  addressOf: (argument: PlannedArgument) => number,
+): Uint8Array {
+  const bytes = new Uint8Array(PARAMETER_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (const [index, { offset }] of parameters.entries()) {
+    const argument = values[index]!;
+    if (argument.kind === 'scalar') bytes.set(encode([argument.value], argument.dtype), offset);
+    else if (argument.kind === 'bytes') bytes.set(argument.bytes, offset);
+    else if (argument.kind !== 'null')
+      view.setBigUint64(offset, (BigInt(WINDOW.global) << 32n) | BigInt(addressOf(argument)), true);
+  }
+  return bytes;
+}
