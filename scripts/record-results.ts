@@ -71,7 +71,7 @@ const optimize = async (args: readonly string[]): Promise<{ entry: Entry<Recorde
     const { runFolder, reportPath, bestFolder, bestKernelPath, ...view } = await warpsmith<
       RunView & Record<'runFolder' | 'reportPath' | 'bestFolder' | 'bestKernelPath', string>
     >([...args, '--store', store]);
-    const { runId, startedAt, finishedAt, environment, ...result } = view;
+    const { runId, startedAt, finishedAt, environment, ledger, reproduction, sources, ...result } = view;
     return { entry: { command: commandOf(args), result }, view };
   } finally {
     await rm(store, { recursive: true, force: true });

@@ -33,7 +33,10 @@ export interface Recording<T> {
 /** An evaluation without wall times, absolute paths and per-line counters. */
 export type RecordedEvaluation = Omit<Evaluation, 'elapsedMs'>;
 /** A run without its id, clock times and machine. */
-export type RecordedRun = Omit<RunView, 'runId' | 'startedAt' | 'finishedAt' | 'environment'>;
+export type RecordedRun = Omit<
+  RunView,
+  'runId' | 'startedAt' | 'finishedAt' | 'environment' | 'ledger' | 'reproduction' | 'sources'
+>;
 
 /** A kernel's measured time on a real GPU beside the model's prediction from the virtual GPU's counters. */
 export interface ModelPair {

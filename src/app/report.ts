@@ -62,7 +62,20 @@ export const formatOfFile = (file: string): ReportFormat | undefined => EXTENSIO
  */
 export function saveReport(file: string, text: string): string {
   const path = resolve(file);
-  withStorageErrors(path, () => writeWhole(path, text));
+  try {
+    withStorageErrors(path, () => writeWhole(path, text));
+  } catch (error) {
+    if (!(error instanceof WarpsmithError)) throw error;
+    const { code, received, message } = error.details;
+    throw new WarpsmithError({
+      code: code.replace('store', 'output'),
+      message: message.replace('Results', 'The report'),
+      file: path,
+      ...(received === undefined ? {} : { received }),
+      expected: 'a file that can be written',
+      hint: 'Give another file to --output, or none: the report is then printed.',
+    });
+  }
   return path;
 }
 

@@ -38,13 +38,15 @@ describe('optimize', () => {
       'best',
       'events.jsonl',
       'objects',
+      'report.html',
       'report.json',
       'report.md',
       'report.svg',
+      'writer.lock',
     ]);
     expect(readFileSync(join(run, 'report.md'), 'utf8')).toContain('![predicted time by evaluation](report.svg)');
     const view = JSON.parse(readFileSync(join(run, 'report.json'), 'utf8'));
-    expect(view).toMatchObject({ schemaVersion: 1, complete: true, best: { candidate: { kernel: '02_coalesced' } } });
+    expect(view).toMatchObject({ schemaVersion: 2, complete: true, best: { candidate: { kernel: '02_coalesced' } } });
     expect(view.speedup).toBeGreaterThan(1.03);
 
     // The best kernel is a kernel folder of its own.
@@ -62,13 +64,13 @@ describe('optimize', () => {
     expect(markdown.stdout).toContain('| 0 | e1 | start |');
     const json = await runJson(['report', view.runId, '--store', store]);
     expect(json.json).toEqual(view);
-    expect((await runCli(['report', run])).stdout).toContain('Reverted, and why');
+    expect((await runCli(['report', run])).stdout).toContain('Reverted or failed, and why');
   });
 
   test('the same seed gives the same events apart from times; --json prints the report with its paths', async () => {
     const stores = [temporaryFolder(), temporaryFolder()];
     const withoutTimes = (text: string): unknown => {
-      const { time: _time, minutesUsed: _used, ...event } = JSON.parse(text);
+      const { time: _time, minutesUsed: _used, ledger: _ledger, ...event } = JSON.parse(text);
       delete event.evaluation?.elapsedMs;
       return event;
     };

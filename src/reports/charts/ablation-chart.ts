@@ -21,7 +21,7 @@ function scaleOf(rows: readonly Known[], width: number): LogScale {
 function whisker(interval: AblationRow['intervalRatio'], middle: number, { at }: LogScale): Markup | undefined {
   if (!interval) return undefined;
   const [low, high] = [at(interval[0]), at(interval[1])];
-  return markup`${line('whisker', [low, middle], [high, middle])}${line('whisker', [low, middle - 4], [low, middle + 4])}${line('whisker', [high, middle - 4], [high, middle + 4])}`;
+  return markup`${line('whisker over', [low, middle], [high, middle])}${line('whisker over', [low, middle - 4], [low, middle + 4])}${line('whisker over', [high, middle - 4], [high, middle + 4])}`;
 }
 
 function bar({ change, evaluationId, ratio, intervalRatio }: Known, top: number, scale: LogScale): Markup {
@@ -30,7 +30,7 @@ function bar({ change, evaluationId, ratio, intervalRatio }: Known, top: number,
   const after = Math.max(none, end, intervalRatio ? scale.at(intervalRatio[1]) : 0) + 6;
   const interval = intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : '';
   return markup`<g><title>${change}: ${formatRatio(ratio)}${interval}${evaluationId ? ` (${evaluationId})` : ''}</title>
-${text(change, [Math.min(none, end), top + 10])}
+${text(change, [Math.min(none, end) + 4, top + 10])}
 <rect class="bar${ratio < 1 ? ' harms' : ''}" x="${Math.min(none, end)}" y="${top + 16}" width="${Math.max(1, Math.abs(end - none))}" height="${BAR_HEIGHT}" rx="2"/>
 ${whisker(intervalRatio, middle, scale)}${text(formatRatio(ratio), [after, middle + 4], { className: 'value' })}</g>`;
 }
@@ -52,7 +52,7 @@ export function ablationChart(
       description: known.map(({ change, ratio }) => `${change}: ${formatRatio(ratio)}`).join('; '),
     },
     [
-      text(`${kind} time without the change ÷ time of the best, log scale`, [MARGINS.left, 14]),
+      text(`${kind} slow-down without it, log scale`, [4, 14]),
       line('axis', [scale.at(1), MARGINS.top - 6], [scale.at(1), height - MARGINS.bottom]),
       ...known.map((row, index) => bar(row, MARGINS.top + index * ROW_HEIGHT, scale)),
     ],

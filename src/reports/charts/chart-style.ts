@@ -50,6 +50,7 @@ export const CHART_STYLE = `.chart{font-family:ui-sans-serif,system-ui,"Segoe UI
 .chart .grid{stroke:var(--rule);stroke-width:1}
 .chart .axis{stroke:var(--muted);stroke-width:1}
 .chart .whisker{stroke:var(--muted);stroke-width:1.25;opacity:.75}
+.chart .whisker.over{stroke:var(--ink);opacity:1}
 .chart .best-so-far{fill:none;stroke:var(--blue);stroke-width:1.75}
 .chart .attainable{fill:none;stroke:var(--teal);stroke-width:1.75;stroke-dasharray:6 4}
 .chart .veto{fill:none;stroke:var(--magenta);stroke-width:1.75}
