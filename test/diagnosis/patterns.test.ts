@@ -228,3 +228,24 @@ describe('parameter roles', () => {
     expect(roleOf(name)).toBe(role);
   });
 });
+
+describe('elements per thread and CTAs per SM', () => {
+  const middle = { values: [1, 2, 4], default: 2 };
+  const own = kernel('03_shuffles', [], { ITEMS: middle, CTAS_PER_SM: middle });
+  const proposed = (id: string, trigger: FindingId) =>
+    parameterMoves(propose(id, trigger, { own })).map(({ parameter, value }) => [parameter, value]);
+
+  it('make fewer CTAs, each with more to add up, where atomics contend', () => {
+    expect(proposed('aggregate-atomics', 'atomics-contention')).toEqual([
+      ['ITEMS', 4],
+      ['CTAS_PER_SM', 1],
+    ]);
+  });
+
+  it('keep more in flight where latency binds', () => {
+    expect(proposed('more-work-in-flight', 'latency-bound')).toEqual([
+      ['CTAS_PER_SM', 4],
+      ['ITEMS', 4],
+    ]);
+  });
+});

@@ -24,6 +24,18 @@ export const moreWorkInFlight: Pattern = {
           reason: 'more warps to switch to while one waits',
         }),
         ...parameterMoves(context, {
+          role: 'ctas-per-sm',
+          direction: 'more',
+          confidence: 0.4,
+          reason: 'more warps to switch to while one waits',
+        }),
+        ...parameterMoves(context, {
+          role: 'items-per-thread',
+          direction: 'more',
+          confidence: 0.3,
+          reason: 'more independent loads of a thread in flight',
+        }),
+        ...parameterMoves(context, {
           role: 'unroll',
           direction: 'more',
           confidence: 0.3,

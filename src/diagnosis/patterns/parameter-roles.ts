@@ -4,6 +4,8 @@ export type ParameterRole =
   | 'column-tile'
   | 'warps'
   | 'rows-per-warp'
+  | 'items-per-thread'
+  | 'ctas-per-sm'
   | 'vector-width'
   | 'stages'
   | 'padding'
@@ -17,6 +19,8 @@ const ROLE_NAMES: readonly (readonly [ParameterRole, RegExp])[] = [
   ['column-tile', /^(BLOCK|TILE)_[NK]$/],
   ['warps', /^(NUM_)?WARPS(_PER_CTA)?$/],
   ['rows-per-warp', /^ROWS_PER_(WARP|THREAD)$|^THREAD_[MN]$/],
+  ['items-per-thread', /^ITEMS(_PER_THREAD)?$/],
+  ['ctas-per-sm', /^CTAS_PER_SM$/],
   ['vector-width', /^VECTOR_WIDTH$|^VEC(_WIDTH)?$/],
   ['stages', /^(NUM_)?STAGES$/],
   ['padding', /^(SMEM_)?PAD(DING)?$/],
