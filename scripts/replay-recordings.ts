@@ -20,31 +20,32 @@ const RUNGS = ['01_minimal', '02_tiled', '03_rows', '04_warp'];
 const write = (name: string, recording: unknown): Promise<void> =>
   writeFile(`${root}docs/results/${name}.json`, `${JSON.stringify(recording, null, 2)}\n`);
 
-/**
- * What each recording holds; one command line measured what fits into one sitting, and each row comes from one recording.
- * Above some shapes a launch of the first rungs takes seconds: only the last was measured.
- */
-const MEASURED: readonly { recording: string; kernels: readonly string[]; workloads: readonly string[] }[] = [
+/** What each recording holds: what fits into one sitting; each row comes from one recording. */
+const MEASURED: readonly { recording: string; workloads: readonly string[] }[] = [
   {
     recording: 'h200-attention-ladder-small',
-    kernels: RUNGS,
     workloads: ['b1h1s32d64', 'b1h1s128d64', 'b1h1s512d64', 'b1h8s512d64', 'b1h8s512d64-causal', 'b32h8s128d64'],
   },
-  { recording: 'h200-attention-ladder-middle', kernels: RUNGS, workloads: ['b32h8s512d64', 'b16h16s1024d64'] },
+  { recording: 'h200-attention-ladder-middle', workloads: ['b32h8s512d64', 'b16h16s1024d64'] },
+  { recording: 'h200-attention-ladder-large', workloads: ['b32h16s512d64', 'b16h16s1024d128', 'b32h16s512d128'] },
   {
-    recording: 'h200-attention-ladder-long',
-    kernels: ['04_warp'],
-    workloads: ['b4h16s4096d64', 'b4h16s4096d64-causal', 'b1h16s16384d64', 'b4h16s4096d128', 'b4h16s4096d128-causal'],
+    recording: 'h200-attention-ladder-long-d64',
+    workloads: ['b4h16s4096d64', 'b4h16s4096d64-causal', 'b1h16s16384d64', 'b1h16s16384d64-causal'],
+  },
+  { recording: 'h200-attention-ladder-b4h16s4096d128', workloads: ['b4h16s4096d128'] },
+  {
+    recording: 'h200-attention-ladder-long-d128',
+    workloads: ['b4h16s4096d128-causal', 'b1h16s16384d128', 'b1h16s16384d128-causal'],
   },
 ];
 
 const ladder = async (): Promise<LadderView> => {
   const views: LadderView[] = [];
-  for (const { recording, kernels, workloads } of MEASURED) {
+  for (const { recording, workloads } of MEASURED) {
     views.push(
       await measureProblem({
         target,
-        kernels: kernels.map((kernel) => `${target}/${kernel}`),
+        kernels: RUNGS.map((kernel) => `${target}/${kernel}`),
         parameters: {},
         baselines: ['all'],
         workloads,

@@ -12,6 +12,7 @@ import {
 import type { LadderView } from '../../src/reports/ladder-view.ts';
 import { markdownTable } from '../../src/reports/table.ts';
 import { comparisonPlot, countVerdicts } from './comparison-plot.ts';
+import { loneAndInARow } from './lone-and-in-a-row.ts';
 import {
   HOW_TO_RECORD,
   type KnownRatioComparisons,
@@ -85,6 +86,7 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
   'h200-sdpa-agreement': recordingBlock(recordings, 'h200-sdpa-by-pytorch', (plain) =>
     recordingBlock(recordings, 'h200-attention-ladder', (view) => sdpaAgreement(view, plain)),
   ),
+  'h200-lone-and-in-a-row': recordingBlock(recordings, 'h200-lone-and-in-a-row', loneAndInARow),
   'h200-a-a': recordingBlock(recordings, 'h200-a-a', selfComparisons),
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
   'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderTable),

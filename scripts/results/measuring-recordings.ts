@@ -3,6 +3,7 @@ import type { ParameterValues } from '../../src/core/kernel.ts';
 import type { Comparison } from '../../src/core/measurement.ts';
 import type { LadderView } from '../../src/reports/ladder-view.ts';
 import type { ConfirmationEvent } from '../../src/store/events.ts';
+import type { LoneAndInARow } from './lone-and-in-a-row.ts';
 import type { MeasuredWith } from './measured-with.ts';
 import { ROOT } from './recordings.ts';
 import type {
@@ -81,6 +82,7 @@ export interface MeasuredRecordings {
   'h200-attention-ladder'?: LadderView;
   'h200-attention-optimize'?: OptimizeRecording;
   'h200-sdpa-by-pytorch'?: PlainTorchTimes;
+  'h200-lone-and-in-a-row'?: LoneAndInARow;
   'h200-red-team'?: RedTeamRecording;
   'h200-honest'?: HonestRecording;
   'h200-faults'?: FaultRecording;
@@ -98,6 +100,7 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
   'h200-attention-optimize':
     'warpsmith optimize problems/attention --device cuda:0 --max-evaluations 45 --record …, then node scripts/replay-recordings.ts',
   'h200-sdpa-by-pytorch': '20 calls in one CUDA graph of PyTorch, median of 30 replays',
+  'h200-lone-and-in-a-row': 'python3 bench/measuring/lone-and-in-a-row.py docs/results/h200-lone-and-in-a-row.json',
   'h200-red-team': 'node bench/referee/red-team.ts',
   'h200-honest': 'node bench/referee/honest.ts',
   'h200-faults': 'node bench/referee/faults.ts',
