@@ -3,6 +3,7 @@ import { progressionSvg } from '../../src/reports/progression-svg.ts';
 import { runMarkdown } from '../../src/reports/run-markdown.ts';
 import { runTerminal } from '../../src/reports/run-terminal.ts';
 import { buildRunView } from '../../src/reports/run-view.ts';
+import { recordedRun } from './recorded-run.ts';
 import { sampleRun } from './sample-run.ts';
 
 const view = buildRunView('run-1', sampleRun);
@@ -165,5 +166,11 @@ describe('the plot', () => {
   test('is a file of its own, with the colours of both themes', () => {
     expect(svg.startsWith('<svg xmlns="http://www.w3.org/2000/svg"')).toBe(true);
     expect(svg).toContain('prefers-color-scheme:dark');
+  });
+
+  // Another recording: vitest run -u test/reports/run-report.test.ts
+  test('the guide shows the recorded run', async () => {
+    const recorded = progressionSvg(buildRunView('recorded', recordedRun))!;
+    await expect(recorded).toMatchFileSnapshot('../../docs/figures/h200-progression.svg');
   });
 });

@@ -135,7 +135,7 @@ describe('the roofline', () => {
 
   test('measured: no point is above the provable roof, and bytes are those that were counted', () => {
     const { roofline } = buildRunView('r', recordedRun);
-    expect(roofline!.points.length).toBeGreaterThan(40);
+    expect(roofline!.points.length).toBeGreaterThan(10);
     for (const { flopPerSecond, kind } of roofline!.points) {
       expect(kind).toBe('measured');
       expect(flopPerSecond).toBeLessThanOrEqual(roofline!.veto.flopPerSecond);
@@ -184,7 +184,8 @@ describe('source diffs', () => {
 
   test('a change of parameters alone has the same sources', () => {
     const { sources } = buildRunView('r', recordedRun, { readSource: readRecordedSource });
-    expect(sources.kept).toHaveLength(5);
+    const kept = recordedRun.filter((event) => event.type === 'decision' && event.decision === 'keep');
+    expect(sources.kept).toHaveLength(kept.length - 1);
     expect(sources.kept.at(-1)).toMatchObject({ files: [], missing: [] });
     expect(sources.startToBest!.files[0]!.addedLines).toBeGreaterThan(50);
   });
