@@ -33,7 +33,8 @@ export interface MadeBranch {
 
 const TIMEOUT_MS = 60_000;
 const MAXIMUM_OUTPUT_BYTES = 64 * 1024 * 1024;
-const NO_COMMIT = '0'.repeat(40);
+/** Stands for no object: a reference that must not be there, an entry that goes. */
+const NO_OBJECT = '0'.repeat(40);
 /** Nothing that a repository configures may run here. */
 const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
 
@@ -63,7 +64,7 @@ export const makeBranch = async (request: BranchRequest): Promise<MadeBranch> =>
       base,
     ),
   );
-  await git.ask(['update-ref', '-m', 'warpsmith: kept changes', reference, commits.at(-1) ?? base, NO_COMMIT]);
+  await git.ask(['update-ref', '-m', 'warpsmith: kept changes', reference, commits.at(-1) ?? base, NO_OBJECT]);
   return { branch, repository, base, commits };
 };
 
@@ -209,14 +210,15 @@ const commitAll = async (
   const commits: string[] = [];
   let previous = before;
   for (const { files, message } of changes) {
-    for (const name of Object.keys(previous)) {
-      if (files[name] === undefined) await git.ask(['update-index', '--force-remove', '--', `${prefix}${name}`]);
-    }
+    const entries = Object.keys(previous)
+      .filter((name) => files[name] === undefined)
+      .map((name) => `0 ${NO_OBJECT}\t${prefix}${name}\0`);
     for (const [name, text] of Object.entries(files)) {
       if (previous[name] === text) continue;
       const blob = (await git.ask(['hash-object', '-w', '--stdin'], text)).trim();
-      await git.ask(['update-index', '--add', '--cacheinfo', `100644,${blob},${prefix}${name}`]);
+      entries.push(`100644 ${blob}\t${prefix}${name}\0`);
     }
+    await git.ask(['update-index', '-z', '--index-info'], entries.join(''));
     const tree = (await git.ask(['write-tree'])).trim();
     const parent = commits.at(-1) ?? base;
     commits.push((await git.ask(['commit-tree', tree, '-p', parent, '-F', '-'], message)).trim());

@@ -39,11 +39,21 @@ const counts = (line: InspectedLine): string[] => [
   ...(line.atomics > 0 ? [`${formatFigure(line.atomics)} atomics`] : []),
 ];
 
+/** What a line moves, waits for or multiplies as tensors; the rest is arithmetic and addresses. */
+const TELLING = /^(?:@!?\S+ )?(?:ld(?!\.param)|st|red|atom|bar|mma|wgmma|wmma|ldmatrix|cp|shfl|vote)\b/;
+
 /** PTX that a line became is often several copies of a few instructions (unrolled): more than this says no more. */
 const MAXIMUM_PTX_LINES = 12;
 
+/** As many as are shown: telling ones first, in the order of the PTX. */
+function shownPtx(ptx: InspectedLine['ptx']): InspectedLine['ptx'] {
+  const telling = ptx.filter(({ text }) => TELLING.test(text));
+  const others = ptx.filter(({ text }) => !TELLING.test(text));
+  return [...telling, ...others].slice(0, MAXIMUM_PTX_LINES).sort((left, right) => left.line - right.line);
+}
+
 function hotLine(line: InspectedLine, paint: Paint): string[] {
-  const shown = line.ptx.slice(0, MAXIMUM_PTX_LINES);
+  const shown = shownPtx(line.ptx);
   const rest = line.ptx.length - shown.length;
   return [
     `${paint('bold', `${line.file}:${line.line}`)}  ${percent(line.instructionShare) || '0 %'} of issued instructions, ${percent(line.transactionShare) || '0 %'} of what is moved`,

@@ -1,0 +1,252 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { findExecutable } from '../../src/process/find-executable.ts';
+import { type Json, repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
+
+const DEVICE = ['--device', 'virtual:l4', '--threads', '1'];
+const START = '01_thread_per_row';
+const WINNER = '02_warp_per_row';
+
+let place: string;
+let problem: string;
+let store: string[];
+
+const git = (...args: string[]): string =>
+  spawnSync('git', ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.org', ...args], {
+    cwd: problem,
+    encoding: 'utf8',
+  }).stdout.trim();
+
+/** One run of the example, from the slow kernel to the fast one, that every test looks at. */
+beforeAll(async () => {
+  place = temporaryFolder();
+  problem = join(place, 'row-sum');
+  store = ['--store', join(place, 'store')];
+  cpSync(join(repository, 'examples/row-sum'), problem, { recursive: true });
+  const outcome = await runCli(['optimize', problem, ...DEVICE, ...store, '--max-evaluations', '4']);
+  expect(outcome).toMatchObject({ code: 0 });
+}, 60_000);
+
+describe('export', () => {
+  it('writes a run’s best, with its evidence', async () => {
+    const folder = join(place, 'out');
+    const { code, json } = await runJson(['export', 'latest', ...store, '-o', folder]);
+    expect(code).toBe(0);
+    expect(json).toMatchObject({ schemaVersion: 1, kind: 'export', branch: null, exported: { folder } });
+    expect(json.exported.candidate.kernel).toBe(WINNER);
+    expect(json.exported.evidence.join(' ')).toMatch(
+      /passed \d+ checks on NVIDIA L4 .*predicted \d.*Against the start: predicted \d+\.\d\d× faster/,
+    );
+    for (const file of json.exported.files) expect(existsSync(join(folder, file))).toBe(true);
+    const reproduce = JSON.parse(readFileSync(join(folder, 'reproduce.json'), 'utf8')) as Json;
+    expect(reproduce).toMatchObject({
+      schemaVersion: 1,
+      kind: 'reproduction',
+      kernel: { name: WINNER, candidate: json.exported.candidate.id },
+      evidence: { seed: 1, device: { id: 'virtual:l4' }, comparedWithStart: { kind: 'predicted', confirmed: false } },
+    });
+    // The one command judges it again, with the same result.
+    const again = await runJson([...reproduce.command.split(' ').slice(1), '--threads', '1'], { cwd: folder });
+    expect(again.json).toMatchObject({ status: 'passed' });
+    expect(again.json.timing.medianNs).toBe(reproduce.evidence.evaluation.timing.medianNs);
+  }, 60_000);
+
+  it('replaces an earlier export, and nothing else', async () => {
+    const folder = join(place, 'twice');
+    expect(await runCli(['export', 'latest', ...store, '-o', folder])).toMatchObject({ code: 0 });
+    const second = await runJson(['export', 'latest/e1', ...store, '-o', folder]);
+    expect(second.json.exported.candidate.kernel).toBe(START);
+    expect(existsSync(join(folder, `row_sum_${WINNER}_launch.hpp`))).toBe(false);
+    const others = temporaryFolder();
+    writeFileSync(join(others, 'thesis.txt'), 'mine');
+    const refused = await runJson(['export', 'latest', ...store, '-o', others]);
+    expect(refused).toMatchObject({ code: 2, json: { error: { code: 'folder-not-empty' } } });
+  }, 60_000);
+
+  it('takes a kernel folder, a candidate’s id, and says what it does not know', async () => {
+    const kernel = await runJson([
+      'export',
+      join(problem, WINNER),
+      '--set',
+      'WARPS=8',
+      '-o',
+      join(place, 'kernel'),
+      '--name',
+      'mine',
+    ]);
+    expect(kernel.json.exported).toMatchObject({ name: 'mine', candidate: { parameters: { WARPS: 8 } } });
+    expect(kernel.json.exported.evidence).toEqual([
+      'No run judged it: nothing is known of its speed, nor that it is right.',
+    ]);
+    expect(readFileSync(join(place, 'kernel/kernel.cu'), 'utf8')).toContain('#define WARPS 8\n');
+    const run = await runJson(['export', 'latest', ...store, '-o', join(place, 'by-run')]);
+    const byId = await runJson([
+      'export',
+      run.json.exported.candidate.id.slice(0, 6),
+      ...store,
+      '-o',
+      join(place, 'by-id'),
+    ]);
+    expect(byId.json.exported.candidate).toEqual(run.json.exported.candidate);
+  }, 60_000);
+
+  it.each([
+    ['latest/e99', [], 'unknown-evaluation'],
+    ['abcdef', [], 'unknown-candidate'],
+    ['no/such/folder', [], 'no-such-folder'],
+    ['latest', ['--set', 'WARPS=8'], 'parameters-of-a-candidate'],
+    ['latest', ['--name', '1st'], 'bad-option-value'],
+  ])('refuses %s %j: %s', async (target, options, code) => {
+    const { code: exit, json } = await runJson(['export', target, ...store, ...options, '-o', join(place, 'refused')]);
+    expect({ exit, code: json.error.code }).toEqual({ exit: 2, code });
+  });
+
+  it('does not export a candidate whose kernel changed and was not kept', async () => {
+    const kernelJson = join(problem, WINNER, 'kernel.json');
+    const text = readFileSync(kernelJson, 'utf8');
+    const source = join(problem, WINNER, 'kernel.cu');
+    const code = readFileSync(source, 'utf8');
+    try {
+      // Sources come from the run, not from the folder.
+      writeFileSync(source, '// changed\n');
+      const { json } = await runJson(['export', 'latest', ...store, '-o', join(place, 'changed')]);
+      expect(json.exported.candidate.kernel).toBe(WINNER);
+      expect(readFileSync(join(place, 'changed/kernel.cu'), 'utf8')).toContain(code);
+    } finally {
+      writeFileSync(source, code);
+      writeFileSync(kernelJson, text);
+    }
+  }, 60_000);
+});
+
+describe.skipIf(!findExecutable('git'))('export --commit (needs git)', () => {
+  it('makes the kept changes a branch, with their evidence', async () => {
+    git('init', '-q', '-b', 'trunk');
+    git('add', '.');
+    git('commit', '-q', '-m', 'start');
+    git('config', 'user.name', 'Ann');
+    git('config', 'user.email', 'ann@example.org');
+    const { code, json } = await runJson(['export', 'latest', ...store, '--commit']);
+    expect({ code, exported: json.exported }).toEqual({ code: 0, exported: null });
+    expect(json.branch.subjects).toEqual([`${START} → ${WINNER}`]);
+    const message = git('log', '-1', '--format=%B', json.branch.branch);
+    expect(message).toMatch(
+      /Predicted \d+\.\d\d× faster than e1\.\nFinding: .* of e1: .*\nPattern: .*\nTime: predicted /,
+    );
+    expect(message).toMatch(
+      /Evaluation: e\d+ of warpsmith run .*\nCandidate: [0-9a-f]{12} .*\nWorkload: .*\nDevice: NVIDIA L4/,
+    );
+    expect(git('status', '--porcelain')).toBe('');
+    // What is on the branch is what was exported, with its parameters still open.
+    const committed = JSON.parse(git('show', `${json.branch.branch}:${START}/kernel.json`)) as Json;
+    expect(committed.name).toBe(WINNER);
+    expect(committed.parameters.WARPS.values.length).toBeGreaterThan(1);
+    const again = await runJson(['export', 'latest', ...store, '--commit']);
+    expect(again).toMatchObject({ code: 2, json: { error: { code: 'branch-exists' } } });
+    rmSync(join(problem, '.git'), { recursive: true });
+  }, 60_000);
+
+  it('refuses what has no repository, no run, or no kept change', async () => {
+    const codeOf = async (target: string): Promise<string> =>
+      (await runJson(['export', target, ...store, '--commit'])).json.error.code;
+    expect(await codeOf('latest')).toBe('not-a-repository');
+    expect(await codeOf(join(problem, WINNER))).toBe('commit-needs-a-run');
+    expect(await codeOf('latest/e1')).toBe('no-kept-changes');
+  }, 60_000);
+});
+
+describe('compare', () => {
+  const kernels = () => [join(problem, START), join(problem, WINNER)];
+
+  it('compares predictions as predictions', async () => {
+    const [start, winner] = kernels();
+    const { code, stdout } = await runCli(['compare', start!, winner!, ...DEVICE, ...store]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Both are right on every check.');
+    expect(stdout).toMatch(/square +predicted \d.* µs +predicted .* µs +predicted \d+\.\d{3}× faster/);
+    expect(stdout).not.toContain('measured');
+  }, 60_000);
+
+  it('--fail-on slower tells a script', async () => {
+    const [start, winner] = kernels();
+    const options = [...DEVICE, ...store, '--workload', 'all', '--fail-on', 'slower'];
+    const better = await runJson(['compare', start!, 'latest', ...options]);
+    expect(better).toMatchObject({ code: 0, json: { kind: 'compare', failing: [], failOn: 'slower' } });
+    expect(better.json.geometricMean).toMatchObject({ kind: 'predicted' });
+    const ratios = better.json.workloads.map(({ ratio }: Json) => Math.log(ratio));
+    const mean = ratios.reduce((sum: number, value: number) => sum + value, 0) / ratios.length;
+    expect(better.json.geometricMean.ratio).toBeCloseTo(Math.exp(mean), 9);
+    const worse = await runJson(['compare', 'latest', start!, ...options]);
+    expect(worse.code).toBe(1);
+    expect(worse.json.failing).toContain('square');
+    const same = await runJson([
+      'compare',
+      winner!,
+      winner!,
+      ...DEVICE,
+      ...store,
+      '--fail-on',
+      'not-faster',
+      '--set-candidate',
+      'WARPS=4',
+    ]);
+    expect({ code: same.code, ratio: same.json.workloads[0].ratio }).toEqual({ code: 1, ratio: 1 });
+  }, 120_000);
+
+  it('fails for a kernel that is wrong, whatever its time', async () => {
+    const wrong = join(problem, '03_wrong');
+    cpSync(join(problem, WINNER), wrong, { recursive: true });
+    const source = join(wrong, 'kernel.cu');
+    writeFileSync(source, readFileSync(source, 'utf8').replace('y[row] = sum', 'y[row] = 0.0f * sum'));
+    const { code, json } = await runJson(['compare', join(problem, START), wrong, ...DEVICE, ...store]);
+    expect({ code, status: json.workloads[0].candidate.status, ratio: json.workloads[0].ratio }).toEqual({
+      code: 1,
+      status: 'wrong',
+      ratio: null,
+    });
+    expect(json.failing).toEqual(['square']);
+  }, 60_000);
+
+  it('refuses kernels of different problems', async () => {
+    const other = join(repository, 'problems/attention/01_minimal');
+    const { code, json } = await runJson(['compare', join(problem, START), other, ...DEVICE, ...store]);
+    expect({ code, error: json.error.code }).toEqual({ code: 2, error: 'different-problems' });
+  });
+});
+
+describe('inspect', () => {
+  it('shows hot lines with their PTX, and flags what is scattered', async () => {
+    const { code, stdout } = await runCli(['inspect', join(problem, START), ...DEVICE, ...store, '--lines', '1']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Counters: virtual (counted on virtual:l4)');
+    expect(stdout).toMatch(/kernel\.cu:\d+ {2}\d+\.\d % of issued instructions/);
+    expect(stdout).toMatch(/! scattered load: \d+(\.\d)? sectors per request, 4 would do/);
+    expect(stdout).toMatch(/\d+ {2}ld\.global\S*b32 /);
+    expect(stdout).toContain('kernel.cu, in source order');
+  }, 60_000);
+
+  it('holds every line with counters that add up, as JSON', async () => {
+    const { code, json } = await runJson(['inspect', 'latest', ...DEVICE, ...store]);
+    expect({ code, kind: json.kind, counters: json.counters.kind }).toEqual({
+      code: 0,
+      kind: 'inspect',
+      counters: 'virtual',
+    });
+    expect(json.workload).toBe('square');
+    const lines: Json[] = json.lines;
+    const sum = (of: (line: Json) => number): number => lines.reduce((total, line) => total + of(line), 0);
+    expect(sum(({ instructions }) => instructions)).toBe(Math.round(json.attributedShare * json.totals.instructions));
+    expect(sum(({ globalLoad, globalStore }) => (globalLoad?.units ?? 0) + (globalStore?.units ?? 0))).toBe(
+      json.totals.sectors,
+    );
+    expect(sum(({ ptx }) => ptx.length)).toBe(json.totals.ptxInstructions);
+    expect(lines.map(({ text }) => text).join('\n')).toBe(
+      readFileSync(join(problem, WINNER, 'kernel.cu'), 'utf8').trimEnd(),
+    );
+    const hot = json.hot.map(({ line }: Json) => lines.find((other) => other.line === line).instructions);
+    expect(hot).toEqual([...hot].sort((a: number, b: number) => b - a));
+    expect(json.attributedShare).toBeGreaterThan(0.95);
+  }, 60_000);
+});
