@@ -261,7 +261,12 @@ describe('a run that can not go on', () => {
   test.each([
     ['02_coalesced/kernel.cu', '2.0f', '2.00f', 'kernel-changed'],
     ['01_strided/kernel.json', '"default": 8', '"default": 7', 'kernel-changed'],
-    ['01_strided/kernel.json', '[1, 2, 3, 4]', '[1, 2]', 'kernel-changed'],
+    [
+      '01_strided/kernel.json',
+      '[1, 2, 3, 4, 5, 6, 7, 8],\n      "default": 1',
+      '[1, 2],\n      "default": 1',
+      'kernel-changed',
+    ],
     ['problem.json', '"N": 16384', '"N": 16385', 'problem-changed'],
     ['reference.ts', '2 * value', 'value + value', 'problem-changed'],
   ])('%s was changed from %s to %s', async (file, from, to, expected) => {
