@@ -139,6 +139,8 @@ const atomicWork = (atomics: number): LaunchCounters =>
     ...full,
     classes: { fp32: WARPS * 100, atomic: atomics },
     globalAtomicRequests: atomics,
+    // Spread, so that they don't queue for one address.
+    distinctSectorsWritten: 512,
   });
 
 const occupied = (dynamicSharedBytes: number, ctaCount: number): LaunchCounters =>
@@ -378,6 +380,30 @@ describe('serial-sections', () => {
 
   it('leaves few-lane code alone where nobody waits for it', () => {
     expect(find(serialLanes(1, 0), 'serial-sections')).toBeUndefined();
+  });
+});
+
+describe('atomics-contention', () => {
+  // One per CTA, 20,000 CTAs, one address: 111 clocks each.
+  const oneEach = (ctaCount: number): LaunchCounters =>
+    makeLaunch({
+      ctaCount,
+      block: [256, 1, 1],
+      classes: { fp32: ctaCount * 8 * 100, atomic: ctaCount },
+      globalAtomicRequests: ctaCount,
+      distinctSectorsWritten: 1,
+    });
+
+  it('also fires where one atomic per CTA is too many, and estimates one per SM', () => {
+    const finding = find(oneEach(20_000), 'atomics-contention')!;
+    expect(finding.evidence[0]).toMatchObject({ counter: 'atomics time ÷ predicted time', threshold: 0.5 });
+    expect(finding.evidence[0]!.value).toBeGreaterThan(0.9);
+    expect(finding.arithmetic).toContain('one atomic per SM (58)');
+    expect(finding.estimatedSpeedup).toBeGreaterThan(10);
+  });
+
+  it('is silent where there is one per SM already', () => {
+    expect(find(oneEach(58), 'atomics-contention')).toBeUndefined();
   });
 });
 

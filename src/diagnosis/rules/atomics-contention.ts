@@ -6,15 +6,24 @@ import { where } from '../where.ts';
 
 /** Atomic requests ÷ instructions. */
 const THRESHOLD = 0.02;
+/** Time of the atomics ÷ predicted time, from which even one per CTA is too many. */
+const TIME_THRESHOLD = 0.5;
 
 const atomics = (launch: LaunchCounters): number => launch.globalAtomicRequests + launch.sharedAtomicRequests;
 const atomicRatio = (launch: LaunchCounters): number =>
   launch.instructions > 0 ? atomics(launch) / launch.instructions : 0;
 
-/** The launch with one atomic per CTA, as after a reduction inside the CTA. */
-function oneAtomicPerCta(item: ModelledLaunch): LaunchCounters {
+const isFrequent = ({ launch }: ModelledLaunch): boolean =>
+  atomicRatio(launch) > THRESHOLD && atomics(launch) > launch.ctaCount;
+
+/** Share of the sequence's time that the launch's atomics take, waiting for each other's address. */
+const timeRatio = ({ model }: ModelledLaunch, totalNs: number): number =>
+  (model.bounds.find(({ resource }) => resource === 'atomics')?.ns ?? 0) / totalNs;
+
+/** The launch with as many atomics as something has CTAs: its grid, or as many as fill the SMs. */
+function fewerAtomics(item: ModelledLaunch, ctaCount: number): LaunchCounters {
   const { launch } = item;
-  const remaining = Math.min(1, launch.ctaCount / atomics(launch));
+  const remaining = Math.min(1, ctaCount / atomics(launch));
   return {
     ...replaceInstructions(item, { atomic: launch.instructionsByClass.atomic * remaining }),
     globalAtomicRequests: launch.globalAtomicRequests * remaining,
@@ -27,23 +36,34 @@ export const atomicsContention: Rule = {
   id: 'atomics-contention',
   minimumSpeedup: 1.02,
   observe(context) {
-    const contended = context.launches.filter(
-      ({ launch }) => atomicRatio(launch) > THRESHOLD && atomics(launch) > launch.ctaCount,
-    );
+    const { totalNs } = context;
+    const smCount = context.spec.smCount.value;
+    const isQueueing = (item: ModelledLaunch): boolean =>
+      timeRatio(item, totalNs) > TIME_THRESHOLD && item.launch.globalAtomicRequests > smCount;
+    const contended = context.launches.filter((item) => isFrequent(item) || isQueueing(item));
     const worst = contended[0];
     if (!worst) return undefined;
+    const perCta = isFrequent(worst);
     return {
-      title: `atomics: ${percent(atomicRatio(worst.launch))} of instructions`,
-      evidence: contended.map(({ launch }) => ({
-        counter: 'atomic requests ÷ instructions',
-        value: atomicRatio(launch),
-        threshold: THRESHOLD,
+      title: perCta
+        ? `atomics: ${percent(atomicRatio(worst.launch))} of instructions`
+        : `atomics take ${percent(timeRatio(worst, totalNs))} of the time:` +
+          ` ${figure(atomics(worst.launch))} requests queue for few addresses`,
+      evidence: contended.map((item) => ({
+        ...(isFrequent(item)
+          ? { counter: 'atomic requests ÷ instructions', value: atomicRatio(item.launch), threshold: THRESHOLD }
+          : { counter: 'atomics time ÷ predicted time', value: timeRatio(item, totalNs), threshold: TIME_THRESHOLD }),
         comparison: 'above' as const,
-        where: `${where(launch, (line) => line.atomics)}: ${figure(atomics(launch))} requests`,
+        where: `${where(item.launch, (line) => line.atomics)}: ${figure(atomics(item.launch))} requests`,
       })),
-      advice: 'Reduce inside the warp (shuffles) and the CTA (shared memory) first, then one atomic per CTA.',
-      ...estimate(context, 'one atomic per CTA', (item) =>
-        contended.includes(item) ? { launch: oneAtomicPerCta(item) } : undefined,
+      advice: perCta
+        ? 'Reduce inside the warp (shuffles) and the CTA (shared memory) first, then one atomic per CTA.'
+        : 'Let few CTAs do the work of many (a grid of some CTAs per SM, looping), or store partial results and combine ' +
+          'them in a second pass.',
+      ...estimate(context, perCta ? 'one atomic per CTA' : `one atomic per SM (${smCount})`, (item) =>
+        contended.includes(item)
+          ? { launch: fewerAtomics(item, isFrequent(item) ? item.launch.ctaCount : smCount) }
+          : undefined,
       ),
     };
   },
