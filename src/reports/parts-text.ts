@@ -96,6 +96,20 @@ export function optionsTitle({ iteration, share, options, omitted }: OptionsTabl
   return `iteration ${iteration}: ${open} open ${open === 1 ? 'move' : 'moves'}${hidden}${each}`;
 }
 
+/** Open moves that an earlier turn's table shows; report.json has all that were logged. */
+const EARLIER_OPTIONS = 8;
+
+/** The best of an earlier turn's open moves and all it gave up: a run of hundreds of turns stays a page. */
+export function shortenOptions({ options, omitted, ...turn }: OptionsTable): OptionsTable {
+  const open = options.filter(({ state }) => state !== 'abandoned');
+  const shown = open.slice(0, EARLIER_OPTIONS);
+  return {
+    ...turn,
+    options: [...shown, ...options.filter(({ state }) => state === 'abandoned')],
+    omitted: omitted + open.length - shown.length,
+  };
+}
+
 export const OPTIONS_NOTE =
   'What could be tried, best value first: (expected gain − 1) × confidence ÷ (evaluations + compiling, in evaluations’ ' +
   'worth). Gains and confidence are expectations, weighed with what the pattern gave before; they are never results.';

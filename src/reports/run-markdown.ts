@@ -19,6 +19,7 @@ import {
   optionsTitle,
   phasesLine,
   rooflineLines,
+  shortenOptions,
   unifiedDiff,
   vetoLines,
   WORKLOAD_COLUMNS,
@@ -90,7 +91,10 @@ const optionsOf = ({ options }: OptionsTable): string => markdownTable(OPTION_CO
 function optionsSection({ options }: RunView): string {
   const last = options.at(-1);
   if (!last) return '';
-  const earlier = options.slice(0, -1).map((table) => folded(escapeMarkup(optionsTitle(table)), optionsOf(table)));
+  const earlier = options
+    .slice(0, -1)
+    .map(shortenOptions)
+    .map((table) => folded(escapeMarkup(optionsTitle(table)), optionsOf(table)));
   return paragraphs([OPTIONS_NOTE, `The last turn, ${optionsTitle(last)}:`, optionsOf(last), ...earlier]);
 }
 

@@ -58,6 +58,19 @@ describe('the HTML report', () => {
     expect(options.match(/<details>/g)).toHaveLength(1);
   });
 
+  test('of earlier turns, the best moves and those given up are shown, the others counted', () => {
+    const [first, ...others] = full.options;
+    const row = first!.options[1]!;
+    const many = Array.from({ length: 30 }, (_, index) => ({ ...row, change: `open-${index}` }));
+    const abandoned = { ...row, change: 'given-up', state: 'abandoned' as const };
+    const view = { ...full, options: [{ ...first!, options: [...many, abandoned], omitted: 2 }, ...others] };
+    for (const page of [sectionOf(runHtml(view), 'options'), runMarkdown(view)]) {
+      expect(page).toContain('iteration 0: 32 open moves (24 of them not listed)');
+      expect(page.match(/open-\d+/g)).toHaveLength(8);
+      expect(page).toContain('given-up');
+    }
+  });
+
   test('evaluations that figures name are there to be followed', () => {
     const targets = [...html.matchAll(/href="#([^"]+)"/g)].map(([, target]) => target!);
     expect(targets).toContain('evaluation-e2');

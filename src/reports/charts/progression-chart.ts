@@ -105,8 +105,11 @@ function spaced(
   });
 }
 
-/** Times of kept changes beside their marks, off the staircase; right to left, so that the best is always labelled. */
-function keptLabels(rows: readonly ProgressionRow[], { x, y }: Scales, size: ChartSize): Markup[] {
+/**
+ * Times of kept changes, under the staircase, where nothing else is: whatever lies left of a kept mark was slower. Right
+ * to left, so that the best is always labelled.
+ */
+function keptLabels(rows: readonly ProgressionRow[], { x, y }: Scales): Markup[] {
   let next = Number.POSITIVE_INFINITY;
   return rows
     .map((row, index) => ({ row, index }))
@@ -115,11 +118,11 @@ function keptLabels(rows: readonly ProgressionRow[], { x, y }: Scales, size: Cha
       if (row.decision !== 'keep' || !row.time || next - x(index) < VALUE_WIDTH) return [];
       next = x(index);
       const time = formatTime(row.time.kind, row.time.medianNs);
-      const height = y.at(row.time.medianNs);
-      const isAtEdge = size.width - MARGINS.right - x(index) < VALUE_WIDTH;
+      const height = y.at(row.time.medianNs) + 18;
+      const isAtEdge = x(index) - MARGINS.left < VALUE_WIDTH;
       return isAtEdge
-        ? [text(time, [x(index) - 10, height + 18], { anchor: 'end', className: 'value' })]
-        : [text(time, [x(index) + 10, height - 8], { className: 'value' })];
+        ? [text(time, [x(index) + 10, height], { className: 'value' })]
+        : [text(time, [x(index) - 8, height], { anchor: 'end', className: 'value' })];
     });
 }
 
@@ -176,7 +179,7 @@ export function progressionChart(view: RunView, size: ChartSize): Markup | undef
           hasTime(row) ? whisker(row, scales.x(index), scales.y) : undefined,
         ),
       ),
-      ...keptLabels(rows, scales, size),
+      ...keptLabels(rows, scales),
     ],
   );
 }

@@ -15,6 +15,7 @@ import {
   optionCells,
   optionsTitle,
   rooflineLines,
+  shortenOptions,
   vetoLines,
   WORKLOAD_COLUMNS,
   workloadCells,
@@ -154,7 +155,7 @@ const optionsTable = (options: OptionsTable): Markup =>
 
 export function optionsSection({ options, objective }: RunView): Section {
   const last = options.at(-1);
-  const earlier = options.slice(0, -1).reverse();
+  const earlier = options.slice(0, -1).map(shortenOptions).reverse();
   return {
     id: 'options',
     title: 'Options',

@@ -57,7 +57,7 @@ th,td{text-align:left;vertical-align:top;padding:.45rem .75rem;border-bottom:1px
 tbody tr:last-child>*{border-bottom:0}
 th{color:var(--muted);font-weight:600;white-space:nowrap;background:var(--panel)}
 td.number,th.number{text-align:right;white-space:nowrap}
-td.words{min-width:14rem}
+td.words{min-width:18rem}
 td.plain{white-space:nowrap}
 tr.strong td{font-weight:600}
 tr:target{background:var(--panel);outline:2px solid var(--blue);outline-offset:-2px}
