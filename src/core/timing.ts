@@ -35,4 +35,10 @@ export interface LaunchTiming {
   tailRatio: number;
   launchOverheadNs: number;
   dramBytesEstimate: number;
+  /** Estimated from what misses L1, stores and atomics. */
+  l2BytesEstimate?: number;
+  /** Share of the loads' L2 traffic that DRAM need not serve. */
+  l2HitRatioEstimate?: number;
+  /** Where DRAM traffic comes from a sample of L2's sets: the share of them; absent where it follows from capacities. */
+  cacheSampledRatio?: number;
 }

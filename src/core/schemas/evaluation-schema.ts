@@ -125,6 +125,9 @@ const timing = z.strictObject({
         tailRatio: z.number(),
         launchOverheadNs: z.number(),
         dramBytesEstimate: count,
+        l2BytesEstimate: count.exactOptional(),
+        l2HitRatioEstimate: z.number().exactOptional(),
+        cacheSampledRatio: z.number().describe('Sampled share of the L2 sets behind the DRAM bytes.').exactOptional(),
       }),
     )
     .exactOptional(),

@@ -39,6 +39,9 @@ function launchTiming(launch: LaunchCounters, model: LaunchModel): LaunchTiming 
     tailRatio: model.schedule.tailRatio,
     launchOverheadNs: model.launchOverheadNs,
     dramBytesEstimate: model.traffic.dramBytes,
+    l2BytesEstimate: model.traffic.l2Bytes,
+    l2HitRatioEstimate: model.traffic.l2HitRatio,
+    ...(launch.sampledCache && { cacheSampledRatio: launch.sampledCache.sampledRatio }),
   };
 }
 

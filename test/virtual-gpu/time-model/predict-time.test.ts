@@ -65,6 +65,24 @@ describe('predictTime', () => {
     expect(timing.intervalNs[1]).toBeCloseTo(timing.medianNs * 1.5, 3);
   });
 
+  it('says which traffic it estimated, and what share of L2 was sampled for it', () => {
+    const sampledCache = { sampledRatio: 0.125, sampledLines: 999, start: 'cold', dramReadBytes: 3200 } as const;
+    const loads = makeLaunch({
+      ctaCount: 58,
+      classes: { 'global-load': 58 * 4 },
+      globalLoadRequests: 58 * 4,
+      globalLoadSectors: 58 * 4 * 4,
+      globalLoadBytes: 58 * 4 * 128,
+      distinctSectorsRead: 58 * 4 * 4,
+      sampledCache: { ...sampledCache, dramWriteBytes: 640 },
+    });
+    const [launch] = predictTime([loads], l4, bounds).launches!;
+    expect(launch).toMatchObject({ dramBytesEstimate: 3840, l2BytesEstimate: 58 * 4 * 128, cacheSampledRatio: 0.125 });
+    expect(launch!.l2HitRatioEstimate).toBeCloseTo(1 - 3200 / (58 * 4 * 128), 9);
+    const { sampledCache: _, ...unsampled } = loads;
+    expect(predictTime([unsampled], l4, bounds).launches![0]).not.toHaveProperty('cacheSampledRatio');
+  });
+
   it('never predicts less than the provable bound', () => {
     const timing = predictTime([compute], l4, { vetoNs: 1e9, attainableNs: 2e9 });
     expect(timing.medianNs).toBe(1e9);
