@@ -17,7 +17,10 @@ describe('a command line that makes no sense', () => {
     ['bad-option-value', ['optimize', SCALE, '--max-evaluations', '1.5'], '--max-evaluations 1'],
     ['bad-option-value', ['optimize', SCALE, '--max-minutes', 'ten'], '--max-minutes 5'],
     ['bad-goal', ['optimize', SCALE, '--goal', 'fast'], 'Leave --goal out'],
-    ['bad-option-value', ['report', '--format', 'html'], '--format terminal'],
+    ['bad-option-value', ['report', '--format', 'pdf'], '--format terminal'],
+    ['bad-option-value', ['resume', '--max-evaluations', '0'], '--max-evaluations 1'],
+    ['too-many-arguments', ['runs', 'latest'], 'warpsmith runs --help'],
+    ['no-runs', ['resume', '--store', 'nowhere'], 'warpsmith optimize <problem>'],
     ['bad-option-value', ['evaluate', SCALE, '--tier', 'quick'], '--tier screen'],
     ['bad-option-value', ['evaluate', SCALE, '--profile', 'deep'], '--profile none'],
     ['bad-option-value', ['evaluate', SCALE, '--cache', 'warm'], '--cache hot'],
@@ -43,7 +46,8 @@ describe('a command line that makes no sense', () => {
     expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain('[missing-command]');
-    expect(stderr).toContain('doctor, devices, check, evaluate, diagnose, audit, measure, optimize, report');
+    expect(stderr).toContain('doctor, devices, check, evaluate, diagnose, audit, measure, optimize, ');
+    expect(stderr).toContain('resume, report, runs, show, patterns');
   });
 
   test('without --json the error goes to stderr, and stdout stays empty', async () => {
