@@ -1,6 +1,6 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { reference } from '../../problems/gemm/reference.ts';
 import { reference as referenceOfHalves } from '../../problems/gemm-f16/reference.ts';
@@ -9,6 +9,7 @@ import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
+import type { Evaluation } from '../../src/core/evaluation.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { UNLIMITED } from '../../src/store/events.ts';
@@ -27,6 +28,10 @@ const product = (A: Float64Array, B: Float64Array, M: number, N: number, K: numb
     const [m, n] = [Math.floor(i / N), i % N];
     return Array.from({ length: K }, (_, k) => A[m * K + k]! * B[k * N + n]!).reduce((sum, term) => sum + term, 0);
   });
+
+/** Judges a kernel on its problem's check shapes and a small ragged workload. */
+const judge = (target: string): Promise<Evaluation> =>
+  evaluateKernel({ target, device: 'virtual:l4', workload: 'M=70,N=72,K=40', parameters: {}, seed: 1, threads: 1 });
 
 describe('reference', () => {
   it('multiplies matrices of different extents', () => {
@@ -86,14 +91,7 @@ describe.each(LADDERS)('the ladder of %s', (name, rungs) => {
   });
 
   it.each(rungs)('%s is right on every check shape and a ragged workload', async (rung) => {
-    const { status, reason } = await evaluateKernel({
-      target: join(folder, rung),
-      device: 'virtual:l4',
-      workload: 'M=70,N=72,K=40',
-      parameters: {},
-      seed: 1,
-      threads: 1,
-    });
+    const { status, reason } = await judge(join(folder, rung));
     expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
   });
 
@@ -109,6 +107,45 @@ it.each(SHARED_RUNGS)('%s has the same source for both dtypes', async (rung) => 
   expect(await source('gemm-f16')).toBe(await source('gemm'));
 });
 
+/** 02_tiled with one expression of its source replaced. */
+async function tampered(problem: string, expression: string, replacement: string): Promise<Evaluation> {
+  const folder = await mkdtemp(join(tmpdir(), 'warpsmith-gemm-'));
+  try {
+    const rung = `problems/${problem}/02_tiled`;
+    const source = await readFile(join(rung, 'kernel.cu'), 'utf8');
+    expect(source).toContain(expression);
+    await writeFile(join(folder, 'kernel.cu'), source.replace(expression, replacement));
+    const { $schema: _, ...file } = JSON.parse(await readFile(join(rung, 'kernel.json'), 'utf8'));
+    const declared = { ...file, problem: relative(folder, `problems/${problem}/problem.json`) };
+    await writeFile(join(folder, 'kernel.json'), JSON.stringify(declared));
+    return await judge(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+describe('the checks', () => {
+  const PRODUCT = 'sum += A_smem[threadIdx.y][k] * B_smem[k][threadIdx.x]';
+
+  it.each([
+    ['gemm', 'TF32 factors', 'return value; }', 'return __uint_as_float(__float_as_uint(value) & 0xffffe000u); }'],
+    [
+      'gemm',
+      'sums in bf16 precision',
+      PRODUCT,
+      `${PRODUCT}, sum = __uint_as_float(__float_as_uint(sum) & 0xffff0000u)`,
+    ],
+    ['gemm-f16', 'sums in fp16', PRODUCT, `${PRODUCT}, sum = __half2float(__float2half(sum))`],
+  ])('of %s refuse %s', async (problem, _what, expression, replacement) => {
+    expect((await tampered(problem, expression, replacement)).status).toBe('wrong');
+  });
+
+  it('of gemm leave honest fp32 sums a margin', async () => {
+    const { correctness } = await judge('problems/gemm/02_tiled');
+    expect(correctness!.worstErrorRatio).toBeLessThan(0.5);
+  });
+});
+
 describe('optimising gemm', () => {
   it('climbs from the naive rung to the last one', async () => {
     const store = await mkdtemp(join(tmpdir(), 'warpsmith-gemm-'));
@@ -116,12 +153,12 @@ describe('optimising gemm', () => {
       const { result } = await optimizeProblem({
         target: 'problems/gemm',
         device: 'virtual:l4',
-        workloads: ['M=512,N=256,K=64'],
+        workloads: [],
         parameters: {},
         seed: 1,
         threads: 1,
         store,
-        budgets: { ...UNLIMITED, maximumEvaluations: 8 },
+        budgets: { ...UNLIMITED, maximumEvaluations: 5 },
       });
       expect(result.best?.candidate.kernel.file.name).toBe('04_vectorised');
       expect(result.speedup).toBeGreaterThan(3);
