@@ -1,6 +1,6 @@
 import type { RandomSource } from '../stats/random.ts';
 import { stepSource } from './draw.ts';
-import { feasibility } from './feasibility.ts';
+import { createFeasibility } from './feasibility.ts';
 import { distance } from './geometry.ts';
 import type { SearchSpace, Strategy, StrategyOptions } from './strategy.ts';
 import { createSurrogate, type Prediction } from './surrogate.ts';
@@ -13,10 +13,9 @@ const FEWEST_TIMED = 4;
 const START_RIVALS = 30;
 /** Standard deviations below its mean that a time is hoped to lie: how bold the search is. */
 const OPTIMISM = 1.5;
-/** Of failures, the latest count. */
-const MOST_FAILED = 512;
-/** Apart from the numbers of the steps that ask. */
+/** Apart from the numbers of the steps that ask, and from each other. */
 const TELLING = 2 ** 20;
+const LABELLING = 2 ** 20 + 2 ** 19;
 
 /**
  * Bayesian optimisation: a Gaussian process predicts the times of what is left from the times so far, and asked for is
@@ -29,19 +28,20 @@ export function bayesian({ space, seed }: StrategyOptions): Strategy {
   const unvisited = unvisitedOf(space.size);
   const sourceOf = stepSource(seed);
   const surrogate = createSurrogate(space, unvisited);
+  const feasibility = createFeasibility(space);
   const taken: number[] = [];
-  const timed: number[] = [];
-  const failed: number[] = [];
+  let timedCount = 0;
+  let failedCount = 0;
   const take = (index: number): void => {
     if (!unvisited.has(index)) return;
     unvisited.take(index);
     taken.push(index);
   };
-  const isStarting = (): boolean => timed.length + failed.length < START_COUNT || timed.length < FEWEST_TIMED;
+  const isStarting = (): boolean => timedCount + failedCount < START_COUNT || timedCount < FEWEST_TIMED;
   const choose = (): number | undefined => {
     const random = sourceOf(taken.length);
     if (isStarting()) return farthest(space, taken, unvisited, random);
-    return mostPromising(space, surrogate.predict(), timed, failed, unvisited) ?? unvisited.draw(random);
+    return mostPromising(space, surrogate.predict(), feasibility.estimate(), unvisited) ?? unvisited.draw(random);
   };
   return {
     ask() {
@@ -51,12 +51,11 @@ export function bayesian({ space, seed }: StrategyOptions): Strategy {
     },
     tell(index, outcome) {
       take(index);
-      if (outcome.kind === 'failed') {
-        failed.push(index);
-        return;
-      }
-      timed.push(index);
-      surrogate.add({ index, timeNs: outcome.timeNs }, sourceOf(TELLING + taken.length));
+      const isTimed = outcome.kind !== 'failed';
+      feasibility.add(index, isTimed, sourceOf(LABELLING + taken.length));
+      if (isTimed) timedCount += 1;
+      else failedCount += 1;
+      if (isTimed) surrogate.add({ index, timeNs: outcome.timeNs }, sourceOf(TELLING + taken.length));
     },
   };
 }
@@ -88,13 +87,10 @@ function farthest(
 /** The unvisited member of the pool with the lowest bound; a doubtful one must be the more promising. */
 function mostPromising(
   space: SearchSpace,
-  { pool, means, deviations, correlation }: Prediction,
-  timed: readonly number[],
-  failed: readonly number[],
+  { pool, means, deviations }: Prediction,
+  probability: (places: Readonly<ArrayLike<number>>) => number,
   unvisited: Unvisited,
 ): number | undefined {
-  const placesOf = (index: number) => space.at(index);
-  const probability = feasibility(timed.map(placesOf), failed.slice(-MOST_FAILED).map(placesOf), correlation);
   let best: number | undefined;
   let highest = Number.NEGATIVE_INFINITY;
   for (const [member, index] of pool.entries()) {

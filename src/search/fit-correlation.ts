@@ -77,7 +77,7 @@ function implausibility(
   settings: CorrelationSettings,
 ): number {
   const count = values.length;
-  const factor = factorise(correlations(places, correlationOf(traits, settings.traits), settings.noise), count);
+  const factor = factorise(correlationMatrix(places, correlationOf(traits, settings.traits), settings.noise), count);
   if (!factor) return Number.POSITIVE_INFINITY;
   const whitened = solveLower(factor, count, values);
   const squares = whitened.reduce((sum, value) => sum + value * value, 0);
@@ -86,7 +86,8 @@ function implausibility(
   return logDeterminant + 0.5 * count * Math.log((squares + 1) / (count + 1)) + priorPenalty(settings);
 }
 
-function correlations(
+/** Correlations of configurations with one another, row by row; of the upper triangle nothing is filled in. */
+export function correlationMatrix(
   places: readonly Readonly<ArrayLike<number>>[],
   correlation: Correlation,
   noise: number,

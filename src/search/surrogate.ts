@@ -1,5 +1,5 @@
 import type { RandomSource } from '../stats/random.ts';
-import { type Correlation, correlationOf } from './correlation.ts';
+import { correlationOf } from './correlation.ts';
 import { fitCorrelation, typicalSettings } from './fit-correlation.ts';
 import { type GaussianProcess, gaussianProcess } from './gaussian-process.ts';
 import { drawPool } from './pool.ts';
@@ -30,7 +30,6 @@ export interface Prediction {
   /** Of standardised times; by place in the pool. */
   readonly means: Float64Array;
   readonly deviations: Float64Array;
-  readonly correlation: Correlation;
 }
 
 /** What is predicted of the configurations that are left, from the times so far. */
@@ -49,7 +48,6 @@ interface Plan {
 
 interface Model {
   readonly plan: Plan;
-  readonly correlation: Correlation;
   readonly process: GaussianProcess;
   /** Those added to the process, in this order. */
   readonly trials: Trial[];
@@ -82,7 +80,7 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited): Surro
     const process = gaussianProcess(members, correlation, settings.noise);
     const chosen = representative(trials.slice(0, plan.count), MOST_MODELLED);
     for (const { index } of chosen) process.add(space.at(index));
-    return { plan, correlation, process, trials: chosen, considered: plan.count };
+    return { plan, process, trials: chosen, considered: plan.count };
   };
   return {
     add(trial, random) {
@@ -101,14 +99,14 @@ export function createSurrogate(space: SearchSpace, unvisited: Unvisited): Surro
     },
     predict() {
       model ??= build();
-      const { process, correlation } = model;
+      const { process } = model;
       for (const trial of trials.slice(model.considered)) {
         process.add(space.at(trial.index));
         model.trials.push(trial);
       }
       model.considered = trials.length;
       const values = standardise(model.trials.map(({ timeNs }) => timeNs));
-      return { pool: model.plan.pool, correlation, ...process.predict(values) };
+      return { pool: model.plan.pool, ...process.predict(values) };
     },
   };
 }

@@ -6,13 +6,13 @@ import { type Unvisited, unvisitedOf } from './unvisited.ts';
 
 /** Latin hypercube before the estimator chooses: the usual 20, then 100 trials. */
 const START_COUNT = 20;
-/** The part of the evaluated configurations that counts as good. */
-const GOOD_SHARE = 0.15;
 /** Configurations drawn near good ones, and any others, of which the most promising is asked for. */
-const NEAR_COUNT = 96;
-const OTHER_COUNT = 96;
+const NEAR_COUNT = 48;
+const OTHER_COUNT = 16;
 /** Bad configurations the density is estimated from; the latest ones. Bounds the cost of a step. */
 const MOST_BAD = 256;
+/** Share of an ordered value's kernel that is level: neighbours may be nothing alike. */
+const LEVEL_SHARE = 0.1;
 /** Weight of a configuration that could be anything, beside the evaluated ones. */
 const PRIOR_WEIGHT = 1;
 
@@ -58,9 +58,10 @@ export function tpe({ space, seed }: StrategyOptions): Strategy {
   };
 }
 
+/** As many count as good as the square root of all: few enough to be good, enough to be a density. */
 function split(trials: readonly Trial[]): { good: number[]; bad: number[] } {
   const timed = trials.filter(({ timeNs }) => timeNs < Number.POSITIVE_INFINITY).sort((a, b) => a.timeNs - b.timeNs);
-  const good = timed.slice(0, Math.ceil(trials.length * GOOD_SHARE)).map(({ index }) => index);
+  const good = timed.slice(0, Math.ceil(Math.sqrt(trials.length))).map(({ index }) => index);
   const isGood = new Set(good);
   const bad = trials.filter(({ index }) => !isGood.has(index)).map(({ index }) => index);
   return { good, bad: bad.slice(-MOST_BAD) };
@@ -149,7 +150,7 @@ function kernelOf({ values, ordered }: SearchDimension, count: number): Float64A
     const weights = Float64Array.from(values, (value, to) => {
       if (from === to) return 1;
       if (!ordered || centre === null || value === null) return otherWeight / (values.length - 1);
-      return Math.exp(-0.5 * ((to - from) / width) ** 2);
+      return (1 - LEVEL_SHARE) * Math.exp(-0.5 * ((to - from) / width) ** 2) + LEVEL_SHARE / values.length;
     });
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     return weights.map((weight) => weight / total);

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { listSpace } from '../../src/search/list-space.ts';
+import { createStrategy, DEFAULT_BLIND_STRATEGY, STRATEGY_NAMES } from '../../src/search/strategies.ts';
+import type { Outcome } from '../../src/search/strategy.ts';
+import { drive, knownSpace, product, tiles } from './support/spaces.ts';
+
+const FAILED: Outcome = { kind: 'failed' };
+const space = tiles();
+const small = knownSpace(product({ a: [1, 2, 3], b: ['x', 'y'], c: [true, false] }), ({ a }) => 10 + a);
+const seeded = STRATEGY_NAMES.filter((name) => name !== 'exhaustive');
+
+describe.each(STRATEGY_NAMES)('%s', (name) => {
+  const create = (seed = 1, of = space.space) => createStrategy(name, { space: of, seed });
+
+  it('asks for every configuration of a small space once, then for none', () => {
+    const strategy = create(3, small.space);
+    const asked = drive(strategy, small.outcomeOf);
+    expect(asked.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, index) => index));
+    expect(strategy.ask()).toBeUndefined();
+  });
+
+  it('never repeats itself, answered or not', () => {
+    const strategy = create();
+    const unanswered = Array.from({ length: 40 }, () => strategy.ask()!);
+    const asked = [...unanswered, ...drive(strategy, space.outcomeOf, 80)];
+    expect(new Set(asked).size).toBe(120);
+  });
+
+  it('never asks for what it was told', () => {
+    const strategy = create(5, small.space);
+    for (const index of [0, 4, 7, 11]) strategy.tell(index, small.outcomeOf(index));
+    expect(drive(strategy, small.outcomeOf).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 5, 6, 8, 9, 10]);
+  });
+
+  it('asks the same again for the same seed and answers', () => {
+    expect(drive(create(2), space.outcomeOf, 60)).toEqual(drive(create(2), space.outcomeOf, 60));
+  });
+
+  it.each([1, 7, 22, 61])('goes on as before after being told %i old answers in order', (told) => {
+    const asked = drive(create(4), space.outcomeOf, told + 25);
+    const resumed = create(4);
+    for (const index of asked.slice(0, told)) resumed.tell(index, space.outcomeOf(index));
+    expect(drive(resumed, space.outcomeOf, 25)).toEqual(asked.slice(told));
+  });
+
+  it('goes through a space in which everything fails', () => {
+    expect(new Set(drive(create(1), () => FAILED, 150)).size).toBe(150);
+    expect(drive(create(1, small.space), () => FAILED)).toHaveLength(12);
+  });
+
+  it('takes a space of one configuration, with parameters or without', () => {
+    for (const configurations of [[{ a: 1 }], [{}]]) {
+      const one = create(1, listSpace(configurations));
+      expect(drive(one, () => ({ kind: 'timed', timeNs: 5 }))).toEqual([0]);
+    }
+  });
+
+  it('takes equal times, and screened-out ones', () => {
+    const kinds: Outcome['kind'][] = ['timed', 'screened-out', 'failed'];
+    const outcomeOf = (index: number): Outcome => ({ kind: kinds[index % 3]!, timeNs: 100 }) as Outcome;
+    expect(new Set(drive(create(), outcomeOf, 70)).size).toBe(70);
+  });
+
+  it('asks for configurations of the space only, where most combinations are not in it', () => {
+    const sparse = knownSpace(
+      product(
+        { a: [1, 2, 3, 4, 5, 6], b: [1, 2, 3, 4, 5, 6], c: [1, 2, 3, 4, 5, 6] },
+        ({ a, b, c }) => [a, b, c].reduce((sum: number, value) => sum + Number(value), 0) === 10,
+      ),
+      ({ a, b }) => 5 + a * b,
+    );
+    const asked = drive(create(1, sparse.space), sparse.outcomeOf);
+    expect(new Set(asked).size).toBe(sparse.space.size);
+    expect(Math.max(...asked)).toBeLessThan(sparse.space.size);
+  });
+});
+
+it.each(seeded)('%s asks otherwise for another seed', (name) => {
+  const asked = [1, 2].map((seed) => drive(createStrategy(name, { space: space.space, seed }), space.outcomeOf, 10));
+  expect(asked[0]).not.toEqual(asked[1]);
+});
+
+it.each(seeded)('%s takes large spaces', (name) => {
+  const values = [1, 2, 4, 8, 16, 32, 64, 128];
+  const large = listSpace(product({ a: values, b: values, c: values, d: values, e: values, f: [1, 2] }));
+  expect(large.size).toBe(65_536);
+  const outcomeOf = (index: number): Outcome => {
+    const at = large.at(index);
+    return { kind: 'timed', timeNs: 10 + Math.abs(at[0]! - 5) + Math.abs(at[1]! - 2) + at[2]! };
+  };
+  expect(new Set(drive(createStrategy(name, { space: large, seed: 1 }), outcomeOf, 40)).size).toBe(40);
+});
+
+describe('createStrategy', () => {
+  it('knows the default', () => expect(STRATEGY_NAMES).toContain(DEFAULT_BLIND_STRATEGY));
+  it('refuses other names with the nearest one', () =>
+    expect(() => createStrategy('evolutionery', { space: small.space, seed: 1 })).toThrow(
+      expect.objectContaining({
+        details: expect.objectContaining({ code: 'unknown-strategy', hint: expect.stringContaining('evolutionary') }),
+      }),
+    ));
+  it('refuses names that only objects know', () =>
+    expect(() => createStrategy('constructor', { space: small.space, seed: 1 })).toThrow('no strategy'));
+});
