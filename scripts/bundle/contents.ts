@@ -31,6 +31,7 @@ const SOURCES: readonly Source[] = [
   dependency('commander', runtimeOnly),
   dependency('zod', runtimeOnly),
   dependency('@noble/hashes', runtimeOnly),
+  dependency('diff', (path) => /^(package\.json|LICENSE|libesm\/(package\.json|.*\.js))$/.test(path)),
   dependency('koffi', (path) => /^(package\.json|LICENSE\.txt|(index|indirect|src\/koffi\/.*)\.c?js)$/.test(path)),
   dependency('@koromix/koffi-linux-x64', (path) => /^(package\.json|index\.js|linux_x64\/koffi\.node)$/.test(path)),
 ];
@@ -92,6 +93,7 @@ const THIRD_PARTY = [
   { folder: 'node_modules/commander', file: 'LICENSE', name: 'commander', in: 'node_modules/commander/' },
   { folder: 'node_modules/zod', file: 'LICENSE', name: 'zod', in: 'node_modules/zod/' },
   { folder: 'node_modules/@noble/hashes', file: 'LICENSE', name: '@noble/hashes', in: 'node_modules/@noble/hashes/' },
+  { folder: 'node_modules/diff', file: 'LICENSE', name: 'diff', in: 'node_modules/diff/' },
   { folder: 'node_modules/koffi', file: 'LICENSE.txt', name: 'koffi', in: 'node_modules/{koffi,@koromix}/' },
 ];
 const CLANG_NOTICE = { folder: CLANG, file: 'LICENSE', name: 'Zig, with clang and LLVM', in: `${CLANG}/` };

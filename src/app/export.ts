@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import type { Timing } from '../core/timing.ts';
 import { kernelJsonWithDefaults } from '../handover/baked-kernel.ts';
 import type { FolderFiles } from '../handover/change-patch.ts';
 import { exportKernel, filesOfExport, REPRODUCTION_FILE } from '../handover/export-kernel.ts';
@@ -186,7 +188,7 @@ export function evidenceOf(run: LoadedRun, evaluationId: string): Evidence {
 
 const evaluationsOf = ({ events }: LoadedRun) => events.filter((event) => event.type === 'evaluation-finished');
 
-/** The confirmation's ratio where there is one; else that of the two times, on the workload that was screened. */
+/** The confirmation's ratio where there is one; else that of the times. */
 function ratioToStart(run: LoadedRun, evaluationId: string): StartRatio | undefined {
   const evaluations = evaluationsOf(run).map((event) => event.evaluation);
   const evaluation = evaluations.find(({ id }) => id === evaluationId)!;
@@ -203,10 +205,26 @@ function ratioToStart(run: LoadedRun, evaluationId: string): StartRatio | undefi
     };
   }
   if (evaluations[0]!.candidate.id === evaluation.candidate.id) return undefined;
-  const start = evaluations.find(({ workload }) => workload.name === evaluation.workload.name)?.timing;
-  const { timing } = evaluation;
-  if (!start || !timing || start.kind !== timing.kind) return undefined;
-  return { kind: timing.kind, ratio: start.medianNs / timing.medianNs, confirmed: false };
+  return ratioOfTimes(run, evaluations, evaluation);
+}
+
+/** Weighted geometric mean over the run's workloads; `undefined` where one has no time of both. */
+function ratioOfTimes(
+  run: LoadedRun,
+  evaluations: readonly Evaluation[],
+  { candidate, timing }: Evaluation,
+): StartRatio | undefined {
+  const workloads = run.started.workloads ?? [{ ...run.started.workload, weight: 1 }];
+  const timeOf = (id: string, workload: string): Timing | undefined =>
+    evaluations.find((other) => other.candidate.id === id && other.workload.name === workload && other.timing)?.timing;
+  const ratios = workloads.map(({ name, weight }) => {
+    const [before, after] = [timeOf(run.started.start.id, name), timeOf(candidate.id, name)];
+    const ratio = before && after && before.kind === after.kind ? before.medianNs / after.medianNs : Number.NaN;
+    return { weight, ratio };
+  });
+  const weightSum = ratios.reduce((sum, { weight }) => sum + weight, 0);
+  const mean = Math.exp(ratios.reduce((sum, { weight, ratio }) => sum + weight * Math.log(ratio), 0) / weightSum);
+  return timing && Number.isFinite(mean) ? { kind: timing.kind, ratio: mean, confirmed: false } : undefined;
 }
 
 /** The evidence in sentences; a time or ratio never comes without its kind. */
@@ -221,7 +239,8 @@ export function describeEvidence({ origin }: Pick<CandidateTarget, 'origin'>, ev
       : `Run ${runId}, ${evaluation.id}: ${evaluation.status} ${where}: ${evaluation.reason ?? 'no reason given'}`,
   ];
   if (evaluation.timing) sentences.push(`Time: ${formatTiming(evaluation.timing)}.`);
-  if (comparedWithStart) sentences.push(`${describeStartRatio(comparedWithStart)}.`);
+  const over = evidence.workloads.length > 1 ? `, geometric mean over ${evidence.workloads.length} workloads` : '';
+  if (comparedWithStart) sentences.push(`${describeStartRatio(comparedWithStart)}${over}.`);
   return sentences;
 }
 
