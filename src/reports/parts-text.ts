@@ -18,7 +18,7 @@ export const describeStrategy = ({ strategy, diagnosis }: Objective): string => 
 };
 
 /** `used 12 of 30`, `used 1.2 min, no limit`. */
-export function describeSpent({ name, used, limit, unit }: LedgerLine): string {
+function describeSpent({ name, used, limit, unit }: LedgerLine): string {
   const digits = name === 'evaluations' ? 0 : 2;
   const suffix = unit === '' ? '' : ` ${unit}`;
   const text = used.toFixed(digits);

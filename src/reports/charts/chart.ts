@@ -8,13 +8,6 @@ export interface ChartSize {
   readonly id: string;
 }
 
-export interface Margins {
-  readonly left: number;
-  readonly right: number;
-  readonly top: number;
-  readonly bottom: number;
-}
-
 /** An SVG with a title and a description for those who don't see it. Classes are of {@link CHART_STYLE}. */
 export const chart = (
   { width, height, id }: ChartSize,

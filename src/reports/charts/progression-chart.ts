@@ -90,19 +90,15 @@ function bestLine(rows: readonly ProgressionRow[], { x, y }: Scales): Markup {
   return polyline('best-so-far', points);
 }
 
-/** Indices far enough apart that their labels don't touch; `wanted` says which come into question. */
-function spaced(
-  rows: readonly ProgressionRow[],
-  { x }: Scales,
-  width: number,
-  wanted: (row: ProgressionRow) => boolean,
-) {
-  let last = Number.NEGATIVE_INFINITY;
-  return rows.flatMap((row, index) => {
-    if (!wanted(row) || x(index) - last < width) return [];
-    last = x(index);
-    return [{ row, index }];
-  });
+/** Names of the evaluations below the axis, every so many that they don't touch. */
+function evaluationLabels(rows: readonly ProgressionRow[], { x }: Scales, size: ChartSize): Markup[] {
+  const distance = (size.width - MARGINS.left - MARGINS.right) / rows.length;
+  const every = Math.ceil(LABEL_WIDTH / distance);
+  return rows.flatMap((row, index) =>
+    index % every === 0
+      ? [text(row.evaluationId, [x(index), size.height - MARGINS.bottom + 18], { anchor: 'middle' })]
+      : [],
+  );
 }
 
 /**
@@ -127,7 +123,7 @@ function keptLabels(rows: readonly ProgressionRow[], { x, y }: Scales): Markup[]
 }
 
 function axes(rows: readonly ProgressionRow[], scales: Scales, size: ChartSize, kind: string): Markup[] {
-  const { x, y } = scales;
+  const { y } = scales;
   const right = size.width - MARGINS.right;
   return [
     text(`${kind} time, log scale`, [4, 16]),
@@ -135,9 +131,7 @@ function axes(rows: readonly ProgressionRow[], scales: Scales, size: ChartSize, 
       (ns) =>
         markup`${line('grid', [MARGINS.left, y.at(ns)], [right, y.at(ns)])}${text(formatNs(ns), [MARGINS.left - 8, y.at(ns) + 4], { anchor: 'end' })}`,
     ),
-    ...spaced(rows, scales, LABEL_WIDTH, () => true).map(({ row, index }) =>
-      text(row.evaluationId, [x(index), size.height - MARGINS.bottom + 18], { anchor: 'middle' }),
-    ),
+    ...evaluationLabels(rows, scales, size),
     text('evaluation', [right, size.height - 6], { anchor: 'end' }),
   ];
 }

@@ -28,7 +28,7 @@ export const scrollBox = (label: string, body: Markup): Markup =>
   markup`<div class="scroll" tabindex="0" role="region" aria-label="${label}">${body}</div>`;
 
 /** Cells are text, or markup where there is a link or a meter in them. */
-export type Cell = string | Markup;
+type Cell = string | Markup;
 
 export interface Row {
   cells: readonly Cell[];
