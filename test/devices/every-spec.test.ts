@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { evaluateKernel } from '../../src/app/evaluate.ts';
+import { listDevices } from '../../src/devices/open-device.ts';
+import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+
+const IDS = [...DEVICE_SPECS.keys()];
+/** Predicted, by device. */
+const medianNs = new Map<string, number>();
+
+it('every spec is listed as a virtual device', () => {
+  expect(listDevices().map(({ id }) => id)).toEqual(expect.arrayContaining(IDS.map((id) => `virtual:${id}`)));
+});
+
+it.each(IDS)(
+  'virtual:%s compiles, checks, counts and predicts a kernel',
+  async (id) => {
+    const { status, timing, counters } = await evaluateKernel({
+      target: 'examples/row-sum/02_warp_per_row',
+      device: `virtual:${id}`,
+      parameters: {},
+      seed: 1,
+      threads: 1,
+    });
+    expect(status).toBe('passed');
+    expect(timing).toMatchObject({ kind: 'predicted' });
+    expect(timing!.medianNs).toBeGreaterThan(timing!.vetoNs);
+    medianNs.set(id, timing!.medianNs);
+    expect(counters!.launches[0]!.sampledCache).toBeDefined();
+  },
+  20_000,
+);
+
+it('an A100 is faster than an L4 where DRAM binds, and an H200 than an A100', () => {
+  const times = ['l4', 'a100', 'h200'].map((id) => medianNs.get(id)!);
+  expect(times).toEqual(times.toSorted((a, b) => b - a));
+});
