@@ -10,6 +10,7 @@ import { type Best, optimize, type RunResult } from '../optimizer/optimize.ts';
 import { formatTiming } from '../reports/format.ts';
 import type { RunView } from '../reports/run-view.ts';
 import { bakeKernel } from '../store/best-kernel.ts';
+import { storeCandidateSources } from '../store/candidate-sources.ts';
 import type { Budgets, Goal, Priors, RecordedEvent, RunRequest, WeightedWorkload } from '../store/events.ts';
 import { readPriors } from '../store/index/read-priors.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
@@ -58,9 +59,6 @@ export interface OptimizeOutcome {
   /** Its main source file. */
   bestKernelPath?: string;
 }
-
-const storeSources = (run: RunFolder, candidate: Candidate): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(candidate.kernel.sources).map(([name, text]) => [name, run.objects.put(text)]));
 
 /** Writes `best/` anew; `startNs` is the start's time, for the header comment. */
 function writeBest(run: RunFolder, { candidate, evaluation }: Best, startNs: number): void {
@@ -143,6 +141,7 @@ export async function runLoop(
   const { request, problem, workloads, start, rungs, goal } = prepared;
   const { signal, strategy, ablation, requireSanitizer } = request;
   try {
+    const peaks = await session.peaks?.();
     let startNs: number | undefined;
     const result = await reportingFailures(run, () =>
       optimize({
@@ -157,7 +156,7 @@ export async function runLoop(
         seed: request.seed,
         budgets: request.budgets,
         vetoBound: boundOf(prepared, session),
-        roofline: rooflineOf(problem.file, workloads[0]!, session.device.spec),
+        roofline: rooflineOf(problem.file, workloads[0]!, session.device.spec, peaks),
         environment: session.environment,
         request: requestToLog(request, problem),
         ...past,
@@ -166,7 +165,7 @@ export async function runLoop(
           const recorded = run.log.append(event);
           request.onEvent?.(recorded);
         },
-        storeSources: (candidate) => storeSources(run, candidate),
+        storeSources: (candidate) => storeCandidateSources(run.objects, candidate),
         artifacts: run.objects,
         onBest(best) {
           startNs ??= best.evaluation.timing.medianNs;

@@ -1,6 +1,7 @@
 import type { Device } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Evaluator } from '../core/evaluation.ts';
+import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import type { DeviceReference } from '../evaluation/expectations.ts';
 import type { GpuInstruments } from '../evaluation/gpu-instruments.ts';
@@ -38,6 +39,8 @@ export interface Session extends AsyncDisposable {
   readonly evaluator: Evaluator;
   /** Names and versions that results may depend on. */
   readonly environment: Readonly<Record<string, string>>;
+  /** What the device reached, measured once and kept; undefined where it could not be measured. Absent on virtual devices. */
+  readonly peaks?: () => Promise<MeasuredPeaks | undefined>;
   /** When everything happened that this session only replays, as ISO 8601. */
   readonly recordedAt?: string;
   /**
@@ -54,14 +57,21 @@ export interface Session extends AsyncDisposable {
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   if (options.replay !== undefined) return openReplay(options.replay);
-  const [{ openDevice }, { createToolchain }, { createLiveEvaluator }, { createOracle }, { createKeepingEvaluator }] =
-    await Promise.all([
-      import('../devices/open-device.ts'),
-      import('../toolchains/create-toolchain.ts'),
-      import('../evaluation/live-evaluator.ts'),
-      import('../evaluation/oracle.ts'),
-      import('../evaluation/keeping-evaluator.ts'),
-    ]);
+  const [
+    { openDevice },
+    { createToolchain },
+    { createLiveEvaluator },
+    { createOracle },
+    { createKeepingEvaluator },
+    { peaksOf },
+  ] = await Promise.all([
+    import('../devices/open-device.ts'),
+    import('../toolchains/create-toolchain.ts'),
+    import('../evaluation/live-evaluator.ts'),
+    import('../evaluation/oracle.ts'),
+    import('../evaluation/keeping-evaluator.ts'),
+    import('../evaluation/peaks-of.ts'),
+  ]);
   await using stack = new AsyncDisposableStack();
   const device = await openDevice(options.device, options.threads === undefined ? {} : { threads: options.threads });
   stack.defer(() => device.close());
@@ -95,6 +105,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     toolchain,
     evaluator,
     environment,
+    ...(device.measuring && { peaks: () => peaksOf(device) }),
     ...(instruments && { libraryBaselines: listLibraries(instruments) }),
     async [Symbol.asyncDispose]() {
       // Closing the device first ends an evaluation that Ctrl-C left running; the evaluator then has nothing to wait for.

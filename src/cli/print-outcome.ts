@@ -1,4 +1,6 @@
+import type { DispatchOutcome, PerWorkloadOutcome } from '../app/dispatch.ts';
 import type { OptimizeOutcome } from '../app/optimize.ts';
+import { dispatchTerminal } from '../reports/dispatch-terminal.ts';
 import { runTerminal } from '../reports/run-terminal.ts';
 import { paintFor, printJson, type Streams } from './output.ts';
 
@@ -21,4 +23,23 @@ const outcomeJson = ({ view, runFolder, reportPath, bestFolder, bestKernelPath }
 export function printOutcome(streams: Streams, outcome: OptimizeOutcome, json: boolean): void {
   if (json) printJson(streams, outcomeJson(outcome));
   else printText(streams, outcome);
+}
+
+const dispatchJson = ({ table, folder, files, times }: DispatchOutcome): object => ({ ...table, folder, files, times });
+
+/** What `dispatch` leaves on stdout, the folder in the last line. */
+export function printDispatch(streams: Streams, outcome: DispatchOutcome, json: boolean): void {
+  if (json) printJson(streams, dispatchJson(outcome));
+  else streams.out.write(`${dispatchTerminal(outcome.table, outcome.times)}\nFolder: ${outcome.folder}\n`);
+}
+
+/** Every workload's report and best, then the dispatch table. */
+export function printPerWorkload(streams: Streams, { runs, dispatch }: PerWorkloadOutcome, json: boolean): void {
+  if (json) {
+    const table = dispatch ? dispatchJson(dispatch) : null;
+    printJson(streams, { schemaVersion: 1, kind: 'per-workload', runs: runs.map(outcomeJson), dispatch: table });
+    return;
+  }
+  for (const outcome of runs) printText(streams, outcome);
+  if (dispatch) printDispatch(streams, dispatch, false);
 }

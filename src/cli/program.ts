@@ -43,6 +43,7 @@ const COMMANDS = {
   optimize: async () => (await import('./commands/optimize.ts')).run,
   resume: async () => (await import('./commands/resume.ts')).run,
   report: async () => (await import('./commands/report.ts')).run,
+  dispatch: async () => (await import('./commands/dispatch.ts')).run,
   export: async () => (await import('./commands/export.ts')).run,
   compare: async () => (await import('./commands/compare.ts')).run,
   inspect: async () => (await import('./commands/inspect.ts')).run,
@@ -180,6 +181,12 @@ export function buildProgram(
         choiceOption('--strategy', RUN_STRATEGIES),
         GUIDED,
       )
+      .option(
+        '--objective <kind>',
+        'over several workloads: geometric-mean (one kernel for all) or per-workload (a dispatch table)',
+        choiceOption('--objective', ['geometric-mean', 'per-workload'] as const),
+        'geometric-mean',
+      )
       .option('--no-diagnosis', 'guided: choose among the same changes without asking the findings')
       .option('--no-ablation', "leave out undoing the winner's changes one by one in the end")
       .option(
@@ -271,6 +278,20 @@ export function buildProgram(
       .option('--svg <file>', 'write a plot of the best so far by evaluation'),
     'search-bench',
     'file',
+  );
+  act(
+    withStore(
+      withDevice(
+        add('dispatch', 'make a dispatch table of the winners of several runs').argument(
+          '<runs...>',
+          'runs of one problem on one device, one for each workload',
+        ),
+      ),
+    )
+      .option('-o, --output <folder>', 'where to write it', 'dispatch')
+      .option('--seed <seed>', 'seeds inputs, orders and poisons', seedOption, 1),
+    'dispatch',
+    'runs',
   );
   act(
     withStore(

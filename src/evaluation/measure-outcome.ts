@@ -1,9 +1,7 @@
 import type { Device, LoadedModule } from '../core/device.ts';
-import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
-import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Comparison, Measurement } from '../core/measurement.ts';
 import type { Timing } from '../core/timing.ts';
 import { attainableBoundNs, type ProblemWork, vetoBoundNs } from '../hardware/bounds.ts';
@@ -11,6 +9,7 @@ import { type Instruments, librariesFor } from './instruments.ts';
 import { type LoadedKernel, type MeasuredCandidate, measureCandidate } from './measure/measure-candidate.ts';
 import type { Oracle } from './oracle.ts';
 import { implausibility, type Outcome, refusalOutcome } from './outcome.ts';
+import { peaksOf } from './peaks-of.ts';
 import { problemWork } from './problem-work.ts';
 import type { Refused } from './refusal.ts';
 import type { Verified } from './verify.ts';
@@ -121,16 +120,6 @@ const measuredTiming = async (
     bindingResource: 'unknown',
     measurement,
   };
-};
-
-/** Measured once per GPU; where that is not possible, the datasheet must do. */
-const peaksOf = async (device: Device): Promise<MeasuredPeaks | undefined> => {
-  try {
-    return await device.measuring?.peaks?.();
-  } catch (error) {
-    if (error instanceof WarpsmithError) return undefined;
-    throw error;
-  }
 };
 
 /** Profile, counters, findings and the sanitizer, as far as they were asked for and are there. */

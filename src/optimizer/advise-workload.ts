@@ -11,7 +11,7 @@ import { emit, evaluateOnce, isInterrupted, type Run } from './run.ts';
 const UNDER_FILLED: readonly FindingId[] = ['parallelism', 'tail-effect'];
 /** Larger workloads that are tried, each twice as large as the one before. */
 const MOST_ROWS = 8;
-/** Two rows whose attained ratios differ by less than this say that the device is full. */
+/** The device is full where doubling the work twice changes the attained ratio by less than this. */
 const SATURATED_RATIO = 0.05;
 /** What one row may cost: buffers on the device, and device time or instructions of one run. */
 const MOST_BYTES = 2 * 1024 ** 3;
@@ -47,7 +47,7 @@ export async function adviseWorkload(run: Run): Promise<void> {
     candidate: best.candidate.id,
     dimensions,
     rows,
-    saturatedAt: isSaturated(rows) ? rows.at(-2)!.product : null,
+    saturatedAt: saturatedAt(rows),
     text: adviceText(dimensions, rows),
   });
 }
@@ -71,10 +71,21 @@ function rowOf(evaluation: Evaluation, product: number): Row {
   };
 }
 
+const isNear = (ratio: number | null | undefined, last: number): boolean =>
+  ratio != null && Math.abs(ratio / last - 1) < SATURATED_RATIO;
+
 function isSaturated(rows: readonly Row[]): boolean {
-  const [last, before] = [rows.at(-1)?.attainedRatio, rows.at(-2)?.attainedRatio];
-  return last != null && before != null && Math.abs(last / before - 1) < SATURATED_RATIO;
+  const [last, ...before] = rows.slice(-3).reverse();
+  return (
+    before.length === 2 &&
+    last!.attainedRatio != null &&
+    before.every((row) => isNear(row.attainedRatio, last!.attainedRatio!))
+  );
 }
+
+/** The least work that fills the device; `null` while it still gains. */
+const saturatedAt = (rows: readonly Row[]): number | null =>
+  isSaturated(rows) ? rows.find((row) => isNear(row.attainedRatio, rows.at(-1)!.attainedRatio!))!.product : null;
 
 /** Doubles the first dimension that may still grow. */
 function twiceAsLarge(
@@ -112,9 +123,13 @@ function adviceText(dimensions: readonly string[], rows: readonly Row[]): string
     attainedRatio === null ? 'an unknown share' : `${kind} ${(100 * attainedRatio).toPrecision(2)} %`;
   const first = rows[0]!;
   const last = rows.findLast(({ attainedRatio }) => attainedRatio !== null)!;
-  const start = `the kernel is under-filled: at ${name} = ${first.product} it reaches ${percent(first)} of attainable`;
+  const full = saturatedAt(rows);
+  const reached = `at ${name} = ${first.product} it reaches ${percent(first)} of attainable`;
+  if (full === first.product)
+    return `more work does not help the kernel: ${reached}, at ${name} = ${last.product} still ${percent(last)}`;
+  const start = `the kernel is under-filled: ${reached}`;
   if (last === first) return `${start}; larger workloads could not be judged`;
-  return isSaturated(rows)
-    ? `${start}; at ${name} ≥ ${rows.at(-2)!.product} it reaches ${percent(last)}`
-    : `${start}; at ${name} = ${last.product} it reaches ${percent(last)}, and larger workloads may still gain`;
+  return full === null
+    ? `${start}; at ${name} = ${last.product} it reaches ${percent(last)}, and larger workloads may still gain`
+    : `${start}; at ${name} ≥ ${full} it reaches ${percent(last)}`;
 }

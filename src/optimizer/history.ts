@@ -79,7 +79,7 @@ function timeUsedMs(events: readonly RecordedEvent[]): number {
 /** What must be the same when a run is run again: everything but times, and the machine's description. */
 const TIMES: Readonly<Partial<Record<RunEvent['type'], readonly string[]>>> = {
   budget: ['minutesUsed', 'minutesLeft', 'ledger'],
-  'run-started': ['environment'],
+  'run-started': ['environment', 'roofline'],
   'search-ended': ['detail'],
 };
 

@@ -186,5 +186,12 @@ function note(run: Run, candidate: Candidate, workload: WeightedWorkload, evalua
   if (evaluation.status === 'device-failed') return;
   run.ledger.noteEvaluated(candidate.id);
   const known = run.judgements.get(candidate.id) ?? new Map<string, Evaluation>();
-  run.judgements.set(candidate.id, known.set(workload.name, evaluation));
+  run.judgements.set(candidate.id, known.set(workload.name, inShort(evaluation)));
+}
+
+/** Its status and times: the rest is in the log, and hundreds of them would add up. */
+function inShort({ counters, profile, diagnostics, timing, ...evaluation }: Evaluation): Evaluation {
+  if (!timing) return { ...evaluation, findings: [] };
+  const { bounds, launches, measurement, ...times } = timing;
+  return { ...evaluation, timing: times, findings: [] };
 }

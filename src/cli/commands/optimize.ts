@@ -1,11 +1,12 @@
-import { optimizeProblem } from '../../app/optimize.ts';
+import { optimizePerWorkload } from '../../app/dispatch.ts';
+import { type OptimizeRequest, optimizeProblem } from '../../app/optimize.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Budgets } from '../../store/events.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStop } from '../exit-code.ts';
 import { judgingRequest, noteIgnored } from '../judging-request.ts';
 import type { JudgingOptions } from '../options.ts';
-import { printOutcome } from '../print-outcome.ts';
+import { printOutcome, printPerWorkload } from '../print-outcome.ts';
 import { createProgress } from '../progress.ts';
 
 interface Options extends Omit<JudgingOptions, 'workload'> {
@@ -13,6 +14,7 @@ interface Options extends Omit<JudgingOptions, 'workload'> {
   store: string;
   workload?: string[];
   strategy?: string;
+  objective: 'geometric-mean' | 'per-workload';
   /** commander's spelling of --no-diagnosis and --no-ablation. */
   diagnosis: boolean;
   ablation: boolean;
@@ -49,24 +51,31 @@ function budgetsOf(options: Options): Budgets {
 
 export const run: Run<Options> = async (options, context) => {
   const { streams } = context;
-  const { workload: workloads = [], strategy, diagnosis, ablation, ...judging } = options;
+  const { workload: workloads = [], strategy, diagnosis, ablation, objective, ...judging } = options;
   const budgets = budgetsOf(options);
   const request = await judgingRequest(judging, context);
   noteIgnored(options, request.device, context);
   const progress = createProgress(streams.err);
+  const asked: OptimizeRequest = {
+    ...request,
+    store: options.store,
+    workloads,
+    budgets,
+    diagnosis,
+    ablation,
+    ...(strategy === undefined ? {} : { strategy }),
+    onEvent: progress.onEvent,
+    ...(options.goal === undefined ? {} : { goal: options.goal }),
+    ...(options.requireSanitizer === undefined ? {} : { requireSanitizer: options.requireSanitizer }),
+  };
   try {
-    const outcome = await optimizeProblem({
-      ...request,
-      store: options.store,
-      workloads,
-      budgets,
-      diagnosis,
-      ablation,
-      ...(strategy === undefined ? {} : { strategy }),
-      onEvent: progress.onEvent,
-      ...(options.goal === undefined ? {} : { goal: options.goal }),
-      ...(options.requireSanitizer === undefined ? {} : { requireSanitizer: options.requireSanitizer }),
-    });
+    if (objective === 'per-workload') {
+      const outcome = await optimizePerWorkload(asked, (text) => void streams.err.write(`${text}\n`));
+      progress.end();
+      printPerWorkload(streams, outcome, options.json ?? false);
+      return exitCodeOfStop(outcome.runs.at(-1)!.result.stopReason);
+    }
+    const outcome = await optimizeProblem(asked);
     progress.end();
     printOutcome(streams, outcome, options.json ?? false);
     return exitCodeOfStop(outcome.result.stopReason);

@@ -1,0 +1,222 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { WarpsmithError } from '../core/errors.ts';
+import type { Evaluation } from '../core/evaluation.ts';
+import type { Candidate } from '../core/kernel.ts';
+import { takesWorkload } from '../core/plan/takes-workload.ts';
+import type { Problem, Workload } from '../core/problem.ts';
+import type { Timing } from '../core/timing.ts';
+import { untilAborted } from '../core/until-aborted.ts';
+import { chooseKernels, type Times } from '../handover/choose-kernels.ts';
+import { type DispatchTable, dispatchTable, type Winner, writeDispatch } from '../handover/dispatch-table.ts';
+import type { LedgerLine } from '../reports/view/ledger.ts';
+import type { Budgets } from '../store/events.ts';
+import { findRun } from '../store/run-folder.ts';
+import { writeFolder } from '../store/write-folder.ts';
+import { bestOf, type LoadedRun, loadRun, restore, startOf } from './candidate-target.ts';
+import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem, prepareRun } from './optimize.ts';
+import { packageVersion } from './package-version.ts';
+import { openSession, type Session, type SessionOptions } from './session.ts';
+
+export interface DispatchOptions extends SessionOptions {
+  /** Runs of one problem on this device, one for each workload; as `findRun` takes them. */
+  runs: readonly string[];
+  store: string;
+  output: string;
+  seed: number;
+  signal?: AbortSignal;
+  /** Called before each step. */
+  onStep?: (text: string) => void;
+}
+
+export interface DispatchOutcome {
+  table: DispatchTable;
+  folder: string;
+  files: string[];
+  /** Workload → candidate id → time in ns of every winner that takes it, so that the choice can be checked. */
+  times: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+/** A run's best and the workload it was found on. */
+interface RunWinner {
+  readonly run: LoadedRun;
+  readonly problem: Problem;
+  readonly workload: Workload;
+  readonly candidate: Candidate;
+  readonly evaluation: Evaluation;
+}
+
+/**
+ * Makes a dispatch table of the winners of several runs: every winner is judged on every workload, each workload gets the
+ * fastest, and kernels that others come within 2 % of are left out.
+ *
+ * @throws WarpsmithError `dispatch-needs-one-problem`, `dispatch-needs-one-device`, `same-workload-twice`; as `findRun`,
+ * `bestOf`, `writeDispatch` and `writeFolder`; for a missing compiler or device.
+ */
+export async function composeDispatch(options: DispatchOptions): Promise<DispatchOutcome> {
+  const winners = await Promise.all(options.runs.map((run) => winnerOf(options.store, run)));
+  requireOneTable(winners, options.device);
+  await using session = await openSession(options);
+  const judged = await judgeEverywhere(winners, session, options);
+  const times: Times = new Map([...judged].map(([name, row]) => [name, medians(row)]));
+  const chosen = chooseKernels(times);
+  const candidates = new Map(winners.map(({ candidate }) => [candidate.id, candidate]));
+  const [first] = winners;
+  const fallback = await startOf(await restore(first!.run, bestOf(first!.run)));
+  const { problem } = first!;
+  const table = dispatchTable({
+    problem: problem.file,
+    device: session.device.identity,
+    fallback,
+    winners: winners.flatMap(({ workload }): Winner[] => {
+      const id = chosen.get(workload.name);
+      return id === undefined
+        ? []
+        : [{ workload, candidate: candidates.get(id)!, timing: judged.get(workload.name)!.get(id)! }];
+    }),
+  });
+  const folder = resolve(options.output);
+  const all = new Map([...candidates, [fallback.id, fallback]]);
+  const files = writeDispatch(table, { problem: problem.file, candidates: all, folder, version: packageVersion() });
+  writeFolder(folder, files, { option: '--output', earlier: earlierFiles });
+  return { table, folder, files: Object.keys(files), times: plain(times) };
+}
+
+async function winnerOf(store: string, text: string): Promise<RunWinner> {
+  const run = loadRun(findRun(store, text));
+  const { candidate, problem, origin } = await restore(run, bestOf(run));
+  return { run, problem, workload: run.started.workload, candidate, evaluation: origin!.event.evaluation };
+}
+
+const plain = (times: Times): DispatchOutcome['times'] =>
+  Object.fromEntries([...times].map(([name, row]) => [name, Object.fromEntries(row)]));
+
+const medians = (row: ReadonlyMap<string, Timing>): ReadonlyMap<string, number> =>
+  new Map([...row].map(([id, { medianNs }]) => [id, medianNs]));
+
+/**
+ * Workload → candidate → timing. Measured: each other winner beside the workload's own, in the same blocks, its time
+ * being that of its own run times the ratio, so that times of one workload can be compared.
+ */
+async function judgeEverywhere(
+  winners: readonly RunWinner[],
+  session: Session,
+  options: DispatchOptions,
+): Promise<Map<string, Map<string, Timing>>> {
+  const judged = new Map<string, Map<string, Timing>>();
+  for (const own of winners) {
+    const row = new Map([[own.candidate.id, own.evaluation.timing!]]);
+    for (const { candidate } of winners) {
+      if (row.has(candidate.id) || !takesWorkload(candidate, own.workload.dimensions)) continue;
+      options.onStep?.(`${own.workload.name}: judging ${candidate.kernel.file.name} (${candidate.id})`);
+      const timing = await untilAborted(judgeOn(own, candidate, session, options), options.signal);
+      if (timing) row.set(candidate.id, timing);
+    }
+    judged.set(own.workload.name, row);
+  }
+  return judged;
+}
+
+async function judgeOn(
+  own: RunWinner,
+  candidate: Candidate,
+  { device, evaluator }: Session,
+  { seed, signal }: DispatchOptions,
+): Promise<Timing | undefined> {
+  const { status, timing, comparisons } = await evaluator.evaluate({
+    problem: own.problem,
+    candidate,
+    workload: own.workload,
+    seed,
+    id: candidate.id,
+    ...(device.identity.kind === 'cuda' && { tier: 'accept', against: [{ name: 'own', candidate: own.candidate }] }),
+    ...(signal ? { signal } : {}),
+  });
+  if (status !== 'passed' || !timing) return undefined;
+  if (timing.kind === 'predicted') return timing;
+  const ratio = comparisons?.[0]?.ratio;
+  return ratio === undefined ? undefined : { ...timing, medianNs: own.evaluation.timing!.medianNs / ratio };
+}
+
+function requireOneTable(winners: readonly RunWinner[], device: string): void {
+  const problems = new Set(winners.map(({ problem }) => problem.folder));
+  if (problems.size !== 1) throw notOne('dispatch-needs-one-problem', 'problem', [...problems]);
+  const other = winners.find(({ run }) => run.started.device.id !== device);
+  if (other) throw notOne('dispatch-needs-one-device', 'device', [device, other.run.started.device.id]);
+  const names = winners.map(({ workload }) => workload.name);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice === undefined) return;
+  throw new WarpsmithError({
+    code: 'same-workload-twice',
+    message: `Two runs are about ${twice}.`,
+    received: names.join(', '),
+    expected: 'one run for each workload',
+    hint: 'Leave one of them out.',
+  });
+}
+
+const notOne = (code: string, what: string, received: readonly string[]): WarpsmithError =>
+  new WarpsmithError({
+    code,
+    message: `A dispatch table is for one ${what}.`,
+    received: received.join(', ') || 'no runs',
+    expected: `runs of one ${what}`,
+    hint: 'List the runs with `warpsmith runs`.',
+  });
+
+/** A table's files lie in folders of its own beside these; only these tell that a folder is a table's. */
+const earlierFiles = (folder: string): string[] =>
+  existsSync(join(folder, 'dispatch.json')) ? ['dispatch.json', 'dispatch.hpp', 'README.md'] : [];
+
+export interface PerWorkloadOutcome {
+  runs: OptimizeOutcome[];
+  /** Absent when the search was interrupted, or no run found a kernel. */
+  dispatch?: DispatchOutcome;
+}
+
+/**
+ * Optimises each workload in a run of its own, the budgets shared out evenly, then makes a dispatch table of the winners
+ * in the store. A run that is interrupted can be resumed like any other, and `composeDispatch` called again.
+ *
+ * @throws WarpsmithError as `optimizeProblem` and {@link composeDispatch}.
+ */
+export async function optimizePerWorkload(
+  request: OptimizeRequest,
+  onStep: (text: string) => void,
+): Promise<PerWorkloadOutcome> {
+  const { workloads } = await prepareRun(request);
+  const runs: OptimizeOutcome[] = [];
+  for (const [index, { name, dimensions }] of workloads.entries()) {
+    const text = Object.entries(dimensions).map(([dimension, value]) => `${dimension}=${value}`);
+    const budgets = shareOf(request.budgets, runs, workloads.length - index);
+    onStep(`${name}: run ${index + 1} of ${workloads.length}`);
+    runs.push(await optimizeProblem({ ...request, workloads: [text.join(',')], budgets }));
+    if (request.signal?.aborted) return { runs };
+  }
+  const found = runs.filter(({ result }) => result.best);
+  if (found.length === 0) return { runs };
+  const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
+  const dispatch = await composeDispatch({
+    ...request,
+    runs: found.map(({ runFolder }) => runFolder),
+    output: join(request.store, 'dispatch', `${stamp}-${found[0]!.view.problem.name}`),
+    onStep,
+  });
+  return { runs, dispatch };
+}
+
+/** What is left of each budget ÷ workloads left. */
+function shareOf(budgets: Budgets, runs: readonly OptimizeOutcome[], left: number): Budgets {
+  const used = (name: LedgerLine['name']): number =>
+    runs.reduce((sum, { view }) => sum + (view.ledger.lines.find((line) => line.name === name)?.used ?? 0), 0);
+  const share = (limit: number | null, name: LedgerLine['name']) =>
+    limit === null ? null : Math.max(0, limit - used(name)) / left;
+  const evaluations = share(budgets.maximumEvaluations, 'evaluations');
+  return {
+    ...budgets,
+    maximumEvaluations: evaluations === null ? null : Math.max(1, Math.floor(evaluations)),
+    maximumMinutes: share(budgets.maximumMinutes, 'wall time'),
+    maximumGpuMinutes: share(budgets.maximumGpuMinutes, 'GPU time'),
+    maximumMoney: share(budgets.maximumMoney, 'money'),
+  };
+}
