@@ -9,22 +9,31 @@ export interface CodeCache {
   put(code: CompiledCode): Promise<void>;
 }
 
+/** A search comes back to its best, its start and what it has just judged, not to all that it ever compiled. */
+const MOST_IN_MEMORY = 64;
+
 /**
  * Keeps code in memory and, given a folder, on disk: one file per key, written beside its place and renamed into it, with
  * a checksum, so that a reader sees all of an entry or none. A damaged entry counts as absent.
  */
 export function openCodeCache(folder?: string): CodeCache {
+  // In the order they were last asked for.
   const memory = new Map<string, CompiledCode>();
+  const remember = (code: CompiledCode) => {
+    memory.delete(code.key);
+    memory.set(code.key, code);
+    const [oldest] = memory.keys();
+    if (memory.size > MOST_IN_MEMORY) memory.delete(oldest!);
+  };
   return {
     async get(key) {
-      const known = memory.get(key);
-      if (known !== undefined || folder === undefined) return known;
-      const stored = await readEntry(entryPath(folder, key), key);
-      if (stored !== undefined) memory.set(key, stored);
-      return stored;
+      const stored = async () => (folder === undefined ? undefined : await readEntry(entryPath(folder, key), key));
+      const known = memory.get(key) ?? (await stored());
+      if (known !== undefined) remember(known);
+      return known;
     },
     async put(code) {
-      memory.set(code.key, code);
+      remember(code);
       if (folder !== undefined) await writeEntry(entryPath(folder, code.key), code);
     },
   };
