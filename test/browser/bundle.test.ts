@@ -14,7 +14,7 @@ describe('the bundle for pages', () => {
   it('imports nothing, of Node or otherwise', async () => {
     await init;
     const [imports] = parse(code);
-    expect(imports.map(({ n: specifier }) => specifier)).toEqual([]);
+    expect(imports.map(({ specifier }) => specifier)).toEqual([]);
     expect(found(/['"`]node:\w+|\brequire\s*\(/)).toEqual([]);
   });
 
