@@ -11,8 +11,11 @@ const START_COUNT = 15;
 const FEWEST_TIMED = 4;
 /** Configurations of which the start takes the one farthest from all before. */
 const START_RIVALS = 30;
-/** Standard deviations below its mean that a time is hoped to lie: how bold the search is. */
-const OPTIMISM = 1.5;
+/**
+ * Standard deviations below its mean that a time is hoped to lie, in turn: one question refines what is known to be good,
+ * the next balances, the third goes where least is known, so that a wide plateau can't hold the search.
+ */
+const OPTIMISM = [0.5, 1.5, 4] as const;
 /** Apart from the numbers of the steps that ask, and from each other. */
 const TELLING = 2 ** 20;
 const LABELLING = 2 ** 20 + 2 ** 19;
@@ -41,7 +44,9 @@ export function bayesian({ space, seed }: StrategyOptions): Strategy {
   const choose = (): number | undefined => {
     const random = sourceOf(taken.length);
     if (isStarting()) return farthest(space, taken, unvisited, random);
-    return mostPromising(space, surrogate.predict(), feasibility.estimate(), unvisited) ?? unvisited.draw(random);
+    const optimism = OPTIMISM[taken.length % OPTIMISM.length]!;
+    const chosen = mostPromising(space, surrogate.predict(), feasibility.estimate(), optimism, unvisited);
+    return chosen ?? unvisited.draw(random);
   };
   return {
     ask() {
@@ -89,13 +94,14 @@ function mostPromising(
   space: SearchSpace,
   { pool, means, deviations }: Prediction,
   probability: (places: Readonly<ArrayLike<number>>) => number,
+  optimism: number,
   unvisited: Unvisited,
 ): number | undefined {
   let best: number | undefined;
   let highest = Number.NEGATIVE_INFINITY;
   for (const [member, index] of pool.entries()) {
     if (!unvisited.has(index)) continue;
-    const promise = OPTIMISM * deviations[member]! - means[member]!;
+    const promise = optimism * deviations[member]! - means[member]!;
     // A probability only lowers it, and takes a while to estimate.
     if (promise < highest) continue;
     const weighed = promise + Math.log(probability(space.at(index)));

@@ -1,5 +1,5 @@
 import type { RandomSource } from '../stats/random.ts';
-import { factorise, solveLower, solveUpper } from './cholesky.ts';
+import { factorise, solveLower } from './cholesky.ts';
 import { correlationOf } from './correlation.ts';
 import { correlationMatrix, fitCorrelation, typicalSettings } from './fit-correlation.ts';
 import type { SearchSpace } from './strategy.ts';
@@ -11,13 +11,15 @@ type Places = Readonly<ArrayLike<number>>;
 const MOST_OF_A_KIND = 96;
 /** Settings are fitted anew when there are this many times as many answers. */
 const FIT_GROWTH = 1.3;
+/** Standard deviations by which the estimate may be too low: the best often lie at the edge of what fits. */
+const OPTIMISM = 1;
 /** Never ruled out for certain. */
 const LOWEST = 0.02;
 
 /** Which configurations get a time, learnt from which did. */
 export interface Feasibility {
   add(index: number, isTimed: boolean, random: RandomSource): void;
-  /** Estimated probability of a time, above 0 and at most 1, by a configuration's places. */
+  /** Probability of a time that a configuration may well have, above 0 and at most 1, by its places. */
   estimate(): (places: Places) => number;
 }
 
@@ -56,14 +58,25 @@ export function createFeasibility(space: SearchSpace): Feasibility {
       const correlation = correlationOf(traits, settings.traits);
       const factor = factorise(correlationMatrix(places, correlation, settings.noise), known.length);
       if (!factor) return () => share;
-      const shifts = known.map(({ label }) => label - share);
-      const weights = solveUpper(factor, known.length, solveLower(factor, known.length, shifts));
+      const shifts = solveLower(
+        factor,
+        known.length,
+        known.map(({ label }) => label - share),
+      );
       return (asked) => {
-        let estimate = share;
-        for (let index = 0; index < places.length; index += 1) {
-          estimate += weights[index]! * correlation(asked, places[index]!);
+        const whitened = solveLower(
+          factor,
+          known.length,
+          places.map((other) => correlation(asked, other)),
+        );
+        let mean = share;
+        let remaining = 1;
+        for (let index = 0; index < whitened.length; index += 1) {
+          mean += whitened[index]! * shifts[index]!;
+          remaining -= whitened[index]! ** 2;
         }
-        return Math.min(1, Math.max(LOWEST, estimate));
+        const deviation = Math.sqrt(share * (1 - share) * Math.max(remaining, 0));
+        return Math.min(1, Math.max(LOWEST, mean + OPTIMISM * deviation));
       };
     },
   };
