@@ -35,7 +35,7 @@ export interface Ranking {
  * @param open moves that may be tried, the most promising candidate of each move first.
  */
 export function rankOptions(open: readonly ProposedMove[], context: RankingContext): Ranking {
-  const moves = [...new Map([...open].reverse().map((move) => [move.key, move])).values()].reverse();
+  const moves = firstOfEach(open);
   const share = context.evaluationsLeft === null ? null : context.evaluationsLeft / Math.max(1, moves.length);
   const options = moves.map((move) => ({ move, option: optionOf(move, context) }));
   options.sort((a, b) => b.option.value - a.option.value);
@@ -50,6 +50,13 @@ export function rankOptions(open: readonly ProposedMove[], context: RankingConte
     ],
     overspent: overspent.map(({ option }) => option),
   };
+}
+
+/** One candidate of each move, in the order in which the moves come up first: that breaks ties of value. */
+function firstOfEach(open: readonly ProposedMove[]): ProposedMove[] {
+  const byKey = new Map<string, ProposedMove>();
+  for (const move of open) if (!byKey.has(move.key)) byKey.set(move.key, move);
+  return [...byKey.values()];
 }
 
 type Ranked = { move: ProposedMove; option: RankedOption };

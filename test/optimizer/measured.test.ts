@@ -1,124 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { makeCandidate } from '../../src/core/candidate.ts';
-import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
-import type { Comparison, Measurement } from '../../src/core/measurement.ts';
-import type { SanitizerReport } from '../../src/core/sanitizer-report.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
-import { compareContenders } from '../../src/stats/compare-contenders.ts';
 import { UNLIMITED } from '../../src/store/events.ts';
-import { finding, kernel, nameOf, ofType, pattern, runLoop, tile } from './fakes.ts';
-
-/** What the fake GPU knows of a candidate, and what was asked of it. */
-interface Script {
-  /** True time of a candidate by name, in ns. */
-  ns: Readonly<Record<string, number>>;
-  /** Ratio that a screen reads, where it differs from the true one. */
-  screened?: Readonly<Record<string, number>>;
-  sanitizer?: SanitizerReport['outcome'];
-  failsWhenConfirmed?: boolean;
-  /** What a confirmation reads ÷ the true time. */
-  confirmedShare?: number;
-  /** Requests of these numbers, from 1, meet a device that fails. */
-  deviceFailsAt?: readonly number[];
-  /** What it is measured beside can't be measured any more. */
-  losesBaseline?: (request: EvaluationRequest) => boolean;
-}
-
-const measurementOf = (contender: string, ns: number, request: EvaluationRequest): Measurement => ({
-  contender,
-  conditions: {
-    tier: request.tier ?? 'screen',
-    cache: 'hot',
-    ringBytes: 1,
-    l2Bytes: 1,
-    slotCount: 1,
-    sequencesPerReplay: 1,
-    replaysPerSample: 1,
-    replayOverheadNs: 0,
-    inputs: 'drawn-on-device',
-  },
-  summary: {
-    minNs: ns,
-    p5Ns: ns,
-    medianNs: ns,
-    p95Ns: ns,
-    maxNs: ns,
-    meanNs: ns,
-    coefficientOfVariation: 0,
-    sampleCount: 1,
-    blockCount: 1,
-    intervalNs: [ns, ns],
-  },
-  blocks: [],
-  discardedBlockCount: 0,
-  powerCapped: false,
-  disturbances: [],
-  checkedSlotCount: 1,
-});
-
-const compared = (baseline: string, baselineNs: number, ns: number): Comparison => {
-  const block = {
-    samples: [
-      { contender: 'candidate', samplesNs: [ns] },
-      { contender: baseline, samplesNs: [baselineNs] },
-    ],
-    before: {},
-    after: {},
-  };
-  return compareContenders(Array(10).fill(block), { candidate: 'candidate', baseline }, 1);
-};
-
-const fakeGpu = (script: Script): Evaluator & { requests: EvaluationRequest[] } => {
-  const requests: EvaluationRequest[] = [];
-  return {
-    requests,
-    close: async () => {},
-    async evaluate(request) {
-      requests.push(request);
-      const name = nameOf(request.candidate);
-      const share = request.blocks === undefined ? 1 : (script.confirmedShare ?? 1);
-      const ns = share * (script.ns[name] ?? 1000);
-      const [beside] = request.against ?? [];
-      const ratio = request.tier === 'screen' ? script.screened?.[name] : undefined;
-      const fails = request.blocks !== undefined && script.failsWhenConfirmed;
-      const deviceFails = script.deviceFailsAt?.includes(requests.length) ?? false;
-      const isAlone = script.losesBaseline?.(request) ?? false;
-      return {
-        schemaVersion: 1,
-        id: request.id!,
-        candidate: { id: request.candidate.id, kernel: name, folder: '', parameters: request.candidate.parameters },
-        device: { id: 'cuda:0', kind: 'cuda', name: 'Fake' },
-        workload: request.workload,
-        status: deviceFails ? 'device-failed' : fails ? 'wrong' : 'passed',
-        ...(fails && { reason: 'right when verified, wrong when timed' }),
-        ...(!fails &&
-          !deviceFails && {
-            timing: {
-              kind: 'measured',
-              medianNs: ns,
-              intervalNs: [ns, ns],
-              vetoNs: 1,
-              attainableNs: 2,
-              bindingResource: 'measured',
-              measurement: measurementOf('candidate', ns, request),
-            },
-          }),
-        ...(isAlone && { missingBaselines: [{ name: beside!.name, reason: 'wrong when timed' }] }),
-        ...(beside &&
-          !deviceFails &&
-          !isAlone && {
-            comparisons: [
-              compared(beside.name, ratio ? ratio * ns : (script.ns[nameOf(beside.candidate)] ?? 1000), ns),
-            ],
-          }),
-        ...(request.sanitize &&
-          script.sanitizer && { sanitizer: { outcome: script.sanitizer, version: null, tools: [] } }),
-        findings: [finding('bank-conflicts')],
-        elapsedMs: { compile: 0, verify: 0, time: 0, total: 0 },
-      } satisfies Evaluation;
-    },
-  };
-};
+import { CUDA, fakeGpu, type Script } from './fake-gpu.ts';
+import { kernel, nameOf, ofType, pattern, runLoop, tile } from './fakes.ts';
 
 const START = '01_first TILE=32';
 const LARGER = '01_first TILE=64';
@@ -129,7 +14,7 @@ const run = async (script: Script, options: Partial<OptimizeOptions> = {}) => {
   const first = kernel('01_first');
   const { result, events } = await runLoop({
     evaluator,
-    device: { id: 'cuda:0', kind: 'cuda', name: 'Fake' },
+    device: CUDA,
     rungs: [first],
     start: makeCandidate(first, { TILE: 32 }),
     patterns: [pattern('p', 'bank-conflicts', [tile(64), tile(128, 1.4)])],

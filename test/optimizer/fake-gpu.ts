@@ -1,0 +1,134 @@
+import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
+import type { Finding } from '../../src/core/finding.ts';
+import type { Comparison, Measurement } from '../../src/core/measurement.ts';
+import type { SanitizerReport } from '../../src/core/sanitizer-report.ts';
+import { compareContenders } from '../../src/stats/compare-contenders.ts';
+import { finding, nameOf } from './fakes.ts';
+
+export const CUDA = { id: 'cuda:0', kind: 'cuda', name: 'Fake' } as const;
+
+/** What the fake GPU knows of a candidate, and what was asked of it. */
+export interface Script {
+  /** True time of a candidate by name (and workload), in ns. */
+  ns: Readonly<Record<string, number>> | ((name: string, workload: string) => number);
+  /** Ratio that a screen reads, where it differs from the true one. */
+  screened?: Readonly<Record<string, number>>;
+  sanitizer?: SanitizerReport['outcome'];
+  failsWhenConfirmed?: boolean;
+  /** What a confirmation reads ÷ the true time. */
+  confirmedShare?: number;
+  /** Requests of these numbers, from 1, meet a device that fails. */
+  deviceFailsAt?: readonly number[];
+  /** Times two contenders' blocks differ by, as a share of their ratio; without it, intervals have no width. */
+  spreadShare?: number;
+  findings?: readonly Finding[];
+  elapsedMs?: Evaluation['elapsedMs'];
+  /** What it is measured beside can't be measured any more. */
+  losesBaseline?: (request: EvaluationRequest) => boolean;
+}
+
+const measurementOf = (contender: string, ns: number, request: EvaluationRequest): Measurement => ({
+  contender,
+  conditions: {
+    tier: request.tier ?? 'screen',
+    cache: 'hot',
+    ringBytes: 1,
+    l2Bytes: 1,
+    slotCount: 1,
+    sequencesPerReplay: 1,
+    replaysPerSample: 1,
+    replayOverheadNs: 0,
+    inputs: 'drawn-on-device',
+  },
+  summary: {
+    minNs: ns,
+    p5Ns: ns,
+    medianNs: ns,
+    p95Ns: ns,
+    maxNs: ns,
+    meanNs: ns,
+    coefficientOfVariation: 0,
+    sampleCount: 1,
+    blockCount: 1,
+    intervalNs: [ns, ns],
+  },
+  blocks: [],
+  discardedBlockCount: 0,
+  powerCapped: false,
+  disturbances: [],
+  checkedSlotCount: 1,
+});
+
+const compared = (baseline: string, baselineNs: number, ns: number, spreadShare: number): Comparison => {
+  const blocks = Array.from({ length: 10 }, (_, i) => ({
+    samples: [
+      { contender: 'candidate', samplesNs: [ns * (1 + spreadShare * (i / 9 - 0.5))] },
+      { contender: baseline, samplesNs: [baselineNs] },
+    ],
+    before: {},
+    after: {},
+  }));
+  return compareContenders(blocks, { candidate: 'candidate', baseline }, 1);
+};
+
+const knows = ({ ns }: Script, name: string, workload: string): number =>
+  typeof ns === 'function' ? ns(name, workload) : (ns[name] ?? 1000);
+
+/** Measures what the script says, beside whatever it is asked to, and keeps what it was asked. */
+export const fakeGpu = (script: Script): Evaluator & { requests: EvaluationRequest[] } => {
+  const requests: EvaluationRequest[] = [];
+  return {
+    requests,
+    close: async () => {},
+    async evaluate(request) {
+      requests.push(request);
+      const name = nameOf(request.candidate);
+      const share = request.blocks === undefined ? 1 : (script.confirmedShare ?? 1);
+      const { name: workload } = request.workload;
+      const ns = share * knows(script, name, workload);
+      const [beside] = request.against ?? [];
+      const ratio = request.tier === 'screen' ? script.screened?.[name] : undefined;
+      const fails = request.blocks !== undefined && script.failsWhenConfirmed;
+      const deviceFails = script.deviceFailsAt?.includes(requests.length) ?? false;
+      const isAlone = script.losesBaseline?.(request) ?? false;
+      return {
+        schemaVersion: 1,
+        id: request.id!,
+        candidate: { id: request.candidate.id, kernel: name, folder: '', parameters: request.candidate.parameters },
+        device: CUDA,
+        workload: request.workload,
+        status: deviceFails ? 'device-failed' : fails ? 'wrong' : 'passed',
+        ...(fails && { reason: 'right when verified, wrong when timed' }),
+        ...(!fails &&
+          !deviceFails && {
+            timing: {
+              kind: 'measured',
+              medianNs: ns,
+              intervalNs: [ns, ns],
+              vetoNs: 1,
+              attainableNs: 2,
+              bindingResource: 'measured',
+              measurement: measurementOf('candidate', ns, request),
+            },
+          }),
+        ...(isAlone && { missingBaselines: [{ name: beside!.name, reason: 'wrong when timed' }] }),
+        ...(beside &&
+          !deviceFails &&
+          !isAlone && {
+            comparisons: [
+              compared(
+                beside.name,
+                ratio ? ratio * ns : knows(script, nameOf(beside.candidate), workload),
+                ns,
+                script.spreadShare ?? 0,
+              ),
+            ],
+          }),
+        ...(request.sanitize &&
+          script.sanitizer && { sanitizer: { outcome: script.sanitizer, version: null, tools: [] } }),
+        findings: [...(script.findings ?? [finding('bank-conflicts')])],
+        elapsedMs: script.elapsedMs ?? { compile: 0, verify: 0, time: 0, total: 0 },
+      } satisfies Evaluation;
+    },
+  };
+};

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { type OptionsRankedEvent, UNLIMITED } from '../../src/store/events.ts';
+import { finding, kernel, ofType, pattern, rung, runLoop, scriptedEvaluator, tile } from './fakes.ts';
+
+const climb = pattern('climb', 'bank-conflicts', [rung('02_second', 3, 0.6)]);
+const tiles = pattern('tiles', 'bank-conflicts', [tile(16), tile(64), tile(128)]);
+const depths = pattern('depths', 'bank-conflicts', [
+  { kind: 'parameter', parameter: 'DEPTH', from: 1, value: 2, expectedGain: 1.2, confidence: 0.5, reason: '' },
+]);
+const parameters = { TILE: { values: [16, 32, 64, 128], default: 32 }, DEPTH: { values: [1, 2], default: 1 } };
+const rungs = [kernel('01_first', { parameters }), kernel('02_second', { parameters, remedies: ['bank-conflicts'] })];
+
+const states = ({ options }: OptionsRankedEvent) => options.map(({ moveKey, state }) => `${state} ${moveKey}`);
+
+describe('the options at each turn', () => {
+  it('are logged before the move that is next, with the figures it was chosen by', async () => {
+    const { events } = await runLoop({
+      evaluator: scriptedEvaluator({ '*': { ns: 1000 } }),
+      rungs,
+      patterns: [tiles, depths, climb],
+    });
+    const turns = ofType(events, 'options-ranked');
+    expect(states(turns[0]!)).toEqual([
+      'next climb/02_second',
+      'open tiles/01_first.TILE',
+      'open depths/01_first.DEPTH',
+    ]);
+    expect(turns[0]).toMatchObject({ iteration: 0, share: 19 / 3, omitted: 0 });
+    expect(turns[0]!.options[0]).toMatchObject({
+      finding: { id: 'bank-conflicts', evaluationId: 'e1' },
+      move: { kind: 'rung', from: '01_first', to: '02_second' },
+      arithmetic: '(3.00 − 1) × 0.60 ÷ (1.0 + 0.0) = 1.200',
+    });
+    for (const [i, event] of events.entries()) {
+      if (event.type !== 'move-proposed') continue;
+      const ranked = events[i - 1];
+      expect(ranked).toMatchObject({ type: 'options-ranked' });
+      expect((ranked as OptionsRankedEvent).options[0]).toMatchObject({ moveKey: event.moveKey, state: 'next' });
+    }
+    // The rung has failed: its pattern is trusted less, and nothing is left of it.
+    expect(states(turns[1]!)).toEqual(['next tiles/01_first.TILE', 'open depths/01_first.DEPTH']);
+    expect(turns[2]!.options.find(({ pattern: { id } }) => id === 'tiles')).toMatchObject({
+      used: 1,
+      failures: 1,
+      evidence: { attempts: 1, kept: 0 },
+      confidence: 0.4,
+    });
+  });
+
+  it('list twenty, and say how many more there are', async () => {
+    const many = Array.from({ length: 27 }, (_, i) => pattern(`p${i}`, 'bank-conflicts', [tile(i + 1, 1.5)]));
+    const wide = kernel('01_first', {
+      parameters: { TILE: { values: [32, ...many.map((_, i) => i + 1)], default: 32 } },
+    });
+    const { events } = await runLoop({
+      evaluator: scriptedEvaluator({ '*': { ns: 1000 } }),
+      rungs: [wide],
+      patterns: many,
+      budgets: UNLIMITED,
+    });
+    const turns = ofType(events, 'options-ranked');
+    expect(turns.map(({ options, omitted }) => [options.length, omitted]).slice(0, 9)).toEqual([
+      [20, 7],
+      [20, 6],
+      [20, 5],
+      [20, 4],
+      [20, 3],
+      [20, 2],
+      [20, 1],
+      [20, 0],
+      [19, 0],
+    ]);
+    expect(turns[0]!.share).toBeNull();
+  });
+
+  it('are shifted by what earlier runs realised', async () => {
+    const patterns = [{ pattern: 'climb', attempts: 30, kept: 0, realisedGain: 1, scope: 'device' as const }];
+    const evaluator = scriptedEvaluator({ '*': { ns: 1000 } });
+    const priors = { patterns, costs: [] };
+    const { events } = await runLoop({ evaluator, rungs, patterns: [tiles, depths, climb], priors });
+    expect(states(ofType(events, 'options-ranked')[0]!)[0]).toBe('next tiles/01_first.TILE');
+    expect(ofType(events, 'run-started')[0]!.priors).toEqual(priors);
+  });
+
+  it('are none of a strategy that asks no findings', async () => {
+    const evaluator = scriptedEvaluator({ '*': { ns: 1000 } });
+    const { events } = await runLoop({ evaluator, rungs, patterns: [tiles], strategy: 'random' });
+    expect(ofType(events, 'options-ranked')).toEqual([]);
+  });
+});
+
+describe('a move that is given up', () => {
+  it('for having used twice its share while another has not, in the same turn’s table', async () => {
+    const { events } = await runLoop({
+      evaluator: scriptedEvaluator({ '*': { ns: 1000 } }),
+      rungs,
+      patterns: [pattern('tiles', 'bank-conflicts', [tile(16, 2), tile(64, 2), tile(128, 2)]), depths],
+      // The start leaves three; a failure leaves two for two moves: one each, and twice that after two.
+      budgets: { ...UNLIMITED, maximumEvaluations: 4 },
+    });
+    expect(ofType(events, 'move-abandoned')).toEqual([
+      {
+        type: 'move-abandoned',
+        iteration: 2,
+        moveKey: 'tiles/01_first.TILE',
+        failureCount: 2,
+        why: 'overspent',
+        reason: 'used 2 evaluations, twice its share of 0.50 (1 left ÷ 2 moves), without helping',
+      },
+    ]);
+    const last = ofType(events, 'options-ranked').at(-1)!;
+    expect(states(last)).toEqual(['next depths/01_first.DEPTH', 'abandoned tiles/01_first.TILE']);
+    expect(ofType(events, 'move-proposed').at(-1)!.moveKey).toBe('depths/01_first.DEPTH');
+  });
+
+  it('is not when it is all there is', async () => {
+    const { events, result } = await runLoop({
+      evaluator: scriptedEvaluator({ '*': { ns: 1000 } }),
+      patterns: [pattern('tiles', 'bank-conflicts', [tile(16), tile(64)])],
+      budgets: { ...UNLIMITED, maximumEvaluations: 3 },
+    });
+    expect(ofType(events, 'move-abandoned')).toEqual([]);
+    expect(result.evaluationsUsed).toBe(3);
+  });
+
+  it('for three failures, right after the third', async () => {
+    const { events } = await runLoop({
+      evaluator: scriptedEvaluator({ '*': { ns: 1000 }, '01_first TILE=64': { status: 'crashed' } }),
+      patterns: [tiles],
+    });
+    const abandoned = events.findIndex(({ type }) => type === 'move-abandoned');
+    expect(events[abandoned]).toMatchObject({ moveKey: 'tiles/01_first.TILE', failureCount: 3, why: 'failed' });
+    expect(events[abandoned - 1]).toMatchObject({ type: 'decision', decision: 'revert' });
+  });
+
+  it('stays given up when another candidate becomes the best', async () => {
+    const wide = { TILE: { values: [8, 16, 32, 64, 128, 256], default: 32 }, DEPTH: { values: [1, 2], default: 1 } };
+    const evaluator = scriptedEvaluator((name) => ({ ns: name.includes('DEPTH=2') ? 500 : 1000 }));
+    await runLoop({
+      evaluator,
+      rungs: [kernel('01_first', { parameters: wide })],
+      patterns: [pattern('tiles', 'bank-conflicts', [tile(8), tile(16), tile(64), tile(128)]), depths],
+    });
+    expect(evaluator.judged.filter((name) => !name.includes('TILE=32'))).toHaveLength(3);
+  });
+});
+
+it('findings that are no longer found suggest nothing', async () => {
+  const evaluator = scriptedEvaluator((name) => ({
+    ns: name.startsWith('02') ? 500 : 1000,
+    findings: [finding(name.startsWith('02') ? 'divergence' : 'bank-conflicts')],
+  }));
+  await runLoop({ evaluator, rungs, patterns: [tiles, climb] });
+  expect(evaluator.judged).toEqual(['01_first TILE=32 DEPTH=1', '02_second TILE=32 DEPTH=1']);
+});
