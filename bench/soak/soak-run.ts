@@ -11,7 +11,7 @@ export interface SoakResult {
   evaluations: number;
   /** By status. */
   statuses: Readonly<Record<string, number>>;
-  /** Resident bytes after each evaluation. */
+  /** Resident bytes after each evaluation, its garbage collected where that can be asked for. */
   rssBytes: number[];
   /** Processes below this one once the run has ended. */
   childProcesses: number;
@@ -59,6 +59,7 @@ export async function soak(evaluations: number, onEvaluation: (count: number) =>
       store: join(folder, 'store'),
       onEvent(event) {
         if (event.type !== 'evaluation-finished') return;
+        globalThis.gc?.();
         rssBytes.push(process.memoryUsage.rss());
         statuses[event.evaluation.status] = (statuses[event.evaluation.status] ?? 0) + 1;
         onEvaluation(rssBytes.length);

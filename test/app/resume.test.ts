@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import type { ChildRequest } from '../../bench/soak/killed-child.ts';
 import { PROBLEM, requestOf, SCENARIOS } from '../../bench/soak/scenarios.ts';
 import { type OptimizeOutcome, type OptimizeRequest, prepareRun, runLoop } from '../../src/app/optimize.ts';
 import { type LargerBudgets, type ResumeOutcome, resumeRun } from '../../src/app/resume.ts';
-import { show } from '../../src/app/runs.ts';
+import { listRuns, show } from '../../src/app/runs.ts';
 import type { Session } from '../../src/app/session.ts';
 import type { Evaluation, EvaluationRequest } from '../../src/core/evaluation.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
@@ -371,6 +371,20 @@ describe('a store that fails in mid-run', () => {
     problem = PROBLEM;
     await resume('random');
     expect(log()).toEqual(await uninterrupted('random'));
+  });
+
+  test.skipIf(process.getuid?.() === 0)('read-only: it can be looked at, and nothing else', async () => {
+    const { runFolder } = await interrupted('random');
+    chmodSync(runFolder, 0o555);
+    chmodSync(store, 0o555);
+    try {
+      expect(listRuns({ store }).runs).toMatchObject([{ state: 'finished', stopReason: 'interrupted' }]);
+      await expect(resume('random')).rejects.toThrow(code('store-not-writable', { file: runFolder }));
+    } finally {
+      chmodSync(store, 0o755);
+      chmodSync(runFolder, 0o755);
+    }
+    await resume('random');
   });
 
   test('the run’s folder is deleted: a clear error, and no part of it comes back', async () => {
