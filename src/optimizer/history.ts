@@ -76,7 +76,7 @@ function timeUsedMs(events: readonly RecordedEvent[]): number {
   return (budget?.type === 'budget' ? budget.minutesUsed * MS_PER_MINUTE : 0) + sinceMs;
 }
 
-/** What must be the same when a run is run again: everything but times, and the machine's description. */
+/** What must be the same when a run is run again: everything but times, and what the machine says of itself. */
 const TIMES: Readonly<Partial<Record<RunEvent['type'], readonly string[]>>> = {
   budget: ['minutesUsed', 'minutesLeft', 'ledger'],
   'run-started': ['environment', 'roofline'],

@@ -96,6 +96,13 @@ describe('a run that goes on from its log', () => {
     }
   });
 
+  it('may find its device’s peaks measured anew', async () => {
+    const { events } = await run({ budgets: UNLIMITED });
+    const [started] = record(events.slice(0, 1));
+    const history = [{ ...started!, roofline: {} as never, environment: { node: 'another' } } as RecordedEvent];
+    expect((await run({ budgets: UNLIMITED, history })).events).toHaveLength(events.length - 1);
+  });
+
   it('says in which event it differs', async () => {
     const { events } = await run({ budgets: UNLIMITED });
     const history = record(events.slice(0, 8));
