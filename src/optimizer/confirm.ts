@@ -3,7 +3,7 @@ import { combineRatios } from '../stats/combine-ratios.ts';
 import { verdictOf } from '../stats/verdict.ts';
 import type { ConfirmationEvent, WeightedWorkload, WorkloadRatio } from '../store/events.ts';
 import { describeComparison, isTimed } from './decision.ts';
-import { VETO_RATIO } from './objective.ts';
+import { allTimed, meanNs, VETO_RATIO } from './objective.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } from './run.ts';
 
 /** Blocks of a confirmation, fixed beforehand: the best of many looks better than it is where it was chosen. */
@@ -12,7 +12,7 @@ export const CONFIRMATION_BLOCKS = 20;
 /**
  * Measures the winner of a measured run against the start on fresh blocks with fresh inputs, on every workload, and has
  * the sanitizer look at it. A refused winner gives way to the best before it, down to the start, which needs no
- * confirmation.
+ * confirmation. A device that fails says nothing of the winner, which stays unconfirmed; the run ends for that.
  */
 export async function confirmBest(run: Run): Promise<void> {
   const start = run.bests[0];
@@ -21,6 +21,12 @@ export async function confirmBest(run: Run): Promise<void> {
     const winner = run.bests.at(-1)!;
     const evaluations = await measureAgain(run, winner, start);
     if (!evaluations) return;
+    const { status, reason } = evaluations.at(-1)!;
+    if (status === 'device-failed') {
+      const detail = `the device failed twice in a row when the winner was to be confirmed: ${reason ?? 'no reason given'}`;
+      run.stop = { reason: 'device-failed', detail };
+      return;
+    }
     run.confirmation = confirmationOf(run, winner, evaluations);
     emit(run, run.confirmation);
     if (run.confirmation.outcome !== 'refused') return;
@@ -73,13 +79,19 @@ function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Eva
     evaluationId: first!.id,
     candidate: reference(candidate),
     ratio: measured?.ratio ?? null,
-    medianNs: isTimed(first!) ? first.timing.medianNs : null,
+    medianNs: timeOf(workloads, evaluations),
     verdict: measured?.verdict ?? null,
     intervalRatio: measured?.intervalRatio ?? null,
     sanitizer,
     ...(workloads.length > 1 ? { perWorkload } : {}),
     ...judge({ evaluations, perWorkload, measured, sanitizer, requireSanitizer }),
   };
+}
+
+/** Over several workloads the weighted geometric mean; `null` unless all of them have a time. */
+function timeOf(workloads: readonly WeightedWorkload[], evaluations: readonly Evaluation[]): number | null {
+  const timed = allTimed(workloads, new Map(evaluations.map((one, i) => [workloads[i]!.name, one])));
+  return timed ? meanNs(workloads, timed, 'medianNs') : null;
 }
 
 function partOf({ name, weight }: WeightedWorkload, evaluation: Evaluation): WorkloadRatio {

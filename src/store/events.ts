@@ -247,7 +247,7 @@ export interface ConfirmationEvent {
   candidate: CandidateReference;
   /** Start's time ÷ winner's time; `null` when the winner could not be measured again. */
   ratio: number | null;
-  /** The winner's time as measured again. */
+  /** The winner's time as measured again; over several workloads the weighted geometric mean. */
   medianNs: number | null;
   verdict: Verdict | null;
   intervalRatio: readonly [low: number, high: number] | null;

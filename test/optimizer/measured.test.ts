@@ -108,6 +108,15 @@ describe('a measured run', () => {
     expect(result.speedup).toBeCloseTo(2);
   });
 
+  it('leaves the winner unconfirmed where the device fails twice, and ends for that', async () => {
+    const { confirmations, result, ended } = await run({ ns: { [START]: 1000, [LARGER]: 500 }, deviceFailsAt: [6, 7] });
+    expect(confirmations).toEqual([]);
+    expect(result).toMatchObject({ stopReason: 'device-failed', best: { candidate: { parameters: { TILE: 64 } } } });
+    expect(result.speedup).toBeUndefined();
+    expect(ended).toMatchObject({ stopReason: 'device-failed', best: 'e3', speedup: null });
+    expect(ended!.detail).toMatch(/when the winner was to be confirmed: .*; best e3, not confirmed$/);
+  });
+
   it('screens a candidate again where the device failed while it was accepted', async () => {
     const { result, evaluator } = await run({ ns: { [START]: 1000, [LARGER]: 500 }, deviceFailsAt: [3] });
     const tiers = evaluator.requests.filter(({ candidate }) => nameOf(candidate) === LARGER).map(({ tier }) => tier);

@@ -32,12 +32,17 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
     }
     return undefined;
   };
+  /** Asked for, and not judged yet: what the device failed at is tried again. */
+  let pending: Candidate | undefined;
   return {
     next(run) {
-      const candidate = ask();
-      return candidate ? { move: moveTo(candidate, name, run) } : exhausted(space.size);
+      pending ??= ask();
+      return pending ? { move: moveTo(pending, name, run) } : exhausted(space.size);
     },
-    note: (move, ratio) => tell(move.candidate, ratio),
+    note(move, ratio) {
+      pending = undefined;
+      tell(move.candidate, ratio);
+    },
   };
 }
 
