@@ -41,7 +41,7 @@ export async function adviseWorkload(run: Run): Promise<void> {
     rows.push(rowOf(evaluation, product(workload.dimensions)));
     if (!isTimed(evaluation)) break;
   }
-  if (rows.length < 2) return;
+  if (rows.length < 2 || isInterrupted(run)) return;
   emit(run, {
     type: 'workload-advice',
     candidate: best.candidate.id,
