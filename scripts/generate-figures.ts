@@ -12,6 +12,8 @@ import { ROOT, readAllRecordings, readHardwareRecordings } from './results/recor
 import { refereeBlocks } from './results/referee-blocks.ts';
 import { referenceBlocks } from './results/reference-blocks.ts';
 import { figures, hardwareBlocks, resultBlocks } from './results/result-blocks.ts';
+import { searchBlocks, searchFigures } from './results/search-blocks.ts';
+import { readSearchRecordings } from './results/search-recording.ts';
 
 const root = fileURLToPath(ROOT);
 
@@ -28,14 +30,18 @@ export const documentationPages = async (): Promise<string[]> => {
 export const generate = async (): Promise<{ files: Map<string, string>; unusedBlocks: string[] }> => {
   const recordings = await readAllRecordings();
   const measured = await readMeasuredRecordings();
+  const search = await readSearchRecordings();
   const blocks = {
     ...resultBlocks(recordings),
     ...hardwareBlocks(await readHardwareRecordings()),
     ...measuredBlocks(measured),
     ...refereeBlocks(measured),
     ...referenceBlocks(),
+    ...searchBlocks(search),
   };
-  const files = new Map(Object.entries({ ...figures(recordings), ...measuredFigures(measured) }));
+  const files = new Map(
+    Object.entries({ ...figures(recordings), ...measuredFigures(measured), ...searchFigures(search) }),
+  );
   const used = new Set<string>();
   for (const page of await documentationPages()) {
     const text = await readFile(join(root, page), 'utf8');

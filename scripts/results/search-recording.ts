@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { SearchBenchView } from '../../src/reports/search-bench-view.ts';
 import type { BenchedSpace, BenchedStrategy, Spread } from '../../src/search/bench.ts';
 import { ROOT } from './recordings.ts';
 
@@ -28,11 +29,58 @@ export interface SearchRecording {
 export const GUIDED = 'guided';
 export const UNDIRECTED = 'guided without diagnosis';
 
-export async function readSearchRecording(): Promise<SearchRecording | undefined> {
+/** Median evaluations to within the percentage; Infinity where most seeds did not get there. */
+export interface SearchMedians {
+  readonly guided: number;
+  readonly undirected: number;
+  readonly random: number;
+}
+
+export function mediansOf({ strategies }: ProblemSearch): SearchMedians {
+  const medianOf = (name: string): number =>
+    strategies.find(({ strategy }) => strategy === name)?.evaluations.median ?? Number.POSITIVE_INFINITY;
+  return { guided: medianOf(GUIDED), undirected: medianOf(UNDIRECTED), random: medianOf('random') };
+}
+
+/** Evaluations to solve one problem after the other. */
+export const totalOf = (medians: readonly SearchMedians[]): SearchMedians =>
+  medians.reduce(
+    (sum, { guided, undirected, random }) => ({
+      guided: sum.guided + guided,
+      undirected: sum.undirected + undirected,
+      random: sum.random + random,
+    }),
+    { guided: 0, undirected: 0, random: 0 },
+  );
+
+/** What guided search promises: half of random search's evaluations at most, owed to the findings. */
+export const isGuidedWorthIt = ({ guided, undirected, random }: SearchMedians): boolean =>
+  guided <= random / 2 && !(undirected <= random / 2);
+
+/** docs/results/search-spaces.json, by bench/search/public-spaces.ts: spaces measured by others. */
+export interface PublicSpaces {
+  readonly schemaVersion: 1;
+  readonly date: string;
+  readonly warpsmith: string;
+  readonly spaces: readonly SearchBenchView[];
+}
+
+async function readResult<T>(name: string): Promise<T | undefined> {
   try {
-    return JSON.parse(await readFile(new URL('docs/results/search.json', ROOT), 'utf8')) as SearchRecording;
+    return JSON.parse(await readFile(new URL(`docs/results/${name}.json`, ROOT), 'utf8')) as T;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
+
+/** Each may be absent until it has been made. */
+export interface SearchRecordings {
+  readonly problems: SearchRecording | undefined;
+  readonly spaces: PublicSpaces | undefined;
+}
+
+export const readSearchRecordings = async (): Promise<SearchRecordings> => ({
+  problems: await readResult<SearchRecording>('search'),
+  spaces: await readResult<PublicSpaces>('search-spaces'),
+});

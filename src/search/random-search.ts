@@ -1,3 +1,6 @@
+/** What the products below may lose: a probability of one half is often met exactly. */
+const ROUNDING = 1e-9;
+
 /** What random search without repetition does, computed exactly: no run of it is needed. */
 export interface RandomSearch {
   /** Evaluations until the first of the `good` configurations, on average. */
@@ -15,7 +18,7 @@ export const randomSearch = (size: number, good: number): RandomSearch => ({
   evaluationsFor(probability) {
     let missed = 1;
     let evaluations = 0;
-    while (evaluations < size && !(1 - missed >= probability)) {
+    while (evaluations < size && !(1 - missed >= probability - ROUNDING)) {
       missed *= Math.max(0, size - good - evaluations) / (size - evaluations);
       evaluations += 1;
     }
@@ -32,7 +35,7 @@ export function bestRankFor(size: number, count: number, probability: number): n
   for (let rank = 0; rank < size; rank += 1) {
     // One more configuration that would do: none of the draws may be it, given that none is a better one.
     missed *= Math.max(0, size - count - rank) / (size - rank);
-    if (1 - missed >= probability) return rank;
+    if (1 - missed >= probability - ROUNDING) return rank;
   }
   return size - 1;
 }

@@ -1,0 +1,106 @@
+import { formatFigure } from '../../src/reports/format.ts';
+import { searchBenchSvg, searchPlotSvg } from '../../src/reports/search-bench-svg.ts';
+import type { SearchBenchView } from '../../src/reports/search-bench-view.ts';
+import { type Column, markdownTable } from '../../src/reports/table.ts';
+import type { BenchedStrategy } from '../../src/search/bench.ts';
+import {
+  isGuidedWorthIt,
+  mediansOf,
+  type ProblemSearch,
+  type PublicSpaces,
+  type SearchRecording,
+  type SearchRecordings,
+  totalOf,
+} from './search-recording.ts';
+
+const absent = (name: string, command: string): string =>
+  `*Not recorded yet: docs/results/${name}.json is missing (\`${command}\`).*`;
+
+const right = (title: string): Column => ({ title, align: 'right' });
+
+const count = (evaluations: number | null): string => (evaluations === null ? '–' : formatFigure(evaluations));
+
+const cell = ({ evaluations: { median, p90 }, reached }: BenchedStrategy): string =>
+  reached < 1 ? `${count(median)} (${Math.round(reached * 100)} %)` : `${count(median)} / ${count(p90)}`;
+
+const row = ({ problem, workload, space, strategies }: ProblemSearch): string[] => [
+  `${problem} ${workload}`,
+  String(space.configurations),
+  String(space.good),
+  ...strategies.map(cell),
+];
+
+function verdict({ problems }: SearchRecording): string {
+  const total = totalOf(problems.map(mediansOf));
+  const share = (evaluations: number): string =>
+    `${formatFigure(evaluations)} (${formatFigure((100 * evaluations) / total.random)} %)`;
+  return (
+    `Medians of all problems together: random ${formatFigure(total.random)} evaluations, guided ${share(total.guided)}, ` +
+    `guided without diagnosis ${share(total.undirected)}: ${isGuidedWorthIt(total) ? 'half of random search at most, and owed to the findings' : 'not what guided search is meant to reach'}.`
+  );
+}
+
+function table(recording: SearchRecording): string {
+  const { problems, seeds, within, device, warpsmith, date } = recording;
+  const strategies = problems[0]?.strategies.map(({ strategy }) => right(strategy)) ?? [];
+  return (
+    `${markdownTable([{ title: 'Problem' }, right('settings'), right('good'), ...strategies], problems.map(row))}\n\n` +
+    `Evaluations until one is good, within ${within} % of the best: median / p90 of ${seeds} seeds, or the median and the ` +
+    `seeds that got there. ${verdict(recording)} Predicted times on ${device}, warpsmith ${warpsmith}, ${date}.`
+  );
+}
+
+/** The problem with the most settings, where strategies differ most. */
+const largest = ({ problems }: SearchRecording): ProblemSearch =>
+  problems.reduce((most, problem) => (problem.space.configurations > most.space.configurations ? problem : most));
+
+function figure(recording: SearchRecording): string {
+  const { problem, workload, space, strategies, randomCurve } = largest(recording);
+  return searchPlotSvg({
+    title: `${problem} ${workload} on ${recording.device}: finding the best of ${space.configurations} settings, predicted`,
+    within: recording.within,
+    panels: strategies.map(({ strategy, seeds, evaluations, curve }) => ({
+      name: strategy,
+      note: `${seeds} seeds, to ${recording.within} %: ${count(evaluations.median)}`,
+      curve,
+    })),
+    reference: { name: 'random search, computed exactly', curve: randomCurve },
+  });
+}
+
+const spaceRow = ({ file, space, strategies }: SearchBenchView): string[] => [
+  file.replace(/\.t4\.json(\.gz)?$/, ''),
+  String(space.configurations),
+  `${space.within} %: ${space.good}`,
+  formatFigure(space.random.meanEvaluations),
+  ...strategies.map(cell),
+];
+
+function spacesTable({ spaces, date, warpsmith }: PublicSpaces): string {
+  const strategies = spaces[0]?.strategies ?? [];
+  const columns = ['configurations', 'good', 'random, exactly', ...strategies.map(({ strategy }) => strategy)].map(
+    right,
+  );
+  return (
+    `${markdownTable([{ title: 'Space' }, ...columns], spaces.map(spaceRow))}\n\n` +
+    `Evaluations until one is good: median / p90 of ${strategies.at(-1)?.seeds ?? 0} seeds and ${spaces[0]?.evaluations ?? 0} ` +
+    `evaluations each, or the median and the seeds that got there; of random search the mean, computed exactly. Times measured ` +
+    `by others (FAIR Benchmark Hub for Auto-Tuning, DOI 10.5281/zenodo.15364124); warpsmith ${warpsmith}, ${date}.`
+  );
+}
+
+const spaceFigures = ({ spaces }: PublicSpaces): [string, string][] =>
+  spaces.map((view) => {
+    const file = view.file.replace(/\.t4\.json(\.gz)?$/, '');
+    return [`docs/figures/search-${file}.svg`, searchBenchSvg({ ...view, file: `${file}, measured` })];
+  });
+
+export const searchBlocks = ({ problems, spaces }: SearchRecordings): Record<string, string> => ({
+  search: problems ? table(problems) : absent('search', 'node bench/search/compare-strategies.ts'),
+  'search-spaces': spaces ? spacesTable(spaces) : absent('search-spaces', 'node bench/search/public-spaces.ts'),
+});
+
+export const searchFigures = ({ problems, spaces }: SearchRecordings): Record<string, string> => ({
+  ...(problems && { 'docs/figures/search.svg': figure(problems) }),
+  ...(spaces && Object.fromEntries(spaceFigures(spaces))),
+});
