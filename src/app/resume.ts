@@ -39,6 +39,8 @@ export interface ResumeRequest {
   signal?: AbortSignal;
   /** Sees every event that is added to the log. */
   onEvent?: (event: RecordedEvent) => void;
+  /** Sees before that what the log holds already, as far as the run goes on from it. */
+  onHistory?: (events: readonly RecordedEvent[]) => void;
 }
 
 export interface ResumeOutcome extends OptimizeOutcome {
@@ -69,6 +71,7 @@ export async function resumeRun(
   await using session = await open(prepared.request);
   refuseOtherDevice(started, session);
   const run = openRunFolder(folder, {}, keepOf(folder, extendedBudgets !== undefined));
+  request.onHistory?.(run.log.history);
   // Awaited here: the session is closed when this function returns.
   return await runLoop(prepared, session, run, {
     priors: started.priors,

@@ -7,12 +7,15 @@ import type {
   OptionsRankedEvent,
   RecordedEvent,
 } from '../store/events.ts';
+import { createBestSoFar } from './best-so-far.ts';
 import { paintFor } from './output.ts';
 import { createStatusLine } from './status-line.ts';
 
 /** Live progress of a run on stderr: what is tried, why, result, best so far, budget left. */
 export interface Progress {
   onEvent(this: void, event: RecordedEvent): void;
+  /** What a resumed run's log holds already: remembered, and summed up in a line. */
+  onHistory(this: void, events: readonly RecordedEvent[]): void;
   /** Clears the redrawn line; harmless when called twice. */
   end(): void;
 }
@@ -68,18 +71,13 @@ type Handlers = { [T in RecordedEvent['type']]: (event: Extract<RecordedEvent, {
 export function createProgress(stream: NodeJS.WriteStream): Progress {
   const paint = paintFor(stream);
   const status = createStatusLine(stream);
-  let startNs: number | undefined;
-  let last = '';
-  let best = 'none';
-
-  const describeCandidate = ({ id, timing }: EvaluationFinishedEvent['evaluation']): string => {
-    if (!timing) return id;
-    startNs ??= timing.medianNs;
-    return `${id}, ${timing.kind} ${formatNs(timing.medianNs)}, ${formatRatio(startNs / timing.medianNs)} the start's speed`;
-  };
+  const best = createBestSoFar();
+  let workloadCount = 1;
   const handlers: Handlers = {
-    'run-started': ({ problem, workload, device, start, goal }) => {
-      status.print(`Optimising ${problem.name} ${workload.name} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
+    'run-started': ({ problem, workloads, device, start, goal }) => {
+      workloadCount = workloads.length;
+      const names = workloads.map(({ name }) => name).join(', ');
+      status.print(`Optimising ${problem.name} ${names} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
       status.busy(`e1: the start, ${start.kernel}`);
     },
     'move-proposed': ({ iteration, move, finding, pattern }) => {
@@ -91,13 +89,12 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
     },
     'evaluation-finished': (event) => {
       const { evaluation, iteration } = event;
-      last = describeCandidate(evaluation);
       status.busy(undefined);
       const prefix = iteration === 0 ? `${paint('bold', '[0]')} start ${evaluation.candidate.kernel}, ` : '    result ';
-      status.print(`${prefix}${evaluation.id}: ${describeResult(event)}`);
+      const on = workloadCount > 1 ? ` on ${evaluation.workload.name}` : '';
+      status.print(`${prefix}${evaluation.id}${on}: ${describeResult(event)}`);
     },
     decision: ({ decision, reason, comparedWith }) => {
-      if (decision === 'keep') best = last;
       if (comparedWith === null) return;
       status.print(`    ${decision === 'keep' ? paint('green', 'keep') : paint('yellow', 'revert')}: ${reason}`);
     },
@@ -110,7 +107,7 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
     'workload-advice': ({ text }) => status.print(`Workload: ${text}`),
     confirmation: ({ evaluationId, candidate, outcome, reason }) =>
       status.print(`Confirming ${candidate.kernel} on fresh blocks (${evaluationId}): ${outcome}: ${reason}`),
-    budget: (event) => status.print(`    best so far: ${best}; ${describeBudget(event)}`),
+    budget: (event) => status.print(`    best so far: ${best.describe()}; ${describeBudget(event)}`),
     'search-ended': ({ reason, detail }) => status.print(`The search ends: ${reason}: ${detail}`),
     'budgets-extended': ({ budgets }) => status.print(`Going on with ${describeLimits(budgets)}`),
     'run-finished': ({ stopReason, detail }) => {
@@ -119,7 +116,19 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
     },
   };
   return {
-    onEvent: (event) => (handlers[event.type] as (event: RecordedEvent) => void)(event),
+    onEvent(event) {
+      best.note(event);
+      (handlers[event.type] as (event: RecordedEvent) => void)(event);
+    },
+    onHistory(events) {
+      for (const event of events) best.note(event);
+      const [started] = events;
+      if (started?.type === 'run-started') workloadCount = started.workloads.length;
+      const count = events.filter(({ type }) => type === 'evaluation-finished').length;
+      status.print(
+        `Going on after ${count} ${count === 1 ? 'evaluation' : 'evaluations'}; best so far: ${best.describe()}`,
+      );
+    },
     end: () => status.clear(),
   };
 }

@@ -176,7 +176,7 @@ export function buildRunView(
     roofline: rooflineView({ roofline, cache: workload.cache, joined, rows, bestId }),
     progression: rows,
     changes: bestEvaluation ? bestChanges(started.start, candidateOf(bestEvaluation), rows) : null,
-    ablation: ablationRows(events, bestCandidateId),
+    ablation: ablationRows(events, bestId),
     sources: readSource ? sourceDiffs(joined, rows, bestId, readSource) : { startToBest: null, kept: [] },
     ...negativeResults(events, rows),
     options: optionsTables(events),

@@ -274,6 +274,7 @@ export interface MoveAbandonedEvent {
  */
 export interface AblationEvent {
   type: 'ablation';
+  /** The best candidate's evaluation. */
   best: string;
   /** The change that is undone: what the best has, and what the ablated candidate has instead. */
   undone:

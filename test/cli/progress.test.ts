@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createProgress } from '../../src/cli/progress.ts';
 import { createStatusLine } from '../../src/cli/status-line.ts';
+import { fullRun } from '../reports/full-run.ts';
 import { sampleRun } from '../reports/sample-run.ts';
 
 /** A stream that remembers what was written, and may call itself a terminal. */
@@ -68,6 +69,29 @@ describe('progress of a run', () => {
     expect(written()).toContain(
       "best so far: e2, predicted 50 µs, 2.00× the start's speed; budget left: 2 evaluations, 0.5 minutes",
     );
+  });
+
+  test('over several workloads: results say on which, the ratio is the weighted geometric mean', () => {
+    const { stream, written } = fakeStream();
+    const progress = createProgress(stream);
+    for (const event of fullRun.slice(0, 11)) progress.onEvent(event);
+    expect(written()).toContain('Optimising attention b1h1s64d64, ');
+    expect(written()).toMatch(/result e2b on \S+: passed, predicted 100 µs/);
+    // 100 → 50 µs, and 400 → 100 µs with twice the weight: (2 × 4 × 4)^(1/3).
+    expect(written()).toContain(
+      "best so far: e2, predicted 50 µs, 3.17× the start's speed over 2 workloads; budget left",
+    );
+  });
+
+  test('a resumed run remembers its start and its best', () => {
+    const { stream, written } = fakeStream();
+    const progress = createProgress(stream);
+    progress.onHistory(sampleRun.slice(0, 3));
+    for (const event of sampleRun.slice(3, 6)) progress.onEvent(event);
+    progress.onHistory(sampleRun.slice(0, 6));
+    const lines = written().split('\n');
+    expect(lines[0]).toBe("Going on after 1 evaluation; best so far: e1, predicted 100 µs, 1.00× the start's speed");
+    expect(lines.at(-2)).toContain("best so far: e2, predicted 50 µs, 2.00× the start's speed");
   });
 
   test('on a terminal: the same lines stay, the status line is redrawn and gone at the end', () => {

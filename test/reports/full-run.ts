@@ -127,7 +127,7 @@ const events: RunEvent[] = [
   },
   {
     type: 'ablation',
-    best: 'hash-of-e2',
+    best: 'e2',
     undone: { kind: 'parameter', parameter: 'BLOCK_M', from: 32, to: 64 },
     candidate: { id: 'hash-of-e4', kernel: '03_rows', parameters: { BLOCK_M: 64, PAD: 0 } },
     evaluationId: 'e4',
@@ -136,7 +136,7 @@ const events: RunEvent[] = [
   },
   {
     type: 'ablation',
-    best: 'hash-of-e2',
+    best: 'e2',
     undone: { kind: 'rung', from: '03_rows', to: '02_tiled' },
     candidate: { id: 'hash-of-e1', kernel: '02_tiled', parameters: { BLOCK_M: 32 } },
     evaluationId: 'e1',
@@ -144,7 +144,7 @@ const events: RunEvent[] = [
   },
   {
     type: 'ablation',
-    best: 'hash-of-another',
+    best: 'e1',
     undone: { kind: 'parameter', parameter: 'STALE', from: 1, to: 0 },
     candidate: { id: 'x', kernel: '03_rows', parameters: {} },
     evaluationId: null,

@@ -35,6 +35,7 @@ export const run: Run<Options> = async (options, { signal, streams }) => {
       extendBudgets: largerBudgets(options),
       signal,
       onEvent: progress.onEvent,
+      onHistory: progress.onHistory,
     });
     progress.end();
     if (outcome.isFinishedAlready) streams.err.write(describeFinished(outcome));

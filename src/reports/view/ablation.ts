@@ -24,7 +24,7 @@ const rowOf = ({ undone, candidate, evaluationId, ratio, intervalRatio, reason }
   reason: reason ?? null,
 });
 
-/** What each change of `best` is worth on top of the others, the most valuable first. */
+/** What each change of `best`, an evaluation's id, is worth on top of the others, the most valuable first. */
 export const ablationRows = (events: readonly RecordedEvent[], best: string | undefined): AblationRow[] =>
   ofType(events, 'ablation')
     .filter((event) => event.best === best)
