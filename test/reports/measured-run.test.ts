@@ -3,6 +3,8 @@ import { progressionSvg } from '../../src/reports/progression-svg.ts';
 import { runMarkdown } from '../../src/reports/run-markdown.ts';
 import { runTerminal } from '../../src/reports/run-terminal.ts';
 import { buildRunView } from '../../src/reports/run-view.ts';
+import type { RecordedEvent } from '../../src/store/events.ts';
+import { measuredEvaluation } from './measured-evaluation.ts';
 import { measuredRun } from './measured-run.ts';
 
 const view = buildRunView('run-1', measuredRun('accepted'));
@@ -58,6 +60,19 @@ describe('a winner', () => {
     expect(refused.speedup).toBe(1);
     expect(runTerminal(refused)).toContain('No change was kept; the start remains the best');
     expect(runTerminal(refused)).toContain('03_rows (e4): refused: same: measured 1.004×');
+  });
+
+  test('that came after the last confirmation does not claim what that one confirmed', () => {
+    const events = measuredRun('accepted').slice(0, -1);
+    const [move, decision] = [events[3]!, events[6]!] as const;
+    const later = [
+      { ...move, iteration: 2 },
+      { ...events[5]!, iteration: 2, evaluation: measuredEvaluation('e5', 50_000) },
+      { ...decision, iteration: 2, evaluationId: 'e5', comparedWith: 'e3' },
+    ] as RecordedEvent[];
+    const view = buildRunView('r', [...events, ...later]);
+    expect(view.best!.evaluationId).toBe('e5');
+    expect(view.speedup).toBeNull();
   });
 
   test('that was never confirmed claims no speed-up', () => {

@@ -72,10 +72,10 @@ export function bestRow(
   return rows.filter(({ decision, candidate }) => decision === 'keep' && !refused.has(candidate.id)).at(-1);
 }
 
-/** Start's time ÷ best's time; measured ones as the confirmation measured them, `null` where there was none. */
+/** Start's time ÷ best's time; measured ones as its confirmation measured them, `null` where it had none. */
 export function speedupOf(
   start: TimeFigure | null,
-  best: TimeFigure | null,
+  best: (TimeFigure & { candidate: CandidateReference }) | null,
   confirmations: readonly Confirmation[],
   /** Runs over several workloads: the objective as the run's end says it. */
   objective: number | null,
@@ -84,5 +84,6 @@ export function speedupOf(
   if (best.evaluationId === start.evaluationId) return 1;
   if (start.kind === 'predicted') return objective ?? start.medianNs / best.medianNs;
   const last = confirmations.at(-1);
-  return last && last.outcome !== 'refused' ? last.ratio : null;
+  // A search that goes on after a confirmation may have found another best since.
+  return last && last.outcome !== 'refused' && last.candidate.id === best.candidate.id ? last.ratio : null;
 }

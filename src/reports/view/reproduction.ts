@@ -11,18 +11,30 @@ const option = (name: string, value: string | number | null | undefined): string
 
 const flag = (name: string, isSet: boolean): string[] => (isSet ? [`--${name}`] : []);
 
-const workloadOptions = (workloads: readonly WeightedWorkload[]): string[] =>
-  workloads.flatMap(({ name, weight }) => ['--workload', weight === 1 ? name : `${name}:${weight}`]);
+/** By dimensions: a workload that problem.json doesn't declare has no name to be called by. */
+function workloadOptions(workloads: readonly WeightedWorkload[]): string[] {
+  return workloads.flatMap(({ dimensions, weight }) => {
+    const text = Object.entries(dimensions).map(([name, value]) => `${name}=${value}`);
+    // Of one workload the weight says nothing.
+    return ['--workload', workloads.length === 1 ? text.join(',') : `${text.join(',')}:${weight}`];
+  });
+}
+
+/** `--cache` is for all workloads: where they differ, each has its own as declared. */
+const cacheOf = (workloads: readonly WeightedWorkload[]): string | undefined => {
+  const [cache, ...others] = new Set(workloads.map((workload) => workload.cache));
+  return others.length === 0 ? cache : undefined;
+};
 
 /** The command that does the same again: same problem, start, device, workloads, seed and budgets. */
 export function reproductionCommand(started: RunStartedEvent): string {
-  const { request, start, device, workload, workloads, seed, strategy, budgets, goal } = started;
+  const { request, start, device, workloads, seed, strategy, budgets, goal } = started;
   const parameters = Object.entries(start.parameters).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
   return [
     ...['warpsmith', 'optimize', request.target],
     ...option('device', device.id),
     ...workloadOptions(workloads),
-    ...option('cache', workload.cache),
+    ...option('cache', cacheOf(workloads)),
     ...parameters,
     ...option('seed', seed),
     ...option('strategy', strategy),

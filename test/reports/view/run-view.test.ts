@@ -205,10 +205,16 @@ test('negative results: reverted, failed and given up, with reasons', () => {
 describe('the command that does it again', () => {
   test('names everything that decides what the run does', () => {
     expect(view.reproduction).toBe(
-      'warpsmith optimize /home/user/attention --device virtual:l4 --workload b1h1s64d64 --workload b4h1s64d64:2 ' +
+      'warpsmith optimize /home/user/attention --device virtual:l4 --workload B=1,H=1,S=64,D=64:1 --workload B=4,H=1,S=64,D=64:2 ' +
         '--cache hot --set BLOCK_M=32 --seed 7 --strategy guided --max-evaluations 20 --max-minutes 10 --max-money 5 ' +
         '--gpu-price 3.5 --goal 10x',
     );
+  });
+
+  test('leaves the caches to the workloads where they differ: --cache is for all of them', () => {
+    const [started, ...rest] = fullRun as [RecordedEvent & { type: 'run-started' }, ...RecordedEvent[]];
+    const workloads = started.workloads.map((one, i) => ({ ...one, cache: i === 0 ? 'hot' : 'cold' }) as const);
+    expect(buildRunView('r', [{ ...started, workloads }, ...rest]).reproduction).not.toContain('--cache');
   });
 
   test('quotes what a shell would take apart', () => {
