@@ -174,7 +174,7 @@ export function evidenceOf(run: LoadedRun, evaluationId: string): Evidence {
     strategy: started.strategy,
     device: started.device,
     environment: started.environment,
-    workloads: started.workloads ?? [{ ...started.workload, weight: 1 }],
+    workloads: started.workloads,
     evaluation: {
       id: evaluation.id,
       workload: evaluation.workload.name,
@@ -214,7 +214,7 @@ function ratioOfTimes(
   evaluations: readonly Evaluation[],
   { candidate, timing }: Evaluation,
 ): StartRatio | undefined {
-  const workloads = run.started.workloads ?? [{ ...run.started.workload, weight: 1 }];
+  const { workloads } = run.started;
   const timeOf = (id: string, workload: string): Timing | undefined =>
     evaluations.find((other) => other.candidate.id === id && other.workload.name === workload && other.timing)?.timing;
   const ratios = workloads.map(({ name, weight }) => {

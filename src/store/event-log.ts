@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
 import { EVENT_SCHEMA_VERSION, type RecordedEvent, type RunEvent } from './events.ts';
 import { withStorageErrors } from './storage-error.ts';
+import { upgradeEvent } from './upgrade-event.ts';
 import { syncFolder, writeAll, writeWhole } from './write-whole.ts';
 
 /**
@@ -161,7 +162,8 @@ function parseLine(text: string): RecordedEvent | undefined {
 }
 
 /**
- * Reads a log back. A torn last line is tolerated and reported; damage anywhere else is refused.
+ * Reads a log back, an older version's as one of today's. A torn last line is tolerated and reported; damage anywhere else
+ * is refused.
  *
  * @throws WarpsmithError `no-event-log`, `damaged-event-log` or `newer-event-log`.
  */
@@ -184,7 +186,7 @@ function readLog(path: string): EventLogContents & { lineEnds: number[] } {
     const event = parseLine(text);
     if (!event) throw damaged(path, events.length + 1, `Line ${events.length + 1} of the event log is not JSON.`, text);
     checkEvent(path, event, events.length + 1);
-    events.push(event);
+    events.push(upgradeEvent(event));
     lineEnds.push(end + 1);
   }
   return { events, lineEnds, tornLastLine: whole.length < bytes.length };

@@ -118,6 +118,30 @@ describe('reading', () => {
     );
   });
 
+  test('a log of version 1 says what was implied then; its version stays', () => {
+    const workload = { name: 'b1', dimensions: { B: 1 }, cache: 'hot' };
+    const old = {
+      ...{ schemaVersion: 1, sequence: 1, time: '2025-11-20T18:41:03.000Z', type: 'run-started' },
+      ...{ problem: { name: 'p', folder: '/p' }, start: { id: 'a', kernel: 'k', parameters: {} }, workload },
+      ...{ device: { id: 'virtual:l4', kind: 'virtual', name: 'L4' }, seed: 1, goal: null, environment: {} },
+      budgets: { maximumEvaluations: 4, maximumMinutes: null },
+    };
+    writeFileSync(logPath(), `${JSON.stringify(old)}\n`);
+    expect(readEventLog(logPath()).events).toEqual([
+      {
+        ...old,
+        workloads: [{ ...workload, weight: 1 }],
+        strategy: 'guided',
+        priors: { patterns: [], costs: [] },
+        request: { target: '/p' },
+        budgets: {
+          ...{ maximumEvaluations: 4, maximumMinutes: null, maximumGpuMinutes: null },
+          ...{ maximumMoney: null, gpuPricePerHour: null },
+        },
+      },
+    ]);
+  });
+
   test('a missing log is said so', () => {
     expect(() => readEventLog(logPath())).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ code: 'no-event-log' }) }),
