@@ -3,7 +3,7 @@ import { formatNs, formatRatio } from '../reports/format.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import type { DecisionEvent, EvaluationFinishedEvent, RecordedEvent, WeightedWorkload } from '../store/events.ts';
 
-/** The best candidate of a run so far, from the run's events. */
+/** The best candidate of a run so far, from the run's events; a further run begins anew. */
 export interface BestSoFar {
   note(this: void, event: RecordedEvent): void;
   /** `e3, predicted 50 µs, 2.00× the start's speed`; over several workloads the ratio is their weighted mean. */
@@ -24,6 +24,12 @@ export function createBestSoFar(): BestSoFar {
   /** What was judged since the last decision. */
   let judged: EvaluationFinishedEvent['evaluation'][] = [];
 
+  const begin = (ofRun: readonly WeightedWorkload[]): void => {
+    workloads = ofRun;
+    start = undefined;
+    best = undefined;
+    judged = [];
+  };
   const decide = ({ decision, evaluationId }: DecisionEvent): void => {
     const timed = judged.filter(({ timing }) => timing !== undefined);
     const timing = timed.find(({ id }) => id === evaluationId)?.timing;
@@ -42,7 +48,7 @@ export function createBestSoFar(): BestSoFar {
   };
   return {
     note(event) {
-      if (event.type === 'run-started') workloads = event.workloads;
+      if (event.type === 'run-started') begin(event.workloads);
       if (event.type === 'evaluation-finished') judged.push(event.evaluation);
       if (event.type === 'decision') decide(event);
     },

@@ -83,6 +83,13 @@ describe('progress of a run', () => {
     );
   });
 
+  test('a further run has a start of its own', () => {
+    const { stream, written } = fakeStream();
+    const progress = createProgress(stream);
+    for (const event of [...sampleRun, ...fullRun.slice(0, 11)]) progress.onEvent(event);
+    expect(written()).toContain("3.17× the start's speed over 2 workloads");
+  });
+
   test('a resumed run remembers its start and its best', () => {
     const { stream, written } = fakeStream();
     const progress = createProgress(stream);
