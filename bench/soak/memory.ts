@@ -1,9 +1,10 @@
 /**
  * Optimises a cheap problem for many evaluations and says whether memory stays flat, and whether processes, temporary
- * files or open files are left behind. Garbage is collected before memory is looked at: without that, V8 lets it lie for as
- * long as there is room, and what is seen is its patience.
+ * files or open files are left behind. Garbage is collected before memory is looked at, and V8's room for young objects is
+ * given a fixed size: else it lets garbage lie for as long as there is room, enlarges that in steps, and what is seen is
+ * its patience.
  *
- *     node --expose-gc bench/soak/memory.ts [--evaluations 500] [--output docs/results/soak.json]
+ *     node --expose-gc --max-semi-space-size=8 bench/soak/memory.ts [--evaluations 500] [--output docs/results/soak.json]
  */
 import { parseArgs } from 'node:util';
 import { saveSoak } from './save-soak.ts';
@@ -14,7 +15,7 @@ const FLAT_RATIO = 0.05;
 const WARM_UP_EVALUATIONS = 3;
 const MIB = 2 ** 20;
 
-if (!globalThis.gc) throw new Error('start it as node --expose-gc bench/soak/memory.ts');
+if (!globalThis.gc) throw new Error('start it as node --expose-gc --max-semi-space-size=8 bench/soak/memory.ts');
 const { values } = parseArgs({
   options: { evaluations: { type: 'string', default: '500' }, output: { type: 'string' } },
 });
