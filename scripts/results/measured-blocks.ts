@@ -21,6 +21,7 @@ import {
   type OptimizeRecording,
   type SelfComparisons,
 } from './measuring-recordings.ts';
+import { optimisedProblems } from './optimised-problems.ts';
 import { recordedWith, recordingBlock } from './recording-block.ts';
 import { sdpaAgreement } from './sdpa-agreement.ts';
 
@@ -87,6 +88,9 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
     recordingBlock(recordings, 'h200-attention-ladder', (view) => sdpaAgreement(view, plain)),
   ),
   'h200-lone-and-in-a-row': recordingBlock(recordings, 'h200-lone-and-in-a-row', loneAndInARow),
+  'problems-virtual-l4': recordingBlock(recordings, 'problems-virtual-l4', optimisedProblems),
+  'problems-virtual-h200': recordingBlock(recordings, 'problems-virtual-h200', optimisedProblems),
+  'h200-problems': recordingBlock(recordings, 'h200-problems', optimisedProblems),
   'h200-a-a': recordingBlock(recordings, 'h200-a-a', selfComparisons),
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
   'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderTable),

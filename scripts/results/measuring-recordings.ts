@@ -5,6 +5,7 @@ import type { LadderView } from '../../src/reports/ladder-view.ts';
 import type { ConfirmationEvent } from '../../src/store/events.ts';
 import type { LoneAndInARow } from './lone-and-in-a-row.ts';
 import type { MeasuredWith } from './measured-with.ts';
+import type { OptimisedProblems } from './optimised-problems.ts';
 import { ROOT } from './recordings.ts';
 import type {
   FaultRecording,
@@ -83,6 +84,9 @@ export interface MeasuredRecordings {
   'h200-attention-optimize'?: OptimizeRecording;
   'h200-sdpa-by-pytorch'?: PlainTorchTimes;
   'h200-lone-and-in-a-row'?: LoneAndInARow;
+  'problems-virtual-l4'?: OptimisedProblems;
+  'problems-virtual-h200'?: OptimisedProblems;
+  'h200-problems'?: OptimisedProblems;
   'h200-red-team'?: RedTeamRecording;
   'h200-honest'?: HonestRecording;
   'h200-faults'?: FaultRecording;
@@ -101,6 +105,11 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
     'warpsmith optimize problems/attention --device cuda:0 --max-evaluations 45 --record …, then node scripts/replay-recordings.ts',
   'h200-sdpa-by-pytorch': '20 calls in one CUDA graph of PyTorch, median of 30 replays',
   'h200-lone-and-in-a-row': 'python3 bench/measuring/lone-and-in-a-row.py docs/results/h200-lone-and-in-a-row.json',
+  'problems-virtual-l4':
+    'node scripts/record-problems.ts --device virtual:l4 --output docs/results/problems-virtual-l4.json',
+  'problems-virtual-h200':
+    'node scripts/record-problems.ts --device virtual:h200 --output docs/results/problems-virtual-h200.json',
+  'h200-problems': 'node scripts/record-problems.ts --device cuda:0 --output docs/results/h200-problems.json',
   'h200-red-team': 'node bench/referee/red-team.ts',
   'h200-honest': 'node bench/referee/honest.ts',
   'h200-faults': 'node bench/referee/faults.ts',
