@@ -2,22 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Evaluator } from '../../src/core/evaluation.ts';
 import { createHistory } from '../../src/optimizer/history.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
-import {
-  type Budgets,
-  EVENT_SCHEMA_VERSION,
-  type RecordedEvent,
-  type RunEvent,
-  UNLIMITED,
-} from '../../src/store/events.ts';
+import { type Budgets, type RecordedEvent, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
 import { finding, kernel, pattern, problem, rung, runLoop, scriptedEvaluator, tile } from './fakes.ts';
-
-const record = (events: readonly RunEvent[], time = () => 0): RecordedEvent[] =>
-  events.map((event, index) => ({
-    schemaVersion: EVENT_SCHEMA_VERSION,
-    sequence: index + 1,
-    time: new Date(time()).toISOString(),
-    ...JSON.parse(JSON.stringify(event)),
-  }));
+import { expectToGoOnAnywhere, record } from './going-on.ts';
 
 const EVALUATION_MS = 10_000;
 
@@ -58,11 +45,6 @@ const patterns = [
 ];
 const growing = { ...problem, file: { ...problem.file, independentDimensions: ['N'] } };
 
-/** What differs from run to run. */
-const TIMES = ['minutesUsed', 'minutesLeft', 'ledger', 'detail'];
-const withoutTimes = (events: readonly RunEvent[]): unknown[] =>
-  events.map((event) => Object.fromEntries(Object.entries(event).filter(([name]) => !TIMES.includes(name))));
-
 async function run(options: Partial<OptimizeOptions>): Promise<{ events: RunEvent[]; judged: string[] }> {
   const timed = timedLoop({});
   const { events } = await runLoop({ problem: growing, rungs, patterns, ablation: true, ...timed, ...options });
@@ -87,20 +69,7 @@ describe('a run that goes on from its log', () => {
   it.each(cases)('%s: does what it would have done, wherever its log ends', async (_name, limits, end) => {
     const whole = await run({ budgets: limits });
     expect(whole.events.slice(-end.length).map(({ type }) => type)).toEqual(end);
-    for (let kept = 1; kept < whole.events.length; kept += 1) {
-      const history = record(whole.events.slice(0, kept));
-      const known = history.filter(({ type }) => type === 'evaluation-finished').length;
-      const rest = await run({ budgets: limits, history });
-      expect(withoutTimes(rest.events), `after event ${kept}`).toEqual(withoutTimes(whole.events.slice(kept)));
-      expect(rest.judged, `after event ${kept}`).toEqual(whole.judged.slice(known));
-    }
-  });
-
-  it('may find its device’s peaks measured anew', async () => {
-    const { events } = await run({ budgets: UNLIMITED });
-    const [started] = record(events.slice(0, 1));
-    const history = [{ ...started!, roofline: {} as never, environment: { node: 'another' } } as RecordedEvent];
-    expect((await run({ budgets: UNLIMITED, history })).events).toHaveLength(events.length - 1);
+    await expectToGoOnAnywhere((history) => run({ budgets: limits, ...history }), whole);
   });
 
   it('says in which event it differs', async () => {
