@@ -8,6 +8,7 @@ import { openContentStore } from '../store/content-store.ts';
 import { readEventLog } from '../store/event-log.ts';
 import type { EvaluationFinishedEvent, RecordedEvent, RunStartedEvent } from '../store/events.ts';
 import { eventsPath, findRun, listRuns, RUN_FILES, runFolderPath } from '../store/run-folder.ts';
+import { standingDecisions } from '../store/standing-decisions.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { isKernelFolder, loadKernelTarget } from './target.ts';
@@ -127,12 +128,11 @@ function evaluationNamed(run: LoadedRun, id: string): EvaluationFinishedEvent {
   });
 }
 
-/** Of a run that has not finished, what it kept last. */
+/** Of a run that has not finished, what it kept last and no confirmation refused. */
 export function bestOf(run: LoadedRun): EvaluationFinishedEvent {
   const finished = run.events.findLast((event) => event.type === 'run-finished');
-  const kept = run.events.findLast((event) => event.type === 'decision' && event.decision === 'keep');
-  const id = finished?.best ?? (kept?.type === 'decision' ? kept.evaluationId : undefined);
-  if (id !== undefined && (finished === undefined || finished.best !== null)) return evaluationNamed(run, id);
+  const id = finished ? finished.best : standingDecisions(run.events).at(-1)?.evaluationId;
+  if (id) return evaluationNamed(run, id);
   throw new WarpsmithError({
     code: 'no-best',
     message: `Run ${run.id} has no best kernel: not even its start passed.`,

@@ -5,6 +5,7 @@ import type {
   MoveProposedEvent,
   RecordedEvent,
 } from '../store/events.ts';
+import { standingDecisions } from '../store/standing-decisions.ts';
 
 /** A change that a run kept, with what it rests on. */
 export interface KeptChange {
@@ -22,9 +23,8 @@ export interface KeptChange {
  */
 export const keptChanges = (events: readonly RecordedEvent[], bestCandidate: string): KeptChange[] => {
   const evaluations = events.filter((event) => event.type === 'evaluation-finished');
-  const kept = events
-    .filter((event) => event.type === 'decision')
-    .filter(({ decision, comparedWith }) => decision === 'keep' && comparedWith !== null)
+  const kept = standingDecisions(events)
+    .filter(({ comparedWith }) => comparedWith !== null)
     .flatMap((decision): KeptChange[] => {
       const event = evaluations.find(({ evaluation }) => evaluation.id === decision.evaluationId);
       if (!event) return [];

@@ -10,19 +10,13 @@ import type {
   RunStartedEvent,
   WorkloadAdviceEvent,
 } from '../store/events.ts';
+import { standingDecisions } from '../store/standing-decisions.ts';
 import { type AblationRow, ablationRows } from './view/ablation.ts';
 import { type LedgerView, ledgerView } from './view/ledger.ts';
 import { type NegativeResults, negativeResults } from './view/negative-results.ts';
 import { type Objective, objectiveOf } from './view/objective.ts';
 import { type OptionsTable, optionsTables } from './view/options-tables.ts';
-import {
-  type BestChanges,
-  bestChanges,
-  bestRow,
-  type Confirmation,
-  describeConfirmation,
-  speedupOf,
-} from './view/outcome.ts';
+import { type BestChanges, bestChanges, type Confirmation, describeConfirmation, speedupOf } from './view/outcome.ts';
 import {
   candidateOf,
   joinEvaluations,
@@ -125,10 +119,10 @@ function candidateTime(evaluation: Evaluation | undefined): RunView['start'] {
 }
 
 /** Predicted, over several workloads: the product of the ratios that were kept; measured ones are confirmed instead. */
-function objectiveRatio(started: RunStartedEvent, rows: readonly ProgressionRow[]): number | null {
+function objectiveRatio(started: RunStartedEvent, kept: readonly ProgressionRow[]): number | null {
   if (started.workloads.length === 1) return null;
-  return rows
-    .filter(({ decision, ratioToPreviousBest }) => decision === 'keep' && ratioToPreviousBest !== null)
+  return kept
+    .filter(({ ratioToPreviousBest }) => ratioToPreviousBest !== null)
     .reduce((product, { ratioToPreviousBest }) => product * ratioToPreviousBest!, 1);
 }
 
@@ -147,7 +141,9 @@ export function buildRunView(
   const first = { workload: started.workload.name, startNs: start?.medianNs ?? null };
   const rows = joined.map((one) => progressionRow(one, first));
   const confirmations = ofType(events, 'confirmation').map(describeConfirmation);
-  const bestId = bestRow(rows, confirmations)?.evaluationId;
+  const standing = new Set(standingDecisions(events).map(({ evaluationId }) => evaluationId));
+  const kept = rows.filter(({ evaluationId }) => standing.has(evaluationId));
+  const bestId = kept.at(-1)?.evaluationId;
   const bestEvaluation = joined.find(({ finished: { evaluation } }) => evaluation.id === bestId)?.finished.evaluation;
   const best = candidateTime(bestEvaluation);
   const bestCandidateId = bestEvaluation?.candidate.id;
@@ -167,7 +163,7 @@ export function buildRunView(
     stop: finished ? { reason: finished.stopReason, detail: finished.detail } : null,
     start,
     best,
-    speedup: speedupOf(start, best, confirmations, objectiveRatio(started, rows)),
+    speedup: speedupOf(start, best, confirmations, objectiveRatio(started, kept)),
     objective: objectiveOf({ started, joined, rows, bestCandidateId, confirmation: confirmations.at(-1) }),
     confirmations,
     bounds: startEvaluation?.timing
@@ -175,9 +171,9 @@ export function buildRunView(
       : null,
     roofline: rooflineView({ roofline, cache: workload.cache, joined, rows, bestId }),
     progression: rows,
-    changes: bestEvaluation ? bestChanges(started.start, candidateOf(bestEvaluation), rows) : null,
+    changes: bestEvaluation ? bestChanges(started.start, candidateOf(bestEvaluation), kept) : null,
     ablation: ablationRows(events, bestId),
-    sources: readSource ? sourceDiffs(joined, rows, bestId, readSource) : { startToBest: null, kept: [] },
+    sources: readSource ? sourceDiffs(joined, kept, readSource) : { startToBest: null, kept: [] },
     ...negativeResults(events, rows),
     options: optionsTables(events),
     advice: ofType(events, 'advice').map(describeAdvice),

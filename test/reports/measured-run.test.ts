@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { keptChanges } from '../../src/handover/kept-changes.ts';
 import { progressionSvg } from '../../src/reports/progression-svg.ts';
 import { runMarkdown } from '../../src/reports/run-markdown.ts';
 import { runTerminal } from '../../src/reports/run-terminal.ts';
 import { buildRunView } from '../../src/reports/run-view.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
+import { rowsOf } from '../../src/store/index/rows.ts';
 import { measuredEvaluation } from './measured-evaluation.ts';
 import { measuredRun } from './measured-run.ts';
 
@@ -62,17 +64,35 @@ describe('a winner', () => {
     expect(runTerminal(refused)).toContain('03_rows (e4): refused: same: measured 1.004×');
   });
 
-  test('that came after the last confirmation does not claim what that one confirmed', () => {
-    const events = measuredRun('accepted').slice(0, -1);
-    const [move, decision] = [events[3]!, events[6]!] as const;
+  /** A move kept in the place of the one whose confirmation had this outcome. */
+  function goingOn(outcome: 'accepted' | 'refused'): RecordedEvent[] {
+    const events = measuredRun(outcome).slice(0, -1);
     const later = [
-      { ...move, iteration: 2 },
+      { ...events[3]!, iteration: 2 },
       { ...events[5]!, iteration: 2, evaluation: measuredEvaluation('e5', 50_000) },
-      { ...decision, iteration: 2, evaluationId: 'e5', comparedWith: 'e3' },
-    ] as RecordedEvent[];
-    const view = buildRunView('r', [...events, ...later]);
+      { ...events[6]!, iteration: 2, evaluationId: 'e5', comparedWith: outcome === 'refused' ? 'e1' : 'e3' },
+    ];
+    return [...events, ...later] as RecordedEvent[];
+  }
+
+  test('that came after the last confirmation does not claim what that one confirmed', () => {
+    const view = buildRunView('r', goingOn('accepted'));
     expect(view.best!.evaluationId).toBe('e5');
     expect(view.speedup).toBeNull();
+  });
+
+  test('that was refused is no step on the way to a later one, nowhere', () => {
+    const events = goingOn('refused');
+    const view = buildRunView('r', events, { readSource: () => '' });
+    expect(view.changes!.steps.map(({ evaluationId }) => evaluationId)).toEqual(['e5']);
+    expect(view.sources.kept.map(({ from, to }) => [from.evaluationId, to.evaluationId])).toEqual([['e1', 'e5']]);
+    expect(keptChanges(events, 'hash-of-e5').map(({ event }) => event.evaluation.id)).toEqual(['e5']);
+    expect(rowsOf('r', events).run.best).toBe('e5');
+    // What a confirmation took back is no gain that later runs may count on.
+    expect(rowsOf('r', events).moves.map(({ evaluation, decision }) => [evaluation, decision])).toEqual([
+      ['e3', 'revert'],
+      ['e5', 'keep'],
+    ]);
   });
 
   test('that was never confirmed claims no speed-up', () => {

@@ -46,30 +46,23 @@ function changedParameters(start: ParameterValues, best: ParameterValues): BestC
     .filter(({ from, to }) => from !== to);
 }
 
-/** What lies between the start and the best. */
+/**
+ * What lies between the start and the best.
+ *
+ * @param kept what was kept and stands, in order.
+ */
 export function bestChanges(
   start: CandidateReference,
   best: CandidateReference,
-  rows: readonly ProgressionRow[],
+  kept: readonly ProgressionRow[],
 ): BestChanges {
   return {
     kernel: start.kernel === best.kernel ? null : { from: start.kernel, to: best.kernel },
     parameters: changedParameters(start.parameters, best.parameters),
-    steps: rows
-      .filter(({ decision, why }) => decision === 'keep' && why)
+    steps: kept
+      .filter(({ why }) => why)
       .map(({ evaluationId, change, ratioToPreviousBest }) => ({ evaluationId, change, ratio: ratioToPreviousBest })),
   };
-}
-
-/** The last candidate kept that no confirmation refused. */
-export function bestRow(
-  rows: readonly ProgressionRow[],
-  confirmations: readonly Confirmation[],
-): ProgressionRow | undefined {
-  const refused = new Set(
-    confirmations.filter(({ outcome }) => outcome === 'refused').map(({ candidate }) => candidate.id),
-  );
-  return rows.filter(({ decision, candidate }) => decision === 'keep' && !refused.has(candidate.id)).at(-1);
 }
 
 /** Start's time ÷ best's time; measured ones as its confirmation measured them, `null` where it had none. */

@@ -97,16 +97,16 @@ export interface SourceDiffs {
   kept: SourceDiff[];
 }
 
+/** @param keptRows what was kept and stands, the start first, the best last. */
 export function sourceDiffs(
   joined: readonly Joined[],
-  rows: readonly ProgressionRow[],
-  bestId: string | undefined,
+  keptRows: readonly ProgressionRow[],
   read: ReadSource,
 ): SourceDiffs {
   const byId = new Map(joined.map((one) => [one.finished.evaluation.id, one]));
-  const keptRows = rows.filter(({ decision }) => decision === 'keep');
   const start = keptRows[0] && byId.get(keptRows[0].evaluationId);
-  const best = bestId === undefined ? undefined : byId.get(bestId);
+  const last = keptRows.at(-1);
+  const best = last && byId.get(last.evaluationId);
   const kept = keptRows.slice(1).map((row, index) => {
     const before = byId.get(keptRows[index]!.evaluationId)!;
     return diffBetween(before, byId.get(row.evaluationId)!, row.change, read);

@@ -9,6 +9,7 @@ import type {
   RunStartedEvent,
   StopReason,
 } from '../events.ts';
+import { standingDecisions } from '../standing-decisions.ts';
 
 /** One run, as the index knows it. `null` where the log does not say (yet). */
 export interface RunRow {
@@ -153,7 +154,7 @@ const medianNs = (event: EvaluationFinishedEvent | undefined): number | null =>
 function runRow(id: string, started: OfType<'run-started'>, events: readonly RecordedEvent[]): RunRow {
   const evaluations = ofType(events, 'evaluation-finished');
   const finished = ofType(events, 'run-finished').at(-1);
-  const best = finished ? finished.best : lastKept(events);
+  const best = finished ? finished.best : (standingDecisions(events).at(-1)?.evaluationId ?? null);
   const bestEvaluation = evaluations.find(({ evaluation }) => evaluation.id === best);
   return {
     id,
@@ -179,22 +180,6 @@ function runRow(id: string, started: OfType<'run-started'>, events: readonly Rec
     speedup: speedup(finished, started, events),
     error: null,
   };
-}
-
-/** Evaluation of the best so far of a run that has not ended: the last one kept that no confirmation refused. */
-function lastKept(events: readonly RecordedEvent[]): string | null {
-  const refused = new Set(
-    ofType(events, 'confirmation')
-      .filter(({ outcome }) => outcome === 'refused')
-      .map(({ candidate }) => candidate.id),
-  );
-  const candidates = new Map(
-    ofType(events, 'evaluation-finished').map(({ evaluation }) => [evaluation.id, evaluation.candidate.id]),
-  );
-  const kept = ofType(events, 'decision').filter(
-    ({ decision, evaluationId }) => decision === 'keep' && !refused.has(candidates.get(evaluationId) ?? ''),
-  );
-  return kept.at(-1)?.evaluationId ?? null;
 }
 
 /** A predicted speed-up is known while the run goes on; a measured one only once it is confirmed. */
@@ -233,9 +218,10 @@ function evaluationRow(
   };
 }
 
-/** A decision is on the move that was proposed last. */
+/** A decision is on the move that was proposed last. What a confirmation took back was not kept: its gain was none. */
 function moveRows(run: string, events: readonly RecordedEvent[]): MoveRow[] {
   const rows: MoveRow[] = [];
+  const standing = new Set(standingDecisions(events).map(({ evaluationId }) => evaluationId));
   const statuses = new Map<string, EvaluationStatus>();
   let proposed: (MoveProposedEvent & { sequence: number }) | undefined;
   for (const event of events) {
@@ -243,10 +229,14 @@ function moveRows(run: string, events: readonly RecordedEvent[]): MoveRow[] {
     if (event.type === 'move-proposed') proposed = event;
     if (event.type !== 'decision' || proposed?.iteration !== event.iteration) continue;
     const status = statuses.get(event.evaluationId);
-    if (status) rows.push(moveRow(run, proposed, event, status));
+    const isTakenBack = event.decision === 'keep' && !standing.has(event.evaluationId);
+    const decision = isTakenBack ? { ...event, ...TAKEN_BACK } : event;
+    if (status) rows.push(moveRow(run, proposed, decision, status));
   }
   return rows;
 }
+
+const TAKEN_BACK = { decision: 'revert', reason: 'kept, but refused when it was confirmed' } as const;
 
 const moveRow = (
   run: string,
