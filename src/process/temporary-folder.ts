@@ -1,19 +1,57 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onProcessEnd } from './cleanup.ts';
 
+const OWNED = /^warpsmith-(\d+)-/;
+
+/** A folder of a process that seems gone may be one in another container's: only what is this old is removed. */
+const ABANDONED_AFTER_MS = 24 * 3_600_000;
+
 /**
- * Gives `use` a new empty folder and removes it afterwards, whatever happens: return, throw, exit or interrupt.
+ * Gives `use` a new empty folder and removes it afterwards, whatever happens: return, throw, exit or interrupt. What a
+ * killed process left behind is removed by a later one, a day on.
  */
 export async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'warpsmith-'));
+  sweepOnce();
+  const folder = mkdtempSync(join(tmpdir(), `warpsmith-${process.pid}-`));
   const forget = onProcessEnd(() => rmSync(folder, { recursive: true, force: true }));
   try {
     return await use(folder);
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     forget();
+  }
+}
+
+let hasSwept = false;
+
+function sweepOnce(): void {
+  if (hasSwept) return;
+  hasSwept = true;
+  sweepAbandonedFolders(Date.now());
+}
+
+/** Removes temporary folders of processes that are gone. Never fails: it is a courtesy to the disk. */
+export function sweepAbandonedFolders(nowMs: number): void {
+  try {
+    for (const name of readdirSync(tmpdir())) {
+      const owner = OWNED.exec(name)?.[1];
+      if (owner === undefined || isRunning(Number(owner))) continue;
+      const folder = join(tmpdir(), name);
+      if (nowMs - statSync(folder).mtimeMs > ABANDONED_AFTER_MS) rmSync(folder, { recursive: true, force: true });
+    }
+  } catch {
+    // Another process may sweep at the same time, or the folder may be another user's.
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
