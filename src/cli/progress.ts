@@ -4,10 +4,11 @@ import type {
   BudgetEvent,
   Budgets,
   EvaluationFinishedEvent,
-  OptionsRankedEvent,
+  MoveProposedEvent,
   RecordedEvent,
 } from '../store/events.ts';
 import { createBestSoFar } from './best-so-far.ts';
+import { optionsTable } from './options-table.ts';
 import { paintFor } from './output.ts';
 import { createStatusLine } from './status-line.ts';
 
@@ -40,16 +41,6 @@ function describeLimits({ maximumEvaluations, maximumMinutes, maximumGpuMinutes,
   return limits.length > 0 ? `a budget of ${limits.join(', ')} in all` : 'no budget limit';
 }
 
-function describeOptions({ iteration, options, omitted, share }: OptionsRankedEvent): string[] {
-  const open = options.filter(({ state }) => state !== 'abandoned');
-  const best = open[0];
-  if (!best) return [];
-  const ofShare = share === null ? '' : `, a share of ${share.toFixed(1)} evaluations each`;
-  return [
-    `[${iteration}] ${open.length + omitted} open ${open.length + omitted === 1 ? 'move' : 'moves'}${ofShare}; first: ${formatMove(best.move)}, worth ${best.arithmetic}`,
-  ];
-}
-
 function describeAblation({ undone, ratio, intervalRatio, candidate, evaluationId, reason }: AblationEvent): string {
   const name = undone.kind === 'rung' ? 'kernel' : undone.parameter;
   const what = `${name} ${undone.from} → ${undone.to}`;
@@ -57,6 +48,12 @@ function describeAblation({ undone, ratio, intervalRatio, candidate, evaluationI
   const interval = intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : '';
   return `${what} (${candidate.kernel}, ${evaluationId ?? 'no evaluation'}): this change gives ${formatRatio(ratio)}${interval}`;
 }
+
+/** Strategies other than guided have no finding to name. */
+const describeWhy = ({ finding, pattern, reason }: MoveProposedEvent): string =>
+  finding.id === 'none'
+    ? reason
+    : `${finding.id} of ${finding.evaluationId}: ${finding.evidence} (pattern: ${pattern.title})`;
 
 function describeResult({ evaluation }: EvaluationFinishedEvent): string {
   const { status, timing, reason } = evaluation;
@@ -80,11 +77,10 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
       status.print(`Optimising ${problem.name} ${names} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
       status.busy(`e1: the start, ${start.kernel}`);
     },
-    'move-proposed': ({ iteration, move, finding, pattern }) => {
+    'move-proposed': (event) => {
+      const { iteration, move } = event;
       status.print(`${paint('bold', `[${iteration}]`)} trying ${formatMove(move)}`);
-      status.print(
-        `    why: ${finding.id} of ${finding.evaluationId}: ${finding.evidence} (pattern: ${pattern.title})`,
-      );
+      status.print(`    why: ${describeWhy(event)}`);
       status.busy(`[${iteration}] ${formatMove(move)}`);
     },
     'evaluation-finished': (event) => {
@@ -101,7 +97,7 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
     'move-abandoned': ({ moveKey, reason }) => status.print(`    giving up ${moveKey}: ${reason}`),
     advice: ({ finding, text }) => status.print(`    advice for ${finding.id}: ${text}`),
     'options-ranked': (event) => {
-      for (const line of describeOptions(event)) status.print(line);
+      for (const line of optionsTable(event)) status.print(line);
     },
     ablation: (event) => status.print(`Undoing ${describeAblation(event)}`),
     'workload-advice': ({ text }) => status.print(`Workload: ${text}`),

@@ -22,6 +22,7 @@ import {
   describeWorkload,
   headline,
   kindOf,
+  NO_FINDING,
   revertedLine,
   verdictCell,
 } from './run-text.ts';
@@ -45,11 +46,16 @@ function columns(view: RunView): Column[] {
   ];
 }
 
+const becauseOf = ({ why }: ProgressionRow): string => {
+  if (!why) return '–';
+  return why.finding === NO_FINDING ? why.pattern : `${why.finding} (${why.evaluationId})`;
+};
+
 const cells = (row: ProgressionRow, kind: Timing['kind'] | undefined): string[] => [
   String(row.iteration),
   row.evaluationId,
   row.change,
-  row.why ? `${row.why.finding} (${row.why.evaluationId})` : '–',
+  becauseOf(row),
   row.status,
   row.time ? formatTime(row.time.kind, row.time.medianNs) : '–',
   formatRatio(row.ratioToPreviousBest),

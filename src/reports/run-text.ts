@@ -79,7 +79,7 @@ const STAGE_WHYS: Readonly<Record<Exclude<Stage, 'judge' | 'screen'>, string>> =
 };
 
 /** What findings a strategy other than guided gives for its candidates. */
-const NO_FINDING = 'none';
+export const NO_FINDING = 'none';
 
 export function whyCell({ why, stage }: ProgressionRow): string {
   if (stage !== 'judge' && stage !== 'screen') return STAGE_WHYS[stage];

@@ -83,6 +83,31 @@ describe('progress of a run', () => {
     );
   });
 
+  test('what could be tried: a table with the arithmetic at each turn', () => {
+    const { stream, written } = fakeStream();
+    const progress = createProgress(stream);
+    for (const event of fullRun.filter(({ type }) => type === 'options-ranked')) progress.onEvent(event);
+    const lines = written().split('\n');
+    expect(lines[0]).toMatch(/^\[0\] 4 open moves, a share of 1\.5 evaluations each$/);
+    expect(lines[1]).toMatch(
+      /^ {4}option +\(gain − 1\) × confidence ÷ \(evaluations \+ compiling\) +pattern +kept before$/,
+    );
+    expect(lines[4]).toBe('    and 2 more');
+    expect(lines[2]).toMatch(/^ {4}.+÷.+ = 0\.167 +/);
+  });
+
+  test('a move that no finding suggested says who asked for it', () => {
+    const { stream, written } = fakeStream();
+    const progress = createProgress(stream);
+    const proposed = sampleRun.find((event) => event.type === 'move-proposed')!;
+    progress.onEvent({
+      ...proposed,
+      finding: { ...proposed.finding, id: 'none' },
+      reason: 'asked for by the tpe strategy',
+    });
+    expect(written()).toContain('    why: asked for by the tpe strategy\n');
+  });
+
   test('a further run has a start of its own', () => {
     const { stream, written } = fakeStream();
     const progress = createProgress(stream);
