@@ -3,7 +3,7 @@ import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { STRATEGY_NAMES } from '../../src/search/strategies.ts';
-import { type RunEvent, UNLIMITED, type WeightedWorkload } from '../../src/store/events.ts';
+import { type RunEvent, type StopReason, UNLIMITED, type WeightedWorkload } from '../../src/store/events.ts';
 import { CUDA, fakeGpu, type Script } from './fake-gpu.ts';
 import {
   finding,
@@ -102,6 +102,7 @@ interface Scenario {
   options?: Partial<OptimizeOptions>;
   /** Events it is about: without them it would show nothing. */
   has: readonly RunEvent['type'][];
+  ends?: StopReason;
 }
 
 const within = (limits: Partial<typeof UNLIMITED>) => ({ budgets: { ...UNLIMITED, ...limits } });
@@ -141,15 +142,18 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'guided, the device fails for good': {
     fakes: () => predicting((id) => (Number(id.slice(1)) > 3 ? { status: 'device-failed' } : undefined)),
     has: ['search-ended'],
+    ends: 'device-failed',
   },
   'a start that fails': {
     fakes: () => predicting(() => ({ status: 'wrong' })),
     has: ['search-ended'],
+    ends: 'start-failed',
   },
   'a goal': {
     fakes: predicting,
     options: { goal: { kind: 'speed-up', ratio: 1.6, text: '1.6x' } },
     has: ['search-ended', 'ablation'],
+    ends: 'goal-reached',
   },
   'several workloads': {
     fakes: predicting,
@@ -182,34 +186,47 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     has: ['confirmation', 'ablation'],
   },
   'measured, the device fails for good while it confirms': {
-    fakes: () => measuring({ deviceFailsAt: [14, 15] }),
+    fakes: () => measuring({ deviceFailsAt: [13, 14] }),
     options: { device: CUDA, ...within({ maximumEvaluations: 12 }) },
     has: ['search-ended'],
+    ends: 'device-failed',
+  },
+  'measured, the device fails while changes are undone': {
+    fakes: () => measuring({ deviceFailsAt: [14, 15] }),
+    options: { device: CUDA, ...within({ maximumEvaluations: 12 }) },
+    has: ['confirmation', 'ablation'],
+    ends: 'evaluations-spent',
   },
   'time that is spent in a search': {
     fakes: predicting,
     options: within({ maximumMinutes: 0.6 }),
     has: ['ablation'],
+    ends: 'time-spent',
   },
   'time that is spent before the confirmation': {
     fakes: measuring,
     options: { device: CUDA, ...within({ maximumMinutes: 1.2 }) },
     has: ['confirmation', 'ablation'],
+    ends: 'time-spent',
   },
   'time that is spent in the ablation': {
-    fakes: () => measuring({ ns: (name, workload) => (figure(name, 'DEPTH') > 1 ? 9000 : nsOf(name, workload)) }),
-    options: { device: CUDA, ...within({ maximumMinutes: 5.7 }) },
+    // The fourteenth evaluation, which undoes the first of two changes, spends it.
+    fakes: measuring,
+    options: { device: CUDA, ...within({ maximumMinutes: 2.3 }) },
     has: ['confirmation', 'ablation'],
+    ends: 'no-moves-left',
   },
   'GPU time': {
     fakes: measuring,
     options: { device: CUDA, ...within({ maximumGpuMinutes: 0.95 }) },
     has: ['confirmation', 'ablation'],
+    ends: 'gpu-time-spent',
   },
   money: {
     fakes: measuring,
     options: { device: CUDA, ...within({ maximumMoney: 5, gpuPricePerHour: 300 }) },
     has: ['confirmation', 'ablation'],
+    ends: 'money-spent',
   },
   'a sweep of workloads': {
     fakes: () =>
@@ -220,10 +237,11 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 describe('a run goes on from its log wherever that ends', () => {
-  it.each(Object.entries(SCENARIOS))('%s', async (_name, { fakes, options = {}, has }) => {
+  it.each(Object.entries(SCENARIOS))('%s', async (_name, { fakes, options = {}, has, ends }) => {
     const whole = await run(fakes(), options);
     const types = whole.events.map(({ type }) => type);
     expect(types).toEqual(expect.arrayContaining([...has, 'run-finished']));
+    if (ends) expect(whole.events.at(-1)).toMatchObject({ stopReason: ends });
     await expectToGoOnAnywhere((history) => run(fakes(), { ...options, ...history }), whole);
   });
 
