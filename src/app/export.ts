@@ -11,6 +11,7 @@ import { exportKernel, filesOfExport, REPRODUCTION_FILE } from '../handover/expo
 import type { Evidence, StartRatio } from '../handover/reproduction.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { formatRatioInterval, formatTiming } from '../reports/format.ts';
+import { combineRatios } from '../stats/combine-ratios.ts';
 import { writeFolder } from '../store/write-folder.ts';
 import { type CandidateTarget, candidateTarget, type LoadedRun, startOf } from './candidate-target.ts';
 import { packageVersion } from './package-version.ts';
@@ -201,14 +202,15 @@ function ratioToStart(run: LoadedRun, evaluationId: string): StartRatio | undefi
       ratio: confirmation.ratio,
       ...(confirmation.intervalRatio && { intervalRatio: confirmation.intervalRatio }),
       ...(confirmation.verdict && { verdict: confirmation.verdict }),
-      confirmed: true,
+      confirmed: confirmation.outcome !== 'refused',
+      confirmation: { outcome: confirmation.outcome, reason: confirmation.reason },
     };
   }
   if (evaluations[0]!.candidate.id === evaluation.candidate.id) return undefined;
   return ratioOfTimes(run, evaluations, evaluation);
 }
 
-/** Weighted geometric mean over the run's workloads; `undefined` where one has no time of both. */
+/** Weighted geometric mean over the run's workloads, of the last times; `undefined` where one has no time of both. */
 function ratioOfTimes(
   run: LoadedRun,
   evaluations: readonly Evaluation[],
@@ -216,14 +218,15 @@ function ratioOfTimes(
 ): StartRatio | undefined {
   const { workloads } = run.started;
   const timeOf = (id: string, workload: string): Timing | undefined =>
-    evaluations.find((other) => other.candidate.id === id && other.workload.name === workload && other.timing)?.timing;
+    evaluations.findLast(
+      (other) => other.candidate.id === id && other.workload.name === workload && other.status === 'passed',
+    )?.timing;
   const ratios = workloads.map(({ name, weight }) => {
     const [before, after] = [timeOf(run.started.start.id, name), timeOf(candidate.id, name)];
     const ratio = before && after && before.kind === after.kind ? before.medianNs / after.medianNs : Number.NaN;
     return { weight, ratio };
   });
-  const weightSum = ratios.reduce((sum, { weight }) => sum + weight, 0);
-  const mean = Math.exp(ratios.reduce((sum, { weight, ratio }) => sum + weight * Math.log(ratio), 0) / weightSum);
+  const { ratio: mean } = combineRatios(ratios);
   return timing && Number.isFinite(mean) ? { kind: timing.kind, ratio: mean, confirmed: false } : undefined;
 }
 
@@ -244,9 +247,16 @@ export function describeEvidence({ origin }: Pick<CandidateTarget, 'origin'>, ev
   return sentences;
 }
 
-const describeStartRatio = ({ kind, ratio, intervalRatio, verdict, confirmed }: StartRatio): string => {
+const describeStartRatio = ({ kind, ratio, intervalRatio, ...rest }: StartRatio): string => {
   const interval = intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : '';
-  const certainty = confirmed ? `, confirmed on fresh blocks${verdict ? `: ${verdict}` : ''}` : '';
-  const caveat = kind === 'measured' && !confirmed ? ', from two measurements that were not confirmed' : '';
-  return `Against the start: ${describeRatio(kind, ratio)}${interval}${certainty}${caveat}`;
+  return `Against the start: ${describeRatio(kind, ratio)}${interval}${certaintyOf({ kind, ...rest })}`;
 };
+
+function certaintyOf({ kind, verdict, confirmed, confirmation }: Omit<StartRatio, 'ratio' | 'intervalRatio'>): string {
+  if (kind === 'predicted') return '';
+  if (confirmation?.outcome === 'refused')
+    return `, refused when it was confirmed on fresh blocks: ${confirmation.reason}`;
+  if (!confirmed) return ', from two measurements that were not confirmed';
+  const unsanitized = confirmation?.outcome === 'accepted, unsanitized' ? '; the sanitizer has not cleared it' : '';
+  return `, confirmed on fresh blocks${verdict ? `: ${verdict}` : ''}${unsanitized}`;
+}

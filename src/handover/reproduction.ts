@@ -3,6 +3,7 @@ import type { Candidate, ParameterValues } from '../core/kernel.ts';
 import type { Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { Timing } from '../core/timing.ts';
+import type { ConfirmationEvent } from '../store/events.ts';
 
 /** How a candidate compares with the kernel its run started from. */
 export interface StartRatio {
@@ -13,6 +14,8 @@ export interface StartRatio {
   readonly intervalRatio?: readonly [low: number, high: number];
   readonly verdict?: Verdict;
   readonly confirmed: boolean;
+  /** What became of it where it was to be confirmed; a refused candidate is not confirmed, whatever its ratio. */
+  readonly confirmation?: { readonly outcome: ConfirmationEvent['outcome']; readonly reason: string };
 }
 
 /** What is known of a candidate that a run judged. */

@@ -14,9 +14,13 @@ export interface Provenance {
 
 const posix = (path: string): string => path.replaceAll('\\', '/');
 
+/** A reason may be a compiler's, of several lines; a backslash at the end of one would take the next line along. */
+const asComment = (text: string): string[] =>
+  text.split(/[\r\n\u2028\u2029]+/).map((line) => `// ${line.replace(/\\+\s*$/, '')}`.trimEnd());
+
 /** `#define`s of all parameters. A later `-D` with the same value is an identical redefinition, which C++ allows. */
 function header(candidate: Candidate, lines: readonly string[]): string {
-  const comment = lines.map((line) => `// ${line}`);
+  const comment = lines.flatMap(asComment);
   const defines = Object.entries(candidate.parameters).map(([parameter, value]) => `#define ${parameter} ${value}`);
   if (defines.length > 0) comment.push('// Parameters, baked in:');
   return `${[...comment, ...defines].join('\n')}\n\n`;

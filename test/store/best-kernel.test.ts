@@ -42,6 +42,12 @@ describe('bakeKernel', () => {
     );
   });
 
+  test('nothing of a reason leaves the comment', () => {
+    const result = 'error: bad\\\r\n#error mine\nlast \\';
+    const [, ...lines] = bakeKernel(candidate, bestFolder, { ...provenance, result })['kernel.cu']!.split('\n');
+    expect(lines.slice(0, 3)).toEqual(['// NVIDIA L4 (virtual), n1024: error: bad', '// #error mine', '// last \\.']);
+  });
+
   test('every listed file comes along', () => {
     expect(Object.keys(files).sort()).toEqual(['kernel.cu', 'kernel.json', 'tile.cuh']);
   });
