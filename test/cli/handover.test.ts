@@ -128,6 +128,8 @@ describe.skipIf(!findExecutable('git'))('export --commit (needs git)', () => {
     git('commit', '-q', '-m', 'start');
     git('config', 'user.name', 'Ann');
     git('config', 'user.email', 'ann@example.org');
+    // A folder that is refused leaves no branch behind, which would refuse the next try.
+    expect(await runJson(['export', 'latest', ...store, '-o', problem, '--commit'])).toMatchObject({ code: 2 });
     const { code, json } = await runJson(['export', 'latest', ...store, '--commit']);
     expect({ code, exported: json.exported }).toEqual({ code: 0, exported: null });
     expect(json.branch.subjects).toEqual([`${START} → ${WINNER}`]);

@@ -19,7 +19,6 @@ interface Options {
 const DEFAULT_FOLDER = 'export';
 
 export const run: Run<Options> = async ({ target, store, set, output, name, commit, json }, { streams }) => {
-  const branch = commit ? await commitRun(target, { store }) : null;
   const folder = output ?? (commit ? undefined : DEFAULT_FOLDER);
   const exported =
     folder === undefined
@@ -31,6 +30,8 @@ export const run: Run<Options> = async ({ target, store, set, output, name, comm
           output: folder,
           ...(name === undefined ? {} : { name }),
         });
+  // Last: a branch that is there already would refuse the second try, once the folder is right.
+  const branch = commit ? await commitRun(target, { store }) : null;
   for (const note of exported?.notes ?? []) streams.err.write(`Note: ${note}.\n`);
   if (json) {
     printJson(streams, { schemaVersion: 1, kind: 'export', exported, branch });
