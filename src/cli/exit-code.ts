@@ -19,3 +19,6 @@ const BY_STOP_REASON: Partial<Record<StopReason, number>> = {
 
 /** Exit code of a run: fine for every reason that leaves a best and was not forced. */
 export const exitCodeOfStop = (reason: StopReason): number => BY_STOP_REASON[reason] ?? EXIT.ok;
+
+/** Exit code of several runs: the worst of theirs, which the largest is. */
+export const exitCodeOfStops = (reasons: readonly StopReason[]): number => Math.max(...reasons.map(exitCodeOfStop));

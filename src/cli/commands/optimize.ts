@@ -3,7 +3,7 @@ import { type OptimizeRequest, optimizeProblem } from '../../app/optimize.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Budgets } from '../../store/events.ts';
 import type { Run } from '../context.ts';
-import { exitCodeOfStop } from '../exit-code.ts';
+import { exitCodeOfStop, exitCodeOfStops } from '../exit-code.ts';
 import { judgingRequest, noteIgnored } from '../judging-request.ts';
 import type { JudgingOptions } from '../options.ts';
 import { printOutcome, printPerWorkload } from '../print-outcome.ts';
@@ -73,7 +73,7 @@ export const run: Run<Options> = async (options, context) => {
       const outcome = await optimizePerWorkload(asked, (text) => void streams.err.write(`${text}\n`));
       progress.end();
       printPerWorkload(streams, outcome, options.json ?? false);
-      return exitCodeOfStop(outcome.runs.at(-1)!.result.stopReason);
+      return exitCodeOfStops(outcome.runs.map(({ result }) => result.stopReason));
     }
     const outcome = await optimizeProblem(asked);
     progress.end();
