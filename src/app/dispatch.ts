@@ -184,13 +184,13 @@ export async function optimizePerWorkload(
   request: OptimizeRequest,
   onStep: (text: string) => void,
 ): Promise<PerWorkloadOutcome> {
-  const { workloads } = await prepareRun(request);
+  const { workloads, problem } = await prepareRun(request);
   const runs: OptimizeOutcome[] = [];
-  for (const [index, { name, dimensions }] of workloads.entries()) {
-    const text = Object.entries(dimensions).map(([dimension, value]) => `${dimension}=${value}`);
+  for (const [index, workload] of workloads.entries()) {
+    const { name } = workload;
     const budgets = shareOf(request.budgets, runs, workloads.length - index);
     onStep(`${name}: run ${index + 1} of ${workloads.length}`);
-    runs.push(await optimizeProblem({ ...request, workloads: [text.join(',')], budgets }));
+    runs.push(await optimizeProblem({ ...request, workloads: [textOf(problem, workload)], budgets }));
     if (request.signal?.aborted) return { runs };
   }
   const found = runs.filter(({ result }) => result.best);
@@ -204,6 +204,14 @@ export async function optimizePerWorkload(
   });
   return { runs, dispatch };
 }
+
+/** How a user names it: by its name where it has one, since two of them may differ in their caches only. */
+const textOf = ({ file }: Problem, { name, dimensions }: Workload): string =>
+  file.workloads.some((declared) => declared.name === name)
+    ? name
+    : Object.entries(dimensions)
+        .map(([dimension, value]) => `${dimension}=${value}`)
+        .join(',');
 
 /** What is left of each budget ÷ workloads left. */
 function shareOf(budgets: Budgets, runs: readonly OptimizeOutcome[], left: number): Budgets {

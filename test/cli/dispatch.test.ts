@@ -1,12 +1,14 @@
-import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exitCodeOfStops } from '../../src/cli/exit-code.ts';
 import { type Json, repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
 
 const DEVICE = ['--device', 'virtual:l4', '--threads', '1'];
-const SHAPES = ['rows=64,columns=64', 'rows=16,columns=512'];
-const NAMES = ['rows64columns64', 'rows16columns512'];
+const SMALL = { rows: 64, columns: 64 };
+/** The first two differ in their caches alone; the last is not declared. */
+const WORKLOADS = ['small', 'small-cold', 'rows=16,columns=512'];
+const NAMES = ['small', 'small-cold', 'rows16columns512'];
 
 let place: string;
 let store: string[];
@@ -17,8 +19,15 @@ beforeAll(async () => {
   store = ['--store', join(place, 'store')];
   const problem = join(place, 'row-sum');
   cpSync(join(repository, 'examples/row-sum'), problem, { recursive: true });
-  const workloads = SHAPES.flatMap((shape) => ['--workload', shape]);
-  const options = ['--objective', 'per-workload', '--max-evaluations', '6', '--no-ablation'];
+  const file = join(problem, 'problem.json');
+  const declared = JSON.parse(readFileSync(file, 'utf8')) as Json;
+  declared.workloads = [
+    { name: 'small', dimensions: SMALL },
+    { name: 'small-cold', dimensions: SMALL, cache: 'cold' },
+  ];
+  writeFileSync(file, JSON.stringify(declared));
+  const workloads = WORKLOADS.flatMap((text) => ['--workload', text]);
+  const options = ['--objective', 'per-workload', '--max-evaluations', '9', '--no-ablation'];
   outcome = await runJson(['optimize', problem, ...DEVICE, ...store, ...workloads, ...options]);
 }, 60_000);
 
@@ -29,9 +38,10 @@ describe('optimize --objective per-workload', () => {
     expect(outcome.json.runs.map((run: Json) => [run.workload.name, run.objective.workloads.length])).toEqual(
       NAMES.map((name) => [name, 1]),
     );
+    expect(outcome.json.runs.map((run: Json) => run.workload.cache)).toEqual(['hot', 'cold', 'hot']);
     const [first, second] = outcome.json.runs.map((run: Json) => run.budgets.maximumEvaluations);
     expect(first).toBe(3);
-    expect(second).toBe(6 - outcome.json.runs[0].evaluationsUsed);
+    expect(second).toBe(Math.floor((9 - outcome.json.runs[0].evaluationsUsed) / 2));
     const { dispatch } = outcome.json;
     expect(dispatch.entries.map(({ workload, kind }: Json) => [workload, kind])).toEqual(
       NAMES.map((name) => [name, 'predicted']),
@@ -66,7 +76,7 @@ describe('dispatch', () => {
     expect(again.json.entries).toEqual(outcome.json.dispatch.entries);
     expect(again.json.fallback).toEqual(outcome.json.dispatch.fallback);
     const text = await runCli(['dispatch', ...runs, ...DEVICE, ...store, '-o', folder]);
-    expect(text.stdout).toMatch(new RegExp(`Dispatch table for NVIDIA L4 .*: 2 workloads.*Folder: ${folder}\\n$`, 's'));
+    expect(text.stdout).toMatch(new RegExp(`Dispatch table for NVIDIA L4 .*: 3 workloads.*Folder: ${folder}\\n$`, 's'));
   }, 60_000);
 
   it.each([

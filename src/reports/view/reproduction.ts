@@ -11,12 +11,23 @@ const option = (name: string, value: string | number | null | undefined): string
 
 const flag = (name: string, isSet: boolean): string[] => (isSet ? [`--${name}`] : []);
 
-/** By dimensions: a workload that problem.json doesn't declare has no name to be called by. */
+const dimensionsText = ({ dimensions }: WeightedWorkload): string =>
+  Object.entries(dimensions)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(',');
+
+/**
+ * By dimensions, since a workload that problem.json doesn't declare has no name to be called by; by its name where it
+ * must be a declared one: beside another of the same dimensions, or cold where others are hot.
+ */
 function workloadOptions(workloads: readonly WeightedWorkload[]): string[] {
-  return workloads.flatMap(({ dimensions, weight }) => {
-    const text = Object.entries(dimensions).map(([name, value]) => `${name}=${value}`);
+  const texts = workloads.map(dimensionsText);
+  const isMixed = cacheOf(workloads) === undefined;
+  return workloads.flatMap(({ name, cache, weight }, i) => {
+    const isTwin = texts.filter((text) => text === texts[i]).length > 1;
+    const text = isTwin || (isMixed && cache === 'cold') ? name : texts[i]!;
     // Of one workload the weight says nothing.
-    return ['--workload', workloads.length === 1 ? text.join(',') : `${text.join(',')}:${weight}`];
+    return ['--workload', workloads.length === 1 ? text : `${text}:${weight}`];
   });
 }
 

@@ -214,7 +214,13 @@ describe('the command that does it again', () => {
   test('leaves the caches to the workloads where they differ: --cache is for all of them', () => {
     const [started, ...rest] = fullRun as [RecordedEvent & { type: 'run-started' }, ...RecordedEvent[]];
     const workloads = started.workloads.map((one, i) => ({ ...one, cache: i === 0 ? 'hot' : 'cold' }) as const);
-    expect(buildRunView('r', [{ ...started, workloads }, ...rest]).reproduction).not.toContain('--cache');
+    const { reproduction } = buildRunView('r', [{ ...started, workloads }, ...rest]);
+    expect(reproduction).not.toContain('--cache');
+    expect(reproduction).toContain('--workload B=1,H=1,S=64,D=64:1 --workload b4h1s64d64:2');
+    const twins = ['hot', 'cold'].map((cache) => ({ ...started.workloads[0]!, name: cache, cache }));
+    expect(buildRunView('r', [{ ...started, workloads: twins } as RecordedEvent, ...rest]).reproduction).toContain(
+      '--workload hot:1 --workload cold:1',
+    );
   });
 
   test('quotes what a shell would take apart', () => {
