@@ -64,8 +64,7 @@ type Ranked = { move: ProposedMove; option: RankedOption };
 /** Where every move has used its share twice over, none is better than another to give up. */
 function overspentOf(options: readonly Ranked[], share: number | null): Ranked[] {
   if (share === null) return [];
-  const limit = Math.max(1, SHARES_BEFORE_ABANDONING * share);
-  const overspent = options.filter(({ option }) => option.used >= limit);
+  const overspent = options.filter(({ option }) => option.used >= SHARES_BEFORE_ABANDONING * share);
   return overspent.length < options.length ? overspent : [];
 }
 
