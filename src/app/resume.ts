@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceIdentity } from '../core/device.ts';
@@ -132,10 +132,10 @@ const BUDGET_OPTIONS: Readonly<Record<keyof LargerBudgets, string>> = {
   maximumMoney: '--max-money',
 };
 
-/** A run that has ended for good is not touched, but for a report that it was killed before writing. */
+/** A run that has ended for good is not touched, but for a report that it was killed before writing, or writing anew. */
 function finishedOutcome(folder: string, event: RunFinishedEvent, events: readonly RecordedEvent[]): ResumeOutcome {
   const reportPath = join(folder, RUN_FILES.reportMarkdown);
-  if (!existsSync(reportPath)) writeMissingReport(folder);
+  if (!isReportOfAll(folder)) writeMissingReport(folder);
   const bestFolder = join(folder, RUN_FILES.best);
   return {
     isFinishedAlready: true,
@@ -149,6 +149,12 @@ function finishedOutcome(folder: string, event: RunFinishedEvent, events: readon
     reportPath,
     ...(event.best !== null && { bestFolder, bestKernelPath: mainSource(bestFolder) }),
   };
+}
+
+/** Whether the last report was written after the last event: an earlier part of the run may have left one. */
+function isReportOfAll(folder: string): boolean {
+  const report = statSync(join(folder, RUN_FILES.reportMarkdown), { throwIfNoEntry: false });
+  return report !== undefined && report.mtimeMs >= statSync(eventsPath(folder)).mtimeMs;
 }
 
 function writeMissingReport(folder: string): void {

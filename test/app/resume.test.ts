@@ -1,5 +1,15 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -173,6 +183,11 @@ describe('a run that ended', () => {
     const { reportPath } = await start('random');
     const before = readFileSync(reportPath, 'utf8');
     rmSync(reportPath);
+    await resume('random');
+    expect(readFileSync(reportPath, 'utf8')).toBe(before);
+    // Left by an earlier part of the run, which was interrupted.
+    writeFileSync(reportPath, 'interrupted');
+    utimesSync(reportPath, 1, 1);
     await resume('random');
     expect(readFileSync(reportPath, 'utf8')).toBe(before);
   });
