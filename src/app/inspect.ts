@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import type { ArtifactStore } from '../core/artifacts.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { ParameterValues } from '../core/kernel.ts';
+import type { Workload } from '../core/problem.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import { buildInspectView, type InspectView } from '../reports/inspect-view.ts';
-import { candidateTarget } from './candidate-target.ts';
+import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
 import { openSession, type SessionOptions } from './session.ts';
 import { type Cache, chooseWorkload } from './workload.ts';
 
@@ -27,9 +28,9 @@ export interface InspectOptions extends SessionOptions {
  * @throws WarpsmithError as `candidateTarget`; for workloads that can't be used, and for a missing compiler or device.
  */
 export async function inspectCandidate(options: InspectOptions): Promise<InspectView> {
-  const { candidate, problem, origin, label } = await candidateTarget(options.target, options);
-  const named = options.workload ?? origin?.run.started.workload.name;
-  const workload = chooseWorkload(problem.file, named, options.cache);
+  const target = await candidateTarget(options.target, options);
+  const { candidate, problem, label } = target;
+  const workload = workloadOf(target, options);
   await using session = await openSession(options);
   const held = holdTexts();
   const evaluation = await untilAborted(
@@ -53,6 +54,13 @@ export async function inspectCandidate(options: InspectOptions): Promise<Inspect
     sources: candidate.kernel.file.source.kind === 'cubin' ? {} : candidate.kernel.sources,
     ptx: held.get(evaluation.artifacts?.ptx ?? ''),
   });
+}
+
+/** A run's own workload need not be declared: it is known by its dimensions, not by its name. */
+function workloadOf({ origin, problem }: CandidateTarget, { workload, cache }: InspectOptions): Workload {
+  if (workload !== undefined || !origin) return chooseWorkload(problem.file, workload, cache);
+  const ofRun = origin.run.started.workload;
+  return cache === undefined ? ofRun : { ...ofRun, cache };
 }
 
 /** Keeps texts in memory for as long as they are looked at. */

@@ -251,4 +251,12 @@ describe('inspect', () => {
     expect(hot).toEqual([...hot].sort((a: number, b: number) => b - a));
     expect(json.attributedShare).toBeGreaterThan(0.95);
   }, 60_000);
+
+  it('judges on the workload of the run, which need not be declared', async () => {
+    const other = ['--store', join(place, 'undeclared')];
+    const options = ['--workload', 'rows=32,columns=64', '--cache', 'cold', '--max-evaluations', '1'];
+    await runCli(['optimize', problem, ...DEVICE, ...other, ...options]);
+    const { code, json } = await runJson(['inspect', 'latest', ...DEVICE, ...other]);
+    expect({ code, workload: json.workload }).toEqual({ code: 0, workload: 'rows32columns64' });
+  }, 60_000);
 });
