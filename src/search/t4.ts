@@ -39,7 +39,7 @@ type Json = Readonly<Record<string, unknown>>;
  * `times.runtimes` where there is none; one that is not `correct` failed.
  *
  * @param file for messages.
- * @throws WarpsmithError `not-t4`, naming the place, or `no-valid-configuration`.
+ * @throws WarpsmithError `not-t4`, naming the place, `no-valid-configuration` or `space-too-large`.
  */
 export function parseT4(content: unknown, file: string): RecordedSpace {
   const at = (path: string, received: unknown, expected: string): never => {
@@ -63,10 +63,30 @@ export function parseT4(content: unknown, file: string): RecordedSpace {
   const entries = [...byKey.values()];
   if (!entries.some(({ outcome }) => outcome.kind === 'timed')) throw noValid(file, results.length);
   return {
-    space: listSpace(entries.map(({ configuration }) => configuration)),
+    space: spaceOf(
+      entries.map(({ configuration }) => configuration),
+      file,
+    ),
     outcomes: entries.map(({ outcome }) => outcome),
     repeated: results.length - entries.length,
   };
+}
+
+function spaceOf(configurations: readonly Configuration[], file: string): SearchSpace {
+  try {
+    return listSpace(configurations);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new WarpsmithError({
+      code: 'space-too-large',
+      message: `${file} is too large a space: ${error.message}.`,
+      file,
+      path: 'results',
+      received: error.message,
+      expected: 'at most 65,536 values of a parameter',
+      hint: 'Leave out what is not a tuning parameter, such as a number of each configuration.',
+    });
+  }
 }
 
 type Refuse = (path: string, received: unknown, expected: string) => never;

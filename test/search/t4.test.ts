@@ -12,6 +12,13 @@ const correct = (configuration: object, value: unknown, more: object = {}) => ({
 const parse = (results: unknown, more: object = {}) => parseT4({ results, ...more }, 'file.json');
 
 describe('parseT4', () => {
+  it('refuses more values of a parameter than a space can hold', () => {
+    const results = Array.from({ length: 65_537 }, (_, number) => correct({ number }, 1));
+    expect(() => parse(results)).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ code: 'space-too-large', file: 'file.json' }) }),
+    );
+  });
+
   it('reads times in milliseconds, failures and values of every kind', () => {
     const { space, outcomes, repeated } = parse([
       correct({ block: 64, layout: 'soa', fuse: true }, 2),
