@@ -129,6 +129,15 @@ describe('where the device is under-filled', () => {
     );
   });
 
+  it.each([
+    [0.03, 8],
+    [0.06, null],
+  ])('gains of %d from the first row to the third leave it full at %s', async (gain, saturatedAt) => {
+    const script = filling(({ B, H }) => 0.5 * (1 + (gain / 2) * Math.min(2, Math.log2((B! * H!) / 8))));
+    const { advice } = await search({ script, budgets: { ...UNLIMITED, maximumEvaluations: 3 } });
+    expect(advice!.saturatedAt).toBe(saturatedAt);
+  });
+
   it('names measured times so', async () => {
     const evaluator = fakeGpu({ ns: {}, findings: UNDER_FILLED });
     const { events } = await runLoop({
