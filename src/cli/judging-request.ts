@@ -54,19 +54,19 @@ export async function judgingRequest(
 }
 
 /** Options that ask a real GPU for more, and why a virtual one needs none of it. */
-const ONLY_ON_GPUS: Readonly<Record<'tier' | 'profile' | 'sanitize' | 'requireSanitizer', string>> = {
+const ONLY_ON_GPUS = {
   tier: 'it predicts a time, and measures none',
   profile: 'it counts every instruction and every access anyway',
   sanitize: 'it checks every access anyway',
   requireSanitizer: 'it checks every access anyway',
+  maxGpuMinutes: 'it takes no GPU time; --max-minutes bounds wall time',
+  maxMoney: 'it takes no GPU time, which is what costs money',
 };
 
+type GpuOptions = EvidenceOptions & { requireSanitizer?: boolean; maxGpuMinutes?: number; maxMoney?: number };
+
 /** Says which options make no difference on a virtual device. */
-export function noteIgnored(
-  options: EvidenceOptions & { requireSanitizer?: boolean },
-  device: string,
-  { streams }: CliContext,
-): void {
+export function noteIgnored(options: GpuOptions, device: string, { streams }: CliContext): void {
   if (!device.startsWith('virtual:')) return;
   for (const [name, why] of Object.entries(ONLY_ON_GPUS)) {
     const value = options[name as keyof typeof ONLY_ON_GPUS];

@@ -37,7 +37,7 @@ export function dispatchTerminal(
   ]);
   const kernels = new Set(entries.map(({ candidate }) => candidate.id)).size;
   return [
-    `Dispatch table for ${device.name}: ${entries.length} workloads, ${kernels} kernel${kernels === 1 ? '' : 's'}`,
+    `Dispatch table for ${device.name}: ${entries.length} workload${entries.length === 1 ? '' : 's'}, ${kernels} kernel${kernels === 1 ? '' : 's'}`,
     textTable(columns, rows),
     `Any other call goes to the nearest of these, or to ${fallback.candidate.kernel} (${fallback.candidate.id}) where none takes it.`,
   ].join('\n');

@@ -32,6 +32,14 @@ describe('options for real GPUs where there is none', () => {
     }
   });
 
+  test('budgets in GPU time and money can never be spent on a virtual GPU: that is said', async () => {
+    const budgets = ['--max-gpu-minutes', '1', '--gpu-price', '3', '--max-money', '2', '--max-evaluations', '1'];
+    const { code, stderr } = await runJson(['optimize', SCALE, ...ON_L4, ...budgets, '--store', temporaryFolder()]);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^--max-gpu-minutes makes no difference on virtual:l4: it takes no GPU time/m);
+    expect(stderr).toMatch(/^--max-money makes no difference on virtual:l4: it takes no GPU time/m);
+  });
+
   test('--cache overrides the workload: cold data must be read from memory, which bounds the time', async () => {
     const hot = await runJson(['evaluate', SCALE, ...ON_L4, '--cache', 'hot']);
     const cold = await runJson(['evaluate', SCALE, ...ON_L4, '--cache', 'cold']);
