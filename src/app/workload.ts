@@ -39,21 +39,25 @@ export function chooseWorkloads(problem: ProblemFile, names: readonly string[], 
 
 /**
  * What an objective is about: each workload once, with its weight. A weight stands behind a colon (`b1h8s512d64:2`);
- * without one, problem.json's counts, or 1.
+ * without one, problem.json's counts, or 1. `all` stands for every declared workload.
  *
  * @throws WarpsmithError `bad-weight`; as {@link chooseWorkload}.
  */
 export function chooseObjective(problem: ProblemFile, texts: readonly string[], cache?: Cache): WeightedWorkload[] {
-  const wanted = texts.flatMap((text) =>
-    text === 'all' ? problem.workloads.map(({ name }) => ({ name, weight: undefined })) : [splitWeight(text)],
-  );
-  const all = wanted.length > 0 ? wanted : [{ name: undefined, weight: undefined }];
-  const weighted = all.map(({ name, weight }): WeightedWorkload => {
+  const wanted = texts
+    .map(splitWeight)
+    .flatMap(({ name, weight }) =>
+      name === 'all' ? problem.workloads.map((declared) => ({ name: declared.name, weight })) : [{ name, weight }],
+    );
+  const chosen = new Map<string, WeightedWorkload>();
+  for (const { name, weight } of wanted.length > 0 ? wanted : [{ name: undefined, weight: undefined }]) {
     const workload = chooseWorkload(problem, name, cache);
     const declared = problem.workloads.find((one) => one.name === workload.name)?.weight;
-    return { ...workload, weight: weight ?? declared ?? 1 };
-  });
-  return [...new Map(weighted.map((workload) => [workload.name, workload])).values()];
+    // What was weighted by name stays so when `all` names it again.
+    const known = chosen.get(workload.name)?.weight;
+    chosen.set(workload.name, { ...workload, weight: weight ?? known ?? declared ?? 1 });
+  }
+  return [...chosen.values()];
 }
 
 function splitWeight(text: string): { name: string; weight: number | undefined } {

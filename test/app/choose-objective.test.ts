@@ -47,6 +47,15 @@ describe('the workloads of an objective', () => {
       ['small', 5],
       ['large', 3],
     ]);
+    // Named again without a weight, a workload keeps the one it was given.
+    expect(weights('small:2', 'all')).toEqual([
+      ['small', 2],
+      ['large', 1],
+    ]);
+    expect(weights('all:3')).toEqual([
+      ['small', 3],
+      ['large', 3],
+    ]);
     // A list of dimensions that equals a declared workload is that workload.
     expect(weights('small:2', 'B=1,N=64:7')).toEqual([['small', 7]]);
   });

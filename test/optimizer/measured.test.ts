@@ -70,7 +70,18 @@ describe('a measured run', () => {
       .map(({ candidate }) => nameOf(candidate));
     expect(screened).toEqual([LARGER, LARGEST, '01_first TILE=16']);
     expect(result.speedup).toBeCloseTo(2);
-    expect(result.detail).toMatch(/every setting near it, has been tried/);
+    expect(result.detail).toMatch(/every rung, and every setting near it have been tried/);
+  });
+
+  it('tries the other rungs before other settings when no finding suggests more', async () => {
+    const rungs = [kernel('01_first'), kernel('02_second')];
+    const ns = { [START]: 1000, [LARGER]: 1500, [LARGEST]: 1500, '02_second TILE=32': 400, '02_second TILE=16': 300 };
+    const { evaluator, result } = await run({ ns, sanitizer: 'clean' }, { rungs });
+    const screened = evaluator.requests
+      .filter(({ tier }) => tier === 'screen')
+      .map(({ candidate }) => nameOf(candidate));
+    expect(screened.slice(0, 3)).toEqual([LARGER, LARGEST, '02_second TILE=32']);
+    expect(nameOf(result.best!.candidate)).toBe('02_second TILE=16');
   });
 
   it('does not keep what only the screen called faster', async () => {

@@ -55,7 +55,7 @@ function suggested(run: Run): { moves: ProposedMove[]; advice: Advice[] } {
 function openMoves(run: Run, suggested: readonly ProposedMove[]): ProposedMove[] {
   const best = run.best!;
   const isMeasured = best.evaluation.timing.kind === 'measured';
-  const others = isMeasured ? exploreMoves(best, run.options.workloads[0]!.dimensions) : [];
+  const others = isMeasured ? exploreMoves(best, run.options.rungs, run.options.workloads[0]!.dimensions) : [];
   const seen = new Set<string>();
   return [...suggested, ...others].filter((move) => {
     const isNew = !seen.has(move.candidate.id);
@@ -89,7 +89,7 @@ const exhausted = ({ best }: Run): Pick<Turn, 'exhausted'> => ({
     reason: 'no-moves-left',
     detail:
       best!.evaluation.timing.kind === 'measured'
-        ? 'every move that a finding of the best candidate suggests, and every setting near it, has been tried'
+        ? 'every move that a finding of the best candidate suggests, every rung, and every setting near it have been tried'
         : 'every move that a finding of the best candidate suggests has been tried',
   },
 });

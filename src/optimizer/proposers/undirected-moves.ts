@@ -1,8 +1,8 @@
 import type { Kernel } from '../../core/kernel.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import type { RandomSource } from '../../stats/random.ts';
-import { exploreMoves } from '../explore-moves.ts';
-import { onRung, type ProposedMove } from '../propose-moves.ts';
+import { nearSettings, otherRungs } from '../explore-moves.ts';
+import type { ProposedMove } from '../propose-moves.ts';
 import type { Best } from '../run.ts';
 
 const PATTERN = { id: 'undirected', title: 'Any change, whatever the findings say' };
@@ -15,29 +15,19 @@ export function undirectedMoves(
   dimensions: Dimensions,
   random: RandomSource,
 ): ProposedMove[] {
-  const kernel = best.candidate.kernel.file.name;
-  const settings = exploreMoves(best, dimensions).filter(({ change }) => change.kind === 'parameter');
-  const others = rungs
-    .filter(({ file }) => file.name !== kernel)
-    .flatMap((rung): ProposedMove[] => {
-      const candidate = onRung(best.candidate, rung, dimensions);
-      const to = rung.file.name;
-      if (!candidate) return [];
-      const change = { kind: 'rung', from: kernel, to } as const;
-      return [{ ...settingOf(change), key: `undirected/${to}`, candidate }];
-    });
-  const all = [...settings.map((move) => ({ ...move, ...settingOf(move.change) })), ...others];
+  const settings = nearSettings(best, dimensions).filter(({ change }) => change.kind === 'parameter');
+  const all = [...settings, ...otherRungs(best, rungs, dimensions)].map(({ key, change, candidate }) => ({
+    key: key.replace(/^explore/, PATTERN.id),
+    pattern: PATTERN,
+    finding: FINDING,
+    change,
+    candidate,
+    expectedGain: 1,
+    confidence: 0,
+    reason: 'chosen at random',
+  }));
   return shuffled(all, random);
 }
-
-const settingOf = (change: ProposedMove['change']) => ({
-  pattern: PATTERN,
-  finding: FINDING,
-  change,
-  expectedGain: 1,
-  confidence: 0,
-  reason: 'chosen at random',
-});
 
 function shuffled<T>(items: readonly T[], random: RandomSource): T[] {
   const result = [...items];
