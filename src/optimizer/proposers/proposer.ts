@@ -1,4 +1,4 @@
-import type { AdviceEvent, MoveAbandonedEvent, OptionsRankedEvent } from '../../store/events.ts';
+import type { MoveAbandonedEvent, OptionsRankedEvent } from '../../store/events.ts';
 import type { Advice, ProposedMove } from '../propose-moves.ts';
 import type { Run } from '../run.ts';
 
@@ -24,5 +24,3 @@ export interface Proposer {
    */
   note(move: ProposedMove, ratio: number | undefined): void;
 }
-
-export type LoggedAdvice = Omit<AdviceEvent, 'type' | 'iteration'>;
