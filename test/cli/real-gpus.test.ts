@@ -129,6 +129,8 @@ const MOVING_KEYS: ReadonlySet<string> = new Set([
   'reportPath',
   'bestFolder',
   'bestKernelPath',
+  'record',
+  'replay',
 ]);
 
 const events = (store: string): unknown[] => {
