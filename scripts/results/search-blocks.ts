@@ -10,7 +10,7 @@ import {
   type PublicSpaces,
   type SearchRecording,
   type SearchRecordings,
-  totalOf,
+  sharesOf,
 } from './search-recording.ts';
 
 const absent = (name: string, command: string): string =>
@@ -31,12 +31,13 @@ const row = ({ problem, workload, space, strategies }: ProblemSearch): string[] 
 ];
 
 function verdict({ problems }: SearchRecording): string {
-  const total = totalOf(problems.map(mediansOf));
-  const share = (evaluations: number): string =>
-    `${formatFigure(evaluations)} (${formatFigure((100 * evaluations) / total.random)} %)`;
+  const shares = sharesOf(problems.map(mediansOf));
+  const percent = (share: number): string =>
+    Number.isFinite(share) ? `${formatFigure(100 * share)} %` : 'no finite share';
   return (
-    `Medians of all problems together: random ${formatFigure(total.random)} evaluations, guided ${share(total.guided)}, ` +
-    `guided without diagnosis ${share(total.undirected)}: ${isGuidedWorthIt(total) ? 'half of random search at most, and owed to the findings' : 'not what guided search is meant to reach'}.`
+    `Of random search's median, over all problems (geometric mean), guided search needs ${percent(shares.guided)}, without ` +
+    `diagnosis ${percent(shares.undirected)}: ` +
+    `${isGuidedWorthIt(shares) ? 'half of random search at most, and owed to the findings' : 'not what guided search is meant to reach'}.`
   );
 }
 

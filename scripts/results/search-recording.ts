@@ -42,20 +42,21 @@ export function mediansOf({ strategies }: ProblemSearch): SearchMedians {
   return { guided: medianOf(GUIDED), undirected: medianOf(UNDIRECTED), random: medianOf('random') };
 }
 
-/** Evaluations to solve one problem after the other. */
-export const totalOf = (medians: readonly SearchMedians[]): SearchMedians =>
-  medians.reduce(
-    (sum, { guided, undirected, random }) => ({
-      guided: sum.guided + guided,
-      undirected: sum.undirected + undirected,
-      random: sum.random + random,
-    }),
-    { guided: 0, undirected: 0, random: 0 },
-  );
+/** Evaluations that guided search needs, with findings and without, ÷ those of random search. */
+export interface SearchShares {
+  readonly guided: number;
+  readonly undirected: number;
+}
+
+/** Geometric means over the problems, so that each counts the same, however large its space. */
+export function sharesOf(medians: readonly SearchMedians[]): SearchShares {
+  const mean = (of: 'guided' | 'undirected'): number =>
+    Math.exp(medians.reduce((sum, median) => sum + Math.log(median[of] / median.random), 0) / medians.length);
+  return { guided: mean('guided'), undirected: mean('undirected') };
+}
 
 /** What guided search promises: half of random search's evaluations at most, owed to the findings. */
-export const isGuidedWorthIt = ({ guided, undirected, random }: SearchMedians): boolean =>
-  guided <= random / 2 && !(undirected <= random / 2);
+export const isGuidedWorthIt = ({ guided, undirected }: SearchShares): boolean => guided <= 0.5 && !(undirected <= 0.5);
 
 /** docs/results/search-spaces.json, by bench/search/public-spaces.ts: spaces measured by others. */
 export interface PublicSpaces {

@@ -1,24 +1,28 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { searchBlocks, searchFigures } from '../../scripts/results/search-blocks.ts';
-import { isGuidedWorthIt, mediansOf, readSearchRecordings, totalOf } from '../../scripts/results/search-recording.ts';
+import { isGuidedWorthIt, mediansOf, readSearchRecordings, sharesOf } from '../../scripts/results/search-recording.ts';
 
 describe('what guided search promises', () => {
   it.each([
-    [{ guided: 5, undirected: 6, random: 10 }, true],
-    [{ guided: 6, undirected: 9, random: 10 }, false],
-    [{ guided: 3, undirected: 4, random: 10 }, false],
-    [{ guided: 3, undirected: Number.POSITIVE_INFINITY, random: 10 }, true],
-    [{ guided: Number.POSITIVE_INFINITY, undirected: 9, random: 10 }, false],
-  ])('%j: %s', (medians, holds) => expect(isGuidedWorthIt(medians)).toBe(holds));
+    [{ guided: 0.5, undirected: 0.6 }, true],
+    [{ guided: 0.6, undirected: 0.9 }, false],
+    [{ guided: 0.3, undirected: 0.4 }, false],
+    [{ guided: 0.3, undirected: Number.POSITIVE_INFINITY }, true],
+    [{ guided: Number.POSITIVE_INFINITY, undirected: 0.9 }, false],
+    [{ guided: Number.NaN, undirected: 0.9 }, false],
+  ])('%j: %s', (shares, holds) => expect(isGuidedWorthIt(shares)).toBe(holds));
 
-  it('is summed over problems', () =>
+  it('counts every problem the same', () =>
     expect(
-      totalOf([
-        { guided: 1, undirected: 2, random: 3 },
-        { guided: 4, undirected: 5, random: 6 },
+      sharesOf([
+        { guided: 1, undirected: 8, random: 8 },
+        { guided: 200, undirected: 50, random: 400 },
       ]),
-    ).toEqual({ guided: 5, undirected: 7, random: 9 }));
+    ).toEqual({ guided: expect.closeTo(0.25, 12), undirected: expect.closeTo(Math.sqrt(1 / 8), 12) }));
+
+  it('is not kept where a problem is not solved', () =>
+    expect(sharesOf([{ guided: Number.POSITIVE_INFINITY, undirected: 3, random: 4 }]).guided).toBe(Infinity));
 });
 
 describe('the recorded comparisons', async () => {
@@ -28,7 +32,7 @@ describe('the recorded comparisons', async () => {
     expect(problems!.problems.map(({ problem }) => problem)).toEqual(readdirSync('problems').sort()));
 
   it('keep the promise over all of them', () =>
-    expect(isGuidedWorthIt(totalOf(problems!.problems.map(mediansOf)))).toBe(true));
+    expect(isGuidedWorthIt(sharesOf(problems!.problems.map(mediansOf)))).toBe(true));
 
   it('have the default blind strategy within its bounds on the public spaces', () => {
     const medianOf = (file: string): number | null =>
