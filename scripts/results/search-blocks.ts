@@ -60,9 +60,9 @@ function figure(recording: SearchRecording): string {
   return searchPlotSvg({
     title: `${problem} ${workload} on ${recording.device}: finding the best of ${space.configurations} settings, predicted`,
     within: recording.within,
-    panels: strategies.map(({ strategy, seeds, evaluations, curve }) => ({
+    panels: strategies.map(({ strategy, evaluations, curve }) => ({
       name: strategy,
-      note: `${seeds} seeds, to ${recording.within} %: ${count(evaluations.median)}`,
+      note: `to ${recording.within} %: ${count(evaluations.median)}`,
       curve,
     })),
     reference: { name: 'random search, computed exactly', curve: randomCurve },

@@ -49,14 +49,14 @@ describe('the plot', () => {
   const svg = searchBenchSvg(view);
   it('has a title, a note a panel, and escapes names', () => {
     expect(svg).toContain('a&lt;b&gt;.json: finding the best of 1,200 configurations');
-    expect(svg).toContain('50 seeds, to 5 %: 1.5');
+    expect(svg).toContain('to 5 %: 1.5');
     expect(svg).not.toContain('a<b>');
   });
   it('draws steps within its frame, cutting off what is not known', () => {
     const [, points = ''] = /class="median" points="([^"]*)"/.exec(svg) ?? [];
     const coordinates = points.split(' ').map((point) => point.split(',').map(Number));
     // Two heights: along, then down, then along.
-    expect(coordinates.map(([x]) => x)).toEqual([46, 288, 288]);
+    expect(coordinates.map(([x]) => x)).toEqual([56, 288, 288]);
     expect(coordinates[0]![1]).toBe(coordinates[1]![1]);
     expect(coordinates[2]![1]).toBeGreaterThan(coordinates[1]![1]!);
     expect(svg).not.toMatch(/NaN|Infinity/);
