@@ -3,8 +3,8 @@ import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { takesWorkload } from '../core/plan/takes-workload.ts';
 import type { AblationEvent } from '../store/events.ts';
-import { isTimed } from './decision.ts';
-import { onRung } from './propose-moves.ts';
+import { decide, isTimed, type TimedEvaluation } from './decision.ts';
+import { onRung, type ProposedMove } from './propose-moves.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } from './run.ts';
 
 /** Changes that are undone; the search's budget says nothing of them, so there are not many. */
@@ -16,19 +16,60 @@ interface Undoing {
   readonly candidate: Candidate | undefined;
 }
 
+/** A candidate that was faster without one of the best's changes. */
+export interface Improvement {
+  readonly move: ProposedMove;
+  /** On the first workload. */
+  readonly evaluation: TimedEvaluation;
+}
+
 /**
  * Undoes the winner's changes one at a time and judges what is left, on the first workload: what each change gives on
  * top of the others. Done within the budgets of time and money, and beyond that of evaluations, as a confirmation is.
+ *
+ * @returns the best of those that are faster without a change, as a move of its own: what helped once need not help
+ * beside what came after it.
  */
-export async function ablateBest(run: Run): Promise<void> {
+export async function ablateBest(run: Run): Promise<Improvement | undefined> {
   const { best, bests, options } = run;
-  if (!best || bests.length < 2 || options.ablation === false) return;
+  if (!best || bests.length < 2 || options.ablation === false || run.ablated.has(best.evaluation.id)) return undefined;
+  run.ablated.add(best.evaluation.id);
+  let improvement: (Improvement & { ratio: number }) | undefined;
   for (const undoing of undoings(bests, run).slice(0, MOST_CHANGES)) {
-    if (isInterrupted(run)) return;
-    const event = await judgeWithout(run, best, undoing);
-    if (event) emit(run, event);
+    if (isInterrupted(run)) return undefined;
+    const judged = await judgeWithout(run, best, undoing);
+    if (!judged) continue;
+    emit(run, judged.event);
+    const { ratio } = judged.event;
+    if (ratio === null || !(ratio < (improvement?.ratio ?? 1)) || !isFaster(best, judged)) continue;
+    improvement = { ratio, move: undoingMove(best, undoing, ratio), evaluation: judged.evaluation as TimedEvaluation };
   }
+  return improvement;
 }
+
+/** Whether the ablated candidate would be kept as a change of the best. */
+const isFaster = (best: Best, { evaluation }: Judged): boolean =>
+  evaluation !== undefined && decide(best.evaluation, evaluation).decision === 'keep';
+
+const undoingMove = (best: Best, { undone, candidate }: Undoing, ratio: number): ProposedMove => ({
+  key: `ablation/${undone.kind === 'rung' ? undone.to : undone.parameter}`,
+  pattern: { id: 'ablation', title: 'Undo a change that no longer helps' },
+  finding: { id: 'none', estimatedSpeedup: 1, evidence: 'the best is faster without it' },
+  change:
+    undone.kind === 'rung'
+      ? { kind: 'rung', from: undone.from, to: undone.to }
+      : {
+          kind: 'parameter',
+          kernel: best.candidate.kernel.file.name,
+          parameter: undone.parameter,
+          from: undone.from,
+          to: undone.to,
+        },
+  candidate: candidate!,
+  expectedGain: 1 / ratio,
+  confidence: 1,
+  reason: 'the ablation judged it',
+});
 
 /**
  * The rung before the best's own with its settings carried over; then each parameter as it was when the best's rung was
@@ -61,14 +102,21 @@ function undoings(bests: readonly Best[], { options }: Run): Undoing[] {
   return [...rung, ...parameters];
 }
 
+interface Judged {
+  readonly event: AblationEvent;
+  readonly evaluation?: Evaluation;
+}
+
 /** Undefined when interrupted. */
-async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing): Promise<AblationEvent | undefined> {
-  const event = (rest: Pick<AblationEvent, 'evaluationId' | 'ratio' | 'intervalRatio' | 'reason'>): AblationEvent => ({
-    type: 'ablation',
-    best: best.evaluation.id,
-    undone,
-    candidate: reference(candidate ?? best.candidate),
-    ...rest,
+async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing): Promise<Judged | undefined> {
+  const event = (rest: Pick<AblationEvent, 'evaluationId' | 'ratio' | 'intervalRatio' | 'reason'>): Judged => ({
+    event: {
+      type: 'ablation',
+      best: best.evaluation.id,
+      undone,
+      candidate: reference(candidate ?? best.candidate),
+      ...rest,
+    },
   });
   if (!candidate) {
     return event({ evaluationId: null, ratio: null, reason: 'the other changes allow no kernel without this one' });
@@ -83,7 +131,7 @@ async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing
     return event({ evaluationId: null, ratio: null, reason: `not judged: ${spent.detail}` });
   }
   const evaluation = known ?? (await evaluateOnce(run, { candidate, measuring: beside(best) }));
-  return evaluation && event(comparison(best, evaluation));
+  return evaluation && { ...event(comparison(best, evaluation)), evaluation };
 }
 
 const beside = (best: Best) => ({ tier: 'accept', against: [{ name: 'best', candidate: best.candidate }] }) as const;

@@ -1,7 +1,7 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { Budgets, ConfirmationEvent, StopReason } from '../store/events.ts';
-import { ablateBest } from './ablate.ts';
+import { ablateBest, type Improvement } from './ablate.ts';
 import { adviseWorkload } from './advise-workload.ts';
 import { createBudget } from './budget.ts';
 import { confirmBest, isConfirmed } from './confirm.ts';
@@ -10,6 +10,7 @@ import { refuseGoalBelowBound } from './goal.ts';
 import { createHistory } from './history.ts';
 import { createMoveLedger } from './move-ledger.ts';
 import { allTimed, decideObjective, meanNs, objectiveRatio, VETO_RATIO } from './objective.ts';
+import type { ProposedMove } from './propose-moves.ts';
 import { createProposer } from './proposers/create-proposer.ts';
 import type { Turn } from './proposers/proposer.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type OptimizeOptions, type Run, reference } from './run.ts';
@@ -155,10 +156,15 @@ async function propose(run: Run): Promise<Phase> {
   logTurn(run, turn);
   const { move, exhausted } = turn;
   if (!move) return finish(run, exhausted!.reason, exhausted!.detail);
+  if (run.history.isOver) run.options.evaluator.prepare?.((turn.upcoming ?? []).map(({ candidate }) => candidate));
+  beginMove(run, move);
+  return 'evaluate';
+}
+
+function beginMove(run: Run, move: ProposedMove): void {
   run.iteration += 1;
   run.move = move;
   run.judged = new Map();
-  if (run.history.isOver) run.options.evaluator.prepare?.((turn.upcoming ?? []).map(({ candidate }) => candidate));
   emit(run, {
     type: 'move-proposed',
     iteration: run.iteration,
@@ -171,7 +177,6 @@ async function propose(run: Run): Promise<Phase> {
     confidence: move.confidence,
     reason: move.reason,
   });
-  return 'evaluate';
 }
 
 function logTurn(run: Run, { advice = [], abandoned = [], ranked }: Turn): void {
@@ -305,15 +310,26 @@ function fallsShort({ confirmation, options: { goal } }: Run): boolean {
   return !((confirmation.medianNs ?? Number.POSITIVE_INFINITY) <= goal.ns);
 }
 
-/** What the winner's changes are worth each, and how large a workload it needs. A broken device explains nothing. */
+/**
+ * What the winner's changes are worth each, and how large a workload it needs. Where it is faster without one of them,
+ * that is a move like any other, and what comes of it is confirmed and explained anew. A broken device explains nothing.
+ */
 async function explain(run: Run): Promise<Phase> {
   if (run.stop!.reason === 'device-failed') return 'finished';
   const { evaluationsUsed } = run.budget;
-  await ablateBest(run);
+  const improvement = await ablateBest(run);
+  if (improvement && !isInterrupted(run)) return undo(run, improvement);
   await adviseWorkload(run);
   if (isInterrupted(run)) return interruptedAtTheEnd(run);
   if (run.budget.evaluationsUsed > evaluationsUsed) emitBudget(run);
   return 'finished';
+}
+
+function undo(run: Run, { move, evaluation }: Improvement): Phase {
+  const { workloads } = run.options;
+  beginMove(run, move);
+  run.judged.set(workloads[0]!.name, evaluation);
+  return workloads.length > 1 ? 'accept' : 'decide';
 }
 
 const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<Phase>>> = {
@@ -391,6 +407,7 @@ function startRun(options: OptimizeOptions): Run {
     judged: new Map(),
     judgements: new Map(),
     advised: new Set(),
+    ablated: new Set(),
     deviceFailures: 0,
     isExtended: false,
   };

@@ -103,6 +103,8 @@ export interface Run {
   /** Every judgement so far: candidate id → workload → evaluation. */
   readonly judgements: Map<string, Map<string, Evaluation>>;
   readonly advised: Set<string>;
+  /** Bests whose changes have been undone, by evaluation id. */
+  readonly ablated: Set<string>;
   deviceFailures: number;
   /** Whether `extendedBudgets` hold already. */
   isExtended: boolean;

@@ -345,7 +345,7 @@ export interface Ledger {
 
 /**
  * Why no more candidates are looked for. Confirmation, ablation and advice follow; where the confirmation takes back what
- * the search stopped for, it goes on and ends anew.
+ * the search stopped for, or the best is faster without one of its changes, it goes on and ends anew.
  */
 export interface SearchEndedEvent {
   type: 'search-ended';

@@ -104,7 +104,8 @@ export function joinEvaluations(events: readonly RecordedEvent[]): Joined[] {
   return ofType(events, 'evaluation-finished').map((finished) => {
     const { id, candidate } = finished.evaluation;
     const decided = decisions.get(id);
-    const proposed = proposals.get(finished.iteration);
+    // An ablated candidate that turned out faster was decided on in a move of its own.
+    const proposed = proposals.get(decided?.iteration ?? finished.iteration);
     // Ablation and advice come after the last move's iteration; they may also cite an evaluation made for a move.
     const isOfMove = decided !== undefined || proposed?.candidate.id === candidate.id;
     return {
