@@ -29,11 +29,11 @@ export async function commitRun(target: string, { store }: { store: string }): P
   const changes: { files: Readonly<Record<string, string>>; message: string }[] = [];
   for (const change of kept) {
     const { candidate } = await restore(run, change.event);
-    changes.push({ files: folderOf(candidate, folder), message: messageOf(run, change) });
+    changes.push({ files: folderOf(candidate, start.kernel), message: messageOf(run, change) });
   }
   const made = await makeBranch({
     folder,
-    before: folderOf(start, folder),
+    before: folderOf(start, start.kernel),
     // Laid out as its author likes, it is the same file; its defaults are those the run started with, or others.
     isSame: (name, atHead) => name === 'kernel.json' && isSameJson(atHead, start.kernel.file),
     branch: `warpsmith/${run.id}`,

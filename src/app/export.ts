@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Evaluation } from '../core/evaluation.ts';
-import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import type { Timing } from '../core/timing.ts';
 import { kernelJsonWithDefaults } from '../handover/baked-kernel.ts';
@@ -117,11 +117,14 @@ function kernelJsonOf({ kernel }: Candidate): string | undefined {
 export function changeOf(start: Candidate, candidate: Candidate): { from: FolderFiles; to: FolderFiles } | undefined {
   const startJson = kernelJsonOf(start);
   if (startJson === undefined || !holdsSources(start)) return undefined;
-  return { from: { ...start.kernel.sources, 'kernel.json': startJson }, to: folderOf(candidate, start.kernel.folder) };
+  return { from: { ...start.kernel.sources, 'kernel.json': startJson }, to: folderOf(candidate, start.kernel) };
 }
 
-/** A candidate's files as they would lie in a folder, its parameters' values being kernel.json's defaults. */
-export function folderOf(candidate: Candidate, folder: string): FolderFiles {
+/**
+ * A candidate's files as they would lie in another kernel's folder, its parameters' values being kernel.json's defaults.
+ * Name and remedies are of the folder: with those of the candidate's own rung, the ladder would hold that rung twice.
+ */
+export function folderOf(candidate: Candidate, { folder, file: rung }: Kernel): FolderFiles {
   const { kernel } = candidate;
   const text = kernelJsonOf(candidate) ?? `${JSON.stringify(kernel.file, null, 2)}\n`;
   const rebased = (path: string): string => {
@@ -130,7 +133,7 @@ export function folderOf(candidate: Candidate, folder: string): FolderFiles {
   };
   const { $schema } = kernel.file;
   const isPath = $schema !== undefined && !/^[a-z]+:\/\//.test($schema);
-  const places = { problem: rebased(kernel.file.problem), ...(isPath && { schema: rebased($schema) }) };
+  const places = { problem: rebased(kernel.file.problem), ...(isPath && { schema: rebased($schema) }), rung };
   return { ...kernel.sources, 'kernel.json': kernelJsonWithDefaults(candidate, text, places) };
 }
 

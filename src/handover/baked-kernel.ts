@@ -1,27 +1,36 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Candidate, KernelFile } from '../core/kernel.ts';
 
+/** Where a kernel.json is to lie. */
+export interface KernelPlace {
+  /** Path of problem.json from there, and likewise the schema's, if it has one. */
+  readonly problem: string;
+  readonly schema?: string;
+  /** The rung whose folder that is: what the ladder knows it by, and which findings lead to it, are the folder's. */
+  readonly rung?: Pick<KernelFile, 'name' | 'remedies'>;
+}
+
 /**
  * The text of a candidate's kernel.json with the parameters' values as defaults: what it allows stays as it is, and so
- * does its layout, as far as only defaults change.
+ * does its layout, as far as only defaults and its place change.
  *
  * @param text - kernel.json as it lies in the kernel's folder.
- * @param problem - path of problem.json from where the file is to lie, and likewise the schema's, if it has one.
  */
-export const kernelJsonWithDefaults = (
-  candidate: Candidate,
-  text: string,
-  { problem, schema }: { problem: string; schema?: string },
-): string => {
-  const wanted = withDefaults(candidate, problem, schema);
+export const kernelJsonWithDefaults = (candidate: Candidate, text: string, place: KernelPlace): string => {
+  const { problem, schema, rung } = place;
+  const wanted = withDefaults(candidate, place);
   let edited = replaceString(text, '"problem"', candidate.kernel.file.problem, problem);
   if (schema !== undefined) edited = replaceString(edited, '"$schema"', candidate.kernel.file.$schema!, schema);
+  if (rung !== undefined) {
+    edited = replaceString(edited, '"name"', candidate.kernel.file.name, rung.name);
+    edited = replaceRemedies(edited, rung.remedies);
+  }
   for (const [name, value] of Object.entries(candidate.parameters)) edited = replaceDefault(edited, name, value);
   return isSameJson(edited, wanted) ? edited : `${JSON.stringify(wanted, null, 2)}\n`;
 };
 
-const withDefaults = ({ kernel, parameters }: Candidate, problem: string, schema: string | undefined): KernelFile => ({
-  ...kernel.file,
+const withDefaults = ({ kernel, parameters }: Candidate, { problem, schema, rung }: KernelPlace): KernelFile => ({
+  ...(rung === undefined ? kernel.file : onRung(kernel.file, rung)),
   ...(schema === undefined ? {} : { $schema: schema }),
   problem,
   ...(kernel.file.parameters && {
@@ -33,6 +42,23 @@ const withDefaults = ({ kernel, parameters }: Candidate, problem: string, schema
     ),
   }),
 });
+
+const onRung = (
+  { remedies: _, ...file }: KernelFile,
+  { name, remedies }: NonNullable<KernelPlace['rung']>,
+): KernelFile => ({
+  ...file,
+  name,
+  ...(remedies === undefined ? {} : { remedies }),
+});
+
+const REMEDIES = String.raw`"remedies"\s*:\s*\[[^\]]*\]`;
+
+const replaceRemedies = (text: string, remedies: readonly string[] | undefined): string => {
+  if (remedies === undefined) return text.replace(new RegExp(String.raw`,\s*${REMEDIES}`), '');
+  const list = remedies.map((id) => JSON.stringify(id)).join(', ');
+  return text.replace(new RegExp(REMEDIES), () => `"remedies": [${list}]`);
+};
 
 const replaceString = (text: string, key: string, from: string, to: string): string => {
   const at = text.indexOf(JSON.stringify(from), text.indexOf(key));

@@ -96,8 +96,9 @@ export const dispatchHeader = (table: DispatchTable, problem: ProblemFile): stri
 };
 
 const tableComment = ({ problem, device, entries, fallback }: DispatchTable): string[] => {
-  const width = Math.max(8, ...entries.map(({ workload }) => workload.length));
-  const row = (workload: string, rest: string): string => `//   ${workload.padEnd(width)}  ${rest}`;
+  const width = Math.max(8, ...entries.map(({ workload }) => commentText(workload).length));
+  const row = (workload: string, rest: string): string =>
+    `//   ${commentText(workload).padEnd(width)}  ${commentText(rest)}`;
   return [
     `// Dispatch table for ${commentText(problem)}, from ${commentText(device.name)} (${commentText(device.id)}):`,
     ...entries.map(({ workload, candidate, kind, medianNs }) =>

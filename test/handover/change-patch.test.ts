@@ -63,6 +63,21 @@ describe('kernel.json with other defaults', () => {
     });
   });
 
+  it('takes the name and the remedies of the rung in whose folder it is to lie', () => {
+    const own = { ...kernel.file, name: '04_last', remedies: ['parallelism', 'spills'] };
+    const candidate = makeCandidate({ ...kernel, file: own }, {});
+    const text = JSON.stringify(own, null, 2).replace(
+      /"remedies": \[[^\]]*\]/,
+      '"remedies": ["parallelism", "spills"]',
+    );
+    const place = { problem: kernel.file.problem };
+    const first = kernelJsonWithDefaults(candidate, text, { ...place, rung: { name: '01_first' } });
+    expect(JSON.parse(first)).toEqual({ ...kernel.file, name: '01_first' });
+    expect(first.split('\n')).toHaveLength(text.split('\n').length - 1);
+    const second = kernelJsonWithDefaults(candidate, text, { ...place, rung: { name: '02_x', remedies: ['latency'] } });
+    expect(second).toBe(text.replace('04_last', '02_x').replace('"parallelism", "spills"', '"latency"'));
+  });
+
   it('is laid out anew where the text can’t be edited safely', () => {
     const candidate = makeCandidate(kernel, { PAD: 8 });
     // A second "PAD" in front of the parameter: editing the first one found would be wrong.

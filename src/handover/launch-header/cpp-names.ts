@@ -1,3 +1,5 @@
+import { escapeControls } from '../../core/json/json-path.ts';
+
 /** Words that C++ keeps for itself (C++20), and what `<cuda_runtime.h>` and the header's own helpers occupy as macros. */
 const RESERVED = new Set(
   `alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
@@ -56,4 +58,4 @@ export const stringLiteral = (text: string): string => {
 
 /** Text that ends no comment and is one line. */
 export const commentText = (text: string): string =>
-  text.replaceAll(/\s+/g, ' ').replaceAll('*/', '* /').replace(/\\$/, '\\.').trim();
+  escapeControls(text.replaceAll(/\s+/g, ' ').replaceAll('*/', '* /').replace(/\\$/, '\\.').trim());
