@@ -4,6 +4,7 @@ import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Candidate } from '../../src/core/kernel.ts';
 import type { Dimensions } from '../../src/core/problem.ts';
+import { dispatchHeader } from '../../src/handover/dispatch-header.ts';
 import { chooseEntry, dispatchTable, writeDispatch } from '../../src/handover/dispatch-table.ts';
 import { hostCompiler, inFolder, nvcc, runHostProgram, runTool, STUB_DEFINITIONS } from './support/host-compiler.ts';
 import { randomDimensions } from './support/random-dimensions.ts';
@@ -78,6 +79,19 @@ describe('a dispatch table', () => {
       expect(Object.keys(files)).toContain(`${folder}/kernel.cu`);
       expect(files['README.md']).toContain(`${folder}/${folder}_launch.cu`);
     }
+  });
+
+  it('keeps names inside its comments', async () => {
+    const { problem, table } = await setUp();
+    const [entry] = table.entries;
+    const named = {
+      ...entry!,
+      workload: 'a\n#error \u001b[2J',
+      candidate: { ...entry!.candidate, kernel: 'b\n#error' },
+    };
+    const lines = dispatchHeader({ ...table, entries: [named] }, problem).split('\n');
+    expect(lines.filter((line) => line.startsWith('#error'))).toEqual([]);
+    expect(lines.find((line) => line.startsWith('//   a'))).toContain('a #error \\u001b[2J  b #error (');
   });
 });
 

@@ -1,10 +1,18 @@
+/** Control characters, line separators, and marks that turn the direction of text: what a terminal or a compiler obeys. */
+export const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
+const CONTROLS = new RegExp(`[${CONTROL_CHARACTERS}]`, 'g');
+
+/** Text with its control characters written as JSON escapes, e.g. `\\u001b`. */
+export const escapeControls = (text: string): string =>
+  text.replaceAll(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 /** `['steps', 0, 'grid']` → `steps[0].grid`; the document itself is the empty string. */
 export const formatJsonPath = (path: readonly PropertyKey[]): string =>
   path
     .map((step, index) => {
       if (typeof step === 'number') return `[${step}]`;
       const key = String(step);
-      if (!/^[A-Za-z_$][\w$]*$/.test(key)) return `[${JSON.stringify(key)}]`;
+      if (!/^[A-Za-z_$][\w$]*$/.test(key)) return `[${escapeControls(JSON.stringify(key))}]`;
       return index === 0 ? key : `.${key}`;
     })
     .join('');
@@ -22,6 +30,6 @@ export const valueAtJsonPath = (root: unknown, path: readonly PropertyKey[]): un
 /** A value as it would stand in the file, cut to one short line. */
 export const formatJsonValue = (value: unknown): string => {
   if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value);
+  const text = escapeControls(JSON.stringify(value));
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 };

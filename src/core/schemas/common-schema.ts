@@ -1,10 +1,17 @@
 import { z } from 'zod';
 import { DTYPES } from '../dtype.ts';
+import { CONTROL_CHARACTERS } from '../json/json-path.ts';
 
 /** Names usable in expressions and as macros. */
 export const identifierSchema = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
   error: 'a name of letters, digits and underscores that does not start with a digit',
 });
+
+/** Names that are printed, and written into headers and commits. */
+export const printableSchema = z
+  .string()
+  .min(1)
+  .regex(new RegExp(`^[^${CONTROL_CHARACTERS}]*$`), { error: 'one line of text without control characters' });
 
 export const expressionSchema = z
   .union([z.number(), z.string().min(1)])

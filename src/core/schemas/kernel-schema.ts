@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import type { KernelFile } from '../kernel.ts';
-import { type Assert, dtypeSchema, expressionSchema, identifierSchema, type Matches } from './common-schema.ts';
+import {
+  type Assert,
+  dtypeSchema,
+  expressionSchema,
+  identifierSchema,
+  type Matches,
+  printableSchema,
+} from './common-schema.ts';
 
 const bufferReference = z.strictObject({ buffer: z.string(), offsetBytes: expressionSchema.exactOptional() });
 
@@ -36,10 +43,9 @@ const argument = z
 const extent = z.array(expressionSchema).min(1).max(3);
 
 const launchStep = z.strictObject({
-  function: z
-    .string()
-    .min(1)
-    .describe('An extern "C" name, or an explicit template instantiation such as attention<64, 128>.'),
+  function: printableSchema.describe(
+    'An extern "C" name, or an explicit template instantiation such as attention<64, 128>.',
+  ),
   grid: extent.describe('CTAs in x, y, z.'),
   block: extent.describe('Threads in x, y, z.'),
   sharedBytes: expressionSchema.exactOptional().describe('Dynamic shared memory.'),
@@ -75,14 +81,14 @@ const workspace = z.strictObject({
 export const kernelFileSchema = z.strictObject({
   $schema: z.string().exactOptional(),
   schemaVersion: z.literal(1),
-  name: z.string().min(1),
+  name: printableSchema,
   description: z.string(),
-  problem: z.string().min(1).describe('Relative path of problem.json.'),
+  problem: printableSchema.describe('Relative path of problem.json.'),
   source: z.strictObject({
     kind: z.enum(['cuda', 'ptx', 'cubin']),
-    files: z.array(z.string().min(1)).min(1),
+    files: z.array(printableSchema).min(1),
     flags: z.array(z.string()).exactOptional(),
-    includes: z.array(z.string().min(1)).exactOptional(),
+    includes: z.array(printableSchema).exactOptional(),
     architectures: z
       .array(z.string().regex(/^sm_\d+[af]?$/, { error: 'an architecture such as "sm_89"' }))
       .min(1)

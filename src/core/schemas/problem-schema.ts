@@ -7,6 +7,7 @@ import {
   expressionSchema,
   identifierSchema,
   type Matches,
+  printableSchema,
 } from './common-schema.ts';
 
 const dimensionDeclaration = z.strictObject({
@@ -93,7 +94,7 @@ const comparison = z
 export const problemFileSchema = z.strictObject({
   $schema: z.string().exactOptional(),
   schemaVersion: z.literal(1),
-  name: z.string().min(1),
+  name: printableSchema,
   description: z.string(),
   dimensions: z.record(identifierSchema, dimensionDeclaration),
   inputs: z.record(identifierSchema, bufferDeclaration),
@@ -114,7 +115,7 @@ export const problemFileSchema = z.strictObject({
   workloads: z
     .array(
       z.strictObject({
-        name: z.string().min(1),
+        name: printableSchema,
         dimensions: dimensionsSchema,
         cache: z.enum(['hot', 'cold']).exactOptional(),
         weight: z.number().positive().exactOptional(),
@@ -124,14 +125,12 @@ export const problemFileSchema = z.strictObject({
   checkShapes: z
     .array(z.strictObject({ dimensions: dimensionsSchema, generators: z.array(z.string()).min(1).exactOptional() }))
     .min(1),
-  generatorSets: z.record(z.string().min(1), z.record(identifierSchema, generator)).exactOptional(),
+  generatorSets: z.record(printableSchema, z.record(identifierSchema, generator)).exactOptional(),
   comparison,
   determinism: z.enum(['bitwise', 'tolerance']),
-  start: z.string().min(1).describe('Folder name of the kernel a run starts from.'),
-  rungs: z.array(z.string().min(1)).min(1).describe('Folder names of all rungs, in ladder order.'),
-  deviceReference: z
-    .string()
-    .min(1)
+  start: printableSchema.describe('Folder name of the kernel a run starts from.'),
+  rungs: z.array(printableSchema).min(1).describe('Folder names of all rungs, in ladder order.'),
+  deviceReference: printableSchema
     .describe('Folder name of a kernel that computes the reference on a GPU, for shapes that take long on a host.')
     .exactOptional(),
 });

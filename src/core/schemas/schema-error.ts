@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { WarpsmithError } from '../errors.ts';
-import { formatJsonPath, formatJsonValue, valueAtJsonPath } from '../json/json-path.ts';
+import { escapeControls, formatJsonPath, formatJsonValue, valueAtJsonPath } from '../json/json-path.ts';
 import { nearestName, suggestName } from '../nearest-name.ts';
 import { keysAt } from './schema-keys.ts';
 
@@ -32,7 +32,7 @@ const describe = (issue: Issue, schema: z.ZodType, document: unknown): Descripti
   const value = valueAtJsonPath(document, issue.path);
   const where = path === '' ? 'The file' : `\`${path}\``;
   if (issue.code === 'invalid_key') {
-    const key = String(issue.path.at(-1));
+    const key = escapeControls(String(issue.path.at(-1)));
     const expected = issue.issues[0]?.message ?? 'a name';
     return {
       code: 'invalid-name',
@@ -60,12 +60,13 @@ const unknownKey = (
   schema: z.ZodType,
   document: unknown,
 ): Description => {
-  const key = issue.keys[0]!;
+  const unknown = issue.keys[0]!;
+  const key = escapeControls(unknown);
   const keys = keysAt(schema, issue.path, document);
   return {
     code: 'unknown-key',
     message: `\`${key}\` is not a key of ${issue.path.length === 0 ? 'this file' : `\`${formatJsonPath(issue.path)}\``}.`,
-    path: formatJsonPath([...issue.path, key]),
+    path: formatJsonPath([...issue.path, unknown]),
     received: key,
     expected: `one of ${keys.join(', ')}`,
     hint: nearestName(key, keys) === undefined ? 'Remove it, or check its spelling.' : suggestName(key, keys),

@@ -78,6 +78,25 @@ describe('each mistake gets file, path, value received, what was expected, and a
     });
   });
 
+  it('a name that a terminal would obey', () => {
+    expect(mistake(['name'], 'fast\u001b[2J')).toEqual({
+      code: 'invalid-value',
+      message: '`name` can\'t be "fast\\u001b[2J".',
+      file,
+      path: 'name',
+      received: '"fast\\u001b[2J"',
+      expected: 'one line of text without control characters',
+      hint: expect.any(String),
+    });
+    expect(mistake(['steps', 1, 'function'], 'f\n')).toMatchObject({ path: 'steps[1].function', received: '"f\\n"' });
+    expect(mistake(['parameters', 'P\u009b'], { values: [1], default: 1 })).toMatchObject({
+      code: 'invalid-name',
+      message: "`P\\u009b` can't be a name here.",
+      received: 'P\\u009b',
+    });
+    expect(mistake(['na\u001bme'], 'x')).toMatchObject({ code: 'unknown-key', received: 'na\\u001bme' });
+  });
+
   it('a missing key of a step', () => {
     expect(mistake(['steps', 1, 'block'], undefined)).toEqual({
       code: 'missing-key',

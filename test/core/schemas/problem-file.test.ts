@@ -378,6 +378,31 @@ describe('each mistake gets file, path, value received, what was expected, and a
     expect(details.hint).toBeTruthy();
   });
 
+  it.each([
+    ['a line feed', '\n', '\\n'],
+    ['an escape', '\u001b', '\\u001b'],
+    ['a C1 control', '\u009b', '\\u009b'],
+    ['a line separator', '\u2028', '\\u2028'],
+    ['an override of the direction', '\u202e', '\\u202e'],
+  ])('%s in a name', (_what, character, escaped) => {
+    for (const path of [['name'], ['workloads', 0, 'name']]) {
+      expect(mistake(path, `a${character}b`)).toMatchObject({
+        code: 'invalid-value',
+        file,
+        received: `"a${escaped}b"`,
+        expected: 'one line of text without control characters',
+      });
+    }
+    expect(mistake(['dimensions', `N${character}`], { description: '' })).toMatchObject({
+      code: 'invalid-name',
+      message: `\`N${character === '\n' ? '\\u000a' : escaped}\` can't be a name here.`,
+    });
+  });
+
+  it('takes names in any script', () => {
+    expect(parseProblemFile(edited(smallProblem, ['name'], 'größe 行列 ×2'), file).name).toBe('größe 行列 ×2');
+  });
+
   it('not an object at all', () => {
     expect(detailsOf(() => parseProblemFile('[]', file))).toMatchObject({
       code: 'invalid-value',
