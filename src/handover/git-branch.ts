@@ -33,8 +33,10 @@ export interface MadeBranch {
 
 const TIMEOUT_MS = 60_000;
 const MAXIMUM_OUTPUT_BYTES = 64 * 1024 * 1024;
-/** Stands for no object: a reference that must not be there, an entry that goes. */
-const NO_OBJECT = '0'.repeat(40);
+/** To `update-ref`: the reference must not be there. */
+const NOT_THERE = '';
+const PLAIN = '100644';
+const EXECUTABLE = '100755';
 /** Nothing that a repository configures may run here. */
 const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
 
@@ -64,7 +66,7 @@ export const makeBranch = async (request: BranchRequest): Promise<MadeBranch> =>
       base,
     ),
   );
-  await git.ask(['update-ref', '-m', 'warpsmith: kept changes', reference, commits.at(-1) ?? base, NO_OBJECT]);
+  await git.ask(['update-ref', '-m', 'warpsmith: kept changes', reference, commits.at(-1) ?? base, NOT_THERE]);
   return { branch, repository, base, commits };
 };
 
@@ -199,6 +201,13 @@ const requireAuthor = async (git: Git, repository: string): Promise<Record<strin
   });
 };
 
+/** Names of the folder's files, as seen from it, that may be executed. */
+const executablesIn = async (git: Git, base: string): Promise<ReadonlySet<string>> => {
+  const entries = (await git.ask(['ls-tree', '-r', '-z', base])).split('\0');
+  const executable = entries.filter((entry) => entry.startsWith(`${EXECUTABLE} `));
+  return new Set(executable.map((entry) => entry.slice(entry.indexOf('\t') + 1)));
+};
+
 const commitAll = async (
   git: Git,
   changes: readonly Change[],
@@ -207,16 +216,19 @@ const commitAll = async (
   base: string,
 ): Promise<string[]> => {
   await git.ask(['read-tree', base]);
+  const executables = await executablesIn(git, base);
+  // Ids are longer where the repository hashes with SHA-256.
+  const noObject = '0'.repeat(base.length);
   const commits: string[] = [];
   let previous = before;
   for (const { files, message } of changes) {
     const entries = Object.keys(previous)
       .filter((name) => files[name] === undefined)
-      .map((name) => `0 ${NO_OBJECT}\t${prefix}${name}\0`);
+      .map((name) => `0 ${noObject}\t${prefix}${name}\0`);
     for (const [name, text] of Object.entries(files)) {
       if (previous[name] === text) continue;
       const blob = (await git.ask(['hash-object', '-w', '--stdin'], text)).trim();
-      entries.push(`100644 ${blob}\t${prefix}${name}\0`);
+      entries.push(`${executables.has(name) ? EXECUTABLE : PLAIN} ${blob}\t${prefix}${name}\0`);
     }
     await git.ask(['update-index', '-z', '--index-info'], entries.join(''));
     const tree = (await git.ask(['write-tree'])).trim();

@@ -15,13 +15,16 @@ const CHANGES = [
 const git = (folder: string, ...args: string[]): string => runTool('git', args, folder).stdout.trim();
 
 /** A repository whose kernel lies in a folder of it. */
-const withRepository = async <T>(use: (repository: string, request: BranchRequest) => Promise<T>): Promise<T> => {
+const withRepository = async <T>(
+  use: (repository: string, request: BranchRequest) => Promise<T>,
+  format = 'sha1',
+): Promise<T> => {
   const repository = mkdtempSync(join(tmpdir(), 'warpsmith-branch-'));
   const folder = join(repository, 'a b/kernel');
   try {
     mkdirSync(folder, { recursive: true });
     for (const [name, text] of Object.entries(START)) writeFileSync(join(folder, name), text);
-    git(repository, 'init', '-q', '-b', 'trunk');
+    git(repository, 'init', '-q', '-b', 'trunk', `--object-format=${format}`);
     git(repository, 'config', 'user.name', 'Ann Author');
     git(repository, 'config', 'user.email', 'ann@example.org');
     git(repository, 'add', '.');
@@ -58,6 +61,17 @@ describe.skipIf(!findExecutable('git'))('a branch of kept changes (needs git)', 
       expect(git(repository, 'show', 'warpsmith/run-1:a b/kernel/kernel.cu')).toBe('first');
       expect(git(repository, 'fsck', '--strict')).toBe('');
     }));
+
+  it.each(['sha1', 'sha256'])('is made where objects are named by %s; an executable file stays one', (format) =>
+    withRepository(async (repository, request) => {
+      git(repository, 'update-index', '--chmod=+x', 'a b/kernel/kernel.cu');
+      git(repository, 'commit', '-q', '-m', 'executable');
+      await makeBranch(request);
+      const listed = git(repository, 'ls-tree', '-r', '--format=%(objectmode) %(path)', 'warpsmith/run-1');
+      expect(listed.split('\n')).toEqual(['100755 a b/kernel/kernel.cu', '100644 a b/kernel/new.cuh']);
+      await expect(makeBranch(request)).rejects.toMatchObject({ details: { code: 'branch-exists' } });
+    }, format),
+  );
 
   it('runs no hook of the repository', () =>
     withRepository(async (repository, request) => {
