@@ -3,15 +3,24 @@ import { makeCandidate } from '../core/candidate.ts';
 import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
 import type { Problem } from '../core/problem.ts';
+import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { parseGoal, refuseGoalBelowBound, type VetoBound } from '../optimizer/goal.ts';
 import { type Best, optimize, type RunResult } from '../optimizer/optimize.ts';
-import { formatTiming } from '../reports/format.ts';
+import { formatRatioInterval, formatTiming } from '../reports/format.ts';
 import type { RunView } from '../reports/run-view.ts';
 import { bakeKernel } from '../store/best-kernel.ts';
 import { storeCandidateSources } from '../store/candidate-sources.ts';
-import type { Budgets, Goal, Priors, RecordedEvent, RunRequest, WeightedWorkload } from '../store/events.ts';
+import type {
+  Budgets,
+  ConfirmationEvent,
+  Goal,
+  Priors,
+  RecordedEvent,
+  RunRequest,
+  WeightedWorkload,
+} from '../store/events.ts';
 import { readPriors } from '../store/index/read-priors.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
@@ -35,6 +44,8 @@ export interface OptimizeRequest extends SessionOptions {
   strategy?: string;
   /** Guided runs: false leaves findings unasked. */
   diagnosis?: boolean;
+  /** Guided runs: false ends the search where no finding suggests anything more. */
+  exploring?: boolean;
   /** False leaves the winner's changes as they are. */
   ablation?: boolean;
   /** Real GPUs: refuse a winner that the sanitizer has not cleared. */
@@ -60,18 +71,30 @@ export interface OptimizeOutcome {
   bestKernelPath?: string;
 }
 
-/** Writes `best/` anew; `startNs` is the start's time, for the header comment. */
-function writeBest(run: RunFolder, { candidate, evaluation }: Best, startNs: number): void {
-  const ratio = startNs / evaluation.timing.medianNs;
-  const result = `${formatTiming(evaluation.timing)}, ${describeRatio(evaluation.timing.kind, ratio)} than the start`;
+/** Writes `best/` anew, with what is known of it in its header comment. */
+function writeBest(
+  run: RunFolder,
+  { candidate, evaluation, ratioToStart }: Best,
+  confirmation?: ConfirmationEvent,
+): void {
   const files = bakeKernel(candidate, join(run.path, RUN_FILES.best), {
     runId: run.id,
     evaluationId: evaluation.id,
     deviceName: evaluation.device.name,
     workload: evaluation.workload.name,
-    result,
+    result: `${formatTiming(evaluation.timing)}, ${standing(evaluation.timing.kind, ratioToStart, confirmation)}`,
   });
   run.replaceFolder(RUN_FILES.best, files);
+}
+
+/** How it stands against the start; a measured ratio is only a claim until fresh blocks confirm it. */
+function standing(kind: Timing['kind'], ratioToStart: number, confirmation: ConfirmationEvent | undefined): string {
+  if (confirmation?.ratio && confirmation.intervalRatio) {
+    const interval = formatRatioInterval(confirmation.intervalRatio);
+    return `${describeRatio(kind, confirmation.ratio)} than the start ${interval} on fresh blocks, ${confirmation.outcome}`;
+  }
+  const claimed = `${describeRatio(kind, ratioToStart)} than the start`;
+  return kind === 'predicted' || ratioToStart === 1 ? claimed : `${claimed}, not confirmed yet`;
 }
 
 /** What a run is about, read from its files. */
@@ -139,10 +162,9 @@ export async function runLoop(
   past: { priors: Priors; history?: readonly RecordedEvent[]; extendedBudgets?: Budgets },
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
-  const { signal, strategy, ablation, requireSanitizer } = request;
+  const { signal, strategy, exploring, ablation, requireSanitizer } = request;
   try {
     const peaks = await session.peaks?.();
-    let startNs: number | undefined;
     const result = await reportingFailures(run, () =>
       optimize({
         problem,
@@ -167,11 +189,9 @@ export async function runLoop(
         },
         storeSources: (candidate) => storeCandidateSources(run.objects, candidate),
         artifacts: run.objects,
-        onBest(best) {
-          startNs ??= best.evaluation.timing.medianNs;
-          writeBest(run, best, startNs);
-        },
+        onBest: (best, confirmation) => writeBest(run, best, confirmation),
         ...(strategy === undefined ? {} : { strategy }),
+        ...(exploring === undefined ? {} : { exploring }),
         ...(ablation === undefined ? {} : { ablation }),
         ...(requireSanitizer === undefined ? {} : { requireSanitizer }),
         ...(goal ? { goal } : {}),
@@ -196,6 +216,7 @@ const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest =>
   ...(request.runTimeoutSeconds === undefined ? {} : { runTimeoutSeconds: request.runTimeoutSeconds }),
   ...(request.requireSanitizer === undefined ? {} : { requireSanitizer: request.requireSanitizer }),
   ...(request.diagnosis === undefined ? {} : { diagnosis: request.diagnosis }),
+  ...(request.exploring === undefined ? {} : { exploring: request.exploring }),
   ...(request.ablation === undefined ? {} : { ablation: request.ablation }),
 });
 

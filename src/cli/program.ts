@@ -28,7 +28,6 @@ import {
   withStore,
 } from './options.ts';
 
-const DEFAULT_MAXIMUM_EVALUATIONS = 30;
 const DEFAULT_HOT_LINES = 8;
 
 /** Loads a command's module when it is used, so that `--help` and `check` don't pay for the virtual GPU. */
@@ -188,12 +187,12 @@ export function buildProgram(
         'geometric-mean',
       )
       .option('--no-diagnosis', 'guided: choose among the same changes without asking the findings')
+      .option('--no-exploring', 'guided: stop where no finding suggests anything more, instead of searching on')
       .option('--no-ablation', "leave out undoing the winner's changes one by one in the end")
       .option(
         '--max-evaluations <count>',
-        'budget in evaluations, the start included',
+        'budget in evaluations, the start included (default: 30, or none beside another budget)',
         integerOption('--max-evaluations', 1, 1e6),
-        DEFAULT_MAXIMUM_EVALUATIONS,
       )
       .option('--max-minutes <minutes>', 'budget in wall time', positiveOption('--max-minutes'))
       .option('--max-gpu-minutes <minutes>', 'budget in GPU time', positiveOption('--max-gpu-minutes'))

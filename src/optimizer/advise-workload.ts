@@ -52,10 +52,15 @@ export async function adviseWorkload(run: Run): Promise<void> {
   });
 }
 
-/** As long as the log of a resumed run lasts, it says what was judged: its clock stood elsewhere. */
+/**
+ * Advice goes beyond the budget of evaluations, as a confirmation and an ablation do. As long as the log of a resumed run
+ * lasts, it says what was judged: its clock stood elsewhere.
+ */
 function isSpent({ budget, history }: Run): boolean {
   const logged = history.next();
-  return logged ? logged.type !== 'evaluation-finished' : budget.spent() !== undefined;
+  if (logged) return logged.type !== 'evaluation-finished';
+  const spent = budget.spent();
+  return spent !== undefined && spent.reason !== 'evaluations-spent';
 }
 
 function rowOf(evaluation: Evaluation, product: number): Row {

@@ -29,7 +29,10 @@ export async function confirmBest(run: Run): Promise<void> {
     }
     run.confirmation = confirmationOf(run, winner, evaluations);
     emit(run, run.confirmation);
-    if (run.confirmation.outcome !== 'refused') return;
+    if (run.confirmation.outcome !== 'refused') {
+      run.options.onBest?.(winner, run.confirmation);
+      return;
+    }
     run.bests.pop();
     run.best = run.bests.at(-1)!;
     run.options.onBest?.(run.best);

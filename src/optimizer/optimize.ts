@@ -1,11 +1,12 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
+import { combineRatios } from '../stats/combine-ratios.ts';
 import type { Budgets, ConfirmationEvent, StopReason } from '../store/events.ts';
 import { ablateBest, type Improvement } from './ablate.ts';
 import { adviseWorkload } from './advise-workload.ts';
 import { createBudget } from './budget.ts';
 import { confirmBest, isConfirmed } from './confirm.ts';
-import { describeRatio, isTimed, isWorthAccepting, type TimedEvaluation } from './decision.ts';
+import { decide, describeRatio, isTimed, isWorthAccepting, type TimedEvaluation } from './decision.ts';
 import { refuseGoalBelowBound } from './goal.ts';
 import { createHistory } from './history.ts';
 import { createMoveLedger } from './move-ledger.ts';
@@ -96,7 +97,7 @@ function afterNewBest(run: Run, best: Best): Phase {
     medianNs: meanNs(workloads, best.evaluations, 'medianNs'),
     attainableNs: meanNs(workloads, best.evaluations, 'attainableNs'),
   };
-  const stop = reasonToStop(time, objectiveRatio(workloads, run.bests[0]!, best), goal);
+  const stop = reasonToStop(time, best.ratioToStart, goal);
   return stop ? finish(run, stop.reason, stop.detail) : 'propose';
 }
 
@@ -124,7 +125,8 @@ async function baseline(run: Run): Promise<Phase> {
   emitBudget(run);
   const evaluations = allTimed(options.workloads, run.judged)!;
   refuseGoal(run, evaluations);
-  return afterNewBest(run, { candidate: options.start, evaluation: run.start as TimedEvaluation, evaluations });
+  const evaluation = run.start as TimedEvaluation;
+  return afterNewBest(run, { candidate: options.start, evaluation, evaluations, ratioToStart: 1 });
 }
 
 function startFailed(run: Run, { status, reason, workload }: Evaluation): Phase {
@@ -240,23 +242,30 @@ async function decidePhase(run: Run): Promise<Phase> {
   const best = run.best!;
   const move = run.move!;
   const judged = [...run.judged.values()];
+  const evaluation = judged[0]!;
   const decision = decideObjective(options.workloads, best, run.judged);
   emit(run, {
     type: 'decision',
     iteration: run.iteration,
-    evaluationId: judged[0]!.id,
+    evaluationId: evaluation.id,
     comparedWith: best.evaluation.id,
     ...decision,
   });
   const failed = judged.find(({ status }) => status === 'device-failed');
   if (failed) return afterDeviceFailure(run, failed);
   run.deviceFailures = 0;
-  run.proposer.note(move, ratioToStart(run));
+  run.proposer.note(move, { ratio: ratioToStart(run), isScreenedOut: isScreen(evaluation) });
   const evaluations = allTimed(options.workloads, run.judged);
   if (decision.decision === 'keep' && evaluations) {
     ledger.noteKept(move, decision.ratio!);
     emitBudget(run);
-    return afterNewBest(run, { candidate: move.candidate, evaluation: [...evaluations.values()][0]!, evaluations });
+    const { candidate } = move;
+    return afterNewBest(run, {
+      candidate,
+      evaluation: [...evaluations.values()][0]!,
+      evaluations,
+      ratioToStart: best.ratioToStart * decision.ratio!,
+    });
   }
   const { failureCount, abandoned } = ledger.noteFailed(move, judged.length);
   if (abandoned) {
@@ -273,12 +282,19 @@ async function decidePhase(run: Run): Promise<Phase> {
   return 'propose';
 }
 
-/** Start's time ÷ the candidate's over the workloads it was judged on; undefined when it failed on one of them. */
-function ratioToStart({ judged, bests, options }: Run): number | undefined {
-  if ([...judged.values()].some((evaluation) => !isTimed(evaluation))) return undefined;
-  const workloads = options.workloads.filter(({ name }) => judged.has(name));
-  const evaluations = allTimed(workloads, judged)!;
-  return objectiveRatio(workloads, bests[0]!, { ...bests[0]!, evaluations });
+const isScreen = ({ timing }: Evaluation): boolean => timing?.measurement?.conditions.tier === 'screen';
+
+/**
+ * Start's time ÷ the candidate's over the workloads it was judged on; undefined when it failed on one of them. Measured:
+ * by way of the best, beside which it stood in the same blocks.
+ */
+function ratioToStart({ judged, best, options }: Run): number | undefined {
+  const parts = options.workloads.flatMap(({ name, weight }) => {
+    const evaluation = judged.get(name);
+    return evaluation ? [{ weight, ratio: decide(best!.evaluations.get(name)!, evaluation).ratio }] : [];
+  });
+  if (parts.some(({ ratio }) => ratio === null)) return undefined;
+  return best!.ratioToStart * combineRatios(parts.map(({ weight, ratio }) => ({ weight, ratio: ratio! }))).ratio;
 }
 
 function afterDeviceFailure(run: Run, evaluation: Evaluation): Phase {
@@ -380,7 +396,7 @@ function describeOverrun({ budget }: Run): string {
   const { limits, evaluationsUsed } = budget;
   const beyond = limits.maximumEvaluations === null ? 0 : evaluationsUsed - limits.maximumEvaluations;
   if (beyond <= 0) return '';
-  return `; ${beyond} more evaluation${beyond === 1 ? '' : 's'} than the budget of the search, for verdicts, confirmation and ablation`;
+  return `; ${beyond} more evaluation${beyond === 1 ? '' : 's'} than the budget of the search, for what was begun, confirmation, ablation and advice`;
 }
 
 function announceEnd(run: Run, result: RunResult): void {

@@ -1,4 +1,4 @@
-import type { Priors, RankedOption } from '../store/events.ts';
+import type { KernelCost, Priors, RankedOption } from '../store/events.ts';
 import type { MoveLedger } from './move-ledger.ts';
 import type { ProposedMove } from './propose-moves.ts';
 
@@ -119,6 +119,15 @@ function costOf(
   { isMeasured, workloadCount, priors }: RankingContext,
 ): RankedOption['cost'] {
   const evaluations = 1 + confidence * (isMeasured ? workloadCount : workloadCount - 1);
-  const known = priors.costs.find(({ kernel }) => kernel === move.candidate.kernel.file.name);
-  return { evaluations, compile: known && known.runMs > 0 ? known.compileMs / known.runMs : 0 };
+  return { evaluations, compile: compileCost(move.candidate.kernel.file.name, priors.costs) };
+}
+
+/** Of a kernel that was never compiled, the mean of those that were: nothing said of it must not make it the cheapest. */
+function compileCost(name: string, costs: readonly KernelCost[]): number {
+  const shares = costs
+    .filter(({ runMs }) => runMs > 0)
+    .map(({ kernel, compileMs, runMs }) => ({ kernel, share: compileMs / runMs }));
+  const known = shares.find(({ kernel }) => kernel === name);
+  if (known) return known.share;
+  return shares.length === 0 ? 0 : shares.reduce((sum, { share }) => sum + share, 0) / shares.length;
 }

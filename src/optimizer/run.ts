@@ -51,6 +51,8 @@ export interface OptimizeOptions {
   requireSanitizer?: boolean;
   /** Undo the winner's changes one by one in the end; true when absent. */
   ablation?: boolean;
+  /** Guided runs: where no finding suggests anything more, a strategy of search/ goes on; true when absent. */
+  exploring?: boolean;
   budgets: Budgets;
   goal?: Goal;
   /** Provable lower bound of the objective's time; goals below it are refused. */
@@ -64,8 +66,8 @@ export interface OptimizeOptions {
   storeSources?: (candidate: Candidate) => Readonly<Record<string, string>>;
   /** Measured runs: keeps PTX of every candidate, machine code of those worth it, and the profiler's reports. */
   artifacts?: ArtifactStore;
-  /** Called whenever there is a new best, the start included, so that it outlives whatever happens next. */
-  onBest?: (best: Best) => void;
+  /** Called whenever there is a new best, the start included, so that it outlives whatever happens next, and when it is confirmed. */
+  onBest?: (best: Best, confirmation?: ConfirmationEvent) => void;
   environment?: Readonly<Record<string, string>>;
   /** For the run's report. */
   roofline?: Roofline;
@@ -81,6 +83,11 @@ export interface Best {
   evaluation: TimedEvaluation;
   /** Workload → evaluation, the first workload's included. */
   evaluations: ReadonlyMap<string, TimedEvaluation>;
+  /**
+   * Start's time ÷ its time, over all workloads. Measured: the product of the ratios that were kept, each from one set
+   * of blocks; only a confirmation says it in one.
+   */
+  ratioToStart: number;
 }
 
 /** State of one run. `phase` says what happens next; each phase is one function. */

@@ -53,7 +53,7 @@ export interface Budgets {
   maximumEvaluations: number | null;
   /** Wall time. */
   maximumMinutes: number | null;
-  /** Time the GPU worked for the run: verifying, measuring, profiling, sanitizing. */
+  /** Time the run's evaluations held the GPU: all but compiling, the host's own work on them included. */
   maximumGpuMinutes: number | null;
   /** In the currency of `gpuPricePerHour`. */
   maximumMoney: number | null;
@@ -115,6 +115,8 @@ export interface RunRequest {
   requireSanitizer?: boolean;
   /** Guided runs: findings may suggest moves. False leaves only exploring, to show what diagnosis is worth. */
   diagnosis?: boolean;
+  /** Guided runs: false ends the search where no finding suggests anything more. */
+  exploring?: boolean;
   /** False: the winner's changes are not undone one by one in the end. */
   ablation?: boolean;
   /** Problem folder's files that decide what is right: name → SHA-256. */
@@ -337,7 +339,7 @@ export interface Ledger {
   compileMs: number;
   verifyMs: number;
   timeMs: number;
-  /** Time the GPU worked: verifying and timing on a real GPU; 0 on a virtual device. */
+  /** Time evaluations held the GPU: all but compiling, the host's own work on them included; 0 on a virtual device. */
   gpuMs: number;
   /** gpuMs × price; `null` without a price. */
   money: number | null;

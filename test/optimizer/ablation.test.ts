@@ -280,9 +280,9 @@ describe('measured', () => {
 
   it('is not begun on a device that failed', async () => {
     // The confirmation's two attempts.
-    const { events, requests } = await measured({ deviceFailsAt: [6, 7] });
+    const { events, requests } = await measured({ deviceFailsAt: [4, 5] });
     expect(ofType(events, 'run-finished')[0]!.stopReason).toBe('device-failed');
-    expect(requests).toHaveLength(7);
+    expect(requests).toHaveLength(5);
     expect(ofType(events, 'ablation')).toEqual([]);
   });
 });

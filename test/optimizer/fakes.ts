@@ -171,6 +171,7 @@ export async function runLoop(
     workloads: [{ name: 'n1024', dimensions: { N: 1024 }, cache: 'hot', weight: 1 }],
     request: { target: 'problems/scale' },
     ablation: false,
+    exploring: false,
     device: { id: 'virtual:l4', kind: 'virtual', name: 'NVIDIA L4 (virtual)' },
     spec,
     start: makeCandidate(first, {}),

@@ -186,14 +186,14 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     has: ['confirmation', 'ablation'],
   },
   'measured, the device fails for good while it confirms': {
-    fakes: () => measuring({ deviceFailsAt: [14, 15] }),
-    options: { device: CUDA, ...within({ maximumEvaluations: 12 }) },
+    fakes: () => measuring({ deviceFailsAt: [10, 11] }),
+    options: { device: CUDA, ...within({ maximumEvaluations: 9 }) },
     has: ['search-ended'],
     ends: 'device-failed',
   },
   'measured, the device fails while changes are undone': {
-    fakes: () => measuring({ deviceFailsAt: [15, 16] }),
-    options: { device: CUDA, ...within({ maximumEvaluations: 12 }) },
+    fakes: () => measuring({ deviceFailsAt: [11, 12] }),
+    options: { device: CUDA, ...within({ maximumEvaluations: 9 }) },
     has: ['confirmation', 'ablation'],
     ends: 'evaluations-spent',
   },
@@ -210,9 +210,9 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     ends: 'time-spent',
   },
   'time that is spent in the ablation': {
-    // The seventeenth evaluation, which undoes the first of two changes, spends it.
+    // The eleventh evaluation, which undoes the first of two changes, spends it.
     fakes: measuring,
-    options: { device: CUDA, ...within({ maximumMinutes: 2.8 }) },
+    options: { device: CUDA, ...within({ maximumMinutes: 1.8 }) },
     has: ['confirmation', 'ablation'],
     ends: 'no-moves-left',
   },

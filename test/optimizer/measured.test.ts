@@ -62,26 +62,25 @@ describe('a measured run', () => {
     ]);
   });
 
-  it('tries every other setting near the best when no finding suggests more, nearest first', async () => {
-    const ns = { [START]: 1000, [LARGER]: 1500, [LARGEST]: 1500, '01_first TILE=16': 500 };
-    const { evaluator, result } = await run({ ns, sanitizer: 'clean' });
+  it('searches on where no finding suggests more, and evaluates nothing twice', async () => {
+    const rungs = [kernel('01_first'), kernel('02_second')];
+    const all = rungs.flatMap(({ file }) => [16, 32, 64, 128].map((value) => `${file.name} TILE=${value}`));
+    const slow = Object.fromEntries(all.map((name) => [name, 1500]));
+    const ns = { ...slow, [START]: 1000, '02_second TILE=16': 300 };
+    const { evaluator, result } = await run({ ns, sanitizer: 'clean' }, { rungs, exploring: true });
     const screened = evaluator.requests
       .filter(({ tier }) => tier === 'screen')
       .map(({ candidate }) => nameOf(candidate));
-    expect(screened).toEqual([LARGER, LARGEST, '01_first TILE=16']);
-    expect(result.speedup).toBeCloseTo(2);
-    expect(result.detail).toMatch(/every rung, and every setting near it have been tried/);
+    expect(screened.slice(0, 2)).toEqual([LARGER, LARGEST]);
+    expect([START, ...screened].sort()).toEqual(all.sort());
+    expect(result.stopReason).toBe('space-exhausted');
+    expect(nameOf(result.best!.candidate)).toBe('02_second TILE=16');
   });
 
-  it('tries the other rungs before other settings when no finding suggests more', async () => {
-    const rungs = [kernel('01_first'), kernel('02_second')];
-    const ns = { [START]: 1000, [LARGER]: 1500, [LARGEST]: 1500, '02_second TILE=32': 400, '02_second TILE=16': 300 };
-    const { evaluator, result } = await run({ ns, sanitizer: 'clean' }, { rungs });
-    const screened = evaluator.requests
-      .filter(({ tier }) => tier === 'screen')
-      .map(({ candidate }) => nameOf(candidate));
-    expect(screened.slice(0, 3)).toEqual([LARGER, LARGEST, '02_second TILE=32']);
-    expect(nameOf(result.best!.candidate)).toBe('02_second TILE=16');
+  it('stops where no finding suggests more when it is not to explore', async () => {
+    const { evaluator, result } = await run({ ns: { [START]: 1000, [LARGER]: 1500, [LARGEST]: 1500 } });
+    expect(evaluator.requests.map(({ candidate }) => nameOf(candidate))).toEqual([START, LARGER, LARGEST]);
+    expect(result.stopReason).toBe('no-moves-left');
   });
 
   it('does not keep what only the screen called faster', async () => {
@@ -120,7 +119,7 @@ describe('a measured run', () => {
   });
 
   it('leaves the winner unconfirmed where the device fails twice, and ends for that', async () => {
-    const { confirmations, result, ended } = await run({ ns: { [START]: 1000, [LARGER]: 500 }, deviceFailsAt: [6, 7] });
+    const { confirmations, result, ended } = await run({ ns: { [START]: 1000, [LARGER]: 500 }, deviceFailsAt: [5, 6] });
     expect(confirmations).toEqual([]);
     expect(result).toMatchObject({ stopReason: 'device-failed', best: { candidate: { parameters: { TILE: 64 } } } });
     expect(result.speedup).toBeUndefined();
@@ -191,7 +190,7 @@ describe('a measured run', () => {
     );
     expect(result).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 4 });
     expect(ended!.detail).toMatch(
-      /; 2 more evaluations than the budget of the search, for verdicts, confirmation and ablation$/,
+      /; 2 more evaluations than the budget of the search, for what was begun, confirmation, ablation and advice$/,
     );
   });
 });

@@ -131,10 +131,10 @@ describe('where the device is under-filled', () => {
 
   it.each([
     [0.03, 8],
-    [0.06, null],
+    [0.06, 16],
   ])('gains of %d from the first row to the third leave it full at %s', async (gain, saturatedAt) => {
     const script = filling(({ B, H }) => 0.5 * (1 + (gain / 2) * Math.min(2, Math.log2((B! * H!) / 8))));
-    const { advice } = await search({ script, budgets: { ...UNLIMITED, maximumEvaluations: 3 } });
+    const { advice } = await search({ script });
     expect(advice!.saturatedAt).toBe(saturatedAt);
   });
 
@@ -209,12 +209,13 @@ describe('how far it is looked', () => {
     expect(alone.advice!.text).toMatch(/; larger workloads could not be judged$/);
   });
 
-  it('only as far as the budget goes', async () => {
-    const { advice, result } = await search({ budgets: { ...UNLIMITED, maximumEvaluations: 3 } });
-    expect(productsOf(advice)).toEqual([8, 16, 32]);
-    expect(result.evaluationsUsed).toBe(3);
+  it('beyond the budget of evaluations, as an ablation, but not beyond that of time', async () => {
+    const unlimited = await search({ budgets: UNLIMITED });
     const spent = await search({ budgets: { ...UNLIMITED, maximumEvaluations: 1 } });
-    expect([spent.advice, spent.asked]).toEqual([undefined, ['b1h8n64']]);
+    expect(productsOf(spent.advice)).toEqual(productsOf(unlimited.advice));
+    let minutes = 0;
+    const late = await search({ clockMs: () => 60_000 * minutes++, budgets: { ...UNLIMITED, maximumMinutes: 5 } });
+    expect(late.asked.length).toBeLessThan(unlimited.asked.length);
   });
 
   it('not on when interrupted: half a table is no advice', async () => {

@@ -15,10 +15,11 @@ interface Options extends Omit<JudgingOptions, 'workload'> {
   workload?: string[];
   strategy?: string;
   objective: 'geometric-mean' | 'per-workload';
-  /** commander's spelling of --no-diagnosis and --no-ablation. */
+  /** commander's spelling of --no-diagnosis, --no-exploring and --no-ablation. */
   diagnosis: boolean;
+  exploring: boolean;
   ablation: boolean;
-  maxEvaluations: number;
+  maxEvaluations?: number;
   maxMinutes?: number;
   maxGpuMinutes?: number;
   maxMoney?: number;
@@ -27,9 +28,14 @@ interface Options extends Omit<JudgingOptions, 'workload'> {
   requireSanitizer?: boolean;
 }
 
+/** Where no other budget is given. */
+const DEFAULT_MAXIMUM_EVALUATIONS = 30;
+
 /** @throws WarpsmithError `money-needs-a-price`. */
 function budgetsOf(options: Options): Budgets {
-  const { maxEvaluations, maxMinutes = null, maxGpuMinutes = null, maxMoney = null, gpuPrice = null } = options;
+  const { maxMinutes = null, maxGpuMinutes = null, maxMoney = null, gpuPrice = null } = options;
+  const isOtherwiseLimited = maxMinutes !== null || maxGpuMinutes !== null || maxMoney !== null;
+  const fallback = isOtherwiseLimited ? null : DEFAULT_MAXIMUM_EVALUATIONS;
   if (maxMoney !== null && gpuPrice === null) {
     throw new WarpsmithError({
       code: 'money-needs-a-price',
@@ -41,7 +47,7 @@ function budgetsOf(options: Options): Budgets {
     });
   }
   return {
-    maximumEvaluations: maxEvaluations,
+    maximumEvaluations: options.maxEvaluations ?? fallback,
     maximumMinutes: maxMinutes,
     maximumGpuMinutes: maxGpuMinutes,
     maximumMoney: maxMoney,
@@ -51,7 +57,7 @@ function budgetsOf(options: Options): Budgets {
 
 export const run: Run<Options> = async (options, context) => {
   const { streams } = context;
-  const { workload: workloads = [], strategy, diagnosis, ablation, objective, ...judging } = options;
+  const { workload: workloads = [], strategy, diagnosis, exploring, ablation, objective, ...judging } = options;
   const budgets = budgetsOf(options);
   const request = await judgingRequest(judging, context);
   noteIgnored(options, request.device, context);
@@ -62,6 +68,7 @@ export const run: Run<Options> = async (options, context) => {
     workloads,
     budgets,
     diagnosis,
+    exploring,
     ablation,
     ...(strategy === undefined ? {} : { strategy }),
     onEvent: progress.onEvent,

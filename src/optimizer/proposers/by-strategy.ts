@@ -2,9 +2,10 @@ import type { Candidate } from '../../core/kernel.ts';
 import { takesWorkload } from '../../core/plan/takes-workload.ts';
 import { kernelSpace } from '../../search/kernel-space.ts';
 import { createStrategy } from '../../search/strategies.ts';
+import type { Outcome } from '../../search/strategy.ts';
 import type { ProposedMove } from '../propose-moves.ts';
 import type { OptimizeOptions, Run } from '../run.ts';
-import type { Proposer, Turn } from './proposer.ts';
+import type { Judged, Proposer, Turn } from './proposer.ts';
 
 /**
  * A strategy that knows nothing of findings asks for configurations of all rungs, and is told how each did, as start's
@@ -16,18 +17,20 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
   const kernels = isOnLadder ? rungs : [start.kernel, ...rungs];
   const { space, candidateAt, indexOf } = kernelSpace(kernels, workloads[0]!.dimensions);
   const strategy = createStrategy(name, { space, seed });
-  const tell = (candidate: Candidate, ratio: number | undefined) => {
+  const tell = (candidate: Candidate, judged: Judged) => {
     const index = indexOf(candidate);
-    if (index !== undefined) strategy.tell(index, ratio ? { kind: 'timed', timeNs: 1 / ratio } : { kind: 'failed' });
+    if (index !== undefined) strategy.tell(index, outcomeOf(judged));
   };
-  tell(start, 1);
+  tell(start, { ratio: 1, isScreenedOut: false });
   const isPossible = (candidate: Candidate) =>
     workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
+  let skipped = 0;
   /** What does not take every workload is known to fail without an evaluation. */
   const ask = (): Candidate | undefined => {
     for (let index = strategy.ask(); index !== undefined; index = strategy.ask()) {
       const candidate = candidateAt(index);
       if (isPossible(candidate)) return candidate;
+      skipped += 1;
       strategy.tell(index, { kind: 'failed' });
     }
     return undefined;
@@ -37,13 +40,19 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
   return {
     next(run) {
       pending ??= ask();
-      return pending ? { move: moveTo(pending, name, run) } : exhausted(space.size);
+      return pending ? { move: moveTo(pending, name, run) } : exhausted(space.size, skipped);
     },
-    note(move, ratio) {
-      pending = undefined;
-      tell(move.candidate, ratio);
+    note(move, judged) {
+      if (pending?.id === move.candidate.id) pending = undefined;
+      tell(move.candidate, judged);
     },
   };
+}
+
+/** Times are relative to the start's: all that a strategy compares, whatever the clock of the day. */
+function outcomeOf({ ratio, isScreenedOut }: Judged): Outcome {
+  if (ratio === undefined) return { kind: 'failed' };
+  return { kind: isScreenedOut ? 'screened-out' : 'timed', timeNs: 1 / ratio };
 }
 
 function moveTo(candidate: Candidate, strategy: string, { iteration }: Run): ProposedMove {
@@ -60,6 +69,9 @@ function moveTo(candidate: Candidate, strategy: string, { iteration }: Run): Pro
   };
 }
 
-const exhausted = (size: number): Turn => ({
-  exhausted: { reason: 'space-exhausted', detail: `all ${size} configurations have been evaluated` },
-});
+const exhausted = (size: number, skipped: number): Turn => {
+  const butFor = skipped === 0 ? '' : `, but for ${skipped} that do not take every workload`;
+  return {
+    exhausted: { reason: 'space-exhausted', detail: `all ${size} configurations have been evaluated${butFor}` },
+  };
+};

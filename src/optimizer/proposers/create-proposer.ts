@@ -1,11 +1,15 @@
+import { DEFAULT_BLIND_STRATEGY } from '../../search/strategies.ts';
 import type { OptimizeOptions } from '../run.ts';
 import { GUIDED } from '../strategy-names.ts';
 import { createByStrategy } from './by-strategy.ts';
 import { createGuided } from './guided.ts';
+import { handingOver } from './handing-over.ts';
 import type { Proposer } from './proposer.ts';
 
-/** @throws WarpsmithError `unknown-strategy`. */
+/** @throws WarpsmithError `unknown-strategy`; for a ladder with too many settings, where a strategy has to list them. */
 export const createProposer = (options: OptimizeOptions): Proposer => {
-  const { strategy = GUIDED } = options;
-  return strategy === GUIDED ? createGuided() : createByStrategy(options, strategy);
+  const { strategy = GUIDED, exploring = true } = options;
+  if (strategy !== GUIDED) return createByStrategy(options, strategy);
+  const guided = createGuided();
+  return exploring ? handingOver(guided, () => createByStrategy(options, DEFAULT_BLIND_STRATEGY)) : guided;
 };

@@ -1,6 +1,5 @@
 import { takesWorkload } from '../../core/plan/takes-workload.ts';
 import { randomSource } from '../../stats/random.ts';
-import { exploreMoves } from '../explore-moves.ts';
 import { type Advice, type ProposedMove, proposeMoves } from '../propose-moves.ts';
 import { type Ranking, rankOptions } from '../rank-options.ts';
 import type { Run } from '../run.ts';
@@ -14,7 +13,7 @@ const PREPARED_AHEAD = 6;
 
 /**
  * Findings of the best candidate set off patterns, whose moves are ranked by what they are expected to give for what
- * they cost. Where times are measured, every setting near the best follows.
+ * they cost.
  */
 export function createGuided(): Proposer {
   return {
@@ -24,7 +23,7 @@ export function createGuided(): Proposer {
       const ranking = rankOptions(open, contextOf(run));
       for (const { moveKey } of ranking.overspent) run.ledger.abandon(moveKey);
       const [move] = ranking.moves;
-      return { advice, ...turnOf(run, ranking), ...(move ? { move, upcoming: upcoming(ranking) } : exhausted(run)) };
+      return { advice, ...turnOf(run, ranking), ...(move ? { move, upcoming: upcoming(ranking) } : EXHAUSTED) };
     },
     note() {},
   };
@@ -53,11 +52,8 @@ function suggested(run: Run): { moves: ProposedMove[]; advice: Advice[] } {
 }
 
 function openMoves(run: Run, suggested: readonly ProposedMove[]): ProposedMove[] {
-  const best = run.best!;
-  const isMeasured = best.evaluation.timing.kind === 'measured';
-  const others = isMeasured ? exploreMoves(best, run.options.rungs, run.options.workloads[0]!.dimensions) : [];
   const seen = new Set<string>();
-  return [...suggested, ...others].filter((move) => {
+  return suggested.filter((move) => {
     const isNew = !seen.has(move.candidate.id);
     seen.add(move.candidate.id);
     return isNew && run.ledger.isOpen(move) && takesEvery(run, move);
@@ -84,12 +80,9 @@ function turnOf(run: Run, { share, options, overspent }: Ranking): Pick<Turn, 'r
 
 const upcoming = ({ moves }: Ranking): ProposedMove[] => moves.slice(1, 1 + PREPARED_AHEAD);
 
-const exhausted = ({ best }: Run): Pick<Turn, 'exhausted'> => ({
+const EXHAUSTED: Pick<Turn, 'exhausted'> = {
   exhausted: {
     reason: 'no-moves-left',
-    detail:
-      best!.evaluation.timing.kind === 'measured'
-        ? 'every move that a finding of the best candidate suggests, every rung, and every setting near it have been tried'
-        : 'every move that a finding of the best candidate suggests has been tried',
+    detail: 'every move that a finding of the best candidate suggests has been tried',
   },
-});
+};

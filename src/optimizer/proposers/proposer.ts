@@ -15,12 +15,17 @@ export interface Turn {
   readonly exhausted?: { readonly reason: 'no-moves-left' | 'space-exhausted'; readonly detail: string };
 }
 
+/** How a move's candidate did. */
+export interface Judged {
+  /** Start's time ÷ its time; undefined when it has none. */
+  readonly ratio: number | undefined;
+  /** Only the screen measured it, and found it too slow to be measured longer. */
+  readonly isScreenedOut: boolean;
+}
+
 /** Chooses the next change to the best candidate. */
 export interface Proposer {
   next(run: Run): Turn;
-  /**
-   * How a move's candidate did.
-   * @param ratio start's time ÷ its time; undefined when it has none.
-   */
-  note(move: ProposedMove, ratio: number | undefined): void;
+  /** Told of every move that was judged, its own and others'. */
+  note(move: ProposedMove, judged: Judged): void;
 }

@@ -1,12 +1,12 @@
+import { makeCandidate } from '../../core/candidate.ts';
 import type { Kernel } from '../../core/kernel.ts';
+import { validAssignments } from '../../core/plan/parameters.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import type { RandomSource } from '../../stats/random.ts';
-import { nearSettings, otherRungs } from '../explore-moves.ts';
-import type { ProposedMove } from '../propose-moves.ts';
+import { onRung, type ProposedMove } from '../propose-moves.ts';
 import type { Best } from '../run.ts';
 
-const PATTERN = { id: 'undirected', title: 'Any change, whatever the findings say' };
-const FINDING = { id: 'none', estimatedSpeedup: 1, evidence: 'findings were not asked' };
+type Change = Pick<ProposedMove, 'key' | 'change' | 'candidate'>;
 
 /** Every change of one parameter and of the rung, in a random order: what guided search is without findings. */
 export function undirectedMoves(
@@ -15,19 +15,44 @@ export function undirectedMoves(
   dimensions: Dimensions,
   random: RandomSource,
 ): ProposedMove[] {
-  const settings = nearSettings(best, dimensions).filter(({ change }) => change.kind === 'parameter');
-  const all = [...settings, ...otherRungs(best, rungs, dimensions)].map(({ key, change, candidate }) => ({
-    key: key.replace(/^explore/, PATTERN.id),
-    pattern: PATTERN,
-    finding: FINDING,
-    change,
-    candidate,
+  const all = [...settings(best, dimensions), ...otherRungs(best, rungs, dimensions)].map((change) => ({
+    ...change,
+    pattern: { id: 'undirected', title: 'Any change, whatever the findings say' },
+    finding: { id: 'none', estimatedSpeedup: 1, evidence: 'findings were not asked' },
     expectedGain: 1,
     confidence: 0,
     reason: 'chosen at random',
   }));
   return shuffled(all, random);
 }
+
+/** Every setting of the best candidate's kernel that differs in one parameter. */
+const settings = ({ candidate: { kernel, parameters } }: Best, dimensions: Dimensions): Change[] =>
+  validAssignments(kernel.file, dimensions).flatMap((values): Change[] => {
+    const [changed, ...others] = Object.keys(values).filter((name) => values[name] !== parameters[name]);
+    if (changed === undefined || others.length > 0) return [];
+    const { name } = kernel.file;
+    const [from, to] = [parameters[changed]!, values[changed]!];
+    return [
+      {
+        key: `undirected/${name}.${changed}=${to}`,
+        change: { kind: 'parameter', kernel: name, parameter: changed, from, to },
+        candidate: makeCandidate(kernel, values),
+      },
+    ];
+  });
+
+/** The best candidate's successors on every other rung. */
+const otherRungs = ({ candidate }: Best, rungs: readonly Kernel[], dimensions: Dimensions): Change[] => {
+  const from = candidate.kernel.file.name;
+  return rungs
+    .filter(({ file }) => file.name !== from)
+    .flatMap((rung): Change[] => {
+      const successor = onRung(candidate, rung, dimensions);
+      const to = rung.file.name;
+      return successor ? [{ key: `undirected/${to}`, change: { kind: 'rung', from, to }, candidate: successor }] : [];
+    });
+};
 
 function shuffled<T>(items: readonly T[], random: RandomSource): T[] {
   const result = [...items];

@@ -50,6 +50,7 @@ export function reproductionCommand(started: RunStartedEvent): string {
     ...option('seed', seed),
     ...option('strategy', strategy),
     ...flag('no-diagnosis', request.diagnosis === false),
+    ...flag('no-exploring', request.exploring === false),
     ...flag('no-ablation', request.ablation === false),
     ...option('max-evaluations', budgets.maximumEvaluations),
     ...option('max-minutes', budgets.maximumMinutes),

@@ -1,0 +1,39 @@
+import { WarpsmithError } from '../../core/errors.ts';
+import type { ProposedMove } from '../propose-moves.ts';
+import type { Judged, Proposer, Turn } from './proposer.ts';
+
+/**
+ * `first` chooses as long as it has a move; where it has none, `second` does, knowing all that was judged. A new best
+ * gives `first` the word again. `second` is made when it is first needed.
+ */
+export function handingOver(first: Proposer, createSecond: () => Proposer): Proposer {
+  const judgements: [ProposedMove, Judged][] = [];
+  let second: Proposer | undefined;
+  const take = (): Proposer => {
+    if (second) return second;
+    second = createSecond();
+    for (const [move, judged] of judgements) second.note(move, judged);
+    return second;
+  };
+  return {
+    next(run) {
+      const { exhausted, ...turn } = first.next(run);
+      if (!exhausted) return turn;
+      try {
+        return { ...turn, ...take().next(run) };
+      } catch (error) {
+        // Findings need no list of all settings; where there are too many to list, they are all there is.
+        if (isTooMany(error)) return { ...turn, exhausted } satisfies Turn;
+        throw error;
+      }
+    },
+    note(move, judged) {
+      first.note(move, judged);
+      if (second) second.note(move, judged);
+      else judgements.push([move, judged]);
+    },
+  };
+}
+
+const isTooMany = (error: unknown): boolean =>
+  error instanceof WarpsmithError && error.details.code === 'too-many-assignments';
