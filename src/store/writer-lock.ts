@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { WarpsmithError } from '../core/errors.ts';
-import { asSystemError, isBusy, openDatabase } from './sqlite.ts';
+import { asSystemError, isBusy, isDamaged, isDatabaseError, openDatabase } from './sqlite.ts';
 import { storageError, withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
 
@@ -26,7 +26,8 @@ const held = new Set<DatabaseSync>();
 /**
  * Takes a run folder for this process. The file of the lock stays: removing it would let two hold locks on two files.
  *
- * @throws WarpsmithError `run-in-use`, naming the process that writes into it; or that the folder can't be written.
+ * @throws WarpsmithError `run-in-use`, naming the process that writes into it; `unreadable-lock`; or that the folder can't
+ * be written.
  */
 export function lockWriter(folder: string): WriterLock {
   withStorageErrors(folder, () => accessSync(folder, constants.W_OK));
@@ -39,7 +40,8 @@ export function lockWriter(folder: string): WriterLock {
   } catch (error) {
     held.delete(database);
     database.close();
-    throw isBusy(error) ? inUse(folder) : storageError(asSystemError(error), folder);
+    if (isBusy(error)) throw inUse(folder);
+    throw isDamaged(error) ? unreadable(folder, error) : storageError(asSystemError(error), folder);
   }
   let isHeld = true;
   return {
@@ -61,26 +63,32 @@ function openLockFile(folder: string): DatabaseSync {
   }
 }
 
-/** Whether a process writes into a run folder at this moment. */
-export function isBeingWritten(folder: string): boolean {
-  const path = join(folder, LOCK_FILE);
-  if (!existsSync(path)) return false;
-  const database = openDatabase(path, { readOnly: true });
-  try {
-    // Reading takes a shared lock, which a writer's does not admit.
-    database.prepare('SELECT count(*) FROM sqlite_schema').get();
-    return false;
-  } catch (error) {
-    if (isBusy(error)) return true;
-    throw error;
-  } finally {
-    database.close();
-  }
+/** Whether a process may be writing into a run folder at this moment: so it is taken where its lock can't be asked. */
+export const isBeingWritten = (folder: string): boolean => lockState(folder) !== 'free';
+
+/** @throws WarpsmithError `run-in-use`, naming the process that writes into the folder; `unreadable-lock`. */
+export function refuseIfBeingWritten(folder: string): void {
+  const state = lockState(folder);
+  if (state === 'held') throw inUse(folder);
+  if (state !== 'free') throw unreadable(folder, state.refused);
 }
 
-/** @throws WarpsmithError `run-in-use`, naming the process that writes into the folder. */
-export function refuseIfBeingWritten(folder: string): void {
-  if (isBeingWritten(folder)) throw inUse(folder);
+function lockState(folder: string): 'free' | 'held' | { refused: unknown } {
+  const path = join(folder, LOCK_FILE);
+  if (!existsSync(path)) return 'free';
+  let database: DatabaseSync | undefined;
+  try {
+    database = openDatabase(path, { readOnly: true });
+    // Reading takes a shared lock, which a writer's does not admit.
+    database.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return 'free';
+  } catch (error) {
+    if (isBusy(error)) return 'held';
+    if (isDatabaseError(error)) return { refused: error };
+    throw error;
+  } finally {
+    database?.close();
+  }
 }
 
 const describeSelf = () => ({ pid: process.pid, host: hostname(), since: new Date().toISOString() });
@@ -105,4 +113,14 @@ const inUse = (folder: string): WarpsmithError =>
     received: describeWriter(folder),
     expected: 'a run that nobody is writing',
     hint: 'Wait for it to end, or end it; then resume.',
+  });
+
+const unreadable = (folder: string, refused: unknown): WarpsmithError =>
+  new WarpsmithError({
+    code: 'unreadable-lock',
+    message: `${join(folder, LOCK_FILE)} can't be read: whether the run is being written can't be told.`,
+    file: join(folder, LOCK_FILE),
+    received: refused instanceof Error ? refused.message : String(refused),
+    expected: 'an empty file that this user may read',
+    hint: 'Fix its permissions; or, where no process writes the run, remove it.',
   });

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createRunFolder, openRunFolder } from '../../src/store/run-folder.ts';
-import { isBeingWritten, lockWriter } from '../../src/store/writer-lock.ts';
+import { isBeingWritten, lockWriter, refuseIfBeingWritten } from '../../src/store/writer-lock.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -53,6 +53,19 @@ test('a second writer is refused and told who the first one is; a killed one lea
   // A holder's file that was left behind holds nothing.
   writeFileSync(join(folder, 'writer.json'), '{"pid": 1}');
   expect(isBeingWritten(folder)).toBe(false);
+});
+
+test.each([
+  ['is not what it was', (lock: string) => writeFileSync(lock, 'no lock\n'.repeat(100))],
+  ['can’t be opened', (lock: string) => mkdirSync(lock)],
+])('a lock that %s counts as held, and a clear error says so', (_what, spoil) => {
+  spoil(join(folder, 'writer.lock'));
+  expect(isBeingWritten(folder)).toBe(true);
+  const details = { code: 'unreadable-lock', file: join(folder, 'writer.lock') };
+  expect(() => refuseIfBeingWritten(folder)).toThrow(
+    expect.objectContaining({ name: 'WarpsmithError', details: expect.objectContaining(details) }),
+  );
+  expect(() => lockWriter(folder)).toThrow(expect.objectContaining({ name: 'WarpsmithError' }));
 });
 
 test('a run folder has one writer, from its creation to its close', () => {
