@@ -7,6 +7,7 @@ import { readCandidateSources } from '../store/candidate-sources.ts';
 import { openContentStore } from '../store/content-store.ts';
 import { readEventLog } from '../store/event-log.ts';
 import type { EvaluationFinishedEvent, RecordedEvent, RunStartedEvent } from '../store/events.ts';
+import { withRunIndex } from '../store/index/run-index.ts';
 import { eventsPath, findRun, listRuns, RUN_FILES, runFolderPath } from '../store/run-folder.ts';
 import { standingDecisions } from '../store/standing-decisions.ts';
 import { loadKernel } from './loading/load-kernel.ts';
@@ -64,6 +65,39 @@ export async function startOf({ origin, problem }: CandidateTarget): Promise<Can
   return makeCandidate(kernel, {});
 }
 
+/** A run with the device it judged on. */
+export interface DeviceOfRun {
+  readonly device: string;
+  readonly run: string;
+}
+
+/**
+ * The device of the runs that some of the texts are from, each as `candidateTarget` takes it; `undefined` where none is
+ * from a run.
+ *
+ * @throws WarpsmithError `different-devices`; for runs as {@link candidateTarget}.
+ */
+export function deviceOfCandidates(texts: readonly string[], store: string): DeviceOfRun | undefined {
+  const found = texts.flatMap((text) => findEvaluation(text, store) ?? []);
+  const [first, ...others] = found.map(({ run }) => ({ device: run.started.device.id, run: run.id }));
+  const other = others.find(({ device }) => device !== first?.device);
+  if (!first || !other) return first;
+  throw new WarpsmithError({
+    code: 'different-devices',
+    message: 'The runs that the candidates are from judged on different devices.',
+    path: '--device',
+    received: `${first.device} (${first.run}) and ${other.device} (${other.run})`,
+    expected: 'one device to judge both on',
+    hint: `Choose one, such as --device ${first.device}.`,
+  });
+}
+
+/** The device of a run, as `findRun` takes it. */
+export function deviceOfRun(text: string, store: string): DeviceOfRun {
+  const { id, started } = loadRun(findRun(store, text));
+  return { device: started.device.id, run: id };
+}
+
 interface Found {
   run: LoadedRun;
   event: EvaluationFinishedEvent;
@@ -77,7 +111,8 @@ function findEvaluation(text: string, store: string): Found | undefined {
     return { run, event: evaluationNamed(run, evaluationId) };
   }
   if (isKernelFolder(text) || text.endsWith('.json')) return undefined;
-  if (CANDIDATE_ID.test(text)) return findCandidate(text, store);
+  const candidate = CANDIDATE_ID.test(text) ? findCandidate(text, store) : undefined;
+  if (candidate) return candidate;
   if (!isRun(text, store)) return undefined;
   const run = loadRun(findRun(store, text));
   return { run, event: bestOf(run) };
@@ -143,15 +178,13 @@ export function bestOf(run: LoadedRun): EvaluationFinishedEvent {
   });
 }
 
-/** The newest evaluation that passed, of a candidate whose id begins so; any evaluation where none passed. */
+/** The newest run's evaluation that passed, of a candidate whose id begins so; any evaluation where none passed. */
 function findCandidate(prefix: string, store: string): Found | undefined {
-  const found: Found[] = [];
-  for (const id of listRuns(store).reverse()) {
-    const run = loadRun(runFolderPath(store, id));
-    const events = evaluationsOf(run).filter(({ evaluation }) => evaluation.candidate.id.startsWith(prefix));
-    found.push(...events.map((event) => ({ run, event })));
-  }
-  const ids = new Set(found.map(({ event }) => event.evaluation.candidate.id));
+  const { rows, unreadable } = withRunIndex(store, (index) => ({
+    rows: index.evaluationsOf(prefix),
+    unreadable: index.runs().filter(({ error }) => error !== null),
+  }));
+  const ids = new Set(rows.map(({ candidate }) => candidate));
   if (ids.size > 1) {
     throw new WarpsmithError({
       code: 'ambiguous-candidate',
@@ -161,14 +194,22 @@ function findCandidate(prefix: string, store: string): Found | undefined {
       hint: 'Give more digits of the id.',
     });
   }
-  const best = found.find(({ event }) => event.evaluation.status === 'passed') ?? found[0];
-  if (best || isRun(prefix, store)) return best;
+  const passed = rows.filter(({ status }) => status === 'passed');
+  const candidates = passed.length > 0 ? passed : rows;
+  const newest = candidates.at(-1)?.run;
+  const best = candidates.find(({ run }) => run === newest);
+  if (best) {
+    const run = loadRun(runFolderPath(store, best.run));
+    return { run, event: evaluationNamed(run, best.id) };
+  }
+  if (isRun(prefix, store)) return undefined;
+  const damaged = unreadable.map(({ id }) => id).join(', ');
   throw new WarpsmithError({
     code: 'unknown-candidate',
     message: `No run of the store has judged a candidate ${prefix}.`,
     received: prefix,
     expected: 'the beginning of a candidate’s id, a run, RUN/e12, or a kernel folder',
-    hint: 'Candidates are listed by `warpsmith report`; give --store if they lie elsewhere.',
+    hint: `Candidates are listed by \`warpsmith report\`; give --store if they lie elsewhere.${damaged === '' ? '' : ` Of these runs the log can't be read: ${damaged}.`}`,
   });
 }
 

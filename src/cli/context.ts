@@ -1,3 +1,4 @@
+import type { DeviceOfRun } from '../app/candidate-target.ts';
 import { DEFAULT_DEVICE } from '../app/session.ts';
 import type { DeviceOptions } from './options.ts';
 import type { Streams } from './output.ts';
@@ -12,10 +13,23 @@ export interface CliContext {
 /** A command's work; returns the exit code. */
 export type Run<Options> = (options: Options, context: CliContext) => Promise<number>;
 
-/** The device asked for, or the default, saying so. A replay needs none. */
-export async function deviceOrDefault({ device, replay }: DeviceOptions, { streams }: CliContext): Promise<string> {
+/**
+ * The device asked for, or the default, saying so. A replay needs none.
+ *
+ * @param ofRun the device of the run that the command is about, if it is about one.
+ */
+export async function deviceOrDefault(
+  { device, replay }: DeviceOptions,
+  { streams }: CliContext,
+  ofRun: () => DeviceOfRun | undefined = () => undefined,
+): Promise<string> {
   if (device !== undefined) return device;
   if (replay !== undefined) return 'recorded';
+  const known = ofRun();
+  if (known) {
+    streams.err.write(`No --device given: using ${known.device} (that of run ${known.run}).\n`);
+    return known.device;
+  }
   const { defaultDevice } = await import('../app/devices.ts');
   const chosen = defaultDevice();
   const why = chosen === DEFAULT_DEVICE ? 'there is no CUDA GPU here' : 'the first GPU of this machine';

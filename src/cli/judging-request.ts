@@ -1,3 +1,4 @@
+import type { DeviceOfRun } from '../app/candidate-target.ts';
 import type { EvaluateOptions, JudgeOptions } from '../app/evaluate.ts';
 import type { SessionOptions } from '../app/session.ts';
 import { WarpsmithError } from '../core/errors.ts';
@@ -22,12 +23,16 @@ function refuseConflicts(options: DeviceOptions & KeepOptions): void {
   }
 }
 
-/** Where to judge, as the use cases take it: absent where not given. */
-export async function sessionRequest(options: DeviceOptions, context: CliContext): Promise<SessionOptions> {
+/** Where to judge, as the use cases take it: absent where not given. `ofRun` as `deviceOrDefault` takes it. */
+export async function sessionRequest(
+  options: DeviceOptions,
+  context: CliContext,
+  ofRun?: () => DeviceOfRun | undefined,
+): Promise<SessionOptions> {
   refuseConflicts(options);
   const { threads, toolchain, runTimeout, record, replay } = options;
   return {
-    device: await deviceOrDefault(options, context),
+    device: await deviceOrDefault(options, context, ofRun),
     ...(threads === undefined ? {} : { threads }),
     ...(toolchain === undefined ? {} : { toolchain }),
     ...(runTimeout === undefined ? {} : { runTimeoutSeconds: runTimeout }),
@@ -40,10 +45,11 @@ export async function sessionRequest(options: DeviceOptions, context: CliContext
 export async function judgingRequest(
   options: JudgingOptions & { target: string },
   context: CliContext,
+  ofRun?: () => DeviceOfRun | undefined,
 ): Promise<JudgeOptions> {
   const { target, workload, cache, set, seed } = options;
   return {
-    ...(await sessionRequest(options, context)),
+    ...(await sessionRequest(options, context, ofRun)),
     target,
     parameters: set ?? {},
     seed,

@@ -61,9 +61,13 @@ export const withRunFilter = (command: Command): Command =>
     .option('--problem <problem>', 'only runs of this problem, by its name')
     .option('--device <device>', 'only runs on this device, by its id or name, e.g. virtual:l4');
 
-export function withDevice(command: Command): Command {
+const FIRST_DEVICE = 'first GPU, else virtual:l4';
+/** What `withDevice` says of commands that are about runs. */
+export const DEVICE_OF_RUN = `the run's; without one ${FIRST_DEVICE}`;
+
+export function withDevice(command: Command, byDefault = FIRST_DEVICE): Command {
   return command
-    .option('--device <id>', 'where kernels are judged; see `warpsmith devices` (default: first GPU, else virtual:l4)')
+    .option('--device <id>', `where kernels are judged; see \`warpsmith devices\` (default: ${byDefault})`)
     .option(
       '--threads <count>',
       'worker threads of a virtual device; never changes a result',
@@ -88,10 +92,10 @@ export const withMeasuring = (command: Command): Command =>
     .option('--cache <state>', "hot or cold, instead of the workload's own", choiceOption('--cache', CACHES))
     .option('--seed <seed>', 'seeds inputs, orders and poisons', seedOption, 1);
 
-export const withJudging = (command: Command): Command =>
+export const withJudging = (command: Command, deviceByDefault?: string): Command =>
   withMeasuring(
     withSet(
-      withDevice(command).option(
+      withDevice(command, deviceByDefault).option(
         '--workload <workload>',
         "a workload's name, or dimensions such as B=1,H=8,S=512,D=64",
       ),

@@ -14,6 +14,7 @@ import {
   positiveOption,
 } from './option-values.ts';
 import {
+  DEVICE_OF_RUN,
   seedOption,
   withBaselines,
   withBlocks,
@@ -285,6 +286,7 @@ export function buildProgram(
           '<runs...>',
           'runs of one problem on one device, one for each workload',
         ),
+        DEVICE_OF_RUN,
       ),
     )
       .option('-o, --output <folder>', 'where to write it', 'dispatch')
@@ -336,6 +338,7 @@ export function buildProgram(
               'exit with 1 where the candidate is slower, or not-faster',
               choiceOption('--fail-on', FAIL_ON),
             ),
+          DEVICE_OF_RUN,
         ),
       ),
     ),
@@ -354,6 +357,7 @@ export function buildProgram(
             integerOption('--lines', 0, 1e6),
             DEFAULT_HOT_LINES,
           ),
+        DEVICE_OF_RUN,
       ),
     ),
     'inspect',

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
@@ -102,6 +102,23 @@ describe('export', () => {
     const { code: exit, json } = await runJson(['export', target, ...store, ...options, '-o', join(place, 'refused')]);
     expect({ exit, code: json.error.code }).toEqual({ exit: 2, code });
   });
+
+  it('finds a candidate’s id beside a run whose log is damaged', async () => {
+    const damaged = ['--store', join(place, 'damaged')];
+    cpSync(store[1]!, damaged[1]!, { recursive: true });
+    const [run] = readdirSync(join(damaged[1]!, 'runs'));
+    cpSync(join(damaged[1]!, 'runs', run!), join(damaged[1]!, 'runs/2020-01-01-broken'), { recursive: true });
+    writeFileSync(join(damaged[1]!, 'runs/2020-01-01-broken/events.jsonl'), '{"not": "an event"}\nmore\n');
+    const { json } = await runJson(['export', 'latest', ...damaged, '-o', join(place, 'damaged-run')]);
+    const { id } = json.exported.candidate;
+    const byId = await runJson(['export', id.slice(0, 6), ...damaged, '-o', join(place, 'damaged-id')]);
+    expect({ code: byId.code, id: byId.json.exported?.candidate.id }).toEqual({ code: 0, id });
+    const unknown = await runJson(['export', 'abcdef', ...damaged, '-o', join(place, 'refused')]);
+    expect(unknown.json.error).toMatchObject({
+      code: 'unknown-candidate',
+      hint: expect.stringContaining("can't be read: 2020-01-01-broken"),
+    });
+  }, 60_000);
 
   it('does not export a candidate whose kernel changed and was not kept', async () => {
     const kernelJson = join(problem, WINNER, 'kernel.json');
@@ -266,5 +283,39 @@ describe('inspect', () => {
     await runCli(['optimize', problem, ...DEVICE, ...other, ...options]);
     const { code, json } = await runJson(['inspect', 'latest', ...DEVICE, ...other]);
     expect({ code, workload: json.workload }).toEqual({ code: 0, workload: 'rows32columns64' });
+  }, 60_000);
+});
+
+describe('the device of a run', () => {
+  const other = () => ['--store', join(place, 'other')];
+  const cheap = ['--workload', 'rows=32,columns=64'];
+
+  beforeAll(async () => {
+    const options = ['--device', 'virtual:h200', '--threads', '1', ...cheap, '--max-evaluations', '1'];
+    const [run] = readdirSync(join(store[1]!, 'runs'));
+    expect(await runCli(['optimize', problem, ...options, ...other()])).toMatchObject({ code: 0 });
+    cpSync(join(store[1]!, 'runs', run!), join(place, 'other/runs', `2020-${run}`), { recursive: true });
+  }, 60_000);
+
+  it('is where compare, inspect and dispatch judge, unless another one is asked for', async () => {
+    const said = /^No --device given: using virtual:h200 \(that of run 2\S+\)\.$/m;
+    const compared = await runJson(['compare', join(problem, START), 'latest', ...other(), ...cheap, '--threads', '1']);
+    expect(compared).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
+    expect(compared.stderr).toMatch(said);
+    const inspected = await runJson(['inspect', 'latest', ...other(), '--threads', '1']);
+    expect(inspected).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
+    expect(inspected.stderr).toMatch(said);
+    const table = await runJson(['dispatch', 'latest', ...other(), '--threads', '1', '-o', join(place, 'table')]);
+    expect(table).toMatchObject({ code: 0, json: { device: { id: 'virtual:h200' } } });
+    expect(table.stderr).toMatch(said);
+  }, 60_000);
+
+  it('has to be chosen where two runs differ', async () => {
+    const pair = ['2020', 'latest', ...other(), ...cheap, '--threads', '1'];
+    const refused = await runJson(['compare', ...pair]);
+    expect(refused).toMatchObject({ code: 2, json: { error: { code: 'different-devices', path: '--device' } } });
+    expect(await runJson(['compare', ...pair, '--device', 'virtual:l4'])).toMatchObject({ code: 0 });
+    const table = await runJson(['dispatch', '2020', 'latest', ...other(), '-o', join(place, 'refused')]);
+    expect(table).toMatchObject({ code: 2, json: { error: { code: 'dispatch-needs-one-device' } } });
   }, 60_000);
 });

@@ -1,3 +1,4 @@
+import { deviceOfCandidates } from '../../app/candidate-target.ts';
 import { compareCandidates } from '../../app/compare.ts';
 import type { Cache } from '../../app/workload.ts';
 import { EXIT } from '../../core/errors.ts';
@@ -36,7 +37,7 @@ function exitCodeOf({ workloads, failing }: CompareView): number {
 export const run: Run<Options> = async (options, context) => {
   const { streams, signal } = context;
   const { baseline, candidate, store, workload, setBaseline, setCandidate, cache, seed, failOn } = options;
-  const request = await sessionRequest(options, context);
+  const request = await sessionRequest(options, context, () => deviceOfCandidates([baseline, candidate], store));
   const status = createStatusLine(streams.err);
   const view = await compareCandidates({
     ...request,

@@ -1,3 +1,4 @@
+import { deviceOfRun } from '../../app/candidate-target.ts';
 import { composeDispatch } from '../../app/dispatch.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { Run } from '../context.ts';
@@ -16,7 +17,7 @@ interface Options extends DeviceOptions {
 export const run: Run<Options> = async (options, context) => {
   const { streams, signal } = context;
   const { runs, store, output, seed } = options;
-  const request = await sessionRequest(options, context);
+  const request = await sessionRequest(options, context, () => deviceOfRun(runs[0]!, store));
   const status = createStatusLine(streams.err);
   const onStep = (text: string) => status.step(text);
   const outcome = await composeDispatch({ ...request, runs, store, output, seed, signal, onStep }).finally(() =>
