@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
@@ -12,7 +13,7 @@ import { type DispatchTable, dispatchTable, type Winner, writeDispatch } from '.
 import type { LedgerLine } from '../reports/view/ledger.ts';
 import type { Budgets } from '../store/events.ts';
 import { findRun } from '../store/run-folder.ts';
-import { writeFolder } from '../store/write-folder.ts';
+import { requireFreeFolder, writeFolder } from '../store/write-folder.ts';
 import { bestOf, type LoadedRun, loadRun, restore, startOf } from './candidate-target.ts';
 import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem, prepareRun } from './optimize.ts';
 import { packageVersion } from './package-version.ts';
@@ -35,6 +36,8 @@ export interface DispatchOutcome {
   files: string[];
   /** Workload → candidate id → time in ns of every winner that takes it, so that the choice can be checked. */
   times: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** What was left out, and why. */
+  notes: readonly string[];
 }
 
 /** A run's best and the workload it was found on. */
@@ -54,8 +57,11 @@ interface RunWinner {
  * `bestOf`, `writeDispatch` and `writeFolder`; for a missing compiler or device.
  */
 export async function composeDispatch(options: DispatchOptions): Promise<DispatchOutcome> {
-  const winners = await Promise.all(options.runs.map((run) => winnerOf(options.store, run)));
-  requireOneTable(winners, options.device);
+  const folder = resolve(options.output);
+  requireFreeFolder(folder, TABLE_FOLDER);
+  const given = await Promise.all(options.runs.map((run) => winnerOf(options.store, run)));
+  requireOneTable(given, options.device);
+  const { winners, notes } = oneForEachCall(given);
   await using session = await openSession(options);
   const judged = await judgeEverywhere(winners, session, options);
   const times: Times = new Map([...judged].map(([name, row]) => [name, medians(row)]));
@@ -75,11 +81,32 @@ export async function composeDispatch(options: DispatchOptions): Promise<Dispatc
         : [{ workload, candidate: candidates.get(id)!, timing: judged.get(workload.name)!.get(id)! }];
     }),
   });
-  const folder = resolve(options.output);
   const all = new Map([...candidates, [fallback.id, fallback]]);
   const files = writeDispatch(table, { problem: problem.file, candidates: all, folder, version: packageVersion() });
-  writeFolder(folder, files, { option: '--output', earlier: earlierFiles });
-  return { table, folder, files: Object.keys(files), times: plain(times) };
+  writeFolder(folder, files, TABLE_FOLDER);
+  return { table, folder, files: Object.keys(files), times: plain(times), notes };
+}
+
+/**
+ * Of workloads that differ in their caches alone, one: a call tells its dimensions, not what lies in the cache, so a second
+ * entry would never be reached. Hot ones go first.
+ */
+function oneForEachCall(winners: readonly RunWinner[]): { winners: RunWinner[]; notes: string[] } {
+  const twinsOf = ({ workload }: RunWinner): RunWinner[] =>
+    winners.filter((other) => isDeepStrictEqual(other.workload.dimensions, workload.dimensions));
+  const chosenOf = (winner: RunWinner): RunWinner => {
+    const twins = twinsOf(winner);
+    return twins.find(({ workload }) => workload.cache === 'hot') ?? twins[0]!;
+  };
+  return {
+    winners: winners.filter((winner) => chosenOf(winner) === winner),
+    notes: winners
+      .filter((winner) => chosenOf(winner) !== winner)
+      .map(
+        (winner) =>
+          `${winner.workload.name} (${winner.workload.cache}) is not in the table: a call of its dimensions goes to ${chosenOf(winner).workload.name} (${chosenOf(winner).workload.cache})`,
+      ),
+  };
 }
 
 async function winnerOf(store: string, text: string): Promise<RunWinner> {
@@ -167,6 +194,8 @@ const notOne = (code: string, what: string, received: readonly string[]): Warpsm
 /** A table's files lie in folders of its own beside these; only these tell that a folder is a table's. */
 const earlierFiles = (folder: string): string[] =>
   existsSync(join(folder, 'dispatch.json')) ? ['dispatch.json', 'dispatch.hpp', 'README.md'] : [];
+
+const TABLE_FOLDER = { option: '--output', earlier: earlierFiles } as const;
 
 export interface PerWorkloadOutcome {
   runs: OptimizeOutcome[];

@@ -25,10 +25,17 @@ export function printOutcome(streams: Streams, outcome: OptimizeOutcome, json: b
   else printText(streams, outcome);
 }
 
-const dispatchJson = ({ table, folder, files, times }: DispatchOutcome): object => ({ ...table, folder, files, times });
+const dispatchJson = ({ table, folder, files, times, notes }: DispatchOutcome): object => ({
+  ...table,
+  folder,
+  files,
+  times,
+  notes,
+});
 
 /** What `dispatch` leaves on stdout, the folder in the last line. */
 export function printDispatch(streams: Streams, outcome: DispatchOutcome, json: boolean): void {
+  for (const note of outcome.notes) streams.err.write(`Note: ${note}.\n`);
   if (json) printJson(streams, dispatchJson(outcome));
   else streams.out.write(`${dispatchTerminal(outcome.table, outcome.times)}\nFolder: ${outcome.folder}\n`);
 }

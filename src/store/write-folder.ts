@@ -4,24 +4,36 @@ import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
 
+interface FolderUse {
+  /** What named the folder, for messages. */
+  readonly option: string;
+  /** Names of the files of an earlier call, from what lies in the folder; none where it is another's. */
+  readonly earlier: (folder: string) => readonly string[];
+}
+
 /**
- * Writes files into a folder of the user's, in place of those that an earlier call left there.
+ * Says at once that a folder will be refused, before the work whose results it is for. Returns its earlier files.
  *
- * @param place.option - what named the folder, for messages.
- * @param place.earlier - names of the files of an earlier call, from what lies in the folder; none where it is another's.
- * @throws WarpsmithError `folder-not-empty`, or when the folder can't be written.
+ * @throws WarpsmithError `folder-not-empty`.
  */
-export function writeFolder(
-  folder: string,
-  files: Readonly<Record<string, string>>,
-  { option, earlier }: { option: string; earlier: (folder: string) => readonly string[] },
-): string {
+export function requireFreeFolder(folder: string, { option, earlier }: FolderUse): readonly string[] {
   const path = resolve(folder);
   const names = statSync(path, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(path) : [];
   const own = names.length === 0 ? [] : earlier(path);
   if (names.length > 0 && own.length === 0) throw notEmpty(path, names, option);
-  for (const name of own) {
-    if (Object.hasOwn(files, name) || !names.includes(name)) continue;
+  return own.filter((name) => names.includes(name));
+}
+
+/**
+ * Writes files into a folder of the user's, in place of those that an earlier call left there.
+ *
+ * @throws WarpsmithError `folder-not-empty`, or when the folder can't be written.
+ */
+export function writeFolder(folder: string, files: Readonly<Record<string, string>>, use: FolderUse): string {
+  const path = resolve(folder);
+  const { option } = use;
+  for (const name of requireFreeFolder(path, use)) {
+    if (Object.hasOwn(files, name)) continue;
     withStorageErrors(join(path, name), () => rmSync(join(path, name), { force: true }), option);
   }
   for (const [name, contents] of Object.entries(files)) {

@@ -43,9 +43,14 @@ describe('optimize --objective per-workload', () => {
     expect(first).toBe(3);
     expect(second).toBe(Math.floor((9 - outcome.json.runs[0].evaluationsUsed) / 2));
     const { dispatch } = outcome.json;
-    expect(dispatch.entries.map(({ workload, kind }: Json) => [workload, kind])).toEqual(
-      NAMES.map((name) => [name, 'predicted']),
-    );
+    // A call does not tell what lies in the cache: of two workloads of equal dimensions only one can be reached.
+    expect(dispatch.entries.map(({ workload, kind }: Json) => [workload, kind])).toEqual([
+      ['small', 'predicted'],
+      ['rows16columns512', 'predicted'],
+    ]);
+    expect(dispatch.notes).toEqual([
+      'small-cold (cold) is not in the table: a call of its dimensions goes to small (hot)',
+    ]);
     for (const file of dispatch.files) expect(existsSync(join(dispatch.folder, file))).toBe(true);
     expect(JSON.parse(readFileSync(join(dispatch.folder, 'dispatch.json'), 'utf8')).entries).toEqual(dispatch.entries);
     expect(readFileSync(join(dispatch.folder, 'dispatch.hpp'), 'utf8')).toContain('namespace row_sum_dispatch {');
@@ -76,8 +81,18 @@ describe('dispatch', () => {
     expect(again.json.entries).toEqual(outcome.json.dispatch.entries);
     expect(again.json.fallback).toEqual(outcome.json.dispatch.fallback);
     const text = await runCli(['dispatch', ...runs, ...DEVICE, ...store, '-o', folder]);
-    expect(text.stdout).toMatch(new RegExp(`Dispatch table for NVIDIA L4 .*: 3 workloads.*Folder: ${folder}\\n$`, 's'));
+    expect(text.stdout).toMatch(new RegExp(`Dispatch table for NVIDIA L4 .*: 2 workloads.*Folder: ${folder}\\n$`, 's'));
+    expect(text.stderr).toContain('Note: small-cold (cold) is not in the table: ');
   }, 60_000);
+
+  it('refuses a folder of another’s before it judges anything', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'thesis.txt'), 'mine');
+    // Not even the runs are read before.
+    const refused = await runJson(['dispatch', 'nothere', ...DEVICE, ...store, '-o', folder]);
+    expect(refused).toMatchObject({ code: 2, json: { error: { code: 'folder-not-empty' } } });
+    expect(readdirSync(folder)).toEqual(['thesis.txt']);
+  });
 
   it.each([
     ['same-workload-twice', ['latest', 'latest'], 'virtual:l4'],
