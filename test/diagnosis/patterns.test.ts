@@ -106,9 +106,29 @@ describe('parallelism-first', () => {
     const own = kernel('02_tiled', [], { WARPS: { values: [2, 4], default: 4 } });
     own.file.steps = [{ function: 'attention', grid: [2], block: [128], arguments: [] }];
     expect(propose('parallelism-first', 'parallelism', { own })).toEqual([
-      { kind: 'advice', text: expect.stringContaining('split-KV') },
+      { kind: 'advice', text: expect.stringMatching(/^Split the reduced axis over CTAs and combine/) },
     ]);
   });
+});
+
+describe('fuse-launches', () => {
+  const own = () => kernel('middle', [], { KV_SPLITS: { values: [1, 2, 4], default: 2 } });
+
+  it('only advises where the finding is of a launch that is alone', () => {
+    const laterRungs = [kernel('03_next', ['launch-bound'])];
+    expect(propose('fuse-launches', 'launch-bound', { own: own(), laterRungs, speedup: 1 })).toEqual([
+      { kind: 'advice', text: expect.stringContaining('batch') },
+    ]);
+    expect(propose('fuse-launches', 'launch-bound', { own: own(), laterRungs, speedup: 1.5 })).toHaveLength(2);
+  });
+});
+
+it('no advice speaks of one problem', () => {
+  const texts = PATTERNS.flatMap(({ id, triggers }) =>
+    triggers.flatMap((trigger) => propose(id, trigger, { own: kernel('bare', [], {}), laterRungs: [] })),
+  ).flatMap((move) => (move.kind === 'advice' ? [move.text] : []));
+  expect(texts.length).toBeGreaterThan(5);
+  for (const text of texts) expect(text).not.toMatch(/attention|softmax|split-KV|\bKV\b|2 × 2/i);
 });
 
 describe('whole-waves', () => {

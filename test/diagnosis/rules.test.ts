@@ -433,6 +433,12 @@ describe('special-function-bound', () => {
   });
 });
 
+it('counts one CTA in the singular', () => {
+  const finding = find(makeLaunch({ ctaCount: 1, classes: { fp32: 40_000 } }), 'parallelism')!;
+  expect(finding.title).toMatch(/^1 CTA on 58 SMs/);
+  expect(finding.evidence[0]!.where).toContain(': 1 CTA, 58 SMs');
+});
+
 describe('launch-bound', () => {
   const tiny = makeLaunch({ ctaCount: 58, classes: { fp32: 58 * 4 } });
   const overheadNs = spec.launchOverheadNs.value;
@@ -446,11 +452,12 @@ describe('launch-bound', () => {
     expect(finding.title).toContain('3 launches');
   });
 
-  it('fires on one launch too, whose overhead another sequence could share', () => {
+  it('fires on one launch too, and promises nothing: it has nothing to be fused with', () => {
     const finding = find(tiny, 'launch-bound')!;
-    const { ns } = modelLaunch(tiny, spec);
-    expect(finding.estimatedSpeedup).toBeCloseTo(ns / (ns - overheadNs / 2), 9);
-    expect(finding.arithmetic).toMatch(/one launch for the work of two: .* → .* = [\d.]+×/);
+    expect(finding.estimatedSpeedup).toBe(1);
+    expect(finding.title).toContain('the launch takes');
+    expect(finding.arithmetic).toContain('nothing to fuse');
+    expect(finding.advice).toContain('batch more work');
   });
 
   it('is silent where the work takes as long as the launch', () => {

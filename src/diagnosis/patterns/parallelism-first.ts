@@ -30,8 +30,8 @@ export const parallelismFirst: Pattern = {
       .sort((a, b) => (b.kind === 'parameter' && a.kind === 'parameter' ? b.expectedGain - a.expectedGain : 0));
     return orAdvice(
       [...moves, ...rungMoves(context, CONFIDENCE / 2, 'a rung with more CTAs')],
-      'Split the reduced axis over CTAs (split-KV) and combine the partial results: no parameter of this kernel makes ' +
-        'more CTAs.',
+      'Split the reduced axis over CTAs and combine the partial results: no parameter of this kernel makes more CTAs. ' +
+        'Derive the merge of two partial results by hand on a small case first.',
     );
   },
 };

@@ -18,7 +18,7 @@ export const warpParallelReductions: Pattern = {
           reason: 'more warps share the rows whose reductions run one after the other',
         }),
       ],
-      'Give each row to a warp: butterfly shuffles for its maximum and sum; derive the merge of two partial softmaxes ' +
-        'by hand on a 2 × 2 case first.',
+      'Give each reduction to the lanes of a warp: partial results in registers, merged by butterfly shuffles; derive the ' +
+        'merge of two partial results by hand on a small case first.',
     ),
 };

@@ -52,7 +52,7 @@ function parallelism(launches: readonly Launch[], smCount: number, because: stri
   return [
     {
       id: 'parallelism',
-      title: `${widest} CTAs on ${smCount} SMs: part of the GPU does nothing`,
+      title: `${widest} ${widest === 1 ? 'CTA' : 'CTAs'} on ${smCount} SMs: part of the GPU does nothing`,
       estimatedSpeedup: speedup,
       arithmetic: `at most ${smCount} SMs ÷ ${widest} CTAs = ${Number(speedup.toPrecision(4))}×; nothing was counted (${because})`,
       evidence: launches.map(({ planned, ctaCount }) => ({

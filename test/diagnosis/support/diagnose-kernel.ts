@@ -21,6 +21,8 @@ export interface KernelRun {
   readonly functionName: string;
   readonly grid: number;
   readonly block: number;
+  /** How often it is launched, one after the other; 1 when absent. */
+  readonly launchCount?: number;
   readonly dynamicSharedBytes?: number;
   readonly arguments: readonly KernelArgument[];
   readonly halfPrecisionMatrixWork?: boolean;
@@ -127,18 +129,16 @@ function planFor(run: KernelRun): LaunchPlan {
   const line = (extent: number): Dim3 => [extent, 1, 1];
   return {
     buffers,
-    steps: [
-      {
-        kind: 'launch',
-        functionName: run.functionName,
-        grid: line(run.grid),
-        block: line(run.block),
-        dynamicSharedBytes: run.dynamicSharedBytes ?? 0,
-        cooperative: false,
-        programmaticDependent: false,
-        arguments: planned,
-      },
-    ],
+    steps: Array.from({ length: run.launchCount ?? 1 }, () => ({
+      kind: 'launch',
+      functionName: run.functionName,
+      grid: line(run.grid),
+      block: line(run.block),
+      dynamicSharedBytes: run.dynamicSharedBytes ?? 0,
+      cooperative: false,
+      programmaticDependent: false,
+      arguments: planned,
+    })),
   };
 }
 

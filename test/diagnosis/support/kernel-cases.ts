@@ -185,7 +185,7 @@ export const KERNEL_CASES: readonly KernelCase[] = [
   {
     id: 'launch-bound',
     shared: { file: 'launch_bound.cu', block: 128, arguments: [floats(58 * 128), i32(1)] },
-    defect: { functionName: 'add', grid: 58 },
-    healthy: { functionName: 'add', grid: 58, arguments: [floats(58 * 128), i32(20_000)] },
+    defect: { functionName: 'add', grid: 58, launchCount: 2 },
+    healthy: { functionName: 'add', grid: 58, launchCount: 2, arguments: [floats(58 * 128), i32(20_000)] },
   },
 ];
