@@ -64,6 +64,7 @@ export interface OptimizeOutcome {
   result: RunResult;
   view: RunView;
   runFolder: string;
+  /** The page; the same lies beside it in Markdown and as data. */
   reportPath: string;
   /** Folder of the best kernel; absent when not even the start passed. */
   bestFolder?: string;
@@ -198,8 +199,8 @@ export async function runLoop(
         ...(signal ? { signal } : {}),
       }),
     );
-    const { view, markdownPath } = writeReport(run);
-    return { result, view, runFolder: run.path, reportPath: markdownPath, ...bestPaths(run, result) };
+    const { view, htmlPath } = writeReport(run);
+    return { result, view, runFolder: run.path, reportPath: htmlPath, ...bestPaths(run, result) };
   } finally {
     run.log.close();
   }

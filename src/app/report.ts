@@ -45,15 +45,33 @@ export const REPORT_FORMATS = {
 } as const;
 export type ReportFormat = keyof typeof REPORT_FORMATS;
 
-const EXTENSIONS: Readonly<Record<string, ReportFormat>> = {
+const EXTENSIONS: Readonly<Record<string, ReportFormat | 'terminal'>> = {
   '.html': 'html',
   '.htm': 'html',
   '.md': 'markdown',
   '.json': 'json',
+  '.txt': 'terminal',
 };
 
-/** The format a file's name asks for. */
-export const formatOfFile = (file: string): ReportFormat | undefined => EXTENSIONS[extname(file).toLowerCase()];
+/**
+ * The format a file's name asks for.
+ *
+ * @throws WarpsmithError `unknown-report-format`.
+ */
+export function formatOfFile(file: string): ReportFormat | 'terminal' {
+  const extension = extname(file).toLowerCase();
+  const format = Object.hasOwn(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined;
+  if (format !== undefined) return format;
+  throw new WarpsmithError({
+    code: 'unknown-report-format',
+    message: `The name of ${basename(file)} does not say which format it is to have.`,
+    file: resolve(file),
+    path: '--output',
+    received: extension === '' ? 'a name without an ending' : extension,
+    expected: `one of ${Object.keys(EXTENSIONS).join(', ')}; or --format with one of ${[...new Set(Object.values(EXTENSIONS))].join(', ')}`,
+    hint: 'Give --format as well, or another ending.',
+  });
+}
 
 /**
  * Writes a report's text to a file of the user's, whole, and returns its absolute path.
@@ -80,15 +98,12 @@ export function saveReport(file: string, text: string): string {
 }
 
 /** Writes the report into the run's folder, in every format and with its plot, from what the log says so far. */
-export function writeReport(run: RunFolder): { view: RunView; markdownPath: string; htmlPath: string } {
+export function writeReport(run: RunFolder): { view: RunView; htmlPath: string } {
   const view = viewOf(run.path);
   const plot = progressionSvg(view);
   if (plot !== undefined) run.write(RUN_FILES.reportPlot, plot);
   run.write(RUN_FILES.reportJson, REPORT_FORMATS.json(view));
   const htmlPath = run.write(RUN_FILES.reportHtml, runHtml(view));
-  const markdownPath = run.write(
-    RUN_FILES.reportMarkdown,
-    runMarkdown(view, plot === undefined ? undefined : RUN_FILES.reportPlot),
-  );
-  return { view, markdownPath, htmlPath };
+  run.write(RUN_FILES.reportMarkdown, runMarkdown(view, plot === undefined ? undefined : RUN_FILES.reportPlot));
+  return { view, htmlPath };
 }

@@ -134,7 +134,7 @@ const BUDGET_OPTIONS: Readonly<Record<keyof LargerBudgets, string>> = {
 
 /** A run that has ended for good is not touched, but for a report that it was killed before writing, or writing anew. */
 function finishedOutcome(folder: string, event: RunFinishedEvent, events: readonly RecordedEvent[]): ResumeOutcome {
-  const reportPath = join(folder, RUN_FILES.reportMarkdown);
+  const reportPath = join(folder, RUN_FILES.reportHtml);
   if (!isReportOfAll(folder)) writeMissingReport(folder);
   const bestFolder = join(folder, RUN_FILES.best);
   return {
@@ -153,8 +153,11 @@ function finishedOutcome(folder: string, event: RunFinishedEvent, events: readon
 
 /** Whether the last report was written after the last event: an earlier part of the run may have left one. */
 function isReportOfAll(folder: string): boolean {
-  const report = statSync(join(folder, RUN_FILES.reportMarkdown), { throwIfNoEntry: false });
-  return report !== undefined && report.mtimeMs >= statSync(eventsPath(folder)).mtimeMs;
+  const { mtimeMs: logged } = statSync(eventsPath(folder));
+  return [RUN_FILES.reportHtml, RUN_FILES.reportMarkdown].every((name) => {
+    const report = statSync(join(folder, name), { throwIfNoEntry: false });
+    return report !== undefined && report.mtimeMs >= logged;
+  });
 }
 
 function writeMissingReport(folder: string): void {

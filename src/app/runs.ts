@@ -92,7 +92,7 @@ function showRun(folder: string): ShownRun {
     revertedCount: moves.filter(({ decision }) => decision === 'revert').length,
     files: {
       log: eventsPath(folder),
-      report: existing(join(folder, RUN_FILES.reportMarkdown)),
+      report: existing(join(folder, RUN_FILES.reportHtml)),
       best: existing(join(folder, RUN_FILES.best)),
     },
   };

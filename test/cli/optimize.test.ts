@@ -29,7 +29,7 @@ describe('optimize', () => {
     const run = onlyRun(store);
     const lines = stdout.trimEnd().split('\n');
     expect(lines.slice(-2)).toEqual([
-      `Report: ${join(run, 'report.md')}`,
+      `Report: ${join(run, 'report.html')}`,
       `Best kernel: ${join(run, 'best/kernel.cu')}`,
     ]);
     expect(stderr).toMatch(/trying 01_strided → 02_coalesced\n {4}why: uncoalesced-access of e\d+: /);
@@ -79,7 +79,7 @@ describe('optimize', () => {
     for (const store of stores) {
       const { code, json } = await runJson(optimize(store, '--max-evaluations', '4', '--seed', '7'));
       expect(code).toBe(0);
-      expect(json).toMatchObject({ kind: 'run-report', seed: 7, reportPath: join(onlyRun(store), 'report.md') });
+      expect(json).toMatchObject({ kind: 'run-report', seed: 7, reportPath: join(onlyRun(store), 'report.html') });
       expect(existsSync(json.bestKernelPath)).toBe(true);
       logs.push(
         readFileSync(join(onlyRun(store), 'events.jsonl'), 'utf8')

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fullRun, SOURCES } from '../reports/full-run.ts';
@@ -43,6 +43,18 @@ describe('report', () => {
     expect(readdirSync(join(file, '..'))).toEqual([name]);
   });
 
+  test.each(['page.pdf', 'page', 'page.constructor'])('asks for a format where %s names none', async (name) => {
+    const file = join(temporaryFolder(), name);
+    const refused = await runCli(['report', '--store', store, '-o', file]);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /error \[unknown-report-format\].*--format with one of html, markdown, json, terminal/s,
+    );
+    expect(existsSync(file)).toBe(false);
+    const given = await runCli(['report', '--store', store, '-o', file, '--format', 'markdown']);
+    expect(given).toMatchObject({ code: 0, stderr: `Report: ${file}\n` });
+  });
+
   test('sources that are no longer there are named as gone', async () => {
     expect(Object.keys(SOURCES)).toHaveLength(2);
     const { stdout } = await runCli(['report', '--store', store, '--format', 'markdown']);
@@ -50,7 +62,7 @@ describe('report', () => {
   });
 
   test('a file that can’t be written is a clear error', async () => {
-    const { code, stderr } = await runCli(['report', '--store', store, '-o', join(store, 'runs')]);
+    const { code, stderr } = await runCli(['report', '--store', store, '--format', 'html', '-o', join(store, 'runs')]);
     expect(code).toBe(2);
     expect(stderr).toContain('error [output-not-writable] The report cannot be written');
     expect(stderr).toContain('--output');

@@ -28,6 +28,10 @@ describe('a command line that makes no sense', () => {
     ['bad-option-value', ['evaluate', SCALE, '--baseline', ''], '--baseline start'],
     ['bad-option-value', ['measure', SCALE, '--blocks', '0'], '--blocks 1'],
     ['unknown-option', ['optimize', SCALE, '--require-sanitiser'], 'Did you mean `--require-sanitizer`?'],
+    ['conflicting-options', ['optimize', SCALE, '--strategy', 'random', '--no-diagnosis'], 'Leave --no-diagnosis out'],
+    ['conflicting-options', ['optimize', SCALE, '--strategy', 'random', '--no-exploring'], 'Leave --no-exploring out'],
+    ['conflicting-options', ['export', 'latest', '--commit', '--set', 'BLOCK_M=64'], 'Leave --set out'],
+    ['conflicting-options', ['export', 'latest', '--commit', '--name', 'mine'], 'give --output as well'],
     ['no-such-folder', ['evaluate', 'problems/nope'], 'problems/attention'],
     ['not-a-target', ['check', 'src'], 'problems/attention'],
   ])('%s: %j', async (code, args, hint) => {

@@ -1,6 +1,6 @@
 import { commitRun } from '../../app/commit.ts';
 import { exportCandidate } from '../../app/export.ts';
-import { EXIT } from '../../core/errors.ts';
+import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
 import type { Run } from '../context.ts';
 import { printJson } from '../output.ts';
@@ -18,7 +18,23 @@ interface Options {
 /** Where files go, unless the kept changes are committed and no folder is asked for. */
 const DEFAULT_FOLDER = 'export';
 
-export const run: Run<Options> = async ({ target, store, set, output, name, commit, json }, { streams }) => {
+/** A branch has neither a launch header nor other values than the run's. @throws WarpsmithError `conflicting-options`. */
+function refuseConflicts({ set, name, output, commit }: Options): void {
+  if (!commit || output !== undefined || (set === undefined && name === undefined)) return;
+  const flag = set === undefined ? '--name' : '--set';
+  throw new WarpsmithError({
+    code: 'conflicting-options',
+    message: `${flag} has nothing to say to --commit, which commits what the run kept.`,
+    path: flag,
+    received: `--commit and ${flag}, without --output`,
+    expected: `${flag} with a folder to write to`,
+    hint: `Leave ${flag} out, or give --output as well.`,
+  });
+}
+
+export const run: Run<Options> = async (options, { streams }) => {
+  refuseConflicts(options);
+  const { target, store, set, output, name, commit, json } = options;
   const folder = output ?? (commit ? undefined : DEFAULT_FOLDER);
   const exported =
     folder === undefined

@@ -1,6 +1,7 @@
 import { optimizePerWorkload } from '../../app/dispatch.ts';
 import { type OptimizeRequest, optimizeProblem } from '../../app/optimize.ts';
 import { WarpsmithError } from '../../core/errors.ts';
+import { GUIDED } from '../../optimizer/strategy-names.ts';
 import type { Budgets } from '../../store/events.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStop, exitCodeOfStops } from '../exit-code.ts';
@@ -55,9 +56,24 @@ function budgetsOf(options: Options): Budgets {
   };
 }
 
+/** Only a guided run asks findings, or goes on without them. @throws WarpsmithError `conflicting-options`. */
+function refuseConflicts({ strategy = GUIDED, diagnosis, exploring }: Options): void {
+  if (strategy === GUIDED || (diagnosis && exploring)) return;
+  const flag = diagnosis ? '--no-exploring' : '--no-diagnosis';
+  throw new WarpsmithError({
+    code: 'conflicting-options',
+    message: `${flag} is for guided runs: ${strategy} asks no findings.`,
+    path: flag,
+    received: `--strategy ${strategy} and ${flag}`,
+    expected: 'one of them',
+    hint: `Leave ${flag} out, or use --strategy ${GUIDED}.`,
+  });
+}
+
 export const run: Run<Options> = async (options, context) => {
   const { streams } = context;
   const { workload: workloads = [], strategy, diagnosis, exploring, ablation, objective, ...judging } = options;
+  refuseConflicts(options);
   const budgets = budgetsOf(options);
   const request = await judgingRequest(judging, context);
   noteIgnored(options, request.device, context);

@@ -16,12 +16,12 @@ interface Options {
 /** What was asked for, else what the file's name says, else for people. */
 function formatOf({ json, format, output }: Options): ReportFormat | 'terminal' {
   if (json) return 'json';
-  return format ?? (output === undefined ? undefined : formatOfFile(output)) ?? 'terminal';
+  return format ?? (output === undefined ? 'terminal' : formatOfFile(output));
 }
 
 export const run: Run<Options> = async (options, { streams }) => {
-  const view = readReport(options.store, options.run);
   const format = formatOf(options);
+  const view = readReport(options.store, options.run);
   const paint = options.output === undefined ? paintFor(streams.out) : plainPaint;
   const text = format === 'terminal' ? runTerminal(view, paint) : REPORT_FORMATS[format](view);
   if (options.output === undefined) streams.out.write(text);
