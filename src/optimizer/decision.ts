@@ -5,6 +5,9 @@ import type { Timing } from '../core/timing.ts';
 /** Least ratio of predicted times (best so far ÷ candidate) at which a change is kept. */
 export const KEEP_RATIO = 1.03;
 
+/** The least gain that is not printed as 0.0 %. */
+const LEAST_SHOWN_GAIN = 1.0005;
+
 export interface Decision {
   decision: 'keep' | 'revert';
   /** Time of the best so far ÷ time of the candidate; `null` when the candidate has no valid time. */
@@ -22,9 +25,16 @@ export const isTimed = (evaluation: Evaluation): evaluation is TimedEvaluation =
 
 const percent = (ratio: number): string => `${((ratio - 1) * 100).toFixed(1)} %`;
 
-/** `predicted 1.4× faster`, `predicted 1.1× slower`, `measured …`: a ratio never comes without its kind. */
-export function describeRatio(kind: Timing['kind'], ratio: number): string {
-  return ratio >= 1 ? `${kind} ${ratio.toFixed(2)}× faster` : `${kind} ${(1 / ratio).toFixed(2)}× slower`;
+/**
+ * `predicted 1.40× faster`, `predicted 1.10× slower than e3`, `predicted as fast as e3`: a ratio never comes without its
+ * kind.
+ *
+ * @param other what it is compared with; where absent, a caller may add `than …` itself.
+ */
+export function describeRatio(kind: Timing['kind'], ratio: number, other?: string): string {
+  const [times, word] = ratio >= 1 ? [ratio.toFixed(2), 'faster'] : [(1 / ratio).toFixed(2), 'slower'];
+  if (other === undefined) return `${kind} ${times}× ${word}`;
+  return times === '1.00' ? `${kind} as fast as ${other}` : `${kind} ${times}× ${word} than ${other}`;
 }
 
 /** A screened candidate whose ratio is below this is not worth measuring longer: a screen is a few per cent sharp. */
@@ -84,11 +94,11 @@ export function decide(best: TimedEvaluation, candidate: Evaluation): Decision {
   }
   if (candidate.timing.kind === 'measured') return decideMeasured(best, candidate);
   const ratio = best.timing.medianNs / candidate.timing.medianNs;
-  const described = describeRatio(candidate.timing.kind, ratio);
-  if (ratio >= KEEP_RATIO) return { decision: 'keep', ratio, reason: `${described} than ${best.id}` };
+  const described = describeRatio(candidate.timing.kind, ratio, best.id);
+  if (ratio >= KEEP_RATIO) return { decision: 'keep', ratio, reason: described };
   const reason =
-    ratio >= 1
-      ? `${described} than ${best.id}: a gain of ${percent(ratio)}, below the ${percent(KEEP_RATIO)} needed to keep a change`
-      : `${described} than ${best.id}`;
+    ratio >= LEAST_SHOWN_GAIN
+      ? `${described}: a gain of ${percent(ratio)}, below the ${percent(KEEP_RATIO)} needed to keep a change`
+      : described;
   return { decision: 'revert', ratio, reason };
 }

@@ -27,6 +27,10 @@ describe('keep or revert', () => {
 
   test('reverts a slower candidate and one without a valid time', async () => {
     expect((await decisionFor(20_600)).decision.reason).toBe('predicted 2.00× slower than e1');
+    for (const tie of [10_300, 10_301, 10_299]) {
+      expect((await decisionFor(tie)).decision.reason).toBe('predicted as fast as e1');
+    }
+    expect((await decisionFor(10_200)).decision.reason).toMatch(/^predicted 1\.01× faster than e1: a gain of 1\.0 %/);
     expect((await decisionFor(Number.NaN)).decision).toMatchObject({ decision: 'revert', ratio: null });
   });
 
