@@ -1,4 +1,4 @@
-import { basename, extname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
 import { progressionSvg } from '../reports/progression-svg.ts';
 import { runHtml } from '../reports/run-html.ts';
@@ -7,7 +7,7 @@ import { buildRunView, type RunView } from '../reports/run-view.ts';
 import type { ReadSource } from '../reports/view/source-diffs.ts';
 import { openContentStore } from '../store/content-store.ts';
 import { readEventLog } from '../store/event-log.ts';
-import { eventsPath, findRun, RUN_FILES, type RunFolder } from '../store/run-folder.ts';
+import { DEFAULT_STORE, eventsPath, findRun, RUN_FILES, type RunFolder, runFolderPath } from '../store/run-folder.ts';
 import { withStorageErrors } from '../store/storage-error.ts';
 import { writeWhole } from '../store/write-whole.ts';
 
@@ -24,9 +24,18 @@ function sourcesOf(runFolder: string): ReadSource {
   };
 }
 
+/** What --store has to name for this run; nothing where it is the default here, or the run lies in no store. */
+function storeOf(runFolder: string): string | undefined {
+  const store = dirname(dirname(resolve(runFolder)));
+  const isInStore = resolve(runFolderPath(store, basename(runFolder))) === resolve(runFolder);
+  return isInStore && store !== resolve(DEFAULT_STORE) ? store : undefined;
+}
+
 function viewOf(runFolder: string): RunView {
   const { events, tornLastLine } = readEventLog(eventsPath(runFolder));
-  return buildRunView(basename(runFolder), events, { tornLastLine, readSource: sourcesOf(runFolder) });
+  const store = storeOf(runFolder);
+  const options = { tornLastLine, readSource: sourcesOf(runFolder), ...(store === undefined ? {} : { store }) };
+  return buildRunView(basename(runFolder), events, options);
 }
 
 /**

@@ -93,6 +93,8 @@ export interface RunViewOptions {
   tornLastLine?: boolean;
   /** Reads the run's stored sources; without it there are no diffs. */
   readSource?: ReadSource;
+  /** Absolute path of the store that the run lies in, unless it is the default one. */
+  store?: string;
 }
 
 const describeAdvice = ({ pattern, finding, text }: AdviceEvent) => ({
@@ -130,7 +132,7 @@ function objectiveRatio(started: RunStartedEvent, kept: readonly ProgressionRow[
 export function buildRunView(
   runId: string,
   events: readonly RecordedEvent[],
-  { tornLastLine = false, readSource }: RunViewOptions = {},
+  { tornLastLine = false, readSource, store }: RunViewOptions = {},
 ): RunView {
   const started = ofType(events, 'run-started')[0];
   if (!started) throw new Error(`the log of run ${runId} has no run-started event`);
@@ -180,6 +182,6 @@ export function buildRunView(
     workloadAdvice: ofType(events, 'workload-advice').map(describeWorkloadAdvice),
     findings: { before: findingsOf(startEvaluation), after: findingsOf(bestEvaluation) },
     ledger: ledgerView(events, budgets),
-    reproduction: reproductionCommand({ ...started, budgets }),
+    reproduction: reproductionCommand({ ...started, budgets }, store),
   };
 }

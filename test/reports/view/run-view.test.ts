@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { describeBudget, describeEvaluations, ledgerCells } from '../../../src/reports/parts-text.ts';
+import { runHtml } from '../../../src/reports/run-html.ts';
+import { runMarkdown } from '../../../src/reports/run-markdown.ts';
+import { runTerminal } from '../../../src/reports/run-terminal.ts';
 import { buildRunView } from '../../../src/reports/run-view.ts';
+import { countAfterSearch } from '../../../src/reports/view/run-events.ts';
 import type { RecordedEvent } from '../../../src/store/events.ts';
 import { fullRun, readSource } from '../full-run.ts';
 import { readRecordedSource, recordedRun } from '../recorded-run.ts';
@@ -12,6 +17,51 @@ const without = (type: RecordedEvent['type']) =>
     fullRun.filter((event) => event.type !== type),
     { readSource },
   );
+
+describe('evaluations', () => {
+  const started = fullRun[0] as RecordedEvent & { type: 'run-started' };
+  const total = view.evaluationsUsed;
+  /** The run as it stands, its search ended before the last two evaluations, under a budget. */
+  const endedBeforeLastTwo = (maximumEvaluations: number | null) => {
+    const places = fullRun.flatMap(({ type }, index) => (type === 'evaluation-finished' ? [index] : []));
+    const from = places.at(-2)!;
+    const ended = { ...fullRun[from]!, type: 'search-ended' } as unknown as RecordedEvent;
+    const budgets = { ...started.budgets, maximumEvaluations };
+    return buildRunView('r', [{ ...started, budgets }, ...fullRun.slice(1, from), ended, ...fullRun.slice(from)]);
+  };
+
+  test('those after the search stand beside a budget that the search has spent', () => {
+    const spent = endedBeforeLastTwo(total - 2);
+    expect(spent.evaluationsAfterSearch).toBe(2);
+    expect(describeEvaluations(spent)).toEqual({
+      figure: `${total - 2} of ${total - 2}`,
+      beyond: '2 after the search',
+    });
+    expect(describeBudget(spent)).toContain(`${total - 2} of ${total - 2} evaluations, 2 after the search`);
+    expect(ledgerCells(spent)[0]).toEqual(['evaluations', `${total - 2}, 2 after the search`, `${total - 2}`]);
+    expect(runHtml(spent)).toContain('2 after the search<br>');
+  });
+
+  test('count as any other where the budget has room for them', () => {
+    expect(describeEvaluations(endedBeforeLastTwo(total))).toEqual({ figure: `${total} of ${total}`, beyond: '' });
+    expect(describeEvaluations(endedBeforeLastTwo(null))).toEqual({ figure: `${total}`, beyond: '' });
+  });
+
+  test('of a search that goes on are the search’s', () => {
+    expect(view.evaluationsAfterSearch).toBe(0);
+    const proposed = fullRun.find(({ type }) => type === 'move-proposed')!;
+    const ended = { ...proposed, type: 'search-ended' } as unknown as RecordedEvent;
+    expect(countAfterSearch([ended, proposed, ...fullRun.slice(-3)])).toBe(0);
+  });
+});
+
+test('an ablation over several workloads says which one it is of', () => {
+  const sentence = 'On the first workload, b1h1s64d64, alone.';
+  expect(view.ablation.length).toBeGreaterThan(0);
+  for (const text of [runMarkdown(view), runTerminal(view), runHtml(view)]) expect(text).toContain(sentence);
+  const one = { ...view, objective: { ...view.objective, workloads: view.objective.workloads.slice(0, 1) } };
+  for (const text of [runMarkdown(one), runTerminal(one), runHtml(one)]) expect(text).not.toContain(sentence);
+});
 
 describe('strategy and objective', () => {
   test('every workload with its weight, times and ratio', () => {
@@ -221,6 +271,34 @@ describe('the command that does it again', () => {
     expect(buildRunView('r', [{ ...started, workloads: twins } as RecordedEvent, ...rest]).reproduction).toContain(
       '--workload hot:1 --workload cold:1',
     );
+  });
+
+  test('names the workloads of its own that a problem declares, where caches differ', () => {
+    const [started, ...rest] = fullRun as [RecordedEvent & { type: 'run-started' }, ...RecordedEvent[]];
+    const caches = ['hot', 'hot', 'cold'] as const;
+    const names = ['small', 'b2h1s64d64-causal', 'large'];
+    const workloads = names.map((name, i) => ({
+      name,
+      dimensions: { B: i + 1, H: 1, S: 64, D: 64, causal: 1 },
+      cache: caches[i]!,
+      weight: 1,
+    }));
+    expect(buildRunView('r', [{ ...started, workloads }, ...rest]).reproduction).toContain(
+      '--workload small:1 --workload B=2,H=1,S=64,D=64,causal=1:1 --workload large:1 --set',
+    );
+  });
+
+  test('rounds a share of a budget up, and names a store that is not the default', () => {
+    const [started, ...rest] = fullRun as [RecordedEvent & { type: 'run-started' }, ...RecordedEvent[]];
+    const budgets = {
+      ...started.budgets,
+      maximumMinutes: 1.94980516705,
+      maximumGpuMinutes: 0.0012341,
+      maximumMoney: 123456,
+    };
+    const { reproduction } = buildRunView('r', [{ ...started, budgets }, ...rest], { store: '/data/my store' });
+    expect(reproduction).toContain('--max-minutes 1.95 --max-gpu-minutes 0.001235 --max-money 123456 ');
+    expect(reproduction).toMatch(/ --store '\/data\/my store'$/);
   });
 
   test('quotes what a shell would take apart', () => {
