@@ -15,8 +15,10 @@ const COLUMNS: readonly Column[] = [
 const describeSide = ({ status, timing }: ComparedSide): string =>
   status === 'passed' && timing ? `${timing.kind} ${formatTime(timing.kind, timing.medianNs)}` : status;
 
-const describeRatio = (kind: string, ratio: number): string =>
-  ratio >= 1 ? `${kind} ${ratio.toFixed(3)}× faster` : `${kind} ${(1 / ratio).toFixed(3)}× slower`;
+const describeRatio = (kind: string, ratio: number): string => {
+  const [times, word] = ratio >= 1 ? [ratio.toFixed(3), 'faster'] : [(1 / ratio).toFixed(3), 'slower'];
+  return times === '1.000' ? `${kind} as fast` : `${kind} ${times}× ${word}`;
+};
 
 /** Of a measured ratio the verdict comes first: the ratio alone says nothing. */
 const describeRow = ({ ratio, verdict }: ComparedWorkload): string => {
@@ -64,8 +66,8 @@ const describeMean = ({ geometricMean, workloads }: CompareView): string[] =>
 
 const describeFailing = ({ failOn, failing }: CompareView, paint: Paint): string[] => {
   if (failing.length > 0) {
-    const asked = failOn === null ? 'No ratio' : `--fail-on ${failOn}`;
-    return [paint('red', `${asked}: ${failing.join(', ')}.`)];
+    const asked = failOn === null ? 'No ratio for' : `--fail-on ${failOn} fails on`;
+    return [paint('red', `${asked} ${failing.join(', ')}.`)];
   }
   return failOn === null ? [] : [paint('green', `--fail-on ${failOn}: no workload fails it.`)];
 };

@@ -5,6 +5,7 @@ import type { Comparison, Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { EvaluationStatus } from '../core/status.ts';
 import type { Timing } from '../core/timing.ts';
+import { combineRatios } from '../stats/combine-ratios.ts';
 
 /** One side of a comparison. */
 export interface ComparedCandidate {
@@ -96,9 +97,8 @@ export function comparedWorkload(
 export function meanRatio(workloads: readonly ComparedWorkload[]): CompareView['geometricMean'] {
   const [first] = workloads;
   if (!first || workloads.some(({ ratio }) => !(ratio !== null && ratio > 0))) return null;
-  const weight = workloads.reduce((sum, row) => sum + row.weight, 0);
-  const logarithm = workloads.reduce((sum, row) => sum + row.weight * Math.log(row.ratio!), 0);
-  return { kind: first.verdict === undefined ? 'predicted' : 'measured', ratio: Math.exp(logarithm / weight) };
+  const { ratio } = combineRatios(workloads.map((row) => ({ ratio: row.ratio!, weight: row.weight })));
+  return { kind: first.verdict === undefined ? 'predicted' : 'measured', ratio };
 }
 
 const PASSES: Readonly<Record<FailOn, (row: ComparedWorkload) => boolean>> = {

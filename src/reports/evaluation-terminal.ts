@@ -9,7 +9,7 @@ import {
   comparisonCells,
   missingBaselineLines,
 } from './comparison-text.ts';
-import { describeTiming, formatFigure, formatNs, formatParameters } from './format.ts';
+import { describeBounds, describeTiming, formatFigure, formatNs, formatParameters } from './format.ts';
 import { formatPercent, measurementLines } from './measurement-text.ts';
 import { type Paint, plainPaint } from './paint.ts';
 import { profileLines, profilerRuleLines, sanitizerLines } from './profile-text.ts';
@@ -49,7 +49,7 @@ function timingLines(timing: Timing): string[] {
   return [
     describeTiming(timing),
     ...(timing.measurement ? measurementLines(timing.measurement) : []),
-    `no kernel can be faster than ${formatNs(timing.vetoNs)}; attainable ${formatNs(timing.attainableNs)}${reached}`,
+    `${describeBounds(timing)}${reached}`,
     ...(timing.bounds ?? []).map(
       ({ resource, ns, arithmetic }) => `${resource.padEnd(10)} ${formatNs(ns).padStart(9)}  ${arithmetic}`,
     ),

@@ -17,23 +17,43 @@ export const describeStrategy = ({ strategy, diagnosis }: Objective): string => 
   return diagnosis ? 'guided by findings' : 'guided, but with diagnosis off';
 };
 
-/** `used 12 of 30`, `used 1.2 min, no limit`. */
-function describeSpent({ name, used, limit, unit }: LedgerLine): string {
-  const digits = name === 'evaluations' ? 0 : 2;
+/** `0.10 of 5 min`, `1.20 min, no limit`. */
+function describeSpent({ used, limit, unit }: LedgerLine): string {
   const suffix = unit === '' ? '' : ` ${unit}`;
-  const text = used.toFixed(digits);
+  const text = used.toFixed(2);
   return limit === null ? `${text}${suffix}, no limit` : `${text} of ${formatFigure(limit)}${suffix}`;
 }
 
+/** What a spent budget of evaluations leaves out: it is the search's, and what follows the search goes beyond it. */
+function evaluationsOf({ evaluationsUsed, evaluationsAfterSearch, budgets }: EvaluationCounts): {
+  used: number;
+  beyond: string;
+} {
+  const limit = budgets.maximumEvaluations;
+  if (limit === null || evaluationsUsed <= limit || evaluationsAfterSearch === 0)
+    return { used: evaluationsUsed, beyond: '' };
+  return { used: evaluationsUsed - evaluationsAfterSearch, beyond: `${evaluationsAfterSearch} after the search` };
+}
+
+type EvaluationCounts = Pick<RunView, 'evaluationsUsed' | 'evaluationsAfterSearch' | 'budgets'>;
+
+/** `12 of 30`, and what was done beyond a budget that was spent: `2 after the search`. */
+export function describeEvaluations(view: EvaluationCounts): { figure: string; beyond: string } {
+  const { used, beyond } = evaluationsOf(view);
+  const limit = view.budgets.maximumEvaluations;
+  return { figure: limit === null ? `${used}` : `${used} of ${formatFigure(limit)}`, beyond };
+}
+
 /** `3 of 30 evaluations; wall time 0.10 of 5 min`: what is not limited is left to the ledger. */
-export const describeBudget = ({ ledger }: RunView): string =>
-  ledger.lines
+export function describeBudget(view: RunView): string {
+  const { figure, beyond } = describeEvaluations(view);
+  return view.ledger.lines
     .flatMap((line) => {
-      if (line.name === 'evaluations')
-        return [line.limit === null ? `${line.used} evaluations` : `${describeSpent(line)} evaluations`];
+      if (line.name === 'evaluations') return [`${figure} evaluations${beyond && `, ${beyond}`}`];
       return line.limit === null ? [] : [`${line.name} ${describeSpent(line)}`];
     })
     .join('; ');
+}
 
 export const LEDGER_COLUMNS: readonly Column[] = [
   { title: 'Budget' },
@@ -41,11 +61,17 @@ export const LEDGER_COLUMNS: readonly Column[] = [
   { title: 'Limit', align: 'right' },
 ];
 
-export const ledgerCells = ({ ledger }: RunView): string[][] =>
-  ledger.lines.map(({ name, used, limit, unit }) => [
-    name === 'money' ? `money, at ${formatFigure(ledger.gpuPricePerHour ?? 0)} per GPU hour` : name,
-    `${name === 'evaluations' ? used : used.toFixed(2)}${unit && ` ${unit}`}`,
-    limit === null ? 'none' : `${formatFigure(limit)}${unit && ` ${unit}`}`,
+const ledgerUsed = ({ name, used, unit }: LedgerLine, view: RunView): string => {
+  if (name !== 'evaluations') return `${used.toFixed(2)}${unit && ` ${unit}`}`;
+  const counts = evaluationsOf(view);
+  return `${counts.used}${counts.beyond && `, ${counts.beyond}`}`;
+};
+
+export const ledgerCells = (view: RunView): string[][] =>
+  view.ledger.lines.map((line) => [
+    line.name === 'money' ? `money, at ${formatFigure(view.ledger.gpuPricePerHour ?? 0)} per GPU hour` : line.name,
+    ledgerUsed(line, view),
+    line.limit === null ? 'none' : `${formatFigure(line.limit)}${line.unit && ` ${line.unit}`}`,
   ]);
 
 /** `compiling 1.2 s, verifying 3.4 s, timing 0 ns`. */
@@ -114,9 +140,18 @@ export const OPTIONS_NOTE =
   'What could be tried, best value first: (expected gain − 1) × confidence ÷ (evaluations + compiling, in evaluations’ ' +
   'worth). Gains and confidence are expectations, weighed with what the pattern gave before; they are never results.';
 
-export const ABLATION_NOTE =
-  'Each line undoes one change of the best and keeps the others: time without the change ÷ time of the best. ' +
-  'Changes work on each other, so the ratios don’t multiply to the speed-up.';
+/** Of several workloads, the one that the ablation is of: a change may be worth more, or less, on the others. */
+export const ablatedWorkload = ({ objective, workload }: RunView): string =>
+  objective.workloads.length > 1 ? `On the first workload, ${workload.name}, alone.` : '';
+
+export const ablationNote = (view: RunView): string =>
+  [
+    'Each line undoes one change of the best and keeps the others: time without the change ÷ time of the best.',
+    'Changes work on each other, so the ratios don’t multiply to the speed-up.',
+    ablatedWorkload(view),
+  ]
+    .filter((sentence) => sentence !== '')
+    .join(' ');
 
 export const ABLATION_COLUMNS: readonly Column[] = [
   { title: 'Undone' },
@@ -228,7 +263,7 @@ export function rooflineLines({
     ].join(', ');
   return [
     `${workload}: ${formatFigure(flop)} FLOP, ${formatFigure(minimumFlop)} of them unavoidable; at least ${formatFigure(minimumReadBytes)} B read`,
-    `provable: no kernel can be faster than ${formatNs(vetoNs)}; roofs ${roof(veto)}`,
+    ...(vetoNs > 0 ? [`provable: no kernel can be faster than ${formatNs(vetoNs)}; roofs ${roof(veto)}`] : []),
     `attainable: ${formatNs(attainableNs)}; roofs ${roof(attainable)}`,
   ];
 }

@@ -1,11 +1,11 @@
 import type { Finding } from '../core/finding.ts';
-import { formatNs, formatParameters, formatRatio } from './format.ts';
+import { describeBounds, formatParameters, formatRatio } from './format.ts';
 import { escapeMarkup } from './markup.ts';
 import {
   ABLATION_COLUMNS,
-  ABLATION_NOTE,
   ADVICE_NOTE,
   ablationCells,
+  ablationNote,
   adviceCells,
   adviceColumns,
   describeBudget,
@@ -60,10 +60,7 @@ function summary(view: RunView): string {
     lines.push(
       `Best: ${view.best.candidate.kernel} (${formatParameters(view.best.candidate.parameters) || 'no parameters'}), candidate \`${view.best.candidate.id}\`, ${view.best.evaluationId}`,
     );
-  if (view.bounds)
-    lines.push(
-      `Bounds: no kernel can be faster than ${formatNs(view.bounds.vetoNs)}; attainable ${formatNs(view.bounds.attainableNs)} (${view.start?.evaluationId ?? 'start'})`,
-    );
+  if (view.bounds) lines.push(`Bounds: ${describeBounds(view.bounds)} (${view.start?.evaluationId ?? 'start'})`);
   if (view.tornLastLine) lines.push('The last line of the event log was cut off; it is left out.');
   return bullets(lines, '');
 }
@@ -158,7 +155,7 @@ export function runMarkdown(view: RunView, plotFile?: string): string {
     section(
       'What each change of the best is worth',
       view.ablation.length > 0
-        ? paragraphs([ABLATION_NOTE, markdownTable(ABLATION_COLUMNS, view.ablation.map(ablationCells))])
+        ? paragraphs([ablationNote(view), markdownTable(ABLATION_COLUMNS, view.ablation.map(ablationCells))])
         : '',
     ),
     section('Sources', sourcesSection(view)),

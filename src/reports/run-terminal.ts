@@ -4,6 +4,7 @@ import { type Paint, plainPaint } from './paint.ts';
 import {
   ABLATION_COLUMNS,
   ADVICE_NOTE,
+  ablatedWorkload,
   ablationCells,
   adviceCells,
   adviceColumns,
@@ -111,7 +112,12 @@ export function runTerminal(view: RunView, paint: Paint = plainPaint): string {
     section(
       paint,
       'What each change of the best is worth: time without it ÷ time of the best',
-      tableLines(ABLATION_COLUMNS, view.ablation.map(ablationCells)),
+      view.ablation.length === 0
+        ? []
+        : [
+            ...tableLines(ABLATION_COLUMNS, view.ablation.map(ablationCells)),
+            ...[ablatedWorkload(view)].filter((line) => line !== ''),
+          ],
     ),
     section(paint, 'Reverted or failed, and why', negativeLines(view)),
     section(

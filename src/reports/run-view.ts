@@ -27,7 +27,7 @@ import {
 } from './view/progression.ts';
 import { reproductionCommand } from './view/reproduction.ts';
 import { type RooflineView, rooflineView } from './view/roofline.ts';
-import { ofType } from './view/run-events.ts';
+import { countAfterSearch, ofType } from './view/run-events.ts';
 import { type ReadSource, type SourceDiffs, sourceDiffs } from './view/source-diffs.ts';
 
 export type { Confirmation } from './view/outcome.ts';
@@ -56,6 +56,8 @@ export interface RunView extends NegativeResults {
   seed: number;
   budgets: Budgets;
   evaluationsUsed: number;
+  /** Those of them that were made after the search had ended: to confirm, to ablate, to advise. */
+  evaluationsAfterSearch: number;
   goal: Goal | null;
   environment: Readonly<Record<string, string>>;
   stop: { reason: RunFinishedEvent['stopReason']; detail: string } | null;
@@ -162,6 +164,7 @@ export function buildRunView(
     problem: { name: problem.name },
     ...{ workload, device, seed, budgets, goal, environment },
     evaluationsUsed: rows.length,
+    evaluationsAfterSearch: countAfterSearch(events),
     stop: finished ? { reason: finished.stopReason, detail: finished.detail } : null,
     start,
     best,

@@ -105,6 +105,9 @@ describe('a comparison', () => {
     expect(text).toMatch(/big +measured 100 ns +measured 111\.1 ns +slower: measured 0\.900× +\[0\.890, 0\.910\] +12/);
     expect(text).toMatch(/ambiguous: measured 1\.004×/);
     expect(text).toContain('Geometric mean over 2 workloads, weighted: measured 1.053× slower.');
-    expect(text).toContain('--fail-on slower: big.');
+    expect(text).toContain('--fail-on slower fails on big.');
+    const tie = compareTerminal({ ...view, workloads: [predicted('p', 1), predicted('q', 1 / 1.0001)], failing: [] });
+    expect(tie.match(/predicted as fast/g)).toHaveLength(2);
+    expect(tie).not.toContain('1.000×');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatFigure, formatMove, formatNs, formatRatio } from '../../src/reports/format.ts';
+import { describeBounds, formatFigure, formatMove, formatNs, formatRatio } from '../../src/reports/format.ts';
 import { textTable } from '../../src/reports/table.ts';
 
 describe('figures', () => {
@@ -23,6 +23,13 @@ describe('figures', () => {
     expect(formatRatio(null)).toBe('–');
     expect(formatMove({ kind: 'rung', from: '01', to: '02' })).toBe('01 → 02');
   });
+});
+
+test('a provable bound of 0 says nothing', () => {
+  expect(describeBounds({ vetoNs: 12_000, attainableNs: 15_000 })).toBe(
+    'no kernel can be faster than 12 µs; attainable 15 µs',
+  );
+  expect(describeBounds({ vetoNs: 0, attainableNs: 15_000 })).toBe('attainable 15 µs');
 });
 
 test('text tables align by what is seen', () => {

@@ -1,7 +1,14 @@
-import { formatInterval, formatNs, formatParameters, formatRatio, formatRatioInterval, formatTime } from '../format.ts';
+import {
+  describeBounds,
+  formatInterval,
+  formatParameters,
+  formatRatio,
+  formatRatioInterval,
+  formatTime,
+} from '../format.ts';
 import { type Markup, markup } from '../markup.ts';
 import { formatPercent } from '../measurement-text.ts';
-import { describeStrategy } from '../parts-text.ts';
+import { describeEvaluations, describeStrategy } from '../parts-text.ts';
 import { kindOf } from '../run-text.ts';
 import type { RunView } from '../run-view.ts';
 import { evaluationLink } from './parts.ts';
@@ -76,20 +83,20 @@ function timeFact(term: string, time: RunView['start']): Markup | null {
 }
 
 function facts(view: RunView): Markup {
-  const { start, best, bounds, evaluationsUsed, budgets, stop } = view;
+  const { start, best, bounds, stop } = view;
   const reached =
     best && bounds
       ? fact(
           best.kind === 'measured' ? 'Of attainable' : 'Of attainable, predicted',
           formatPercent(bounds.attainableNs / best.medianNs),
-          `attainable ${formatNs(bounds.attainableNs)}; no kernel can be faster than ${formatNs(bounds.vetoNs)}`,
+          describeBounds(bounds),
         )
       : null;
-  const limit = budgets.maximumEvaluations === null ? '' : ` of ${budgets.maximumEvaluations}`;
+  const { figure, beyond } = describeEvaluations(view);
   return markup`<dl class="facts">${timeFact('Start', start)}${timeFact('Best', best)}${reached}${fact(
     'Evaluations',
-    `${evaluationsUsed}${limit}`,
-    markup`${describeStrategy(view.objective)}<br>stopped: ${stop?.reason ?? 'not yet, or the run died'}`,
+    figure,
+    markup`${beyond && markup`${beyond}<br>`}${describeStrategy(view.objective)}<br>stopped: ${stop?.reason ?? 'not yet, or the run died'}`,
   )}</dl>`;
 }
 

@@ -5,9 +5,9 @@ import { formatParameters } from '../format.ts';
 import { type Markup, markup } from '../markup.ts';
 import {
   ABLATION_COLUMNS,
-  ABLATION_NOTE,
   ADVICE_NOTE,
   ablationCells,
+  ablationNote,
   adviceCells,
   adviceColumns,
   OPTION_COLUMNS,
@@ -87,7 +87,7 @@ export function ablationSection(view: RunView): Section {
       ablation.length === 0
         ? [note('No change of the best was undone: there was none, or no budget was left for it.')]
         : [
-            note(ABLATION_NOTE),
+            note(ablationNote(view)),
             wide && narrow && responsive(wide, narrow),
             table('What each change is worth', ABLATION_COLUMNS, rows),
           ],

@@ -51,7 +51,9 @@ describe('evaluations', () => {
     expect(view.evaluationsAfterSearch).toBe(0);
     const proposed = fullRun.find(({ type }) => type === 'move-proposed')!;
     const ended = { ...proposed, type: 'search-ended' } as unknown as RecordedEvent;
-    expect(countAfterSearch([ended, proposed, ...fullRun.slice(-3)])).toBe(0);
+    const finished = fullRun.find(({ type }) => type === 'evaluation-finished')!;
+    expect(countAfterSearch([finished, ended, finished])).toBe(1);
+    expect(countAfterSearch([finished, ended, finished, proposed, finished])).toBe(1);
   });
 });
 
