@@ -1,17 +1,27 @@
 import type { Timing } from '../core/timing.ts';
 import { formatNs, formatRatio } from '../reports/format.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
-import type { DecisionEvent, EvaluationFinishedEvent, RecordedEvent, WeightedWorkload } from '../store/events.ts';
+import type {
+  ConfirmationEvent,
+  DecisionEvent,
+  EvaluationFinishedEvent,
+  RecordedEvent,
+  WeightedWorkload,
+} from '../store/events.ts';
 
 /** The best candidate of a run so far, from the run's events; a further run begins anew. */
 export interface BestSoFar {
   note(this: void, event: RecordedEvent): void;
-  /** `e3, predicted 50 µs, 2.00× the start's speed`; over several workloads the ratio is their weighted mean. */
+  /**
+   * `e3, predicted 50 µs, 2.00× the start's speed`; over several workloads the ratio is their weighted mean. Measured,
+   * the ratio is a confirmation's, and absent before there is one: times of different blocks are not divided.
+   */
   describe(): string;
 }
 
 interface Best {
   readonly evaluationId: string;
+  readonly candidateId: string;
   readonly timing: Timing;
   /** Workload → ns. */
   readonly times: ReadonlyMap<string, number>;
@@ -19,44 +29,56 @@ interface Best {
 
 export function createBestSoFar(): BestSoFar {
   let workloads: readonly WeightedWorkload[] = [];
-  let start: Best | undefined;
-  let best: Best | undefined;
+  /** Kept and not taken back, in order: the start's first, the best's last. */
+  let kept: Best[] = [];
+  /** Candidate id → start's time ÷ its time on fresh blocks. */
+  let confirmed = new Map<string, number>();
   /** What was judged since the last decision. */
   let judged: EvaluationFinishedEvent['evaluation'][] = [];
 
   const begin = (ofRun: readonly WeightedWorkload[]): void => {
     workloads = ofRun;
-    start = undefined;
-    best = undefined;
+    kept = [];
+    confirmed = new Map();
     judged = [];
   };
   const decide = ({ decision, evaluationId }: DecisionEvent): void => {
-    const timed = judged.filter(({ timing }) => timing !== undefined);
-    const timing = timed.find(({ id }) => id === evaluationId)?.timing;
+    const own = judged.find(({ id }) => id === evaluationId);
+    const timed = judged.filter(({ timing, candidate }) => timing && candidate.id === own?.candidate.id);
     judged = [];
-    if (decision === 'revert' || !timing) return;
-    best = { evaluationId, timing, times: new Map(timed.map((one) => [one.workload.name, one.timing!.medianNs])) };
-    start ??= best;
+    if (decision === 'revert' || !own?.timing) return;
+    const times = new Map(timed.map(({ workload, timing }) => [workload.name, timing!.medianNs]));
+    kept.push({ evaluationId, candidateId: own.candidate.id, timing: own.timing, times });
   };
-  const ratioToStart = (): number => {
-    const both = workloads.filter(({ name }) => start!.times.has(name) && best!.times.has(name));
-    const ratios = both.map(({ name, weight }) => ({
-      ratio: start!.times.get(name)! / best!.times.get(name)!,
-      weight,
-    }));
+  /** A refused candidate gives way to the best before it. */
+  const confirm = ({ candidate: { id }, outcome, ratio }: ConfirmationEvent): void => {
+    if (outcome === 'refused') kept = kept.filter(({ candidateId }) => candidateId !== id);
+    else if (ratio !== null) confirmed.set(id, ratio);
+  };
+  const predictedRatio = (best: Best): number => {
+    const start = kept[0]!;
+    const both = workloads.filter(({ name }) => start.times.has(name) && best.times.has(name));
+    const ratios = both.map(({ name, weight }) => ({ ratio: start.times.get(name)! / best.times.get(name)!, weight }));
     return combineRatios(ratios).ratio;
+  };
+  const describeRatio = (best: Best): string => {
+    const isMeasured = best.timing.kind === 'measured';
+    const ratio = isMeasured ? confirmed.get(best.candidateId) : predictedRatio(best);
+    if (ratio === undefined) return '';
+    const over = workloads.length > 1 ? ` over ${workloads.length} workloads` : '';
+    return `, ${isMeasured ? 'confirmed ' : ''}${formatRatio(ratio)} the start's speed${over}`;
   };
   return {
     note(event) {
       if (event.type === 'run-started') begin(event.workloads);
       if (event.type === 'evaluation-finished') judged.push(event.evaluation);
       if (event.type === 'decision') decide(event);
+      if (event.type === 'confirmation') confirm(event);
     },
     describe() {
+      const best = kept.at(-1);
       if (!best) return 'none';
-      const { evaluationId, timing } = best;
-      const over = workloads.length > 1 ? ` over ${workloads.length} workloads` : '';
-      return `${evaluationId}, ${timing.kind} ${formatNs(timing.medianNs)}, ${formatRatio(ratioToStart())} the start's speed${over}`;
+      return `${best.evaluationId}, ${best.timing.kind} ${formatNs(best.timing.medianNs)}${describeRatio(best)}`;
     },
   };
 }
