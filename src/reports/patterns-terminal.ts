@@ -3,6 +3,7 @@ import type { MoveWithRun } from '../store/index/run-index.ts';
 import { formatMove, formatRatio, formatRatioInterval } from './format.ts';
 import { type Paint, plainPaint } from './paint.ts';
 import type { PatternRecord, PatternsReport, PatternTally } from './patterns-view.ts';
+import { NO_FINDING } from './run-text.ts';
 import { type Column, textTable } from './table.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -33,8 +34,8 @@ function moveLine(move: MoveWithRun): string {
     move.ratio === null ? `${move.status}, no time` : `${move.kind} ${formatRatio(move.ratio)}${interval}`;
   return [
     `${move.run}/${move.evaluation}: ${formatMove(JSON.parse(move.change) as MoveRecord)}`,
-    `${move.finding} of ${move.findingEvaluation}: ${move.evidence}`,
-    `expected ${formatRatio(move.expectedGain)}, ${realised}: ${move.decision}`,
+    ...(move.finding === NO_FINDING ? [] : [`${move.finding} of ${move.findingEvaluation}: ${move.evidence}`]),
+    `${move.finding === NO_FINDING ? '' : `expected ${formatRatio(move.expectedGain)}, `}${realised}: ${move.decision}`,
   ].join('; ');
 }
 

@@ -1,9 +1,10 @@
 import type { Timing } from '../core/timing.ts';
-import type { MoveRecord } from '../store/events.ts';
+import type { MoveProposedEvent, MoveRecord } from '../store/events.ts';
 import type { EvaluationRow, MoveRow } from '../store/index/rows.ts';
 import { evaluationTerminal } from './evaluation-terminal.ts';
 import { formatMove, formatParameters, formatRatio, formatTime } from './format.ts';
 import { type Paint, plainPaint } from './paint.ts';
+import { NO_FINDING } from './run-text.ts';
 import { describeSpeedup } from './runs-terminal.ts';
 import type { Shown, ShownCandidate, ShownEvaluation, ShownRun, StoredSource } from './show-view.ts';
 import { type Column, textTable } from './table.ts';
@@ -19,8 +20,13 @@ const sourceLine = ({ file, path, state }: StoredSource): string =>
 const keptLine = (
   { evaluation, change, finding, findingEvaluation, ratio, pattern }: MoveRow,
   kind: Timing['kind'] | null,
-): string =>
-  `${evaluation}: ${formatMove(JSON.parse(change) as MoveRecord)}: ${kind} ${formatRatio(ratio)} faster than the best before, because of ${finding} of ${findingEvaluation} (pattern ${pattern})`;
+): string => {
+  const why =
+    finding === NO_FINDING
+      ? `asked for by ${pattern}`
+      : `because of ${finding} of ${findingEvaluation} (pattern ${pattern})`;
+  return `${evaluation}: ${formatMove(JSON.parse(change) as MoveRecord)}: ${kind} ${formatRatio(ratio)} faster than the best before, ${why}`;
+};
 
 function runText({ run, kept, revertedCount, files }: ShownRun, paint: Paint): string {
   const end = run.stopReason === null ? run.state : `${run.state}: ${run.stopReason}: ${run.detail}`;
@@ -55,13 +61,17 @@ function runText({ run, kept, revertedCount, files }: ShownRun, paint: Paint): s
     .join('\n\n');
 }
 
+/** A strategy that asks no findings expects no gain either. */
+function proposalLines({ move, finding, pattern, reason, expectedGain }: MoveProposedEvent): string[] {
+  if (finding.id === NO_FINDING) return [formatMove(move), `asked for by ${pattern.id}: ${finding.evidence}`];
+  return [
+    `${formatMove(move)}, for ${finding.id} of ${finding.evaluationId}: ${finding.evidence}`,
+    `pattern ${pattern.id}: ${reason}; expected ${formatRatio(expectedGain)}`,
+  ];
+}
+
 function evaluationText({ run, evaluation, proposal, decision, sources }: ShownEvaluation, paint: Paint): string {
-  const why = proposal
-    ? [
-        `${formatMove(proposal.move)}, for ${proposal.finding.id} of ${proposal.finding.evaluationId}: ${proposal.finding.evidence}`,
-        `pattern ${proposal.pattern.id}: ${proposal.reason}; expected ${formatRatio(proposal.expectedGain)}`,
-      ]
-    : ['the start, or a confirmation'];
+  const why = proposal ? proposalLines(proposal) : ['the start, or a confirmation'];
   const decided = decision ? [`${decision.decision}: ${decision.reason}`] : [];
   return [
     paint('bold', `Evaluation ${evaluation.id} of run ${run}`),

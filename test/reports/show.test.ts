@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { showTerminal } from '../../src/reports/show-terminal.ts';
+import type { ShownEvaluation, ShownRun } from '../../src/reports/show-view.ts';
+import type { RecordedEvent } from '../../src/store/events.ts';
+import type { MoveRow } from '../../src/store/index/rows.ts';
+import { sampleRun } from './sample-run.ts';
+
+const find = <T extends RecordedEvent['type']>(type: T) =>
+  sampleRun.filter((event): event is Extract<RecordedEvent, { type: T }> => event.type === type);
+const [proposal] = find('move-proposed');
+const decision = find('decision').find(({ iteration }) => iteration === proposal!.iteration)!;
+const { evaluation } = find('evaluation-finished').find(({ iteration }) => iteration === proposal!.iteration)!;
+
+const blind = {
+  ...proposal!,
+  pattern: { id: 'tpe', title: 'What the tpe strategy asks for' },
+  finding: { ...proposal!.finding, id: 'none', evidence: 'strategies other than guided ask no findings' },
+};
+
+describe('why an evaluation was made', () => {
+  const shown: ShownEvaluation = {
+    schemaVersion: 1,
+    kind: 'evaluation',
+    run: 'r',
+    evaluation,
+    proposal: null,
+    decision,
+    sources: [],
+  };
+
+  test('a finding, its evidence and the pattern', () => {
+    const text = showTerminal({ ...shown, proposal: proposal! });
+    expect(text).toContain(', for serial-sections of e1: ');
+    expect(text).toMatch(/pattern .+; expected \d/);
+  });
+
+  test('a strategy that asks no findings is named instead', () => {
+    const text = showTerminal({ ...shown, proposal: blind });
+    expect(text).toContain('asked for by tpe: strategies other than guided ask no findings');
+    expect(text).not.toMatch(/none of|expected \d/);
+  });
+});
+
+test('what a run kept names the finding, or the strategy', () => {
+  const row = (finding: string, pattern: string) =>
+    ({
+      evaluation: 'e2',
+      change: JSON.stringify(proposal!.move),
+      finding,
+      findingEvaluation: 'e1',
+      ratio: 2,
+      pattern,
+    }) as MoveRow;
+  const run = { id: 'r', kind: 'predicted', state: 'finished', workloads: 1, best: null } as ShownRun['run'];
+  const text = showTerminal({
+    schemaVersion: 1,
+    kind: 'run',
+    run,
+    kept: [row('serial-sections', 'reduce'), row('none', 'tpe')],
+    revertedCount: 0,
+    files: { log: 'events.jsonl', report: null, best: null },
+  });
+  expect(text).toContain(
+    'predicted 2.00× faster than the best before, because of serial-sections of e1 (pattern reduce)',
+  );
+  expect(text).toContain('predicted 2.00× faster than the best before, asked for by tpe');
+  expect(text).not.toContain('none of');
+});
