@@ -71,7 +71,7 @@ const optimised = async (): Promise<OptimizeRecording> => {
   try {
     const workload = 'b1h8s512d64';
     const { result } = await optimizeProblem({
-      target,
+      target: `${recordings}/attention-optimize`,
       workloads: [workload],
       parameters: {},
       seed: 1,

@@ -60,7 +60,10 @@ function messageOf(run: LoadedRun, { event, decision, move, confirmation }: Kept
     move ? formatMove(move.move) : setting,
     '',
     `${sentence(decision.reason)}${decision.intervalRatio ? ` Interval ${formatRatioInterval(decision.intervalRatio)}.` : ''}`,
-    ...(move ? [`Finding: ${move.finding.id} of ${move.finding.evaluationId}: ${move.finding.evidence}`] : []),
+    // A strategy that asks no findings has none to name.
+    ...(move && move.finding.id !== 'none'
+      ? [`Finding: ${move.finding.id} of ${move.finding.evaluationId}: ${move.finding.evidence}`]
+      : []),
     ...(move ? [`Pattern: ${move.pattern.title}`] : []),
     ...(evaluation.timing ? [`Time: ${formatTiming(evaluation.timing)}`] : []),
     ...(confirmation ? [`Confirmation: ${confirmation.outcome}: ${confirmation.reason}`] : []),

@@ -1,36 +1,22 @@
-import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
-import type { Budgets, ConfirmationEvent, StopReason } from '../store/events.ts';
+import type { Budgets, StopReason } from '../store/events.ts';
 import { ablateBest, type Improvement } from './ablate.ts';
 import { adviseWorkload } from './advise-workload.ts';
-import { createBudget } from './budget.ts';
-import { confirmBest, isConfirmed } from './confirm.ts';
-import { decide, describeRatio, isTimed, isWorthAccepting, type TimedEvaluation } from './decision.ts';
+import { confirmBest } from './confirm.ts';
+import { decide, isTimed, isWorthAccepting, type TimedEvaluation } from './decision.ts';
+import { announceFailure, isHistoryDiffering } from './failure.ts';
 import { refuseGoalBelowBound } from './goal.ts';
-import { createHistory } from './history.ts';
-import { createMoveLedger } from './move-ledger.ts';
-import { allTimed, decideObjective, meanNs, objectiveRatio, VETO_RATIO } from './objective.ts';
+import { allTimed, decideObjective, meanNs, VETO_RATIO } from './objective.ts';
 import type { ProposedMove } from './propose-moves.ts';
-import { createProposer } from './proposers/create-proposer.ts';
 import type { Turn } from './proposers/proposer.ts';
+import { announceEnd, type RunResult, resultOf } from './result.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type OptimizeOptions, type Run, reference } from './run.ts';
+import { startRun } from './start-run.ts';
 import { reasonToStop } from './stopping.ts';
 
+export type { RunResult } from './result.ts';
 export type { Best, OptimizeOptions } from './run.ts';
-
-export interface RunResult {
-  stopReason: StopReason;
-  detail: string;
-  /** The start's evaluation on the first workload, whatever its status; absent when interrupted before it ended. */
-  start?: Evaluation;
-  best?: Best;
-  /** Start's time ÷ best's time, both of one kind, over all workloads; of measured runs, as the confirmation measured it. */
-  speedup?: number;
-  /** Measured runs that found something: how the winner was confirmed. */
-  confirmation?: ConfirmationEvent;
-  evaluationsUsed: number;
-}
 
 type Phase = 'baseline' | 'propose' | 'evaluate' | 'accept' | 'decide' | 'confirm' | 'explain' | 'finished';
 
@@ -358,95 +344,6 @@ const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<
   explain,
 };
 
-/** Start's time ÷ best's time; a measured one only as confirmed. */
-function speedupOf(run: Run): number | undefined {
-  const { start, best, bests, options } = run;
-  if (!start || !isTimed(start) || !best) return undefined;
-  if (best.evaluation.id === start.id) return 1;
-  if (start.timing.kind === 'predicted') return objectiveRatio(options.workloads, bests[0]!, best);
-  return isConfirmed(run) ? (run.confirmation?.ratio ?? undefined) : undefined;
-}
-
-function resultOf(run: Run): RunResult {
-  const { start, best, confirmation } = run;
-  const stop = run.stop!;
-  const speedup = speedupOf(run);
-  return {
-    stopReason: stop.reason,
-    detail: stop.detail,
-    evaluationsUsed: run.budget.evaluationsUsed,
-    ...(start ? { start } : {}),
-    ...(best ? { best } : {}),
-    ...(speedup === undefined ? {} : { speedup }),
-    ...(confirmation ? { confirmation } : {}),
-  };
-}
-
-function describeBest({ start, best, speedup }: RunResult, workloadCount: number): string {
-  if (!best) return '';
-  const { id, timing } = best.evaluation;
-  if (id === start?.id) return '; no change was kept';
-  if (speedup === undefined) return `; best ${id}, not confirmed`;
-  const over = workloadCount > 1 ? ` over ${workloadCount} workloads` : '';
-  return `; best ${id}, ${describeRatio(timing.kind, speedup)} than the start${over}`;
-}
-
-/** The budget bounds the search: what was begun is finished, and a winner is confirmed whatever that takes. */
-function describeOverrun({ budget }: Run): string {
-  const { limits, evaluationsUsed } = budget;
-  const beyond = limits.maximumEvaluations === null ? 0 : evaluationsUsed - limits.maximumEvaluations;
-  if (beyond <= 0) return '';
-  return `; ${beyond} more evaluation${beyond === 1 ? '' : 's'} than the budget of the search, for what was begun, confirmation, ablation and advice`;
-}
-
-function announceEnd(run: Run, result: RunResult): void {
-  emit(run, {
-    type: 'run-finished',
-    stopReason: result.stopReason,
-    detail: `${result.detail}${describeBest(result, run.options.workloads.length)}${describeOverrun(run)}`,
-    best: result.best?.evaluation.id ?? null,
-    speedup: result.speedup ?? null,
-  });
-}
-
-function startRun(options: OptimizeOptions): Run {
-  const history = createHistory(options.history ?? [], options.clockMs ?? (() => performance.now()));
-  const { workloads, budgets, goal, request, environment, roofline } = options;
-  const run: Run = {
-    options,
-    history,
-    budget: createBudget(budgets, history.clockMs),
-    ledger: createMoveLedger(),
-    proposer: createProposer(options),
-    iteration: 0,
-    bests: [],
-    judged: new Map(),
-    judgements: new Map(),
-    advised: new Set(),
-    ablated: new Set(),
-    deviceFailures: 0,
-    isExtended: false,
-  };
-  const { name, dimensions, cache } = workloads[0]!;
-  emit(run, {
-    type: 'run-started',
-    problem: { name: options.problem.file.name, folder: options.problem.folder },
-    start: reference(options.start),
-    workload: { name, dimensions, cache },
-    workloads: [...workloads],
-    device: options.device,
-    seed: options.seed,
-    strategy: options.strategy ?? 'guided',
-    budgets,
-    goal: goal ?? null,
-    priors: options.priors ?? { patterns: [], costs: [] },
-    request,
-    environment: environment ?? {},
-    ...(roofline ? { roofline } : {}),
-  });
-  return run;
-}
-
 /**
  * Searches for a faster kernel: judges the start, then makes one change per iteration (guided: one that a finding of the
  * best candidate suggests), keeps it if it is faster on the workloads together (predicted: by at least 3 %; measured: by
@@ -472,20 +369,4 @@ export async function optimize(options: OptimizeOptions): Promise<RunResult> {
   const result = resultOf(run);
   announceEnd(run, result);
   return result;
-}
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof WarpsmithError ? error.details.code : undefined;
-
-/** Its log is left as it is: it says what the run did, whatever stands in the way of going on. */
-const isHistoryDiffering = (error: unknown): boolean => codeOf(error) === 'history-differs';
-
-function announceFailure(run: Run, error: unknown): void {
-  run.options.emit({
-    type: 'run-finished',
-    stopReason: codeOf(error) === 'goal-below-bound' ? 'goal-refused' : 'failed',
-    detail: error instanceof Error ? error.message : String(error),
-    best: run.best?.evaluation.id ?? null,
-    speedup: null,
-  });
 }

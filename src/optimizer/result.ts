@@ -1,0 +1,71 @@
+import type { Evaluation } from '../core/evaluation.ts';
+import type { ConfirmationEvent, StopReason } from '../store/events.ts';
+import { isConfirmed } from './confirm.ts';
+import { describeRatio, isTimed } from './decision.ts';
+import { objectiveRatio } from './objective.ts';
+import { type Best, emit, type Run } from './run.ts';
+
+export interface RunResult {
+  stopReason: StopReason;
+  detail: string;
+  /** The start's evaluation on the first workload, whatever its status; absent when interrupted before it ended. */
+  start?: Evaluation;
+  best?: Best;
+  /** Start's time ÷ best's time, both of one kind, over all workloads; of measured runs, as the confirmation measured it. */
+  speedup?: number;
+  /** Measured runs that found something: how the winner was confirmed. */
+  confirmation?: ConfirmationEvent;
+  evaluationsUsed: number;
+}
+
+/** Start's time ÷ best's time; a measured one only as confirmed. */
+function speedupOf(run: Run): number | undefined {
+  const { start, best, bests, options } = run;
+  if (!start || !isTimed(start) || !best) return undefined;
+  if (best.evaluation.id === start.id) return 1;
+  if (start.timing.kind === 'predicted') return objectiveRatio(options.workloads, bests[0]!, best);
+  return isConfirmed(run) ? (run.confirmation?.ratio ?? undefined) : undefined;
+}
+
+export function resultOf(run: Run): RunResult {
+  const { start, best, confirmation } = run;
+  const stop = run.stop!;
+  const speedup = speedupOf(run);
+  return {
+    stopReason: stop.reason,
+    detail: stop.detail,
+    evaluationsUsed: run.budget.evaluationsUsed,
+    ...(start ? { start } : {}),
+    ...(best ? { best } : {}),
+    ...(speedup === undefined ? {} : { speedup }),
+    ...(confirmation ? { confirmation } : {}),
+  };
+}
+
+function describeBest({ start, best, speedup }: RunResult, workloadCount: number): string {
+  if (!best) return '';
+  const { id, timing } = best.evaluation;
+  if (id === start?.id) return '; no change was kept';
+  if (speedup === undefined) return `; best ${id}, not confirmed`;
+  const over = workloadCount > 1 ? ` over ${workloadCount} workloads` : '';
+  return `; best ${id}, ${describeRatio(timing.kind, speedup)} than the start${over}`;
+}
+
+/** The budget bounds the search: what was begun is finished, and a winner is confirmed whatever that takes. */
+function describeOverrun({ budget }: Run): string {
+  const { limits, evaluationsUsed } = budget;
+  const beyond = limits.maximumEvaluations === null ? 0 : evaluationsUsed - limits.maximumEvaluations;
+  if (beyond <= 0) return '';
+  return `; ${beyond} more evaluation${beyond === 1 ? '' : 's'} than the budget of the search, for what was begun, confirmation, ablation and advice`;
+}
+
+/** Logs how the run ended. */
+export function announceEnd(run: Run, result: RunResult): void {
+  emit(run, {
+    type: 'run-finished',
+    stopReason: result.stopReason,
+    detail: `${result.detail}${describeBest(result, run.options.workloads.length)}${describeOverrun(run)}`,
+    best: result.best?.evaluation.id ?? null,
+    speedup: result.speedup ?? null,
+  });
+}

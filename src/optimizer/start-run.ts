@@ -1,0 +1,44 @@
+import { createBudget } from './budget.ts';
+import { createHistory } from './history.ts';
+import { createMoveLedger } from './move-ledger.ts';
+import { createProposer } from './proposers/create-proposer.ts';
+import { emit, type OptimizeOptions, type Run, reference } from './run.ts';
+
+/** A run before its first evaluation, and the event that says what it is about. */
+export function startRun(options: OptimizeOptions): Run {
+  const history = createHistory(options.history ?? [], options.clockMs ?? (() => performance.now()));
+  const { workloads, budgets, goal, request, environment, roofline } = options;
+  const run: Run = {
+    options,
+    history,
+    budget: createBudget(budgets, history.clockMs),
+    ledger: createMoveLedger(),
+    proposer: createProposer(options),
+    iteration: 0,
+    bests: [],
+    judged: new Map(),
+    judgements: new Map(),
+    advised: new Set(),
+    ablated: new Set(),
+    deviceFailures: 0,
+    isExtended: false,
+  };
+  const { name, dimensions, cache } = workloads[0]!;
+  emit(run, {
+    type: 'run-started',
+    problem: { name: options.problem.file.name, folder: options.problem.folder },
+    start: reference(options.start),
+    workload: { name, dimensions, cache },
+    workloads: [...workloads],
+    device: options.device,
+    seed: options.seed,
+    strategy: options.strategy ?? 'guided',
+    budgets,
+    goal: goal ?? null,
+    priors: options.priors ?? { patterns: [], costs: [] },
+    request,
+    environment: environment ?? {},
+    ...(roofline ? { roofline } : {}),
+  });
+  return run;
+}
