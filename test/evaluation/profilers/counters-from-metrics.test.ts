@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { PlannedLaunch } from '../../../src/core/launch-plan.ts';
+import { sumCounters } from '../../../src/core/sum-counters.ts';
 import { diagnose } from '../../../src/diagnosis/diagnose.ts';
 import { countersFromMetrics, type ProfiledLaunch } from '../../../src/evaluation/profilers/counters-from-metrics.ts';
 import { parseDetailsPage } from '../../../src/evaluation/profilers/parse-details-page.ts';
-import { sumCounters } from '../../../src/core/sum-counters.ts';
 import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
 import { PLAN, sample } from './fixtures.ts';
 
