@@ -117,6 +117,8 @@ const comparable = (report: Record<string, unknown>): unknown => {
 
 const MOVING_KEYS: ReadonlySet<string> = new Set([
   'runId',
+  // Names the store.
+  'reproduction',
   'startedAt',
   'finishedAt',
   'time',
