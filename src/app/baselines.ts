@@ -46,7 +46,8 @@ async function kernelNamed(name: string, problem: Problem): Promise<Kernel | und
 }
 
 async function everyLibrary(session: Session, problem: Problem, workload: Workload): Promise<readonly string[]> {
-  const names = (await session.libraryBaselines?.(problem, workload)) ?? [];
+  const { libraryBaselines: listFor } = session;
+  const names = (await listFor?.(problem, workload)) ?? [];
   if (names.length > 0) return names;
   throw new WarpsmithError({
     code: 'no-baselines',

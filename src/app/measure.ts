@@ -224,14 +224,14 @@ const failureOf = (contender: string, { status }: Evaluation, reason: string): L
 function rowOf(
   { options, session, problem, workload }: RowRequest,
   kernels: readonly NamedCandidate[],
-  libraryBaselines: readonly string[],
+  libraries: readonly string[],
   sorted: Sorted,
   { measurements, baselines, failed, missing }: Collected,
 ): MeasuredRow {
   const versions = new Map(baselines.map((baseline) => [baseline.name, baseline.versions]));
   const contenders: LadderContender[] = [
     ...kernels.map(({ name }) => ({ name, kind: 'kernel' as const })),
-    ...libraryBaselines.map((name) => {
+    ...libraries.map((name) => {
       const found = versions.get(name);
       return { name, kind: 'library' as const, ...(found ? { versions: found } : {}) };
     }),

@@ -65,5 +65,5 @@ export async function openReplay(file: string): Promise<Replay> {
 /** Every library that was measured, in the order they were asked for. */
 const recordedLibraries = ({ evaluations }: Recording, problem: Problem): string[] => {
   const ofProblem = evaluations.filter(({ request }) => request.problem.name === problem.file.name);
-  return [...new Set(ofProblem.flatMap(({ request }) => request.libraryBaselines))];
+  return [...new Set(ofProblem.flatMap(({ request: { libraryBaselines } }) => libraryBaselines))];
 };

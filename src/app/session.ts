@@ -139,7 +139,7 @@ async function openInstruments(
 const listLibraries =
   (instruments: GpuInstruments) =>
   async (problem: Problem, workload: Workload): Promise<readonly string[]> => {
-    const names = await instruments.libraryNames(problem, workload);
+    const names = await instruments.baselineNames(problem, workload);
     if (typeof names !== 'string') return names;
     throw new WarpsmithError({ code: 'no-baselines', message: names, file: problem.folder }, EXIT.deviceOrToolMissing);
   };

@@ -21,7 +21,7 @@ export interface GpuInstrumentsOptions {
 /** What a real GPU's evaluations can be asked for; each part starts when it is first needed, all end with `close`. */
 export interface GpuInstruments extends Instruments {
   readonly deviceReference: DeviceReference;
-  readonly libraryNames: NonNullable<Instruments['libraryNames']>;
+  readonly baselineNames: NonNullable<Instruments['baselineNames']>;
   close(): Promise<void>;
 }
 
@@ -31,13 +31,13 @@ export const createGpuInstruments = (options: GpuInstrumentsOptions): GpuInstrum
   return {
     diagnose: (subject) => diagnoseOnGpu(subject, ordinal),
     sanitize: (subject) => sanitizeOnGpu(subject, ordinal),
-    async libraryNames(problem, { dimensions }) {
+    async baselineNames(problem, { dimensions }) {
       const worker = await workers.get(problem);
       if (typeof worker === 'string') return worker;
       const listed = await worker.list(dimensions);
       return listed.ok ? listed.baselines.map(({ name }) => name) : listed.reason;
     },
-    async library({ name, problem, workload }) {
+    async baseline({ name, problem, workload }) {
       const worker = await workers.get(problem);
       if (typeof worker === 'string') return worker;
       const prepared = await worker.contender(name, workload);

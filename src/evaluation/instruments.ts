@@ -35,14 +35,14 @@ export interface Instruments {
   ) => Promise<Pick<Evaluation, 'findings'> & Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile'>>>;
   readonly sanitize?: (subject: InstrumentSubject) => Promise<Pick<Evaluation, 'sanitizer'>>;
   /** A library's implementation of the problem, ready to be measured; a text says why not. */
-  readonly library?: (request: {
+  readonly baseline?: (request: {
     readonly name: string;
     readonly problem: Problem;
     readonly workload: Workload;
     readonly seed: number;
   }) => Promise<LibraryContender | string>;
   /** Names of all library baselines of a problem for a workload; a text says why there are none. */
-  readonly libraryNames?: (problem: Problem, workload: Workload) => Promise<string[] | string>;
+  readonly baselineNames?: (problem: Problem, workload: Workload) => Promise<string[] | string>;
   readonly deviceReference?: DeviceReference;
 }
 
@@ -58,7 +58,7 @@ export const librariesFor = async (
   const missing: { name: string; reason: string }[] = [];
   for (const name of names) {
     const library =
-      (await instruments?.library?.({ name, problem, workload, seed })) ?? 'this device has no library baselines';
+      (await instruments?.baseline?.({ name, problem, workload, seed })) ?? 'this device has no library baselines';
     if (typeof library === 'string') missing.push({ name, reason: library });
     else found.push(library);
   }

@@ -10,7 +10,7 @@ const sorted = <T>(values: Readonly<Record<string, T>>): Record<string, T> =>
 
 /** What a request asks for, by content: no folders, no ids of a run, defaults written out. */
 export const describeRequest = (request: EvaluationRequest): RequestDescription => {
-  const { problem, candidate, workload } = request;
+  const { problem, candidate, workload, libraryBaselines = [] } = request;
   return {
     problem: {
       name: problem.file.name,
@@ -22,7 +22,7 @@ export const describeRequest = (request: EvaluationRequest): RequestDescription 
     tier: request.tier ?? 'screen',
     blocks: request.blocks ?? null,
     against: (request.against ?? []).map((other) => ({ name: other.name, id: other.candidate.id })),
-    libraryBaselines: [...(request.libraryBaselines ?? [])],
+    libraryBaselines: [...libraryBaselines],
     profile: request.profile ?? 'none',
     sanitize: request.sanitize ?? false,
   };

@@ -143,7 +143,7 @@ describe('measure', () => {
       against: [{ name: '02_coalesced', candidate: second.candidate }],
       libraryBaselines: ['torch', 'gone'],
     };
-    const library = { name: 'torch', kind: 'library', versions: { torch: '2.11' }, gpuKernels: ['scale_k'] } as const;
+    const torch = { name: 'torch', kind: 'library', versions: { torch: '2.11' }, gpuKernels: ['scale_k'] } as const;
     await record([
       [first, (request) => evaluationOf(request, measured('candidate', 5000))],
       [second, (request) => evaluationOf(request, measured('candidate', 2000))],
@@ -154,7 +154,7 @@ describe('measure', () => {
             ...measured('candidate', 5000),
             baselines: [
               { name: '02_coalesced', kind: 'kernel', measurement: measurementOf('02_coalesced', 2000) },
-              { ...library, gpuKernels: ['scale_k'], measurement: measurementOf('torch', 2500) },
+              { ...torch, gpuKernels: ['scale_k'], measurement: measurementOf('torch', 2500) },
             ],
             missingBaselines: [{ name: 'gone', reason: 'there is none' }],
           }),

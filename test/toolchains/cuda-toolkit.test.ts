@@ -77,7 +77,7 @@ describe('NVRTC', () => {
       const library = put(join(root, 'lib64', 'libnvrtc.so.13'));
       put(join(root, 'lib64', 'libnvrtc-builtins.so.13.0'));
       expect(await locateNvrtc({ ...search, ...places })).toMatchObject({
-        libraryPath: library,
+        path: library,
         includeFolders: [join(root, 'include'), join(root, 'include', 'cccl')],
         headerVersion: '13.0',
       });
@@ -87,7 +87,7 @@ describe('NVRTC', () => {
     inMachine(async (folder, search) => {
       const library = put(join(folder, 'site', 'nvidia', 'cu13', 'lib', 'libnvrtc.so.13'));
       const found = await locateNvrtc({ ...search, ...places, pythonFolders: [join(folder, 'site')] });
-      expect(found.libraryPath).toBe(library);
+      expect(found.path).toBe(library);
       expect(found.includeFolders).toEqual([join(folder, 'local', 'cuda-13.0', 'include')]);
       put(join(folder, 'site', 'nvidia', 'cu13', 'include', 'cuda_fp16.h'));
       const complete = await locateNvrtc({ ...search, ...places, pythonFolders: [join(folder, 'site')] });
@@ -100,7 +100,7 @@ describe('NVRTC', () => {
       const named = put(join(folder, 'mine', 'libnvrtc.so.12.9'));
       for (const value of [named, join(folder, 'mine')]) {
         search.environment.WARPSMITH_NVRTC = value;
-        expect((await locateNvrtc({ ...search, ...places })).libraryPath).toBe(named);
+        expect((await locateNvrtc({ ...search, ...places })).path).toBe(named);
       }
       search.environment.WARPSMITH_NVRTC = join(folder, 'not-there');
       await expect(locateNvrtc({ ...search, ...places })).rejects.toMatchObject({

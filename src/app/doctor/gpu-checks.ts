@@ -42,8 +42,8 @@ async function describeGpu({ identity, spec, measuring }: Device): Promise<strin
 async function checkNvrtc(machine: Machine): Promise<Diagnosis> {
   const { locateNvrtc } = await import('../../toolchains/nvrtc/locate-nvrtc.ts');
   try {
-    const { libraryPath, headerVersion } = await locateNvrtc();
-    return { verdict: 'ok', detail: `headers ${headerVersion}, ${libraryPath}` };
+    const { path, headerVersion } = await locateNvrtc();
+    return { verdict: 'ok', detail: `headers ${headerVersion}, ${path}` };
   } catch (error) {
     if (!(error instanceof WarpsmithError)) throw error;
     return absent('NVRTC', 'compiles for real GPUs, quickly', machine, error.details.hint);

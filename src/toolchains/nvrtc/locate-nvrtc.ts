@@ -7,7 +7,8 @@ import { type CudaSearch, cudaRoots } from '../cuda-toolkit.ts';
 
 /** NVRTC and the toolkit's device headers that go with it. */
 export interface NvrtcInstallation {
-  libraryPath: string;
+  /** Where the library lies. */
+  path: string;
   /** In the order they are searched: `include`, and libcu++ beside it. */
   includeFolders: readonly string[];
   /** Version of the headers, e.g. `13.0`. */
@@ -53,7 +54,7 @@ export async function locateNvrtc(search: NvrtcSearch = {}): Promise<NvrtcInstal
   if (include === undefined) throw missing(`${libraryPath}, but no folder with the toolkit's headers (cuda_fp16.h)`);
   const includeFolders = [include, join(include, 'cccl')].filter((folder) => existsSync(folder));
   return {
-    libraryPath,
+    path: libraryPath,
     includeFolders,
     headerVersion: headerVersion(include),
     fingerprint: [libraryPath, ...includeFolders].map(fingerprint).join('\n'),

@@ -63,7 +63,7 @@ const START_TIMEOUT_MS = 30_000;
  */
 export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}): Promise<Toolchain> {
   const installation = options.installation ?? (await locateNvrtc());
-  const process = new NvrtcPool(installation.libraryPath);
+  const process = new NvrtcPool(installation.path);
   const description = await describeOrClose(process, installation);
   const standardHeaders = readStandardHeaders(findHeaderFolder());
   const compiler: Compiler = {
@@ -85,7 +85,7 @@ export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}):
   };
   const compile = compileOnce(options.cacheFolder, (request: NvrtcCompile) => compileProgram(request, compiler));
   return {
-    identity: { name: 'nvrtc', version, path: installation.libraryPath },
+    identity: { name: 'nvrtc', version, path: installation.path },
     async compile(request) {
       request.signal?.throwIfAborted();
       const startMs = performance.now();
@@ -108,7 +108,7 @@ async function describeOrClose(process: NvrtcPool, installation: NvrtcInstallati
       {
         code: 'broken-nvrtc',
         message: `NVRTC does not work: ${reason}`,
-        received: installation.libraryPath,
+        received: installation.path,
         expected: 'a libnvrtc.so of CUDA 12 or newer',
         hint: 'Name another one in WARPSMITH_NVRTC, or use --toolchain nvcc or clang.',
       },
