@@ -1,5 +1,5 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { onProcessEnd } from './cleanup.ts';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawnGuarded } from './guard.ts';
 import { killGroup } from './process-group.ts';
 
 export interface LineProcessOptions {
@@ -50,19 +50,14 @@ export class LineProcess {
   /** Why we killed it, if we did. */
   #killedFor: { reason: LineProcessEnd['reason']; description: string } | undefined;
   readonly #closed: Promise<void>;
-  #forget: () => void = () => {};
 
   constructor(options: LineProcessOptions) {
-    this.#child = spawn(options.command, options.args, {
+    this.#child = spawnGuarded(options.command, options.args, {
       cwd: options.cwd,
-      env: { ...options.env },
-      detached: true, // A new process group whose id is the child's.
-      shell: false,
+      env: options.env,
       stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    const { pid } = this.#child;
-    this.pid = pid;
-    if (pid !== undefined) this.#forget = onProcessEnd(() => killGroup(pid));
+    }) as ChildProcessWithoutNullStreams;
+    this.pid = this.#child.pid;
     this.#child.stdin.on('error', () => {}); // A program that has ended reads no more; its end is reported.
     this.#child.stdout.on('data', (chunk: Buffer) => this.#receive(chunk));
     this.#child.stderr.on('data', (chunk: Buffer) => {
@@ -73,7 +68,6 @@ export class LineProcess {
         this.#finish('not-started', error.message);
         resolve();
       });
-      this.#child.once('exit', () => this.#kill()); // What it left running in its group goes with it.
       this.#child.once('close', (exitCode, signal) => {
         if (this.#killedFor) this.#finish(this.#killedFor.reason, this.#killedFor.description);
         else if (signal !== null) this.#finish('signaled', `ended by ${signal}`);
@@ -148,7 +142,6 @@ export class LineProcess {
 
   #finish(reason: LineProcessEnd['reason'], description: string): void {
     this.#end ??= { reason, description, stderr: this.#stderr.toString('utf8').trim() };
-    this.#forget();
     this.#settle?.({ ok: false, end: this.#end });
   }
 

@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { onProcessEnd } from './cleanup.ts';
 import { findExecutable, isExecutableFile } from './find-executable.ts';
+import { spawnGuarded } from './guard.ts';
 import { minimalEnvironment } from './minimal-environment.ts';
 import { groupResidentBytes, killGroup } from './process-group.ts';
 
@@ -57,11 +57,9 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
     return { end: 'not-started', stdout: '', stderr, elapsedMs: elapsedMs() };
   }
   const { command, args } = withHardLimits(resolved, request);
-  const child = spawn(command, args, {
+  const child = spawnGuarded(command, args, {
     cwd: request.cwd,
-    env: { ...(request.env ?? minimalEnvironment()) },
-    detached: true, // A new session, hence a new process group whose id is the child's.
-    shell: false,
+    env: request.env ?? minimalEnvironment(),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const groupId = child.pid;
@@ -78,7 +76,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
   const output = collectOutput(child, request.maximumOutputBytes, () => stop('output-exceeded'));
   feed(child, request.stdin);
 
-  const { exitCode, signal } = await ended(child, groupId);
+  const { exitCode, signal } = await ended(child);
   release();
   const base = { stdout: output.stdout(), stderr: output.stderr(), elapsedMs: elapsedMs() };
   if (limit !== undefined) return { end: limit, ...base };
@@ -96,7 +94,7 @@ function resolveCommand(request: ProcessRequest): string | undefined {
 function withHardLimits(command: string, request: ProcessRequest): { command: string; args: string[] } {
   const prlimit = request.maximumMemoryBytes === undefined ? undefined : findExecutable('prlimit');
   if (prlimit === undefined || request.maximumMemoryBytes === undefined) return { command, args: [...request.args] };
-  // Address space is larger than what is resident; CPU time ends a child whose parent was killed outright.
+  // Address space is larger than what is resident; CPU time also bounds a child that nobody watches.
   const addressSpaceBytes = 2 * request.maximumMemoryBytes;
   const cpuSeconds = Math.ceil(request.timeoutMs / 1000) * availableParallelism() + 1;
   const limits = [`--as=${addressSpaceBytes}`, `--cpu=${cpuSeconds}`, '--core=0'];
@@ -111,7 +109,6 @@ function startError(child: ChildProcess): Promise<string> {
 function watch(request: ProcessRequest, groupId: number, stop: (reason: Limit) => void): () => void {
   const onAbort = () => stop('aborted');
   request.signal?.addEventListener('abort', onAbort, { once: true });
-  const forget = onProcessEnd(() => killGroup(groupId));
   const timeout = setTimeout(() => stop('timed-out'), request.timeoutMs);
   const maximumMemoryBytes = request.maximumMemoryBytes ?? Number.POSITIVE_INFINITY;
   const poll = Number.isFinite(maximumMemoryBytes)
@@ -123,7 +120,6 @@ function watch(request: ProcessRequest, groupId: number, stop: (reason: Limit) =
     request.signal?.removeEventListener('abort', onAbort);
     clearTimeout(timeout);
     clearInterval(poll);
-    forget();
   };
 }
 
@@ -152,17 +148,13 @@ function feed(child: ChildProcess, stdin: string | Uint8Array | undefined): void
 const PIPE_GRACE_MS = 500;
 
 /**
- * Resolves when the program has ended and its pipes are closed. What it left running in its group is killed first:
- * a grandchild that inherited the pipes would otherwise hold them open.
+ * Resolves when the program has ended and its pipes are closed. What it left running in its group is killed first,
+ * so that no grandchild that inherited the pipes holds them open.
  */
-function ended(
-  child: ChildProcess,
-  groupId: number,
-): Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }> {
+function ended(child: ChildProcess): Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }> {
   return new Promise((resolve) => {
     let grace: NodeJS.Timeout | undefined;
     child.once('exit', () => {
-      killGroup(groupId);
       grace = setTimeout(() => {
         child.stdout?.destroy();
         child.stderr?.destroy();

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onProcessEnd } from './cleanup.ts';
+import { guardFolder } from './guard.ts';
 
 const OWNED = /^warpsmith-(\d+)-/;
 
@@ -16,12 +17,14 @@ const ABANDONED_AFTER_MS = 24 * 3_600_000;
 export async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   sweepOnce();
   const folder = mkdtempSync(join(tmpdir(), `warpsmith-${process.pid}-`));
-  const forget = onProcessEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const forgetEnd = onProcessEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const forgetGuard = guardFolder(folder);
   try {
     return await use(folder);
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-    forget();
+    forgetEnd();
+    forgetGuard();
   }
 }
 

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { onProcessEnd } from './cleanup.ts';
+import { spawnGuarded } from './guard.ts';
 import { minimalEnvironment } from './minimal-environment.ts';
 import { killGroup } from './process-group.ts';
 import type { WorkerFailure, WorkerMessage, WorkerReply } from './serve-worker.ts';
@@ -79,20 +79,15 @@ export class WorkerProcess {
   /** Why we killed it, if we did. */
   #limit: 'timed-out' | undefined;
   #ended: Promise<void>;
-  #forget: () => void = () => {};
 
   constructor(options: WorkerProcessOptions) {
-    this.#child = spawn(process.execPath, [fileURLToPath(options.entry), ...(options.arguments ?? [])], {
+    this.#child = spawnGuarded(process.execPath, [fileURLToPath(options.entry), ...(options.arguments ?? [])], {
       env: { ...minimalEnvironment(), ...options.environment },
-      detached: true, // A new process group whose id is the child's.
-      shell: false,
       // What a kernel prints goes to stdout: nothing of ours.
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       serialization: 'advanced', // Structured clone: byte arrays travel as bytes.
     });
     this.pid = this.#child.pid;
-    const { pid } = this;
-    if (pid !== undefined) this.#forget = onProcessEnd(() => killGroup(pid));
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-STDERR_TAIL_BYTES);
     });
@@ -102,7 +97,6 @@ export class WorkerProcess {
         this.#finish({ reason: 'exited', exitCode: -1, stderr: error.message });
         resolve();
       });
-      this.#child.once('exit', () => this.#kill()); // What it left running in its group goes with it.
       this.#child.once('close', (exitCode, signal) => {
         this.#finish(this.#endOf(exitCode, signal));
         resolve();
@@ -200,7 +194,6 @@ export class WorkerProcess {
 
   #finish(end: WorkerEnd): void {
     this.#end ??= end;
-    this.#forget();
     for (const pending of [...this.#pending.values()]) pending.reject(new WorkerProcessEnded(this.#end));
   }
 

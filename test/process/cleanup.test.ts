@@ -40,6 +40,29 @@ describe('when the parent ends, its children and temporary folders go with it', 
   });
 });
 
+describe('when the parent is killed outright, the guard ends and removes what it had', () => {
+  it('a child and a temporary folder', async () => {
+    const { parent, folder, childId } = await startParent();
+    parent.kill('SIGKILL');
+    await eventually(() => !isRunning(childId) && !existsSync(folder));
+  });
+
+  it('a grandchild that has left the process group of the child', async () => {
+    const { parent, folder, childId } = await startParent('away');
+    const grandchildId = Number(await contentOf(join(folder, 'grandchild')));
+    expect(isRunning(grandchildId)).toBe(true);
+    parent.kill('SIGKILL');
+    await eventually(() => !isRunning(childId) && !isRunning(grandchildId) && !existsSync(folder));
+  });
+
+  it('when the guard itself had been killed before, too', async () => {
+    const { parent, folder, childId } = await startParent('unguarded');
+    const secondId = Number(await contentOf(join(folder, 'second')));
+    parent.kill('SIGKILL');
+    await eventually(() => !isRunning(childId) && !isRunning(secondId) && !existsSync(folder));
+  });
+});
+
 describe('withTemporaryFolder', () => {
   it('removes the folder after use and after an error', async () => {
     const used = await withTemporaryFolder(async (folder) => {

@@ -111,8 +111,10 @@ describe('the environment', () => {
   it('holds no secrets of ours unless given', async () => {
     process.env.WARPSMITH_TEST_API_KEY = 'secret';
     const plain = JSON.parse((await run('echo-environment.mjs')).stdout);
-    expect(Object.keys(plain).filter((name) => !['LANG', 'LC_ALL', 'PATH', 'TMPDIR'].includes(name))).toEqual([]);
+    expect(
+      Object.keys(plain).filter((name) => !['WARPSMITH_GUARD', 'LANG', 'LC_ALL', 'PATH', 'TMPDIR'].includes(name)),
+    ).toEqual([]);
     const given = JSON.parse((await run('echo-environment.mjs', [], { env: { ONLY: 'this' } })).stdout);
-    expect(given).toEqual({ ONLY: 'this' });
+    expect(given).toEqual({ ONLY: 'this', WARPSMITH_GUARD: expect.any(String) });
   });
 });

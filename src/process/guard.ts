@@ -1,0 +1,92 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { onProcessEnd } from './cleanup.ts';
+import type { GuardLine } from './guard-main.ts';
+import { minimalEnvironment } from './minimal-environment.ts';
+import { killGroup } from './process-group.ts';
+
+/*
+ * What must not outlive this process even when it is killed outright: the guard, a process of its own, ends and removes
+ * it then. Everything that ends in order is cleaned up by `cleanup.ts`.
+ */
+
+/** The sources run as they are; a built package has JavaScript beside this file. */
+const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './guard-main.ts' : './guard-main.js', import.meta.url);
+
+/** Every child has it in its environment, so that none is missed that was started a moment before the end. */
+const MARK_NAME = 'WARPSMITH_GUARD';
+const mark = randomUUID();
+
+const watched = new Map<string, GuardLine>();
+let guard: ChildProcess | undefined;
+
+/** Removes a temporary folder when this process is killed while the guard runs. @returns how to take that back. */
+export const guardFolder = (path: string): (() => void) => watch({ kind: 'folder', id: path });
+
+/** What a child may choose; it gets a group of its own, and no shell. */
+export type GuardedSpawnOptions = Pick<SpawnOptions, 'cwd' | 'stdio' | 'serialization'> & {
+  /** The whole environment, but for the guard's mark. */
+  readonly env: Readonly<Record<string, string>>;
+};
+
+/**
+ * Starts a program in a process group of its own, whose id is the child's. The group is killed when this process ends,
+ * however it ends, until the child does.
+ */
+export function spawnGuarded(command: string, args: readonly string[], options: GuardedSpawnOptions): ChildProcess {
+  startGuard();
+  const child = spawn(command, args, {
+    ...options,
+    env: { ...options.env, [MARK_NAME]: mark },
+    detached: true, // A new session, hence a new process group.
+    shell: false,
+  });
+  const { pid } = child;
+  if (pid === undefined) return child;
+  const forgetGuard = watch({ kind: 'group', id: pid });
+  const forgetEnd = onProcessEnd(() => killGroup(pid));
+  // What it left running in its group goes with it; then the group's number may become another's.
+  child.once('exit', () => {
+    killGroup(pid);
+    forgetEnd();
+    forgetGuard();
+  });
+  return child;
+}
+
+function watch(line: GuardLine): () => void {
+  const key = `${line.kind} ${line.id}`;
+  watched.set(key, line);
+  tell(line);
+  return () => {
+    if (watched.delete(key)) tell({ ...line, gone: true });
+  };
+}
+
+function tell(line: GuardLine): void {
+  guard?.stdin?.write(`${JSON.stringify(line)}\n`);
+}
+
+/** Starts the guard if it does not run. Without one, what ends in order is cleaned up all the same. */
+function startGuard(): void {
+  if (guard) return;
+  const started = spawn(process.execPath, [fileURLToPath(ENTRY), `${MARK_NAME}=${mark}`], {
+    cwd: '/',
+    env: minimalEnvironment(),
+    detached: true, // Ctrl-C in a terminal must not end it before its parent.
+    shell: false,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  guard = started;
+  const gone = () => {
+    if (guard === started) guard = undefined;
+  };
+  started.once('error', gone);
+  started.once('exit', gone);
+  started.stdin?.on('error', gone);
+  // It waits for the end of this process, and must not put it off.
+  started.unref();
+  (started.stdin as unknown as { unref?(): void } | null)?.unref?.();
+  for (const line of watched.values()) tell(line);
+}
