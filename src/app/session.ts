@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Device } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Evaluator } from '../core/evaluation.ts';
@@ -110,11 +111,24 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     async [Symbol.asyncDispose]() {
       // Closing the device first ends an evaluation that Ctrl-C left running; the evaluator then has nothing to wait for.
       const idle = evaluator.close();
-      await device.close();
-      await idle;
-      await owned.disposeAsync();
+      await atMost(LONGEST_CLOSING_MS, device.close());
+      await atMost(LONGEST_CLOSING_MS, idle);
+      await atMost(LONGEST_CLOSING_MS, owned.disposeAsync());
     },
   };
+}
+
+/** What is not closed by then must not keep a result from being printed; it ends with this process. */
+const LONGEST_CLOSING_MS = 4000;
+
+async function atMost(limitMs: number, work: Promise<void>): Promise<void> {
+  const timer = new AbortController();
+  try {
+    await Promise.race([work, sleep(limitMs, undefined, { signal: timer.signal })]);
+  } finally {
+    timer.abort();
+    work.catch(() => {}); // Nobody waits for it any longer.
+  }
 }
 
 /** The problem's reference on the GPU, in a second process: right outputs must not lie where candidates run. */

@@ -33,6 +33,9 @@ function ignoreClosedPipe(stream: NodeJS.WriteStream): void {
   });
 }
 
+/** The longest that a timer takes. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 const wantsJson = (argv: readonly string[]): boolean => argv.includes('--json') || argv.includes('--format=json');
 
 function reportError(error: WarpsmithError, json: boolean, streams: Streams): number {
@@ -64,8 +67,22 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   ignoreClosedPipe(streams.out);
   ignoreClosedPipe(streams.err);
   const interrupt = abortOnSignals(streams);
+  // Whatever is waited for, nothing ends before its result is printed.
+  const alive = setInterval(() => {}, LONGEST_TIMER_MS);
+  try {
+    const exitCode = await runCommand(argv, streams, interrupt.signal);
+    // Who interrupts waits for what was found, and for nothing that is still on its way.
+    if (interrupt.signal.aborted) streams.out.write('', () => process.exit(exitCode));
+    return exitCode;
+  } finally {
+    clearInterval(alive);
+    interrupt.dispose();
+  }
+}
+
+async function runCommand(argv: readonly string[], streams: Streams, signal: AbortSignal): Promise<number> {
   let exitCode: number = EXIT.ok;
-  const { program, running } = buildProgram({ streams, signal: interrupt.signal }, (code) => {
+  const { program, running } = buildProgram({ streams, signal }, (code) => {
     exitCode = code;
   });
   try {
@@ -77,10 +94,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       return reportError(usageError(error, running(argv), program), wantsJson(argv), streams);
     }
     if (error instanceof WarpsmithError) return reportError(error, wantsJson(argv), streams);
-    if (interrupt.signal.aborted) return reportError(interruptedError(), wantsJson(argv), streams);
+    if (signal.aborted) return reportError(interruptedError(), wantsJson(argv), streams);
     if (error instanceof Error) streams.err.write(`${error.stack}\n`);
     return reportError(internalError(error), wantsJson(argv), streams);
-  } finally {
-    interrupt.dispose();
   }
 }

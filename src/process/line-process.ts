@@ -50,6 +50,7 @@ export class LineProcess {
   /** Why we killed it, if we did. */
   #killedFor: { reason: LineProcessEnd['reason']; description: string } | undefined;
   readonly #closed: Promise<void>;
+  #isClosing = false;
 
   constructor(options: LineProcessOptions) {
     this.#child = spawnGuarded(options.command, options.args, {
@@ -97,6 +98,7 @@ export class LineProcess {
   /** Kills the process group and waits until it is gone. */
   async close(): Promise<void> {
     this.#keepAlive(true);
+    this.#isClosing = true;
     this.#killFor('closed', 'closed');
     await this.#closed;
   }
@@ -145,8 +147,9 @@ export class LineProcess {
     this.#settle?.({ ok: false, end: this.#end });
   }
 
-  /** An idle child must not keep a finished program from ending. */
+  /** An idle child must not keep a finished program from ending; one that is waited for must. */
   #keepAlive(needed: boolean): void {
+    if (this.#isClosing) return;
     const act = needed ? 'ref' : 'unref';
     this.#child[act]();
     for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) {

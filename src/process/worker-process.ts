@@ -79,6 +79,7 @@ export class WorkerProcess {
   /** Why we killed it, if we did. */
   #limit: 'timed-out' | undefined;
   #ended: Promise<void>;
+  #isClosing = false;
 
   constructor(options: WorkerProcessOptions) {
     this.#child = spawnGuarded(process.execPath, [fileURLToPath(options.entry), ...(options.arguments ?? [])], {
@@ -155,6 +156,7 @@ export class WorkerProcess {
   /** Kills the process group and waits until it is gone. Requests in flight are rejected. */
   async close(): Promise<void> {
     this.#keepAlive(true);
+    this.#isClosing = true;
     this.#kill();
     await this.#ended;
   }
@@ -197,8 +199,9 @@ export class WorkerProcess {
     for (const pending of [...this.#pending.values()]) pending.reject(new WorkerProcessEnded(this.#end));
   }
 
-  /** An idle worker must not keep a finished program from ending. */
+  /** An idle worker must not keep a finished program from ending; one that is waited for must. */
   #keepAlive(needed: boolean): void {
+    if (this.#isClosing) return;
     const act = needed ? 'ref' : 'unref';
     this.#child[act]();
     this.#child.channel?.[act]();

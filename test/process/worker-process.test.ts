@@ -123,3 +123,23 @@ it('ends when its parent is killed, and an idle one lets its parent end', async 
   }
   rmSync(folder, { recursive: true });
 });
+
+it('is waited for until it has ended, even when an answer comes in while it is being closed', async () => {
+  const module = new URL('../../src/process/worker-process.ts', import.meta.url).href;
+  const program = `
+    import { startWorkerProcess } from ${JSON.stringify(module)};
+    const worker = startWorkerProcess({ entry: new URL(${JSON.stringify(entry.href)}) });
+    await worker.request({ kind: 'pid' });
+    worker.request({ kind: 'pid' });
+    // The answer is here before anybody looks.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+    await worker.close();
+    process.stdout.write('closed');`;
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let written = '';
+  parent.stdout.on('data', (chunk: Buffer) => {
+    written += chunk;
+  });
+  const exitCode = await new Promise((resolve) => parent.once('close', resolve));
+  expect({ exitCode, written }).toEqual({ exitCode: 0, written: 'closed' });
+});
