@@ -135,7 +135,9 @@ it('is waited for until it has ended, even when an answer comes in while it is b
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
     await worker.close();
     process.stdout.write('closed');`;
-  const parent = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   let written = '';
   parent.stdout.on('data', (chunk: Buffer) => {
     written += chunk;
