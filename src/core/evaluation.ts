@@ -24,11 +24,26 @@ export interface WrongElement {
   elementCount: number;
 }
 
+/** One element of an output beside what was wanted of it. */
+export interface ComparedElement {
+  output: string;
+  /** Multi-index, outermost first. */
+  index: number[];
+  got: number;
+  want: number;
+  /** |got − want|. */
+  error: number;
+  /** Largest error allowed at this element. */
+  tolerance: number;
+}
+
 export interface Correctness {
   /** Largest |output − oracle| over all checks; `null` when it was not a number. */
   maxAbsoluteError: number | null;
   /** Tolerance at the element that came nearest to (or went furthest over) it. */
   tolerance: number;
+  /** That element. Absent where every output equals what was wanted. */
+  nearest?: ComparedElement;
   /** Launch sequences whose every output was compared. */
   checksRun: number;
   firstWrong?: WrongElement;

@@ -85,6 +85,8 @@ export type Comparison =
       /** Allowed RMS error as a multiple of the naive run's. Default 1.5. */
       rmsFactor?: number;
     }
+  /** |got − want| ≤ atol + rtol · |want|, as torch.allclose and numpy.allclose compare; for who must match another suite. */
+  | { kind: 'allclose'; atol: number; rtol: number }
   | { kind: 'conditioned'; constant: number; unit: DType; terms: Expression };
 
 export interface ProblemFile {

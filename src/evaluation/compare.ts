@@ -1,4 +1,4 @@
-import type { WrongElement } from '../core/evaluation.ts';
+import type { ComparedElement, WrongElement } from '../core/evaluation.ts';
 import type { Expectation } from './comparisons/comparison.ts';
 import { multiIndexOf } from './layout.ts';
 
@@ -14,6 +14,8 @@ export interface OutputVerdict {
   /** RMS error ÷ its limit; 0 when there is none. */
   rmsErrorRatio: number;
   rmsError: number;
+  /** The element with the worst ratio; absent where every element is as wanted. */
+  nearest?: ComparedElement;
   firstWrong?: WrongElement;
 }
 
@@ -35,7 +37,7 @@ export const compareOutput = (
 ): OutputVerdict => {
   const { want, tolerances, groupSize, rmsLimit } = expectation;
   const elementCount = want.length;
-  let [maximumError, squares, wrongCount, firstWrong, worst, worstRatio] = [0, 0, 0, -1, 0, 0];
+  let [maximumError, squares, wrongCount, firstWrong, worst, worstRatio] = [0, 0, 0, -1, -1, 0];
   for (let start = 0, group = 0; start < elementCount; start += groupSize, group++) {
     const tolerance = tolerances[group]!;
     const end = Math.min(elementCount, start + groupSize);
@@ -60,10 +62,20 @@ export const compareOutput = (
   return {
     passed: got.length === elementCount && wrongCount === 0 && rmsErrorRatio <= 1,
     maxAbsoluteError: Number.isFinite(maximumError) ? maximumError : null,
-    tolerance: toleranceAt(worst),
+    tolerance: toleranceAt(Math.max(0, worst)),
     worstErrorRatio: worstRatio,
     rmsErrorRatio,
     rmsError,
+    ...(worst >= 0 && {
+      nearest: {
+        output: output.name,
+        index: multiIndexOf(output.shape, worst),
+        got: got[worst]!,
+        want: want[worst]!,
+        error: Math.abs(got[worst]! - want[worst]!),
+        tolerance: toleranceAt(worst),
+      },
+    }),
     ...(firstWrong >= 0 && {
       firstWrong: {
         output: output.name,

@@ -28,6 +28,7 @@ export class CorrectnessTally {
     return {
       maxAbsoluteError: this.#maximumError,
       tolerance: this.#worst.tolerance,
+      ...(this.#worst.nearest && { nearest: this.#worst.nearest }),
       checksRun: this.#checksRun,
       worstErrorRatio: this.#worst.worstErrorRatio,
       rmsErrorRatio: this.#largestRmsRatio,

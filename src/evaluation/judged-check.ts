@@ -4,6 +4,7 @@ import type { FailureStatus } from '../core/status.ts';
 import type { CheckRuns } from './check-runs.ts';
 import { compareOutput, type OutputVerdict } from './compare.ts';
 import type { CorrectnessTally } from './correctness-tally.ts';
+import { describeVerdict } from './describe-verdict.ts';
 import { countOf, differingElements, type Outputs, placeOf } from './differences.ts';
 import type { Expectations } from './expectations.ts';
 import type { Refused } from './refusal.ts';
@@ -51,25 +52,14 @@ export const describeDifference = (
   return differing && `${countOf(differing)} differ between runs, first ${placeOf(differing)}`;
 };
 
-/** e.g. `O[0, 3, 17, 5] = 0.25, wanted 0.1251 ± 0.0004; 4096 of 262144 elements wrong`. */
+/** Why the first output that is wrong is wrong. */
 export const describeWrong = (verdicts: Verdicts): string | undefined => {
-  for (const [output, { passed, firstWrong: wrong, rmsError, rmsErrorRatio }] of verdicts) {
-    if (passed) continue;
-    if (!wrong) {
-      return (
-        `RMS error of ${output} is ${digits(rmsError)}, ${digits(rmsErrorRatio)} times its limit, though no single ` +
-        'element is beyond its tolerance: something accumulates in too low a precision'
-      );
-    }
-    return (
-      `${output}[${wrong.index.join(', ')}] = ${digits(wrong.got)}, wanted ${digits(wrong.want)} ± ` +
-      `${digits(wrong.tolerance)}; ${wrong.wrongCount} of ${wrong.elementCount} elements wrong`
-    );
+  for (const [output, verdict] of verdicts) {
+    const reason = describeVerdict(output, verdict);
+    if (reason !== undefined) return reason;
   }
   return undefined;
 };
-
-const digits = (value: number): string => String(Number(value.toPrecision(5)));
 
 export const refused = (status: FailureStatus, reason: string, failedCheck: string): Refused => ({
   ok: false,

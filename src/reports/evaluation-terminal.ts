@@ -18,14 +18,21 @@ import { type Column, textTable } from './table.ts';
 
 const indent = (lines: readonly string[]): string => lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n');
 
-function correctnessLines({ maxAbsoluteError, tolerance, checksRun, firstWrong }: Correctness): string[] {
-  const lines = [
-    `${checksRun} checks; largest error ${maxAbsoluteError === null ? 'not a number' : formatFigure(maxAbsoluteError)}, tolerance ${formatFigure(tolerance)}`,
-  ];
-  if (firstWrong) {
-    const { output, index, got, want, wrongCount, elementCount } = firstWrong;
+function correctnessLines(correctness: Correctness): string[] {
+  const { maxAbsoluteError, checksRun, nearest, rmsErrorRatio, firstWrong } = correctness;
+  const largest = maxAbsoluteError === null ? 'not a number' : formatFigure(maxAbsoluteError);
+  const lines = [`${checksRun} checks; largest error ${largest}`];
+  if (nearest) {
+    const { output, index, error, tolerance } = nearest;
     lines.push(
-      `first wrong: ${output}[${index.join(', ')}] is ${got}, should be ${want}; ${formatFigure(wrongCount)} of ${formatFigure(elementCount)} elements are wrong`,
+      `nearest its tolerance: ${output}[${index.join(', ')}], error ${formatFigure(error)} of ${formatFigure(tolerance)} allowed`,
+    );
+  }
+  if (rmsErrorRatio) lines.push(`RMS error: ${formatFigure(rmsErrorRatio * 100)} % of its limit`);
+  if (firstWrong) {
+    const { output, index, got, want, tolerance, wrongCount, elementCount } = firstWrong;
+    lines.push(
+      `first wrong: ${output}[${index.join(', ')}] is ${got}, should be ${want} ± ${formatFigure(tolerance)}; ${formatFigure(wrongCount)} of ${formatFigure(elementCount)} elements are wrong`,
     );
   }
   return lines;

@@ -47,6 +47,16 @@ describe('an element', () => {
   });
 });
 
+it('names the element nearest its tolerance, with the error and the tolerance of that very element', () => {
+  const want = [100, 1];
+  const expectation = { want: Float64Array.from(want), tolerances: Float64Array.of(10, 0.1), groupSize: 1 };
+  const verdict = compareOutput({ name: 'Y', shape: [2] }, expectation, Float64Array.from([105, 1.0625]));
+  // Element 0 has the larger error, element 1 the larger share of its tolerance.
+  expect(verdict.maxAbsoluteError).toBe(5);
+  expect(verdict.nearest).toEqual({ output: 'Y', index: [1], got: 1.0625, want: 1, error: 0.0625, tolerance: 0.1 });
+  expect(verdict.tolerance).toBe(0.1);
+});
+
 it('has no largest error when an output is not a number', () => {
   expect(compare([nan, 5], [0, 0]).maxAbsoluteError).toBeNull();
 });

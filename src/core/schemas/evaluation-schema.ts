@@ -147,6 +147,17 @@ const baseline = z
 const correctness = z.strictObject({
   maxAbsoluteError: z.number().nullable().describe('null when an output was not a number.'),
   tolerance: numberOrNaN,
+  nearest: z
+    .strictObject({
+      output: z.string(),
+      index: z.array(z.int()),
+      got: numberOrNaN,
+      want: numberOrNaN,
+      error: numberOrNaN,
+      tolerance: numberOrNaN,
+    })
+    .describe('The element that came nearest to its tolerance, or went furthest over it.')
+    .exactOptional(),
   checksRun: count,
   firstWrong: z
     .strictObject({

@@ -82,6 +82,11 @@ const comparison = z
       rmsFactor: z.number().positive().exactOptional().describe('Allowed RMS error ÷ the naive run’s. Default 1.5.'),
     }),
     z.strictObject({
+      kind: z.literal('allclose'),
+      atol: z.number().nonnegative().describe('Allowed absolute error.'),
+      rtol: z.number().nonnegative().describe('Allowed error ÷ |want|, on top of atol.'),
+    }),
+    z.strictObject({
       kind: z.literal('conditioned'),
       constant: z.number().positive(),
       unit: dtypeSchema,

@@ -2,7 +2,8 @@ import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { decode } from '../../core/rounding.ts';
-import { compareOutput, type OutputVerdict } from '../compare.ts';
+import { compareOutput } from '../compare.ts';
+import { describeVerdict } from '../describe-verdict.ts';
 import { type DeviceReference, type Expectations, expectationsFor } from '../expectations.ts';
 import { packElements } from '../layout.ts';
 import { outputsOf } from '../reference-runs.ts';
@@ -38,14 +39,8 @@ export const disagreement = (
 ): string | undefined => {
   for (const buffer of outputsOf(buffers)) {
     const got = decode(packElements(buffer, outputs.get(buffer.name)!), buffer.dtype);
-    const verdict = compareOutput(buffer, expectations.get(buffer.name)!, got);
-    if (!verdict.passed) return describe(buffer, verdict);
+    const reason = describeVerdict(buffer.name, compareOutput(buffer, expectations.get(buffer.name)!, got));
+    if (reason !== undefined) return reason;
   }
   return undefined;
 };
-
-const describe = ({ name }: PlannedBuffer, { firstWrong, rmsErrorRatio }: OutputVerdict): string =>
-  firstWrong
-    ? `${name}[${firstWrong.index.join(', ')}] = ${firstWrong.got}, wanted ${firstWrong.want} ± ${firstWrong.tolerance}; ` +
-      `${firstWrong.wrongCount} of ${firstWrong.elementCount} elements wrong`
-    : `RMS error of ${name} is ${rmsErrorRatio.toFixed(2)} times its limit`;

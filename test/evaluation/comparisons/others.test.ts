@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { compareOutput } from '../../../src/evaluation/compare.ts';
+import { allclose } from '../../../src/evaluation/comparisons/allclose.ts';
 import type { OutputFacts } from '../../../src/evaluation/comparisons/comparison.ts';
 import { conditioned } from '../../../src/evaluation/comparisons/conditioned.ts';
 import { exact } from '../../../src/evaluation/comparisons/exact.ts';
@@ -45,6 +47,20 @@ it('exact wants the oracle rounded to the output’s dtype', () => {
 it('ulp allows so many units in the last place of each result', () => {
   const { tolerances } = ulp.expect({ kind: 'ulp', maximumUlps: 3 }, facts([1, 1024]));
   expect([...tolerances]).toEqual([3 * 2 ** -23, 3 * 2 ** -13]);
+});
+
+it('allclose allows atol + rtol · |want|, as torch and numpy do', () => {
+  const rule = { kind: 'allclose', atol: 0.25, rtol: 0.5 } as const;
+  const expectation = allclose.expect(rule, facts([8, -8, 0, Number.POSITIVE_INFINITY, Number.NaN]));
+  const passes = (got: number[]) =>
+    compareOutput({ name: 'Y', shape: [5] }, expectation, Float64Array.from(got)).passed;
+  expect([...expectation.tolerances]).toEqual([4.25, 4.25, 0.25, 0, 0]);
+  const { NaN: nan, POSITIVE_INFINITY: inf } = Number;
+  expect(passes([12.25, -12.25, 0.25, inf, nan])).toBe(true);
+  expect(passes([12.26, -8, 0, inf, nan])).toBe(false);
+  expect(passes([8, -8, nan, inf, nan])).toBe(false);
+  expect(passes([8, -8, 0, 1e30, nan])).toBe(false);
+  expect(passes([8, -8, 0, inf, 0])).toBe(false);
 });
 
 describe('conditioned', () => {
