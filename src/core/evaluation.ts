@@ -84,6 +84,8 @@ export interface Evaluation {
   /** Baselines asked for that could not be measured, and why. */
   missingBaselines?: { name: string; reason: string }[];
   findings: Finding[];
+  /** Beyond their threshold, and worth nothing as long as something else binds; absent where there are none. */
+  hiddenFindings?: Finding[];
   /** PTX and machine code of what was judged, where they were to be kept. */
   artifacts?: EvaluationArtifacts;
   /** Wall time spent, by phase. */

@@ -25,12 +25,24 @@ function inOrder(a: Finding, b: Finding): number {
  * Says what limits a candidate, from its counters: parallelism first if it fires, the rest by estimated speed-up.
  * Empty when nothing was executed or nothing stands out.
  */
-export function diagnose(input: DiagnosisInput): Finding[] {
+export const diagnose = (input: DiagnosisInput): Finding[] => diagnoseWhole(input).findings;
+
+/** What limits a candidate, and what does not only because something else binds. */
+export interface Diagnosis {
+  /** As {@link diagnose} says. */
+  readonly findings: Finding[];
+  /** Beyond their threshold, and worth less than their least gain as things are; by rule. */
+  readonly hiddenFindings: Finding[];
+}
+
+export function diagnoseWhole(input: DiagnosisInput): Diagnosis {
   const context = makeContext(input);
-  if (context.launches.length === 0) return [];
-  const findings = RULES.flatMap((rule) => {
+  if (context.launches.length === 0) return { findings: [], hiddenFindings: [] };
+  const observed = RULES.flatMap((rule) => {
     const observation = rule.observe(context);
-    return observation && observation.estimatedSpeedup >= rule.minimumSpeedup ? [toFinding(rule, observation)] : [];
+    return observation ? [{ rule, observation, counts: observation.estimatedSpeedup >= rule.minimumSpeedup }] : [];
   });
-  return findings.sort(inOrder);
+  const those = (counts: boolean): Finding[] =>
+    observed.filter((one) => one.counts === counts).map(({ rule, observation }) => toFinding(rule, observation));
+  return { findings: those(true).sort(inOrder), hiddenFindings: those(false) };
 }

@@ -1,7 +1,7 @@
 import type { Device } from '../core/device.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { sumCounters } from '../core/sum-counters.ts';
-import { diagnose } from '../diagnosis/diagnose.ts';
+import { diagnoseWhole } from '../diagnosis/diagnose.ts';
 import { attainableBoundNs, vetoBoundNs } from '../hardware/bounds.ts';
 import { hasHalfPrecisionMatrixWork } from './half-precision-matrix-work.ts';
 import { implausibility, type Outcome } from './outcome.ts';
@@ -25,5 +25,6 @@ export const predictOutcome = (
   const implausible = implausibility(timing, veto.arithmetic);
   if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
   const halfPrecisionMatrixWork = hasHalfPrecisionMatrixWork(problem.file, workload.dimensions);
-  return { status: 'passed', ...evidence, findings: diagnose({ counters, timing, spec, halfPrecisionMatrixWork }) };
+  const { findings, hiddenFindings } = diagnoseWhole({ counters, timing, spec, halfPrecisionMatrixWork });
+  return { status: 'passed', ...evidence, findings, ...(hiddenFindings.length > 0 && { hiddenFindings }) };
 };

@@ -98,10 +98,10 @@ export function onRung(best: Candidate, rung: Kernel, dimensions: Dimensions): C
   return parameters && makeCandidate(rung, parameters);
 }
 
-/** Rungs after the best candidate's own; all of them when it is not on the ladder. */
-export function laterRungs(rungs: readonly Kernel[], best: Candidate): readonly Kernel[] {
+/** Rungs after the best candidate's own; none when it is not on the ladder, where no rung is known to be a step ahead. */
+function laterRungs(rungs: readonly Kernel[], best: Candidate): readonly Kernel[] {
   const own = rungs.findIndex((rung) => rung.file.name === best.kernel.file.name);
-  return rungs.slice(own + 1);
+  return own < 0 ? [] : rungs.slice(own + 1);
 }
 
 type Realised = Pick<ProposedMove, 'key' | 'change' | 'candidate'>;

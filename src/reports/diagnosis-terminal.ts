@@ -3,7 +3,7 @@ import type { MoveRecord } from '../store/events.ts';
 import { describeTiming, formatMove, formatParameters } from './format.ts';
 import { type Paint, plainPaint } from './paint.ts';
 import { profilerRuleLines } from './profile-text.ts';
-import { describeEvidence, describeGain } from './run-text.ts';
+import { describeEvidence, describeGain, describeHidden, HIDDEN_TITLE } from './run-text.ts';
 
 /** What `diagnose` shows. */
 export interface DiagnosisView {
@@ -21,7 +21,7 @@ export interface DiagnosisView {
 
 /** Findings with their evidence and arithmetic, then what to try, for a terminal. */
 export function diagnosisTerminal({ evaluation, moves, advice }: DiagnosisView, paint: Paint = plainPaint): string {
-  const { candidate, workload, device, status, timing, findings } = evaluation;
+  const { candidate, workload, device, status, timing, findings, hiddenFindings = [] } = evaluation;
   const lines = [
     `${paint('bold', candidate.kernel)} (${formatParameters(candidate.parameters) || 'no parameters'}), ${workload.name} on ${device.name}`,
     `${paint(status === 'passed' ? 'green' : 'red', status)}${evaluation.reason ? `: ${evaluation.reason}` : ''}`,
@@ -36,7 +36,9 @@ export function diagnosisTerminal({ evaluation, moves, advice }: DiagnosisView, 
       `   advice: ${finding.advice}`,
     );
   });
-  if (findings.length === 0 && status === 'passed') lines.push('', 'No rule fired.');
+  if (findings.length === 0 && status === 'passed') lines.push('', 'Nothing that is worth a change.');
+  if (hiddenFindings.length > 0) lines.push('', paint('bold', HIDDEN_TITLE));
+  for (const finding of hiddenFindings) lines.push(`  ${describeHidden(finding)}; ${finding.arithmetic}`);
   if (evaluation.profile) {
     const { tool, version, rules } = evaluation.profile;
     lines.push('', paint('bold', `What ${tool} ${version} itself says (its estimates, not results)`));

@@ -13,7 +13,7 @@ import { describeBounds, describeTiming, formatFigure, formatNs, formatParameter
 import { formatPercent, measurementLines } from './measurement-text.ts';
 import { type Paint, plainPaint } from './paint.ts';
 import { profileLines, profilerRuleLines, sanitizerLines } from './profile-text.ts';
-import { describeFinding } from './run-text.ts';
+import { describeFinding, describeHidden, HIDDEN_TITLE } from './run-text.ts';
 import { type Column, textTable } from './table.ts';
 
 const indent = (lines: readonly string[]): string => lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n');
@@ -177,6 +177,7 @@ export function evaluationTerminal(evaluation: Evaluation, paint: Paint = plainP
     section('Profile', evaluation.profile ? profileLines(evaluation.profile) : []),
     section('Sanitizer', evaluation.sanitizer ? sanitizerLines(evaluation.sanitizer) : []),
     section('Findings', evaluation.findings.map(describeFinding)),
+    section(HIDDEN_TITLE, (evaluation.hiddenFindings ?? []).map(describeHidden)),
     section('What the profiler itself says', evaluation.profile ? profilerRuleLines(evaluation.profile) : []),
   ];
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`;

@@ -160,6 +160,12 @@ export const describeEvidence = (finding: Finding): string =>
 export const describeGain = ({ estimatedSpeedup }: Pick<Finding, 'estimatedSpeedup'>): string =>
   estimatedSpeedup > 1 ? `estimated gain ${estimatedSpeedup.toFixed(2)}×` : 'no estimate of the gain';
 
+/** One that costs nothing as things are: `bank conflicts: … [bank-conflicts]: …`. */
+export const describeHidden = (finding: Finding): string =>
+  `${finding.title} [${finding.id}]: ${describeEvidence(finding)}`;
+
+export const HIDDEN_TITLE = 'Hidden as long as something else binds';
+
 export const describeFinding = (finding: Finding): string =>
   `${finding.title} [${finding.id}], ${describeGain(finding)}: ${describeEvidence(finding)}`;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LaunchCounters, LineCounters } from '../../src/core/counters.ts';
 import { FINDING_IDS, type Finding, type FindingId } from '../../src/core/finding.ts';
-import { diagnose } from '../../src/diagnosis/diagnose.ts';
+import { diagnose, diagnoseWhole } from '../../src/diagnosis/diagnose.ts';
 import { RULES } from '../../src/diagnosis/rules/index.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { modelLaunch } from '../../src/hardware/launch-model/model-launch.ts';
@@ -653,4 +653,33 @@ describe('diagnose', () => {
 
 it('has one rule for each finding id, in their order', () => {
   expect(RULES.map((rule) => rule.id)).toEqual([...FINDING_IDS]);
+});
+
+describe('a defect that another resource hides', () => {
+  /** Bank conflicts beside so many loads from DRAM that they cost nothing. */
+  const hidden = (loads: number): LaunchCounters => ({
+    ...sharedWork(0.5),
+    globalLoadRequests: loads,
+    globalLoadSectors: loads * 4,
+    globalLoadBytes: loads * 128,
+    distinctSectorsRead: loads * 4,
+  });
+  const whole = (launch: LaunchCounters) => {
+    const timing = predictTime([launch], spec, { vetoNs: 0, attainableNs: 0 });
+    return diagnoseWhole({ counters: makeCounters(launch), timing, spec, halfPrecisionMatrixWork: false });
+  };
+  const ids = (found: readonly Finding[]) => found.map(({ id }) => id);
+
+  it('is no finding, and is said all the same', () => {
+    const { findings: found, hiddenFindings } = whole(hidden(WARPS * 3000));
+    expect(ids(found)).not.toContain('bank-conflicts');
+    expect(ids(hiddenFindings)).toContain('bank-conflicts');
+    expect(hiddenFindings.find(({ id }) => id === 'bank-conflicts')!.arithmetic).toMatch(/then bound by \w+/);
+  });
+
+  it('is a finding where nothing hides it', () => {
+    const { findings: found, hiddenFindings } = whole(hidden(1));
+    expect(ids(found)).toContain('bank-conflicts');
+    expect(ids(hiddenFindings)).not.toContain('bank-conflicts');
+  });
 });

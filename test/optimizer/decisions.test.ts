@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { makeCandidate } from '../../src/core/candidate.ts';
 import { decide, isTimed, KEEP_RATIO, type TimedEvaluation } from '../../src/optimizer/decision.ts';
 import { kernel, nameOf, ofType, pattern, rung, runLoop, scriptedEvaluator, tile } from './fakes.ts';
 
@@ -208,6 +209,19 @@ describe('rungs', () => {
     const evaluator = scriptedEvaluator({ '*': { ns: 1000 } });
     await runLoop({ evaluator, rungs: [first, second, limited], patterns: [climb] });
     expect(evaluator.judged).toEqual(['01_first TILE=32']);
+  });
+});
+
+describe('a kernel that is not on the ladder', () => {
+  test('has no rungs after it, so that no finding sends it back to the first ones', async () => {
+    const ladder = ['01_first', '02_second'].map((name) => kernel(name, { remedies: ['bank-conflicts'] }));
+    const climb = pattern('climb', 'bank-conflicts', ({ laterRungs }) => laterRungs.map(({ file }) => rung(file.name)));
+    const jump = pattern('jump', 'bank-conflicts', [rung('01_first')]);
+    const evaluator = scriptedEvaluator({ '*': { ns: 1000 } });
+    const start = makeCandidate(kernel('mine'), {});
+    const { result } = await runLoop({ evaluator, start, rungs: ladder, patterns: [climb, jump] });
+    expect(evaluator.judged).toEqual(['mine TILE=32']);
+    expect(result.stopReason).toBe('no-moves-left');
   });
 });
 

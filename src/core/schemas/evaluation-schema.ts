@@ -257,6 +257,10 @@ export const evaluationSchema = z.strictObject({
   baselines: z.array(baseline).describe('What it was measured beside.').exactOptional(),
   missingBaselines: z.array(z.strictObject({ name: z.string(), reason: z.string() })).exactOptional(),
   findings: z.array(finding),
+  hiddenFindings: z
+    .array(finding)
+    .describe('Beyond their threshold, and worth nothing as long as something else binds.')
+    .exactOptional(),
   artifacts: z
     .strictObject({
       ptx: z.string().describe('Content hash of the PTX.').exactOptional(),

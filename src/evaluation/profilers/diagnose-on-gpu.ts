@@ -3,7 +3,7 @@ import type { Evaluation } from '../../core/evaluation.ts';
 import type { Finding } from '../../core/finding.ts';
 import type { CountersSource, ProfileLevel } from '../../core/profile.ts';
 import { sumCounters } from '../../core/sum-counters.ts';
-import { diagnose } from '../../diagnosis/diagnose.ts';
+import { diagnoseWhole } from '../../diagnosis/diagnose.ts';
 import { DECLARED } from '../checks.ts';
 import { hasHalfPrecisionMatrixWork } from '../half-precision-matrix-work.ts';
 import type { InstrumentSubject } from '../instruments.ts';
@@ -13,7 +13,7 @@ import { virtualCounters } from './virtual-counters.ts';
 
 /** What a diagnosis adds to an evaluation. */
 export type Diagnosed = Pick<Evaluation, 'findings'> &
-  Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile'>>;
+  Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile' | 'hiddenFindings'>>;
 
 export type DiagnoseSubject = InstrumentSubject & { readonly level: ProfileLevel };
 
@@ -77,6 +77,16 @@ const fromCounters = (
 ): Diagnosed => {
   const counters = sumCounters(launches);
   const halfPrecisionMatrixWork = hasHalfPrecisionMatrixWork(problem.file, workload.dimensions);
-  const own = diagnose({ counters, timing, spec: device.spec, halfPrecisionMatrixWork });
-  return { counters, countersSource, findings: [...own, ...others] };
+  const { findings, hiddenFindings } = diagnoseWhole({
+    counters,
+    timing,
+    spec: device.spec,
+    halfPrecisionMatrixWork,
+  });
+  return {
+    counters,
+    countersSource,
+    findings: [...findings, ...others],
+    ...(hiddenFindings.length > 0 && { hiddenFindings }),
+  };
 };

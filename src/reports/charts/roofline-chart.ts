@@ -23,20 +23,26 @@ const heightOf = ({ flopPerSecond, bytesPerSecond }: Roof, intensity: number): n
 const ridgeOf = ({ flopPerSecond, bytesPerSecond }: Roof): number[] =>
   bytesPerSecond === null ? [] : [flopPerSecond / bytesPerSecond];
 
+/** The intensity of the least bytes that must be read; none where nothing must be. */
+const leastIntensity = ({ flop, minimumReadBytes }: Pick<RooflineView, 'flop' | 'minimumReadBytes'>): number[] =>
+  minimumReadBytes > 0 ? [flop / minimumReadBytes] : [];
+
 function scalesOf({ points, veto, attainable, flop, minimumReadBytes, vetoNs }: RooflineView, size: ChartSize): Scales {
   const intensities = [
     ...points.map(({ intensity }) => intensity),
     ...ridgeOf(veto),
     ...ridgeOf(attainable),
-    flop / minimumReadBytes,
+    ...leastIntensity({ flop, minimumReadBytes }),
   ];
   // Where no FLOP must be done and no byte must come from DRAM, the provable bound is 0 ns: no height to draw it at.
   const vetoRates = vetoNs > 0 ? [flop / (vetoNs / 1e9)] : [];
   const rates = [...points.map(({ flopPerSecond }) => flopPerSecond), veto.flopPerSecond, ...vetoRates];
   const right = size.width - MARGINS.right;
   const bottom = size.height - MARGINS.bottom;
+  // Nothing counted, nothing read, no roof of memory: intensities mean nothing, and rates are drawn all the same.
+  const drawn = intensities.length > 0 ? intensities : [1];
   return {
-    x: logScale([Math.min(...intensities) / ROOM, Math.max(...intensities) * ROOM], [MARGINS.left, right], 6),
+    x: logScale([Math.min(...drawn) / ROOM, Math.max(...drawn) * ROOM], [MARGINS.left, right], 6),
     y: logScale([Math.min(...rates) / ROOM, Math.max(...rates) * ROOM], [bottom, MARGINS.top], 7),
   };
 }
@@ -66,13 +72,14 @@ function axes({ x, y }: Scales, size: ChartSize, kind: string): Markup[] {
   ];
 }
 
-/** What the bounds on the time amount to, at the intensity of the least bytes that must be read. */
+/** What the bounds on the time amount to, at the intensity of the least bytes that must be read; at the right where there are none. */
 function boundMarks(
   { flop, minimumReadBytes, vetoNs, attainableNs }: RooflineView,
   { x, y }: Scales,
   size: ChartSize,
 ): Markup[] {
-  const center = x.at(flop / minimumReadBytes);
+  const [intensity = x.high] = leastIntensity({ flop, minimumReadBytes });
+  const center = x.at(intensity);
   const isAtEdge = size.width - center < BOUND_LABEL_WIDTH;
   const place = isAtEdge ? size.width - 2 : center;
   return (

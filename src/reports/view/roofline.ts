@@ -83,6 +83,8 @@ export function rooflineView({ roofline, cache, joined, rows, bestId }: Roofline
     const isCandidate = row.stage === 'judge' || row.stage === 'screen';
     if (!row.time || row.time.kind !== timing.kind || row.workload !== roofline.workload || !isCandidate) return [];
     const traffic = trafficOf(evaluation, cache, roofline);
+    // Neither counted nor known from the problem: it has no place along the axis of intensities.
+    if (!(traffic.bytes > 0)) return [];
     return [
       {
         evaluationId: evaluation.id,

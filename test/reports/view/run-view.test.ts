@@ -196,6 +196,28 @@ describe('the roofline', () => {
     expect(best.bytesSource).toBe('sectors requested, some of which L1 may serve');
   });
 
+  test('a problem that need not read anything has bounds and points all the same, and no infinite axis', () => {
+    const [started, ...rest] = fullRun as [RecordedEvent & { type: 'run-started' }, ...RecordedEvent[]];
+    const reads = (minimumReadBytes: number, bytesPerSecond: number | null) => {
+      const { veto, attainable, ...work } = started.roofline!;
+      const roofline = {
+        ...work,
+        minimumReadBytes,
+        veto: { ...veto, bytesPerSecond },
+        attainable: { ...attainable, bytesPerSecond },
+      };
+      return buildRunView('r', [{ ...started, roofline }, ...rest]);
+    };
+    for (const bytesPerSecond of [3e11, null]) {
+      const nothing = reads(0, bytesPerSecond);
+      expect(nothing.roofline!.points.every(({ intensity }) => Number.isFinite(intensity))).toBe(true);
+      for (const page of [runHtml(nothing), runMarkdown(nothing)]) {
+        expect(page).not.toMatch(/NaN|Infinity/);
+        expect(page).toContain('provable');
+      }
+    }
+  });
+
   test('a log without work and rates has none', () => {
     const [{ roofline: _, ...started }, ...rest] = fullRun as [
       RecordedEvent & { type: 'run-started' },
