@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
-import { WarpsmithError } from '../core/errors.ts';
+import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { EvaluationRequest } from '../core/evaluation.ts';
 import type { Kernel } from '../core/kernel.ts';
 import type { Problem, Workload } from '../core/problem.ts';
@@ -61,11 +61,14 @@ async function everyLibrary(session: Session, problem: Problem, workload: Worklo
 }
 
 const needsGpu = (names: readonly string[], deviceId: string): WarpsmithError =>
-  new WarpsmithError({
-    code: 'baselines-need-a-gpu',
-    message: `Baselines are measured beside a kernel, and ${deviceId} measures nothing: it predicts.`,
-    path: '--baseline',
-    received: names.join(', '),
-    expected: 'a real GPU',
-    hint: 'Use --device cuda:0; or evaluate each kernel on this device and compare what is predicted.',
-  });
+  new WarpsmithError(
+    {
+      code: 'baselines-need-a-gpu',
+      message: `Baselines are measured beside a kernel, and ${deviceId} measures nothing: it predicts.`,
+      path: '--baseline',
+      received: names.join(', '),
+      expected: 'a real GPU',
+      hint: 'Use --device cuda:0; or evaluate each kernel on this device and compare what is predicted.',
+    },
+    EXIT.deviceOrToolMissing,
+  );

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
-import { WarpsmithError } from '../core/errors.ts';
+import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { BaselineMeasurement, Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import type { MeasuredBlock, Measurement, Tier } from '../core/measurement.ts';
@@ -275,14 +275,17 @@ function everyContender(rows: readonly MeasuredRow[]): LadderContender[] {
 }
 
 const needsGpu = (deviceId: string): WarpsmithError =>
-  new WarpsmithError({
-    code: 'measure-needs-a-gpu',
-    message: `${deviceId} measures nothing: it predicts.`,
-    path: '--device',
-    received: deviceId,
-    expected: 'a real GPU, such as cuda:0',
-    hint: 'Use `warpsmith evaluate` to have a time predicted, or --replay with a recording of a real GPU.',
-  });
+  new WarpsmithError(
+    {
+      code: 'measure-needs-a-gpu',
+      message: `${deviceId} measures nothing: it predicts.`,
+      path: '--device',
+      received: deviceId,
+      expected: 'a real GPU, such as cuda:0',
+      hint: 'Use `warpsmith evaluate` to have a time predicted, or --replay with a recording of a real GPU.',
+    },
+    EXIT.deviceOrToolMissing,
+  );
 
 const setNeedsOneKernel = (count: number): WarpsmithError =>
   new WarpsmithError({

@@ -61,11 +61,14 @@ export const checksFor = (request: {
   /** The main workload's. */
   dimensions: Dimensions;
   seed: number;
+  /** Whether the device has room for the launches at these dimensions; those without are as if a limit turned them away. */
+  fits?: (dimensions: Dimensions) => boolean;
 }): Check[] => {
-  const { problem, kernel, parameters, dimensions, seed } = request;
+  const { problem, kernel, parameters, dimensions, seed, fits = () => true } = request;
   const takes = (check: Check): boolean =>
     failedLimit(kernel, check.dimensions) === undefined &&
-    failedConstraint(kernel, parameters, check.dimensions) === undefined;
+    failedConstraint(kernel, parameters, check.dimensions) === undefined &&
+    fits(check.dimensions);
   const shapes = shapeChecks(problem).filter(takes);
   const others = otherGeneratorSets(problem);
   const drawn = others[createStream(seed, 'generator set of the main workload').bits(0) % others.length];

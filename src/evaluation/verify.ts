@@ -9,6 +9,7 @@ import type { Dimensions, Problem } from '../core/problem.ts';
 import { CheckRuns } from './check-runs.ts';
 import { type Check, cheapestToRepeat, checksFor, describeCheck } from './checks.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
+import { fitsSharedMemory } from './fits-shared-memory.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import type { CheckKey, Oracle } from './oracle.ts';
@@ -57,7 +58,9 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
   let main: { plan: LaunchPlan; counters: LaunchCounters[] } | undefined;
   const { problem, candidate, dimensions, seed } = request;
   const { kernel, parameters } = candidate;
-  const checks = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed });
+  const { spec } = request.device;
+  const fits = (shape: Dimensions) => fitsSharedMemory(() => request.planFor(shape), { spec, module: request.module });
+  const checks = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, fits });
   const cheapest = cheapestToRepeat(problem.file, checks);
   for (const check of checks) {
     request.signal?.throwIfAborted();

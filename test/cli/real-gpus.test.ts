@@ -8,9 +8,9 @@ const ON_L4 = ['--device', 'virtual:l4'];
 
 describe('options for real GPUs where there is none', () => {
   test.each([
-    ['measure-needs-a-gpu', 2, ['measure', SCALE, ...ON_L4]],
-    ['baselines-need-a-gpu', 2, ['evaluate', SCALE, ...ON_L4, '--baseline', 'all']],
-    ['baselines-need-a-gpu', 2, ['evaluate', SCALE, ...ON_L4, '--baseline', 'start', '--baseline', '02_coalesced']],
+    ['measure-needs-a-gpu', 3, ['measure', SCALE, ...ON_L4]],
+    ['baselines-need-a-gpu', 3, ['evaluate', SCALE, ...ON_L4, '--baseline', 'all']],
+    ['baselines-need-a-gpu', 3, ['evaluate', SCALE, ...ON_L4, '--baseline', 'start', '--baseline', '02_coalesced']],
     ['unsuitable-toolchain', 2, ['evaluate', SCALE, ...ON_L4, '--toolchain', 'nvcc']],
     ['set-needs-one-kernel', 2, ['measure', SCALE, ...ON_L4, '--set', 'BLOCK=64']],
     ['conflicting-options', 2, ['evaluate', SCALE, ...ON_L4, '--replay', 'x.jsonl.gz']],

@@ -539,6 +539,36 @@ describe('limits of a check shape', () => {
   });
 });
 
+describe('shared memory that grows with a dimension', () => {
+  const step = {
+    function: 'kernel',
+    grid: ['R'],
+    block: [32],
+    arguments: [{ buffer: 'X' }, { buffer: 'W' }, { buffer: 'Y' }],
+  };
+  const sharing = (sharedBytes: string): Partial<KernelFile> => ({ steps: [{ ...step, sharedBytes }] });
+  /** Rows of what was run: W holds one f16 for each. */
+  const seen = () => new Set(device.allocations.filter(({ name }) => name === 'W').map(({ bytes }) => bytes / 2));
+
+  it('turns away the check shapes that have no room for it, not the settings', async () => {
+    const checkShapes = [{ dimensions: { R: 3, C: 17 } }, { dimensions: { R: 5, C: 4096 } }];
+    const evaluation = await evaluate(honest, { problem: { checkShapes }, kernel: sharing('64 * C') });
+    expect(evaluation.status).toBe('passed');
+    expect([...seen()]).toEqual([3, 16]);
+  });
+
+  it('leaves all generator sets to the workload where it turns away every check shape', async () => {
+    const evaluation = await evaluate(honest, { kernel: sharing('C == 64 ? 0 : 1e9') });
+    expect(evaluation.status).toBe('passed');
+    expect([...seen()]).toEqual([16]);
+  });
+
+  it('is launch-failed where the workload itself has no room for it', async () => {
+    const evaluation = await evaluate(honest, { kernel: sharing('4096 * C') });
+    expect(evaluation).toMatchObject({ status: 'launch-failed', reason: expect.stringContaining('shared memory') });
+  });
+});
+
 describe('a persistent kernel', () => {
   const step = {
     function: 'kernel',

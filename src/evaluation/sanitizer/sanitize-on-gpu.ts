@@ -19,6 +19,7 @@ export const sanitizeOnGpu = async (
     candidate,
     dimensions: workload.dimensions,
     seed,
+    spec,
     planFor: (dimensions) => planLaunches({ problem, candidate, dimensions, spec, module }),
   });
   return { sanitizer: await sanitize({ ordinal, code: module.code, checks, signal }) };

@@ -1,9 +1,11 @@
+import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import type { ReplayRun } from '../../devices/cuda/replay/replay-request.ts';
 import { type Check, checksFor, describeCheck } from '../checks.ts';
 import { drawInputs } from '../draw-inputs.ts';
+import { fitsSharedMemory } from '../fits-shared-memory.ts';
 
 /** Instrumented kernels run up to a hundred times slower: a few small shapes, which are the ragged ones, must do. */
 const CHECK_COUNT = 4;
@@ -19,10 +21,12 @@ export function sanitizerChecks(request: {
   dimensions: Dimensions;
   seed: number;
   planFor: (dimensions: Dimensions) => LaunchPlan;
+  spec: DeviceSpec;
 }): ReplayRun[] {
-  const { problem, candidate, dimensions, seed, planFor } = request;
+  const { problem, candidate, dimensions, seed, planFor, spec } = request;
   const { kernel, parameters } = candidate;
-  const checks = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed });
+  const fits = (shape: Dimensions) => fitsSharedMemory(() => planFor(shape), { spec });
+  const checks = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, fits });
   const shapes = oncePerShape(checks.filter(({ isMain }) => !isMain).concat(checks.filter(({ isMain }) => isMain)));
   const isWorkload = (check: Check): boolean => shapeOf(check) === JSON.stringify(dimensions);
   const others = shapes.filter((check) => !isWorkload(check));

@@ -21,6 +21,7 @@ const checksOf = (changes: Partial<KernelFile> = {}) => {
     candidate,
     dimensions,
     seed: 1,
+    spec,
     planFor: (shape) => planLaunches({ problem, candidate, dimensions: shape, spec }),
   });
 };
