@@ -32,7 +32,10 @@ export interface Instruments {
   /** Counters, where they come from, the profile and the findings. */
   readonly diagnose?: (
     subject: InstrumentSubject & { readonly level: ProfileLevel },
-  ) => Promise<Pick<Evaluation, 'findings'> & Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile' | 'hiddenFindings'>>>;
+  ) => Promise<
+    Pick<Evaluation, 'findings'> &
+      Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile' | 'hiddenFindings'>>
+  >;
   readonly sanitize?: (subject: InstrumentSubject) => Promise<Pick<Evaluation, 'sanitizer'>>;
   /** A library's implementation of the problem, ready to be measured; a text says why not. */
   readonly baseline?: (request: {
