@@ -86,7 +86,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const environment = describeEnvironment({ device, toolchain });
   const deviceReference = kind === 'cuda' ? await openReference(device, toolchain) : undefined;
   if (deviceReference) stack.defer(() => deviceReference.close());
-  const oracle = createOracle(deviceReference && { deviceReference });
+  const ending = new AbortController();
+  const oracle = createOracle({ deviceReference, signal: ending.signal });
   const instruments = deviceReference && (await openInstruments(device, oracle, deviceReference));
   if (instruments) stack.defer(() => instruments.close());
   const live = createLiveEvaluator({
@@ -109,6 +110,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     ...(device.measuring && { peaks: () => peaksOf(device) }),
     ...(instruments && { libraryBaselines: listLibraries(instruments) }),
     async [Symbol.asyncDispose]() {
+      ending.abort(new Error('the session was closed'));
       // Closing the device first ends an evaluation that Ctrl-C left running; the evaluator then has nothing to wait for.
       const idle = evaluator.close();
       await atMost(LONGEST_CLOSING_MS, device.close());

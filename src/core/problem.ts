@@ -1,5 +1,6 @@
 import type { DType } from './dtype.ts';
 import type { Kernel } from './kernel.ts';
+import type { Rounding } from './rounding.ts';
 
 /** Source text of the expression language, or a literal number. See expressions/. */
 export type Expression = string | number;
@@ -131,17 +132,33 @@ export interface ProblemFile {
 
 /** Reference inputs and outputs are decoded element by element to float64, row-major. */
 export type ReferenceTensors = Readonly<Record<string, Float64Array>>;
+/** What reference.ts exports. Pure: it changes none of its inputs. */
 export type ReferenceFunction = (
   inputs: ReferenceTensors,
   dimensions: Dimensions,
   round: (value: number) => number,
 ) => ReferenceTensors;
 
+/** One run of a problem's reference. */
+export interface ReferenceRun {
+  readonly inputs: ReferenceTensors;
+  readonly dimensions: Dimensions;
+  readonly rounding: Rounding;
+  /** Aborting ends the run at once. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs a problem's reference, wherever that happens. Rejects with a WarpsmithError when the reference is at fault, and
+ * with the signal's reason when aborted.
+ */
+export type RunReference = (run: ReferenceRun) => Promise<ReferenceTensors>;
+
 /** A loaded problem folder. */
 export interface Problem {
   readonly folder: string;
   readonly file: ProblemFile;
-  readonly reference: ReferenceFunction;
+  readonly reference: RunReference;
   /** Trusted as reference.ts is; problem.json's `deviceReference`. */
   readonly deviceReference?: Kernel;
 }

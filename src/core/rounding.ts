@@ -3,6 +3,28 @@ import { type DType, sizeOfDType } from './dtype.ts';
 /** Nearest value of the dtype: ties to even; integers saturate, and NaN becomes 0. */
 export const roundTo = (dtype: DType): ((value: number) => number) => ROUNDERS[dtype];
 
+/**
+ * What a run of a reference does with the result of every operation: nothing, or rounding to a dtype or to so many
+ * significant bits. Data, not a function: references run in a process of their own.
+ */
+export type Rounding = 'exact' | DType | { readonly significantBits: number };
+
+/** The function that rounds so. */
+export const rounderFor = (rounding: Rounding): ((value: number) => number) => {
+  if (rounding === 'exact') return (value) => value;
+  return typeof rounding === 'string' ? roundTo(rounding) : roundToBits(rounding.significantBits);
+};
+
+/** Rounds to so many significant bits, whatever the exponent. */
+const roundToBits = (bits: number): ((value: number) => number) => {
+  // Veltkamp's splitting: the product and the difference round away all but the leading bits.
+  const splitter = 2 ** (53 - bits) + 1;
+  return (value) => {
+    const scaled = value * splitter;
+    return Number.isFinite(scaled) ? scaled - (scaled - value) : value;
+  };
+};
+
 /** Every value rounded as by {@link roundTo}; for long arrays. */
 export const roundAll = (values: Float64Array, dtype: DType): Float64Array => decode(encode(values, dtype), dtype);
 

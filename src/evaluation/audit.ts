@@ -75,11 +75,11 @@ export const auditProblem = async (options: {
     await setImmediate();
     signal?.throwIfAborted();
     onCheck?.(describeCheck(check), index, checks.length);
-    const context = await contextOf(problem, check, seed);
+    const context = await contextOf(problem, check, seed, signal);
     if (!isRight(context, context.right)) falseAlarms.push(describeCheck(check));
-    mutantsOf(problem.file).forEach((mutant, i) => {
-      reports[i]!.results.push(playMutant(mutant, context, check));
-    });
+    for (const [i, mutant] of mutantsOf(problem.file).entries()) {
+      reports[i]!.results.push(await playMutant(mutant, context, check));
+    }
   }
   for (const report of reports) report.verdict = verdictOf(report.results);
   const letThrough = reports.filter(({ verdict }) => verdict === 'slipped').map(({ id }) => id);
@@ -101,16 +101,24 @@ const verdictOf = (results: readonly MutantResult[]): MutantReport['verdict'] =>
   return results.every(({ outcome }) => outcome === 'not-applicable') ? 'not-applicable' : 'slipped';
 };
 
-const identity = (value: number): number => value;
-
-const contextOf = async (problem: Problem, check: Check, seed: number): Promise<MutantContext> => {
+const contextOf = async (
+  problem: Problem,
+  check: Check,
+  seed: number,
+  signal: AbortSignal | undefined,
+): Promise<MutantContext> => {
   const { dimensions, generatorSet } = check;
-  const prepared = prepareCheck({ problem, dimensions, generatorSet, seed });
+  const prepared = prepareCheck({ problem, dimensions, generatorSet, seed }, { signal });
   const { buffers } = prepared;
   const inputs = prepared.inputs.tensors;
   const other = drawInputs({ problem, buffers, dimensions, generatorSet, seed: seed + 1 }).tensors;
   const compute: MutantContext['compute'] = (change) =>
-    problem.reference(copyOf(change.inputs ?? inputs), change.dimensions ?? dimensions, change.round ?? identity);
+    problem.reference({
+      inputs: change.inputs ?? inputs,
+      dimensions: change.dimensions ?? dimensions,
+      rounding: change.rounding ?? 'exact',
+      signal,
+    });
   return {
     problem,
     dimensions,
@@ -118,19 +126,16 @@ const contextOf = async (problem: Problem, check: Check, seed: number): Promise<
     expectations: await prepared.expectations(),
     outputs: outputsOf(buffers),
     inputs,
-    right: runReference(problem, buffers, inputs, dimensions, identity),
-    stale: runReference(problem, buffers, other, dimensions, identity),
+    right: await runReference(problem, buffers, { inputs, dimensions, rounding: 'exact', signal }),
+    stale: await runReference(problem, buffers, { inputs: other, dimensions, rounding: 'exact', signal }),
     stream: createStream(seed, describeCheck(check), 'mutants'),
     compute,
   };
 };
 
-const copyOf = (tensors: ReferenceTensors): ReferenceTensors =>
-  Object.fromEntries(Object.entries(tensors).map(([name, values]) => [name, values.slice()]));
-
-const playMutant = (mutant: Mutant, context: MutantContext, check: Check): MutantResult => {
+const playMutant = async (mutant: Mutant, context: MutantContext, check: Check): Promise<MutantResult> => {
   const name = describeCheck(check);
-  const outputs = mutant.outputs(context);
+  const outputs = await mutant.outputs(context);
   if (!outputs) return { check: name, outcome: 'not-applicable', worstErrorRatio: null, rmsErrorRatio: null };
   const verdicts = compareOutputs(context, outputs);
   const worst = (ratio: (verdict: OutputVerdict) => number): number | null => {

@@ -32,13 +32,16 @@ export interface DeviceReference {
  * @throws WarpsmithError when the reference returns outputs of the wrong names or sizes, or the naive run overflows.
  */
 export const expectationsFor = async (
-  request: ReferenceRequest & { readonly deviceReference?: DeviceReference | undefined },
+  request: ReferenceRequest & {
+    readonly deviceReference?: DeviceReference | undefined;
+    readonly signal?: AbortSignal | undefined;
+  },
 ): Promise<Expectations> => {
-  const { problem, dimensions, inputs, deviceReference } = request;
+  const { problem, dimensions, inputs, deviceReference, signal } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const runs =
     (await deviceReference?.run({ problem, dimensions, inputs })) ??
-    runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions);
+    (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, signal));
   return expectationsFrom(problem, buffers, dimensions, runs);
 };
 

@@ -32,8 +32,15 @@ export interface PreparedCheck {
  */
 const LEAST_FLOP_ON_DEVICE = 1e9;
 
+/** What works out what is expected. */
+export interface OracleTools {
+  readonly deviceReference?: DeviceReference | undefined;
+  /** Aborting ends every run of a reference at once. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Draws the inputs of a check; what is expected of the outputs follows when it is asked for. */
-export const prepareCheck = (key: CheckKey, deviceReference?: DeviceReference): PreparedCheck => {
+export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleTools = {}): PreparedCheck => {
   const { problem, dimensions } = key;
   const buffers = expandBuffers(problem.file, dimensions);
   const inputs = drawInputs({ ...key, buffers });
@@ -41,14 +48,19 @@ export const prepareCheck = (key: CheckKey, deviceReference?: DeviceReference): 
   let expectations: Promise<Expectations> | undefined;
   const workOut = async (): Promise<Expectations> =>
     deviceReference && isLarge
-      ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, deviceReference })
-      : expectationsFrom(problem, buffers, dimensions, runHostReference(problem, buffers, inputs.tensors, dimensions));
+      ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, deviceReference, signal })
+      : expectationsFrom(
+          problem,
+          buffers,
+          dimensions,
+          await runHostReference(problem, buffers, inputs.tensors, dimensions, signal),
+        );
   return {
     buffers,
     inputs,
     expectations() {
       expectations ??= workOut().catch((error: unknown) => {
-        // A device may do better the next time.
+        // A device or another process may do better the next time.
         expectations = undefined;
         throw error;
       });
@@ -69,10 +81,8 @@ const DEFAULT_LIMIT_BYTES = Math.max(256 * 1024 * 1024, totalmem() / 8);
  * An oracle that forgets the least recently used checks beyond `limitBytes`, and leaves large shapes to the device
  * reference where there is one.
  */
-export const createOracle = (
-  options: { limitBytes?: number; deviceReference?: DeviceReference | undefined } = {},
-): Oracle => {
-  const { limitBytes = DEFAULT_LIMIT_BYTES, deviceReference } = options;
+export const createOracle = (options: OracleTools & { limitBytes?: number } = {}): Oracle => {
+  const { limitBytes = DEFAULT_LIMIT_BYTES, ...tools } = options;
   const remembered = new Map<string, { prepared: PreparedCheck; bytes: number }>();
   const problemNumbers = new WeakMap<Problem, number>();
   let problemCount = 0;
@@ -94,7 +104,7 @@ export const createOracle = (
     check(key) {
       const name = nameOf(key);
       const known = remembered.get(name);
-      const entry = known ?? withBytes(prepareCheck(key, deviceReference));
+      const entry = known ?? withBytes(prepareCheck(key, tools));
       remembered.delete(name);
       remembered.set(name, entry);
       if (!known) usedBytes += entry.bytes;

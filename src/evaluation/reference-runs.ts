@@ -1,7 +1,7 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { PlannedBuffer } from '../core/launch-plan.ts';
-import type { Dimensions, Problem, ReferenceTensors } from '../core/problem.ts';
-import { roundTo } from '../core/rounding.ts';
+import type { Dimensions, Problem, ReferenceRun, ReferenceTensors } from '../core/problem.ts';
+import type { Rounding } from '../core/rounding.ts';
 import { comparisonRule } from './comparisons/index.ts';
 import { elementCountOf } from './layout.ts';
 
@@ -29,41 +29,40 @@ export const runsNeeded = ({ file }: Problem): { readonly naive: boolean; readon
  * Runs reference.ts as oracle (float64) and, where the comparison needs it, as naive run (every result rounded to the
  * I/O dtype) and on absolute values.
  *
- * @throws WarpsmithError when it returns outputs of the wrong names or sizes.
+ * @throws WarpsmithError when the reference is at fault; the signal's reason when aborted.
  */
-export const runHostReference = (
+export const runHostReference = async (
   problem: Problem,
   buffers: readonly PlannedBuffer[],
   inputs: ReferenceTensors,
   dimensions: Dimensions,
-): ReferenceRuns => {
+  signal?: AbortSignal,
+): Promise<ReferenceRuns> => {
   const { comparison } = problem.file;
   const needed = runsNeeded(problem);
-  const run = (tensors: ReferenceTensors, round: (value: number) => number): ReferenceTensors =>
-    runReference(problem, buffers, tensors, dimensions, round);
-  return {
-    oracle: run(inputs, identity),
-    ...(needed.naive && comparison.kind === 'calibrated' && { naive: run(inputs, roundTo(comparison.storage)) }),
-    ...(needed.magnitude && { magnitude: run(absoluteValues(inputs), identity) }),
-  };
+  const run = (tensors: ReferenceTensors, rounding: Rounding): Promise<ReferenceTensors> =>
+    runReference(problem, buffers, { inputs: tensors, dimensions, rounding, signal });
+  // Asked for at once: they may run side by side.
+  const [oracle, naive, magnitude] = await Promise.all([
+    run(inputs, 'exact'),
+    needed.naive && comparison.kind === 'calibrated' ? run(inputs, comparison.storage) : undefined,
+    needed.magnitude ? run(absoluteValues(inputs), 'exact') : undefined,
+  ]);
+  return { oracle, ...(naive && { naive }), ...(magnitude && { magnitude }) };
 };
 
-const identity = (value: number): number => value;
-
 /**
- * Runs the reference on a copy of the inputs and checks what it returns.
+ * Runs the reference and checks what it returns.
  *
- * @throws WarpsmithError `reference-output` when an output is missing or has the wrong number of elements.
+ * @throws WarpsmithError `reference-output` when an output is missing or has the wrong number of elements; as
+ * {@link RunReference}.
  */
-export const runReference = (
+export const runReference = async (
   problem: Problem,
   buffers: readonly PlannedBuffer[],
-  inputs: ReferenceTensors,
-  dimensions: Dimensions,
-  round: (value: number) => number,
-): ReferenceTensors => {
-  const copies = Object.fromEntries(Object.entries(inputs).map(([name, values]) => [name, values.slice()]));
-  const outputs = problem.reference(copies, dimensions, round);
+  run: ReferenceRun,
+): Promise<ReferenceTensors> => {
+  const outputs = await problem.reference(run);
   for (const buffer of outputsOf(buffers)) {
     const received = outputs[buffer.name]?.length;
     const expected = elementCountOf(buffer);

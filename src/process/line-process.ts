@@ -1,5 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { spawnGuarded } from './guard.ts';
+import { type LineMessage, MessageReader, writeMessage } from './line-messages.ts';
 import { killGroup } from './process-group.ts';
 
 export interface LineProcessOptions {
@@ -9,12 +10,8 @@ export interface LineProcessOptions {
   readonly cwd: string;
   /** The whole environment of the child. */
   readonly env: Readonly<Record<string, string>>;
-}
-
-/** A line of JSON, then raw bytes: on the wire the header's `payloadBytes` says how many, payload by payload. */
-export interface LineMessage {
-  readonly header: Readonly<Record<string, unknown>>;
-  readonly payloads: readonly Uint8Array[];
+  /** Bytes of payload that one answer may bring; no limit when absent. */
+  readonly maximumPayloadBytes?: number;
 }
 
 /** How a line process ended. */
@@ -31,8 +28,6 @@ export type LineOutcome =
   | { readonly ok: false; readonly end: LineProcessEnd };
 
 const STDERR_TAIL_BYTES = 8192;
-/** A header is a few hundred bytes; what is longer is not our protocol. */
-const MAXIMUM_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
  * A long-lived program in a process group of its own that answers each line of JSON on stdin with one on stdout, both
@@ -42,7 +37,7 @@ const MAXIMUM_LINE_BYTES = 16 * 1024 * 1024;
 export class LineProcess {
   readonly pid: number | undefined;
   readonly #child: ChildProcessWithoutNullStreams;
-  readonly #reader = new MessageReader();
+  readonly #reader: MessageReader;
   #settle: ((outcome: LineOutcome) => void) | undefined;
   #previous: Promise<unknown> = Promise.resolve();
   #stderr = Buffer.alloc(0);
@@ -53,6 +48,7 @@ export class LineProcess {
   #isClosing = false;
 
   constructor(options: LineProcessOptions) {
+    this.#reader = new MessageReader(options.maximumPayloadBytes);
     this.#child = spawnGuarded(options.command, options.args, {
       cwd: options.cwd,
       env: options.env,
@@ -103,7 +99,7 @@ export class LineProcess {
     await this.#closed;
   }
 
-  #exchangeNow({ header, payloads }: LineMessage, timeoutMs: number): Promise<LineOutcome> {
+  #exchangeNow(message: LineMessage, timeoutMs: number): Promise<LineOutcome> {
     if (this.#end) return Promise.resolve({ ok: false, end: this.#end });
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
@@ -116,9 +112,7 @@ export class LineProcess {
         resolve(outcome);
       };
       this.#keepAlive(true);
-      const sizes = payloads.length > 0 ? { payloadBytes: payloads.map(({ byteLength }) => byteLength) } : {};
-      this.#child.stdin.write(`${JSON.stringify({ ...header, ...sizes })}\n`);
-      for (const payload of payloads) this.#child.stdin.write(payload);
+      writeMessage(this.#child.stdin, message);
     });
   }
 
@@ -157,60 +151,3 @@ export class LineProcess {
     }
   }
 }
-
-/** Cuts a byte stream into messages. */
-class MessageReader {
-  #chunks: Buffer[] = [];
-  #bytes = 0;
-  #header: LineMessage['header'] | undefined;
-  /** Bytes of each payload the header announced. */
-  #sizes: number[] = [];
-
-  /** @throws Error when a line is no JSON object, or too long. */
-  *push(chunk: Buffer): Generator<LineMessage> {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    while (true) {
-      if (this.#header === undefined && !this.#readLine()) return;
-      const wanted = this.#sizes.reduce((sum, size) => sum + size, 0);
-      if (this.#bytes < wanted) return;
-      const payloads = this.#sizes.map((size) => this.#take(size));
-      const header = this.#header!;
-      this.#header = undefined;
-      yield { header, payloads };
-    }
-  }
-
-  #readLine(): boolean {
-    const end = this.#merge().indexOf(0x0a);
-    if (end < 0) {
-      if (this.#bytes > MAXIMUM_LINE_BYTES) throw new Error('a line without end');
-      return false;
-    }
-    const header: unknown = JSON.parse(this.#take(end + 1).toString('utf8'));
-    if (typeof header !== 'object' || header === null) throw new Error('a line that is no JSON object');
-    this.#header = header as LineMessage['header'];
-    this.#sizes = sizesOf(this.#header.payloadBytes);
-    return true;
-  }
-
-  #take(size: number): Buffer {
-    const buffered = this.#merge();
-    this.#chunks = [buffered.subarray(size)];
-    this.#bytes -= size;
-    return buffered.subarray(0, size);
-  }
-
-  /** Everything received as one piece: only when a line is looked for, or all payloads are there. */
-  #merge(): Buffer {
-    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
-    return this.#chunks[0]!;
-  }
-}
-
-const sizesOf = (value: unknown): number[] => {
-  if (value === undefined) return [];
-  const isSize = (size: unknown): size is number => Number.isSafeInteger(size) && (size as number) >= 0;
-  if (!Array.isArray(value) || !value.every(isSize)) throw new Error('payloadBytes are not sizes');
-  return value;
-};

@@ -19,6 +19,9 @@ export function groupResidentBytes(groupId: number): number {
   return bytes;
 }
 
+/** Resident memory of one process in bytes; 0 once it has ended, and where there is no /proc. */
+export const residentBytes = (pid: number): number => (readProcessStat(`${pid}`)?.residentPages ?? 0) * PAGE_BYTES;
+
 /** x86-64 and the usual arm64 kernels. */
 const PAGE_BYTES = 4096;
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inProcess } from '../../src/core/call-reference.ts';
 import type { Problem } from '../../src/core/problem.ts';
 import { type AuditReport, auditProblem } from '../../src/evaluation/audit.ts';
 import { attentionProblem } from '../support/attention-problem.ts';
@@ -88,9 +89,9 @@ describe('an audit', () => {
         checkShapes: [{ dimensions: { R: 1, C: 64 } }],
         generatorSets: { tail: { X: { kind: 'constant', value: 1 } } },
       }),
-      reference: ({ X }, { R, C }) => ({
+      reference: inProcess(({ X }, { R, C }) => ({
         Y: Float64Array.from({ length: R! }, (_, r) => X!.subarray(r * C!, (r + 1) * C!).reduce((a, b) => a + b, 0)),
-      }),
+      })),
     };
     const report = await auditProblem({ problem, seed: 1 });
     expect(outcomesOf(report, 'last-tile-dropped')).toEqual(['caught']);
@@ -111,9 +112,9 @@ describe('an audit', () => {
         checkShapes: [{ dimensions: { R: 3, C: 64 } }],
         generatorSets: { small: { X: { kind: 'index-range', low: 0, high: 9 } } },
       }),
-      reference: ({ X }, { R, C }) => ({
+      reference: inProcess(({ X }, { R, C }) => ({
         Y: Float64Array.from({ length: R! }, (_, r) => X!.subarray(r * C!, (r + 1) * C!).reduce((a, b) => a + b, 0)),
-      }),
+      })),
     };
     const auditWith = (reducedAxis: Problem['file']['reducedAxis']): Promise<AuditReport> =>
       auditProblem({ problem: { ...sums, file: { ...sums.file, reducedAxis: reducedAxis! } }, seed: 1 });
@@ -136,9 +137,9 @@ describe('an audit', () => {
     const problem = toyProblem();
     const moody: Problem = {
       ...problem,
-      reference: (inputs, dimensions, round) => {
-        calls++;
-        return { Y: problem.reference(inputs, dimensions, round).Y!.map((y) => y + calls) };
+      reference: async (run) => {
+        const call = ++calls;
+        return { Y: (await problem.reference(run)).Y!.map((y) => y + call) };
       },
     };
     const report = await auditProblem({ problem: moody, seed: 1 });

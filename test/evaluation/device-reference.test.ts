@@ -37,7 +37,7 @@ describe('the device reference of attention', () => {
     'agrees with reference.ts: %s',
     async (_, { dimensions, generatorSet }) => {
       const { buffers, inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });
-      const host = runHostReference(problem, buffers, inputs.tensors, dimensions);
+      const host = await runHostReference(problem, buffers, inputs.tensors, dimensions);
       const runs = (await deviceReference.run({ problem, dimensions, inputs: inputs.bytes }))!;
       const [oracle, naive] = [runs.oracle.O!, runs.naive!.O!];
       // Only the order of float64 sums and the last bit of exp differ.

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { inProcess } from '../../src/core/call-reference.ts';
 import type { CompiledCode } from '../../src/core/compiled-code.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { KernelFile, ParameterValues } from '../../src/core/kernel.ts';
@@ -431,13 +432,7 @@ describe('a buffer updated in place', () => {
   };
   const problem = {
     ...toyProblem(inPlace),
-    reference: (
-      { Y, W }: Readonly<Record<string, Float64Array>>,
-      { C }: Readonly<Record<string, number>>,
-      round: (x: number) => number,
-    ) => ({
-      Y: Y!.map((y, i) => round(y * W![Math.floor(i / C!)]!)),
-    }),
+    reference: inProcess(({ Y, W }, { C }, round) => ({ Y: Y!.map((y, i) => round(y * W![Math.floor(i / C!)]!)) })),
   };
   const judge = async (kernel: FakeKernel): Promise<Evaluation> => {
     device = createFakeDevice({ kernel });
@@ -637,7 +632,7 @@ describe('aborting', () => {
 it('a problem whose reference is broken is the problem’s fault', async () => {
   device = createFakeDevice({ kernel: honest });
   const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain() });
-  const problem = { ...toyProblem(), reference: () => ({ Y: new Float64Array(3) }) };
+  const problem = { ...toyProblem(), reference: inProcess(() => ({ Y: new Float64Array(3) })) };
   await expect(
     evaluator.evaluate({ problem, candidate: toyCandidate(), workload: toyWorkload, seed: 1 }),
   ).rejects.toThrow("does not return output 'Y'");

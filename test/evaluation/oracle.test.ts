@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inProcess } from '../../src/core/call-reference.ts';
 import type { Problem, ProblemFile } from '../../src/core/problem.ts';
 import { createOracle, prepareCheck } from '../../src/evaluation/oracle.ts';
 import { toyProblem } from '../support/toy-problem.ts';
@@ -6,9 +7,9 @@ import { toyProblem } from '../support/toy-problem.ts';
 const counted = (changes = {}): { problem: Problem; calls: () => number } => {
   let calls = 0;
   const inner = toyProblem(changes);
-  const reference: Problem['reference'] = (...request) => {
+  const reference: Problem['reference'] = (run) => {
     calls++;
-    return inner.reference(...request);
+    return inner.reference(run);
   };
   return { problem: { ...inner, reference }, calls: () => calls };
 };
@@ -24,12 +25,12 @@ describe('a prepared check', () => {
     expect([...bits]).toEqual([...inputs.tensors.X!]);
   });
 
-  it('does not let the reference change the inputs', () => {
-    const problem: Problem = {
-      ...toyProblem(),
-      reference: ({ X }) => ({ Y: X!.fill(0) }),
-    };
-    const { inputs } = prepareCheck({ problem, dimensions: DIMENSIONS, ...GENERATORS });
+  it('calls a reference that changes its inputs wrong, and loses none of them', async () => {
+    const problem: Problem = { ...toyProblem(), reference: inProcess(({ X }) => ({ Y: X!.fill(0) })) };
+    const { inputs, expectations } = prepareCheck({ problem, dimensions: DIMENSIONS, ...GENERATORS });
+    await expect(expectations()).rejects.toMatchObject({
+      details: { code: 'reference-changed-input', message: "the reference changes its input 'X'" },
+    });
     expect(inputs.tensors.X!.every((value) => value === 0)).toBe(false);
   });
 

@@ -1,3 +1,4 @@
+import { inProcess } from '../../src/core/call-reference.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { DeviceSpec } from '../../src/core/device-spec.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
@@ -31,7 +32,7 @@ export const problem: Problem = {
     start: '01_first',
     rungs: ['01_first', '02_second', '03_third'],
   },
-  reference: (inputs) => ({ Y: inputs.X!.map((value) => 2 * value) }),
+  reference: inProcess((inputs) => ({ Y: inputs.X!.map((value) => 2 * value) })),
 };
 
 export function kernel(name: string, overrides: Partial<KernelFile> = {}): Kernel {

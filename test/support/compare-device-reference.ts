@@ -25,7 +25,7 @@ export async function compareReferences(folder: string, output: string): Promise
     for (const check of shapeChecks(problem.file)) {
       const { dimensions, generatorSet } = check;
       const { buffers, inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });
-      const host = runHostReference(problem, buffers, inputs.tensors, dimensions);
+      const host = await runHostReference(problem, buffers, inputs.tensors, dimensions);
       const onDevice = (await deviceReference.run({ problem, dimensions, inputs: inputs.bytes }))!;
       const [exact, naive] = [host.oracle[output]!, host.naive?.[output]];
       const errors = exact.map((value, i) => Math.abs(value - onDevice.oracle[output]![i]!));

@@ -1,3 +1,4 @@
+import { inProcess } from '../../src/core/call-reference.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Candidate, Kernel, KernelFile, ParameterValues } from '../../src/core/kernel.ts';
 import type { Problem, ProblemFile, Workload } from '../../src/core/problem.ts';
@@ -31,7 +32,9 @@ const toyFile: ProblemFile = {
 export const toyProblem = (changes: Partial<ProblemFile> = {}): Problem => ({
   folder: 'toy',
   file: { ...toyFile, ...changes },
-  reference: ({ X, W }, { C }, round) => ({ Y: X!.map((x, i) => round(x * W![Math.floor(i / C!)]!)) }),
+  reference: inProcess(({ X, W }, { C }, round) => ({
+    Y: X!.map((x, i) => round(x * W![Math.floor(i / C!)]!)),
+  })),
 });
 
 export const toyWorkload: Workload = { name: 'main', dimensions: { R: 16, C: 64 }, cache: 'hot' };

@@ -1,13 +1,11 @@
-import { createHash } from 'node:crypto';
 import { realpath, stat } from 'node:fs/promises';
-import { join, sep } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { WarpsmithError } from '../../core/errors.ts';
+import { dirname, join, sep } from 'node:path';
 import type { Kernel } from '../../core/kernel.ts';
-import type { Problem, ProblemFile, ReferenceFunction } from '../../core/problem.ts';
+import type { Problem, ProblemFile, RunReference } from '../../core/problem.ts';
 import { checkDeviceReference } from '../../core/schemas/device-reference-checks.ts';
 import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
 import { parseProblemFile } from '../../core/schemas/parse-files.ts';
+import { hostReference } from '../../evaluation/reference-process/reference-host.ts';
 import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, readUserFile, requireFolder } from './read-user-file.ts';
 
@@ -15,12 +13,11 @@ const PROBLEM_FILE = 'problem.json';
 const REFERENCE_HINT = 'problems/attention/reference.ts is an example.';
 
 /**
- * Loads a problem folder: problem.json, and the `reference` that reference.ts exports. Problem folders are trusted
- * code: the reference runs in this process.
+ * Loads a problem folder: problem.json, and where the `reference` lies that reference.ts exports. That is a program: it
+ * is not run here, but in a process of its own when it is first needed.
  *
  * @param path - the folder, or its problem.json.
- * @throws WarpsmithError for a missing folder or file, a mistake in problem.json, or a reference that does
- * not load, on the host or as a kernel.
+ * @throws WarpsmithError for a missing folder or file, a mistake in problem.json, or a device reference that does not load.
  */
 export const loadProblem = async (path: string): Promise<Problem> => {
   const folder = folderOf(path, PROBLEM_FILE);
@@ -36,7 +33,7 @@ export const loadProblem = async (path: string): Promise<Problem> => {
   return {
     folder,
     file: problemFile,
-    reference: await loadReference(folder),
+    reference: await findReference(folder, problemFile),
     ...(deviceReference !== undefined && {
       deviceReference: await loadDeviceReference(join(folder, deviceReference), problemFile),
     }),
@@ -51,34 +48,11 @@ const loadDeviceReference = async (folder: string, problem: ProblemFile): Promis
   return { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) };
 };
 
-const loadReference = async (folder: string): Promise<ReferenceFunction> => {
+const findReference = async (folder: string, { name }: ProblemFile): Promise<RunReference> => {
   const file = await referenceFile(folder);
-  const source = await readUserFile({ file, expected: 'a module that exports `reference`', hint: REFERENCE_HINT });
-  // The hash makes an edited reference a new module: a stale oracle would judge by old rules.
-  const version = createHash('sha256').update(source).digest('hex').slice(0, 16);
-  let module: { reference?: unknown };
-  try {
-    module = await import(/* @vite-ignore */ `${pathToFileURL(file).href}?version=${version}`);
-  } catch (error) {
-    throw new WarpsmithError({
-      code: 'reference-failed',
-      message: `${file} can't be loaded: ${error instanceof Error ? error.message : String(error)}`,
-      file,
-      received: error instanceof Error ? error.name : typeof error,
-      expected: 'a module that Node loads as it is: erasable TypeScript only, imports with their extension',
-      hint: `Run node ${file} to see the whole error.`,
-    });
-  }
-  if (typeof module.reference === 'function') return module.reference as ReferenceFunction;
-  const names = Object.keys(module);
-  throw new WarpsmithError({
-    code: 'missing-reference',
-    message: `${file} does not export a function \`reference\`.`,
-    file,
-    received: names.length === 0 ? 'no exports' : `exports ${names.join(', ')}`,
-    expected: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',
-    hint: REFERENCE_HINT,
-  });
+  await readUserFile({ file, expected: 'a module that exports `reference`', hint: REFERENCE_HINT });
+  const real = await realpath(file);
+  return hostReference({ problem: name, file: real, folder: dirname(real) });
 };
 
 /** Node refuses to strip types under node_modules; there the package brings reference.js, built from reference.ts. */

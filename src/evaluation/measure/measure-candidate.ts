@@ -81,9 +81,9 @@ export const measureCandidate = async (request: MeasureCandidateRequest): Promis
 };
 
 const kernelContender = (request: MeasureCandidateRequest, { name, module, plan }: LoadedKernel): Contender => {
-  const { device, problem, workload, timeoutMs, deviceReference } = request;
+  const { device, problem, workload, timeoutMs, deviceReference, signal } = request;
   const { dimensions } = workload;
-  const judge = createSlotJudge({ problem, dimensions, deviceReference });
+  const judge = createSlotJudge({ problem, dimensions, deviceReference, signal });
   return createKernelContender({ name, device, module, plan, problem, dimensions, judge, timeoutMs });
 };
 

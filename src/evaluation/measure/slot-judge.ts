@@ -22,6 +22,7 @@ export const createSlotJudge = (request: {
   problem: Problem;
   dimensions: Dimensions;
   deviceReference?: DeviceReference | undefined;
+  signal?: AbortSignal | undefined;
 }): SlotJudge => {
   const { problem, dimensions } = request;
   const buffers = expandBuffers(problem.file, dimensions);

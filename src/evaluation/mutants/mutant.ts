@@ -1,5 +1,6 @@
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.ts';
+import type { Rounding } from '../../core/rounding.ts';
 import type { Expectations } from '../expectations.ts';
 import type { PreparedCheck } from '../oracle.ts';
 import type { RandomStream } from '../random.ts';
@@ -22,9 +23,11 @@ export interface MutantContext {
   readonly compute: (change: {
     inputs?: ReferenceTensors;
     dimensions?: Dimensions;
-    round?: (value: number) => number;
-  }) => ReferenceTensors;
+    rounding?: Rounding;
+  }) => Promise<ReferenceTensors>;
 }
+
+type MutantOutputs = ReferenceTensors | undefined;
 
 /** A generic wrong kernel, played on the host. */
 export interface Mutant {
@@ -33,7 +36,7 @@ export interface Mutant {
   /** What such a kernel does, e.g. `writes zeros`. */
   readonly title: string;
   /** Its outputs, not yet rounded; `undefined` where the check is too small or of the wrong kind for it. */
-  readonly outputs: (context: MutantContext) => ReferenceTensors | undefined;
+  readonly outputs: (context: MutantContext) => MutantOutputs | Promise<MutantOutputs>;
 }
 
 /** Makes every output from its own right values. */

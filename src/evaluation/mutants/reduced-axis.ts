@@ -54,12 +54,12 @@ const withGathered = (context: MutantContext, reduced: ReducedAxis, from: (posit
  * inputs are cut and the reference runs on the smaller problem. Outputs that have the dimension too are then complete
  * only up to `keep`; beyond, and where the dimension can't be cut, the named input is zero from `keep` on instead.
  */
-const keepingFirst = (context: MutantContext, reduced: ReducedAxis, keep: number): ReferenceTensors => {
-  const zeroed = withGathered(context, reduced, (position) => (position < keep ? position : -1));
+const keepingFirst = async (context: MutantContext, reduced: ReducedAxis, keep: number): Promise<ReferenceTensors> => {
+  const zeroed = await withGathered(context, reduced, (position) => (position < keep ? position : -1));
   const cut = cutDimensions(context, reduced, keep);
   if (!cut) return zeroed;
   const { file } = context.problem;
-  const computed = context.compute({ inputs: cutInputs(context, cut, keep), dimensions: cut.dimensions });
+  const computed = await context.compute({ inputs: cutInputs(context, cut, keep), dimensions: cut.dimensions });
   const cutShapes = new Map(outputsOf(expandBuffers(file, cut.dimensions)).map(({ name, shape }) => [name, shape]));
   return Object.fromEntries(
     context.outputs.map(({ name, shape }) => {
@@ -133,7 +133,7 @@ const meanAlong = (context: MutantContext, { input, axis, shape, extent }: Reduc
 const onAxis = (
   id: string,
   title: string,
-  outputs: (context: MutantContext, reduced: ReducedAxis) => ReferenceTensors | undefined,
+  outputs: (context: MutantContext, reduced: ReducedAxis) => ReturnType<Mutant['outputs']>,
 ): Mutant => ({
   id,
   title,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadKernel } from '../../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../../src/app/loading/load-problem.ts';
+import type { ReferenceTensors } from '../../../src/core/problem.ts';
 import { rejectionOf } from '../../core/support/expect-error.ts';
 import { edited, smallKernel, smallProblem } from '../../core/support/small-problem.ts';
 
@@ -33,12 +34,14 @@ afterEach(async () => {
 const writeKernel = (path: readonly (string | number)[], value: unknown) =>
   writeFile(join(kernelFolder, 'kernel.json'), edited(smallKernel, path, value));
 
+const runOn = (inputs: ReferenceTensors) => ({ inputs, dimensions: {}, rounding: 'exact' as const });
+
 describe('loadProblem', () => {
-  it('reads problem.json and imports reference.ts', async () => {
+  it('reads problem.json and runs reference.ts', async () => {
     const problem = await loadProblem(problemFolder);
     expect(problem.folder).toBe(problemFolder);
     expect(problem.file.workloads[0]!.dimensions).toEqual({ N: 256, D: 64, causal: 0 });
-    expect(problem.reference({ x: Float64Array.of(1, 2) }, {}, (value) => value)).toEqual({ y: Float64Array.of(2, 4) });
+    expect(await problem.reference(runOn({ x: Float64Array.of(1, 2) }))).toEqual({ y: Float64Array.of(2, 4) });
   });
 
   it('takes the path of problem.json as well', async () => {
@@ -49,7 +52,7 @@ describe('loadProblem', () => {
     await loadProblem(problemFolder);
     await writeFile(join(problemFolder, 'reference.ts'), REFERENCE.replace('2 *', '3 *'));
     const { reference } = await loadProblem(problemFolder);
-    expect(reference({ x: Float64Array.of(1) }, {}, (value) => value)).toEqual({ y: Float64Array.of(3) });
+    expect(await reference(runOn({ x: Float64Array.of(1) }))).toEqual({ y: Float64Array.of(3) });
   });
 
   it('takes reference.js under node_modules, where Node strips no types', async () => {
@@ -60,9 +63,9 @@ describe('loadProblem', () => {
       file: join(installed, 'reference.js'),
       expected: 'a module that exports `reference`',
     });
-    await writeFile(join(installed, 'reference.js'), 'export const reference = () => ({ y: "js" });');
+    await writeFile(join(installed, 'reference.js'), 'export const reference = () => ({ y: Float64Array.of(7) });');
     const { reference } = await loadProblem(installed);
-    expect(reference({}, {}, (value) => value)).toEqual({ y: 'js' });
+    expect(await reference(runOn({}))).toEqual({ y: Float64Array.of(7) });
   });
 
   it('says which folder is missing', async () => {
@@ -116,7 +119,8 @@ describe('loadProblem', () => {
     await rm(file);
     expect(await rejectionOf(loadProblem(problemFolder))).toMatchObject({ code: 'missing-file', file });
     await writeFile(file, 'export const referense = () => ({});');
-    expect(await rejectionOf(loadProblem(problemFolder))).toEqual({
+    const running = async () => (await loadProblem(problemFolder)).reference(runOn({}));
+    expect(await rejectionOf(running())).toEqual({
       code: 'missing-reference',
       message: `${file} does not export a function \`reference\`.`,
       file,
@@ -125,7 +129,7 @@ describe('loadProblem', () => {
       hint: 'problems/attention/reference.ts is an example.',
     });
     await writeFile(file, 'throw new RangeError("out of luck");');
-    expect(await rejectionOf(loadProblem(problemFolder))).toMatchObject({
+    expect(await rejectionOf(running())).toMatchObject({
       code: 'reference-failed',
       message: `${file} can't be loaded: out of luck`,
       file,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inProcess } from '../../../src/core/call-reference.ts';
 import { compareOutput } from '../../../src/evaluation/compare.ts';
 import { allclose } from '../../../src/evaluation/comparisons/allclose.ts';
 import type { OutputFacts } from '../../../src/evaluation/comparisons/comparison.ts';
@@ -77,9 +78,7 @@ describe('conditioned', () => {
         outputs: { Y: { dtype: 'f32', shape: [1], access: 'out' } },
         comparison: { kind: 'conditioned', constant: 1, unit: 'f32', terms: 'C' },
       }),
-      reference: ({ X }: Readonly<Record<string, Float64Array>>) => ({
-        Y: Float64Array.of(X!.reduce((a, b) => a + b, 0)),
-      }),
+      reference: inProcess(({ X }) => ({ Y: Float64Array.of(X!.reduce((a, b) => a + b, 0)) })),
     };
     const dimensions = { R: 1, C: 400 };
     const prepared = prepareCheck({ problem, dimensions, seed: 1, generatorSet: 'declared' });

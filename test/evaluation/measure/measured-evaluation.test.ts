@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inProcess } from '../../../src/core/call-reference.ts';
 import type { EvaluationRequest } from '../../../src/core/evaluation.ts';
 import type { GpuState } from '../../../src/core/measurement.ts';
 import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
@@ -175,7 +176,7 @@ describe('an honest kernel', () => {
       generatorSets: {},
       comparison: { kind: 'exact' },
     });
-    const counted: typeof problem = { ...problem, reference: ({ X }) => ({ Y: X!.map(() => 7) }) };
+    const counted: typeof problem = { ...problem, reference: inProcess(({ X }) => ({ Y: X!.map(() => 7) })) };
     const evaluateCounted = (kernel: FakeKernel, seed: number) =>
       evaluate(kernel, { l2Bytes: 2 ** 21 }, { problem: counted, blocks: 2, seed });
 

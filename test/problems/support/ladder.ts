@@ -123,7 +123,7 @@ export function describeLadder({ problem: name, rungs, ragged, search, reference
       for (const check of shapeChecks(problem.file)) {
         const { dimensions, generatorSet } = check;
         const { buffers, inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });
-        const host = runHostReference(problem, buffers, inputs.tensors, dimensions);
+        const host = await runHostReference(problem, buffers, inputs.tensors, dimensions);
         const runs = (await deviceReference.run({ problem, dimensions, inputs: inputs.bytes }))!;
         for (const [output, values] of Object.entries(host.oracle)) {
           const scale = Math.max(...(host.magnitude?.[output] ?? [1]));

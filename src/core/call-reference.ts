@@ -1,0 +1,102 @@
+import { WarpsmithError } from './errors.ts';
+import type { Dimensions, ReferenceFunction, ReferenceRun, ReferenceTensors, RunReference } from './problem.ts';
+import { rounderFor } from './rounding.ts';
+
+/** What is wrong with a reference, in words of an error. */
+export interface ReferenceFault {
+  readonly code: 'reference-failed' | 'reference-output' | 'reference-changed-input';
+  /** Goes on after "the reference of NAME": `throws TypeError: …`. */
+  readonly message: string;
+  readonly received?: string;
+  readonly expected: string;
+  readonly hint: string;
+  readonly stack?: string;
+}
+
+/** Outputs, or what is wrong with the reference. */
+export type ReferenceOutcome =
+  | { readonly ok: true; readonly outputs: ReferenceTensors }
+  | { readonly ok: false; readonly fault: ReferenceFault };
+
+/**
+ * Calls a reference and looks at what it did: it must return float64 arrays and leave its inputs as they were. The inputs
+ * are the caller's to lose.
+ */
+export const callReference = (
+  reference: ReferenceFunction,
+  { inputs, dimensions, rounding }: Omit<ReferenceRun, 'signal'>,
+): ReferenceOutcome => {
+  const before = Object.entries(inputs).map(([name, values]) => [name, values.slice()] as const);
+  let outputs: unknown;
+  try {
+    outputs = reference({ ...inputs }, { ...dimensions }, rounderFor(rounding));
+  } catch (error) {
+    return { ok: false, fault: thrown(error, dimensions) };
+  }
+  const changed = before.find(([name, values]) => !isSame(values, inputs[name]!));
+  const fault = changed ? changedInput(changed[0]) : wrongKind(outputs);
+  return fault ? { ok: false, fault } : { ok: true, outputs: outputs as ReferenceTensors };
+};
+
+/** A reference that runs here, for those who wrote it themselves: tests, and programs that use warpsmith. */
+export const inProcess =
+  (reference: ReferenceFunction): RunReference =>
+  async ({ inputs, signal, ...run }) => {
+    signal?.throwIfAborted();
+    const copies = Object.fromEntries(Object.entries(inputs).map(([name, values]) => [name, values.slice()]));
+    const outcome = callReference(reference, { ...run, inputs: copies });
+    if (outcome.ok) return outcome.outputs;
+    const { stack: _, message, ...details } = outcome.fault;
+    throw new WarpsmithError({ ...details, message: `the reference ${message}` });
+  };
+
+const isSame = (left: Float64Array, right: Float64Array): boolean =>
+  left.length === right.length && left.every((value, i) => value === right[i] || Object.is(value, right[i]));
+
+const PURE_HINT = 'Work on a copy: const own = inputs.X.slice().';
+
+const changedInput = (name: string): ReferenceFault => ({
+  code: 'reference-changed-input',
+  message: `changes its input '${name}'`,
+  received: `other values in '${name}' after the call`,
+  expected: 'a pure function of its inputs',
+  hint: PURE_HINT,
+});
+
+const RETURNS = 'an object with a Float64Array for every output, row-major';
+
+const wrongKind = (outputs: unknown): ReferenceFault | undefined => {
+  const received = describeWrong(outputs);
+  return received === undefined
+    ? undefined
+    : {
+        code: 'reference-output',
+        message: `returns ${received}`,
+        received,
+        expected: RETURNS,
+        hint: 'problems/attention/reference.ts is an example.',
+      };
+};
+
+const describeWrong = (outputs: unknown): string | undefined => {
+  if (typeof outputs !== 'object' || outputs === null) return outputs === null ? 'null' : typeof outputs;
+  if (outputs instanceof Promise) return 'a promise';
+  const wrong = Object.entries(outputs).find(([, values]) => !(values instanceof Float64Array));
+  return wrong && `'${wrong[0]}' as ${wrong[1] === null ? 'null' : kindOf(wrong[1])}`;
+};
+
+const kindOf = (value: unknown): string =>
+  typeof value === 'object' ? (value?.constructor?.name ?? 'an object') : typeof value;
+
+const thrown = (error: unknown, dimensions: Dimensions): ReferenceFault => {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const at = Object.entries(dimensions).map(([name, value]) => `${name}=${value}`);
+  return {
+    code: 'reference-failed',
+    message: `throws ${text}`,
+    received: `${text} for ${at.join(', ')}`,
+    expected: `a function that returns ${RETURNS}, for every shape that problem.json admits`,
+    hint: 'Correct reference.ts; the mistake is the problem’s, not a kernel’s.',
+    ...(error instanceof Error && error.stack !== undefined && { stack: error.stack }),
+  };
+};

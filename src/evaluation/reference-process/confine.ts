@@ -1,0 +1,48 @@
+import { registerHooks } from 'node:module';
+
+/** Of what a program finds without importing anything, whatever leads out of the process. */
+const LEADING_OUT = ['process', 'fetch', 'WebSocket', 'EventSource', 'navigator', 'BroadcastChannel'] as const;
+
+/** How Node must read a file, whatever package it lies in. CommonJS would bring `require` and `module`. */
+const FORMATS: Readonly<Record<string, string>> = {
+  ts: 'module-typescript',
+  mts: 'module-typescript',
+  js: 'module',
+  mjs: 'module',
+  json: 'json',
+};
+
+/**
+ * Leaves a module nothing but computing: it may import files that lie beside it, none of Node's own modules and no
+ * package, and finds no `process` and no `fetch`.
+ */
+export function confine(url: string): void {
+  const folder = new URL('.', url).href;
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (!liesBeside(asUrl(specifier, context.parentURL), folder)) throw refused(specifier);
+      const resolved = next(specifier, context);
+      // Where a symbolic link leads.
+      if (!liesBeside(resolved.url, folder)) throw refused(specifier);
+      return resolved;
+    },
+    load(from, context, next) {
+      const format = FORMATS[/\.(\w+)(?:\?.*)?$/.exec(from)?.[1] ?? ''];
+      if (format === undefined) throw refused(from);
+      return next(from, { ...context, format });
+    },
+  });
+  for (const name of LEADING_OUT) Reflect.deleteProperty(globalThis, name);
+  // A setter here would be shown what Node's streams assign to plain objects: their handles.
+  Object.preventExtensions(Object.prototype);
+}
+
+/** A relative specifier as a URL; of packages, of Node's own modules and of any other scheme what is no place in a folder. */
+const asUrl = (specifier: string, parent: string | undefined): string =>
+  /^(?:file:|[./])/.test(specifier) ? new URL(specifier, parent).href : specifier;
+
+const liesBeside = (url: string, folder: string): boolean =>
+  url.startsWith(folder) && !url.slice(folder.length).replace(/\?.*$/, '').includes('/');
+
+const refused = (specifier: string): Error =>
+  new Error(`import of '${specifier}' is refused: a reference may import only files of its own folder`);

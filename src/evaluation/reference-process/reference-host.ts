@@ -1,0 +1,290 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { ReferenceFault } from '../../core/call-reference.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { ReferenceRun, ReferenceTensors, RunReference } from '../../core/problem.ts';
+import { LineProcess, type LineProcessEnd } from '../../process/line-process.ts';
+import { residentBytes } from '../../process/process-group.ts';
+import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
+
+export interface ReferenceHostOptions {
+  /** As in messages. */
+  readonly problem: string;
+  /** Absolute path of the module, symbolic links resolved. */
+  readonly file: string;
+  /** Folder that the module may read: its own. */
+  readonly folder: string;
+  readonly limits?: Partial<ReferenceLimits>;
+  /** Called before the first process is started. @throws when the module may not run. */
+  readonly beforeStart?: () => void;
+}
+
+export interface ReferenceLimits {
+  /** Wall-clock limit of one run. */
+  readonly timeoutMs: number;
+  /** Resident memory of one process. */
+  readonly memoryBytes: number;
+  /** Processes at once. */
+  readonly processes: number;
+}
+
+const MIB = 1024 ** 2;
+
+const DEFAULT_LIMITS: ReferenceLimits = {
+  timeoutMs: 30 * 60_000,
+  memoryBytes: Math.max(1024 * MIB, totalmem() / 2),
+  processes: Math.min(4, availableParallelism()),
+};
+
+const START_TIMEOUT_MS = 60_000;
+/** A run that waits this long is worth another process; starting one takes half as long. */
+const PATIENCE_MS = 150;
+/** What is not needed goes; a command rarely pauses for so long. */
+const IDLE_MS = 10_000;
+const MEMORY_POLL_MS = 100;
+
+const SUFFIX = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+const ENTRY = fileURLToPath(new URL(`./reference-main.${SUFFIX}`, import.meta.url));
+/** Everything that the child imports of ours lies below. */
+const OWN_FOLDER = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * Runs a problem's reference in processes of its own: under Node's permission model, with nothing to read but its folder,
+ * an empty environment and limits. A process is started when a run needs one, stays for the next, and goes after a while
+ * without any; a second one is started for a run that would have to wait.
+ */
+export const hostReference = (options: ReferenceHostOptions): RunReference => {
+  const host = new ReferenceHost(options);
+  return (run) => host.run(run);
+};
+
+class ReferenceHost {
+  readonly #options: ReferenceHostOptions;
+  readonly #limits: ReferenceLimits;
+  readonly #idle: ReferenceChild[] = [];
+  readonly #waiting: ((child: ReferenceChild) => void)[] = [];
+  #count = 0;
+
+  constructor(options: ReferenceHostOptions) {
+    this.#options = options;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+  }
+
+  async run(run: ReferenceRun): Promise<ReferenceTensors> {
+    run.signal?.throwIfAborted();
+    const child = await this.#take();
+    try {
+      return await child.run(run);
+    } finally {
+      this.#giveBack(child);
+    }
+  }
+
+  #take(): Promise<ReferenceChild> | ReferenceChild {
+    const idle = this.#idle.pop();
+    if (idle) return idle;
+    if (this.#count === 0) return this.#start();
+    return new Promise((resolve, reject) => {
+      const take = (child: ReferenceChild) => {
+        clearTimeout(timer);
+        resolve(child);
+      };
+      this.#waiting.push(take);
+      const timer = setTimeout(() => {
+        if (this.#count >= this.#limits.processes) return;
+        this.#waiting.splice(this.#waiting.indexOf(take), 1);
+        try {
+          resolve(this.#start());
+        } catch (error) {
+          reject(error);
+        }
+      }, PATIENCE_MS);
+    });
+  }
+
+  #start(): ReferenceChild {
+    this.#options.beforeStart?.();
+    this.#count++;
+    return new ReferenceChild(this.#options, this.#limits);
+  }
+
+  /** One that has ended is replaced when somebody waits. */
+  #giveBack(child: ReferenceChild): void {
+    if (!child.isRunning) this.#count--;
+    const next = this.#waiting.shift();
+    if (next) return next(child.isRunning ? child : this.#start());
+    if (!child.isRunning) return;
+    this.#idle.push(child);
+    child.afterIdle(IDLE_MS, () => {
+      const at = this.#idle.indexOf(child);
+      if (at < 0) return;
+      this.#idle.splice(at, 1);
+      this.#count--;
+      void child.close();
+    });
+  }
+}
+
+/** One process. */
+class ReferenceChild {
+  readonly #options: ReferenceHostOptions;
+  readonly #limits: ReferenceLimits;
+  readonly #process: LineProcess;
+  #loaded: Promise<void> | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #outOfMemory = false;
+
+  constructor(options: ReferenceHostOptions, limits: ReferenceLimits) {
+    this.#options = options;
+    this.#limits = limits;
+    this.#process = new LineProcess({
+      command: process.execPath,
+      args: [...nodeArguments(options.folder, limits), ENTRY, pathToModule(options.file)],
+      cwd: '/',
+      env: {},
+      maximumPayloadBytes: limits.memoryBytes,
+    });
+  }
+
+  get isRunning(): boolean {
+    return this.#process.isRunning;
+  }
+
+  close(): Promise<void> {
+    return this.#process.close();
+  }
+
+  afterIdle(milliseconds: number, act: () => void): void {
+    this.#idle = setTimeout(act, milliseconds).unref();
+  }
+
+  async run({ inputs, dimensions, rounding, signal }: ReferenceRun): Promise<ReferenceTensors> {
+    clearTimeout(this.#idle);
+    const onAbort = () => void this.close();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      signal?.throwIfAborted();
+      this.#loaded ??= this.#load();
+      await this.#loaded;
+      const names = Object.keys(inputs);
+      const { answer, message } = await this.#ask({ command: 'run', dimensions, rounding, names }, inputs);
+      if (answer.kind === 'done') return tensorsOf(answer.names, message);
+      throw this.#faultError((answer as Answer & { kind: 'fault' }).fault);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { answer } = await this.#ask({ command: 'load' }, {}, START_TIMEOUT_MS);
+    if (answer.kind === 'not-loaded') throw this.#notLoaded(answer);
+    if (answer.kind === 'loaded' && !answer.hasReference) throw this.#missing(answer.exports);
+  }
+
+  async #ask(question: Question, tensors: ReferenceTensors, timeoutMs = this.#limits.timeoutMs) {
+    const poll = setInterval(() => this.#watchMemory(), MEMORY_POLL_MS);
+    const outcome = await this.#process.exchange(withTensors(question, tensors), { timeoutMs });
+    clearInterval(poll);
+    if (!outcome.ok) throw this.#ended(outcome.end);
+    return { answer: outcome.message.header as unknown as Answer, message: outcome.message };
+  }
+
+  #watchMemory(): void {
+    const { pid } = this.#process;
+    if (pid === undefined || residentBytes(pid) <= this.#limits.memoryBytes) return;
+    this.#outOfMemory = true;
+    void this.close();
+  }
+
+  #notLoaded({ name, message }: Answer & { kind: 'not-loaded' }): WarpsmithError {
+    const { file } = this.#options;
+    return new WarpsmithError({
+      code: 'reference-failed',
+      message: `${file} can't be loaded: ${message}`,
+      file,
+      received: name,
+      expected:
+        'a module that Node loads as it is: erasable TypeScript only, imports of files beside it with their extension',
+      hint: `Run node ${file} to see the whole error.`,
+    });
+  }
+
+  #missing(names: readonly string[]): WarpsmithError {
+    const { file } = this.#options;
+    return new WarpsmithError({
+      code: 'missing-reference',
+      message: `${file} does not export a function \`reference\`.`,
+      file,
+      received: names.length === 0 ? 'no exports' : `exports ${names.join(', ')}`,
+      expected: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',
+      hint: 'problems/attention/reference.ts is an example.',
+    });
+  }
+
+  #faultError({ message, stack, ...details }: ReferenceFault): WarpsmithError {
+    const { file, problem } = this.#options;
+    const place = stack && placeIn(stack, file);
+    const text = `the reference of ${problem} ${message}`;
+    return new WarpsmithError({ ...details, message: text, file, ...(place !== undefined && { path: place }) });
+  }
+
+  #ended(end: LineProcessEnd): WarpsmithError {
+    const { file, problem } = this.#options;
+    const { code, what, expected, hint } = this.#endOf(end);
+    const received = end.stderr === '' ? end.description : `${end.description}; ${end.stderr.split('\n').at(-1)}`;
+    return new WarpsmithError({ code, message: `the reference of ${problem} ${what}`, file, received, expected, hint });
+  }
+
+  #endOf({ reason, stderr }: LineProcessEnd): { code: string; what: string; expected: string; hint: string } {
+    const { timeoutMs, memoryBytes } = this.#limits;
+    if (this.#outOfMemory || stderr.includes('JavaScript heap out of memory')) {
+      return {
+        code: 'reference-memory',
+        what: 'takes too much memory',
+        expected: `at most ${Math.round(memoryBytes / MIB)} MiB`,
+        hint: 'Judge a smaller workload, or let the reference keep less at once.',
+      };
+    }
+    if (reason === 'timed-out') {
+      return {
+        code: 'reference-timed-out',
+        what: `did not finish within ${timeoutMs / 1000} s`,
+        expected: 'a function that returns',
+        hint: 'Judge a smaller workload, or correct reference.ts.',
+      };
+    }
+    return {
+      code: 'reference-ended',
+      what: 'ended its process instead of returning',
+      expected: 'a function that returns its outputs',
+      hint: 'Correct reference.ts; the mistake is the problem’s, not a kernel’s.',
+    };
+  }
+}
+
+const pathToModule = (file: string): string =>
+  new URL(`file://${encodeURI(file).replaceAll('#', '%23').replaceAll('?', '%3F')}`).href;
+
+/**
+ * No file but ours and the problem's can be read, none written; no child process, worker thread, addon, WASI or inspector.
+ * What the permission model of Node 24 leaves open (network, signals, SQLite) is taken away by confine.ts.
+ */
+const nodeArguments = (folder: string, { memoryBytes }: ReferenceLimits): string[] => [
+  '--permission',
+  `--allow-fs-read=${OWN_FOLDER}`,
+  `--allow-fs-read=${folder}`,
+  '--no-addons',
+  '--no-experimental-sqlite',
+  '--disallow-code-generation-from-strings',
+  '--no-warnings',
+  `--max-old-space-size=${Math.round(memoryBytes / MIB)}`,
+];
+
+/** `line:column` of the innermost frame in the file. */
+const placeIn = (stack: string, file: string): string | undefined => {
+  const frame = stack.split('\n').find((line) => line.includes(file.slice(file.lastIndexOf('/'))));
+  return frame && /(\d+:\d+)\)?$/.exec(frame)?.[1];
+};
