@@ -1,7 +1,13 @@
 """PyTorch's attention, each of its backends pinned, and the three-step formula: what a kernel is compared with."""
 
+import importlib.util
+import os
+
 from warpsmith_worker import Baseline, Unsupported
 
+# A shared library that registers torch.ops.flash_attn_3, as FlashAttention's own build leaves it (flash_attn_3/_C.*.so).
+FA3_LIBRARY = "WARPSMITH_FA3"
+FA3_PACKAGE = "flash_attn_3"
 
 # What PyTorch says where the one backend allowed can't run.
 REFUSALS = ("No available kernel", "No viable backend", "cuDNN Frontend error")
@@ -19,6 +25,7 @@ def baselines(dimensions):
         **{
             name: Baseline(f"PyTorch SDPA, {what}", make_pinned(backend)) for name, (what, backend) in pinned.items()
         },
+        **({"fa3": Baseline("FlashAttention-3", make_fa3())} if has_fa3() else {}),
         "matmul-softmax-matmul": Baseline("torch.matmul, softmax, torch.matmul", three_steps()),
     }
 
@@ -60,6 +67,54 @@ def attend(torch, buffers, scalars, dimensions):
         is_causal=dimensions["causal"] == 1,
         scale=scalars["softmaxScale"],
     )
+
+
+def has_fa3():
+    """Whether somebody installed or built it; nothing is imported, and nothing tells here whether it loads."""
+    return bool(os.environ.get(FA3_LIBRARY)) or importlib.util.find_spec(FA3_PACKAGE) is not None
+
+
+def make_fa3():
+    """FlashAttention-3's forward. It takes [B, S, H, D] with any strides: these views copy nothing."""
+    loaded = []
+
+    def make(torch, buffers, scalars, dimensions):
+        if not loaded:
+            loaded.append(load_fa3(torch))
+        queries, keys, values, output = (buffers[name].transpose(1, 2) for name in ("Q", "K", "V", "O"))
+
+        def call():
+            # Its causal mask is bottom-right, which is top-left here: there are as many queries as keys.
+            try:
+                loaded[0](
+                    queries,
+                    keys,
+                    values,
+                    out=output,
+                    softmax_scale=scalars["softmaxScale"],
+                    is_causal=dimensions["causal"] == 1,
+                    num_splits=1,
+                )
+            except RuntimeError as error:
+                # A build may leave out head dimensions and dtypes; it says which.
+                raise Unsupported(f"FlashAttention-3: {str(error).splitlines()[0]}") from error
+
+        return call
+
+    return make
+
+
+def load_fa3(torch):
+    path = os.environ.get(FA3_LIBRARY)
+    try:
+        if path:
+            torch.ops.load_library(path)
+        else:
+            importlib.import_module(f"{FA3_PACKAGE}._C")
+        return torch.ops.flash_attn_3.fwd
+    except (AttributeError, ImportError, OSError) as error:
+        where = f"{FA3_LIBRARY}={path}" if path else f"the package {FA3_PACKAGE}"
+        raise Unsupported(f"{where} does not load: {error}") from error
 
 
 def three_steps():

@@ -14,8 +14,17 @@ export const findPythonFolder = (): string => {
   return join(folder, 'python');
 };
 
-/** What PyTorch needs to find its libraries, its caches and the user's packages. */
-const PASSED_ON = ['HOME', 'LD_LIBRARY_PATH', 'CUDA_HOME', 'CUDA_PATH', 'PYTHONPATH', 'PYTHONHOME', 'VIRTUAL_ENV'];
+/** What PyTorch needs to find its libraries, its caches and the user's packages; libraries that baselines load by path. */
+const PASSED_ON = [
+  'HOME',
+  'LD_LIBRARY_PATH',
+  'CUDA_HOME',
+  'CUDA_PATH',
+  'PYTHONPATH',
+  'PYTHONHOME',
+  'VIRTUAL_ENV',
+  'WARPSMITH_FA3',
+];
 
 /** The worker's whole environment: it sees one GPU and leaves nothing beside its sources. */
 export const pythonEnvironment = (gpuUuid: string | undefined): Record<string, string> => {

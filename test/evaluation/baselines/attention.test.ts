@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Workload } from '../../../src/core/problem.ts';
 import { BaselineWorker } from '../../../src/evaluation/baselines/baseline-worker.ts';
 import { createOracle } from '../../../src/evaluation/oracle.ts';
@@ -33,6 +33,18 @@ it.skipIf(!python)('attention lists every SDPA backend without PyTorch', async (
     expect(listed.ok && listed.baselines.map(({ name }) => name)).toEqual(NAMES);
   } finally {
     await worker.close();
+  }
+});
+
+it.skipIf(!python)('attention lists FlashAttention-3 where a built library is named', async () => {
+  vi.stubEnv('WARPSMITH_FA3', '/somewhere/_C.so');
+  const worker = await start('host_backend.py');
+  try {
+    const listed = await worker.list({ B: 1, H: 1, S: 32, D: 64, causal: 0 });
+    expect(listed.ok && listed.baselines.map(({ name }) => name)).toContain('fa3');
+  } finally {
+    await worker.close();
+    vi.unstubAllEnvs();
   }
 });
 
