@@ -4,8 +4,10 @@
 // Known to clang by name, hence C linkage. printf becomes a call of vprintf, which needs a device that prints.
 extern "C" __device__ int printf(const char* format, ...);
 extern "C" __device__ int vprintf(const char* format, void* arguments);
-extern "C" __device__ void* malloc(size_t bytes);
-extern "C" __device__ void free(void* pointer);
+// What they give outlives the launch, and with it the check of one launch.
+#define __WS_NO_HEAP __attribute__((unavailable("the device heap outlives a launch; declare a workspace in kernel.json instead")))
+extern "C" __device__ void* malloc(size_t bytes) __WS_NO_HEAP;
+extern "C" __device__ void free(void* pointer) __WS_NO_HEAP;
 
 __WS_BOTH void* memcpy(void* to, const void* from, size_t bytes) { return __builtin_memcpy(to, from, bytes); }
 __WS_BOTH void* memset(void* to, int value, size_t bytes) { return __builtin_memset(to, value, bytes); }

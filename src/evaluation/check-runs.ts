@@ -1,6 +1,6 @@
 import type { Device, DeviceFailure, LoadedModule } from '../core/device.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
-import { declaresGlobalVariables } from '../ptx/global-variables.ts';
+import { hasWritableVariables } from '../toolchains/module-policy.ts';
 import { FINITE_POISON, NAN_POISON, type Poison, ZERO_POISON } from './poison.ts';
 import { orderSeedOf } from './random.ts';
 import type { Refused } from './refusal.ts';
@@ -189,6 +189,5 @@ export class CheckRuns {
   }
 }
 
-/** PTX states its variables in device memory; only the device itself can tell of a cubin. */
 const mayHoldState = (device: Device, module: LoadedModule): boolean =>
-  device.measuring?.hasState(module) ?? (module.code.kind !== 'ptx' || declaresGlobalVariables(module.code.text));
+  device.measuring?.hasState(module) ?? hasWritableVariables(module.code);

@@ -50,8 +50,10 @@ const TOP_LEVEL: ReadonlyMap<string, TopLevelRule> = new Map<string, TopLevelRul
   ],
   [
     '.target',
-    (stream, module, line) => {
-      module.target = stream.restOfLine(line)[0]?.text ?? '';
+    (stream, module) => {
+      module.target = stream.expectKind('word', 'a target').text;
+      if (!/^\w+$/.test(module.target)) throw stream.error(`unknown target \`${module.target}\``);
+      while (stream.accept(',')) stream.expectKind('word', 'an option of the target');
     },
   ],
   [
@@ -68,7 +70,7 @@ const TOP_LEVEL: ReadonlyMap<string, TopLevelRule> = new Map<string, TopLevelRul
     '.section',
     (stream) => {
       // `.section .debug_str { … }`: DWARF, of no use here.
-      while (!stream.at('{')) stream.next();
+      stream.next();
       stream.skipBraces();
     },
   ],

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CompileOutcome } from '../core/compiled-code.ts';
+import { screenModule } from './module-policy.ts';
 
 /** What a kernel that comes compiled, as PTX or cubin, is taken as: its functions are named as its symbols. */
 export function precompiled(
@@ -14,5 +15,5 @@ export function precompiled(
   const functionSymbols = Object.fromEntries(functions.map((name) => [name, name]));
   const compiler = { name: 'none', version: kind === 'ptx' ? 'PTX source' : 'cubin source' };
   const code = { kind, text, architecture, compiler, functionSymbols, key, diagnostics: [] };
-  return { ok: true, code, cached: false, elapsedMs: 0 };
+  return screenModule({ ok: true, code, cached: false, elapsedMs: 0 });
 }

@@ -43,6 +43,7 @@ export const stageOf = ({
   sanitizer,
 }: Pick<Evaluation, 'status' | 'elapsedMs' | 'sanitizer'>): Stage | undefined => {
   if (status === 'passed') return sanitizer?.outcome === 'errors' ? 'sanitizer' : undefined;
+  if (elapsedMs.verify === 0) return 'compilation';
   return elapsedMs.time > 0 ? 'measurement' : 'verification';
 };
 

@@ -36,6 +36,9 @@ const REQUIRED = [
   'memoises-in-a-variable',
   'every-second-launch',
   'skips-after-the-first-of-a-graph',
+  'skips-by-the-number-of-the-grid',
+  'remembers-in-the-device-heap',
+  'counts-in-a-hidden-variable',
   'leaves-work-to-the-next-launch',
   'knows-the-poison',
   'missing-barrier',
@@ -93,7 +96,7 @@ describe('the red team', () => {
     expect({ status, reason, failedCheck }).toEqual({
       status: expect.toSatisfy((value) => expected.statuses.includes(value)),
       reason: expect.stringMatching(expected.reason),
-      failedCheck: expect.stringContaining(' inputs'),
+      failedCheck: expected.caughtBy.includes('compilation') ? undefined : expect.stringContaining(' inputs'),
     });
   });
 

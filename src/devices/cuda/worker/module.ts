@@ -3,12 +3,12 @@ import type { KernelResources } from '../../../core/counters.ts';
 import type { DeviceFailure, LoadedModule } from '../../../core/device.ts';
 import { NativeMemory, textOf } from '../../../ffi/native-memory.ts';
 import { parsePtx } from '../../../ptx/parse.ts';
+import { hasWritableVariables, judgeModule } from '../../../toolchains/module-policy.ts';
 import { failure } from '../../failure.ts';
 import type { FunctionParameter } from '../../match-arguments.ts';
 import { FUNCTION_ATTRIBUTE, JIT_OPTION } from '../driver/constants.ts';
 import type { Driver } from '../driver/driver.ts';
 import { CudaError, meaningOf } from '../driver/results.ts';
-import { deviceSideLaunch, hasWritableVariables } from './module-state.ts';
 
 /** A loaded function. */
 export interface CudaFunction {
@@ -32,12 +32,8 @@ const LOG_BYTES = 16384;
 
 /** Loads PTX (compiled by the driver) or a cubin. */
 export function loadModule(driver: Driver, code: CompiledCode): { ok: true; module: CudaModule } | DeviceFailure {
-  const launcher = deviceSideLaunch(code);
-  if (launcher !== undefined)
-    return failure(
-      'unsupported',
-      `the code launches kernels from the device (${launcher}); only launches listed in kernel.json are run, because others could not be checked or counted`,
-    );
+  const { refusal } = judgeModule(code);
+  if (refusal !== undefined) return failure('unsupported', refusal);
   const loaded = loadImage(driver, code);
   if (typeof loaded !== 'bigint') return loaded;
   const functions = new Map<string, CudaFunction>();

@@ -1,0 +1,110 @@
+import { PtxSyntaxError } from './errors.ts';
+import { lexPtx, type Token } from './lexer.ts';
+
+/** What a PTX module has and uses beside its parameters and buffers, read from its tokens. */
+export interface ModuleTraits {
+  /** Some variable in device memory keeps what a launch left in it. */
+  readonly hasVariables: boolean;
+  /** Functions that are declared and not defined: the driver's, such as `malloc`. */
+  readonly externalFunctions: readonly string[];
+  /** Special registers that are read, without their component: `%clock64`, `%smid`. */
+  readonly specialRegisters: readonly string[];
+}
+
+/**
+ * Reads a module as ptxas does, by its tokens: neither line breaks nor comments matter.
+ *
+ * @throws PtxSyntaxError when the text does not split into tokens, and where ptxas may split it otherwise: at a string
+ * with an escaped quote, and at a `.global` that is glued to a name (`sm_90.global`).
+ */
+export const readTraits = (ptx: string): ModuleTraits => {
+  const { tokens } = lexPtx(ptx);
+  const escaped = tokens.find(({ kind, text }) => kind === 'string' && text.includes('\\"'));
+  if (escaped) throw new PtxSyntaxError('a string with an escaped quote', escaped.line, escaped.text);
+  const glued = tokens.find((token, index) => namesSpace(token) && !isOpcode(tokens, index));
+  if (glued) throw new PtxSyntaxError('a state space that is glued to a name', glued.line, glued.text);
+  return {
+    hasVariables: tokens.some((_, index) => declaresVariable(tokens, index)) || leaksConstants(tokens),
+    externalFunctions: externalFunctions(tokens),
+    specialRegisters: specialRegisters(tokens),
+  };
+};
+
+const isDirective = (token: Token | undefined, text: string): boolean =>
+  token?.kind === 'directive' && token.text === text;
+
+const namesSpace = ({ kind, text }: Token): boolean => kind === 'word' && text.split(/\.|::/).includes('global');
+
+/** A `.global` that describes no parameter and belongs to this module. */
+const declaresVariable = (tokens: readonly Token[], index: number): boolean =>
+  isDirective(tokens[index], '.global') && !isDirective(tokens[index - 1], '.ptr') && !isExternal(tokens, index);
+
+const LINKING = new Set(['.visible', '.weak', '.common', '.extern']);
+
+const isExternal = (tokens: readonly Token[], index: number): boolean => {
+  for (let at = index - 1; at >= 0 && LINKING.has(tokens[at]!.text); at--) {
+    if (tokens[at]!.text === '.extern') return true;
+  }
+  return false;
+};
+
+/** Instructions that name the state space they work on and may follow a `.loc`, which ends with its line. */
+const OPCODES =
+  /^(?:ld|ldu|st|atom|red|prefetch|cvta|isspacep|cp|createpolicy|discard|applypriority|multimem|tensormap|fence|mbarrier|wmma)\./;
+
+const ENDS_STATEMENT = new Set([';', '{', '}', ':']);
+
+/** First in its statement, or after a guard such as `@!%p1`. */
+const isOpcode = (tokens: readonly Token[], index: number): boolean => {
+  const { text, line } = tokens[index]!;
+  const before = tokens[index - 1];
+  if (!before || !text.includes('.')) return false;
+  if (before.kind === 'punctuation') return ENDS_STATEMENT.has(before.text);
+  const guard = tokens[index - 2]?.text === '!' ? tokens[index - 3] : tokens[index - 2];
+  if (before.kind === 'word' && guard?.text === '@') return true;
+  return before.kind !== 'directive' && before.line < line && OPCODES.test(text);
+};
+
+/** A generic address of a constant can be written through. */
+const leaksConstants = (tokens: readonly Token[]): boolean =>
+  tokens.some((token) => isDirective(token, '.const')) &&
+  tokens.some(({ kind, text }) => kind === 'word' && (/^cvta\.const\b/.test(text) || text === 'generic'));
+
+const externalFunctions = (tokens: readonly Token[]): string[] => {
+  const declared = new Set<string>();
+  const defined = new Set<string>();
+  tokens.forEach((token, index) => {
+    if (!isDirective(token, '.func')) return;
+    const { name, isDefined } = functionAt(tokens, index + 1);
+    if (name !== undefined) (isDefined ? defined : declared).add(name);
+  });
+  return [...declared].filter((name) => !defined.has(name));
+};
+
+/** What stands after `.func`: directives, results in parentheses, the name, parameters, directives, then `{` or `;`. */
+const functionAt = (tokens: readonly Token[], start: number): { name: string | undefined; isDefined: boolean } => {
+  let name: string | undefined;
+  let depth = 0;
+  for (let index = start; index < tokens.length; index++) {
+    const { kind, text } = tokens[index]!;
+    if (kind === 'punctuation') {
+      if (text === '(') depth++;
+      else if (text === ')') depth--;
+      else if (depth === 0 && (text === '{' || text === ';')) return { name, isDefined: text === '{' };
+    } else if (depth === 0 && kind === 'word') name ??= text;
+  }
+  return { name, isDefined: false };
+};
+
+/** Those of the PTX ISA that are no place in the grid and no property of the launch. */
+const WATCHED =
+  /^%(?:gridid|envreg\d+|pm\d+(?:_64)?|clock(?:64|_hi)?|globaltimer(?:_lo|_hi)?|n?smid|n?warpid|current_graph_exec)$/;
+
+const specialRegisters = (tokens: readonly Token[]): string[] => [
+  ...new Set(
+    tokens
+      .filter(({ kind, text }) => kind === 'word' && text.startsWith('%'))
+      .map(({ text }) => text.split('.')[0]!)
+      .filter((name) => WATCHED.test(name)),
+  ),
+];

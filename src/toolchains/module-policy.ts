@@ -1,0 +1,138 @@
+import type { CompiledCode, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
+import { PtxSyntaxError } from '../ptx/errors.ts';
+import { type ModuleTraits, readTraits } from '../ptx/module-traits.ts';
+import { elfSections, undefinedSymbols } from './elf.ts';
+
+/** What compiled code is refused for, whatever compiled it, and what is told of it. */
+export interface ModuleVerdict {
+  /** Why it is refused. */
+  readonly refusal?: string;
+  readonly notes: readonly Diagnostic[];
+}
+
+/** Functions of the driver that are no more than a message. */
+const HARMLESS = new Set(['vprintf', '__assertfail']);
+const HEAP = /^(?:malloc|free|cudaMalloc|cudaFree|__nv_(?:malloc|free)\w*)$/;
+const LAUNCH = /^(?:cuda\w+|__cudaCDP\w+|cnp\w+|__cuda_syscall_\w+)$/;
+
+/** Registers that tell one launch from another, and nothing a kernel could compute with. */
+const REFUSED_REGISTERS = /^%(?:gridid|envreg\d+|pm\d+(?:_64)?|current_graph_exec)$/;
+
+const TELLS_OF: readonly [RegExp, string][] = [
+  [/^%clock/, 'the clock'],
+  [/^%globaltimer/, 'the time of day'],
+  [/^%n?smid$|^%n?warpid$/, 'where it runs on the GPU'],
+];
+
+const verdicts = new WeakMap<CompiledCode, ModuleVerdict>();
+
+/** Looks at a module's PTX, or at a cubin's symbols where there is none. */
+export function judgeModule(code: CompiledCode): ModuleVerdict {
+  const known = verdicts.get(code) ?? judge(code);
+  verdicts.set(code, known);
+  return known;
+}
+
+/** Turns code that is refused into a refusal; adds what is told of the rest to its diagnostics. */
+export function screenModule(outcome: CompileOutcome): CompileOutcome {
+  if (!outcome.ok) return outcome;
+  const { refusal, notes } = judgeModule(outcome.code);
+  if (refusal !== undefined) {
+    const { elapsedMs } = outcome;
+    const diagnostics = [...outcome.code.diagnostics, { severity: 'error' as const, message: refusal }];
+    return { ok: false, status: 'invalid', message: refusal, diagnostics, elapsedMs };
+  }
+  if (notes.length === 0) return outcome;
+  return { ...outcome, code: { ...outcome.code, diagnostics: [...outcome.code.diagnostics, ...notes] } };
+}
+
+/** Some variable keeps what a launch left in it; what can't be read is taken to have one. */
+export function hasWritableVariables(code: CompiledCode): boolean {
+  const traits = traitsOf(code);
+  if (code.kind === 'ptx') return traits instanceof PtxSyntaxError || traits?.hasVariables !== false;
+  return cubinHasState(Buffer.from(code.text, 'base64'), traits);
+}
+
+function judge(code: CompiledCode): ModuleVerdict {
+  const traits = traitsOf(code);
+  if (traits instanceof PtxSyntaxError) return { refusal: `the PTX can't be read: ${traits.message}`, notes: [] };
+  if (!traits) return judgeCubin(code);
+  const refusal = refusalOf(traits.externalFunctions) ?? refusalOfRegisters(traits.specialRegisters);
+  return { ...(refusal !== undefined && { refusal }), notes: notesOn(traits.specialRegisters) };
+}
+
+/** Of a module of machine code alone there are its symbols; which registers it reads can't be seen. */
+function judgeCubin(code: CompiledCode): ModuleVerdict {
+  const message = 'machine code without its PTX: whether it reads clocks, the grid’s number or its SM can’t be seen';
+  const notes = [{ severity: 'note' as const, message }];
+  try {
+    const symbols = undefinedSymbols(Buffer.from(code.text, 'base64'));
+    const refusal = refusalOf(symbols.filter((name) => HEAP.test(name) || LAUNCH.test(name)));
+    return { ...(refusal !== undefined && { refusal }), notes };
+  } catch (error) {
+    if (error instanceof RangeError) return { refusal: `the cubin can't be read: ${error.message}`, notes: [] };
+    throw error;
+  }
+}
+
+function traitsOf(code: CompiledCode): ModuleTraits | PtxSyntaxError | undefined {
+  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  if (ptx === undefined) return undefined;
+  try {
+    return readTraits(ptx);
+  } catch (error) {
+    if (error instanceof PtxSyntaxError) return error;
+    throw error;
+  }
+}
+
+function refusalOf(functions: readonly string[]): string | undefined {
+  const name = functions.find((found) => !HARMLESS.has(found));
+  if (name === undefined) return undefined;
+  if (HEAP.test(name)) {
+    return `it uses the device heap (${name}), which outlives a launch; declare a workspace in kernel.json instead`;
+  }
+  if (LAUNCH.test(name)) {
+    return `it calls the device runtime (${name}); only launches listed in kernel.json are run, because others could not be checked or counted`;
+  }
+  return `it calls ${name}, which it does not define`;
+}
+
+function refusalOfRegisters(registers: readonly string[]): string | undefined {
+  const name = registers.find((register) => REFUSED_REGISTERS.test(register));
+  return name === undefined
+    ? undefined
+    : `it reads ${name}, which tells one launch from another; no result depends on that`;
+}
+
+function notesOn(registers: readonly string[]): Diagnostic[] {
+  return TELLS_OF.flatMap(([pattern, what]) => {
+    const read = registers.filter((register) => pattern.test(register));
+    if (read.length === 0) return [];
+    const message = `reads ${read.join(', ')}: what it does may depend on ${what}`;
+    return [{ severity: 'note' as const, message }];
+  });
+}
+
+const SHF_WRITE_OR_ALLOC = 1 | 2;
+
+/** What lies in device memory without being a variable that outlives a launch. Names as nvcc writes them. */
+const STATELESS = /^\.(?:text|nv\.constant\d+|nv\.shared|nv\.local)(?:\.|$)/;
+/** `__constant__` variables, whose addresses PTX shows to be taken or not. */
+const CONSTANTS = /^\.nv\.constant3(?:\.|$)/;
+
+/** Non-empty sections of device memory that may hold variables. Source: the ELF specification. */
+function cubinHasState(elf: Buffer, traits: ModuleTraits | PtxSyntaxError | undefined): boolean {
+  if (traits instanceof PtxSyntaxError || traits?.hasVariables) return true;
+  try {
+    return elfSections(elf).some(
+      ({ name, flags, bytes }) =>
+        bytes > 0 &&
+        (flags & SHF_WRITE_OR_ALLOC) !== 0 &&
+        (!STATELESS.test(name) || (traits === undefined && CONSTANTS.test(name))),
+    );
+  } catch (error) {
+    if (error instanceof RangeError) return true;
+    throw error;
+  }
+}
