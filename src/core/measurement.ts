@@ -86,10 +86,13 @@ export interface MeasurementConditions {
   tier: Tier;
   /** `cold`: a ring of at least 3 × L2, no flush; `hot`: a ring of at most half of L2. */
   cache: 'hot' | 'cold';
+  /** Of the largest block. */
   ringBytes: number;
   l2Bytes: number;
+  /** Most slots of a block; how many each has, from `fewestSlotCount` on, is secret. */
   slotCount: number;
-  /** Launch sequences in one graph replay. */
+  fewestSlotCount?: number;
+  /** Launch sequences in one graph replay: as many as the block has slots. */
   sequencesPerReplay: number;
   /** Replays whose times are added up for one sample. */
   replaysPerSample: number;
@@ -112,6 +115,8 @@ export interface Measurement {
   powerCapped: boolean;
   /** What else was going on, in words; empty when the GPU was ours alone. */
   disturbances: string[];
-  /** Samples after which slots were compared with the oracle, and how many slots. */
+  /** Slots that were compared with the oracle. */
   checkedSlotCount: number;
+  /** Launch sequences that were run again by themselves and compared with what the replay left. */
+  rerunCount?: number;
 }

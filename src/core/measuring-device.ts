@@ -41,6 +41,40 @@ export interface Replay {
 /** The buffers one launch sequence works on, by their names in the plan. */
 export type Slot = ReadonlyMap<string, DeviceBuffer>;
 
+/** Launch sequences ready to be launched one by one, outside graphs, each on its own slot. */
+export interface Sequences {
+  readonly sequenceCount: number;
+}
+
+/** Two dense buffers of one size whose elements should be equal. */
+export interface BufferPair {
+  readonly left: DeviceBuffer;
+  readonly right: DeviceBuffer;
+  readonly dtype: DType;
+  /** Floating values that differ by at most this share of |left| + |right| are equal, too; 0: only equal bits are. */
+  readonly tolerance: number;
+}
+
+/** A launch sequence to be run by itself: what its buffers hold before, and what they are compared with after it. */
+export interface Rerun {
+  /** Which of the {@link Sequences}. */
+  readonly sequence: number;
+  readonly draws: readonly Draw[];
+  readonly fills: readonly Fill[];
+  readonly pairs: readonly BufferPair[];
+}
+
+/** For each rerun, the elements of each of its pairs that are equal. */
+export type RerunOutcome = { ok: true; equalElements: number[][] } | DeviceFailure;
+
+/** In what state the chip is left before a replay is timed. */
+export interface ChipState {
+  /** What shared memory, registers and local memory are overwritten with follows from this. */
+  readonly key: number;
+  /** Whether L2 holds nothing of the replay's buffers; else what was written last is there. */
+  readonly isL2Swept: boolean;
+}
+
 export type ReplayOutcome = { ok: true; replay: Replay } | DeviceFailure;
 /** `ns`: device time between the events around one replay. */
 export type TimedOutcome = { ok: true; ns: number } | DeviceFailure;
@@ -73,9 +107,23 @@ export interface MeasuringDevice {
   hasState(module: LoadedModule): boolean;
   /** Captures one sequence for each slot; module variables hold their initial values when the replay first runs. */
   prepareReplay(module: LoadedModule, plan: LaunchPlan, slots: readonly Slot[]): Promise<ReplayOutcome>;
-  /** Runs the graph once and reads the event clock. A replay of a module with state may be timed once only. */
-  time(replay: Replay, timeoutMs: number): Promise<TimedOutcome>;
+  /**
+   * Overwrites what earlier launches left on the chip, gives up L2 lines that they marked as persisting, runs the graph once
+   * and reads the event clock. A replay of a module with state may be timed once only.
+   */
+  time(replay: Replay, timeoutMs: number, chip: ChipState): Promise<TimedOutcome>;
   releaseReplay(replay: Replay): Promise<void>;
+  prepareSequences(
+    module: LoadedModule,
+    plan: LaunchPlan,
+    slots: readonly Slot[],
+  ): Promise<{ ok: true; sequences: Sequences } | DeviceFailure>;
+  /**
+   * Runs sequences one at a time, in the order given, and compares what each leaves as soon as it has ended. Before each,
+   * what earlier launches left on the chip is overwritten and module variables get their initial values.
+   */
+  rerun(sequences: Sequences, reruns: readonly Rerun[], key: number, timeoutMs: number): Promise<RerunOutcome>;
+  releaseSequences(sequences: Sequences): Promise<void>;
   /** Device time that a replay takes beside its launches: a graph of one empty kernel, less what one more costs. */
   replayOverheadNs(): Promise<number>;
   /** Device time of one launch between two events, outside graphs: what a lone call costs. */

@@ -1,7 +1,15 @@
 import type { Device, DeviceBuffer, LoadedModule } from '../../src/core/device.ts';
 import type { LaunchPlan } from '../../src/core/launch-plan.ts';
 import type { GpuState } from '../../src/core/measurement.ts';
-import type { Draw, Fill, MeasuringDevice, Replay, Slot } from '../../src/core/measuring-device.ts';
+import type {
+  BufferPair,
+  Draw,
+  Fill,
+  MeasuringDevice,
+  Replay,
+  Sequences,
+  Slot,
+} from '../../src/core/measuring-device.ts';
 import { decode, encode } from '../../src/core/rounding.ts';
 import { createStream, type RandomStream } from '../../src/evaluation/random.ts';
 
@@ -13,13 +21,15 @@ export interface MeasuringOptions {
   state?: () => GpuState;
   /** Module variables outlive launches; `forget` gives them their initial values. */
   moduleState?: { forget: () => void };
+  /** What launches leave on the chip; `scrub` overwrites it. */
+  chipState?: { scrub: () => void };
   l2Bytes?: number;
 }
 
 const OVERHEAD_NS = 1300;
 const L2_BYTES = 64 * 1024;
 
-interface PreparedReplay extends Replay {
+interface PreparedReplay extends Replay, Sequences {
   readonly module: LoadedModule;
   readonly plan: LaunchPlan;
   readonly slots: readonly Slot[];
@@ -49,7 +59,7 @@ export const withMeasuring = <D extends Device>(
   device: D,
   options: MeasuringOptions,
 ): D & { measuring: MeasuringDevice } => {
-  const { sequenceNs, noise = () => 0, state = () => ({}), moduleState, l2Bytes = L2_BYTES } = options;
+  const { sequenceNs, noise = () => 0, state = () => ({}), moduleState, chipState, l2Bytes = L2_BYTES } = options;
   const runSequences = async ({ module, plan, slots }: PreparedReplay, timeoutMs: number) => {
     let ns = OVERHEAD_NS;
     for (const slot of slots) {
@@ -105,14 +115,43 @@ export const withMeasuring = <D extends Device>(
       const replay: PreparedReplay = { module, plan, slots, sequenceCount: slots.length };
       return { ok: true, replay };
     },
-    time: (replay, timeoutMs) => runSequences(replay as PreparedReplay, timeoutMs),
+    time: (replay, timeoutMs) => {
+      chipState?.scrub();
+      return runSequences(replay as PreparedReplay, timeoutMs);
+    },
     releaseReplay: async () => {},
+    prepareSequences: async (module, plan, slots) => {
+      const sequences: PreparedReplay = { module, plan, slots, sequenceCount: slots.length };
+      return { ok: true, sequences };
+    },
+    rerun: async (sequences, reruns, _key, timeoutMs) => {
+      const { module, plan, slots } = sequences as PreparedReplay;
+      const equalElements: number[][] = [];
+      for (const { sequence, draws, fills, pairs } of reruns) {
+        moduleState?.forget();
+        chipState?.scrub();
+        await measuring.draw(draws);
+        await measuring.fillAll(fills);
+        const outcome = await device.run(module, plan, slots[sequence]!, { orderSeed: 0, count: false, timeoutMs });
+        if (!outcome.ok) return outcome;
+        equalElements.push(await Promise.all(pairs.map((pair) => equalIn(device, pair))));
+      }
+      return { ok: true, equalElements };
+    },
+    releaseSequences: async () => {},
     replayOverheadNs: async () => OVERHEAD_NS,
     timeEager: (module, plan, slot, timeoutMs) =>
       runSequences({ module, plan, slots: [slot], sequenceCount: 1 }, timeoutMs),
     state: async () => state(),
   };
   return Object.assign(device, { measuring });
+};
+
+const equalIn = async (device: Device, { left, right, dtype, tolerance }: BufferPair): Promise<number> => {
+  const [a, b] = [decode(await device.read(left), dtype), decode(await device.read(right), dtype)];
+  const isNear = (x: number, y: number): boolean =>
+    Object.is(x, y) || (tolerance > 0 && Math.abs(x - y) <= tolerance * (Math.abs(x) + Math.abs(y)));
+  return a.filter((value, i) => isNear(value, b[i]!)).length;
 };
 
 const holding = async (device: Device, { buffer, pattern }: Fill): Promise<number> => {

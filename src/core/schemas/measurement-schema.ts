@@ -21,7 +21,8 @@ const conditions = z.strictObject({
   cache: z.enum(['hot', 'cold']).describe('cold: a ring of at least 3 × L2, no flush; hot: at most half of L2.'),
   ringBytes: count,
   l2Bytes: count,
-  slotCount: count,
+  slotCount: count.describe('The most that a block has; how many each has is secret.'),
+  fewestSlotCount: count.exactOptional(),
   sequencesPerReplay: count,
   replaysPerSample: count,
   replayOverheadNs: z.number().describe('What a replay takes beside its launches; taken off every replay.'),
@@ -61,7 +62,10 @@ export const measurementSchema = z
     discardedBlockCount: count,
     powerCapped: z.boolean(),
     disturbances: z.array(z.string()),
-    checkedSlotCount: count,
+    checkedSlotCount: count.describe('Slots compared with the oracle.'),
+    rerunCount: count
+      .describe('Launch sequences run again by themselves and compared with the replay.')
+      .exactOptional(),
   })
   .meta({ id: 'Measurement' });
 

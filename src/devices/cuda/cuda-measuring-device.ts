@@ -1,13 +1,17 @@
-import type { DeviceBuffer, LoadedModule } from '../../core/device.ts';
+import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasuredPeaks } from '../../core/measured-peaks.ts';
 import type { GpuState } from '../../core/measurement.ts';
 import type {
+  ChipState,
   Draw,
   Fill,
   MeasuringDevice,
   Replay,
   ReplayOutcome,
+  Rerun,
+  RerunOutcome,
+  Sequences,
   Slot,
   TimedOutcome,
 } from '../../core/measuring-device.ts';
@@ -30,7 +34,7 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   readonly #board: PeakSubject;
   #peaks: MeasuredPeaks | undefined;
   /** What each replay launches, for messages. */
-  readonly #plans = new WeakMap<Replay, LaunchPlan>();
+  readonly #plans = new WeakMap<Replay | Sequences, LaunchPlan>();
 
   constructor(client: WorkerClient, handles: Handles, board: PeakSubject, l2Bytes: number) {
     this.#client = client;
@@ -97,8 +101,8 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     return { ok: true, replay };
   }
 
-  async time(replay: Replay, timeoutMs: number): Promise<TimedOutcome> {
-    const take = { replay: this.#handles.replay(replay) };
+  async time(replay: Replay, timeoutMs: number, chip: ChipState): Promise<TimedOutcome> {
+    const take = { replay: this.#handles.replay(replay), chip };
     try {
       return await this.#client.command('time', take, timeoutMs + TIME_MARGIN_MS);
     } catch (error) {
@@ -109,6 +113,46 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   async releaseReplay(replay: Replay): Promise<void> {
     const id = this.#handles.takeReplay(replay);
     if (id !== undefined) await this.#client.housekeeping('releaseReplay', { replay: id });
+  }
+
+  async prepareSequences(
+    module: LoadedModule,
+    plan: LaunchPlan,
+    slots: readonly Slot[],
+  ): Promise<{ ok: true; sequences: Sequences } | DeviceFailure> {
+    const prepared = await this.#client.housekeeping('prepareSequences', {
+      module: this.#handles.module(module),
+      plan,
+      slots: slots.map((slot) => this.#handles.slot(slot)),
+    });
+    if (!prepared.ok) return prepared;
+    const sequences = this.#handles.addReplay<Sequences>({ sequenceCount: slots.length }, prepared.sequences);
+    this.#plans.set(sequences, plan);
+    return { ok: true, sequences };
+  }
+
+  async rerun(sequences: Sequences, reruns: readonly Rerun[], key: number, timeoutMs: number): Promise<RerunOutcome> {
+    const requests = reruns.map(({ sequence, draws, fills, pairs }) => ({
+      sequence,
+      draws: this.#draws(draws),
+      fills: this.#fills(fills),
+      pairs: pairs.map((pair) => ({
+        ...pair,
+        left: this.#handles.buffer(pair.left),
+        right: this.#handles.buffer(pair.right),
+      })),
+    }));
+    const take = { sequences: this.#handles.replay(sequences), reruns: requests, key };
+    try {
+      return await this.#client.command('rerun', take, timeoutMs + TIME_MARGIN_MS);
+    } catch (error) {
+      return endedWhileRunning(error, this.#plans.get(sequences)!, timeoutMs);
+    }
+  }
+
+  async releaseSequences(sequences: Sequences): Promise<void> {
+    const id = this.#handles.takeReplay(sequences);
+    if (id !== undefined) await this.#client.housekeeping('releaseSequences', { sequences: id });
   }
 
   async replayOverheadNs(): Promise<number> {

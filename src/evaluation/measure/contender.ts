@@ -38,11 +38,13 @@ export interface Contender {
   /**
    * Fresh allocation, fresh graph. `seed` is secret: nothing derived from it reaches a kernel but the drawn values.
    * @param comparesSlot whether a slot of a secretly chosen sample is compared whole with the oracle.
+   * @param cuts secret numbers of sequences after which replays that do not count end, to see what is done by then.
    */
   openBlock(
     ring: Ring,
     seed: number,
     comparesSlot: boolean,
+    cuts?: readonly number[],
   ): Promise<{ ok: true; block: ContenderBlock } | ContenderFailure>;
 }
 
@@ -57,6 +59,8 @@ export interface ContenderBlock {
   sample(seed: number): Promise<{ ok: true; ns: number } | ContenderFailure>;
   /** Slots compared with the oracle, those that `close` compares included once it has ended. */
   readonly checkedSlotCount: number;
+  /** Kernels: launch sequences run again by themselves and compared with what a replay left. */
+  readonly rerunCount?: number;
   /** Makes the checks that were put off until nothing is timed any more, and frees everything whatever they say. */
   close(): Promise<{ ok: true } | ContenderFailure>;
   /** Frees everything and checks nothing: for a block whose samples do not count any more. */

@@ -8,7 +8,8 @@ import { createStream } from '../random.ts';
 /** Inputs that only the host can draw: index structures, files, strided layouts. */
 export interface HostInputs {
   readonly isEmpty: boolean;
-  write(measuring: MeasuringDevice, slots: readonly Slot[], seed: number): Promise<void>;
+  /** @param twins where the sequences of the slots are run again; their `inout` buffers get the same values. */
+  write(measuring: MeasuringDevice, slots: readonly Slot[], twins: readonly Slot[], seed: number): Promise<void>;
   changed(measuring: MeasuringDevice, slots: readonly Slot[]): Promise<string | undefined>;
 }
 
@@ -26,7 +27,7 @@ export const prepareHostInputs = (request: {
   let written: ReadonlyMap<string, Uint8Array>[] = [];
   return {
     isEmpty: false,
-    async write(measuring, slots, seed) {
+    async write(measuring, slots, twins, seed) {
       const sets = Array.from({ length: Math.min(SET_COUNT, slots.length) }, (_, set) => {
         const drawSeed = createStream(seed, 'host inputs', set).bits(0);
         return drawInputs({ problem, buffers, dimensions, seed: drawSeed, generatorSet: DECLARED }).bytes;
@@ -35,7 +36,10 @@ export const prepareHostInputs = (request: {
       written = slots.map((_, slot) => sets[stream.bits(slot) % sets.length]!);
       await measuring.writeAll(
         slots.flatMap((slot, i) =>
-          buffers.map(({ name }) => ({ buffer: slot.get(name)!, bytes: written[i]!.get(name)! })),
+          buffers.flatMap(({ name, role }) => {
+            const places = role === 'inout' ? [slot, twins[i]!] : [slot];
+            return places.map((place) => ({ buffer: place.get(name)!, bytes: written[i]!.get(name)! }));
+          }),
         ),
       );
     },

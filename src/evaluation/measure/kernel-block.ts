@@ -1,7 +1,7 @@
 import type { LoadedModule } from '../../core/device.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasurementConditions } from '../../core/measurement.ts';
-import type { MeasuringDevice, Replay } from '../../core/measuring-device.ts';
+import type { MeasuringDevice, Replay, Sequences } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { createStream, type RandomStream } from '../random.ts';
 import type { ContenderBlock, ContenderFailure, Ring } from './contender.ts';
@@ -20,20 +20,38 @@ export interface KernelBlockOptions {
   readonly ring: Ring;
   readonly seed: number;
   readonly comparesSlot: boolean;
+  /** Numbers of sequences after which replays that do not count end. */
+  readonly cuts: readonly number[];
   /** Whether a replay that does not count comes first: cold instruction caches and clocks are felt by it. */
   readonly warmsUp: boolean;
 }
 
-/** One of a block's first samples is looked at; which is secret. */
+/** One of a block's first samples is looked at, and a cut replay comes before one of them; which is secret. */
 const SAMPLES_TO_CHOOSE_FROM = 3;
-/** Slots of a block that are compared because they look unwritten: kernels of which that is right have it everywhere. */
+/** Slots of a block that are compared because they look wrong: kernels of which that is right have it everywhere. */
 const MOST_SUSPECTS = 2;
+/** Sequences of a replay that are run again: all, or of very long rings a secret choice. */
+export const MOST_RERUNS = 1024;
+
+type Timed = { ok: true; ns: number } | ContenderFailure;
+
+/** What one replay is for. */
+interface ReplayPurpose {
+  readonly seed: number;
+  /** Whether a slot is kept to be compared with the oracle. */
+  readonly keeps?: boolean;
+  /** Sequences after which the replay ends; all of them when absent. */
+  readonly cut?: number;
+}
 
 /** One block of a kernel: fresh memory, one graph, samples with everything about them checked. */
 export class KernelBlock implements ContenderBlock {
   readonly #options: KernelBlockOptions;
   readonly #slots: Slots;
   readonly #secret: RandomStream;
+  readonly #sequences: Sequences;
+  /** Of the cut replays that are still to come. */
+  readonly #cuts: number[];
   #replay: Replay | undefined;
   #sampleCount = 0;
   #suspectCount = 0;
@@ -41,27 +59,41 @@ export class KernelBlock implements ContenderBlock {
   /** Contents of secretly chosen slots, with the sequence they belong to. */
   readonly #kept: { where: string; contents: SlotContents }[] = [];
   checkedSlotCount = 0;
+  rerunCount = 0;
 
-  private constructor(options: KernelBlockOptions, slots: Slots) {
+  private constructor(options: KernelBlockOptions, slots: Slots, sequences: Sequences) {
     this.#options = options;
     this.#slots = slots;
+    this.#sequences = sequences;
     this.#secret = createStream(options.seed, 'checked slots');
+    this.#cuts = [...options.cuts];
   }
 
-  /** Allocates, and unless replays are long, captures the graph and runs it once as a warm-up, checks included. */
+  /** Allocates, and unless replays are long, replays once as a warm-up, cut short if it may be, checks included. */
   static async open(options: KernelBlockOptions): Promise<{ ok: true; block: KernelBlock } | ContenderFailure> {
-    const { measuring, ring, seed, plan, problem, dimensions } = options;
+    const { measuring, module, ring, seed, plan, problem, dimensions } = options;
     const slots = await allocateSlots(measuring, { plan, problem, dimensions, slotCount: ring.slotCount, seed });
-    const block = new KernelBlock(options, slots);
+    let block: KernelBlock | undefined;
     try {
+      const prepared = await measuring.prepareSequences(module, plan, slots.twins);
+      if (!prepared.ok) {
+        await slots.free();
+        return contenderFailure(prepared);
+      }
+      block = new KernelBlock(options, slots, prepared.sequences);
       block.replayOverheadNs = await measuring.replayOverheadNs();
       if (!options.warmsUp) return { ok: true, block };
-      const warmUp = await block.#replayOnce(createStream(seed, 'warm-up').bits(0), false);
+      const cut = block.#cuts.shift();
+      const warmUp = await block.#replayOnce({
+        seed: createStream(seed, 'warm-up').bits(0),
+        ...(cut !== undefined && { cut }),
+      });
       if (warmUp.ok) return { ok: true, block };
       await block.discard();
       return warmUp;
     } catch (error) {
-      await block.discard();
+      if (block) await block.discard();
+      else await slots.free();
       throw error;
     }
   }
@@ -70,14 +102,19 @@ export class KernelBlock implements ContenderBlock {
     return this.#slots.drawnOnDevice ? 'drawn-on-device' : 'drawn-on-host';
   }
 
-  async sample(seed: number): Promise<{ ok: true; ns: number } | ContenderFailure> {
+  async sample(seed: number): Promise<Timed> {
     const { ring, comparesSlot } = this.#options;
     const stream = createStream(seed, 'replays');
-    const isChecked = comparesSlot && this.#sampleCount++ === this.#secret.bits(0) % SAMPLES_TO_CHOOSE_FROM;
+    const number = this.#sampleCount++;
+    const isChecked = comparesSlot && number === this.#secret.bits(0) % SAMPLES_TO_CHOOSE_FROM;
     const checked = isChecked ? this.#secret.bits(1) % ring.replaysPerSample : -1;
+    if (number === this.#secret.bits(3) % SAMPLES_TO_CHOOSE_FROM) {
+      const cut = await this.#remainingCuts();
+      if (!cut.ok) return cut;
+    }
     let totalNs = 0;
     for (let i = 0; i < ring.replaysPerSample; i++) {
-      const outcome = await this.#replayOnce(stream.bits(i), i === checked);
+      const outcome = await this.#replayOnce({ seed: stream.bits(i), keeps: i === checked });
       if (!outcome.ok) return outcome;
       totalNs += outcome.ns;
     }
@@ -86,12 +123,12 @@ export class KernelBlock implements ContenderBlock {
 
   async close(): Promise<{ ok: true } | ContenderFailure> {
     try {
+      const cut = await this.#remainingCuts();
+      if (!cut.ok) return cut;
       if (this.#options.comparesSlot && this.#kept.length === 0) {
-        const last = await this.#replayOnce(this.#secret.bits(2), true);
+        const last = await this.#replayOnce({ seed: this.#secret.bits(2), keeps: true });
         if (!last.ok) return last;
       }
-      const damage = await this.#slots.damagedGuards();
-      if (damage) return { ok: false, status: 'unsafe', reason: `${damage}, while it was timed` };
       return await this.#judgeKept();
     } finally {
       await this.discard();
@@ -99,9 +136,20 @@ export class KernelBlock implements ContenderBlock {
   }
 
   async discard(): Promise<void> {
-    if (this.#replay) await this.#options.measuring.releaseReplay(this.#replay);
+    const { measuring } = this.#options;
+    if (this.#replay) await measuring.releaseReplay(this.#replay);
     this.#replay = undefined;
+    await measuring.releaseSequences(this.#sequences);
     await this.#slots.free();
+  }
+
+  /** Replays that end earlier than a launch can know: what is done by then must be all that was begun. */
+  async #remainingCuts(): Promise<{ ok: true } | ContenderFailure> {
+    for (let cut = this.#cuts.shift(); cut !== undefined; cut = this.#cuts.shift()) {
+      const outcome = await this.#replayOnce({ seed: createStream(this.#options.seed, 'cut', cut).bits(0), cut });
+      if (!outcome.ok) return outcome;
+    }
+    return { ok: true };
   }
 
   async #judgeKept(): Promise<{ ok: true } | ContenderFailure> {
@@ -115,42 +163,91 @@ export class KernelBlock implements ContenderBlock {
   }
 
   /** Draws, poisons and restores; times; looks at what the sequences did. */
-  async #replayOnce(seed: number, keep: boolean): Promise<{ ok: true; ns: number } | ContenderFailure> {
-    const { measuring, timeoutMs } = this.#options;
+  async #replayOnce({ seed, keeps = false, cut }: ReplayPurpose): Promise<Timed> {
+    const { ring } = this.#options;
     const slots = this.#slots;
     await slots.drawInputs(seed);
     // After the inputs: a workspace that fills the ring pushes them out of L2 as other slots would.
     await slots.resetWorkspaces(seed);
     await slots.poisonOutputs(seed);
     const slot = this.#slotToKeep(seed);
-    const initial = keep ? await slots.read(slot, ['inout']) : undefined;
-    const ready = await this.#ready();
-    if (!('sequenceCount' in ready)) return ready;
-    const timed = await measuring.time(ready, timeoutMs);
-    if (!timed.ok) return contenderFailure(timed);
-    const changed = await slots.changedInputs();
-    if (changed) return { ok: false, status: 'unsafe', reason: `${changed}, while it was timed` };
-    const unwritten = await slots.unwrittenOutput();
-    if (unwritten?.isCertain)
-      return { ok: false, status: 'wrong', reason: `right when verified, not when timed: ${unwritten.what}` };
+    const initial = keeps ? await slots.read(slot, ['inout']) : undefined;
+    const timed = await (cut === undefined ? this.#timeWhole(seed) : this.#timeCut(seed, cut));
+    if (!timed.ok) return timed;
+    const wrong = await this.#look(seed, cut ?? ring.slotCount);
+    if (wrong) return wrong;
     if (initial) {
       const inputs = new Map([...(await slots.read(slot, ['in'])), ...initial]);
       this.#keep(slot, { inputs, outputs: await slots.read(slot, ['out', 'inout']) });
     }
-    if (unwritten) await this.#keepSuspect(unwritten.slot, seed);
     return { ok: true, ns: Math.max(0, timed.ns - this.replayOverheadNs) };
+  }
+
+  /** Whatever shows on the device, of the slots that the replay got to. */
+  async #look(seed: number, slotCount: number): Promise<ContenderFailure | undefined> {
+    const { ring } = this.#options;
+    const slots = this.#slots;
+    const changed = (await slots.changedInputs()) ?? (await slots.damagedGuards());
+    if (changed) return { ok: false, status: 'unsafe', reason: `${changed}, while it was timed` };
+    const cutShort = slotCount < ring.slotCount ? `in a replay that ended after ${slotCount} launch sequences, ` : '';
+    const unwritten = await slots.unwrittenOutput(slotCount);
+    if (unwritten?.isCertain) {
+      const reason = `right when verified, not when timed: ${cutShort}${unwritten.what}`;
+      return { ok: false, status: 'wrong', reason };
+    }
+    const rerun = await this.#rerun(seed, slotCount, cutShort);
+    if (!rerun.ok) return rerun;
+    const suspect = rerun.suspect ?? unwritten?.slot;
+    if (suspect !== undefined) await this.#keepSuspect(suspect, seed);
+    return undefined;
+  }
+
+  /**
+   * Runs every sequence of the replay again, by itself and in a secret order: the same inputs must give the same. Where the
+   * order of operations is free, a slot that is far from it is suspect.
+   */
+  async #rerun(
+    seed: number,
+    slotCount: number,
+    cutShort: string,
+  ): Promise<{ ok: true; suspect?: number } | ContenderFailure> {
+    const { measuring, problem, ring, timeoutMs } = this.#options;
+    const stream = createStream(seed, 'rerun');
+    const order = shuffled(slotCount, stream).slice(0, MOST_RERUNS);
+    const reruns = order.map((slot) => this.#slots.rerunOf(slot, seed));
+    const outcome = await measuring.rerun(this.#sequences, reruns, stream.bits(slotCount), timeoutMs);
+    if (!outcome.ok) return contenderFailure(outcome);
+    this.rerunCount += reruns.length;
+    for (const [i, slot] of order.entries()) {
+      const difference = this.#slots.differenceOf(outcome.equalElements[i]!);
+      if (difference === undefined) continue;
+      if (problem.file.determinism === 'bitwise') {
+        const where = `launch sequence ${slot + 1} of ${ring.sequencesPerReplay}`;
+        const what = `${cutShort}${difference} are not what ${where} gives by itself`;
+        return { ok: false, status: 'wrong', reason: `right when verified, not when timed: ${what}` };
+      }
+      return { ok: true, suspect: slot };
+    }
+    return { ok: true };
   }
 
   #keep(slot: number, contents: SlotContents): void {
     this.#kept.push({ where: `launch sequence ${slot + 1} of ${this.#options.ring.sequencesPerReplay}`, contents });
   }
 
-  /** Right outputs may hold a plausible poison in many places: the oracle tells, on the inputs drawn once more. */
+  /** What looks wrong may be right: the oracle tells, on the inputs drawn once more. */
   async #keepSuspect(slot: number, seed: number): Promise<void> {
     if (this.#suspectCount++ >= MOST_SUSPECTS) return;
     const outputs = await this.#slots.read(slot, ['out', 'inout']);
+    const initial = await this.#initialContents(slot, seed);
+    this.#keep(slot, { inputs: new Map([...(await this.#slots.read(slot, ['in'])), ...initial]), outputs });
+  }
+
+  /** What the `inout` buffers of a slot held before the replay. */
+  async #initialContents(slot: number, seed: number): Promise<ReadonlyMap<string, Uint8Array>> {
+    if (!this.#options.plan.buffers.some(({ role }) => role === 'inout')) return new Map();
     await this.#slots.drawInputs(seed);
-    this.#keep(slot, { inputs: await this.#slots.read(slot, ['in', 'inout']), outputs });
+    return this.#slots.read(slot, ['inout']);
   }
 
   /** The last slot half of the time, since work that is put off shows there; else any. */
@@ -158,6 +255,28 @@ export class KernelBlock implements ContenderBlock {
     const stream = createStream(seed, 'slot');
     const { slotCount } = this.#options.ring;
     return stream.bits(0) % 2 === 0 ? slotCount - 1 : stream.bits(1) % slotCount;
+  }
+
+  async #timeWhole(seed: number): Promise<Timed> {
+    const ready = await this.#ready();
+    return 'sequenceCount' in ready ? this.#time(ready, seed) : ready;
+  }
+
+  /** A replay of the first sequences only, from a graph of its own. */
+  async #timeCut(seed: number, cut: number): Promise<Timed> {
+    const { measuring, module, plan } = this.#options;
+    const prepared = await measuring.prepareReplay(module, plan, this.#slots.all.slice(0, cut));
+    if (!prepared.ok) return contenderFailure(prepared);
+    const timed = await this.#time(prepared.replay, seed);
+    await measuring.releaseReplay(prepared.replay);
+    return timed;
+  }
+
+  async #time(replay: Replay, seed: number): Promise<Timed> {
+    const { measuring, ring, timeoutMs } = this.#options;
+    const chip = { key: createStream(seed, 'chip').bits(0), isL2Swept: ring.cache === 'cold' };
+    const timed = await measuring.time(replay, timeoutMs, chip);
+    return timed.ok ? timed : contenderFailure(timed);
   }
 
   /** The graph; captured anew for every replay where the module remembers, from its variables' initial values. */
@@ -172,3 +291,13 @@ export class KernelBlock implements ContenderBlock {
     return prepared.replay;
   }
 }
+
+/** The numbers below `count` in a random order. */
+const shuffled = (count: number, stream: RandomStream): number[] => {
+  const order = Array.from({ length: count }, (_, i) => i);
+  for (let i = count - 1; i > 0; i--) {
+    const other = stream.bits(i) % (i + 1);
+    [order[i], order[other]] = [order[other]!, order[i]!];
+  }
+  return order;
+};

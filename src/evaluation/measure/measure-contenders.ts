@@ -2,11 +2,12 @@ import type { GpuState, MeasuredBlock, Measurement, MeasurementConditions, Tier 
 import type { FailureStatus } from '../../core/status.ts';
 import { assessBlock } from '../../stats/assess-block.ts';
 import { compareContenders } from '../../stats/compare-contenders.ts';
+import { median } from '../../stats/quantile.ts';
 import { summarise } from '../../stats/summarise.ts';
 import { orDeviceTrouble } from '../device-trouble.ts';
 import { createStream } from '../random.ts';
-import type { Contender, ContenderBlock, ContenderFailure, Ring } from './contender.ts';
-import { planRing } from './plan-ring.ts';
+import type { Contender, ContenderBlock, ContenderFailure } from './contender.ts';
+import { planRings, type RingPlan, ringOfBlock } from './plan-ring.ts';
 import { BLOCK_BUDGET_NS, fixedTier, LARGE_SLOT_BYTES, TIERS, type TierLimits } from './tiers.ts';
 
 export interface MeasureRequest {
@@ -58,13 +59,21 @@ export const measureContenders = (request: MeasureRequest): Promise<MeasuredCont
 
 interface Entrant {
   readonly contender: Contender;
-  readonly ring: Ring;
-  /** Rough device time of one sample. */
-  readonly sampleNs: number;
+  /** Rough device time of one launch sequence: estimated at first, then as measured. */
+  sequenceNs: number;
+  ring: RingPlan;
   readonly eagerNs?: number;
   conditions?: Pick<MeasurementConditions, 'replayOverheadNs' | 'inputs'>;
   checkedSlotCount: number;
+  rerunCount: number;
 }
+
+/** A kernel this many times as fast or as slow as it was estimated has the wrong ring. */
+const MOST_ESTIMATE_RATIO = 1.5;
+/** A kernel whose time is never the same twice is measured all the same. */
+const MOST_PLANS = 3;
+/** What a block says that does not count because the rings were planned anew after it. */
+const REPLANNED = 'estimates were off';
 
 class Measuring {
   readonly #request: MeasureRequest;
@@ -75,6 +84,7 @@ class Measuring {
   readonly #blocks: MeasuredBlock[] = [];
   readonly #disturbances = new Set<string>();
   #deviceIsLost = false;
+  #planCount = 0;
 
   constructor(request: MeasureRequest) {
     this.#request = request;
@@ -84,6 +94,7 @@ class Measuring {
 
   async run(): Promise<MeasuredContenders> {
     for (const contender of this.#request.contenders) await this.#enter(contender);
+    this.#planRings();
     const startMs = performance.now();
     let wanted = this.#limits.leastBlocks;
     for (let attempt = 0; this.#goesOn(); attempt++) {
@@ -129,11 +140,41 @@ class Measuring {
     if (this.#deviceIsLost) return;
     const estimate = await orDeviceTrouble(contender.estimateNs());
     if (!estimate.ok) return this.#leave(contender.name, estimate);
-    const { l2Bytes, cache } = this.#request;
-    const ring = planRing({ slotBytes: contender.slotBytes, sequenceNs: estimate.ns, l2Bytes, cache });
     const eager = estimate.eagerNs === undefined ? {} : { eagerNs: estimate.eagerNs };
-    const sampleNs = estimate.ns * ring.sequencesPerReplay * ring.replaysPerSample;
-    this.#entrants.push({ contender, ring, sampleNs, ...eager, checkedSlotCount: 0 });
+    const ring = NO_RING;
+    this.#entrants.push({
+      contender,
+      sequenceNs: estimate.ns,
+      ring,
+      ...eager,
+      checkedSlotCount: 0,
+      rerunCount: 0,
+    });
+  }
+
+  #planRings(): void {
+    this.#planCount += 1;
+    const subjects = this.#entrants.map(({ contender: { slotBytes }, sequenceNs }) => ({ slotBytes, sequenceNs }));
+    for (const [i, ring] of planRings(subjects, this.#request).entries()) this.#entrants[i]!.ring = ring;
+  }
+
+  /**
+   * Whether some ring was planned from an estimate that the first block shows to be wrong; then all are planned anew. A kernel
+   * that is slow when it is estimated would otherwise choose its ring. A cold one may well be slower than in its estimate.
+   */
+  #planAgain(samples: ReadonlyMap<string, readonly number[]>): boolean {
+    if (this.#planCount >= MOST_PLANS) return false;
+    let isOff = false;
+    for (const entrant of this.#entrants) {
+      const seenNs = median(samples.get(entrant.contender.name) ?? []);
+      if (!(seenNs > 0)) continue;
+      const ratio = entrant.sequenceNs / seenNs;
+      isOff ||= ratio > MOST_ESTIMATE_RATIO || (this.#request.cache === 'hot' && ratio < 1 / MOST_ESTIMATE_RATIO);
+      entrant.sequenceNs = seenNs;
+    }
+    if (isOff) this.#planRings();
+    else this.#planCount = MOST_PLANS;
+    return isOff;
   }
 
   #leave(contender: string, { status, reason }: ContenderFailure): void {
@@ -173,11 +214,27 @@ class Measuring {
     for (const { contender, ring } of [...this.#entrants]) {
       if (!this.#goesOn()) return;
       const seed = createStream(this.#secret, 'block', number, contender.name).bits(0);
-      const opening = contender.openBlock(ring, seed, this.#comparesSlot(number, contender));
+      const share = createStream(this.#secret, 'slots of block', number).uniform(0);
+      const own = ringOfBlock(ring, share);
+      const cuts = own.slotCount < 2 ? [] : this.#cuts(number, contender.name, ring.fewestSlotCount);
+      const opening = contender.openBlock(own, seed, this.#comparesSlot(number, contender), cuts);
       const outcome = await orDeviceTrouble(opening);
       if (outcome.ok) open.set(contender.name, outcome.block);
       else this.#leave(contender.name, outcome);
     }
+  }
+
+  /**
+   * Where replays that do not count end: after j sequences, and after j + 1 in the same or the next block. Whatever launches
+   * leave to later ones in twos or more is then missing once, wherever it begins.
+   *
+   * @param slotCount what every block has at least.
+   */
+  #cuts(number: number, name: string, slotCount: number): number[] {
+    const pair = this.#limits.cutsPerBlock === 2 ? number : number >> 1;
+    const first = createStream(this.#secret, 'cut', pair, name).bits(0);
+    const cuts = [first, first + 1].map((cut) => 1 + (cut % Math.max(1, slotCount - 1)));
+    return this.#limits.cutsPerBlock === 2 ? cuts : [cuts[number % 2]!];
   }
 
   /** Screens compare one slot of each contender, and so do large slots; which block it is in is secret. */
@@ -188,7 +245,10 @@ class Measuring {
   }
 
   #samplesPerBlock(): number {
-    const roundNs = this.#entrants.reduce((sum, { sampleNs }) => sum + sampleNs, 0);
+    const roundNs = this.#entrants.reduce(
+      (sum, { sequenceNs, ring }) => sum + sequenceNs * ring.sequencesPerReplay * ring.replaysPerSample,
+      0,
+    );
     return Math.max(1, Math.min(this.#limits.samplesPerBlock, Math.floor(BLOCK_BUDGET_NS / roundNs)));
   }
 
@@ -218,11 +278,16 @@ class Measuring {
     const entrant = this.#entrants.find(({ contender }) => contender.name === name)!;
     entrant.conditions = { replayOverheadNs: block.replayOverheadNs, inputs: block.inputs };
     entrant.checkedSlotCount += block.checkedSlotCount;
+    entrant.rerunCount += block.rerunCount ?? 0;
     if (!closed.ok) this.#leave(name, closed);
   }
 
   #record(samples: ReadonlyMap<string, number[]>, before: GpuState, after: GpuState): void {
-    const { discarded, powerCapped, disturbances } = assessBlock(before, after);
+    const {
+      discarded = this.#planAgain(samples) ? REPLANNED : undefined,
+      powerCapped,
+      disturbances,
+    } = assessBlock(before, after);
     for (const disturbance of disturbances) this.#disturbances.add(disturbance);
     this.#blocks.push({
       samples: [...samples].map(([contender, samplesNs]) => ({ contender, samplesNs })),
@@ -233,7 +298,7 @@ class Measuring {
     });
   }
 
-  #measurement({ contender, ring, eagerNs, conditions, checkedSlotCount }: Entrant): Measurement {
+  #measurement({ contender, ring, eagerNs, conditions, checkedSlotCount, rerunCount }: Entrant): Measurement {
     const { tier, l2Bytes, seed } = this.#request;
     const own = this.#blocks.map((block) => ({
       ...block,
@@ -249,6 +314,17 @@ class Measuring {
       powerCapped: own.some((block) => block.powerCapped === true),
       disturbances: [...this.#disturbances],
       checkedSlotCount,
+      ...(rerunCount > 0 && { rerunCount }),
     };
   }
 }
+
+/** Before it is known how long anything takes. */
+const NO_RING: RingPlan = {
+  cache: 'hot',
+  slotCount: 1,
+  fewestSlotCount: 1,
+  ringBytes: 0,
+  sequencesPerReplay: 1,
+  replaysPerSample: 1,
+};

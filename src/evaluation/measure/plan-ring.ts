@@ -14,6 +14,25 @@ const HOT_RING_L2_RATIO = 0.5;
 const MOST_RING_BYTES = 2 ** 31;
 /** Graphs of more launches than this take longer to build than to measure. */
 const MOST_SEQUENCES = 16_384;
+/** The most slots of a block ÷ the fewest: how many a block takes is secret, so that no launch knows whether it is the last. */
+const MOST_SLOTS_RATIO = 1.25;
+/**
+ * Slow contenders get as many slots as the fastest, so that gaps between launches weigh the same in all of them, unless a
+ * replay of theirs would take longer than this.
+ */
+const MOST_SHARED_REPLAY_NS = 10e6;
+
+/** A ring of which every block takes a number of slots between two. */
+export interface RingPlan extends Ring {
+  readonly fewestSlotCount: number;
+}
+
+/** What is known of a contender before it is measured. */
+export interface RingSubject {
+  readonly slotBytes: number;
+  /** Rough device time of one launch sequence. */
+  readonly sequenceNs: number;
+}
 
 /**
  * How many slots a sample takes, how many sequences a replay, and how many replays.
@@ -21,33 +40,63 @@ const MOST_SEQUENCES = 16_384;
  * Every sequence of a replay has a slot of its own, so that no launch ever finds its own right outputs; a replay whose
  * slots are too few for {@link LEAST_SAMPLE_NS} is repeated with everything drawn anew. A ring asked to be cold that stays
  * below {@link COLD_RING_L2_RATIO} × L2, because its slots are tiny, is called hot.
- *
- * @param sequenceNs rough device time of one launch sequence.
  */
-export const planRing = (request: {
-  slotBytes: number;
-  sequenceNs: number;
-  l2Bytes: number;
-  cache: 'hot' | 'cold';
-}): Ring => {
+export const planRing = (request: RingSubject & { l2Bytes: number; cache: 'hot' | 'cold' }): RingPlan => {
   const { slotBytes, sequenceNs, l2Bytes, cache } = request;
   const bytes = Math.max(1, slotBytes);
   const wanted = Math.max(1, Math.ceil(LEAST_SAMPLE_NS / Math.max(1, sequenceNs)));
-  const slotCount = cache === 'cold' ? coldSlots(bytes, l2Bytes, wanted) : hotSlots(bytes, l2Bytes, wanted);
-  const ringBytes = slotCount * bytes;
+  const { fewest, most } = cache === 'cold' ? coldSlots(bytes, l2Bytes, wanted) : hotSlots(bytes, l2Bytes, wanted);
   return {
-    cache: ringBytes >= COLD_RING_L2_RATIO * l2Bytes ? cache : 'hot',
-    slotCount,
-    ringBytes,
-    sequencesPerReplay: slotCount,
-    replaysPerSample: Math.ceil(wanted / slotCount),
+    cache: fewest * bytes >= COLD_RING_L2_RATIO * l2Bytes ? cache : 'hot',
+    slotCount: most,
+    fewestSlotCount: fewest,
+    ringBytes: most * bytes,
+    sequencesPerReplay: most,
+    replaysPerSample: Math.ceil(wanted / fewest),
   };
 };
 
-const coldSlots = (slotBytes: number, l2Bytes: number, wanted: number): number => {
-  const fitting = Math.min(wanted, Math.floor(MOST_RING_BYTES / slotBytes));
-  return Math.min(MOST_SEQUENCES, Math.max(fitting, Math.ceil((COLD_RING_L2_RATIO * l2Bytes) / slotBytes)));
+/** The rings of contenders that are compared: with hot caches, as many slots for each as time and cache allow. */
+export const planRings = (
+  subjects: readonly RingSubject[],
+  { l2Bytes, cache }: { l2Bytes: number; cache: 'hot' | 'cold' },
+): RingPlan[] => {
+  const largest = Math.max(...subjects.map(({ slotBytes }) => slotBytes));
+  const quickest = Math.min(...subjects.map(({ sequenceNs }) => sequenceNs));
+  const shared = planRing({ slotBytes: largest, sequenceNs: quickest, l2Bytes, cache: 'hot' });
+  return subjects.map((subject) => {
+    const own = planRing({ ...subject, l2Bytes, cache });
+    if (cache === 'cold' || shared.slotCount * subject.sequenceNs > MOST_SHARED_REPLAY_NS) return own;
+    const wanted = Math.max(1, Math.ceil(LEAST_SAMPLE_NS / Math.max(1, subject.sequenceNs)));
+    const replaysPerSample = Math.ceil(wanted / shared.fewestSlotCount);
+    return { ...shared, ringBytes: shared.slotCount * subject.slotBytes, replaysPerSample };
+  });
 };
 
-const hotSlots = (slotBytes: number, l2Bytes: number, wanted: number): number =>
-  Math.max(1, Math.min(wanted, Math.floor((HOT_RING_L2_RATIO * l2Bytes) / slotBytes)));
+/** The ring of one block, whose number of slots is `share` of the way from the fewest to the most. */
+export const ringOfBlock = ({ fewestSlotCount, ...plan }: RingPlan, share: number): Ring => {
+  const slotCount = fewestSlotCount + Math.floor(share * (plan.slotCount - fewestSlotCount + 1));
+  const ringBytes = Math.round((plan.ringBytes / plan.slotCount) * slotCount);
+  return { ...plan, slotCount, ringBytes, sequencesPerReplay: slotCount };
+};
+
+interface SlotRange {
+  readonly fewest: number;
+  readonly most: number;
+}
+
+const coldSlots = (slotBytes: number, l2Bytes: number, wanted: number): SlotRange => {
+  const fitting = Math.floor(MOST_RING_BYTES / slotBytes);
+  const cold = Math.max(Math.min(wanted, fitting), Math.ceil((COLD_RING_L2_RATIO * l2Bytes) / slotBytes));
+  const fewest = Math.min(Math.floor(MOST_SEQUENCES / MOST_SLOTS_RATIO), cold);
+  return { fewest, most: Math.max(fewest, Math.min(withMore(fewest), fitting, MOST_SEQUENCES)) };
+};
+
+const hotSlots = (slotBytes: number, l2Bytes: number, wanted: number): SlotRange => {
+  const fitting = Math.max(1, Math.floor((HOT_RING_L2_RATIO * l2Bytes) / slotBytes));
+  const most = Math.min(fitting, withMore(wanted));
+  return { fewest: Math.min(wanted, Math.ceil(most / MOST_SLOTS_RATIO)), most };
+};
+
+/** A launch that is alone in its replay has no other to leave its work to. */
+const withMore = (slots: number): number => (slots === 1 ? 1 : Math.ceil(MOST_SLOTS_RATIO * slots));

@@ -1,7 +1,9 @@
 import type { DeviceBuffer } from '../../core/device.ts';
+import type { DType } from '../../core/dtype.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
-import type { Draw, Fill, MeasuringDevice, Slot } from '../../core/measuring-device.ts';
+import type { Draw, Fill, MeasuringDevice, Rerun, Slot } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
+import { elementCountOf } from '../layout.ts';
 import { createStream } from '../random.ts';
 import { drawRuleOf } from './draw-rules.ts';
 import { type HostInputs, prepareHostInputs } from './host-inputs.ts';
@@ -10,13 +12,22 @@ import { drawPoison, type SlotPoison } from './poisons.ts';
 /** The slots of one block of one contender: their memory, and what is put there before each replay. */
 export interface Slots {
   readonly all: readonly Slot[];
+  /**
+   * For each slot, where its launch sequence is run again: on the same inputs, with outputs, workspaces and `inout` buffers at
+   * other places, which the slots share but for the `inout` ones.
+   */
+  readonly twins: readonly Slot[];
   /** Fresh values for every input of every slot. The same seed gives the same values. */
   drawInputs(seed: number): Promise<void>;
   /** Inputs that are no longer what the last draw put there, e.g. `input 'K' of slot 3: 17 elements`. */
   changedInputs(): Promise<string | undefined>;
   poisonOutputs(seed: number): Promise<void>;
-  /** An output that still holds its poison where it must not; a certain one, where there is any. */
-  unwrittenOutput(): Promise<Unwritten | undefined>;
+  /** An output of the first slots that still holds its poison where it must not; a certain one, where there is any. */
+  unwrittenOutput(slotCount: number): Promise<Unwritten | undefined>;
+  /** How the sequence of a slot is run again, over fresh poison, and what is compared. */
+  rerunOf(slot: number, seed: number): Rerun;
+  /** What came out otherwise, from the elements that were equal; undefined when nothing did. */
+  differenceOf(equalElements: readonly number[]): string | undefined;
   /** Workspaces as a kernel may expect them at first: zeros where zeroed once, anything where undefined. */
   resetWorkspaces(seed: number): Promise<void>;
   damagedGuards(): Promise<string | undefined>;
@@ -37,35 +48,60 @@ export interface Unwritten {
 
 const ZERO = new Uint8Array(1);
 
+/**
+ * How far two right results may lie apart where the order of operations is free: half of the digits, as a share. What is
+ * further apart is not wrong for that; the oracle tells.
+ */
+const NEAR: Partial<Record<DType, number>> = { f16: 2 ** -5, bf16: 2 ** -4, f32: 2 ** -12, f64: 2 ** -26 };
+
 /** Allocates the slots at fresh places and fills the outputs with values such as right ones, for the first stale slots. */
 export const allocateSlots = async (
   measuring: MeasuringDevice,
   request: { plan: LaunchPlan; problem: Problem; dimensions: Dimensions; slotCount: number; seed: number },
 ): Promise<Slots> => {
   const { plan, slotCount, seed } = request;
-  const requests = Array.from({ length: slotCount }, () => plan.buffers).flat();
-  const buffers = await measuring.allocateArena(
-    requests.map(({ name, bytes, alignmentBytes }) => ({ name, bytes, alignmentBytes })),
-    createStream(seed, 'arena').bits(0),
-  );
-  const all = Array.from({ length: slotCount }, (_, slot): Slot => {
-    const own = buffers.slice(slot * plan.buffers.length, (slot + 1) * plan.buffers.length);
-    return new Map(plan.buffers.map(({ name }, i) => [name, own[i]!]));
-  });
-  const slots = new DeviceSlots(measuring, request, buffers, all);
+  const arenas: DeviceBuffer[][] = [];
+  const allocate = async (planned: readonly PlannedBuffer[], name: string): Promise<DeviceBuffer[]> => {
+    if (planned.length === 0) return [];
+    const requests = planned.map(({ name, bytes, alignmentBytes }) => ({ name, bytes, alignmentBytes }));
+    const buffers = await measuring.allocateArena(requests, createStream(seed, name).bits(0));
+    arenas.push(buffers);
+    return buffers;
+  };
   try {
+    const named = (buffers: readonly DeviceBuffer[]): Slot => new Map(buffers.map((buffer) => [buffer.name, buffer]));
+    const inSlots = await allocate(Array.from({ length: slotCount }, () => plan.buffers).flat(), 'arena');
+    const all = slices(inSlots, slotCount).map(named);
+    const shared = plan.buffers.filter(({ role }) => role === 'out' || role === 'workspace');
+    const own = plan.buffers.filter(({ role }) => role === 'inout');
+    const inTwins = await allocate(
+      [...shared, ...Array.from({ length: slotCount }, () => own).flat()],
+      'arena of the reruns',
+    );
+    const sharedBuffers = named(inTwins.slice(0, shared.length));
+    const ownBuffers = slices(inTwins.slice(shared.length), slotCount).map(named);
+    const twins = all.map((slot, i): Slot => new Map([...slot, ...sharedBuffers, ...ownBuffers[i]!]));
+    const slots = new DeviceSlots(measuring, request, { arenas, all, twins });
     await slots.fillOutputs(seed);
     return slots;
   } catch (error) {
-    await slots.free();
+    for (const arena of arenas) await measuring.freeArena(arena);
     throw error;
   }
 };
 
+/** `count` pieces of equal length. */
+const slices = <T>(items: readonly T[], count: number): T[][] => {
+  const length = items.length / count;
+  return Array.from({ length: count }, (_, i) => items.slice(i * length, (i + 1) * length));
+};
+
 class DeviceSlots implements Slots {
   readonly all: readonly Slot[];
+  readonly twins: readonly Slot[];
   readonly #measuring: MeasuringDevice;
-  readonly #buffers: readonly DeviceBuffer[];
+  readonly #arenas: readonly (readonly DeviceBuffer[])[];
+  readonly #problem: Problem;
   readonly #plan: LaunchPlan;
   readonly #dimensions: Dimensions;
   readonly #host: HostInputs;
@@ -75,14 +111,19 @@ class DeviceSlots implements Slots {
   constructor(
     measuring: MeasuringDevice,
     { plan, problem, dimensions }: { plan: LaunchPlan; problem: Problem; dimensions: Dimensions },
-    buffers: readonly DeviceBuffer[],
-    all: readonly Slot[],
+    {
+      arenas,
+      all,
+      twins,
+    }: { arenas: readonly (readonly DeviceBuffer[])[]; all: readonly Slot[]; twins: readonly Slot[] },
   ) {
     this.#measuring = measuring;
+    this.#problem = problem;
     this.#plan = plan;
     this.#dimensions = dimensions;
-    this.#buffers = buffers;
+    this.#arenas = arenas;
     this.all = all;
+    this.twins = twins;
     this.#host = prepareHostInputs({
       problem,
       dimensions,
@@ -102,6 +143,11 @@ class DeviceSlots implements Slots {
     return this.#plan.buffers.filter(({ role }) => role === 'out');
   }
 
+  /** What is compared after a rerun. */
+  #results(): PlannedBuffer[] {
+    return this.#plan.buffers.filter(({ role }) => role === 'out' || role === 'inout');
+  }
+
   async drawInputs(seed: number): Promise<void> {
     this.#draws = this.all.flatMap((buffers, slot) =>
       this.#inputs().flatMap((planned) => {
@@ -114,8 +160,11 @@ class DeviceSlots implements Slots {
         ];
       }),
     );
-    await this.#measuring.draw(this.#draws.map(({ draw }) => draw));
-    await this.#host.write(this.#measuring, this.all, seed);
+    const again = this.#draws
+      .filter(({ name }) => this.#roleOf(name) === 'inout')
+      .map(({ name, slot, draw }): Draw => ({ ...draw, buffer: this.twins[slot]!.get(name)! }));
+    await this.#measuring.draw([...this.#draws.map(({ draw }) => draw), ...again]);
+    await this.#host.write(this.#measuring, this.all, this.twins, seed);
   }
 
   async changedInputs(): Promise<string | undefined> {
@@ -162,9 +211,10 @@ class DeviceSlots implements Slots {
     await this.#measuring.fillAll(this.#poisons.map(({ fill }) => fill));
   }
 
-  async unwrittenOutput(): Promise<Unwritten | undefined> {
-    const counts = await this.#measuring.elementsHolding(this.#poisons.map(({ fill }) => fill));
-    const left = this.#poisons
+  async unwrittenOutput(slotCount: number): Promise<Unwritten | undefined> {
+    const poisons = this.#poisons.filter(({ slot }) => slot < slotCount);
+    const counts = await this.#measuring.elementsHolding(poisons.map(({ fill }) => fill));
+    const left = poisons
       .map((poison, i) => ({ ...poison, count: counts[i]! }))
       .filter(({ count, mayHold }) => !(count <= mayHold));
     const found = left.find(({ isCertain }) => isCertain) ?? left[0];
@@ -174,20 +224,51 @@ class DeviceSlots implements Slots {
     return { slot, what, isCertain };
   }
 
+  rerunOf(slot: number, seed: number): Rerun {
+    const buffers = this.twins[slot]!;
+    const poisons = this.#outputs().flatMap((planned): Fill[] => {
+      const poison = drawPoison(planned, createStream(seed, 'poison of the rerun', slot, planned.name));
+      return poison.kind === 'stale' ? [] : [{ buffer: buffers.get(planned.name)!, pattern: poison.pattern }];
+    });
+    const isBitwise = this.#problem.file.determinism === 'bitwise';
+    return {
+      sequence: slot,
+      draws: [],
+      fills: [...poisons, ...this.#workspaceFills(buffers, createStream(seed, 'workspace of the rerun', slot).bits(0))],
+      pairs: this.#results().map(({ name, dtype }) => ({
+        left: this.all[slot]!.get(name)!,
+        right: buffers.get(name)!,
+        dtype,
+        tolerance: isBitwise ? 0 : (NEAR[dtype] ?? 0),
+      })),
+    };
+  }
+
+  differenceOf(equalElements: readonly number[]): string | undefined {
+    for (const [i, buffer] of this.#results().entries()) {
+      // What lies between the elements of a strided output is poison, of two kinds.
+      const elementCount = elementCountOf(buffer);
+      const unequal = elementCount - equalElements[i]!;
+      if (!(unequal <= 0)) return `${unequal} of ${elementCount} elements of '${buffer.name}'`;
+    }
+    return undefined;
+  }
+
   async resetWorkspaces(seed: number): Promise<void> {
+    const fills = this.all.flatMap((buffers) => this.#workspaceFills(buffers, seed));
+    if (fills.length > 0) await this.#measuring.fillAll(fills);
+  }
+
+  #workspaceFills(buffers: Slot, seed: number): Fill[] {
     const stream = createStream(seed, 'workspace');
     const garbage = Uint8Array.from({ length: 8 }, (_, i) => stream.bits(i) & 255);
-    await this.#measuring.fillAll(
-      this.all.flatMap((buffers) =>
-        this.#plan.buffers
-          .filter(({ role, bytes }) => role === 'workspace' && bytes > 0)
-          .map(({ name, init }): Fill => ({ buffer: buffers.get(name)!, pattern: init === 'once' ? ZERO : garbage })),
-      ),
-    );
+    return this.#plan.buffers
+      .filter(({ role, bytes }) => role === 'workspace' && bytes > 0)
+      .map(({ name, init }): Fill => ({ buffer: buffers.get(name)!, pattern: init === 'once' ? ZERO : garbage }));
   }
 
   async damagedGuards(): Promise<string | undefined> {
-    const [damage] = await this.#measuring.damagedArenaGuards(this.#buffers);
+    const [damage] = await this.#measuring.damagedArenaGuards(this.#arenas.flat());
     return damage && `wrote outside buffer '${damage.buffer}': ${damage.bytes} guard bytes changed`;
   }
 
@@ -198,6 +279,6 @@ class DeviceSlots implements Slots {
   }
 
   async free(): Promise<void> {
-    await this.#measuring.freeArena(this.#buffers);
+    for (const arena of this.#arenas) await this.#measuring.freeArena(arena);
   }
 }

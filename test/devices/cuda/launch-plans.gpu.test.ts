@@ -18,6 +18,8 @@ import { createToolchain } from '../../../src/toolchains/create-toolchain.ts';
 import type { Toolchain } from '../../../src/toolchains/toolchain.ts';
 import { CUBIN_CASE, kernelFileOf, LAUNCH_PLAN_CASES, type LaunchPlanCase } from './launch-plan-cases.ts';
 
+const CHIP = { key: 1, isL2Swept: false };
+
 const GPU = 'cuda:0';
 const hasGpu = listDevices().some(({ id }) => id === GPU);
 const TIMEOUT_MS = 10_000;
@@ -138,7 +140,7 @@ describe.skipIf(!hasGpu)(`launch plans on ${GPU} (skipped without an NVIDIA GPU)
         if (!replay.ok) throw new Error(`${replay.status}: ${replay.message}`);
         await slots.drawInputs(100 + round);
         await slots.poisonOutputs(200 + round);
-        const time = await measuring.time(replay.replay, TIMEOUT_MS);
+        const time = await measuring.time(replay.replay, TIMEOUT_MS, CHIP);
         if (!time.ok) throw new Error(`replay ${round}: ${time.status}: ${time.message}`);
         expect(time.ns).toBeGreaterThan(0);
         expect(await slots.changedInputs()).toBeUndefined();

@@ -24,6 +24,8 @@ import {
   useStubCuda,
 } from '../../support/stub-cuda/stub-cuda.ts';
 
+const CHIP = { key: 1, isL2Swept: false };
+
 describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub})` : ''}`, () => {
   let stub: StubCuda;
   let device: CudaDevice;
@@ -336,7 +338,7 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
         const plan: LaunchPlan = { buffers: [], steps: [planLaunch({ functionName })] };
         const prepared = await device.measuring.prepareReplay(loaded, plan, [new Map()]);
         if (!prepared.ok) throw new Error(prepared.message);
-        expect(await device.measuring.time(prepared.replay, 150)).toMatchObject({ ok: false, status });
+        expect(await device.measuring.time(prepared.replay, 150, CHIP)).toMatchObject({ ok: false, status });
         await device.measuring.releaseReplay(prepared.replay);
       }
       await addOneWorks();
@@ -403,16 +405,79 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       expect(prepared.replay.sequenceCount).toBe(3);
       for (let round = 0; round < 2; round++) {
         // The stub's clock counts a microsecond for each kernel.
-        expect(await device.measuring.time(prepared.replay, 5000)).toEqual({ ok: true, ns: expect.closeTo(6000, 0) });
-        expect(stub.log()[0]).toContain('launch warpsmith_hold');
+        expect(await device.measuring.time(prepared.replay, 5000, CHIP)).toEqual({
+          ok: true,
+          ns: expect.closeTo(6000, 0),
+        });
+        // What was left on the chip is overwritten outside the clock.
+        const launched = stub.log().filter((line) => line.includes('launch warpsmith'));
+        expect(launched.map((line) => /warpsmith_\w+/.exec(line)![0])).toEqual([
+          'warpsmith_scrub',
+          'warpsmith_scrub_local',
+          'warpsmith_hold',
+        ]);
       }
       for (const [i, slot] of slots.entries())
         expect(words(new Uint8Array(await device.read(slot.get('out')!)))[0]).toBe(10 * (i + 1) + 1);
       await device.measuring.releaseReplay(prepared.replay);
-      await expect(device.measuring.time(prepared.replay, 5000)).rejects.toThrow('not allocated');
+      await expect(device.measuring.time(prepared.replay, 5000, CHIP)).rejects.toThrow('not allocated');
       expect(await device.measuring.replayOverheadNs()).toBe(0);
       const eager = await device.measuring.timeEager(module, { buffers: [], steps: [add] }, slots[0]!, 5000);
       expect(eager).toEqual({ ok: true, ns: expect.closeTo(1000, 0) });
+    });
+
+    it('reruns: one sequence at a time over what it is to find, compared before the next one', async () => {
+      const [left, shared] = [await allocate(128, 'out'), await allocate(128, 'out')];
+      const slots = await Promise.all(
+        [10, 20].map(async (value) => {
+          const input = await allocate(128, 'in');
+          await device.write(input, new Uint8Array(Int32Array.from({ length: 32 }, () => value).buffer));
+          return new Map([
+            ['in', input],
+            ['out', shared],
+          ]);
+        }),
+      );
+      await device.write(left, new Uint8Array(Int32Array.from({ length: 32 }, () => 21).buffer));
+      const steps = [planLaunch({ functionName: 'add_one', arguments: ['in', 'out', { i32: 30 }] })];
+      const prepared = await device.measuring.prepareSequences(module, { buffers: [], steps }, slots);
+      if (!prepared.ok) throw new Error(prepared.message);
+      const reruns = [1, 0].map((sequence) => ({
+        sequence,
+        draws: [],
+        fills: [{ buffer: shared, pattern: Uint8Array.of(21, 0, 0, 0) }],
+        pairs: [{ left, right: shared, dtype: 'i32' as const, tolerance: 0 }],
+      }));
+      stub.log();
+      const outcome = await device.measuring.rerun(prepared.sequences, reruns, 7, 5000);
+      // The sequences leave two elements as they lay.
+      expect(outcome).toEqual({ ok: true, equalElements: [[32], [2]] });
+      const launched = stub.log().flatMap((line) => /launch (\w+)/.exec(line)?.[1] ?? []);
+      const once = ['warpsmith_fill', 'warpsmith_scrub', 'warpsmith_scrub_local', 'add_one', 'warpsmith_compare'];
+      expect(launched).toEqual([...once, ...once]);
+      await device.measuring.releaseSequences(prepared.sequences);
+      await expect(device.measuring.rerun(prepared.sequences, reruns, 7, 5000)).rejects.toThrow('not allocated');
+    });
+
+    it('reruns of a module with variables: each starts from their initial values', async () => {
+      const counting = await loadCode(device, STUB_PTX_WITH_STATE);
+      const [left, right] = [await allocate(4, 'out'), await allocate(4, 'out')];
+      await device.write(left, new Uint8Array(4));
+      const plan = { buffers: [], steps: [planLaunch({ functionName: 'count_calls', arguments: ['out'] })] };
+      const slots = [0, 1, 2].map(() => new Map([['out', right]]));
+      const prepared = await device.measuring.prepareSequences(counting, plan, slots);
+      if (!prepared.ok) throw new Error(prepared.message);
+      const reruns = slots.map((_, sequence) => ({
+        sequence,
+        draws: [],
+        fills: [],
+        pairs: [{ left, right, dtype: 'i32' as const, tolerance: 0 }],
+      }));
+      expect(await device.measuring.rerun(prepared.sequences, reruns, 7, 5000)).toEqual({
+        ok: true,
+        equalElements: [[1], [1], [1]],
+      });
+      await device.measuring.releaseSequences(prepared.sequences);
     });
 
     it('a replay that the plan does not allow is a failure', async () => {
@@ -436,10 +501,10 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       for (let round = 0; round < 2; round++) {
         const prepared = await device.measuring.prepareReplay(counting, plan, slots);
         if (!prepared.ok) throw new Error(prepared.message);
-        expect(await device.measuring.time(prepared.replay, 5000)).toMatchObject({ ok: true });
+        expect(await device.measuring.time(prepared.replay, 5000, CHIP)).toMatchObject({ ok: true });
         const calls = await device.measuring.readAll(slots.map((slot) => slot.get('out')!));
         expect(calls.map((bytes) => bytes[0])).toEqual([0, 1]);
-        await expect(device.measuring.time(prepared.replay, 5000)).rejects.toThrow('once only');
+        await expect(device.measuring.time(prepared.replay, 5000, CHIP)).rejects.toThrow('once only');
         await device.measuring.releaseReplay(prepared.replay);
       }
     });

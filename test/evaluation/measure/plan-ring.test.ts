@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LEAST_SAMPLE_NS, planRing } from '../../../src/evaluation/measure/plan-ring.ts';
+import { LEAST_SAMPLE_NS, planRing, planRings, ringOfBlock } from '../../../src/evaluation/measure/plan-ring.ts';
 
 const MIB = 2 ** 20;
 const L2 = 50 * MIB;
@@ -8,15 +8,16 @@ const ring = (request: Partial<Parameters<typeof planRing>[0]>) =>
 
 describe('a ring', () => {
   it('that is cold is three times as large as L2, and longer where that is too quick', () => {
-    expect(ring({})).toMatchObject({ cache: 'cold', slotCount: 75, sequencesPerReplay: 75, replaysPerSample: 1 });
-    expect(ring({ sequenceNs: 1000 })).toMatchObject({ slotCount: 200, ringBytes: 400 * MIB });
+    expect(ring({})).toMatchObject({ cache: 'cold', fewestSlotCount: 75, slotCount: 94, replaysPerSample: 1 });
+    expect(ring({ sequenceNs: 1000 })).toMatchObject({ fewestSlotCount: 200, slotCount: 250, ringBytes: 500 * MIB });
   });
 
   it('that is hot takes half of L2 at most, and replays what is too quick', () => {
     expect(ring({ cache: 'hot', sequenceNs: 1000 })).toMatchObject({
       cache: 'hot',
+      fewestSlotCount: 10,
       slotCount: 12,
-      replaysPerSample: 17,
+      replaysPerSample: 20,
     });
   });
 
@@ -36,5 +37,33 @@ describe('a ring', () => {
     expect(tiny.cache).toBe('hot');
     expect(tiny.ringBytes).toBeLessThan(L2);
     expect(ring({ slotBytes: 0 })).toMatchObject({ cache: 'hot', slotCount: 16_384 });
+  });
+
+  it('has a number of slots in every block that nobody can know, so that no launch knows whether it is the last', () => {
+    const plan = ring({ cache: 'hot', slotBytes: 1000, sequenceNs: 10_000 });
+    expect(plan).toMatchObject({ fewestSlotCount: 20, slotCount: 25 });
+    const counts = [0, 0.2, 0.5, 0.999].map((share) => ringOfBlock(plan, share));
+    expect(counts.map(({ slotCount }) => slotCount)).toEqual([20, 21, 23, 25]);
+    expect(counts[0]).toMatchObject({ sequencesPerReplay: 20, ringBytes: 20_000 });
+  });
+});
+
+describe('the rings of contenders that are compared', () => {
+  const rings = (cache: 'hot' | 'cold', ...sequenceNs: number[]) =>
+    planRings(
+      sequenceNs.map((ns) => ({ slotBytes: MIB, sequenceNs: ns })),
+      { l2Bytes: L2, cache },
+    );
+
+  it('have the same number of slots when hot, however slow one of them seems', () => {
+    expect(rings('hot', 400_000, 10_000).map(({ slotCount }) => slotCount)).toEqual([25, 25]);
+  });
+
+  it('have fewer slots for who would take very long', () => {
+    expect(rings('hot', 2e6, 10_000).map(({ slotCount }) => slotCount)).toEqual([1, 25]);
+  });
+
+  it('are as large as L2 asks for when cold', () => {
+    expect(rings('cold', 400_000, 10_000).map(({ fewestSlotCount }) => fewestSlotCount)).toEqual([150, 150]);
   });
 });

@@ -289,6 +289,18 @@ static void runFill(Node *node, int counting) {
     if (counting) (*(uint64_t **)node->values[3])[j] = equal;
   }
 }
+static void runCompare(Node *node) {
+  struct Job { CUdeviceptr left, right; uint64_t count, firstChunk; unsigned dtype, unused; double tolerance; } *jobs;
+  static const int WIDTH[] = {2, 2, 4, 8, 1, 1, 2, 2, 4, 4, 8, 8};
+  uint64_t count = *(uint64_t *)node->values[1];
+  jobs = *(struct Job **)node->values[0];
+  for (uint64_t j = 0; j < count; j++) {
+    uint64_t equal = 0, width = WIDTH[jobs[j].dtype];
+    for (uint64_t i = 0; i < jobs[j].count; i++)
+      equal += memcmp((char *)jobs[j].left + i * width, (char *)jobs[j].right + i * width, width) == 0;
+    (*(uint64_t **)node->values[3])[j] = equal;
+  }
+}
 static void execute(Node *node) {
   if (sticky != SUCCESS) return;
   if (!node->function) {
@@ -300,6 +312,7 @@ static void execute(Node *node) {
   clockMs += 0.001;
   if (strcmp(name, "warpsmith_fill") == 0) runFill(node, 0);
   else if (strcmp(name, "warpsmith_count") == 0) runFill(node, 1);
+  else if (strcmp(name, "warpsmith_compare") == 0) runCompare(node);
   else if (strcmp(name, "add_one") == 0) {
     int *in = *(int **)node->values[0], *out = *(int **)node->values[1], n = *(int *)node->values[2];
     for (int i = 0; i < n && i < (int)node->threads; i++) out[i] = in[i] + 1;

@@ -56,6 +56,7 @@ const OPTIONAL_FUNCTIONS = {
   cuEventElapsedTime: ['address', 'address', 'address'],
   cuFuncGetParamInfo: ['address', 'u64', 'address', 'address'],
   cuOccupancyMaxActiveClusters: ['address', 'address', 'address'],
+  cuCtxResetPersistingL2Cache: [],
   cuTensorMapEncodeTiled: [
     'address',
     'i32',

@@ -1,6 +1,7 @@
 // The trusted device code of the referee: draws inputs, says whether they are still there, poisons outputs, looks for
-// poison and for damaged guard zones, and copies to find the bandwidth peak. Compiled to PTX by `npm run harness`; what
-// the host packs and launches stands in harness.ts, whose layouts and codes these are.
+// poison and for damaged guard zones, compares outputs, overwrites what launches leave on the chip, and copies to find the
+// bandwidth peak. Compiled to PTX by `npm run harness`; what the host packs and launches stands in harness.ts, whose
+// layouts and codes these are.
 //
 // One launch works on many jobs. Their work is cut into chunks of equal size, numbered over all jobs: job j owns the
 // chunks from firstChunk up to the next job's, and CTA c takes chunks c, c + gridDim.x, ... Sizes may differ at will.
@@ -484,6 +485,129 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 extern "C" __global__ void __launch_bounds__(kThreads)
     warpsmith_count(const FillJob* jobs, u64 jobCount, u64 chunkCount, u64* counts) {
   visitFillJobs<false>(jobs, jobCount, chunkCount, counts);
+}
+
+// ---- compare ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct CompareJob {
+  u64 left, right;  // addresses, multiples of the element's size
+  u64 elementCount;
+  u64 firstChunk;
+  u32 dtype, unused;
+  // Floating values within this share of |left| + |right| are equal, too; 0: only the same bits are.
+  double tolerance;
+};
+
+constexpr u64 kCompareChunkElements = 8192;
+
+__device__ double valueOf(u64 bits, u32 dtype) {
+  switch (dtype) {
+    case kF16: return (double)__half2float(__ushort_as_half((unsigned short)bits));
+    case kBf16: return (double)__uint_as_float((u32)bits << 16);
+    case kF32: return (double)__uint_as_float((u32)bits);
+    default: return __longlong_as_double((i64)bits);
+  }
+}
+
+// A NaN equals any NaN.
+__device__ __noinline__ bool isNear(const CompareJob& job, u64 left, u64 right) {
+  if (!(job.tolerance > 0) || job.dtype > kF64) return false;
+  const double a = valueOf(left, job.dtype), b = valueOf(right, job.dtype);
+  if (a != a) return b != b;
+  return fabs(a - b) <= job.tolerance * (fabs(a) + fabs(b));
+}
+
+// Elements begin ... end − 1 that are equal on both sides.
+template <int kBytes>
+__device__ __forceinline__ u32 equalIn(const CompareJob& job, u64 begin, u64 end) {
+  using Element = typename Word<kBytes>::Type;
+  constexpr int kElements = 16 / kBytes;
+  const bool aligned = ((job.left | job.right) & 15) == 0;
+  const Element *left = (const Element*)job.left, *right = (const Element*)job.right;
+  u32 equal = 0;
+  for (u64 i = begin + (u64)threadIdx.x * kElements; i < end; i += (u64)kThreads * kElements) {
+    if (aligned && i + kElements <= end) {
+      const u32 same = equalElements<kBytes>(load(left + i), load(right + i));
+      if (same == kElements) {
+        equal += same;
+        continue;
+      }
+    }
+#pragma unroll 1
+    for (u64 e = i; e < i + kElements && e < end; e++) equal += left[e] == right[e] || isNear(job, left[e], right[e]);
+  }
+  return equal;
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    warpsmith_compare(const CompareJob* jobs, u64 jobCount, u64 chunkCount, u64* counts) {
+  for (u64 chunk = blockIdx.x; chunk < chunkCount; chunk += gridDim.x) {
+    const u32 index = findJob(jobs, (u32)jobCount, chunk);
+    const CompareJob& job = jobs[index];
+    const u64 begin = (chunk - job.firstChunk) * kCompareChunkElements;
+    const u64 end = min(begin + kCompareChunkElements, job.elementCount);
+    u32 equal = 0;
+    switch (job.dtype) {
+      case kI8:
+      case kU8: equal = equalIn<1>(job, begin, end); break;
+      case kF16:
+      case kBf16:
+      case kI16:
+      case kU16: equal = equalIn<2>(job, begin, end); break;
+      case kF32:
+      case kI32:
+      case kU32: equal = equalIn<4>(job, begin, end); break;
+      default: equal = equalIn<8>(job, begin, end); break;
+    }
+    addCount(&counts[index], equal);
+  }
+}
+
+// ---- What a launch leaves on the chip ----------------------------------------------------------------------------------
+
+namespace {
+
+constexpr int kScrubRegisters = 192;
+constexpr int kScrubLocalWords = 1024;
+
+__device__ __forceinline__ u32 rubbish(u64 key) {
+  return mix(mix((blockIdx.x * kThreads + threadIdx.x) ^ (u32)key) + (u32)(key >> 32));
+}
+
+}  // namespace
+
+// Overwrites shared memory and registers, one CTA with all the shared memory it may have on every SM. `rounds` is 2: a
+// number that no compiler knows keeps all values in registers at once.
+extern "C" __global__ void __launch_bounds__(kThreads, 1) warpsmith_scrub(u64 key, u64 sharedBytes, u64 rounds) {
+  extern __shared__ u32 words[];
+  u32 values[kScrubRegisters];
+  values[0] = rubbish(key);
+#pragma unroll
+  for (int i = 1; i < kScrubRegisters; i++) values[i] = values[i - 1] * 0x9e3779b9u + 1;
+  for (u64 round = 0; round < rounds; round++) {
+#pragma unroll
+    for (int i = 0; i < kScrubRegisters; i++) values[i] = values[i] * 0x85ebca6bu + values[(i + 1) % kScrubRegisters];
+  }
+  const u32 count = (u32)(sharedBytes / 4);
+  for (u32 base = 0; base < count; base += kThreads * kScrubRegisters) {
+#pragma unroll
+    for (int i = 0; i < kScrubRegisters; i++) {
+      const u32 at = base + i * kThreads + threadIdx.x;
+      if (at < count) words[at] = values[i];
+    }
+  }
+}
+
+// Overwrites local memory: the stack frames of as many threads as an SM holds, from the top down to `bytes`.
+extern "C" __global__ void __launch_bounds__(kThreads) warpsmith_scrub_local(u64 key, u64 bytes) {
+  volatile u32 frame[kScrubLocalWords];
+  const u32 value = rubbish(key);
+  const int words = (int)min(bytes / 4, (u64)kScrubLocalWords);
+  for (int i = kScrubLocalWords - words; i < kScrubLocalWords; i++) frame[i] = value + i;
 }
 
 // ---- Copies for the bandwidth peak, and nothing at all ---------------------------------------------------------------

@@ -9,7 +9,9 @@ import { decode, encode, roundTo } from '../../../core/rounding.ts';
  * One launch works on many buffers: the host packs jobs, writes them to device memory at a multiple of 8, and launches
  *
  *   `draw`, `fill`    (u64 jobs, u64 jobCount, u64 chunkCount)
- *   `match`, `count`  (u64 jobs, u64 jobCount, u64 chunkCount, u64 counts)
+ *   `match`, `count`, `compare`  (u64 jobs, u64 jobCount, u64 chunkCount, u64 counts)
+ *   `scrub`           (u64 key, u64 sharedBytes, u64 rounds)  one CTA per SM with that much dynamic shared memory; 2 rounds
+ *   `scrubLocal`      (u64 key, u64 bytes)                    as many CTAs as the GPU holds at once
  *   `copy4|8|16`      (u64 to, u64 from, u64 vectorCount)     vectors of 4, 8 or 16 bytes, both addresses aligned to them
  *   `empty`           ()
  *
@@ -26,6 +28,12 @@ export const HARNESS_FUNCTIONS = {
   fill: 'warpsmith_fill',
   /** Counts the whole elements that equal the pattern. Jobs: {@link packFillJobs} or {@link packGuardJobs}. */
   count: 'warpsmith_count',
+  /** Counts the elements that are equal in two buffers. Jobs: {@link packCompareJobs}. */
+  compare: 'warpsmith_compare',
+  /** Overwrites the shared memory and registers of every SM. */
+  scrub: 'warpsmith_scrub',
+  /** Overwrites local memory. */
+  scrubLocal: 'warpsmith_scrub_local',
   copy4: 'warpsmith_copy_4',
   copy8: 'warpsmith_copy_8',
   copy16: 'warpsmith_copy_16',
@@ -55,6 +63,16 @@ export interface FillJob {
   readonly pattern: Uint8Array;
 }
 
+/** Two dense buffers whose elements should be equal. Addresses are multiples of the element's size. */
+export interface CompareJob {
+  readonly left: bigint;
+  readonly right: bigint;
+  readonly elementCount: number;
+  readonly dtype: DType;
+  /** Floating values that differ by at most this share of |left| + |right| are equal, too; 0: only equal bits are. */
+  readonly tolerance: number;
+}
+
 /** Bytes that should all hold one value. */
 export interface GuardRegion {
   readonly address: bigint;
@@ -81,11 +99,13 @@ export const changedElements = (jobs: readonly Pick<DrawJob, 'elementCount'>[], 
 export const damagedBytes = (regions: readonly GuardRegion[], counts: BigUint64Array): number[] =>
   regions.map(({ bytes }, i) => bytes - Number(counts[i]));
 
-// The layouts below are those of struct DrawJob and struct FillJob in harness.cu.
+// The layouts below are those of struct DrawJob, FillJob and CompareJob in harness.cu.
 const DRAW_JOB_BYTES = 72;
 const FILL_JOB_BYTES = 40;
-/** Elements of one chunk of a draw job; bytes of one chunk of a fill job. */
+const COMPARE_JOB_BYTES = 48;
+/** Elements of one chunk of a draw or compare job; bytes of one chunk of a fill job. */
 const DRAW_CHUNK_ELEMENTS = 8192;
+const COMPARE_CHUNK_ELEMENTS = 8192;
 const FILL_CHUNK_BYTES = 65536;
 /** Fill jobs are cut at multiples of the widest store. */
 const VECTOR_BYTES = 16;
@@ -158,6 +178,26 @@ export function packFillJobs(jobs: readonly FillJob[]): PackedJobs {
     view.setBigUint64(at + 32, BigInt(pattern.length), true);
     const lead = Number(address % BigInt(VECTOR_BYTES));
     if (length > 0) chunkCount += Math.ceil((lead + length) / FILL_CHUNK_BYTES);
+  });
+  return { bytes, jobCount: jobs.length, chunkCount };
+}
+
+/** Compare jobs as `compare` reads them. @throws RangeError when a job is malformed. */
+export function packCompareJobs(jobs: readonly CompareJob[]): PackedJobs {
+  const bytes = new Uint8Array(jobs.length * COMPARE_JOB_BYTES);
+  const view = new DataView(bytes.buffer);
+  let chunkCount = 0;
+  jobs.forEach(({ left, right, elementCount, dtype, tolerance }, index) => {
+    for (const address of [left, right]) refuseMisplaced(address, sizeOfDType(dtype));
+    refuseCount('elementCount', elementCount);
+    const at = index * COMPARE_JOB_BYTES;
+    view.setBigUint64(at, left, true);
+    view.setBigUint64(at + 8, right, true);
+    view.setBigUint64(at + 16, BigInt(elementCount), true);
+    view.setBigUint64(at + 24, BigInt(chunkCount), true);
+    view.setUint32(at + 32, DTYPE_CODES[dtype], true);
+    view.setFloat64(at + 40, tolerance, true);
+    chunkCount += Math.ceil(elementCount / COMPARE_CHUNK_ELEMENTS);
   });
   return { bytes, jobCount: jobs.length, chunkCount };
 }

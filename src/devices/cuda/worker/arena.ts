@@ -25,10 +25,15 @@ export interface Arena {
 /** Gaps beyond the guard zones: up to this, in steps of a cache line pair, so that addresses fall anywhere in the caches. */
 const MAXIMUM_GAP_BYTES = 16384;
 const GAP_STEP_BYTES = 256;
-/** The arena itself starts anywhere within its first 2 MiB, the driver's page. */
-const MAXIMUM_START_BYTES = 2 << 20;
+/** The driver maps memory in pages of 2 MiB. */
+const PAGE_BYTES = 2 << 20;
+/** The arena itself starts anywhere within its first page. */
+const MAXIMUM_START_BYTES = PAGE_BYTES;
 
-/** Places the buffers of an arena; returns them in the order of the requests. */
+/**
+ * Places the buffers of an arena; returns them in the order of the requests. The arena is whole pages, so that no byte that a
+ * kernel can reach behind the last buffer is unguarded.
+ */
 export function placeArena(
   requests: readonly AllocationRequest[],
   seed: number,
@@ -38,11 +43,12 @@ export function placeArena(
   const skip = (most: number) => GAP_STEP_BYTES * Math.floor((random() * most) / GAP_STEP_BYTES);
   const startBytes = skip(MAXIMUM_START_BYTES);
   const gapBytes = order.map(() => GUARD_BYTES + skip(MAXIMUM_GAP_BYTES));
-  const bytes =
+  const needed =
     startBytes +
     GUARD_BYTES +
     requests.reduce((sum, { bytes, alignmentBytes }) => sum + bytes + 2 * Math.max(alignmentBytes, GAP_STEP_BYTES), 0) +
     gapBytes.reduce((sum, gap) => sum + gap, 0);
+  const bytes = Math.ceil(needed / PAGE_BYTES) * PAGE_BYTES;
   const place = (base: bigint): Omit<Arena, 'base'> => {
     const buffers = new Array<CudaBuffer>(requests.length);
     const gaps: ArenaGap[] = [];

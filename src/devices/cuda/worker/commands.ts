@@ -16,8 +16,10 @@ import type {
   Commands,
   DrawRequest,
   FillRequest,
+  RerunRequest,
   SlotIds,
 } from './protocol.ts';
+import type { CudaSequences } from './sequences.ts';
 
 /** Things the parent knows by number. */
 class Registry<T> {
@@ -55,6 +57,7 @@ class Session {
   readonly buffers = new Registry<CudaBuffer>('buffer');
   readonly modules = new Registry<CudaModule>('module');
   readonly replays = new Registry<CudaReplay>('replay');
+  readonly sequences = new Registry<CudaSequences>('launch sequences');
 
   constructor(ordinal: number) {
     this.context = CudaContext.open({ ordinal });
@@ -76,6 +79,19 @@ class Session {
 
   fills(requests: readonly FillRequest[]) {
     return requests.map((request) => ({ ...request, buffer: this.buffers.get(request.buffer) }));
+  }
+
+  reruns(requests: readonly RerunRequest[]) {
+    return requests.map(({ sequence, draws, fills, pairs }) => ({
+      sequence,
+      draws: this.draws(draws),
+      fills: this.fills(fills),
+      pairs: pairs.map((pair) => ({
+        ...pair,
+        left: this.buffers.get(pair.left),
+        right: this.buffers.get(pair.right),
+      })),
+    }));
   }
 }
 
@@ -137,9 +153,20 @@ const HANDLERS: Handlers = {
     const prepared = session.measuring.prepareReplay(session.modules.get(module), plan, buffers);
     return prepared.ok ? { ok: true, replay: session.replays.add(prepared.replay) } : prepared;
   },
-  time: ({ measuring, replays }, { replay }) => measuring.time(replays.get(replay)),
+  time: ({ measuring, replays }, { replay, chip }) => measuring.time(replays.get(replay), chip),
   releaseReplay({ measuring, replays }, { replay }) {
     measuring.releaseReplay(replays.take(replay));
+    return undefined;
+  },
+  prepareSequences(session, { module, plan, slots }) {
+    const buffers = slots.map((slot) => session.slot(slot));
+    const prepared = session.measuring.prepareSequences(session.modules.get(module), plan, buffers);
+    return prepared.ok ? { ok: true, sequences: session.sequences.add(prepared.sequences) } : prepared;
+  },
+  rerun: (session, { sequences, reruns, key }) =>
+    session.measuring.rerun(session.sequences.get(sequences), session.reruns(reruns), key),
+  releaseSequences({ measuring, sequences }, { sequences: id }) {
+    measuring.releaseSequences(sequences.take(id));
     return undefined;
   },
   replayOverheadNs: ({ measuring }) => measuring.replayOverheadNs(),

@@ -1,4 +1,5 @@
 import { NativeMemory } from '../../../ffi/native-memory.ts';
+import { FUNCTION_ATTRIBUTE } from '../driver/constants.ts';
 import { LaunchConfig } from '../driver/structs.ts';
 import {
   HARNESS_BLOCK,
@@ -6,9 +7,21 @@ import {
   type HarnessFunction,
   harnessGrid,
   type PackedJobs,
+  packFillJobs,
 } from '../harness/harness.ts';
 import { HARNESS_PTX } from '../harness/harness-ptx.ts';
 import type { CudaContext } from './cuda-context.ts';
+
+/** Rounds in which the scrub mixes its registers. */
+const SCRUB_ROUNDS = 2n;
+/** What is read to push everything else out of L2, in L2s: a hashed cache keeps some lines for longer than one. */
+const SWEEP_L2_RATIO = 2;
+
+/** Jobs on the device, and a count of zero for each of those that count. */
+export interface StagedJobs {
+  readonly places: readonly bigint[];
+  readonly countsAt: bigint;
+}
 
 /** Launches the trusted device code on many buffers at once. */
 export class HarnessRunner {
@@ -17,6 +30,8 @@ export class HarnessRunner {
   readonly #functions = new Map<HarnessFunction, bigint>();
   /** Device memory for jobs and counts, grown as needed. */
   #scratch = { address: 0n, bytes: 0 };
+  /** What is read to sweep L2; allocated when first needed. */
+  #sweep: { address: bigint; bytes: number } | undefined;
 
   /** @throws CudaError */
   constructor(context: CudaContext) {
@@ -58,8 +73,63 @@ export class HarnessRunner {
     return this.#scratch.address;
   }
 
+  /** Uploads lists of jobs, to be enqueued one by one, and zeroes `countCount` counts. */
+  stage(lists: readonly PackedJobs[], countCount: number): StagedJobs {
+    const { driver } = this.#context;
+    const bytes = Buffer.concat(lists.map((list) => list.bytes));
+    const jobs = { bytes, jobCount: 0, chunkCount: 0 };
+    const base = this.#upload(jobs, 8 * countCount);
+    const countsAt = base + BigInt(bytes.length);
+    if (countCount > 0) driver.call('cuMemsetD8_v2', countsAt, 0, 8 * countCount);
+    let place = base;
+    const places = lists.map((list) => {
+      const own = place;
+      place += BigInt(list.bytes.length);
+      return own;
+    });
+    return { places, countsAt };
+  }
+
+  /** Puts staged jobs into the stream; `countsAt` for those that count. */
+  enqueueJobs(name: HarnessFunction, jobs: PackedJobs, place: bigint, countsAt?: bigint): void {
+    if (jobs.chunkCount === 0) return;
+    const counts = countsAt === undefined ? [] : [countsAt];
+    const values = [place, BigInt(jobs.jobCount), BigInt(jobs.chunkCount), ...counts];
+    this.enqueue(name, harnessGrid(jobs, this.#context.info.attributes.smCount), values);
+  }
+
+  readCounts(countsAt: bigint, count: number): number[] {
+    const counts = new BigUint64Array(count);
+    const bytes = new Uint8Array(counts.buffer);
+    if (count > 0) this.#context.driver.call('cuMemcpyDtoH_v2', bytes, countsAt, bytes.length);
+    return [...counts].map(Number);
+  }
+
+  /** Puts into the stream: overwrites every SM's shared memory and registers, and local memory as far as `localBytes`. */
+  enqueueScrub(key: bigint, localBytes: number): void {
+    const { smCount, sharedBytesPerCtaOptIn, maximumThreadsPerSm } = this.#context.info.attributes;
+    const shared = sharedBytesPerCtaOptIn;
+    this.enqueue('scrub', smCount, [key, BigInt(shared), SCRUB_ROUNDS], shared);
+    if (localBytes === 0) return;
+    const ctas = smCount * Math.floor(maximumThreadsPerSm / HARNESS_BLOCK);
+    this.enqueue('scrubLocal', ctas, [key, BigInt(localBytes)]);
+  }
+
+  /** Puts into the stream: reads so much of its own memory that L2 holds nothing else. */
+  enqueueSweep(): void {
+    const { driver, info } = this.#context;
+    if (!this.#sweep) {
+      const bytes = SWEEP_L2_RATIO * info.attributes.l2Bytes;
+      this.#sweep = { address: driver.create('cuMemAlloc_v2', bytes), bytes };
+    }
+    const jobs = packFillJobs([{ ...this.#sweep, pattern: Uint8Array.of(0) }]);
+    const { places, countsAt } = this.stage([jobs], 1);
+    driver.call('cuCtxSynchronize');
+    this.enqueueJobs('count', jobs, places[0]!, countsAt);
+  }
+
   /** Puts one launch into the context's stream. */
-  enqueue(name: HarnessFunction, grid: number, values: readonly bigint[]): void {
+  enqueue(name: HarnessFunction, grid: number, values: readonly bigint[], dynamicSharedBytes = 0): void {
     const { driver, stream } = this.#context;
     const block = new NativeMemory(8 * values.length);
     const parameters = new NativeMemory(8 * values.length);
@@ -67,8 +137,11 @@ export class HarnessRunner {
       block.view.setBigUint64(8 * i, value, true);
       parameters.view.setBigUint64(8 * i, block.address + BigInt(8 * i), true);
     }
-    const config = new LaunchConfig({ grid: [grid, 1, 1], block: [HARNESS_BLOCK, 1, 1], dynamicSharedBytes: 0 });
-    driver.call('cuLaunchKernelEx', config.addressFor(stream), this.#function(name), parameters.address, 0n);
+    const config = new LaunchConfig({ grid: [grid, 1, 1], block: [HARNESS_BLOCK, 1, 1], dynamicSharedBytes });
+    const fn = this.#function(name);
+    if (dynamicSharedBytes > 0)
+      driver.call('cuFuncSetAttribute', fn, FUNCTION_ATTRIBUTE.maximumDynamicSharedBytes, dynamicSharedBytes);
+    driver.call('cuLaunchKernelEx', config.addressFor(stream), fn, parameters.address, 0n);
   }
 
   /** Launches and waits. */

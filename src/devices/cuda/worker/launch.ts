@@ -103,6 +103,13 @@ function enqueueLaunch(driver: Driver, launch: PreparedLaunch, stream: bigint): 
   }
 }
 
+/** Local memory that a thread of any of the sequence's launches has, in bytes. */
+export const localBytesOf = ({ steps }: PreparedSequence): number =>
+  steps.reduce(
+    (most, step) => (step.kind === 'launch' ? Math.max(most, step.fn.resources.localBytesPerThread) : most),
+    0,
+  );
+
 /** Frees the device arrays of pointers; nothing that uses them may still run. */
 export function releaseSequence(driver: Driver, sequence: PreparedSequence): void {
   for (const address of sequence.pointerArrays) driver.call('cuMemFree_v2', address);

@@ -1,7 +1,6 @@
 import type { DeviceFailure } from '../../../core/device.ts';
-import { sizeOfDType } from '../../../core/dtype.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
-import type { Draw, Fill, TimedOutcome } from '../../../core/measuring-device.ts';
+import type { ChipState, Draw, Fill, RerunOutcome, TimedOutcome } from '../../../core/measuring-device.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
 import { CAPTURE_MODE_THREAD_LOCAL, EVENT_DEFAULT } from '../driver/constants.ts';
 import { changedElements, damagedBytes, packDrawJobs, packFillJobs, packGuardJobs } from '../harness/harness.ts';
@@ -9,12 +8,20 @@ import { type Arena, allocateArena } from './arena.ts';
 import type { CudaContext } from './cuda-context.ts';
 import { HarnessRunner } from './harness-runner.ts';
 import { Hold } from './hold.ts';
-import { enqueueSequence, type PreparedSequence, prepareSequence, releaseSequence } from './launch.ts';
+import { enqueueSequence, localBytesOf, type PreparedSequence, prepareSequence, releaseSequence } from './launch.ts';
 import { type AllocationRequest, type CudaBuffer, GUARD_VALUE } from './memory.ts';
 import type { CudaModule } from './module.ts';
-
-type On<T> = Omit<T, 'buffer'> & { buffer: CudaBuffer };
-type CudaSlot = ReadonlyMap<string, CudaBuffer>;
+import {
+  type CudaRerun,
+  type CudaSequences,
+  type CudaSlot,
+  drawJobs,
+  fillJobs,
+  type On,
+  prepareSequences,
+  releaseSequences,
+  rerun,
+} from './sequences.ts';
 
 /** An instantiated graph and what it uses. */
 export interface CudaReplay {
@@ -74,11 +81,11 @@ export class CudaMeasuring {
   }
 
   draw(draws: readonly On<Draw>[]): void {
-    this.#guarded(() => this.harness.apply('draw', packDrawJobs(this.#drawJobs(draws))));
+    this.#guarded(() => this.harness.apply('draw', packDrawJobs(drawJobs(this.#context, draws))));
   }
 
   changedSinceDraw(draws: readonly On<Draw>[]): number[] {
-    const jobs = this.#drawJobs(draws);
+    const jobs = drawJobs(this.#context, draws);
     return changedElements(
       jobs,
       this.#guarded(() => this.harness.count('match', packDrawJobs(jobs))),
@@ -86,11 +93,11 @@ export class CudaMeasuring {
   }
 
   fillAll(fills: readonly On<Fill>[]): void {
-    this.#guarded(() => this.harness.apply('fill', packFillJobs(this.#fillJobs(fills))));
+    this.#guarded(() => this.harness.apply('fill', packFillJobs(fillJobs(this.#context, fills))));
   }
 
   elementsHolding(fills: readonly On<Fill>[]): number[] {
-    const counts = this.#guarded(() => this.harness.count('count', packFillJobs(this.#fillJobs(fills))));
+    const counts = this.#guarded(() => this.harness.count('count', packFillJobs(fillJobs(this.#context, fills))));
     return [...counts].map(Number);
   }
 
@@ -138,15 +145,40 @@ export class CudaMeasuring {
   }
 
   /** @throws Error when a replay of a module with state is timed a second time. */
-  time(replay: CudaReplay): TimedOutcome {
+  time(replay: CudaReplay, chip: ChipState): TimedOutcome {
     if (replay.ownModule && replay.wasTimed)
       throw new Error('a replay of a module with variables can be timed once only: prepare another');
     replay.wasTimed = true;
     try {
+      this.#settle(chip, Math.max(...replay.sequences.map(localBytesOf)));
       return { ok: true, ns: this.timedNs(() => this.#launchGraph(replay.exec)) };
     } catch (error) {
       return this.#context.failureOf(error, replay.plan);
     }
+  }
+
+  /** Leaves of what ran before only what a fresh process would find, too. */
+  #settle({ key, isL2Swept }: ChipState, localBytes: number): void {
+    // GPUs without persisting lines have nothing to give up.
+    this.#context.driver.optional.cuCtxResetPersistingL2Cache?.();
+    if (isL2Swept) this.harness.enqueueSweep();
+    this.harness.enqueueScrub(BigInt(key) << 32n, localBytes);
+  }
+
+  prepareSequences(
+    module: CudaModule,
+    plan: LaunchPlan,
+    slots: readonly CudaSlot[],
+  ): { ok: true; sequences: CudaSequences } | DeviceFailure {
+    return prepareSequences(this.#context, module, plan, slots);
+  }
+
+  rerun(sequences: CudaSequences, reruns: readonly CudaRerun[], key: number): RerunOutcome {
+    return rerun(this.#context, this.harness, sequences, reruns, key);
+  }
+
+  releaseSequences(sequences: CudaSequences): void {
+    releaseSequences(this.#context, sequences);
   }
 
   releaseReplay(replay: CudaReplay): void {
@@ -285,20 +317,5 @@ export class CudaMeasuring {
         return arena;
       }),
     );
-  }
-
-  #drawJobs(draws: readonly On<Draw>[]) {
-    return draws.map(({ buffer, dtype, rule, key }) => {
-      this.#context.mustBeAllocated(buffer);
-      const elementCount = Math.floor(buffer.bytes / sizeOfDType(dtype));
-      return { address: buffer.address, elementCount, dtype, rule, key };
-    });
-  }
-
-  #fillJobs(fills: readonly On<Fill>[]) {
-    return fills.map(({ buffer, pattern }) => {
-      this.#context.mustBeAllocated(buffer);
-      return { address: buffer.address, bytes: buffer.bytes, pattern };
-    });
   }
 }

@@ -5,7 +5,7 @@ import type { DType } from '../../../core/dtype.ts';
 import type { ErrorDetails } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { GpuState } from '../../../core/measurement.ts';
-import type { DrawRule, TimedOutcome } from '../../../core/measuring-device.ts';
+import type { ChipState, DrawRule, RerunOutcome, TimedOutcome } from '../../../core/measuring-device.ts';
 import type { PeakFigures } from '../peaks/measure-peaks.ts';
 import type { CudaInfo } from './device-info.ts';
 import type { AllocationRequest } from './memory.ts';
@@ -14,6 +14,7 @@ import type { AllocationRequest } from './memory.ts';
 export type BufferId = number;
 export type ModuleId = number;
 export type ReplayId = number;
+export type SequencesId = number;
 /** Buffers by their names in the plan. */
 export type SlotIds = readonly (readonly [name: string, buffer: BufferId])[];
 
@@ -27,6 +28,13 @@ export interface DrawRequest {
 export interface FillRequest {
   readonly buffer: BufferId;
   readonly pattern: Uint8Array;
+}
+
+export interface RerunRequest {
+  readonly sequence: number;
+  readonly draws: readonly DrawRequest[];
+  readonly fills: readonly FillRequest[];
+  readonly pairs: readonly { left: BufferId; right: BufferId; dtype: DType; tolerance: number }[];
 }
 
 /** What the worker says about its GPU. */
@@ -72,8 +80,17 @@ export interface Commands {
     take: { module: ModuleId; plan: LaunchPlan; slots: readonly SlotIds[] };
     give: { ok: true; replay: ReplayId } | DeviceFailure;
   };
-  time: { take: { replay: ReplayId }; give: TimedOutcome };
+  time: { take: { replay: ReplayId; chip: ChipState }; give: TimedOutcome };
   releaseReplay: { take: { replay: ReplayId }; give: undefined };
+  prepareSequences: {
+    take: { module: ModuleId; plan: LaunchPlan; slots: readonly SlotIds[] };
+    give: { ok: true; sequences: SequencesId } | DeviceFailure;
+  };
+  rerun: {
+    take: { sequences: SequencesId; reruns: readonly RerunRequest[]; key: number };
+    give: RerunOutcome;
+  };
+  releaseSequences: { take: { sequences: SequencesId }; give: undefined };
   replayOverheadNs: { take: Record<never, never>; give: number };
   timeEager: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds }; give: TimedOutcome };
   measurePeaks: { take: { libraryFolders: readonly string[] }; give: PeakFigures };
