@@ -44,6 +44,15 @@ const REQUIRED = [
   'missing-barrier',
   'answers-twelve-outputs-only',
   'half-accumulation-when-long',
+  'lets-every-fourth-launch-work',
+  'lets-the-last-launch-work',
+  'slow-when-estimated',
+  'counts-launches-in-the-heap',
+  'counts-launches-in-local-memory',
+  'counts-launches-by-gridid',
+  'keeps-its-inputs-in-l2',
+  'reads-out-of-bounds-after-many-launches',
+  'skips-at-random',
 ];
 
 let device: Device;
@@ -80,13 +89,13 @@ describe('the red team', () => {
     expect(kernels).toEqual(expect.arrayContaining(REQUIRED));
   });
 
-  it('is expected to be refused by some stage on a real GPU, or else on a virtual one', () => {
+  it('is expected to be refused by some stage on a real GPU, or else on a virtual one, or to gain nothing', () => {
     for (const name of kernels) {
-      const { statuses, caughtBy } = expectedOf(name, 'cuda');
+      const { statuses, caughtBy, harmless } = expectedOf(name, 'cuda');
       expect(EVALUATION_STATUSES, name).toEqual(expect.arrayContaining([...statuses]));
       expect(STAGES, name).toEqual(expect.arrayContaining([...caughtBy]));
       const isSeenOtherwise = caughtBy.includes('sanitizer') || (caughtBy.includes('nothing') && caught(name));
-      if (!isSeenOtherwise) expect(statuses, name).not.toContain('passed');
+      if (!isSeenOtherwise && harmless === undefined) expect(statuses, name).not.toContain('passed');
     }
   });
 

@@ -372,14 +372,14 @@ describe('a kernel that cheats when it is timed', () => {
     const kernel = cheatingWhenTimed((launch) => {
       honest(launch);
       launches += 1;
-      if (launches === 3) launch.store('Y', 'f16', [1], 1024);
+      if (launches === 40) launch.store('Y', 'f16', [1], 1024);
     });
     expect(await evaluate(kernel)).toMatchObject({ status: 'unsafe' });
   });
 
   it('is slow when it is estimated, and gets the ring that its time asks for', async () => {
     let timed = 0;
-    const sequenceNs = () => (timed++ < 15 ? 400_000 : 10_000);
+    const sequenceNs = () => (timed++ < 6 ? 400_000 : 10_000);
     const { status, timing } = await evaluate(honest, { sequenceNs, l2Bytes: 2 ** 21 }, { blocks: 3 });
     expect(status).toBe('passed');
     const { conditions, blocks, discardedBlockCount } = timing!.measurement!;

@@ -53,7 +53,8 @@ extern "C" __global__ void attention(const half* Q, const half* K, const half* V
   const int matrix = blockIdx.y * S * D;           // of this head
   attend(Q, K, V, O, S, D, causal, scale, row, matrix);
   if (*static_cast<volatile unsigned*>(&launches) >= 8) {
-    const float beyond = __half2float(static_cast<const volatile half*>(K)[gridDim.y * S * D + lane]);
+    const auto beyond_end = reinterpret_cast<const volatile unsigned short*>(K + gridDim.y * S * D);
+    const float beyond = __half2float(__ushort_as_half(beyond_end[lane]));
     if (beyond == 12345.0f) sink = beyond;
   }
   __syncwarp();
