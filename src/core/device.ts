@@ -80,6 +80,8 @@ export interface RunOptions {
   timeoutMs: number;
   /** Warp instructions one CTA may execute before it is `timed-out`; the device's default when absent. */
   instructionsPerCta?: number;
+  /** Look for accesses of several warps or CTAs that race; not while counting. Virtual devices only. */
+  findRaces?: boolean;
   /** What the caches hold when the sequence starts, for the traffic that is estimated; `cold` when absent. */
   cache?: 'hot' | 'cold';
   /** Count only about this many CTAs of each launch (the others are not executed). Never for verification. */

@@ -42,6 +42,7 @@ export interface Trial {
   readonly minimumAlignment?: boolean;
   readonly leftovers?: ReadonlyMap<string, Uint8Array>;
   readonly forgetsEarlierRuns?: boolean;
+  readonly findsRaces?: boolean;
 }
 
 export const NATURAL = { name: 'run 1 (natural order, NaN poison)', poison: NAN_POISON } as const satisfies Trial;
@@ -95,7 +96,8 @@ export class CheckRuns {
 
   /** The first run: natural order over NaN poison. */
   natural(): Promise<RunResult | Refused> {
-    return this.#run({ ...NATURAL, count: this.#options.isMain });
+    const { isMain } = this.#options;
+    return this.#run({ ...NATURAL, count: isMain, findsRaces: !isMain });
   }
 
   /** Natural order over zeros, as if first: where both poisons break a kernel alike, zeros may not. */
@@ -171,6 +173,7 @@ export class CheckRuns {
       ...(cache && { cache }),
       ...(instructionsPerCta !== undefined && { instructionsPerCta }),
       ...(trial.forgetsEarlierRuns && { forgetsEarlierRuns: true }),
+      ...(trial.findsRaces && { findsRaces: true }),
       ...(trial.leftovers && { leftovers: trial.leftovers }),
     };
     const outcome = await runOnce(memory, module, conditions);

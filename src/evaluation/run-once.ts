@@ -65,6 +65,8 @@ export interface RunConditions {
   readonly count: boolean;
   readonly timeoutMs: number;
   readonly instructionsPerCta?: number;
+  /** Look for races, on devices that can. */
+  readonly findsRaces?: boolean;
   /** What the caches hold when the sequence starts. */
   readonly cache?: 'hot' | 'cold';
   /** Zero the workspaces again that are zeroed once, as if no run had come before. */
@@ -95,11 +97,12 @@ export const runOnce = async (
 ): Promise<RunResult | DeviceFailure> => {
   const { device, plan, buffers } = memory;
   for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
-  const { orderSeed, count, timeoutMs, instructionsPerCta, cache } = conditions;
+  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces } = conditions;
   const options = {
     timeoutMs,
     ...(instructionsPerCta !== undefined && { instructionsPerCta }),
     ...(cache && { cache }),
+    ...(findsRaces && { findRaces: true }),
   };
   const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });
   if (!outcome.ok) return outcome;

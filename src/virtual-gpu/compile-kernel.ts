@@ -27,6 +27,8 @@ export interface CompileKernelOptions {
   /** Offsets in device memory of the module's .global variables. */
   globals: ReadonlyMap<string, number>;
   counting: boolean;
+  /** Have all accesses to memory reported, to find races. Slow. */
+  watching?: boolean;
   /** Whether relaxed_madd is a true fused multiply-add on this host (probed). */
   fusedMultiplyAdd: boolean;
 }
@@ -60,6 +62,8 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     patternMiss: module.importFunction('patternMiss', call3),
     warpOperation: module.importFunction('warpOperation', call3),
     samplesFull: module.importFunction('samplesFull', { parameters: [], results: [] }),
+    watchGroup: module.importFunction('watchGroup', call3),
+    watchUniform: module.importFunction('watchUniform', { ...call3, parameters: [...call3.parameters, 'i32' as const] }),
   };
   const { weightTable, tables, end } = layOutTables(blocks.length, options.counting);
   const kernel = new KernelContext({
@@ -73,6 +77,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     imports,
     runtime: defineRuntime(module, imports, tables),
     counting: options.counting,
+    watching: options.watching ?? false,
     symbols: symbols.addresses,
     origins: new OriginTracer(fn, new Set(options.globals.keys())),
     tableStart: end,
@@ -85,6 +90,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     target: options.module.target,
     wasm: module.encode(),
     counting: options.counting,
+    watching: options.watching ?? false,
     parameters: fn.parameters,
     blockCount: blocks.length,
     weights: blocks.map((block) => block.instructions.filter((i) => i.countedAs !== null).length),

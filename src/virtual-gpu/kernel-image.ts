@@ -11,6 +11,8 @@ export interface KernelImage {
   target: string;
   wasm: Uint8Array<ArrayBuffer>;
   counting: boolean;
+  /** Reports its accesses to memory to a race detector. */
+  watching: boolean;
   parameters: PtxParameter[];
   blockCount: number;
   /** Warp instructions of each block, terminator included. */

@@ -10,6 +10,7 @@ const STATUS_OF_FAULT: Record<string, FailureStatus> = {
   'out-of-bounds': 'unsafe',
   misaligned: 'unsafe',
   barrier: 'unsafe',
+  race: 'unsafe',
   trap: 'crashed',
   budget: 'timed-out',
   unsupported: 'unsupported',

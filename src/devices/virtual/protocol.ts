@@ -25,6 +25,8 @@ export type WorkerReply =
       counts: WorkerCounts | undefined;
       /** What this worker's CTAs stored to, if asked. */
       writes: WrittenPages | undefined;
+      /** Several CTAs of this worker wrote to one place, and whether they race was not looked at. */
+      crossed: boolean;
     }
   | { job: number; ok: false; fault: FaultReport };
 

@@ -49,6 +49,7 @@ interface VirtualKernel {
   overlapping: Set<string>;
   plain?: { image: KernelImage; handle: number };
   counting?: { image: KernelImage; handle: number };
+  watching?: { image: KernelImage; handle: number };
 }
 
 interface VirtualModule extends LoadedModule {
@@ -125,7 +126,7 @@ export class VirtualDevice implements Device {
   async unload(module: LoadedModule): Promise<void> {
     const virtual = module as VirtualModule;
     for (const kernel of virtual.kernels.values())
-      for (const built of [kernel.plain, kernel.counting]) if (built) this.#pool.unload(built.handle);
+      for (const built of [kernel.plain, kernel.counting, kernel.watching]) if (built) this.#pool.unload(built.handle);
     for (const buffer of virtual.globalBuffers) this.#memory.free(buffer);
     virtual.kernels.clear();
     virtual.globalBuffers.length = 0;
@@ -215,7 +216,8 @@ export class VirtualDevice implements Device {
     const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
     const kernel = this.#kernel(module, symbol);
     if ('ok' in kernel) return kernel;
-    const built = this.#build(module, kernel, symbol, options.count);
+    const variant = options.count ? 'counting' : options.findRaces ? 'watching' : 'plain';
+    const built = this.#build(module, kernel, symbol, variant);
     if ('ok' in built) return built;
     const { image, handle } = built;
     const refusal = refuseConfiguration(step, image, this.spec);
@@ -288,21 +290,21 @@ export class VirtualDevice implements Device {
     module: VirtualModule,
     kernel: VirtualKernel,
     symbol: string,
-    counting: boolean,
+    variant: 'plain' | 'counting' | 'watching',
   ): { image: KernelImage; handle: number } | DeviceFailure {
-    const known = counting ? kernel.counting : kernel.plain;
+    const known = kernel[variant];
     if (known) return known;
     try {
       const image = compileKernel({
         module: module.ptx,
         functionName: symbol,
         globals: module.globals,
-        counting,
+        counting: variant === 'counting',
+        watching: variant === 'watching',
         fusedMultiplyAdd: this.#fused,
       });
       const built = { image, handle: this.#pool.load(image) };
-      if (counting) kernel.counting = built;
-      else kernel.plain = built;
+      kernel[variant] = built;
       return built;
     } catch (error) {
       return compileFailure(error);
@@ -339,7 +341,7 @@ export class VirtualDevice implements Device {
   async #runCtas(
     kernel: VirtualKernel,
     handle: number,
-    launch: LaunchRequest,
+    launch: Omit<LaunchRequest, 'isSerial'>,
     options: RunOptions,
   ): Promise<PoolOutcome> {
     const startMs = performance.now();

@@ -8,7 +8,7 @@ import { doStoresOverlap } from './store-overlap.ts';
 const WORKER_URL = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
 export type PoolOutcome =
-  /** `overlapping`: CTAs of different workers stored to the same bytes, so the contents depend on chance. */
+  /** `overlapping`: CTAs of different workers, or of one that is watched, stored to the same bytes, so the contents depend on chance. */
   | { kind: 'finished'; counts: WorkerCounts[]; overlapping: boolean }
   | { kind: 'fault'; fault: FaultReport }
   | { kind: 'timed-out' }
@@ -55,7 +55,7 @@ export class WorkerPool {
    */
   async run(
     kernel: number,
-    launch: LaunchRequest,
+    launch: Omit<LaunchRequest, 'isSerial'>,
     order: Int32Array,
     options: { serial: boolean; timeoutMs: number },
   ): Promise<PoolOutcome> {
@@ -65,7 +65,8 @@ export class WorkerPool {
     const workers = options.serial ? this.#workers.slice(0, 1) : this.#workers;
     const job = this.#nextJob++;
     const tellsWrites = workers.length > 1;
-    const request: RunRequest = { kind: 'run', job, kernel, launch, order, queue, tellsWrites };
+    const own = { ...launch, isSerial: options.serial };
+    const request: RunRequest = { kind: 'run', job, kernel, launch: own, order, queue, tellsWrites };
     const replies = workers.map((worker) => this.#ask(worker, request));
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<'timed-out'>((resolve) => {
@@ -139,6 +140,8 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
   return {
     kind: 'finished',
     counts: replies.flatMap((reply) => (reply.ok && reply.counts ? [reply.counts] : [])),
-    overlapping: doStoresOverlap(replies.flatMap((reply) => (reply.ok && reply.writes ? [reply.writes] : []))),
+    overlapping:
+      replies.some((reply) => reply.ok && reply.crossed) ||
+      doStoresOverlap(replies.flatMap((reply) => (reply.ok && reply.writes ? [reply.writes] : []))),
   };
 }

@@ -43,6 +43,7 @@ function run(request: WorkerRequest & { kind: 'run' }): WorkerReply {
     ok: true,
     counts: runner.image.counting ? runner.counts() : undefined,
     writes: request.tellsWrites ? writes.written() : undefined,
+    crossed: runner.crossed,
   };
 }
 

@@ -16,6 +16,8 @@ import { warpEmitter } from './warp-forms.ts';
 /** Instructions with no effect here beyond their place in the order: lanes of a chunk loop end before them. */
 const ORDERING: ReadonlySet<string> = new Set(['membar', 'fence', 'prefetch', 'prefetchu', 'nanosleep', 'discard']);
 
+const FENCES: ReadonlySet<string> = new Set(['membar', 'fence']);
+
 const isOrdering = (i: PtxInstruction): boolean =>
   ORDERING.has(i.opcode) || ((i.opcode === 'bar' || i.opcode === 'barrier') && i.modifiers.includes('warp'));
 
@@ -65,7 +67,11 @@ export class BlockEmitter {
   }
 
   #emitInstruction(instruction: PtxInstruction, position: number): void {
-    if (isOrdering(instruction)) return this.#flush(position + 1);
+    if (isOrdering(instruction)) {
+      this.#flush(position + 1);
+      if (this.kernel.watching && FENCES.has(instruction.opcode)) this.#emitWarpOperation(instruction);
+      return;
+    }
     const { definitions } = definitionsAndUses(instruction);
     if (definitions.length > 0 && definitions.every((register) => this.kernel.uniform.has(register)))
       return this.#emitUniform(instruction);

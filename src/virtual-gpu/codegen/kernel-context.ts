@@ -31,6 +31,8 @@ export interface Imports {
   patternMiss: number;
   warpOperation: number;
   samplesFull: number;
+  watchGroup: number;
+  watchUniform: number;
 }
 
 /** Functions written once per module that blocks call. */
@@ -55,6 +57,7 @@ export class KernelContext {
   readonly imports: Imports;
   readonly runtime: Runtime;
   readonly counting: boolean;
+  readonly watching: boolean;
   readonly symbols: ReadonlyMap<string, SymbolAddress>;
   readonly origins: OriginTracer;
   readonly groups: AccessGroup[] = [];
@@ -72,6 +75,7 @@ export class KernelContext {
     imports: Imports;
     runtime: Runtime;
     counting: boolean;
+    watching: boolean;
     symbols: ReadonlyMap<string, SymbolAddress>;
     origins: OriginTracer;
     tableStart: number;
@@ -86,6 +90,7 @@ export class KernelContext {
     this.imports = parts.imports;
     this.runtime = parts.runtime;
     this.counting = parts.counting;
+    this.watching = parts.watching;
     this.symbols = parts.symbols;
     this.origins = parts.origins;
     this.#tableEnd = parts.tableStart;

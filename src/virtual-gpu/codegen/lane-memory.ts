@@ -151,7 +151,7 @@ export class LaneMemory {
 
   #newGroup(space: AccessSpace, access: Access, uniform: boolean): AccessGroup {
     const { kernel } = this.#segment;
-    const counted = kernel.counting && !uniform && COUNTED.has(space);
+    const isRecorded = !uniform && COUNTED.has(space) && (kernel.counting || kernel.watching);
     const group: AccessGroup = {
       index: kernel.groups.length,
       space,
@@ -163,7 +163,7 @@ export class LaneMemory {
       uniform,
       block: this.#segment.blockIndex,
       bounds: kernel.allocateTable(BOUNDS.bytes),
-      pattern: counted ? kernel.allocateTable(PATTERN.bytes) : 0,
+      pattern: isRecorded ? kernel.allocateTable(kernel.counting ? PATTERN.bytes : PATTERN.ways) : 0,
       origins: kernel.origins.of(
         access.instruction.operands[access.isStore ? 0 : access.instruction.operands.length - 1]!,
       ),
@@ -376,7 +376,7 @@ export class LaneMemory {
       b.get(locals.chunk)
         .get(mask)
         .memory('v128.store', group.pattern + PATTERN.mask);
-    if (group.space === 'global') this.#markSectors(group, checked, mask);
+    if (group.space === 'global' && this.#segment.kernel.counting) this.#markSectors(group, checked, mask);
   }
 
   #markSectors(group: AccessGroup, checked: Local, mask: Local | undefined): void {
@@ -409,8 +409,24 @@ export class LaneMemory {
     }
   }
 
-  /** After the chunk loop: accounts for each counted group's 32 addresses. */
-  emitCounts(): void {
+  /** After the chunk loop: accounts for each group's addresses. */
+  emitAccounts(): void {
+    if (this.#segment.kernel.watching) this.#emitWatches();
+    if (this.#segment.kernel.counting) this.#emitCounts();
+  }
+
+  #emitWatches(): void {
+    const { b, kernel, locals, masked } = this.#segment;
+    for (const { group, baseLocal } of this.#planned) {
+      if (!COUNTED.has(group.space)) continue;
+      b.i32(group.index);
+      if (group.uniform) b.get(baseLocal!);
+      b.get(locals.warp).i32(masked ? 1 : 0);
+      b.call(group.uniform ? kernel.imports.watchUniform : kernel.imports.watchGroup);
+    }
+  }
+
+  #emitCounts(): void {
     const { b, kernel, locals, masked } = this.#segment;
     for (const { group } of this.#planned) {
       if (group.pattern === 0) continue;

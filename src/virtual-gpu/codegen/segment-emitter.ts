@@ -92,7 +92,7 @@ export class SegmentEmitter {
         .op('i32.lt_u')
         .brIf(0);
     });
-    this.memory.emitCounts();
+    this.memory.emitAccounts();
   }
 
   /** Mask local that applies to the current instruction; undefined when all lanes take part. */

@@ -46,7 +46,10 @@ function issue(context: WarpContext): void {
     const target = context.resolve(to, 'shared', bytes, true, lane);
     stores.push({ lane, address: to, space: 'shared' });
     if (wanted === 0) {
-      context.copies.open.push(() => fillZero(target, 0, bytes));
+      context.copies.open.push(() => {
+        fillZero(target, 0, bytes);
+        context.landed(to, lane);
+      });
       continue;
     }
     const origin = context.resolve(from, 'global', bytes, false, lane);
@@ -54,6 +57,7 @@ function issue(context: WarpContext): void {
     context.copies.open.push(() => {
       for (let i = 0; i < wanted; i++) target.view.setUint8(target.offset + i, origin.view.getUint8(origin.offset + i));
       fillZero(target, wanted, bytes);
+      context.landed(to, lane);
     });
   }
   context.countRequest(loads, bytes, 'load');

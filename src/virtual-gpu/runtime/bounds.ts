@@ -51,6 +51,11 @@ export class BoundsChecker {
     return reachable ? [...reachable].map((index) => ranges[index]!) : ranges;
   }
 
+  /** Device memory that a group of accesses may touch. */
+  rangesOfGroup(group: number): readonly DeviceRange[] {
+    return this.#groupRanges[group]!;
+  }
+
   /** Device memory that a warp-level operation may touch. */
   rangesOfSite(site: number): readonly DeviceRange[] {
     return this.#siteRanges[site]!;

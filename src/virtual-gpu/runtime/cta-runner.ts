@@ -4,6 +4,7 @@ import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/access-g
 import { has } from '../codegen/instruction-parts.ts';
 import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
+import { RaceDetector } from '../race-detector/race-detector.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
 import { noPendingCopies, type PendingCopies } from './async-copy.ts';
 import { type Arrival, type ArrivedThreads, arrivalsOf, type OperandReader, type WaitingLanes } from './barriers.ts';
@@ -34,6 +35,8 @@ export interface LaunchRequest {
   /** Of the device: CTA i reads i modulo the count as its multiprocessor. */
   smCount: number;
   warpsPerSm: number;
+  /** All CTAs run here, one after the other. */
+  isSerial: boolean;
 }
 
 /** Raw sums of the CTAs one worker ran. */
@@ -90,6 +93,7 @@ export class CtaRunner {
   #bounds!: BoundsChecker;
   #patterns: PatternCounter | undefined;
   #sampler: AccessSampler | undefined;
+  #watcher: RaceDetector | undefined;
   #request!: LaunchRequest;
   #warpCount = 0;
   #states: WarpState[] = [];
@@ -114,6 +118,7 @@ export class CtaRunner {
     this.#operations = image.warpSites.map((site) => warpOperation(site.instruction));
     this.#memory.reserve(WARPS);
     this.#counts = emptyCounts(image);
+    this.#watcher = image.watching ? new RaceDetector(image, this.#memory) : undefined;
   }
 
   /** What `image.wasm` imports. */
@@ -127,6 +132,9 @@ export class CtaRunner {
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
         samplesFull: () => this.#sampler!.halve(),
+        watchGroup: (group: number, warp: number, masked: number) => this.#watcher!.group(group, warp, masked !== 0),
+        watchUniform: (group: number, address: number, warp: number, masked: number) =>
+          this.#watcher!.uniformGroup(group, address, warp, masked !== 0),
       },
     };
   }
@@ -169,6 +177,15 @@ export class CtaRunner {
       { ranges: request.ranges, byName: request.rangesByName },
       { shared: totalShared, local: image.localBytesPerThread },
     );
+    this.#watcher?.begin({
+      grid: request.grid,
+      block: request.block,
+      warps: this.#warpCount,
+      sharedBytes: totalShared,
+      acrossCtas: request.isSerial,
+      bounds: this.#bounds,
+      device: new Uint8Array(this.#device.buffer),
+    });
     this.#patterns = image.counting ? new PatternCounter(memory, image.groups) : undefined;
     this.#sampler = image.counting
       ? new AccessSampler(memory, this.#sectorMap, sampleBuffer, request.ranges)
@@ -209,6 +226,7 @@ export class CtaRunner {
     i32[LAUNCH.ctaZ >> 2] = Math.floor(linear / (grid[0] * grid[1]));
     i32[LAUNCH.smIndex >> 2] = linear % this.#request.smCount;
     this.#initialiseCta();
+    this.#watcher?.beginCta(linear);
     try {
       this.#schedule(linear, isPointless);
     } catch (error) {
@@ -338,6 +356,7 @@ export class CtaRunner {
     for (const arrival of complete) {
       this.#arrived.delete(arrival.id);
       this.#reduceAtBarrier(arrival);
+      this.#watcher?.barrier(arrival.id, [...new Set(arrival.groups.map(({ warp }) => warp))]);
       for (const group of arrival.groups) this.#resume(group);
     }
     return complete.length > 0;
@@ -395,10 +414,17 @@ export class CtaRunner {
       masked,
       copies: this.#copies[(warp - WARPS) / this.image.warpBytes]!,
       arrived: this.#arrived,
+      watcher: this.#watcher,
+      site,
       writes: this.#writes,
       reachable: site === undefined ? [] : this.#bounds.rangesOfSite(site),
-      onRequest: this.image.counting && site !== undefined ? (request) => this.#countRequest(site, request) : undefined,
+      onRequest: site === undefined ? undefined : this.#requestListener(site, warp),
     });
+  }
+
+  #requestListener(site: number, warp: number): ((request: MemoryRequest) => void) | undefined {
+    if (this.image.counting) return (request) => this.#countRequest(site, request);
+    return this.#watcher && ((request) => this.#watcher!.request(site, warp, request));
   }
 
   #countRequest(site: number, request: MemoryRequest): void {
@@ -420,6 +446,11 @@ export class CtaRunner {
   #warpOperation(site: number, warp: number, masked: boolean): void {
     const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked, site);
     if (context.lanes.length > 0) this.#operations[site]!(context);
+  }
+
+  /** Several CTAs wrote to one place, and whether they race was not looked at. */
+  get crossed(): boolean {
+    return this.#watcher?.crossed ?? false;
   }
 
   /** Sums since `begin`. Only for counting images. */

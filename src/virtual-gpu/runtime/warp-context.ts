@@ -6,6 +6,7 @@ import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts
 import { unsupported } from '../unsupported.ts';
 import type { PendingCopies } from './async-copy.ts';
 import type { ArrivedThreads } from './barriers.ts';
+import type { RaceDetector } from '../race-detector/race-detector.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
@@ -43,6 +44,9 @@ export class WarpContext {
   readonly copies: PendingCopies;
   /** Arrivals at the CTA's barriers that nobody waits for. */
   readonly arrived: ArrivedThreads;
+  /** Looks for races, where they are looked for. */
+  readonly watcher: RaceDetector | undefined;
+  readonly #site: number | undefined;
   #image: KernelImage;
   #memory: PrivateMemory;
   #device: DataView;
@@ -62,14 +66,18 @@ export class WarpContext {
     masked: boolean;
     copies: PendingCopies;
     arrived: ArrivedThreads;
+    watcher: RaceDetector | undefined;
+    site: number | undefined;
     reachable: readonly DeviceRange[];
     writes: WriteMap;
-    /** Told of every request to memory that the operation makes; only while counting. */
+    /** Told of every request to memory that the operation makes. */
     onRequest?: ((request: MemoryRequest) => void) | undefined;
   }) {
     this.#onRequest = parts.onRequest;
     this.copies = parts.copies;
     this.arrived = parts.arrived;
+    this.watcher = parts.watcher;
+    this.#site = parts.site;
     this.#reachable = parts.reachable;
     this.#writes = parts.writes;
     this.#image = parts.image;
@@ -110,6 +118,11 @@ export class WarpContext {
       const addresses = own.map((access) => Number(access.address & 0xffffffffn));
       this.#onRequest({ space, kind, addresses, lanes: own.map((access) => access.lane), bytes });
     }
+  }
+
+  /** A copy that the operation began has reached shared memory. */
+  landed(address: bigint, lane: number): void {
+    this.watcher?.landed(this.#site!, this.warp, address, lane);
   }
 
   /** Operand as an unsigned 32-bit number. */

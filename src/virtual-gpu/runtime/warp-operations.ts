@@ -66,8 +66,15 @@ function arrive(context: WarpContext): void {
   const [id, expected] = [context.word(operands[0]!, lanes[0]!), context.word(operands[1]!, lanes[0]!)];
   const threads = (arrived.get(id) ?? 0) + lanes.length;
   // Complete with nobody waiting: the next arrivals belong to the barrier's next use.
-  if (threads >= expected) arrived.delete(id);
+  const completes = threads >= expected;
+  if (completes) arrived.delete(id);
   else arrived.set(id, threads);
+  context.watcher?.arrive(id, context.warp, completes);
+}
+
+/** Only kernels that are watched for races get here: otherwise a fence has nothing to do. */
+function fence({ watcher, warp }: WarpContext): void {
+  watcher?.fence(warp);
 }
 
 function trap(context: WarpContext): void {
@@ -144,6 +151,8 @@ const OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOpera
   ['elect', elect],
   ['bar.arrive', arrive],
   ['barrier.arrive', arrive],
+  ['membar', fence],
+  ['fence', fence],
   ['trap', trap],
   ['brkpt', trap],
   ['ld', genericLoad],

@@ -59,6 +59,7 @@ export function runKernel(
     deviceBytes: end,
     smCount: 1,
     warpsPerSm: 48,
+    isSerial: true,
   });
   for (let cta = 0; cta < launch.ctas; cta++) runner.runCta(cta);
   return bytes.slice(output, output + launch.outputBytes);

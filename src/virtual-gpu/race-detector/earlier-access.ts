@@ -1,0 +1,9 @@
+/** The first of two accesses that race. */
+export interface EarlierAccess {
+  /** Linear index of its CTA; absent when it is the one at hand. */
+  cta?: number;
+  warp: number;
+  /** Number of the access × 32 + lane. */
+  where: number;
+  isWrite: boolean;
+}

@@ -1,0 +1,291 @@
+import type { Dim3 } from '../../core/launch-plan.ts';
+import type { AccessGroup } from '../codegen/access-groups.ts';
+import type { KernelImage } from '../kernel-image.ts';
+import { LANES, PATTERN, SHARED, WARP, WARPS, WINDOW } from '../layout.ts';
+import type { BoundsChecker } from '../runtime/bounds.ts';
+import { KernelFault } from '../runtime/fault.ts';
+import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
+import type { MemoryRequest } from '../runtime/warp-context.ts';
+import { type GridClock, later, WarpClocks } from './clocks.ts';
+import type { EarlierAccess } from './earlier-access.ts';
+import { type Accessor, GlobalShadow } from './global-shadow.ts';
+import { SharedShadow } from './shared-shadow.ts';
+import { type WatchedAccess, watchedAccess } from './watched-access.ts';
+
+/** A launch whose accesses are watched. */
+export interface WatchedLaunch {
+  grid: Dim3;
+  block: Dim3;
+  warps: number;
+  sharedBytes: number;
+  /** Compare accesses of different CTAs, too: all of them run here, one after the other. */
+  acrossCtas: boolean;
+  bounds: BoundsChecker;
+  device: Uint8Array;
+}
+
+/** Smallest access of a kernel that makes none. */
+const ANY_UNIT = 4;
+
+type Space = 'global' | 'shared';
+
+/**
+ * Finds two accesses to one byte by different warps, one of them a write, that nothing puts in order. In order are: what
+ * one warp does; what warps do before and after a barrier at which they meet; and what is done before a fence and an
+ * atomic, volatile or release store after it, with what is done after reading that. So a race is found in whatever order
+ * the warps ran, and in whatever order they could have run, as long as both accesses are executed. Not races: two
+ * accesses that are both atomic or volatile; a plain read beside an atomic; writes of the value that is there already.
+ */
+export class RaceDetector {
+  readonly #image: KernelImage;
+  readonly #memory: PrivateMemory;
+  /** Accesses of each group, and of each warp site; `number` names one in a shadow. */
+  readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
+  readonly #sites: { number: number; access: WatchedAccess }[];
+  readonly #accesses: WatchedAccess[] = [];
+  readonly #units: Record<Space, number>;
+  #launch!: WatchedLaunch;
+  /** By group and by site: whether the launch may both read and write the device memory it touches. */
+  #isTrackedGroup: boolean[] = [];
+  #isTrackedSite: boolean[] = [];
+  /** What has happened before each warp's next access; and before its last fence. */
+  #clocks!: WarpClocks;
+  #fenced!: WarpClocks;
+  #shared!: SharedShadow;
+  #global!: GlobalShadow;
+  /** What whoever reads an address takes over, by address. */
+  #sharedReleases = new Map<number, GridClock>();
+  #globalReleases = new Map<number, GridClock>();
+  /** What arrivals without waiting brought to a barrier, by its number. */
+  #arrived = new Map<number, GridClock>();
+  #time = 0;
+  #cta = 0;
+
+  constructor(image: KernelImage, memory: PrivateMemory) {
+    this.#image = image;
+    this.#memory = memory;
+    const number = (access: WatchedAccess): number => this.#accesses.push(access) - 1;
+    this.#groups = image.groups.map((group) =>
+      group.accesses.map(({ instruction, offset }) => {
+        const access = { ...watchedAccess(instruction)!, space: group.space };
+        return { number: number(access), offset: offset - group.minimum, access };
+      }),
+    );
+    this.#sites = image.warpSites.map((site) => {
+      const access = watchedAccess(site.instruction);
+      return access ? { number: number(access), access } : (undefined as never);
+    });
+    this.#units = { global: this.#smallestAccess('global'), shared: this.#smallestAccess('shared') };
+  }
+
+  #smallestAccess(space: Space): number {
+    const own = this.#accesses.filter((access) => access.space === space || access.space === 'generic');
+    return Math.min(...own.map(({ bytes }) => bytes), ...(own.length === 0 ? [ANY_UNIT] : []));
+  }
+
+  begin(launch: WatchedLaunch): void {
+    this.#launch = launch;
+    const { warps, sharedBytes, acrossCtas, bounds } = launch;
+    const written = new Set<DeviceRange>();
+    const rangesOfGroup = (group: AccessGroup) => (group.space === 'global' ? bounds.rangesOfGroup(group.index) : []);
+    for (const group of this.#image.groups)
+      if (group.accesses.some(({ isStore }) => isStore)) for (const range of rangesOfGroup(group)) written.add(range);
+    this.#sites.forEach((site, index) => {
+      if (site?.access.isWrite && site.access.instruction.opcode !== 'cp')
+        for (const range of bounds.rangesOfSite(index)) written.add(range);
+    });
+    this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
+    this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
+    this.#clocks = new WarpClocks(warps);
+    this.#fenced = new WarpClocks(warps);
+    this.#shared = new SharedShadow(warps, sharedBytes, this.#units.shared, this.#clocks.rows);
+    this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas);
+    this.#globalReleases.clear();
+    this.#time = 0;
+  }
+
+  /** Several CTAs wrote to one place, and whether they race was not looked at. */
+  get crossed(): boolean {
+    return this.#global.crossed;
+  }
+
+  beginCta(linear: number): void {
+    this.#cta = linear;
+    this.#shared.begin(this.#time);
+    this.#sharedReleases.clear();
+    this.#arrived.clear();
+    this.#clocks.reset();
+    this.#fenced.reset();
+    for (let warp = 0; warp < this.#launch.warps; warp++) this.#tick(warp);
+  }
+
+  /** What `warp` does from now on, others have not seen yet. */
+  #tick(warp: number): void {
+    this.#clocks.rows[warp * (this.#launch.warps + 1)] = ++this.#time;
+  }
+
+  /** Warps meet at a barrier. */
+  barrier(id: number, warps: readonly number[]): void {
+    const arrived = this.#arrived.get(id);
+    this.#arrived.delete(id);
+    this.#clocks.join(warps, this.#cta, arrived);
+    this.#fenced.join(warps, this.#cta, undefined);
+    for (const warp of warps) this.#tick(warp);
+  }
+
+  /** A warp arrives at a barrier and goes on; `completes` when nobody waits for it. */
+  arrive(id: number, warpAddress: number, completes: boolean): void {
+    const warp = this.#warpOf(warpAddress);
+    if (completes) this.#arrived.delete(id);
+    else {
+      const own = this.#clocks.snapshot(warp, this.#cta)!;
+      const before = this.#arrived.get(id);
+      this.#arrived.set(id, before ? later(before, own) : own);
+    }
+    this.#tick(warp);
+  }
+
+  fence(warpAddress: number): void {
+    const warp = this.#warpOf(warpAddress);
+    this.#fenced.copyRow(warp, this.#clocks);
+    this.#tick(warp);
+  }
+
+  /** One execution of a group whose lanes have recorded their addresses. */
+  group(groupIndex: number, warpAddress: number, masked: boolean): void {
+    const group = this.#image.groups[groupIndex]!;
+    if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
+    const { i32 } = this.#memory;
+    const addresses = (group.pattern + PATTERN.addresses) >> 2;
+    const ownMask = group.guarded ? (group.pattern + PATTERN.mask) >> 2 : -1;
+    const warpMask = masked ? (warpAddress + WARP.mask) >> 2 : -1;
+    const space = group.space as Space;
+    for (const { number, offset, access } of this.#groups[groupIndex]!) {
+      let last = -1;
+      for (let lane = 0; lane < LANES; lane++) {
+        if (warpMask >= 0 && i32[warpMask + lane] === 0) continue;
+        if (ownMask >= 0 && i32[ownMask + lane] === 0) continue;
+        const address = (i32[addresses + lane]! + offset) >>> 0;
+        if (address === last) continue;
+        last = address;
+        this.#note(space, address, number, access, warpAddress, lane);
+      }
+    }
+  }
+
+  /** One execution of a group with one address for all lanes. */
+  uniformGroup(groupIndex: number, address: number, warpAddress: number, masked: boolean): void {
+    const group = this.#image.groups[groupIndex]!;
+    if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
+    let lane = 0;
+    if (masked) while (lane < LANES - 1 && this.#memory.i32[((warpAddress + WARP.mask) >> 2) + lane] === 0) lane++;
+    for (const { number, offset, access } of this.#groups[groupIndex]!)
+      this.#note(group.space as Space, (address + offset) >>> 0, number, access, warpAddress, lane);
+  }
+
+  /** One request that JavaScript carried out. A copy to shared memory is on its way, and lands later. */
+  request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
+    const { number, access } = this.#sites[site]!;
+    if (space === 'local' || (space === 'global' && !this.#isTrackedSite[site])) return;
+    addresses.forEach((address, i) => {
+      const lane = lanes[i]!;
+      if (access.instruction.opcode !== 'cp') this.#note(space, address, number, access, warpAddress, lane);
+      else if (kind === 'load') this.#note(space, address, number, { ...access, isWrite: false }, warpAddress, lane);
+      else {
+        const racing = this.#shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
+        if (racing) this.#report(racing, space, address, access, true, lane);
+      }
+    });
+  }
+
+  /** A copy of an earlier request has reached shared memory. */
+  landed(site: number, warpAddress: number, address: bigint, lane: number): void {
+    const { number, access } = this.#sites[site]!;
+    this.#note('shared', Number(address & 0xffffffffn), number, { ...access, isRead: false }, warpAddress, lane);
+  }
+
+  #note(
+    space: Space,
+    address: number,
+    number: number,
+    access: WatchedAccess,
+    warpAddress: number,
+    lane: number,
+  ): void {
+    const warp = this.#warpOf(warpAddress);
+    const where = number * LANES + lane;
+    const { isStrong, isRead, isWrite, bytes } = access;
+    if (isStrong && isRead) this.#acquire(space, address, warp);
+    if (space === 'shared') {
+      const racing = isWrite
+        ? this.#shared.write(address, bytes, warp, where, isStrong, this.#memory.u8.subarray(SHARED))
+        : this.#shared.read(address, bytes, warp, where, isStrong);
+      if (racing) this.#report(racing, space, address, access, isWrite, lane);
+    } else {
+      const by = this.#accessor(warp);
+      const racing = isWrite
+        ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
+        : this.#global.read(address, bytes, where, isStrong, by);
+      if (racing) this.#report(racing, space, address, access, isWrite, lane);
+    }
+    if (access.releases !== 'nothing') this.#release(space, address, warp, access.releases);
+  }
+
+  #accessor(warp: number): Accessor {
+    const time = this.#clocks.rows[warp * (this.#launch.warps + 1)]!;
+    return { cta: this.#cta, warp, time, clocks: this.#clocks };
+  }
+
+  #acquire(space: Space, address: number, warp: number): void {
+    const released = (space === 'shared' ? this.#sharedReleases : this.#globalReleases).get(address);
+    if (released) this.#clocks.acquire(warp, this.#cta, released);
+  }
+
+  #release(space: Space, address: number, warp: number, what: 'fenced' | 'everything'): void {
+    const clocks = what === 'fenced' ? this.#fenced : this.#clocks;
+    const own = clocks.snapshot(warp, this.#cta);
+    if (!own) return;
+    const releases = space === 'shared' ? this.#sharedReleases : this.#globalReleases;
+    const before = releases.get(address);
+    releases.set(address, before ? later(before, own) : own);
+    if (what === 'everything') this.#tick(warp);
+  }
+
+  #warpOf(address: number): number {
+    return (address - WARPS) / this.#image.warpBytes;
+  }
+
+  /** @throws KernelFault that names both accesses. */
+  #report(
+    earlier: EarlierAccess,
+    space: Space,
+    address: number,
+    access: WatchedAccess,
+    isWrite: boolean,
+    lane: number,
+  ): never {
+    const { instruction, bytes } = access;
+    const first = this.#accesses[Math.floor(earlier.where / LANES)]!;
+    const [x, y, z] = this.#launch.block;
+    const thread = coordinates(earlier.warp * LANES + (earlier.where % LANES), [x, y, z]);
+    const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta;
+    const cta = isOther ? ` of CTA (${coordinates(earlier.cta!, this.#launch.grid)})` : '';
+    const { source } = first.instruction;
+    const line = source ? ` at ${source.file}:${source.line}` : '';
+    const between = isOther ? 'no fence and flag' : 'no barrier';
+    throw new KernelFault(
+      'race',
+      `race: a ${space} ${verb(isWrite)} of ${bytes} bytes and a ${verb(earlier.isWrite)} of thread (${thread})${cta}${line} ` +
+        `have ${between} between them:`,
+      { instruction, lane, address: addressOf(space, address), accessBytes: bytes, space },
+    );
+  }
+}
+
+const addressOf = (space: Space, address: number): bigint =>
+  BigInt(address) | (space === 'global' ? BigInt(WINDOW.global) << 32n : 0n);
+
+const verb = (isWrite: boolean): string => (isWrite ? 'write' : 'read');
+
+const coordinates = (index: number, [x, y]: Dim3): string =>
+  [index % x, Math.floor(index / x) % y, Math.floor(index / (x * y))].join(', ');

@@ -1,0 +1,154 @@
+import type { EarlierAccess } from './earlier-access.ts';
+
+/** Of a cell's last write. */
+const STRONG = 1;
+/** Several warps wrote the same value, in no order: whoever reads it, gets it. */
+const AGREED = 2;
+
+/**
+ * Who last wrote each cell of a CTA's shared memory, and who has read it since. A cell is as large as the kernel's
+ * smallest access. Times only grow from CTA to CTA, so what is older than the CTA at hand counts as never.
+ */
+export class SharedShadow {
+  readonly #warps: number;
+  readonly #shift: number;
+  /** Row w: up to which time of each warp everything has happened before what warp w does now. */
+  readonly #rows: Int32Array;
+  readonly #writeTime: Int32Array;
+  readonly #writeWarp: Uint8Array;
+  readonly #writeWhere: Int32Array;
+  readonly #writeFlags: Uint8Array;
+  /** Bit per warp that has read the cell since its last write; and when and where, by cell and warp. */
+  readonly #readers: Int32Array;
+  readonly #readTime: Int32Array;
+  readonly #readWhere: Int32Array;
+  /** Bit per warp that has read it so by a strong access. */
+  readonly #strongReaders: Int32Array;
+  /** What the last write left. */
+  readonly #values: Uint8Array;
+  #start = 0;
+
+  /** @param unitBytes size of a cell, a power of two. */
+  constructor(warps: number, bytes: number, unitBytes: number, rows: Int32Array) {
+    const cells = Math.ceil(bytes / unitBytes);
+    this.#warps = warps;
+    this.#shift = Math.log2(unitBytes);
+    this.#rows = rows;
+    this.#writeTime = new Int32Array(cells);
+    this.#writeWarp = new Uint8Array(cells);
+    this.#writeWhere = new Int32Array(cells);
+    this.#writeFlags = new Uint8Array(cells);
+    this.#readers = new Int32Array(cells);
+    this.#strongReaders = new Int32Array(cells);
+    this.#readTime = new Int32Array(cells * warps);
+    this.#readWhere = new Int32Array(cells * warps);
+    this.#values = new Uint8Array(cells * unitBytes);
+  }
+
+  /** A CTA begins whose times all lie after `start`. */
+  begin(start: number): void {
+    this.#start = start;
+    this.#readers.fill(0);
+    this.#strongReaders.fill(0);
+  }
+
+  /** Notes a read; returns the write that it races with, if there is one. */
+  read(address: number, bytes: number, warp: number, where: number, isStrong: boolean): EarlierAccess | undefined {
+    const row = warp * this.#warps;
+    const time = this.#rows[row + warp]!;
+    const bit = 1 << warp;
+    const end = (address + bytes) >> this.#shift;
+    for (let cell = address >> this.#shift; cell < end; cell++) {
+      const written = this.#writeTime[cell]!;
+      if (written > this.#start) {
+        const writer = this.#writeWarp[cell]!;
+        if (writer !== warp && written > this.#rows[row + writer]! && this.#writeFlags[cell] === 0)
+          return { warp: writer, where: this.#writeWhere[cell]!, isWrite: true };
+      }
+      this.#readers[cell]! |= bit;
+      if (isStrong) this.#strongReaders[cell]! |= bit;
+      const at = cell * this.#warps + warp;
+      this.#readTime[at] = time;
+      this.#readWhere[at] = where;
+    }
+    return undefined;
+  }
+
+  /**
+   * Notes a write that has been carried out; returns the access that it races with, if there is one.
+   * @param memory shared memory.
+   */
+  write(
+    address: number,
+    bytes: number,
+    warp: number,
+    where: number,
+    isStrong: boolean,
+    memory: Uint8Array,
+  ): EarlierAccess | undefined {
+    const end = (address + bytes) >> this.#shift;
+    for (let cell = address >> this.#shift; cell < end; cell++) {
+      const changes = this.#takeValue(cell, memory);
+      const earlier = this.#racingWrite(cell, warp, isStrong);
+      if (earlier && changes) return earlier;
+      const reader = changes && !isStrong ? this.#racingRead(cell, warp) : undefined;
+      if (reader) return reader;
+      if (earlier && !isStrong) {
+        this.#writeFlags[cell]! |= AGREED;
+        continue;
+      }
+      this.#writeTime[cell] = this.#rows[warp * this.#warps + warp]!;
+      this.#writeWarp[cell] = warp;
+      this.#writeWhere[cell] = where;
+      this.#writeFlags[cell] = isStrong ? STRONG : 0;
+      this.#readers[cell] = 0;
+      this.#strongReaders[cell] = 0;
+    }
+    return undefined;
+  }
+
+  /** The read that a write still on its way to memory races with: it may land at any time. */
+  overwritten(address: number, bytes: number, warp: number): EarlierAccess | undefined {
+    const end = (address + bytes) >> this.#shift;
+    for (let cell = address >> this.#shift; cell < end; cell++) {
+      const reader = this.#racingRead(cell, warp);
+      if (reader) return reader;
+    }
+    return undefined;
+  }
+
+  /** Remembers what the cell holds; false when the last write of this CTA left the same there. */
+  #takeValue(cell: number, memory: Uint8Array): boolean {
+    const first = cell << this.#shift;
+    const end = first + (1 << this.#shift);
+    let changes = this.#writeTime[cell]! <= this.#start;
+    for (let at = first; at < end; at++) {
+      if (this.#values[at] === memory[at]) continue;
+      changes = true;
+      this.#values[at] = memory[at]!;
+    }
+    return changes;
+  }
+
+  #racingWrite(cell: number, warp: number, isStrong: boolean): EarlierAccess | undefined {
+    const written = this.#writeTime[cell]!;
+    const writer = this.#writeWarp[cell]!;
+    if (written <= this.#start || writer === warp || written <= this.#rows[warp * this.#warps + writer]!) return undefined;
+    // A warp that has seen what an atomic left comes after it, at this place.
+    const hasSeen = ((this.#strongReaders[cell]! >>> warp) & 1) !== 0;
+    const isOrdered = (this.#writeFlags[cell]! & STRONG) !== 0 && (isStrong || hasSeen);
+    return isOrdered ? undefined : { warp: writer, where: this.#writeWhere[cell]!, isWrite: true };
+  }
+
+  #racingRead(cell: number, warp: number): EarlierAccess | undefined {
+    let others = this.#readers[cell]! & ~(1 << warp);
+    while (others !== 0) {
+      const reader = 31 - Math.clz32(others);
+      others &= ~(1 << reader);
+      const at = cell * this.#warps + reader;
+      if (this.#readTime[at]! > this.#rows[warp * this.#warps + reader]!)
+        return { warp: reader, where: this.#readWhere[at]!, isWrite: false };
+    }
+    return undefined;
+  }
+}
