@@ -25,6 +25,8 @@ export interface CheckRunsOptions {
   /** Wall-clock limit of each run, in ms. */
   readonly timeoutMs: number;
   readonly instructionsPerCta?: number;
+  /** The first run looks for races, where it is not counted. */
+  readonly findsRaces?: boolean;
   /** The main workload's first run is the counted one. */
   readonly isMain: boolean;
   /** What the caches hold when the counted run starts; `cold` when absent. */
@@ -96,8 +98,8 @@ export class CheckRuns {
 
   /** The first run: natural order over NaN poison. */
   natural(): Promise<RunResult | Refused> {
-    const { isMain } = this.#options;
-    return this.#run({ ...NATURAL, count: isMain, findsRaces: !isMain });
+    const { isMain, findsRaces = false } = this.#options;
+    return this.#run({ ...NATURAL, count: isMain, findsRaces: findsRaces && !isMain });
   }
 
   /** Natural order over zeros, as if first: where both poisons break a kernel alike, zeros may not. */

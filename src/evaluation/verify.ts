@@ -14,6 +14,7 @@ import { judgeCheck } from './judge-check.ts';
 import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import type { CheckKey, Oracle } from './oracle.ts';
 import { planRefusal } from './plan-refusal.ts';
+import { createStream } from './random.ts';
 import { outputsOf } from './reference-runs.ts';
 import type { Refused } from './refusal.ts';
 
@@ -62,10 +63,12 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
   const fits = (shape: Dimensions) => fitsSharedMemory(() => request.planFor(shape), { spec, module: request.module });
   const checks = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, fits });
   const cheapest = cheapestToRepeat(problem.file, checks);
+  const watched = watchedChecks(checks, seed);
   for (const check of checks) {
     request.signal?.throwIfAborted();
     const isRepeated = check === cheapest || (check.isMain && isCheapToRepeat(request));
-    const result = await verifyCheck(request, check, tally, isRepeated ? otherInputs(check, checks, seed) : undefined);
+    const repeatWith = isRepeated ? otherInputs(check, checks, seed) : undefined;
+    const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(check), repeatWith });
     const correctness = tally.summary();
     if (!result.ok) return { ...result, ...(correctness && { correctness }) };
     if (check.isMain) main = result;
@@ -80,6 +83,16 @@ const MOST_REPEATED_BYTES = 8 * 1024 ** 2;
 const isCheapToRepeat = ({ device, problem, dimensions }: VerifyRequest): boolean => {
   const bytes = outputsOf(expandBuffers(problem.file, dimensions)).reduce((sum, output) => sum + output.bytes, 0);
   return device.measuring !== undefined && bytes <= MOST_REPEATED_BYTES;
+};
+
+/** On which checks races are looked for: on every shape once, with inputs drawn by the seed. It takes a few times as long. */
+const watchedChecks = (checks: readonly Check[], seed: number): ReadonlySet<Check> => {
+  const byShape = Map.groupBy(
+    checks.filter(({ isMain }) => !isMain),
+    ({ dimensions }) => JSON.stringify(dimensions),
+  );
+  const draws = createStream(seed, 'checks on which races are looked for');
+  return new Set([...byShape.values()].map((all, i) => all[draws.bits(i) % all.length]!));
 };
 
 type CheckResult = { ok: true; plan: LaunchPlan; counters: LaunchCounters[] } | Refused;
@@ -98,7 +111,7 @@ const verifyCheck = async (
   request: VerifyRequest,
   check: Check,
   tally: CorrectnessTally,
-  repeatWith: OtherInputs | undefined,
+  { findsRaces, repeatWith }: { findsRaces: boolean; repeatWith: OtherInputs | undefined },
 ): Promise<CheckResult> => {
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet, isMain } = check;
@@ -106,7 +119,7 @@ const verifyCheck = async (
   const plan = planOrRefusal(request, dimensions, name);
   if ('ok' in plan) return plan;
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-  const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain });
+  const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain, findsRaces });
   try {
     const isBitwise = problem.file.determinism === 'bitwise';
     const passed = await judgeCheck({ runs, prepared, tally, isBitwise });

@@ -63,7 +63,10 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     warpOperation: module.importFunction('warpOperation', call3),
     samplesFull: module.importFunction('samplesFull', { parameters: [], results: [] }),
     watchGroup: module.importFunction('watchGroup', call3),
-    watchUniform: module.importFunction('watchUniform', { ...call3, parameters: [...call3.parameters, 'i32' as const] }),
+    watchUniform: module.importFunction('watchUniform', {
+      ...call3,
+      parameters: [...call3.parameters, 'i32' as const],
+    }),
   };
   const { weightTable, tables, end } = layOutTables(blocks.length, options.counting);
   const kernel = new KernelContext({

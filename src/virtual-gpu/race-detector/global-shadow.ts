@@ -1,11 +1,6 @@
 import type { WarpClocks } from './clocks.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 
-/** Of a cell's last write. */
-const STRONG = 1;
-/** Several warps wrote the same value, in no order: whoever reads it, gets it. */
-const AGREED = 2;
-
 const PAGE_CELLS = 4096;
 const WARPS_PER_CTA = 32;
 
@@ -13,17 +8,26 @@ interface Reader {
   owner: number;
   time: number;
   where: number;
-  isStrong: boolean;
+  /** Has read it by a strong access since its last strong write. */
+  hasSeenStrong: boolean;
+}
+
+/** The last write of each cell. */
+interface LastWrites {
+  owner: Int32Array;
+  time: Int32Array;
+  where: Int32Array;
 }
 
 /** Cells of a part of device memory. An owner is a CTA's linear index × 32 + warp, plus 1; 0 is nobody. */
 interface Page {
-  writeOwner: Int32Array;
-  writeTime: Int32Array;
-  writeWhere: Int32Array;
-  writeFlags: Uint8Array;
+  plain: LastWrites;
+  /** Several warps wrote the same value, in no order: whoever reads it, gets it. */
+  isAgreed: Uint8Array;
+  /** Made where there is anything to note; so are the readers. */
+  strong: LastWrites | undefined;
   values: Uint8Array;
-  /** Who has read a cell since its last write: made where there is anybody. */
+  /** Who has read a cell since its last plain write. */
   readers: (Reader[] | undefined)[] | undefined;
 }
 
@@ -67,9 +71,7 @@ export class GlobalShadow {
     for (let cell = address >>> this.#shift; cell < end; cell++) {
       const page = this.#page(cell);
       const at = cell % PAGE_CELLS;
-      const writer = page.writeOwner[at]!;
-      if (writer !== 0 && page.writeFlags[at] === 0 && !this.#isBefore(writer, page.writeTime[at]!, by))
-        return earlier(writer, page.writeWhere[at]!, true);
+      if (page.isAgreed[at] === 0 && this.#isUnordered(page.plain, at, by)) return lastWrite(page.plain, at);
       this.#addReader(page, at, where, isStrong, by);
     }
     return undefined;
@@ -92,18 +94,24 @@ export class GlobalShadow {
       const page = this.#page(cell);
       const at = cell % PAGE_CELLS;
       const changes = this.#takeValue(page, cell, memory);
-      const writer = this.#racingWriter(page, at, isStrong, by);
-      if (writer !== 0 && changes) return earlier(writer, page.writeWhere[at]!, true);
-      const reader = changes && !isStrong ? this.#racingReader(page, at, by) : undefined;
-      if (reader) return earlier(reader.owner, reader.where, false);
-      if (writer !== 0 && !isStrong) {
-        page.writeFlags[at]! |= AGREED;
+      const isUnordered = this.#isUnordered(page.plain, at, by);
+      if (isUnordered && changes) return lastWrite(page.plain, at);
+      if (isStrong) {
+        page.strong ??= noWrites();
+        setLast(page.strong, at, where, by);
+        for (const reader of page.readers?.[at] ?? []) reader.hasSeenStrong = false;
         continue;
       }
-      page.writeOwner[at] = ownerOf(by);
-      page.writeTime[at] = by.time;
-      page.writeWhere[at] = where;
-      page.writeFlags[at] = isStrong ? STRONG : 0;
+      if (changes && page.strong && this.#isUnordered(page.strong, at, by) && !hasSeenStrong(page, at, by))
+        return lastWrite(page.strong, at);
+      const reader = changes ? page.readers?.[at]?.find((r) => !this.#isBefore(r.owner, r.time, by)) : undefined;
+      if (reader) return earlier(reader.owner, reader.where, false);
+      if (isUnordered) {
+        page.isAgreed[at] = 1;
+        continue;
+      }
+      setLast(page.plain, at, where, by);
+      page.isAgreed[at] = 0;
       if (page.readers) page.readers[at] = undefined;
     }
     return undefined;
@@ -114,10 +122,9 @@ export class GlobalShadow {
     const known = this.#pages.get(number);
     if (known) return known;
     const page: Page = {
-      writeOwner: new Int32Array(PAGE_CELLS),
-      writeTime: new Int32Array(PAGE_CELLS),
-      writeWhere: new Int32Array(PAGE_CELLS),
-      writeFlags: new Uint8Array(PAGE_CELLS),
+      plain: noWrites(),
+      isAgreed: new Uint8Array(PAGE_CELLS),
+      strong: undefined,
       values: new Uint8Array(PAGE_CELLS * this.#unitBytes),
       readers: undefined,
     };
@@ -127,9 +134,10 @@ export class GlobalShadow {
 
   /** Remembers what the cell holds; false when the last write of this launch left the same there. */
   #takeValue(page: Page, cell: number, memory: Uint8Array): boolean {
-    const at = (cell % PAGE_CELLS) * this.#unitBytes;
+    const index = cell % PAGE_CELLS;
+    const at = index * this.#unitBytes;
     const first = cell * this.#unitBytes;
-    let changes = page.writeOwner[cell % PAGE_CELLS] === 0;
+    let changes = page.plain.owner[index] === 0 && (page.strong?.owner[index] ?? 0) === 0;
     for (let byte = 0; byte < this.#unitBytes; byte++) {
       if (page.values[at + byte] === memory[first + byte]) continue;
       changes = true;
@@ -138,35 +146,27 @@ export class GlobalShadow {
     return changes;
   }
 
-  #racingWriter(page: Page, at: number, isStrong: boolean, by: Accessor): number {
-    const writer = page.writeOwner[at]!;
-    if (writer === 0 || this.#isBefore(writer, page.writeTime[at]!, by)) return 0;
-    if ((page.writeFlags[at]! & STRONG) === 0) return writer;
-    // A warp that has seen what an atomic left comes after it, at this place.
-    const hasSeen = page.readers?.[at]?.some((reader) => reader.owner === ownerOf(by) && reader.isStrong);
-    return isStrong || hasSeen ? 0 : writer;
-  }
-
-  #racingReader(page: Page, at: number, by: Accessor): Reader | undefined {
-    return page.readers?.[at]?.find(({ owner, time }) => !this.#isBefore(owner, time, by));
-  }
-
   #addReader(page: Page, at: number, where: number, isStrong: boolean, by: Accessor): void {
     page.readers ??= new Array<Reader[] | undefined>(PAGE_CELLS).fill(undefined);
     const owner = ownerOf(by);
     const readers = page.readers[at];
     if (!readers) {
-      page.readers[at] = [{ owner, time: by.time, where, isStrong }];
+      page.readers[at] = [{ owner, time: by.time, where, hasSeenStrong: isStrong }];
       return;
     }
     const own = readers.find((reader) => reader.owner === owner);
     if (!own) {
-      readers.push({ owner, time: by.time, where, isStrong });
+      readers.push({ owner, time: by.time, where, hasSeenStrong: isStrong });
       return;
     }
     own.time = by.time;
     own.where = where;
-    own.isStrong ||= isStrong;
+    own.hasSeenStrong ||= isStrong;
+  }
+
+  /** Whether somebody's last write is not before what is done now. */
+  #isUnordered({ owner, time }: LastWrites, at: number, by: Accessor): boolean {
+    return owner[at] !== 0 && !this.#isBefore(owner[at]!, time[at]!, by);
   }
 
   /** Whether what the owner did at that time has happened before what is done now. */
@@ -184,6 +184,25 @@ export class GlobalShadow {
 const ownerOf = ({ cta, warp }: Accessor): number => cta * WARPS_PER_CTA + warp + 1;
 const ctaOf = (owner: number): number => Math.floor((owner - 1) / WARPS_PER_CTA);
 const warpOf = (owner: number): number => (owner - 1) % WARPS_PER_CTA;
+
+const noWrites = (): LastWrites => ({
+  owner: new Int32Array(PAGE_CELLS),
+  time: new Int32Array(PAGE_CELLS),
+  where: new Int32Array(PAGE_CELLS),
+});
+
+const setLast = (writes: LastWrites, at: number, where: number, by: Accessor): void => {
+  writes.owner[at] = ownerOf(by);
+  writes.time[at] = by.time;
+  writes.where[at] = where;
+};
+
+/** A warp that has seen what an atomic left comes after it, at this place. */
+const hasSeenStrong = (page: Page, at: number, by: Accessor): boolean =>
+  page.readers?.[at]?.some((reader) => reader.owner === ownerOf(by) && reader.hasSeenStrong) ?? false;
+
+const lastWrite = (writes: LastWrites, at: number): EarlierAccess =>
+  earlier(writes.owner[at]!, writes.where[at]!, true);
 
 const earlier = (owner: number, where: number, isWrite: boolean): EarlierAccess => ({
   cta: ctaOf(owner),

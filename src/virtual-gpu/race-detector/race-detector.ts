@@ -45,6 +45,7 @@ export class RaceDetector {
   readonly #accesses: WatchedAccess[] = [];
   readonly #units: Record<Space, number>;
   #launch!: WatchedLaunch;
+  #sharedBytes: Uint8Array = new Uint8Array(0);
   /** By group and by site: whether the launch may both read and write the device memory it touches. */
   #isTrackedGroup: boolean[] = [];
   #isTrackedSite: boolean[] = [];
@@ -58,6 +59,9 @@ export class RaceDetector {
   #globalReleases = new Map<number, GridClock>();
   /** What arrivals without waiting brought to a barrier, by its number. */
   #arrived = new Map<number, GridClock>();
+  /** Of the group at hand: its active lanes, and their addresses. */
+  readonly #addresses = new Int32Array(LANES);
+  readonly #lanes = new Uint8Array(LANES);
   #time = 0;
   #cta = 0;
 
@@ -96,6 +100,7 @@ export class RaceDetector {
     });
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
+    this.#sharedBytes = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
     this.#clocks = new WarpClocks(warps);
     this.#fenced = new WarpClocks(warps);
     this.#shared = new SharedShadow(warps, sharedBytes, this.#units.shared, this.#clocks.rows);
@@ -155,22 +160,36 @@ export class RaceDetector {
   group(groupIndex: number, warpAddress: number, masked: boolean): void {
     const group = this.#image.groups[groupIndex]!;
     if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
+    const count = this.#activeLanes(group, warpAddress, masked);
+    const space = group.space as Space;
+    const warp = this.#warpOf(warpAddress);
+    for (const { number, offset, access } of this.#groups[groupIndex]!) {
+      const isPlain = space === 'shared' && !access.isStrong;
+      if (isPlain && !access.isWrite && this.#shared.knowsReads(this.#addresses, count, offset, access.bytes, warp))
+        continue;
+      for (let i = 0; i < count; i++) {
+        const address = (this.#addresses[i]! + offset) >>> 0;
+        this.#note(space, address, number, access, warpAddress, this.#lanes[i]!);
+      }
+    }
+  }
+
+  /** Collects the group's active lanes and their addresses, without neighbours that have the same; returns how many. */
+  #activeLanes(group: AccessGroup, warpAddress: number, masked: boolean): number {
     const { i32 } = this.#memory;
     const addresses = (group.pattern + PATTERN.addresses) >> 2;
     const ownMask = group.guarded ? (group.pattern + PATTERN.mask) >> 2 : -1;
     const warpMask = masked ? (warpAddress + WARP.mask) >> 2 : -1;
-    const space = group.space as Space;
-    for (const { number, offset, access } of this.#groups[groupIndex]!) {
-      let last = -1;
-      for (let lane = 0; lane < LANES; lane++) {
-        if (warpMask >= 0 && i32[warpMask + lane] === 0) continue;
-        if (ownMask >= 0 && i32[ownMask + lane] === 0) continue;
-        const address = (i32[addresses + lane]! + offset) >>> 0;
-        if (address === last) continue;
-        last = address;
-        this.#note(space, address, number, access, warpAddress, lane);
-      }
+    let count = 0;
+    for (let lane = 0; lane < LANES; lane++) {
+      if (warpMask >= 0 && i32[warpMask + lane] === 0) continue;
+      if (ownMask >= 0 && i32[ownMask + lane] === 0) continue;
+      const address = i32[addresses + lane]!;
+      if (count > 0 && address === this.#addresses[count - 1]) continue;
+      this.#addresses[count] = address;
+      this.#lanes[count++] = lane;
     }
+    return count;
   }
 
   /** One execution of a group with one address for all lanes. */
@@ -204,21 +223,14 @@ export class RaceDetector {
     this.#note('shared', Number(address & 0xffffffffn), number, { ...access, isRead: false }, warpAddress, lane);
   }
 
-  #note(
-    space: Space,
-    address: number,
-    number: number,
-    access: WatchedAccess,
-    warpAddress: number,
-    lane: number,
-  ): void {
+  #note(space: Space, address: number, number: number, access: WatchedAccess, warpAddress: number, lane: number): void {
     const warp = this.#warpOf(warpAddress);
     const where = number * LANES + lane;
     const { isStrong, isRead, isWrite, bytes } = access;
     if (isStrong && isRead) this.#acquire(space, address, warp);
     if (space === 'shared') {
       const racing = isWrite
-        ? this.#shared.write(address, bytes, warp, where, isStrong, this.#memory.u8.subarray(SHARED))
+        ? this.#shared.write(address, bytes, warp, where, isStrong, this.#sharedBytes)
         : this.#shared.read(address, bytes, warp, where, isStrong);
       if (racing) this.#report(racing, space, address, access, isWrite, lane);
     } else {
