@@ -98,6 +98,7 @@ export function openFakeSession({ kind, pauseMs, journal }: FakeSessionOptions):
     device: { identity: DEVICES[kind], spec: DEVICE_SPECS.get('l4')! },
     toolchain: { identity: { name: 'none', version: '0' } as Session['toolchain']['identity'] },
     environment: { warpsmith: 'test', compiler: 'none' },
+    drawSeed: () => 1,
     evaluator: {
       async evaluate(request) {
         const key = journalKey(request.id ?? 'e0', request.candidate.id, request.workload.name);

@@ -1,4 +1,4 @@
-import type { ReferenceFunction } from '../../src/core/problem.ts';
+import type { ReferenceFunction, ReferenceRowsFunction } from '../../src/core/problem.ts';
 
 /** One query row against a matrix of rows: `scores[j] = round(q · K[j])` for `j < keyCount`. */
 function multiplyByTransposedKeys(
@@ -88,6 +88,26 @@ function multiplyByValues(
   for (let d = 0; d < headDim; d++) o[d] = round(o[d] as number);
 }
 
+/** `o` = one row of the output: query `row` of all heads' queries, counted through, over the keys it sees. */
+function attendRow(
+  o: Float64Array,
+  { Q, K, V }: Record<'Q' | 'K' | 'V', Float64Array>,
+  { S, D, causal }: Record<'S' | 'D' | 'causal', number>,
+  row: number,
+  scores: Float64Array,
+  round: (value: number) => number,
+): void {
+  const scale = Math.fround(1 / Math.sqrt(D)); // the scalar kernels are given is fp32
+  const [head, query] = [Math.floor(row / S), row % S];
+  const matrix = head * S * D;
+  const keyCount = causal ? query + 1 : S;
+  const q = Q.subarray(row * D, (row + 1) * D);
+  multiplyByTransposedKeys(scores, q, K.subarray(matrix, matrix + S * D), keyCount, D, round);
+  for (let j = 0; j < keyCount; j++) scores[j] = round(scale * (scores[j] as number));
+  softmax(scores, keyCount, round);
+  multiplyByValues(o, scores, V.subarray(matrix, matrix + S * D), keyCount, D, round);
+}
+
 /**
  * Attention forward in float64: `O = softmax(Q · Kᵀ / √D) · V` per batch element and head.
  *
@@ -97,23 +117,20 @@ function multiplyByValues(
  * calibrates the tolerance. A masked key has weight 0, so rows are simply cut after the last visible key.
  */
 export const reference: ReferenceFunction = (inputs, dimensions, round) => {
-  const { B, H, S, D, causal } = dimensions as Record<'B' | 'H' | 'S' | 'D' | 'causal', number>;
-  const { Q, K, V } = inputs as Record<'Q' | 'K' | 'V', Float64Array>;
-  const O = new Float64Array(Q.length);
-  const scale = Math.fround(1 / Math.sqrt(D)); // the scalar kernels are given is fp32
-  const row = new Float64Array(S); // scores, then weights, of one query
-  for (let head = 0; head < B * H; head++) {
-    const matrix = head * S * D;
-    const k = K.subarray(matrix, matrix + S * D);
-    const v = V.subarray(matrix, matrix + S * D);
-    for (let i = 0; i < S; i++) {
-      const keyCount = causal ? i + 1 : S;
-      const first = matrix + i * D;
-      multiplyByTransposedKeys(row, Q.subarray(first, first + D), k, keyCount, D, round);
-      for (let j = 0; j < keyCount; j++) row[j] = round(scale * (row[j] as number));
-      softmax(row, keyCount, round);
-      multiplyByValues(O.subarray(first, first + D), row, v, keyCount, D, round);
-    }
+  const { B, H, S } = dimensions as Record<'B' | 'H' | 'S', number>;
+  return referenceRows(inputs, dimensions, round, { O: Uint32Array.from({ length: B * H * S }, (_, row) => row) });
+};
+
+/** Rows of `O`, which are queries, counted through all batch elements and heads. */
+export const referenceRows: ReferenceRowsFunction = (inputs, dimensions, round, rows) => {
+  const tensors = inputs as Record<'Q' | 'K' | 'V', Float64Array>;
+  const sizes = dimensions as Record<'S' | 'D' | 'causal', number>;
+  const { S, D } = sizes;
+  const wanted = rows.O as Uint32Array;
+  const O = new Float64Array(wanted.length * D);
+  const scores = new Float64Array(S); // then weights, of one query
+  for (const [i, row] of wanted.entries()) {
+    attendRow(O.subarray(i * D, (i + 1) * D), tensors, sizes, row, scores, round);
   }
   return { O };
 };

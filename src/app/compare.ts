@@ -31,7 +31,8 @@ export interface CompareOptions extends SessionOptions {
   /** Names or lists of dimensions; `all` for every declared one; the first declared one when empty. */
   workloads: readonly string[];
   cache?: Cache;
-  seed: number;
+  /** Drawn when the candidates have been read, unless given. */
+  seed?: number;
   failOn?: FailOn;
   signal?: AbortSignal;
   /** Called before each step. */
@@ -61,9 +62,18 @@ export async function compareCandidates(options: CompareOptions): Promise<Compar
   const { problem } = candidate;
   const workloads = chooseWorkloads(problem.file, options.workloads, options.cache);
   await using session = await openSession(options);
+  const seed = options.seed ?? session.drawSeed();
   const rows: ComparedWorkload[] = [];
   for (const workload of workloads) {
-    const pair = { options, session, problem, workload, baseline: baseline.candidate, candidate: candidate.candidate };
+    const pair = {
+      options,
+      session,
+      seed,
+      problem,
+      workload,
+      baseline: baseline.candidate,
+      candidate: candidate.candidate,
+    };
     rows.push(await untilAborted(compareOn(pair), options.signal));
   }
   return {
@@ -71,7 +81,7 @@ export async function compareCandidates(options: CompareOptions): Promise<Compar
     kind: 'compare',
     problem: problem.file.name,
     device: session.device.identity,
-    seed: options.seed,
+    seed,
     baseline: describe(baseline),
     candidate: describe(candidate),
     workloads: rows,
@@ -84,6 +94,7 @@ export async function compareCandidates(options: CompareOptions): Promise<Compar
 interface Pair {
   readonly options: CompareOptions;
   readonly session: Session;
+  readonly seed: number;
   readonly problem: Problem;
   readonly workload: Workload;
   readonly baseline: Candidate;
@@ -118,11 +129,15 @@ async function compareOn(pair: Pair): Promise<ComparedWorkload> {
   return comparedWorkload(named, measured, comparedSide(evaluation), beside);
 }
 
-const requestOf = ({ options, problem, workload }: Pair, candidate: Candidate, id: string): EvaluationRequest => ({
+const requestOf = (
+  { options, seed, problem, workload }: Pair,
+  candidate: Candidate,
+  id: string,
+): EvaluationRequest => ({
   problem,
   candidate,
   workload,
-  seed: options.seed,
+  seed,
   id,
   ...(options.signal ? { signal: options.signal } : {}),
 });

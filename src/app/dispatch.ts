@@ -24,7 +24,8 @@ export interface DispatchOptions extends SessionOptions {
   runs: readonly string[];
   store: string;
   output: string;
-  seed: number;
+  /** Drawn when the candidates have been read, unless given. */
+  seed?: number;
   signal?: AbortSignal;
   /** Called before each step. */
   onStep?: (text: string) => void;
@@ -63,7 +64,8 @@ export async function composeDispatch(options: DispatchOptions): Promise<Dispatc
   requireOneTable(given, options.device);
   const { winners, notes } = oneForEachCall(given);
   await using session = await openSession(options);
-  const judged = await judgeEverywhere(winners, session, options);
+  const seed = options.seed ?? session.drawSeed();
+  const judged = await judgeEverywhere(winners, session, { ...options, seed });
   const times: Times = new Map([...judged].map(([name, row]) => [name, medians(row)]));
   const chosen = chooseKernels(times);
   const candidates = new Map(winners.map(({ candidate }) => [candidate.id, candidate]));
@@ -121,6 +123,8 @@ const plain = (times: Times): DispatchOutcome['times'] =>
 const medians = (row: ReadonlyMap<string, Timing>): ReadonlyMap<string, number> =>
   new Map([...row].map(([id, { medianNs }]) => [id, medianNs]));
 
+type SeededOptions = DispatchOptions & { readonly seed: number };
+
 /**
  * Workload → candidate → timing. Measured: each other winner beside the workload's own, in the same blocks, its time
  * being that of its own run times the ratio, so that times of one workload can be compared.
@@ -128,7 +132,7 @@ const medians = (row: ReadonlyMap<string, Timing>): ReadonlyMap<string, number> 
 async function judgeEverywhere(
   winners: readonly RunWinner[],
   session: Session,
-  options: DispatchOptions,
+  options: SeededOptions,
 ): Promise<Map<string, Map<string, Timing>>> {
   const judged = new Map<string, Map<string, Timing>>();
   for (const own of winners) {
@@ -148,7 +152,7 @@ async function judgeOn(
   own: RunWinner,
   candidate: Candidate,
   { device, evaluator }: Session,
-  { seed, signal }: DispatchOptions,
+  { seed, signal }: SeededOptions,
 ): Promise<Timing | undefined> {
   const { status, timing, comparisons } = await evaluator.evaluate({
     problem: own.problem,

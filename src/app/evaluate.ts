@@ -25,7 +25,8 @@ export interface JudgeOptions extends SessionOptions {
   /** Instead of the workload's own. */
   cache?: Cache;
   parameters: ParameterValues;
-  seed: number;
+  /** Drawn when the candidates have been read, unless given. */
+  seed?: number;
   signal?: AbortSignal;
 }
 
@@ -104,7 +105,7 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
     problem,
     candidate,
     workload,
-    seed: options.seed,
+    seed: options.seed ?? session.drawSeed(),
     ...(options.signal ? { signal: options.signal } : {}),
   };
   const held = options.keep === undefined ? undefined : holdKeptFiles();

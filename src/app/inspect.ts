@@ -17,7 +17,8 @@ export interface InspectOptions extends SessionOptions {
   /** That of the candidate's run, or the problem's first, when absent. */
   workload?: string;
   cache?: Cache;
-  seed: number;
+  /** Drawn when the candidates have been read, unless given. */
+  seed?: number;
   signal?: AbortSignal;
 }
 
@@ -38,7 +39,7 @@ export async function inspectCandidate(options: InspectOptions): Promise<Inspect
       problem,
       candidate,
       workload,
-      seed: options.seed,
+      seed: options.seed ?? session.drawSeed(),
       id: 'e0',
       keep: { store: held, sass: false },
       // Only a full profile tells lines apart; a virtual GPU counts them anyway.

@@ -38,7 +38,8 @@ export interface MeasureOptions extends SessionOptions {
   tier: Tier;
   /** Exactly this many blocks, whatever they show. */
   blocks?: number;
-  seed: number;
+  /** Drawn when the candidates have been read, unless given. */
+  seed?: number;
   signal?: AbortSignal;
   /** Called before each step. */
   onStep?: (text: string) => void;
@@ -63,9 +64,10 @@ export async function measureProblem(options: MeasureOptions): Promise<LadderVie
   const candidates = namedCandidates(kernels, options.parameters);
   await using session = await openSession(options);
   if (session.device.identity.kind === 'virtual') throw needsGpu(session.device.identity.id);
+  const seeded = { ...options, seed: options.seed ?? session.drawSeed() };
   const rows: MeasuredRow[] = [];
   for (const workload of workloads) {
-    const work = measureRow({ options, session, problem, workload, kernels: candidates });
+    const work = measureRow({ options: seeded, session, problem, workload, kernels: candidates });
     rows.push(await untilAborted(work, options.signal));
   }
   return {
@@ -74,7 +76,7 @@ export async function measureProblem(options: MeasureOptions): Promise<LadderVie
     problem: problem.file.name,
     device: session.device.identity,
     tier: options.tier,
-    seed: options.seed,
+    seed: seeded.seed,
     recordedAt: session.recordedAt ?? new Date().toISOString(),
     versions: session.environment,
     contenders: everyContender(rows),
@@ -116,7 +118,7 @@ function namedCandidates(kernels: readonly Kernel[], parameters: ParameterValues
 }
 
 interface RowRequest {
-  readonly options: MeasureOptions;
+  readonly options: MeasureOptions & { readonly seed: number };
   readonly session: Session;
   readonly problem: Problem;
   readonly workload: Workload;

@@ -39,7 +39,10 @@ export interface OptimizeRequest extends SessionOptions {
   cache?: Cache;
   /** Parameter values of the start. */
   parameters: ParameterValues;
-  seed: number;
+  /** Drawn when the problem and its rungs have been read, unless given. */
+  seed?: number;
+  /** A resumed run's seed was drawn, not given: its confirmations draw theirs. */
+  seedDrawn?: boolean;
   /** `guided` when absent, or a strategy of search/. */
   strategy?: string;
   /** Guided runs: false leaves findings unasked. */
@@ -164,6 +167,9 @@ export async function runLoop(
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
   const { signal, strategy, exploring, ablation, requireSanitizer } = request;
+  const seed = request.seed ?? session.drawSeed();
+  const seedDrawn = request.seedDrawn ?? request.seed === undefined;
+  const drawsSeeds = seedDrawn || session.recordedAt !== undefined;
   try {
     const peaks = await session.peaks?.();
     const result = await reportingFailures(run, () =>
@@ -176,12 +182,13 @@ export async function runLoop(
         rungs,
         evaluator: session.evaluator,
         patterns: PATTERNS,
-        seed: request.seed,
+        seed,
+        ...(drawsSeeds && { drawSeed: session.drawSeed }),
         budgets: request.budgets,
         vetoBound: boundOf(prepared, session),
         roofline: rooflineOf(problem.file, workloads[0]!, session.device.spec, peaks),
         environment: session.environment,
-        request: requestToLog(request, problem),
+        request: requestToLog({ ...request, seedDrawn }, problem),
         ...past,
         emit(event) {
           // Not as the argument of the optional call: it would be logged only when someone listens.
@@ -210,6 +217,7 @@ export async function runLoop(
 const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest => ({
   target: resolve(request.target),
   problemFiles: hashProblemFiles(problem.folder),
+  ...(request.seedDrawn ? { seedDrawn: true } : {}),
   ...(request.record === undefined ? {} : { record: resolve(request.record) }),
   ...(request.replay === undefined ? {} : { replay: resolve(request.replay) }),
   ...(request.threads === undefined ? {} : { threads: request.threads }),

@@ -3,6 +3,7 @@ import type { Evaluator } from '../core/evaluation.ts';
 import type { Problem } from '../core/problem.ts';
 import type { Recording } from '../store/recording.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
+import { type DrawSeed, recordedSeeds } from './seed.ts';
 
 /** What evaluations are made with. */
 interface Instruments {
@@ -36,6 +37,7 @@ export async function recordTo(
 interface Replay extends Instruments, AsyncDisposable {
   readonly evaluator: Evaluator;
   readonly libraryBaselines: (problem: Problem) => Promise<readonly string[]>;
+  readonly drawSeed: DrawSeed;
   readonly recordedAt: string;
 }
 
@@ -56,6 +58,7 @@ export async function openReplay(file: string): Promise<Replay> {
     toolchain: { identity: { ...compiler, path: '' } },
     evaluator: createRecordedEvaluator(recording),
     environment: { ...environment, replayed: `from a recording of ${time}` },
+    drawSeed: recordedSeeds(recording),
     recordedAt: time,
     libraryBaselines: async (problem) => recordedLibraries(recording, problem),
     async [Symbol.asyncDispose]() {},

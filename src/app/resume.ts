@@ -206,6 +206,7 @@ async function prepareAgain(
     workloads: [],
     parameters: started.start.parameters,
     seed: started.seed,
+    seedDrawn: started.request.seedDrawn ?? false,
     strategy: started.strategy,
     budgets: started.budgets,
     store,

@@ -10,6 +10,7 @@ import type { Oracle } from '../evaluation/oracle.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { describeEnvironment } from './environment.ts';
 import { openReplay, recordTo } from './recording.ts';
+import { type DrawSeed, drawSeed } from './seed.ts';
 
 /** The device used when none is asked for. */
 export const DEFAULT_DEVICE = 'virtual:l4';
@@ -42,6 +43,7 @@ export interface Session extends AsyncDisposable {
   readonly environment: Readonly<Record<string, string>>;
   /** What the device reached, measured once and kept; undefined where it could not be measured. Absent on virtual devices. */
   readonly peaks?: () => Promise<MeasuredPeaks | undefined>;
+  readonly drawSeed: DrawSeed;
   /** When everything happened that this session only replays, as ISO 8601. */
   readonly recordedAt?: string;
   /**
@@ -107,6 +109,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     toolchain,
     evaluator,
     environment,
+    drawSeed,
     ...(device.measuring && { peaks: () => peaksOf(device) }),
     ...(instruments && { libraryBaselines: listLibraries(instruments) }),
     async [Symbol.asyncDispose]() {

@@ -52,8 +52,8 @@ export async function judgingRequest(
     ...(await sessionRequest(options, context, ofRun)),
     target,
     parameters: set ?? {},
-    seed,
     signal: context.signal,
+    ...(seed === undefined ? {} : { seed }),
     ...(workload === undefined ? {} : { workload }),
     ...(cache === undefined ? {} : { cache }),
   };

@@ -27,7 +27,7 @@ export interface JudgingOptions extends DeviceOptions {
   workload?: string;
   cache?: Cache;
   set?: ParameterValues;
-  seed: number;
+  seed?: number;
 }
 
 /** Options of what is asked for beside a time, on real GPUs. */
@@ -42,6 +42,9 @@ export interface EvidenceOptions {
 export interface KeepOptions {
   keep?: string;
 }
+
+/** What `--seed` is for where a kernel is judged. */
+export const SEED_HELP = 'seeds inputs, orders and drawn shapes, to do it again (default: drawn, and said afterwards)';
 
 export const seedOption = integerOption('--seed', 0, MAXIMUM_SEED);
 
@@ -90,7 +93,7 @@ export function withDevice(command: Command, byDefault = FIRST_DEVICE): Command 
 export const withMeasuring = (command: Command): Command =>
   command
     .option('--cache <state>', "hot or cold, instead of the workload's own", choiceOption('--cache', CACHES))
-    .option('--seed <seed>', 'seeds inputs, orders and poisons', seedOption, 1);
+    .option('--seed <seed>', SEED_HELP, seedOption);
 
 export const withJudging = (command: Command, deviceByDefault?: string): Command =>
   withMeasuring(

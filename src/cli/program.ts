@@ -15,6 +15,7 @@ import {
 } from './option-values.ts';
 import {
   DEVICE_OF_RUN,
+  SEED_HELP,
   seedOption,
   withBaselines,
   withBlocks,
@@ -290,7 +291,7 @@ export function buildProgram(
       ),
     )
       .option('-o, --output <folder>', 'where to write it', 'dispatch')
-      .option('--seed <seed>', 'seeds inputs, orders and poisons', seedOption, 1),
+      .option('--seed <seed>', SEED_HELP, seedOption),
     'dispatch',
     'runs',
   );

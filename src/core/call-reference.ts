@@ -1,5 +1,12 @@
 import { WarpsmithError } from './errors.ts';
-import type { Dimensions, ReferenceFunction, ReferenceRun, ReferenceTensors, RunReference } from './problem.ts';
+import type {
+  Dimensions,
+  ReferenceFunction,
+  ReferenceRowsFunction,
+  ReferenceRun,
+  ReferenceTensors,
+  RunReference,
+} from './problem.ts';
 import { rounderFor } from './rounding.ts';
 
 /** What is wrong with a reference, in words of an error. */
@@ -13,6 +20,12 @@ export interface ReferenceFault {
   readonly stack?: string;
 }
 
+/** What reference.ts exports. */
+export interface ReferenceModule {
+  readonly reference: ReferenceFunction;
+  readonly referenceRows?: ReferenceRowsFunction | undefined;
+}
+
 /** Outputs, or what is wrong with the reference. */
 export type ReferenceOutcome =
   | { readonly ok: true; readonly outputs: ReferenceTensors }
@@ -23,13 +36,14 @@ export type ReferenceOutcome =
  * are the caller's to lose.
  */
 export const callReference = (
-  reference: ReferenceFunction,
-  { inputs, dimensions, rounding }: Omit<ReferenceRun, 'signal'>,
+  { reference, referenceRows }: ReferenceModule,
+  { inputs, dimensions, rounding, rows }: Omit<ReferenceRun, 'signal'>,
 ): ReferenceOutcome => {
   const before = Object.entries(inputs).map(([name, values]) => [name, values.slice()] as const);
   let outputs: unknown;
   try {
-    outputs = reference({ ...inputs }, { ...dimensions }, rounderFor(rounding));
+    const run = [{ ...inputs }, { ...dimensions }, rounderFor(rounding)] as const;
+    outputs = rows && referenceRows ? referenceRows(...run, rows) : reference(...run);
   } catch (error) {
     return { ok: false, fault: thrown(error, dimensions) };
   }
@@ -40,11 +54,11 @@ export const callReference = (
 
 /** A reference that runs here, for those who wrote it themselves: tests, and programs that use warpsmith. */
 export const inProcess =
-  (reference: ReferenceFunction): RunReference =>
+  (reference: ReferenceFunction, referenceRows?: ReferenceRowsFunction): RunReference =>
   async ({ inputs, signal, ...run }) => {
     signal?.throwIfAborted();
     const copies = Object.fromEntries(Object.entries(inputs).map(([name, values]) => [name, values.slice()]));
-    const outcome = callReference(reference, { ...run, inputs: copies });
+    const outcome = callReference({ reference, referenceRows }, { ...run, inputs: copies });
     if (outcome.ok) return outcome.outputs;
     const { stack: _, message, ...details } = outcome.fault;
     throw new WarpsmithError({ ...details, message: `the reference ${message}` });

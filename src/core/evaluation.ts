@@ -53,6 +53,24 @@ export interface Correctness {
   rmsErrorRatio?: number;
 }
 
+/** What a candidate was verified on beside the timed workload's own inputs. */
+export interface Coverage {
+  /** How many of the problem's check shapes the kernel takes. */
+  checkShapes: number;
+  /** Those that its limits or constraints turn away. */
+  excludedShapes: Dimensions[];
+  /** Shapes that the seed chose, within the kernel's limits. */
+  drawnShapes: Dimensions[];
+  /** Generator sets that the timed workload was run with, beside the declared inputs. */
+  generatorSets: string[];
+  /** Checks that were left out, and why. */
+  leftOut: { check: string; reason: string }[];
+  /** Dimensions of which the kernel takes no value but the timed one, though the problem has others. */
+  fixedDimensions: string[];
+  /** The kernel was verified at no shape but the timed one: nothing is known of any other. */
+  timedShapeOnly: boolean;
+}
+
 /** One candidate judged on one workload and device. Plain JSON: what `evaluate --json` prints. */
 export interface Evaluation {
   schemaVersion: 1;
@@ -61,6 +79,8 @@ export interface Evaluation {
   candidate: { id: string; kernel: string; folder: string; parameters: ParameterValues };
   device: DeviceIdentity;
   workload: { name: string; dimensions: Dimensions };
+  /** Seeded inputs, orders and drawn shapes. Absent from evaluations of versions that did not say. */
+  seed?: number;
   status: EvaluationStatus;
   /** Why the status is not `passed`: what, where, how many. */
   reason?: string;
@@ -72,6 +92,8 @@ export interface Evaluation {
   diagnostics?: Diagnostic[];
   timing?: Timing;
   correctness?: Correctness;
+  /** Absent where verification did not begin. */
+  coverage?: Coverage;
   counters?: Counters;
   /** Real GPUs: where `counters` were counted. */
   countersSource?: CountersSource;
@@ -108,8 +130,10 @@ export interface EvaluationRequest {
   problem: Problem;
   candidate: Candidate;
   workload: Workload;
-  /** Seeds inputs, orders and poisons; never reaches a kernel. */
+  /** Seeds inputs, orders, poisons and drawn shapes; never reaches a kernel. */
   seed: number;
+  /** Verify on more drawn shapes, with every generator set, as a winner is. */
+  thorough?: boolean;
   id?: string;
   signal?: AbortSignal;
   /** Real GPUs: how long to measure; `screen` when absent. */

@@ -139,11 +139,27 @@ export type ReferenceFunction = (
   round: (value: number) => number,
 ) => ReferenceTensors;
 
+/** Output → numbers of rows, ascending; a row is a run along the output's last axis. */
+export type Rows = Readonly<Record<string, Uint32Array>>;
+
+/**
+ * Optional export `referenceRows` of reference.ts: some rows of what `reference` returns, for shapes of which the whole
+ * takes long. Returns for every output the rows asked for, one after the other.
+ */
+export type ReferenceRowsFunction = (
+  inputs: ReferenceTensors,
+  dimensions: Dimensions,
+  round: (value: number) => number,
+  rows: Rows,
+) => ReferenceTensors;
+
 /** One run of a problem's reference. */
 export interface ReferenceRun {
   readonly inputs: ReferenceTensors;
   readonly dimensions: Dimensions;
   readonly rounding: Rounding;
+  /** Only these rows of every output, if the reference can leave out the others; else all are returned. */
+  readonly rows?: Rows | undefined;
   /** Aborting ends the run at once. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,3 +1,4 @@
+import type { Coverage } from '../core/evaluation.ts';
 import { evaluateExpression } from '../core/expressions/evaluate.ts';
 import type { KernelFile, ParameterValues } from '../core/kernel.ts';
 import { completeDimensions } from '../core/plan/dimensions.ts';
@@ -5,6 +6,7 @@ import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions, Generator, ProblemFile } from '../core/problem.ts';
+import { costsLittle, drawShapes } from './drawn-shapes.ts';
 import { elementCountOf } from './layout.ts';
 import { createStream } from './random.ts';
 import { outputsOf } from './reference-runs.ts';
@@ -12,12 +14,16 @@ import { outputsOf } from './reference-runs.ts';
 /** Name of the generator set in which every input uses its own declared generator. */
 export const DECLARED = 'declared';
 
-/** One binding of the dimensions with one way to fill the inputs; run whole and compared whole. */
+/** One binding of the dimensions with one way to fill the inputs. */
 export interface Check {
   readonly dimensions: Dimensions;
   readonly generatorSet: string;
   /** The workload that is also counted and timed. */
   readonly isMain: boolean;
+  /** Run once, and compared in some rows where the whole reference takes long; else run twice and compared whole. */
+  readonly isOnce: boolean;
+  /** Of a shape that the seed chose. */
+  readonly isDrawn: boolean;
 }
 
 /** All generator sets a problem names; the declared generators when it names none. */
@@ -26,12 +32,15 @@ export const generatorSetNames = (problem: ProblemFile): string[] => {
   return names.length > 0 ? names : [DECLARED];
 };
 
+/** Run twice, of a shape that the problem names. */
+const USUAL = { isMain: false, isOnce: false, isDrawn: false } as const;
+
 /** The problem's check shapes, each with its generator sets. */
 export const shapeChecks = (problem: ProblemFile): Check[] =>
   problem.checkShapes.flatMap((shape) => {
     const dimensions = completeDimensions(problem.dimensions, shape.dimensions);
     const generatorSets = shape.generators ?? generatorSetNames(problem);
-    return generatorSets.map((generatorSet) => ({ dimensions, generatorSet, isMain: false }));
+    return generatorSets.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL }));
   });
 
 /** Generator sets that fill some input otherwise than it declares. */
@@ -48,11 +57,26 @@ const otherGeneratorSets = (problem: ProblemFile): string[] => {
 
 const NORMAL: Generator = { kind: 'normal' };
 
+/** Shapes that the seed chooses for every verification, and for a thorough one. */
+const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
+
 /**
- * What a candidate is verified on before its time is believed: the check shapes it takes; the main workload with a
- * generator set drawn by the seed, so that no kernel can treat the timed shape as if only ordinary inputs came with it;
- * then the main workload with its declared inputs. A kernel whose limits or constraints turn away every check shape is
- * verified on the main workload with all generator sets, so that narrow limits never mean fewer kinds of input.
+ * Elements of all inputs up to which the timed workload is run with every generator set: drawing them takes a host
+ * seconds for each further set. Of larger ones as many sets as fit, at least one; a thorough verification runs all.
+ */
+const MOST_DRAWN_ELEMENTS = 2 ** 25;
+
+/** Checks in the order they are run, and what they cover. */
+export interface ChosenChecks {
+  readonly checks: readonly Check[];
+  readonly coverage: Coverage;
+}
+
+/**
+ * What a candidate is verified on before its time is believed: the check shapes it takes; the main workload with its
+ * declared inputs; shapes that the seed draws within the kernel's limits, so that none can be right at the listed ones
+ * only; then the main workload with every other generator set, so that none can treat the timed shape as if only ordinary
+ * inputs came with it. Those run in two ways come first: they say best what is wrong. A kernel whose limits or constraints turn away every other shape is run twice with every generator set.
  */
 export const checksFor = (request: {
   problem: ProblemFile;
@@ -61,23 +85,82 @@ export const checksFor = (request: {
   /** The main workload's. */
   dimensions: Dimensions;
   seed: number;
+  thorough?: boolean;
   /** Whether the device has room for the launches at these dimensions; those without are as if a limit turned them away. */
   fits?: (dimensions: Dimensions) => boolean;
-}): Check[] => {
-  const { problem, kernel, parameters, dimensions, seed, fits = () => true } = request;
-  const takes = (check: Check): boolean =>
-    failedLimit(kernel, check.dimensions) === undefined &&
-    failedConstraint(kernel, parameters, check.dimensions) === undefined &&
-    fits(check.dimensions);
-  const shapes = shapeChecks(problem).filter(takes);
-  const others = otherGeneratorSets(problem);
-  const drawn = others[createStream(seed, 'generator set of the main workload').bits(0) % others.length];
-  const onMain = shapes.length === 0 ? others : others.filter((name) => name === drawn);
-  return [
-    ...shapes,
-    ...onMain.map((generatorSet) => ({ dimensions, generatorSet, isMain: false })),
-    { dimensions, generatorSet: DECLARED, isMain: true },
+}): ChosenChecks => {
+  const { problem, kernel, parameters, dimensions, seed, thorough = false, fits = () => true } = request;
+  const takes = (shape: Dimensions): boolean =>
+    failedLimit(kernel, shape) === undefined &&
+    failedConstraint(kernel, parameters, shape) === undefined &&
+    fits(shape);
+  const declared = shapesOf(problem);
+  const known = declared.filter(takes);
+  const drawn = drawShapes({
+    ...{ problem, takes, timed: dimensions, known, seed },
+    count: DRAWN_SHAPES[thorough ? 'thorough' : 'usual'],
+  });
+  const others = secretOrder(otherGeneratorSets(problem), seed);
+  const onMain = thorough ? others : others.slice(0, setsThatFit(problem, dimensions));
+  const differs = (shape: Dimensions): boolean => keyOf(shape) !== keyOf(dimensions);
+  const timedShapeOnly = drawn.shapes.length === 0 && !known.some(differs);
+  const checks: Check[] = [
+    ...shapeChecks(problem).filter((check) => takes(check.dimensions)),
+    { dimensions, generatorSet: DECLARED, ...USUAL, isMain: true },
+    ...drawn.shapes.flatMap((shape, i) => drawnChecks(problem, shape, thorough ? others : others.slice(i, i + 1))),
+    ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
   ];
+  return {
+    checks,
+    coverage: {
+      checkShapes: known.length,
+      excludedShapes: declared.filter((shape) => !takes(shape)),
+      drawnShapes: drawn.shapes,
+      generatorSets: onMain,
+      leftOut: others
+        .filter((name) => !onMain.includes(name))
+        .map((name) => ({
+          check: describeCheck({ dimensions, generatorSet: name }),
+          reason: 'the timed workload is large: its generator sets are drawn by lot, and a confirmation runs them all',
+        })),
+      fixedDimensions: drawn.fixed,
+      timedShapeOnly,
+    },
+  };
+};
+
+/** The problem's check shapes, each once. */
+const shapesOf = (problem: ProblemFile): Dimensions[] => {
+  const shapes = problem.checkShapes.map((shape) => completeDimensions(problem.dimensions, shape.dimensions));
+  return shapes.filter((shape, i) => shapes.findIndex((other) => keyOf(other) === keyOf(shape)) === i);
+};
+
+const keyOf = (dimensions: Dimensions): string => JSON.stringify(Object.entries(dimensions).sort());
+
+/** Its declared inputs, run twice, and other generator sets, run once; only the first where even that takes long. */
+const drawnChecks = (problem: ProblemFile, dimensions: Dimensions, generatorSets: readonly string[]): Check[] => {
+  const isOnce = !costsLittle(problem, dimensions);
+  if (isOnce) return [{ dimensions, generatorSet: DECLARED, ...USUAL, isOnce, isDrawn: true }];
+  return [
+    { dimensions, generatorSet: DECLARED, ...USUAL, isDrawn: true },
+    ...generatorSets.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: true, isDrawn: true })),
+  ];
+};
+
+/** In an order that only the seed tells. */
+const secretOrder = (names: readonly string[], seed: number): string[] => {
+  const stream = createStream(seed, 'generator sets of the main workload');
+  return names
+    .map((name, i) => ({ name, place: stream.bits(i) }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ name }) => name);
+};
+
+const setsThatFit = (problem: ProblemFile, dimensions: Dimensions): number => {
+  const elements = expandBuffers(problem, dimensions)
+    .filter(({ role }) => role !== 'out')
+    .reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
+  return Math.max(1, Math.floor(MOST_DRAWN_ELEMENTS / elements));
 };
 
 /** Fewest output elements with which a kernel's launches are worth repeating: several warps have work. */
@@ -88,14 +171,16 @@ const LEAST_REPEATED_ELEMENTS = 1000;
  * fewest operations, else the one with the most outputs.
  */
 export const cheapestToRepeat = (problem: ProblemFile, checks: readonly Check[]): Check => {
-  const costs = checks.map((check) => ({
-    check,
-    flop: evaluateExpression(problem.flop, check.dimensions),
-    elements: outputsOf(expandBuffers(problem, check.dimensions)).reduce(
-      (sum, buffer) => sum + elementCountOf(buffer),
-      0,
-    ),
-  }));
+  const costs = checks
+    .filter(({ isOnce, isDrawn }) => !isOnce && !isDrawn)
+    .map((check) => ({
+      check,
+      flop: evaluateExpression(problem.flop, check.dimensions),
+      elements: outputsOf(expandBuffers(problem, check.dimensions)).reduce(
+        (sum, buffer) => sum + elementCountOf(buffer),
+        0,
+      ),
+    }));
   const large = costs.filter(({ elements }) => elements >= LEAST_REPEATED_ELEMENTS);
   const [best] =
     large.length > 0 ? large.sort((a, b) => a.flop - b.flop) : costs.sort((a, b) => b.elements - a.elements);
@@ -103,7 +188,7 @@ export const cheapestToRepeat = (problem: ProblemFile, checks: readonly Check[])
 };
 
 /** e.g. `B=1, S=113, D=64, causal=1 · large`. */
-export const describeCheck = ({ dimensions, generatorSet }: Check): string =>
+export const describeCheck = ({ dimensions, generatorSet }: Pick<Check, 'dimensions' | 'generatorSet'>): string =>
   `${Object.entries(dimensions)
     .map(([name, value]) => `${name}=${value}`)
     .join(', ')} · ${generatorSet} inputs`;

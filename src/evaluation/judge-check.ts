@@ -3,7 +3,6 @@ import type { CheckRuns } from './check-runs.ts';
 import { NATURAL } from './check-runs.ts';
 import type { CorrectnessTally } from './correctness-tally.ts';
 import { countOf, differingElements, type Elements, elementsWhere, placeOf } from './differences.ts';
-import type { Expectations } from './expectations.ts';
 import { explainDifference, explainHistory, refuseUninitialised } from './explain-difference.ts';
 import {
   cameOutOtherwise,
@@ -39,28 +38,27 @@ export const judgeCheck = async (request: {
   isBitwise: boolean;
 }): Promise<PassedCheck | Refused> => {
   const { runs, prepared, tally, isBitwise } = request;
-  const [first, expected] = await Promise.all([runs.natural(), expectMeanwhile(prepared)]);
+  const [first, expected] = await Promise.all([runs.natural(), meanwhile(() => prepared.expectations())]);
   if ('error' in expected) throw expected.error;
   if (!first.ok) return first;
   const second = await runs.run(runs.reordered);
   if (!second.ok) return second;
 
-  const judged: JudgedCheck = { runs, outputs: outputsOf(prepared.buffers), tally, isBitwise, ...expected };
+  const expectations = expected.value;
+  const judged: JudgedCheck = { runs, outputs: outputsOf(prepared.buffers), tally, isBitwise, expectations };
   const passed = await judgeRuns(judged, first, second);
   const repeated = passed.ok && runs.keepsWorkspace && (await judgeRepetition(judged, first));
   return repeated || passed;
 };
 
 /**
- * Works out what is expected while the device runs: by the next turn of the event loop the launch is under way. An
- * error is returned, so that the caller can let the run end first.
+ * Does work of the host while the device runs: by the next turn of the event loop the launch is under way. An error is
+ * returned, so that the caller can let the run end first.
  */
-const expectMeanwhile = async (
-  prepared: PreparedCheck,
-): Promise<{ expectations: Expectations } | { error: unknown }> => {
+export const meanwhile = async <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> => {
   await setImmediate();
   try {
-    return { expectations: await prepared.expectations() };
+    return { value: await work() };
   } catch (error) {
     return { error };
   }

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Device, LoadedModule } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
-import type { Correctness, Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
+import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
@@ -74,7 +74,7 @@ export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator =>
 };
 
 /** What verification showed of the code it was shown of, so that measuring a candidate longer does not verify it again. */
-type KnownVerified = Map<string, Correctness>;
+type KnownVerified = Map<string, Pick<Verified, 'correctness' | 'coverage'>>;
 
 /** What the evaluations of one evaluator share. */
 interface EvaluationTools extends LiveEvaluatorOptions {
@@ -97,7 +97,7 @@ class LiveEvaluation {
   async run(): Promise<Evaluation> {
     const startMs = performance.now();
     this.#request.signal?.throwIfAborted();
-    const { id = 'e0', candidate, workload } = this.#request;
+    const { id = 'e0', candidate, workload, seed } = this.#request;
     const judged = await orDeviceTrouble(this.#judge());
     const outcome: Outcome = 'ok' in judged ? { status: judged.status, reason: judged.reason } : judged;
     this.#elapsedMs.total = performance.now() - startMs;
@@ -112,6 +112,7 @@ class LiveEvaluation {
       },
       device: this.#options.device.identity,
       workload: { name: workload.name, dimensions: workload.dimensions },
+      seed,
       findings: [],
       ...outcome,
       elapsedMs: this.#elapsedMs,
@@ -207,20 +208,20 @@ class LiveEvaluation {
    */
   async #verify(module: LoadedModule): Promise<Verified | Refused> {
     const { device, known } = this.#options;
-    const { workload, seed, problem, candidate } = this.#request;
+    const { workload, seed, problem, candidate, thorough = false } = this.#request;
     if (!device.measuring) return this.#verifyAnew(module);
     const dimensions = Object.entries(workload.dimensions).sort();
-    const key = JSON.stringify([problem.folder, candidate.id, module.code.key, dimensions, seed]);
-    const correctness = known.get(key);
-    if (correctness) return { ok: true, correctness, plan: this.#planFor(workload.dimensions, module), counters: [] };
+    const key = JSON.stringify([problem.folder, candidate.id, module.code.key, dimensions, seed, thorough]);
+    const shown = known.get(key);
+    if (shown) return { ok: true, ...shown, plan: this.#planFor(workload.dimensions, module), counters: [] };
     const verified = await this.#verifyAnew(module);
-    if (verified.ok) known.set(key, verified.correctness);
+    if (verified.ok) known.set(key, { correctness: verified.correctness, coverage: verified.coverage });
     return verified;
   }
 
   #verifyAnew(module: LoadedModule): Promise<Verified | Refused> {
     const { device, instructionsPerCta, oracle } = this.#options;
-    const { problem, candidate, workload, seed, signal } = this.#request;
+    const { problem, candidate, workload, seed, thorough, signal } = this.#request;
     return verify({
       device,
       module,
@@ -229,6 +230,7 @@ class LiveEvaluation {
       dimensions: workload.dimensions,
       cache: workload.cache,
       seed,
+      ...(thorough !== undefined && { thorough }),
       oracle,
       planFor: (dimensions) => this.#planFor(dimensions, module),
       timeoutMs: this.#runTimeoutMs(),

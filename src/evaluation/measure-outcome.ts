@@ -34,7 +34,7 @@ export const CANDIDATE = 'candidate';
 export const measureOutcome = async (
   options: MeasureOutcomeOptions,
   module: LoadedModule,
-  { correctness, plan }: Verified,
+  { correctness, coverage, plan }: Verified,
 ): Promise<Outcome> => {
   const { device, request } = options;
   const against: LoadedKernel[] = [];
@@ -42,12 +42,13 @@ export const measureOutcome = async (
     const missing = await loadAgainst(options, against);
     if (missing) return { status: 'device-failed', reason: missing };
     const measured = await timeBeside(options, { name: CANDIDATE, module, plan }, against);
-    if (!measured.ok) return { ...refusalOutcome(request.candidate.kernel, measured), correctness };
+    if (!measured.ok) return { ...refusalOutcome(request.candidate.kernel, measured), correctness, coverage };
     const { measurement, comparisons, baselines, missingBaselines } = measured;
     const timing = await measuredTiming(options, measurement);
     const evidence = {
       timing,
       correctness,
+      coverage,
       ...(comparisons.length > 0 && { comparisons }),
       ...(baselines.length > 0 && { baselines }),
       ...(missingBaselines.length > 0 && { missingBaselines }),

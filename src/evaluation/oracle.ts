@@ -5,6 +5,7 @@ import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../core/problem.ts';
 import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
 import { type DeviceReference, type Expectations, expectationsFor, expectationsFrom } from './expectations.ts';
+import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import { elementCountOf } from './layout.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
 
@@ -24,6 +25,8 @@ export interface PreparedCheck {
   readonly inputs: DrawnInputs;
   /** Worked out when first asked for. Rejects as `expectationsFor` does. */
   expectations(): Promise<Expectations>;
+  /** What is expected of some rows that the seed chooses, where the whole takes a host long; else of all. */
+  sample(): Promise<ExpectedRows>;
 }
 
 /**
@@ -46,6 +49,7 @@ export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleT
   const inputs = drawInputs({ ...key, buffers });
   const isLarge = evaluateExpression(problem.file.flop, dimensions) >= LEAST_FLOP_ON_DEVICE;
   let expectations: Promise<Expectations> | undefined;
+  let sample: Promise<ExpectedRows | undefined> | undefined;
   const workOut = async (): Promise<Expectations> =>
     deviceReference && isLarge
       ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, deviceReference, signal })
@@ -55,16 +59,28 @@ export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleT
           dimensions,
           await runHostReference(problem, buffers, inputs.tensors, dimensions, signal),
         );
+  const workOutAll = (): Promise<Expectations> => {
+    expectations ??= workOut().catch((error: unknown) => {
+      // A device or another process may do better the next time.
+      expectations = undefined;
+      throw error;
+    });
+    return expectations;
+  };
+  const workOutSome = (): Promise<ExpectedRows | undefined> => {
+    sample ??= expectedRows({ ...key, buffers, inputs: inputs.tensors, signal }).catch((error: unknown) => {
+      sample = undefined;
+      throw error;
+    });
+    return sample;
+  };
   return {
     buffers,
     inputs,
-    expectations() {
-      expectations ??= workOut().catch((error: unknown) => {
-        // A device or another process may do better the next time.
-        expectations = undefined;
-        throw error;
-      });
-      return expectations;
+    expectations: workOutAll,
+    async sample() {
+      const isQuick = expectations !== undefined || (deviceReference !== undefined && isLarge);
+      return (isQuick ? undefined : await workOutSome()) ?? { expectations: await workOutAll() };
     },
   };
 };

@@ -17,7 +17,7 @@ export const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>):
 
 export const refusalOutcome = (
   kernel: Kernel,
-  { status, reason, failedCheck, fault, mismatch, correctness }: Refused,
+  { status, reason, failedCheck, fault, mismatch, correctness, coverage }: Refused,
 ): Outcome => ({
   status,
   reason,
@@ -25,6 +25,7 @@ export const refusalOutcome = (
   ...(fault && { fault }),
   ...(mismatch && { error: mismatchError(kernel, mismatch, reason) }),
   ...(correctness && { correctness }),
+  ...(coverage && { coverage }),
 });
 
 /** Arguments that do not fit the compiled function are a mistake in kernel.json, at this place. */

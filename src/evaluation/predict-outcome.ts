@@ -11,7 +11,7 @@ import type { Verified } from './verify.ts';
 /** Predicts the time of a verified candidate from its counters, and says what limits it. */
 export const predictOutcome = (
   { device, problem, workload }: { device: Device; problem: Problem; workload: Workload },
-  { correctness, plan, counters: launches }: Verified,
+  { correctness, coverage, plan, counters: launches }: Verified,
 ): Outcome => {
   const { spec } = device;
   const work = problemWork(problem, workload);
@@ -21,7 +21,7 @@ export const predictOutcome = (
     attainableNs: attainableBoundNs(work, spec).ns,
   });
   const counters = sumCounters(launches);
-  const evidence = { timing, correctness, counters };
+  const evidence = { timing, correctness, coverage, counters };
   const implausible = implausibility(timing, veto.arithmetic);
   if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
   const halfPrecisionMatrixWork = hasHalfPrecisionMatrixWork(problem.file, workload.dimensions);

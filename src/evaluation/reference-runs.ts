@@ -1,6 +1,6 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { PlannedBuffer } from '../core/launch-plan.ts';
-import type { Dimensions, Problem, ReferenceRun, ReferenceTensors } from '../core/problem.ts';
+import type { Dimensions, Problem, ReferenceRun, ReferenceTensors, Rows } from '../core/problem.ts';
 import type { Rounding } from '../core/rounding.ts';
 import { comparisonRule } from './comparisons/index.ts';
 import { elementCountOf } from './layout.ts';
@@ -29,6 +29,7 @@ export const runsNeeded = ({ file }: Problem): { readonly naive: boolean; readon
  * Runs reference.ts as oracle (float64) and, where the comparison needs it, as naive run (every result rounded to the
  * I/O dtype) and on absolute values.
  *
+ * @param rows only these, if the reference can leave out the others.
  * @throws WarpsmithError when the reference is at fault; the signal's reason when aborted.
  */
 export const runHostReference = async (
@@ -37,11 +38,12 @@ export const runHostReference = async (
   inputs: ReferenceTensors,
   dimensions: Dimensions,
   signal?: AbortSignal,
+  rows?: Rows,
 ): Promise<ReferenceRuns> => {
   const { comparison } = problem.file;
   const needed = runsNeeded(problem);
   const run = (tensors: ReferenceTensors, rounding: Rounding): Promise<ReferenceTensors> =>
-    runReference(problem, buffers, { inputs: tensors, dimensions, rounding, signal });
+    runReference(problem, buffers, { inputs: tensors, dimensions, rounding, rows, signal });
   // Asked for at once: they may run side by side.
   const [oracle, naive, magnitude] = await Promise.all([
     run(inputs, 'exact'),
@@ -66,10 +68,10 @@ export const runReference = async (
   for (const buffer of outputsOf(buffers)) {
     const received = outputs[buffer.name]?.length;
     const expected = elementCountOf(buffer);
-    if (received === expected) continue;
+    if (received === expected || (run.rows && received === elementsIn(run.rows, buffer))) continue;
     throw new WarpsmithError({
       code: 'reference-output',
-      message: `the reference of ${problem.file.name} does not return output '${buffer.name}' as declared`,
+      message: `${run.rows ? 'referenceRows' : 'the reference'} of ${problem.file.name} does not return output '${buffer.name}' as declared`,
       file: `${problem.folder}/reference.ts`,
       path: buffer.name,
       received: received === undefined ? 'no such output' : `${received} elements`,
@@ -79,6 +81,9 @@ export const runReference = async (
   }
   return outputs;
 };
+
+/** How many elements the chosen rows of an output have. */
+const elementsIn = (rows: Rows, { name, shape }: PlannedBuffer): number => rows[name]!.length * (shape.at(-1) ?? 1);
 
 const absoluteValues = (tensors: ReferenceTensors): ReferenceTensors =>
   Object.fromEntries(Object.entries(tensors).map(([name, values]) => [name, values.map(Math.abs)]));

@@ -1,5 +1,5 @@
 import type { ArgumentMismatch, DeviceFault } from '../core/device.ts';
-import type { Correctness } from '../core/evaluation.ts';
+import type { Correctness, Coverage } from '../core/evaluation.ts';
 import type { FailureStatus } from '../core/status.ts';
 
 /** Why a candidate is not believed, and on which check that showed. */
@@ -11,4 +11,5 @@ export interface Refused {
   readonly fault?: DeviceFault;
   readonly mismatch?: ArgumentMismatch;
   readonly correctness?: Correctness;
+  readonly coverage?: Coverage;
 }

@@ -1,7 +1,7 @@
 import type { LaunchCounters } from '../core/counters.ts';
 import type { Device, LoadedModule } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
-import type { Correctness } from '../core/evaluation.ts';
+import type { Correctness, Coverage } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
@@ -11,6 +11,7 @@ import { type Check, cheapestToRepeat, checksFor, describeCheck } from './checks
 import { CorrectnessTally } from './correctness-tally.ts';
 import { fitsSharedMemory } from './fits-shared-memory.ts';
 import { judgeCheck } from './judge-check.ts';
+import { judgeOnce } from './judge-once.ts';
 import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import type { CheckKey, Oracle } from './oracle.ts';
 import { planRefusal } from './plan-refusal.ts';
@@ -28,6 +29,8 @@ export interface VerifyRequest {
   /** What the caches hold when the counted run starts; `cold` when absent. */
   readonly cache?: 'hot' | 'cold';
   readonly seed: number;
+  /** On more shapes, with every generator set. */
+  readonly thorough?: boolean;
   readonly oracle: Oracle;
   /** The launch sequence for these dimensions. May throw WarpsmithError, which makes the candidate `invalid`. */
   readonly planFor: (dimensions: Dimensions) => LaunchPlan;
@@ -42,38 +45,64 @@ export interface VerifyRequest {
 export interface Verified {
   readonly ok: true;
   readonly correctness: Correctness;
+  readonly coverage: Coverage;
   readonly plan: LaunchPlan;
   readonly counters: LaunchCounters[];
 }
 
 /**
- * Runs a candidate on every check, each at least twice: natural order over NaN poison, then a seeded CTA and warp order
+ * Runs a candidate on every check, most of them twice: natural order over NaN poison, then a seeded CTA and warp order
  * over finite poison with every buffer at its declared minimum alignment. On one check, and where times are measured on
- * the main workload, launches are repeated as a measurement repeats them. Every output of every run is compared whole.
- * Stops at the first failure.
+ * the main workload, launches are repeated as a measurement repeats them. Every output of every run is compared, whole but
+ * for further inputs of large workloads. Stops at the first failure.
  *
  * @throws the signal's reason when aborted; WarpsmithError when the problem itself is at fault.
  */
 export const verify = async (request: VerifyRequest): Promise<Verified | Refused> => {
   const tally = new CorrectnessTally();
   let main: { plan: LaunchPlan; counters: LaunchCounters[] } | undefined;
-  const { problem, candidate, dimensions, seed } = request;
+  const { problem, candidate, dimensions, seed, thorough = false } = request;
   const { kernel, parameters } = candidate;
   const { spec } = request.device;
   const fits = (shape: Dimensions) => fitsSharedMemory(() => request.planFor(shape), { spec, module: request.module });
-  const checks = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, fits });
+  const { checks, coverage } = checksFor({
+    ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, fits },
+  });
   const cheapest = cheapestToRepeat(problem.file, checks);
   const watched = watchedChecks(checks, seed);
   for (const check of checks) {
     request.signal?.throwIfAborted();
+    const trouble = check.isDrawn ? await troubleWithDrawn(request, check) : undefined;
+    if (trouble !== undefined) {
+      coverage.leftOut.push({ check: describeCheck(check), reason: trouble });
+      continue;
+    }
     const isRepeated = check === cheapest || (check.isMain && isCheapToRepeat(request));
     const repeatWith = isRepeated ? otherInputs(check, checks, seed) : undefined;
     const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(check), repeatWith });
     const correctness = tally.summary();
-    if (!result.ok) return { ...result, ...(correctness && { correctness }) };
+    if (!result.ok) return { ...result, coverage, ...(correctness && { correctness }) };
     if (check.isMain) main = result;
   }
-  return { ok: true, correctness: tally.summary()!, ...main! };
+  return { ok: true, correctness: tally.summary()!, coverage, ...main! };
+};
+
+/**
+ * Why the problem's own inputs or reference do not work for a shape that the seed chose: its author never saw that shape,
+ * and the kernel's is not to blame.
+ */
+const troubleWithDrawn = async (
+  { problem, seed, oracle }: VerifyRequest,
+  check: Check,
+): Promise<string | undefined> => {
+  const { dimensions, generatorSet } = check;
+  try {
+    await oracle.check({ problem, seed, dimensions, generatorSet }).expectations();
+    return undefined;
+  } catch (error) {
+    if (error instanceof WarpsmithError) return error.message;
+    throw error;
+  }
 };
 
 /** Outputs up to this size are compared a dozen more times without anyone having to wait. */
@@ -121,6 +150,10 @@ const verifyCheck = async (
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
   const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain, findsRaces });
   try {
+    if (check.isOnce) {
+      const refusal = await judgeOnce({ runs, prepared, tally, seed });
+      return refusal ?? { ok: true, plan, counters: [] };
+    }
     const isBitwise = problem.file.determinism === 'bitwise';
     const passed = await judgeCheck({ runs, prepared, tally, isBitwise });
     if (!passed.ok) return passed;

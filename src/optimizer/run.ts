@@ -41,6 +41,8 @@ export interface OptimizeOptions {
   evaluator: Evaluator;
   patterns: readonly Pattern[];
   seed: number;
+  /** Draws a confirmation's seed, which nobody can know; the one after the last when absent. */
+  drawSeed?: (after: number) => number;
   /** `guided` when absent, or a strategy of search/. */
   strategy?: string;
   /** What earlier runs realised; nothing when absent. */
@@ -104,6 +106,8 @@ export interface Run {
   /** Every best so far, the start first. */
   readonly bests: Best[];
   confirmation?: ConfirmationEvent;
+  /** Of the last confirmation, if any. */
+  confirmationSeed?: number;
   move?: ProposedMove;
   /** What is known of the move's candidate: workload → evaluation, the last one of each. */
   judged: Map<string, Evaluation>;
@@ -145,6 +149,8 @@ interface Asked {
   readonly workload?: WeightedWorkload;
   readonly measuring?: Measuring;
   readonly seed?: number;
+  /** Verify it as a winner is. */
+  readonly thorough?: boolean;
 }
 
 /** Judges a candidate and logs it. Undefined when the user interrupted. */
@@ -168,7 +174,7 @@ export async function evaluateOnce(run: Run, asked: Asked): Promise<Evaluation |
 async function judge(
   { options }: Run,
   id: string,
-  { candidate, workload, measuring = {}, seed }: Asked & { workload: WeightedWorkload },
+  { candidate, workload, measuring = {}, seed, thorough }: Asked & { workload: WeightedWorkload },
 ): Promise<Evaluation | undefined> {
   const { signal } = options;
   if (signal?.aborted) return undefined;
@@ -179,6 +185,7 @@ async function judge(
       candidate,
       workload: { name, dimensions, cache },
       seed: seed ?? options.seed,
+      ...(thorough && { thorough }),
       id,
       ...(options.device.kind === 'cuda' && { ...measuring, ...keeping(options, measuring) }),
       ...(signal ? { signal } : {}),

@@ -113,6 +113,8 @@ export interface RunRequest {
   toolchain?: string;
   runTimeoutSeconds?: number;
   requireSanitizer?: boolean;
+  /** The seed was drawn, not given: confirmations draw theirs, too. */
+  seedDrawn?: boolean;
   /** Guided runs: findings may suggest moves. False leaves only exploring, to show what diagnosis is worth. */
   diagnosis?: boolean;
   /** Guided runs: false ends the search where no finding suggests anything more. */

@@ -20,7 +20,7 @@ interface Options extends DeviceOptions {
   setBaseline?: ParameterValues;
   setCandidate?: ParameterValues;
   cache?: Cache;
-  seed: number;
+  seed?: number;
   failOn?: FailOn;
 }
 
@@ -47,9 +47,9 @@ export const run: Run<Options> = async (options, context) => {
     candidateParameters: setCandidate ?? {},
     store,
     workloads: workload ?? [],
-    seed,
     signal,
     onStep: (text) => status.step(text),
+    ...(seed === undefined ? {} : { seed }),
     ...(cache === undefined ? {} : { cache }),
     ...(failOn === undefined ? {} : { failOn }),
   }).finally(() => status.clear());

@@ -11,7 +11,7 @@ interface Options extends DeviceOptions {
   runs: string[];
   store: string;
   output: string;
-  seed: number;
+  seed?: number;
 }
 
 export const run: Run<Options> = async (options, context) => {
@@ -20,9 +20,15 @@ export const run: Run<Options> = async (options, context) => {
   const request = await sessionRequest(options, context, () => deviceOfRun(runs[0]!, store));
   const status = createStatusLine(streams.err);
   const onStep = (text: string) => status.step(text);
-  const outcome = await composeDispatch({ ...request, runs, store, output, seed, signal, onStep }).finally(() =>
-    status.clear(),
-  );
+  const outcome = await composeDispatch({
+    ...request,
+    runs,
+    store,
+    output,
+    signal,
+    onStep,
+    ...(seed === undefined ? {} : { seed }),
+  }).finally(() => status.clear());
   printDispatch(streams, outcome, options.json ?? false);
   return EXIT.ok;
 };

@@ -20,7 +20,7 @@ interface Options extends DeviceOptions {
   cache?: Cache;
   tier: Tier;
   blocks?: number;
-  seed: number;
+  seed?: number;
 }
 
 /** Kernels that do not take a workload are no failure; kernels and libraries that fail are. */
@@ -40,9 +40,9 @@ export const run: Run<Options> = async (options, context) => {
     workloads: workload ?? [],
     parameters: set ?? {},
     tier,
-    seed,
     signal,
     onStep: (text) => status.step(text),
+    ...(seed === undefined ? {} : { seed }),
     ...(cache === undefined ? {} : { cache }),
     ...(blocks === undefined ? {} : { blocks }),
   }).finally(() => status.clear());

@@ -174,6 +174,18 @@ const correctness = z.strictObject({
   rmsErrorRatio: numberOrNaN.exactOptional(),
 });
 
+const coverage = z
+  .strictObject({
+    checkShapes: count.describe("How many of the problem's check shapes the kernel takes."),
+    excludedShapes: z.array(dimensionsSchema).describe('Check shapes that its limits or constraints turn away.'),
+    drawnShapes: z.array(dimensionsSchema).describe('Shapes that the seed chose.'),
+    generatorSets: z.array(z.string()).describe('Those that the timed workload was run with, beside its own inputs.'),
+    leftOut: z.array(z.strictObject({ check: z.string(), reason: z.string() })),
+    fixedDimensions: z.array(z.string()).describe('Dimensions that no verified shape has another value of.'),
+    timedShapeOnly: z.boolean().describe('Verified at no other shape than the timed one.'),
+  })
+  .meta({ id: 'Coverage' });
+
 const finding = z.strictObject({
   id: z.string(),
   title: z.string(),
@@ -222,6 +234,7 @@ export const evaluationSchema = z.strictObject({
     driver: z.string().exactOptional(),
   }),
   workload: z.strictObject({ name: z.string(), dimensions: dimensionsSchema }),
+  seed: z.int().nonnegative().describe('Seeded inputs, orders and drawn shapes.').exactOptional(),
   status: z.enum(EVALUATION_STATUSES),
   reason: z.string().exactOptional(),
   failedCheck: z.string().exactOptional(),
@@ -249,6 +262,7 @@ export const evaluationSchema = z.strictObject({
     .exactOptional(),
   timing: timing.exactOptional(),
   correctness: correctness.exactOptional(),
+  coverage: coverage.describe('What it was verified on.').exactOptional(),
   counters: counters.exactOptional(),
   countersSource: countersSourceSchema.exactOptional(),
   profile: profileSchema.exactOptional(),

@@ -11,6 +11,8 @@ export type Question =
       readonly dimensions: Dimensions;
       readonly rounding: Rounding;
       readonly names: readonly string[];
+      /** Outputs of which only some rows are wanted; their numbers follow the inputs as tensors. */
+      readonly rowsOf?: readonly string[];
     };
 
 /** From child to parent. */
@@ -21,7 +23,10 @@ export type Answer =
   | { readonly kind: 'fault'; readonly fault: ReferenceFault };
 
 /** A header with its tensors as payloads. */
-export const withTensors = (header: Question | Answer, tensors: ReferenceTensors): LineMessage => ({
+export const withTensors = (
+  header: Question | Answer,
+  tensors: ReferenceTensors | readonly Float64Array[],
+): LineMessage => ({
   header: header as unknown as LineMessage['header'],
   payloads: Object.values(tensors).map(({ buffer, byteOffset, byteLength }) => {
     return new Uint8Array(buffer, byteOffset, byteLength);

@@ -158,7 +158,7 @@ class ReferenceChild {
     this.#idle = setTimeout(act, milliseconds).unref();
   }
 
-  async run({ inputs, dimensions, rounding, signal }: ReferenceRun): Promise<ReferenceTensors> {
+  async run({ inputs, dimensions, rounding, rows, signal }: ReferenceRun): Promise<ReferenceTensors> {
     clearTimeout(this.#idle);
     const onAbort = () => void this.close();
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -167,7 +167,10 @@ class ReferenceChild {
       this.#loaded ??= this.#load();
       await this.#loaded;
       const names = Object.keys(inputs);
-      const { answer, message } = await this.#ask({ command: 'run', dimensions, rounding, names }, inputs);
+      const { answer, message } = await this.#ask(
+        { command: 'run', dimensions, rounding, names, ...(rows && { rowsOf: Object.keys(rows) }) },
+        [...Object.values(inputs), ...Object.values(rows ?? {}).map((numbers) => Float64Array.from(numbers))],
+      );
       if (answer.kind === 'done') return tensorsOf(answer.names, message);
       throw this.#faultError((answer as Answer & { kind: 'fault' }).fault);
     } catch (error) {
@@ -179,12 +182,12 @@ class ReferenceChild {
   }
 
   async #load(): Promise<void> {
-    const { answer } = await this.#ask({ command: 'load' }, {}, START_TIMEOUT_MS);
+    const { answer } = await this.#ask({ command: 'load' }, [], START_TIMEOUT_MS);
     if (answer.kind === 'not-loaded') throw this.#notLoaded(answer);
     if (answer.kind === 'loaded' && !answer.hasReference) throw this.#missing(answer.exports);
   }
 
-  async #ask(question: Question, tensors: ReferenceTensors, timeoutMs = this.#limits.timeoutMs) {
+  async #ask(question: Question, tensors: readonly Float64Array[], timeoutMs = this.#limits.timeoutMs) {
     const poll = setInterval(() => this.#watchMemory(), MEMORY_POLL_MS);
     const outcome = await this.#process.exchange(withTensors(question, tensors), { timeoutMs });
     clearInterval(poll);

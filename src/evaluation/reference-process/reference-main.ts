@@ -1,6 +1,6 @@
 import process from 'node:process';
-import { callReference } from '../../core/call-reference.ts';
-import type { ReferenceFunction } from '../../core/problem.ts';
+import { callReference, type ReferenceModule } from '../../core/call-reference.ts';
+import type { ReferenceFunction, ReferenceRowsFunction, Rows } from '../../core/problem.ts';
 import type { LineMessage } from '../../process/line-messages.ts';
 import { serveLines } from '../../process/serve-lines.ts';
 import { confine } from './confine.ts';
@@ -12,15 +12,21 @@ import { type Answer, type Question, tensorsOf, withTensors } from './protocol.t
  */
 
 const url = process.argv[2]!;
-let reference: ReferenceFunction | undefined;
+let loaded: ReferenceModule | undefined;
 
 const answer = (header: Answer): LineMessage => withTensors(header, {});
 
 const load = async (): Promise<Answer> => {
   try {
     const module: Record<string, unknown> = await import(/* @vite-ignore */ url);
-    if (typeof module.reference === 'function') reference = module.reference as ReferenceFunction;
-    return { kind: 'loaded', exports: Object.keys(module), hasReference: reference !== undefined };
+    const { reference, referenceRows } = module;
+    if (typeof reference === 'function') {
+      loaded = {
+        reference: reference as ReferenceFunction,
+        ...(typeof referenceRows === 'function' && { referenceRows: referenceRows as ReferenceRowsFunction }),
+      };
+    }
+    return { kind: 'loaded', exports: Object.keys(module), hasReference: loaded !== undefined };
   } catch (error) {
     const isError = error instanceof Error;
     return {
@@ -31,8 +37,14 @@ const load = async (): Promise<Answer> => {
   }
 };
 
+const rowsFrom = (names: readonly string[], message: LineMessage): Rows =>
+  Object.fromEntries(Object.entries(tensorsOf(names, message)).map(([name, rows]) => [name, Uint32Array.from(rows)]));
+
 const run = (question: Question & { command: 'run' }, message: LineMessage): LineMessage => {
-  const outcome = callReference(reference!, { ...question, inputs: tensorsOf(question.names, message) });
+  const { names, rowsOf } = question;
+  const inputs = tensorsOf(names, message);
+  const rows = rowsOf && rowsFrom(rowsOf, { ...message, payloads: message.payloads.slice(names.length) });
+  const outcome = callReference(loaded!, { ...question, inputs, rows });
   if (!outcome.ok) return answer({ kind: 'fault', fault: outcome.fault });
   return withTensors({ kind: 'done', names: Object.keys(outcome.outputs) }, outcome.outputs);
 };

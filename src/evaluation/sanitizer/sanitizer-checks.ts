@@ -26,7 +26,7 @@ export function sanitizerChecks(request: {
   const { problem, candidate, dimensions, seed, planFor, spec } = request;
   const { kernel, parameters } = candidate;
   const fits = (shape: Dimensions) => fitsSharedMemory(() => planFor(shape), { spec });
-  const checks = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, fits });
+  const { checks } = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, fits });
   const shapes = oncePerShape(checks.filter(({ isMain }) => !isMain).concat(checks.filter(({ isMain }) => isMain)));
   const isWorkload = (check: Check): boolean => shapeOf(check) === JSON.stringify(dimensions);
   const others = shapes.filter((check) => !isWorkload(check));

@@ -1,0 +1,56 @@
+import type { PlannedBuffer } from '../core/launch-plan.ts';
+import { decode } from '../core/rounding.ts';
+import { type CheckRuns, NATURAL } from './check-runs.ts';
+import { compareOutput, type OutputVerdict } from './compare.ts';
+import type { CorrectnessTally } from './correctness-tally.ts';
+import type { Outputs } from './differences.ts';
+import { type ExpectedRows, gatherRows } from './expected-rows.ts';
+import { meanwhile } from './judge-check.ts';
+import { describeWrong, passes, refused, type Verdicts } from './judged-check.ts';
+import { multiIndexOf } from './layout.ts';
+import type { PreparedCheck } from './oracle.ts';
+import { createStream } from './random.ts';
+import { outputsOf } from './reference-runs.ts';
+import type { Refused } from './refusal.ts';
+
+/**
+ * Runs one check once, in one of the two ways that others are run in, and compares what is expected: of some rows where
+ * the whole reference takes long. What runs in different orders and over different poisons show is left to those others.
+ */
+export const judgeOnce = async (request: {
+  runs: CheckRuns;
+  prepared: PreparedCheck;
+  tally: CorrectnessTally;
+  seed: number;
+}): Promise<Refused | undefined> => {
+  const { runs, prepared, tally, seed } = request;
+  const trial = createStream(seed, runs.name, 'the one run').bits(0) % 2 === 0 ? NATURAL : runs.reordered;
+  const [run, expected] = await Promise.all([runs.run(trial), meanwhile(() => prepared.sample())]);
+  if ('error' in expected) throw expected.error;
+  if (!run.ok) return run;
+  const verdicts = compareRows(outputsOf(prepared.buffers), expected.value, run.outputs);
+  tally.add(verdicts);
+  return passes(verdicts) ? undefined : refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${trial.name}`);
+};
+
+const compareRows = (outputs: readonly PlannedBuffer[], { rows, expectations }: ExpectedRows, got: Outputs): Verdicts =>
+  new Map(
+    outputs.map((buffer) => {
+      const { name, dtype, shape } = buffer;
+      const values = decode(got.get(name)!, dtype);
+      const chosen = rows?.[name];
+      if (!chosen) return [name, compareOutput(buffer, expectations.get(name)!, values)];
+      const length = shape.at(-1) ?? 1;
+      const cut = { name, shape: [chosen.length, length] };
+      const verdict = compareOutput(cut, expectations.get(name)!, gatherRows(values, chosen, length));
+      return [name, inPlace(verdict, buffer, chosen)];
+    }),
+  );
+
+/** The first wrong element at its place in the whole output. */
+const inPlace = (verdict: OutputVerdict, { shape }: PlannedBuffer, rows: Uint32Array): OutputVerdict => {
+  if (!verdict.firstWrong) return verdict;
+  const [row, column] = verdict.firstWrong.index as [number, number];
+  const index = multiIndexOf(shape, rows[row]! * (shape.at(-1) ?? 1) + column);
+  return { ...verdict, firstWrong: { ...verdict.firstWrong, index } };
+};
