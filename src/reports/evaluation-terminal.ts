@@ -9,6 +9,7 @@ import {
   comparisonCells,
   missingBaselineLines,
 } from './comparison-text.ts';
+import { coverageLines, ONE_SHAPE } from './coverage-text.ts';
 import { describeBounds, describeTiming, formatFigure, formatNs, formatParameters } from './format.ts';
 import { formatPercent, measurementLines } from './measurement-text.ts';
 import { type Paint, plainPaint } from './paint.ts';
@@ -166,10 +167,12 @@ export function evaluationTerminal(evaluation: Evaluation, paint: Paint = plainP
   const sections = [
     `${paint('bold', candidate.kernel)}${parameters ? ` (${parameters})` : ''}, candidate ${candidate.id}, ${workload.name} on ${device.name}`,
     `${paint(status === 'passed' ? 'green' : 'red', status)}${evaluation.reason ? `: ${evaluation.reason}` : ''}` +
+      (evaluation.coverage?.timedShapeOnly ? `\n${paint('yellow', ONE_SHAPE)}` : '') +
       (evaluation.failedCheck ? `\nfound by: ${evaluation.failedCheck}` : '') +
       (evaluation.fault ? `\n${describeFault(evaluation.fault)}` : ''),
     section('Compiler', compilerLines(evaluation)),
     section('Correctness', evaluation.correctness ? correctnessLines(evaluation.correctness) : []),
+    section('Verified on', coverageLines(evaluation)),
     section('Time', evaluation.timing ? timingLines(evaluation.timing) : []),
     section('Beside it, in the same blocks', besideLines(evaluation)),
     evaluation.counters ? `${paint('bold', 'Launches')}\n${indent(launchesTable(evaluation).split('\n'))}` : '',

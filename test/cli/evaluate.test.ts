@@ -66,14 +66,23 @@ describe('the contract of evaluate --json', () => {
   });
 
   test('--set changes the candidate; --threads changes nothing but the time it takes', async () => {
-    const plain = await runJson(['evaluate', STRIDED, ...ON_L4, '--threads', '1']);
+    const plain = await runJson(['evaluate', STRIDED, ...ON_L4, '--seed', '1', '--threads', '1']);
     const set = await runJson(['evaluate', STRIDED, ...ON_L4, '--set', 'BLOCK=64', '--set', 'PER_THREAD=8']);
-    const threads = await runJson(['evaluate', STRIDED, ...ON_L4, '--threads', '2']);
+    const threads = await runJson(['evaluate', STRIDED, ...ON_L4, '--seed', '1', '--threads', '2']);
     expect(set.json.candidate.parameters).toEqual({ BLOCK: 64, PER_THREAD: 8 });
     expect(set.json.candidate.id).not.toBe(plain.json.candidate.id);
     const { elapsedMs: _one, ...one } = plain.json;
     const { elapsedMs: _two, ...two } = threads.json;
     expect(two).toEqual(one);
+  });
+
+  test('draws a seed that nobody knows, and says it; --seed does it again', async () => {
+    const drawn = [await runJson(['evaluate', STRIDED, ...ON_L4]), await runJson(['evaluate', STRIDED, ...ON_L4])];
+    const [first, second] = drawn.map(({ json }) => json);
+    expect(first.seed).not.toBe(second.seed);
+    expect(first.coverage.drawnShapes).not.toEqual(second.coverage.drawnShapes);
+    const again = await runJson(['evaluate', STRIDED, ...ON_L4, '--seed', String(first.seed)]);
+    expect(again.json).toEqual({ ...first, elapsedMs: again.json.elapsedMs });
   });
 
   test('no --device: the virtual L4, said on stderr', async () => {

@@ -42,9 +42,12 @@ describe('sanitizerChecks', () => {
     expect(checks.some(({ name }) => name.includes('S=512'))).toBe(false);
   });
 
-  it('takes the workload where a kernel takes no check shape', () => {
-    const checks = checksOf({ limits: ['S == 512'] });
-    expect(checks).toHaveLength(1);
-    expect(checks[0]!.name).toContain('S=512');
+  it('takes drawn shapes where a kernel takes no check shape, and else the workload', () => {
+    const drawn = checksOf({ limits: ['S == 512'] });
+    expect(drawn.length).toBeGreaterThan(1);
+    expect(drawn.every(({ name }) => name.includes('S=512'))).toBe(true);
+    const only = checksOf({ limits: ['S == 512 && B == 1 && H == 8 && D == 64 && causal == 0'] });
+    expect(only).toHaveLength(1);
+    expect(only[0]!.name).toContain('S=512');
   });
 });
