@@ -44,7 +44,7 @@ async function record(problem: string): Promise<{ entry: OptimisedProblem; view:
     const file = JSON.parse(await readFile(join(root, 'problems', problem, 'problem.json'), 'utf8')) as ProblemFile;
     const began = performance.now();
     const view = await optimize(problem, store);
-    const { start, best, speedup, stop, evaluationsUsed, workload, confirmations } = view;
+    const { start, best, speedup, stop, evaluationsUsed, evaluationsAfterSearch, workload, confirmations } = view;
     const confirmation = confirmations.at(-1);
     return {
       view,
@@ -64,6 +64,7 @@ async function record(problem: string): Promise<{ entry: OptimisedProblem; view:
         confirmation: confirmation?.outcome ?? null,
         stopReason: stop?.reason ?? null,
         evaluationsUsed,
+        evaluationsAfterSearch,
         wroteReport: existsSync(view.reportPath) && existsSync(view.reportPath.replace(/\.md$/, '.html')),
         seconds: Math.round((performance.now() - began) / 1000),
       },

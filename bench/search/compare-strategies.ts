@@ -3,6 +3,7 @@
 //
 // The loop is the optimizer's own; only its evaluator is the recording. Exits with 1 unless guided search is within 5 % of
 // the best in at most half of random search's evaluations, and is not without diagnosis: geometric means over problems.
+
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +28,7 @@ import { optimize } from '../../src/optimizer/optimize.ts';
 import { GUIDED, RUN_STRATEGIES } from '../../src/optimizer/strategy-names.ts';
 import { type BenchedSpace, benchSpace, benchStrategy, randomCurve } from '../../src/search/bench.ts';
 import type { Outcome } from '../../src/search/strategy.ts';
+import { NOTHING_KEPT } from '../../src/store/events.ts';
 import {
   DEVICE,
   loadProblemSpace,
@@ -104,6 +106,7 @@ async function search(
     request: { target: problem.folder, ...(diagnosis === undefined ? {} : { diagnosis }) },
     budgets: {
       maximumEvaluations: space.candidates.length,
+      allowance: NOTHING_KEPT,
       maximumMinutes: null,
       maximumGpuMinutes: null,
       maximumMoney: null,

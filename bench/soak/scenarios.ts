@@ -1,6 +1,6 @@
 import type { OptimizeRequest } from '../../src/app/optimize.ts';
 import type { Timing } from '../../src/core/timing.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 
 /** A search that is killed again and again. */
 export interface Scenario {
@@ -35,6 +35,6 @@ export const requestOf = (
   parameters: {},
   seed: 7,
   strategy,
-  budgets: { ...UNLIMITED, maximumEvaluations },
+  budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations },
   store,
 });

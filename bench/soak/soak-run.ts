@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { optimizeProblem } from '../../src/app/optimize.ts';
 import { processTree } from '../../src/process/process-tree.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { PROBLEM } from './scenarios.ts';
 
 /** What a long run leaves in the process, and behind it. */
@@ -55,7 +55,7 @@ export async function soak(evaluations: number, onEvaluation: (count: number) =>
       seed: 1,
       strategy: 'random',
       ablation: false,
-      budgets: { ...UNLIMITED, maximumEvaluations: evaluations },
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: evaluations },
       store: join(folder, 'store'),
       onEvent(event) {
         if (event.type !== 'evaluation-finished') return;

@@ -21,6 +21,8 @@ export interface OptimisedProblem {
   confirmation: string | null;
   stopReason: string | null;
   evaluationsUsed: number;
+  /** Those of them that confirmed, ablated and advised after the search; absent in older recordings. */
+  evaluationsAfterSearch?: number;
   wroteReport: boolean;
   /** Wall time of the command. */
   seconds: number;
@@ -57,17 +59,35 @@ const speedup = ({ speedup, intervalRatio, best }: OptimisedProblem): string => 
     : `${best.kind} ${speedup.toFixed(2)}×`;
 };
 
-const row = (one: OptimisedProblem): string[] => [
+/** The count, and how it is composed. */
+const evaluationCount = ({ evaluationsUsed, evaluationsAfterSearch }: OptimisedProblem, limit: number): string => {
+  if (evaluationsAfterSearch !== undefined)
+    return `${evaluationsUsed} = ${evaluationsUsed - evaluationsAfterSearch} + ${evaluationsAfterSearch}`;
+  return evaluationsUsed <= limit ? `${evaluationsUsed}` : `${evaluationsUsed} = ${limit} + ${evaluationsUsed - limit}`;
+};
+
+/** What the limit was of, which the recording tells. */
+const describeLimit = ({ problems, evaluations }: OptimisedProblems): string =>
+  problems.some(({ evaluationsUsed }) => evaluationsUsed > evaluations)
+    ? `recorded when the limit of ${evaluations} evaluations was the search's alone: what is beyond it finished what was begun, confirmed, ablated and advised; now the limit holds for all of it`
+    : `at most ${evaluations} evaluations each: those of the search + those that confirm, ablate and advise after it`;
+
+const row = (one: OptimisedProblem, limit: number): string[] => [
   one.problem,
   one.workload,
   one.start ? `${one.start.kernel}, ${time(one.start)}` : '–',
   one.best ? `${one.best.kernel}, ${time(one.best)}` : '–',
   speedup(one),
-  String(one.evaluationsUsed),
+  evaluationCount(one, limit),
   one.stopReason ?? '–',
 ];
 
 /** One row for each problem. */
-export const optimisedProblems = ({ problems, device, date, evaluations, versions }: OptimisedProblems): string =>
-  `${markdownTable(COLUMNS, problems.map(row))}\n\n` +
-  `${device.name}, at most ${evaluations} evaluations each, warpsmith ${versions.warpsmith}, ${date}.`;
+export const optimisedProblems = (recording: OptimisedProblems): string => {
+  const { problems, device, date, evaluations, versions } = recording;
+  const rows = problems.map((one) => row(one, evaluations));
+  return (
+    `${markdownTable(COLUMNS, rows)}\n\n` +
+    `${device.name}; ${describeLimit(recording)}. warpsmith ${versions.warpsmith}, ${date}.`
+  );
+};

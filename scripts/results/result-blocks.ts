@@ -1,6 +1,7 @@
 import { formatFigure, formatInterval, formatNs, formatRatio, formatTiming } from '../../src/reports/format.ts';
 import type { ProgressionRow } from '../../src/reports/run-view.ts';
 import { type Column, markdownTable } from '../../src/reports/table.ts';
+import { expectedOf, lieOf } from '../../test/red-team/expected.ts';
 import { intervalPlot, type PlotRow } from './interval-plot.ts';
 import { errorFactor, geometricMean, isWithinInterval, kendallTau } from './model-accuracy.ts';
 import type {
@@ -190,7 +191,22 @@ const redTeamSummary = ({ entries }: Recordings['red-team']): string => {
   const counts = new Map<string, number>();
   for (const { result } of entries) counts.set(result.status, (counts.get(result.status) ?? 0) + 1);
   const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([status, count]) => `${count} ${code(status)}`);
-  return `${entries.length} wrong or dishonest attention kernels: ${parts.join(', ')}.`;
+  const passed = entries.filter(({ result }) => result.status === 'passed').map(whyPassed);
+  return [
+    `${entries.length} wrong or dishonest attention kernels: ${parts.join(', ')}.`,
+    ...(passed.length > 0 ? [`Why ${passed.length === 1 ? 'that one passes' : 'those pass'}:\n`] : []),
+    ...passed,
+  ].join('\n');
+};
+
+/** What a kernel that passed is refused by elsewhere, as its expected.json says, which the tests hold the referee to. */
+const whyPassed = ({ result: { candidate, workload } }: Recordings['red-team']['entries'][number]): string => {
+  const name = candidate.kernel;
+  const [onVirtual, onGpu] = [expectedOf(name, 'virtual'), expectedOf(name, 'cuda')];
+  const what = `- ${code(name)} (${lieOf(name).replace(/\.$/, '')})`;
+  if (onVirtual.statuses.includes('passed'))
+    return `${what} lies in timed launches only, and a virtual GPU times none; on a GPU ${onGpu.caughtBy.join(' or ')} refuses it.`;
+  return `${what} is right on ${workload.name}, where this was recorded; on ${onVirtual.workload} it is ${onVirtual.statuses.map(code).join(' or ')}.`;
 };
 
 const findings = ({ result }: { result: RecordedEvaluation }): string =>

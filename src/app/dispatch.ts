@@ -255,7 +255,7 @@ function shareOf(budgets: Budgets, runs: readonly OptimizeOutcome[], left: numbe
   const evaluations = share(budgets.maximumEvaluations, 'evaluations');
   return {
     ...budgets,
-    maximumEvaluations: evaluations === null ? null : Math.max(1, Math.floor(evaluations)),
+    maximumEvaluations: evaluations === null ? null : Math.floor(evaluations),
     maximumMinutes: share(budgets.maximumMinutes, 'wall time'),
     maximumGpuMinutes: share(budgets.maximumGpuMinutes, 'GPU time'),
     maximumMoney: share(budgets.maximumMoney, 'money'),

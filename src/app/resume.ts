@@ -26,7 +26,7 @@ import { loadProblemTarget } from './target.ts';
 
 /** Budgets that may grow; the price of the GPU stays what it was. */
 export type LargerBudgets = Partial<{
-  [Name in Exclude<keyof Budgets, 'gpuPricePerHour'>]: number;
+  [Name in Exclude<keyof Budgets, 'gpuPricePerHour' | 'allowance'>]: number;
 }>;
 
 export interface ResumeRequest {
@@ -122,7 +122,8 @@ function extended(folder: string, now: Budgets, larger: LargerBudgets | undefine
       hint: 'A run goes on with the budgets it has, or with larger ones.',
     });
   }
-  return given.length === 0 ? undefined : { ...now, ...larger };
+  // What is kept for the end grows with the limit.
+  return given.length === 0 ? undefined : { ...now, ...larger, allowance: null };
 }
 
 const BUDGET_OPTIONS: Readonly<Record<keyof LargerBudgets, string>> = {

@@ -193,7 +193,7 @@ export function buildProgram(
       .option('--no-ablation', "leave out undoing the winner's changes one by one in the end")
       .option(
         '--max-evaluations <count>',
-        'budget in evaluations, the start included (default: 30, or none beside another budget)',
+        'limit in evaluations, from the start to the confirmation and ablation (default: 30, or none beside another budget)',
         integerOption('--max-evaluations', 1, 1e6),
       )
       .option('--max-minutes <minutes>', 'budget in wall time', positiveOption('--max-minutes'))
@@ -215,7 +215,7 @@ export function buildProgram(
     )
       .option(
         '--max-evaluations <count>',
-        'a larger budget in evaluations than the run had',
+        'a larger limit in evaluations than the run had',
         integerOption('--max-evaluations', 1, 1e6),
       )
       .option('--max-minutes <minutes>', 'a larger budget in wall time', positiveOption('--max-minutes'))

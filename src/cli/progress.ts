@@ -1,3 +1,4 @@
+import { describeAllowance } from '../optimizer/allowance.ts';
 import { formatMove, formatNs, formatRatio, formatRatioInterval } from '../reports/format.ts';
 import type {
   AblationEvent,
@@ -71,10 +72,13 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
   const best = createBestSoFar();
   let workloadCount = 1;
   const handlers: Handlers = {
-    'run-started': ({ problem, workloads, device, start, goal }) => {
+    'run-started': ({ problem, workloads, device, start, goal, budgets }) => {
       workloadCount = workloads.length;
       const names = workloads.map(({ name }) => name).join(', ');
       status.print(`Optimising ${problem.name} ${names} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
+      const kept = budgets.allowance ? describeAllowance(budgets.allowance) : '';
+      if (kept !== '')
+        status.print(`At most ${budgets.maximumEvaluations} evaluations, of which are kept for the end: ${kept}`);
       status.busy(`e1: the start, ${start.kernel}`);
     },
     'move-proposed': (event) => {

@@ -3,11 +3,12 @@ import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { takesWorkload } from '../core/plan/takes-workload.ts';
 import type { AblationEvent } from '../store/events.ts';
+import { evaluationsOfConfirmation } from './allowance.ts';
 import { decide, isTimed, type TimedEvaluation } from './decision.ts';
 import { onRung, type ProposedMove } from './propose-moves.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } from './run.ts';
 
-/** Changes that are undone; the search's budget says nothing of them, so there are not many. */
+/** Changes that are undone at most: each may cost an evaluation. */
 const MOST_CHANGES = 8;
 
 /** One change of the best undone; without a candidate where the kernel can't do without the change. */
@@ -25,7 +26,7 @@ export interface Improvement {
 
 /**
  * Undoes the winner's changes one at a time and judges what is left, on the first workload: what each change gives on
- * top of the others. Done within the budgets of time and money, and beyond that of evaluations, as a confirmation is.
+ * top of the others. Done with the evaluations that the search and the confirmation left, those kept for what follows aside.
  *
  * @returns the best of those that are faster without a change, as a move of its own: what helped once need not help
  * beside what came after it.
@@ -126,12 +127,19 @@ async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing
   if (!known && logged?.type === 'ablation') {
     return event({ evaluationId: null, ratio: null, reason: logged.reason ?? 'not judged' });
   }
-  const spent = known || logged ? undefined : run.budget.spent();
-  if (spent && spent.reason !== 'evaluations-spent') {
+  const spent = known || logged ? undefined : run.budget.spentAfterSearch(keptAside(run));
+  if (spent) {
     return event({ evaluationId: null, ratio: null, reason: `not judged: ${spent.detail}` });
   }
   const evaluation = known ?? (await evaluateOnce(run, { candidate, measuring: beside(best) }));
   return evaluation && { ...event(comparison(best, evaluation)), evaluation };
+}
+
+/** For advice; and for what a change that is undone for good would need, which is judged on the other workloads and confirmed. */
+function keptAside({ best, budget, options }: Run): number {
+  const { length } = options.workloads;
+  const confirmation = best!.evaluation.timing.kind === 'measured' ? evaluationsOfConfirmation(length) : 0;
+  return budget.limits.allowance.advice + length - 1 + confirmation;
 }
 
 const beside = (best: Best) => ({ tier: 'accept', against: [{ name: 'best', candidate: best.candidate }] }) as const;

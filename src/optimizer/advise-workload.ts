@@ -52,15 +52,11 @@ export async function adviseWorkload(run: Run): Promise<void> {
   });
 }
 
-/**
- * Advice goes beyond the budget of evaluations, as a confirmation and an ablation do. As long as the log of a resumed run
- * lasts, it says what was judged: its clock stood elsewhere.
- */
+/** As long as the log of a resumed run lasts, it says what was judged: its clock stood elsewhere. */
 function isSpent({ budget, history }: Run): boolean {
   const logged = history.next();
   if (logged) return logged.type !== 'evaluation-finished';
-  const spent = budget.spent();
-  return spent !== undefined && spent.reason !== 'evaluations-spent';
+  return budget.spentAfterSearch(0) !== undefined;
 }
 
 function rowOf(evaluation: Evaluation, product: number): Row {

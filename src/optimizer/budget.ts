@@ -1,42 +1,58 @@
 import type { Evaluation } from '../core/evaluation.ts';
-import type { Budgets, Ledger } from '../store/events.ts';
+import type { Allowance, Budgets, Ledger } from '../store/events.ts';
+import { describeAllowance, sumOf } from './allowance.ts';
 
 const MS_PER_MINUTE = 60_000;
 const MS_PER_HOUR = 3_600_000;
 
 export type SpentReason = 'evaluations-spent' | 'time-spent' | 'gpu-time-spent' | 'money-spent';
 
+export interface Spent {
+  readonly reason: SpentReason;
+  readonly detail: string;
+}
+
 /** What a run may spend, and what it has spent. Checked before each evaluation, never in the middle of one. */
 export interface Budget {
-  readonly limits: Budgets;
+  /** With what is kept for the time after the search. */
+  readonly limits: ResolvedBudgets;
   readonly evaluationsUsed: number;
-  /** `null` where evaluations are not limited. */
+  /** Of the whole run; `null` where evaluations are not limited. */
   readonly evaluationsLeft: number | null;
+  /** Those of them that the search may use. */
+  readonly searchEvaluationsLeft: number | null;
   readonly ledger: Ledger;
   spend(evaluation: Evaluation): void;
   /** Other limits from here on; what was spent stays spent. */
-  extend(limits: Budgets): void;
+  extend(limits: ResolvedBudgets): void;
   minutesUsed(): number;
-  /** Which budget is spent, if any, with the figures. */
-  spent(): { reason: SpentReason; detail: string } | undefined;
+  /** Which budget does not allow the search `needed` more evaluations, if any, with the figures. */
+  spent(needed?: number): Spent | undefined;
+  /** The same for what follows the search, which must leave `kept` evaluations for what comes after it. */
+  spentAfterSearch(kept: number): Spent | undefined;
 }
 
+/** Budgets with what is kept of them worked out. */
+export type ResolvedBudgets = Budgets & { readonly allowance: Allowance };
+
 /** @param clockMs monotonic clock, in milliseconds. */
-export function createBudget(initial: Budgets, clockMs: () => number): Budget {
+export function createBudget(initial: ResolvedBudgets, clockMs: () => number): Budget {
   let limits = initial;
   const startedMs = clockMs();
   let evaluationsUsed = 0;
   const sums = { compileMs: 0, verifyMs: 0, timeMs: 0, gpuMs: 0 };
   const minutesUsed = () => (clockMs() - startedMs) / MS_PER_MINUTE;
   const money = () => (limits.gpuPricePerHour === null ? null : (sums.gpuMs / MS_PER_HOUR) * limits.gpuPricePerHour);
-  /** Each budget: used, limit, and how to say it. */
+  const leftBut = (kept: number) =>
+    limits.maximumEvaluations === null ? null : Math.max(0, limits.maximumEvaluations - kept - evaluationsUsed);
+  const used = () => `${evaluationsUsed} of ${limits.maximumEvaluations} evaluations used`;
+  /** Every other budget: used, limit, and how to say it. */
   const checks = (): readonly [
     SpentReason,
     number | null,
     number | null,
     (used: number, limit: number) => string,
   ][] => [
-    ['evaluations-spent', evaluationsUsed, limits.maximumEvaluations, (a, b) => `${a} of ${b} evaluations used`],
     ['time-spent', minutesUsed(), limits.maximumMinutes, (a, b) => `${a.toFixed(1)} of ${b} minutes used`],
     [
       'gpu-time-spent',
@@ -46,6 +62,12 @@ export function createBudget(initial: Budgets, clockMs: () => number): Budget {
     ],
     ['money-spent', money(), limits.maximumMoney, (a, b) => `${a.toFixed(2)} of ${b} spent on GPU time`],
   ];
+  const otherSpent = (): Spent | undefined => {
+    for (const [reason, spent, limit, describe] of checks()) {
+      if (spent !== null && limit !== null && spent >= limit) return { reason, detail: describe(spent, limit) };
+    }
+    return undefined;
+  };
   return {
     get limits() {
       return limits;
@@ -54,7 +76,10 @@ export function createBudget(initial: Budgets, clockMs: () => number): Budget {
       return evaluationsUsed;
     },
     get evaluationsLeft() {
-      return limits.maximumEvaluations === null ? null : Math.max(0, limits.maximumEvaluations - evaluationsUsed);
+      return leftBut(0);
+    },
+    get searchEvaluationsLeft() {
+      return leftBut(sumOf(limits.allowance));
     },
     get ledger() {
       return { ...sums, money: money() };
@@ -71,11 +96,28 @@ export function createBudget(initial: Budgets, clockMs: () => number): Budget {
       limits = larger;
     },
     minutesUsed,
-    spent() {
-      for (const [reason, used, limit, describe] of checks()) {
-        if (used !== null && limit !== null && used >= limit) return { reason, detail: describe(used, limit) };
-      }
-      return undefined;
+    spent(needed = 1) {
+      const left = leftBut(sumOf(limits.allowance));
+      if (left === null || left >= needed) return otherSpent();
+      const kept = describeAllowance(limits.allowance);
+      return {
+        reason: 'evaluations-spent',
+        detail: [
+          used(),
+          kept === '' ? [] : `the rest is kept for ${kept}`,
+          left === 0 ? [] : `a change may take ${needed}`,
+        ]
+          .flat()
+          .join('; '),
+      };
+    },
+    spentAfterSearch(kept) {
+      const left = leftBut(kept);
+      if (left === null || left > 0) return otherSpent();
+      return {
+        reason: 'evaluations-spent',
+        detail: kept === 0 ? used() : `${used()}; the rest is kept for what comes after`,
+      };
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Evaluation } from '../core/evaluation.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import { verdictOf } from '../stats/verdict.ts';
 import type { ConfirmationEvent, WeightedWorkload, WorkloadRatio } from '../store/events.ts';
+import { evaluationsOfConfirmation } from './allowance.ts';
 import { describeComparison, isTimed } from './decision.ts';
 import { allTimed, meanNs, VETO_RATIO } from './objective.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } from './run.ts';
@@ -19,6 +20,8 @@ export async function confirmBest(run: Run): Promise<void> {
   if (start?.evaluation.timing.kind !== 'measured') return;
   while (run.bests.length > 1 && !isConfirmed(run) && !isInterrupted(run)) {
     const winner = run.bests.at(-1)!;
+    // What is not confirmed is not claimed.
+    if (lacksEvaluations(run)) return;
     const evaluations = await measureAgain(run, winner, start);
     if (!evaluations) return;
     const { status, reason } = evaluations.at(-1)!;
@@ -38,6 +41,10 @@ export async function confirmBest(run: Run): Promise<void> {
     run.options.onBest?.(run.best);
   }
 }
+
+/** Whether the limit in evaluations leaves none for a confirmation. */
+export const lacksEvaluations = ({ budget, options }: Run): boolean =>
+  (budget.evaluationsLeft ?? Number.POSITIVE_INFINITY) < evaluationsOfConfirmation(options.workloads.length);
 
 /** Whether the best is one that a confirmation has accepted. */
 export const isConfirmed = ({ best, confirmation }: Run): boolean =>
@@ -68,7 +75,7 @@ async function measureOn(
   const measuring = { tier: 'accept', blocks: CONFIRMATION_BLOCKS, against, sanitize } as const;
   const measure = () => evaluateOnce(run, { candidate, workload, measuring, seed: run.options.seed + 1 });
   const evaluation = await measure();
-  return evaluation?.status === 'device-failed' ? measure() : evaluation;
+  return evaluation?.status === 'device-failed' && run.budget.evaluationsLeft !== 0 ? measure() : evaluation;
 }
 
 function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Evaluation[]): ConfirmationEvent {

@@ -1,8 +1,10 @@
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
-import type { Budgets, StopReason } from '../store/events.ts';
+import type { StopReason } from '../store/events.ts';
 import { ablateBest, type Improvement } from './ablate.ts';
 import { adviseWorkload } from './advise-workload.ts';
+import { evaluationsOfMove } from './allowance.ts';
+import type { ResolvedBudgets } from './budget.ts';
 import { confirmBest } from './confirm.ts';
 import { decide, isTimed, isWorthAccepting, type TimedEvaluation } from './decision.ts';
 import { announceFailure, isHistoryDiffering } from './failure.ts';
@@ -12,7 +14,7 @@ import type { ProposedMove } from './propose-moves.ts';
 import type { Turn } from './proposers/proposer.ts';
 import { announceEnd, type RunResult, resultOf } from './result.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type OptimizeOptions, type Run, reference } from './run.ts';
-import { startRun } from './start-run.ts';
+import { resolveBudgets, startRun } from './start-run.ts';
 import { reasonToStop } from './stopping.ts';
 
 export type { RunResult } from './result.ts';
@@ -53,21 +55,23 @@ function emitBudget(run: Run): void {
   });
 }
 
-/** The spent budget; of a resumed run, what its log says: its clock stood elsewhere, and its budgets may have grown. */
-function spentBudget(run: Run): { reason: StopReason; detail: string } | undefined {
-  const larger = run.history.extension() ?? extendNow(run);
+/** The budget that does not allow `needed` more evaluations of the search; of a resumed run, what its log says: its clock stood elsewhere, and its budgets may have grown. */
+function spentBudget(run: Run, needed: number): { reason: StopReason; detail: string } | undefined {
+  const extension = run.history.extension();
+  const larger = extension ? resolveBudgets(run.options, extension) : extendNow(run);
   if (larger) run.budget.extend(larger);
-  const spent = run.budget.spent();
+  const spent = run.budget.spent(needed);
   if (run.history.isOver || spent?.reason === 'evaluations-spent') return spent;
   const logged = run.history.next();
   return logged?.type === 'search-ended' && logged.reason.endsWith('-spent') ? logged : undefined;
 }
 
 /** A resumed run's larger budgets, once, where its history ends. */
-function extendNow(run: Run): Budgets | undefined {
-  const { extendedBudgets: budgets } = run.options;
-  if (!budgets || !run.history.isOver || run.isExtended) return undefined;
+function extendNow(run: Run): ResolvedBudgets | undefined {
+  const { extendedBudgets } = run.options;
+  if (!extendedBudgets || !run.history.isOver || run.isExtended) return undefined;
   run.isExtended = true;
+  const budgets = resolveBudgets(run.options, extendedBudgets);
   emit(run, { type: 'budgets-extended', iteration: run.iteration, budgets });
   return budgets;
 }
@@ -89,8 +93,8 @@ function afterNewBest(run: Run, best: Best): Phase {
 
 async function baseline(run: Run): Promise<Phase> {
   const { options } = run;
-  const spent = spentBudget(run);
-  if (spent) return finish(run, spent.reason, 'the budget does not allow a single evaluation');
+  const spent = spentBudget(run, options.workloads.length);
+  if (spent) return finish(run, spent.reason, `the budget does not allow the start to be judged: ${spent.detail}`);
   for (const workload of options.workloads) {
     const measuring = { tier: 'accept', profile: workload === options.workloads[0] ? 'light' : 'none' } as const;
     const evaluation = await evaluateOnce(run, { candidate: options.start, workload, measuring });
@@ -138,7 +142,8 @@ function refuseGoal({ options }: Run, evaluations: ReadonlyMap<string, TimedEval
 
 async function propose(run: Run): Promise<Phase> {
   if (isInterrupted(run)) return interrupted(run);
-  const spent = spentBudget(run);
+  const isMeasured = run.best!.evaluation.timing.kind === 'measured';
+  const spent = spentBudget(run, evaluationsOfMove(run.options.workloads.length, isMeasured));
   if (spent) return finish(run, spent.reason, spent.detail);
   const turn = run.proposer.next(run);
   logTurn(run, turn);
@@ -348,7 +353,7 @@ const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<
  * Searches for a faster kernel: judges the start, then makes one change per iteration (guided: one that a finding of the
  * best candidate suggests), keeps it if it is faster on the workloads together (predicted: by at least 3 %; measured: by
  * the verdict) and on none more than 2 % slower, and stops with a named reason. The winner of a measured run is confirmed
- * against the start, then its changes are undone one by one, beyond the budget of evaluations where that is spent.
+ * against the start, then its changes are undone one by one, with the evaluations that were kept for that.
  *
  * The same options and seed give the same events, apart from times; a run goes on from its log (`history`) as if it had
  * never stopped. Interrupting through `signal` is not an error: the run ends as `interrupted` with the best so far.

@@ -1,6 +1,6 @@
 import type { Evaluation } from '../core/evaluation.ts';
 import type { ConfirmationEvent, StopReason } from '../store/events.ts';
-import { isConfirmed } from './confirm.ts';
+import { isConfirmed, lacksEvaluations } from './confirm.ts';
 import { describeRatio, isTimed } from './decision.ts';
 import { objectiveRatio } from './objective.ts';
 import { type Best, emit, type Run } from './run.ts';
@@ -42,21 +42,17 @@ export function resultOf(run: Run): RunResult {
   };
 }
 
-function describeBest({ start, best, speedup }: RunResult, workloadCount: number): string {
+function describeBest(run: Run, { start, best, speedup }: RunResult): string {
+  const workloadCount = run.options.workloads.length;
   if (!best) return '';
   const { id, timing } = best.evaluation;
   if (id === start?.id) return '; no change was kept';
-  if (speedup === undefined) return `; best ${id}, not confirmed`;
+  if (speedup === undefined) {
+    const why = lacksEvaluations(run) ? ', for which the limit leaves no evaluation' : '';
+    return `; best ${id}, not confirmed${why}`;
+  }
   const over = workloadCount > 1 ? ` over ${workloadCount} workloads` : '';
   return `; best ${id}, ${describeRatio(timing.kind, speedup)} than the start${over}`;
-}
-
-/** The budget bounds the search: what was begun is finished, and a winner is confirmed whatever that takes. */
-function describeOverrun({ budget }: Run): string {
-  const { limits, evaluationsUsed } = budget;
-  const beyond = limits.maximumEvaluations === null ? 0 : evaluationsUsed - limits.maximumEvaluations;
-  if (beyond <= 0) return '';
-  return `; ${beyond} more evaluation${beyond === 1 ? '' : 's'} than the budget of the search, for what was begun, confirmation, ablation and advice`;
 }
 
 /** Logs how the run ended. */
@@ -64,7 +60,7 @@ export function announceEnd(run: Run, result: RunResult): void {
   emit(run, {
     type: 'run-finished',
     stopReason: result.stopReason,
-    detail: `${result.detail}${describeBest(result, run.options.workloads.length)}${describeOverrun(run)}`,
+    detail: `${result.detail}${describeBest(run, result)}`,
     best: result.best?.evaluation.id ?? null,
     speedup: result.speedup ?? null,
   });

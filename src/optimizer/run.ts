@@ -158,6 +158,7 @@ export async function evaluateOnce(run: Run, asked: Asked): Promise<Evaluation |
   const { budget, history, options } = run;
   const workload = asked.workload ?? options.workloads[0]!;
   const id = `e${budget.evaluationsUsed + 1}`;
+  if (history.isOver && budget.evaluationsLeft === 0) throw new Error('an evaluation beyond the limit');
   const evaluation = history.evaluation(id) ?? (await judge(run, id, { ...asked, workload }));
   if (!evaluation) return undefined;
   budget.spend(evaluation);

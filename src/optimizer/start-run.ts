@@ -1,13 +1,30 @@
-import { createBudget } from './budget.ts';
+import type { Budgets } from '../store/events.ts';
+import { allowanceOf } from './allowance.ts';
+import { createBudget, type ResolvedBudgets } from './budget.ts';
 import { createHistory } from './history.ts';
 import { createMoveLedger } from './move-ledger.ts';
 import { createProposer } from './proposers/create-proposer.ts';
 import { emit, type OptimizeOptions, type Run, reference } from './run.ts';
 
+/** The budgets with what is kept of the evaluations for the time after the search. */
+export const resolveBudgets = (
+  { workloads, ablation, problem }: Pick<OptimizeOptions, 'workloads' | 'ablation' | 'problem'>,
+  budgets: Budgets,
+): ResolvedBudgets => ({
+  ...budgets,
+  allowance: allowanceOf({
+    budgets,
+    workloadCount: workloads.length,
+    ablates: ablation !== false,
+    advises: (problem.file.independentDimensions ?? []).length > 0,
+  }),
+});
+
 /** A run before its first evaluation, and the event that says what it is about. */
 export function startRun(options: OptimizeOptions): Run {
   const history = createHistory(options.history ?? [], options.clockMs ?? (() => performance.now()));
-  const { workloads, budgets, goal, request, environment, roofline } = options;
+  const { workloads, goal, request, environment, roofline } = options;
+  const budgets = resolveBudgets(options, options.budgets);
   const run: Run = {
     options,
     history,

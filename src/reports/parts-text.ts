@@ -24,20 +24,24 @@ function describeSpent({ used, limit, unit }: LedgerLine): string {
   return limit === null ? `${text}${suffix}, no limit` : `${text} of ${formatFigure(limit)}${suffix}`;
 }
 
-/** What a spent budget of evaluations leaves out: it is the search's, and what follows the search goes beyond it. */
+/**
+ * How the count is composed. Of runs whose limit was the search's alone (those of earlier versions), what followed the
+ * search stands beside it.
+ */
 function evaluationsOf({ evaluationsUsed, evaluationsAfterSearch, budgets }: EvaluationCounts): {
   used: number;
   beyond: string;
 } {
   const limit = budgets.maximumEvaluations;
-  if (limit === null || evaluationsUsed <= limit || evaluationsAfterSearch === 0)
-    return { used: evaluationsUsed, beyond: '' };
+  if (evaluationsAfterSearch === 0) return { used: evaluationsUsed, beyond: '' };
+  if (limit === null || evaluationsUsed <= limit)
+    return { used: evaluationsUsed, beyond: `${evaluationsAfterSearch} of them after the search` };
   return { used: evaluationsUsed - evaluationsAfterSearch, beyond: `${evaluationsAfterSearch} after the search` };
 }
 
 type EvaluationCounts = Pick<RunView, 'evaluationsUsed' | 'evaluationsAfterSearch' | 'budgets'>;
 
-/** `12 of 30`, and what was done beyond a budget that was spent: `2 after the search`. */
+/** `12 of 30`, and `2 of them after the search`. */
 export function describeEvaluations(view: EvaluationCounts): { figure: string; beyond: string } {
   const { used, beyond } = evaluationsOf(view);
   const limit = view.budgets.maximumEvaluations;

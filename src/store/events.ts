@@ -50,7 +50,10 @@ export type MoveRecord =
 
 /** What a run may spend. `null` means no limit. */
 export interface Budgets {
+  /** Of the whole run, from the start to the last row of advice. */
   maximumEvaluations: number | null;
+  /** What of them is kept for the time after the search; `null`: as the optimizer thinks fit. */
+  allowance: Allowance | null;
   /** Wall time. */
   maximumMinutes: number | null;
   /** Time the run's evaluations held the GPU: all but compiling, the host's own work on them included. */
@@ -61,9 +64,20 @@ export interface Budgets {
   gpuPricePerHour: number | null;
 }
 
+/** Evaluations of what follows a search. */
+export interface Allowance {
+  confirmation: number;
+  ablation: number;
+  advice: number;
+}
+
+/** The search may use all there is. */
+export const NOTHING_KEPT: Allowance = { confirmation: 0, ablation: 0, advice: 0 };
+
 /** No limit and no price. */
 export const UNLIMITED: Budgets = {
   maximumEvaluations: null,
+  allowance: null,
   maximumMinutes: null,
   maximumGpuMinutes: null,
   maximumMoney: null,
@@ -330,6 +344,7 @@ export interface BudgetEvent {
   type: 'budget';
   iteration: number;
   evaluationsUsed: number;
+  /** What is kept for the time after the search included. */
   evaluationsLeft: number | null;
   minutesUsed: number;
   minutesLeft: number | null;

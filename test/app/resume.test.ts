@@ -210,7 +210,9 @@ describe('a run that ended', () => {
     const short = await start('random');
     const { result, view } = await resume('random', { extendBudgets: { maximumEvaluations: 30 } });
     expect(result.stopReason).toBe('evaluations-spent');
-    expect(result.evaluationsUsed).toBeGreaterThanOrEqual(30);
+    // Of 30, some are kept for the end.
+    expect(result.evaluationsUsed).toBeGreaterThan(20);
+    expect(result.evaluationsUsed).toBeLessThanOrEqual(30);
     expect(view.evaluationsUsed).toBe(result.evaluationsUsed);
     const types = logOf(store).map(({ type }) => type);
     expect(types.filter((type) => type === 'budgets-extended')).toHaveLength(1);
@@ -252,7 +254,9 @@ describe('a run that ended', () => {
   test('a run that was cut short goes on with a larger budget at once', async () => {
     await interrupted('random');
     const { result } = await resume('random', { extendBudgets: { maximumEvaluations: 30 } });
-    expect(result.evaluationsUsed).toBeGreaterThanOrEqual(30);
+    // Of 30, some are kept for the end.
+    expect(result.evaluationsUsed).toBeGreaterThan(20);
+    expect(result.evaluationsUsed).toBeLessThanOrEqual(30);
     expect(begun()).toBe(result.evaluationsUsed + 1);
   });
 

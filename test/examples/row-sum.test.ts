@@ -6,7 +6,7 @@ import { reference } from '../../examples/row-sum/reference.ts';
 import { audit } from '../../src/app/audit.ts';
 import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 
 const FOLDER = 'examples/row-sum';
 const RUNGS = ['01_thread_per_row', '02_warp_per_row'];
@@ -53,7 +53,7 @@ describe('optimising the row-sum example', () => {
       ...ON_L4,
       target: FOLDER,
       store,
-      budgets: { ...UNLIMITED, maximumEvaluations: 4 },
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 4 },
     });
     expect(result.best?.candidate.kernel.file.name).toBe('02_warp_per_row');
     expect(view.progression[1]?.why?.finding).toBe('parallelism');

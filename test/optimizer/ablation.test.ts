@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { KernelFile } from '../../src/core/kernel.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { CUDA, fakeGpu, type Script } from './fake-gpu.ts';
 import {
   finding,
@@ -192,12 +192,26 @@ describe('the winner’s changes, undone one at a time', () => {
 });
 
 describe('the budget of undoing', () => {
-  it('is not that of evaluations: the search’s end says how many there were beyond it', async () => {
-    const { ablations, result, events } = await search({ budgets: { ...UNLIMITED, maximumEvaluations: 4 } });
+  it('in evaluations is what was kept for it, within the limit', async () => {
+    const allowance = { ...NOTHING_KEPT, ablation: 1 };
+    const { ablations, result, events } = await search({
+      budgets: { ...UNLIMITED, allowance, maximumEvaluations: 5 },
+    });
     expect(ablations.map(({ evaluationId }) => evaluationId)).toEqual(['e5', 'e3']);
     expect(result).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 5 });
-    expect(ofType(events, 'run-finished')[0]!.detail).toMatch(/; 1 more evaluation than the budget of the search/);
+    expect(ofType(events, 'search-ended')[0]!.detail).toBe('4 of 5 evaluations used; the rest is kept for ablation 1');
     expect(ofType(events, 'budget').at(-1)).toMatchObject({ evaluationsUsed: 5, evaluationsLeft: 0 });
+  });
+
+  it('leaves what nothing was kept for unjudged, but for what was judged before', async () => {
+    const { ablations, result } = await search({
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 4 },
+    });
+    expect(ablations).toMatchObject([
+      { evaluationId: null, ratio: null, reason: 'not judged: 4 of 4 evaluations used' },
+      { evaluationId: 'e3' },
+    ]);
+    expect(result.evaluationsUsed).toBe(4);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import { createBudget } from '../../src/optimizer/budget.ts';
-import { type Budgets, UNLIMITED } from '../../src/store/events.ts';
+import { type Budgets, NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { CUDA, fakeGpu } from './fake-gpu.ts';
 import { ofType, pattern, runLoop, scriptedEvaluator, tile } from './fakes.ts';
 
@@ -21,7 +21,7 @@ const spent = (device: Evaluation['device'], elapsedMs: Evaluation['elapsedMs'])
 
 const phases = { compile: 1_000, verify: 2_000, time: 3_000, total: 10_000 };
 const budgetOf = (limits: Partial<Budgets> = {}, clockMs = () => 0) =>
-  createBudget({ ...UNLIMITED, ...limits }, clockMs);
+  createBudget({ ...UNLIMITED, ...limits, allowance: limits.allowance ?? NOTHING_KEPT }, clockMs);
 
 describe('the ledger', () => {
   it('adds up the phases, and on a GPU whatever is not compiling: profiling and sanitizing too', () => {
@@ -56,7 +56,7 @@ describe('the ledger', () => {
       device: CUDA,
       evaluator: fakeGpu({ ns: {}, elapsedMs: phases }),
       patterns: [pattern('tiles', 'bank-conflicts', [tile(64)])],
-      budgets: { ...UNLIMITED, maximumEvaluations: 2, gpuPricePerHour: 3600 },
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 3, gpuPricePerHour: 3600 },
       clockMs: () => 0,
     });
     // The second is screened, then measured for a verdict.
@@ -96,7 +96,7 @@ describe('a limit', () => {
     budget.spend(spent(CUDA, phases));
     expect(budget.evaluationsLeft).toBe(0);
     expect(budget.spent()?.reason).toBe('evaluations-spent');
-    budget.extend({ ...UNLIMITED, maximumEvaluations: 3, gpuPricePerHour: 3600 });
+    budget.extend({ ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 3, gpuPricePerHour: 3600 });
     expect(budget.spent()).toBeUndefined();
     expect(budget.evaluationsLeft).toBe(2);
     expect(budget.ledger.money).toBe(9);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
-import { type RecordedEvent, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, type RecordedEvent, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
 import { CUDA, fakeGpu } from './fake-gpu.ts';
 import { finding, kernel, pattern, problem, runLoop, tile } from './fakes.ts';
 import { record } from './going-on.ts';
@@ -95,7 +95,7 @@ describe('a log that is not what these options give', () => {
     ['seed', { seed: 2 }],
     ['strategy', { strategy: 'random' }],
     ['start', { start: makeCandidate(rungs[0]!, { TILE: 128 }) }],
-    ['budgets', { budgets: { ...UNLIMITED, maximumEvaluations: 50 } }],
+    ['budgets', { budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 50 } }],
     [
       'another kernel',
       {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
-import { type Budgets, type RecordedEvent, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
+import { type Budgets, NOTHING_KEPT, type RecordedEvent, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
 import { kernel, ofType, pattern, runLoop, scriptedEvaluator, tile } from './fakes.ts';
 import { expectToGoOnAnywhere, record, type Scripted, withoutTimes } from './going-on.ts';
 
@@ -23,8 +23,8 @@ const run = async (options: Partial<OptimizeOptions>): Promise<Scripted> => {
   return { events, judged: evaluator.judged };
 };
 
-const few: Budgets = { ...UNLIMITED, maximumEvaluations: 3 };
-const more: Budgets = { ...UNLIMITED, maximumEvaluations: 8 };
+const few: Budgets = { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 3 };
+const more: Budgets = { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 8 };
 
 /** Where its search ended, as a run is cut that gets a larger budget. */
 const untilEnded = (events: readonly RunEvent[]): RecordedEvent[] =>
@@ -73,7 +73,7 @@ describe.each(['guided', 'random', 'bayesian'])('a run with a larger budget: %s'
   it('is extended again and again', async () => {
     let log: RecordedEvent[] = untilEnded((await run({ strategy, budgets: few })).events);
     for (const maximumEvaluations of [4, 6]) {
-      const extendedBudgets = { ...UNLIMITED, maximumEvaluations };
+      const extendedBudgets = { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations };
       const { events } = await run({ strategy, budgets: few, history: log, extendedBudgets });
       expect(events[0]).toMatchObject({ type: 'budgets-extended', budgets: { maximumEvaluations } });
       expect(ofType(events, 'search-ended').at(-1)).toMatchObject({ reason: 'evaluations-spent' });

@@ -8,7 +8,7 @@ import type { Problem } from '../../src/core/problem.ts';
 import type { Pattern, PatternMove } from '../../src/diagnosis/pattern.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { type OptimizeOptions, optimize, type RunResult } from '../../src/optimizer/optimize.ts';
-import { type RunEvent, UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
 
 export const spec: DeviceSpec = DEVICE_SPECS.get('l4')!;
 
@@ -179,7 +179,7 @@ export async function runLoop(
     rungs: [first],
     patterns: [],
     seed: 1,
-    budgets: { ...UNLIMITED, maximumEvaluations: 20 },
+    budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 20 },
     vetoBound: { ns: 1, arithmetic: '1 FLOP ÷ 1 GFLOP/s = 1 ns' },
     emit: (event) => void events.push(event),
     clockMs: () => 0,

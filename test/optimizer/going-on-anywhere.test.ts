@@ -186,7 +186,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     has: ['confirmation', 'ablation'],
   },
   'measured, the device fails for good while it confirms': {
-    fakes: () => measuring({ deviceFailsAt: [10, 11] }),
+    fakes: () => measuring({ deviceFailsAt: [7, 8] }),
     options: { device: CUDA, ...within({ maximumEvaluations: 9 }) },
     has: ['search-ended'],
     ends: 'device-failed',

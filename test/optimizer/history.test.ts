@@ -54,7 +54,11 @@ async function run(options: Partial<OptimizeOptions>): Promise<{ events: RunEven
 describe('a run that goes on from its log', () => {
   const cases: [name: string, limits: Budgets, end: RunEvent['type'][]][] = [
     ['no budget', UNLIMITED, ['evaluation-finished', 'workload-advice', 'budget', 'run-finished']],
-    ['a budget in evaluations', { ...UNLIMITED, maximumEvaluations: 4 }, ['workload-advice', 'budget', 'run-finished']],
+    [
+      'a budget in evaluations',
+      { ...UNLIMITED, allowance: { confirmation: 0, ablation: 2, advice: 3 }, maximumEvaluations: 9 },
+      ['workload-advice', 'budget', 'run-finished'],
+    ],
     [
       'time that the search spends',
       { ...UNLIMITED, maximumMinutes: 0.55 },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { type Allowance, NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { CUDA, fakeGpu, type Script } from './fake-gpu.ts';
 import { kernel, nameOf, ofType, pattern, runLoop, tile } from './fakes.ts';
 
@@ -183,14 +183,26 @@ describe('a measured run', () => {
     expect(missed.result.stopReason).toBe('no-moves-left');
   });
 
-  it('says what was measured beyond the budget', async () => {
-    const { result, ended } = await run(
+  const limited = (maximumEvaluations: number, allowance: Allowance | null = null) =>
+    run(
       { ns: { [START]: 1000, [LARGER]: 500 }, sanitizer: 'clean' },
-      { budgets: { ...UNLIMITED, maximumEvaluations: 2 } },
+      { budgets: { ...UNLIMITED, allowance, maximumEvaluations } },
     );
+
+  it('begins no change that the limit has no room for, and keeps an evaluation for the confirmation', async () => {
+    const { result } = await limited(4);
+    // The start, a screen, a measurement for a verdict, the confirmation.
     expect(result).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 4 });
-    expect(ended!.detail).toMatch(
-      /; 2 more evaluations than the budget of the search, for what was begun, confirmation, ablation and advice$/,
-    );
+    expect(result.confirmation).toMatchObject({ outcome: 'accepted' });
+    const { result: less } = await limited(2);
+    expect(less).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 1, speedup: 1 });
+    expect(less.detail).toBe('1 of 2 evaluations used; a change may take 2');
+  });
+
+  it('claims nothing that the limit leaves no evaluation to confirm', async () => {
+    const { result, ended } = await limited(3, NOTHING_KEPT);
+    expect(result.evaluationsUsed).toBe(3);
+    expect(result.speedup).toBeUndefined();
+    expect(ended!.detail).toMatch(/; best e3, not confirmed, for which the limit leaves no evaluation$/);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type OptionsRankedEvent, UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, type OptionsRankedEvent, UNLIMITED } from '../../src/store/events.ts';
 import { finding, kernel, ofType, pattern, rung, runLoop, scriptedEvaluator, tile } from './fakes.ts';
 
 const climb = pattern('climb', 'bank-conflicts', [rung('02_second', 3, 0.6)]);
@@ -96,7 +96,7 @@ describe('a move that is given up', () => {
       rungs,
       patterns: [pattern('tiles', 'bank-conflicts', [tile(16, 2), tile(64, 2), tile(128, 2)]), depths],
       // The start leaves three; a failure leaves two for two moves: one each, and twice that after two.
-      budgets: { ...UNLIMITED, maximumEvaluations: 4 },
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 4 },
     });
     expect(ofType(events, 'move-abandoned')).toEqual([
       {
@@ -117,7 +117,7 @@ describe('a move that is given up', () => {
     const { events, result } = await runLoop({
       evaluator: scriptedEvaluator({ '*': { ns: 1000 } }),
       patterns: [pattern('tiles', 'bank-conflicts', [tile(16), tile(64)])],
-      budgets: { ...UNLIMITED, maximumEvaluations: 3 },
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 3 },
     });
     expect(ofType(events, 'move-abandoned')).toEqual([]);
     expect(result.evaluationsUsed).toBe(3);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
-import { type RunEvent, STOP_REASONS, type StopReason, UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, type RunEvent, STOP_REASONS, type StopReason, UNLIMITED } from '../../src/store/events.ts';
 import { CUDA, fakeGpu } from './fake-gpu.ts';
 import { ofType, pattern, runLoop, scriptedEvaluator, tile } from './fakes.ts';
 
@@ -37,7 +37,7 @@ const SCENARIOS: Readonly<Record<StopReason, Scenario>> = {
     evaluations: 1,
   },
   'evaluations-spent': {
-    options: () => ({ evaluator: steady(), budgets: { ...UNLIMITED, maximumEvaluations: 3 } }),
+    options: () => ({ evaluator: steady(), budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 3 } }),
     detail: '3 of 3 evaluations used',
     evaluations: 3,
   },
@@ -174,7 +174,7 @@ describe('a budget that is spent before the start', () => {
     const evaluator = steady();
     const { result } = await runLoop({ evaluator, patterns, budgets: { ...UNLIMITED, ...limits } });
     expect(result).toMatchObject({ stopReason: reason, evaluationsUsed: 0 });
-    expect(result.detail).toBe('the budget does not allow a single evaluation');
+    expect(result.detail).toMatch(/^the budget does not allow the start to be judged: 0(\.0+)? of 0 /);
     expect(evaluator.judged).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseGoal } from '../../src/optimizer/goal.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { finding, kernel, ofType, pattern, runLoop, scriptedEvaluator, tile } from './fakes.ts';
 
 const everyTile = pattern('tiles', 'bank-conflicts', [tile(16), tile(64), tile(128)]);
@@ -27,7 +27,7 @@ describe('every stop reason', () => {
 
   test('evaluations-spent, the start counted', async () => {
     const evaluator = scriptedEvaluator({ '*': { ns: 1000 } });
-    const budgets = { ...UNLIMITED, maximumEvaluations: 2 };
+    const budgets = { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 2 };
     const { result, events } = await runLoop({ evaluator, patterns: [everyTile], budgets });
     expect(result).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 2 });
     expect(evaluator.judged).toHaveLength(2);

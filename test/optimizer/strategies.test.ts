@@ -3,7 +3,7 @@ import { makeCandidate } from '../../src/core/candidate.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { RUN_STRATEGIES } from '../../src/optimizer/strategy-names.ts';
 import { STRATEGY_NAMES } from '../../src/search/strategies.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { CUDA, fakeGpu } from './fake-gpu.ts';
 import { kernel, ofType, pattern, runLoop, scriptedEvaluator, tile, type Verdict } from './fakes.ts';
 
@@ -48,7 +48,9 @@ describe.each(STRATEGY_NAMES)('a run searched with %s', (strategy) => {
   });
 
   it('spends an evaluation on a failed configuration', async () => {
-    const { result, judged, events } = await search(strategy, { budgets: { ...UNLIMITED, maximumEvaluations: 14 } });
+    const { result, judged, events } = await search(strategy, {
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 14 },
+    });
     expect(result).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 14 });
     expect(judged.filter(failing).length).toBeGreaterThan(1);
     expect(ofType(events, 'decision').filter(({ ratio }) => ratio === null)).toHaveLength(
@@ -143,7 +145,7 @@ describe('what is told', () => {
       rungs: [wide],
       start: makeCandidate(wide, { TILE: 32, DEPTH: 16 }),
       strategy,
-      budgets: { ...UNLIMITED, maximumEvaluations: 100 },
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 100 },
     });
     // Drawn at random, either mean would be near 11.
     expect(mean(evaluator.judged.slice(-30))).toBeLessThan(6);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { Dimensions, ProblemFile } from '../../src/core/problem.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
-import { type RunEvent, UNLIMITED, type WorkloadAdviceEvent } from '../../src/store/events.ts';
+import { NOTHING_KEPT, type RunEvent, UNLIMITED, type WorkloadAdviceEvent } from '../../src/store/events.ts';
 import { CUDA, fakeGpu } from './fake-gpu.ts';
 import { finding, kernel, ofType, problem, runLoop, scriptedEvaluator, type Verdict } from './fakes.ts';
 
@@ -209,10 +209,13 @@ describe('how far it is looked', () => {
     expect(alone.advice!.text).toMatch(/; larger workloads could not be judged$/);
   });
 
-  it('beyond the budget of evaluations, as an ablation, but not beyond that of time', async () => {
+  it('as far as the evaluations go that were kept for it, and not beyond the budget of time', async () => {
     const unlimited = await search({ budgets: UNLIMITED });
-    const spent = await search({ budgets: { ...UNLIMITED, maximumEvaluations: 1 } });
-    expect(productsOf(spent.advice)).toEqual(productsOf(unlimited.advice));
+    const none = await search({ budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 1 } });
+    expect(none).toMatchObject({ asked: [expect.anything()], advice: undefined });
+    const allowance = { ...NOTHING_KEPT, advice: 2 };
+    const some = await search({ budgets: { ...UNLIMITED, allowance, maximumEvaluations: 3 } });
+    expect(productsOf(some.advice)).toEqual(productsOf(unlimited.advice)!.slice(0, 3));
     let minutes = 0;
     const late = await search({ clockMs: () => 60_000 * minutes++, budgets: { ...UNLIMITED, maximumMinutes: 5 } });
     expect(late.asked.length).toBeLessThan(unlimited.asked.length);

@@ -11,7 +11,7 @@ import { optimizeProblem } from '../../src/app/optimize.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 
 const exact = (value: number): number => value;
 
@@ -156,7 +156,7 @@ describe('optimising gemm', () => {
         seed: 1,
         threads: 1,
         store,
-        budgets: { ...UNLIMITED, maximumEvaluations: 5 },
+        budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 5 },
       });
       expect(result.best?.candidate.kernel.file.name).toBe('04_vectorised');
       expect(result.speedup).toBeGreaterThan(3);

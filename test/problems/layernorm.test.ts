@@ -10,7 +10,7 @@ import { optimizeProblem } from '../../src/app/optimize.ts';
 import { openSession, type Session } from '../../src/app/session.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { compareReferences } from '../support/compare-device-reference.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
 
@@ -223,7 +223,7 @@ describe('optimising', () => {
         threads: 1,
         ablation: false,
         store,
-        budgets: { ...UNLIMITED, maximumEvaluations: 10 },
+        budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 10 },
       });
       expect(result.best?.candidate.kernel.file.name).toBe('04_vectorised');
       expect(result.speedup).toBeGreaterThan(50);

@@ -9,7 +9,7 @@ import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 
 const FOLDER = 'problems/transpose';
 const RUNGS = ['01_naive', '02_tiled', '03_padded', '04_vectorised'];
@@ -94,7 +94,7 @@ it('is optimised from the naive rung to the last one on an H200, where bank conf
       seed: 1,
       threads: 1,
       store,
-      budgets: { ...UNLIMITED, maximumEvaluations: 5 },
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 5 },
     });
     expect(result.best?.candidate.kernel.file.name).toBe('04_vectorised');
   } finally {

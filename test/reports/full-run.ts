@@ -1,5 +1,11 @@
 import type { Evaluation } from '../../src/core/evaluation.ts';
-import { EVENT_SCHEMA_VERSION, type RecordedEvent, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
+import {
+  EVENT_SCHEMA_VERSION,
+  NOTHING_KEPT,
+  type RecordedEvent,
+  type RunEvent,
+  UNLIMITED,
+} from '../../src/store/events.ts';
 import { evaluation, sampleRun } from './sample-run.ts';
 
 const OTHER = { name: 'b4h1s64d64', dimensions: { B: 4, H: 1, S: 64, D: 64 }, cache: 'hot' } as const;
@@ -58,7 +64,14 @@ const events: RunEvent[] = [
       { name: 'b1h1s64d64', dimensions: { B: 1, H: 1, S: 64, D: 64 }, cache: 'hot', weight: 1 },
       { ...OTHER, weight: 2 },
     ],
-    budgets: { ...UNLIMITED, maximumEvaluations: 20, maximumMinutes: 10, maximumMoney: 5, gpuPricePerHour: 3.5 },
+    budgets: {
+      ...UNLIMITED,
+      allowance: NOTHING_KEPT,
+      maximumEvaluations: 20,
+      maximumMinutes: 10,
+      maximumMoney: 5,
+      gpuPricePerHour: 3.5,
+    },
     roofline: {
       workload: 'b1h1s64d64',
       flop: 1e6,

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { optimizeProblem } from '../../src/app/optimize.ts';
 import { runHtml } from '../../src/reports/run-html.ts';
 import { buildRunView } from '../../src/reports/run-view.ts';
-import { UNLIMITED } from '../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { fullRun, hostileRun, readHostileSource, readSource } from './full-run.ts';
 import { RECORDED_SPEEDUP, readRecordedSource, recordedRun } from './recorded-run.ts';
 
@@ -99,7 +99,7 @@ describe.skipIf(!CHROMIUM)('the HTML report in a browser (needs Chromium in /usr
       workloads: ['b1h1s32d64'],
       parameters: {},
       seed: 1,
-      budgets: { ...UNLIMITED, maximumEvaluations: 3 },
+      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 3 },
       store: folder,
       device: 'virtual:l4',
       threads: 1,

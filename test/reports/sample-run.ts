@@ -1,6 +1,6 @@
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { Finding } from '../../src/core/finding.ts';
-import { EVENT_SCHEMA_VERSION, type RecordedEvent, type RunEvent } from '../../src/store/events.ts';
+import { EVENT_SCHEMA_VERSION, NOTHING_KEPT, type RecordedEvent, type RunEvent } from '../../src/store/events.ts';
 
 const serial: Finding = {
   id: 'serial-sections',
@@ -64,6 +64,7 @@ const events: RunEvent[] = [
     strategy: 'guided',
     budgets: {
       maximumEvaluations: 4,
+      allowance: NOTHING_KEPT,
       maximumMinutes: null,
       maximumGpuMinutes: null,
       maximumMoney: null,

@@ -137,6 +137,8 @@ describe('reading', () => {
         budgets: {
           ...{ maximumEvaluations: 4, maximumMinutes: null, maximumGpuMinutes: null },
           ...{ maximumMoney: null, gpuPricePerHour: null },
+          // The limit was the search's alone.
+          allowance: { confirmation: 0, ablation: 0, advice: 0 },
         },
       },
     ]);

@@ -49,6 +49,7 @@ function budgetsOf(options: Options): Budgets {
   }
   return {
     maximumEvaluations: options.maxEvaluations ?? fallback,
+    allowance: null,
     maximumMinutes: maxMinutes,
     maximumGpuMinutes: maxGpuMinutes,
     maximumMoney: maxMoney,

@@ -32,7 +32,7 @@ export function createGuided(): Proposer {
 const contextOf = ({ options, budget, ledger, best }: Run) => ({
   ledger,
   priors: options.priors ?? { patterns: [], costs: [] },
-  evaluationsLeft: budget.evaluationsLeft,
+  evaluationsLeft: budget.searchEvaluationsLeft,
   isMeasured: best!.evaluation.timing.kind === 'measured',
   workloadCount: options.workloads.length,
   evaluationId: best!.evaluation.id,
@@ -73,7 +73,7 @@ function turnOf(run: Run, { share, options, overspent }: Ranking): Pick<Turn, 'r
       moveKey,
       failureCount: failures,
       why: 'overspent' as const,
-      reason: `used ${used} evaluation${used === 1 ? '' : 's'}, twice its share of ${share!.toFixed(2)} (${run.budget.evaluationsLeft} left ÷ ${open + overspent.length} moves), without helping`,
+      reason: `used ${used} evaluation${used === 1 ? '' : 's'}, twice its share of ${share!.toFixed(2)} (${run.budget.searchEvaluationsLeft} left ÷ ${open + overspent.length} moves), without helping`,
     })),
   };
 }

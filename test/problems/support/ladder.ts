@@ -18,7 +18,7 @@ import { createDeviceReference } from '../../../src/evaluation/device-reference.
 import type { DeviceReference } from '../../../src/evaluation/expectations.ts';
 import { prepareCheck } from '../../../src/evaluation/oracle.ts';
 import { runHostReference } from '../../../src/evaluation/reference-runs.ts';
-import { UNLIMITED } from '../../../src/store/events.ts';
+import { NOTHING_KEPT, UNLIMITED } from '../../../src/store/events.ts';
 import { createClangToolchain } from '../../../src/toolchains/clang.ts';
 
 const VIRTUAL_DEVICES = ['virtual:l4', 'virtual:h200'] as const;
@@ -149,7 +149,7 @@ export function describeLadder({ problem: name, rungs, ragged, search, reference
         parameters: {},
         seed: 1,
         store,
-        budgets: { ...UNLIMITED, maximumEvaluations: rungs.length },
+        budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: rungs.length },
       });
       expect(result.best?.candidate.kernel.file.name).toBe(last);
       expect(result.speedup).toBeGreaterThan(2);

@@ -30,7 +30,7 @@ describe('evaluations', () => {
     return buildRunView('r', [{ ...started, budgets }, ...fullRun.slice(1, from), ended, ...fullRun.slice(from)]);
   };
 
-  test('those after the search stand beside a budget that the search has spent', () => {
+  test('of a run whose limit was the search’s alone stand beside it', () => {
     const spent = endedBeforeLastTwo(total - 2);
     expect(spent.evaluationsAfterSearch).toBe(2);
     expect(describeEvaluations(spent)).toEqual({
@@ -42,9 +42,10 @@ describe('evaluations', () => {
     expect(runHtml(spent)).toContain('2 after the search<br>');
   });
 
-  test('count as any other where the budget has room for them', () => {
-    expect(describeEvaluations(endedBeforeLastTwo(total))).toEqual({ figure: `${total} of ${total}`, beyond: '' });
-    expect(describeEvaluations(endedBeforeLastTwo(null))).toEqual({ figure: `${total}`, beyond: '' });
+  test('are within the limit, which says how many they are', () => {
+    const beyond = '2 of them after the search';
+    expect(describeEvaluations(endedBeforeLastTwo(total))).toEqual({ figure: `${total} of ${total}`, beyond });
+    expect(describeEvaluations(endedBeforeLastTwo(null))).toEqual({ figure: `${total}`, beyond });
   });
 
   test('of a search that goes on are the search’s', () => {
