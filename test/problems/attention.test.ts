@@ -2,9 +2,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { reference } from '../../problems/attention/reference.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import type { Kernel } from '../../src/core/kernel.ts';
+import { completeDimensions } from '../../src/core/plan/dimensions.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import type { Problem } from '../../src/core/problem.ts';
+
+const RUNGS = [
+  ...['01_minimal', '02_tiled', '03_rows', '04_warp'],
+  ...['05_mma', '06_ldmatrix', '07_cp_async', '08_key_split', '09_fragments'],
+];
 
 const exact = (value: number): number => value;
 
@@ -73,7 +79,7 @@ describe('the ladder', () => {
   const kernels: Kernel[] = [];
 
   beforeAll(async () => {
-    for (const rung of ['01_minimal', '02_tiled', '03_rows', '04_warp']) {
+    for (const rung of RUNGS) {
       const loaded = await loadKernel(`problems/attention/${rung}`);
       problem = loaded.problem;
       kernels.push(loaded.kernel);
@@ -85,16 +91,26 @@ describe('the ladder', () => {
     expect(problem.file.start).toBe('01_minimal');
   });
 
-  it('has at least 200 valid configurations', () => {
-    const counts = kernels.map(({ file }) => validAssignments(file).length);
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(200);
-    for (const count of counts) expect(count).toBeGreaterThan(1);
+  it('has at least 50 valid configurations at every head dimension from 06 on, at least 16 before', () => {
+    for (const [place, { file }] of kernels.entries()) {
+      for (const D of [32, 64, 96, 128]) {
+        const count = validAssignments(file, { B: 1, H: 8, S: 512, D, causal: 0 }).length;
+        expect(count, `${file.name} at D = ${D}`).toBeGreaterThanOrEqual(place < 5 ? 16 : 50);
+      }
+    }
   });
 
-  it('plans one launch for every valid configuration and check shape, within 99 KiB of shared memory', () => {
+  it('plans one launch for every valid configuration at every head dimension, within 99 KiB of shared memory', () => {
+    const oneShapeOfEachD = new Map(problem.file.checkShapes.map((shape) => [shape.dimensions.D, shape]))
+      .values()
+      .toArray();
+    expect(oneShapeOfEachD).toHaveLength(4);
     for (const kernel of kernels) {
-      for (const parameters of validAssignments(kernel.file)) {
-        for (const { dimensions } of problem.file.checkShapes) {
+      for (const { dimensions } of oneShapeOfEachD) {
+        for (const parameters of validAssignments(
+          kernel.file,
+          completeDimensions(problem.file.dimensions, dimensions),
+        )) {
           const device = { smCount: 58, sharedBytesPerCta: 99 * 1024 };
           const plan = expandPlan({ problem: problem.file, kernel: kernel.file, parameters, dimensions, device });
           expect(plan.steps).toHaveLength(1);

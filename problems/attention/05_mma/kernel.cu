@@ -1,0 +1,290 @@
+// 05_mma: both products on tensor cores, the scores never leave registers.
+//
+// Idea      mma.sync multiplies a 16 x 16 by a 16 x 8 fp16 tile of a warp and adds it to fp32 accumulators: 4096 FLOP
+//           for one instruction, where a warp's FMA does 64. The accumulators of Q K^T lie in a warp's lanes just as
+//           the A operand of P V must lie, so weights go from one product to the next as registers.
+// Change    From 04_warp: a warp owns whole tiles of 16 query rows; Q stays fp16 in registers, in mma.sync's order; no
+//           weights in shared memory; scale and log2(e) are folded into one FMA in front of exp2, with fp32 scores; a
+//           row's sum is reduced across lanes once, at the end. Tiles without masked keys skip the mask.
+// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+//           mma.sync m16n8k16, with g = lane / 4 and t = lane % 4 (PTX ISA, matrix fragments): a lane holds of A rows g
+//           and g + 8, columns 2t, 2t + 1, 2t + 8, 2t + 9; of B rows 2t, 2t + 1, 2t + 8, 2t + 9 of column g; of C rows g
+//           and g + 8, columns 2t and 2t + 1. B is K^T (row = column of K, so pairs are 4-byte loads) and V (pairs are
+//           two 2-byte loads from neighbouring keys).
+//           Rows in shared memory are padded by PAD halves: 8 put the reads of 8 keys 4 banks apart.
+// Tile      BLOCK_M queries x BLOCK_N keys per CTA; a warp owns BLOCK_M / WARPS rows, 16 or 32, and all keys of a tile.
+// Resources Shared bytes: 4 BLOCK_N (D + PAD) (K and V): 18 KiB for 64 keys at D = 64. Registers per lane, for each 16
+//           rows: D / 4 (Q) + BLOCK_N / 2 (scores) + D / 2 (output).
+// Bound     Tensor cores: 537 MFLOP at 58 SMs * 1024 FLOP per clock * 2.04 GHz = 121 TFLOP/s is 4.4 us for B1 H8 S512
+//           D64 on an L4. Shared loads: per 16 rows, 16 keys and 64 columns, 16 mma.sync (16 * 16 = 256 clocks of one
+//           of the four tensor units) want 16 loads of 4 bytes for K and 32 of 2 bytes for V, and a PRMT for each pair
+//           of V: 48 wavefronts of the one shared memory for every 64 clocks of the four units together, so the loads
+//           bind about as much as the products do.
+// Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y). Copies and products take turns.
+#include <cuda_fp16.h>
+
+constexpr int kWarpSize = 32;
+constexpr int kBlockM = BLOCK_M;  // query rows per CTA
+constexpr int kBlockN = BLOCK_N;  // keys per tile
+constexpr int kWarps = WARPS;
+constexpr int kPad = PAD;  // halves added to a row of K_smem and V_smem
+constexpr int kThreads = kWarps * kWarpSize;
+
+// mma.sync.m16n8k16
+constexpr int kMmaM = 16;
+constexpr int kMmaN = 8;
+constexpr int kMmaK = 16;
+
+constexpr int kVectorWidth = 8;                          // halves of a 16-byte load
+constexpr int kRowTiles = kBlockM / (kWarps * kMmaM);    // of a warp
+constexpr int kKeyTiles = kBlockN / kMmaN;               // of a tile of scores
+static_assert(kRowTiles * kWarps * kMmaM == kBlockM, "mma tiles must fill the rows of every warp");
+static_assert(kBlockN % kMmaK == 0, "the keys of a tile are the terms of P V");
+static_assert(kPad % kVectorWidth == 0, "rows in shared memory must stay 16-byte aligned");
+
+constexpr unsigned kAllLanes = 0xffffffffu;
+constexpr float kLog2E = 1.4426950408889634f;
+
+// The operands of one mma.sync, as a lane holds them; a register is two halves.
+struct FragmentA {
+  unsigned registers[4];  // rows g, g + 8, g, g + 8; columns 2t, 2t, 2t + 8, 2t + 8 and the next
+};
+struct FragmentB {
+  unsigned registers[2];  // rows 2t, 2t + 8 and the next; column g
+};
+struct Accumulator {
+  float value[4];  // rows g, g, g + 8, g + 8; columns 2t, 2t + 1, 2t, 2t + 1
+};
+
+// The running softmax of a lane's two rows of an mma tile, g and g + 8.
+struct RowState {
+  float max[2];
+  float sum[2];  // over this lane's columns only, until the end
+};
+
+__device__ void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+      : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+        "r"(b.registers[1]));
+}
+
+// One instruction; exp2f would treat subnormal results apart, which a weight rounded to fp16 has no use for.
+__device__ float fast_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ unsigned pack(half low, half high) {
+  const half2 pair = __halves2half2(low, high);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+__device__ unsigned pack(float low, float high) {
+  const half2 pair = __floats2half2_rn(low, high);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+__device__ unsigned load_pair(const half* address) { return *reinterpret_cast<const unsigned*>(address); }
+
+// Largest, or sum, over the four lanes that share a row.
+__device__ float quad_max(float value) {
+  value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, 1));
+  return fmaxf(value, __shfl_xor_sync(kAllLanes, value, 2));
+}
+__device__ float quad_sum(float value) {
+  value += __shfl_xor_sync(kAllLanes, value, 1);
+  return value + __shfl_xor_sync(kAllLanes, value, 2);
+}
+
+template <int kHeadDim>
+struct SharedTiles {
+  alignas(16) half K[kBlockN][kHeadDim + kPad];
+  alignas(16) half V[kBlockN][kHeadDim + kPad];
+};
+
+// Copies rows first_key ... first_key + kBlockN - 1 of a matrix [S, kHeadDim] into shared memory; zeros from row S on.
+template <int kHeadDim>
+__device__ void load_tile(half (&tile)[kBlockN][kHeadDim + kPad], const half* __restrict__ matrix, int first_key,
+                          int S) {
+  constexpr int kPiecesPerRow = kHeadDim / kVectorWidth;
+#pragma unroll
+  for (int piece = threadIdx.x; piece < kBlockN * kPiecesPerRow; piece += kThreads) {
+    const int key = piece / kPiecesPerRow;
+    const int column = piece % kPiecesPerRow * kVectorWidth;
+    uint4 halves = make_uint4(0, 0, 0, 0);
+    if (first_key + key < S) {
+      halves = *reinterpret_cast<const uint4*>(matrix + static_cast<size_t>(first_key + key) * kHeadDim + column);
+    }
+    *reinterpret_cast<uint4*>(&tile[key][column]) = halves;
+  }
+}
+
+// Rows first_row ... first_row + 15 and columns column ... column + 15 of Q [S, kHeadDim]; zeros from row S on.
+template <int kHeadDim>
+__device__ FragmentA load_q(const half* __restrict__ Q, int first_row, int column, int S) {
+  const int g = threadIdx.x % kWarpSize / 4;
+  const int t = threadIdx.x % 4;
+  FragmentA a;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = first_row + g + i % 2 * 8;
+    const half* address = Q + static_cast<size_t>(row) * kHeadDim + column + i / 2 * 8 + 2 * t;
+    a.registers[i] = row < S ? load_pair(address) : 0;
+  }
+  return a;
+}
+
+// Softmax of one tile of scores, in place: scores become weights, and the accumulators are rescaled to the new maximum.
+template <int kColumnTiles>
+__device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, Accumulator (&output)[kColumnTiles],
+                             float scale_log2) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {  // row g, row g + 8
+    float tile_max = -INFINITY;
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+      tile_max = fmaxf(tile_max, fmaxf(score[n].value[2 * h], score[n].value[2 * h + 1]));
+    }
+    // Key 0 is visible to every row, so new_max is finite from the first tile on.
+    const float new_max = fmaxf(state.max[h], quad_max(tile_max));
+    const float correction = fast_exp2((state.max[h] - new_max) * scale_log2);
+    state.max[h] = new_max;
+    state.sum[h] *= correction;
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+      for (int i = 2 * h; i < 2 * h + 2; ++i) {
+        const float weight = fast_exp2(score[n].value[i] * scale_log2 - new_max * scale_log2);
+        state.sum[h] += weight;
+        score[n].value[i] = weight;
+      }
+    }
+#pragma unroll
+    for (int d = 0; d < kColumnTiles; ++d) {
+      output[d].value[2 * h] *= correction;
+      output[d].value[2 * h + 1] *= correction;
+    }
+  }
+}
+
+template <int kHeadDim>
+__global__ void __launch_bounds__(kThreads)
+    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const half* __restrict__ K,  // [B * H, S, kHeadDim]
+              const half* __restrict__ V,  // [B * H, S, kHeadDim]
+              half* __restrict__ O,        // [B * H, S, kHeadDim]
+              int S, int causal, float softmax_scale) {
+  constexpr int kHeadSteps = kHeadDim / kMmaK;    // of Q K^T
+  constexpr int kColumnTiles = kHeadDim / kMmaN;  // of the output
+  static_assert(sizeof(SharedTiles<kHeadDim>) <= 99 * 1024, "tiles exceed one CTA's shared memory on sm_89");
+
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  auto& smem = *reinterpret_cast<SharedTiles<kHeadDim>*>(shared_bytes);
+
+  const int warp = threadIdx.x / kWarpSize;
+  const int g = threadIdx.x % kWarpSize / 4;
+  const int t = threadIdx.x % 4;
+  const size_t matrix = static_cast<size_t>(blockIdx.y) * S * kHeadDim;
+  const int first_row = blockIdx.x * kBlockM;
+  const int warp_row = first_row + warp * kRowTiles * kMmaM;
+  const float scale_log2 = softmax_scale * kLog2E;
+
+  FragmentA Q_rmem[kRowTiles][kHeadSteps];
+  Accumulator output[kRowTiles][kColumnTiles] = {};
+  RowState state[kRowTiles];
+#pragma unroll
+  for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+    for (int k = 0; k < kHeadSteps; ++k) {
+      Q_rmem[r][k] = load_q<kHeadDim>(Q + matrix, warp_row + r * kMmaM, k * kMmaK, S);
+    }
+    state[r] = {{-INFINITY, -INFINITY}, {0.0f, 0.0f}};
+  }
+
+  const int key_end = causal ? min(S, first_row + kBlockM) : S;
+  for (int first_key = 0; first_key < key_end; first_key += kBlockN) {
+    __syncthreads();  // every warp is done with the previous tile
+    load_tile<kHeadDim>(smem.K, K + matrix, first_key, S);
+    load_tile<kHeadDim>(smem.V, V + matrix, first_key, S);
+    __syncthreads();
+
+    Accumulator score[kRowTiles][kKeyTiles] = {};
+#pragma unroll
+    for (int k = 0; k < kHeadSteps; ++k) {
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; ++n) {
+        const half* K_row = &smem.K[n * kMmaN + g][k * kMmaK + 2 * t];
+        const FragmentB b = {load_pair(K_row), load_pair(K_row + 8)};
+#pragma unroll
+        for (int r = 0; r < kRowTiles; ++r) multiply_add(score[r][n], Q_rmem[r][k], b);
+      }
+    }
+
+    const bool masked = first_key + kBlockN > S || (causal && first_key + kBlockN > warp_row + 1);
+    if (masked) {
+#pragma unroll
+      for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+        for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int row = warp_row + r * kMmaM + g + i / 2 * 8;
+            const int key = first_key + n * kMmaN + 2 * t + i % 2;
+            if (key >= S || (causal && key > row)) score[r][n].value[i] = -INFINITY;
+          }
+        }
+      }
+    }
+
+#pragma unroll
+    for (int r = 0; r < kRowTiles; ++r) softmax_tile(score[r], state[r], output[r], scale_log2);
+
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; n += 2) {  // 16 keys: two tiles of scores side by side are one A operand
+      FragmentA weight[kRowTiles];
+#pragma unroll
+      for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float* pair = &score[r][n + i / 2].value[i % 2 * 2];
+          weight[r].registers[i] = pack(pair[0], pair[1]);
+        }
+      }
+#pragma unroll
+      for (int d = 0; d < kColumnTiles; ++d) {
+        const int column = d * kMmaN + g;
+        FragmentB b;
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          const int key = n * kMmaN + i * 8 + 2 * t;
+          b.registers[i] = pack(smem.V[key][column], smem.V[key + 1][column]);
+        }
+#pragma unroll
+        for (int r = 0; r < kRowTiles; ++r) multiply_add(output[r][d], weight[r], b);
+      }
+    }
+  }
+
+#pragma unroll
+  for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = warp_row + r * kMmaM + g + h * 8;
+      const float inverse_sum = 1.0f / quad_sum(state[r].sum[h]);
+      if (row >= S) continue;
+      half* O_row = O + matrix + static_cast<size_t>(row) * kHeadDim + 2 * t;
+#pragma unroll
+      for (int d = 0; d < kColumnTiles; ++d) {
+        const float* pair = &output[r][d].value[2 * h];
+        *reinterpret_cast<unsigned*>(O_row + d * kMmaN) = pack(pair[0] * inverse_sum, pair[1] * inverse_sum);
+      }
+    }
+  }
+}
+
+template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);

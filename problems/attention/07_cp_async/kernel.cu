@@ -1,0 +1,344 @@
+// 07_cp_async: the next tiles of K and V are on their way while this one is used.
+//
+// Idea      cp.async copies from global to shared memory past the registers and without waiting. Tiles of K and V lie in
+//           a ring of STAGES; STAGES - 1 of them are on their way. K and V of a tile are groups of their own, so that
+//           Q K^T of the first tile starts when K is there.
+// Change    From 06_ldmatrix: a ring instead of one tile of each, and cp.async instead of loads and stores. A refilled
+//           slot is one that all warps finished with before the last barrier, so the two barriers of a tile remain two:
+//           one says that K has arrived for everybody, one that V has.
+// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+//           Row r of a tile holds its 16-byte piece c at piece c ^ (r % 8), or c ^ (r / 2 % 4): see 06_ldmatrix.
+//           mma.sync m16n8k16, with g = lane / 4 and t = lane % 4: see 05_mma.
+// Tile      BLOCK_M queries x BLOCK_N keys per CTA; a warp owns BLOCK_M / WARPS rows, 16 or 32, and all keys of a tile.
+// Resources Shared bytes: 4 STAGES BLOCK_N D: 32 KiB for 64 keys, 2 stages, at D = 64. Registers per lane, for each 16
+//           rows: D / 4 (Q) + BLOCK_N / 2 (scores) + D / 2 (output).
+// Bound     Tensor cores: 4.4 us for B1 H8 S512 D64 on an L4 (05_mma). From L2: every CTA reads its head's K and V once,
+//           8 MB in 64 CTAs of 64 rows; a tile of 64 keys is 16 KiB, 256 clocks at 64 bytes per clock and SM, and now
+//           runs beside 4 * 64 mma.sync = 256 clocks of the four tensor units.
+// Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y). 64 CTAs leave an H200 half empty.
+#include <cuda_fp16.h>
+#include <cuda_pipeline_primitives.h>
+
+constexpr int kWarpSize = 32;
+constexpr int kBlockM = BLOCK_M;  // query rows per CTA
+constexpr int kBlockN = BLOCK_N;  // keys per tile
+constexpr int kWarps = WARPS;
+constexpr int kStages = STAGES;  // tiles in shared memory; all but one are on their way
+constexpr int kThreads = kWarps * kWarpSize;
+
+// mma.sync.m16n8k16
+constexpr int kMmaM = 16;
+constexpr int kMmaN = 8;
+constexpr int kMmaK = 16;
+
+constexpr int kVectorWidth = 8;                          // halves of a 16-byte load
+constexpr int kRowTiles = kBlockM / (kWarps * kMmaM);    // of a warp
+constexpr int kKeyTiles = kBlockN / kMmaN;               // of a tile of scores
+static_assert(kRowTiles * kWarps * kMmaM == kBlockM, "mma tiles must fill the rows of every warp");
+static_assert(kStages >= 2, "one tile is used while the others are on their way");
+static_assert(kBlockN % kMmaK == 0, "the keys of a tile are the terms of P V");
+
+constexpr unsigned kAllLanes = 0xffffffffu;
+constexpr float kLog2E = 1.4426950408889634f;
+
+// The operands of one mma.sync, as a lane holds them; a register is two halves.
+struct FragmentA {
+  unsigned registers[4];  // rows g, g + 8, g, g + 8; columns 2t, 2t, 2t + 8, 2t + 8 and the next
+};
+struct FragmentB {
+  unsigned registers[2];  // rows 2t, 2t + 8 and the next; column g
+};
+struct Accumulator {
+  float value[4];  // rows g, g, g + 8, g + 8; columns 2t, 2t + 1, 2t, 2t + 1
+};
+
+// The running softmax of a lane's two rows of an mma tile, g and g + 8.
+struct RowState {
+  float max[2];
+  float sum[2];  // over this lane's columns only, until the end
+};
+
+__device__ void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+      : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+        "r"(b.registers[1]));
+}
+
+// One instruction; exp2f would treat subnormal results apart, which a weight rounded to fp16 has no use for.
+__device__ float fast_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ unsigned pack(float low, float high) {
+  const half2 pair = __floats2half2_rn(low, high);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+__device__ unsigned load_pair(const half* address) { return *reinterpret_cast<const unsigned*>(address); }
+
+// Largest, or sum, over the four lanes that share a row.
+__device__ float quad_max(float value) {
+  value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, 1));
+  return fmaxf(value, __shfl_xor_sync(kAllLanes, value, 2));
+}
+__device__ float quad_sum(float value) {
+  value += __shfl_xor_sync(kAllLanes, value, 1);
+  return value + __shfl_xor_sync(kAllLanes, value, 2);
+}
+
+template <int kHeadDim>
+struct SharedTiles {
+  alignas(128) half K[kStages][kBlockN][kHeadDim];
+  alignas(128) half V[kStages][kBlockN][kHeadDim];
+};
+
+// The pieces of 16 bytes that trade places in a row, and what row r trades them by.
+template <int kHeadDim>
+constexpr int kSwizzledPieces = kHeadDim % 64 == 0 ? 8 : 4;
+
+template <int kHeadDim>
+__device__ int swizzle(int row) {
+  return kHeadDim % 64 == 0 ? row % 8 : row / 2 % 4;
+}
+
+// Where a lane reads a row of a tile at columns 16 `step` ..., given where it reads the row at step 0. A swizzle only
+// changes an address's bits below kSwizzledPieces * 16, so that steps are XORs there and constants above.
+template <int kHeadDim>
+__device__ unsigned step_address(unsigned address, int step) {
+  constexpr int kWindow = kSwizzledPieces<kHeadDim> * 16;  // bytes
+  const int offset = step * kMmaK * static_cast<int>(sizeof(half));
+  return (address ^ offset % kWindow) + offset / kWindow * kWindow;
+}
+
+// Address of row `row`, columns 8 `piece` ..., of a swizzled tile.
+template <int kHeadDim>
+__device__ unsigned piece_address(const half (&tile)[kBlockN][kHeadDim], int row, int piece) {
+  const int column = (piece ^ swizzle<kHeadDim>(row)) * kVectorWidth;
+  return static_cast<unsigned>(__cvta_generic_to_shared(&tile[row][column]));
+}
+
+// Two B operands: 16 columns of 16 keys of K; 16 keys of 16 columns of V.
+__device__ void load_k(FragmentB& left, FragmentB& right, unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(left.registers[0]), "=r"(left.registers[1]), "=r"(right.registers[0]), "=r"(right.registers[1])
+               : "r"(address)
+               : "memory");
+}
+__device__ void load_v(FragmentB& left, FragmentB& right, unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(left.registers[0]), "=r"(left.registers[1]), "=r"(right.registers[0]), "=r"(right.registers[1])
+               : "r"(address)
+               : "memory");
+}
+
+// Starts to copy rows first_key ... first_key + kBlockN - 1 of a matrix [S, kHeadDim] into shared memory; zeros from row
+// S on.
+template <int kHeadDim>
+__device__ void copy_tile(half (&tile)[kBlockN][kHeadDim], const half* __restrict__ matrix, int first_key, int S) {
+  constexpr int kPiecesPerRow = kHeadDim / kVectorWidth;
+#pragma unroll
+  for (int piece = threadIdx.x; piece < kBlockN * kPiecesPerRow; piece += kThreads) {
+    const int key = piece / kPiecesPerRow;
+    const int column = piece % kPiecesPerRow * kVectorWidth;
+    const int place = ((piece % kPiecesPerRow) ^ swizzle<kHeadDim>(key)) * kVectorWidth;
+    const bool inside = first_key + key < S;
+    const half* from = matrix + static_cast<size_t>(first_key + key) * kHeadDim + column;
+    // Of a piece outside, no byte is read and 16 are zeroed.
+    __pipeline_memcpy_async(&tile[key][place], inside ? from : matrix, 16, inside ? 0 : 16);
+  }
+}
+
+// Rows first_row ... first_row + 15 and columns column ... column + 15 of Q [S, kHeadDim]; zeros from row S on.
+template <int kHeadDim>
+__device__ FragmentA load_q(const half* __restrict__ Q, int first_row, int column, int S) {
+  const int g = threadIdx.x % kWarpSize / 4;
+  const int t = threadIdx.x % 4;
+  FragmentA a;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = first_row + g + i % 2 * 8;
+    const half* address = Q + static_cast<size_t>(row) * kHeadDim + column + i / 2 * 8 + 2 * t;
+    a.registers[i] = row < S ? load_pair(address) : 0;
+  }
+  return a;
+}
+
+// Softmax of one tile of scores, in place: scores become weights, and the accumulators are rescaled to the new maximum.
+template <int kColumnTiles>
+__device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, Accumulator (&output)[kColumnTiles],
+                             float scale_log2) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {  // row g, row g + 8
+    float tile_max = -INFINITY;
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+      tile_max = fmaxf(tile_max, fmaxf(score[n].value[2 * h], score[n].value[2 * h + 1]));
+    }
+    // Key 0 is visible to every row, so new_max is finite from the first tile on.
+    const float new_max = fmaxf(state.max[h], quad_max(tile_max));
+    const float correction = fast_exp2((state.max[h] - new_max) * scale_log2);
+    state.max[h] = new_max;
+    state.sum[h] *= correction;
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+      for (int i = 2 * h; i < 2 * h + 2; ++i) {
+        const float weight = fast_exp2(score[n].value[i] * scale_log2 - new_max * scale_log2);
+        state.sum[h] += weight;
+        score[n].value[i] = weight;
+      }
+    }
+#pragma unroll
+    for (int d = 0; d < kColumnTiles; ++d) {
+      output[d].value[2 * h] *= correction;
+      output[d].value[2 * h + 1] *= correction;
+    }
+  }
+}
+
+template <int kHeadDim>
+__global__ void __launch_bounds__(kThreads)
+    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const half* __restrict__ K,  // [B * H, S, kHeadDim]
+              const half* __restrict__ V,  // [B * H, S, kHeadDim]
+              half* __restrict__ O,        // [B * H, S, kHeadDim]
+              int S, int causal, float softmax_scale) {
+  constexpr int kHeadSteps = kHeadDim / kMmaK;    // of Q K^T
+  constexpr int kColumnTiles = kHeadDim / kMmaN;  // of the output
+  constexpr int kRowBytes = kHeadDim * sizeof(half);
+
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  auto& smem = *reinterpret_cast<SharedTiles<kHeadDim>*>(shared_bytes);
+
+  const int warp = threadIdx.x / kWarpSize;
+  const int lane = threadIdx.x % kWarpSize;
+  const int g = lane / 4;
+  const int t = lane % 4;
+  const size_t matrix = static_cast<size_t>(blockIdx.y) * S * kHeadDim;
+  const int first_row = blockIdx.x * kBlockM;
+  const int warp_row = first_row + warp * kRowTiles * kMmaM;
+  const float scale_log2 = softmax_scale * kLog2E;
+
+  const int key_end = causal ? min(S, first_row + kBlockM) : S;
+  const int tile_count = (key_end + kBlockN - 1) / kBlockN;
+
+  // Every tile is two groups of copies, also one beyond the last, so that groups can be counted.
+  const auto start_tile = [&](int tile) {
+    const int slot = tile % kStages;
+    if (tile < tile_count) copy_tile<kHeadDim>(smem.K[slot], K + matrix, tile * kBlockN, S);
+    __pipeline_commit();
+    if (tile < tile_count) copy_tile<kHeadDim>(smem.V[slot], V + matrix, tile * kBlockN, S);
+    __pipeline_commit();
+  };
+  for (int tile = 0; tile < kStages - 1; ++tile) start_tile(tile);
+
+  FragmentA Q_rmem[kRowTiles][kHeadSteps];
+  Accumulator output[kRowTiles][kColumnTiles] = {};
+  RowState state[kRowTiles];
+#pragma unroll
+  for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+    for (int k = 0; k < kHeadSteps; ++k) {
+      Q_rmem[r][k] = load_q<kHeadDim>(Q + matrix, warp_row + r * kMmaM, k * kMmaK, S);
+    }
+    state[r] = {{-INFINITY, -INFINITY}, {0.0f, 0.0f}};
+  }
+
+  // The row whose 16 bytes a lane hands to ldmatrix. The four matrices are, of K: keys 0-7 and columns 0-7, the same
+  // keys and columns 8-15, keys 8-15 and columns 0-7, both; of V: the same with keys and columns swapped.
+  const unsigned K_address = piece_address<kHeadDim>(smem.K[0], lane / 16 * 8 + lane % 8, lane / 8 % 2);
+  const unsigned V_address = piece_address<kHeadDim>(smem.V[0], lane % 16, lane / 16);
+
+  for (int tile = 0; tile < tile_count; ++tile) {
+    const int first_key = tile * kBlockN;
+    const unsigned slot_bytes = tile % kStages * kBlockN * kRowBytes;
+    __pipeline_wait_prior(2 * kStages - 3);  // this thread's copies of K have arrived
+    __syncthreads();                         // and everybody's; and all are done with the slot that is filled next
+    start_tile(tile + kStages - 1);
+
+    Accumulator score[kRowTiles][kKeyTiles] = {};
+#pragma unroll
+    for (int k = 0; k < kHeadSteps; ++k) {
+      const unsigned address = step_address<kHeadDim>(K_address + slot_bytes, k);
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; n += 2) {
+        FragmentB left, right;  // keys 8n ... 8n + 7, and the next 8
+        load_k(left, right, address + n * kMmaN * kRowBytes);
+#pragma unroll
+        for (int r = 0; r < kRowTiles; ++r) {
+          multiply_add(score[r][n], Q_rmem[r][k], left);
+          multiply_add(score[r][n + 1], Q_rmem[r][k], right);
+        }
+      }
+    }
+
+    const bool masked = first_key + kBlockN > S || (causal && first_key + kBlockN > warp_row + 1);
+    if (masked) {
+#pragma unroll
+      for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+        for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int row = warp_row + r * kMmaM + g + i / 2 * 8;
+            const int key = first_key + n * kMmaN + 2 * t + i % 2;
+            if (key >= S || (causal && key > row)) score[r][n].value[i] = -INFINITY;
+          }
+        }
+      }
+    }
+
+#pragma unroll
+    for (int r = 0; r < kRowTiles; ++r) softmax_tile(score[r], state[r], output[r], scale_log2);
+
+    __pipeline_wait_prior(2 * kStages - 2);  // this thread's copies of V
+    __syncthreads();                         // and everybody's
+
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; n += 2) {  // 16 keys: two tiles of scores side by side are one A operand
+      FragmentA weight[kRowTiles];
+#pragma unroll
+      for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float* pair = &score[r][n + i / 2].value[i % 2 * 2];
+          weight[r].registers[i] = pack(pair[0], pair[1]);
+        }
+      }
+#pragma unroll
+      for (int d = 0; d < kColumnTiles; d += 2) {
+        FragmentB left, right;  // columns 8d ... 8d + 7, and the next 8
+        load_v(left, right, step_address<kHeadDim>(V_address + slot_bytes, d / 2) + n * kMmaN * kRowBytes);
+#pragma unroll
+        for (int r = 0; r < kRowTiles; ++r) {
+          multiply_add(output[r][d], weight[r], left);
+          multiply_add(output[r][d + 1], weight[r], right);
+        }
+      }
+    }
+  }
+
+#pragma unroll
+  for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = warp_row + r * kMmaM + g + h * 8;
+      const float inverse_sum = 1.0f / quad_sum(state[r].sum[h]);
+      if (row >= S) continue;
+      half* O_row = O + matrix + static_cast<size_t>(row) * kHeadDim + 2 * t;
+#pragma unroll
+      for (int d = 0; d < kColumnTiles; ++d) {
+        const float* pair = &output[r][d].value[2 * h];
+        *reinterpret_cast<unsigned*>(O_row + d * kMmaN) = pack(pair[0] * inverse_sum, pair[1] * inverse_sum);
+      }
+    }
+  }
+}
+
+template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);

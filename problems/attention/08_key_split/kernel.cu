@@ -1,0 +1,415 @@
+// 08_key_split: the warps of a CTA share out the keys as well as the rows.
+//
+// Idea      Short sequences have few rows: 64 tiles of 64 leave half of an H200 without work, and one warp alone walks all
+//           keys of its rows. Here a CTA takes fewer rows, and groups of its warps each walk every so-manieth tile of
+//           keys with a softmax of their own. In the end the groups meet in shared memory: outputs that belong to
+//           different maxima are brought to the largest, added and divided by the sum of all weights.
+// Change    From 07_cp_async: warps stand in BLOCK_M / ROWS_PER_WARP rows and as many columns (groups) as are left; each
+//           group has a ring of its own and waits only for itself, where it is one warp with no barrier at all; a merge
+//           at the end; a group may see no key of a row, so a maximum of -infinity is one more case.
+// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+//           Row r of a tile holds its 16-byte piece c at piece c ^ (r % 8), or c ^ (r / 2 % 4): see 06_ldmatrix.
+//           mma.sync m16n8k16, with g = lane / 4 and t = lane % 4: see 05_mma. Tile i of the keys is group i % groups'.
+//           The merge takes the ring's place; its rows are D + 8 floats long, so that the 8-byte stores of four rows
+//           fall on 32 banks.
+// Tile      BLOCK_M queries per CTA, ROWS_PER_WARP per warp; BLOCK_N keys per group.
+// Resources Groups = WARPS ROWS_PER_WARP / BLOCK_M. Shared bytes per group: the larger of 4 STAGES BLOCK_N D (ring) and
+//           4 BLOCK_M (D + 8) (merge), + 8 BLOCK_M: 49 KiB for 32 rows, 16 keys, 8 warps, 3 stages at D = 64.
+// Bound     B1 H8 S512 D64 on an H200: 128 CTAs of 32 rows read 16 MB from L2 in all, 128 KiB per SM: 2048 clocks at 64
+//           bytes per clock and SM, 1.1 us; 262144 exponentials per SM / 16 per clock... = 0.6 us and 4096 mma.sync per
+//           SM / 0.25 per clock = 1.0 us run beside that; the merge moves 2 * 32 KiB through shared memory, 0.3 us.
+//           With one launch, 1 us, and one trip to L2 for the first tile, 0.5 us: 3 to 4 us.
+// Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y). Fewer rows per CTA read K and V more often.
+#include <cuda_fp16.h>
+#include <cuda_pipeline_primitives.h>
+
+constexpr int kWarpSize = 32;
+constexpr int kBlockM = BLOCK_M;  // query rows per CTA
+constexpr int kBlockN = BLOCK_N;  // keys per tile of a group
+constexpr int kWarps = WARPS;
+constexpr int kRowsPerWarp = ROWS_PER_WARP;
+constexpr int kStages = STAGES;  // tiles of a group in shared memory; all but one are on their way
+constexpr int kThreads = kWarps * kWarpSize;
+
+// mma.sync.m16n8k16
+constexpr int kMmaM = 16;
+constexpr int kMmaN = 8;
+constexpr int kMmaK = 16;
+
+constexpr int kVectorWidth = 8;                          // halves of a 16-byte load
+constexpr int kRowTiles = kRowsPerWarp / kMmaM;          // of a warp
+constexpr int kKeyTiles = kBlockN / kMmaN;               // of a tile of scores
+constexpr int kGroupWarps = kBlockM / kRowsPerWarp;      // warps that walk the same keys, for different rows
+constexpr int kGroups = kWarps / kGroupWarps;            // groups that walk different keys, for the same rows
+constexpr int kGroupThreads = kGroupWarps * kWarpSize;
+static_assert(kRowTiles * kMmaM == kRowsPerWarp, "mma tiles must fill the rows of every warp");
+static_assert(kGroupWarps * kRowsPerWarp == kBlockM, "warps must fill the rows of a CTA");
+static_assert(kGroups * kGroupWarps == kWarps, "groups must be whole");
+static_assert(kStages >= 2, "one tile is used while the others are on their way");
+static_assert(kBlockN % kMmaK == 0, "the keys of a tile are the terms of P V");
+
+constexpr unsigned kAllLanes = 0xffffffffu;
+constexpr float kLog2E = 1.4426950408889634f;
+
+// The operands of one mma.sync, as a lane holds them; a register is two halves.
+struct FragmentA {
+  unsigned registers[4];  // rows g, g + 8, g, g + 8; columns 2t, 2t, 2t + 8, 2t + 8 and the next
+};
+struct FragmentB {
+  unsigned registers[2];  // rows 2t, 2t + 8 and the next; column g
+};
+struct Accumulator {
+  float value[4];  // rows g, g, g + 8, g + 8; columns 2t, 2t + 1, 2t, 2t + 1
+};
+
+// The running softmax of a lane's two rows of an mma tile, g and g + 8.
+struct RowState {
+  float max[2];
+  float sum[2];  // over this lane's columns only, until the end
+};
+
+__device__ void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+      : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+        "r"(b.registers[1]));
+}
+
+// One instruction; exp2f would treat subnormal results apart, which a weight rounded to fp16 has no use for.
+__device__ float fast_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ unsigned pack(float low, float high) {
+  const half2 pair = __floats2half2_rn(low, high);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+__device__ unsigned load_pair(const half* address) { return *reinterpret_cast<const unsigned*>(address); }
+
+// Largest, or sum, over the four lanes that share a row.
+__device__ float quad_max(float value) {
+  value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, 1));
+  return fmaxf(value, __shfl_xor_sync(kAllLanes, value, 2));
+}
+__device__ float quad_sum(float value) {
+  value += __shfl_xor_sync(kAllLanes, value, 1);
+  return value + __shfl_xor_sync(kAllLanes, value, 2);
+}
+
+// What a group of warps has in shared memory.
+template <int kHeadDim>
+struct alignas(128) GroupMemory {
+  struct Ring {
+    half K[kStages][kBlockN][kHeadDim];
+    half V[kStages][kBlockN][kHeadDim];
+  };
+  union {
+    Ring ring;
+    float output[kBlockM][kHeadDim + 8];  // after the last tile, not yet divided by a sum
+  };
+  float max[kBlockM];
+  float sum[kBlockM];
+};
+
+__device__ void wait_for_group(int group) {
+  if (kGroupWarps == 1) {
+    __syncwarp();
+  } else {
+    asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(kGroupThreads) : "memory");  // barrier 0 is __syncthreads'
+  }
+}
+
+// The pieces of 16 bytes that trade places in a row, and what row r trades them by.
+template <int kHeadDim>
+constexpr int kSwizzledPieces = kHeadDim % 64 == 0 ? 8 : 4;
+
+template <int kHeadDim>
+__device__ int swizzle(int row) {
+  return kHeadDim % 64 == 0 ? row % 8 : row / 2 % 4;
+}
+
+// Where a lane reads a row of a tile at columns 16 `step` ..., given where it reads the row at step 0. A swizzle only
+// changes an address's bits below kSwizzledPieces * 16, so that steps are XORs there and constants above.
+template <int kHeadDim>
+__device__ unsigned step_address(unsigned address, int step) {
+  constexpr int kWindow = kSwizzledPieces<kHeadDim> * 16;  // bytes
+  const int offset = step * kMmaK * static_cast<int>(sizeof(half));
+  return (address ^ offset % kWindow) + offset / kWindow * kWindow;
+}
+
+// Address of row `row`, columns 8 `piece` ..., of a swizzled tile.
+template <int kHeadDim>
+__device__ unsigned piece_address(const half (&tile)[kBlockN][kHeadDim], int row, int piece) {
+  const int column = (piece ^ swizzle<kHeadDim>(row)) * kVectorWidth;
+  return static_cast<unsigned>(__cvta_generic_to_shared(&tile[row][column]));
+}
+
+// Two B operands: 16 columns of 16 keys of K; 16 keys of 16 columns of V.
+__device__ void load_k(FragmentB& left, FragmentB& right, unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(left.registers[0]), "=r"(left.registers[1]), "=r"(right.registers[0]), "=r"(right.registers[1])
+               : "r"(address)
+               : "memory");
+}
+__device__ void load_v(FragmentB& left, FragmentB& right, unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(left.registers[0]), "=r"(left.registers[1]), "=r"(right.registers[0]), "=r"(right.registers[1])
+               : "r"(address)
+               : "memory");
+}
+
+// A thread of a group starts to copy its part of rows first_key ... first_key + kBlockN - 1 of a matrix [S, kHeadDim] into
+// shared memory; zeros from row S on.
+template <int kHeadDim>
+__device__ void copy_tile(half (&tile)[kBlockN][kHeadDim], const half* __restrict__ matrix, int first_key, int S,
+                          int thread) {
+  constexpr int kPiecesPerRow = kHeadDim / kVectorWidth;
+#pragma unroll
+  for (int piece = thread; piece < kBlockN * kPiecesPerRow; piece += kGroupThreads) {
+    const int key = piece / kPiecesPerRow;
+    const int column = piece % kPiecesPerRow * kVectorWidth;
+    const int place = ((piece % kPiecesPerRow) ^ swizzle<kHeadDim>(key)) * kVectorWidth;
+    const bool inside = first_key + key < S;
+    const half* from = matrix + static_cast<size_t>(first_key + key) * kHeadDim + column;
+    // Of a piece outside, no byte is read and 16 are zeroed.
+    __pipeline_memcpy_async(&tile[key][place], inside ? from : matrix, 16, inside ? 0 : 16);
+  }
+}
+
+// Rows first_row ... first_row + 15 and columns column ... column + 15 of Q [S, kHeadDim]; zeros from row S on.
+template <int kHeadDim>
+__device__ FragmentA load_q(const half* __restrict__ Q, int first_row, int column, int S) {
+  const int g = threadIdx.x % kWarpSize / 4;
+  const int t = threadIdx.x % 4;
+  FragmentA a;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = first_row + g + i % 2 * 8;
+    const half* address = Q + static_cast<size_t>(row) * kHeadDim + column + i / 2 * 8 + 2 * t;
+    a.registers[i] = row < S ? load_pair(address) : 0;
+  }
+  return a;
+}
+
+// Softmax of one tile of scores, in place: scores become weights, and the accumulators are rescaled to the new maximum.
+template <int kColumnTiles>
+__device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, Accumulator (&output)[kColumnTiles],
+                             float scale_log2) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {  // row g, row g + 8
+    float tile_max = -INFINITY;
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+      tile_max = fmaxf(tile_max, fmaxf(score[n].value[2 * h], score[n].value[2 * h + 1]));
+    }
+    const float new_max = fmaxf(state.max[h], quad_max(tile_max));
+    // While a row has seen none of its keys, its weights are exp2(-infinity - 0).
+    const float origin = new_max == -INFINITY ? 0.0f : new_max * scale_log2;
+    const float correction = fast_exp2(state.max[h] * scale_log2 - origin);
+    state.max[h] = new_max;
+    state.sum[h] *= correction;
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+      for (int i = 2 * h; i < 2 * h + 2; ++i) {
+        const float weight = fast_exp2(score[n].value[i] * scale_log2 - origin);
+        state.sum[h] += weight;
+        score[n].value[i] = weight;
+      }
+    }
+#pragma unroll
+    for (int d = 0; d < kColumnTiles; ++d) {
+      output[d].value[2 * h] *= correction;
+      output[d].value[2 * h + 1] *= correction;
+    }
+  }
+}
+
+// Adds up what the groups have for each row, four columns a thread, and stores rows first_row ... of O [S, kHeadDim].
+template <int kHeadDim>
+__device__ void merge(const GroupMemory<kHeadDim>* groups, half* __restrict__ O, int first_row, int S,
+                      float scale_log2) {
+  constexpr int kPiecesPerRow = kHeadDim / 4;
+#pragma unroll
+  for (int piece = threadIdx.x; piece < kBlockM * kPiecesPerRow; piece += kThreads) {
+    const int row = piece / kPiecesPerRow;
+    const int column = piece % kPiecesPerRow * 4;
+    float max = -INFINITY;  // finite after the loop: some group has key 0
+#pragma unroll
+    for (int i = 0; i < kGroups; ++i) max = fmaxf(max, groups[i].max[row]);
+    float sum = 0.0f;
+    float4 output = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int i = 0; i < kGroups; ++i) {
+      const float weight = fast_exp2((groups[i].max[row] - max) * scale_log2);
+      const float4 part = *reinterpret_cast<const float4*>(&groups[i].output[row][column]);
+      sum += weight * groups[i].sum[row];
+      output.x += weight * part.x;
+      output.y += weight * part.y;
+      output.z += weight * part.z;
+      output.w += weight * part.w;
+    }
+    if (first_row + row >= S) continue;
+    const float inverse_sum = 1.0f / sum;
+    const uint2 halves = make_uint2(pack(output.x * inverse_sum, output.y * inverse_sum),
+                                    pack(output.z * inverse_sum, output.w * inverse_sum));
+    *reinterpret_cast<uint2*>(O + static_cast<size_t>(first_row + row) * kHeadDim + column) = halves;
+  }
+}
+
+template <int kHeadDim>
+__global__ void __launch_bounds__(kThreads)
+    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const half* __restrict__ K,  // [B * H, S, kHeadDim]
+              const half* __restrict__ V,  // [B * H, S, kHeadDim]
+              half* __restrict__ O,        // [B * H, S, kHeadDim]
+              int S, int causal, float softmax_scale) {
+  constexpr int kHeadSteps = kHeadDim / kMmaK;    // of Q K^T
+  constexpr int kColumnTiles = kHeadDim / kMmaN;  // of the output
+  constexpr int kRowBytes = kHeadDim * sizeof(half);
+
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  auto* groups = reinterpret_cast<GroupMemory<kHeadDim>*>(shared_bytes);  // [kGroups]
+
+  const int group = threadIdx.x / kGroupThreads;
+  const int group_thread = threadIdx.x % kGroupThreads;
+  auto& memory = groups[group];
+  auto& smem = memory.ring;
+  const int lane = threadIdx.x % kWarpSize;
+  const int g = lane / 4;
+  const int t = lane % 4;
+  const size_t matrix = static_cast<size_t>(blockIdx.y) * S * kHeadDim;
+  const int first_row = blockIdx.x * kBlockM;
+  const int row_in_block = group_thread / kWarpSize * kRowsPerWarp;  // the warp's first
+  const int warp_row = first_row + row_in_block;
+  const float scale_log2 = softmax_scale * kLog2E;
+
+  const int key_end = causal ? min(S, first_row + kBlockM) : S;
+  const int tile_end = (key_end + kBlockN - 1) / kBlockN;
+
+  // Every tile is two groups of copies, also one beyond the last, so that groups can be counted.
+  const auto start_tile = [&](int tile, int slot) {
+    if (tile < tile_end) copy_tile<kHeadDim>(smem.K[slot], K + matrix, tile * kBlockN, S, group_thread);
+    __pipeline_commit();
+    if (tile < tile_end) copy_tile<kHeadDim>(smem.V[slot], V + matrix, tile * kBlockN, S, group_thread);
+    __pipeline_commit();
+  };
+  for (int i = 0; i < kStages - 1; ++i) start_tile(group + i * kGroups, i);
+
+  FragmentA Q_rmem[kRowTiles][kHeadSteps];
+  Accumulator output[kRowTiles][kColumnTiles] = {};
+  RowState state[kRowTiles];
+#pragma unroll
+  for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+    for (int k = 0; k < kHeadSteps; ++k) {
+      Q_rmem[r][k] = load_q<kHeadDim>(Q + matrix, warp_row + r * kMmaM, k * kMmaK, S);
+    }
+    state[r] = {{-INFINITY, -INFINITY}, {0.0f, 0.0f}};
+  }
+
+  // The row whose 16 bytes a lane hands to ldmatrix. The four matrices are, of K: keys 0-7 and columns 0-7, the same
+  // keys and columns 8-15, keys 8-15 and columns 0-7, both; of V: the same with keys and columns swapped.
+  const unsigned K_address = piece_address<kHeadDim>(smem.K[0], lane / 16 * 8 + lane % 8, lane / 8 % 2);
+  const unsigned V_address = piece_address<kHeadDim>(smem.V[0], lane % 16, lane / 16);
+
+  int slot = 0;
+  for (int tile = group; tile < tile_end; tile += kGroups) {
+    const int first_key = tile * kBlockN;
+    const unsigned slot_bytes = slot * kBlockN * kRowBytes;
+    __pipeline_wait_prior(2 * kStages - 3);  // this thread's copies of K have arrived
+    wait_for_group(group);                   // and the group's; and all are done with the slot that is filled next
+    start_tile(tile + (kStages - 1) * kGroups, slot == 0 ? kStages - 1 : slot - 1);
+    slot = slot == kStages - 1 ? 0 : slot + 1;
+
+    Accumulator score[kRowTiles][kKeyTiles] = {};
+#pragma unroll
+    for (int k = 0; k < kHeadSteps; ++k) {
+      const unsigned address = step_address<kHeadDim>(K_address + slot_bytes, k);
+#pragma unroll
+      for (int n = 0; n < kKeyTiles; n += 2) {
+        FragmentB left, right;  // keys 8n ... 8n + 7, and the next 8
+        load_k(left, right, address + n * kMmaN * kRowBytes);
+#pragma unroll
+        for (int r = 0; r < kRowTiles; ++r) {
+          multiply_add(score[r][n], Q_rmem[r][k], left);
+          multiply_add(score[r][n + 1], Q_rmem[r][k], right);
+        }
+      }
+    }
+
+    const bool masked = first_key + kBlockN > S || (causal && first_key + kBlockN > warp_row + 1);
+    if (masked) {
+#pragma unroll
+      for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+        for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            const int row = warp_row + r * kMmaM + g + i / 2 * 8;
+            const int key = first_key + n * kMmaN + 2 * t + i % 2;
+            if (key >= S || (causal && key > row)) score[r][n].value[i] = -INFINITY;
+          }
+        }
+      }
+    }
+
+#pragma unroll
+    for (int r = 0; r < kRowTiles; ++r) softmax_tile(score[r], state[r], output[r], scale_log2);
+
+    __pipeline_wait_prior(2 * kStages - 2);  // this thread's copies of V
+    wait_for_group(group);                   // and the group's
+
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; n += 2) {  // 16 keys: two tiles of scores side by side are one A operand
+      FragmentA weight[kRowTiles];
+#pragma unroll
+      for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float* pair = &score[r][n + i / 2].value[i % 2 * 2];
+          weight[r].registers[i] = pack(pair[0], pair[1]);
+        }
+      }
+#pragma unroll
+      for (int d = 0; d < kColumnTiles; d += 2) {
+        FragmentB left, right;  // columns 8d ... 8d + 7, and the next 8
+        load_v(left, right, step_address<kHeadDim>(V_address + slot_bytes, d / 2) + n * kMmaN * kRowBytes);
+#pragma unroll
+        for (int r = 0; r < kRowTiles; ++r) {
+          multiply_add(output[r][d], weight[r], left);
+          multiply_add(output[r][d + 1], weight[r], right);
+        }
+      }
+    }
+  }
+
+  wait_for_group(group);  // its ring is free
+#pragma unroll
+  for (int r = 0; r < kRowTiles; ++r) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = row_in_block + r * kMmaM + g + h * 8;
+      const float sum = quad_sum(state[r].sum[h]);
+      if (t == 0) {
+        memory.max[row] = state[r].max[h];
+        memory.sum[row] = sum;
+      }
+#pragma unroll
+      for (int d = 0; d < kColumnTiles; ++d) {
+        const float* pair = &output[r][d].value[2 * h];
+        *reinterpret_cast<float2*>(&memory.output[row][d * kMmaN + 2 * t]) = make_float2(pair[0], pair[1]);
+      }
+    }
+  }
+  __syncthreads();
+  merge<kHeadDim>(groups, O + matrix, first_row, S, scale_log2);
+}
+
+template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);
