@@ -101,9 +101,8 @@ describe('the ladder', () => {
   });
 
   it('plans one launch for every valid configuration at every head dimension, within 99 KiB of shared memory', () => {
-    const oneShapeOfEachD = new Map(problem.file.checkShapes.map((shape) => [shape.dimensions.D, shape]))
-      .values()
-      .toArray();
+    const shapes = new Map(problem.file.checkShapes.map((shape) => [shape.dimensions.D, shape]));
+    const oneShapeOfEachD = [...shapes.values()];
     expect(oneShapeOfEachD).toHaveLength(4);
     for (const kernel of kernels) {
       for (const { dimensions } of oneShapeOfEachD) {
