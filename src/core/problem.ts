@@ -76,12 +76,19 @@ export type Comparison =
   | { kind: 'ulp'; maximumUlps: number }
   | {
       kind: 'calibrated';
-      /** I/O dtype whose rounding the naive run applies after each operation. */
+      /** Dtype of inputs and outputs, narrower than the accumulator. */
       storage: DType;
       accumulate: 'f32';
+      /**
+       * Intermediate results that a kernel may round, by the names reference.ts gives them (`round(weight, 'P')`), and to
+       * what. `{}`: nothing but the result may be rounded. Absent: one unnamed rounding of the result's own size is allowed.
+       */
+      roundings?: Readonly<Record<string, DType>>;
+      /** Additions behind one output, for errors of the accumulator. Default 256. */
+      terms?: Expression;
       /** Allowed maximum error as a multiple of the naive run's. Default 2. */
       factor?: number;
-      /** Errors are compared row by row (last axis), or over the whole output. Default `row`. */
+      /** Tolerances are set row by row (last axis), or for the whole output. Default `row`. */
       group?: 'row' | 'all';
       /** Allowed RMS error as a multiple of the naive run's. Default 1.5. */
       rmsFactor?: number;
@@ -136,7 +143,8 @@ export type ReferenceTensors = Readonly<Record<string, Float64Array>>;
 export type ReferenceFunction = (
   inputs: ReferenceTensors,
   dimensions: Dimensions,
-  round: (value: number) => number,
+  /** Called on the result of each operation; `name` where problem.json may allow kernels to round it. */
+  round: (value: number, name?: string) => number,
 ) => ReferenceTensors;
 
 /** Output → numbers of rows, ascending; a row is a run along the output's last axis. */

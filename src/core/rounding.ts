@@ -4,15 +4,26 @@ import { type DType, sizeOfDType } from './dtype.ts';
 export const roundTo = (dtype: DType): ((value: number) => number) => ROUNDERS[dtype];
 
 /**
- * What a run of a reference does with the result of every operation: nothing, or rounding to a dtype or to so many
- * significant bits. Data, not a function: references run in a process of their own.
+ * What a run of a reference does with the result of every operation: nothing, rounding to a dtype or to so many
+ * significant bits, or rounding of those results that have these names. Data, not a function: references run in a process of their
+ * own.
  */
-export type Rounding = 'exact' | DType | { readonly significantBits: number };
+export type Rounding =
+  | 'exact'
+  | DType
+  | { readonly significantBits: number }
+  | { readonly named: Readonly<Record<string, DType>> };
 
 /** The function that rounds so. */
-export const rounderFor = (rounding: Rounding): ((value: number) => number) => {
+export const rounderFor = (rounding: Rounding): ((value: number, name?: string) => number) => {
   if (rounding === 'exact') return (value) => value;
-  return typeof rounding === 'string' ? roundTo(rounding) : roundToBits(rounding.significantBits);
+  if (typeof rounding === 'string') return roundTo(rounding);
+  return 'named' in rounding ? roundNamed(rounding.named) : roundToBits(rounding.significantBits);
+};
+
+const roundNamed = (dtypes: Readonly<Record<string, DType>>): ((value: number, name?: string) => number) => {
+  const rounders = new Map(Object.entries(dtypes).map(([name, dtype]) => [name, roundTo(dtype)]));
+  return (value, name) => (name === undefined ? value : (rounders.get(name)?.(value) ?? value));
 };
 
 /** Rounds to so many significant bits, whatever the exponent. */

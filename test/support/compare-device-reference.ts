@@ -11,8 +11,6 @@ export interface ReferenceDifference {
   check: string;
   /** Largest difference of the oracles, relative to the oracle's largest element. */
   oracle: number;
-  /** Share of the naive run's elements that differ; undefined where there is none. */
-  naive: number | undefined;
 }
 
 /** Runs both references of a problem with one output on all its checks. */
@@ -27,13 +25,11 @@ export async function compareReferences(folder: string, output: string): Promise
       const { buffers, inputs } = prepareCheck({ problem, dimensions, generatorSet, seed: 1 });
       const host = await runHostReference(problem, buffers, inputs.tensors, dimensions);
       const onDevice = (await deviceReference.run({ problem, dimensions, inputs: inputs.bytes }))!;
-      const [exact, naive] = [host.oracle[output]!, host.naive?.[output]];
+      const exact = host.oracle[output]!;
       const errors = exact.map((value, i) => Math.abs(value - onDevice.oracle[output]![i]!));
-      const differing = naive?.filter((value, i) => value !== onDevice.naive![output]![i]);
       differences.push({
         check: describeCheck(check),
         oracle: Math.max(...errors) / Math.max(...exact.map(Math.abs)),
-        naive: differing && differing.length / naive!.length,
       });
     }
   } finally {

@@ -1,6 +1,5 @@
-// What reference.ts computes, on a GPU: attention in float64, exactly, and naively, every operation of the formula
-// (Q·Kᵀ, the scale, the softmax, P·V) summed in float64 and its result rounded to fp16. Trusted code: it says what right
-// is for shapes that take too long on a host, so it is as plain as it can be at that size.
+// What reference.ts computes, on a GPU: attention in float64. Trusted code: it says what right is for shapes
+// that take too long on a host, so it is as plain as it can be at that size.
 //
 // A CTA owns TILE queries of one head and goes over the keys twice, TILE at a time: first for the maximum and the sum of
 // each row, then, with the weights known, for P·V. Scores are computed anew in the second pass.
@@ -31,12 +30,10 @@ struct Softmax {
   __device__ double weight(double x) const { return exp(x - maximum) / sum; }
 };
 
-__device__ double rounded(double x) { return static_cast<double>(__half2float(__double2half(x))); }
-
 template <int D>
 struct Shared {
   double q[TILE][D + 1], kv[TILE][D + 1];  // one element of padding: rows start in different banks
-  double exact[TILE][TILE], naive[TILE][TILE];  // weights; before that, partial softmaxes of SIDE threads a row
+  double weights[TILE][TILE];  // before that, partial softmaxes of SIDE threads a row
 };
 
 // Rows first … first + TILE − 1 of a matrix of S rows; zeros beyond its end.
@@ -49,7 +46,7 @@ __device__ void load(double (*to)[D + 1], const half* matrix, int first, int S) 
 }
 
 template <int D>
-__device__ void reference(const half* Q, const half* K, const half* V, double* exactO, half* naiveO, int S, int causal,
+__device__ void reference(const half* Q, const half* K, const half* V, double* O, int S, int causal,
                           double scale) {
   extern __shared__ double storage[];
   Shared<D>& shared = *reinterpret_cast<Shared<D>*>(storage);
@@ -58,8 +55,8 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* e
   const int queryThread = threadIdx.x / SIDE, keyThread = threadIdx.x % SIDE;  // row r is queryThread + SIDE * r
   const int keyEnd = causal ? min(S, firstQuery + TILE) : S;
 
-  // The exact and the naive score of this thread's query r and key c of the tile.
-  double exactScore[2][2], naiveScore[2][2];
+  // Of this thread's query r and key c of the tile.
+  double score[2][2];
   const auto scores = [&](int firstKey) {
     __syncthreads();
     load<D>(shared.kv, K + matrix, firstKey, S);
@@ -78,8 +75,7 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* e
     for (int r = 0; r < 2; ++r) {
       #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        exactScore[r][c] = scale * dot[r][c];
-        naiveScore[r][c] = rounded(scale * rounded(dot[r][c]));
+        score[r][c] = scale * dot[r][c];
       }
     }
   };
@@ -89,7 +85,7 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* e
   };
 
   load<D>(shared.q, Q + matrix, firstQuery, S);
-  Softmax exact[2], naive[2];
+  Softmax softmax[2];
   for (int firstKey = 0; firstKey < keyEnd; firstKey += TILE) {
     scores(firstKey);
     #pragma unroll
@@ -97,31 +93,26 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* e
       #pragma unroll
       for (int c = 0; c < 2; ++c) {
         if (!isSeen(firstKey, r, c)) continue;
-        exact[r].add(exactScore[r][c]);
-        naive[r].add(naiveScore[r][c]);
+        softmax[r].add(score[r][c]);
       }
     }
   }
 
   // Every thread of a row adds up the row's SIDE partial softmaxes: maxima on the left of the tile, sums on the right.
-  const auto combine = [&](double (*partial)[TILE], Softmax* softmax) {
-    #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      partial[queryThread + SIDE * r][keyThread] = softmax[r].maximum;
-      partial[queryThread + SIDE * r][SIDE + keyThread] = softmax[r].sum;
-    }
-    __syncthreads();
-    #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const double* row = partial[queryThread + SIDE * r];
-      softmax[r] = Softmax{};
-      for (int i = 0; i < SIDE; ++i) softmax[r].add(Softmax{row[i], row[SIDE + i]});
-    }
-  };
-  combine(shared.exact, exact);
-  combine(shared.naive, naive);
+  #pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    shared.weights[queryThread + SIDE * r][keyThread] = softmax[r].maximum;
+    shared.weights[queryThread + SIDE * r][SIDE + keyThread] = softmax[r].sum;
+  }
+  __syncthreads();
+  #pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const double* row = shared.weights[queryThread + SIDE * r];
+    softmax[r] = Softmax{};
+    for (int i = 0; i < SIDE; ++i) softmax[r].add(Softmax{row[i], row[SIDE + i]});
+  }
 
-  double exactSum[2][D / SIDE] = {}, naiveSum[2][D / SIDE] = {};  // column d is keyThread + SIDE * i
+  double sum[2][D / SIDE] = {};  // column d is keyThread + SIDE * i
   for (int firstKey = 0; firstKey < keyEnd; firstKey += TILE) {
     scores(firstKey);
     #pragma unroll
@@ -130,8 +121,7 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* e
       for (int c = 0; c < 2; ++c) {
         const bool seen = isSeen(firstKey, r, c);
         const int row = queryThread + SIDE * r, column = keyThread + SIDE * c;
-        shared.exact[row][column] = seen ? exact[r].weight(exactScore[r][c]) : 0.0;
-        shared.naive[row][column] = seen ? rounded(naive[r].weight(naiveScore[r][c])) : 0.0;
+        shared.weights[row][column] = seen ? softmax[r].weight(score[r][c]) : 0.0;
       }
     }
     __syncthreads();
@@ -142,10 +132,7 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* e
       for (int i = 0; i < D / SIDE; ++i) {
         const double v = shared.kv[key][keyThread + SIDE * i];
         #pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          exactSum[r][i] += shared.exact[queryThread + SIDE * r][key] * v;
-          naiveSum[r][i] += shared.naive[queryThread + SIDE * r][key] * v;
-        }
+        for (int r = 0; r < 2; ++r) sum[r][i] += shared.weights[queryThread + SIDE * r][key] * v;
       }
     }
   }
@@ -156,16 +143,14 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* e
     if (query >= S) continue;
     #pragma unroll
     for (int i = 0; i < D / SIDE; ++i) {
-      const size_t element = matrix + static_cast<size_t>(query) * D + keyThread + SIDE * i;
-      exactO[element] = exactSum[r][i];
-      naiveO[element] = __double2half(naiveSum[r][i]);
+      O[matrix + static_cast<size_t>(query) * D + keyThread + SIDE * i] = sum[r][i];
     }
   }
 }
 
 // The scale is the fp32 scalar that kernels are given.
 template <int D>
-__global__ void __launch_bounds__(THREADS, 2) attention(const half* Q, const half* K, const half* V, double* O_exact, half* O_naive, int S,
-                          int causal, float scale) {
-  reference<D>(Q, K, V, O_exact, O_naive, S, causal, static_cast<double>(scale));
+__global__ void __launch_bounds__(THREADS, 2)
+    attention(const half* Q, const half* K, const half* V, double* O_exact, int S, int causal, float scale) {
+  reference<D>(Q, K, V, O_exact, S, causal, static_cast<double>(scale));
 }

@@ -2,7 +2,7 @@
 // take too long on a host, so it is as plain as it can be at that size.
 //
 // A CTA owns a row and goes over it three times: for the maximum, for the sum of exponentials, and to write the
-// quotients. The comparison is in units in the last place, so there is no naive run to compute.
+// quotients.
 constexpr int THREADS = 256;
 
 __device__ double larger(double a, double b) { return fmax(a, b); }

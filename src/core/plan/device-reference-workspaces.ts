@@ -1,5 +1,5 @@
 import { type DType, isFloating } from '../dtype.ts';
-import type { ProblemFile } from '../problem.ts';
+import type { Comparison, ProblemFile } from '../problem.ts';
 
 /** A workspace that a device reference fills with one run's result for one output, dense and row-major. */
 export interface ReferenceWorkspace {
@@ -10,6 +10,10 @@ export interface ReferenceWorkspace {
   /** In words, for messages. */
   readonly what: string;
 }
+
+/** Whether tolerances come from a naive run, too. */
+const namesRoundings = (comparison: Comparison): boolean =>
+  comparison.kind === 'calibrated' && Object.keys(comparison.roundings ?? {}).length > 0;
 
 /** What a device reference of this problem must compute. */
 export const deviceReferenceWorkspaces = (problem: ProblemFile): ReferenceWorkspace[] =>
@@ -30,5 +34,5 @@ export const deviceReferenceWorkspaces = (problem: ProblemFile): ReferenceWorksp
         dtype,
         what: `the naive run of ${output}`,
       } as const;
-      return problem.comparison.kind === 'calibrated' && isFloating(dtype) ? [oracle, naive] : [oracle];
+      return namesRoundings(problem.comparison) && isFloating(dtype) ? [oracle, naive] : [oracle];
     });

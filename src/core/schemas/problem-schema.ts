@@ -75,8 +75,15 @@ const comparison = z
     z.strictObject({ kind: z.literal('ulp'), maximumUlps: z.number().nonnegative() }),
     z.strictObject({
       kind: z.literal('calibrated'),
-      storage: dtypeSchema.describe('Dtype whose rounding the naive run applies after each operation.'),
+      storage: dtypeSchema.describe('Dtype of inputs and outputs, narrower than the accumulator.'),
       accumulate: z.literal('f32'),
+      roundings: z
+        .record(identifierSchema, dtypeSchema)
+        .exactOptional()
+        .describe('Intermediate results that a kernel may round, by the names reference.ts gives them, and to what.'),
+      terms: expressionSchema
+        .exactOptional()
+        .describe('Additions behind one output, for errors of the accumulator. Default 256.'),
       factor: z.number().positive().exactOptional().describe('Allowed maximum error ÷ the naive run’s. Default 2.'),
       group: z.enum(['row', 'all']).exactOptional(),
       rmsFactor: z.number().positive().exactOptional().describe('Allowed RMS error ÷ the naive run’s. Default 1.5.'),

@@ -5,7 +5,7 @@ import type { ComparisonRule } from './comparison.ts';
  * numpy.testing.assert_allclose ask for. NaN passes where NaN is wanted.
  */
 export const allclose: ComparisonRule<'allclose'> = {
-  needs: { naive: false, magnitude: false },
+  needs: () => ({ naive: false, perturbed: false }),
   expect: ({ atol, rtol }, { rounded }) => ({
     want: rounded,
     tolerances: rounded.map((value) => (Number.isFinite(value) ? atol + rtol * Math.abs(value) : 0)),

@@ -11,10 +11,10 @@ export interface OutputFacts {
   readonly oracle: Float64Array;
   /** Oracle rounded to the output's dtype. */
   readonly rounded: Float64Array;
-  /** Reference with every operation's result rounded to the I/O dtype; only if the comparison asked for it. */
+  /** Reference with the results that problem.json names, and the outputs, rounded; only if the comparison asked for it. */
   readonly naive?: Float64Array;
-  /** Reference applied to the absolute values of the floating inputs, Σ|x|; only if the comparison asked for it. */
-  readonly magnitude?: Float64Array;
+  /** Reference on inputs changed by so much relative to themselves; only if the comparison asked for it. */
+  readonly perturbed?: readonly { readonly relative: number; readonly values: Float64Array }[];
 }
 
 /** How near an output must come. */
@@ -27,8 +27,14 @@ export interface Expectation {
   readonly rmsLimit?: number;
 }
 
+/** Runs of the reference beside the oracle. */
+export interface RunsNeeded {
+  readonly naive: boolean;
+  readonly perturbed: boolean;
+}
+
 /** One way to compare: which extra reference runs it needs, and the tolerances it sets. */
 export interface ComparisonRule<K extends Comparison['kind']> {
-  readonly needs: { readonly naive: boolean; readonly magnitude: boolean };
+  readonly needs: (comparison: Extract<Comparison, { kind: K }>) => RunsNeeded;
   readonly expect: (comparison: Extract<Comparison, { kind: K }>, facts: OutputFacts) => Expectation;
 }

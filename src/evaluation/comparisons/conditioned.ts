@@ -1,21 +1,46 @@
+import { isFloating } from '../../core/dtype.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import { ulpAt, unitRoundoff } from '../ulp.ts';
-import type { ComparisonRule } from './comparison.ts';
+import type { ComparisonRule, Expectation, OutputFacts } from './comparison.ts';
+import { conditionOf } from './condition.ts';
+import { exact } from './exact.ts';
 
 /**
- * |got − want| ≤ c · ε · √n · Σ|x| + ½ ulp: the probabilistic error bound of a sum of n terms in precision ε, plus the
- * rounding of the result to the output's dtype. Σ|x| is the reference applied to the inputs' absolute values, which is
- * right for everything that is a sum of products of its inputs.
- * Source: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 2019.
+ * Partial sums stay within the result plus so many standard deviations of a random walk over the terms, whatever the
+ * order they are added in.
  */
+const WALK = 4;
+
+/**
+ * Allowed for n operations in precision u: `constant` · u · √n · (|y| + 4 · condition). Every partial result of a sum of n
+ * terms lies within |y| + 4 · √Σ t² (a random walk that ends at y), each addition errs by u of it, and n independent
+ * errors add up to √n of one.
+ * Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput.
+ * 2019.
+ */
+export const arithmeticErrors = (
+  facts: OutputFacts,
+  { constant, unit, operations }: { constant: number; unit: number; operations: number },
+): Float64Array => {
+  const scale = constant * unit * Math.sqrt(operations);
+  const condition = conditionOf(facts);
+  return facts.oracle.map((value, i) =>
+    Number.isFinite(value) ? scale * (Math.abs(value) + WALK * condition[i]!) : 0,
+  );
+};
+
+/** |got − want| ≤ what `terms` operations in `unit` may do, plus ½ ulp for rounding the result to the output's dtype. */
 export const conditioned: ComparisonRule<'conditioned'> = {
-  needs: { naive: false, magnitude: true },
-  expect: ({ constant, unit, terms }, { oracle, magnitude, dtype, dimensions }) => {
-    const scale = constant * unitRoundoff(unit) * Math.sqrt(evaluateExpression(terms, dimensions));
+  needs: () => ({ naive: false, perturbed: true }),
+  expect: ({ constant, unit, terms }, facts) => {
+    const { oracle, rounded, dtype, dimensions } = facts;
+    if (!isFloating(dtype)) return exact.expect({ kind: 'exact' }, facts);
+    const operations = evaluateExpression(terms, dimensions);
+    const errors = arithmeticErrors(facts, { constant, unit: unitRoundoff(unit), operations });
     return {
-      want: oracle,
-      tolerances: oracle.map((value, i) => scale * Math.abs(magnitude![i]!) + ulpAt(value, dtype) / 2),
+      want: oracle.map((value, i) => (Number.isFinite(rounded[i]) ? value : rounded[i]!)),
+      tolerances: errors.map((error, i) => error + ulpAt(oracle[i]!, dtype) / 2),
       groupSize: 1,
-    };
+    } satisfies Expectation;
   },
 };

@@ -3,7 +3,7 @@ import type { ComparisonRule } from './comparison.ts';
 
 /** Every element within so many units in the last place of the correctly rounded result. */
 export const ulp: ComparisonRule<'ulp'> = {
-  needs: { naive: false, magnitude: false },
+  needs: () => ({ naive: false, perturbed: false }),
   expect: ({ maximumUlps }, { rounded, dtype }) => ({
     want: rounded,
     tolerances: rounded.map((value) => maximumUlps * ulpAt(value, dtype)),

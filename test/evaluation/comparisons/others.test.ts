@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inProcess } from '../../../src/core/call-reference.ts';
+import type { BufferDeclaration, Problem, ReferenceFunction } from '../../../src/core/problem.ts';
 import { compareOutput } from '../../../src/evaluation/compare.ts';
 import { allclose } from '../../../src/evaluation/comparisons/allclose.ts';
 import type { OutputFacts } from '../../../src/evaluation/comparisons/comparison.ts';
@@ -10,14 +11,20 @@ import { prepareCheck } from '../../../src/evaluation/oracle.ts';
 import { ulpAt, unitRoundoff } from '../../../src/evaluation/ulp.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
-const facts = (oracle: number[], magnitude: number[] = oracle): OutputFacts => ({
+const RELATIVE = 2 ** -20;
+
+/** `changes`: what each perturbed run adds to the oracle, ÷ the perturbation. */
+const facts = (oracle: number[], ...changes: number[][]): OutputFacts => ({
   output: 'Y',
   dtype: 'f32',
   shape: [oracle.length],
   dimensions: { N: 100 },
   oracle: Float64Array.from(oracle),
   rounded: Float64Array.from(oracle, Math.fround),
-  magnitude: Float64Array.from(magnitude),
+  perturbed: changes.map((change) => ({
+    relative: RELATIVE,
+    values: Float64Array.from(oracle, (value, i) => value + RELATIVE * change[i]!),
+  })),
 });
 
 describe('ulpAt', () => {
@@ -65,25 +72,61 @@ it('allclose allows atol + rtol · |want|, as torch and numpy do', () => {
 });
 
 describe('conditioned', () => {
-  it('allows c · ε · √n · Σ|x| and the rounding of the result', () => {
-    const rule = { kind: 'conditioned', constant: 4, unit: 'f32', terms: 'N' } as const;
-    const { tolerances } = conditioned.expect(rule, facts([1], [50]));
-    expect(tolerances[0]).toBeCloseTo(4 * 2 ** -24 * 10 * 50 + 2 ** -24, 15);
+  const rule = { kind: 'conditioned', constant: 4, unit: 'f32', terms: 'N' } as const;
+
+  it('allows c · ε · √n · (|y| + 4 · condition) and the rounding of the result', () => {
+    // The condition is the root of the mean square of what the runs changed: √((3² + 1²) ÷ 2).
+    const { tolerances } = conditioned.expect(rule, facts([2], [3], [-1]));
+    expect(tolerances[0]).toBeCloseTo(4 * 2 ** -24 * 10 * (2 + 4 * Math.sqrt(5)) + 2 ** -23, 15);
   });
 
-  it('takes Σ|x| from the reference on absolute values', async () => {
-    const problem = {
-      ...toyProblem({
-        inputs: { X: { dtype: 'f32', shape: ['C'], access: 'in' } },
-        outputs: { Y: { dtype: 'f32', shape: [1], access: 'out' } },
-        comparison: { kind: 'conditioned', constant: 1, unit: 'f32', terms: 'C' },
-      }),
-      reference: inProcess(({ X }) => ({ Y: Float64Array.of(X!.reduce((a, b) => a + b, 0)) })),
+  it('grants every element half of what its neighbours have: samples are sometimes small by luck', () => {
+    const { tolerances } = conditioned.expect(rule, facts([0, 0], [7, 0]));
+    const [large, small] = [7, 0.5 * Math.sqrt(49 / 2)];
+    expect(tolerances[1]! / tolerances[0]!).toBeCloseTo(small / large, 6);
+  });
+
+  it('compares integers exactly, and wants infinities where the result overflows', () => {
+    expect([...conditioned.expect(rule, { ...facts([5], [1]), dtype: 'i32' }).tolerances]).toEqual([0]);
+    const overflowing = facts([1e39, 1], [1e39, 1]);
+    expect([...conditioned.expect(rule, overflowing).want]).toEqual([Number.POSITIVE_INFINITY, 1]);
+  });
+
+  it('cannot be set where perturbed inputs give no number', () => {
+    expect(() => conditioned.expect(rule, facts([1], [Number.NaN]))).toThrow(/changed by a millionth.*NaN/);
+  });
+
+  const sums = (X: BufferDeclaration, reference: ReferenceFunction): Problem => ({
+    ...toyProblem({
+      inputs: { X },
+      outputs: { Y: { dtype: 'f32', shape: [1], access: 'out' } },
+      comparison: { kind: 'conditioned', constant: 1, unit: 'f32', terms: 'C' },
+    }),
+    reference: inProcess(reference),
+  });
+  const toleranceOf = async (problem: Problem, C: number): Promise<number> => {
+    const prepared = prepareCheck({ problem, dimensions: { R: 1, C }, seed: 1, generatorSet: 'declared' });
+    return (await prepared.expectations()).get('Y')!.tolerances[0]!;
+  };
+
+  it('takes for a sum the root of the sum of the squared terms', async () => {
+    const X: BufferDeclaration = { dtype: 'f32', shape: ['C'], access: 'in' };
+    const total = sums(X, (inputs) => ({ Y: Float64Array.of(inputs.X!.reduce((a, b) => a + b, 0)) }));
+    // Normal inputs: √Σx² = √C. Four runs estimate it within a factor of 2.
+    const condition = (await toleranceOf(total, 40_000)) / (2 ** -24 * 200 * 4);
+    expect(condition).toBeGreaterThan(100);
+    expect(condition).toBeLessThan(700);
+  });
+
+  it('stays as large as what was subtracted where a difference cancels', async () => {
+    // Two inputs, alike but for 1e-6: |x| − |y| says nothing of what rounding x, or y, does to the difference.
+    const X: BufferDeclaration = {
+      dtype: 'f32',
+      shape: ['C'],
+      access: 'in',
+      generator: { kind: 'constant', value: 1000 },
     };
-    const dimensions = { R: 1, C: 400 };
-    const prepared = prepareCheck({ problem, dimensions, seed: 1, generatorSet: 'declared' });
-    const sum = prepared.inputs.tensors.X!.reduce((total, x) => total + Math.abs(x), 0);
-    const { tolerances, want } = (await prepared.expectations()).get('Y')!;
-    expect(tolerances[0]).toBeCloseTo(2 ** -24 * 20 * sum + ulpAt(want[0]!, 'f32') / 2, 12);
+    const difference = sums(X, ({ X: x }) => ({ Y: Float64Array.of(x![0]! * 1.000001 - x![1]!) }));
+    expect(await toleranceOf(difference, 2)).toBeGreaterThan(2 ** -24 * 1000);
   });
 });
