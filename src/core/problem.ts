@@ -132,7 +132,7 @@ export interface ProblemFile {
   rungs: string[];
   /**
    * Folder name of a kernel that computes the reference on a GPU: for every output a workspace `<output>_exact` (f64, the
-   * oracle) and, where the comparison is calibrated, `<output>_naive` (the output's dtype), both dense.
+   * oracle) and, where the comparison names roundings, `<output>_naive` (the output's dtype), both dense.
    */
   deviceReference?: string;
 }
@@ -157,7 +157,7 @@ export type Rows = Readonly<Record<string, Uint32Array>>;
 export type ReferenceRowsFunction = (
   inputs: ReferenceTensors,
   dimensions: Dimensions,
-  round: (value: number) => number,
+  round: (value: number, name?: string) => number,
   rows: Rows,
 ) => ReferenceTensors;
 

@@ -98,11 +98,20 @@ describe('the oracle', () => {
     }
   });
 
-  it('runs it twice for a calibrated tolerance', async () => {
+  it('runs it on perturbed inputs, too, for a calibrated tolerance: four times where the output is small', async () => {
     const { problem, calls } = counted();
     const prepared = createOracle().check({ problem, dimensions: DIMENSIONS, ...GENERATORS });
     expect((await prepared.expectations()).size).toBe(1);
-    expect(calls()).toBe(2);
+    expect(calls()).toBe(1 + 4);
+  });
+
+  it('runs it once more where problem.json names roundings', async () => {
+    const comparison = { kind: 'calibrated', storage: 'f16', accumulate: 'f32', roundings: { scaled: 'f16' } } as const;
+    const { problem, calls } = counted({ comparison });
+    await createOracle()
+      .check({ problem, dimensions: { R: 3, C: 64 }, ...GENERATORS })
+      .expectations();
+    expect(calls()).toBe(1 + 1 + 2);
   });
 
   it('forgets what was not used for longest beyond its limit', async () => {
