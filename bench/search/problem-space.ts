@@ -33,7 +33,8 @@ export interface ProblemSpace {
 }
 
 export async function loadProblemSpace(name: string): Promise<ProblemSpace> {
-  const { problem, start, rungs } = await loadProblemTarget(join(PROBLEMS, name));
+  const { problem, start, rungs: ladder } = await loadProblemTarget(join(PROBLEMS, name));
+  const rungs = ladder.filter(({ file }) => file.source.architectures === undefined); // what every virtual GPU runs
   const [workload] = chooseObjective(problem.file, []);
   const { space, candidateAt } = kernelSpace(rungs, workload!.dimensions);
   return {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
+import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Kernel, ParameterValues } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
@@ -32,6 +33,8 @@ export interface CheckedKernel {
   name: string;
   folder: string;
   parameters: ParameterValues;
+  /** Plans are expanded for this device, with one CTA per SM where they use `kernel.ctasPerSm`. */
+  assumedDevice: string;
   /** Parameter assignments that meet every constraint that needs no dimensions. */
   validConfigurationCount: number;
   remedies: readonly string[];
@@ -42,13 +45,18 @@ export interface CheckReport {
   schemaVersion: 1;
   kind: 'check';
   problem: { name: string; folder: string; start: string; rungs: readonly string[] };
-  /** Plans that use `device.smCount` or `kernel.ctasPerSm` are expanded for this device with one CTA per SM. */
-  assumedDevice: string;
   kernels: CheckedKernel[];
 }
 
-/** Nothing runs in a check, so the plan is expanded for a device's data sheet. */
-const ASSUMED_DEVICE = 'l4';
+/**
+ * Nothing runs in a check, so plans are expanded for a device's data sheet: the first that has an architecture the kernel
+ * is for, and the first of all where none has.
+ */
+function assumedSpec({ file }: Kernel): DeviceSpec {
+  const specs = [...DEVICE_SPECS.values()];
+  const { architectures } = file.source;
+  return specs.find(({ architecture }) => architectures?.includes(architecture) ?? true) ?? specs[0]!;
+}
 
 function checkPlan(problem: Problem, kernel: Kernel, parameters: ParameterValues, workload: Workload): CheckedPlan {
   const refused =
@@ -58,7 +66,7 @@ function checkPlan(problem: Problem, kernel: Kernel, parameters: ParameterValues
     problem,
     candidate: makeCandidate(kernel, parameters),
     dimensions: workload.dimensions,
-    spec: DEVICE_SPECS.get(ASSUMED_DEVICE)!,
+    spec: assumedSpec(kernel),
   });
   return { workload, refused: null, plan };
 }
@@ -74,6 +82,7 @@ function checkKernel(
     name: kernel.file.name,
     folder: kernel.folder,
     parameters,
+    assumedDevice: `virtual:${assumedSpec(kernel).id}`,
     validConfigurationCount: validAssignments(kernel.file).length,
     remedies: kernel.file.remedies ?? [],
     plans: workloads.map((workload) => checkPlan(problem, kernel, parameters, workload)),
@@ -110,7 +119,6 @@ export async function checkTarget(options: CheckOptions): Promise<CheckReport> {
     schemaVersion: 1,
     kind: 'check',
     problem: { name: file.name, folder, start: file.start, rungs: file.rungs },
-    assumedDevice: `virtual:${ASSUMED_DEVICE}`,
     kernels: kernels.map((kernel) => checkKernel(problem, kernel, options.parameters, workloads)),
   };
 }

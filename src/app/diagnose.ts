@@ -1,4 +1,5 @@
 import type { Evaluation } from '../core/evaluation.ts';
+import { deviceRefusal } from '../core/plan/runs-on.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
 import { proposeMoves } from '../optimizer/propose-moves.ts';
 import type { MoveRecord } from '../store/events.ts';
@@ -35,9 +36,10 @@ const DIAGNOSIS_PROFILE = 'light';
  */
 export async function diagnoseKernel(options: EvaluateOptions): Promise<DiagnosisReport> {
   const { evaluation, problem, candidate, workload, spec } = await judge({ profile: DIAGNOSIS_PROFILE, ...options });
+  const rungs = await loadRungs(problem);
   const { moves, advice } = proposeMoves({
     dimensions: workload.dimensions,
-    rungs: await loadRungs(problem),
+    rungs: rungs.filter(({ file }) => deviceRefusal(file, { identity: evaluation.device, spec }) === undefined),
     patterns: PATTERNS,
     spec,
     best: { candidate, evaluation },

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
+import { deviceRefusal } from '../core/plan/runs-on.ts';
 import type { Problem } from '../core/problem.ts';
 import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
@@ -179,7 +180,7 @@ export async function runLoop(
         device: session.device.identity,
         spec: session.device.spec,
         start,
-        rungs,
+        rungs: rungs.filter(({ file }) => deviceRefusal(file, session.device) === undefined),
         evaluator: session.evaluator,
         patterns: PATTERNS,
         seed,

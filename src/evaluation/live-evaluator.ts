@@ -7,6 +7,7 @@ import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
+import { deviceRefusal } from '../core/plan/runs-on.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { orDeviceTrouble } from './device-trouble.ts';
@@ -167,18 +168,12 @@ class LiveEvaluation {
     const { device } = this.#options;
     const { candidate, workload } = this.#request;
     const { file } = candidate.kernel;
-    const { architectures } = file.source;
     const refuse = (status: 'invalid' | 'unsupported', reason: string): Outcome => ({ status, reason });
     try {
       const limit = failedLimit(file, workload.dimensions);
       if (limit !== undefined) return refuse('unsupported', `${file.name} does not take this workload: ${limit}`);
-      if (architectures && !architectures.includes(device.spec.architecture)) {
-        const names = architectures.join(', ');
-        return refuse(
-          'unsupported',
-          `${file.name} is for ${names}; ${device.identity.id} is ${device.spec.architecture}`,
-        );
-      }
+      const refusal = deviceRefusal(file, device);
+      if (refusal !== undefined) return refuse('unsupported', refusal);
       completeParameters(file, candidate.parameters);
       const constraint = failedConstraint(file, candidate.parameters, workload.dimensions);
       if (constraint !== undefined) return refuse('invalid', `constraint not met: ${constraint}`);

@@ -11,11 +11,11 @@ export interface CheckedPlanView {
 
 export interface CheckView {
   problem: { name: string; folder: string; start: string; rungs: readonly string[] };
-  assumedDevice: string;
   kernels: readonly {
     name: string;
     folder: string;
     parameters: Readonly<Record<string, number>>;
+    assumedDevice: string;
     validConfigurationCount: number;
     remedies: readonly string[];
     plans: readonly CheckedPlanView[];
@@ -70,14 +70,14 @@ export function checkTerminal(view: CheckView, paint: Paint = plainPaint): strin
   const lines = [
     `${paint('bold', problem.name)} is valid: starts from ${problem.start}; rungs ${problem.rungs.join(', ')}`,
   ];
-  lines.push(`Plans are expanded for ${view.assumedDevice} with one CTA per SM; nothing was compiled or run.`);
+  lines.push('Plans are expanded with one CTA per SM; nothing was compiled or run.');
   for (const kernel of view.kernels) {
     const remedies = kernel.remedies.length > 0 ? `; answers ${kernel.remedies.join(', ')}` : '';
     lines.push(
       '',
       `${paint('bold', kernel.name)} is valid: ${formatFigure(kernel.validConfigurationCount)} configurations${remedies}`,
     );
-    lines.push(`  parameters: ${formatParameters(kernel.parameters) || 'none'}`);
+    lines.push(`  parameters: ${formatParameters(kernel.parameters) || 'none'}; planned for ${kernel.assumedDevice}`);
     for (const plan of kernel.plans) lines.push(...planLines(plan).map((line) => `  ${line}`));
   }
   return `${lines.join('\n')}\n`;

@@ -87,7 +87,8 @@ describe('the ladder', () => {
   });
 
   it('is listed in problem.json in this order and starts at its first rung', () => {
-    expect(problem.file.rungs).toEqual(kernels.map(({ file }) => file.name));
+    // Behind these come the rungs of attention-hopper.test.ts.
+    expect(problem.file.rungs.slice(0, RUNGS.length)).toEqual(kernels.map(({ file }) => file.name));
     expect(problem.file.start).toBe('01_minimal');
   });
 

@@ -38,8 +38,11 @@ export const STAGED_VARIANTS: readonly HonestCandidate[] = kernelFile(STAGED).pa
   candidate(STAGED, { STAGES }),
 );
 
-/** Every rung with several parameter assignments, and the variants of a pipelined kernel. */
+/** Rungs that run everywhere. */
+const PORTABLE = rungs.filter((rung) => kernelFile(path.join(ATTENTION, rung)).source.architectures === undefined);
+
+/** Every portable rung with several parameter assignments, and the variants of a pipelined kernel. */
 export const HONEST_CANDIDATES: readonly HonestCandidate[] = [
-  ...rungs.flatMap((rung) => someAssignments(path.join(ATTENTION, rung))),
+  ...PORTABLE.flatMap((rung) => someAssignments(path.join(ATTENTION, rung))),
   ...STAGED_VARIANTS,
 ];

@@ -1,0 +1,90 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { loadKernel } from '../../src/app/loading/load-kernel.ts';
+import type { Kernel, ParameterValues } from '../../src/core/kernel.ts';
+import { expandPlan } from '../../src/core/plan/expand-plan.ts';
+import { failedLimit } from '../../src/core/plan/limits.ts';
+import { completeParameters, validAssignments } from '../../src/core/plan/parameters.ts';
+import { deviceRefusal } from '../../src/core/plan/runs-on.ts';
+import type { Problem } from '../../src/core/problem.ts';
+import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+
+// Rungs for sm_90a: wgmma and TMA run on no virtual GPU, so what can be said without a GPU is said here.
+const RUNGS = ['10_wgmma'];
+
+/** Shared memory of a CTA, SMs. Source: the H200's data sheet in hardware/specs. */
+const H200 = { smCount: 132, sharedBytesPerCta: 227 * 1024 };
+const shape = (D: number) => ({ B: 2, H: 3, S: 200, D, causal: 1 });
+
+const hasNvcc = spawnSync('nvcc', ['--version']).status === 0;
+
+describe.each(RUNGS)('%s', (rung) => {
+  let problem: Problem;
+  let kernel: Kernel;
+  let headDims: readonly number[];
+  beforeAll(async () => {
+    ({ problem, kernel } = await loadKernel(`problems/attention/${rung}`));
+    headDims = [32, 64, 96, 128].filter((D) => failedLimit(kernel.file, shape(D)) === undefined);
+  });
+
+  it('is on the ladder, behind what runs everywhere', () => {
+    expect(problem.file.rungs.slice(-RUNGS.length)).toEqual(RUNGS);
+    expect(headDims).toEqual(expect.arrayContaining([64, 128]));
+  });
+
+  it('is refused by devices that cannot run it, and not by an H200', () => {
+    const refusalOn = (id: string, kind: 'virtual' | 'cuda') =>
+      deviceRefusal(kernel.file, { identity: { id: `${kind}:${id}`, kind, name: id }, spec: DEVICE_SPECS.get(id)! });
+    expect(refusalOn('l4', 'virtual')).toBe(`${rung} is for sm_90a; virtual:l4 is sm_89`);
+    expect(refusalOn('l4', 'cuda')).toBe(`${rung} is for sm_90a; cuda:l4 is sm_89`);
+    expect(refusalOn('h200', 'virtual')).toBe(`${rung} uses tensor maps (TMA), which virtual GPUs do not run`);
+    expect(refusalOn('h200', 'cuda')).toBeUndefined();
+  });
+
+  it('plans one launch within what an H200 has for every valid configuration', () => {
+    for (const D of headDims) {
+      const assignments = validAssignments(kernel.file, shape(D));
+      expect(assignments.length, `D = ${D}`).toBeGreaterThan(1);
+      for (const parameters of assignments) {
+        const plan = expandPlan({
+          problem: problem.file,
+          kernel: kernel.file,
+          parameters,
+          dimensions: shape(D),
+          device: H200,
+        });
+        expect(plan.steps).toHaveLength(1);
+        expect(plan.steps[0]).toMatchObject({ kind: 'launch', functionName: `attention<${D}>` });
+      }
+    }
+  });
+
+  it.skipIf(!hasNvcc)('compiles with nvcc, without spills and with products that stay asynchronous', async () => {
+    const report = await ptxasReport(kernel, completeParameters(kernel.file, {}));
+    const spills = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, bytes]) => Number(bytes));
+    expect(spills.length).toBeGreaterThanOrEqual(headDims.length);
+    expect(Math.max(...spills)).toBe(0);
+    // C7510 and its neighbours: ptxas waits after every wgmma.
+    expect(report).not.toMatch(/wgmma.mma_async instructions are serialized/);
+    // C7508: ptxas leaves setmaxnreg out.
+    expect(report).not.toMatch(/setmaxnreg.*ignored/i);
+  });
+});
+
+async function ptxasReport(kernel: Kernel, parameters: ParameterValues): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'warpsmith-nvcc-'));
+  try {
+    const macros = Object.entries(parameters).map(([name, value]) => `-D${name}=${value}`);
+    const { stdout, stderr } = await promisify(execFile)('nvcc', [
+      ...['-O3', '-std=c++17', '-gencode=arch=compute_90a,code=sm_90a', '-cubin', '-Xptxas', '-v', ...macros],
+      ...['-o', join(folder, 'kernel.cubin'), join(kernel.folder, 'kernel.cu')],
+    ]);
+    return stdout + stderr;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
