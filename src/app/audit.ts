@@ -1,6 +1,7 @@
 import { type AuditReport, auditProblem } from '../evaluation/audit.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
+import { type AskTrust, ensureTrusted } from './loading/trust.ts';
 import { targetKind } from './target.ts';
 
 export interface AuditOptions {
@@ -8,6 +9,8 @@ export interface AuditOptions {
   target: string;
   seed: number;
   signal?: AbortSignal;
+  /** Asks whether the problem's host code may run; where it must ask and is absent, it may not. */
+  askTrust?: AskTrust;
   /** Called before each check. */
   onCheck?: (check: string, index: number, count: number) => void;
 }
@@ -17,7 +20,8 @@ export interface AuditOptions {
  *
  * @throws WarpsmithError for files that can't be used.
  */
-export async function audit({ target, ...options }: AuditOptions): Promise<AuditReport> {
+export async function audit({ target, askTrust, ...options }: AuditOptions): Promise<AuditReport> {
   const problem = targetKind(target) === 'kernel' ? (await loadKernel(target)).problem : await loadProblem(target);
+  await ensureTrusted(problem, { namedBy: 'user', ask: askTrust });
   return auditProblem({ problem, ...options });
 }

@@ -18,6 +18,7 @@ import {
   meanRatio,
 } from '../reports/compare-view.ts';
 import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
+import { ensureTrustedFor } from './loading/trust.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
 import { type Cache, chooseWorkloads } from './workload.ts';
 
@@ -61,6 +62,9 @@ export async function compareCandidates(options: CompareOptions): Promise<Compar
   requireSameProblem(baseline, candidate);
   const { problem } = candidate;
   const workloads = chooseWorkloads(problem.file, options.workloads, options.cache);
+  for (const { problem: own, origin } of [baseline, candidate]) {
+    await ensureTrustedFor(options, own, origin ? 'log' : 'user');
+  }
   await using session = await openSession(options);
   const seed = options.seed ?? session.drawSeed();
   const rows: ComparedWorkload[] = [];

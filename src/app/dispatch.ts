@@ -15,6 +15,7 @@ import type { Budgets } from '../store/events.ts';
 import { findRun } from '../store/run-folder.ts';
 import { requireFreeFolder, writeFolder } from '../store/write-folder.ts';
 import { bestOf, type LoadedRun, loadRun, restore, startOf } from './candidate-target.ts';
+import { ensureTrustedFor } from './loading/trust.ts';
 import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem, prepareRun } from './optimize.ts';
 import { packageVersion } from './package-version.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
@@ -63,6 +64,7 @@ export async function composeDispatch(options: DispatchOptions): Promise<Dispatc
   const given = await Promise.all(options.runs.map((run) => winnerOf(options.store, run)));
   requireOneTable(given, options.device);
   const { winners, notes } = oneForEachCall(given);
+  for (const { problem } of winners) await ensureTrustedFor(options, problem, 'log');
   await using session = await openSession(options);
   const seed = options.seed ?? session.drawSeed();
   const judged = await judgeEverywhere(winners, session, { ...options, seed });

@@ -12,6 +12,7 @@ import { untilAborted } from '../core/until-aborted.ts';
 import { planLaunches } from '../evaluation/plan-launches.ts';
 import { holdKeptFiles } from '../store/kept-files.ts';
 import { resolveBaselines } from './baselines.ts';
+import { ensureTrustedFor } from './loading/trust.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
 import { loadKernelTarget } from './target.ts';
 import { type Cache, chooseWorkload } from './workload.ts';
@@ -97,6 +98,7 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
   const { kernel, problem } = await loadKernelTarget(options.target);
   const workload = chooseWorkload(problem.file, options.workload, options.cache);
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters));
+  await ensureTrustedFor(options, problem);
   await using session = await openSession(options);
   const judged = { problem, candidate, workload, spec: session.device.spec };
   refuseUnusablePlan(judged);

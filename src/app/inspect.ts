@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { ArtifactStore } from '../core/artifacts.ts';
 import { WarpsmithError } from '../core/errors.ts';
+import type { EvaluationRequest } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Workload } from '../core/problem.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import { buildInspectView, type InspectView } from '../reports/inspect-view.ts';
 import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
+import { ensureTrustedFor } from './loading/trust.ts';
 import { openSession, type SessionOptions } from './session.ts';
 import { type Cache, chooseWorkload } from './workload.ts';
 
@@ -32,7 +35,11 @@ export async function inspectCandidate(options: InspectOptions): Promise<Inspect
   const target = await candidateTarget(options.target, options);
   const { candidate, problem, label } = target;
   const workload = workloadOf(target, options);
+  const passedBefore = passedInRun(target, workload);
   await using session = await openSession(options);
+  const measures = session.device.identity.kind === 'cuda';
+  // A virtual GPU only counts what passed before; everything else needs to know what is right.
+  if (measures || !passedBefore) await ensureTrustedFor(options, problem, target.origin ? 'log' : 'user');
   const held = holdTexts();
   const evaluation = await untilAborted(
     session.evaluator.evaluate({
@@ -43,7 +50,8 @@ export async function inspectCandidate(options: InspectOptions): Promise<Inspect
       id: 'e0',
       keep: { store: held, sass: false },
       // Only a full profile tells lines apart; a virtual GPU counts them anyway.
-      ...(session.device.identity.kind === 'cuda' && { profile: 'full' as const }),
+      ...(measures && { profile: 'full' as const }),
+      ...(passedBefore && { passedBefore }),
       ...(options.signal ? { signal: options.signal } : {}),
     }),
     options.signal,
@@ -55,6 +63,13 @@ export async function inspectCandidate(options: InspectOptions): Promise<Inspect
     sources: candidate.kernel.file.source.kind === 'cubin' ? {} : candidate.kernel.sources,
     ptx: held.get(evaluation.artifacts?.ptx ?? ''),
   });
+}
+
+/** What the run that the candidate is from found on this workload, where it passed. */
+function passedInRun({ origin }: CandidateTarget, { dimensions }: Workload): EvaluationRequest['passedBefore'] {
+  const { status, workload, correctness, coverage } = origin?.event.evaluation ?? {};
+  if (status !== 'passed' || !correctness || !coverage) return undefined;
+  return isDeepStrictEqual(workload?.dimensions, dimensions) ? { correctness, coverage } : undefined;
 }
 
 /** A run's own workload need not be declared: it is known by its dimensions, not by its name. */

@@ -18,6 +18,7 @@ import { resolveBaselines } from './baselines.ts';
 import { workAndBounds } from './bounds.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
+import { ensureTrustedFor } from './loading/trust.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
 import { isKernelFolder, loadKernelOf, loadRungs, targetKind } from './target.ts';
 import { type Cache, chooseWorkloads } from './workload.ts';
@@ -62,6 +63,7 @@ export async function measureProblem(options: MeasureOptions): Promise<LadderVie
   const { problem, kernels } = await loadContenders(options);
   const workloads = chooseWorkloads(problem.file, options.workloads, options.cache);
   const candidates = namedCandidates(kernels, options.parameters);
+  await ensureTrustedFor(options, problem);
   await using session = await openSession(options);
   if (session.device.identity.kind === 'virtual') throw needsGpu(session.device.identity.id);
   const seeded = { ...options, seed: options.seed ?? session.drawSeed() };

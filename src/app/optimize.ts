@@ -26,6 +26,7 @@ import { readPriors } from '../store/index/read-priors.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
+import { ensureTrustedFor } from './loading/trust.ts';
 import { writeReport } from './report.ts';
 import { openSession, type Session, type SessionOptions } from './session.ts';
 import { loadProblemTarget } from './target.ts';
@@ -116,6 +117,7 @@ export interface PreparedRun {
 export async function prepareRun(request: OptimizeRequest): Promise<PreparedRun> {
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
   const { problem, start, rungs } = await loadProblemTarget(request.target);
+  await ensureTrustedFor(request, problem);
   return {
     request,
     problem,

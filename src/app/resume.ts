@@ -18,6 +18,7 @@ import { eventsPath, findRun, openRunFolder, RUN_FILES } from '../store/run-fold
 import { refuseIfBeingWritten } from '../store/writer-lock.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { KERNEL_FILE } from './loading/read-kernel.ts';
+import { type AskTrust, ensureTrustedFor } from './loading/trust.ts';
 import { type OptimizeOutcome, type OptimizeRequest, type PreparedRun, runLoop } from './optimize.ts';
 import { readReport, writeReport } from './report.ts';
 import { resumePoint } from './resume-point.ts';
@@ -37,6 +38,8 @@ export interface ResumeRequest {
   /** For a run that spent its budgets. */
   extendBudgets?: LargerBudgets;
   signal?: AbortSignal;
+  /** Asks whether the problem's host code may run; where it must ask and is absent, it may not. */
+  askTrust?: AskTrust;
   /** Sees every event that is added to the log. */
   onEvent?: (event: RecordedEvent) => void;
   /** Sees before that what the log holds already, as far as the run goes on from it. */
@@ -193,11 +196,12 @@ const keepOf =
 async function prepareAgain(
   started: RunStartedEvent,
   events: readonly RecordedEvent[],
-  { store, signal, onEvent }: ResumeRequest,
+  { store, signal, onEvent, askTrust }: ResumeRequest,
 ): Promise<PreparedRun> {
   const { target, problemFiles, toolchain, ...options } = started.request;
   const { problem, start, rungs } = await loadProblemTarget(target);
   refuseOtherProblem(problem.folder, problemFiles);
+  await ensureTrustedFor({ ...(askTrust && { askTrust }) }, problem, 'log');
   refuseOtherKernels([start, ...rungs], started, events);
   const request: OptimizeRequest = {
     ...options,

@@ -9,6 +9,7 @@ import type { GpuInstruments } from '../evaluation/gpu-instruments.ts';
 import type { Oracle } from '../evaluation/oracle.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { describeEnvironment } from './environment.ts';
+import type { AskTrust } from './loading/trust.ts';
 import { openReplay, recordTo } from './recording.ts';
 import { type DrawSeed, drawSeed } from './seed.ts';
 
@@ -29,6 +30,8 @@ export interface SessionOptions {
   record?: string;
   /** Answers from this recording instead of a device. */
   replay?: string;
+  /** Asks whether a problem's host code may run; where it must ask and is absent, it may not. */
+  askTrust?: AskTrust;
 }
 
 export const TOOLCHAIN_NAMES = ['nvrtc', 'nvcc', 'clang'] as const;

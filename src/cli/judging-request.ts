@@ -2,6 +2,7 @@ import type { DeviceOfRun } from '../app/candidate-target.ts';
 import type { EvaluateOptions, JudgeOptions } from '../app/evaluate.ts';
 import type { SessionOptions } from '../app/session.ts';
 import { WarpsmithError } from '../core/errors.ts';
+import { askTrust } from './ask-trust.ts';
 import { type CliContext, deviceOrDefault } from './context.ts';
 import type { DeviceOptions, EvidenceOptions, JudgingOptions, KeepOptions } from './options.ts';
 
@@ -38,6 +39,7 @@ export async function sessionRequest(
     ...(runTimeout === undefined ? {} : { runTimeoutSeconds: runTimeout }),
     ...(record === undefined ? {} : { record }),
     ...(replay === undefined ? {} : { replay }),
+    ...askTrust(options, context),
   };
 }
 

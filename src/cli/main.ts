@@ -1,7 +1,10 @@
 import { CommanderError } from 'commander';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { onSlowRun } from '../evaluation/reference-process/slow-runs.ts';
+import { plainText } from '../reports/plain-text.ts';
 import { errorJson, errorText, paintFor, printJson, type Streams } from './output.ts';
 import { buildProgram } from './program.ts';
+import { CLEAR_LINE } from './status-line.ts';
 import { usageError } from './usage-error.ts';
 
 /** What a shell sees of a process that Ctrl-C ended. */
@@ -24,6 +27,15 @@ function abortOnSignals(streams: Streams): { signal: AbortSignal; dispose(): voi
       for (const name of SIGNALS) process.off(name, onSignal);
     },
   };
+}
+
+/** A reference of a large workload may take minutes; nobody should wonder what is going on. */
+function tellSlowReferences({ err }: Streams): () => void {
+  return onSlowRun(({ problem, dimensions, elapsedMs }) => {
+    const shape = Object.entries(dimensions).map(([name, value]) => `${name}=${value}`);
+    const text = `reference.ts of ${problem} works out what is right for ${shape.join(',')}: ${Math.round(elapsedMs / 1000)} s so far`;
+    err.write(`${err.isTTY ? CLEAR_LINE : ''}${plainText(text)}\n`);
+  });
 }
 
 /** A reader that went away (`| head`) is no error of ours. */
@@ -67,6 +79,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   ignoreClosedPipe(streams.out);
   ignoreClosedPipe(streams.err);
   const interrupt = abortOnSignals(streams);
+  const stopTelling = tellSlowReferences(streams);
   // Whatever is waited for, nothing ends before its result is printed.
   const alive = setInterval(() => {}, LONGEST_TIMER_MS);
   try {
@@ -76,6 +89,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     return exitCode;
   } finally {
     clearInterval(alive);
+    stopTelling();
     interrupt.dispose();
   }
 }

@@ -19,6 +19,7 @@ export interface DeviceOptions {
   runTimeout?: number;
   record?: string;
   replay?: string;
+  trust?: boolean;
   json?: boolean;
 }
 
@@ -64,12 +65,15 @@ export const withRunFilter = (command: Command): Command =>
     .option('--problem <problem>', 'only runs of this problem, by its name')
     .option('--device <device>', 'only runs on this device, by its id or name, e.g. virtual:l4');
 
+export const withTrust = (command: Command): Command =>
+  command.option('--trust', "run the problem's reference.ts and baseline.py without asking");
+
 const FIRST_DEVICE = 'first GPU, else virtual:l4';
 /** What `withDevice` says of commands that are about runs. */
 export const DEVICE_OF_RUN = `the run's; without one ${FIRST_DEVICE}`;
 
 export function withDevice(command: Command, byDefault = FIRST_DEVICE): Command {
-  return command
+  return withTrust(command)
     .option('--device <id>', `where kernels are judged; see \`warpsmith devices\` (default: ${byDefault})`)
     .option(
       '--threads <count>',

@@ -28,6 +28,7 @@ import {
   withRunFilter,
   withSet,
   withStore,
+  withTrust,
 } from './options.ts';
 
 const DEFAULT_HOT_LINES = 8;
@@ -126,9 +127,11 @@ export function buildProgram(
     'target',
   );
   act(
-    add('audit', "play generic wrong kernels against a problem's checks, and say which would slip through")
-      .argument('<folder>', 'a problem folder')
-      .option('--seed <seed>', 'seeds the inputs', seedOption, 1),
+    withTrust(
+      add('audit', "play generic wrong kernels against a problem's checks, and say which would slip through")
+        .argument('<folder>', 'a problem folder')
+        .option('--seed <seed>', 'seeds the inputs', seedOption, 1),
+    ),
     'audit',
     'target',
   );
@@ -206,11 +209,13 @@ export function buildProgram(
     'target',
   );
   act(
-    withStore(
-      add('resume', 'go on with a run that was interrupted or killed').argument(
-        '[run]',
-        "a run's id, its beginning, its folder, or latest",
-        'latest',
+    withTrust(
+      withStore(
+        add('resume', 'go on with a run that was interrupted or killed').argument(
+          '[run]',
+          "a run's id, its beginning, its folder, or latest",
+          'latest',
+        ),
       ),
     )
       .option(

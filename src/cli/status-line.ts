@@ -12,7 +12,8 @@ export interface StatusLine {
 }
 
 const REDRAW_MS = 500;
-const CLEAR_LINE = '\r\u001b[2K';
+/** On a terminal, in front of what replaces a redrawn line. */
+export const CLEAR_LINE = '\r\u001b[2K';
 const NARROWEST_COLUMNS = 20;
 
 export function createStatusLine(stream: NodeJS.WriteStream): StatusLine {

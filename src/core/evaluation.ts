@@ -136,6 +136,8 @@ export interface EvaluationRequest {
   thorough?: boolean;
   id?: string;
   signal?: AbortSignal;
+  /** Virtual devices: what was found when the candidate passed on this workload; it is counted then, not compared again. */
+  passedBefore?: { correctness: Correctness; coverage: Coverage };
   /** Real GPUs: how long to measure; `screen` when absent. */
   tier?: Tier;
   /** Real GPUs: exactly this many blocks, whatever they show; what confirms a winner. */

@@ -183,6 +183,8 @@ export interface Problem {
   readonly folder: string;
   readonly file: ProblemFile;
   readonly reference: RunReference;
+  /** Throws when the problem's host code may not run. Absent where it is the caller's own. */
+  readonly requireTrusted?: () => void;
   /** Trusted as reference.ts is; problem.json's `deviceReference`. */
   readonly deviceReference?: Kernel;
 }

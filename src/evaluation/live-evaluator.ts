@@ -20,7 +20,7 @@ import { planRefusal } from './plan-refusal.ts';
 import { predictOutcome } from './predict-outcome.ts';
 import { problemWork } from './problem-work.ts';
 import type { Refused } from './refusal.ts';
-import { type Verified, verify } from './verify.ts';
+import { countOnly, type Verified, type VerifyRequest, verify } from './verify.ts';
 
 export interface LiveEvaluatorOptions {
   readonly device: Device;
@@ -216,8 +216,8 @@ class LiveEvaluation {
 
   #verifyAnew(module: LoadedModule): Promise<Verified | Refused> {
     const { device, instructionsPerCta, oracle } = this.#options;
-    const { problem, candidate, workload, seed, thorough, signal } = this.#request;
-    return verify({
+    const { problem, candidate, workload, seed, thorough, passedBefore, signal } = this.#request;
+    const verifying: VerifyRequest = {
       device,
       module,
       problem,
@@ -231,7 +231,8 @@ class LiveEvaluation {
       timeoutMs: this.#runTimeoutMs(),
       ...(instructionsPerCta !== undefined && { instructionsPerCta }),
       ...(signal && { signal }),
-    });
+    };
+    return passedBefore && !device.measuring ? countOnly(verifying, passedBefore) : verify(verifying);
   }
 
   #runTimeoutMs(): number {

@@ -7,7 +7,7 @@ import type { LaunchPlan } from '../core/launch-plan.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../core/problem.ts';
 import { CheckRuns } from './check-runs.ts';
-import { type Check, cheapestToRepeat, checksFor, describeCheck } from './checks.ts';
+import { type Check, cheapestToRepeat, checksFor, DECLARED, describeCheck } from './checks.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { fitsSharedMemory } from './fits-shared-memory.ts';
 import { judgeCheck } from './judge-check.ts';
@@ -102,6 +102,30 @@ const troubleWithDrawn = async (
   } catch (error) {
     if (error instanceof WarpsmithError) return error.message;
     throw error;
+  }
+};
+
+/**
+ * The counted run alone, of a candidate that passed before: nothing is compared, so no reference is needed.
+ *
+ * @throws the signal's reason when aborted.
+ */
+export const countOnly = async (
+  request: VerifyRequest,
+  passedBefore: Pick<Verified, 'correctness' | 'coverage'>,
+): Promise<Verified | Refused> => {
+  const { problem, dimensions, seed, oracle } = request;
+  const check: Check = { dimensions, generatorSet: DECLARED, isMain: true, isOnce: true, isDrawn: false };
+  const name = describeCheck(check);
+  const plan = planOrRefusal(request, dimensions, name);
+  if ('ok' in plan) return plan;
+  const { inputs } = oracle.check({ problem, seed, dimensions, generatorSet: DECLARED });
+  const runs = await CheckRuns.open({ ...request, name, plan, contents: inputs.bytes, isMain: true });
+  try {
+    const first = await runs.natural();
+    return first.ok ? { ok: true, ...passedBefore, plan, counters: first.counters } : first;
+  } finally {
+    await runs.close();
   }
 };
 

@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
+import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel } from '../../core/kernel.ts';
 import type { Problem, ProblemFile, RunReference } from '../../core/problem.ts';
 import { checkDeviceReference } from '../../core/schemas/device-reference-checks.ts';
@@ -8,6 +9,7 @@ import { parseProblemFile } from '../../core/schemas/parse-files.ts';
 import { hostReference } from '../../evaluation/reference-process/reference-host.ts';
 import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, readUserFile, requireFolder } from './read-user-file.ts';
+import { requireTrusted } from './trust.ts';
 
 const PROBLEM_FILE = 'problem.json';
 const REFERENCE_HINT = 'problems/attention/reference.ts is an example.';
@@ -34,6 +36,7 @@ export const loadProblem = async (path: string): Promise<Problem> => {
     folder,
     file: problemFile,
     reference: await findReference(folder, problemFile),
+    requireTrusted: () => requireTrusted(problemFile.name, folder),
     ...(deviceReference !== undefined && {
       deviceReference: await loadDeviceReference(join(folder, deviceReference), problemFile),
     }),
@@ -52,8 +55,21 @@ const findReference = async (folder: string, { name }: ProblemFile): Promise<Run
   const file = await referenceFile(folder);
   await readUserFile({ file, expected: 'a module that exports `reference`', hint: REFERENCE_HINT });
   const real = await realpath(file);
-  return hostReference({ problem: name, file: real, folder: dirname(real) });
+  if (dirname(real) !== (await realpath(folder))) throw outsideProblem(file, real);
+  const beforeStart = () => requireTrusted(name, folder);
+  return hostReference({ problem: name, file: real, folder: dirname(real), beforeStart });
 };
+
+/** What lies beside the file that the link names would be imported, and nobody asked about it. */
+const outsideProblem = (file: string, received: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'file-outside-problem',
+    message: `${file} is a link to a file outside the problem's folder.`,
+    file,
+    received,
+    expected: 'a file inside the problem folder',
+    hint: 'Copy the file into the problem folder.',
+  });
 
 /** Node refuses to strip types under node_modules; there the package brings reference.js, built from reference.ts. */
 const referenceFile = async (folder: string): Promise<string> => {

@@ -1,4 +1,5 @@
 import { type LargerBudgets, type ResumeOutcome, resumeRun } from '../../app/resume.ts';
+import { askTrust } from '../ask-trust.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStop } from '../exit-code.ts';
 import { printOutcome } from '../print-outcome.ts';
@@ -11,6 +12,7 @@ interface Options {
   maxMinutes?: number;
   maxGpuMinutes?: number;
   maxMoney?: number;
+  trust?: boolean;
   json?: boolean;
 }
 
@@ -26,7 +28,8 @@ function describeFinished({ result: { stopReason, detail } }: ResumeOutcome): st
   return `The run has ended: ${stopReason}: ${detail}. Nothing was done.${more}\n`;
 }
 
-export const run: Run<Options> = async (options, { signal, streams }) => {
+export const run: Run<Options> = async (options, context) => {
+  const { signal, streams } = context;
   const progress = createProgress(streams.err);
   try {
     const outcome = await resumeRun({
@@ -34,6 +37,7 @@ export const run: Run<Options> = async (options, { signal, streams }) => {
       run: options.run,
       extendBudgets: largerBudgets(options),
       signal,
+      ...askTrust(options, context),
       onEvent: progress.onEvent,
       onHistory: progress.onHistory,
     });

@@ -80,6 +80,7 @@ export class BaselineWorker {
   static async start(request: BaselineWorkerRequest): Promise<BaselineWorker> {
     const baselineFile = resolve(request.problem.folder, 'baseline.py');
     if (!existsSync(baselineFile)) throw noBaselines(request.problem, baselineFile);
+    request.problem.requireTrusted?.();
     const options: SessionOptions = {
       python: findPython(request.python),
       baselineFile,

@@ -6,6 +6,7 @@ import type { ReferenceRun, ReferenceTensors, RunReference } from '../../core/pr
 import { LineProcess, type LineProcessEnd } from '../../process/line-process.ts';
 import { residentBytes } from '../../process/process-group.ts';
 import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
+import { watchRun } from './slow-runs.ts';
 
 export interface ReferenceHostOptions {
   /** As in messages. */
@@ -161,6 +162,7 @@ class ReferenceChild {
   async run({ inputs, dimensions, rounding, rows, signal }: ReferenceRun): Promise<ReferenceTensors> {
     clearTimeout(this.#idle);
     const onAbort = () => void this.close();
+    const unwatch = watchRun({ problem: this.#options.problem, dimensions });
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       signal?.throwIfAborted();
@@ -177,6 +179,7 @@ class ReferenceChild {
       signal?.throwIfAborted();
       throw error;
     } finally {
+      unwatch();
       signal?.removeEventListener('abort', onAbort);
     }
   }

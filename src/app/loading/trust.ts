@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { WarpsmithError } from '../../core/errors.ts';
+import { writeCacheFile } from '../../process/cache-file.ts';
+import { findHeaderFolder } from '../../toolchains/header-pack.ts';
+
+/*
+ * Whether the host code of a problem (reference.ts, baseline.py) may run. It may when it came with warpsmith, when the
+ * user named a problem of the repository they work in, or when they agreed to exactly these files before.
+ */
+
+/** What a user is asked about. */
+export interface TrustQuestion {
+  /** Name of the problem. */
+  readonly problem: string;
+  readonly folder: string;
+  /** The files that run or are imported, by name. */
+  readonly files: readonly string[];
+  /** SHA-256 over names and contents. */
+  readonly hash: string;
+  /** Who named the problem: the command line, or the log of a run. */
+  readonly namedBy: 'user' | 'log';
+}
+
+/** Asks the user; `true` once and for all for these files. */
+export type AskTrust = (question: TrustQuestion) => Promise<boolean>;
+
+/** Files that may hold host code, or be imported by it. */
+const HOST_CODE = /\.(?:json|[cm]?[jt]s|py)$/;
+
+/** Hashes that were agreed to in this process: a home that can't be written must not ask twice. */
+const agreed = new Set<string>();
+
+/**
+ * Sees to it that the problem's host code may run, asking where it must.
+ *
+ * @throws WarpsmithError `problem-not-trusted` where the user says no, or can't be asked.
+ */
+export async function ensureTrusted(
+  { folder, file: { name } }: { readonly folder: string; readonly file: { readonly name: string } },
+  { namedBy, ask }: { namedBy: 'user' | 'log'; ask?: AskTrust | undefined },
+): Promise<void> {
+  const code = hostCode(folder);
+  if (isTrusted(folder, code.hash)) return;
+  const question = { problem: name, folder, namedBy, ...code };
+  const isOwn = namedBy === 'user' && liesBelow(folder, repositoryOf(process.cwd()));
+  if (!isOwn && !(await ask?.(question))) throw notTrusted(question);
+  agreed.add(code.hash);
+  await writeCacheFile(join(consentFolder(), code.hash), `${new Date().toISOString()} ${folder}\n`);
+}
+
+/**
+ * For what runs the code: it is trusted already, or not run.
+ *
+ * @throws WarpsmithError `problem-not-trusted`.
+ */
+export function requireTrusted(problem: string, folder: string): void {
+  const code = hostCode(folder);
+  if (!isTrusted(folder, code.hash)) throw notTrusted({ problem, folder, namedBy: 'user', ...code });
+}
+
+function isTrusted(folder: string, hash: string): boolean {
+  return (
+    liesBelow(folder, dirname(findHeaderFolder())) ||
+    agreed.has(hash) ||
+    isNamedInEnvironment(hash) ||
+    existsSync(join(consentFolder(), hash))
+  );
+}
+
+/** `WARPSMITH_TRUST`: `all`, or hashes (16 digits at least) separated by commas; for machines where nobody can be asked. */
+function isNamedInEnvironment(hash: string): boolean {
+  const named = (process.env.WARPSMITH_TRUST ?? '').split(',').map((text) => text.trim());
+  return named.some((text) => text === 'all' || (text.length >= SHORT_HASH && hash.startsWith(text)));
+}
+
+const SHORT_HASH = 16;
+
+/** `$XDG_CONFIG_HOME/warpsmith/trusted`, or the same below ~/.config: a file for each hash. */
+function consentFolder(): string {
+  const named = process.env.XDG_CONFIG_HOME;
+  // A relative path is to be ignored. Source: XDG Base Directory Specification.
+  const config = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.config');
+  return join(config, 'warpsmith', 'trusted');
+}
+
+function hostCode(folder: string): Pick<TrustQuestion, 'files' | 'hash'> {
+  const files = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => !entry.isDirectory() && HOST_CODE.test(entry.name))
+    .map(({ name }) => name)
+    .sort();
+  const hash = createHash('sha256');
+  for (const name of files) {
+    const content = createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex');
+    hash.update(`${JSON.stringify(name)} ${content}\n`);
+  }
+  return { files: files.filter((name) => !name.endsWith('.json')), hash: hash.digest('hex') };
+}
+
+/** The nearest folder above that holds a `.git`. */
+function repositoryOf(folder: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) return at;
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+function liesBelow(folder: string, root: string | undefined): boolean {
+  if (root === undefined) return false;
+  const path = relative(realpathSync(root), realpathSync(folder));
+  return !isAbsolute(path) && path !== '..' && !path.startsWith(`..${sep}`);
+}
+
+const notTrusted = ({ problem, folder, files, hash, namedBy }: TrustQuestion): WarpsmithError =>
+  new WarpsmithError({
+    code: 'problem-not-trusted',
+    message: `Problem ${problem} brings programs that nobody has agreed to run.`,
+    file: folder,
+    received: `${files.join(', ')} (${hash.slice(0, SHORT_HASH)})${namedBy === 'log' ? ', named by the log of a run' : ''}`,
+    expected: 'a problem of this repository, or one that was agreed to',
+    hint: `Read them; then add --trust, or set WARPSMITH_TRUST=${hash.slice(0, SHORT_HASH)}.`,
+  });
+
+/** As {@link ensureTrusted} for what a session judges; a replay runs no host code. */
+export async function ensureTrustedFor(
+  { replay, askTrust }: { readonly replay?: string; readonly askTrust?: AskTrust },
+  problem: Parameters<typeof ensureTrusted>[0],
+  namedBy: 'user' | 'log' = 'user',
+): Promise<void> {
+  if (replay === undefined) await ensureTrusted(problem, { namedBy, ask: askTrust });
+}
