@@ -117,13 +117,14 @@ async function compareOn(pair: Pair): Promise<ComparedWorkload> {
   const measures = pair.session.device.identity.kind === 'cuda';
   if (!measures || baseline.status !== 'passed') {
     options.onStep?.(`${workload.name}: judging the candidate`);
-    return comparedWorkload(named, baseline, await judgeAlone(pair, pair.candidate, 'candidate'), undefined);
+    return comparedWorkload(named, baseline, await judgeAlone(pair, pair.candidate, 'candidate', true), undefined);
   }
   const refused = notTaken(pair.candidate, workload);
   if (refused) return comparedWorkload(named, baseline, refused, undefined);
   options.onStep?.(`${workload.name}: measuring both in the same blocks`);
   const evaluation = await pair.session.evaluator.evaluate({
     ...requestOf(pair, pair.candidate, 'candidate'),
+    thorough: true,
     tier: 'accept',
     against: [{ name: BASELINE, candidate: pair.baseline }],
   });
@@ -146,10 +147,10 @@ const requestOf = (
   ...(options.signal ? { signal: options.signal } : {}),
 });
 
-async function judgeAlone(pair: Pair, candidate: Candidate, id: string): Promise<ComparedSide> {
+async function judgeAlone(pair: Pair, candidate: Candidate, id: string, thorough = false): Promise<ComparedSide> {
   return (
     notTaken(candidate, pair.workload) ??
-    comparedSide(await pair.session.evaluator.evaluate(requestOf(pair, candidate, id)))
+    comparedSide(await pair.session.evaluator.evaluate({ ...requestOf(pair, candidate, id), thorough }))
   );
 }
 

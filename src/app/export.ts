@@ -230,8 +230,14 @@ function ratioOfTimes(
     return { weight, ratio };
   });
   const { ratio: mean } = combineRatios(ratios);
-  return timing && Number.isFinite(mean) ? { kind: timing.kind, ratio: mean, confirmed: false } : undefined;
+  const confirmed = timing?.kind === 'predicted' && isConfirmed(run, candidate.id);
+  return timing && Number.isFinite(mean) ? { kind: timing.kind, ratio: mean, confirmed } : undefined;
 }
+
+const isConfirmed = ({ events }: LoadedRun, candidateId: string): boolean =>
+  events.some(
+    (event) => event.type === 'confirmation' && event.candidate.id === candidateId && event.outcome !== 'refused',
+  );
 
 /** The evidence in sentences; a time or ratio never comes without its kind. */
 export function describeEvidence({ origin }: Pick<CandidateTarget, 'origin'>, evidence: Evidence | null): string[] {
@@ -256,7 +262,7 @@ const describeStartRatio = ({ kind, ratio, intervalRatio, ...rest }: StartRatio)
 };
 
 function certaintyOf({ kind, verdict, confirmed, confirmation }: Omit<StartRatio, 'ratio' | 'intervalRatio'>): string {
-  if (kind === 'predicted') return '';
+  if (kind === 'predicted') return confirmed ? ', right again with a fresh seed when it was confirmed' : '';
   if (confirmation?.outcome === 'refused')
     return `, refused when it was confirmed on fresh blocks: ${confirmation.reason}`;
   if (!confirmed) return ', from two measurements that were not confirmed';

@@ -106,7 +106,7 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
     ablation: (event) => status.print(`Undoing ${describeAblation(event)}`),
     'workload-advice': ({ text }) => status.print(`Workload: ${text}`),
     confirmation: ({ evaluationId, candidate, outcome, reason }) =>
-      status.print(`Confirming ${candidate.kernel} on fresh blocks (${evaluationId}): ${outcome}: ${reason}`),
+      status.print(`Confirming ${candidate.kernel} with a fresh seed (${evaluationId}): ${outcome}: ${reason}`),
     budget: (event) => status.print(`    best so far: ${best.describe()}; ${describeBudget(event)}`),
     'search-ended': ({ reason, detail }) => status.print(`The search ends: ${reason}: ${detail}`),
     'budgets-extended': ({ budgets }) => status.print(`Going on with ${describeLimits(budgets)}`),

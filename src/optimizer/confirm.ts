@@ -1,4 +1,5 @@
 import type { Evaluation } from '../core/evaluation.ts';
+import type { Candidate } from '../core/kernel.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import { verdictOf } from '../stats/verdict.ts';
 import type { ConfirmationEvent, WeightedWorkload, WorkloadRatio } from '../store/events.ts';
@@ -11,18 +12,20 @@ import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } fro
 export const CONFIRMATION_BLOCKS = 20;
 
 /**
- * Measures the winner of a measured run against the start on fresh blocks with fresh inputs, on every workload, and has
- * the sanitizer look at it. A refused winner gives way to the best before it, down to the start, which needs no
+ * Verifies the winner anew, thoroughly, with a seed that nobody knows: on every workload, with every kind of input, and on
+ * shapes that the seed draws. Where times are measured, it is also measured against the start on fresh blocks, and the
+ * sanitizer has a look at it. A refused winner gives way to the best before it, down to the start, which needs no
  * confirmation. A device that fails says nothing of the winner, which stays unconfirmed; the run ends for that.
  */
 export async function confirmBest(run: Run): Promise<void> {
   const start = run.bests[0];
-  if (start?.evaluation.timing.kind !== 'measured') return;
+  if (!start) return;
   while (run.bests.length > 1 && !isConfirmed(run) && !isInterrupted(run)) {
     const winner = run.bests.at(-1)!;
     // What is not confirmed is not claimed.
     if (lacksEvaluations(run)) return;
-    const evaluations = await measureAgain(run, winner, start);
+    run.confirmationSeed = seedOf(run);
+    const evaluations = await judgeAgain(run, winner, start, run.confirmationSeed);
     if (!evaluations) return;
     const { status, reason } = evaluations.at(-1)!;
     if (status === 'device-failed') {
@@ -50,37 +53,50 @@ export const lacksEvaluations = ({ budget, options }: Run): boolean =>
 export const isConfirmed = ({ best, confirmation }: Run): boolean =>
   confirmation !== undefined && confirmation.outcome !== 'refused' && confirmation.candidate.id === best?.candidate.id;
 
+/** The logged one where the log of a resumed run got that far; else one that is drawn now, or follows the given one. */
+function seedOf({ options, history, confirmationSeed }: Run): number {
+  const logged = history.next();
+  const known = logged?.type === 'evaluation-finished' ? logged.evaluation.seed : undefined;
+  const after = confirmationSeed ?? options.seed;
+  return known ?? options.drawSeed?.(after) ?? options.seed + 1;
+}
+
 /** On every workload, up to the first that refutes the winner; undefined when interrupted. */
-async function measureAgain(run: Run, winner: Best, start: Best): Promise<Evaluation[] | undefined> {
+async function judgeAgain(run: Run, winner: Best, start: Best, seed: number): Promise<Evaluation[] | undefined> {
   const evaluations: Evaluation[] = [];
+  const isMeasured = start.evaluation.timing.kind === 'measured';
   for (const [index, workload] of run.options.workloads.entries()) {
-    const evaluation = await measureOn(run, workload, winner, start, index === 0);
+    const evaluation = await judgeOn({ run, workload, winner, start, seed, sanitize: index === 0 });
     if (!evaluation) return undefined;
     evaluations.push(evaluation);
-    if (!isTimed(evaluation) || !evaluation.comparisons?.[0]) break;
+    if (!isTimed(evaluation) || (isMeasured && !evaluation.comparisons?.[0])) break;
   }
   return evaluations;
 }
 
 /** A failure of the device is not held against the winner: it gets a second chance. */
-async function measureOn(
-  run: Run,
-  workload: WeightedWorkload,
-  { candidate }: Best,
-  start: Best,
+async function judgeOn(request: {
+  run: Run;
+  workload: WeightedWorkload;
+  winner: Best;
+  start: Best;
+  seed: number;
   /** Once is enough: the sanitizer runs the check shapes, whatever the workload. */
-  sanitize: boolean,
-): Promise<Evaluation | undefined> {
+  sanitize: boolean;
+}): Promise<Evaluation | undefined> {
+  const { run, workload, winner, start, seed, sanitize } = request;
+  const { candidate } = winner;
   const against = [{ name: 'start', candidate: start.candidate }];
   const measuring = { tier: 'accept', blocks: CONFIRMATION_BLOCKS, against, sanitize } as const;
-  const measure = () => evaluateOnce(run, { candidate, workload, measuring, seed: run.options.seed + 1 });
-  const evaluation = await measure();
-  return evaluation?.status === 'device-failed' && run.budget.evaluationsLeft !== 0 ? measure() : evaluation;
+  const judge = () => evaluateOnce(run, { candidate, workload, measuring, seed, thorough: true });
+  const evaluation = await judge();
+  return evaluation?.status === 'device-failed' && run.budget.evaluationsLeft !== 0 ? judge() : evaluation;
 }
 
 function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Evaluation[]): ConfirmationEvent {
   const { workloads, requireSanitizer = false } = run.options;
   const [first] = evaluations;
+  if (run.start?.timing?.kind === 'predicted') return predictedConfirmation(run, candidate, evaluations);
   const sanitizer = first!.sanitizer?.outcome ?? null;
   const perWorkload = evaluations.map((evaluation, i) => partOf(workloads[i]!, evaluation));
   const measured = resultOf(workloads, evaluations, perWorkload);
@@ -95,6 +111,25 @@ function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Eva
     sanitizer,
     ...(workloads.length > 1 ? { perWorkload } : {}),
     ...judge({ evaluations, perWorkload, measured, sanitizer, requireSanitizer }),
+  };
+}
+
+/** Predicted times depend on the kernel alone: only whether it is right is to be confirmed. */
+function predictedConfirmation(
+  { confirmationSeed }: Run,
+  candidate: Candidate,
+  evaluations: readonly Evaluation[],
+): ConfirmationEvent {
+  const { id, status, reason, coverage } = evaluations.at(-1)!;
+  const drawn = coverage ? `, on ${coverage.drawnShapes.length} drawn shapes` : '';
+  return {
+    type: 'confirmation',
+    evaluationId: evaluations[0]!.id,
+    candidate: reference(candidate),
+    ...{ ratio: null, medianNs: null, verdict: null, intervalRatio: null, sanitizer: null },
+    ...(evaluations.every(isTimed)
+      ? { outcome: 'accepted', reason: `right with seed ${confirmationSeed} too${drawn} and with every kind of input` }
+      : { outcome: 'refused', reason: `${status} in ${id}: ${reason ?? 'no reason given'}` }),
   };
 }
 

@@ -311,8 +311,9 @@ async function confirm(run: Run): Promise<Phase> {
 }
 
 /** Whether what was confirmed is less than the goal, which the search believed reached. */
-function fallsShort({ confirmation, options: { goal } }: Run): boolean {
-  if (!goal || !confirmation) return false;
+function fallsShort({ confirmation, start, options: { goal } }: Run): boolean {
+  // A predicted time is the same as before.
+  if (!goal || !confirmation || start?.timing?.kind === 'predicted') return false;
   if (goal.kind === 'speed-up') return !((confirmation.ratio ?? 0) >= goal.ratio);
   return !((confirmation.medianNs ?? Number.POSITIVE_INFINITY) <= goal.ns);
 }
@@ -352,8 +353,8 @@ const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<
 /**
  * Searches for a faster kernel: judges the start, then makes one change per iteration (guided: one that a finding of the
  * best candidate suggests), keeps it if it is faster on the workloads together (predicted: by at least 3 %; measured: by
- * the verdict) and on none more than 2 % slower, and stops with a named reason. The winner of a measured run is confirmed
- * against the start, then its changes are undone one by one, with the evaluations that were kept for that.
+ * the verdict) and on none more than 2 % slower, and stops with a named reason. The winner is confirmed with a fresh seed,
+ * a measured one against the start, then its changes are undone one by one, with the evaluations that were kept for that.
  *
  * The same options and seed give the same events, apart from times; a run goes on from its log (`history`) as if it had
  * never stopped. Interrupting through `signal` is not an error: the run ends as `interrupted` with the best so far.

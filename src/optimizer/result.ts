@@ -13,7 +13,7 @@ export interface RunResult {
   best?: Best;
   /** Start's time ÷ best's time, both of one kind, over all workloads; of measured runs, as the confirmation measured it. */
   speedup?: number;
-  /** Measured runs that found something: how the winner was confirmed. */
+  /** Runs that found something: how the winner was confirmed. */
   confirmation?: ConfirmationEvent;
   evaluationsUsed: number;
 }

@@ -147,7 +147,7 @@ export function runMarkdown(view: RunView, plotFile?: string): string {
       view.progression.map((row) => columns.map(({ cell }) => cell(row))),
     ),
     view.confirmations.length > 0
-      ? `## Confirmation on fresh blocks\n\n${bullets(view.confirmations.map(describeConfirmation), '')}`
+      ? `## Confirmation\n\n${bullets(view.confirmations.map(describeConfirmation), '')}`
       : '',
     '## What the best changed',
     bullets(changeLines(view), 'There is no best.'),

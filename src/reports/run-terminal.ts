@@ -106,7 +106,7 @@ export function runTerminal(view: RunView, paint: Paint = plainPaint): string {
       view.progression.map((row) => cells(row, kindOf(view))),
       (text) => paint('dim', text),
     ),
-    section(paint, 'Confirmation on fresh blocks', view.confirmations.map(describeConfirmation)),
+    section(paint, 'Confirmation', view.confirmations.map(describeConfirmation)),
     section(paint, 'Workloads', workloadLines(view)),
     section(paint, 'What the best changed', [...changeLines(view), ...sourceLines(view)]),
     section(

@@ -263,7 +263,7 @@ export interface ConfirmationEvent {
   type: 'confirmation';
   evaluationId: string;
   candidate: CandidateReference;
-  /** Start's time ÷ winner's time; `null` when the winner could not be measured again. */
+  /** Start's time ÷ winner's time; `null` where times are predicted, or the winner could not be measured again. */
   ratio: number | null;
   /** The winner's time as measured again; over several workloads the weighted geometric mean. */
   medianNs: number | null;

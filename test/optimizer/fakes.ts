@@ -105,8 +105,10 @@ export const nameOf = ({ kernel: { file }, parameters }: Candidate): string =>
   [file.name, ...Object.entries(parameters).map(([name, value]) => `${name}=${value}`)].join(' ');
 
 export interface ScriptedEvaluator extends Evaluator {
-  /** Names of the candidates judged, in order. */
+  /** Names of the candidates judged, in order, confirmations left out. */
   readonly judged: string[];
+  /** Those that were judged once more, thoroughly, as a winner is. */
+  readonly confirmed: string[];
 }
 
 /** Judges by a script; `*` is the answer for candidates that have none of their own. */
@@ -116,11 +118,13 @@ export function scriptedEvaluator(
     | ((name: string, request: EvaluationRequest) => Verdict | Promise<Verdict>),
 ): ScriptedEvaluator {
   const judged: string[] = [];
+  const confirmed: string[] = [];
   return {
     judged,
+    confirmed,
     async evaluate(request) {
       const name = nameOf(request.candidate);
-      judged.push(name);
+      (request.thorough ? confirmed : judged).push(name);
       const verdict = typeof script === 'function' ? await script(name, request) : (script[name] ?? script['*']);
       if (!verdict) throw new Error(`the script says nothing about ${name}`);
       return evaluationOf(request, verdict);

@@ -24,8 +24,9 @@ interface Claim {
   certainty: string;
 }
 
-function predictedCertainty({ best }: RunView): string {
-  return `The model’s interval of the best time is ${formatInterval('predicted', best!.intervalNs)}; ratios near 1 are ties.`;
+function predictedCertainty({ best, confirmations }: RunView): string {
+  const confirmed = confirmations.at(-1)?.outcome === 'accepted' ? ' It was right again with a fresh seed.' : '';
+  return `The model’s interval of the best time is ${formatInterval('predicted', best!.intervalNs)}; ratios near 1 are ties.${confirmed}`;
 }
 
 function measuredCertainty({ confirmations }: RunView): string {
@@ -49,7 +50,7 @@ function claimOf(view: RunView): Claim {
     return {
       figure: 'No faster kernel',
       words: view.confirmations.some(({ outcome }) => outcome === 'refused')
-        ? 'What was kept did not stand up on fresh blocks; the start remains the best.'
+        ? 'What was kept was not confirmed; the start remains the best.'
         : 'No change was kept; the start remains the best.',
       certainty: '',
     };

@@ -66,7 +66,7 @@ export function progressionSection(view: RunView): Section {
       wide && narrow ? responsive(wide, narrow) : note('No evaluation has a valid time.'),
       wide && legend(PROGRESSION_LEGEND, wide),
       view.confirmations.length > 0 &&
-        markup`<h3>Confirmation on fresh blocks</h3>${list(view.confirmations.map(describeConfirmation))}`,
+        markup`<h3>Confirmation</h3>${list(view.confirmations.map(describeConfirmation))}`,
     ],
   };
 }
