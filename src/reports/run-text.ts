@@ -73,7 +73,7 @@ const isAboutSeveral = ({ progression, workload }: RunView): boolean =>
   progression.some((row) => row.workload !== workload.name);
 
 const STAGE_WHYS: Readonly<Record<Exclude<Stage, 'judge' | 'screen'>, string>> = {
-  confirm: 'the winner on fresh blocks, against the start',
+  confirm: 'the winner again, with a fresh seed',
   ablation: 'what this change of the best is worth',
   'workload-advice': 'how the best fills the device',
 };

@@ -9,6 +9,7 @@ import { repository, runCli, runJson, SCALE, temporaryFolder } from './run-cli.t
 
 const optimize = (store: string) => [
   ...['optimize', SCALE, '--device', 'virtual:l4', '--threads', '1', '--store', store, '--max-evaluations', '4'],
+  ...['--seed', '1'],
 ];
 
 /** Kills the command, and it alone, as soon as stderr contains this; a second look at it is taken just before. */

@@ -66,7 +66,7 @@ describe('the winner’s changes, undone one at a time', () => {
         best: 'e4',
         undone: { kind: 'rung', from: '02_second', to: '01_first' },
         candidate: { kernel: '01_first', parameters: { TILE: 64, DEPTH: 2 } },
-        evaluationId: 'e6',
+        evaluationId: 'e7',
         ratio: 700 / 400,
       },
       {
@@ -86,7 +86,7 @@ describe('the winner’s changes, undone one at a time', () => {
     const { judged, result } = await search();
     expect(new Set(judged).size).toBe(judged.length);
     expect(judged.at(-1)).toBe('01_first TILE=64 DEPTH=2');
-    expect(result.evaluationsUsed).toBe(6);
+    expect(result.evaluationsUsed).toBe(7);
   });
 
   it('on the start’s own rung are its parameters alone', async () => {
@@ -121,7 +121,7 @@ describe('the winner’s changes, undone one at a time', () => {
       {},
       { ...SCRIPT, '01_first TILE=64 DEPTH=2': { status: 'wrong', reason: 'row 0' } },
     );
-    expect(ablations[0]).toMatchObject({ evaluationId: 'e6', ratio: null, reason: 'wrong: row 0' });
+    expect(ablations[0]).toMatchObject({ evaluationId: 'e7', ratio: null, reason: 'wrong: row 0' });
   });
 
   it('say why there is no ratio: nothing is left that may run', async () => {
@@ -148,7 +148,7 @@ describe('the winner’s changes, undone one at a time', () => {
         reason,
       ]),
     ).toEqual([
-      ['rung', 'e6', 650 / 300, undefined],
+      ['rung', 'e7', 650 / 300, undefined],
       ['TILE', 'e4', 400 / 300, undefined],
       ['DEPTH', null, null, 'the other changes allow no kernel without this one'],
     ]);
@@ -176,7 +176,7 @@ describe('the winner’s changes, undone one at a time', () => {
     expect((await search({}, steady)).ablations).toEqual([]);
     const unwanted = await search({ ablation: false });
     expect(unwanted.ablations).toEqual([]);
-    expect(unwanted.result.evaluationsUsed).toBe(5);
+    expect(unwanted.result.evaluationsUsed).toBe(6);
   });
 
   it('are of the first workload, where there are several', async () => {
@@ -193,14 +193,16 @@ describe('the winner’s changes, undone one at a time', () => {
 
 describe('the budget of undoing', () => {
   it('in evaluations is what was kept for it, within the limit', async () => {
-    const allowance = { ...NOTHING_KEPT, ablation: 1 };
+    const allowance = { ...NOTHING_KEPT, confirmation: 1, ablation: 1 };
     const { ablations, result, events } = await search({
-      budgets: { ...UNLIMITED, allowance, maximumEvaluations: 5 },
+      budgets: { ...UNLIMITED, allowance, maximumEvaluations: 6 },
     });
-    expect(ablations.map(({ evaluationId }) => evaluationId)).toEqual(['e5', 'e3']);
-    expect(result).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 5 });
-    expect(ofType(events, 'search-ended')[0]!.detail).toBe('4 of 5 evaluations used; the rest is kept for ablation 1');
-    expect(ofType(events, 'budget').at(-1)).toMatchObject({ evaluationsUsed: 5, evaluationsLeft: 0 });
+    expect(ablations.map(({ evaluationId }) => evaluationId)).toEqual(['e6', 'e3']);
+    expect(result).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 6 });
+    expect(ofType(events, 'search-ended')[0]!.detail).toBe(
+      '4 of 6 evaluations used; the rest is kept for confirmation 1, ablation 1',
+    );
+    expect(ofType(events, 'budget').at(-1)).toMatchObject({ evaluationsUsed: 6, evaluationsLeft: 0 });
   });
 
   it('leaves what nothing was kept for unjudged, but for what was judged before', async () => {
@@ -235,10 +237,10 @@ describe('the budget of undoing', () => {
       budgets: { ...UNLIMITED, ...limits },
     });
     expect(ablations).toMatchObject([
-      { evaluationId: null, ratio: null, reason: expect.stringMatching(/^not judged: 4\.0+ of 4 /) },
+      { evaluationId: null, ratio: null, reason: expect.stringMatching(/^not judged: 5\.0+ of 4 /) },
       { evaluationId: 'e3', ratio: 1.5 },
     ]);
-    expect(result.evaluationsUsed).toBe(4);
+    expect(result.evaluationsUsed).toBe(5);
   });
 });
 

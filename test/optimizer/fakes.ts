@@ -107,8 +107,8 @@ export const nameOf = ({ kernel: { file }, parameters }: Candidate): string =>
 export interface ScriptedEvaluator extends Evaluator {
   /** Names of the candidates judged, in order, confirmations left out. */
   readonly judged: string[];
-  /** Those that were judged once more, thoroughly, as a winner is. */
-  readonly confirmed: string[];
+  /** The same with confirmations. */
+  readonly all: string[];
 }
 
 /** Judges by a script; `*` is the answer for candidates that have none of their own. */
@@ -118,13 +118,14 @@ export function scriptedEvaluator(
     | ((name: string, request: EvaluationRequest) => Verdict | Promise<Verdict>),
 ): ScriptedEvaluator {
   const judged: string[] = [];
-  const confirmed: string[] = [];
+  const all: string[] = [];
   return {
     judged,
-    confirmed,
+    all,
     async evaluate(request) {
       const name = nameOf(request.candidate);
-      (request.thorough ? confirmed : judged).push(name);
+      all.push(name);
+      if (!request.thorough) judged.push(name);
       const verdict = typeof script === 'function' ? await script(name, request) : (script[name] ?? script['*']);
       if (!verdict) throw new Error(`the script says nothing about ${name}`);
       return evaluationOf(request, verdict);

@@ -24,7 +24,7 @@ function timedLoop(overrides: Partial<OptimizeOptions>): {
     ],
   }));
   return {
-    judged: scripted.judged,
+    judged: scripted.all,
     clockMs: () => nowMs,
     evaluator: {
       ...scripted,
@@ -62,12 +62,12 @@ describe('a run that goes on from its log', () => {
     [
       'time that the search spends',
       { ...UNLIMITED, maximumMinutes: 0.55 },
-      ['search-ended', 'ablation', 'ablation', 'run-finished'],
+      ['confirmation', 'ablation', 'ablation', 'run-finished'],
     ],
     [
       'time that ends what follows',
       { ...UNLIMITED, maximumMinutes: 0.95 },
-      ['ablation', 'ablation', 'budget', 'run-finished'],
+      ['confirmation', 'ablation', 'ablation', 'run-finished'],
     ],
   ];
   it.each(cases)('%s: does what it would have done, wherever its log ends', async (_name, limits, end) => {

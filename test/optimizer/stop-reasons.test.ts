@@ -29,7 +29,7 @@ const SCENARIOS: Readonly<Record<StopReason, Scenario>> = {
       goal: { kind: 'speed-up', ratio: 2.5, text: '2.5x' },
     }),
     detail: 'the goal 2.5x is reached',
-    evaluations: 2,
+    evaluations: 3,
   },
   'near-attainable': {
     options: () => ({ evaluator: scriptedEvaluator({ '*': { ns: 1050, attainableNs: 1000 } }) }),

@@ -39,9 +39,9 @@ describe('a measured run', () => {
     expect(view.progression.map(({ stage }) => stage)).toEqual(['judge', 'screen', 'judge', 'confirm']);
     expect(view.progression[3]).toMatchObject({ change: 'confirm 03_rows', why: null });
     expect(texts[0]).toContain(
-      '## Confirmation on fresh blocks\n\n- 03_rows (e4): accepted: faster, measured 1.400× the speed of the start [1.380, 1.420]',
+      '## Confirmation\n\n- 03_rows (e4): accepted: faster, measured 1.400× the speed of the start [1.380, 1.420]',
     );
-    expect(texts[1]).toContain('Confirmation on fresh blocks\n  03_rows (e4): accepted');
+    expect(texts[1]).toContain('Confirmation\n  03_rows (e4): accepted');
   });
 
   test('plots a screen as what it is', () => {
