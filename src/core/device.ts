@@ -80,6 +80,12 @@ export interface RunOptions {
   timeoutMs: number;
   /** Warp instructions one CTA may execute before it is `timed-out`; the device's default when absent. */
   instructionsPerCta?: number;
+  /**
+   * What shared and local memory hold when a CTA begins: rubbish drawn by this number (NaN in every floating dtype for 0),
+   * zeros, or what the last CTA on the same multiprocessor left. Rubbish drawn by `orderSeed` when absent. Virtual devices
+   * only: on others it is what it is.
+   */
+  privateMemory?: number | 'zeros' | 'leftovers';
   /** Look for accesses of several warps or CTAs that race; not while counting. Virtual devices only. */
   findRaces?: boolean;
   /** What the caches hold when the sequence starts, for the traffic that is estimated; `cold` when absent. */
@@ -88,8 +94,13 @@ export interface RunOptions {
   sampleCtas?: number;
 }
 
-/** `counters` has one entry per launch step executed, empty unless asked for. */
-export type RunOutcome = { ok: true; counters: LaunchCounters[]; elapsedMs: number } | DeviceFailure;
+/**
+ * `counters` has one entry per launch step executed, empty unless asked for. `uninitialisedRead` says where shared memory
+ * was first read that nothing had written, where races were looked for; by itself that is no mistake.
+ */
+export type RunOutcome =
+  | { ok: true; counters: LaunchCounters[]; elapsedMs: number; uninitialisedRead?: string }
+  | DeviceFailure;
 
 /**
  * Seam 1: a GPU, real or virtual. One caller at a time. Failures of a kernel are values; only misuse throws.

@@ -45,6 +45,8 @@ export interface Trial {
   readonly leftovers?: ReadonlyMap<string, Uint8Array>;
   readonly forgetsEarlierRuns?: boolean;
   readonly findsRaces?: boolean;
+  /** What shared and local memory hold when a CTA begins, on devices that can choose; rubbish of its own for each order. */
+  readonly privateMemory?: RunConditions['privateMemory'];
 }
 
 export const NATURAL = { name: 'run 1 (natural order, NaN poison)', poison: NAN_POISON } as const satisfies Trial;
@@ -62,7 +64,7 @@ export class CheckRuns {
     this.#options = options;
     this.#memory = memory;
     this.reordered = {
-      name: `run 2 (order seed ${this.#orderSeed}, finite poison, minimum alignment)`,
+      name: `run 2 (order seed ${this.orderSeed}, finite poison, minimum alignment)`,
       reordered: true,
       poison: FINITE_POISON,
       minimumAlignment: true,
@@ -86,6 +88,11 @@ export class CheckRuns {
     return this.#options.contents;
   }
 
+  /** Whether a trial says what shared and local memory hold; elsewhere they hold what they hold. */
+  get choosesPrivateMemory(): boolean {
+    return this.#options.device.identity.kind === 'virtual';
+  }
+
   /** Whether a run can see what an earlier one left behind in a workspace that is zeroed once. */
   get keepsWorkspace(): boolean {
     return this.plan.buffers.some(({ init }) => init === 'once');
@@ -104,7 +111,12 @@ export class CheckRuns {
 
   /** Natural order over zeros, as if first: where both poisons break a kernel alike, zeros may not. */
   zeroed(): Promise<RunResult | Refused> {
-    return this.run({ name: 'run 3 (natural order, zeros)', poison: ZERO_POISON, forgetsEarlierRuns: true });
+    return this.run({
+      name: 'run 3 (natural order, zeros)',
+      poison: ZERO_POISON,
+      privateMemory: 'zeros',
+      forgetsEarlierRuns: true,
+    });
   }
 
   run(trial: Trial): Promise<RunResult | Refused> {
@@ -144,7 +156,8 @@ export class CheckRuns {
     }
   }
 
-  get #orderSeed(): number {
+  /** Seeds the other order, and with it what shared and local memory hold then. */
+  get orderSeed(): number {
     return orderSeedOf(this.#options.seed, this.name);
   }
 
@@ -168,13 +181,14 @@ export class CheckRuns {
     signal?.throwIfAborted();
     const conditions: RunConditions = {
       name: trial.name,
-      orderSeed: trial.reordered ? this.#orderSeed : 0,
+      orderSeed: trial.reordered ? this.orderSeed : 0,
       poison: trial.poison,
       count: trial.count,
       timeoutMs,
       ...(cache && { cache }),
       ...(instructionsPerCta !== undefined && { instructionsPerCta }),
       ...(trial.forgetsEarlierRuns && { forgetsEarlierRuns: true }),
+      ...(trial.privateMemory !== undefined && { privateMemory: trial.privateMemory }),
       ...(trial.findsRaces && { findsRaces: true }),
       ...(trial.leftovers && { leftovers: trial.leftovers }),
     };

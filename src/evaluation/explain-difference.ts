@@ -1,4 +1,4 @@
-import { NATURAL, type Trial } from './check-runs.ts';
+import { type CheckRuns, NATURAL, type Trial } from './check-runs.ts';
 import { countOf, differingElements, type Elements, elementsWhere, equalAt, placeOf } from './differences.ts';
 import { cameOutOtherwise, describeDifference, type JudgedCheck, refused } from './judged-check.ts';
 import { FINITE_POISON } from './poison.ts';
@@ -20,15 +20,29 @@ export const explainDifference = async (judged: JudgedCheck, first: RunResult, s
     if (!afresh.ok) return afresh;
     if (cameOutOtherwise(judged, run, afresh)) return explainHistory(judged, run, afresh);
   }
-  for (const { trial, refuse } of CAUSES) {
+  for (const { trial, refuse } of causes(runs)) {
     const other = await runs.runAfresh(trial);
     if (!other.ok) return other;
-    if (cameOutOtherwise(judged, first, other)) return refuse(runs.name, difference);
+    if (cameOutOtherwise(judged, first, other)) return refuse(runs.name, difference, runs);
   }
   return refused('wrong', `output depends on the order of CTAs or warps: ${difference}`, runs.name);
 };
 
-const CAUSES: readonly { trial: Trial; refuse: (check: string, difference: string) => Refused }[] = [
+interface Cause {
+  trial: Trial;
+  refuse: (check: string, difference: string, runs: CheckRuns) => Refused | Promise<Refused>;
+}
+
+/** One thing at a time as the second run has it. */
+const causes = (runs: CheckRuns): Cause[] => [
+  {
+    trial: {
+      ...NATURAL,
+      name: 'run 3 (natural order, NaN poison, other rubbish in shared and local memory)',
+      privateMemory: runs.orderSeed,
+    },
+    refuse: refusePrivate,
+  },
   {
     trial: { name: 'run 3 (natural order, finite poison)', poison: FINITE_POISON },
     refuse: (check, difference) => refuseUninitialised(check, difference),
@@ -44,8 +58,19 @@ const CAUSES: readonly { trial: Trial; refuse: (check: string, difference: strin
   },
 ];
 
-export const refuseUninitialised = (check: string, difference: string): Refused =>
-  refused('unsafe', `output depends on uninitialised memory: ${difference}`, check);
+/** @returns the refusal of a kernel that depends on shared or local memory that it never wrote, with the first such read. */
+async function refusePrivate(check: string, difference: string, runs: CheckRuns): Promise<Refused> {
+  const watched = await runs.run({ ...NATURAL, name: 'run 4 (natural order, reads watched)', findsRaces: true });
+  const read = watched.ok ? watched.uninitialisedRead : undefined;
+  const where = read === undefined ? '' : `; ${read}`;
+  return refused('unsafe', `output depends on uninitialised shared or local memory: ${difference}${where}`, check);
+}
+
+/** @param over what memory held where it came out otherwise, if that is known. */
+export const refuseUninitialised = (check: string, difference: string, over?: string): Refused => {
+  const where = over === undefined ? '' : `, otherwise over ${over}`;
+  return refused('unsafe', `output depends on uninitialised memory${where}: ${difference}`, check);
+};
 
 /** The same launch came out otherwise than it does with no launch before it. */
 export const explainHistory = ({ runs, outputs }: JudgedCheck, run: RunResult, afresh: RunResult): Refused => {

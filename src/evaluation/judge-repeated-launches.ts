@@ -1,7 +1,7 @@
 import { NATURAL, type Trial } from './check-runs.ts';
 import { countOf, elementsLike, type Outputs, placeOf } from './differences.ts';
 import type { Expectations } from './expectations.ts';
-import { explainHistory, skipsWork } from './explain-difference.ts';
+import { explainHistory, refuseUninitialised, skipsWork } from './explain-difference.ts';
 import type { PassedCheck } from './judge-check.ts';
 import {
   cameOutOtherwise,
@@ -31,6 +31,8 @@ interface Repetition {
   readonly other: PreparedCheck;
   /** Seeds what lies in the outputs and which launch gets which inputs. */
   readonly seed: number;
+  /** What shared and local memory hold when a CTA begins. */
+  readonly privateMemory?: 'leftovers';
 }
 
 /**
@@ -38,12 +40,43 @@ interface Repetition {
  * over its own results, with new inputs in the same buffers, and several times in a row.
  */
 export const judgeRepeatedLaunches = async (repetition: Repetition): Promise<Refused | undefined> => {
+  const overZeros = await judgeOverZeros(repetition);
+  if (overZeros) return overZeros;
+  const { runs } = repetition.passed.judged;
+  const refusal = await judgeLaunches({ ...repetition, privateMemory: 'leftovers' });
+  if (!refusal || !runs.choosesPrivateMemory) return refusal;
+  // Does it go without what launches leave in shared and local memory?
+  await runs.replaceInputs(runs.contents);
+  const withoutLeftovers = await judgeLaunches(repetition);
+  if (withoutLeftovers) return withoutLeftovers;
+  return { ...refusal, reason: `what earlier launches left in shared or local memory matters: ${refusal.reason}` };
+};
+
+/** Where memory happens to hold zeros: outputs, undefined workspaces, shared and local memory. */
+const judgeOverZeros = async ({ passed }: Repetition): Promise<Refused | undefined> => {
+  const { judged, first, verdicts } = passed;
+  const { runs, outputs, tally } = judged;
+  const run = await runs.zeroed();
+  if (!run.ok) return run;
+  if (cameOutOtherwise(judged, first, run))
+    return refuseUninitialised(runs.name, describeDifference(outputs, first.outputs, run.outputs)!, 'zeros');
+  tally.add(verdicts);
+  return undefined;
+};
+
+const judgeLaunches = async (repetition: Repetition): Promise<Refused | undefined> => {
   const overResults = await judgeOverResults(repetition);
   if (overResults) return overResults;
   const renewed = await judgeNewInputs(repetition);
   if (!renewed.ok) return renewed;
   return judgeBurst(repetition, renewed);
 };
+
+/** A trial with what shared and local memory hold. */
+const trialOf = ({ privateMemory }: Repetition, trial: Trial): Trial => ({
+  ...trial,
+  ...(privateMemory && { privateMemory }),
+});
 
 const streamOf = ({ passed, seed }: Repetition, what: string): RandomStream =>
   createStream(seed, passed.judged.runs.name, what);
@@ -64,7 +97,11 @@ const judgeOverResults = async (repetition: Repetition): Promise<Refused | undef
   const { runs, outputs, tally } = judged;
   const stream = streamOf(repetition, 'altered results');
   const leftovers = leftoversOf(judged, first.outputs, (elements, dtype) => altered(elements, dtype, stream));
-  const trial: Trial = { name: 'a run over earlier results, some altered', poison: FINITE_POISON, leftovers };
+  const trial = trialOf(repetition, {
+    name: 'a run over earlier results, some altered',
+    poison: FINITE_POISON,
+    leftovers,
+  });
   const run = await runs.run(trial);
   if (!run.ok) return run;
   if (!cameOutOtherwise(judged, first, run)) {
@@ -93,17 +130,18 @@ interface Renewed {
 }
 
 /** New inputs in the same buffers, the results of the old ones still in the outputs. */
-const judgeNewInputs = async ({ passed, other }: Repetition): Promise<Renewed | Refused> => {
+const judgeNewInputs = async (repetition: Repetition): Promise<Renewed | Refused> => {
+  const { passed, other } = repetition;
   const { judged, first } = passed;
   const { runs, outputs, tally } = judged;
   const expectations = await other.expectations();
   await runs.replaceInputs(other.inputs.bytes);
   const leftovers = leftoversOf(judged, first.outputs, (elements) => elements);
-  const trial: Trial = {
+  const trial = trialOf(repetition, {
     name: 'a run with new inputs over the results of the old ones',
     poison: FINITE_POISON,
     leftovers,
-  };
+  });
   const run = await runs.run(trial);
   if (!run.ok) return run;
   const verdicts = compareOutputs(outputs, expectations, run.outputs);
@@ -161,11 +199,11 @@ const judgeBurst = async (repetition: Repetition, renewed: Renewed): Promise<Ref
     new Map(
       launches.flatMap((launch, i) => [...of(launch)].map(([name, value]) => [nameInSlot(name, i), value] as const)),
     );
-  const trial: Trial = {
+  const trial = trialOf(repetition, {
     name: `${BURST_LAUNCHES} launches in a row`,
     poison: FINITE_POISON,
     leftovers: inEverySlot(({ leftovers }) => leftovers),
-  };
+  });
   const plan = repeatPlan(runs.plan, BURST_LAUNCHES);
   const run = await runs.runElsewhere(
     trial,

@@ -65,6 +65,8 @@ export interface RunConditions {
   readonly count: boolean;
   readonly timeoutMs: number;
   readonly instructionsPerCta?: number;
+  /** What shared and local memory hold when a CTA begins, on devices that can choose. */
+  readonly privateMemory?: number | 'zeros' | 'leftovers';
   /** Look for races, on devices that can. */
   readonly findsRaces?: boolean;
   /** What the caches hold when the sequence starts. */
@@ -84,6 +86,8 @@ export interface RunResult {
   readonly conditions: RunConditions;
   readonly outputs: ReadonlyMap<string, Uint8Array>;
   readonly counters: LaunchCounters[];
+  /** Where shared memory was first read that nothing had written, of runs that look for races. */
+  readonly uninitialisedRead?: string;
 }
 
 /**
@@ -97,12 +101,13 @@ export const runOnce = async (
 ): Promise<RunResult | DeviceFailure> => {
   const { device, plan, buffers } = memory;
   for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
-  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces } = conditions;
+  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory } = conditions;
   const options = {
     timeoutMs,
     ...(instructionsPerCta !== undefined && { instructionsPerCta }),
     ...(cache && { cache }),
     ...(findsRaces && { findRaces: true }),
+    ...(privateMemory !== undefined && { privateMemory }),
   };
   const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });
   if (!outcome.ok) return outcome;
@@ -122,7 +127,8 @@ export const runOnce = async (
     if (padding >= 0) return unsafe(`wrote between the elements of output '${buffer.name}', at byte ${padding}`);
     outputs.set(buffer.name, packElements(buffer, bytes));
   }
-  return { ok: true, conditions, outputs, counters: outcome.counters };
+  const { counters, uninitialisedRead } = outcome;
+  return { ok: true, conditions, outputs, counters, ...(uninitialisedRead !== undefined && { uninitialisedRead }) };
 };
 
 const unsafe = (message: string): DeviceFailure => ({ ok: false, status: 'unsafe', message });

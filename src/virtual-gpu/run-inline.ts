@@ -129,6 +129,7 @@ async function runLaunch(
     deviceBytes: memory.end,
     smCount: spec.smCount.value,
     warpsPerSm: spec.maximumWarpsPerSm.value,
+    privateContents: { kind: 'rubbish', seed: 0 },
     isSerial: true,
   });
   const ctaCount = grid[0] * grid[1] * grid[2];

@@ -49,7 +49,7 @@ function accessedAddresses(instruction: PtxInstruction): { read?: PtxOperand; wr
   // cp.async.….shared.global [to], [from]
   if (opcode === 'cp' && modifiers.includes('global') && operands[1]) return { read: operands[1] };
   if (isOutsideDeviceMemory(instruction)) return {};
-  if (opcode === 'st') return { written: operands[0]! };
+  if (opcode === 'st' || opcode === 'discard') return { written: operands[0]! };
   return opcode === 'ld' || opcode === 'ldu' ? { read: operands.at(-1)! } : {};
 }
 

@@ -18,6 +18,15 @@ const STATUS_OF_FAULT: Record<string, FailureStatus> = {
 
 /** Turns a worker's report into a failure that says where, at what address, in which buffer and line. */
 export function describeFault(step: PlannedLaunch, report: FaultReport, ranges: readonly DeviceRange[]): DeviceFailure {
+  const fault = placeOfFault(step, report, ranges);
+  return failure(STATUS_OF_FAULT[report.kind] ?? 'crashed', faultMessage(report, fault), fault);
+}
+
+/** What a worker saw, in words: function, what, where. */
+export const describeReport = (step: PlannedLaunch, report: FaultReport): string =>
+  faultMessage(report, placeOfFault(step, report, []));
+
+function placeOfFault(step: PlannedLaunch, report: FaultReport, ranges: readonly DeviceRange[]): DeviceFault {
   const [gx, gy] = step.grid;
   const [bx, by] = step.block;
   const split = (index: number, x: number, y: number) =>
@@ -26,7 +35,7 @@ export function describeFault(step: PlannedLaunch, report: FaultReport, ranges: 
   const thread = report.thread === undefined ? undefined : split(report.thread, bx, by);
   const near =
     report.buffer ?? (report.address === undefined ? undefined : nearestBuffer(BigInt(report.address), ranges));
-  const fault: DeviceFault = {
+  return {
     functionName: step.functionName,
     cta,
     ...(thread ? { thread } : {}),
@@ -37,7 +46,6 @@ export function describeFault(step: PlannedLaunch, report: FaultReport, ranges: 
     ...(report.instruction === undefined ? {} : { instruction: report.instruction }),
     ...(report.ptxLine === undefined ? {} : { ptxLine: report.ptxLine }),
   };
-  return failure(STATUS_OF_FAULT[report.kind] ?? 'crashed', faultMessage(report, fault), fault);
 }
 
 function faultMessage(report: FaultReport, fault: DeviceFault): string {

@@ -27,6 +27,8 @@ export type WorkerReply =
       writes: WrittenPages | undefined;
       /** Several CTAs of this worker wrote to one place, and whether they race was not looked at. */
       crossed: boolean;
+      /** The first read of shared memory that nobody had written, where that was watched. */
+      uninitialisedRead: FaultReport | undefined;
     }
   | { job: number; ok: false; fault: FaultReport };
 

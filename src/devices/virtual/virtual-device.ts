@@ -28,12 +28,13 @@ import { WINDOW } from '../../virtual-gpu/layout.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { DeviceMemory } from '../../virtual-gpu/runtime/device-memory.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
+import type { PrivateContents } from '../../virtual-gpu/runtime/private-contents.ts';
 import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
 import { predictTime } from '../../virtual-gpu/time-model/predict-time.ts';
 import { isUserFile } from '../../virtual-gpu/user-files.ts';
 import { failure } from '../failure.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
-import { describeFault } from './describe-fault.ts';
+import { describeFault, describeReport } from './describe-fault.ts';
 import { launchBuffers } from './launch-buffers.ts';
 import { packArguments } from './pack-arguments.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
@@ -170,6 +171,7 @@ export class VirtualDevice implements Device {
   ): Promise<RunOutcome> {
     const started = performance.now();
     const launches: SampledLaunch[] = [];
+    let uninitialisedRead: string | undefined;
     for (const step of plan.steps) {
       if (step.kind === 'memset') {
         await this.fill(bufferNamed(buffers, step.buffer), Uint8Array.of(step.byteValue));
@@ -182,9 +184,11 @@ export class VirtualDevice implements Device {
       });
       if (!outcome.ok) return outcome;
       if (outcome.launch) launches.push(outcome.launch);
+      uninitialisedRead ??= outcome.uninitialisedRead;
     }
     const counters = this.#withCacheTraffic(launches, options.cache ?? 'cold');
-    return { ok: true, counters, elapsedMs: performance.now() - started };
+    const elapsedMs = performance.now() - started;
+    return { ok: true, counters, elapsedMs, ...(uninitialisedRead !== undefined && { uninitialisedRead }) };
   }
 
   /** Adds what the simulated sets of L2 say, where every CTA was counted. */
@@ -212,7 +216,7 @@ export class VirtualDevice implements Device {
     step: PlannedLaunch,
     buffers: ReadonlyMap<string, DeviceBuffer>,
     options: RunOptions,
-  ): Promise<{ ok: true; launch: SampledLaunch | undefined } | DeviceFailure> {
+  ): Promise<{ ok: true; launch: SampledLaunch | undefined; uninitialisedRead: string | undefined } | DeviceFailure> {
     const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
     const kernel = this.#kernel(module, symbol);
     if ('ok' in kernel) return kernel;
@@ -245,6 +249,7 @@ export class VirtualDevice implements Device {
           deviceBytes: this.#memory.end,
           smCount: this.spec.smCount.value,
           warpsPerSm: this.spec.maximumWarpsPerSm.value,
+          privateContents: privateContents(options),
         },
         options,
       );
@@ -259,7 +264,11 @@ export class VirtualDevice implements Device {
         case 'fault':
           return describeFault(step, outcome.fault, ranges);
         default:
-          return { ok: true, launch: options.count ? sampledLaunch(image, step, ranges, outcome.counts) : undefined };
+          return {
+            ok: true,
+            launch: options.count ? sampledLaunch(image, step, ranges, outcome.counts) : undefined,
+            uninitialisedRead: outcome.uninitialisedRead && describeReport(step, outcome.uninitialisedRead),
+          };
       }
     } finally {
       for (const buffer of pointerArrays) this.#memory.free(buffer);
@@ -346,7 +355,7 @@ export class VirtualDevice implements Device {
   ): Promise<PoolOutcome> {
     const startMs = performance.now();
     const buffersOf = (name: string) => launch.rangesByName[name] ?? [];
-    const inOrder = mayDependOnOrder(kernel.use, buffersOf);
+    const inOrder = mayDependOnOrder(kernel.use, buffersOf) || options.privateMemory === 'leftovers';
     const order = this.#ctaOrder(launch.grid, options, inOrder);
     const shape = `${launch.grid} ${launch.block}`;
     const serial = inOrder || order.length === 1 || kernel.overlapping.has(shape);
@@ -365,6 +374,11 @@ export class VirtualDevice implements Device {
     const stride = count / options.sampleCtas;
     return Int32Array.from({ length: options.sampleCtas }, (_, i) => Math.floor((i + 0.5) * stride));
   }
+}
+
+function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {
+  if (privateMemory === 'zeros' || privateMemory === 'leftovers') return { kind: privateMemory };
+  return { kind: 'rubbish', seed: privateMemory ?? orderSeed };
 }
 
 function bufferNamed(buffers: ReadonlyMap<string, DeviceBuffer>, name: string): DeviceBuffer {

@@ -9,7 +9,7 @@ const WORKER_URL = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './
 
 export type PoolOutcome =
   /** `overlapping`: CTAs of different workers, or of one that is watched, stored to the same bytes, so the contents depend on chance. */
-  | { kind: 'finished'; counts: WorkerCounts[]; overlapping: boolean }
+  | { kind: 'finished'; counts: WorkerCounts[]; overlapping: boolean; uninitialisedRead: FaultReport | undefined }
   | { kind: 'fault'; fault: FaultReport }
   | { kind: 'timed-out' }
   | { kind: 'crashed'; message: string };
@@ -134,11 +134,17 @@ export class WorkerPool {
 
 const post = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request);
 
+/** Of what happened in several CTAs, what happened in the first one. */
+const first = (reports: readonly FaultReport[]): FaultReport =>
+  reports.reduce((a, b) => (b.position < a.position ? b : a));
+
 function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
   const faults = replies.flatMap((reply) => (reply.ok ? [] : [reply.fault]));
-  if (faults.length > 0) return { kind: 'fault', fault: faults.reduce((a, b) => (b.position < a.position ? b : a)) };
+  if (faults.length > 0) return { kind: 'fault', fault: first(faults) };
+  const reads = replies.flatMap((reply) => (reply.ok && reply.uninitialisedRead ? [reply.uninitialisedRead] : []));
   return {
     kind: 'finished',
+    uninitialisedRead: reads.length === 0 ? undefined : first(reads),
     counts: replies.flatMap((reply) => (reply.ok && reply.counts ? [reply.counts] : [])),
     overlapping:
       replies.some((reply) => reply.ok && reply.crossed) ||

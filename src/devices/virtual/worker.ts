@@ -1,17 +1,20 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { LANES } from '../../virtual-gpu/layout.ts';
+import type { UninitialisedRead } from '../../virtual-gpu/race-detector/race-detector.ts';
 import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { KernelFault } from '../../virtual-gpu/runtime/fault.ts';
+import { Leftovers } from '../../virtual-gpu/runtime/private-contents.ts';
 import { WriteMap } from '../../virtual-gpu/runtime/write-map.ts';
 import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
 
 const device = (workerData as { device: WebAssembly.Memory }).device;
 const runners = new Map<number, CtaRunner>();
 const writes = new WriteMap();
+const leftovers = new Leftovers();
 const port = parentPort!;
 
 function load({ image, module }: WorkerRequest & { kind: 'load' }): CtaRunner {
-  const runner = new CtaRunner(image, device, writes);
+  const runner = new CtaRunner(image, device, writes, leftovers);
   runner.attach(new WebAssembly.Instance(module, runner.imports));
   return runner;
 }
@@ -21,11 +24,13 @@ function run(request: WorkerRequest & { kind: 'run' }): WorkerReply {
   const { job, launch, order, queue } = request;
   const runner = runners.get(request.kernel)!;
   runner.begin(launch);
+  let uninitialisedRead: FaultReport | undefined;
   for (;;) {
     const position = Atomics.add(queue, QUEUE.next, 1);
     if (position >= order.length || position > Atomics.load(queue, QUEUE.faultedAt)) break;
     try {
       runner.runCta(order[position]!, () => position > Atomics.load(queue, QUEUE.faultedAt));
+      uninitialisedRead ??= reportRead(runner.uninitialisedRead, position, order[position]!);
     } catch (error) {
       const fault = report(error, position, order[position]!);
       // Positions before this one still finish, so that the reported fault is the first in launch order.
@@ -44,6 +49,7 @@ function run(request: WorkerRequest & { kind: 'run' }): WorkerReply {
     counts: runner.image.counting ? runner.counts() : undefined,
     writes: request.tellsWrites ? writes.written() : undefined,
     crossed: runner.crossed,
+    uninitialisedRead,
   };
 }
 
@@ -63,6 +69,25 @@ function report(error: unknown, position: number, cta: number): FaultReport {
     ptxLine: instruction?.ptxLine,
     source: instruction?.source,
     buffer: error.buffer,
+  };
+}
+
+function reportRead(read: UninitialisedRead | undefined, position: number, cta: number): FaultReport | undefined {
+  if (!read) return undefined;
+  const { instruction, bytes } = read.access;
+  return {
+    kind: 'uninitialised-read',
+    message: `reads ${bytes} bytes of shared memory that nothing in the CTA has written`,
+    position,
+    cta,
+    thread: read.thread,
+    address: `0x${read.address.toString(16)}`,
+    accessBytes: bytes,
+    space: 'shared',
+    instruction: instruction.text,
+    ptxLine: instruction.ptxLine,
+    source: instruction.source,
+    buffer: undefined,
   };
 }
 

@@ -14,7 +14,7 @@ import type { WarpFormContext } from './warp-form-context.ts';
 import { warpEmitter } from './warp-forms.ts';
 
 /** Instructions with no effect here beyond their place in the order: lanes of a chunk loop end before them. */
-const ORDERING: ReadonlySet<string> = new Set(['membar', 'fence', 'prefetch', 'prefetchu', 'nanosleep', 'discard']);
+const ORDERING: ReadonlySet<string> = new Set(['membar', 'fence', 'nanosleep']);
 
 const FENCES: ReadonlySet<string> = new Set(['membar', 'fence']);
 

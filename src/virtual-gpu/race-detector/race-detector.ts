@@ -24,6 +24,13 @@ export interface WatchedLaunch {
   device: Uint8Array;
 }
 
+/** A read of shared memory that nobody in the CTA had written. */
+export interface UninitialisedRead {
+  access: WatchedAccess;
+  address: number;
+  thread: number;
+}
+
 /** Smallest access of a kernel that makes none. */
 const ANY_UNIT = 4;
 
@@ -107,6 +114,14 @@ export class RaceDetector {
     this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas);
     this.#globalReleases.clear();
     this.#time = 0;
+  }
+
+  /** The first read of shared memory that nobody in its CTA had written, since the launch began. */
+  get uninitialisedRead(): UninitialisedRead | undefined {
+    const found = this.#shared.unwritten;
+    if (!found) return undefined;
+    const access = this.#accesses[Math.floor(found.where / LANES)]!;
+    return { access, address: found.address, thread: found.warp * LANES + (found.where % LANES) };
   }
 
   /** Several CTAs wrote to one place, and whether they race was not looked at. */

@@ -27,6 +27,8 @@ export class SharedShadow {
   /** What the last write left. */
   readonly #values: Uint8Array;
   #start = 0;
+  /** The first read of a cell that nobody had written. */
+  unwritten: { address: number; warp: number; where: number } | undefined;
 
   /** @param unitBytes size of a cell, a power of two. */
   constructor(warps: number, bytes: number, unitBytes: number, rows: Int32Array) {
@@ -83,7 +85,8 @@ export class SharedShadow {
         const writer = this.#writeWarp[cell]!;
         if (writer !== warp && written > this.#rows[row + writer]! && this.#isAgreed[cell] === 0)
           return { warp: writer, where: this.#writeWhere[cell]!, isWrite: true };
-      }
+      } else if (this.unwritten === undefined && this.#strongTime[cell]! <= this.#start)
+        this.unwritten = { address, warp, where };
       this.#readers[cell]! |= bit;
       if (isStrong) this.#strongReaders[cell]! |= bit;
       this.#readTime[at] = time;

@@ -23,6 +23,7 @@ export function watchedAccess(instruction: PtxInstruction): WatchedAccess | unde
   const { opcode, modifiers, operands } = instruction;
   const space = spaceOf(instruction);
   const isAtomic = opcode === 'atom' || opcode === 'red';
+  if (opcode === 'discard') return plain(instruction, 128, space, 'write');
   if (opcode === 'ldmatrix') return plain(instruction, 16, 'shared', 'read');
   if (opcode === 'cp') {
     const size = operands[2];

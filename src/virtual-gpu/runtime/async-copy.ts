@@ -1,6 +1,7 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../codegen/instruction-parts.ts';
 import { unsupported } from '../unsupported.ts';
+import { bulkPrefetch } from './cache-hints.ts';
 import type { WarpContext } from './warp-context.ts';
 
 /** Copies of one warp that have been issued but not waited for: closed groups, oldest first, then the open one. */
@@ -23,6 +24,7 @@ export function asyncCopy(context: WarpContext): void {
 
 function stepFor(instruction: PtxInstruction): Step {
   const { modifiers } = instruction;
+  if (modifiers.includes('bulk') && modifiers.includes('prefetch')) return bulkPrefetch;
   if (modifiers[0] !== 'async' || modifiers.includes('bulk') || modifiers.includes('mbarrier'))
     throw unsupported(instruction);
   if (modifiers.includes('commit_group')) return commit;

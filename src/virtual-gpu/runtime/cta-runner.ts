@@ -4,7 +4,7 @@ import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/access-g
 import { has } from '../codegen/instruction-parts.ts';
 import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
-import { RaceDetector } from '../race-detector/race-detector.ts';
+import { RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
 import { noPendingCopies, type PendingCopies } from './async-copy.ts';
 import { type Arrival, type ArrivedThreads, arrivalsOf, type OperandReader, type WaitingLanes } from './barriers.ts';
@@ -12,6 +12,7 @@ import { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
+import { Leftovers, type PrivateContents, Rubbish } from './private-contents.ts';
 import { seededOrder } from './random-order.ts';
 import { addRequest, noSiteRequests, type SiteRequests } from './site-requests.ts';
 import { type MemoryRequest, type RequestKind, WarpContext } from './warp-context.ts';
@@ -27,7 +28,7 @@ export interface LaunchRequest {
   ranges: DeviceRange[];
   /** Indices of ranges by name of the parameter or variable that gives their address. */
   rangesByName: Record<string, number[]>;
-  /** Orders warps within a CTA, and chooses the pattern that uninitialised shared memory holds. */
+  /** Orders warps within a CTA. */
   orderSeed: number;
   instructionsPerCta: number;
   /** End of the used part of device memory. */
@@ -35,6 +36,8 @@ export interface LaunchRequest {
   /** Of the device: CTA i reads i modulo the count as its multiprocessor. */
   smCount: number;
   warpsPerSm: number;
+  /** What shared and local memory hold when a CTA begins. */
+  privateContents: PrivateContents;
   /** All CTAs run here, one after the other. */
   isSerial: boolean;
 }
@@ -65,9 +68,6 @@ interface RunExports {
 /** Warp instructions a warp may run before the others get their turn; matters only to spin-waits. */
 const SLICE = 1 << 18;
 
-/** What uninitialised shared and local memory holds: NaN in every float format, or a large finite pattern. */
-const GARBAGE = [0xff, 0x5a] as const;
-
 const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
 
 /** What a request leaves in the sector map; an atomic reads and writes. */
@@ -94,6 +94,9 @@ export class CtaRunner {
   #patterns: PatternCounter | undefined;
   #sampler: AccessSampler | undefined;
   #watcher: RaceDetector | undefined;
+  #leftovers: Leftovers;
+  #rubbish = new Rubbish(0);
+  #rubbishSeed = 0;
   #request!: LaunchRequest;
   #warpCount = 0;
   #states: WarpState[] = [];
@@ -109,9 +112,11 @@ export class CtaRunner {
   /**
    * Runs nothing before an instance of `image.wasm`, made with `imports`, is attached.
    * @param writes where stores to device memory are noted; `begin` starts it afresh.
+   * @param leftovers what CTAs leave behind, for launches that find it.
    */
-  constructor(image: KernelImage, device: WebAssembly.Memory, writes: WriteMap) {
+  constructor(image: KernelImage, device: WebAssembly.Memory, writes: WriteMap, leftovers = new Leftovers()) {
     this.image = image;
+    this.#leftovers = leftovers;
     this.#writes = writes;
     this.#device = device;
     this.#deviceView = new DataView(device.buffer);
@@ -171,6 +176,7 @@ export class CtaRunner {
       memory.u8.fill(0, this.#sectorMap, this.#sectorMap + sectorBytes);
     }
     this.#writes.begin(request.deviceBytes);
+    this.#takeRubbish(request.privateContents);
     this.#bounds = new BoundsChecker(
       memory,
       image,
@@ -196,6 +202,13 @@ export class CtaRunner {
   }
 
   #totalShared = 0;
+
+  #takeRubbish(contents: PrivateContents): void {
+    if (contents.kind !== 'leftovers') this.#leftovers.forget();
+    const seed = contents.kind === 'rubbish' ? contents.seed : 0;
+    if (seed !== this.#rubbishSeed) this.#rubbish = new Rubbish(seed);
+    this.#rubbishSeed = seed;
+  }
 
   #writeLaunch(totalShared: number): void {
     const { i32 } = this.#memory;
@@ -224,25 +237,45 @@ export class CtaRunner {
     i32[LAUNCH.ctaX >> 2] = linear % grid[0];
     i32[LAUNCH.ctaY >> 2] = Math.floor(linear / grid[0]) % grid[1];
     i32[LAUNCH.ctaZ >> 2] = Math.floor(linear / (grid[0] * grid[1]));
-    i32[LAUNCH.smIndex >> 2] = linear % this.#request.smCount;
-    this.#initialiseCta();
+    i32[LAUNCH.smIndex >> 2] = this.#sm(linear);
+    this.#initialiseCta(linear);
     this.#watcher?.beginCta(linear);
     try {
       this.#schedule(linear, isPointless);
+      if (this.#request.privateContents.kind === 'leftovers')
+        this.#leftovers.keep(this.#sm(linear), ...this.#privateMemory());
     } catch (error) {
       if (error instanceof KernelFault) error.warpIndex ??= this.#currentWarp;
       throw error;
     }
   }
 
-  #initialiseCta(): void {
+  #sm(linear: number): number {
+    return linear % this.#request.smCount;
+  }
+
+  /** Shared and local memory of the CTA. */
+  #privateMemory(): [shared: Uint8Array, local: Uint8Array] {
+    const { u8 } = this.#memory;
+    return [u8.subarray(SHARED, SHARED + this.#totalShared), u8.subarray(this.#localStart, this.#sectorMap)];
+  }
+
+  #fillPrivateMemory(linear: number): void {
+    const { privateContents } = this.#request;
+    const [shared, local] = this.#privateMemory();
+    for (const memory of [shared, local]) {
+      if (privateContents.kind === 'zeros') memory.fill(0);
+      else this.#rubbish.fill(memory, 0, memory.length, linear);
+    }
+    if (privateContents.kind === 'leftovers') this.#leftovers.restore(this.#sm(linear), shared, local);
+  }
+
+  #initialiseCta(linear: number): void {
     const { image } = this;
     const { u8, i32 } = this.#memory;
-    const { block, orderSeed } = this.#request;
-    const garbage = GARBAGE[orderSeed === 0 ? 0 : 1];
-    u8.fill(garbage, SHARED, SHARED + this.#totalShared);
+    const { block } = this.#request;
+    this.#fillPrivateMemory(linear);
     u8.fill(0, WARPS, this.#localStart);
-    u8.fill(garbage, this.#localStart, this.#sectorMap);
     const threads = block[0] * block[1] * block[2];
     for (let warp = 0; warp < this.#warpCount; warp++) {
       const at = WARPS + warp * image.warpBytes;
@@ -416,6 +449,7 @@ export class CtaRunner {
       arrived: this.#arrived,
       watcher: this.#watcher,
       site,
+      rubbish: this.#rubbish,
       writes: this.#writes,
       reachable: site === undefined ? [] : this.#bounds.rangesOfSite(site),
       onRequest: site === undefined ? undefined : this.#requestListener(site, warp),
@@ -446,6 +480,10 @@ export class CtaRunner {
   #warpOperation(site: number, warp: number, masked: boolean): void {
     const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked, site);
     if (context.lanes.length > 0) this.#operations[site]!(context);
+  }
+
+  get uninitialisedRead(): UninitialisedRead | undefined {
+    return this.#watcher?.uninitialisedRead;
   }
 
   /** Several CTAs wrote to one place, and whether they race was not looked at. */

@@ -1,5 +1,5 @@
-/** Small seeded generator (mulberry32) for orders of CTAs and warps; not for inputs. */
-function generator(seed: number): () => number {
+/** Small seeded generator (mulberry32) for orders of CTAs and warps, and for rubbish; not for inputs. */
+export function generator(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

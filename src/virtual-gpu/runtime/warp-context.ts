@@ -10,6 +10,7 @@ import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
+import type { Rubbish } from './private-contents.ts';
 import type { WriteMap } from './write-map.ts';
 
 /** Where the bytes of a generic address are. */
@@ -47,6 +48,7 @@ export class WarpContext {
   /** Looks for races, where they are looked for. */
   readonly watcher: RaceDetector | undefined;
   readonly #site: number | undefined;
+  readonly #rubbish: Rubbish;
   #image: KernelImage;
   #memory: PrivateMemory;
   #device: DataView;
@@ -68,6 +70,7 @@ export class WarpContext {
     arrived: ArrivedThreads;
     watcher: RaceDetector | undefined;
     site: number | undefined;
+    rubbish: Rubbish;
     reachable: readonly DeviceRange[];
     writes: WriteMap;
     /** Told of every request to memory that the operation makes. */
@@ -78,6 +81,7 @@ export class WarpContext {
     this.arrived = parts.arrived;
     this.watcher = parts.watcher;
     this.#site = parts.site;
+    this.#rubbish = parts.rubbish;
     this.#reachable = parts.reachable;
     this.#writes = parts.writes;
     this.#image = parts.image;
@@ -103,6 +107,18 @@ export class WarpContext {
   /** PTX target of the code, e.g. `sm_89`: tensor cores differ between generations. */
   get target(): string {
     return this.#image.target;
+  }
+
+  /** Bytes that nobody can know, for an address. */
+  rubbish(address: number, bytes: number): Uint8Array {
+    const result = new Uint8Array(bytes);
+    this.#rubbish.fill(result, 0, bytes, address);
+    return result;
+  }
+
+  /** Reports requests that count as none to those who look for races. */
+  watchRequest(accesses: Parameters<WarpContext['countRequest']>[0], bytes: number, kind: RequestKind): void {
+    if (this.watcher) this.countRequest(accesses, bytes, kind);
   }
 
   /** Reports requests for counting: lanes grouped by the space their address was resolved to. */

@@ -4,6 +4,7 @@ import { sizeOfType } from '../codegen/types.ts';
 import { unsupported } from '../unsupported.ts';
 import { asyncCopy } from './async-copy.ts';
 import { performAtomic } from './atomics.ts';
+import { applyPriority, discard, prefetch } from './cache-hints.ts';
 import { KernelFault } from './fault.ts';
 import { loadMatrix } from './load-matrix.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
@@ -153,6 +154,10 @@ const OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOpera
   ['barrier.arrive', arrive],
   ['membar', fence],
   ['fence', fence],
+  ['prefetch', prefetch],
+  ['prefetchu', prefetch],
+  ['applypriority', applyPriority],
+  ['discard', discard],
   ['trap', trap],
   ['brkpt', trap],
   ['ld', genericLoad],

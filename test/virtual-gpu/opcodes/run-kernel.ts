@@ -60,6 +60,7 @@ export function runKernel(
     smCount: 1,
     warpsPerSm: 48,
     isSerial: true,
+    privateContents: { kind: 'rubbish', seed: 0 },
   });
   for (let cta = 0; cta < launch.ctas; cta++) runner.runCta(cta);
   return bytes.slice(output, output + launch.outputBytes);

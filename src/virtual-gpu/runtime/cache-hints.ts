@@ -1,0 +1,45 @@
+import { spaceOf } from '../codegen/instruction-parts.ts';
+import { unsupported } from '../unsupported.ts';
+import type { WarpContext } from './warp-context.ts';
+
+/** What discard and applypriority work on. */
+const LINE_BYTES = 128;
+
+/** prefetch, prefetchu: brings nothing, but must point into a buffer. */
+export function prefetch(context: WarpContext): void {
+  if (context.instruction.modifiers.includes('tensormap')) return;
+  check(context, 1, false);
+}
+
+export function applyPriority(context: WarpContext): void {
+  check(context, LINE_BYTES, false);
+}
+
+/** cp.async.bulk.prefetch.L2.global [from], bytes. */
+export function bulkPrefetch(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const [from, size] = operands;
+  if (!from || !size || instruction.modifiers.includes('tensor')) throw unsupported(instruction);
+  for (const lane of lanes) {
+    const bytes = context.word(size, lane);
+    const address = context.address(from, lane);
+    if (bytes > 0) context.resolve(address, 'global', 1, false, lane);
+    if (bytes > 1) context.resolve(address + BigInt(bytes - 1), 'global', 1, false, lane);
+  }
+}
+
+/** discard: nobody may rely on what the line held. It holds rubbish from now on. */
+export function discard(context: WarpContext): void {
+  const targets = check(context, LINE_BYTES, true);
+  for (const { view, offset } of targets)
+    new Uint8Array(view.buffer, view.byteOffset + offset, LINE_BYTES).set(context.rubbish(offset, LINE_BYTES));
+  context.watchRequest(targets, LINE_BYTES, 'store');
+}
+
+function check(context: WarpContext, bytes: number, isStore: boolean) {
+  const { instruction, operands, lanes } = context;
+  return lanes.map((lane) => {
+    const address = context.address(operands[0]!, lane);
+    return { lane, address, ...context.resolve(address, spaceOf(instruction), bytes, isStore, lane) };
+  });
+}
