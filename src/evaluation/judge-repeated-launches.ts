@@ -40,15 +40,14 @@ interface Repetition {
  * over its own results, with new inputs in the same buffers, and several times in a row.
  */
 export const judgeRepeatedLaunches = async (repetition: Repetition): Promise<Refused | undefined> => {
-  const overZeros = await judgeOverZeros(repetition);
-  if (overZeros) return overZeros;
   const { runs } = repetition.passed.judged;
   const refusal = await judgeLaunches({ ...repetition, privateMemory: 'leftovers' });
-  if (!refusal || !runs.choosesPrivateMemory) return refusal;
-  // Does it go without what launches leave in shared and local memory?
+  if (!refusal) return judgeOverZeros(repetition);
+  // A kernel with no other memory: does it go without what launches leave in shared and local memory?
+  if (!runs.choosesPrivateMemory || runs.remembers) return refusal;
   await runs.replaceInputs(runs.contents);
   const withoutLeftovers = await judgeLaunches(repetition);
-  if (withoutLeftovers) return withoutLeftovers;
+  if (withoutLeftovers) return refusal;
   return { ...refusal, reason: `what earlier launches left in shared or local memory matters: ${refusal.reason}` };
 };
 
@@ -56,6 +55,7 @@ export const judgeRepeatedLaunches = async (repetition: Repetition): Promise<Ref
 const judgeOverZeros = async ({ passed }: Repetition): Promise<Refused | undefined> => {
   const { judged, first, verdicts } = passed;
   const { runs, outputs, tally } = judged;
+  await runs.replaceInputs(runs.contents);
   const run = await runs.zeroed();
   if (!run.ok) return run;
   if (cameOutOtherwise(judged, first, run))

@@ -54,8 +54,8 @@ describe('an honest kernel', () => {
     const evaluation = await evaluate(honest);
     expect(evaluation).toMatchObject({ schemaVersion: 1, id: 'e0', status: 'passed', workload: { name: 'main' } });
     // 1 check shape × 2 generator sets and main, each run twice; on main once more over its results, once with the large
-    // inputs, four times in a row; 3 drawn shapes, each run twice, one of them once more with large inputs, as main is.
-    expect(evaluation.correctness?.checksRun).toBe(6 + 6 + 6 + 2);
+    // inputs, four times in a row, once over zeros; 3 drawn shapes, each run twice, one of them once more with large inputs, as main is.
+    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 6 + 2);
     expect(evaluation.seed).toBe(1);
     expect(evaluation.coverage).toMatchObject({ checkShapes: 1, generatorSets: ['large'], timedShapeOnly: false });
     expect(evaluation.coverage?.drawnShapes).toHaveLength(3);
@@ -552,9 +552,9 @@ describe('limits of a check shape', () => {
     const evaluation = await evaluate(honest, { kernel: { limits: ['R == 16 && C == 64'] } });
     expect(evaluation.status).toBe('passed');
     expect(evaluation.coverage).toMatchObject({ drawnShapes: [], fixedDimensions: ['R', 'C'], timedShapeOnly: true });
-    // Main with large and declared inputs, twice each, and six repeated launches; the set named normal is what the inputs
+    // Main with large and declared inputs, twice each, and seven repeated launches; the set named normal is what the inputs
     // declare.
-    expect(evaluation.correctness?.checksRun).toBe(10);
+    expect(evaluation.correctness?.checksRun).toBe(11);
   });
 });
 
