@@ -22,7 +22,7 @@ describe('uninitialised memory', () => {
   const text = moduleText('.shared .align 4 .b8 words[128];', entry({ parameters: ['u64 out'], body }));
 
   it('is NaN in the natural order and other rubbish in any other: never what a CTA before left there', async () => {
-    const found = async (options: object): Promise<number[]> => {
+    const found = async (options: object): Promise<Uint32Array> => {
       const launch = { grid: 'privateMemory' in options ? 1 : 3, arguments: ['out'], buffers: { out: 256 }, options };
       return words((await launchCode(device, text, launch)).contents.out!);
     };
