@@ -22,20 +22,17 @@ export function loadMatrix(context: WarpContext): void {
   const count = MATRIX_COUNTS.get(instruction.modifiers.find((m) => MATRIX_COUNTS.has(m)) ?? '');
   if (count === undefined || lanes.length !== LANES || !has(instruction, 'b16')) throw unsupported(instruction);
   const transposed = has(instruction, 'trans');
+  const words = new Int32Array(LANES);
   for (let matrix = 0; matrix < count; matrix++) {
-    const rows = Array.from({ length: ROWS }, (_, row) => {
-      const lane = matrix * ROWS + row;
-      const address = context.address(operands[count]!, lane);
-      return { lane, address, ...context.resolve(address, 'shared', ROW_BYTES, false, lane) };
-    });
-    context.countRequest(rows, ROW_BYTES, 'load');
-    const element = (row: number, column: number) =>
-      transposed
-        ? rows[column]!.view.getUint16(rows[column]!.offset + row * 2, true)
-        : rows[row]!.view.getUint16(rows[row]!.offset + column * 2, true);
-    for (const lane of lanes) {
-      const [row, column] = [lane >> 2, (lane & 3) * 2];
-      context.setWord(operands[matrix]!, lane, element(row, column) | (element(row, column + 1) << 16));
+    const rows = context.sharedRows(operands[count]!, matrix * ROWS, ROWS, ROW_BYTES);
+    const halves = context.sharedHalves;
+    for (let lane = 0; lane < LANES; lane++) {
+      const row = lane >> 2;
+      const column = (lane & 3) * 2;
+      words[lane] = transposed
+        ? halves[rows[column]! + row]! | (halves[rows[column + 1]! + row]! << 16)
+        : halves[rows[row]! + column]! | (halves[rows[row]! + column + 1]! << 16);
     }
+    context.setWords(operands[matrix]!, words);
   }
 }

@@ -3,13 +3,23 @@ import { typesOf } from '../codegen/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { bf16ToNumber, f16ToNumber, numberToF16 } from './half-numbers.ts';
-import { type Accumulate, accumulatorFor, type Factors, factorsOf, tensorModel } from './tensor-model.ts';
+import {
+  type Accumulate,
+  accumulatorFor,
+  EXPONENT_OF_NOT_FINITE,
+  type Factors,
+  factorExponent,
+  factorsFor,
+  tensorModel,
+} from './tensor-model.ts';
 import type { WarpContext } from './warp-context.ts';
 
 /** How the elements of A and B lie in registers: elements per 32-bit register, and how to read one. */
 interface ElementFormat {
   perRegister: number;
   read: (register: number, index: number) => number;
+  /** All 16-bit patterns, where elements have 16 bits. */
+  pairs?: { values: Float64Array; exponents: Int16Array };
 }
 
 const single = new Float32Array(1);
@@ -25,9 +35,18 @@ function f32ToBits(value: number): number {
 
 const half = (register: number, index: number): number => (register >>> (index * 16)) & 0xffff;
 
+function sixteenBits(toNumber: (bits: number) => number): ElementFormat {
+  const values = Float64Array.from({ length: 65_536 }, (_, bits) => toNumber(bits));
+  return {
+    perRegister: 2,
+    read: (r, i) => toNumber(half(r, i)),
+    pairs: { values, exponents: Int16Array.from(values, factorExponent) },
+  };
+}
+
 const FORMATS: Record<string, ElementFormat> = {
-  f16: { perRegister: 2, read: (r, i) => f16ToNumber(half(r, i)) },
-  bf16: { perRegister: 2, read: (r, i) => bf16ToNumber(half(r, i)) },
+  f16: sixteenBits(f16ToNumber),
+  bf16: sixteenBits(bf16ToNumber),
   // TF32 ignores the low 13 bits.
   tf32: { perRegister: 1, read: (r) => bitsToF32(r & 0xffffe000) },
   s8: { perRegister: 4, read: (r, i) => ((r >>> (i * 8)) << 24) >> 24 },
@@ -37,11 +56,18 @@ const FORMATS: Record<string, ElementFormat> = {
 const M = 16;
 const N = 8;
 
+/** How A or B gets out of registers, and room for it: what it holds lasts for one instruction. */
+interface Operand {
+  format: ElementFormat;
+  places: Int32Array;
+  factors: Factors;
+}
+
 /** What an instruction's modifiers say. */
 interface Form {
   k: number;
-  a: ElementFormat;
-  b: ElementFormat;
+  a: Operand;
+  b: Operand;
   /** Of C and D. */
   type: string;
   aCount: number;
@@ -64,13 +90,15 @@ function formOf({ instruction, target }: WarpContext): Form {
   const k = Number(shape[1]);
   const accumulate = accumulatorFor(dType, aType!, tensorModel(target));
   if (!accumulate) throw unsupported(instruction);
+  const aCount = (M * k) / LANES / a.perRegister;
+  const bCount = (N * k) / LANES / b.perRegister;
   const form = {
     k,
-    a,
-    b,
+    a: { format: a, places: placesOfA(k, aCount, a.perRegister), factors: factorsFor(M * k) },
+    b: { format: b, places: placesOfB(k, bCount, b.perRegister), factors: factorsFor(N * k) },
     type: dType,
-    aCount: (M * k) / LANES / a.perRegister,
-    bCount: (N * k) / LANES / b.perRegister,
+    aCount,
+    bCount,
     cCount: dType === 'f16' ? 2 : 4,
     accumulate,
   };
@@ -86,13 +114,14 @@ export function matrixMultiply(context: WarpContext): void {
   if (context.lanes.length !== LANES) throw unsupported(context.instruction);
   const form = formOf(context);
   const { k, cCount, aCount, bCount, type, accumulate } = form;
-  const a = gatherA(context.words(cCount, aCount), form);
-  const b = gatherB(context.words(cCount + aCount, bCount), form);
+  const a = gather(context.words(cCount, aCount), form.a);
+  const b = gather(context.words(cCount + aCount, bCount), form.b);
   const c = context.words(cCount + aCount + bCount, cCount);
   const d = new Int32Array(cCount * LANES);
   const results = new Float64Array(RESULTS);
   for (let lane = 0; lane < LANES; lane++) {
-    const [group, column] = [lane >> 2, (lane & 3) * 2];
+    const group = lane >> 2;
+    const column = (lane & 3) * 2;
     for (let i = 0; i < RESULTS; i++) {
       const row = group + (i >> 1) * 8;
       results[i] = accumulate(readAccumulator(c, lane, i, type), a, b, row, column + (i & 1), k);
@@ -102,29 +131,53 @@ export function matrixMultiply(context: WarpContext): void {
   for (let r = 0; r < cCount; r++) context.setWords(context.operands[r]!, d.subarray(r * LANES, (r + 1) * LANES));
 }
 
-/** A, 16 × k, row-major: register r of lane l covers row ⌊l/4⌋ (+8 for odd r), columns from the lane's quad place. */
-function gatherA(words: Uint32Array, { k, aCount, a: { perRegister, read } }: Form): Factors {
-  const a = new Float64Array(M * k);
-  for (let r = 0; r < aCount; r++) {
-    for (let lane = 0; lane < LANES; lane++) {
-      const row = (lane >> 2) + (r & 1) * 8;
-      const column = (lane & 3) * perRegister + (r >> 1) * perRegister * 4;
-      for (let i = 0; i < perRegister; i++) a[row * k + column + i] = read(words[r * LANES + lane]!, i);
-    }
+/** Where the elements of A's registers belong, [register][lane][element]: register r of lane l covers row ⌊l/4⌋ (+8 for
+ * odd r), columns from the lane's quad place; A is 16 × k, row-major. */
+function placesOfA(k: number, count: number, perRegister: number): Int32Array {
+  const places = new Int32Array(count * LANES * perRegister);
+  for (let at = 0; at < places.length; at++) {
+    const [r, lane, i] = placeParts(at, perRegister);
+    const row = (lane >> 2) + (r & 1) * 8;
+    places[at] = row * k + (lane & 3) * perRegister + (r >> 1) * perRegister * 4 + i;
   }
-  return factorsOf(a);
+  return places;
 }
 
-/** B, k × 8, stored here by column: register r of lane l covers column ⌊l/4⌋. */
-function gatherB(words: Uint32Array, { k, bCount, b: { perRegister, read } }: Form): Factors {
-  const b = new Float64Array(N * k);
-  for (let r = 0; r < bCount; r++) {
-    for (let lane = 0; lane < LANES; lane++) {
-      const row = (lane & 3) * perRegister + r * perRegister * 4;
-      for (let i = 0; i < perRegister; i++) b[(lane >> 2) * k + row + i] = read(words[r * LANES + lane]!, i);
+/** The same for B, k × 8, stored here by column: register r of lane l covers column ⌊l/4⌋. */
+function placesOfB(k: number, count: number, perRegister: number): Int32Array {
+  const places = new Int32Array(count * LANES * perRegister);
+  for (let at = 0; at < places.length; at++) {
+    const [r, lane, i] = placeParts(at, perRegister);
+    places[at] = (lane >> 2) * k + (lane & 3) * perRegister + r * perRegister * 4 + i;
+  }
+  return places;
+}
+
+const placeParts = (at: number, perRegister: number): [register: number, lane: number, element: number] => [
+  Math.floor(at / perRegister / LANES),
+  Math.floor(at / perRegister) % LANES,
+  at % perRegister,
+];
+
+/** Decodes the registers of an operand into its factors. */
+function gather(words: Uint32Array, { factors, places, format: { perRegister, read, pairs } }: Operand): Factors {
+  const { values, exponents } = factors;
+  let largest = 0;
+  let at = 0;
+  for (let register = 0; register < words.length; register++) {
+    const word = words[register]!;
+    for (let i = 0; i < perRegister; i++) {
+      const bits = (word >>> (i * 16)) & 0xffff;
+      const value = pairs ? pairs.values[bits]! : read(word, i);
+      const exponent = pairs ? pairs.exponents[bits]! : factorExponent(value);
+      const place = places[at++]!;
+      values[place] = value;
+      exponents[place] = exponent;
+      if (exponent > largest) largest = exponent;
     }
   }
-  return factorsOf(b);
+  factors.finite = largest < EXPONENT_OF_NOT_FINITE;
+  return factors;
 }
 
 function readAccumulator(c: Uint32Array, lane: number, index: number, type: string): number {

@@ -3,6 +3,7 @@ export class PrivateMemory {
   readonly memory: WebAssembly.Memory;
   i32: Int32Array;
   u32: Uint32Array;
+  u16: Uint16Array;
   u8: Uint8Array;
   view: DataView;
 
@@ -10,6 +11,7 @@ export class PrivateMemory {
     this.memory = new WebAssembly.Memory({ initial: 1 });
     this.i32 = new Int32Array(this.memory.buffer);
     this.u32 = new Uint32Array(this.memory.buffer);
+    this.u16 = new Uint16Array(this.memory.buffer);
     this.u8 = new Uint8Array(this.memory.buffer);
     this.view = new DataView(this.memory.buffer);
   }
@@ -21,6 +23,7 @@ export class PrivateMemory {
     this.memory.grow(missing);
     this.i32 = new Int32Array(this.memory.buffer);
     this.u32 = new Uint32Array(this.memory.buffer);
+    this.u16 = new Uint16Array(this.memory.buffer);
     this.u8 = new Uint8Array(this.memory.buffer);
     this.view = new DataView(this.memory.buffer);
   }

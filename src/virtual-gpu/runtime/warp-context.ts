@@ -276,6 +276,37 @@ export class WarpContext {
     throw outOfBounds();
   }
 
+  /**
+   * Where rows of `bytes` lie that lanes `firstLane` ... read from shared memory, as indices into `sharedHalves`. Each is
+   * checked as by `resolve`, and the request is counted.
+   * @throws KernelFault when one is out of bounds or misaligned.
+   */
+  sharedRows(operand: PtxOperand, firstLane: number, count: number, bytes: number): Int32Array {
+    const rows = new Int32Array(count);
+    const accesses: { lane: number; address: bigint; space: string }[] = [];
+    const base = operand.kind === 'address' ? operand.base : null;
+    const isWord = base?.kind === 'register' && !this.isDouble(base);
+    for (let i = 0; i < count; i++) {
+      const lane = firstLane + i;
+      const low = isWord && operand.kind === 'address' ? this.word(base, lane) + Number(operand.offset) : -1;
+      const isPlain = low >= 0 && low % bytes === 0 && low + bytes <= this.#bounds.limits.shared;
+      if (isPlain && !this.#onRequest) {
+        rows[i] = (SHARED + low) / 2;
+        continue;
+      }
+      const address = this.address(operand, lane);
+      rows[i] = this.resolve(address, 'shared', bytes, false, lane).offset / 2;
+      accesses.push({ lane, address, space: 'shared' });
+    }
+    if (accesses.length > 0) this.countRequest(accesses, bytes, 'load');
+    return rows;
+  }
+
+  /** A warp's private memory in halves. */
+  get sharedHalves(): Uint16Array {
+    return this.#memory.u16;
+  }
+
   #register(name: string): { offset: number; kind: string; bits: number; uniform: boolean } {
     const register = this.#image.registers.get(name);
     if (!register) throw new Error(`register ${name} has no slot`);
