@@ -1,4 +1,4 @@
-// 10_lean: the same work in fewer instructions.
+// 09_lean: 08_key_split in fewer instructions.
 //
 // Idea      With two warps on a scheduler there is little to hide behind, so every instruction that is not a product is
 //           time. A thread always copies the same places of a tile, so its addresses are one pointer that moves on, and
