@@ -125,6 +125,8 @@ export interface ProblemFile {
   checkShapes: CheckShape[];
   generatorSets?: Readonly<Record<string, GeneratorSet>>;
   comparison: Comparison;
+  /** Largest tolerance ÷ spread of the right values with which a check still sees anything. Default ¼. */
+  toleranceShare?: number;
   determinism: 'bitwise' | 'tolerance';
   /** Folder name of the kernel a run starts from. */
   start: string;

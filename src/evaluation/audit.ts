@@ -1,36 +1,30 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Problem, ReferenceTensors } from '../core/problem.ts';
-import { roundTo } from '../core/rounding.ts';
+import { WarpsmithError } from '../core/errors.ts';
+import type { Problem } from '../core/problem.ts';
+import { hiddenSignals, type Sight, sightOf } from './blind-checks.ts';
 import { type Check, describeCheck, shapeChecks } from './checks.ts';
-import { compareOutput, type OutputVerdict } from './compare.ts';
-import { drawInputs } from './draw-inputs.ts';
-import { mutantsOf } from './mutants/index.ts';
+import { mutantsOf, mutantsOfAnyProblem } from './mutants/index.ts';
 import type { Mutant, MutantContext } from './mutants/mutant.ts';
 import { prepareCheck } from './oracle.ts';
-import { createStream } from './random.ts';
-import { outputsOf, runReference } from './reference-runs.ts';
-
-/**
- * How a wrong kernel fared on one check. `same`: its output equals the right one here, so that nothing could tell;
- * `not-applicable`: the check is too small, or of the wrong shape, for this kind of mistake.
- */
-export type MutantOutcome = 'caught' | 'slipped' | 'same' | 'not-applicable';
-
-export interface MutantResult {
-  check: string;
-  outcome: MutantOutcome;
-  /** Largest |error| ÷ tolerance; `null` when not finite. */
-  worstErrorRatio: number | null;
-  /** RMS error ÷ its limit; `null` when not finite. */
-  rmsErrorRatio: number | null;
-}
+import { acceptsRight, type MutantResult, mutantContext, playMutant } from './play-mutant.ts';
 
 export interface MutantReport {
   id: string;
   title: string;
-  /** `caught`: by at least one check. `slipped`: it would pass as right. */
-  verdict: 'caught' | 'slipped' | 'not-applicable';
+  /** `caught`: by at least one check. `slipped`: it would pass as right. `equivalent`: its outputs are the right ones. */
+  verdict: 'caught' | 'slipped' | 'equivalent' | 'not-applicable';
   results: MutantResult[];
+}
+
+/** What one check sees. */
+export interface CheckReport {
+  check: string;
+  outputs: Sight[];
+  /** Wrong kernels caught; let through though their outputs differ from the right ones; of those, any problem's. */
+  caught: number;
+  accepted: string[];
+  /** Why the check is blind, an error of the problem; `null` where it is not. */
+  blind: string | null;
 }
 
 /** What the problem's checks would catch. Plain JSON. */
@@ -39,12 +33,16 @@ export interface AuditReport {
   problem: string;
   seed: number;
   checks: string[];
+  /** Check by check, in the same order. */
+  sight: CheckReport[];
   mutants: MutantReport[];
   /** Ids of the wrong kernels that every check lets through. */
   letThrough: string[];
   /** Checks on which even the correctly rounded oracle is called wrong. */
   falseAlarms: string[];
-  /** Nothing let through, no false alarm. */
+  /** Checks that `evaluate` and `optimize` refuse. */
+  blindChecks: string[];
+  /** Nothing let through, no false alarm, no blind check. */
   ok: boolean;
 }
 
@@ -63,114 +61,100 @@ export const auditProblem = async (options: {
 }): Promise<AuditReport> => {
   const { problem, seed, signal, onCheck } = options;
   const checks = shapeChecks(problem.file);
-  const reports: MutantReport[] = mutantsOf(problem.file).map(({ id, title }) => ({
+  const mutants = mutantsOf(problem.file);
+  const reports: MutantReport[] = mutants.map(({ id, title }) => ({
     id,
     title,
     verdict: 'not-applicable',
     results: [],
   }));
   const falseAlarms: string[] = [];
+  const sight: CheckReport[] = [];
   for (const [index, check] of checks.entries()) {
     // Lets Ctrl-C and progress lines through between checks.
     await setImmediate();
     signal?.throwIfAborted();
-    onCheck?.(describeCheck(check), index, checks.length);
-    const context = await contextOf(problem, check, seed, signal);
-    if (!isRight(context, context.right)) falseAlarms.push(describeCheck(check));
-    for (const [i, mutant] of mutantsOf(problem.file).entries()) {
-      reports[i]!.results.push(await playMutant(mutant, context, check));
+    const name = describeCheck(check);
+    onCheck?.(name, index, checks.length);
+    const context = await contextOrTrouble(problem, check, seed, signal);
+    if (typeof context === 'string') {
+      sight.push({ check: name, outputs: [], caught: 0, accepted: [], blind: context });
+      continue;
     }
+    if (!acceptsRight(context)) falseAlarms.push(name);
+    const results: MutantResult[] = [];
+    for (const [i, mutant] of mutants.entries()) {
+      const result = await playMutant(mutant, context, name);
+      results.push(result);
+      reports[i]!.results.push(result);
+    }
+    sight.push(checkReport(problem, context, name, mutants, results));
   }
-  for (const report of reports) report.verdict = verdictOf(report.results);
+  for (const [i, report] of reports.entries()) report.verdict = verdictOf(mutants[i]!, report.results);
   const letThrough = reports.filter(({ verdict }) => verdict === 'slipped').map(({ id }) => id);
+  const blindChecks = sight.filter(({ blind }) => blind !== null).map(({ check }) => check);
   return {
     schemaVersion: 1,
     problem: problem.file.name,
     seed,
     checks: checks.map(describeCheck),
+    sight,
     mutants: reports,
     letThrough,
     falseAlarms,
-    ok: letThrough.length === 0 && falseAlarms.length === 0,
+    blindChecks,
+    ok: letThrough.length === 0 && falseAlarms.length === 0 && blindChecks.length === 0,
   };
 };
 
-/** A mutant that no check can tell from the right kernel slips through, even if its outputs are the same. */
-const verdictOf = (results: readonly MutantResult[]): MutantReport['verdict'] => {
-  if (results.some(({ outcome }) => outcome === 'caught')) return 'caught';
-  return results.every(({ outcome }) => outcome === 'not-applicable') ? 'not-applicable' : 'slipped';
-};
-
-const contextOf = async (
+/** The check's context, or why nothing can be expected of it. */
+const contextOrTrouble = async (
   problem: Problem,
   check: Check,
   seed: number,
   signal: AbortSignal | undefined,
-): Promise<MutantContext> => {
+): Promise<MutantContext | string> => {
   const { dimensions, generatorSet } = check;
   const prepared = prepareCheck({ problem, dimensions, generatorSet, seed }, { signal });
-  const { buffers } = prepared;
-  const inputs = prepared.inputs.tensors;
-  const other = drawInputs({ problem, buffers, dimensions, generatorSet, seed: seed + 1 }).tensors;
-  const compute: MutantContext['compute'] = (change) =>
-    problem.reference({
-      inputs: change.inputs ?? inputs,
-      dimensions: change.dimensions ?? dimensions,
-      rounding: change.rounding ?? 'exact',
-      signal,
-    });
+  try {
+    return await mutantContext({ problem, check, prepared, seed, signal });
+  } catch (error) {
+    if (error instanceof WarpsmithError && error.details.code === 'uncalibratable') return error.message;
+    throw error;
+  }
+};
+
+const checkReport = (
+  problem: Problem,
+  { expectations }: MutantContext,
+  check: string,
+  mutants: readonly Mutant[],
+  results: readonly MutantResult[],
+): CheckReport => {
+  const outputs = [...expectations].map(([output, expectation]) => sightOf(output, expectation));
+  const accepted = mutants.filter((_, i) => results[i]!.outcome === 'slipped');
+  const generic = accepted.filter(({ id }) => mutantsOfAnyProblem.some((any) => any.id === id));
+  const reasons = [
+    ...hiddenSignals(problem, outputs),
+    ...(generic.length > 0 ? [`accepts ${generic.map(({ id }) => id).join(', ')}`] : []),
+  ];
   return {
-    problem,
-    dimensions,
-    prepared,
-    expectations: await prepared.expectations(),
-    outputs: outputsOf(buffers),
-    inputs,
-    right: await runReference(problem, buffers, { inputs, dimensions, rounding: 'exact', signal }),
-    stale: await runReference(problem, buffers, { inputs: other, dimensions, rounding: 'exact', signal }),
-    stream: createStream(seed, describeCheck(check), 'mutants'),
-    compute,
+    check,
+    outputs,
+    caught: results.filter(({ outcome }) => outcome === 'caught').length,
+    accepted: accepted.map(({ id }) => id),
+    blind: reasons.length > 0 ? reasons.join('; ') : null,
   };
 };
 
-const playMutant = async (mutant: Mutant, context: MutantContext, check: Check): Promise<MutantResult> => {
-  const name = describeCheck(check);
-  const outputs = await mutant.outputs(context);
-  if (!outputs) return { check: name, outcome: 'not-applicable', worstErrorRatio: null, rmsErrorRatio: null };
-  const verdicts = compareOutputs(context, outputs);
-  const worst = (ratio: (verdict: OutputVerdict) => number): number | null => {
-    const largest = Math.max(...verdicts.map(ratio));
-    return Number.isFinite(largest) ? largest : null;
-  };
-  return {
-    check: name,
-    outcome: outcomeOf(context, outputs, verdicts),
-    worstErrorRatio: worst((verdict) => verdict.worstErrorRatio),
-    rmsErrorRatio: worst((verdict) => verdict.rmsErrorRatio),
-  };
-};
-
-const outcomeOf = (
-  context: MutantContext,
-  outputs: ReferenceTensors,
-  verdicts: readonly OutputVerdict[],
-): MutantOutcome => {
-  if (verdicts.some(({ passed }) => !passed)) return 'caught';
-  return isSame(context, outputs) ? 'same' : 'slipped';
-};
-
-const rounded = (context: MutantContext, outputs: ReferenceTensors): Float64Array[] =>
-  context.outputs.map(({ name, dtype }) => outputs[name]!.map(roundTo(dtype)));
-
-const compareOutputs = (context: MutantContext, outputs: ReferenceTensors): OutputVerdict[] => {
-  const values = rounded(context, outputs);
-  return context.outputs.map((buffer, i) => compareOutput(buffer, context.expectations.get(buffer.name)!, values[i]!));
-};
-
-const isRight = (context: MutantContext, outputs: ReferenceTensors): boolean =>
-  compareOutputs(context, outputs).every(({ passed }) => passed);
-
-const isSame = (context: MutantContext, outputs: ReferenceTensors): boolean => {
-  const right = rounded(context, context.right);
-  return rounded(context, outputs).every((values, i) => values.every((value, j) => value === right[i]![j]));
+/**
+ * One whose outputs equal the right ones, to the bit, wherever it applies is no wrong kernel, unless it is a mistake that must
+ * show somewhere: then the checks have a hole.
+ */
+const verdictOf = ({ mustShow }: Mutant, results: readonly MutantResult[]): MutantReport['verdict'] => {
+  const has = (wanted: MutantResult['outcome']): boolean => results.some(({ outcome }) => outcome === wanted);
+  if (has('caught')) return 'caught';
+  if (has('slipped')) return 'slipped';
+  if (!has('same')) return 'not-applicable';
+  return mustShow ? 'slipped' : 'equivalent';
 };

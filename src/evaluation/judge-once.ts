@@ -47,10 +47,16 @@ const compareRows = (outputs: readonly PlannedBuffer[], { rows, expectations }: 
     }),
   );
 
-/** The first wrong element at its place in the whole output. */
+/** The elements that it names at their places in the whole output. */
 const inPlace = (verdict: OutputVerdict, { shape }: PlannedBuffer, rows: Uint32Array): OutputVerdict => {
-  if (!verdict.firstWrong) return verdict;
-  const [row, column] = verdict.firstWrong.index as [number, number];
-  const index = multiIndexOf(shape, rows[row]! * (shape.at(-1) ?? 1) + column);
-  return { ...verdict, firstWrong: { ...verdict.firstWrong, index } };
+  const place = <T extends { index: number[] }>(element: T): T => {
+    const [row, column] = element.index as [number, number];
+    return { ...element, index: multiIndexOf(shape, rows[row]! * (shape.at(-1) ?? 1) + column) };
+  };
+  const { nearest, firstWrong } = verdict;
+  return {
+    ...verdict,
+    ...(nearest && { nearest: place(nearest) }),
+    ...(firstWrong && { firstWrong: place(firstWrong) }),
+  };
 };

@@ -6,6 +6,7 @@ import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../core/problem.ts';
+import { refuseBlindCheck } from './blind-checks.ts';
 import { CheckRuns } from './check-runs.ts';
 import { type Check, cheapestToRepeat, checksFor, DECLARED, describeCheck } from './checks.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
@@ -13,7 +14,7 @@ import { fitsSharedMemory } from './fits-shared-memory.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
-import type { CheckKey, Oracle } from './oracle.ts';
+import type { CheckKey, Oracle, PreparedCheck } from './oracle.ts';
 import { planRefusal } from './plan-refusal.ts';
 import { createStream } from './random.ts';
 import { outputsOf } from './reference-runs.ts';
@@ -91,13 +92,11 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
  * Why the problem's own inputs or reference do not work for a shape that the seed chose: its author never saw that shape,
  * and the kernel's is not to blame.
  */
-const troubleWithDrawn = async (
-  { problem, seed, oracle }: VerifyRequest,
-  check: Check,
-): Promise<string | undefined> => {
+const troubleWithDrawn = async (request: VerifyRequest, check: Check): Promise<string | undefined> => {
+  const { problem, seed, oracle } = request;
   const { dimensions, generatorSet } = check;
   try {
-    await oracle.check({ problem, seed, dimensions, generatorSet }).expectations();
+    await seeing(oracle.check({ problem, seed, dimensions, generatorSet }), request, check);
     return undefined;
   } catch (error) {
     if (error instanceof WarpsmithError) return error.message;
@@ -127,6 +126,20 @@ export const countOnly = async (
   } finally {
     await runs.close();
   }
+};
+
+/** Checks that were found not to be blind. */
+const knownToSee = new WeakSet<PreparedCheck>();
+
+/** @throws WarpsmithError when the check would pass kernels that compute nothing right. */
+const seeing = async (
+  prepared: PreparedCheck,
+  { problem, seed, signal }: VerifyRequest,
+  check: Check,
+): Promise<void> => {
+  if (knownToSee.has(prepared)) return;
+  await refuseBlindCheck({ problem, check, prepared, seed, signal });
+  knownToSee.add(prepared);
 };
 
 /** Outputs up to this size are compared a dozen more times without anyone having to wait. */
@@ -172,6 +185,8 @@ const verifyCheck = async (
   const plan = planOrRefusal(request, dimensions, name);
   if ('ok' in plan) return plan;
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
+  // The timed workload is not for the problem's author alone to choose: what is not seen there, check shapes show.
+  if (!check.isOnce && !isMain) await seeing(prepared, request, check);
   const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain, findsRaces });
   try {
     if (check.isOnce) {

@@ -120,6 +120,13 @@ describe('an honest kernel', () => {
   });
 });
 
+it('refuses a problem whose checks are blind before a kernel is judged by them', async () => {
+  const comparison = { kind: 'allclose', atol: 100, rtol: 0 } as const;
+  await expect(
+    evaluate((launch) => launch.store('Y', 'f16', product(launch)), { problem: { comparison } }),
+  ).rejects.toThrow(/a check of row-scale is blind, R=3, C=17 · normal inputs: its tolerance hides the signal/);
+});
+
 describe('a wrong kernel', () => {
   it('is told the first wrong element and how many there are', async () => {
     const evaluation = await evaluate((launch) => {

@@ -139,6 +139,12 @@ export const problemFileSchema = z.strictObject({
     .min(1),
   generatorSets: z.record(printableSchema, z.record(identifierSchema, generator)).exactOptional(),
   comparison,
+  toleranceShare: z
+    .number()
+    .gt(0)
+    .lte(1)
+    .exactOptional()
+    .describe('Largest tolerance ÷ spread of the right values with which a check still sees anything. Default 0.25.'),
   determinism: z.enum(['bitwise', 'tolerance']),
   start: printableSchema.describe('Folder name of the kernel a run starts from.'),
   rungs: z.array(printableSchema).min(1).describe('Folder names of all rungs, in ladder order.'),

@@ -1,9 +1,12 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import { multiIndexOf } from '../layout.ts';
 import type { OutputFacts } from './comparison.ts';
-import { groupSizeOf, meanPerGroup } from './groups.ts';
+import { groupSizeOf, medianPerGroup } from './groups.ts';
 
-/** Share of its group's condition that every element is granted at least: a few samples are sometimes all small. */
+/**
+ * Share of its group's median condition that every element is granted at least: a few samples are sometimes all small. Not of
+ * the mean: a few ill-conditioned elements must not blind a check to their neighbours.
+ */
 const LEAST_SHARE = 1 / 2;
 
 /**
@@ -25,11 +28,10 @@ export const conditionOf = (facts: OutputFacts): Float64Array => {
       squares[i] = squares[i]! + (change * change) / runs.length;
     }
   }
+  const conditions = squares.map(Math.sqrt);
   const groupSize = groupSizeOf(shape);
-  const means = meanPerGroup(squares, groupSize);
-  return squares.map((square, i) =>
-    Math.max(Math.sqrt(square), LEAST_SHARE * Math.sqrt(means[Math.floor(i / groupSize)]!)),
-  );
+  const usual = medianPerGroup(conditions, groupSize);
+  return conditions.map((condition, i) => Math.max(condition, LEAST_SHARE * usual[Math.floor(i / groupSize)]!));
 };
 
 const notFinite = ({ output, shape, oracle }: OutputFacts, values: Float64Array, element: number): WarpsmithError =>

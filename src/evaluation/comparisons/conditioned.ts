@@ -9,11 +9,11 @@ import { exact } from './exact.ts';
  * Partial sums stay within the result plus so many standard deviations of a random walk over the terms, whatever the
  * order they are added in.
  */
-const WALK = 4;
+const WALK = 3;
 
 /**
- * Allowed for n operations in precision u: `constant` · u · √n · (|y| + 4 · condition). Every partial result of a sum of n
- * terms lies within |y| + 4 · √Σ t² (a random walk that ends at y), each addition errs by u of it, and n independent
+ * Allowed for n operations in precision u: `constant` · u · √n · (|y| + 3 · condition). Every partial result of a sum of n
+ * terms lies within |y| + 3 · √Σ t² (a random walk that ends at y), each addition errs by u of it, and n independent
  * errors add up to √n of one.
  * Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput.
  * 2019.

@@ -12,6 +12,7 @@ export const flagMutants = (problem: ProblemFile): Mutant[] =>
     .map(([flag]) => ({
       id: `flipped:${flag}`,
       title: `computes as if ${flag} were the other way`,
+      mustShow: true,
       outputs: ({ dimensions, compute }) => {
         const flipped = { ...dimensions, [flag]: 1 - dimensions[flag]! };
         if (shapesOf(problem, flipped) !== shapesOf(problem, dimensions)) return undefined;

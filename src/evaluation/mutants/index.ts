@@ -8,6 +8,12 @@ import { precisionMutants } from './precision.ts';
 import { reducedAxisMutants } from './reduced-axis.ts';
 import { wholeOutputMutants } from './whole-output.ts';
 
+/** Wrong kernels that any check must see through, whatever the problem; made from right outputs alone. */
+export const mutantsOfAnyProblem: readonly Mutant[] = [
+  ...wholeOutputMutants.filter(({ id }) => id !== 'gain'),
+  ...misplacedMutants,
+];
+
 /** Every generic wrong kernel that makes sense for a problem. */
 export const mutantsOf = (problem: ProblemFile): Mutant[] => [
   ...wholeOutputMutants,

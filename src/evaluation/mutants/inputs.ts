@@ -13,6 +13,7 @@ const copyOf = (input: string): Mutant => ({
 const ignoring = (input: string): Mutant => ({
   id: `ignored-input:${input}`,
   title: `never reads ${input} and takes it as zeros`,
+  mustShow: true,
   outputs: ({ inputs, compute }) =>
     compute({ inputs: { ...inputs, [input]: new Float64Array(inputs[input]!.length) } }),
 });

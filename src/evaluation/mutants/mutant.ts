@@ -35,6 +35,11 @@ export interface Mutant {
   readonly id: string;
   /** What such a kernel does, e.g. `writes zeros`. */
   readonly title: string;
+  /**
+   * A mistake that must show somewhere, such as never reading an input: where no check shows it, the checks are at fault. Others
+   * are no mistake where their outputs equal the right ones.
+   */
+  readonly mustShow?: boolean;
   /** Its outputs, not yet rounded; `undefined` where the check is too small or of the wrong kind for it. */
   readonly outputs: (context: MutantContext) => MutantOutputs | Promise<MutantOutputs>;
 }

@@ -114,8 +114,8 @@ describe('the tolerance', () => {
 
   it('grows with the condition of the element, and with the terms behind it', () => {
     const these = facts(rows(1, 1), undefined, [2, 64], { condition: 1000 });
-    expect(expectFor(these).tolerances[0]).toBeCloseTo(2 ** -9 + ARITHMETIC * (1 + 4 * 1000), 9);
-    expect(expectFor(these, { terms: 'N' }).tolerances[0]).toBeCloseTo(2 ** -9 + (ARITHMETIC / 2) * (1 + 4 * 1000), 9);
+    expect(expectFor(these).tolerances[0]).toBeCloseTo(2 ** -9 + ARITHMETIC * (1 + 3 * 1000), 9);
+    expect(expectFor(these, { terms: 'N' }).tolerances[0]).toBeCloseTo(2 ** -9 + (ARITHMETIC / 2) * (1 + 3 * 1000), 9);
   });
 
   it('allows what named roundings do, twice, row by row; factor, rmsFactor and group come from problem.json', () => {

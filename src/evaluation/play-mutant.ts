@@ -1,0 +1,101 @@
+import type { Problem, ReferenceTensors } from '../core/problem.ts';
+import { roundTo } from '../core/rounding.ts';
+import { type Check, describeCheck } from './checks.ts';
+import { compareOutput, type OutputVerdict } from './compare.ts';
+import { drawInputs } from './draw-inputs.ts';
+import type { Mutant, MutantContext } from './mutants/mutant.ts';
+import type { PreparedCheck } from './oracle.ts';
+import { createStream } from './random.ts';
+import { outputsOf, runReference } from './reference-runs.ts';
+
+/**
+ * How a wrong kernel fared on one check. `same`: its output equals the right one here, so that nothing could tell;
+ * `not-applicable`: the check is too small, or of the wrong shape, for this kind of mistake.
+ */
+export type MutantOutcome = 'caught' | 'slipped' | 'same' | 'not-applicable';
+
+export interface MutantResult {
+  check: string;
+  outcome: MutantOutcome;
+  /** Largest |error| ÷ tolerance; `null` when not finite. */
+  worstErrorRatio: number | null;
+  /** RMS error ÷ its limit; `null` when not finite. */
+  rmsErrorRatio: number | null;
+}
+
+/** What mutants of one check are made from: right outputs, and those of other inputs. */
+export const mutantContext = async (request: {
+  problem: Problem;
+  check: Pick<Check, 'dimensions' | 'generatorSet'>;
+  prepared: PreparedCheck;
+  seed: number;
+  signal?: AbortSignal | undefined;
+}): Promise<MutantContext> => {
+  const { problem, check, prepared, seed, signal } = request;
+  const { dimensions, generatorSet } = check;
+  const { buffers } = prepared;
+  const inputs = prepared.inputs.tensors;
+  const other = drawInputs({ problem, buffers, dimensions, generatorSet, seed: seed + 1 }).tensors;
+  return {
+    problem,
+    dimensions,
+    prepared,
+    expectations: await prepared.expectations(),
+    outputs: outputsOf(buffers),
+    inputs,
+    right: await runReference(problem, buffers, { inputs, dimensions, rounding: 'exact', signal }),
+    stale: await runReference(problem, buffers, { inputs: other, dimensions, rounding: 'exact', signal }),
+    stream: createStream(seed, describeCheck(check), 'mutants'),
+    compute: (change) =>
+      problem.reference({
+        inputs: change.inputs ?? inputs,
+        dimensions: change.dimensions ?? dimensions,
+        rounding: change.rounding ?? 'exact',
+        signal,
+      }),
+  };
+};
+
+export const playMutant = async (mutant: Mutant, context: MutantContext, check: string): Promise<MutantResult> => {
+  const outputs = await mutant.outputs(context);
+  if (!outputs) return { check, outcome: 'not-applicable', worstErrorRatio: null, rmsErrorRatio: null };
+  const verdicts = compareWithOracle(context, outputs);
+  const worst = (ratio: (verdict: OutputVerdict) => number): number | null => {
+    const largest = Math.max(...verdicts.map(ratio));
+    return Number.isFinite(largest) ? largest : null;
+  };
+  return {
+    check,
+    outcome: outcomeOf(context, outputs, verdicts),
+    worstErrorRatio: worst((verdict) => verdict.worstErrorRatio),
+    rmsErrorRatio: worst((verdict) => verdict.rmsErrorRatio),
+  };
+};
+
+const outcomeOf = (
+  context: MutantContext,
+  outputs: ReferenceTensors,
+  verdicts: readonly OutputVerdict[],
+): MutantOutcome => {
+  if (verdicts.some(({ passed }) => !passed)) return 'caught';
+  return isSame(context, outputs) ? 'same' : 'slipped';
+};
+
+const rounded = (context: MutantContext, outputs: ReferenceTensors): Float64Array[] =>
+  context.outputs.map(({ name, dtype }) => outputs[name]!.map(roundTo(dtype)));
+
+const compareWithOracle = (context: MutantContext, outputs: ReferenceTensors): OutputVerdict[] => {
+  const values = rounded(context, outputs);
+  return context.outputs.map((buffer, i) => compareOutput(buffer, context.expectations.get(buffer.name)!, values[i]!));
+};
+
+/** Whether the correctly rounded oracle itself passes. */
+export const acceptsRight = (context: MutantContext): boolean =>
+  compareWithOracle(context, context.right).every(({ passed }) => passed);
+
+const isSame = (context: MutantContext, outputs: ReferenceTensors): boolean => {
+  const right = rounded(context, context.right);
+  return rounded(context, outputs).every((values, i) =>
+    values.every((value, j) => value === right[i]![j] || Object.is(value, right[i]![j])),
+  );
+};
