@@ -114,6 +114,13 @@ export interface Evaluation {
   elapsedMs: { compile: number; verify: number; time: number; total: number };
 }
 
+/** `failedCheck` of a candidate that was right as long as it was verified. */
+export const WHILE_TIMED = 'while it was timed';
+
+/** Right when verified, wrong or unsafe when timed: a kernel that tells the two apart, or comes out right by chance. */
+export const isWrongWhenTimed = ({ status, failedCheck }: Pick<Evaluation, 'status' | 'failedCheck'>): boolean =>
+  (status === 'wrong' || status === 'unsafe') && failedCheck === WHILE_TIMED;
+
 /** A baseline as measured beside a candidate. */
 export interface BaselineMeasurement {
   name: string;

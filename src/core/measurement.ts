@@ -40,6 +40,8 @@ export interface MeasuredBlock {
   /** Why the block does not count, e.g. `thermal-slowdown`; absent when it does. */
   discarded?: string;
   powerCapped?: boolean;
+  /** Baselines whose median is more than 2 % off that of the blocks before. */
+  unsteadyBaselines?: string[];
 }
 
 /** Summary of samples, in ns. */
@@ -79,6 +81,11 @@ export interface Comparison {
   };
   /** P(candidate faster) − P(candidate slower) over all pairs of samples, from −1 to 1. */
   cliffsDelta: number;
+  /**
+   * Baseline's time beside the candidate ÷ its time in blocks of its own: above 1, the candidate slows it down. Kernels, where
+   * a verdict was asked for.
+   */
+  baselineSlowdown?: number;
 }
 
 /** What the samples were taken on. */
@@ -86,7 +93,7 @@ export interface MeasurementConditions {
   tier: Tier;
   /** `cold`: a ring of at least 3 × L2, no flush; `hot`: a ring of at most half of L2. */
   cache: 'hot' | 'cold';
-  /** Of the largest block. */
+  /** Of the smallest block. */
   ringBytes: number;
   l2Bytes: number;
   /** Most slots of a block; how many each has, from `fewestSlotCount` on, is secret. */

@@ -3,6 +3,9 @@ import type { ProposedMove } from './propose-moves.ts';
 /** Failures of one move after which it is no longer proposed. */
 export const FAILURES_BEFORE_ABANDONING = 3;
 
+/** Settings of one kernel that were right when verified and wrong when timed, after which none of it is proposed. */
+const LIES_BEFORE_DISTRUST = 2;
+
 /** What a pattern's moves gave in this run. */
 export interface Realised {
   readonly attempts: number;
@@ -27,11 +30,14 @@ export interface MoveLedger {
   noteKept(move: ProposedMove, ratio: number): void;
   /** Returns the failures of the move so far, and whether this one was the last it gets. */
   noteFailed(move: ProposedMove, evaluationsUsed: number): { failureCount: number; abandoned: boolean };
+  /** A setting of this kernel was right when verified and wrong when timed. Returns whether the kernel is trusted no more. */
+  noteWrongWhenTimed(kernel: string): boolean;
+  isTrusted(kernel: string): boolean;
   abandon(moveKey: string): void;
   isAbandoned(moveKey: string): boolean;
   standing(moveKey: string): Standing;
   realised(patternId: string): Realised;
-  /** Whether the move may be tried: a candidate not judged yet, of a move that is not given up. */
+  /** Whether the move may be tried: a candidate not judged yet, of a trusted kernel and a move that is not given up. */
   isOpen(move: ProposedMove): boolean;
 }
 
@@ -43,6 +49,8 @@ export function createMoveLedger(): MoveLedger {
   const abandoned = new Set<string>();
   const standings = new Map<string, Standing>();
   const realised = new Map<string, Realised>();
+  const lies = new Map<string, number>();
+  const isTrusted = (kernel: string) => (lies.get(kernel) ?? 0) < LIES_BEFORE_DISTRUST;
   const standing = (moveKey: string) => standings.get(moveKey) ?? FRESH;
   const realise = (patternId: string, logGain: number | undefined) => {
     const before = realised.get(patternId) ?? NOTHING;
@@ -68,10 +76,16 @@ export function createMoveLedger(): MoveLedger {
       if (isLast) abandoned.add(move.key);
       return { failureCount, abandoned: isLast };
     },
+    noteWrongWhenTimed(kernel) {
+      lies.set(kernel, (lies.get(kernel) ?? 0) + 1);
+      return !isTrusted(kernel);
+    },
+    isTrusted,
     abandon: (moveKey) => void abandoned.add(moveKey),
     isAbandoned: (moveKey) => abandoned.has(moveKey),
     standing,
     realised: (patternId) => realised.get(patternId) ?? NOTHING,
-    isOpen: (move) => !evaluated.has(move.candidate.id) && !abandoned.has(move.key),
+    isOpen: ({ candidate, key }) =>
+      !evaluated.has(candidate.id) && !abandoned.has(key) && isTrusted(candidate.kernel.file.name),
   };
 }

@@ -1,4 +1,4 @@
-import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
+import { type Evaluation, type EvaluationRequest, isWrongWhenTimed } from '../core/evaluation.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import type { StopReason } from '../store/events.ts';
 import { ablateBest, type Improvement } from './ablate.ts';
@@ -259,6 +259,18 @@ async function decidePhase(run: Run): Promise<Phase> {
     });
   }
   const { failureCount, abandoned } = ledger.noteFailed(move, judged.length);
+  const kernel = move.candidate.kernel.file.name;
+  if (judged.some(isWrongWhenTimed) && ledger.noteWrongWhenTimed(kernel)) {
+    const reason = `${kernel} was right when verified and wrong when timed, again: no setting of it is tried any more`;
+    emit(run, {
+      type: 'move-abandoned',
+      iteration: run.iteration,
+      moveKey: move.key,
+      failureCount,
+      why: 'failed',
+      reason,
+    });
+  }
   if (abandoned) {
     emit(run, {
       type: 'move-abandoned',

@@ -9,6 +9,8 @@ export interface ModuleTraits {
   readonly externalFunctions: readonly string[];
   /** Special registers that are read, without their component: `%clock64`, `%smid`. */
   readonly specialRegisters: readonly string[];
+  /** What says which lines L2 keeps: `createpolicy`, `evict_last`, `prefetch`. */
+  readonly cacheHints: readonly string[];
 }
 
 /**
@@ -27,6 +29,7 @@ export const readTraits = (ptx: string): ModuleTraits => {
     hasVariables: tokens.some((_, index) => declaresVariable(tokens, index)) || leaksConstants(tokens),
     externalFunctions: externalFunctions(tokens),
     specialRegisters: specialRegisters(tokens),
+    cacheHints: cacheHints(tokens),
   };
 };
 
@@ -106,5 +109,16 @@ const specialRegisters = (tokens: readonly Token[]): string[] => [
       .filter(({ kind, text }) => kind === 'word' && text.startsWith('%'))
       .map(({ text }) => text.split('.')[0]!)
       .filter((name) => WATCHED.test(name)),
+  ),
+];
+
+/** Parts of an opcode after which a line stays in L2 for longer or shorter than it would by itself. */
+const HINTS = /^(?:createpolicy|prefetchu?|discard|applypriority|evict_\w+|cache_hint)$/;
+
+const cacheHints = (tokens: readonly Token[]): string[] => [
+  ...new Set(
+    tokens
+      .filter(({ kind, text }) => kind === 'word' && text.includes('.'))
+      .flatMap(({ text }) => text.split(/\.|::/).filter((part) => HINTS.test(part))),
   ),
 ];

@@ -24,6 +24,10 @@ const TELLS_OF: readonly [RegExp, string][] = [
   [/^%n?smid$|^%n?warpid$/, 'where it runs on the GPU'],
 ];
 
+/** By its text: the code of a kernel that is measured beside many others comes as a new object every time. */
+const read = new Map<string, ModuleTraits | PtxSyntaxError>();
+const MOST_READ = 16;
+
 const verdicts = new WeakMap<CompiledCode, ModuleVerdict>();
 
 /** Looks at a module's PTX, or at a cubin's symbols where there is none. */
@@ -58,7 +62,7 @@ function judge(code: CompiledCode): ModuleVerdict {
   if (traits instanceof PtxSyntaxError) return { refusal: `the PTX can't be read: ${traits.message}`, notes: [] };
   if (!traits) return judgeCubin(code);
   const refusal = refusalOf(traits.externalFunctions) ?? refusalOfRegisters(traits.specialRegisters);
-  return { ...(refusal !== undefined && { refusal }), notes: notesOn(traits.specialRegisters) };
+  return { ...(refusal !== undefined && { refusal }), notes: notesOn(traits) };
 }
 
 /** Of a module of machine code alone there are its symbols; which registers it reads can't be seen. */
@@ -75,9 +79,19 @@ function judgeCubin(code: CompiledCode): ModuleVerdict {
   }
 }
 
+/** Reading a megabyte of PTX takes a tenth of a second: each is read once. */
 function traitsOf(code: CompiledCode): ModuleTraits | PtxSyntaxError | undefined {
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
   if (ptx === undefined) return undefined;
+  const known = read.get(ptx);
+  if (known) return known;
+  const traits = readOnce(ptx);
+  if (read.size >= MOST_READ) read.clear();
+  read.set(ptx, traits);
+  return traits;
+}
+
+function readOnce(ptx: string): ModuleTraits | PtxSyntaxError {
   try {
     return readTraits(ptx);
   } catch (error) {
@@ -105,13 +119,16 @@ function refusalOfRegisters(registers: readonly string[]): string | undefined {
     : `it reads ${name}, which tells one launch from another; no result depends on that`;
 }
 
-function notesOn(registers: readonly string[]): Diagnostic[] {
-  return TELLS_OF.flatMap(([pattern, what]) => {
+function notesOn({ specialRegisters: registers, cacheHints }: ModuleTraits): Diagnostic[] {
+  const hints = cacheHints.join(', ');
+  const message = `says itself what L2 keeps (${hints}): beside other kernels its time may differ more than usual`;
+  const tells = TELLS_OF.flatMap(([pattern, what]) => {
     const read = registers.filter((register) => pattern.test(register));
     if (read.length === 0) return [];
     const message = `reads ${read.join(', ')}: what it does may depend on ${what}`;
     return [{ severity: 'note' as const, message }];
   });
+  return cacheHints.length === 0 ? tells : [...tells, { severity: 'note', message }];
 }
 
 const SHF_WRITE_OR_ALLOC = 1 | 2;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { WHILE_TIMED } from '../../src/core/evaluation.ts';
 import { NOTHING_KEPT, type OptionsRankedEvent, UNLIMITED } from '../../src/store/events.ts';
 import { finding, kernel, ofType, pattern, rung, runLoop, scriptedEvaluator, tile } from './fakes.ts';
 
@@ -142,6 +143,42 @@ describe('a move that is given up', () => {
       patterns: [pattern('tiles', 'bank-conflicts', [tile(8), tile(16), tile(64), tile(128)]), depths],
     });
     expect(evaluator.judged.filter((name) => !name.includes('TILE=32'))).toHaveLength(3);
+  });
+});
+
+describe('a kernel that was right when verified and wrong when timed', () => {
+  const lying = (kernelName: string) =>
+    scriptedEvaluator((name) =>
+      name.startsWith(kernelName) && !name.includes('TILE=32')
+        ? { status: 'wrong', failedCheck: WHILE_TIMED, reason: 'right when verified, not when timed: …' }
+        : { ns: 1000 },
+    );
+
+  it('twice, is tried no more, and that is said', async () => {
+    const evaluator = lying('01_first');
+    const { events } = await runLoop({ evaluator, rungs, patterns: [tiles, depths, climb] });
+    expect(evaluator.judged.filter((name) => name.startsWith('01_first'))).toEqual([
+      '01_first TILE=32 DEPTH=1',
+      '01_first TILE=16 DEPTH=1',
+      '01_first TILE=64 DEPTH=1',
+    ]);
+    expect(ofType(events, 'move-abandoned').map(({ reason }) => reason)).toEqual([
+      '01_first was right when verified and wrong when timed, again: no setting of it is tried any more',
+    ]);
+  });
+
+  it('is tried no more by a strategy that asks no findings, either', async () => {
+    const evaluator = lying('02_second');
+    await runLoop({ evaluator, rungs, patterns: [], strategy: 'exhaustive' });
+    const lies = evaluator.judged.filter((name) => name.startsWith('02_second') && !name.includes('TILE=32'));
+    expect(lies).toHaveLength(2);
+    expect(evaluator.judged.filter((name) => name.startsWith('01_first'))).toHaveLength(8);
+  });
+
+  it('is not distrusted for what verification refuses', async () => {
+    const evaluator = scriptedEvaluator((name) => (name.includes('TILE=32') ? { ns: 1000 } : { status: 'wrong' }));
+    await runLoop({ evaluator, rungs, patterns: [], strategy: 'exhaustive' });
+    expect(evaluator.judged).toHaveLength(16);
   });
 });
 

@@ -166,3 +166,21 @@ it('clocks and SM numbers are told', () => {
   });
   expect(judgeModule(ptxCode(entry({ body: 'mov.u32 %r0, %tid.x; mov.u32 %r0, %laneid;' }))).notes).toEqual([]);
 });
+
+describe('what says itself which lines L2 keeps', () => {
+  const noted = (body: string) => judgeModule(ptxCode(moduleText(entry({ body })))).notes.map(({ message }) => message);
+
+  it.each([
+    ['createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;', 'createpolicy, evict_last'],
+    ['prefetch.global.L2::evict_last [%rd1];', 'prefetch, evict_last'],
+    ['ld.global.L2::cache_hint.b32 %r1, [%rd1], %rd2;', 'cache_hint'],
+    ['discard.global.L2 [%rd1], 128;', 'discard'],
+  ])('is named: %s', (instruction, hints) => {
+    const [message] = noted(instruction);
+    expect(message).toContain(`(${hints})`);
+  });
+
+  it('is not what every load may say', () => {
+    expect(noted('ld.global.L2::128B.b32 %r1, [%rd1];\nld.global.nc.L1::no_allocate.b32 %r1, [%rd1];')).toEqual([]);
+  });
+});

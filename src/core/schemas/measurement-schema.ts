@@ -49,6 +49,10 @@ const block = z
     after: gpuState,
     discarded: z.string().describe('Why the block does not count.').exactOptional(),
     powerCapped: z.boolean().exactOptional(),
+    unsteadyBaselines: z
+      .array(z.string())
+      .describe('Baselines more than 2 % off their median in the blocks before.')
+      .exactOptional(),
   })
   .meta({ id: 'MeasuredBlock' });
 
@@ -79,6 +83,7 @@ export const comparisonSchema = z
     blockCount: count,
     mannWhitney: z.strictObject({ u: numberOrNaN, pValue: numberOrNaN }),
     cliffsDelta: numberOrNaN.describe('P(candidate faster) − P(candidate slower).'),
+    baselineSlowdown: numberOrNaN.describe('Baseline’s time beside the candidate ÷ its time alone.').exactOptional(),
   })
   .meta({ id: 'Comparison' });
 

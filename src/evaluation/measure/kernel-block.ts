@@ -166,9 +166,10 @@ export class KernelBlock implements ContenderBlock {
   async #replayOnce({ seed, keeps = false, cut }: ReplayPurpose): Promise<Timed> {
     const { ring } = this.#options;
     const slots = this.#slots;
-    // In this order, though none waits for the answer to the one before: a workspace that fills the ring pushes the inputs out
-    // of L2 as other slots would.
-    await Promise.all([slots.drawInputs(seed), slots.resetWorkspaces(seed), slots.poisonOutputs(seed)]);
+    await slots.drawInputs(seed);
+    // After the inputs: a workspace that fills the ring pushes them out of L2 as other slots would.
+    await slots.resetWorkspaces(seed);
+    await slots.poisonOutputs(seed);
     const slot = this.#slotToKeep(seed);
     const initial = keeps ? await slots.read(slot, ['inout']) : undefined;
     const timed = await (cut === undefined ? this.#timeWhole(seed) : this.#timeCut(seed, cut));
@@ -187,18 +188,14 @@ export class KernelBlock implements ContenderBlock {
     const { ring } = this.#options;
     const slots = this.#slots;
     const cutShort = slotCount < ring.slotCount ? `in a replay that ended after ${slotCount} launch sequences, ` : '';
-    const [changed, damaged, unwritten, rerun] = await Promise.all([
-      slots.changedInputs(),
-      slots.damagedGuards(),
-      slots.unwrittenOutput(slotCount),
-      this.#rerun(seed, slotCount, cutShort),
-    ]);
-    const unsafe = changed ?? damaged;
+    const unsafe = (await slots.changedInputs()) ?? (await slots.damagedGuards());
     if (unsafe) return { ok: false, status: 'unsafe', reason: `${unsafe}, while it was timed` };
+    const unwritten = await slots.unwrittenOutput(slotCount);
     if (unwritten?.isCertain) {
       const reason = `right when verified, not when timed: ${cutShort}${unwritten.what}`;
       return { ok: false, status: 'wrong', reason };
     }
+    const rerun = await this.#rerun(seed, slotCount, cutShort);
     if (!rerun.ok) return rerun;
     const suspect = rerun.suspect ?? unwritten?.slot;
     if (suspect !== undefined) await this.#keepSuspect(suspect, seed);

@@ -1,8 +1,9 @@
 import type { Device, LoadedModule } from '../../core/device.ts';
-import type { BaselineMeasurement, Evaluation } from '../../core/evaluation.ts';
+import { type BaselineMeasurement, type Evaluation, WHILE_TIMED } from '../../core/evaluation.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Comparison, Measurement, Tier } from '../../core/measurement.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
+import { besideAndAlone } from '../../stats/baseline-steadiness.ts';
 import { compareContenders } from '../../stats/compare-contenders.ts';
 import type { DeviceReference } from '../expectations.ts';
 import type { Refused } from '../refusal.ts';
@@ -69,7 +70,7 @@ export const measureCandidate = async (request: MeasureCandidateRequest): Promis
   const measurement = measured.measurements.get(candidate.name);
   const failure = measured.failed.find(({ contender }) => contender === candidate.name);
   if (failure && failure.status !== 'device-failed')
-    return { ok: false, status: failure.status, reason: failure.reason, failedCheck: 'while it was timed' };
+    return { ok: false, status: failure.status, reason: failure.reason, failedCheck: WHILE_TIMED };
   if (!measurement || measured.isDeviceLost || !(measurement.summary.medianNs > 0))
     return unmeasured(problem, candidate.name, measured);
   return {
@@ -108,7 +109,7 @@ const unmeasured = (
 
 const besideIt = async (
   { candidate, against, libraries, seed }: MeasureCandidateRequest,
-  { measurements, blocks }: MeasuredContenders,
+  { measurements, blocks, aloneNs }: MeasuredContenders,
 ): Promise<Pick<MeasuredCandidate, 'comparisons' | 'baselines'>> => {
   const baselines: BaselineMeasurement[] = [];
   for (const { name } of against) {
@@ -119,8 +120,10 @@ const besideIt = async (
     const measurement = measurements.get(contender.name);
     if (measurement) baselines.push({ name: contender.name, kind: 'library', measurement, ...(await describe()) });
   }
-  const comparisons = baselines.map(({ name }) =>
-    compareContenders(blocks, { candidate: candidate.name, baseline: name }, seed),
-  );
+  const comparisons = baselines.map(({ name }) => {
+    const comparison = compareContenders(blocks, { candidate: candidate.name, baseline: name }, seed);
+    const alone = aloneNs.get(name);
+    return alone ? besideAndAlone(comparison, blocks, alone) : comparison;
+  });
   return { comparisons, baselines };
 };

@@ -1,6 +1,7 @@
 import type { GpuState, MeasuredBlock, Measurement, MeasurementConditions, Tier } from '../../core/measurement.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { assessBlock } from '../../stats/assess-block.ts';
+import { unsteadyBaselines } from '../../stats/baseline-steadiness.ts';
 import { compareContenders } from '../../stats/compare-contenders.ts';
 import { median } from '../../stats/quantile.ts';
 import { summarise } from '../../stats/summarise.ts';
@@ -39,6 +40,8 @@ export interface MeasuredContenders {
   readonly measurements: ReadonlyMap<string, Measurement>;
   readonly blocks: readonly MeasuredBlock[];
   readonly failed: readonly FailedContender[];
+  /** Baseline kernels → their block medians without the candidate, in ns; empty where no verdict was asked for. */
+  readonly aloneNs: ReadonlyMap<string, readonly number[]>;
   /** A kernel took the device's memory and modules with it, the others' too. */
   readonly isDeviceLost: boolean;
 }
@@ -72,6 +75,8 @@ interface Entrant {
 const MOST_ESTIMATE_RATIO = 1.5;
 /** A kernel whose time is never the same twice is measured all the same. */
 const MOST_PLANS = 3;
+/** Multiples of it, taken modulo 1, are spread evenly however many there are. */
+const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
 /** What a block says that does not count because the rings were planned anew after it. */
 const REPLANNED = 'estimates were off';
 
@@ -108,12 +113,61 @@ class Measuring {
       this.#request.signal?.throwIfAborted();
       await this.#block(attempt);
     }
+    const aloneNs = await this.#spotChecks();
     return {
       measurements: new Map(this.#entrants.map((entrant) => [entrant.contender.name, this.#measurement(entrant)])),
       blocks: this.#blocks,
       failed: this.#failed,
+      aloneNs,
       isDeviceLost: this.#deviceIsLost,
     };
+  }
+
+  /** Times the baseline kernels without the candidate. */
+  async #spotChecks(): Promise<Map<string, number[]>> {
+    const aloneNs = new Map<string, number[]>();
+    for (const { contender } of this.#baselines().filter(({ contender: { kind } }) => kind === 'kernel')) {
+      const medians: number[] = [];
+      for (let number = 0; number < this.#limits.spotCheckBlocks && this.#goesOn(); number++) {
+        this.#request.signal?.throwIfAborted();
+        const samples = await this.#alone(contender, number);
+        if (samples.length > 0) medians.push(median(samples));
+      }
+      if (medians.length > 0) aloneNs.set(contender.name, medians);
+    }
+    return aloneNs;
+  }
+
+  /** Samples of one block of one contender; none when it failed. */
+  async #alone(contender: Contender, number: number): Promise<number[]> {
+    const entrant = this.#entrants.find((other) => other.contender === contender);
+    if (!entrant) return [];
+    const ring = ringOfBlock(entrant.ring, createStream(this.#secret, 'slots alone', number).uniform(0));
+    const stream = createStream(this.#secret, 'alone', number, contender.name);
+    const opened = await orDeviceTrouble(contender.openBlock(ring, stream.bits(0), false));
+    if (!opened.ok) return this.#spotCheckFailed(contender, opened);
+    const samples: number[] = [];
+    for (let i = 0; i < this.#samplesPerBlock(); i++) {
+      const outcome = await orDeviceTrouble(opened.block.sample(stream.bits(1 + i)));
+      if (!outcome.ok) {
+        await orDeviceTrouble(opened.block.discard());
+        return this.#spotCheckFailed(contender, outcome);
+      }
+      samples.push(outcome.ns);
+    }
+    await orDeviceTrouble(opened.block.discard());
+    return samples;
+  }
+
+  /** Whatever a baseline fails at that was fine in every block before: nothing that was measured beside it is left to stand on. */
+  #spotCheckFailed(contender: Contender, failure: ContenderFailure): number[] {
+    this.#leave(contender.name, failure);
+    this.#deviceIsLost = true;
+    return [];
+  }
+
+  #baselines(): Entrant[] {
+    return this.#entrants.filter(({ contender }) => contender.name !== this.#request.contenders[0]!.name);
   }
 
   /** The candidate is still there, and so is the device. */
@@ -128,12 +182,10 @@ class Measuring {
 
   #isAmbiguous(): boolean {
     const candidate = this.#request.contenders[0]!.name;
-    return this.#entrants
-      .filter(({ contender }) => contender.name !== candidate)
-      .some(({ contender: { name } }) => {
-        const names = { candidate, baseline: name };
-        return compareContenders(this.#blocks, names, this.#request.seed).verdict === 'ambiguous';
-      });
+    return this.#baselines().some(({ contender: { name } }) => {
+      const names = { candidate, baseline: name };
+      return compareContenders(this.#blocks, names, this.#request.seed).verdict === 'ambiguous';
+    });
   }
 
   async #enter(contender: Contender): Promise<void> {
@@ -225,16 +277,17 @@ class Measuring {
   }
 
   /**
-   * Where replays that do not count end: after j sequences, and after j + 1 in the same or the next block. Whatever launches
-   * leave to later ones in twos or more is then missing once, wherever it begins.
+   * Where two replays of a block that do not count end: after j sequences and after j + 1, so that launches which leave their
+   * work to later ones, in twos or more all along, are missing it once. From block to block j goes as far as covers the ring
+   * best, so that no stretch of it is left out.
    *
    * @param slotCount what every block has at least.
    */
   #cuts(number: number, name: string, slotCount: number): number[] {
-    const pair = this.#limits.cutsPerBlock === 2 ? number : number >> 1;
-    const first = createStream(this.#secret, 'cut', pair, name).bits(0);
-    const cuts = [first, first + 1].map((cut) => 1 + (cut % Math.max(1, slotCount - 1)));
-    return this.#limits.cutsPerBlock === 2 ? cuts : [cuts[number % 2]!];
+    const places = Math.max(1, slotCount - 1);
+    const start = createStream(this.#secret, 'cuts', name).uniform(0);
+    const first = Math.floor(((start + number * GOLDEN_SECTION) % 1) * places);
+    return [first, first + 1].map((cut) => 1 + (cut % places));
   }
 
   /** Screens compare one slot of each contender, and so do large slots; which block it is in is secret. */
@@ -289,13 +342,17 @@ class Measuring {
       disturbances,
     } = assessBlock(before, after);
     for (const disturbance of disturbances) this.#disturbances.add(disturbance);
-    this.#blocks.push({
+    const block: MeasuredBlock = {
       samples: [...samples].map(([contender, samplesNs]) => ({ contender, samplesNs })),
       before,
       after,
       ...(discarded !== undefined && { discarded }),
       ...(powerCapped && { powerCapped }),
-    });
+    };
+    const names = this.#baselines().map(({ contender: { name } }) => name);
+    const unsteady = unsteadyBaselines(this.#blocks, block, names);
+    for (const name of unsteady) this.#disturbances.add(`${name} was more than 2 % off its earlier time in some block`);
+    this.#blocks.push({ ...block, ...(unsteady.length > 0 && { unsteadyBaselines: unsteady }) });
   }
 
   #measurement({ contender, ring, eagerNs, conditions, checkedSlotCount, rerunCount }: Entrant): Measurement {
@@ -306,7 +363,15 @@ class Measuring {
     }));
     return {
       contender: contender.name,
-      conditions: { tier, l2Bytes, ...ring, replayOverheadNs: 0, inputs: 'drawn-on-device', ...conditions },
+      conditions: {
+        tier,
+        l2Bytes,
+        ...ring,
+        ringBytes: ringOfBlock(ring, 0).ringBytes,
+        replayOverheadNs: 0,
+        inputs: 'drawn-on-device',
+        ...conditions,
+      },
       summary: summarise(own, contender.name, seed),
       ...(eagerNs !== undefined && { eagerNs }),
       blocks: own,

@@ -16,8 +16,8 @@ export interface TierLimits {
   readonly fewestBlocks: number;
   /** Blocks in which a slot is compared whole with the oracle: all, or one of the first `fewestBlocks`, which is secret. */
   readonly comparedBlocks: 'all' | 'one';
-  /** Replays of a block that end early and do not count; one is its warm-up. */
-  readonly cutsPerBlock: 1 | 2;
+  /** Blocks at the end in which each baseline kernel is timed without the candidate, to see whether that slows it down. */
+  readonly spotCheckBlocks: number;
 }
 
 /** Device time that the samples of a block may take together; slow contenders get fewer samples, one at least. */
@@ -35,7 +35,7 @@ export const TIERS: Readonly<Record<Tier, TierLimits>> = {
     capMs: 500,
     fewestBlocks: 2,
     comparedBlocks: 'one',
-    cutsPerBlock: 1,
+    spotCheckBlocks: 0,
   },
   accept: {
     leastBlocks: LEAST_BLOCKS_FOR_VERDICT,
@@ -45,7 +45,7 @@ export const TIERS: Readonly<Record<Tier, TierLimits>> = {
     capMs: 60_000,
     fewestBlocks: LEAST_BLOCKS_FOR_VERDICT,
     comparedBlocks: 'all',
-    cutsPerBlock: 2,
+    spotCheckBlocks: 3,
   },
 };
 
@@ -58,5 +58,5 @@ export const fixedTier = (blocks: number): TierLimits => ({
   capMs: Number.POSITIVE_INFINITY,
   fewestBlocks: blocks,
   comparedBlocks: 'all',
-  cutsPerBlock: 2,
+  spotCheckBlocks: TIERS.accept.spotCheckBlocks,
 });

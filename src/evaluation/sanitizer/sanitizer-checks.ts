@@ -3,9 +3,10 @@ import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import type { ReplayRun } from '../../devices/cuda/replay/replay-request.ts';
-import { type Check, checksFor, describeCheck } from '../checks.ts';
+import { type Check, checksFor, DECLARED, describeCheck } from '../checks.ts';
 import { drawInputs } from '../draw-inputs.ts';
 import { fitsSharedMemory } from '../fits-shared-memory.ts';
+import { nameInSlot, repeatPlan } from '../repeat-plan.ts';
 
 /** Instrumented kernels run up to a hundred times slower: a few small shapes, which are the ragged ones, must do. */
 const CHECK_COUNT = 4;
@@ -47,3 +48,37 @@ const oncePerShape = (checks: readonly Check[]): Check[] =>
   checks.filter((check, i) => checks.findIndex((other) => shapeOf(other) === shapeOf(check)) === i);
 
 const bytesOf = (plan: LaunchPlan): number => plan.buffers.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** Launch sequences of a burst; how many it is, is secret. */
+const FEWEST_SEQUENCES = 24;
+const MOST_SEQUENCES = 64;
+/** A burst takes no more memory, and no longer without instruments: with them it may take a thousand times as long. */
+const MOST_BURST_BYTES = 2 ** 29;
+const MOST_BURST_NS = 20e6;
+
+/**
+ * The timed path: the workload's launch sequence again and again, each time in buffers of its own. What goes wrong in large
+ * shapes, or only after some launches, shows there; in a single sequence where that takes long.
+ *
+ * @param sequenceNs what one takes.
+ * @param share where the number of sequences lies between the fewest and the most, from 0 to 1; secret.
+ */
+export function sanitizerBurst(request: {
+  problem: Problem;
+  plan: LaunchPlan;
+  dimensions: Dimensions;
+  seed: number;
+  sequenceNs: number;
+  share: number;
+}): ReplayRun {
+  const { problem, plan, dimensions, seed, sequenceNs, share } = request;
+  const wanted = FEWEST_SEQUENCES + Math.floor(share * (MOST_SEQUENCES + 1 - FEWEST_SEQUENCES));
+  const fitting = Math.min(MOST_BURST_BYTES / bytesOf(plan), MOST_BURST_NS / sequenceNs);
+  const count = Math.max(1, Math.min(wanted, Math.floor(fitting)));
+  const { bytes } = drawInputs({ problem, buffers: plan.buffers, dimensions, seed, generatorSet: DECLARED });
+  const contents = Array.from({ length: count }, (_, slot) =>
+    [...bytes].map(([name, value]) => [nameInSlot(name, slot), value] as const),
+  );
+  const sequences = count === 1 ? 'one launch sequence' : `${count} launch sequences in a row`;
+  return { name: `the workload, ${sequences}`, plan: repeatPlan(plan, count), contents: new Map(contents.flat()) };
+}

@@ -25,11 +25,11 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
   const isPossible = (candidate: Candidate) =>
     workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
   let skipped = 0;
-  /** What does not take every workload is known to fail without an evaluation. */
-  const ask = (): Candidate | undefined => {
+  /** What does not take every workload, or is not trusted, is known to fail without an evaluation. */
+  const ask = ({ ledger }: Run): Candidate | undefined => {
     for (let index = strategy.ask(); index !== undefined; index = strategy.ask()) {
       const candidate = candidateAt(index);
-      if (isPossible(candidate)) return candidate;
+      if (isPossible(candidate) && ledger.isTrusted(candidate.kernel.file.name)) return candidate;
       skipped += 1;
       strategy.tell(index, { kind: 'failed' });
     }
@@ -39,7 +39,7 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
   let pending: Candidate | undefined;
   return {
     next(run) {
-      pending ??= ask();
+      pending ??= ask(run);
       return pending ? { move: moveTo(pending, name, run) } : exhausted(space.size, skipped);
     },
     note(move, judged) {

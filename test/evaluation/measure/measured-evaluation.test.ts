@@ -387,4 +387,31 @@ describe('a kernel that cheats when it is timed', () => {
     expect(discardedBlockCount).toBe(1);
     expect(blocks.map(({ discarded }) => discarded)).toEqual(['estimates were off', undefined, undefined, undefined]);
   });
+
+  it('slows down what it is compared with, and is not called faster for that', async () => {
+    const other = toyCandidate({
+      name: 'other',
+      steps: [
+        { function: 'other', grid: ['R'], block: [32], arguments: ['X', 'W', 'Y'].map((buffer) => ({ buffer })) },
+      ],
+    });
+    const compared = async (slowedNs: number) => {
+      let sinceCandidate = 0;
+      const device = withMeasuring(createFakeDevice({ kernel: honest, other: honest }), {
+        sequenceNs: ({ steps }) => {
+          const isOther = steps.some((step) => step.kind === 'launch' && step.functionName === 'other');
+          sinceCandidate = isOther ? sinceCandidate + 1 : 0;
+          return isOther && sinceCandidate < 50 ? slowedNs : 20_000;
+        },
+      });
+      const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), secret: 1 });
+      const against = [{ name: 'other', candidate: other }];
+      const request = { problem: toyProblem(), candidate: toyCandidate(), workload: toyWorkload, seed: 1 };
+      return (await evaluator.evaluate({ ...request, against, tier: 'accept' })).comparisons![0]!;
+    };
+    expect(await compared(20_000)).toMatchObject({ verdict: 'same', baselineSlowdown: expect.closeTo(1, 3) });
+    const slowed = await compared(22_000);
+    expect(slowed).toMatchObject({ verdict: 'ambiguous', baselineSlowdown: expect.closeTo(1.1, 2) });
+    expect(slowed.ratio).toBeGreaterThan(1.05);
+  });
 });

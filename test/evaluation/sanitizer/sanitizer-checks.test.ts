@@ -5,7 +5,7 @@ import type { KernelFile } from '../../../src/core/kernel.ts';
 import { completeParameters } from '../../../src/core/plan/parameters.ts';
 import { resolveWorkload } from '../../../src/core/plan/resolve-workload.ts';
 import { planLaunches } from '../../../src/evaluation/plan-launches.ts';
-import { sanitizerChecks } from '../../../src/evaluation/sanitizer/sanitizer-checks.ts';
+import { sanitizerBurst, sanitizerChecks } from '../../../src/evaluation/sanitizer/sanitizer-checks.ts';
 import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
 
 const folder = new URL('../../../problems/attention/04_warp', import.meta.url).pathname;
@@ -49,5 +49,33 @@ describe('sanitizerChecks', () => {
     const only = checksOf({ limits: ['S == 512 && B == 1 && H == 8 && D == 64 && causal == 0'] });
     expect(only).toHaveLength(1);
     expect(only[0]!.name).toContain('S=512');
+  });
+});
+
+describe('sanitizerBurst', () => {
+  const burstOf = (share: number, sequenceNs = 20_000, workload = 'b1h8s512d64') => {
+    const candidate = makeCandidate(kernel, completeParameters(kernel.file, {}));
+    const { dimensions } = resolveWorkload(problem.file, workload);
+    const plan = planLaunches({ problem, candidate, dimensions, spec });
+    return { plan, burst: sanitizerBurst({ problem, plan, dimensions, seed: 1, sequenceNs, share }) };
+  };
+  const sequencesOf = (...request: Parameters<typeof burstOf>): number => {
+    const { plan, burst } = burstOf(...request);
+    return burst.plan.steps.length / plan.steps.length;
+  };
+
+  it('runs the workload as it is timed, a secret number of times, each in buffers of its own', () => {
+    expect([sequencesOf(0), sequencesOf(0.999)]).toEqual([24, 64]);
+    const { plan, burst } = burstOf(0);
+    expect(burst.name).toBe('the workload, 24 launch sequences in a row');
+    expect(new Set(burst.plan.buffers.map(({ name }) => name)).size).toBe(24 * plan.buffers.length);
+    for (const { name, role, bytes } of burst.plan.buffers)
+      expect(burst.contents.get(name)?.length, name).toBe(role === 'in' ? bytes : undefined);
+  });
+
+  it('is short where sequences are long or large', () => {
+    expect(sequencesOf(0.5, 30e6)).toBe(1);
+    expect(sequencesOf(0.5, 5e6)).toBe(4);
+    expect(sequencesOf(0.999, 20_000, 'b32h8s128d64')).toBe(32);
   });
 });
