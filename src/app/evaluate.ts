@@ -1,8 +1,9 @@
+import { dirname, resolve } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
-import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
-import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import type { Evaluation, EvaluationRequest, JudgingProblem } from '../core/evaluation.ts';
+import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import type { Tier } from '../core/measurement.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
@@ -120,8 +121,15 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
   // Leaving closes the session, which ends whatever still runs.
   const evaluation = await untilAborted(work(), options.signal);
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
-  return { ...judged, evaluation, ...(held && { kept: held.write(options.keep!, evaluation) }) };
+  const told = { ...evaluation, problem: judgingProblem(problem, kernel) };
+  return { ...judged, evaluation: told, ...(held && { kept: held.write(options.keep!, evaluation) }) };
 }
+
+const judgingProblem = ({ folder, file: { name } }: Problem, kernel: Kernel): JudgingProblem => ({
+  name,
+  folder,
+  elsewhere: dirname(resolve(kernel.folder)) !== resolve(folder),
+});
 
 const asked = ({ tier, profile, sanitize }: EvaluateOptions): Partial<EvaluationRequest> => ({
   ...(tier === undefined ? {} : { tier }),

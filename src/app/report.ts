@@ -1,5 +1,6 @@
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
+import { jsonText } from '../reports/plain-text.ts';
 import { progressionSvg } from '../reports/progression-svg.ts';
 import { runHtml } from '../reports/run-html.ts';
 import { runMarkdown } from '../reports/run-markdown.ts';
@@ -50,7 +51,7 @@ export const readReport = (store: string, which: string): RunView => viewOf(find
 export const REPORT_FORMATS = {
   html: runHtml,
   markdown: (view: RunView) => runMarkdown(view),
-  json: (view: RunView) => `${JSON.stringify(view, null, 2)}\n`,
+  json: (view: RunView) => `${jsonText(view)}\n`,
 } as const;
 export type ReportFormat = keyof typeof REPORT_FORMATS;
 

@@ -1,10 +1,8 @@
 import { CommanderError } from 'commander';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { onSlowRun } from '../evaluation/reference-process/slow-runs.ts';
-import { plainText } from '../reports/plain-text.ts';
-import { errorJson, errorText, paintFor, printJson, type Streams } from './output.ts';
+import { CLEAR_LINE, errorJson, errorText, paintFor, plainStream, printJson, type Streams } from './output.ts';
 import { buildProgram } from './program.ts';
-import { CLEAR_LINE } from './status-line.ts';
 import { usageError } from './usage-error.ts';
 
 /** What a shell sees of a process that Ctrl-C ended. */
@@ -34,7 +32,7 @@ function tellSlowReferences({ err }: Streams): () => void {
   return onSlowRun(({ problem, dimensions, elapsedMs }) => {
     const shape = Object.entries(dimensions).map(([name, value]) => `${name}=${value}`);
     const text = `reference.ts of ${problem} works out what is right for ${shape.join(',')}: ${Math.round(elapsedMs / 1000)} s so far`;
-    err.write(`${err.isTTY ? CLEAR_LINE : ''}${plainText(text)}\n`);
+    err.write(`${err.isTTY ? CLEAR_LINE : ''}${text}\n`);
   });
 }
 
@@ -75,9 +73,9 @@ const internalError = (error: unknown): WarpsmithError =>
  * tool missing, 130 interrupted.
  */
 export async function runCli(argv: readonly string[]): Promise<number> {
-  const streams: Streams = { out: process.stdout, err: process.stderr };
-  ignoreClosedPipe(streams.out);
-  ignoreClosedPipe(streams.err);
+  ignoreClosedPipe(process.stdout);
+  ignoreClosedPipe(process.stderr);
+  const streams: Streams = { out: plainStream(process.stdout), err: plainStream(process.stderr) };
   const interrupt = abortOnSignals(streams);
   const stopTelling = tellSlowReferences(streams);
   // Whatever is waited for, nothing ends before its result is printed.

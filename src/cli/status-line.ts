@@ -1,4 +1,4 @@
-import { paintFor } from './output.ts';
+import { CLEAR_LINE, paintFor } from './output.ts';
 
 /** One line on stderr that says what is going on. On a terminal it is redrawn; elsewhere steps are plain lines. */
 export interface StatusLine {
@@ -12,8 +12,6 @@ export interface StatusLine {
 }
 
 const REDRAW_MS = 500;
-/** On a terminal, in front of what replaces a redrawn line. */
-export const CLEAR_LINE = '\r\u001b[2K';
 const NARROWEST_COLUMNS = 20;
 
 export function createStatusLine(stream: NodeJS.WriteStream): StatusLine {

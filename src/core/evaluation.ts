@@ -71,12 +71,22 @@ export interface Coverage {
   timedShapeOnly: boolean;
 }
 
+/** The problem that judged a kernel. */
+export interface JudgingProblem {
+  name: string;
+  folder: string;
+  /** The kernel does not lie directly below that folder, as a rung of its ladder would. */
+  elsewhere: boolean;
+}
+
 /** One candidate judged on one workload and device. Plain JSON: what `evaluate --json` prints. */
 export interface Evaluation {
   schemaVersion: 1;
   /** `e1`, `e2`, … within a run; `e0` for a lone evaluation. */
   id: string;
   candidate: { id: string; kernel: string; folder: string; parameters: ParameterValues };
+  /** Whose reference and checks judged; told by commands that judge a folder. */
+  problem?: JudgingProblem;
   device: DeviceIdentity;
   workload: { name: string; dimensions: Dimensions };
   /** Seeded inputs, orders and drawn shapes. Absent from evaluations of versions that did not say. */

@@ -158,6 +158,16 @@ function compilerLines(evaluation: Evaluation): string[] {
   });
 }
 
+/** Which problem's checks a verdict rests on; of a kernel's own choice where it does not lie in that problem's ladder. */
+function judgeLine({ problem }: Evaluation, paint: Paint): string {
+  if (!problem) return '';
+  const { name, folder, elsewhere } = problem;
+  const where = elsewhere
+    ? `\n${paint('yellow', 'which kernel.json names; it is not that of the folder above the kernel')}`
+    : '';
+  return `\njudged by problem ${name} in ${folder}${where}`;
+}
+
 /** One evaluation for a terminal: status, correctness, time, launches, counters, findings. */
 export function evaluationTerminal(evaluation: Evaluation, paint: Paint = plainPaint): string {
   const { candidate, device, workload, status } = evaluation;
@@ -165,7 +175,8 @@ export function evaluationTerminal(evaluation: Evaluation, paint: Paint = plainP
   const section = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? '' : `${paint('bold', title)}\n${indent(lines)}`;
   const sections = [
-    `${paint('bold', candidate.kernel)}${parameters ? ` (${parameters})` : ''}, candidate ${candidate.id}, ${workload.name} on ${device.name}`,
+    `${paint('bold', candidate.kernel)}${parameters ? ` (${parameters})` : ''}, candidate ${candidate.id}, ${workload.name} on ${device.name}` +
+      judgeLine(evaluation, paint),
     `${paint(status === 'passed' ? 'green' : 'red', status)}${evaluation.reason ? `: ${evaluation.reason}` : ''}` +
       (evaluation.coverage?.timedShapeOnly ? `\n${paint('yellow', ONE_SHAPE)}` : '') +
       (evaluation.failedCheck ? `\nfound by: ${evaluation.failedCheck}` : '') +

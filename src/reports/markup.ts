@@ -1,3 +1,5 @@
+import { plainText } from './plain-text.ts';
+
 /** A piece of HTML or SVG that is safe to insert: made by {@link markup}, never from text of elsewhere. */
 export interface Markup {
   readonly markup: string;
@@ -13,8 +15,9 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text as HTML or SVG shows it, in elements and in quoted attributes alike. */
-export const escapeMarkup = (text: string): string => text.replaceAll(/[&<>"']/g, (found) => REPLACEMENTS[found]!);
+/** Text as HTML or SVG shows it, in elements and in quoted attributes alike; without control characters. */
+export const escapeMarkup = (text: string): string =>
+  plainText(text).replaceAll(/[&<>"']/g, (found) => REPLACEMENTS[found]!);
 
 function insert(value: Insertable): string {
   if (value === null || value === undefined || value === false) return '';

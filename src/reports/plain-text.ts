@@ -11,3 +11,10 @@ export const plainText = (text: string): string =>
     const code = character.charCodeAt(0).toString(16);
     return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
   });
+
+/** JSON for people and programs: two spaces, every control character as an escape. */
+export const jsonText = (value: unknown): string =>
+  JSON.stringify(value, null, 2).replaceAll(
+    CONTROL,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

@@ -25,6 +25,7 @@ import {
   WORKLOAD_COLUMNS,
   workloadCells,
 } from './parts-text.ts';
+import { plainText } from './plain-text.ts';
 import {
   changeLines,
   describeConfirmation,
@@ -195,5 +196,5 @@ export function runMarkdown(view: RunView, plotFile?: string): string {
     section('How to do it again', codeBlock('sh', view.reproduction)),
     `Run ${view.runId}, ${view.startedAt} to ${view.finishedAt ?? '–'}.`,
   ];
-  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+  return plainText(`${sections.filter((section) => section !== '').join('\n\n')}\n`);
 }

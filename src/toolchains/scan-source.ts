@@ -8,8 +8,18 @@ export interface FileReference {
   line: number;
 }
 
-const DIRECTIVE = /^[ \t]*(?:#|%:|\?\?=)[ \t]*(include_next|include|import|embed)\b[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)?/;
-const PROBE = /\b(__has_include_next|__has_include|__has_embed)[ \t]*\([ \t]*(?:"([^"\n]*)"|<([^>\n]*)>)?/g;
+const DIRECTIVE = /^\s*(?:#|%:)\s*(include_next|include|import|embed)\b\s*(?:"([^"\n]*)"|<([^>\n]*)>)?/;
+const PROBE = /\b(__has_include_next|__has_include|__has_embed)\s*\(\s*(?:"([^"\n]*)"|<([^>\n]*)>)?/g;
+/** `#line 7 "name"`, and `# 7 "name"` as preprocessors write it. */
+const LINE = /^\s*(?:#|%:)\s*(?:line\b)?\s*\d+\s*"((?:[^"\\]|\\.)*)"/;
+
+/** Pragmas by which a compiler reads, lists or hides a file, or is made to fail. */
+const FILE_PRAGMA =
+  /\b(dependency|pch_preprocess|include_alias|include_instead|system_header|__debug|(?:clang\s+)?module|comment)\b/;
+/** Those of them that are no everyday names, for lines of which a macro may make a pragma. */
+const OPERATOR_PRAGMA = /\b(dependency|pch_preprocess|include_alias|include_instead|system_header|__debug)\b/;
+const PRAGMA = /^\s*(?:#|%:)\s*pragma\b(.*)$/;
+const PRAGMA_OPERATOR = /\b(?:_Pragma|__pragma)\b/;
 
 /** Every construct by which the text asks for another file. */
 export function findFileReferences(text: string): FileReference[] {
@@ -18,8 +28,21 @@ export function findFileReferences(text: string): FileReference[] {
     const directive = DIRECTIVE.exec(code);
     if (directive) references.push(reference(`#${directive[1]}`, directive[2] ?? directive[3], line));
     for (const probe of code.matchAll(PROBE)) references.push(reference(probe[1]!, probe[2] ?? probe[3], line));
+    const named = LINE.exec(code);
+    if (named) references.push({ construct: '#line', target: named[1]!, line });
   }
   return references;
+}
+
+/** The pragmas that reach for a file, with their lines. The operand of `_Pragma` may be put together by macros anywhere. */
+export function findFilePragmas(text: string): { pragma: string; line: number }[] {
+  const lines = [...logicalLines(text)];
+  const hasOperator = lines.some(({ code }) => PRAGMA_OPERATOR.test(code));
+  return lines.flatMap(({ line, code }) => {
+    const written = PRAGMA.exec(code)?.[1];
+    const found = written === undefined ? hasOperator && OPERATOR_PRAGMA.exec(code) : FILE_PRAGMA.exec(written);
+    return found ? [{ pragma: found[1]!, line }] : [];
+  });
 }
 
 function reference(construct: string, target: string | undefined, line: number): FileReference {
@@ -63,7 +86,7 @@ function closingParenthesis(code: string, from: number): number {
 
 /** Lines with continuations joined and comments blanked; `line` is where each begins, from 1. */
 function* logicalLines(text: string): Generator<{ line: number; code: string }> {
-  const lines = withoutComments(text).split('\n');
+  const lines = withoutComments(withoutTrigraphs(text)).split('\n');
   for (let index = 0; index < lines.length; index++) {
     const line = index + 1;
     let code = lines[index]!;
@@ -75,8 +98,12 @@ function* logicalLines(text: string): Generator<{ line: number; code: string }> 
   }
 }
 
+/** Up to C++14 they stand for `#` and for a backslash, which may join lines. */
+const withoutTrigraphs = (text: string): string => text.replaceAll('??=', '#').replaceAll('??/', '\\');
+
+/** `R"` after a letter, as in `FOOR"(`, is the end of a name and an ordinary string, but for the prefixes of strings. */
 const COMMENT_OR_LITERAL =
-  /\/\/(?:\\\r?\n|[^\n])*|\/\*[\s\S]*?(?:\*\/|$)|R"([^\s()\\]{0,16})\([\s\S]*?\)\1"|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])*'/g;
+  /\/\/(?:\\\r?\n|[^\n])*|\/\*[\s\S]*?(?:\*\/|$)|(?:(?<!\w)|(?<=(?<!\w)(?:u8|[uUL])))R"([^\s()\\]{0,16})\([\s\S]*?\)\1"|"(?:\\[\s\S]|[^"\\\n])*"|'(?:\\[\s\S]|[^'\\\n])*'/g;
 
 /** The same text with comments and raw strings blanked out, line breaks kept. */
 export function withoutComments(text: string): string {

@@ -1,25 +1,35 @@
 import { posix } from 'node:path';
 import type { Diagnostic } from '../core/compiled-code.ts';
-import { findFileReferences } from './scan-source.ts';
+import { findFilePragmas, findFileReferences } from './scan-source.ts';
 
 /**
  * A kernel may read its own files and the header pack, nothing else. What the text says outright is refused here, with
  * file and line; what only the preprocessor can see is caught by the list of files that the compile read.
  */
 export function findForbiddenReferences(sources: Readonly<Record<string, string>>): Diagnostic[] {
-  return Object.entries(sources).flatMap(([file, text]) =>
-    findFileReferences(text).flatMap(({ construct, target, line }) => {
+  return Object.entries(sources).flatMap(([file, text]) => [
+    ...findFileReferences(text).flatMap(({ construct, target, line }) => {
       const reason = reasonAgainst(file, construct, target);
-      return reason === undefined ? [] : [{ severity: 'error' as const, message: reason, location: { file, line } }];
+      return reason === undefined ? [] : [refusal(reason, file, line)];
     }),
-  );
+    ...findFilePragmas(text).map(({ pragma, line }) =>
+      refusal(`pragma \`${pragma}\` is refused: it reaches for files, or for the compiler itself.`, file, line),
+    ),
+  ]);
 }
+
+const refusal = (message: string, file: string, line: number): Diagnostic => ({
+  severity: 'error',
+  message,
+  location: { file, line },
+});
 
 const ALLOWED = 'A kernel can include only files of its own folder, listed in kernel.json, and the device headers.';
 
 function reasonAgainst(file: string, construct: string, target: string | undefined): string | undefined {
   if (construct.includes('embed')) return `${construct} is refused: put data into the source or into a buffer.`;
   if (target === undefined) return undefined;
+  if (construct === '#line' && /^<[^/]*>$/.test(target)) return undefined;
   if (posix.isAbsolute(target)) return `${construct} of the absolute path \`${target}\` is refused. ${ALLOWED}`;
   const place = posix.normalize(posix.join(posix.dirname(file), target));
   if (place === '..' || place.startsWith('../')) {

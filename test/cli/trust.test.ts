@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, runJson, scaleCopy, temporaryFolder } from './run-cli.ts';
 
@@ -60,4 +60,23 @@ test('Ctrl-C ends a reference at once', async () => {
   expect(code).toBe(130);
   expect(stderr).toContain('reference.ts of scale works out what is right for N=');
   expect(stderr).toContain('Interrupted before there was a result.');
+});
+
+test('evaluate names the problem that judged, and says when a kernel chose another than that above it', async () => {
+  const { problem, kernel } = scaleCopy();
+  const inLadder = await runJson(['evaluate', kernel, ...ON_L4]);
+  expect(inLadder.json.problem).toEqual({ name: 'scale', folder: problem, elsewhere: false });
+  const elsewhere = join(temporaryFolder(), '01_strided');
+  cpSync(kernel, elsewhere, { recursive: true });
+  const file = join(elsewhere, 'kernel.json');
+  const text = readFileSync(file, 'utf8').replace(
+    '"../problem.json"',
+    JSON.stringify(relative(elsewhere, join(problem, 'problem.json'))),
+  );
+  writeFileSync(file, text);
+  const { code, stdout } = await runCli(['evaluate', elsewhere, ...ON_L4]);
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    `judged by problem scale in ${problem}\nwhich kernel.json names; it is not that of the folder above`,
+  );
 });

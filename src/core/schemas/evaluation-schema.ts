@@ -226,6 +226,10 @@ export const evaluationSchema = z.strictObject({
     folder: z.string(),
     parameters: z.record(z.string(), z.number()),
   }),
+  problem: z
+    .strictObject({ name: z.string(), folder: z.string(), elsewhere: z.boolean() })
+    .describe('Whose reference and checks judged; whether the kernel lies elsewhere than in its ladder.')
+    .exactOptional(),
   device: z.strictObject({
     id: z.string(),
     kind: z.enum(['virtual', 'cuda']),
