@@ -3,23 +3,16 @@ import { typesOf } from '../codegen/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { bf16ToNumber, f16ToNumber, numberToF16 } from './half-numbers.ts';
-import {
-  type Accumulate,
-  accumulatorFor,
-  EXPONENT_OF_NOT_FINITE,
-  type Factors,
-  factorExponent,
-  factorsFor,
-  tensorModel,
-} from './tensor-model.ts';
+import { createTensorKernel, type TensorKernel } from './tensor-kernel.ts';
+import { type Accumulate, accumulatorFor, type Factors, factorsOf, tensorModel } from './tensor-model.ts';
 import type { WarpContext } from './warp-context.ts';
 
 /** How the elements of A and B lie in registers: elements per 32-bit register, and how to read one. */
 interface ElementFormat {
   perRegister: number;
   read: (register: number, index: number) => number;
-  /** All 16-bit patterns, where elements have 16 bits. */
-  pairs?: { values: Float64Array; exponents: Int16Array };
+  /** Of all patterns, where elements have 16 bits: the value, and 2^⌊log₂|x|⌋ (0 for zeros, NaN for what is not finite). */
+  table?: { values: Float64Array; powers: Float64Array };
 }
 
 const single = new Float32Array(1);
@@ -40,8 +33,13 @@ function sixteenBits(toNumber: (bits: number) => number): ElementFormat {
   return {
     perRegister: 2,
     read: (r, i) => toNumber(half(r, i)),
-    pairs: { values, exponents: Int16Array.from(values, factorExponent) },
+    table: { values, powers: values.map(leadingPower) },
   };
+}
+
+function leadingPower(value: number): number {
+  if (value === 0) return 0;
+  return Number.isFinite(value) ? 2 ** Math.floor(Math.log2(Math.abs(value))) : Number.NaN;
 }
 
 const FORMATS: Record<string, ElementFormat> = {
@@ -56,24 +54,19 @@ const FORMATS: Record<string, ElementFormat> = {
 const M = 16;
 const N = 8;
 
-/** How A or B gets out of registers, and room for it: what it holds lasts for one instruction. */
-interface Operand {
-  format: ElementFormat;
-  places: Int32Array;
-  factors: Factors;
-}
-
 /** What an instruction's modifiers say. */
 interface Form {
   k: number;
-  a: Operand;
-  b: Operand;
+  a: ElementFormat;
+  b: ElementFormat;
   /** Of C and D. */
   type: string;
   aCount: number;
   bCount: number;
   cCount: number;
   accumulate: Accumulate;
+  /** For 16-bit elements and f32 accumulators: where their elements belong in the kernel's arrays. */
+  fast?: { kernel: TensorKernel; aPlaces: Int32Array; bPlaces: Int32Array; cPlaces: Int32Array };
 }
 
 /** An instruction is executed a thousand times for each time that it is read. */
@@ -92,15 +85,29 @@ function formOf({ instruction, target }: WarpContext): Form {
   if (!accumulate) throw unsupported(instruction);
   const aCount = (M * k) / LANES / a.perRegister;
   const bCount = (N * k) / LANES / b.perRegister;
-  const form = {
+  const { blockSize, fractionBits } = tensorModel(target);
+  const form: Form = {
     k,
-    a: { format: a, places: placesOfA(k, aCount, a.perRegister), factors: factorsFor(M * k) },
-    b: { format: b, places: placesOfB(k, bCount, b.perRegister), factors: factorsFor(N * k) },
+    a,
+    b,
     type: dType,
     aCount,
     bCount,
     cCount: dType === 'f16' ? 2 : 4,
     accumulate,
+    ...(dType === 'f32' &&
+      a.table &&
+      b.table && {
+        fast: {
+          kernel: createTensorKernel(k, blockSize[aType!]!, fractionBits),
+          aPlaces: places(aCount, a.perRegister, (r, lane, i) => aPlace(k, a.perRegister, r, lane, i)),
+          bPlaces: places(bCount, b.perRegister, (r, lane, i) => {
+            const byColumn = bPlace(k, b.perRegister, r, lane, i);
+            return (byColumn % k) * N + Math.floor(byColumn / k);
+          }),
+          cPlaces: places(4, 1, (r, lane) => ((lane >> 2) + (r >> 1) * 8) * N + (lane & 3) * 2 + (r & 1)),
+        },
+      }),
   };
   forms.set(instruction, form);
   return form;
@@ -113,71 +120,113 @@ const RESULTS = 4;
 export function matrixMultiply(context: WarpContext): void {
   if (context.lanes.length !== LANES) throw unsupported(context.instruction);
   const form = formOf(context);
-  const { k, cCount, aCount, bCount, type, accumulate } = form;
-  const a = gather(context.words(cCount, aCount), form.a);
-  const b = gather(context.words(cCount + aCount, bCount), form.b);
+  const { cCount, aCount, bCount } = form;
+  const aWords = context.words(cCount, aCount);
+  const bWords = context.words(cCount + aCount, bCount);
   const c = context.words(cCount + aCount + bCount, cCount);
   const d = new Int32Array(cCount * LANES);
+  if (!multiplyFast(form, aWords, bWords, c, d)) multiplyByElement(form, aWords, bWords, c, d);
+  for (let r = 0; r < cCount; r++) context.setWords(context.operands[r]!, d.subarray(r * LANES, (r + 1) * LANES));
+}
+
+/** False where there is no fast form, or some element is not finite or leaves the normal numbers; D is then unchanged. */
+function multiplyFast(
+  { a, b, fast }: Form,
+  aWords: Uint32Array,
+  bWords: Uint32Array,
+  c: Uint32Array,
+  d: Int32Array,
+): boolean {
+  if (!fast) return false;
+  const { kernel, aPlaces, bPlaces, cPlaces } = fast;
+  const cNumbers = new Float32Array(c.buffer, c.byteOffset, c.length);
+  // NaN where something is not finite: x · 0 of an infinity is NaN, and so are the powers of what is not finite.
+  let check = decodeHalves(kernel.a, a.table!, aWords, aPlaces) + decodeHalves(kernel.b, b.table!, bWords, bPlaces);
+  for (let i = 0; i < cNumbers.length; i++) {
+    const value = cNumbers[i]!;
+    kernel.c[cPlaces[i]!] = value;
+    check += value * 0;
+  }
+  if (Number.isNaN(check) || !kernel.multiply()) return false;
+  const dNumbers = new Float32Array(d.buffer);
+  for (let i = 0; i < dNumbers.length; i++) dNumbers[i] = kernel.c[cPlaces[i]!]!;
+  return true;
+}
+
+/** Writes an operand's elements to the kernel's arrays; NaN when one is not finite. */
+function decodeHalves(
+  operand: TensorKernel['a'],
+  table: NonNullable<ElementFormat['table']>,
+  words: Uint32Array,
+  into: Int32Array,
+): number {
+  const { values, powers } = operand;
+  let check = 0;
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!;
+    const low = word & 0xffff;
+    const high = word >>> 16;
+    const lowPlace = into[2 * i]!;
+    const highPlace = into[2 * i + 1]!;
+    values[lowPlace] = table.values[low]!;
+    values[highPlace] = table.values[high]!;
+    check += powers[lowPlace] = table.powers[low]!;
+    check += powers[highPlace] = table.powers[high]!;
+  }
+  return check;
+}
+
+/** D element by element: any form, any numbers. */
+function multiplyByElement(form: Form, aWords: Uint32Array, bWords: Uint32Array, c: Uint32Array, d: Int32Array): void {
+  const { k, type, accumulate } = form;
+  const a = gatherA(aWords, form);
+  const b = gatherB(bWords, form);
   const results = new Float64Array(RESULTS);
   for (let lane = 0; lane < LANES; lane++) {
-    const group = lane >> 2;
-    const column = (lane & 3) * 2;
+    const [group, column] = [lane >> 2, (lane & 3) * 2];
     for (let i = 0; i < RESULTS; i++) {
       const row = group + (i >> 1) * 8;
       results[i] = accumulate(readAccumulator(c, lane, i, type), a, b, row, column + (i & 1), k);
     }
     writeAccumulator(d, lane, results, type);
   }
-  for (let r = 0; r < cCount; r++) context.setWords(context.operands[r]!, d.subarray(r * LANES, (r + 1) * LANES));
 }
 
-/** Where the elements of A's registers belong, [register][lane][element]: register r of lane l covers row ⌊l/4⌋ (+8 for
- * odd r), columns from the lane's quad place; A is 16 × k, row-major. */
-function placesOfA(k: number, count: number, perRegister: number): Int32Array {
-  const places = new Int32Array(count * LANES * perRegister);
-  for (let at = 0; at < places.length; at++) {
-    const [r, lane, i] = placeParts(at, perRegister);
-    const row = (lane >> 2) + (r & 1) * 8;
-    places[at] = row * k + (lane & 3) * perRegister + (r >> 1) * perRegister * 4 + i;
-  }
-  return places;
+/** Where element i of A's register r of a lane belongs, 16 × k, row-major: row ⌊lane/4⌋ (+8 for odd r). */
+const aPlace = (k: number, perRegister: number, r: number, lane: number, i: number): number =>
+  ((lane >> 2) + (r & 1) * 8) * k + (lane & 3) * perRegister + (r >> 1) * perRegister * 4 + i;
+
+/** The same of B, k × 8, by column: column ⌊lane/4⌋. */
+const bPlace = (k: number, perRegister: number, r: number, lane: number, i: number): number =>
+  (lane >> 2) * k + (lane & 3) * perRegister + r * perRegister * 4 + i;
+
+/** Places of all elements of an operand, [register][lane][element]. */
+function places(count: number, perRegister: number, place: (r: number, lane: number, i: number) => number): Int32Array {
+  return Int32Array.from({ length: count * LANES * perRegister }, (_, at) => {
+    const slot = Math.floor(at / perRegister);
+    return place(Math.floor(slot / LANES), slot % LANES, at % perRegister);
+  });
 }
 
-/** The same for B, k × 8, stored here by column: register r of lane l covers column ⌊l/4⌋. */
-function placesOfB(k: number, count: number, perRegister: number): Int32Array {
-  const places = new Int32Array(count * LANES * perRegister);
-  for (let at = 0; at < places.length; at++) {
-    const [r, lane, i] = placeParts(at, perRegister);
-    places[at] = (lane >> 2) * k + (lane & 3) * perRegister + r * perRegister * 4 + i;
-  }
-  return places;
-}
-
-const placeParts = (at: number, perRegister: number): [register: number, lane: number, element: number] => [
-  Math.floor(at / perRegister / LANES),
-  Math.floor(at / perRegister) % LANES,
-  at % perRegister,
-];
-
-/** Decodes the registers of an operand into its factors. */
-function gather(words: Uint32Array, { factors, places, format: { perRegister, read, pairs } }: Operand): Factors {
-  const { values, exponents } = factors;
-  let largest = 0;
-  let at = 0;
-  for (let register = 0; register < words.length; register++) {
-    const word = words[register]!;
-    for (let i = 0; i < perRegister; i++) {
-      const bits = (word >>> (i * 16)) & 0xffff;
-      const value = pairs ? pairs.values[bits]! : read(word, i);
-      const exponent = pairs ? pairs.exponents[bits]! : factorExponent(value);
-      const place = places[at++]!;
-      values[place] = value;
-      exponents[place] = exponent;
-      if (exponent > largest) largest = exponent;
+function gatherA(words: Uint32Array, { k, aCount, a: { perRegister, read } }: Form): Factors {
+  const a = new Float64Array(M * k);
+  for (let r = 0; r < aCount; r++) {
+    for (let lane = 0; lane < LANES; lane++) {
+      for (let i = 0; i < perRegister; i++) a[aPlace(k, perRegister, r, lane, i)] = read(words[r * LANES + lane]!, i);
     }
   }
-  factors.finite = largest < EXPONENT_OF_NOT_FINITE;
-  return factors;
+  return factorsOf(a);
+}
+
+/** By column. */
+function gatherB(words: Uint32Array, { k, bCount, b: { perRegister, read } }: Form): Factors {
+  const b = new Float64Array(N * k);
+  for (let r = 0; r < bCount; r++) {
+    for (let lane = 0; lane < LANES; lane++) {
+      for (let i = 0; i < perRegister; i++) b[bPlace(k, perRegister, r, lane, i)] = read(words[r * LANES + lane]!, i);
+    }
+  }
+  return factorsOf(b);
 }
 
 function readAccumulator(c: Uint32Array, lane: number, index: number, type: string): number {

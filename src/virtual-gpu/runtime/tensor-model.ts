@@ -23,28 +23,22 @@ export interface Factors {
   /** ⌊log₂|x|⌋ of each; `EXPONENT_OF_ZERO` for zeros. */
   readonly exponents: Int16Array;
   /** Whether none is infinite or NaN. */
-  finite: boolean;
+  readonly finite: boolean;
 }
 
 /** Below the sum of any two exponents of numbers that are not zero. */
 const EXPONENT_OF_ZERO = -16_384;
 const NO_PRODUCT = EXPONENT_OF_ZERO / 2;
 
-/** Room for `count` factors, zeros. */
-export const factorsFor = (count: number): Factors => ({
-  values: new Float64Array(count),
-  exponents: new Int16Array(count).fill(EXPONENT_OF_ZERO),
-  finite: true,
-});
-
-/** `Factors.exponents` of a value. */
-export const factorExponent = (value: number): number => (value === 0 ? EXPONENT_OF_ZERO : exponentOf(value));
-
-/** What `factorExponent` says of infinities and NaN. */
-export const EXPONENT_OF_NOT_FINITE = 1024;
-
 export function factorsOf(values: Float64Array): Factors {
-  return { values, exponents: Int16Array.from(values, factorExponent), finite: values.every(Number.isFinite) };
+  const exponents = new Int16Array(values.length);
+  let finite = true;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    exponents[i] = value === 0 ? EXPONENT_OF_ZERO : exponentOf(value);
+    if (!Number.isFinite(value)) finite = false;
+  }
+  return { values, exponents, finite };
 }
 
 /** Start value plus the dot product of row `row` of A and column `column` of B. */
@@ -99,26 +93,22 @@ function fusedBlock(
   count: number,
   fractionBits: number,
 ): number {
-  const aValues = a.values;
-  const bValues = b.values;
-  const aExponents = a.exponents;
-  const bExponents = b.exponents;
   let largest = sum === 0 ? NO_PRODUCT : exponentOf(sum);
   for (let i = 0; i < count; i++) {
     // The aligner sees the sum of the factors' exponents, not the normalised product's.
-    const exponent = aExponents[aStart + i]! + bExponents[bStart + i]!;
+    const exponent = a.exponents[aStart + i]! + b.exponents[bStart + i]!;
     if (exponent > largest) largest = exponent;
   }
   const aligned = a.finite && b.finite && Number.isFinite(sum) && largest > NO_PRODUCT;
   if (!aligned) {
     let plain = sum;
-    for (let i = 0; i < count; i++) plain += aValues[aStart + i]! * bValues[bStart + i]!;
+    for (let i = 0; i < count; i++) plain += a.values[aStart + i]! * b.values[bStart + i]!;
     // Other rows or columns may hold what is not finite.
     if (!Number.isFinite(plain) || largest === NO_PRODUCT) return plain;
   }
   const scale = powerOfTwo(fractionBits - largest);
   let total = Math.trunc(sum * scale);
-  for (let i = 0; i < count; i++) total += Math.trunc(aValues[aStart + i]! * bValues[bStart + i]! * scale);
+  for (let i = 0; i < count; i++) total += Math.trunc(a.values[aStart + i]! * b.values[bStart + i]! * scale);
   return total / scale;
 }
 
