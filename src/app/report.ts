@@ -7,7 +7,8 @@ import { runMarkdown } from '../reports/run-markdown.ts';
 import { buildRunView, type RunView } from '../reports/run-view.ts';
 import type { ReadSource } from '../reports/view/source-diffs.ts';
 import { openContentStore } from '../store/content-store.ts';
-import { readEventLog } from '../store/event-log.ts';
+import { readEventLog, readingLog } from '../store/event-log.ts';
+import type { RecordedEvent } from '../store/events.ts';
 import { DEFAULT_STORE, eventsPath, findRun, RUN_FILES, type RunFolder, runFolderPath } from '../store/run-folder.ts';
 import { withStorageErrors } from '../store/storage-error.ts';
 import { writeWhole } from '../store/write-whole.ts';
@@ -33,10 +34,24 @@ function storeOf(runFolder: string): string | undefined {
 }
 
 function viewOf(runFolder: string): RunView {
-  const { events, tornLastLine } = readEventLog(eventsPath(runFolder));
+  const path = eventsPath(runFolder);
+  const { events, tornLastLine } = readEventLog(path);
+  requireStart(path, events);
   const store = storeOf(runFolder);
   const options = { tornLastLine, readSource: sourcesOf(runFolder), ...(store === undefined ? {} : { store }) };
-  return buildRunView(basename(runFolder), events, options);
+  return readingLog(path, () => buildRunView(basename(runFolder), events, options));
+}
+
+function requireStart(path: string, events: readonly RecordedEvent[]): void {
+  if (events.some(({ type }) => type === 'run-started')) return;
+  throw new WarpsmithError({
+    code: 'no-run-started',
+    message: `${path} ends before the run has begun.`,
+    file: path,
+    received: `${events.length} events`,
+    expected: 'a log that begins with run-started',
+    hint: 'Start another run.',
+  });
 }
 
 /**

@@ -4,7 +4,7 @@ import { WarpsmithError } from '../core/errors.ts';
 import { type ListedRun, type RunsReport, runState } from '../reports/runs-view.ts';
 import type { Shown, ShownCandidate, ShownEvaluation, ShownRun, StoredSource } from '../reports/show-view.ts';
 import { openContentStore } from '../store/content-store.ts';
-import { readEventLog } from '../store/event-log.ts';
+import { readEventLog, readingLog } from '../store/event-log.ts';
 import type { RecordedEvent } from '../store/events.ts';
 import type { RunRow } from '../store/index/rows.ts';
 import { withRunIndex } from '../store/index/run-index.ts';
@@ -52,7 +52,9 @@ const CANDIDATE = /^[0-9a-f]{4,12}$/;
  * @throws WarpsmithError `unknown-run`, `ambiguous-run`, `no-runs`, `unknown-evaluation`, `unknown-candidate`,
  * `ambiguous-candidate`; as `readEventLog`.
  */
-export function show(store: string, which: string): Shown {
+export const show = (store: string, which: string): Shown => readingLog(store, () => shown(store, which));
+
+function shown(store: string, which: string): Shown {
   const [, run, evaluation] = EVALUATION.exec(which) ?? [];
   if (evaluation !== undefined) return showEvaluation(findRun(store, run ?? 'latest'), evaluation);
   const folder = runOrUndefined(store, which);

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
@@ -9,6 +8,7 @@ import { type BenchedStrategy, benchSpace, benchStrategy, randomCurve } from '..
 import { replayStrategy } from '../search/replay.ts';
 import { createStrategy, STRATEGY_NAMES } from '../search/strategies.ts';
 import { parseT4, type RecordedSpace } from '../search/t4.ts';
+import { readRegularFile } from '../store/read-regular-file.ts';
 import { withStorageErrors } from '../store/storage-error.ts';
 import { writeWhole } from '../store/write-whole.ts';
 
@@ -77,15 +77,23 @@ const replay = (
 const MAXIMUM_BYTES = 512 * 1024 * 1024;
 const GZIP_MAGIC = [0x1f, 0x8b] as const;
 
+function readBytes(file: string, refuse: (error: NodeJS.ErrnoException) => never): Buffer {
+  try {
+    return readRegularFile(file);
+  } catch (error) {
+    return refuse(error as NodeJS.ErrnoException);
+  }
+}
+
 async function readJson(file: string): Promise<unknown> {
   const expected = 'a T4 JSON file, plain or gzipped';
   const refuse = (code: string, message: string, received: string, hint: string): never => {
     throw new WarpsmithError({ code, message, file, received, expected, hint });
   };
-  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) =>
-    error.code === 'ENOENT'
+  const bytes = readBytes(file, ({ code, message }) =>
+    code === 'ENOENT'
       ? refuse('missing-file', `There is no file ${file}.`, 'nothing there', 'Check the path.')
-      : refuse('unreadable-file', `${file} can't be read.`, error.code ?? error.message, 'Is it a readable file?'),
+      : refuse('unreadable-file', `${file} can't be read.`, code ?? message, 'Is it a readable file?'),
   );
   const isPacked = GZIP_MAGIC.every((byte, place) => bytes[place] === byte);
   try {

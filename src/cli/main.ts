@@ -3,6 +3,7 @@ import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { onSlowRun } from '../evaluation/reference-process/slow-runs.ts';
 import { CLEAR_LINE, errorJson, errorText, paintFor, plainStream, printJson, type Streams } from './output.ts';
 import { buildProgram } from './program.ts';
+import { systemError } from './system-error.ts';
 import { usageError } from './usage-error.ts';
 
 /** What a shell sees of a process that Ctrl-C ended. */
@@ -72,10 +73,13 @@ const internalError = (error: unknown): WarpsmithError =>
  * Runs one command line and returns its exit code: 0 fine, 1 the judged thing failed, 2 usage or bad file, 3 device or
  * tool missing, 130 interrupted.
  */
-export async function runCli(argv: readonly string[]): Promise<number> {
-  ignoreClosedPipe(process.stdout);
-  ignoreClosedPipe(process.stderr);
-  const streams: Streams = { out: plainStream(process.stdout), err: plainStream(process.stderr) };
+export async function runCli(
+  argv: readonly string[],
+  outputs: Streams = { out: process.stdout, err: process.stderr },
+): Promise<number> {
+  ignoreClosedPipe(outputs.out);
+  ignoreClosedPipe(outputs.err);
+  const streams: Streams = { out: plainStream(outputs.out), err: plainStream(outputs.err) };
   const interrupt = abortOnSignals(streams);
   const stopTelling = tellSlowReferences(streams);
   // Whatever is waited for, nothing ends before its result is printed.
@@ -107,6 +111,8 @@ async function runCommand(argv: readonly string[], streams: Streams, signal: Abo
     }
     if (error instanceof WarpsmithError) return reportError(error, wantsJson(argv), streams);
     if (signal.aborted) return reportError(interruptedError(), wantsJson(argv), streams);
+    const refused = systemError(error);
+    if (refused) return reportError(refused, wantsJson(argv), streams);
     if (error instanceof Error) streams.err.write(`${error.stack}\n`);
     return reportError(internalError(error), wantsJson(argv), streams);
   }

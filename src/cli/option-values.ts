@@ -30,11 +30,11 @@ export const integerOption =
 
 /** Reads a positive number. */
 export const positiveOption =
-  (option: string) =>
+  (option: string, maximum = Number.MAX_VALUE) =>
   (text: string): number => {
     const value = text.trim() === '' ? Number.NaN : Number(text);
-    if (!(value > 0 && Number.isFinite(value)))
-      throw badValue(option, text, 'a positive number', `For example ${option} 5`);
+    const expected = maximum === Number.MAX_VALUE ? 'a positive number' : `a positive number, at most ${maximum}`;
+    if (!(value > 0 && value <= maximum)) throw badValue(option, text, expected, `For example ${option} 5`);
     return value;
   };
 
@@ -43,8 +43,9 @@ export const collectParameter =
   (option: string) =>
   (text: string, previous: ParameterValues = {}): ParameterValues => {
     const [, name = '', value = ''] = /^\s*([A-Za-z_]\w*)\s*=\s*(-?\d+(?:\.\d+)?)\s*$/.exec(text) ?? [];
-    if (name === '') throw badValue(option, text, 'NAME=VALUE with a number', `For example ${option} BLOCK_M=64`);
-    if (name in previous)
+    if (name === '' || name === '__proto__')
+      throw badValue(option, text, 'NAME=VALUE with a number', `For example ${option} BLOCK_M=64`);
+    if (Object.hasOwn(previous, name))
       throw badValue(option, text, 'each parameter once', `${name} is set to ${previous[name]} already.`);
     return { ...previous, [name]: Number(value) };
   };

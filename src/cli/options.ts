@@ -7,6 +7,8 @@ import type { ProfileLevel } from '../core/profile.ts';
 import { DEFAULT_STORE } from '../store/run-folder.ts';
 import { choiceOption, collectParameter, collectText, integerOption, positiveOption } from './option-values.ts';
 
+/** A day. */
+const LONGEST_RUN_SECONDS = 86_400;
 const MAXIMUM_SEED = 2 ** 32 - 1;
 const MAXIMUM_THREADS = 256;
 const MAXIMUM_BLOCKS = 10_000;
@@ -88,7 +90,7 @@ export function withDevice(command: Command, byDefault = FIRST_DEVICE): Command 
     .option(
       '--run-timeout <seconds>',
       "wall-clock limit of one run of the kernel's launches (default: 10 on a GPU, 20 on a virtual one, more for large workloads)",
-      positiveOption('--run-timeout'),
+      positiveOption('--run-timeout', LONGEST_RUN_SECONDS),
     )
     .option('--record <file>', 'keep every evaluation, samples and counters included, in this .jsonl.gz file')
     .option('--replay <file>', 'answer from a recording instead of a device');

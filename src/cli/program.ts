@@ -3,6 +3,7 @@ import { packageVersion } from '../app/package-version.ts';
 import { GUIDED, RUN_STRATEGIES } from '../optimizer/strategy-names.ts';
 import { FAIL_ON } from '../reports/compare-view.ts';
 import { STRATEGY_NAMES } from '../search/strategies.ts';
+import { asDamage } from '../store/event-log.ts';
 import type { CliContext, Run } from './context.ts';
 import {
   choiceOption,
@@ -55,6 +56,11 @@ const COMMANDS = {
   'search-bench': async () => (await import('./commands/search-bench.ts')).run,
 } as const;
 
+/** Commands about runs: what stumbles there stumbles over a log. */
+const READ_LOGS: ReadonlySet<keyof typeof COMMANDS> = new Set([
+  ...(['resume', 'report', 'dispatch', 'export', 'runs', 'show', 'patterns'] as const),
+]);
+
 const CANDIDATE_ARGUMENT = "a run (its best), RUN/e12, the beginning of a candidate's id, or a kernel folder";
 const KERNEL_ARGUMENT = 'a kernel folder, or a problem folder for its start';
 
@@ -90,7 +96,11 @@ export function buildProgram(
       const options = command.opts<Record<string, unknown>>();
       const target = Object.fromEntries(names.map((argument, index) => [argument, received[index]]));
       const run = (await COMMANDS[name]()) as unknown as Run<Options>;
-      onExit(await run({ ...options, ...target } as Options, context));
+      try {
+        onExit(await run({ ...options, ...target } as Options, context));
+      } catch (error) {
+        throw READ_LOGS.has(name) ? asDamage(error) : error;
+      }
     });
   };
 

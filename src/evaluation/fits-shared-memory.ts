@@ -11,12 +11,12 @@ import type { LaunchPlan } from '../core/launch-plan.ts';
  */
 export const fitsSharedMemory = (
   plan: () => LaunchPlan,
-  { spec, module }: { readonly spec: DeviceSpec; readonly module?: LoadedModule },
+  { spec, resources }: { readonly spec: DeviceSpec; readonly resources?: LoadedModule['resources'] },
 ): boolean => {
   try {
     return plan().steps.every((step) => {
       if (step.kind !== 'launch') return true;
-      const staticBytes = module?.resources?.[step.functionName]?.staticSharedBytes ?? 0;
+      const staticBytes = resources?.[step.functionName]?.staticSharedBytes ?? 0;
       return staticBytes + step.dynamicSharedBytes <= spec.sharedBytesPerCta.value;
     });
   } catch (error) {

@@ -46,6 +46,9 @@ const RUN_LIMITS = {
   cuda: { leastMs: 10_000, flopPerSecond: 10e9 },
 } as const;
 
+/** A day: timers take at most 2^31 ms. */
+const LONGEST_RUN_MS = 24 * 3_600_000;
+
 /**
  * Judges candidates on a device, one at a time: limits and constraints, compile, load, verify (the counted run included);
  * then predict and diagnose, or measure, whichever the device does. The device and the toolchain stay the caller's; `close`
@@ -239,7 +242,8 @@ class LiveEvaluation {
     const { runTimeoutMs, device } = this.#options;
     const { problem, workload } = this.#request;
     const { leastMs, flopPerSecond } = RUN_LIMITS[device.identity.kind];
-    return runTimeoutMs ?? Math.max(leastMs, (problemWork(problem, workload).flop / flopPerSecond) * 1000);
+    const limitMs = runTimeoutMs ?? Math.max(leastMs, (problemWork(problem, workload).flop / flopPerSecond) * 1000);
+    return Math.min(limitMs, LONGEST_RUN_MS);
   }
 
   async #timed<T>(phase: 'compile' | 'verify' | 'time', work: () => Promise<T>): Promise<T> {

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { onProcessEnd } from './cleanup.ts';
 import { guardFolder } from './guard.ts';
 
@@ -16,7 +17,7 @@ const ABANDONED_AFTER_MS = 24 * 3_600_000;
  */
 export async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   sweepOnce();
-  const folder = mkdtempSync(join(tmpdir(), `warpsmith-${process.pid}-`));
+  const folder = createFolder();
   const forgetEnd = onProcessEnd(() => rmSync(folder, { recursive: true, force: true }));
   const forgetGuard = guardFolder(folder);
   try {
@@ -25,6 +26,25 @@ export async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     forgetEnd();
     forgetGuard();
+  }
+}
+
+/** @throws WarpsmithError `no-temporary-folder`. */
+function createFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), `warpsmith-${process.pid}-`));
+  } catch (error) {
+    throw new WarpsmithError(
+      {
+        code: 'no-temporary-folder',
+        message: `No temporary folder can be made in ${tmpdir()}.`,
+        file: tmpdir(),
+        received: (error as NodeJS.ErrnoException).code ?? String(error),
+        expected: 'a folder that can be written',
+        hint: 'Set TMPDIR to one.',
+      },
+      EXIT.deviceOrToolMissing,
+    );
   }
 }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
+import { readRegularFile } from './read-regular-file.ts';
 import { withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
 
@@ -19,9 +20,11 @@ export interface ContentStore {
 const sha256 = (contents: string | Uint8Array): string => createHash('sha256').update(contents).digest('hex');
 
 /** Whether a file of as many bytes is there: a shorter one was cut off by a power cut, and is written again. */
-const holds = (path: string, contents: string | Uint8Array): boolean =>
-  statSync(path, { throwIfNoEntry: false })?.size ===
-  (typeof contents === 'string' ? Buffer.byteLength(contents) : contents.length);
+const holds = (path: string, contents: string | Uint8Array): boolean => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  const bytes = typeof contents === 'string' ? Buffer.byteLength(contents) : contents.length;
+  return found?.isFile() === true && found.size === bytes;
+};
 
 /** Opens (and creates when needed) a content store in `folder`. */
 export function openContentStore(folder: string): ContentStore {
@@ -53,7 +56,7 @@ export function openContentStore(folder: string): ContentStore {
 
 function readObject(path: string, hash: string): Uint8Array {
   try {
-    return readFileSync(path);
+    return readRegularFile(path);
   } catch (error) {
     throw new WarpsmithError({
       code: 'missing-object',

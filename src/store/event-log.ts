@@ -1,7 +1,9 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
+import { misshapen } from './event-shape.ts';
 import { EVENT_SCHEMA_VERSION, type RecordedEvent, type RunEvent } from './events.ts';
+import { readRegularFile } from './read-regular-file.ts';
 import { withStorageErrors } from './storage-error.ts';
 import { upgradeEvent } from './upgrade-event.ts';
 import { syncFolder, writeAll, writeWhole } from './write-whole.ts';
@@ -155,7 +157,8 @@ function damaged(path: string, line: number, message: string, received: string):
 
 function parseLine(text: string): RecordedEvent | undefined {
   try {
-    return JSON.parse(text) as RecordedEvent;
+    const event: unknown = JSON.parse(text);
+    return typeof event === 'object' && event !== null ? (event as RecordedEvent) : undefined;
   } catch {
     return undefined;
   }
@@ -201,7 +204,7 @@ function wholePart(bytes: Buffer): Buffer {
 
 function readBytes(path: string): Buffer {
   try {
-    return readFileSync(path);
+    return readRegularFile(path);
   } catch (error) {
     throw new WarpsmithError({
       code: 'no-event-log',
@@ -229,4 +232,35 @@ function checkEvent(path: string, event: RecordedEvent, line: number): void {
   if (event.sequence !== line) {
     throw damaged(path, line, `Event ${line} of the log carries number ${event.sequence}.`, String(event.sequence));
   }
+  const trouble = misshapen(event);
+  if (trouble) {
+    const { field, expected, received } = trouble;
+    throw damaged(path, line, `Event ${line} of the log has no ${field} that is ${expected}.`, received);
+  }
+}
+
+/**
+ * Reads something out of a log. What stumbles over its contents is the log's fault: whoever wrote it last was not us.
+ *
+ * @throws WarpsmithError `damaged-event-log`; whatever else `read` throws.
+ */
+export function readingLog<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw asDamage(error, path);
+  }
+}
+
+/** A type or range error as what it means to whoever reads a log; any other error as it is. */
+export function asDamage(error: unknown, path?: string): unknown {
+  if (!(error instanceof TypeError || error instanceof RangeError)) return error;
+  return new WarpsmithError({
+    code: 'damaged-event-log',
+    message: 'What the log says contradicts itself.',
+    ...(path !== undefined && { file: path }),
+    received: error.message,
+    expected: 'a log as warpsmith wrote it',
+    hint: 'Run the optimisation again. If nobody changed the log, this is a bug: report it with the log.',
+  });
 }

@@ -10,6 +10,7 @@ import type { Tier } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { ProfileLevel } from '../core/profile.ts';
 import { createFolder } from './create-folder.ts';
+import { MAXIMUM_FILE_BYTES, readRegularFile } from './read-regular-file.ts';
 import { withStorageErrors } from './storage-error.ts';
 import { writeAll, writeWhole } from './write-whole.ts';
 
@@ -157,7 +158,7 @@ export function readRecording(path: string): Recording {
 function unpack(path: string): string {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(path);
+    bytes = readRegularFile(path);
   } catch (error) {
     throw new WarpsmithError({
       code: 'no-recording',
@@ -170,7 +171,10 @@ function unpack(path: string): string {
   }
   try {
     // What a crash cut off is not an error: everything before it is kept.
-    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString('utf8');
+    return gunzipSync(bytes, {
+      finishFlush: constants.Z_SYNC_FLUSH,
+      maxOutputLength: MAXIMUM_FILE_BYTES,
+    }).toString('utf8');
   } catch (error) {
     throw damaged(path, 1, 'It is not gzip.', error instanceof Error ? error.message : String(error));
   }

@@ -44,3 +44,16 @@ test('what may belong to a process in another container, or to a running one, is
   sweepAbandonedFolders(Date.now());
   expect(existsSync(own)).toBe(true);
 });
+
+test('says where none can be made', async () => {
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = '/nowhere/at/all';
+  try {
+    await expect(withTemporaryFolder(async () => {})).rejects.toMatchObject({
+      details: { code: 'no-temporary-folder', file: '/nowhere/at/all', hint: 'Set TMPDIR to one.' },
+    });
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  }
+});

@@ -14,8 +14,9 @@ const BLOCK_LIMITS: Dim3 = [1024, 1024, 64];
 const MAXIMUM_THREADS_PER_CTA = 1024;
 /** Non-portable cluster size of sm_90. */
 const MAXIMUM_CTAS_PER_CLUSTER = 16;
-/** A slip, not a plan, above this many launches in a sequence. */
+/** A slip, not a plan, above this many launches of one step, or steps in a sequence. */
 const MAXIMUM_REPEAT = 10_000;
+const MAXIMUM_STEPS = 10_000;
 
 export interface PlanRequest {
   readonly problem: ProblemFile;
@@ -53,7 +54,10 @@ export const expandPlan = (request: PlanRequest): LaunchPlan => {
     device: request.device,
     file: request.file,
   };
-  const steps = request.kernel.steps.flatMap((step, index) => expandStep(step, `steps[${index}]`, context));
+  const steps: PlannedStep[] = [];
+  for (const [index, step] of request.kernel.steps.entries()) {
+    steps.push(...expandStep(step, `steps[${index}]`, context, MAXIMUM_STEPS - steps.length));
+  }
   return { buffers, steps };
 };
 
@@ -64,22 +68,33 @@ interface StepContext {
   readonly file: string | undefined;
 }
 
-const expandStep = (step: StepDeclaration, path: string, context: StepContext): PlannedStep[] => {
+/** @param room steps that the sequence may still take. */
+const expandStep = (step: StepDeclaration, path: string, context: StepContext, room: number): PlannedStep[] => {
   if (step.when !== undefined) {
     const condition = evaluateExpression(step.when, context.scope, { file: context.file, path: `${path}.when` });
     if (condition === 0) return [];
   }
+  if (room < 1) throw tooManySteps(path, 1, context);
   if ('memset' in step) return [{ kind: 'memset', ...step.memset }];
   const repeatCount = integer(step.repeat ?? 1, `${path}.repeat`, context, {
     what: 'The repeat count',
     minimum: 0,
     maximum: MAXIMUM_REPEAT,
   });
+  if (repeatCount > room) throw tooManySteps(`${path}.repeat`, repeatCount, context);
   return Array.from({ length: repeatCount }, (_, index) => {
     const scope = step.repeat === undefined ? context.scope : { ...context.scope, [REPEAT_INDEX]: index };
     return expandLaunch(step, path, { ...context, scope });
   });
 };
+
+const tooManySteps = (path: string, count: number, context: StepContext): Error =>
+  planError('too-many-launches', placed(count, path, context), {
+    message: `The launch sequence has more than ${MAXIMUM_STEPS} steps.`,
+    value: count,
+    expected: `at most ${MAXIMUM_STEPS} launches and memsets, repeats counted`,
+    hint: 'Let each launch do more, or loop inside the kernel.',
+  });
 
 const expandLaunch = (step: LaunchStepDeclaration, path: string, context: StepContext): PlannedLaunch => {
   const grid = extent(step.grid, `${path}.grid`, context, GRID_RULES);

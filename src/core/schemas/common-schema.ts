@@ -3,9 +3,12 @@ import { DTYPES } from '../dtype.ts';
 import { CONTROL_CHARACTERS } from '../json/json-path.ts';
 
 /** Names usable in expressions and as macros. */
-export const identifierSchema = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
-  error: 'a name of letters, digits and underscores that does not start with a digit',
-});
+export const identifierSchema = z
+  .string()
+  .refine((name) => !(name in {}), { message: 'a name that JavaScript has taken; choose another' })
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
+    error: 'a name of letters, digits and underscores that does not start with a digit',
+  });
 
 /** Names that are printed, and written into headers and commits. */
 export const printableSchema = z

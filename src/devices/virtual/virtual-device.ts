@@ -172,16 +172,20 @@ export class VirtualDevice implements Device {
     const started = performance.now();
     const launches: SampledLaunch[] = [];
     let uninitialisedRead: string | undefined;
-    for (const step of plan.steps) {
+    for (const [index, step] of plan.steps.entries()) {
+      const remainingMs = options.timeoutMs - (performance.now() - started);
+      if (!(remainingMs > 0)) return unfinished(options.timeoutMs, index, plan.steps.length);
       if (step.kind === 'memset') {
         await this.fill(bufferNamed(buffers, step.buffer), Uint8Array.of(step.byteValue));
         continue;
       }
-      const remainingMs = Math.max(1, options.timeoutMs - (performance.now() - started));
       const outcome = await this.#launch(module as VirtualModule, step, buffers, {
         ...options,
         timeoutMs: remainingMs,
       });
+      // What it did not finish in is what the launches before it left.
+      if (!outcome.ok && outcome.status === 'timed-out' && index > 0)
+        return unfinished(options.timeoutMs, index, plan.steps.length);
       if (!outcome.ok) return outcome;
       if (outcome.launch) launches.push(outcome.launch);
       uninitialisedRead ??= outcome.uninitialisedRead;
@@ -418,3 +422,10 @@ function compileFailure(error: unknown): DeviceFailure {
     `the virtual GPU cannot compile this PTX (${reason}); if ptxas takes it, please report it`,
   );
 }
+
+/** The limit is that of the whole launch sequence. */
+const unfinished = (limitMs: number, index: number, count: number): DeviceFailure =>
+  failure(
+    'timed-out',
+    `the launch sequence did not finish within ${Math.round(limitMs)} ms: it was at step ${index + 1} of ${count}`,
+  );

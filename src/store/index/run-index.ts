@@ -2,7 +2,7 @@ import { rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { WarpsmithError } from '../../core/errors.ts';
-import { readEventLog } from '../event-log.ts';
+import { readEventLog, readingLog } from '../event-log.ts';
 import { eventsPath, listRuns, runFolderPath } from '../run-folder.ts';
 import { isDamaged, isDatabaseError, openDatabase } from '../sqlite.ts';
 import { withStorageErrors } from '../storage-error.ts';
@@ -154,7 +154,8 @@ function refresh(database: DatabaseSync, store: string): void {
 
 function readRows(store: string, id: string): RunRows {
   try {
-    return rowsOf(id, readEventLog(eventsPath(runFolderPath(store, id))).events);
+    const path = eventsPath(runFolderPath(store, id));
+    return readingLog(path, () => rowsOf(id, readEventLog(path).events));
   } catch (error) {
     if (error instanceof WarpsmithError) return unreadableRun(id, error.message);
     throw error;

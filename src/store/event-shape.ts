@@ -1,0 +1,88 @@
+import type { RunEvent } from './events.ts';
+
+type Kind = 'text' | 'number' | 'object' | 'list';
+type Shape = Readonly<Record<string, Kind>>;
+
+const REFERENCE = (path: string): Shape => ({
+  [`${path}.id`]: 'text',
+  [`${path}.kernel`]: 'text',
+  [`${path}.parameters`]: 'object',
+});
+const DEVICE = (path: string): Shape => ({
+  [`${path}.id`]: 'text',
+  [`${path}.kind`]: 'text',
+  [`${path}.name`]: 'text',
+});
+const FINDING: Shape = { 'finding.id': 'text', 'pattern.id': 'text' };
+
+/**
+ * What readers of a log rely on, by type of event: enough that a log that was edited or damaged is refused by line and
+ * field, and not by an error somewhere behind. Versions may add fields.
+ */
+const SHAPES: Readonly<Record<RunEvent['type'], Shape>> = {
+  'run-started': {
+    ...{ 'problem.name': 'text', 'problem.folder': 'text' },
+    ...REFERENCE('start'),
+    ...{ 'workload.name': 'text', 'workload.dimensions': 'object' },
+    ...DEVICE('device'),
+    ...{ seed: 'number', budgets: 'object', environment: 'object' },
+  },
+  'move-proposed': {
+    ...{ iteration: 'number', moveKey: 'text', 'move.kind': 'text' },
+    ...FINDING,
+    ...REFERENCE('candidate'),
+    ...{ expectedGain: 'number', confidence: 'number', reason: 'text' },
+  },
+  'evaluation-finished': {
+    ...{ iteration: 'number', 'evaluation.id': 'text', 'evaluation.status': 'text', 'evaluation.findings': 'list' },
+    ...REFERENCE('evaluation.candidate'),
+    ...DEVICE('evaluation.device'),
+    ...{ 'evaluation.workload.name': 'text', 'evaluation.workload.dimensions': 'object' },
+    ...{ 'evaluation.elapsedMs.compile': 'number', 'evaluation.elapsedMs.verify': 'number' },
+    ...{ 'evaluation.elapsedMs.time': 'number', 'evaluation.elapsedMs.total': 'number', sources: 'object' },
+  },
+  decision: { iteration: 'number', evaluationId: 'text', decision: 'text', reason: 'text' },
+  confirmation: { evaluationId: 'text', ...REFERENCE('candidate'), outcome: 'text', reason: 'text' },
+  'search-ended': { reason: 'text', detail: 'text' },
+  'run-finished': { stopReason: 'text', detail: 'text' },
+  budget: { evaluationsUsed: 'number', minutesUsed: 'number', ledger: 'object' },
+  'budgets-extended': { budgets: 'object' },
+  'move-abandoned': { moveKey: 'text', reason: 'text' },
+  advice: { ...FINDING, text: 'text' },
+  'options-ranked': { options: 'list' },
+  ablation: { best: 'text', 'undone.kind': 'text', ...REFERENCE('candidate') },
+  'workload-advice': { candidate: 'text', dimensions: 'list', rows: 'list', text: 'text' },
+};
+
+const HOLDS: Readonly<Record<Kind, (value: unknown) => boolean>> = {
+  text: (value) => typeof value === 'string',
+  number: (value) => typeof value === 'number',
+  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  list: Array.isArray,
+};
+
+/** The field that is not what its event needs, with what it should be; undefined where all are. */
+export function misshapen(event: unknown): { field: string; expected: string; received: string } | undefined {
+  const received = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? 'nothing';
+  if (!HOLDS.object(event)) return { field: 'event', expected: 'an object', received: received(event) };
+  const { type } = event as { type?: unknown };
+  if (typeof type !== 'string' || !Object.hasOwn(SHAPES, type)) {
+    return { field: 'type', expected: 'the type of an event', received: received(type) };
+  }
+  for (const [field, kind] of Object.entries(SHAPES[type as RunEvent['type']])) {
+    const value = valueAt(event, field);
+    if (!HOLDS[kind](value)) return { field, expected: kind, received: received(value) };
+  }
+  return undefined;
+}
+
+const valueAt = (event: unknown, field: string): unknown =>
+  field
+    .split('.')
+    .reduce<unknown>(
+      (value, name) =>
+        typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+          ? (value as Record<string, unknown>)[name]
+          : undefined,
+      event,
+    );

@@ -1,0 +1,71 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runJson, SCALE, scaleCopy, temporaryFolder } from './run-cli.ts';
+
+/** What is refused must not fill the memory first. */
+const SMALL_HEAP = { nodeOptions: ['--max-old-space-size=400'] };
+
+const storeWithLog = (create: (path: string) => void): string => {
+  const store = temporaryFolder();
+  mkdirSync(join(store, 'runs/r1'), { recursive: true });
+  create(join(store, 'runs/r1/events.jsonl'));
+  return store;
+};
+
+describe('what no command can use is refused by name', () => {
+  const long = 'a'.repeat(5000);
+
+  test.each<[string, number, string, string[]]>([
+    ['a path that is too long', 2, 'system-refused', ['check', long]],
+    ['a run whose name is too long', 2, 'system-refused', ['report', long]],
+    ['a recording that never ends', 2, 'no-recording', ['evaluate', SCALE, '--replay', '/dev/zero']],
+    ['a space that never ends', 2, 'unreadable-file', ['search-bench', '/dev/zero']],
+    ['a time limit that no timer takes', 2, 'bad-option-value', ['evaluate', SCALE, '--run-timeout', '3000000']],
+    ['a name that is none', 2, 'bad-option-value', ['evaluate', SCALE, '--set', '__proto__=3']],
+  ])('%s', async (_name, exitCode, code, args) => {
+    const outcome = await runJson(args, SMALL_HEAP);
+    expect(outcome.json.error).toMatchObject({ code, hint: expect.any(String) });
+    expect(outcome).toMatchObject({ code: exitCode, stderr: expect.not.stringContaining('    at ') });
+  });
+
+  test.each<[string, string, (path: string) => void]>([
+    ['empty', 'no-run-started', (path) => writeFileSync(path, '')],
+    ['endless', 'no-event-log', (path) => symlinkSync('/dev/zero', path)],
+    ['a folder', 'no-event-log', (path) => mkdirSync(path)],
+    ['no list of events', 'damaged-event-log', (path) => writeFileSync(path, 'null\n')],
+    [
+      'an event without what it is about',
+      'damaged-event-log',
+      (path) => writeFileSync(path, '{"schemaVersion":2,"sequence":1,"type":"run-started"}\n'),
+    ],
+  ])('a log that is %s', async (_name, code, create) => {
+    const outcome = await runJson(['report', '--store', storeWithLog(create)], SMALL_HEAP);
+    expect(outcome.json.error.code).toBe(code);
+    expect(outcome.code).toBe(2);
+  });
+
+  test('a launch sequence of fifty million steps', async () => {
+    const { kernel } = scaleCopy({
+      kernel: (file) => {
+        file.steps = Array.from({ length: 5000 }, () => ({ ...file.steps[0], repeat: 10_000 }));
+      },
+    });
+    const outcome = await runJson(['check', kernel], SMALL_HEAP);
+    expect(outcome.json.error).toMatchObject({ code: 'too-many-launches', path: 'steps[1]' });
+    expect(outcome.code).toBe(2);
+  });
+});
+
+test('a time limit is that of the whole launch sequence', async () => {
+  const { kernel } = scaleCopy({
+    kernel: (file) => {
+      file.steps = [{ ...file.steps[0], repeat: 9_000 }];
+    },
+  });
+  const { json } = await runJson(['evaluate', kernel, '--device', 'virtual:l4', '--run-timeout', '2']);
+  expect(json).toMatchObject({
+    status: 'timed-out',
+    reason: expect.stringMatching(/did not finish within 2000 ms/),
+  });
+});
