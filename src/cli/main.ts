@@ -87,7 +87,7 @@ export async function runCli(
   try {
     const exitCode = await runCommand(argv, streams, interrupt.signal);
     // Who interrupts waits for what was found, and for nothing that is still on its way.
-    if (interrupt.signal.aborted) streams.out.write('', () => process.exit(exitCode));
+    if (interrupt.signal.aborted) outputs.out.write('', () => process.exit(exitCode));
     return exitCode;
   } finally {
     clearInterval(alive);
