@@ -14,7 +14,7 @@ import type { Problem } from '../../src/core/problem.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 
 // Rungs for sm_90a: wgmma and TMA run on no virtual GPU, so what can be said without a GPU is said here.
-const RUNGS = ['10_wgmma'];
+const RUNGS = ['10_wgmma', '11_sums_first'];
 
 /** Shared memory of a CTA, SMs. Source: the H200's data sheet in hardware/specs. */
 const H200 = { smCount: 132, sharedBytesPerCta: 227 * 1024 };
