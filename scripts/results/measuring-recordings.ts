@@ -8,6 +8,7 @@ import type { MeasuredWith } from './measured-with.ts';
 import type { OptimisedProblems } from './optimised-problems.ts';
 import { ROOT } from './recordings.ts';
 import type {
+  ExploitRecording,
   FaultRecording,
   HonestRecording,
   RedTeamRecording,
@@ -88,6 +89,7 @@ export interface MeasuredRecordings {
   'problems-virtual-h200'?: OptimisedProblems;
   'h200-problems'?: OptimisedProblems;
   'h200-red-team'?: RedTeamRecording;
+  'h200-exploits'?: ExploitRecording;
   'h200-honest'?: HonestRecording;
   'h200-faults'?: FaultRecording;
   'h200-throughput'?: ThroughputRecording;
@@ -111,6 +113,7 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
     'node scripts/record-problems.ts --device virtual:h200 --output docs/results/problems-virtual-h200.json',
   'h200-problems': 'node scripts/record-problems.ts --device cuda:0 --output docs/results/h200-problems.json',
   'h200-red-team': 'node bench/referee/red-team.ts',
+  'h200-exploits': 'node bench/referee/exploits.ts',
   'h200-honest': 'node bench/referee/honest.ts',
   'h200-faults': 'node bench/referee/faults.ts',
   'h200-throughput': 'node bench/referee/throughput.ts',

@@ -3,6 +3,8 @@ import { markdownTable } from '../../src/reports/table.ts';
 import type { MeasuredRecordings } from './measuring-recordings.ts';
 import { countNames, recordedWith, recordingBlock } from './recording-block.ts';
 import type {
+  ExploitEntry,
+  ExploitRecording,
   FaultEntry,
   FaultRecording,
   HonestRecording,
@@ -139,6 +141,41 @@ const twoProcessRow = (entry: TwoProcessEntry): string[] => {
   ];
 };
 
+const exploitOutcome = ({ status, verdict, ratio, tier, medianNs, honestNs, sanitizer }: ExploitEntry): string => {
+  if (status !== 'passed') return code(status);
+  if (ratio === undefined) return 'passed';
+  const times = `${formatMeasuredNs(medianNs!)} against ${formatMeasuredNs(honestNs!)}`;
+  const said = tier === 'accept' ? `, called ${verdict}` : '';
+  return `passed: ${ratio.toFixed(2)}×${said} (${times})${sanitizer === undefined ? '' : `; sanitizer ${sanitizer}`}`;
+};
+
+/** One row for each kernel and setting that was tried before; what the same was called after, where it was tried again. */
+const exploits = (recording: ExploitRecording): string => {
+  const keyOf = ({ name, parameters, workload, tier }: ExploitEntry) =>
+    JSON.stringify([name, parameters, workload, tier]);
+  const outcomes = (entries: readonly ExploitEntry[], key: string): string => {
+    const found = entries.filter((entry) => keyOf(entry) === key).map(exploitOutcome);
+    return found.length === 0 ? 'not tried' : [...new Set(found)].join('; ');
+  };
+  const keys = [...new Set([...recording.before, ...recording.after].map(keyOf))];
+  const rows = keys.map((key) => {
+    const entry = [...recording.before, ...recording.after].find((other) => keyOf(other) === key)!;
+    const { name, parameters, workload, tier } = entry;
+    return [
+      `[${name}](../test/red-team/${name}/kernel.cu)${formatParameters(parameters) === '' ? '' : ` ${formatParameters(parameters)}`}`,
+      `${workload}, ${tier}`,
+      outcomes(recording.before, key),
+      outcomes(recording.after, key),
+    ];
+  });
+  const titles = ['Kernel', 'Workload', 'Before', 'With reruns and one cut in a block'].map((title) => ({ title }));
+  const left = recording.leftovers.map(
+    ({ memory, leftWords, scrubbedWords, words }) =>
+      `${((100 * leftWords) / words).toFixed(1)} % of ${memory} memory, ${scrubbedWords} words after the scrub`,
+  );
+  return `${markdownTable(titles, rows)}\n\nWhat one kernel wrote and the next one found: ${left.join('; ')}. ${recordedWith(recording)}.`;
+};
+
 const twoProcesses = (recording: TwoProcessRecording): string =>
   `${markdownTable(
     [
@@ -155,6 +192,7 @@ const twoProcesses = (recording: TwoProcessRecording): string =>
 export const refereeBlocks = (recordings: MeasuredRecordings): Record<string, string> => ({
   'h200-red-team-summary': recordingBlock(recordings, 'h200-red-team', redTeamSummary),
   'h200-red-team': recordingBlock(recordings, 'h200-red-team', redTeamTable),
+  'h200-exploits': recordingBlock(recordings, 'h200-exploits', exploits),
   'h200-honest': recordingBlock(recordings, 'h200-honest', honest),
   'h200-faults': recordingBlock(recordings, 'h200-faults', faults),
   'h200-throughput': recordingBlock(recordings, 'h200-throughput', throughput),

@@ -1,7 +1,8 @@
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { ParameterValues } from '../../src/core/kernel.ts';
-import type { Comparison, Measurement } from '../../src/core/measurement.ts';
+import type { Comparison, Measurement, Tier, Verdict } from '../../src/core/measurement.ts';
 import type { CountersSource } from '../../src/core/profile.ts';
+import type { SanitizerReport } from '../../src/core/sanitizer-report.ts';
 import type { EvaluationStatus } from '../../src/core/status.ts';
 import type { MeasuredWith } from './measured-with.ts';
 
@@ -119,4 +120,36 @@ export interface TwoProcessEntry {
 export interface TwoProcessRecording extends MeasuredWith {
   schemaVersion: 1;
   kernels: TwoProcessEntry[];
+}
+
+/** A kernel of the red team beside the honest one that it is made from. */
+export interface ExploitEntry extends RecordedVerdict {
+  name: string;
+  parameters: ParameterValues;
+  workload: string;
+  tier: Tier;
+  /** Where it passed: its time and the honest kernel's, in the same blocks, and what the verdict was. */
+  medianNs?: number;
+  honestNs?: number;
+  slotCount?: number;
+  ratio?: number;
+  verdict?: Verdict;
+  sanitizer?: SanitizerReport['outcome'];
+}
+
+/** What a kernel finds of what the one before it wrote into memory on the chip. */
+export interface Leftovers {
+  memory: 'shared' | 'local';
+  /** Words found as they had been written, without and with the scrub between the two. */
+  leftWords: number;
+  scrubbedWords: number;
+  words: number;
+}
+
+/** docs/results/h200-exploits.json, by bench/referee/exploits.ts: `before` by the version before these were defended against. */
+export interface ExploitRecording extends MeasuredWith {
+  schemaVersion: 1;
+  before: ExploitEntry[];
+  after: ExploitEntry[];
+  leftovers: Leftovers[];
 }

@@ -19,6 +19,7 @@ import { planLaunches } from './plan-launches.ts';
 import { planRefusal } from './plan-refusal.ts';
 import { predictOutcome } from './predict-outcome.ts';
 import { problemWork } from './problem-work.ts';
+import { createStream } from './random.ts';
 import type { Refused } from './refusal.ts';
 import { countOnly, type Verified, type VerifyRequest, verify } from './verify.ts';
 
@@ -58,10 +59,14 @@ export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator =>
   const oracle = options.oracle ?? createOracle();
   const known: KnownVerified = new Map();
   const secret = options.secret ?? randomInt(2 ** 32);
+  let evaluationCount = 0;
   let queue: Promise<unknown> = Promise.resolve();
   return {
     evaluate(request) {
-      const evaluation = queue.then(() => new LiveEvaluation({ ...options, oracle, known, secret }, request).run());
+      // Reasons tell places and numbers of one measurement: the next one has others.
+      const own = createStream(secret, 'evaluation', evaluationCount++).bits(0);
+      const tools = { ...options, oracle, known, secret: own };
+      const evaluation = queue.then(() => new LiveEvaluation(tools, request).run());
       queue = evaluation.catch(() => undefined);
       return evaluation;
     },

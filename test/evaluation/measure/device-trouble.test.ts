@@ -182,13 +182,13 @@ it('verifies code again that is launched otherwise', async () => {
   });
   const request = { problem: toyProblem(), workload: toyWorkload, seed: 1, blocks: 1 };
   expect(await evaluator.evaluate({ ...request, candidate: toyCandidate() })).toMatchObject({ status: 'passed' });
-  const launches = async (candidate: Candidate): Promise<number> => {
+  /** Verification shuffles the order of CTAs in some runs; what is timed never does. */
+  const shuffledRuns = async (candidate: Candidate): Promise<number> => {
     const before = device.runs.length;
     await evaluator.evaluate({ ...request, candidate });
-    return device.runs.length - before;
+    return device.runs.slice(before).filter(({ orderSeed }) => orderSeed !== 0).length;
   };
-  const known = await launches(toyCandidate());
-  expect(await launches(toyCandidate())).toBe(known);
+  expect(await shuffledRuns(toyCandidate())).toBe(0);
   // Its first check already fails: it is not even measured.
-  expect(await launches(halved)).not.toBe(known);
+  expect(await shuffledRuns(halved)).toBeGreaterThan(0);
 });
