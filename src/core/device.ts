@@ -96,10 +96,17 @@ export interface RunOptions {
 
 /**
  * `counters` has one entry per launch step executed, empty unless asked for. `uninitialisedRead` says where shared memory
- * was first read that nothing had written, where races were looked for; by itself that is no mistake.
+ * was first read that nothing had written, where races were looked for; by itself that is no mistake. `readBytes` are the
+ * distinct bytes of each buffer that the sequence read, where a virtual device counted.
  */
 export type RunOutcome =
-  | { ok: true; counters: LaunchCounters[]; elapsedMs: number; uninitialisedRead?: string }
+  | {
+      ok: true;
+      counters: LaunchCounters[];
+      elapsedMs: number;
+      uninitialisedRead?: string;
+      readBytes?: ReadonlyMap<string, number>;
+    }
   | DeviceFailure;
 
 /**

@@ -88,6 +88,8 @@ export interface RunResult {
   readonly counters: LaunchCounters[];
   /** Where shared memory was first read that nothing had written, of runs that look for races. */
   readonly uninitialisedRead?: string;
+  /** Distinct bytes of each buffer that were read, of runs that were counted on a virtual device. */
+  readonly readBytes?: ReadonlyMap<string, number>;
 }
 
 /**
@@ -127,8 +129,15 @@ export const runOnce = async (
     if (padding >= 0) return unsafe(`wrote between the elements of output '${buffer.name}', at byte ${padding}`);
     outputs.set(buffer.name, packElements(buffer, bytes));
   }
-  const { counters, uninitialisedRead } = outcome;
-  return { ok: true, conditions, outputs, counters, ...(uninitialisedRead !== undefined && { uninitialisedRead }) };
+  const { counters, uninitialisedRead, readBytes } = outcome;
+  return {
+    ok: true,
+    conditions,
+    outputs,
+    counters,
+    ...(uninitialisedRead !== undefined && { uninitialisedRead }),
+    ...(readBytes && { readBytes }),
+  };
 };
 
 const unsafe = (message: string): DeviceFailure => ({ ok: false, status: 'unsafe', message });

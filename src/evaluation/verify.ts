@@ -14,6 +14,7 @@ import { fitsSharedMemory } from './fits-shared-memory.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
+import { refuseUnread } from './least-read.ts';
 import type { CheckKey, Oracle, PreparedCheck } from './oracle.ts';
 import { planRefusal } from './plan-refusal.ts';
 import { createStream } from './random.ts';
@@ -198,6 +199,8 @@ const verifyCheck = async (
     const isBitwise = problem.file.determinism === 'bitwise';
     const passed = await judgeCheck({ runs, prepared, tally, isBitwise });
     if (!passed.ok) return passed;
+    const unread = isMain && refuseUnread(problem, dimensions, plan, passed.first, name);
+    if (unread) return unread;
     const other = repeatWith && oracle.check({ problem, dimensions, ...repeatWith });
     const refusal = other && (await judgeRepeatedLaunches({ passed, other, seed }));
     return refusal ?? { ok: true, plan, counters: passed.first.counters };

@@ -56,6 +56,8 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
   module.importMemory({ name: 'private', minimumPages: 1 });
   module.importMemory({ name: 'device', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
   module.importMemory({ name: 'writes', minimumPages: DEVICE_START / WRITE_PAGE_BYTES });
+  if (options.counting)
+    module.importMemory({ name: 'reads', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
   const call3 = { parameters: ['i32' as const, 'i32' as const, 'i32' as const], results: [] };
   const imports = {
     boundsMiss: module.importFunction('boundsMiss', call3),

@@ -30,6 +30,7 @@ import { DeviceMemory } from '../../virtual-gpu/runtime/device-memory.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import type { PrivateContents } from '../../virtual-gpu/runtime/private-contents.ts';
 import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
+import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
 import { predictTime } from '../../virtual-gpu/time-model/predict-time.ts';
 import { isUserFile } from '../../virtual-gpu/user-files.ts';
 import { failure } from '../failure.ts';
@@ -66,13 +67,14 @@ export class VirtualDevice implements Device {
   readonly identity: DeviceIdentity;
   readonly spec: DeviceSpec;
   #memory = new DeviceMemory();
+  #reads = new ReadMap();
   #pool: WorkerPool;
   #fused = relaxedMaddIsFused();
 
   constructor(spec: DeviceSpec, options: { threads?: number } = {}) {
     this.spec = spec;
     this.identity = { id: `virtual:${spec.id}`, kind: 'virtual', name: `${spec.name} (virtual)` };
-    this.#pool = new WorkerPool(this.#memory.memory, options.threads ?? availableParallelism());
+    this.#pool = new WorkerPool(this.#memory.memory, this.#reads.memory, options.threads ?? availableParallelism());
   }
 
   async load(code: CompiledCode): Promise<{ ok: true; module: LoadedModule } | DeviceFailure> {
@@ -171,6 +173,10 @@ export class VirtualDevice implements Device {
   ): Promise<RunOutcome> {
     const started = performance.now();
     const launches: SampledLaunch[] = [];
+    if (options.count) {
+      this.#reads.reserve(this.#memory.end);
+      this.#reads.forget();
+    }
     let uninitialisedRead: string | undefined;
     for (const [index, step] of plan.steps.entries()) {
       const remainingMs = options.timeoutMs - (performance.now() - started);
@@ -192,7 +198,21 @@ export class VirtualDevice implements Device {
     }
     const counters = this.#withCacheTraffic(launches, options.cache ?? 'cold');
     const elapsedMs = performance.now() - started;
-    return { ok: true, counters, elapsedMs, ...(uninitialisedRead !== undefined && { uninitialisedRead }) };
+    return {
+      ok: true,
+      counters,
+      elapsedMs,
+      ...(uninitialisedRead !== undefined && { uninitialisedRead }),
+      ...(options.count && { readBytes: this.#readBytes(buffers) }),
+    };
+  }
+
+  /** Distinct bytes of each buffer that were read. */
+  #readBytes(buffers: ReadonlyMap<string, DeviceBuffer>): Map<string, number> {
+    // Arguments made for a launch may have made memory longer.
+    this.#reads.reserve(this.#memory.end);
+    const count = (buffer: DeviceBuffer) => this.#reads.count(this.#memory.block(buffer).offset, buffer.bytes);
+    return new Map([...buffers].map(([name, buffer]) => [name, count(buffer)]));
   }
 
   /** Adds what the simulated sets of L2 say, where every CTA was counted. */

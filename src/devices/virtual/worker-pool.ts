@@ -24,14 +24,17 @@ interface LoadedKernel {
 /** Worker threads that run CTAs. Started when first needed; replaced after a timeout or crash. */
 export class WorkerPool {
   #device: WebAssembly.Memory;
+  #reads: WebAssembly.Memory;
   readonly threads: number;
   #workers: Worker[] = [];
   #kernels = new Map<number, LoadedKernel>();
   #nextKernel = 1;
   #nextJob = 1;
 
-  constructor(device: WebAssembly.Memory, threads: number) {
+  /** @param reads the memory of a read map. */
+  constructor(device: WebAssembly.Memory, reads: WebAssembly.Memory, threads: number) {
     this.#device = device;
+    this.#reads = reads;
     this.threads = threads;
   }
 
@@ -96,7 +99,7 @@ export class WorkerPool {
 
   #start(): void {
     while (this.#workers.length < this.threads) {
-      const worker = new Worker(WORKER_URL, { workerData: { device: this.#device } });
+      const worker = new Worker(WORKER_URL, { workerData: { device: this.#device, reads: this.#reads } });
       // Threads never keep the process alive; a run in progress does, through its timer.
       worker.unref();
       for (const [kernel, loaded] of this.#kernels) post(worker, { kind: 'load', kernel, ...loaded });

@@ -4,17 +4,19 @@ import type { UninitialisedRead } from '../../virtual-gpu/race-detector/race-det
 import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { KernelFault } from '../../virtual-gpu/runtime/fault.ts';
 import { Leftovers } from '../../virtual-gpu/runtime/private-contents.ts';
+import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
 import { WriteMap } from '../../virtual-gpu/runtime/write-map.ts';
 import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
 
-const device = (workerData as { device: WebAssembly.Memory }).device;
+const { device, reads: readsMemory } = workerData as { device: WebAssembly.Memory; reads: WebAssembly.Memory };
 const runners = new Map<number, CtaRunner>();
 const writes = new WriteMap();
+const reads = new ReadMap(readsMemory);
 const leftovers = new Leftovers();
 const port = parentPort!;
 
 function load({ image, module }: WorkerRequest & { kind: 'load' }): CtaRunner {
-  const runner = new CtaRunner(image, device, writes, leftovers);
+  const runner = new CtaRunner(image, device, writes, reads, leftovers);
   runner.attach(new WebAssembly.Instance(module, runner.imports));
   return runner;
 }

@@ -25,7 +25,7 @@ import {
 } from './access-groups.ts';
 import { destinationsOf, elementsOf, spaceOf, typeOf, vectorLength } from './instruction-parts.ts';
 import type { LaneContext } from './lane-context.ts';
-import { emitLoad, emitStore } from './lane-transfers.ts';
+import { emitLoad, emitStore, type Transfer } from './lane-transfers.ts';
 import type { OperandContext, PendingInstruction, SegmentEmitter } from './segment-emitter.ts';
 import { sizeOfType } from './types.ts';
 
@@ -56,8 +56,12 @@ const gathersSingles = (group: AccessGroup): boolean =>
 /** Addresses of the counted spaces go through the pattern tables. */
 const COUNTED: ReadonlySet<AccessSpace> = new Set(['global', 'shared']);
 
-/** The write map. */
+/** The write map, and the read map of counted launches. */
 const WRITES: MemoryIndex = 2;
+const READS: MemoryIndex = 3;
+
+/** What is marked of a transfer. */
+type MarkedTransfer = Pick<Transfer, 'addresses' | 'uniform' | 'offset'>;
 
 const STORE_BY_BYTES: Readonly<Record<number, string>> = { 1: 'i32.store8', 2: 'i32.store16', 4: 'i32.store' };
 
@@ -250,6 +254,7 @@ export class LaneMemory {
       step: planned.step,
     };
     if (!access.isStore) {
+      if (group.space === 'global' && this.#segment.kernel.counting) this.#markRead(transfer, access.bytes);
       emitLoad(transfer);
       return;
     }
@@ -257,19 +262,33 @@ export class LaneMemory {
     if (group.space === 'global') this.#markWritten(transfer, access.bytes);
   }
 
+  /** Marks the bytes in the read map. Lanes that are off mark address 0, where no buffer is. */
+  #markRead(transfer: MarkedTransfer, bytes: number): void {
+    for (const address of this.#ownAddresses(transfer)) this.#mark(address, transfer.offset, bytes, READS);
+  }
+
   /** Marks the stored bytes, and their page, in the write map. Lanes that are off mark address 0, where no buffer is. */
-  #markWritten(transfer: { addresses: readonly Local[]; uniform: boolean; offset: number }, bytes: number): void {
+  #markWritten(transfer: MarkedTransfer, bytes: number): void {
     const { b } = this.#segment;
-    const { addresses, offset } = transfer;
-    for (const address of transfer.uniform ? addresses.slice(0, 1) : addresses) {
-      b.get(address);
-      if (bytes === 16) b.i32x4(-1).memory('v128.store', offset, WRITES);
-      else if (bytes === 8) b.i64(-1n).memory('i64.store', offset, WRITES);
-      else b.i32(-1).memory(STORE_BY_BYTES[bytes]!, offset, WRITES);
+    const { offset } = transfer;
+    for (const address of this.#ownAddresses(transfer)) {
+      this.#mark(address, offset, bytes, WRITES);
       b.get(address);
       if (offset > 0) b.i32(offset).op('i32.add');
       b.i32(Math.log2(WRITE_PAGE_BYTES)).op('i32.shr_u').i32(1).memory('i32.store8', WRITE_FLAGS, WRITES);
     }
+  }
+
+  #ownAddresses({ addresses, uniform }: MarkedTransfer): readonly Local[] {
+    return uniform ? addresses.slice(0, 1) : addresses;
+  }
+
+  #mark(address: Local, offset: number, bytes: number, map: MemoryIndex): void {
+    const { b } = this.#segment;
+    b.get(address);
+    if (bytes === 16) b.i32x4(-1).memory('v128.store', offset, map);
+    else if (bytes === 8) b.i64(-1n).memory('i64.store', offset, map);
+    else b.i32(-1).memory(STORE_BY_BYTES[bytes]!, offset, map);
   }
 
   #laneAddresses(planned: PlannedGroup, context: OperandContext): Local[] {

@@ -54,7 +54,7 @@ function issue(context: WarpContext): void {
       });
       continue;
     }
-    const origin = context.resolve(from, 'global', bytes, false, lane);
+    const origin = context.resolve(from, 'global', bytes, false, lane, wanted);
     loads.push({ lane, address: from, space: 'global' });
     context.copies.open.push(() => {
       for (let i = 0; i < wanted; i++) target.view.setUint8(target.offset + i, origin.view.getUint8(origin.offset + i));

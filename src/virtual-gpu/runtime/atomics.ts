@@ -90,7 +90,7 @@ export function performAtomic(context: WarpContext): void {
   const accesses: { lane: number; address: bigint; space: string }[] = [];
   for (const lane of lanes) {
     const address = context.address(operands[first]!, lane);
-    const { view, offset, space } = context.resolve(address, spaceOf(instruction), size, true, lane);
+    const { view, offset, space } = context.resolve(address, spaceOf(instruction), size, true, lane, size);
     accesses.push({ lane, address, space });
     const old =
       size === 8

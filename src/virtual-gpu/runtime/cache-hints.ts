@@ -23,8 +23,8 @@ export function bulkPrefetch(context: WarpContext): void {
   for (const lane of lanes) {
     const bytes = context.word(size, lane);
     const address = context.address(from, lane);
-    if (bytes > 0) context.resolve(address, 'global', 1, false, lane);
-    if (bytes > 1) context.resolve(address + BigInt(bytes - 1), 'global', 1, false, lane);
+    if (bytes > 0) context.resolve(address, 'global', 1, false, lane, 0);
+    if (bytes > 1) context.resolve(address + BigInt(bytes - 1), 'global', 1, false, lane, 0);
   }
 }
 
@@ -40,6 +40,6 @@ function check(context: WarpContext, bytes: number, isStore: boolean) {
   const { instruction, operands, lanes } = context;
   return lanes.map((lane) => {
     const address = context.address(operands[0]!, lane);
-    return { lane, address, ...context.resolve(address, spaceOf(instruction), bytes, isStore, lane) };
+    return { lane, address, ...context.resolve(address, spaceOf(instruction), bytes, isStore, lane, 0) };
   });
 }

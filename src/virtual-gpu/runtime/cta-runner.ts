@@ -14,6 +14,7 @@ import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
 import { Leftovers, type PrivateContents, Rubbish } from './private-contents.ts';
 import { seededOrder } from './random-order.ts';
+import { ReadMap } from './read-map.ts';
 import { addRequest, noSiteRequests, type SiteRequests } from './site-requests.ts';
 import { type MemoryRequest, type RequestKind, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
@@ -95,6 +96,7 @@ export class CtaRunner {
   #sampler: AccessSampler | undefined;
   #watcher: RaceDetector | undefined;
   #leftovers: Leftovers;
+  #reads: ReadMap;
   #rubbish = new Rubbish(0);
   #rubbishSeed = 0;
   #request!: LaunchRequest;
@@ -112,10 +114,18 @@ export class CtaRunner {
   /**
    * Runs nothing before an instance of `image.wasm`, made with `imports`, is attached.
    * @param writes where stores to device memory are noted; `begin` starts it afresh.
+   * @param reads where reads of device memory are noted that counted launches make.
    * @param leftovers what CTAs leave behind, for launches that find it.
    */
-  constructor(image: KernelImage, device: WebAssembly.Memory, writes: WriteMap, leftovers = new Leftovers()) {
+  constructor(
+    image: KernelImage,
+    device: WebAssembly.Memory,
+    writes: WriteMap,
+    reads = new ReadMap(),
+    leftovers = new Leftovers(),
+  ) {
     this.image = image;
+    this.#reads = reads;
     this.#leftovers = leftovers;
     this.#writes = writes;
     this.#device = device;
@@ -133,6 +143,7 @@ export class CtaRunner {
         private: this.#memory.memory,
         device: this.#device,
         writes: this.#writes.memory,
+        reads: this.#reads.memory,
         boundsMiss: (group: number, chunk: number, warp: number) => this.#bounds.miss(group, chunk, warp),
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
@@ -176,6 +187,7 @@ export class CtaRunner {
       memory.u8.fill(0, this.#sectorMap, this.#sectorMap + sectorBytes);
     }
     this.#writes.begin(request.deviceBytes);
+    if (image.counting) this.#reads.reserve(request.deviceBytes);
     this.#takeRubbish(request.privateContents);
     this.#bounds = new BoundsChecker(
       memory,
@@ -451,6 +463,7 @@ export class CtaRunner {
       site,
       rubbish: this.#rubbish,
       writes: this.#writes,
+      reads: this.image.counting ? this.#reads : undefined,
       reachable: site === undefined ? [] : this.#bounds.rangesOfSite(site),
       onRequest: site === undefined ? undefined : this.#requestListener(site, warp),
     });

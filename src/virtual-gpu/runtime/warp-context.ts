@@ -11,6 +11,7 @@ import type { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 import type { Rubbish } from './private-contents.ts';
+import type { ReadMap } from './read-map.ts';
 import type { WriteMap } from './write-map.ts';
 
 /** Where the bytes of a generic address are. */
@@ -56,6 +57,8 @@ export class WarpContext {
   /** Device memory that the operation may touch. */
   #reachable: readonly DeviceRange[];
   #writes: WriteMap;
+  /** Of counted launches. */
+  #reads: ReadMap | undefined;
   #onRequest: ((request: MemoryRequest) => void) | undefined;
 
   constructor(parts: {
@@ -73,6 +76,7 @@ export class WarpContext {
     rubbish: Rubbish;
     reachable: readonly DeviceRange[];
     writes: WriteMap;
+    reads: ReadMap | undefined;
     /** Told of every request to memory that the operation makes. */
     onRequest?: ((request: MemoryRequest) => void) | undefined;
   }) {
@@ -84,6 +88,7 @@ export class WarpContext {
     this.#rubbish = parts.rubbish;
     this.#reachable = parts.reachable;
     this.#writes = parts.writes;
+    this.#reads = parts.reads;
     this.#image = parts.image;
     this.#memory = parts.memory;
     this.#device = parts.device;
@@ -243,9 +248,17 @@ export class WarpContext {
 
   /**
    * Checks and resolves one lane's access in `space` (`generic` looks at the address's window).
+   * @param readBytes as many of its bytes are read.
    * @throws KernelFault when it is out of bounds or misaligned.
    */
-  resolve(address: bigint, space: string, bytes: number, isStore: boolean, lane: number): ResolvedAddress {
+  resolve(
+    address: bigint,
+    space: string,
+    bytes: number,
+    isStore: boolean,
+    lane: number,
+    readBytes = isStore ? 0 : bytes,
+  ): ResolvedAddress {
     const low = Number(address & 0xffffffffn);
     const window = space === 'generic' ? Number(address >> 32n) : undefined;
     const where = { instruction: this.instruction, lane, address, accessBytes: bytes, space };
@@ -254,9 +267,8 @@ export class WarpContext {
     const outOfBounds = () => new KernelFault('out-of-bounds', `out-of-bounds ${space} ${verb}`, where);
     if (space === 'global' || window === WINDOW.global) {
       this.#bounds.inDeviceMemory(this.#reachable, where, verb);
-      if (isStore) {
-        this.#writes.mark(low, bytes);
-      }
+      if (isStore) this.#writes.mark(low, bytes);
+      if (readBytes > 0) this.#reads?.mark(low, readBytes);
       return { view: this.#device, offset: low, space: 'global' };
     }
     const view = this.#memory.view;
