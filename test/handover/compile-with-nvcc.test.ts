@@ -13,7 +13,10 @@ import { inFolder, nvcc, runTool } from './support/host-compiler.ts';
 const problemsFolder = new URL('../../problems/', import.meta.url).pathname;
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 const problems = readdirSync(problemsFolder).filter((name) => isFile(join(problemsFolder, name, 'problem.json')));
-const ARCHITECTURES = ['89', '90a'].map((name) => `-gencode=arch=compute_${name},code=sm_${name}`);
+const ARCHITECTURES = ['sm_89', 'sm_90a'];
+
+const generateFor = (architecture: string): string =>
+  `-gencode=arch=${architecture.replace('sm', 'compute')},code=${architecture}`;
 
 const exported = async (folder: string) => {
   const { kernel, problem } = await loadKernel(folder);
@@ -35,12 +38,17 @@ const exported = async (folder: string) => {
   };
 };
 
-/** Compiles an export's own unit and its example as README.md says, for two architectures. */
+/** Compiles an export's own unit and its example as README.md says, for those of two architectures that the kernel is for. */
 const compile = async (folder: string): Promise<string> => {
   const { candidate, name, files } = await exported(folder);
   return inFolder(files, (place) => {
     const units = [`${name}_launch.cu`, 'example.cu'];
-    const flags = [...ARCHITECTURES, ...nvccFlags(candidate), '-Xcompiler=-Wall'];
+    const only = candidate.kernel.file.source.architectures ?? ARCHITECTURES;
+    const flags = [
+      ...ARCHITECTURES.filter((name) => only.includes(name)).map(generateFor),
+      ...nvccFlags(candidate),
+      '-Xcompiler=-Wall',
+    ];
     const { stdout, stderr, code } = runTool(nvcc!, [...flags, ...units, '-o', 'example'], place);
     return code === 0 ? stdout + stderr : `exit code ${code}: ${stdout}${stderr}`;
   });
