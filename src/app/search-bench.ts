@@ -54,6 +54,7 @@ export async function searchBench(options: SearchBenchOptions): Promise<SearchBe
   }
   return {
     schemaVersion: 1,
+    kind: 'search-bench',
     file: basename(file),
     evaluations,
     space: {

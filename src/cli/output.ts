@@ -59,7 +59,7 @@ const FIELDS = ['file', 'path', 'received', 'expected', 'hint'] as const;
 /** The error as `--json` prints it: every field is there, `null` where it does not apply. */
 export function errorJson({ details }: WarpsmithError): object {
   const fields = Object.fromEntries(FIELDS.map((name) => [name, details[name] ?? null]));
-  return { schemaVersion: 1, error: { code: details.code, message: details.message, ...fields } };
+  return { schemaVersion: 1, kind: 'error', error: { code: details.code, message: details.message, ...fields } };
 }
 
 /** The same error for people. */

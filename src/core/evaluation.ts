@@ -82,6 +82,8 @@ export interface JudgingProblem {
 /** One candidate judged on one workload and device. Plain JSON: what `evaluate --json` prints. */
 export interface Evaluation {
   schemaVersion: 1;
+  /** Of the document that `evaluate --json` prints; evaluations inside others have none. */
+  kind?: 'evaluate';
   /** `e1`, `e2`, … within a run; `e0` for a lone evaluation. */
   id: string;
   candidate: { id: string; kernel: string; folder: string; parameters: ParameterValues };

@@ -30,6 +30,7 @@ export interface CheckReport {
 /** What the problem's checks would catch. Plain JSON. */
 export interface AuditReport {
   schemaVersion: 1;
+  kind: 'audit';
   problem: string;
   seed: number;
   checks: string[];
@@ -95,6 +96,7 @@ export const auditProblem = async (options: {
   const blindChecks = sight.filter(({ blind }) => blind !== null).map(({ check }) => check);
   return {
     schemaVersion: 1,
+    kind: 'audit',
     problem: problem.file.name,
     seed,
     checks: checks.map(describeCheck),

@@ -3,6 +3,7 @@ import type { BenchedSpace, BenchedStrategy, Spread } from '../search/bench.ts';
 /** What search-bench reports: a space whose every configuration is known, and how strategies find the best of it. */
 export interface SearchBenchView {
   readonly schemaVersion: 1;
+  readonly kind: 'search-bench';
   /** Name of the file, without its folder. */
   readonly file: string;
   /** Evaluations each run was allowed; never more than there are configurations. */

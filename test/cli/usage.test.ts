@@ -38,7 +38,7 @@ describe('a command line that makes no sense', () => {
     const { code: exitCode, json, stderr } = await runJson(args);
     expect(exitCode).toBe(2);
     expect(json.schemaVersion).toBe(1);
-    expect(Object.keys(json)).toEqual(['schemaVersion', 'error']);
+    expect(Object.keys(json)).toEqual(['schemaVersion', 'kind', 'error']);
     expect(Object.keys(json.error)).toEqual(ERROR_FIELDS);
     expect(json.error.code).toBe(code);
     expect(json.error.hint).toContain(hint);

@@ -10,6 +10,7 @@ const curve = [
 ];
 const view: SearchBenchView = {
   schemaVersion: 1,
+  kind: 'search-bench',
   file: 'a<b>.json',
   evaluations: 2,
   space: {

@@ -12,7 +12,7 @@ type Options = JudgingOptions & EvidenceOptions & KeepOptions & { target: string
 export const run: Run<Options> = async (options, context) => {
   const { streams } = context;
   const { evaluation, kept } = await judge(await evaluateRequest(options, context));
-  if (options.json) printJson(streams, evaluation);
+  if (options.json) printJson(streams, { kind: 'evaluate', ...evaluation });
   else streams.out.write(evaluationTerminal(evaluation, paintFor(streams.out)));
   if (kept) streams.err.write(describeKept(options.keep!, kept, evaluation));
   return exitCodeOfStatus(evaluation.status);

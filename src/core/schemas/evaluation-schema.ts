@@ -219,6 +219,7 @@ const fault = z.strictObject({
 /** Schema of what `evaluate --json` prints. */
 export const evaluationSchema = z.strictObject({
   schemaVersion: z.literal(1),
+  kind: z.literal('evaluate').describe('Of the document that evaluate prints.').exactOptional(),
   id: z.string(),
   candidate: z.strictObject({
     id: z.string(),

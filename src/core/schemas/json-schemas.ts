@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { evaluationSchema } from './evaluation-schema.ts';
 import { kernelFileSchema } from './kernel-schema.ts';
+import { outputSchema } from './output-schemas.ts';
 import { problemFileSchema } from './problem-schema.ts';
 
 const described = (schema: z.ZodType, title: string, description: string): object => {
@@ -24,5 +25,10 @@ export const jsonSchemas = (): Readonly<Record<string, object>> => ({
     evaluationSchema,
     'warpsmith evaluation',
     'One candidate judged on one workload and device: what `warpsmith evaluate --json` prints.',
+  ),
+  'output.schema.json': described(
+    outputSchema,
+    'warpsmith output',
+    'What every command prints under `--json`, by its `kind`: the fields that programs may rely on.',
   ),
 });
