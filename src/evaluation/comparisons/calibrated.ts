@@ -46,7 +46,7 @@ export const calibrated: ComparisonRule<'calibrated'> = {
     if (unitRoundoff(storage) <= unitRoundoff(accumulate)) throw notNarrower(storage);
     const arithmetic = arithmeticErrors(facts, {
       constant: ACCUMULATOR_CONSTANT,
-      unit: unitRoundoff(accumulate),
+      unit: accumulate,
       operations: evaluateExpression(terms, facts.dimensions),
     });
     const isStrict = roundings !== undefined && !namesAny(roundings);

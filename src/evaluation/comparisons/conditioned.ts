@@ -1,4 +1,4 @@
-import { isFloating } from '../../core/dtype.ts';
+import { type DType, isFloating } from '../../core/dtype.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import { ulpAt, unitRoundoff } from '../ulp.ts';
 import type { ComparisonRule, Expectation, OutputFacts } from './comparison.ts';
@@ -15,17 +15,19 @@ const WALK = 3;
  * Allowed for n operations in precision u: `constant` · u · √n · (|y| + 3 · condition). Every partial result of a sum of n
  * terms lies within |y| + 3 · √Σ t² (a random walk that ends at y), each addition errs by u of it, and n independent
  * errors add up to √n of one.
+ * Below the normal numbers an operation errs by the smallest subnormal instead. Flushing those to zero is not allowed.
  * Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput.
  * 2019.
  */
 export const arithmeticErrors = (
   facts: OutputFacts,
-  { constant, unit, operations }: { constant: number; unit: number; operations: number },
+  { constant, unit, operations }: { constant: number; unit: DType; operations: number },
 ): Float64Array => {
-  const scale = constant * unit * Math.sqrt(operations);
+  const scale = constant * Math.sqrt(operations);
+  const [relative, least] = [scale * unitRoundoff(unit), scale * ulpAt(0, unit)];
   const condition = conditionOf(facts);
   return facts.oracle.map((value, i) =>
-    Number.isFinite(value) ? scale * (Math.abs(value) + WALK * condition[i]!) : 0,
+    Number.isFinite(value) ? relative * (Math.abs(value) + WALK * condition[i]!) + least : 0,
   );
 };
 
@@ -36,7 +38,7 @@ export const conditioned: ComparisonRule<'conditioned'> = {
     const { oracle, rounded, dtype, dimensions } = facts;
     if (!isFloating(dtype)) return exact.expect({ kind: 'exact' }, facts);
     const operations = evaluateExpression(terms, dimensions);
-    const errors = arithmeticErrors(facts, { constant, unit: unitRoundoff(unit), operations });
+    const errors = arithmeticErrors(facts, { constant, unit, operations });
     return {
       want: oracle.map((value, i) => (Number.isFinite(rounded[i]) ? value : rounded[i]!)),
       tolerances: errors.map((error, i) => error + ulpAt(oracle[i]!, dtype) / 2),

@@ -90,6 +90,11 @@ describe('conditioned', () => {
     expect(tolerances[2]! / tolerances[0]!).toBeCloseTo(1e-9, 12);
   });
 
+  it('allows as many of the smallest subnormals as operations may round to', () => {
+    const tiny = conditioned.expect(rule, facts([2 ** -140], [0]));
+    expect(tiny.tolerances[0]! / 2 ** -149).toBeCloseTo(4 * 10 + 1 / 2, 1);
+  });
+
   it('compares integers exactly, and wants infinities where the result overflows', () => {
     expect([...conditioned.expect(rule, { ...facts([5], [1]), dtype: 'i32' }).tolerances]).toEqual([0]);
     const overflowing = facts([1e39, 1], [1e39, 1]);

@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Judge, openJudge } from './judge.ts';
+import { HONEST_KERNELS } from './kernels.ts';
+
+let judging: Judge;
+
+beforeAll(async () => {
+  judging = await openJudge();
+});
+
+afterAll(async () => await judging?.close());
+
+describe('an honest kernel of unusual design', () => {
+  it('is one of forty at least', () => expect(HONEST_KERNELS.length).toBeGreaterThanOrEqual(40));
+
+  it.each(HONEST_KERNELS)('passes: $problem, $name', async (kernel) => {
+    const { status, reason, failedCheck } = await judging.judge(kernel);
+    expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
+  });
+});

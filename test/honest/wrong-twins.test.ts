@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Judge, openJudge } from './judge.ts';
+import { WRONG_KERNELS } from './kernels.ts';
+
+let judging: Judge;
+
+beforeAll(async () => {
+  judging = await openJudge();
+});
+
+afterAll(async () => await judging?.close());
+
+describe('a twin of an honest kernel that is subtly wrong', () => {
+  it.each(WRONG_KERNELS)('is refused: $kernel.problem, $kernel.name, which $title', async ({ kernel, edits }) => {
+    const { status, reason } = await judging.judge(kernel, edits);
+    expect({ status, reason }).toEqual({ status: 'wrong', reason: expect.any(String) });
+  });
+});
