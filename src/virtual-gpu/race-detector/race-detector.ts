@@ -48,7 +48,7 @@ export class RaceDetector {
   readonly #memory: PrivateMemory;
   /** Accesses of each group, and of each warp site; `number` names one in a shadow. */
   readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
-  readonly #sites: { number: number; access: WatchedAccess }[];
+  readonly #sites: ({ number: number; access: WatchedAccess } | undefined)[];
   readonly #accesses: WatchedAccess[] = [];
   readonly #units: Record<Space, number>;
   #launch!: WatchedLaunch;
@@ -84,7 +84,7 @@ export class RaceDetector {
     );
     this.#sites = image.warpSites.map((site) => {
       const access = watchedAccess(site.instruction);
-      return access ? { number: number(access), access } : (undefined as never);
+      return access && { number: number(access), access };
     });
     this.#units = { global: this.#smallestAccess('global'), shared: this.#smallestAccess('shared') };
   }
