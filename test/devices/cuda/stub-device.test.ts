@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DeviceBuffer, LoadedModule } from '../../../src/core/device.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../../src/core/launch-plan.ts';
@@ -417,6 +417,9 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
           'warpsmith_hold',
         ]);
       }
+      await device.measuring.time(prepared.replay, 5000, { ...CHIP, isL2Swept: true });
+      const swept = stub.log().flatMap((line) => /launch (warpsmith_\w+)/.exec(line)?.[1] ?? []);
+      expect(swept).toEqual(['warpsmith_count', 'warpsmith_scrub', 'warpsmith_scrub_local', 'warpsmith_hold']);
       for (const [i, slot] of slots.entries())
         expect(words(new Uint8Array(await device.read(slot.get('out')!)))[0]).toBe(10 * (i + 1) + 1);
       await device.measuring.releaseReplay(prepared.replay);
@@ -531,11 +534,21 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
 
   // The last: there is no device after it.
   it('close ends the worker and gives the GPU back', async () => {
-    const pids = () => [...processTree(process.pid)].filter((pid) => pid !== process.pid);
-    expect(pids().length).toBeGreaterThan(0);
+    // The guard, which ends what this process leaves behind, stays as long as this process.
+    const workers = () => [...processTree(process.pid)].filter((pid) => commandOf(pid).includes('worker-main'));
+    expect(workers().length).toBeGreaterThan(0);
     await device.close();
-    await eventually(() => pids().length === 0);
+    await eventually(() => workers().length === 0);
     await expect(allocate(16)).rejects.toThrow('closed');
     (await lockGpu(device.identity.uuid!, 'cuda:0', 0))();
   });
 });
+
+/** Empty where the process has ended. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
