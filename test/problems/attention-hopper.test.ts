@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { diagnoseKernel } from '../../src/app/diagnose.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import type { Kernel, ParameterValues } from '../../src/core/kernel.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
@@ -72,6 +73,22 @@ describe.each(RUNGS)('%s', (rung) => {
     expect(report).not.toMatch(/wgmma.mma_async instructions are serialized/);
     // C7508: ptxas leaves setmaxnreg out.
     expect(report).not.toMatch(/setmaxnreg.*ignored/i);
+  });
+});
+
+// Without a word they would be proposed first: they answer what 09_lean waits for.
+describe('on a device that cannot run them', () => {
+  it('no diagnosis proposes one', async () => {
+    const { evaluation, moves } = await diagnoseKernel({
+      target: 'problems/attention/09_lean',
+      device: 'virtual:h200',
+      workload: 'b1h1s32d64',
+      parameters: {},
+      seed: 1,
+    });
+    expect(evaluation.status).toBe('passed');
+    expect(moves.length).toBeGreaterThan(0);
+    expect(moves.map(({ move }) => move).filter(({ kind }) => kind === 'rung')).toEqual([]);
   });
 });
 
