@@ -5,6 +5,7 @@ import type { Candidate, ParameterValues } from '../core/kernel.ts';
 import type { Problem } from '../core/problem.ts';
 import { readCandidateSources } from '../store/candidate-sources.ts';
 import { openContentStore } from '../store/content-store.ts';
+import { refuseContradictions } from '../store/contradictions.ts';
 import { readEventLog } from '../store/event-log.ts';
 import type { EvaluationFinishedEvent, RecordedEvent, RunStartedEvent } from '../store/events.ts';
 import { withRunIndex } from '../store/index/run-index.ts';
@@ -130,12 +131,15 @@ function hasEvents(folder: string): boolean {
   }
 }
 
-/** Reads a run's log. @throws WarpsmithError as `readEventLog`, or `no-run-started` when it holds no run. */
+/** Reads a run's log. @throws WarpsmithError as `readEventLog`, `no-run-started` when it holds no run, or `contradictory-log`. */
 export function loadRun(folder: string): LoadedRun {
   const path = eventsPath(folder);
   const { events } = readEventLog(path);
   const started = events.find((event) => event.type === 'run-started');
-  if (started) return { id: basename(folder), folder, started, events };
+  if (started) {
+    refuseContradictions(events, path);
+    return { id: basename(folder), folder, started, events };
+  }
   throw new WarpsmithError({
     code: 'no-run-started',
     message: `${path} ends before the run has begun.`,

@@ -7,6 +7,7 @@ import { runMarkdown } from '../reports/run-markdown.ts';
 import { buildRunView, type RunView } from '../reports/run-view.ts';
 import type { ReadSource } from '../reports/view/source-diffs.ts';
 import { openContentStore } from '../store/content-store.ts';
+import { refuseContradictions } from '../store/contradictions.ts';
 import { readEventLog, readingLog } from '../store/event-log.ts';
 import type { RecordedEvent } from '../store/events.ts';
 import { DEFAULT_STORE, eventsPath, findRun, RUN_FILES, type RunFolder, runFolderPath } from '../store/run-folder.ts';
@@ -33,12 +34,13 @@ function storeOf(runFolder: string): string | undefined {
   return isInStore && store !== resolve(DEFAULT_STORE) ? store : undefined;
 }
 
-function viewOf(runFolder: string): RunView {
+function viewOf(runFolder: string, { isOwn }: { readonly isOwn: boolean }): RunView {
   const path = eventsPath(runFolder);
   const { events, tornLastLine } = readEventLog(path);
   requireStart(path, events);
   const store = storeOf(runFolder);
   const options = { tornLastLine, readSource: sourcesOf(runFolder), ...(store === undefined ? {} : { store }) };
+  if (!isOwn) refuseContradictions(events, path);
   return readingLog(path, () => buildRunView(basename(runFolder), events, options));
 }
 
@@ -58,9 +60,9 @@ function requireStart(path: string, events: readonly RecordedEvent[]): void {
  * Rebuilds the report of a run from its event log and its stored sources.
  *
  * @param which `latest`, a run's id or the beginning of it, or a run folder.
- * @throws WarpsmithError when there is no such run or its log is damaged.
+ * @throws WarpsmithError when there is no such run, or its log is damaged or contradicts itself.
  */
-export const readReport = (store: string, which: string): RunView => viewOf(findRun(store, which));
+export const readReport = (store: string, which: string): RunView => viewOf(findRun(store, which), { isOwn: false });
 
 /** Formats of a report that are the same everywhere; a terminal's depends on its colours. */
 export const REPORT_FORMATS = {
@@ -124,7 +126,8 @@ export function saveReport(file: string, text: string): string {
 
 /** Writes the report into the run's folder, in every format and with its plot, from what the log says so far. */
 export function writeReport(run: RunFolder): { view: RunView; htmlPath: string } {
-  const view = viewOf(run.path);
+  // What this process has just written needs no second look.
+  const view = viewOf(run.path, { isOwn: true });
   const plot = progressionSvg(view);
   if (plot !== undefined) run.write(RUN_FILES.reportPlot, plot);
   run.write(RUN_FILES.reportJson, REPORT_FORMATS.json(view));

@@ -211,7 +211,9 @@ const record = (list: readonly RunEvent[]): RecordedEvent[] =>
   }));
 
 /** A run over two workloads with everything a log can hold: options, a veto, ablation, advice, sources, money. */
-export const fullRun: RecordedEvent[] = record(events);
+export const fullRun: RecordedEvent[] = record(
+  events.map((event) => (event.type === 'run-finished' ? { ...event, speedup: 3.17 } : event)),
+);
 
 export const HOSTILE = `"'><script>document.title='taken'</script></style><img src=x onerror=alert(1)>`;
 

@@ -1,0 +1,195 @@
+import { WarpsmithError } from '../core/errors.ts';
+import type { Evaluation } from '../core/evaluation.ts';
+import type { Comparison } from '../core/measurement.ts';
+import { combineRatios } from '../stats/combine-ratios.ts';
+import { readingLog } from './event-log.ts';
+import type {
+  ConfirmationEvent,
+  DecisionEvent,
+  EvaluationFinishedEvent,
+  RecordedEvent,
+  RunFinishedEvent,
+} from './events.ts';
+import { standingDecisions } from './standing-decisions.ts';
+
+/** What an event says and what the evaluations of the same log give instead. */
+interface Contradiction {
+  readonly says: string;
+  readonly gives: string;
+}
+
+/** The log as the checks need it. */
+interface Log {
+  readonly events: readonly RecordedEvent[];
+  readonly byId: ReadonlyMap<string, Evaluation>;
+}
+
+/**
+ * Works out from the evaluations what the other events say of them: ratios, verdicts, the best and its speed-up.
+ *
+ * @throws WarpsmithError `contradictory-log` at the first figure that is another: the log was changed after the run.
+ */
+export function refuseContradictions(events: readonly RecordedEvent[], file: string): void {
+  const finished = events.filter((event) => event.type === 'evaluation-finished');
+  const log: Log = { events, byId: new Map(finished.map(({ evaluation }) => [evaluation.id, evaluation])) };
+  for (const event of events) {
+    const found = readingLog(file, () => contradictionIn(event, log));
+    if (!found) continue;
+    throw new WarpsmithError({
+      code: 'contradictory-log',
+      message: `${file} contradicts itself: ${event.type} (event ${event.sequence}) does not follow from its evaluations.`,
+      file,
+      path: `event ${event.sequence}`,
+      received: found.says,
+      expected: found.gives,
+      hint: 'A log is not to be edited. Restore the file, or run the optimisation again.',
+    });
+  }
+}
+
+function contradictionIn(event: RecordedEvent, log: Log): Contradiction | undefined {
+  switch (event.type) {
+    case 'evaluation-finished':
+      return ofEvaluation(event);
+    case 'decision':
+      return ofDecision(event, log);
+    case 'confirmation':
+      return ofConfirmation(event, log);
+    case 'run-finished':
+      return ofEnd(event, log);
+    default:
+      return undefined;
+  }
+}
+
+/** Half of the margin that verdicts keep: a figure nearer than that changes nothing that a reader could conclude. */
+const TOLERANCE = 0.005;
+const isNear = (left: number, right: number): boolean => Math.abs(left - right) <= TOLERANCE * Math.abs(right);
+
+const differ = (what: string, says: number | null, gives: number): Contradiction | undefined =>
+  says === null || isNear(says, gives) ? undefined : { says: `${what} ${says}`, gives: `${what} ${gives}` };
+
+function ofEvaluation({ evaluation }: EvaluationFinishedEvent): Contradiction | undefined {
+  const { id, status, correctness, timing } = evaluation;
+  if (status !== 'passed') return undefined;
+  const worst = Math.max(correctness?.worstErrorRatio ?? 0, correctness?.rmsErrorRatio ?? 0);
+  if (!(worst <= 1)) return { says: `${id} passed`, gives: `an error of ${worst} times its limit: wrong` };
+  if (timing && !(timing.medianNs >= timing.vetoNs * (1 - 1e-9))) {
+    return { says: `${id} passed in ${timing.medianNs} ns`, gives: `at least ${timing.vetoNs} ns: implausible` };
+  }
+  const summary = timing?.measurement?.summary;
+  return summary && differ(`median of ${id} in ns`, timing.medianNs, summary.medianNs);
+}
+
+function ofDecision(event: DecisionEvent, { byId }: Log): Contradiction | undefined {
+  const { evaluationId, comparedWith, decision, ratio, perWorkload } = event;
+  const evaluation = byId.get(evaluationId);
+  if (!evaluation) return { says: `a decision on ${evaluationId}`, gives: 'no such evaluation' };
+  if (decision === 'keep' && evaluation.status !== 'passed') {
+    return { says: `${evaluationId} is kept`, gives: `it is ${evaluation.status}` };
+  }
+  if (ratio === null || comparedWith === null) return undefined;
+  if (perWorkload) return ofParts(ratio, perWorkload, byId);
+  const best = byId.get(comparedWith);
+  if (!best?.timing || !evaluation.timing) return { says: `a ratio to ${comparedWith}`, gives: 'no times of both' };
+  if (evaluation.timing.kind === 'predicted') {
+    return differ(
+      `ratio of ${comparedWith} to ${evaluationId}`,
+      ratio,
+      best.timing.medianNs / evaluation.timing.medianNs,
+    );
+  }
+  return ofComparison(evaluationId, event, evaluation.comparisons?.[0]);
+}
+
+function ofParts(
+  ratio: number,
+  parts: NonNullable<DecisionEvent['perWorkload']>,
+  byId: Log['byId'],
+): Contradiction | undefined {
+  for (const part of parts) {
+    const evaluation = byId.get(part.evaluationId);
+    if (!evaluation) return { says: `a ratio of ${part.evaluationId}`, gives: 'no such evaluation' };
+    const measured = evaluation.timing?.kind === 'measured' ? evaluation.comparisons?.[0] : undefined;
+    const found = measured && differ(`ratio of ${part.evaluationId}`, part.ratio, measured.ratio);
+    if (found) return found;
+  }
+  const known = parts.flatMap((part) => (part.ratio === null ? [] : [{ ratio: part.ratio, weight: part.weight }]));
+  return known.length === parts.length ? differ('ratio', ratio, meanOf(known)) : undefined;
+}
+
+/** @throws RangeError when a weight is not positive: no run logs that. */
+function meanOf(ratios: readonly { readonly ratio: number; readonly weight: number }[]): number {
+  if (ratios.length === 0 || !ratios.every(({ weight }) => weight > 0))
+    throw new RangeError('a weight is not positive');
+  return combineRatios(ratios).ratio;
+}
+
+function ofComparison(
+  id: string,
+  { ratio, verdict, intervalRatio }: Pick<DecisionEvent | ConfirmationEvent, 'ratio' | 'verdict' | 'intervalRatio'>,
+  comparison: Comparison | undefined,
+): Contradiction | undefined {
+  if (!comparison) return { says: `a ratio of ${id}`, gives: 'nothing that it was measured beside' };
+  if (verdict && verdict !== comparison.verdict) {
+    return { says: `verdict ${verdict}`, gives: `verdict ${comparison.verdict} of ${id}` };
+  }
+  const [low, high] = comparison.intervalRatio;
+  return (
+    differ(`ratio of ${id}`, ratio, comparison.ratio) ??
+    differ(`interval of ${id} from`, intervalRatio?.[0] ?? null, low) ??
+    differ(`interval of ${id} to`, intervalRatio?.[1] ?? null, high)
+  );
+}
+
+function ofConfirmation(event: ConfirmationEvent, { byId }: Log): Contradiction | undefined {
+  const { evaluationId, ratio, verdict, outcome, perWorkload } = event;
+  const evaluation = byId.get(evaluationId);
+  if (!evaluation) return { says: `a confirmation in ${evaluationId}`, gives: 'no such evaluation' };
+  if (outcome !== 'refused' && evaluation.status !== 'passed') {
+    return { says: `${evaluationId} is ${outcome}`, gives: `it is ${evaluation.status}` };
+  }
+  if (ratio === null) return undefined;
+  if (outcome !== 'refused' && verdict !== 'faster') return { says: outcome, gives: `verdict ${verdict}: refused` };
+  return perWorkload
+    ? ofParts(ratio, perWorkload, byId)
+    : ofComparison(evaluationId, event, evaluation.comparisons?.[0]);
+}
+
+function ofEnd({ best, speedup }: RunFinishedEvent, log: Log): Contradiction | undefined {
+  if (best === null) return undefined;
+  const evaluation = log.byId.get(best);
+  const standing = standingDecisions(log.events).at(-1)?.evaluationId;
+  const kept = standing === undefined ? undefined : log.byId.get(standing);
+  if (!evaluation || evaluation.candidate.id !== kept?.candidate.id) {
+    return { says: `the best is ${best}`, gives: `what was kept last and stands: ${standing ?? 'nothing'}` };
+  }
+  const expected = speedupOf(evaluation, log);
+  return expected === undefined ? undefined : differ('speed-up', speedup, expected);
+}
+
+/** Measured: as its last confirmation said. Predicted: the ratio of the times, over all workloads. */
+function speedupOf(best: Evaluation, { events }: Log): number | undefined {
+  const finished = events.filter((event) => event.type === 'evaluation-finished');
+  const started = events.find((event) => event.type === 'run-started');
+  const start = finished[0]?.evaluation;
+  if (!started || !start?.timing || start.candidate.id === best.candidate.id) return undefined;
+  if (start.timing.kind === 'measured') {
+    const last = events.findLast((event) => event.type === 'confirmation');
+    return last && last.outcome !== 'refused' && last.candidate.id === best.candidate.id
+      ? (last.ratio ?? undefined)
+      : undefined;
+  }
+  const timeOf = (candidate: string, workload: string): number | undefined =>
+    finished.find(
+      ({ evaluation }) =>
+        evaluation.candidate.id === candidate &&
+        evaluation.workload.name === workload &&
+        evaluation.status === 'passed',
+    )?.evaluation.timing?.medianNs;
+  const ratios = started.workloads.flatMap(({ name, weight }) => {
+    const [before, after] = [timeOf(start.candidate.id, name), timeOf(best.candidate.id, name)];
+    return before === undefined || after === undefined ? [] : [{ ratio: before / after, weight }];
+  });
+  return ratios.length === started.workloads.length ? meanOf(ratios) : undefined;
+}

@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { type Json, runCli, runJson, SCALE, temporaryFolder } from './run-cli.ts';
+
+let store: string;
+let file: string;
+let lines: string[];
+
+beforeAll(async () => {
+  store = temporaryFolder();
+  const options = ['--device', 'virtual:l4', '--max-evaluations', '4', '--no-ablation', '--store', store];
+  expect((await runCli(['optimize', SCALE, ...options])).code).toBe(0);
+  file = join(store, 'runs', readdirSync(join(store, 'runs'))[0]!, 'events.jsonl');
+  lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+});
+
+/** The log with the last event of a type changed. */
+const tamper = (type: string, change: (event: Json) => void): void => {
+  const at = lines.findLastIndex((line) => JSON.parse(line).type === type);
+  const event = JSON.parse(lines[at]!) as Json;
+  change(event);
+  writeFileSync(file, `${lines.with(at, JSON.stringify(event)).join('\n')}\n`);
+};
+
+test('a log as the run left it has a report', async () => {
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  expect((await runCli(['report', '--store', store])).code).toBe(0);
+});
+
+const CASES: [what: string, type: string, change: (event: Json) => void, received: string][] = [
+  ['a speed-up', 'run-finished', (event) => (event.speedup = 3.86), 'speed-up 3.86'],
+  ['a best', 'run-finished', (event) => (event.best = 'e1'), 'the best is e1'],
+  ['a ratio', 'decision', (event) => (event.ratio = 9), 'ratio of'],
+  ['a time', 'evaluation-finished', (event) => (event.evaluation.timing.medianNs = 1e-3), 'passed in 0.001 ns'],
+  ['an error', 'evaluation-finished', (event) => (event.evaluation.correctness.worstErrorRatio = 2), 'passed'],
+];
+
+test.each(CASES)('%s that does not follow is refused by report and export', async (_what, type, change, received) => {
+  tamper(type, change);
+  const report = await runJson(['report', '--store', store]);
+  expect(report.code).toBe(2);
+  expect(report.json.error).toMatchObject({
+    code: 'contradictory-log',
+    path: expect.stringMatching(/^event \d+$/),
+    received: expect.stringContaining(received),
+  });
+  const exported = await runJson(['export', 'latest', '--store', store, '-o', join(temporaryFolder(), 'out')]);
+  expect(exported.json.error.code).toBe('contradictory-log');
+});
