@@ -126,7 +126,7 @@ export function matrixMultiply(context: WarpContext): void {
   const c = context.words(cCount + aCount + bCount, cCount);
   const d = new Int32Array(cCount * LANES);
   if (!multiplyFast(form, aWords, bWords, c, d)) multiplyByElement(form, aWords, bWords, c, d);
-  for (let r = 0; r < cCount; r++) context.setWords(context.operands[r]!, d.subarray(r * LANES, (r + 1) * LANES));
+  for (let r = 0; r < cCount; r++) context.setWords(context.operands[r]!, d, r * LANES);
 }
 
 /** False where there is no fast form, or some element is not finite or leaves the normal numbers; D is then unchanged. */

@@ -169,8 +169,10 @@ export class WarpContext {
       const operand = this.operands[first + i]!;
       const slot = operand.kind === 'register' ? this.#register(operand.name) : undefined;
       if (slot && !slot.uniform) {
+        // A loop, since a view for 32 numbers costs more than copying them.
+        const from = this.#memory.u32;
         const start = (this.warp + slot.offset) / 4;
-        words.set(this.#memory.u32.subarray(start, start + LANES), i * LANES);
+        for (let lane = 0; lane < LANES; lane++) words[i * LANES + lane] = from[start + lane]!;
       } else {
         for (let lane = 0; lane < LANES; lane++) words[i * LANES + lane] = this.word(operand, lane);
       }
@@ -199,10 +201,12 @@ export class WarpContext {
     this.#memory.i32[(this.warp + this.#register(operand.name).offset) / 4 + lane] = value | 0;
   }
 
-  /** Sets a register of all lanes. */
-  setWords(operand: PtxOperand, values: Int32Array): void {
+  /** Sets a register of all lanes to the values from `first` on. */
+  setWords(operand: PtxOperand, values: Int32Array, first = 0): void {
     if (operand.kind !== 'register') return;
-    this.#memory.i32.set(values, (this.warp + this.#register(operand.name).offset) / 4);
+    const to = this.#memory.i32;
+    const start = (this.warp + this.#register(operand.name).offset) / 4;
+    for (let lane = 0; lane < LANES; lane++) to[start + lane] = values[first + lane]!;
   }
 
   setDouble(operand: PtxOperand, lane: number, value: bigint): void {
