@@ -136,10 +136,9 @@ async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing
 }
 
 /** For advice; and for what a change that is undone for good would need, which is judged on the other workloads and confirmed. */
-function keptAside({ best, budget, options }: Run): number {
+function keptAside({ budget, options }: Run): number {
   const { length } = options.workloads;
-  const confirmation = best!.evaluation.timing.kind === 'measured' ? evaluationsOfConfirmation(length) : 0;
-  return budget.limits.allowance.advice + length - 1 + confirmation;
+  return budget.limits.allowance.advice + length - 1 + evaluationsOfConfirmation(length);
 }
 
 const beside = (best: Best) => ({ tier: 'accept', against: [{ name: 'best', candidate: best.candidate }] }) as const;

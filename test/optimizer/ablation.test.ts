@@ -193,16 +193,17 @@ describe('the winner’s changes, undone one at a time', () => {
 
 describe('the budget of undoing', () => {
   it('in evaluations is what was kept for it, within the limit', async () => {
-    const allowance = { ...NOTHING_KEPT, confirmation: 1, ablation: 1 };
+    const allowance = { ...NOTHING_KEPT, confirmation: 1, ablation: 2 };
     const { ablations, result, events } = await search({
-      budgets: { ...UNLIMITED, allowance, maximumEvaluations: 6 },
+      budgets: { ...UNLIMITED, allowance, maximumEvaluations: 7 },
     });
     expect(ablations.map(({ evaluationId }) => evaluationId)).toEqual(['e6', 'e3']);
     expect(result).toMatchObject({ stopReason: 'evaluations-spent', evaluationsUsed: 6 });
     expect(ofType(events, 'search-ended')[0]!.detail).toBe(
-      '4 of 6 evaluations used; the rest is kept for confirmation 1, ablation 1',
+      '4 of 7 evaluations used; the rest is kept for confirmation 1, ablation 2',
     );
-    expect(ofType(events, 'budget').at(-1)).toMatchObject({ evaluationsUsed: 6, evaluationsLeft: 0 });
+    // One is left to confirm what an undone change would have made the best.
+    expect(ofType(events, 'budget').at(-1)).toMatchObject({ evaluationsUsed: 6, evaluationsLeft: 1 });
   });
 
   it('leaves what nothing was kept for unjudged, but for what was judged before', async () => {
@@ -210,7 +211,7 @@ describe('the budget of undoing', () => {
       budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 4 },
     });
     expect(ablations).toMatchObject([
-      { evaluationId: null, ratio: null, reason: 'not judged: 4 of 4 evaluations used' },
+      { evaluationId: null, ratio: null, reason: expect.stringMatching(/^not judged: 4 of 4 evaluations used/) },
       { evaluationId: 'e3' },
     ]);
     expect(result.evaluationsUsed).toBe(4);

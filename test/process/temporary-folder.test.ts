@@ -47,10 +47,11 @@ test('what may belong to a process in another container, or to a running one, is
 
 test('says where none can be made', async () => {
   const before = process.env.TMPDIR;
-  process.env.TMPDIR = '/nowhere/at/all';
+  const place = join(import.meta.filename, 'below-a-file');
+  process.env.TMPDIR = place;
   try {
     await expect(withTemporaryFolder(async () => {})).rejects.toMatchObject({
-      details: { code: 'no-temporary-folder', file: '/nowhere/at/all', hint: 'Set TMPDIR to one.' },
+      details: { code: 'no-temporary-folder', file: place, hint: 'Set TMPDIR to one.' },
     });
   } finally {
     if (before === undefined) delete process.env.TMPDIR;
