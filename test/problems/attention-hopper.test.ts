@@ -89,7 +89,7 @@ describe('on a device that cannot run them', () => {
     expect(evaluation.status).toBe('passed');
     expect(moves.length).toBeGreaterThan(0);
     expect(moves.map(({ move }) => move).filter(({ kind }) => kind === 'rung')).toEqual([]);
-  });
+  }, 180_000);
 });
 
 async function ptxasReport(kernel: Kernel, parameters: ParameterValues): Promise<string> {
