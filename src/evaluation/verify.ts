@@ -154,7 +154,7 @@ const isCheapToRepeat = ({ device, problem, dimensions }: VerifyRequest): boolea
   return device.measuring !== undefined && bytes <= MOST_REPEATED_BYTES;
 };
 
-/** On which checks races are looked for: on every shape once, with inputs drawn by the seed. It takes a few times as long. */
+/** On which checks races are looked for: on every shape once, with inputs drawn by the seed. It takes up to seven times as long. */
 const watchedChecks = (checks: readonly Check[], seed: number): ReadonlySet<Check> => {
   const byShape = Map.groupBy(
     checks.filter(({ isMain }) => !isMain),
