@@ -96,6 +96,7 @@ function attendRow(
   row: number,
   scores: Float64Array,
   round: (value: number) => number,
+  weigh = softmax,
 ): void {
   const scale = Math.fround(1 / Math.sqrt(D)); // the scalar kernels are given is fp32
   const [head, query] = [Math.floor(row / S), row % S];
@@ -104,7 +105,7 @@ function attendRow(
   const q = Q.subarray(row * D, (row + 1) * D);
   multiplyByTransposedKeys(scores, q, K.subarray(matrix, matrix + S * D), keyCount, D, round);
   for (let j = 0; j < keyCount; j++) scores[j] = round(scale * (scores[j] as number));
-  softmax(scores, keyCount, round);
+  weigh(scores, keyCount, round);
   multiplyByValues(o, scores, V.subarray(matrix, matrix + S * D), keyCount, D, round);
 }
 
@@ -133,4 +134,28 @@ export const referenceRows: ReferenceRowsFunction = (inputs, dimensions, round, 
     attendRow(O.subarray(i * D, (i + 1) * D), tensors, sizes, row, scores, round);
   }
   return { O };
+};
+
+/** Without the maximum, exponentials of large scores overflow in fp32 and quotients of them are NaN. */
+function softmaxWithoutMaximum(x: Float64Array, count: number): void {
+  let sum = 0;
+  for (let j = 0; j < count; j++) {
+    x[j] = Math.fround(Math.exp(x[j] as number));
+    sum = Math.fround(sum + (x[j] as number));
+  }
+  for (let j = 0; j < count; j++) x[j] = (x[j] as number) / sum;
+}
+
+export const mistakes: Record<string, ReferenceFunction> = {
+  'no-maximum': (inputs, dimensions, round) => {
+    const tensors = inputs as Record<'Q' | 'K' | 'V', Float64Array>;
+    const sizes = dimensions as Record<'S' | 'D' | 'causal', number>;
+    const O = new Float64Array(tensors.Q.length);
+    const scores = new Float64Array(sizes.S);
+    for (let row = 0; row * sizes.D < O.length; row++) {
+      const o = O.subarray(row * sizes.D, (row + 1) * sizes.D);
+      attendRow(o, tensors, sizes, row, scores, round, softmaxWithoutMaximum);
+    }
+    return { O };
+  },
 };

@@ -37,3 +37,26 @@ export const reference: ReferenceFunction = (inputs, dimensions, round) => {
   }
   return { Y };
 };
+
+/** The difference of two large sums loses the variance where the mean is large. */
+export const mistakes: Record<string, ReferenceFunction> = {
+  'one-pass-variance': (inputs, dimensions) => {
+    const { R, N } = dimensions as Record<'R' | 'N', number>;
+    const { X, gamma, beta } = inputs as Record<'X' | 'gamma' | 'beta', Float64Array>;
+    const Y = new Float64Array(R * N);
+    for (let r = 0; r < R; r++) {
+      let [sum, squares] = [0, 0];
+      for (const value of X.subarray(r * N, (r + 1) * N)) {
+        sum = Math.fround(sum + value);
+        squares = Math.fround(squares + Math.fround(value * value));
+      }
+      const mean = Math.fround(sum / N);
+      const variance = Math.fround(Math.fround(squares / N) - Math.fround(mean * mean));
+      for (let c = 0; c < N; c++) {
+        const normalised = ((X[r * N + c] as number) - mean) / Math.sqrt(variance + EPS);
+        Y[r * N + c] = normalised * (gamma[c] as number) + (beta[c] as number);
+      }
+    }
+    return { Y };
+  },
+};

@@ -30,3 +30,18 @@ export const reference: ReferenceFunction = (inputs, dimensions, round) => {
   }
   return { Y };
 };
+
+/** Without the maximum, exponentials of large logits overflow in fp32 and quotients of them are NaN. */
+export const mistakes: Record<string, ReferenceFunction> = {
+  'no-maximum': (inputs, dimensions) => {
+    const { R, N } = dimensions as Record<'R' | 'N', number>;
+    const X = inputs.X as Float64Array;
+    const Y = X.map((x) => Math.fround(Math.exp(x)));
+    for (let r = 0; r < R; r++) {
+      const y = Y.subarray(r * N, (r + 1) * N);
+      const sum = Math.fround(y.reduce((total, weight) => total + weight, 0));
+      for (let c = 0; c < N; c++) y[c] = (y[c] as number) / sum;
+    }
+    return { Y };
+  },
+};

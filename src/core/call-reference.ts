@@ -24,6 +24,7 @@ export interface ReferenceFault {
 export interface ReferenceModule {
   readonly reference: ReferenceFunction;
   readonly referenceRows?: ReferenceRowsFunction | undefined;
+  readonly mistakes?: Readonly<Record<string, ReferenceFunction>> | undefined;
 }
 
 /** Outputs, or what is wrong with the reference. */
@@ -36,14 +37,16 @@ export type ReferenceOutcome =
  * are the caller's to lose.
  */
 export const callReference = (
-  { reference, referenceRows }: ReferenceModule,
-  { inputs, dimensions, rounding, rows }: Omit<ReferenceRun, 'signal'>,
+  { reference, referenceRows, mistakes = {} }: ReferenceModule,
+  { inputs, dimensions, rounding, rows, mistake }: Omit<ReferenceRun, 'signal'>,
 ): ReferenceOutcome => {
+  if (mistake !== undefined && !mistakes[mistake]) return { ok: false, fault: noSuchMistake(mistake, mistakes) };
   const before = Object.entries(inputs).map(([name, values]) => [name, values.slice()] as const);
   let outputs: unknown;
   try {
     const run = [{ ...inputs }, { ...dimensions }, rounderFor(rounding)] as const;
-    outputs = rows && referenceRows ? referenceRows(...run, rows) : reference(...run);
+    if (mistake !== undefined) outputs = mistakes[mistake]!(...run);
+    else outputs = rows && referenceRows ? referenceRows(...run, rows) : reference(...run);
   } catch (error) {
     return { ok: false, fault: thrown(error, dimensions) };
   }
@@ -54,15 +57,23 @@ export const callReference = (
 
 /** A reference that runs here, for those who wrote it themselves: tests, and programs that use warpsmith. */
 export const inProcess =
-  (reference: ReferenceFunction, referenceRows?: ReferenceRowsFunction): RunReference =>
+  (reference: ReferenceFunction, others: Omit<ReferenceModule, 'reference'> = {}): RunReference =>
   async ({ inputs, signal, ...run }) => {
     signal?.throwIfAborted();
     const copies = Object.fromEntries(Object.entries(inputs).map(([name, values]) => [name, values.slice()]));
-    const outcome = callReference({ reference, referenceRows }, { ...run, inputs: copies });
+    const outcome = callReference({ reference, ...others }, { ...run, inputs: copies });
     if (outcome.ok) return outcome.outputs;
     const { stack: _, message, ...details } = outcome.fault;
     throw new WarpsmithError({ ...details, message: `the reference ${message}` });
   };
+
+const noSuchMistake = (mistake: string, mistakes: Readonly<Record<string, unknown>>): ReferenceFault => ({
+  code: 'reference-failed',
+  message: `exports no mistake '${mistake}', which problem.json names`,
+  received: Object.keys(mistakes).join(', ') || 'no mistakes',
+  expected: `export const mistakes = { '${mistake}': (inputs, dimensions, round) => … }`,
+  hint: 'problems/softmax/reference.ts is an example.',
+});
 
 const isSame = (left: Float64Array, right: Float64Array): boolean =>
   left.length === right.length && left.every((value, i) => value === right[i] || Object.is(value, right[i]));

@@ -18,6 +18,9 @@ export interface DimensionDeclaration {
   default?: number;
 }
 
+export const SPECIAL_VALUES = ['subnormal', '-infinity', 'infinity', 'nan', 'zero'] as const;
+export type SpecialValue = (typeof SPECIAL_VALUES)[number];
+
 /** How an input is filled. Every generator is seeded; the seed never reaches a kernel. */
 export type Generator =
   | { kind: 'normal'; mean?: number; standardDeviation?: number }
@@ -30,7 +33,10 @@ export type Generator =
   | { kind: 'zipf'; count: Expression; exponent?: number }
   | { kind: 'permutation' }
   | { kind: 'csr'; rows: Expression; columns: Expression; density: number }
-  | { kind: 'npy'; file: string };
+  | { kind: 'npy'; file: string }
+  | { kind: 'special'; value: SpecialValue; ratio?: number; of?: Generator }
+  | { kind: 'sparse'; count?: number; magnitude?: number }
+  | { kind: 'off-grid' };
 
 export interface BufferDeclaration {
   description?: string;
@@ -46,6 +52,8 @@ export interface BufferDeclaration {
   access: 'in' | 'out' | 'inout';
   /** How the values are drawn; default `{ kind: 'normal' }`. Inputs only. */
   generator?: Generator;
+  /** Special values that callers pass beside ordinary ones; each makes a generator set. Inputs of floating dtypes only. */
+  domain?: SpecialValue[];
 }
 
 export interface ScalarDeclaration {
@@ -124,6 +132,8 @@ export interface ProblemFile {
   workloads: WorkloadDeclaration[];
   checkShapes: CheckShape[];
   generatorSets?: Readonly<Record<string, GeneratorSet>>;
+  /** Mistakes that kernels of this kind make: name → what such a kernel does. reference.ts exports them, for `audit`. */
+  mistakes?: Readonly<Record<string, string>>;
   comparison: Comparison;
   /** Largest tolerance ÷ spread of the right values with which a check still sees anything. Default ¼. */
   toleranceShare?: number;
@@ -170,6 +180,8 @@ export interface ReferenceRun {
   readonly rounding: Rounding;
   /** Only these rows of every output, if the reference can leave out the others; else all are returned. */
   readonly rows?: Rows | undefined;
+  /** One of problem.json's `mistakes` instead of the reference. */
+  readonly mistake?: string | undefined;
   /** Aborting ends the run at once. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -7,6 +7,7 @@ import { failedLimit } from '../core/plan/limits.ts';
 import { failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions, Generator, ProblemFile } from '../core/problem.ts';
 import { costsLittle, drawShapes } from './drawn-shapes.ts';
+import { generatorSetsOf } from './generators/domain-sets.ts';
 import { elementCountOf } from './layout.ts';
 import { createStream } from './random.ts';
 import { outputsOf } from './reference-runs.ts';
@@ -28,7 +29,7 @@ export interface Check {
 
 /** All generator sets a problem names; the declared generators when it names none. */
 export const generatorSetNames = (problem: ProblemFile): string[] => {
-  const names = Object.keys(problem.generatorSets ?? {});
+  const names = Object.keys(generatorSetsOf(problem));
   return names.length > 0 ? names : [DECLARED];
 };
 
@@ -46,7 +47,7 @@ export const shapeChecks = (problem: ProblemFile): Check[] =>
 /** Generator sets that fill some input otherwise than it declares. */
 const otherGeneratorSets = (problem: ProblemFile): string[] => {
   const inputs = { ...problem.outputs, ...problem.inputs };
-  return Object.entries(problem.generatorSets ?? {})
+  return Object.entries(generatorSetsOf(problem))
     .filter(([, set]) =>
       Object.entries(set).some(
         ([input, generator]) => JSON.stringify(generator) !== JSON.stringify(inputs[input]?.generator ?? NORMAL),

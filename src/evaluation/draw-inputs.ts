@@ -2,6 +2,7 @@ import { WarpsmithError } from '../core/errors.ts';
 import type { PlannedBuffer } from '../core/launch-plan.ts';
 import type { Dimensions, Problem, ReferenceTensors } from '../core/problem.ts';
 import { decode, encode } from '../core/rounding.ts';
+import { generatorSetsOf } from './generators/domain-sets.ts';
 import { generate } from './generators/index.ts';
 import { elementCountOf, packElements, spreadElements } from './layout.ts';
 import { NAN_POISON } from './poison.ts';
@@ -28,7 +29,7 @@ export const drawInputs = (request: {
   generatorSet: string;
 }): DrawnInputs => {
   const { problem, buffers, dimensions, seed, generatorSet } = request;
-  const overrides = problem.file.generatorSets?.[generatorSet] ?? {};
+  const overrides = generatorSetsOf(problem.file)[generatorSet] ?? {};
   const check = `${JSON.stringify(Object.entries(dimensions).sort())} ${generatorSet}`;
   const bytes = new Map<string, Uint8Array>();
   const tensors: Record<string, Float64Array> = {};

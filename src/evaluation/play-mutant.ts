@@ -51,6 +51,7 @@ export const mutantContext = async (request: {
         inputs: change.inputs ?? inputs,
         dimensions: change.dimensions ?? dimensions,
         rounding: change.rounding ?? 'exact',
+        mistake: change.mistake,
         signal,
       }),
   };

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { reference } from '../../problems/attention/reference.ts';
+import { mistakes, reference, referenceRows } from '../../problems/attention/reference.ts';
 import { inProcess } from '../../src/core/call-reference.ts';
 import type { Problem, ProblemFile } from '../../src/core/problem.ts';
 
@@ -8,5 +8,5 @@ const folder = new URL('../../problems/attention', import.meta.url).pathname;
 /** The real attention problem, without going through the loader; with changes where a test needs them. */
 export const attentionProblem = (changes: Partial<ProblemFile> = {}): Problem => {
   const file = JSON.parse(readFileSync(`${folder}/problem.json`, 'utf8')) as ProblemFile;
-  return { folder, file: { ...file, ...changes }, reference: inProcess(reference) };
+  return { folder, file: { ...file, ...changes }, reference: inProcess(reference, { referenceRows, mistakes }) };
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ProblemFile } from '../problem.ts';
+import { type Generator, type ProblemFile, SPECIAL_VALUES } from '../problem.ts';
 import {
   type Assert,
   dimensionsSchema,
@@ -18,7 +18,7 @@ const dimensionDeclaration = z.strictObject({
   default: z.int().exactOptional().describe('Used when a workload list leaves the dimension out.'),
 });
 
-const generator = z
+const generator: z.ZodType<Generator> = z
   .discriminatedUnion('kind', [
     z.strictObject({
       kind: z.literal('normal'),
@@ -48,6 +48,20 @@ const generator = z
       density: z.number().gt(0).lte(1),
     }),
     z.strictObject({ kind: z.literal('npy'), file: z.string().min(1) }),
+    z.strictObject({
+      kind: z.literal('special'),
+      value: z.enum(SPECIAL_VALUES),
+      ratio: z.number().gt(0).lte(1).exactOptional().describe('Share of the elements; default 0.1.'),
+      get of() {
+        return generator.exactOptional().describe('What the others are; normal when absent.');
+      },
+    }),
+    z.strictObject({
+      kind: z.literal('sparse'),
+      count: z.int().positive().exactOptional().describe('Elements that are not zero; default 64.'),
+      magnitude: z.number().exactOptional(),
+    }),
+    z.strictObject({ kind: z.literal('off-grid') }),
   ])
   .meta({ id: 'Generator', description: 'How an input is filled. Every generator is seeded.' });
 
@@ -66,6 +80,11 @@ const bufferDeclaration = z
     alignmentBytes: z.int().positive().exactOptional().describe('Power of two; default 16.'),
     access: z.enum(['in', 'out', 'inout']),
     generator: generator.exactOptional(),
+    domain: z
+      .array(z.enum(SPECIAL_VALUES))
+      .min(1)
+      .exactOptional()
+      .describe('Special values that callers pass beside ordinary ones; each makes a generator set.'),
   })
   .meta({ id: 'Buffer' });
 
@@ -138,6 +157,10 @@ export const problemFileSchema = z.strictObject({
     .array(z.strictObject({ dimensions: dimensionsSchema, generators: z.array(z.string()).min(1).exactOptional() }))
     .min(1),
   generatorSets: z.record(printableSchema, z.record(identifierSchema, generator)).exactOptional(),
+  mistakes: z
+    .record(printableSchema, z.string())
+    .exactOptional()
+    .describe('Mistakes that kernels of this kind make, which reference.ts exports for audit: name and what they do.'),
   comparison,
   toleranceShare: z
     .number()

@@ -6,9 +6,12 @@ import { indexRange } from './index-range.ts';
 import { large } from './large.ts';
 import { normal } from './normal.ts';
 import { npy } from './npy.ts';
+import { offGrid } from './off-grid.ts';
 import { oneHot } from './one-hot.ts';
 import { permutation } from './permutation.ts';
 import { positive } from './positive.ts';
+import { sparse } from './sparse.ts';
+import { special } from './special.ts';
 import { uniform } from './uniform.ts';
 import { zipf } from './zipf.ts';
 
@@ -24,6 +27,9 @@ const GENERATORS: { readonly [K in Generator['kind']]: Generate<K> } = {
   permutation,
   csr,
   npy,
+  special,
+  sparse,
+  'off-grid': offGrid,
 };
 
 /** Draws an input's elements, row-major and not yet rounded. */

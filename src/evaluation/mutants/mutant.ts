@@ -24,6 +24,8 @@ export interface MutantContext {
     inputs?: ReferenceTensors;
     dimensions?: Dimensions;
     rounding?: Rounding;
+    /** One of the problem's mistakes instead of the reference. */
+    mistake?: string;
   }) => Promise<ReferenceTensors>;
 }
 

@@ -157,6 +157,9 @@ export const reducedAxisMutants = (problem: ProblemFile): Mutant[] => {
     onAxis('last-element-dropped', 'leaves out the last element of the reduced axis', (context, reduced) =>
       keepingFirst(context, reduced, reduced.extent - 1),
     ),
+    onAxis('sampled', 'leaves out every fourth element of the reduced axis', (context, reduced) =>
+      withGathered(context, reduced, (position) => (position % 4 === 3 ? -1 : position)),
+    ),
     onAxis('last-tile-stale', `uses the tile before in place of the last tile of ${input}`, (context, reduced) =>
       withGathered(context, reduced, (position) =>
         position < reduced.extent - reduced.tile ? position : position - reduced.tile,

@@ -11,6 +11,8 @@ export type Question =
       readonly dimensions: Dimensions;
       readonly rounding: Rounding;
       readonly names: readonly string[];
+      /** One of the module's mistakes instead of the reference. */
+      readonly mistake?: string;
       /** Outputs of which only some rows are wanted; their numbers follow the inputs as tensors. */
       readonly rowsOf?: readonly string[];
     };

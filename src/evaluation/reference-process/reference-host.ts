@@ -159,7 +159,7 @@ class ReferenceChild {
     this.#idle = setTimeout(act, milliseconds).unref();
   }
 
-  async run({ inputs, dimensions, rounding, rows, signal }: ReferenceRun): Promise<ReferenceTensors> {
+  async run({ inputs, dimensions, rounding, rows, mistake, signal }: ReferenceRun): Promise<ReferenceTensors> {
     clearTimeout(this.#idle);
     const onAbort = () => void this.close();
     const unwatch = watchRun({ problem: this.#options.problem, dimensions });
@@ -170,7 +170,14 @@ class ReferenceChild {
       await this.#loaded;
       const names = Object.keys(inputs);
       const { answer, message } = await this.#ask(
-        { command: 'run', dimensions, rounding, names, ...(rows && { rowsOf: Object.keys(rows) }) },
+        {
+          command: 'run',
+          dimensions,
+          rounding,
+          names,
+          ...(rows && { rowsOf: Object.keys(rows) }),
+          ...(mistake !== undefined && { mistake }),
+        },
         [...Object.values(inputs), ...Object.values(rows ?? {}).map((numbers) => Float64Array.from(numbers))],
       );
       if (answer.kind === 'done') return tensorsOf(answer.names, message);

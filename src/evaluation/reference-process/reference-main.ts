@@ -19,11 +19,12 @@ const answer = (header: Answer): LineMessage => withTensors(header, {});
 const load = async (): Promise<Answer> => {
   try {
     const module: Record<string, unknown> = await import(/* @vite-ignore */ url);
-    const { reference, referenceRows } = module;
+    const { reference, referenceRows, mistakes } = module;
     if (typeof reference === 'function') {
       loaded = {
         reference: reference as ReferenceFunction,
         ...(typeof referenceRows === 'function' && { referenceRows: referenceRows as ReferenceRowsFunction }),
+        ...(typeof mistakes === 'object' && { mistakes: mistakes as Record<string, ReferenceFunction> }),
       };
     }
     return { kind: 'loaded', exports: Object.keys(module), hasReference: loaded !== undefined };
