@@ -27,7 +27,7 @@ const GENERATORS: { readonly [K in Generator['kind']]: Generate<K> } = {
   permutation,
   csr,
   npy,
-  special,
+  special: (generator, context) => special(generate(generator.of ?? { kind: 'normal' }, context), generator, context),
   sparse,
   'off-grid': offGrid,
 };

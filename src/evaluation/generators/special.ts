@@ -1,6 +1,6 @@
 import type { DType } from '../../core/dtype.ts';
-import type { Generate } from './generator.ts';
-import { generate } from './index.ts';
+import type { Generator } from '../../core/problem.ts';
+import type { GeneratorContext } from './generator.ts';
 
 /** Smallest subnormal of a floating dtype, and how many of them make the smallest normal number. */
 const SUBNORMALS: { readonly [D in DType]?: readonly [smallest: number, count: number] } = {
@@ -24,12 +24,14 @@ const VALUES = {
 const DEFAULT_RATIO = 0.1;
 
 /**
- * Another generator's values, a share of them replaced by special ones at random places. In every row (last axis) of two
+ * Another generator's values, in place, a share of them replaced by special ones at random places. In every row (last axis) of two
  * and more elements at least one stays, unless all are to be replaced: a row of masked logits alone has no right answer.
  */
-export const special: Generate<'special'> = ({ value, ratio = DEFAULT_RATIO, of = { kind: 'normal' } }, context) => {
-  const { dtype, shape, stream, elementCount, sharedStream, input } = context;
-  const values = generate(of, context);
+export const special = (
+  values: Float64Array,
+  { value, ratio = DEFAULT_RATIO }: Extract<Generator, { kind: 'special' }>,
+  { dtype, shape, stream, elementCount, sharedStream, input }: GeneratorContext,
+): Float64Array => {
   const places = sharedStream(`special places of ${input}`);
   const rowLength = shape.at(-1) ?? 1;
   for (let i = 0; i < elementCount; i++) {
