@@ -67,6 +67,9 @@ const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
  */
 const MOST_DRAWN_ELEMENTS = 2 ** 25;
 
+/** The problem's FLOP in all runs of further generator sets, where a CPU stands in for the GPU: tensor cores take it 10 s. */
+const MOST_EMULATED_FLOP = 2 ** 29;
+
 /** Checks in the order they are run, and what they cover. */
 export interface ChosenChecks {
   readonly checks: readonly Check[];
@@ -87,10 +90,13 @@ export const checksFor = (request: {
   dimensions: Dimensions;
   seed: number;
   thorough?: boolean;
+  /** Whether a CPU runs the kernels: of a large timed workload, fewer generator sets fit. */
+  isEmulated?: boolean;
   /** Whether the device has room for the launches at these dimensions; those without are as if a limit turned them away. */
   fits?: (dimensions: Dimensions) => boolean;
 }): ChosenChecks => {
-  const { problem, kernel, parameters, dimensions, seed, thorough = false, fits = () => true } = request;
+  const { problem, kernel, parameters, dimensions, seed, thorough = false, isEmulated = false } = request;
+  const { fits = () => true } = request;
   const takes = (shape: Dimensions): boolean =>
     failedLimit(kernel, shape) === undefined &&
     failedConstraint(kernel, parameters, shape) === undefined &&
@@ -102,7 +108,7 @@ export const checksFor = (request: {
     count: DRAWN_SHAPES[thorough ? 'thorough' : 'usual'],
   });
   const others = secretOrder(otherGeneratorSets(problem), seed);
-  const onMain = thorough ? others : others.slice(0, setsThatFit(problem, dimensions));
+  const onMain = thorough ? others : others.slice(0, setsThatFit(problem, dimensions, isEmulated));
   const differs = (shape: Dimensions): boolean => keyOf(shape) !== keyOf(dimensions);
   const timedShapeOnly = drawn.shapes.length === 0 && !known.some(differs);
   const checks: Check[] = [
@@ -157,11 +163,17 @@ const secretOrder = (names: readonly string[], seed: number): string[] => {
     .map(({ name }) => name);
 };
 
-const setsThatFit = (problem: ProblemFile, dimensions: Dimensions): number => {
+const setsThatFit = (problem: ProblemFile, dimensions: Dimensions, isEmulated: boolean): number => {
   const elements = expandBuffers(problem, dimensions)
     .filter(({ role }) => role !== 'out')
     .reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
-  return Math.max(1, Math.floor(MOST_DRAWN_ELEMENTS / elements));
+  const flop = isEmulated ? evaluateExpression(problem.flop, dimensions) : 0;
+  return Math.max(
+    1,
+    Math.floor(
+      Math.min(MOST_DRAWN_ELEMENTS / elements, flop > 0 ? MOST_EMULATED_FLOP / flop : Number.POSITIVE_INFINITY),
+    ),
+  );
 };
 
 /** Fewest output elements with which a kernel's launches are worth repeating: several warps have work. */

@@ -71,9 +71,10 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
     fitsSharedMemory(() => request.planFor(shape), { spec, ...(resources && { resources }) });
   const { checks, coverage } = checksFor({
     ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, fits },
+    isEmulated: request.device.measuring === undefined,
   });
   const cheapest = cheapestToRepeat(problem.file, checks);
-  const watched = watchedChecks(checks, seed);
+  const watched = watchedChecks(checks, dimensions, seed);
   for (const check of checks) {
     request.signal?.throwIfAborted();
     const trouble = check.isDrawn ? await troubleWithDrawn(request, check) : undefined;
@@ -154,10 +155,13 @@ const isCheapToRepeat = ({ device, problem, dimensions }: VerifyRequest): boolea
   return device.measuring !== undefined && bytes <= MOST_REPEATED_BYTES;
 };
 
-/** On which checks races are looked for: on every shape once, with inputs drawn by the seed. It takes up to seven times as long. */
-const watchedChecks = (checks: readonly Check[], seed: number): ReadonlySet<Check> => {
+/**
+ * On which checks races are looked for: on every shape but the timed one once, with inputs drawn by the seed. It takes up to
+ * seven times as long.
+ */
+const watchedChecks = (checks: readonly Check[], timed: Dimensions, seed: number): ReadonlySet<Check> => {
   const byShape = Map.groupBy(
-    checks.filter(({ isMain }) => !isMain),
+    checks.filter(({ dimensions }) => dimensions !== timed),
     ({ dimensions }) => JSON.stringify(dimensions),
   );
   const draws = createStream(seed, 'checks on which races are looked for');
