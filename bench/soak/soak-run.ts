@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { optimizeProblem } from '../../src/app/optimize.ts';
 import { processTree } from '../../src/process/process-tree.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
@@ -29,8 +30,24 @@ const openFileCount = (): number => {
   }
 };
 
-/** Children that have ended and not been waited for count, too: they would pile up. */
-const childCount = (): number => processTree(process.pid).size - 1;
+const commandOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+const children = (): string[] => [...processTree(process.pid)].filter((pid) => pid !== process.pid).map(commandOf);
+
+/** The guard stays as long as this process. Children that have ended and not been waited for count: they would pile up. */
+const childCount = (): number => children().filter((command) => !command.includes('guard-main')).length;
+
+/** A reference's process ends 10 s after its last use. */
+const referencesEnded = async (): Promise<void> => {
+  for (let i = 0; i < 200 && children().some((command) => command.includes('reference-main')); i++)
+    await setTimeout(100);
+};
 
 /**
  * Optimises the cheapest problem with a search that goes through its settings in any order, for so many evaluations.
@@ -65,6 +82,7 @@ export async function soak(evaluations: number, onEvaluation: (count: number) =>
         onEvaluation(rssBytes.length);
       },
     });
+    await referencesEnded();
     return {
       evaluations: rssBytes.length,
       statuses,
