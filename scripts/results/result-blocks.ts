@@ -56,7 +56,8 @@ const progression = (run: RecordedRun): string =>
 const keptProgression = (run: RecordedRun): string => {
   const kept = run.progression.filter(({ decision }) => decision === 'keep');
   const { length: revertedCount } = run.reverted;
-  const reverted = `${revertedCount} other changes were tried and reverted; [the whole table](docs/results/README.md) says why.`;
+  const changes = revertedCount === 1 ? 'One other change was' : `${revertedCount} other changes were`;
+  const reverted = `${changes} tried and reverted; [the whole table](docs/results/README.md) says why.`;
   return `${progression({ ...run, progression: kept })}\n\n${reverted}`;
 };
 
