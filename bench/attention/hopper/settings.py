@@ -1,0 +1,25 @@
+import json
+K=[]
+def k(name,D,C,N,stages=2,src="variants.cu",promo=2,q2=1,**defs):
+    K.append(dict(name=name,D=D,C=C,N=N,stages=stages,defs=dict(defs,PING_PONG=1),src=src,promo=promo,q2=q2))
+R2=dict(CONSUMER_REGISTERS=240,PRODUCER_REGISTERS=24); R3=dict(CONSUMER_REGISTERS=160,PRODUCER_REGISTERS=32)
+R4=dict(CONSUMER_REGISTERS=112,PRODUCER_REGISTERS=32)
+O=dict(OPTIMISTIC=1,MODE=3,src="attn2.cu")
+k("old-64-4x64",64,4,64,stages=4,**O,**R4)
+k("n64-4x64",64,4,64,stages=4,src="attn3.cu",**R4)
+k("u64-4x64",64,4,64,stages=4,**R4)
+k("u64-4x64-guess",64,4,64,stages=4,GUESS=1,**R4)
+k("u64-4x64-s2",64,4,64,stages=2,**R4)
+k("u64-4x64-promo3",64,4,64,stages=4,promo=3,**R4)
+k("u64-3x128",64,3,128,stages=2,**R3)
+k("old-128-3x80",128,3,80,**O,**R3)
+k("old-128-3x64-s4",128,3,64,stages=4,q2=0,**O,**R3)
+k("old-128-2x176",128,2,176,stages=2,q2=0,**O,**R2)
+k("u128-3x64-s4",128,3,64,stages=4,**R3)
+k("u128-3x64-s4-guess",128,3,64,stages=4,GUESS=1,**R3)
+k("u128-3x64-s4-promo3",128,3,64,stages=4,promo=3,**R3)
+k("u128-3x80",128,3,80,**R3)
+k("u128-2x128-guess",128,2,128,GUESS=1,**R2)
+k("u128-2x64-s4",128,2,64,stages=4,**R2)
+shapes=[[32,8,512,64,0],[32,16,512,64,0],[32,16,512,128,0],[16,16,1024,64,0],[16,16,1024,128,0],[4,16,4096,128,0],[4,16,4096,128,1],[4,16,4096,64,0],[4,16,4096,64,1],[1,16,16384,64,0],[1,16,16384,128,1]]
+json.dump(dict(kernels=K,shapes=shapes,rounds=15),open("spec5.json","w"))
