@@ -33,9 +33,9 @@ describe('findFileReferences', () => {
 describe('parseDependencyFile', () => {
   it('resolves, unescapes and joins lines', () => {
     const text = 'unit: unit.cu \\\n  kernel/./a\\ b.cu /x/y$$z.h kernel/../../etc/passwd\n';
-    expect(parseDependencyFile(text, '/work')).toEqual([
-      '/work/unit.cu',
-      '/work/kernel/a b.cu',
+    expect(parseDependencyFile(text, '/sources')).toEqual([
+      '/sources/unit.cu',
+      '/sources/kernel/a b.cu',
       '/x/y$z.h',
       '/etc/passwd',
     ]);
