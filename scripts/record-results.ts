@@ -1,9 +1,10 @@
 // Runs warpsmith and records what it prints, for the figures and tables of the documentation: npm run results
+//   node scripts/record-results.ts red-team row-sum     only these, by their names in docs/results/
 //
 // Every recording is the --json of a command that a user could type, without wall times and paths, so that recording
 // again on another machine changes nothing but dates and versions.
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +16,7 @@ import type { AuditReport } from '../src/evaluation/audit.ts';
 import { DEVICE_SPECS } from '../src/hardware/device-specs.ts';
 import type { RunView } from '../src/reports/run-view.ts';
 import { predictTime } from '../src/virtual-gpu/time-model/predict-time.ts';
+import { expectedOf, redTeamKernels } from '../test/red-team/expected.ts';
 import {
   type Entry,
   type ModelComparison,
@@ -59,7 +61,7 @@ const trimEvaluation = ({ elapsedMs: _, ...evaluation }: Evaluation, folder: str
 });
 
 const evaluate = async (folder: string, ...options: string[]): Promise<Entry<RecordedEvaluation>> => {
-  const args = ['evaluate', folder, ...options];
+  const args = ['evaluate', folder, ...options, '--seed', '1'];
   process.stderr.write(`${commandOf(args)}\n`);
   return { command: commandOf(args), result: trimEvaluation(await warpsmith<Evaluation>(args), folder) };
 };
@@ -114,17 +116,12 @@ const small = (): Promise<Entry<RecordedEvaluation>> =>
   );
 
 const redTeam = async (): Promise<Entry<RecordedEvaluation>[]> => {
-  const folders = (await readdir(join(root, 'test/red-team'), { withFileTypes: true })).filter((entry) =>
-    entry.isDirectory(),
-  );
   const entries: Entry<RecordedEvaluation>[] = [];
-  for (const { name } of folders)
-    entries.push(
-      await evaluate(
-        `test/red-team/${name}`,
-        ...['--device', 'virtual:l4', '--workload', 'B=1,H=2,S=64,D=64,causal=0', '--run-timeout', '5'],
-      ),
-    );
+  for (const name of redTeamKernels()) {
+    const { workload } = expectedOf(name, 'virtual');
+    const options = ['--device', 'virtual:l4', '--workload', workload, '--run-timeout', '5'];
+    entries.push(await evaluate(`test/red-team/${name}`, ...options));
+  }
   return entries;
 };
 
@@ -158,15 +155,24 @@ const modelAgainstH200 = async ({ file, calibrated }: (typeof MEASURED)[number])
   };
 };
 
-const { entry: demo, view } = await optimize(await demoArguments());
-const recordedWith = versionsOf(view);
-const write = <N extends keyof Recordings>(name: N, entries: Recordings[N]['entries']): Promise<void> =>
-  writeRecording(name, { schemaVersion: 1, recordedWith, entries } as Recordings[N]);
+/** The cheapest run, which says the versions of everything. */
+const { entry: rowSum, view } = await optimize(['optimize', 'examples/row-sum', '--device', 'virtual:l4']);
 
-await write('attention-demo', [demo]);
-await write('attention-ladder', await ladder());
-await write('attention-small', [await small()]);
-await write('attention-audit', [await audit()]);
-await write('red-team', await redTeam());
-await write('model-against-h200', await Promise.all(MEASURED.map(modelAgainstH200)));
-await write('row-sum', [(await optimize(['optimize', 'examples/row-sum', '--device', 'virtual:l4'])).entry]);
+const RECORDERS: { readonly [N in keyof Recordings]: () => Promise<Recordings[N]['entries']> } = {
+  'attention-demo': async () => [(await optimize(await demoArguments())).entry],
+  'attention-ladder': ladder,
+  'attention-small': async () => [await small()],
+  'attention-audit': async () => [await audit()],
+  'red-team': redTeam,
+  'model-against-h200': () => Promise.all(MEASURED.map(modelAgainstH200)),
+  'row-sum': async () => [rowSum],
+};
+
+const known = Object.keys(RECORDERS) as (keyof Recordings)[];
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(known as string[]).includes(name));
+if (unknown.length > 0) throw new Error(`no recording is called ${unknown.join(', ')}; there are ${known.join(', ')}`);
+for (const name of known.filter((each) => asked.length === 0 || asked.includes(each))) {
+  const recording = { schemaVersion: 1, recordedWith: versionsOf(view), entries: await RECORDERS[name]() };
+  await writeRecording(name, recording as Recordings[typeof name]);
+}
