@@ -58,6 +58,7 @@ export async function soak(evaluations: number, onEvaluation: (count: number) =>
   const folder = mkdtempSync(join(tmpdir(), 'warpsmith-soak-'));
   const temporary = join(folder, 'tmp');
   mkdirSync(temporary);
+  await referencesEnded();
   const before = { TMPDIR: process.env.TMPDIR, openFiles: openFileCount(), children: childCount() };
   process.env.TMPDIR = temporary;
   const rssBytes: number[] = [];
