@@ -1,6 +1,7 @@
 import type { AuditReport, CheckReport, MutantReport } from '../evaluation/audit.ts';
 import { formatFigure } from './format.ts';
 import { type Paint, plainPaint } from './paint.ts';
+import { wrap } from './print/wrap.ts';
 import { textTable } from './table.ts';
 
 const VERDICT_STYLES = { caught: 'green', slipped: 'red', equivalent: 'dim', 'not-applicable': 'dim' } as const;
@@ -86,14 +87,16 @@ export function auditTerminal(report: AuditReport, paint: Paint = plainPaint): s
     '',
   ];
   for (const { id, title, verdict } of mutants) {
-    if (verdict === 'slipped') lines.push(`${id}: ${title}.`);
-    if (verdict === 'equivalent') lines.push(`${id}: ${title}; on every check these are the right results.`);
+    if (verdict === 'slipped') lines.push(...wrap(`${id}: ${title}.`));
+    if (verdict === 'equivalent') lines.push(...wrap(`${id}: ${title}; on every check these are the right results.`));
   }
-  for (const { check, blind } of sight) if (blind !== null) lines.push(`Blind, ${shortName(check)}: ${blind}.`);
+  for (const { check, blind } of sight) {
+    if (blind !== null) lines.push(...wrap(`Blind, ${shortName(check)}: ${blind}.`));
+  }
   if (falseAlarms.length > 0) lines.push('False alarms, where even the right output is refused:');
   for (const check of falseAlarms) lines.push(`  ${shortName(check)}`);
   if (letThrough.length > 0) {
-    lines.push(paint('red', `Would slip through: ${letThrough.join(', ')}.`));
+    lines.push(...wrap(`Would slip through: ${letThrough.join(', ')}.`).map((line) => paint('red', line)));
     lines.push('Add check shapes or generators that tell them apart.');
   }
   if (blindChecks.length > 0) {
