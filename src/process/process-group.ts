@@ -19,8 +19,23 @@ export function groupResidentBytes(groupId: number): number {
   return bytes;
 }
 
-/** Resident memory of one process in bytes; 0 once it has ended, and where there is no /proc. */
-export const residentBytes = (pid: number): number => (readProcessStat(`${pid}`)?.residentPages ?? 0) * PAGE_BYTES;
+/**
+ * Resident memory of a process in bytes, with what its main thread started: what a wall around it is made of may wait
+ * beside it. 0 once it has ended, and where there is no /proc.
+ */
+export function residentBytes(pid: number): number {
+  const own = (readProcessStat(`${pid}`)?.residentPages ?? 0) * PAGE_BYTES;
+  return childrenOf(pid).reduce((bytes, child) => bytes + residentBytes(child), own);
+}
+
+/** Source: proc_pid_children(5). */
+function childrenOf(pid: number): number[] {
+  try {
+    return (readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').match(/\d+/g) ?? []).map(Number);
+  } catch {
+    return []; // It has ended, or its kernel keeps no such list.
+  }
+}
 
 /** x86-64 and the usual arm64 kernels. */
 const PAGE_BYTES = 4096;

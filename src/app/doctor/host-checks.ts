@@ -58,11 +58,25 @@ async function checkVirtualDevice(): Promise<Diagnosis> {
   return { verdict: 'ok', detail: `${name} opened; this machine runs ${availableParallelism()} threads at once` };
 }
 
+/** Without one, a reference that finds a way out of its JavaScript engine could use the network. */
+async function checkWall(): Promise<Diagnosis> {
+  const { networkWall } = await import('../../process/network-wall.ts');
+  const { name, keepsOut } = await networkWall();
+  if (keepsOut.length > 0) return { verdict: 'ok', detail: `${name} keeps out ${keepsOut.join(', ')}` };
+  return {
+    verdict: 'absent',
+    detail:
+      'none works here: Node’s permissions and a fence inside it hold references, nothing keeps the network from them',
+    hint: 'Install bubblewrap, or let users make user namespaces (unshare --user --net).',
+  };
+}
+
 /** What runs without a GPU. */
 export const HOST_CHECKS: readonly Check[] = [
   { id: 'node', title: 'Node', run: checkNode },
   { id: 'compiler', title: 'CUDA C++ compiler', run: checkClang },
   { id: 'headers', title: 'Device headers', run: checkHeaders },
   { id: 'fused-multiply-add', title: 'Fused multiply-add', run: checkFusedMultiplyAdd },
+  { id: 'reference-wall', title: 'Wall around references', run: checkWall },
   { id: 'virtual-device', title: 'Virtual GPU and worker threads', run: checkVirtualDevice },
 ];

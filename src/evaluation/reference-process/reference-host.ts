@@ -4,6 +4,7 @@ import type { ReferenceFault } from '../../core/call-reference.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { ReferenceRun, ReferenceTensors, RunReference } from '../../core/problem.ts';
 import { LineProcess, type LineProcessEnd } from '../../process/line-process.ts';
+import { type NetworkWall, networkWall } from '../../process/network-wall.ts';
 import { residentBytes } from '../../process/process-group.ts';
 import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
 import { watchRun } from './slow-runs.ts';
@@ -51,7 +52,7 @@ const OWN_FOLDER = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * Runs a problem's reference in processes of its own: under Node's permission model, with nothing to read but its folder,
- * an empty environment and limits. A process is started when a run needs one, stays for the next, and goes after a while
+ * an empty environment and limits, behind a network wall where the system has one. A process is started when a run needs one, stays for the next, and goes after a while
  * without any; a second one is started for a run that would have to wait.
  */
 export const hostReference = (options: ReferenceHostOptions): RunReference => {
@@ -73,18 +74,19 @@ class ReferenceHost {
 
   async run(run: ReferenceRun): Promise<ReferenceTensors> {
     run.signal?.throwIfAborted();
-    const child = await this.#take();
+    const wall = await networkWall();
+    const child = await this.#take(wall);
     try {
       return await child.run(run);
     } finally {
-      this.#giveBack(child);
+      this.#giveBack(child, wall);
     }
   }
 
-  #take(): Promise<ReferenceChild> | ReferenceChild {
+  #take(wall: NetworkWall): Promise<ReferenceChild> | ReferenceChild {
     const idle = this.#idle.pop();
     if (idle) return idle;
-    if (this.#count === 0) return this.#start();
+    if (this.#count === 0) return this.#start(wall);
     return new Promise((resolve, reject) => {
       const take = (child: ReferenceChild) => {
         clearTimeout(timer);
@@ -95,7 +97,7 @@ class ReferenceHost {
         if (this.#count >= this.#limits.processes) return;
         this.#waiting.splice(this.#waiting.indexOf(take), 1);
         try {
-          resolve(this.#start());
+          resolve(this.#start(wall));
         } catch (error) {
           reject(error);
         }
@@ -103,17 +105,17 @@ class ReferenceHost {
     });
   }
 
-  #start(): ReferenceChild {
+  #start(wall: NetworkWall): ReferenceChild {
     this.#options.beforeStart?.();
     this.#count++;
-    return new ReferenceChild(this.#options, this.#limits);
+    return new ReferenceChild(this.#options, this.#limits, wall);
   }
 
   /** One that has ended is replaced when somebody waits. */
-  #giveBack(child: ReferenceChild): void {
+  #giveBack(child: ReferenceChild, wall: NetworkWall): void {
     if (!child.isRunning) this.#count--;
     const next = this.#waiting.shift();
-    if (next) return next(child.isRunning ? child : this.#start());
+    if (next) return next(child.isRunning ? child : this.#start(wall));
     if (!child.isRunning) return;
     this.#idle.push(child);
     child.afterIdle(IDLE_MS, () => {
@@ -135,12 +137,12 @@ class ReferenceChild {
   #idle: NodeJS.Timeout | undefined;
   #outOfMemory = false;
 
-  constructor(options: ReferenceHostOptions, limits: ReferenceLimits) {
+  constructor(options: ReferenceHostOptions, limits: ReferenceLimits, wall: NetworkWall) {
     this.#options = options;
     this.#limits = limits;
+    const args = [...nodeArguments(options.folder, limits), ENTRY, pathToModule(options.file)];
     this.#process = new LineProcess({
-      command: process.execPath,
-      args: [...nodeArguments(options.folder, limits), ENTRY, pathToModule(options.file)],
+      ...wall.around(process.execPath, args),
       cwd: '/',
       env: {},
       maximumPayloadBytes: limits.memoryBytes,
@@ -283,7 +285,8 @@ const pathToModule = (file: string): string =>
 
 /**
  * No file but ours and the problem's can be read, none written; no child process, worker thread, addon, WASI or inspector.
- * What the permission model of Node 24 leaves open (network, signals, SQLite) is taken away by confine.ts.
+ * What the permission model of Node 24 leaves open (network, signals, SQLite) is taken away by confine.ts, and the network
+ * by a wall around the process where the system has one.
  */
 const nodeArguments = (folder: string, { memoryBytes }: ReferenceLimits): string[] => [
   '--permission',

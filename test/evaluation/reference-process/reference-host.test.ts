@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WarpsmithError } from '../../../src/core/errors.ts';
 import type { ReferenceTensors, RunReference } from '../../../src/core/problem.ts';
 import { hostReference, type ReferenceHostOptions } from '../../../src/evaluation/reference-process/reference-host.ts';
+import { networkWall } from '../../../src/process/network-wall.ts';
 
 let folder: string;
 let count = 0;
@@ -113,6 +115,34 @@ describe('a reference in a process of its own', () => {
       try { await import('node:child_process'); said = 'allowed'; } catch (error) { said = error.message; }
       export const reference = () => ({ Y: Float64Array.from(said, (letter) => letter.charCodeAt(0)) });`);
     expect(String.fromCharCode(...(await run(reference)).Y!)).toContain("'node:child_process' is refused");
+  });
+});
+
+/** Ids of the processes whose command line names this. */
+const processesOf = (text: string): string[] =>
+  readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text);
+    } catch {
+      return false; // It has ended.
+    }
+  });
+
+describe('a reference behind a network wall', () => {
+  it('has a network of its own', async (context) => {
+    if ((await networkWall()).name === 'none') context.skip('this system offers no wall');
+    const reference = await host('export const reference = ({ X }) => ({ Y: X });');
+    await run(reference);
+    const pids = processesOf(`reference-${count - 1}.ts`);
+    const networks = pids.map((pid) => readlinkSync(`/proc/${pid}/ns/net`));
+    expect(networks).toContainEqual(expect.stringMatching(/^net:/));
+    expect(networks.at(-1)).not.toBe(readlinkSync('/proc/self/ns/net'));
+  });
+
+  it('is ended with its wall', async () => {
+    const reference = await host('export const reference = () => { for (;;); };', { limits: { timeoutMs: 500 } });
+    expect((await errorOf(run(reference))).code).toBe('reference-timed-out');
+    await expect.poll(() => processesOf(`reference-${count - 1}.ts`)).toEqual([]);
   });
 });
 
