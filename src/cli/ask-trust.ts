@@ -1,4 +1,5 @@
-import { createInterface } from 'node:readline/promises';
+import { once } from 'node:events';
+import { createInterface, type Interface } from 'node:readline/promises';
 import type { AskTrust, TrustQuestion } from '../app/loading/trust.ts';
 import { plainText } from '../reports/plain-text.ts';
 import type { CliContext } from './context.ts';
@@ -9,15 +10,20 @@ export function askTrust({ trust }: { trust?: boolean }, { streams, signal }: Cl
   if (!process.stdin.isTTY || !streams.err.isTTY) return {};
   return {
     async askTrust(question) {
-      const terminal = createInterface({ input: process.stdin, output: streams.err });
+      // The terminal's own line editing: Ctrl-C stays a signal, and no cursor is moved.
+      const lines = createInterface({ input: process.stdin, output: streams.err, terminal: false });
       try {
-        return /^y(?:es)?$/i.test((await terminal.question(textOf(question), { signal })).trim());
+        const answer = await Promise.race([lines.question(textOf(question), { signal }), endOfInput(lines)]);
+        return /^y(?:es)?$/i.test(answer.trim());
       } finally {
-        terminal.close();
+        lines.close();
       }
     },
   };
 }
+
+/** Ctrl-D, or a terminal that went away, answers nothing. */
+const endOfInput = (lines: Interface): Promise<string> => once(lines, 'close').then(() => '');
 
 const textOf = ({ problem, folder, files, hash, namedBy }: TrustQuestion): string =>
   plainText(

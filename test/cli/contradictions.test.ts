@@ -31,7 +31,9 @@ test('a log as the run left it has a report', async () => {
 const CASES: [what: string, type: string, change: (event: Json) => void, received: string][] = [
   ['a speed-up', 'run-finished', (event) => (event.speedup = 3.86), 'speed-up 3.86'],
   ['a best', 'run-finished', (event) => (event.best = 'e1'), 'the best is e1'],
+  ['a speed-up by a thousandth', 'run-finished', (event) => (event.speedup *= 1.001), 'speed-up'],
   ['a ratio', 'decision', (event) => (event.ratio = 9), 'ratio of'],
+  ['a ratio by a billionth', 'decision', (event) => (event.ratio *= 1 + 1e-9), 'ratio of'],
   ['a time', 'evaluation-finished', (event) => (event.evaluation.timing.medianNs = 1e-3), 'passed in 0.001 ns'],
   ['an error', 'evaluation-finished', (event) => (event.evaluation.correctness.worstErrorRatio = 2), 'passed'],
 ];

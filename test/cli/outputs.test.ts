@@ -1,8 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { runCli } from '../../src/cli/main.ts';
+import { buildProgram } from '../../src/cli/program.ts';
 import { OUTPUT_SCHEMAS } from '../../src/core/schemas/output-schemas.ts';
 import { SCALE, temporaryFolder } from './run-cli.ts';
 
@@ -17,6 +19,19 @@ const results = [1, 2, 3, 4, 5, 6, 7, 8].map((block) => ({
 }));
 writeFileSync(SPACE, JSON.stringify({ schema_version: '1.0.0', metadata: { timeunit: 'ms' }, results }));
 const ON_L4 = ['--device', 'virtual:l4'];
+/** A problem of its own for two workloads, both small. */
+const SMALL = join(temporaryFolder(), 'scale');
+cpSync(SCALE, SMALL, { recursive: true });
+const file = join(SMALL, 'problem.json');
+const workloads = [256, 512].map((N) => ({ name: `n${N}`, dimensions: { N } }));
+writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), workloads }));
+const SEARCH = ['--max-evaluations', '4', '--no-ablation'];
+/** Made on a GPU; the problem and its kernels as they were then lie beside it. */
+const RECORDINGS = join(import.meta.dirname, '../fixtures/recordings');
+const MEASURED = [
+  ...['measure', join(RECORDINGS, 'attention'), '--replay', join(RECORDINGS, 'h200-attention-ladder-small.jsonl.gz')],
+  ...['--workload', 'b1h8s512d64', '--seed', '1', '--baseline', 'all'],
+];
 
 const sink = (chunks: string[]) =>
   new Writable({
@@ -39,7 +54,12 @@ beforeAll(async () => {
   await printed(['optimize', SCALE, ...ON_L4, '--max-evaluations', '2', ...store]);
 }, 120_000);
 
-test.each<[keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]>([
+/** What editors and programs are given, whole: a document of any kind. */
+const published = z.fromJSONSchema(
+  JSON.parse(readFileSync(join(import.meta.dirname, '../../schemas/output.schema.json'), 'utf8')),
+);
+
+const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]][] = [
   ['error', () => ['check', 'nowhere']],
   ['error', () => ['no-such-command']],
   ['doctor', () => ['doctor']],
@@ -58,11 +78,40 @@ test.each<[keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]>([
   ['evaluation', () => ['show', 'latest/e1', ...store]],
   ['patterns', () => ['patterns', ...store]],
   ['search-bench', () => ['search-bench', SPACE, '--seeds', '1', '--evaluations', '5', '--strategy', 'random']],
-])('%s is what its schema says', async (kind, args) => {
+  ['ladder', () => MEASURED],
+  ['run-report', (out) => ['optimize', SMALL, ...ON_L4, ...SEARCH, '--store', out]],
+  ['per-workload', () => ['optimize', SMALL, ...ON_L4, ...SEARCH, '--objective', 'per-workload', ...BOTH, ...small()]],
+  ['dispatch-table', (out) => ['dispatch', ...runsOf(small()[1]!), ...ON_L4, ...small(), '-o', out]],
+  ['candidate', () => ['show', bestOf(small()[1]!), ...small()]],
+];
+const BOTH = ['--workload', 'n256', '--workload', 'n512'];
+const smallStore = temporaryFolder();
+const small = () => ['--store', smallStore];
+const runsOf = (folder: string): string[] => readdirSync(join(folder, 'runs'));
+/** The id of the candidate that a store's first run began with. */
+const bestOf = (folder: string): string => {
+  const log = readFileSync(join(folder, 'runs', runsOf(folder)[0]!, 'events.jsonl'), 'utf8');
+  return (JSON.parse(log.slice(0, log.indexOf('\n'))) as { start: { id: string } }).start.id;
+};
+
+test.each(OUTPUTS)('%s is what its schema says', async (kind, args) => {
   const document = await printed(args(join(temporaryFolder(), 'out')));
   expect(document.kind).toBe(kind);
   const outcome = OUTPUT_SCHEMAS[kind].safeParse(document);
   expect(outcome.success ? [] : outcome.error.issues).toEqual([]);
+  expect(published.safeParse(document).error).toBeUndefined();
+});
+
+test('no kind and no command is left out', () => {
+  expect([...new Set(OUTPUTS.map(([kind]) => kind))].sort()).toEqual(Object.keys(OUTPUT_SCHEMAS).sort());
+  const { program } = buildProgram(
+    { streams: { out: sink([]), err: sink([]) }, signal: AbortSignal.any([]) },
+    () => {},
+  );
+  const commands = program.commands.map((command) => command.name());
+  expect(
+    [...new Set(OUTPUTS.map(([, args]) => args('')[0]!))].filter((name) => commands.includes(name)).sort(),
+  ).toEqual(commands.sort());
 });
 
 test('a document that lacks a field is refused', () => {
