@@ -42,7 +42,7 @@ export async function openBench(deviceId: string): Promise<Bench> {
   const device = await openDevice(deviceId);
   const toolchain = await createToolchain({
     target: 'cuda',
-    ...(device.identity.driver !== undefined && { driverVersion: device.identity.driver }),
+    driverVersion: device.identity.driver,
   });
   const deviceReference = createDeviceReference({ device, toolchain });
   return {
@@ -127,7 +127,7 @@ export async function comparePair(bench: Bench, pair: Pair, seed: number, blocks
     cache: pair.workload.cache,
     l2Bytes: measuring.l2Bytes,
     tier: 'accept',
-    ...(blocks !== undefined && { blocks }),
+    blocks,
     seed,
     state: () => measuring.state(),
   });

@@ -44,10 +44,7 @@ export async function compareReadings(request: {
     comparison,
     withinOnePercent: Math.abs(comparison.ratio - 1) <= LIMIT,
     measurements: Object.fromEntries(
-      [...measurements].map(([name, { conditions, summary, eagerNs }]) => [
-        name,
-        { conditions, summary, ...(eagerNs !== undefined && { eagerNs }) },
-      ]),
+      [...measurements].map(([name, { conditions, summary, eagerNs }]) => [name, { conditions, summary, eagerNs }]),
     ),
     discardedBlockCount: blocks.filter(({ discarded }) => discarded !== undefined).length,
   };

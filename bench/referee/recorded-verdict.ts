@@ -4,8 +4,8 @@ import type { Evaluation } from '../../src/core/evaluation.ts';
 /** How it ended, without what is absent. */
 export const recordedVerdict = ({ status, reason, failedCheck }: RecordedVerdict): RecordedVerdict => ({
   status,
-  ...(reason !== undefined && { reason }),
-  ...(failedCheck !== undefined && { failedCheck }),
+  reason,
+  failedCheck,
 });
 
 const DIGITS_AFTER_POINT = 1;

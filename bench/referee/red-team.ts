@@ -19,7 +19,7 @@ const entryOf = (name: string, { expected, evaluation, stage, disagreements }: J
     lie: lieOf(name),
     ...recordedVerdict(evaluation),
     expected: { statuses: expected.statuses, reason: expected.reason.source, caughtBy: expected.caughtBy },
-    ...(stage !== undefined && { caughtBy: stage }),
+    caughtBy: stage,
     ...(found.length > 0 && { sanitizerErrors: found.map(({ tool, detail }) => `${tool}: ${detail}`) }),
     asExpected: disagreements.length === 0,
     disagreements,

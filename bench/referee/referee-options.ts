@@ -15,7 +15,7 @@ export function refereeOptions(
   args?: string[],
 ): RefereeOptions {
   const { values } = parseArgs({
-    ...(args && { args }),
+    args,
     options: {
       device: { type: 'string', default: 'cuda:0' },
       output: { type: 'string', default: defaults.output },

@@ -103,7 +103,7 @@ async function search(
     seed,
     strategy,
     ablation: false,
-    request: { target: problem.folder, ...(diagnosis === undefined ? {} : { diagnosis }) },
+    request: { target: problem.folder, diagnosis },
     budgets: {
       maximumEvaluations: space.candidates.length,
       allowance: NOTHING_KEPT,

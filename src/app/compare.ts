@@ -144,7 +144,7 @@ const requestOf = (
   workload,
   seed,
   id,
-  ...(options.signal ? { signal: options.signal } : {}),
+  signal: options.signal,
 });
 
 async function judgeAlone(pair: Pair, candidate: Candidate, id: string, thorough = false): Promise<ComparedSide> {

@@ -163,7 +163,7 @@ async function judgeOn(
     seed,
     id: candidate.id,
     ...(device.identity.kind === 'cuda' && { tier: 'accept', against: [{ name: 'own', candidate: own.candidate }] }),
-    ...(signal ? { signal } : {}),
+    signal,
   });
   if (status !== 'passed' || !timing) return undefined;
   if (timing.kind === 'predicted') return timing;

@@ -109,7 +109,7 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
     candidate,
     workload,
     seed: options.seed ?? session.drawSeed(),
-    ...(options.signal ? { signal: options.signal } : {}),
+    signal: options.signal,
   };
   const held = options.keep === undefined ? undefined : holdKeptFiles();
   // A virtual GPU runs PTX: there is no machine code of it.
@@ -132,9 +132,9 @@ const judgingProblem = ({ folder, file: { name } }: Problem, kernel: Kernel): Ju
 });
 
 const asked = ({ tier, profile, sanitize }: EvaluateOptions): Partial<EvaluationRequest> => ({
-  ...(tier === undefined ? {} : { tier }),
-  ...(profile === undefined ? {} : { profile }),
-  ...(sanitize === undefined ? {} : { sanitize }),
+  tier,
+  profile,
+  sanitize,
 });
 
 /** Only what there is. */

@@ -59,14 +59,14 @@ export async function exportCandidate(options: ExportOptions): Promise<ExportRep
     problemFiles: filesOfProblem(problem),
     candidate,
     start,
-    ...(change && { change }),
+    change,
     workload: workloadOf(target),
     architecture: architectureOf(target),
     evidence,
     sentences,
     version: packageVersion(),
     folder,
-    ...(options.name === undefined ? {} : { name: options.name }),
+    name: options.name,
   });
   writeFolder(folder, files, { option: '--output', earlier: earlierFiles });
   return {
@@ -185,7 +185,7 @@ export function evidenceOf(run: LoadedRun, evaluationId: string): Evidence {
       status: evaluation.status,
       ...(evaluation.timing && { timing: { kind: evaluation.timing.kind, medianNs: evaluation.timing.medianNs } }),
     },
-    ...(ratio && { comparedWithStart: ratio }),
+    comparedWithStart: ratio,
     evaluationIds: same.map((event) => event.evaluation.id),
   };
 }
@@ -203,8 +203,8 @@ function ratioToStart(run: LoadedRun, evaluationId: string): StartRatio | undefi
     return {
       kind: 'measured',
       ratio: confirmation.ratio,
-      ...(confirmation.intervalRatio && { intervalRatio: confirmation.intervalRatio }),
-      ...(confirmation.verdict && { verdict: confirmation.verdict }),
+      intervalRatio: confirmation.intervalRatio ?? undefined,
+      verdict: confirmation.verdict ?? undefined,
       confirmed: confirmation.outcome !== 'refused',
       confirmation: { outcome: confirmation.outcome, reason: confirmation.reason },
     };

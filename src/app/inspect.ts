@@ -51,8 +51,8 @@ export async function inspectCandidate(options: InspectOptions): Promise<Inspect
       keep: { store: held, sass: false },
       // Only a full profile tells lines apart; a virtual GPU counts them anyway.
       ...(measures && { profile: 'full' as const }),
-      ...(passedBefore && { passedBefore }),
-      ...(options.signal ? { signal: options.signal } : {}),
+      passedBefore,
+      signal: options.signal,
     }),
     options.signal,
   );

@@ -175,7 +175,7 @@ const evaluationOf = ({ options, problem, workload }: RowRequest, kernel: NamedC
   workload,
   seed: options.seed,
   id: kernel.name,
-  ...(options.signal ? { signal: options.signal } : {}),
+  signal: options.signal,
 });
 
 function measureBeside(
@@ -190,7 +190,7 @@ function measureBeside(
   return session.evaluator.evaluate({
     ...evaluationOf(request, first),
     tier: options.tier,
-    ...(options.blocks === undefined ? {} : { blocks: options.blocks }),
+    blocks: options.blocks,
     ...(others.length === 0 ? {} : { against: others }),
     ...(libraryBaselines.length === 0 ? {} : { libraryBaselines }),
   });
@@ -237,7 +237,7 @@ function rowOf(
     ...kernels.map(({ name }) => ({ name, kind: 'kernel' as const })),
     ...libraries.map((name) => {
       const found = versions.get(name);
-      return { name, kind: 'library' as const, ...(found ? { versions: found } : {}) };
+      return { name, kind: 'library' as const, versions: found };
     }),
   ];
   const row = buildLadderRow({

@@ -124,7 +124,7 @@ export async function prepareRun(request: OptimizeRequest): Promise<PreparedRun>
     workloads: chooseObjective(problem.file, request.workloads, request.cache),
     start: makeCandidate(start, completeParameters(start.file, request.parameters)),
     rungs,
-    ...(goal ? { goal } : {}),
+    goal,
   };
 }
 
@@ -201,12 +201,12 @@ export async function runLoop(
         storeSources: (candidate) => storeCandidateSources(run.objects, candidate),
         artifacts: run.objects,
         onBest: (best, confirmation) => writeBest(run, best, confirmation),
-        ...(strategy === undefined ? {} : { strategy }),
-        ...(exploring === undefined ? {} : { exploring }),
-        ...(ablation === undefined ? {} : { ablation }),
-        ...(requireSanitizer === undefined ? {} : { requireSanitizer }),
-        ...(goal ? { goal } : {}),
-        ...(signal ? { signal } : {}),
+        strategy,
+        exploring,
+        ablation,
+        requireSanitizer,
+        goal,
+        signal,
       }),
     );
     const { view, htmlPath } = writeReport(run);
@@ -221,15 +221,15 @@ const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest =>
   target: resolve(request.target),
   problemFiles: hashProblemFiles(problem.folder),
   ...(request.seedDrawn ? { seedDrawn: true } : {}),
-  ...(request.record === undefined ? {} : { record: resolve(request.record) }),
-  ...(request.replay === undefined ? {} : { replay: resolve(request.replay) }),
-  ...(request.threads === undefined ? {} : { threads: request.threads }),
-  ...(request.toolchain === undefined ? {} : { toolchain: request.toolchain }),
-  ...(request.runTimeoutSeconds === undefined ? {} : { runTimeoutSeconds: request.runTimeoutSeconds }),
-  ...(request.requireSanitizer === undefined ? {} : { requireSanitizer: request.requireSanitizer }),
-  ...(request.diagnosis === undefined ? {} : { diagnosis: request.diagnosis }),
-  ...(request.exploring === undefined ? {} : { exploring: request.exploring }),
-  ...(request.ablation === undefined ? {} : { ablation: request.ablation }),
+  record: request.record === undefined ? undefined : resolve(request.record),
+  replay: request.replay === undefined ? undefined : resolve(request.replay),
+  threads: request.threads,
+  toolchain: request.toolchain,
+  runTimeoutSeconds: request.runTimeoutSeconds,
+  requireSanitizer: request.requireSanitizer,
+  diagnosis: request.diagnosis,
+  exploring: request.exploring,
+  ablation: request.ablation,
 });
 
 /** A run that is refused or fails half-way leaves a report of how far it came; the error goes on to the caller. */

@@ -39,7 +39,7 @@ function viewOf(runFolder: string, { isOwn }: { readonly isOwn: boolean }): RunV
   const { events, tornLastLine } = readEventLog(path);
   requireStart(path, events);
   const store = storeOf(runFolder);
-  const options = { tornLastLine, readSource: sourcesOf(runFolder), ...(store === undefined ? {} : { store }) };
+  const options = { tornLastLine, readSource: sourcesOf(runFolder), store };
   if (!isOwn) refuseContradictions(events, path);
   return readingLog(path, () => buildRunView(basename(runFolder), events, options));
 }
@@ -116,7 +116,7 @@ export function saveReport(file: string, text: string): string {
       code: code.replace('store', 'output'),
       message: message.replace('Results', 'The report'),
       file: path,
-      ...(received === undefined ? {} : { received }),
+      received,
       expected: 'a file that can be written',
       hint: 'Give another file to --output, or none: the report is then printed.',
     });

@@ -79,7 +79,7 @@ export async function resumeRun(
   return await runLoop(prepared, session, run, {
     priors: started.priors,
     history: run.log.history,
-    ...(extendedBudgets && { extendedBudgets }),
+    extendedBudgets,
   });
 }
 
@@ -201,13 +201,13 @@ async function prepareAgain(
   const { target, problemFiles, toolchain, ...options } = started.request;
   const { problem, start, rungs } = await loadProblemTarget(target);
   refuseOtherProblem(problem.folder, problemFiles);
-  await ensureTrustedFor({ ...(askTrust && { askTrust }) }, problem, 'log');
+  await ensureTrustedFor({ askTrust }, problem, 'log');
   refuseOtherKernels([start, ...rungs], started, events);
   const request: OptimizeRequest = {
     ...options,
     target,
     device: started.device.id,
-    ...(toolchain === undefined ? {} : { toolchain: toolchain as ToolchainName }),
+    toolchain: toolchain === undefined ? undefined : (toolchain as ToolchainName),
     workloads: [],
     parameters: started.start.parameters,
     seed: started.seed,
@@ -215,8 +215,8 @@ async function prepareAgain(
     strategy: started.strategy,
     budgets: started.budgets,
     store,
-    ...(signal && { signal }),
-    ...(onEvent && { onEvent }),
+    signal,
+    onEvent,
   };
   return {
     request,
@@ -224,7 +224,7 @@ async function prepareAgain(
     workloads: started.workloads,
     start: makeCandidate(start, started.start.parameters),
     rungs,
-    ...(started.goal && { goal: started.goal }),
+    goal: started.goal ?? undefined,
   };
 }
 

@@ -84,8 +84,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const { kind, driver } = device.identity;
   const toolchain = await createToolchain({
     target: kind,
-    ...(options.toolchain === undefined ? {} : { kind: options.toolchain }),
-    ...(driver === undefined ? {} : { driverVersion: driver }),
+    kind: options.toolchain,
+    driverVersion: driver,
   });
   stack.defer(async () => toolchain.close?.());
   const environment = describeEnvironment({ device, toolchain });
@@ -99,8 +99,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     device,
     toolchain,
     oracle,
-    ...(instruments && { instruments }),
-    ...(options.runTimeoutSeconds === undefined ? {} : { runTimeoutMs: options.runTimeoutSeconds * 1000 }),
+    instruments,
+    runTimeoutMs: options.runTimeoutSeconds === undefined ? undefined : options.runTimeoutSeconds * 1000,
   });
   const recorded =
     options.record === undefined ? live : await recordTo(options.record, live, { device, toolchain, environment });

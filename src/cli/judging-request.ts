@@ -34,11 +34,11 @@ export async function sessionRequest(
   const { threads, toolchain, runTimeout, record, replay } = options;
   return {
     device: await deviceOrDefault(options, context, ofRun),
-    ...(threads === undefined ? {} : { threads }),
-    ...(toolchain === undefined ? {} : { toolchain }),
-    ...(runTimeout === undefined ? {} : { runTimeoutSeconds: runTimeout }),
-    ...(record === undefined ? {} : { record }),
-    ...(replay === undefined ? {} : { replay }),
+    threads,
+    toolchain,
+    runTimeoutSeconds: runTimeout,
+    record,
+    replay,
     ...askTrust(options, context),
   };
 }
@@ -55,9 +55,9 @@ export async function judgingRequest(
     target,
     parameters: set ?? {},
     signal: context.signal,
-    ...(seed === undefined ? {} : { seed }),
-    ...(workload === undefined ? {} : { workload }),
-    ...(cache === undefined ? {} : { cache }),
+    seed,
+    workload,
+    cache,
   };
 }
 
@@ -94,10 +94,10 @@ export async function evaluateRequest(
   noteIgnored(options, request.device, context);
   return {
     ...request,
-    ...(tier === undefined ? {} : { tier }),
-    ...(profile === undefined ? {} : { profile }),
-    ...(sanitize === undefined ? {} : { sanitize }),
-    ...(baseline === undefined ? {} : { baselines: baseline }),
-    ...(keep === undefined ? {} : { keep }),
+    tier,
+    profile,
+    sanitize,
+    baselines: baseline,
+    keep,
   };
 }

@@ -25,7 +25,7 @@ export function systemError(error: unknown): WarpsmithError | undefined {
   return new WarpsmithError({
     code: 'system-refused',
     message: `${place} ${cause.what} (${code}).`,
-    ...(path === undefined ? {} : { file: shortened(path) }),
+    file: path === undefined ? undefined : shortened(path),
     received: `${code} (${syscall})`,
     expected: 'a file or folder that can be used',
     hint: cause.hint,

@@ -6,5 +6,5 @@ export const failure = (status: FailureStatus, message: string, fault?: DeviceFa
   ok: false,
   status,
   message,
-  ...(fault ? { fault } : {}),
+  fault,
 });

@@ -185,12 +185,12 @@ export class CheckRuns {
       poison: trial.poison,
       count: trial.count,
       timeoutMs,
-      ...(cache && { cache }),
-      ...(instructionsPerCta !== undefined && { instructionsPerCta }),
+      cache,
+      instructionsPerCta,
       ...(trial.forgetsEarlierRuns && { forgetsEarlierRuns: true }),
-      ...(trial.privateMemory !== undefined && { privateMemory: trial.privateMemory }),
+      privateMemory: trial.privateMemory,
       ...(trial.findsRaces && { findsRaces: true }),
-      ...(trial.leftovers && { leftovers: trial.leftovers }),
+      leftovers: trial.leftovers,
     };
     const outcome = await runOnce(memory, module, conditions);
     return outcome.ok ? outcome : this.#refusal(outcome, trial.name);
@@ -202,8 +202,8 @@ export class CheckRuns {
       status,
       reason: message,
       failedCheck: `${this.name} · ${run}`,
-      ...(fault && { fault }),
-      ...(mismatch && { mismatch }),
+      fault,
+      mismatch,
     };
   }
 }

@@ -75,7 +75,7 @@ const judgeLaunches = async (repetition: Repetition): Promise<Refused | undefine
 /** A trial with what shared and local memory hold. */
 const trialOf = ({ privateMemory }: Repetition, trial: Trial): Trial => ({
   ...trial,
-  ...(privateMemory && { privateMemory }),
+  privateMemory,
 });
 
 const streamOf = ({ passed, seed }: Repetition, what: string): RandomStream =>

@@ -196,13 +196,13 @@ class LiveEvaluation {
   #compile(candidate: Candidate): Promise<CompileOutcome> {
     const { device, toolchain } = this.#options;
     const { signal } = this.#request;
-    return toolchain.compile({ candidate, architecture: device.spec.architecture, ...(signal && { signal }) });
+    return toolchain.compile({ candidate, architecture: device.spec.architecture, signal });
   }
 
   #planFor(dimensions: Dimensions, module?: LoadedModule, candidate = this.#request.candidate): LaunchPlan {
     const { problem } = this.#request;
     const { spec } = this.#options.device;
-    return planLaunches({ problem, candidate, dimensions, spec, ...(module && { module }) });
+    return planLaunches({ problem, candidate, dimensions, spec, module });
   }
 
   /**
@@ -233,12 +233,12 @@ class LiveEvaluation {
       dimensions: workload.dimensions,
       cache: workload.cache,
       seed,
-      ...(thorough !== undefined && { thorough }),
+      thorough,
       oracle,
       planFor: (dimensions) => this.#planFor(dimensions, module),
       timeoutMs: this.#runTimeoutMs(),
-      ...(instructionsPerCta !== undefined && { instructionsPerCta }),
-      ...(signal && { signal }),
+      instructionsPerCta,
+      signal,
     };
     return passedBefore && !device.measuring ? countOnly(verifying, passedBefore) : verify(verifying);
   }

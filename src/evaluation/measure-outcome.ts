@@ -89,12 +89,12 @@ const timeBeside = async (
     against,
     libraries: libraries.found,
     tier,
-    ...(blocks !== undefined && { blocks }),
+    blocks,
     seed,
     secret,
     timeoutMs,
     deviceReference: instruments?.deviceReference,
-    ...(signal && { signal }),
+    signal,
   });
   if (!measured.ok) return measured;
   return { ...measured, missingBaselines: [...libraries.missing, ...measured.missingBaselines] };
@@ -133,7 +133,7 @@ const instrument = async (
   const subject = {
     ...{ device, problem, candidate, workload, seed, oracle, ...measured },
     ...(keep && { keepReportIn: keep.store }),
-    ...(signal && { signal }),
+    signal,
   };
   return {
     ...(profile !== 'none' &&

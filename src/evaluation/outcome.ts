@@ -21,11 +21,11 @@ export const refusalOutcome = (
 ): Outcome => ({
   status,
   reason,
-  ...(failedCheck !== undefined && { failedCheck }),
-  ...(fault && { fault }),
+  failedCheck,
+  fault,
   ...(mismatch && { error: mismatchError(kernel, mismatch, reason) }),
-  ...(correctness && { correctness }),
-  ...(coverage && { coverage }),
+  correctness,
+  coverage,
 });
 
 /** Arguments that do not fit the compiled function are a mistake in kernel.json, at this place. */

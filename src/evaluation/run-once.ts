@@ -106,10 +106,10 @@ export const runOnce = async (
   const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory } = conditions;
   const options = {
     timeoutMs,
-    ...(instructionsPerCta !== undefined && { instructionsPerCta }),
-    ...(cache && { cache }),
+    instructionsPerCta,
+    cache,
     ...(findsRaces && { findRaces: true }),
-    ...(privateMemory !== undefined && { privateMemory }),
+    privateMemory,
   };
   const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });
   if (!outcome.ok) return outcome;
@@ -135,8 +135,8 @@ export const runOnce = async (
     conditions,
     outputs,
     counters,
-    ...(uninitialisedRead !== undefined && { uninitialisedRead }),
-    ...(readBytes && { readBytes }),
+    uninitialisedRead,
+    readBytes,
   };
 };
 

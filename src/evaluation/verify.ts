@@ -67,8 +67,7 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
   const { kernel, parameters } = candidate;
   const { spec } = request.device;
   const { resources } = request.module; // Worked out anew whenever a virtual device is asked.
-  const fits = (shape: Dimensions) =>
-    fitsSharedMemory(() => request.planFor(shape), { spec, ...(resources && { resources }) });
+  const fits = (shape: Dimensions) => fitsSharedMemory(() => request.planFor(shape), { spec, resources });
   const { checks, coverage } = checksFor({
     ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, fits },
     isEmulated: request.device.measuring === undefined,
@@ -86,7 +85,7 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
     const repeatWith = isRepeated ? otherInputs(check, checks, seed) : undefined;
     const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(check), repeatWith });
     const correctness = tally.summary();
-    if (!result.ok) return { ...result, coverage, ...(correctness && { correctness }) };
+    if (!result.ok) return { ...result, coverage, correctness };
     if (check.isMain) main = result;
   }
   return { ok: true, correctness: tally.summary()!, coverage, ...main! };

@@ -94,7 +94,7 @@ const gitIn = (folder: string, environment: Readonly<Record<string, string>> = {
       args: [...NO_HOOKS, ...args],
       cwd: folder,
       env: { ...gitEnvironment(), ...environment },
-      ...(stdin === undefined ? {} : { stdin }),
+      stdin,
       timeoutMs: TIMEOUT_MS,
       maximumOutputBytes: MAXIMUM_OUTPUT_BYTES,
     });

@@ -59,7 +59,7 @@ function partOf({ name, weight }: WeightedWorkload, best: Best, evaluation: Eval
     weight,
     evaluationId: evaluation.id,
     ratio,
-    ...(intervalRatio ? { intervalRatio } : {}),
+    intervalRatio,
     vetoes: !(ratio !== null && ratio >= VETO_RATIO),
   };
   return [{ part, reason }];

@@ -35,10 +35,10 @@ export function resultOf(run: Run): RunResult {
     stopReason: stop.reason,
     detail: stop.detail,
     evaluationsUsed: run.budget.evaluationsUsed,
-    ...(start ? { start } : {}),
-    ...(best ? { best } : {}),
-    ...(speedup === undefined ? {} : { speedup }),
-    ...(confirmation ? { confirmation } : {}),
+    start,
+    best,
+    speedup,
+    confirmation,
   };
 }
 

@@ -186,10 +186,10 @@ async function judge(
       candidate,
       workload: { name, dimensions, cache },
       seed: seed ?? options.seed,
-      ...(thorough && { thorough }),
+      thorough,
       id,
       ...(options.device.kind === 'cuda' && { ...measuring, ...keeping(options, measuring) }),
-      ...(signal ? { signal } : {}),
+      signal,
     });
     return await untilAborted(work, signal);
   } catch (error) {

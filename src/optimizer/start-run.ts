@@ -55,7 +55,7 @@ export function startRun(options: OptimizeOptions): Run {
     priors: options.priors ?? { patterns: [], costs: [] },
     request,
     environment: environment ?? {},
-    ...(roofline ? { roofline } : {}),
+    roofline,
   });
   return run;
 }

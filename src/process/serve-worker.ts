@@ -47,6 +47,6 @@ function failureOf(error: unknown): WorkerFailure {
     name: error.name,
     message: error.message,
     ...(typeof code === 'string' ? { code } : {}),
-    ...(error.stack === undefined ? {} : { stack: error.stack }),
+    stack: error.stack,
   };
 }

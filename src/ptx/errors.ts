@@ -30,7 +30,7 @@ export class UnsupportedPtxError extends WarpsmithError {
       message: `PTX line ${line}: \`${what}\` ${reason}`,
       path: `line ${line}`,
       received: what,
-      ...(hint === undefined ? {} : { hint }),
+      hint,
     });
     this.name = 'UnsupportedPtxError';
     this.what = what;

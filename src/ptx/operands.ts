@@ -12,7 +12,7 @@ export function mapOperand(operand: PtxOperand, replace: (leaf: Leaf) => PtxOper
       return { ...operand, first: inner(operand.first), second: inner(operand.second) };
     case 'address': {
       const coordinates = operand.coordinates?.map(inner);
-      return { ...operand, base: operand.base && inner(operand.base), ...(coordinates ? { coordinates } : {}) };
+      return { ...operand, base: operand.base && inner(operand.base), coordinates };
     }
     default:
       return replace(operand);

@@ -196,10 +196,10 @@ function parseInstruction(context: BodyContext): void {
     opcode,
     modifiers,
     text: opcodeToken.text,
-    ...(guard ? { guard } : {}),
+    guard,
     operands: [],
     ptxLine: opcodeToken.line,
-    ...(source ? { source } : {}),
+    source,
   };
   const readOperands = OPERAND_RULES.get(opcode) ?? parseOperands;
   readOperands(context, instruction);
@@ -316,7 +316,7 @@ function parseAddress(context: BodyContext): PtxOperand {
   }
   const coordinates = stream.accept(',') ? parseVectorElements(context) : undefined;
   stream.expect(']');
-  return { kind: 'address', base, offset, ...(coordinates ? { coordinates } : {}) };
+  return { kind: 'address', base, offset, coordinates };
 }
 
 const SPECIAL_REGISTER =

@@ -63,7 +63,7 @@ const PREDICTED_MARGIN = 1.03;
 /** What is kept of an evaluation. */
 export const comparedSide = ({ status, reason, correctness, timing }: Evaluation): ComparedSide => ({
   status,
-  ...(reason === undefined ? {} : { reason }),
+  reason,
   ...(correctness && {
     correctness: {
       maxAbsoluteError: correctness.maxAbsoluteError,

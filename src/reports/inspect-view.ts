@@ -103,7 +103,7 @@ export function buildInspectView(request: {
     device: evaluation.device,
     workload: evaluation.workload.name,
     status: evaluation.status,
-    ...(evaluation.reason === undefined ? {} : { reason: evaluation.reason }),
+    reason: evaluation.reason,
     counters: sourceOfCounters(evaluation),
     totals: { ...all, ptxInstructions: instructions.length },
     attributedShare: all.instructions > 0 ? attributed / all.instructions : null,

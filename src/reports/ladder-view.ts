@@ -112,7 +112,7 @@ function cellOf(input: LadderRowInput, name: string, peer: string | null): Ladde
     conditions,
     flopPerSecond: (input.flop / summary.medianNs) * 1e9,
     ...(names && { comparison: compareContenders(input.blocks, names, input.seed) }),
-    ...(gpuKernels && { gpuKernels }),
+    gpuKernels,
     discardedBlockCount,
     powerCapped,
     disturbances,

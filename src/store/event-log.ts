@@ -258,7 +258,7 @@ export function asDamage(error: unknown, path?: string): unknown {
   return new WarpsmithError({
     code: 'damaged-event-log',
     message: 'What the log says contradicts itself.',
-    ...(path !== undefined && { file: path }),
+    file: path,
     received: error.message,
     expected: 'a log as warpsmith wrote it',
     hint: 'Run the optimisation again. If nobody changed the log, this is a bug: report it with the log.',

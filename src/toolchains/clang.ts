@@ -72,7 +72,7 @@ function prepare(checked: CheckedRequest, environment: Environment): CudaCompile
     ],
     headerDigest: headers.digest(),
     compilerFingerprint: compiler.fingerprint,
-    ...(driverVersion === undefined ? {} : { driverVersion }),
+    driverVersion,
   });
   return { ...checked, compiler, headers, limits, key };
 }

@@ -79,7 +79,7 @@ async function runStage(
     cwd: place.working,
     // Nothing of the caller's environment: clang reads include paths and more from variables.
     env: { LANG: 'C.UTF-8', TMPDIR: place.working, HOME: place.working },
-    ...(stage.stdin === undefined ? {} : { stdin: stage.stdin }),
+    stdin: stage.stdin,
     timeoutMs: Math.max(1, deadlineMs - performance.now()),
     maximumOutputBytes: limits.maximumOutputBytes,
     maximumMemoryBytes: limits.maximumMemoryBytes,

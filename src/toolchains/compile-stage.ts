@@ -66,7 +66,7 @@ export async function refuseOutsideFiles(
   if (outside === undefined) return undefined;
   const message = `The kernel reads \`${outside}\`; it can include only files of its own folder, listed in kernel.json, and the device headers.`;
   const location = locateComputedReference(kernel.sources);
-  const diagnostic: Diagnostic = { severity: 'error', message, ...(location === undefined ? {} : { location }) };
+  const diagnostic: Diagnostic = { severity: 'error', message, location };
   return { ok: false, status: 'invalid', message, diagnostics: [diagnostic], elapsedMs: 0 };
 }
 

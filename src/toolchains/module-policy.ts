@@ -62,7 +62,7 @@ function judge(code: CompiledCode): ModuleVerdict {
   if (traits instanceof PtxSyntaxError) return { refusal: `the PTX can't be read: ${traits.message}`, notes: [] };
   if (!traits) return judgeCubin(code);
   const refusal = refusalOf(traits.externalFunctions) ?? refusalOfRegisters(traits.specialRegisters);
-  return { ...(refusal !== undefined && { refusal }), notes: notesOn(traits) };
+  return { refusal, notes: notesOn(traits) };
 }
 
 /** Of a module of machine code alone there are its symbols; which registers it reads can't be seen. */
@@ -72,7 +72,7 @@ function judgeCubin(code: CompiledCode): ModuleVerdict {
   try {
     const symbols = undefinedSymbols(Buffer.from(code.text, 'base64'));
     const refusal = refusalOf(symbols.filter((name) => HEAP.test(name) || LAUNCH.test(name)));
-    return { ...(refusal !== undefined && { refusal }), notes };
+    return { refusal, notes };
   } catch (error) {
     if (error instanceof RangeError) return { refusal: `the cubin can't be read: ${error.message}`, notes: [] };
     throw error;

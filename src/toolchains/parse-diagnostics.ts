@@ -42,7 +42,7 @@ export function parseDiagnostics(text: string, folders: DiagnosticFolders): RawD
     }
     const match = LINE.exec(line);
     if (!match) continue;
-    diagnostics.push({ ...readDiagnostic(match, folders), ...(includedFrom && { includedFrom }) });
+    diagnostics.push({ ...readDiagnostic(match, folders), includedFrom });
     includedFrom = undefined;
   }
   return diagnostics.map((diagnostic, index) => attributeToUser(diagnostic, diagnostics.slice(index + 1)));
@@ -52,7 +52,7 @@ function readDiagnostic(match: RegExpExecArray, folders: DiagnosticFolders): Raw
   const [, file, line, column, word, message = ''] = match;
   const severity = word === 'note' || word === 'remark' ? 'note' : word === 'warning' ? 'warning' : 'error';
   const { origin, location } = locate(file, Number(line), column === undefined ? undefined : Number(column), folders);
-  return { severity, message, origin, ...(location && { location }) };
+  return { severity, message, origin, location };
 }
 
 /**
@@ -77,7 +77,7 @@ function locate(
 ): { origin: Origin; location?: SourceLocation } {
   if (file === undefined || file.startsWith('<')) return { origin: 'none' };
   const path = isAbsolute(file) ? file : resolve(folders.working, file);
-  const at = (shown: string): SourceLocation => ({ file: shown, line, ...(column === undefined ? {} : { column }) });
+  const at = (shown: string): SourceLocation => ({ file: shown, line, column });
   if (path === folders.unit) return { origin: 'unit', location: at('kernel.json') };
   if (liesWithin(path, folders.kernel))
     return { origin: 'kernel', location: at(path.slice(folders.kernel.length + 1)) };

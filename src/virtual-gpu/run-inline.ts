@@ -139,7 +139,7 @@ async function runLaunch(
     } catch (error) {
       if (!(error instanceof KernelFault)) throw error;
       const source = error.instruction?.source;
-      return { ok: false, kind: error.kind, message: error.message, cta, ...(source && { source }) };
+      return { ok: false, kind: error.kind, message: error.message, cta, source };
     }
   }
   const counts = runner.counts();

@@ -7,7 +7,7 @@ import { findExecutable } from '../../src/process/find-executable.ts';
 import { runTool } from './support/host-compiler.ts';
 
 const START = { 'kernel.cu': 'start\n', 'old.cuh': 'old\n' };
-const CHANGES = [
+const CHANGES: BranchRequest['changes'] = [
   { files: { 'kernel.cu': 'first\n', 'old.cuh': 'old\n' }, message: 'First change\n\nWith evidence.\n' },
   { files: { 'kernel.cu': 'first\n', 'new.cuh': 'new\n' }, message: 'Second change: "quoted" $HOME\n' },
 ];

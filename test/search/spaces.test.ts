@@ -6,7 +6,7 @@ import { configurationAt, dimensionOf, findConfiguration, listSpace } from '../.
 import { packedSpace } from '../../src/search/packed-space.ts';
 
 describe('listSpace', () => {
-  const configurations = [
+  const configurations: Record<string, number | string | boolean>[] = [
     { size: 64, kind: 'wide', on: true },
     { size: 8, kind: 'narrow', on: false },
     { size: 16, kind: 'wide' },

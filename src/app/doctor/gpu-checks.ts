@@ -79,7 +79,7 @@ const checkTool =
 const absent = (what: string, use: string, { gpus }: Machine, hint: string | undefined): Diagnosis =>
   gpus.length === 0
     ? { verdict: 'absent', detail: `no ${what}; not needed without a GPU` }
-    : { verdict: 'absent', detail: `no ${what}, which ${use}`, ...(hint === undefined ? {} : { hint }) };
+    : { verdict: 'absent', detail: `no ${what}, which ${use}`, hint };
 
 /** Where the kernel module says whether only administrators may read counters. */
 const DRIVER_PARAMETERS = '/proc/driver/nvidia/params';

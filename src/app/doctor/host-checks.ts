@@ -27,7 +27,7 @@ async function checkClang({ gpus }: Machine): Promise<Diagnosis> {
     return {
       verdict: 'absent',
       detail: 'no clang: needed for virtual devices only',
-      ...(hint === undefined ? {} : { hint }),
+      hint,
     };
   }
 }

@@ -12,7 +12,7 @@ export const run: Run<{ target: string; workload?: string; set?: ParameterValues
   const report = await checkTarget({
     target,
     parameters: set ?? {},
-    ...(workload === undefined ? {} : { workload }),
+    workload,
   });
   if (json) printJson(streams, report);
   else streams.out.write(checkTerminal(report, paintFor(streams.out)));

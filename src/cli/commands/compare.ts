@@ -49,9 +49,9 @@ export const run: Run<Options> = async (options, context) => {
     workloads: workload ?? [],
     signal,
     onStep: (text) => status.step(text),
-    ...(seed === undefined ? {} : { seed }),
-    ...(cache === undefined ? {} : { cache }),
-    ...(failOn === undefined ? {} : { failOn }),
+    seed,
+    cache,
+    failOn,
   }).finally(() => status.clear());
   if (options.json) printJson(streams, view);
   else streams.out.write(compareTerminal(view, paintFor(streams.out)));

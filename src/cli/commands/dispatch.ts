@@ -27,7 +27,7 @@ export const run: Run<Options> = async (options, context) => {
     output,
     signal,
     onStep,
-    ...(seed === undefined ? {} : { seed }),
+    seed,
   }).finally(() => status.clear());
   printDispatch(streams, outcome, options.json ?? false);
   return EXIT.ok;

@@ -44,7 +44,7 @@ export const run: Run<Options> = async (options, { streams }) => {
           store,
           parameters: set ?? {},
           output: folder,
-          ...(name === undefined ? {} : { name }),
+          name,
         });
   // Last: a branch that is there already would refuse the second try, once the folder is right.
   const branch = commit ? await commitRun(target, { store }) : null;

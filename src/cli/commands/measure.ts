@@ -42,9 +42,9 @@ export const run: Run<Options> = async (options, context) => {
     tier,
     signal,
     onStep: (text) => status.step(text),
-    ...(seed === undefined ? {} : { seed }),
-    ...(cache === undefined ? {} : { cache }),
-    ...(blocks === undefined ? {} : { blocks }),
+    seed,
+    cache,
+    blocks,
   }).finally(() => status.clear());
   if (options.json) printJson(streams, view);
   else streams.out.write(contendersTerminal(view, paintFor(streams.out)));

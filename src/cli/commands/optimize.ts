@@ -87,10 +87,10 @@ export const run: Run<Options> = async (options, context) => {
     diagnosis,
     exploring,
     ablation,
-    ...(strategy === undefined ? {} : { strategy }),
+    strategy,
     onEvent: progress.onEvent,
-    ...(options.goal === undefined ? {} : { goal: options.goal }),
-    ...(options.requireSanitizer === undefined ? {} : { requireSanitizer: options.requireSanitizer }),
+    goal: options.goal,
+    requireSanitizer: options.requireSanitizer,
   };
   try {
     if (objective === 'per-workload') {

@@ -17,10 +17,10 @@ interface Options {
 }
 
 const largerBudgets = ({ maxEvaluations, maxMinutes, maxGpuMinutes, maxMoney }: Options): LargerBudgets => ({
-  ...(maxEvaluations === undefined ? {} : { maximumEvaluations: maxEvaluations }),
-  ...(maxMinutes === undefined ? {} : { maximumMinutes: maxMinutes }),
-  ...(maxGpuMinutes === undefined ? {} : { maximumGpuMinutes: maxGpuMinutes }),
-  ...(maxMoney === undefined ? {} : { maximumMoney: maxMoney }),
+  maximumEvaluations: maxEvaluations,
+  maximumMinutes: maxMinutes,
+  maximumGpuMinutes: maxGpuMinutes,
+  maximumMoney: maxMoney,
 });
 
 function describeFinished({ result: { stopReason, detail } }: ResumeOutcome): string {

@@ -187,10 +187,6 @@ class Evaluation {
   }
 
   #error(code: ExpressionErrorCode, node: { column: number }, message: string, expected: string, hint?: string): Error {
-    return expressionError(
-      code,
-      { message, text: this.#text, column: node.column, expected, ...(hint !== undefined && { hint }) },
-      this.#where,
-    );
+    return expressionError(code, { message, text: this.#text, column: node.column, expected, hint }, this.#where);
   }
 }

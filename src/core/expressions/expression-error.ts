@@ -35,8 +35,8 @@ export const expressionError = (
   new WarpsmithError({
     code,
     message: `${problem.message} (column ${problem.column} of \`${problem.text}\`).`,
-    ...(place.file !== undefined && { file: place.file }),
-    ...(place.path !== undefined && { path: place.path }),
+    file: place.file,
+    path: place.path,
     received: problem.text,
     expected: problem.expected,
     hint: problem.hint ?? HINTS[code],

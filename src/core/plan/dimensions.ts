@@ -49,7 +49,7 @@ export const describeAllowed = (declaration: DimensionDeclaration): string => {
 };
 
 const at = (place: DimensionsPlace, name?: string): { file?: string; path?: string } => ({
-  ...(place.file !== undefined && { file: place.file }),
+  file: place.file,
   ...(place.path !== undefined && { path: name === undefined ? place.path : `${place.path}.${name}` }),
 });
 

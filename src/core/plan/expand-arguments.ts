@@ -41,7 +41,7 @@ export const expandArgument = (argument: ArgumentDeclaration, context: ArgumentC
 
 const place = (context: ArgumentContext): { path: string; file?: string } => ({
   path: context.path,
-  ...(context.file !== undefined && { file: context.file }),
+  file: context.file,
 });
 
 const bufferNamed = (name: string, context: ArgumentContext): PlannedBuffer => {

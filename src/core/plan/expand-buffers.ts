@@ -14,7 +14,7 @@ const DEFAULT_ALIGNMENT_BYTES = 16;
 export const expandBuffers = (problem: ProblemFile, dimensions: Dimensions, file?: string): PlannedBuffer[] => {
   const expand = (section: 'inputs' | 'outputs'): PlannedBuffer[] =>
     Object.entries(problem[section]).map(([name, declaration]) =>
-      expandBuffer(name, declaration, dimensions, { path: `${section}.${name}`, ...(file !== undefined && { file }) }),
+      expandBuffer(name, declaration, dimensions, { path: `${section}.${name}`, file }),
     );
   return [...expand('inputs'), ...expand('outputs')];
 };

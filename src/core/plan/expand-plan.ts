@@ -106,10 +106,10 @@ const expandLaunch = (step: LaunchStepDeclaration, path: string, context: StepCo
     grid,
     block: expandBlock(step, path, context),
     dynamicSharedBytes: expandSharedBytes(step, path, context),
-    ...(cluster && { cluster }),
+    cluster,
     cooperative: step.cooperative ?? false,
     programmaticDependent: step.programmaticDependent ?? false,
-    ...(step.carveOut !== undefined && { carveOut: step.carveOut }),
+    carveOut: step.carveOut,
     arguments: step.arguments.map((argument, index) =>
       expandArgument(argument, { ...context, path: `${path}.arguments[${index}]` }),
     ),
@@ -208,7 +208,7 @@ const placed = (expression: Expression, path: string, context: StepContext) => (
   expression,
   scope: context.scope,
   path,
-  ...(context.file !== undefined && { file: context.file }),
+  file: context.file,
 });
 
 const integer = (

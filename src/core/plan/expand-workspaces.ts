@@ -13,7 +13,7 @@ const DEFAULT_ALIGNMENT_BYTES = 256;
  */
 export const expandWorkspaces = (kernel: KernelFile, scope: Scope, file?: string): PlannedBuffer[] =>
   Object.entries(kernel.workspaces ?? {}).map(([name, declaration]) => {
-    const place = { path: `workspaces.${name}.bytes`, ...(file !== undefined && { file }) };
+    const place = { path: `workspaces.${name}.bytes`, file };
     const bytes = evaluateInteger(
       { ...place, expression: declaration.bytes, scope },
       { what: `The size of workspace \`${name}\``, minimum: 1 },

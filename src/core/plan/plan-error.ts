@@ -20,7 +20,7 @@ export const planError = (
   new WarpsmithError({
     code,
     message: problem.message,
-    ...(file !== undefined && { file }),
+    file,
     path,
     received: typeof expression === 'number' ? String(expression) : `${expression} = ${problem.value}`,
     expected: problem.expected,

@@ -38,13 +38,13 @@ function placeOfFault(step: PlannedLaunch, report: FaultReport, ranges: readonly
   return {
     functionName: step.functionName,
     cta,
-    ...(thread ? { thread } : {}),
-    ...(report.address === undefined ? {} : { address: report.address }),
-    ...(report.accessBytes === undefined ? {} : { accessBytes: report.accessBytes }),
+    thread,
+    address: report.address,
+    accessBytes: report.accessBytes,
     ...(near && report.space !== 'shared' && report.space !== 'local' ? { buffer: near } : {}),
-    ...(report.source ? { source: report.source } : {}),
-    ...(report.instruction === undefined ? {} : { instruction: report.instruction }),
-    ...(report.ptxLine === undefined ? {} : { ptxLine: report.ptxLine }),
+    source: report.source,
+    instruction: report.instruction,
+    ptxLine: report.ptxLine,
   };
 }
 

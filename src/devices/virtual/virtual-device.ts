@@ -202,7 +202,7 @@ export class VirtualDevice implements Device {
       ok: true,
       counters,
       elapsedMs,
-      ...(uninitialisedRead !== undefined && { uninitialisedRead }),
+      uninitialisedRead,
       ...(options.count && { readBytes: this.#readBytes(buffers) }),
     };
   }

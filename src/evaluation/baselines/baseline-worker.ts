@@ -149,7 +149,7 @@ export class BaselineWorker {
     if (!outcome.ok) return outcome;
     const describe = async () => {
       const gpuKernels = await this.#kernelNamesOf(subject);
-      return { versions: this.versions, ...(gpuKernels && { gpuKernels }) };
+      return { versions: this.versions, gpuKernels };
     };
     return { ok: true, contender, describe };
   }

@@ -101,7 +101,7 @@ export class LibraryContender implements Contender {
     const closed = await opened.block.close();
     if (!closed.ok) return closed;
     const eagerNs = await this.#eagerNs();
-    return { ok: true, ns: Math.max(1, best), ...(eagerNs !== undefined && { eagerNs }) };
+    return { ok: true, ns: Math.max(1, best), eagerNs };
   }
 
   async openBlock(

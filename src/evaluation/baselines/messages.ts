@@ -43,7 +43,7 @@ export interface BufferMessage {
 
 export const bufferMessage = (buffer: PlannedBuffer, rule: DrawRule | undefined): BufferMessage => {
   const { name, role, dtype, shape, strides, bytes, init } = buffer;
-  return { name, role, dtype, shape, strides, bytes, ...(rule && { rule }), ...(init && { init }) };
+  return { name, role, dtype, shape, strides, bytes, rule, init };
 };
 
 /** What a baseline ran on, e.g. `{ python: '3.12.3', torch: '2.11.0+cu130', cuda: '13.0', cudnn: '9.19.0', gpu: … }`. */

@@ -18,8 +18,8 @@ const domainSets = ({ inputs, outputs }: ProblemFile): Record<string, GeneratorS
         const generator: Generator = {
           kind: 'special',
           value,
-          ...(ratio !== undefined && { ratio }),
-          ...(of && { of }),
+          ratio,
+          of,
         };
         return [`${value}:${input}`, { [input]: generator }];
       }),

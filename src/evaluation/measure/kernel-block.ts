@@ -86,7 +86,7 @@ export class KernelBlock implements ContenderBlock {
       const cut = block.#cuts.shift();
       const warmUp = await block.#replayOnce({
         seed: createStream(seed, 'warm-up').bits(0),
-        ...(cut !== undefined && { cut }),
+        cut,
       });
       if (warmUp.ok) return { ok: true, block };
       await block.discard();

@@ -61,11 +61,11 @@ export const measureCandidate = async (request: MeasureCandidateRequest): Promis
     cache: workload.cache,
     l2Bytes: device.measuring!.l2Bytes,
     tier,
-    ...(blocks !== undefined && { blocks }),
+    blocks,
     seed,
-    ...(secret !== undefined && { secret }),
+    secret,
     state: () => device.measuring!.state(),
-    ...(signal && { signal }),
+    signal,
   });
   const measurement = measured.measurements.get(candidate.name);
   const failure = measured.failed.find(({ contender }) => contender === candidate.name);

@@ -346,8 +346,8 @@ class Measuring {
       samples: [...samples].map(([contender, samplesNs]) => ({ contender, samplesNs })),
       before,
       after,
-      ...(discarded !== undefined && { discarded }),
-      ...(powerCapped && { powerCapped }),
+      discarded,
+      powerCapped,
     };
     const names = this.#baselines().map(({ contender: { name } }) => name);
     const unsteady = unsteadyBaselines(this.#blocks, block, names);
@@ -373,7 +373,7 @@ class Measuring {
         ...conditions,
       },
       summary: summarise(own, contender.name, seed),
-      ...(eagerNs !== undefined && { eagerNs }),
+      eagerNs,
       blocks: own,
       discardedBlockCount: own.filter(({ discarded }) => discarded !== undefined).length,
       powerCapped: own.some((block) => block.powerCapped === true),

@@ -38,7 +38,7 @@ export const diagnoseOnGpu = async (subject: DiagnoseSubject, ordinal: number): 
     seed,
     spec: device.spec,
     because,
-    ...(signal && { signal }),
+    signal,
   });
   if (counted.ok) return fromCounters(subject, counted.counters, counted.countersSource, []);
   const { plan, module } = subject;

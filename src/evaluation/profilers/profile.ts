@@ -144,7 +144,7 @@ class NcuSession {
         plan,
         code,
         reportPath,
-        ...(sourceFolder && { sourceFolder }),
+        sourceFolder,
       };
       const outcome = await this.#run([...profileArguments(options), ...this.#replay.command]);
       const unknown = existsSync(this.#reportFile) ? [] : unknownNames(outcome, [...metrics, ...sections]);

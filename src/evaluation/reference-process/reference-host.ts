@@ -178,7 +178,7 @@ class ReferenceChild {
           rounding,
           names,
           ...(rows && { rowsOf: Object.keys(rows) }),
-          ...(mistake !== undefined && { mistake }),
+          mistake,
         },
         [...Object.values(inputs), ...Object.values(rows ?? {}).map((numbers) => Float64Array.from(numbers))],
       );
@@ -243,7 +243,7 @@ class ReferenceChild {
     const { file, problem } = this.#options;
     const place = stack && placeIn(stack, file);
     const text = `the reference of ${problem} ${message}`;
-    return new WarpsmithError({ ...details, message: text, file, ...(place !== undefined && { path: place }) });
+    return new WarpsmithError({ ...details, message: text, file, path: place });
   }
 
   #ended(end: LineProcessEnd): WarpsmithError {

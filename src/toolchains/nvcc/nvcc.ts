@@ -61,7 +61,7 @@ export async function createNvccToolchain(options: NvccToolchainOptions = {}): P
       ],
       headerDigest: compiler.fingerprint,
       compilerFingerprint: `${compiler.path} ${compiler.version}`,
-      ...(driverVersion === undefined ? {} : { driverVersion }),
+      driverVersion,
     });
     return { ...checked, compiler, limits, key };
   }

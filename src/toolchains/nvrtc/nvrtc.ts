@@ -132,7 +132,7 @@ function prepare(checked: CheckedRequest, compiler: Compiler): NvrtcCompile | Co
     commandLines: [['nvrtc', 'cubin', ...options]],
     headerDigest,
     compilerFingerprint,
-    ...(driverVersion === undefined ? {} : { driverVersion }),
+    driverVersion,
   });
   return { ...checked, key, options };
 }

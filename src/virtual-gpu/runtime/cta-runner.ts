@@ -444,7 +444,7 @@ export class CtaRunner {
     const block = arrivals[0]?.groups[0]?.block;
     const instruction = block === undefined ? undefined : this.image.barriers.get(block);
     throw new KernelFault('barrier', `${text}; the others have exited or wait elsewhere`, {
-      ...(instruction ? { instruction } : {}),
+      instruction,
     });
   }
 
