@@ -82,7 +82,7 @@ export async function composeDispatch(options: DispatchOptions): Promise<Dispatc
       const id = chosen.get(workload.name);
       return id === undefined
         ? []
-        : [{ workload, candidate: candidates.get(id)!, timing: judged.get(workload.name)!.get(id)! }];
+        : [{ workload, candidate: candidates.get(id)!, ...judged.get(workload.name)!.get(id)! }];
     }),
   });
   const all = new Map([...candidates, [fallback.id, fallback]]);
@@ -122,8 +122,14 @@ async function winnerOf(store: string, text: string): Promise<RunWinner> {
 const plain = (times: Times): DispatchOutcome['times'] =>
   Object.fromEntries([...times].map(([name, row]) => [name, Object.fromEntries(row)]));
 
-const medians = (row: ReadonlyMap<string, Timing>): ReadonlyMap<string, number> =>
-  new Map([...row].map(([id, { medianNs }]) => [id, medianNs]));
+const medians = (row: ReadonlyMap<string, JudgedTiming>): ReadonlyMap<string, number> =>
+  new Map([...row].map(([id, { timing }]) => [id, timing.medianNs]));
+
+/** A winner's timing on some workload, and the seed with which it was judged there. */
+interface JudgedTiming {
+  readonly timing: Timing;
+  readonly seed: number;
+}
 
 type SeededOptions = DispatchOptions & { readonly seed: number };
 
@@ -135,15 +141,16 @@ async function judgeEverywhere(
   winners: readonly RunWinner[],
   session: Session,
   options: SeededOptions,
-): Promise<Map<string, Map<string, Timing>>> {
-  const judged = new Map<string, Map<string, Timing>>();
+): Promise<Map<string, Map<string, JudgedTiming>>> {
+  const judged = new Map<string, Map<string, JudgedTiming>>();
   for (const own of winners) {
-    const row = new Map([[own.candidate.id, own.evaluation.timing!]]);
+    const seed = own.evaluation.seed ?? own.run.started.seed;
+    const row = new Map([[own.candidate.id, { timing: own.evaluation.timing!, seed }]]);
     for (const { candidate } of winners) {
       if (row.has(candidate.id) || !takesWorkload(candidate, own.workload.dimensions)) continue;
       options.onStep?.(`${own.workload.name}: judging ${candidate.kernel.file.name} (${candidate.id})`);
       const timing = await untilAborted(judgeOn(own, candidate, session, options), options.signal);
-      if (timing) row.set(candidate.id, timing);
+      if (timing) row.set(candidate.id, { timing, seed: options.seed });
     }
     judged.set(own.workload.name, row);
   }

@@ -3,8 +3,8 @@ import type { Problem } from '../core/problem.ts';
 import { type Check, describeCheck } from './checks.ts';
 import type { Expectation } from './comparisons/comparison.ts';
 import { mutantsOfAnyProblem } from './mutants/index.ts';
-import type { PreparedCheck } from './oracle.ts';
-import { mutantContext, playMutant } from './play-mutant.ts';
+import { isLarge, type PreparedCheck } from './oracle.ts';
+import { acceptedErrorRatio, mutantContext } from './play-mutant.ts';
 
 /**
  * Largest tolerance ÷ spread that a check may have unless problem.json says another. At ¼, a kernel that writes the mean
@@ -23,15 +23,17 @@ export interface Sight {
   share: number | null;
 }
 
-/** What the tolerance of an output hides. */
+/** Elements of an output that its median and its spread are taken of. */
+const MOST_ELEMENTS = 2 ** 16;
+
+/** What the tolerance of an output hides; of a large one, judged by some of its elements. */
 export const sightOf = (output: string, expectation: Expectation): Sight => {
   const { want, tolerances, groupSize } = expectation;
-  const values = want.filter(Number.isFinite);
-  const spread = spreadOf(values);
-  const allowed = want
-    .map((value, i) => (Number.isFinite(value) ? tolerances[Math.floor(i / groupSize)]! : Number.NaN))
-    .filter((tolerance) => !Number.isNaN(tolerance))
-    .sort();
+  const step = Math.ceil(want.length / MOST_ELEMENTS);
+  const finite: number[] = [];
+  for (let i = 0; i < want.length; i += step) if (Number.isFinite(want[i])) finite.push(i);
+  const spread = spreadOf(Float64Array.from(finite, (i) => want[i]!));
+  const allowed = Float64Array.from(finite, (i) => tolerances[Math.floor(i / groupSize)]!).sort();
   const tolerance = allowed[Math.floor(allowed.length / 2)] ?? 0;
   const share = tolerance === 0 ? 0 : spread === 0 ? null : tolerance / spread;
   return { output, tolerance, spread, share };
@@ -63,37 +65,60 @@ export const hiddenSignals = (problem: Problem, sights: readonly Sight[]): strin
 
 const digits = (value: number): string => String(Number(value.toPrecision(3)));
 
+/** One check, and what it takes to play wrong kernels on it. */
+export interface BlindCheckRequest {
+  readonly problem: Problem;
+  readonly check: Pick<Check, 'dimensions' | 'generatorSet'>;
+  readonly prepared: PreparedCheck;
+  readonly seed: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
- * Refuses a check that would pass kernels which compute nothing right: its tolerance hides the signal, or it accepts a
- * generic wrong kernel whose outputs differ from the right ones.
+ * Why a check would pass kernels that compute nothing right: its tolerance hides the signal, or it accepts a generic wrong
+ * kernel whose outputs differ from the right ones. `undefined` where it sees. The right outputs are those that are expected
+ * anyway; the reference runs once more, on other inputs, unless it takes long.
  *
- * @throws WarpsmithError `blind-check` with the arithmetic; as `prepared.expectations()`.
+ * @throws as `prepared.expectations()`.
  */
-export const refuseBlindCheck = async (request: {
-  problem: Problem;
-  check: Pick<Check, 'dimensions' | 'generatorSet'>;
-  prepared: PreparedCheck;
-  seed: number;
-  signal?: AbortSignal | undefined;
-}): Promise<void> => {
+export const blindnessOf = async (request: BlindCheckRequest): Promise<string | undefined> => {
   const { problem, check, prepared } = request;
-  const name = describeCheck(check);
-  const sights = [...(await prepared.expectations())].map(([output, expectation]) => sightOf(output, expectation));
+  const expectations = await prepared.expectations();
+  // Where no error is allowed, whatever differs is caught.
+  if ([...expectations.values()].every(({ tolerances }) => tolerances.every((tolerance) => tolerance === 0)))
+    return undefined;
+  const sights = [...expectations].map(([output, expectation]) => sightOf(output, expectation));
   const hidden = hiddenSignals(problem, sights);
-  if (hidden.length > 0) throw blind(problem, name, `its tolerance hides the signal: ${hidden.join('; ')}`);
-  const context = await mutantContext(request);
+  if (hidden.length > 0) return `its tolerance hides the signal: ${hidden.join('; ')}`;
+  const right = Object.fromEntries([...expectations].map(([output, { want }]) => [output, want]));
+  const context = await mutantContext({ ...request, right });
+  const runsLong = isLarge(problem, check.dimensions);
   for (const mutant of mutantsOfAnyProblem) {
-    const { outcome, worstErrorRatio } = await playMutant(mutant, context, name);
-    if (outcome !== 'slipped') continue;
-    throw blind(
-      problem,
-      name,
-      `it accepts a kernel that ${mutant.title} (${mutant.id}): its largest error is ${digits(worstErrorRatio ?? 0)} of the tolerance`,
-    );
+    if (runsLong && mutant.runsReference) continue;
+    const ratio = await acceptedErrorRatio(mutant, context, describeCheck(check));
+    if (ratio === undefined) continue;
+    return `it accepts a kernel that ${mutant.title} (${mutant.id}): its largest error is ${digits(ratio)} of the tolerance`;
   }
+  return undefined;
 };
 
-const blind = ({ folder, file }: Problem, check: string, why: string): WarpsmithError =>
+/** Whether a check is blind is worked out once: candidates of a run share their checks. */
+const known = new WeakMap<PreparedCheck, string | null>();
+
+/** As {@link blindnessOf}, remembered. */
+export const knownBlindnessOf = async (request: BlindCheckRequest): Promise<string | undefined> => {
+  const { prepared } = request;
+  if (!known.has(prepared)) known.set(prepared, (await blindnessOf(request)) ?? null);
+  return known.get(prepared) ?? undefined;
+};
+
+/** @throws WarpsmithError `blind-check` with the arithmetic where a check is blind; as {@link blindnessOf}. */
+export const refuseBlindCheck = async (request: BlindCheckRequest): Promise<void> => {
+  const why = await knownBlindnessOf(request);
+  if (why !== undefined) throw blindCheck(request.problem, describeCheck(request.check), why);
+};
+
+const blindCheck = ({ folder, file }: Problem, check: string, why: string): WarpsmithError =>
   new WarpsmithError({
     code: 'blind-check',
     message: `a check of ${file.name} is blind, ${check}: ${why}`,
@@ -103,3 +128,16 @@ const blind = ({ folder, file }: Problem, check: string, why: string): Warpsmith
     expected: 'a check that tells wrong kernels from right ones',
     hint: `Tighten the comparison, or give this shape inputs whose results differ more. \`warpsmith audit ${folder}\` shows every check.`,
   });
+
+/** @throws WarpsmithError `blind-check`: no inputs of the problem show at the timed shape what a kernel computes. */
+export const refuseBlindWorkload = ({ folder, file }: Problem, check: string, why: string): never => {
+  throw new WarpsmithError({
+    code: 'blind-check',
+    message: `the timed shape of ${file.name} is blind with all its inputs, ${check}: ${why}`,
+    file: `${folder}/problem.json`,
+    path: 'generatorSets',
+    received: check,
+    expected: 'one generator set at least that tells wrong kernels from right ones there',
+    hint: `Tighten the comparison, or add a generator set whose results differ more. \`warpsmith audit ${folder}\` shows every check.`,
+  });
+};

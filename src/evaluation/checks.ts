@@ -107,7 +107,7 @@ export const checksFor = (request: {
     ...{ problem, takes, timed: dimensions, known, seed },
     count: DRAWN_SHAPES[thorough ? 'thorough' : 'usual'],
   });
-  const others = secretOrder(otherGeneratorSets(problem), seed);
+  const others = furtherGeneratorSets(problem, seed);
   const onMain = thorough ? others : others.slice(0, setsThatFit(problem, dimensions, isEmulated));
   const differs = (shape: Dimensions): boolean => keyOf(shape) !== keyOf(dimensions);
   const timedShapeOnly = drawn.shapes.length === 0 && !known.some(differs);
@@ -154,10 +154,10 @@ const drawnChecks = (problem: ProblemFile, dimensions: Dimensions, generatorSets
   ];
 };
 
-/** In an order that only the seed tells. */
-const secretOrder = (names: readonly string[], seed: number): string[] => {
+/** Generator sets that fill some input otherwise than it declares, in an order that only the seed tells. */
+export const furtherGeneratorSets = (problem: ProblemFile, seed: number): string[] => {
   const stream = createStream(seed, 'generator sets of the main workload');
-  return names
+  return otherGeneratorSets(problem)
     .map((name, i) => ({ name, place: stream.bits(i) }))
     .sort((a, b) => a.place - b.place)
     .map(({ name }) => name);

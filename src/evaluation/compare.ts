@@ -20,7 +20,7 @@ export interface OutputVerdict {
 }
 
 /** "Passes if": NaN fails unless NaN is wanted; equal infinities pass. */
-const agrees = (got: number, want: number, tolerance: number): boolean =>
+export const agrees = (got: number, want: number, tolerance: number): boolean =>
   got === want || Math.abs(got - want) <= tolerance || (Number.isNaN(got) && Number.isNaN(want));
 
 const ratioOf = (error: number, tolerance: number): number => {

@@ -35,6 +35,10 @@ export interface PreparedCheck {
  */
 const LEAST_FLOP_ON_DEVICE = 1e9;
 
+/** Whether reference.ts takes a host seconds at this shape. */
+export const isLarge = ({ file }: Problem, dimensions: Dimensions): boolean =>
+  evaluateExpression(file.flop, dimensions) >= LEAST_FLOP_ON_DEVICE;
+
 /** What works out what is expected. */
 export interface OracleTools {
   readonly deviceReference?: DeviceReference | undefined;
@@ -47,11 +51,11 @@ export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleT
   const { problem, dimensions } = key;
   const buffers = expandBuffers(problem.file, dimensions);
   const inputs = drawInputs({ ...key, buffers });
-  const isLarge = evaluateExpression(problem.file.flop, dimensions) >= LEAST_FLOP_ON_DEVICE;
+  const onDevice = deviceReference !== undefined && isLarge(problem, dimensions);
   let expectations: Promise<Expectations> | undefined;
   let sample: Promise<ExpectedRows | undefined> | undefined;
   const workOut = async (): Promise<Expectations> =>
-    deviceReference && isLarge
+    onDevice
       ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, deviceReference, signal })
       : expectationsFrom(
           problem,
@@ -79,7 +83,7 @@ export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleT
     inputs,
     expectations: workOutAll,
     async sample() {
-      const isQuick = expectations !== undefined || (deviceReference !== undefined && isLarge);
+      const isQuick = expectations !== undefined || onDevice;
       return (isQuick ? undefined : await workOutSome()) ?? { expectations: await workOutAll() };
     },
   };

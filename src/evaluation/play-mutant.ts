@@ -1,7 +1,7 @@
 import type { Problem, ReferenceTensors } from '../core/problem.ts';
 import { roundTo } from '../core/rounding.ts';
 import { type Check, describeCheck } from './checks.ts';
-import { compareOutput, type OutputVerdict } from './compare.ts';
+import { agrees, compareOutput, type OutputVerdict } from './compare.ts';
 import { drawInputs } from './draw-inputs.ts';
 import type { Mutant, MutantContext } from './mutants/mutant.ts';
 import type { PreparedCheck } from './oracle.ts';
@@ -23,19 +23,25 @@ export interface MutantResult {
   rmsErrorRatio: number | null;
 }
 
-/** What mutants of one check are made from: right outputs, and those of other inputs. */
+/**
+ * What mutants of one check are made from: right outputs, and those of other inputs.
+ *
+ * @param request.right - the right outputs where they are known; else the reference runs for them.
+ */
 export const mutantContext = async (request: {
   problem: Problem;
   check: Pick<Check, 'dimensions' | 'generatorSet'>;
   prepared: PreparedCheck;
   seed: number;
+  right?: ReferenceTensors;
   signal?: AbortSignal | undefined;
 }): Promise<MutantContext> => {
   const { problem, check, prepared, seed, signal } = request;
   const { dimensions, generatorSet } = check;
   const { buffers } = prepared;
   const inputs = prepared.inputs.tensors;
-  const other = drawInputs({ problem, buffers, dimensions, generatorSet, seed: seed + 1 }).tensors;
+  const run = (tensors: ReferenceTensors): Promise<ReferenceTensors> =>
+    runReference(problem, buffers, { inputs: tensors, dimensions, rounding: 'exact', signal });
   return {
     problem,
     dimensions,
@@ -43,8 +49,8 @@ export const mutantContext = async (request: {
     expectations: await prepared.expectations(),
     outputs: outputsOf(buffers),
     inputs,
-    right: await runReference(problem, buffers, { inputs, dimensions, rounding: 'exact', signal }),
-    stale: await runReference(problem, buffers, { inputs: other, dimensions, rounding: 'exact', signal }),
+    right: request.right ?? (await run(inputs)),
+    stale: () => run(drawInputs({ problem, buffers, dimensions, generatorSet, seed: seed + 1 }).tensors),
     stream: createStream(seed, describeCheck(check), 'mutants'),
     compute: (change) =>
       problem.reference({
@@ -57,9 +63,44 @@ export const mutantContext = async (request: {
   };
 };
 
+/** Elements of an output that are looked at before all are: some spread over it, and the last ones. */
+const LOOKED_AT = { spread: 4096, last: 64 } as const;
+
+/**
+ * How far a wrong kernel's largest error is from its tolerance where the check accepts it though it differs; `undefined`
+ * where it is caught, is right, or does not apply. Quick where it is caught: a few elements tell.
+ */
+export const acceptedErrorRatio = async (
+  mutant: Mutant,
+  context: MutantContext,
+  check: string,
+): Promise<number | undefined> => {
+  const outputs = await mutant.outputs(context);
+  if (!outputs || isCaughtByFew(context, outputs)) return undefined;
+  const { outcome, worstErrorRatio } = judge(context, outputs, check);
+  return outcome === 'slipped' ? (worstErrorRatio ?? 0) : undefined;
+};
+
+const isCaughtByFew = (context: MutantContext, outputs: ReferenceTensors): boolean =>
+  context.outputs.some(({ name, dtype }) => {
+    const values = outputs[name]!;
+    const { want, tolerances, groupSize } = context.expectations.get(name)!;
+    const round = roundTo(dtype);
+    const isWrong = (i: number): boolean =>
+      !agrees(round(values[i]!), want[i]!, tolerances[Math.floor(i / groupSize)]!);
+    const step = Math.ceil(want.length / LOOKED_AT.spread);
+    for (let i = 0; i < want.length; i += step) if (isWrong(i)) return true;
+    for (let i = Math.max(0, want.length - LOOKED_AT.last); i < want.length; i++) if (isWrong(i)) return true;
+    return false;
+  });
+
 export const playMutant = async (mutant: Mutant, context: MutantContext, check: string): Promise<MutantResult> => {
   const outputs = await mutant.outputs(context);
   if (!outputs) return { check, outcome: 'not-applicable', worstErrorRatio: null, rmsErrorRatio: null };
+  return judge(context, outputs, check);
+};
+
+const judge = (context: MutantContext, outputs: ReferenceTensors, check: string): MutantResult => {
   const verdicts = compareWithOracle(context, outputs);
   const worst = (ratio: (verdict: OutputVerdict) => number): number | null => {
     const largest = Math.max(...verdicts.map(ratio));

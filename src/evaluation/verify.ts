@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { LaunchCounters } from '../core/counters.ts';
 import type { Device, LoadedModule } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
@@ -6,16 +7,16 @@ import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../core/problem.ts';
-import { refuseBlindCheck } from './blind-checks.ts';
+import { knownBlindnessOf, refuseBlindCheck, refuseBlindWorkload } from './blind-checks.ts';
 import { CheckRuns } from './check-runs.ts';
-import { type Check, cheapestToRepeat, checksFor, DECLARED, describeCheck } from './checks.ts';
+import { type Check, cheapestToRepeat, checksFor, DECLARED, describeCheck, furtherGeneratorSets } from './checks.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { fitsSharedMemory } from './fits-shared-memory.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import { refuseUnread } from './least-read.ts';
-import type { CheckKey, Oracle, PreparedCheck } from './oracle.ts';
+import type { CheckKey, Oracle } from './oracle.ts';
 import { planRefusal } from './plan-refusal.ts';
 import { createStream } from './random.ts';
 import { outputsOf } from './reference-runs.ts';
@@ -74,13 +75,16 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
   });
   const cheapest = cheapestToRepeat(problem.file, checks);
   const watched = watchedChecks(checks, dimensions, seed);
-  for (const check of checks) {
+  const queue = [...checks];
+  for (let check = queue.shift(); check; check = queue.shift()) {
     request.signal?.throwIfAborted();
     const trouble = check.isDrawn ? await troubleWithDrawn(request, check) : undefined;
     if (trouble !== undefined) {
       coverage.leftOut.push({ check: describeCheck(check), reason: trouble });
       continue;
     }
+    const seeing = check.isMain && (await seeingAtTimedShape(request, coverage));
+    if (seeing && !queue.some((other) => isSameCheck(other, seeing))) queue.push(seeing);
     const isRepeated = check === cheapest || (check.isMain && isCheapToRepeat(request));
     const repeatWith = isRepeated ? otherInputs(check, checks, seed) : undefined;
     const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(check), repeatWith });
@@ -96,16 +100,47 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
  * and the kernel's is not to blame.
  */
 const troubleWithDrawn = async (request: VerifyRequest, check: Check): Promise<string | undefined> => {
-  const { problem, seed, oracle } = request;
+  const { problem, seed, oracle, signal } = request;
   const { dimensions, generatorSet } = check;
   try {
-    await seeing(oracle.check({ problem, seed, dimensions, generatorSet }), request, check);
+    const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
+    await refuseBlindCheck({ problem, check, prepared, seed, signal });
     return undefined;
   } catch (error) {
     if (error instanceof WarpsmithError) return error.message;
     throw error;
   }
 };
+
+/**
+ * Where the declared inputs do not show at the timed shape what a kernel computes, as in a very long sum of values of one
+ * sign, a check of that shape with a generator set that does.
+ *
+ * @throws WarpsmithError `blind-check` where no generator set does.
+ */
+const seeingAtTimedShape = async (request: VerifyRequest, coverage: Coverage): Promise<Check | undefined> => {
+  const { problem, dimensions, seed, oracle, signal } = request;
+  const whyBlind = (generatorSet: string): Promise<string | undefined> => {
+    const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
+    return knownBlindnessOf({ problem, check: { dimensions, generatorSet }, prepared, seed, signal });
+  };
+  const why = await whyBlind(DECLARED);
+  if (why === undefined) return undefined;
+  const declared = describeCheck({ dimensions, generatorSet: DECLARED });
+  for (const generatorSet of furtherGeneratorSets(problem.file, seed)) {
+    if ((await whyBlind(generatorSet)) !== undefined) continue;
+    const check: Check = { dimensions, generatorSet, isMain: false, isOnce: true, isDrawn: false };
+    const name = describeCheck(check);
+    coverage.generatorSets = [...new Set([...coverage.generatorSets, generatorSet])];
+    coverage.leftOut = coverage.leftOut.filter((left) => left.check !== name);
+    coverage.leftOut.push({ check: declared, reason: `blind, ${why}; ${generatorSet} inputs show it there` });
+    return check;
+  }
+  return refuseBlindWorkload(problem, declared, why);
+};
+
+const isSameCheck = (a: Check, b: Check): boolean =>
+  a.generatorSet === b.generatorSet && isDeepStrictEqual(a.dimensions, b.dimensions);
 
 /**
  * The counted run alone, of a candidate that passed before: nothing is compared, so no reference is needed.
@@ -129,20 +164,6 @@ export const countOnly = async (
   } finally {
     await runs.close();
   }
-};
-
-/** Checks that were found not to be blind. */
-const knownToSee = new WeakSet<PreparedCheck>();
-
-/** @throws WarpsmithError when the check would pass kernels that compute nothing right. */
-const seeing = async (
-  prepared: PreparedCheck,
-  { problem, seed, signal }: VerifyRequest,
-  check: Check,
-): Promise<void> => {
-  if (knownToSee.has(prepared)) return;
-  await refuseBlindCheck({ problem, check, prepared, seed, signal });
-  knownToSee.add(prepared);
 };
 
 /** Outputs up to this size are compared a dozen more times without anyone having to wait. */
@@ -191,8 +212,7 @@ const verifyCheck = async (
   const plan = planOrRefusal(request, dimensions, name);
   if ('ok' in plan) return plan;
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-  // The timed workload is not for the problem's author alone to choose: what is not seen there, check shapes show.
-  if (!check.isOnce && !isMain) await seeing(prepared, request, check);
+  if (!check.isOnce && !isMain) await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
   const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain, findsRaces });
   try {
     if (check.isOnce) {

@@ -28,6 +28,8 @@ export interface DispatchEntry {
   folder: string;
   medianNs: number;
   kind: Timing['kind'];
+  /** With which this kernel was judged on this workload, which gave its time. */
+  seed: number;
 }
 
 /** One winner for each workload, and what takes every other call. Plain JSON: dispatch.json. */
@@ -46,6 +48,8 @@ export interface Winner {
   readonly workload: { readonly name: string; readonly dimensions: Dimensions };
   readonly candidate: Candidate;
   readonly timing: Pick<Timing, 'kind' | 'medianNs'>;
+  /** With which it was judged. */
+  readonly seed: number;
 }
 
 const ID_DIGITS = 8;
@@ -71,13 +75,14 @@ export const dispatchTable = (request: {
   kind: 'dispatch-table',
   problem: request.problem.name,
   device: { id: request.device.id, name: request.device.name },
-  entries: request.winners.map(({ workload, candidate, timing }) => ({
+  entries: request.winners.map(({ workload, candidate, timing, seed }) => ({
     workload: workload.name,
     dimensions: workload.dimensions,
     candidate: named(candidate),
     folder: dispatchFolder(request.problem.name, candidate),
     medianNs: timing.medianNs,
     kind: timing.kind,
+    seed,
   })),
   fallback: {
     candidate: named(request.fallback),
@@ -190,13 +195,13 @@ const readme = (table: DispatchTable, used: readonly { folder: string; candidate
     '',
     `Winners on ${table.device.name} (${table.device.id}), a kernel for each workload:`,
     '',
-    '| Workload | Kernel | Time |',
-    '|---|---|---|',
+    '| Workload | Kernel | Time | Judged with seed |',
+    '|---|---|---|---|',
     ...table.entries.map(
-      ({ workload, candidate, kind, medianNs }) =>
-        `| ${workload} | ${candidate.kernel} (${candidate.id}) | ${kind} ${Number((medianNs / 1000).toPrecision(4))} µs |`,
+      ({ workload, candidate, kind, medianNs, seed }) =>
+        `| ${workload} | ${candidate.kernel} (${candidate.id}) | ${kind} ${Number((medianNs / 1000).toPrecision(4))} µs | ${seed} |`,
     ),
-    `| any other | ${table.fallback.candidate.kernel} (${table.fallback.candidate.id}), where no winner takes the call | – |`,
+    `| any other | ${table.fallback.candidate.kernel} (${table.fallback.candidate.id}), where no winner takes the call | – | – |`,
     '',
     '`dispatch.hpp` chooses and launches. Every kernel is a unit of its own, in a namespace of its own; compile each once, for',
     'your architecture (`-arch=…`), and link them with what includes `dispatch.hpp`:',

@@ -80,5 +80,6 @@ export function checkTerminal(view: CheckView, paint: Paint = plainPaint): strin
     lines.push(`  parameters: ${formatParameters(kernel.parameters) || 'none'}; planned for ${kernel.assumedDevice}`);
     for (const plan of kernel.plans) lines.push(...planLines(plan).map((line) => `  ${line}`));
   }
+  lines.push('', 'Whether its checks see wrong kernels is not looked at here:', `  warpsmith audit ${problem.folder}`);
   return `${lines.join('\n')}\n`;
 }

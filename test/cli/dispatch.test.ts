@@ -51,6 +51,7 @@ describe('optimize --objective per-workload', () => {
     expect(dispatch.notes).toEqual([
       'small-cold (cold) is not in the table: a call of its dimensions goes to small (hot)',
     ]);
+    for (const { seed } of dispatch.entries) expect(outcome.json.runs.map((run: Json) => run.seed)).toContain(seed);
     for (const file of dispatch.files) expect(existsSync(join(dispatch.folder, file))).toBe(true);
     expect(JSON.parse(readFileSync(join(dispatch.folder, 'dispatch.json'), 'utf8')).entries).toEqual(dispatch.entries);
     expect(readFileSync(join(dispatch.folder, 'dispatch.hpp'), 'utf8')).toContain('namespace row_sum_dispatch {');

@@ -64,6 +64,30 @@ describe('a check', () => {
     await expect(refuse(toyProblem())).resolves.toBeUndefined();
   });
 
+  it('costs one run of the reference beside those that judging takes anyway', async () => {
+    const toy = toyProblem();
+    let runs = 0;
+    const counted: Problem = {
+      ...toy,
+      reference: (run) => {
+        runs++;
+        return toy.reference(run);
+      },
+    };
+    const request = {
+      problem: counted,
+      check: CHECK,
+      prepared: prepareCheck({ problem: counted, ...CHECK, seed: 1 }),
+      seed: 1,
+    };
+    await request.prepared.expectations();
+    const before = runs;
+    await refuseBlindCheck(request);
+    expect(runs - before).toBe(1);
+    await refuseBlindCheck(request);
+    expect(runs - before).toBe(1);
+  });
+
   it('whose tolerance reaches its share of the spread is refused, with the arithmetic', async () => {
     const loose = toyProblem({ comparison: { kind: 'allclose', atol: 0.5, rtol: 0 } });
     await expect(refuse(loose)).rejects.toThrow(

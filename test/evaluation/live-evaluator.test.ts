@@ -3,7 +3,7 @@ import { inProcess } from '../../src/core/call-reference.ts';
 import type { CompiledCode } from '../../src/core/compiled-code.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { KernelFile, ParameterValues } from '../../src/core/kernel.ts';
-import type { ProblemFile } from '../../src/core/problem.ts';
+import type { ProblemFile, RunReference } from '../../src/core/problem.ts';
 import { evaluationSchema } from '../../src/core/schemas/evaluation-schema.ts';
 import { createLiveEvaluator } from '../../src/evaluation/live-evaluator.ts';
 import { createFakeDevice, type FakeDevice, type FakeKernel, type FakeLaunch } from '../support/fake-device.ts';
@@ -25,6 +25,7 @@ const evaluate = (
   changes: {
     kernel?: Partial<KernelFile>;
     problem?: Partial<ProblemFile>;
+    reference?: RunReference;
     parameters?: ParameterValues;
     toolchain?: ReturnType<typeof createFakeToolchain>;
     device?: Parameters<typeof createFakeDevice>[1];
@@ -34,7 +35,7 @@ const evaluate = (
   device = createFakeDevice({ kernel }, changes.device);
   const evaluator = createLiveEvaluator({ device, toolchain: changes.toolchain ?? createFakeToolchain() });
   return evaluator.evaluate({
-    problem: toyProblem(changes.problem),
+    problem: { ...toyProblem(changes.problem), ...(changes.reference && { reference: changes.reference }) },
     candidate: toyCandidate(changes.kernel, changes.parameters),
     workload: toyWorkload,
     seed: 1,
@@ -125,6 +126,44 @@ it('refuses a problem whose checks are blind before a kernel is judged by them',
   await expect(
     evaluate((launch) => launch.store('Y', 'f16', product(launch)), { problem: { comparison } }),
   ).rejects.toThrow(/a check of row-scale is blind, R=3, C=17 · normal inputs: its tolerance hides the signal/);
+});
+
+describe('a timed shape whose declared inputs show nothing', () => {
+  // Tiny values, of which every one is within the tolerance of every other.
+  const X = {
+    dtype: 'f16',
+    shape: ['R', 'C'],
+    access: 'in',
+    generator: { kind: 'normal', standardDeviation: 1e-4 },
+  } as const;
+  const inputs = { ...toyProblem().file.inputs, X: { ...X, shape: [...X.shape] } };
+  const comparison = { kind: 'allclose', atol: 0.01, rtol: 0.01 } as const;
+
+  it('is verified with a generator set that shows it, whichever the seed would have chosen', async () => {
+    const generatorSets = {
+      normal: { X: { kind: 'normal' } },
+      tiny: { X: { kind: 'normal', standardDeviation: 1e-5 } },
+    } as const;
+    const checkShapes = [{ dimensions: { R: 3, C: 17 }, generators: ['normal'] }];
+    const { status, coverage } = await evaluate(honest, {
+      problem: { inputs, comparison, generatorSets, checkShapes },
+    });
+    expect(status).toBe('passed');
+    expect(coverage?.generatorSets).toContain('normal');
+    expect(coverage?.leftOut).toContainEqual({
+      check: 'R=16, C=64 · declared inputs',
+      reason: expect.stringMatching(/^blind, its tolerance hides the signal: .*; normal inputs show it there$/),
+    });
+  });
+
+  it('is an error of the problem where no inputs show it', async () => {
+    const reference = inProcess(({ X, W }, { C }) => ({
+      Y: X!.map((x, i) => x * W![Math.floor(i / C!)]! * (C === 64 ? 1e-5 : 1)),
+    }));
+    await expect(evaluate(honest, { problem: { comparison }, reference })).rejects.toThrow(
+      /the timed shape of row-scale is blind with all its inputs, R=16, C=64 · declared inputs: its tolerance hides/,
+    );
+  });
 });
 
 describe('a wrong kernel', () => {

@@ -34,6 +34,7 @@ const setUp = async () => {
     workload: { name, dimensions: at },
     candidate,
     timing: { kind: 'predicted' as const, medianNs },
+    seed: medianNs + 1,
   });
   const table = dispatchTable({
     problem: problem.file,
@@ -71,6 +72,8 @@ describe('a dispatch table', () => {
   it('is written as JSON, a header, and a folder for each candidate', async () => {
     const { table, files } = await setUp();
     expect(JSON.parse(files['dispatch.json']!)).toEqual(table);
+    expect(table.entries.map(({ seed }) => seed)).toEqual([4_001, 300_001, 30_001]);
+    expect(files['README.md']).toContain('predicted 4 µs | 4001 |');
     const folders = new Set(Object.keys(files).flatMap((name) => (name.includes('/') ? [name.split('/')[0]] : [])));
     expect(folders.size).toBe(4);
     for (const { folder, workload, candidate } of table.entries) {

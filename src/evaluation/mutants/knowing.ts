@@ -9,16 +9,11 @@ export const knowingMutants = (problem: ProblemFile): Mutant[] => {
   return [
     {
       id: 'one-shape-only',
-      title: 'is right at the first check shape, and writes zeros at every other',
+      title: 'is right at the first check shape, and zero at every other',
       outputs: (context) =>
         isDeepStrictEqual(context.dimensions, shape)
           ? context.right
           : fromRight(context, (values) => new Float64Array(values.length)),
-    },
-    {
-      id: 'stored-answers',
-      title: 'writes the right output of another seed, which its author has stored',
-      outputs: (context) => context.stale,
     },
   ];
 };

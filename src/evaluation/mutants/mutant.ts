@@ -14,10 +14,10 @@ export interface MutantContext {
   /** Buffers a kernel must fill. */
   readonly outputs: readonly PlannedBuffer[];
   readonly inputs: ReferenceTensors;
-  /** The reference's outputs in float64: what a perfect kernel would round and store. */
+  /** The reference's outputs: what a perfect kernel would round and store, if it is not rounded already. */
   readonly right: ReferenceTensors;
-  /** Perfect outputs for the inputs of another seed. */
-  readonly stale: ReferenceTensors;
+  /** Perfect outputs for the inputs of another seed. Runs the reference. */
+  readonly stale: () => Promise<ReferenceTensors>;
   readonly stream: RandomStream;
   /** Runs the reference on changed inputs, dimensions or rounding. */
   readonly compute: (change: {
@@ -42,6 +42,8 @@ export interface Mutant {
    * are no mistake where their outputs equal the right ones.
    */
   readonly mustShow?: boolean;
+  /** Its outputs take another run of the reference. */
+  readonly runsReference?: boolean;
   /** Its outputs, not yet rounded; `undefined` where the check is too small or of the wrong kind for it. */
   readonly outputs: (context: MutantContext) => MutantOutputs | Promise<MutantOutputs>;
 }
