@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ArtifactStore } from '../core/artifacts.ts';
+import type { DeviceIdentity } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { EvaluationRequest } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
@@ -26,8 +27,8 @@ export interface InspectOptions extends SessionOptions {
 }
 
 /**
- * Judges a candidate and says, line by line of its source, what it issues and moves and which PTX it became: counted by
- * a virtual GPU, or by the profiler on a real one.
+ * Says, line by line of a candidate's source, what it issues and moves and which PTX it became: counted by a virtual GPU, or
+ * by the profiler on a real one. What did not pass in a run before is judged first.
  *
  * @throws WarpsmithError as `candidateTarget`; for workloads that can't be used, and for a missing compiler or device.
  */
@@ -35,11 +36,11 @@ export async function inspectCandidate(options: InspectOptions): Promise<Inspect
   const target = await candidateTarget(options.target, options);
   const { candidate, problem, label } = target;
   const workload = workloadOf(target, options);
-  const passedBefore = passedInRun(target, workload);
   await using session = await openSession(options);
   const measures = session.device.identity.kind === 'cuda';
-  // A virtual GPU only counts what passed before; everything else needs to know what is right.
-  if (measures || !passedBefore) await ensureTrustedFor(options, problem, target.origin ? 'log' : 'user');
+  const passedBefore = passedInRun(target, workload, session.device.identity);
+  // What passed before is only counted; everything else needs to know what is right.
+  if (!passedBefore) await ensureTrustedFor(options, problem, target.origin ? 'log' : 'user');
   const held = holdTexts();
   const evaluation = await untilAborted(
     session.evaluator.evaluate({
@@ -65,11 +66,16 @@ export async function inspectCandidate(options: InspectOptions): Promise<Inspect
   });
 }
 
-/** What the run that the candidate is from found on this workload, where it passed. */
-function passedInRun({ origin }: CandidateTarget, { dimensions }: Workload): EvaluationRequest['passedBefore'] {
-  const { status, workload, correctness, coverage } = origin?.event.evaluation ?? {};
-  if (status !== 'passed' || !correctness || !coverage) return undefined;
-  return isDeepStrictEqual(workload?.dimensions, dimensions) ? { correctness, coverage } : undefined;
+/** What the run that the candidate is from found on this workload, where it passed; for a GPU, on a GPU like it. */
+export function passedInRun(
+  { origin }: Pick<CandidateTarget, 'origin'>,
+  { dimensions }: Workload,
+  identity: DeviceIdentity,
+): EvaluationRequest['passedBefore'] {
+  const { status, workload, correctness, coverage, timing, device } = origin?.event.evaluation ?? {};
+  if (status !== 'passed' || !correctness || !coverage || !timing) return undefined;
+  if (identity.kind === 'cuda' && (device?.kind !== 'cuda' || device.name !== identity.name)) return undefined;
+  return isDeepStrictEqual(workload?.dimensions, dimensions) ? { correctness, coverage, timing } : undefined;
 }
 
 /** A run's own workload need not be declared: it is known by its dimensions, not by its name. */

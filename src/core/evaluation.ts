@@ -155,8 +155,11 @@ export interface EvaluationRequest {
   thorough?: boolean;
   id?: string;
   signal?: AbortSignal;
-  /** Virtual devices: what was found when the candidate passed on this workload; it is counted then, not compared again. */
-  passedBefore?: { correctness: Correctness; coverage: Coverage };
+  /**
+   * What was found when the candidate passed on this workload; it is counted then, not compared again. A real GPU needs its
+   * time as well, and profiles instead of measuring.
+   */
+  passedBefore?: { correctness: Correctness; coverage: Coverage; timing?: Timing };
   /** Real GPUs: how long to measure; `screen` when absent. */
   tier?: Tier;
   /** Real GPUs: exactly this many blocks, whatever they show; what confirms a winner. */

@@ -12,7 +12,7 @@ import type { Dimensions } from '../core/problem.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { orDeviceTrouble } from './device-trouble.ts';
 import type { Instruments } from './instruments.ts';
-import { measureOutcome } from './measure-outcome.ts';
+import { measureOutcome, profileOutcome } from './measure-outcome.ts';
 import { createOracle, type Oracle } from './oracle.ts';
 import { compileRefusal, type Outcome, refusalOutcome } from './outcome.ts';
 import { planLaunches } from './plan-launches.ts';
@@ -138,12 +138,24 @@ class LiveEvaluation {
     const diagnostics = compiled.code.diagnostics.length > 0 && { diagnostics: [...compiled.code.diagnostics] };
     if (!loaded.ok) return { ...refusalOutcome(kernel, { ...loaded, reason: loaded.message }), ...diagnostics };
     try {
+      const profiled = await this.#profileAgain(loaded.module);
+      if (profiled) return { ...profiled, ...diagnostics };
       const verified = await this.#timed('verify', () => this.#verify(loaded.module));
       const outcome = verified.ok ? await this.#judgeTime(loaded.module, verified) : refusalOutcome(kernel, verified);
       return { ...outcome, ...diagnostics };
     } finally {
       await this.#options.device.unload(loaded.module);
     }
+  }
+
+  /** Of a candidate that passed before on a real GPU; undefined for any other, which is to be judged. */
+  async #profileAgain(module: LoadedModule): Promise<Outcome | undefined> {
+    const { device, oracle, instruments } = this.#options;
+    const { passedBefore, workload } = this.#request;
+    if (!device.measuring || !passedBefore?.timing) return undefined;
+    const found = { ...passedBefore, timing: passedBefore.timing };
+    const options = { device, request: this.#request, oracle, instruments };
+    return profileOutcome(options, module, this.#planFor(workload.dimensions, module), found);
   }
 
   #judgeTime(module: LoadedModule, verified: Verified): Promise<Outcome> {

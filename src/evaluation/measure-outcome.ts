@@ -61,6 +61,19 @@ export const measureOutcome = async (
   }
 };
 
+/** Profiles a candidate that passed before, and measures nothing: what is right need not be known for that. */
+export const profileOutcome = async (
+  options: Pick<MeasureOutcomeOptions, 'device' | 'request' | 'oracle' | 'instruments'>,
+  module: LoadedModule,
+  plan: LaunchPlan,
+  { timing, ...evidence }: Pick<Verified, 'correctness' | 'coverage'> & { readonly timing: Timing },
+): Promise<Outcome> => ({
+  status: 'passed',
+  ...evidence,
+  timing,
+  ...(await instrument(options, { module, plan, timing }, [])),
+});
+
 /** Kernels to be measured beside this one passed before: it is not the candidate's fault if one fails now. */
 const loadAgainst = async (
   { request, loadBeside }: MeasureOutcomeOptions,
@@ -125,7 +138,7 @@ const measuredTiming = async (
 
 /** Profile, counters, findings and the sanitizer, as far as they were asked for and are there. */
 const instrument = async (
-  { device, request, oracle, instruments }: MeasureOutcomeOptions,
+  { device, request, oracle, instruments }: Parameters<typeof profileOutcome>[0],
   measured: { module: LoadedModule; plan: LaunchPlan; timing: Timing },
   comparisons: readonly Comparison[],
 ): Promise<Partial<Evaluation>> => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { inProcess } from '../../../src/core/call-reference.ts';
 import type { EvaluationRequest } from '../../../src/core/evaluation.ts';
 import type { GpuState } from '../../../src/core/measurement.ts';
+import { DECLARED } from '../../../src/evaluation/checks.ts';
 import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
 import { createFakeDevice, type FakeKernel, type FakeLaunch } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
@@ -413,5 +414,38 @@ describe('a kernel that cheats when it is timed', () => {
     const slowed = await compared(22_000);
     expect(slowed).toMatchObject({ verdict: 'ambiguous', baselineSlowdown: expect.closeTo(1.1, 2) });
     expect(slowed.ratio).toBeGreaterThan(1.05);
+  });
+});
+
+describe('a candidate that passed before', () => {
+  it('is profiled: neither launched here, nor measured, nor held against the reference', async () => {
+    const before = await evaluate(honest);
+    const { correctness, coverage, timing } = before as Required<typeof before>;
+    const levels: string[] = [];
+    const evaluator = createLiveEvaluator({
+      device: withMeasuring(createFakeDevice({ kernel: () => expect.unreachable('launched') }), {
+        sequenceNs: () => expect.unreachable('measured'),
+      }),
+      toolchain: createFakeToolchain(),
+      instruments: {
+        diagnose: async ({ level, oracle, problem, seed, workload: { dimensions } }) => {
+          // The profiler is given inputs, which no reference has to work out.
+          oracle.check({ problem, seed, dimensions, generatorSet: DECLARED }).inputs.bytes.get('X');
+          levels.push(level);
+          return { findings: [] };
+        },
+      },
+    });
+    const unneeded = async () => expect.unreachable('the reference was run');
+    const evaluation = await evaluator.evaluate({
+      problem: { ...toyProblem(), reference: unneeded },
+      candidate: toyCandidate(),
+      workload: toyWorkload,
+      seed: 1,
+      profile: 'full',
+      passedBefore: { correctness, coverage, timing },
+    });
+    expect(evaluation).toMatchObject({ status: 'passed', timing, correctness, coverage });
+    expect(levels).toEqual(['full']);
   });
 });
