@@ -111,6 +111,8 @@ export interface ProblemFile {
   name: string;
   description: string;
   dimensions: Readonly<Record<string, DimensionDeclaration>>;
+  /** Conditions over the dimensions: shapes that fail one are none of the problem's, and nothing is judged there. */
+  limits?: Expression[];
   inputs: Readonly<Record<string, BufferDeclaration>>;
   outputs: Readonly<Record<string, BufferDeclaration>>;
   scalars?: Readonly<Record<string, ScalarDeclaration>>;

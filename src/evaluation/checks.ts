@@ -1,7 +1,7 @@
 import type { Coverage } from '../core/evaluation.ts';
 import { evaluateExpression } from '../core/expressions/evaluate.ts';
 import type { KernelFile, ParameterValues } from '../core/kernel.ts';
-import { completeDimensions } from '../core/plan/dimensions.ts';
+import { completeDimensions, isShapeOf } from '../core/plan/dimensions.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { failedConstraint } from '../core/plan/parameters.ts';
@@ -98,6 +98,7 @@ export const checksFor = (request: {
   const { problem, kernel, parameters, dimensions, seed, thorough = false, isEmulated = false } = request;
   const { fits = () => true } = request;
   const takes = (shape: Dimensions): boolean =>
+    isShapeOf(problem, shape) &&
     failedLimit(kernel, shape) === undefined &&
     failedConstraint(kernel, parameters, shape) === undefined &&
     fits(shape);

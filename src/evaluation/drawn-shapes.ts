@@ -7,7 +7,7 @@ import { createStream } from './random.ts';
 /** What shapes are drawn from, and how many. */
 export interface ShapeDraw {
   readonly problem: ProblemFile;
-  /** Whether the kernel takes these dimensions. */
+  /** Whether they are a shape of the problem that the kernel takes. */
   readonly takes: (dimensions: Dimensions) => boolean;
   /** The main workload's. */
   readonly timed: Dimensions;

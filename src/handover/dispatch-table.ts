@@ -1,6 +1,6 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
-import { isAllowed } from '../core/plan/dimensions.ts';
+import { isShapeOf } from '../core/plan/dimensions.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions, ProblemFile } from '../core/problem.ts';
@@ -106,7 +106,7 @@ const distance = (from: Dimensions, to: Dimensions, names: readonly string[]): n
   }, 0);
 
 const takes = (problem: ProblemFile, { kernel, parameters }: Candidate, dimensions: Dimensions): boolean =>
-  Object.entries(problem.dimensions).every(([name, declaration]) => isAllowed(declaration, dimensions[name]!)) &&
+  isShapeOf(problem, dimensions) &&
   failedLimit(kernel.file, dimensions) === undefined &&
   failedConstraint(kernel.file, parameters, dimensions) === undefined;
 

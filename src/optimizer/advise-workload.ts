@@ -1,5 +1,6 @@
 import type { Evaluation } from '../core/evaluation.ts';
 import type { FindingId } from '../core/finding.ts';
+import { isShapeOf } from '../core/plan/dimensions.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import { workloadOf } from '../core/plan/resolve-workload.ts';
 import type { Dimensions } from '../core/problem.ts';
@@ -99,13 +100,10 @@ function twiceAsLarge(
   names: readonly string[],
 ): WeightedWorkload | undefined {
   const { file } = options.problem;
-  const name = names.find((one) => {
-    const { maximum = Number.POSITIVE_INFINITY, values } = file.dimensions[one]!;
-    const doubled = 2 * workload.dimensions[one]!;
-    return doubled <= maximum && (values?.includes(doubled) ?? true);
-  });
-  if (name === undefined) return undefined;
-  const dimensions = { ...workload.dimensions, [name]: 2 * workload.dimensions[name]! };
+  const dimensions = names
+    .map((name) => ({ ...workload.dimensions, [name]: 2 * workload.dimensions[name]! }))
+    .find((doubled) => isShapeOf(file, doubled));
+  if (dimensions === undefined) return undefined;
   return { ...workload, ...workloadOf(file, dimensions), cache: workload.cache };
 }
 

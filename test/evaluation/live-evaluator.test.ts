@@ -128,6 +128,23 @@ it('refuses a problem whose checks are blind before a kernel is judged by them',
   ).rejects.toThrow(/a check of row-scale is blind, R=3, C=17 · normal inputs: its tolerance hides the signal/);
 });
 
+describe('a problem whose dimensions depend on each other', () => {
+  // Columns in groups of R: a reference that is nonsense elsewhere, where honest kernels would be called wrong.
+  const reference = inProcess(({ X, W }, { R, C }) => ({
+    Y: X!.map((x, i) => x * W![Math.floor(i / C!)]! * (C! % R! === 0 ? 1 : 2)),
+  }));
+  const shapes = { checkShapes: [{ dimensions: { R: 3, C: 18 } }] };
+
+  it('is judged only at shapes within its limits', async () => {
+    const limits = ['C % R == 0', 'C <= 96'];
+    const { status, coverage } = await evaluate(honest, { reference, problem: { ...shapes, limits } });
+    expect(status).toBe('passed');
+    expect(coverage!.drawnShapes.length).toBeGreaterThanOrEqual(3);
+    for (const { R, C } of coverage!.drawnShapes) expect(C! <= 96 && C! % R! === 0).toBe(true);
+    expect((await evaluate(honest, { reference, problem: shapes })).status).toBe('wrong');
+  });
+});
+
 describe('a timed shape whose declared inputs show nothing', () => {
   // Tiny values, of which every one is within the tolerance of every other.
   const X = {

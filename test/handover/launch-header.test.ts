@@ -69,6 +69,9 @@ describe.skipIf(!hostCompiler)('the launch header plans what the launch planner 
       { N: 16, class: 16, floor: 33, step: 1 },
       { N: 70_000, class: 24, floor: 2, step: 1 },
       { N: 0, class: 8, floor: 2, step: 1 },
+      // The problem's limit, and a shape beside it.
+      { N: 16, class: 64, floor: 7, step: 1 },
+      { N: 16, class: 16, floor: 7, step: 1 },
       ...randomDimensions(hardProblem, 3, 200),
     ];
     const { planned, refused } = check([{ problem: hardProblem, candidate: hardCandidate(), dimensions }]);

@@ -1,6 +1,7 @@
 import { WarpsmithError } from '../errors.ts';
 import { suggestName } from '../nearest-name.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../problem.ts';
+import { failedLimit } from './limits.ts';
 
 /** Where dimension values were written: a file and the JSON path of the object, or neither for a command line. */
 export interface DimensionsPlace {
@@ -32,6 +33,27 @@ export const completeDimensions = (
   return complete;
 };
 
+/**
+ * As {@link completeDimensions}, of a shape that also meets the problem's limits.
+ *
+ * @throws WarpsmithError `shape-outside-limits`; as {@link completeDimensions}.
+ */
+export const completeShape = (
+  problem: Pick<ProblemFile, 'dimensions' | 'limits'>,
+  values: Readonly<Record<string, number>>,
+  place: DimensionsPlace = {},
+): Dimensions => {
+  const dimensions = completeDimensions(problem.dimensions, values, place);
+  const failed = failedLimit(problem, dimensions);
+  if (failed !== undefined) throw outsideLimits(failed, dimensions, place);
+  return dimensions;
+};
+
+/** Whether complete dimensions are a shape of the problem: each value allowed, and every limit met. */
+export const isShapeOf = (problem: Pick<ProblemFile, 'dimensions' | 'limits'>, dimensions: Dimensions): boolean =>
+  Object.entries(problem.dimensions).every(([name, declaration]) => isAllowed(declaration, dimensions[name]!)) &&
+  failedLimit(problem, dimensions) === undefined;
+
 /** Whether the value is an integer the declaration admits; the least is 1 unless it says otherwise. */
 export const isAllowed = (declaration: DimensionDeclaration, value: number): boolean => {
   if (!Number.isSafeInteger(value)) return false;
@@ -52,6 +74,18 @@ const at = (place: DimensionsPlace, name?: string): { file?: string; path?: stri
   file: place.file,
   ...(place.path !== undefined && { path: name === undefined ? place.path : `${place.path}.${name}` }),
 });
+
+const outsideLimits = (failed: string, dimensions: Dimensions, place: DimensionsPlace): Error =>
+  new WarpsmithError({
+    code: 'shape-outside-limits',
+    message: `The problem's limits leave this shape out: ${failed}.`,
+    ...at(place),
+    received: Object.entries(dimensions)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(','),
+    expected: 'a shape that meets every one of the `limits` of problem.json',
+    hint: 'Change the shape, or the limit where the operation is meant to take it.',
+  });
 
 const unknownDimension = (name: string, names: readonly string[], place: DimensionsPlace): Error =>
   new WarpsmithError({

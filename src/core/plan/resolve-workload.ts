@@ -1,20 +1,20 @@
 import { WarpsmithError } from '../errors.ts';
 import { suggestName } from '../nearest-name.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile, Workload } from '../problem.ts';
-import { completeDimensions } from './dimensions.ts';
+import { completeShape } from './dimensions.ts';
 
 /**
  * The workload a user named: one of problem.json's, or a list of dimensions such as `B=1,H=8,S=512,D=64`. A list that
  * equals a declared workload gets its name; another one a canonical name. Caches are hot unless declared otherwise.
  *
- * @throws WarpsmithError `unknown-workload`, `workload-syntax`, or as `completeDimensions`.
+ * @throws WarpsmithError `unknown-workload`, `workload-syntax`, or as `completeShape`.
  */
 export const resolveWorkload = (problem: ProblemFile, text: string): Workload => {
   const wanted = text.trim();
   const declared = problem.workloads.find((workload) => workload.name === wanted);
   if (declared) return toWorkload(declared);
   if (!wanted.includes('=')) throw unknownWorkload(problem, wanted);
-  const dimensions = completeDimensions(problem.dimensions, parseDimensionList(problem, wanted));
+  const dimensions = completeShape(problem, parseDimensionList(problem, wanted));
   return workloadOf(problem, dimensions);
 };
 

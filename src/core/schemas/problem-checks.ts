@@ -2,7 +2,7 @@ import { isFloating } from '../dtype.ts';
 import { type ErrorDetails, WarpsmithError } from '../errors.ts';
 import { checkExpression, evaluateExpression } from '../expressions/evaluate.ts';
 import { suggestName } from '../nearest-name.ts';
-import { completeDimensions, describeAllowed, isAllowed } from '../plan/dimensions.ts';
+import { completeShape, describeAllowed, isAllowed } from '../plan/dimensions.ts';
 import { expandBuffers } from '../plan/expand-buffers.ts';
 import { evaluateScalars, namesOfProblem } from '../plan/scope.ts';
 import type { BufferDeclaration, Dimensions, Expression, Generator, ProblemFile } from '../problem.ts';
@@ -18,6 +18,7 @@ export const checkProblem = (problem: ProblemFile, file: string): ProblemFile =>
   check.dimensionDeclarations();
   check.names();
   check.independentDimensions();
+  check.limits();
   check.buffers();
   check.expressions();
   check.comparison();
@@ -100,6 +101,12 @@ class ProblemCheck {
     const { independentDimensions = [], dimensions } = this.#problem;
     for (const [index, name] of independentDimensions.entries())
       this.#known(name, Object.keys(dimensions), `independentDimensions[${index}]`, 'dimension');
+  }
+
+  limits(): void {
+    const { limits = [], dimensions } = this.#problem;
+    for (const [index, limit] of limits.entries())
+      checkExpression(limit, Object.keys(dimensions), { file: this.#file, path: `limits[${index}]` });
   }
 
   buffers(): void {
@@ -185,7 +192,7 @@ class ProblemCheck {
 
   completed(): ProblemFile {
     const complete = (dimensions: Dimensions, path: string): Dimensions =>
-      completeDimensions(this.#problem.dimensions, dimensions, { file: this.#file, path });
+      completeShape(this.#problem, dimensions, { file: this.#file, path });
     return {
       ...this.#problem,
       workloads: this.#problem.workloads.map((workload, index) => ({

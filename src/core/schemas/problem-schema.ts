@@ -128,6 +128,11 @@ export const problemFileSchema = z.strictObject({
   name: printableSchema,
   description: z.string(),
   dimensions: z.record(identifierSchema, dimensionDeclaration),
+  limits: z
+    .array(expressionSchema)
+    .min(1)
+    .exactOptional()
+    .describe('Conditions over the dimensions that every shape meets, e.g. D % 8 == 0 && D <= 256.'),
   inputs: z.record(identifierSchema, bufferDeclaration),
   outputs: z.record(identifierSchema, bufferDeclaration),
   scalars: z

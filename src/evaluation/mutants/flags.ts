@@ -1,3 +1,4 @@
+import { isShapeOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import type { Mutant } from './mutant.ts';
@@ -15,6 +16,7 @@ export const flagMutants = (problem: ProblemFile): Mutant[] =>
       mustShow: true,
       outputs: ({ dimensions, compute }) => {
         const flipped = { ...dimensions, [flag]: 1 - dimensions[flag]! };
+        if (!isShapeOf(problem, flipped)) return undefined;
         if (shapesOf(problem, flipped) !== shapesOf(problem, dimensions)) return undefined;
         return compute({ dimensions: flipped });
       },

@@ -1,4 +1,4 @@
-import { isAllowed } from '../../core/plan/dimensions.ts';
+import { isShapeOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { BufferDeclaration, Dimensions, ProblemFile, ReferenceTensors } from '../../core/problem.ts';
 import { multiIndexOf } from '../layout.ts';
@@ -76,9 +76,9 @@ interface Cut {
 
 const cutDimensions = ({ problem, dimensions }: MutantContext, reduced: ReducedAxis, keep: number): Cut | undefined => {
   const dimension = declarationOf(problem.file, reduced.input).shape[reduced.axis];
-  const declaration = typeof dimension === 'string' ? problem.file.dimensions[dimension] : undefined;
-  if (typeof dimension !== 'string' || !declaration || !isAllowed(declaration, keep)) return undefined;
-  return { dimension, dimensions: { ...dimensions, [dimension]: keep } };
+  if (typeof dimension !== 'string' || !Object.hasOwn(problem.file.dimensions, dimension)) return undefined;
+  const cut = { ...dimensions, [dimension]: keep };
+  return isShapeOf(problem.file, cut) ? { dimension, dimensions: cut } : undefined;
 };
 
 const declarationOf = ({ inputs, outputs }: ProblemFile, name: string): BufferDeclaration =>

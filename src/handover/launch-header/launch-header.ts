@@ -276,6 +276,7 @@ const verification = (scope: HeaderScope): string[] => {
       `check.holds(${scope.name(name)}, ${scope.text(`scalars.${name}.value`)}, ${scope.text(String(value))});`,
   );
   const conditions = [
+    ...(problem.limits ?? []).map((limit, index) => ({ condition: limit, path: `problem.json limits[${index}]` })),
     ...(candidate.kernel.file.limits ?? []).map((limit, index) => ({ condition: limit, path: `limits[${index}]` })),
     ...(candidate.kernel.file.constraints ?? [])
       .map((constraint, index) => ({ condition: constraint, path: `constraints[${index}]` }))

@@ -69,6 +69,16 @@ describe('mistakes', () => {
     });
   });
 
+  it('a shape outside the limits of the problem', () => {
+    const limited = { ...problem, limits: ['N % D == 0'] };
+    expect(resolveWorkload(limited, 'N=128').dimensions.N).toBe(128);
+    expect(detailsOf(() => resolveWorkload(limited, 'N=100'))).toMatchObject({
+      code: 'shape-outside-limits',
+      message: "The problem's limits leave this shape out: N % D == 0 (N = 100, D = 64).",
+      received: 'N=100,D=64,causal=0',
+    });
+  });
+
   it.each(['N=', 'N=1.5', 'N=1;D=2', 'N=1,,D=2', '=3', 'N=1e3'])('a list that does not parse: %s', (text) => {
     expect(detailsOf(() => resolveWorkload(problem, text))).toMatchObject({
       code: 'workload-syntax',

@@ -119,6 +119,21 @@ describe('each mistake gets file, path, value received, what was expected, and a
     });
   });
 
+  it('a workload or a check shape outside the limits of the problem', () => {
+    const limited = (limit: string): string => edited(smallProblem, ['limits'], ['D <= 64', limit]);
+    expect(detailsOf(() => parseProblemFile(limited('N % D == 0'), file))).toEqual({
+      code: 'shape-outside-limits',
+      message: "The problem's limits leave this shape out: N % D == 0 (N = 17, D = 32).",
+      file,
+      path: 'checkShapes[0].dimensions',
+      received: 'N=17,D=32,causal=0',
+      expected: 'a shape that meets every one of the `limits` of problem.json',
+      hint: 'Change the shape, or the limit where the operation is meant to take it.',
+    });
+    expect(detailsOf(() => parseProblemFile(limited('N < 256'), file)).path).toBe('workloads[0].dimensions');
+    expect(detailsOf(() => parseProblemFile(limited('N < M'), file))).toMatchObject({ path: 'limits[1]' });
+  });
+
   it('a dimension without value or default', () => {
     expect(mistake(['workloads', 0, 'dimensions'], { D: 32 })).toEqual({
       code: 'missing-dimension',

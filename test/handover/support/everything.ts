@@ -13,6 +13,7 @@ export const hardProblem: ProblemFile = {
     floor: { description: 'Called like a function.', minimum: 1, default: 3 },
     step: { description: 'Called like a variable of the header.', minimum: -5, maximum: 4096, default: 1 },
   },
+  limits: ['floor != 7 || class < 64'],
   inputs: {
     X: { dtype: 'f16', shape: ['N', 'class'], strides: ['class + 8', 1], access: 'in', alignmentBytes: 128 },
     sizes: { dtype: 'i64', shape: ['floor'], access: 'in' },

@@ -2,7 +2,7 @@ import { sizeOfDType } from '../../../src/core/dtype.ts';
 import { WarpsmithError } from '../../../src/core/errors.ts';
 import type { Candidate } from '../../../src/core/kernel.ts';
 import type { LaunchPlan, PlannedArgument, PlannedStep } from '../../../src/core/launch-plan.ts';
-import { isAllowed } from '../../../src/core/plan/dimensions.ts';
+import { isShapeOf } from '../../../src/core/plan/dimensions.ts';
 import { expandPlan } from '../../../src/core/plan/expand-plan.ts';
 import { failedLimit } from '../../../src/core/plan/limits.ts';
 import { failedConstraint } from '../../../src/core/plan/parameters.ts';
@@ -146,11 +146,12 @@ export const plansInCpp = (cases: readonly PlanCase[]): PlanText[][] => {
 export const plansHere = ({ problem, candidate, dimensions }: PlanCase): PlanText[] =>
   dimensions.map((values) => {
     try {
-      const allowed = Object.entries(problem.dimensions).every(([name, declaration]) =>
-        isAllowed(declaration, values[name]!),
-      );
       const { file } = candidate.kernel;
-      if (!allowed || failedLimit(file, values) || failedConstraint(file, candidate.parameters, values))
+      if (
+        !isShapeOf(problem, values) ||
+        failedLimit(file, values) ||
+        failedConstraint(file, candidate.parameters, values)
+      )
         return ['refused'];
       const plan = expandPlan({
         problem,
