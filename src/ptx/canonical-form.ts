@@ -1,4 +1,5 @@
 import type { PtxFunction, PtxInstruction, PtxOperand, PtxStatement } from './ast.ts';
+import { controlOf, memoryActionOf, runsAs, synchronisationOf } from './instructions/properties.ts';
 import { mapOperand } from './operands.ts';
 import { isPtxType, sizeOfPtxType } from './types.ts';
 
@@ -33,8 +34,8 @@ const namesIn = (fn: PtxFunction): string[] => [
 function rewriteStatement(statement: PtxStatement, rewriter: Rewriter): PtxStatement[] {
   if (statement.kind === 'label') return [statement];
   const instruction = withF32Literals(statement.instruction);
-  if (instruction.guard && BEHIND_BRANCH.has(instruction.opcode)) return behindBranch(instruction, rewriter);
-  if (instruction.opcode === 'ld' || instruction.opcode === 'ldu' || instruction.opcode === 'st')
+  if (instruction.guard && belongsBehindBranch(instruction)) return behindBranch(instruction, rewriter);
+  if (runsAs(instruction) === 'access')
     return withNarrowRegisters(instruction, rewriter).map((part) => ({ kind: 'instruction', instruction: part }));
   return withoutCarry(instruction, rewriter).map((plain, index, all) => ({
     kind: 'instruction',
@@ -53,19 +54,13 @@ const rewritten = (
   operands: PtxOperand[],
 ): PtxInstruction => ({ ...instruction, opcode, modifiers, text: [opcode, ...modifiers].join('.'), operands });
 
-/** Instructions in which the lanes of a warp or CTA meet, and those that end a block. */
-const BEHIND_BRANCH: ReadonlySet<string> = new Set([
-  'shfl',
-  'vote',
-  'match',
-  'redux',
-  'activemask',
-  'elect',
-  'bar',
-  'barrier',
-  'trap',
-  'brx',
-]);
+/** True where the lanes of a warp or CTA meet, and for what ends a block and is no branch or exit itself. */
+function belongsBehindBranch(instruction: PtxInstruction): boolean {
+  const control = controlOf(instruction);
+  if (control === 'switch' || control === 'trap') return true;
+  const meeting = synchronisationOf(instruction);
+  return meeting !== 'none' && meeting !== 'memory';
+}
 
 function uniqueLabel(rewriter: Rewriter, base: string): string {
   let name = base;
@@ -116,7 +111,7 @@ function withF32Literals(instruction: PtxInstruction): PtxInstruction {
 function withNarrowRegisters(access: PtxInstruction, rewriter: Rewriter): PtxInstruction[] {
   const type = access.modifiers.at(-1)!;
   const typeBits = sizeOfPtxType(type) * 8;
-  const isLoad = access.opcode !== 'st';
+  const isLoad = memoryActionOf(access) === 'load';
   const narrowBits = Math.max(16, typeBits);
   const conversions: PtxInstruction[] = [];
   const replace = (operand: PtxOperand, index: number): PtxOperand => {
@@ -167,11 +162,20 @@ interface CarryStep {
   multiplies: boolean;
 }
 
+/** By opcode; `.cc` says whether the carry comes out. */
+const CARRY_STEPS: ReadonlyMap<string, Omit<CarryStep, 'carryOut'>> = new Map([
+  ['add', { subtracts: false, carryIn: false, multiplies: false }],
+  ['sub', { subtracts: true, carryIn: false, multiplies: false }],
+  ['mad', { subtracts: false, carryIn: false, multiplies: true }],
+  ['addc', { subtracts: false, carryIn: true, multiplies: false }],
+  ['subc', { subtracts: true, carryIn: true, multiplies: false }],
+  ['madc', { subtracts: false, carryIn: true, multiplies: true }],
+]);
+
 function carryStepOf({ opcode, modifiers }: PtxInstruction): CarryStep | undefined {
+  const step = CARRY_STEPS.get(opcode);
   const carryOut = modifiers.includes('cc');
-  const carryIn = opcode === 'addc' || opcode === 'subc' || opcode === 'madc';
-  if (!carryIn && !carryOut) return undefined;
-  return { subtracts: opcode.startsWith('sub'), carryIn, carryOut, multiplies: opcode.startsWith('mad') };
+  return step && (step.carryIn || carryOut) ? { ...step, carryOut } : undefined;
 }
 
 /** Expands a step into plain arithmetic and comparisons; CC.CF is a predicate register. */

@@ -1,6 +1,7 @@
 import type { BasicBlock, ControlFlowGraph, PtxFunction, PtxInstruction } from './ast.ts';
 import { orderBlocks } from './block-order.ts';
 import { UnsupportedPtxError } from './errors.ts';
+import { controlOf } from './instructions/properties.ts';
 import { immediatePostDominators } from './post-dominators.ts';
 
 /** How control leaves an instruction that ends a block. */
@@ -13,22 +14,24 @@ interface Terminator {
   leaves: boolean;
 }
 
-const isLeaving: ReadonlySet<string> = new Set(['ret', 'exit']);
-
 /** What `instruction` does to control flow; undefined when control simply goes on. */
 function terminatorOf(instruction: PtxInstruction): Terminator | undefined {
-  const guarded = instruction.guard !== undefined;
-  if (instruction.opcode === 'bra') {
-    return { targets: labelNames(instruction), fallsThrough: guarded, leaves: false };
+  const fallsThrough = instruction.guard !== undefined;
+  switch (controlOf(instruction)) {
+    case 'branch':
+      return { targets: labelNames(instruction), fallsThrough, leaves: false };
+    case 'switch':
+      if (fallsThrough)
+        throw new UnsupportedPtxError(instruction.text, instruction.ptxLine, 'with a guard is not supported');
+      return { targets: labelNames(instruction), fallsThrough, leaves: false };
+    case 'leave':
+      return { targets: [], fallsThrough, leaves: true };
+    // A trap ends the whole launch, so no lane ever waits for one that trapped: no edge to the exit.
+    case 'trap':
+      return { targets: [], fallsThrough, leaves: false };
+    default:
+      return undefined;
   }
-  if (instruction.opcode === 'brx') {
-    if (guarded) throw new UnsupportedPtxError(instruction.text, instruction.ptxLine, 'with a guard is not supported');
-    return { targets: labelNames(instruction), fallsThrough: false, leaves: false };
-  }
-  if (isLeaving.has(instruction.opcode)) return { targets: [], fallsThrough: guarded, leaves: true };
-  // A trap ends the whole launch, so no lane ever waits for one that trapped: no edge to the exit.
-  if (instruction.opcode === 'trap') return { targets: [], fallsThrough: guarded, leaves: false };
-  return undefined;
 }
 
 const labelNames = (instruction: PtxInstruction): string[] =>

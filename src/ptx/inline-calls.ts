@@ -1,5 +1,6 @@
 import type { PtxFunction, PtxInstruction, PtxModule, PtxOperand, PtxStatement, PtxVariable } from './ast.ts';
 import { UnsupportedPtxError } from './errors.ts';
+import { controlOf } from './instructions/properties.ts';
 import { lowerCallParameters } from './lower-call-parameters.ts';
 import { renameInstruction } from './operands.ts';
 
@@ -40,7 +41,7 @@ function expand(fn: PtxFunction, inliner: Inliner, callers: readonly string[]): 
   const target: Target = { fn: result, usedNames, localNames: new Map() };
   const chain = [...callers, fn.name];
   for (const statement of fn.body) {
-    if (statement.kind === 'instruction' && statement.instruction.opcode === 'call') {
+    if (statement.kind === 'instruction' && controlOf(statement.instruction) === 'call') {
       expandCall(statement.instruction, target, inliner, chain);
     } else result.body.push(statement);
   }

@@ -1,5 +1,5 @@
 import type { ControlFlowGraph } from './ast.ts';
-import { definitionsAndUses } from './def-use.ts';
+import { definitionsAndUses } from './instructions/properties.ts';
 
 /** Registers live at the start and the end of each block, by block index. */
 export interface Liveness {

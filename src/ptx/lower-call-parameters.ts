@@ -1,5 +1,5 @@
 import type { PtxFunction, PtxInstruction, PtxOperand, PtxStatement, PtxVariable } from './ast.ts';
-import { definitionsAndUses } from './def-use.ts';
+import { definitionsAndUses, memoryActionOf, runsAs } from './instructions/properties.ts';
 import { leavesOf, renameInstruction } from './operands.ts';
 import { sizeOfPtxType } from './types.ts';
 
@@ -44,15 +44,14 @@ interface Accesses {
 
 /** The variable an `ld.param`/`st.param` accesses, if it is one of `variables`. */
 function accessedVariable(instruction: PtxInstruction, variables: { has(name: string): boolean }): string | undefined {
-  const isAccess = (instruction.opcode === 'ld' || instruction.opcode === 'st') && instruction.modifiers[0] === 'param';
-  if (!isAccess) return undefined;
-  const address = instruction.operands[instruction.opcode === 'ld' ? 1 : 0];
+  if (runsAs(instruction) !== 'access' || instruction.modifiers[0] !== 'param') return undefined;
+  const address = instruction.operands[memoryActionOf(instruction) === 'load' ? 1 : 0];
   if (address?.kind !== 'address' || address.base?.kind !== 'symbol') return undefined;
   return variables.has(address.base.name) ? address.base.name : undefined;
 }
 
 function elementsOf(instruction: PtxInstruction): Element[] {
-  const isLoad = instruction.opcode === 'ld';
+  const isLoad = memoryActionOf(instruction) === 'load';
   const address = instruction.operands[isLoad ? 1 : 0] as Extract<PtxOperand, { kind: 'address' }>;
   const value = instruction.operands[isLoad ? 0 : 1]!;
   const sizeBytes = sizeOfPtxType(instruction.modifiers.at(-1)!);
@@ -69,7 +68,7 @@ function collectAccesses(fn: PtxFunction, variables: ReadonlyMap<string, PtxVari
     const name = accessedVariable(instruction, variables);
     if (name !== undefined) {
       const { stores, loads } = accesses.get(name)!;
-      (instruction.opcode === 'st' ? stores : loads).push(...elementsOf(instruction));
+      (memoryActionOf(instruction) === 'store' ? stores : loads).push(...elementsOf(instruction));
       continue;
     }
     for (const leaf of instruction.operands.flatMap(leavesOf)) {
@@ -136,7 +135,7 @@ function lowerInstruction(
     const slot = slots.find((candidate) => contains(candidate, element))!;
     if (element.operand.kind === 'sink' || !slot.isLoaded) return [];
     const lowered =
-      instruction.opcode === 'st'
+      memoryActionOf(instruction) === 'store'
         ? storeToSlot(instruction, element, slot, registers)
         : loadFromSlot(instruction, element, slot, registers);
     for (const move of lowered) if (move.opcode === 'mov') moves.add(move);

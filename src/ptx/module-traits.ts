@@ -1,4 +1,5 @@
 import { PtxSyntaxError } from './errors.ts';
+import { INSTRUCTIONS } from './instructions/table.ts';
 import { lexPtx, type Token } from './lexer.ts';
 
 /** What a PTX module has and uses beside its parameters and buffers, read from its tokens. */
@@ -51,9 +52,8 @@ const isExternal = (tokens: readonly Token[], index: number): boolean => {
   return false;
 };
 
-/** Instructions that name the state space they work on and may follow a `.loc`, which ends with its line. */
-const OPCODES =
-  /^(?:ld|ldu|st|atom|red|prefetch|cvta|isspacep|cp|createpolicy|discard|applypriority|multimem|tensormap|fence|mbarrier|wmma)\./;
+/** True for the opcode of an instruction that names its state space. */
+const namesItsSpace = (text: string): boolean => INSTRUCTIONS.get(text.split('.')[0]!)?.namesSpace ?? false;
 
 const ENDS_STATEMENT = new Set([';', '{', '}', ':']);
 
@@ -65,7 +65,8 @@ const isOpcode = (tokens: readonly Token[], index: number): boolean => {
   if (before.kind === 'punctuation') return ENDS_STATEMENT.has(before.text);
   const guard = tokens[index - 2]?.text === '!' ? tokens[index - 3] : tokens[index - 2];
   if (before.kind === 'word' && guard?.text === '@') return true;
-  return before.kind !== 'directive' && before.line < line && OPCODES.test(text);
+  // It may follow a `.loc`, which ends with its line.
+  return before.kind !== 'directive' && before.line < line && namesItsSpace(text);
 };
 
 /** A generic address of a constant can be written through. */

@@ -33,6 +33,14 @@ export function leavesOf(operand: PtxOperand): Leaf[] {
   }
 }
 
+/** The registers inside an operand, addresses included. */
+export const registersOf = (operand: PtxOperand): string[] =>
+  leavesOf(operand).flatMap((leaf) => (leaf.kind === 'register' ? [leaf.name] : []));
+
+/** Operands of a vector, or the operand itself as the only one. */
+export const elementsOf = (operand: PtxOperand): PtxOperand[] =>
+  operand.kind === 'vector' ? operand.elements : [operand];
+
 /** A copy of `instruction` with every register (guard included), symbol and label renamed. */
 export function renameInstruction(instruction: PtxInstruction, nameOf: (name: string) => string): PtxInstruction {
   const operands = instruction.operands.map((operand) =>

@@ -1,4 +1,6 @@
 import type { PtxFunction, PtxGuard, PtxInstruction, PtxOperand } from './ast.ts';
+import { controlOf } from './instructions/properties.ts';
+import type { Control } from './instructions/row.ts';
 import { parseInteger, parseNumber } from './literals.ts';
 import { parseVariables, type VariableSpace } from './parse-variable.ts';
 import type { SourceTracker } from './source-locations.ts';
@@ -201,7 +203,7 @@ function parseInstruction(context: BodyContext): void {
     ptxLine: opcodeToken.line,
     source,
   };
-  const readOperands = OPERAND_RULES.get(opcode) ?? parseOperands;
+  const readOperands = OPERAND_RULES[controlOf(instruction)] ?? parseOperands;
   readOperands(context, instruction);
   stream.expect(';');
   fn.body.push({ kind: 'instruction', instruction });
@@ -263,11 +265,12 @@ const parseCall: OperandRule = (context, instruction) => {
   }
 };
 
-const OPERAND_RULES: ReadonlyMap<string, OperandRule> = new Map([
-  ['bra', parseBranchTarget],
-  ['brx', parseIndexedBranch],
-  ['call', parseCall],
-]);
+/** Instructions that name labels or functions. */
+const OPERAND_RULES: Partial<Record<Control, OperandRule>> = {
+  branch: parseBranchTarget,
+  switch: parseIndexedBranch,
+  call: parseCall,
+};
 
 function parseOperand(context: BodyContext): PtxOperand {
   const { stream } = context;

@@ -1,5 +1,6 @@
 import type { ControlFlowGraph, PtxFunction, PtxInstruction } from './ast.ts';
-import { definitionsAndUses } from './def-use.ts';
+import { spaceOf } from './instruction-parts.ts';
+import { definitionsAndUses, memoryActionOf } from './instructions/properties.ts';
 import { analyseLiveness } from './liveness.ts';
 import { registersOfPtxType } from './types.ts';
 
@@ -36,9 +37,10 @@ function registerLimit(fn: PtxFunction): number {
 const FREE_SOURCES: ReadonlySet<string> = new Set(['immediate', 'symbol', 'special']);
 
 /** True for a kernel parameter (read from constant memory), a constant, an address or a special register. */
-function isFree({ opcode, modifiers, operands, guard }: PtxInstruction): boolean {
+function isFree(instruction: PtxInstruction): boolean {
+  const { opcode, operands, guard } = instruction;
   if (guard) return false;
-  if (opcode === 'ld') return modifiers[0] === 'param';
+  if (memoryActionOf(instruction) === 'load') return spaceOf(instruction) === 'param';
   return opcode === 'mov' && FREE_SOURCES.has(operands[1]?.kind ?? '');
 }
 

@@ -19,3 +19,17 @@ export const sizeOfPtxType = (type: PtxType): number => SIZE_BYTES.get(type) ?? 
 
 /** 32-bit registers a value of `type` occupies: 1 up to 32 bits, 2 for 64, 0 for a predicate. */
 export const registersOfPtxType = (type: PtxType): number => Math.ceil(sizeOfPtxType(type) / 4);
+
+/** Floating-point types that instructions compute in, with the elements one register holds. */
+const FLOATS: ReadonlyMap<PtxType, { kind: 'fp16' | 'fp32' | 'fp64'; elements: 1 | 2 }> = new Map([
+  ['f16', { kind: 'fp16', elements: 1 }],
+  ['bf16', { kind: 'fp16', elements: 1 }],
+  ['f16x2', { kind: 'fp16', elements: 2 }],
+  ['bf16x2', { kind: 'fp16', elements: 2 }],
+  ['f32', { kind: 'fp32', elements: 1 }],
+  ['f32x2', { kind: 'fp32', elements: 2 }],
+  ['f64', { kind: 'fp64', elements: 1 }],
+]);
+
+/** What a floating-point type computes; undefined for other types. */
+export const floatOf = (type: PtxType) => FLOATS.get(type);

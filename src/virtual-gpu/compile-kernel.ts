@@ -3,8 +3,10 @@ import { canonicalForm } from '../ptx/canonical-form.ts';
 import { checkOperands } from '../ptx/check-operands.ts';
 import { buildControlFlowGraph } from '../ptx/control-flow.ts';
 import { inlineCalls } from '../ptx/inline-calls.ts';
+import { bitsOf } from '../ptx/instructions/signatures.ts';
 import { analyseLiveness } from '../ptx/liveness.ts';
 import { estimateRegisters } from '../ptx/registers.ts';
+
 import { BlockEmitter } from './codegen/block-emitter.ts';
 import { type JitBlock, readsClock, splitBlocks } from './codegen/blocks.ts';
 import { Helpers } from './codegen/helpers.ts';
@@ -12,7 +14,7 @@ import { KernelContext } from './codegen/kernel-context.ts';
 import { assignSlots } from './codegen/register-slots.ts';
 import { type CountTables, defineRun, defineRuntime } from './codegen/runtime-functions.ts';
 import { layOutSymbols } from './codegen/symbols.ts';
-import { registerKind, sizeOfType } from './codegen/types.ts';
+import { registerKind } from './codegen/types.ts';
 import { analyseUniformity } from './codegen/uniformity.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
@@ -110,7 +112,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
         {
           offset,
           kind: kernel.kindOf(name),
-          bits: 8 * sizeOfType(fn.registers.get(name)!),
+          bits: bitsOf(fn.registers.get(name)!),
           uniform: uniform.has(name),
         },
       ]),

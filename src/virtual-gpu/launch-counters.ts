@@ -4,7 +4,7 @@ import { emptyLineCounters } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
-import { flopPerLane, instructionClass } from '../ptx/instruction-class.ts';
+import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../ptx/instructions/properties.ts';
 import { type Access, type AccessGroup, SECTOR_READ, SECTOR_WRITTEN } from './codegen/access-groups.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
@@ -114,9 +114,8 @@ class Collector {
       for (const instruction of instructions) this.#addInstruction(instruction, this.#runs[block]!);
       const last = instructions.at(-1);
       // Lanes that leave through a guarded ret part too, but that is no branch.
-      const opcode = last && countedFor(last)?.opcode;
-      const isBranch = opcode === 'bra' || opcode === 'brx';
-      const parted = isBranch ? sum(this.#workers.map((w) => w.divergences[block]!)) : 0;
+      const counted = last && countedFor(last);
+      const parted = counted && isBranch(counted) ? sum(this.#workers.map((w) => w.divergences[block]!)) : 0;
       this.#totals.divergentBranches += parted;
       if (last) this.#line(last).divergentBranches += parted;
     });
@@ -174,7 +173,7 @@ class Collector {
     }
     if (kind === 'local-load') totals.localLoadRequests += count;
     if (kind === 'local-store') totals.localStoreRequests += count;
-    if ((instruction.opcode === 'bra' && instruction.guard) || instruction.opcode === 'brx') totals.branches += count;
+    if (isBranch(instruction) && mayPart(instruction)) totals.branches += count;
   }
 
   #addGroup(group: AccessGroup): void {
@@ -249,9 +248,19 @@ class Collector {
 const countedFor = (instruction: PtxInstruction): PtxInstruction | null =>
   instruction.countedAs === undefined ? instruction : instruction.countedAs;
 
-/** True for what all threads of a CTA wait at; fences and warp barriers are not. */
-const isCtaBarrier = ({ opcode, modifiers }: PtxInstruction): boolean =>
-  (opcode === 'bar' || opcode === 'barrier') && !modifiers.includes('warp') && !modifiers.includes('cluster');
+/** True for what the threads of a CTA wait or arrive at; fences and warp barriers are not. */
+const isCtaBarrier = (instruction: PtxInstruction): boolean => {
+  const meeting = synchronisationOf(instruction);
+  return meeting === 'cta' || meeting === 'cta-arrival';
+};
+
+const isBranch = (instruction: PtxInstruction): boolean => {
+  const control = controlOf(instruction);
+  return control === 'branch' || control === 'switch';
+};
+
+/** An unguarded `bra` sends all lanes to one place. */
+const mayPart = (branch: PtxInstruction): boolean => branch.guard !== undefined || controlOf(branch) === 'switch';
 
 const sumCounts = (all: readonly AccessCounts[]): AccessCounts => ({
   requests: sum(all.map((c) => c.requests)),

@@ -1,5 +1,7 @@
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../ptx/ast.ts';
-import { definitionsAndUses } from '../ptx/def-use.ts';
+import { spaceOf } from '../ptx/instruction-parts.ts';
+import { definitionsAndUses, resultOf } from '../ptx/instructions/properties.ts';
+import type { Result } from '../ptx/instructions/row.ts';
 
 /**
  * What a value may have been computed from: a set of alternatives (a register may be defined in several places), each
@@ -18,11 +20,8 @@ const UNKNOWN: Origins = new Set([LOADED]);
 /** More alternatives than this are not told apart. */
 const MAXIMUM_ALTERNATIVES = 24;
 
-/** Instructions whose result is one of their sources, rather than computed from all of them. */
-const SELECTING: ReadonlySet<string> = new Set(['mov', 'selp', 'cvta', 'cvt', 'shfl', 'slct']);
-
-/** Instructions whose result comes from memory, or that have none that could be a pointer. */
-const LOADING: ReadonlySet<string> = new Set(['ld', 'ldu', 'atom', 'ldmatrix', 'tex', 'mapa']);
+/** How many sources the result may be, where it is one of them rather than computed from all. */
+const ALTERNATIVES: Partial<Record<Result, number>> = { copy: 1, choice: 2 };
 
 /** Finds out what the operands of a function's instructions come from. */
 export class OriginTracer {
@@ -80,14 +79,14 @@ export class OriginTracer {
   }
 
   #result(instruction: PtxInstruction): Origins {
-    const { opcode, operands } = instruction;
-    if (opcode === 'ld' && instruction.modifiers.some((m) => m.startsWith('param')))
-      return this.#parameterLoad(operands.at(-1)!);
-    if (LOADING.has(opcode)) return UNKNOWN;
+    const { operands } = instruction;
+    const result = resultOf(instruction);
+    if (result === 'memory') return spaceOf(instruction) === 'param' ? this.#parameterLoad(operands.at(-1)!) : UNKNOWN;
     const sources = operands.slice(1).flatMap((operand) => (operand.kind === 'vector' ? operand.elements : [operand]));
-    if (!SELECTING.has(opcode) || sources.length !== operands.length - 1)
-      return sources.reduce<Origins>((result, source) => combine(result, this.#pending(source)), NUMBERS);
-    const chosen = opcode === 'selp' || opcode === 'slct' ? sources.slice(0, 2) : sources.slice(0, 1);
+    const alternatives = ALTERNATIVES[result];
+    if (alternatives === undefined || sources.length !== operands.length - 1)
+      return sources.reduce<Origins>((origins, source) => combine(origins, this.#pending(source)), NUMBERS);
+    const chosen = sources.slice(0, alternatives);
     return new Set(chosen.flatMap((source) => [...this.#pending(source)]));
   }
 

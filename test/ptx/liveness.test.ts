@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildControlFlowGraph } from '../../src/ptx/control-flow.ts';
-import { definitionsAndUses } from '../../src/ptx/def-use.ts';
+import { definitionsAndUses } from '../../src/ptx/instructions/properties.ts';
 import { analyseLiveness } from '../../src/ptx/liveness.ts';
 import { estimateRegisters, maximumLiveRegisters } from '../../src/ptx/registers.ts';
 import { instruction, parseBody, REGISTERS } from './support.ts';

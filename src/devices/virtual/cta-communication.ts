@@ -1,4 +1,5 @@
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { memoryActionOf, runsAs, synchronisationOf } from '../../ptx/instructions/properties.ts';
 import { type Origins, OriginTracer, reachableBuffers } from '../../virtual-gpu/pointer-origins.ts';
 
 /** How a kernel touches device memory, from its code alone. */
@@ -36,21 +37,23 @@ export function memoryUse(fn: PtxFunction, globals: ReadonlySet<string>): Memory
 }
 
 function mayCommunicate(instruction: PtxInstruction): boolean {
-  const { opcode, modifiers } = instruction;
-  if (opcode === 'membar' || opcode === 'fence') return !modifiers.includes('cta');
+  const { modifiers } = instruction;
+  if (synchronisationOf(instruction) === 'memory') return !modifiers.includes('cta');
   if (isOutsideDeviceMemory(instruction)) return false;
-  if (opcode === 'atom' || opcode === 'red') return true;
-  return (opcode === 'ld' || opcode === 'st') && modifiers.some((m) => ORDERED.has(m));
+  const action = memoryActionOf(instruction);
+  if (action === 'atomic' || action === 'reduction') return true;
+  return runsAs(instruction) === 'access' && modifiers.some((m) => ORDERED.has(m));
 }
 
 /** Address operands of plain accesses that may go to device memory. */
 function accessedAddresses(instruction: PtxInstruction): { read?: PtxOperand; written?: PtxOperand } {
-  const { opcode, modifiers, operands } = instruction;
+  const { modifiers, operands } = instruction;
+  const action = memoryActionOf(instruction);
   // cp.async.….shared.global [to], [from]
-  if (opcode === 'cp' && modifiers.includes('global') && operands[1]) return { read: operands[1] };
+  if (action === 'copy' && modifiers.includes('global') && operands[1]) return { read: operands[1] };
   if (isOutsideDeviceMemory(instruction)) return {};
-  if (opcode === 'st' || opcode === 'discard') return { written: operands[0]! };
-  return opcode === 'ld' || opcode === 'ldu' ? { read: operands.at(-1)! } : {};
+  if (action === 'store' || action === 'discard') return { written: operands[0]! };
+  return action === 'load' ? { read: operands.at(-1)! } : {};
 }
 
 /**

@@ -1,10 +1,11 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
-import { definitionsAndUses } from '../../ptx/def-use.ts';
+import { spaceOf } from '../../ptx/instruction-parts.ts';
+import { definitionsAndUses, memoryActionOf, runsAs, synchronisationOf } from '../../ptx/instructions/properties.ts';
+import { elementsOf, registersOf } from '../../ptx/operands.ts';
 import { CHUNK_BYTES, CONTROL, LANES, PARAMETERS, PC, WARP } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
 import { EXIT, type JitBlock, programCounterOf } from './blocks.ts';
-import { elementsOf, registersIn, spaceOf } from './instruction-parts.ts';
 import type { KernelContext } from './kernel-context.ts';
 import { laneEmitter } from './lane-forms.ts';
 import { type BlockLocals, type PendingInstruction, SegmentEmitter } from './segment-emitter.ts';
@@ -13,18 +14,10 @@ import { type UniformContext, uniformEmitter } from './uniform-forms.ts';
 import type { WarpFormContext } from './warp-form-context.ts';
 import { warpEmitter } from './warp-forms.ts';
 
-/** Instructions with no effect here beyond their place in the order: lanes of a chunk loop end before them. */
-const ORDERING: ReadonlySet<string> = new Set(['membar', 'fence', 'nanosleep']);
-
-const FENCES: ReadonlySet<string> = new Set(['membar', 'fence']);
-
-const isOrdering = (i: PtxInstruction): boolean =>
-  ORDERING.has(i.opcode) || ((i.opcode === 'bar' || i.opcode === 'barrier') && i.modifiers.includes('warp'));
-
 const isVectorAccess = (i: PtxInstruction, kernel: KernelContext): boolean => {
-  if (i.opcode !== 'ld' && i.opcode !== 'st' && i.opcode !== 'ldu') return false;
+  if (runsAs(i) !== 'access') return false;
   if (spaceOf(i) !== 'generic') return true;
-  const address = i.operands[i.opcode === 'st' ? 0 : i.operands.length - 1]!;
+  const address = i.operands[memoryActionOf(i) === 'store' ? 0 : i.operands.length - 1]!;
   return address.kind === 'address' && address.base?.kind === 'symbol' && kernel.symbols.has(address.base.name);
 };
 
@@ -67,9 +60,10 @@ export class BlockEmitter {
   }
 
   #emitInstruction(instruction: PtxInstruction, position: number): void {
-    if (isOrdering(instruction)) {
+    if (runsAs(instruction) === 'order') {
+      // Lanes of a chunk loop end before it.
       this.#flush(position + 1);
-      if (this.kernel.watching && FENCES.has(instruction.opcode)) this.#emitWarpOperation(instruction);
+      if (this.kernel.watching && synchronisationOf(instruction) === 'memory') this.#emitWarpOperation(instruction);
       return;
     }
     const { definitions } = definitionsAndUses(instruction);
@@ -95,7 +89,7 @@ export class BlockEmitter {
 
   #enqueue(instruction: PtxInstruction): void {
     const uniforms = new Map<string, Local>();
-    const registers = instruction.operands.flatMap(registersIn);
+    const registers = instruction.operands.flatMap(registersOf);
     if (instruction.guard) registers.push(instruction.guard.register);
     for (const register of registers)
       if (this.kernel.uniform.has(register)) uniforms.set(register, this.#uniformLocal(register));
@@ -217,7 +211,7 @@ export class BlockEmitter {
   /** Calls out with every uniform operand's value in the warp's state. */
   #emitWarpOperation(instruction: PtxInstruction): void {
     const { kernel, b } = this;
-    const registers = instruction.operands.flatMap(registersIn);
+    const registers = instruction.operands.flatMap(registersOf);
     if (instruction.guard) registers.push(instruction.guard.register);
     for (const register of new Set(registers))
       if (kernel.uniform.has(register)) this.#storeUniform(register, this.#uniformLocal(register));
@@ -345,7 +339,7 @@ export class BlockEmitter {
   /** Which barrier it is follows from the block after it. */
   #barrier(instruction: PtxInstruction, next: number): void {
     const { b, kernel } = this;
-    for (const register of instruction.operands.flatMap(registersIn))
+    for (const register of instruction.operands.flatMap(registersOf))
       if (kernel.uniform.has(register)) this.#storeUniform(register, this.#uniformLocal(register));
     if (this.masked) {
       b.get(this.#locals.warp)

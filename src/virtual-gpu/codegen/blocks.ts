@@ -1,4 +1,5 @@
 import type { BasicBlock, ControlFlowGraph, PtxInstruction } from '../../ptx/ast.ts';
+import { controlOf, synchronisationOf } from '../../ptx/instructions/properties.ts';
 import { PC } from '../layout.ts';
 import { CLOCKS } from './specials.ts';
 
@@ -32,25 +33,14 @@ export function programCounterOf(target: number, blocks: readonly JitBlock[]): n
   return target | (syncPoint ? PC.syncPoint : 0);
 }
 
-/** Barrier instructions at which lanes do not wait: for one warp, for a cluster, or arriving only. */
-const NOT_WAITING = ['warp', 'cluster', 'arrive'] as const;
-
-const isBarrier = (i: PtxInstruction): boolean =>
-  (i.opcode === 'bar' || i.opcode === 'barrier') && !NOT_WAITING.some((modifier) => i.modifiers.includes(modifier));
+/** True where a warp stops until all threads of its CTA are there. */
+const isBarrier = (i: PtxInstruction): boolean => synchronisationOf(i) === 'cta';
 
 export const readsClock = (i: PtxInstruction): boolean =>
   i.operands.some((o) => o.kind === 'special' && CLOCKS.has(o.name));
 
 /** Instructions that exchange data between lanes and so want them together. */
-const isWarpSynchronous = (i: PtxInstruction): boolean =>
-  i.modifiers.includes('warp') ||
-  ((i.opcode === 'shfl' || i.opcode === 'vote' || i.opcode === 'match' || i.opcode === 'redux') &&
-    i.modifiers.includes('sync')) ||
-  i.opcode === 'mma' ||
-  i.opcode === 'ldmatrix' ||
-  i.opcode === 'wmma';
-
-const LEAVING: ReadonlySet<string> = new Set(['ret', 'exit']);
+const isWarpSynchronous = (i: PtxInstruction): boolean => synchronisationOf(i) === 'warp';
 
 /**
  * Cuts the blocks of `cfg` after barriers and readings of the clock and, in divergent blocks, before warp-synchronous
@@ -97,12 +87,12 @@ function finish(
 ): JitBlock {
   const last = instructions.at(-1);
   const terminator = terminatorOf(last, successors, isLastPiece);
-  const hasOwnInstruction = terminator.kind !== 'jump' || last?.opcode === 'bra' || LEAVING.has(last?.opcode ?? '');
+  const isLastOnlyControl = last !== undefined && (terminator.kind !== 'jump' || controlOf(last) !== 'next');
   return {
     index,
     labels: [],
     instructions,
-    body: hasOwnInstruction ? instructions.slice(0, -1) : instructions,
+    body: isLastOnlyControl ? instructions.slice(0, -1) : instructions,
     successors,
     predecessors: [],
     terminator,
@@ -116,13 +106,18 @@ function terminatorOf(last: PtxInstruction | undefined, successors: number[], is
   if (!last) return { kind: 'jump', target: next };
   if (isBarrier(last)) return { kind: 'barrier', instruction: last, next };
   if (!isLastPiece) return { kind: 'jump', target: next };
-  if (last.opcode === 'trap') return { kind: 'trap', instruction: last };
-  if (last.opcode === 'brx') return { kind: 'switch', instruction: last, targets: successors };
-  if (LEAVING.has(last.opcode)) {
-    if (!last.guard) return { kind: 'jump', target: EXIT };
-    return { kind: 'branch', instruction: last, taken: EXIT, fallThrough: next };
+  switch (controlOf(last)) {
+    case 'trap':
+      return { kind: 'trap', instruction: last };
+    case 'switch':
+      return { kind: 'switch', instruction: last, targets: successors };
+    case 'leave':
+      if (!last.guard) return { kind: 'jump', target: EXIT };
+      return { kind: 'branch', instruction: last, taken: EXIT, fallThrough: next };
+    case 'branch':
+      if (!last.guard) return { kind: 'jump', target: next };
+      return { kind: 'branch', instruction: last, taken: next, fallThrough: successors[1] ?? EXIT };
+    default:
+      return { kind: 'jump', target: next };
   }
-  if (last.opcode === 'bra' && last.guard)
-    return { kind: 'branch', instruction: last, taken: successors[0]!, fallThrough: successors[1] ?? EXIT };
-  return { kind: 'jump', target: next };
 }

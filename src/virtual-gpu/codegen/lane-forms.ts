@@ -25,7 +25,7 @@ const TABLES = [
 ];
 
 /** Every lane-wise instruction form that has its own vector code. */
-const LANE_FORMS: ReadonlyMap<string, LaneEmitter> = new Map(TABLES.flatMap((table) => [...table]));
+export const LANE_FORMS: ReadonlyMap<string, LaneEmitter> = new Map(TABLES.flatMap((table) => [...table]));
 
 /** Modifiers that do not change what is computed here: the default rounding, and hints. `ftz` is handled apart. */
 const NEUTRAL: ReadonlySet<string> = new Set(['rn', 'ftz', 'uni', 'full']);

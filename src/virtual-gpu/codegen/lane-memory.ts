@@ -1,4 +1,8 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
+import { definitionsAndUses, memoryActionOf, runsAs } from '../../ptx/instructions/properties.ts';
+import { elementsOf } from '../../ptx/operands.ts';
+import { sizeOfPtxType } from '../../ptx/types.ts';
 import {
   BOUNDS,
   CONSTANTS,
@@ -23,11 +27,9 @@ import {
   SECTOR_SAMPLED,
   sectorMarks,
 } from './access-groups.ts';
-import { destinationsOf, elementsOf, spaceOf, typeOf, vectorLength } from './instruction-parts.ts';
 import type { LaneContext } from './lane-context.ts';
 import { emitLoad, emitStore, type Transfer } from './lane-transfers.ts';
 import type { OperandContext, PendingInstruction, SegmentEmitter } from './segment-emitter.ts';
-import { sizeOfType } from './types.ts';
 
 /** A group during emission, with the locals its checked addresses are in. */
 interface PlannedGroup {
@@ -81,22 +83,21 @@ export class LaneMemory {
     const definitions = new Map<string, number>();
     for (const item of pending) {
       const { instruction } = item;
-      if (instruction.opcode === 'ld' || instruction.opcode === 'st' || instruction.opcode === 'ldu')
-        this.#assign(item, open, definitions);
-      for (const register of destinationsOf(instruction))
+      if (runsAs(instruction) === 'access') this.#assign(item, open, definitions);
+      for (const register of definitionsAndUses(instruction).definitions)
         definitions.set(register, (definitions.get(register) ?? 0) + 1);
     }
   }
 
   #assign(item: PendingInstruction, open: Map<string, PlannedGroup>, definitions: Map<string, number>): void {
     const { instruction, uniforms } = item;
-    const isStore = instruction.opcode === 'st';
+    const isStore = memoryActionOf(instruction) === 'store';
     const address = instruction.operands[isStore ? 0 : instruction.operands.length - 1]!;
     if (address.kind !== 'address') throw unsupported(instruction, 'has no address operand');
     const space = this.#spaceOf(instruction, address.base);
     const base = this.#normalise(address, instruction);
     const baseLocal = base.register === undefined ? undefined : uniforms.get(base.register);
-    const bytes = sizeOfType(typeOf(instruction)) * vectorLength(instruction);
+    const bytes = sizeOfPtxType(typeOf(instruction)) * vectorLength(instruction);
     // How many parts of a warp pay for a wide request depends on which lanes are active: counted by pattern.
     const dependsOnMask = this.#segment.kernel.counting && this.#segment.masked && space === 'shared' && bytes > 4;
     const uniform = (base.register === undefined || baseLocal !== undefined) && !instruction.guard && !dependsOnMask;
@@ -130,7 +131,7 @@ export class LaneMemory {
   /** A generic access through a register is left to the warp operations; symbols say their space. */
   #spaceOf(instruction: PtxInstruction, base: PtxOperand | null): AccessSpace {
     const space = spaceOf(instruction);
-    if (space !== 'generic' && space !== 'reg') return space;
+    if (space !== 'generic') return space;
     const symbol = base?.kind === 'symbol' ? this.#segment.kernel.symbols.get(base.name) : undefined;
     if (!symbol) throw unsupported(instruction, 'through a generic address reached the vector path');
     return symbol.space;

@@ -1,7 +1,7 @@
+import { sizeOfPtxType } from '../../ptx/types.ts';
 import { unsupported } from '../unsupported.ts';
 import type { Local, MemoryIndex } from '../wasm/function-builder.ts';
 import type { LaneContext } from './lane-context.ts';
-import { sizeOfType } from './types.ts';
 
 /** One load or store of a chunk, its addresses already checked. */
 export interface Transfer {
@@ -29,7 +29,7 @@ const signExtend = (context: LaneContext, type: string): void => {
 
 /** Loads `count` elements per lane into destinations 0 … count − 1. */
 export function emitLoad(t: Transfer): void {
-  const bytes = sizeOfType(t.type);
+  const bytes = sizeOfPtxType(t.type);
   if (t.uniform) return loadUniform(t, bytes);
   if (t.count === 1) return loadScalar(t, bytes);
   const load = VECTOR_LOADS.get(`${t.count}x${bytes}`);
@@ -216,7 +216,7 @@ const VECTOR_LOADS: ReadonlyMap<string, (t: Transfer) => void> = new Map([
 
 /** Stores elements that are operands 1 … count of the (flattened) instruction. */
 export function emitStore(t: Transfer, sourceCount: number): void {
-  const bytes = sizeOfType(t.type);
+  const bytes = sizeOfPtxType(t.type);
   if (sourceCount !== t.count) throw unsupported(t.context.instruction);
   const store = STORES.get(`${t.count}x${bytes}`);
   if (!store) throw unsupported(t.context.instruction);

@@ -1,4 +1,4 @@
-import { definitionsAndUses } from '../../ptx/def-use.ts';
+import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
 import type { Liveness } from '../../ptx/liveness.ts';
 import { WARP } from '../layout.ts';
 import type { JitBlock } from './blocks.ts';

@@ -1,7 +1,7 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { spaceOf } from '../../ptx/instruction-parts.ts';
 import { WINDOW } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
-import { spaceOf } from './instruction-parts.ts';
 import type { SymbolAddress } from './kernel-context.ts';
 
 /** Upper half of a generic address, by space; symbols in device memory carry theirs already. */

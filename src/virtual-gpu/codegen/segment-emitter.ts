@@ -1,15 +1,17 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { typesOf } from '../../ptx/instruction-parts.ts';
+import { definitionsAndUses, runsAs } from '../../ptx/instructions/properties.ts';
+import { elementsOf } from '../../ptx/operands.ts';
+import { sizeOfPtxType } from '../../ptx/types.ts';
 import { CHUNK_BYTES, LANES, WARP } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
 import type { HelperName } from './helpers.ts';
-import { destinationsOf, elementsOf, typesOf } from './instruction-parts.ts';
 import type { KernelContext } from './kernel-context.ts';
 import type { LaneContext } from './lane-context.ts';
 import { laneEmitter } from './lane-forms.ts';
 import { LaneMemory } from './lane-memory.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from './specials.ts';
-import { sizeOfType } from './types.ts';
 
 /** A lane-wise instruction waiting for its chunk loop, with the scalar locals its uniform operands are in. */
 export interface PendingInstruction {
@@ -75,7 +77,7 @@ export class SegmentEmitter {
   emit(): void {
     const { b, locals } = this;
     this.#pending.forEach(({ instruction }, position) => {
-      for (const register of destinationsOf(instruction)) this.#lastDefinition.set(register, position);
+      for (const register of definitionsAndUses(instruction).definitions) this.#lastDefinition.set(register, position);
     });
     this.memory.plan(this.#pending);
     this.memory.emitUniformChecks();
@@ -111,8 +113,7 @@ export class SegmentEmitter {
     const { instruction } = pending;
     const context = this.contextOf(pending);
     this.#guard = instruction.guard ? this.#emitGuard(context, instruction) : undefined;
-    if (instruction.opcode === 'ld' || instruction.opcode === 'st' || instruction.opcode === 'ldu')
-      this.memory.emitAccess(context, pending);
+    if (runsAs(instruction) === 'access') this.memory.emitAccess(context, pending);
     else {
       const emitter = laneEmitter(instruction, this.kernel.helpers.fusedMultiplyAdd);
       if (!emitter) throw unsupported(instruction);
@@ -344,7 +345,7 @@ export class SegmentEmitter {
 /** True when the operands (of a conversion: the source) are 16 bits wide. */
 function isHalfWord(instruction: PtxInstruction): boolean {
   const type = typesOf(instruction).at(-1);
-  return type !== undefined && sizeOfType(type) === 2;
+  return type !== undefined && sizeOfPtxType(type) === 2;
 }
 
 /** A LaneContext that also knows which registers are scalars here. */

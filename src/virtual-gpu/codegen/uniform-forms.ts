@@ -1,7 +1,7 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
+import { sizeOfPtxType } from '../../ptx/types.ts';
 import type { FunctionBuilder } from '../wasm/function-builder.ts';
 import { formOf } from './lane-forms.ts';
-import { sizeOfType } from './types.ts';
 
 /** What an emitter of a warp-uniform instruction sees: scalars, predicates as 0 or 1. Operands as in LaneContext. */
 export interface UniformContext {
@@ -154,7 +154,7 @@ const divide =
 const compare =
   (comparison: string, type: string): UniformEmitter =>
   (u) => {
-    const wide = sizeOfType(type) === 8;
+    const wide = sizeOfPtxType(type) === 8;
     const suffix = comparison === 'eq' || comparison === 'ne' ? '' : type.startsWith('s') ? '_s' : '_u';
     push(u, 1, wide);
     push(u, 2, wide);
@@ -182,13 +182,13 @@ const EXTEND: Record<string, (u: UniformContext) => void> = {
 };
 
 function convert(to: string, from: string): UniformEmitter {
-  const [wideTo, wideFrom] = [sizeOfType(to) === 8, sizeOfType(from) === 8];
+  const [wideTo, wideFrom] = [sizeOfPtxType(to) === 8, sizeOfPtxType(from) === 8];
   return (u) => {
     push(u, 1, wideFrom);
     if (wideFrom && !wideTo) u.b.op('i32.wrap_i64');
     if (!wideFrom) EXTEND[from]!(u);
     if (!wideFrom && wideTo) u.b.op(from.startsWith('s') ? 'i64.extend_i32_s' : 'i64.extend_i32_u');
-    if (sizeOfType(to) < 4) u.b.i32(sizeOfType(to) === 1 && to === 'u8' ? 0xff : 0xffff).op('i32.and');
+    if (sizeOfPtxType(to) < 4) u.b.i32(sizeOfPtxType(to) === 1 && to === 'u8' ? 0xff : 0xffff).op('i32.and');
     u.set();
   };
 }
@@ -225,7 +225,7 @@ const loadParameter =
   (type: string, count: number): UniformEmitter =>
   (u) => {
     for (let element = 0; element < count; element++) {
-      u.b.i32(0).memory(PARAMETER_LOADS[type]!, u.parameterOffset(count) + element * sizeOfType(type));
+      u.b.i32(0).memory(PARAMETER_LOADS[type]!, u.parameterOffset(count) + element * sizeOfPtxType(type));
       u.set(element);
     }
   };
@@ -285,7 +285,7 @@ function build(): Map<string, UniformEmitter> {
   return forms;
 }
 
-const UNIFORM_FORMS: ReadonlyMap<string, UniformEmitter> = build();
+export const UNIFORM_FORMS: ReadonlyMap<string, UniformEmitter> = build();
 
 /** The scalar code of an instruction whose operands are all warp-uniform, if it has any. */
 export const uniformEmitter = (instruction: PtxInstruction): UniformEmitter | undefined =>

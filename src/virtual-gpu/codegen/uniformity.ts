@@ -1,6 +1,6 @@
 import type { BasicBlock, ControlFlowGraph, PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
-import { definitionsAndUses } from '../../ptx/def-use.ts';
-import { registersIn } from './instruction-parts.ts';
+import { controlOf, definitionsAndUses } from '../../ptx/instructions/properties.ts';
+import { registersOf } from '../../ptx/operands.ts';
 import { UNIFORM_SPECIALS } from './specials.ts';
 import { uniformEmitter } from './uniform-forms.ts';
 
@@ -48,7 +48,7 @@ function isUniformOperand(operand: PtxOperand, uniform: ReadonlySet<string>): bo
   if (operand.kind === 'vector') return false;
   // ld.param from a computed address is left to the lanes.
   if (operand.kind === 'address') return operand.base?.kind === 'symbol';
-  return registersIn(operand).every((register) => uniform.has(register));
+  return registersOf(operand).every((register) => uniform.has(register));
 }
 
 /** A branch on a varying predicate makes every block up to its immediate post-dominator divergent. */
@@ -78,7 +78,7 @@ function markDivergence(
 
 /** True when lanes may part after this instruction. Exits part lanes too, but the rest stays converged. */
 function parts(instruction: PtxInstruction, uniform: ReadonlySet<string>): boolean {
-  if (instruction.opcode === 'brx') return true;
-  if (instruction.opcode !== 'bra' || !instruction.guard) return false;
-  return !uniform.has(instruction.guard.register);
+  const control = controlOf(instruction);
+  if (control === 'switch') return true;
+  return control === 'branch' && instruction.guard !== undefined && !uniform.has(instruction.guard.register);
 }

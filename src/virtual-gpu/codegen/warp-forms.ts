@@ -183,7 +183,7 @@ const shuffle: WarpEmitter = (context) => {
   else shuffleByLane(context);
 };
 
-const WARP_FORMS: ReadonlyMap<string, WarpEmitter> = new Map([
+export const WARP_FORMS: ReadonlyMap<string, WarpEmitter> = new Map([
   ['shfl', shuffle],
   ['vote', vote],
   ['activemask', activeMask],

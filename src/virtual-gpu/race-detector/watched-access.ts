@@ -1,6 +1,8 @@
 import type { PtxInstruction, StateSpace } from '../../ptx/ast.ts';
-import { spaceOf, typeOf, vectorLength } from '../codegen/instruction-parts.ts';
-import { sizeOfType } from '../codegen/types.ts';
+import { spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
+import { memoryActionOf } from '../../ptx/instructions/properties.ts';
+import type { MemoryAction } from '../../ptx/instructions/row.ts';
+import { sizeOfPtxType } from '../../ptx/types.ts';
 
 /** What an access to memory is to the race detector. */
 export interface WatchedAccess {
@@ -18,26 +20,42 @@ export interface WatchedAccess {
 const STRONG: ReadonlySet<string> = new Set(['volatile', 'relaxed', 'acquire', 'release', 'acq_rel', 'mmio']);
 const RELEASING: ReadonlySet<string> = new Set(['release', 'acq_rel']);
 
+/** What `discard` works on, and what a lane's address stands for in a matrix load. */
+const DISCARDED_BYTES = 128;
+const MATRIX_ROW_BYTES = 16;
+
 /** Describes a load, store, atomic, matrix load or asynchronous copy; undefined for what accesses no memory. */
 export function watchedAccess(instruction: PtxInstruction): WatchedAccess | undefined {
-  const { opcode, modifiers, operands } = instruction;
-  const space = spaceOf(instruction);
-  const isAtomic = opcode === 'atom' || opcode === 'red';
-  if (opcode === 'discard') return plain(instruction, 128, space, 'write');
-  if (opcode === 'ldmatrix') return plain(instruction, 16, 'shared', 'read');
-  if (opcode === 'cp') {
-    const size = operands[2];
-    if (modifiers[0] !== 'async' || size?.kind !== 'immediate') return undefined;
-    return { ...plain(instruction, Number(size.value), 'generic', 'read'), isWrite: true };
-  }
-  if (opcode !== 'ld' && opcode !== 'ldu' && opcode !== 'st' && !isAtomic) return undefined;
-  const bytes = sizeOfType(typeOf(instruction)) * vectorLength(instruction);
-  const access = plain(instruction, bytes, space, opcode === 'st' ? 'write' : 'read');
-  if (!isAtomic && !modifiers.some((m) => STRONG.has(m))) return access;
-  const isWrite = opcode === 'st' || isAtomic;
-  const releases = !isWrite ? 'nothing' : modifiers.some((m) => RELEASING.has(m)) ? 'everything' : 'fenced';
-  return { ...access, isRead: opcode === 'atom' || !isWrite, isWrite, isStrong: true, releases };
+  return DESCRIBE[memoryActionOf(instruction)]?.(instruction);
 }
+
+/** The whole element, or vector of them, that a lane accesses. */
+const element = (instruction: PtxInstruction, direction: 'read' | 'write'): WatchedAccess =>
+  plain(instruction, sizeOfPtxType(typeOf(instruction)) * vectorLength(instruction), spaceOf(instruction), direction);
+
+const isMarkedStrong = ({ modifiers }: PtxInstruction): boolean => modifiers.some((m) => STRONG.has(m));
+
+const strongWrite = (access: WatchedAccess, isRead: boolean): WatchedAccess => {
+  const releases = access.instruction.modifiers.some((m) => RELEASING.has(m)) ? 'everything' : 'fenced';
+  return { ...access, isRead, isWrite: true, isStrong: true, releases };
+};
+
+const DESCRIBE: Partial<Record<MemoryAction, (instruction: PtxInstruction) => WatchedAccess | undefined>> = {
+  load: (instruction) => ({ ...element(instruction, 'read'), isStrong: isMarkedStrong(instruction) }),
+  store: (instruction) => {
+    const access = element(instruction, 'write');
+    return isMarkedStrong(instruction) ? strongWrite(access, false) : access;
+  },
+  atomic: (instruction) => strongWrite(element(instruction, 'read'), true),
+  reduction: (instruction) => strongWrite(element(instruction, 'read'), false),
+  discard: (instruction) => plain(instruction, DISCARDED_BYTES, spaceOf(instruction), 'write'),
+  'matrix-load': (instruction) => plain(instruction, MATRIX_ROW_BYTES, 'shared', 'read'),
+  copy: (instruction) => {
+    const size = instruction.operands[2];
+    if (instruction.modifiers[0] !== 'async' || size?.kind !== 'immediate') return undefined;
+    return { ...plain(instruction, Number(size.value), 'generic', 'read'), isWrite: true };
+  },
+};
 
 const plain = (
   instruction: PtxInstruction,

@@ -1,5 +1,5 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
-import { has } from '../codegen/instruction-parts.ts';
+import { has } from '../../ptx/instruction-parts.ts';
 import { unsupported } from '../unsupported.ts';
 import { bulkPrefetch } from './cache-hints.ts';
 import type { WarpContext } from './warp-context.ts';

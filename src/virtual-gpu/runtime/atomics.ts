@@ -1,5 +1,5 @@
-import { spaceOf, typeOf } from '../codegen/instruction-parts.ts';
-import { sizeOfType } from '../codegen/types.ts';
+import { spaceOf, typeOf } from '../../ptx/instruction-parts.ts';
+import { sizeOfPtxType } from '../../ptx/types.ts';
 import { unsupported } from '../unsupported.ts';
 import { bf16ToNumber, f16ToNumber, numberToBf16, numberToF16 } from './half-numbers.ts';
 import type { WarpContext } from './warp-context.ts';
@@ -54,7 +54,7 @@ function compare(type: string, bits: number): (a: bigint, b: bigint) => number {
 }
 
 function combination(operation: string, type: string): Combine | undefined {
-  const bits = sizeOfType(type) * 8;
+  const bits = sizeOfPtxType(type) * 8;
   const order = compare(type, bits);
   const table: Record<string, Combine> = {
     add: ADDITIONS[type] ?? ((a, b) => BigInt.asUintN(bits, a + b)),
@@ -80,7 +80,7 @@ export function performAtomic(context: WarpContext): void {
   const operation = instruction.modifiers.find((m) => OPERATIONS.includes(m));
   const combine = operation === undefined ? undefined : combination(operation, type);
   if (!combine) throw unsupported(instruction);
-  const size = sizeOfType(type);
+  const size = sizeOfPtxType(type);
   const first = instruction.opcode === 'atom' ? 1 : 0;
   const read = (index: number, lane: number): bigint => {
     const operand = operands[index];

@@ -1,5 +1,5 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
-import { has } from '../codegen/instruction-parts.ts';
+import { has } from '../../ptx/instruction-parts.ts';
 
 /** Lanes of one warp that wait at one barrier instruction. */
 export interface WaitingLanes {

@@ -1,4 +1,4 @@
-import { spaceOf } from '../codegen/instruction-parts.ts';
+import { spaceOf } from '../../ptx/instruction-parts.ts';
 import { unsupported } from '../unsupported.ts';
 import type { WarpContext } from './warp-context.ts';
 

@@ -1,4 +1,4 @@
-import { has } from '../codegen/instruction-parts.ts';
+import { has } from '../../ptx/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { WarpContext } from './warp-context.ts';

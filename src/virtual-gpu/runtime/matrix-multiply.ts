@@ -1,5 +1,5 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
-import { typesOf } from '../codegen/instruction-parts.ts';
+import { typesOf } from '../../ptx/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { bf16ToNumber, f16ToNumber, numberToF16 } from './half-numbers.ts';

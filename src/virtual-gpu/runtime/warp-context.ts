@@ -1,5 +1,5 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
-import { elementsOf } from '../codegen/instruction-parts.ts';
+import { elementsOf } from '../../ptx/operands.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/specials.ts';
 import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';

@@ -1,6 +1,7 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
-import { has, spaceOf, typeOf, vectorLength } from '../codegen/instruction-parts.ts';
-import { sizeOfType } from '../codegen/types.ts';
+import { has, spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
+import { synchronisationOf } from '../../ptx/instructions/properties.ts';
+import { sizeOfPtxType } from '../../ptx/types.ts';
 import { unsupported } from '../unsupported.ts';
 import { asyncCopy } from './async-copy.ts';
 import { performAtomic } from './atomics.ts';
@@ -87,7 +88,7 @@ function trap(context: WarpContext): void {
 
 /** Reads an element of a memory access into a register, extending signed types. */
 function readElement(view: DataView, offset: number, type: string): number | bigint {
-  switch (sizeOfType(type)) {
+  switch (sizeOfPtxType(type)) {
     case 1:
       return type === 's8' ? view.getInt8(offset) : view.getUint8(offset);
     case 2:
@@ -107,7 +108,7 @@ function writeElement(
   source: PtxOperand,
   lane: number,
 ): void {
-  const size = sizeOfType(type);
+  const size = sizeOfPtxType(type);
   if (size === 8) view.setBigUint64(offset, context.double(source, lane), true);
   else if (size === 4) view.setUint32(offset, context.word(source, lane), true);
   else if (size === 2) view.setUint16(offset, context.word(source, lane), true);
@@ -118,7 +119,7 @@ function writeElement(
 function genericLoad(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
   const [type, count] = [typeOf(instruction), vectorLength(instruction)];
-  const size = sizeOfType(type);
+  const size = sizeOfPtxType(type);
   const accesses = lanes.map((lane) => {
     const address = context.address(operands[count]!, lane);
     const { view, offset, space } = context.resolve(address, spaceOf(instruction), size * count, false, lane);
@@ -135,7 +136,7 @@ function genericLoad(context: WarpContext): void {
 function genericStore(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
   const [type, count] = [typeOf(instruction), vectorLength(instruction)];
-  const size = sizeOfType(type);
+  const size = sizeOfPtxType(type);
   const accesses = lanes.map((lane) => {
     const address = context.address(operands[0]!, lane);
     const { view, offset, space } = context.resolve(address, spaceOf(instruction), size * count, true, lane);
@@ -146,12 +147,12 @@ function genericStore(context: WarpContext): void {
   context.countRequest(accesses, size * count, 'store');
 }
 
-const OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOperation>([
+export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOperation>([
   ['match', match],
   ['redux', redux],
   ['elect', elect],
-  ['bar.arrive', arrive],
-  ['barrier.arrive', arrive],
+  ['bar', arrive],
+  ['barrier', arrive],
   ['membar', fence],
   ['fence', fence],
   ['prefetch', prefetch],
@@ -170,18 +171,12 @@ const OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOpera
   ['cp', asyncCopy],
 ]);
 
-/** Barriers are told apart by what is done at them; a cluster's is not known at all. */
-function operationName({ opcode, modifiers }: PtxInstruction): string {
-  if (opcode !== 'bar' && opcode !== 'barrier') return opcode;
-  return [opcode, ...modifiers.filter((m) => m !== 'cta' && m !== 'aligned')].join('.');
-}
-
 /**
  * The JavaScript implementation of an instruction that compiled code leaves to it.
  * @throws UnsupportedPtxError when there is none.
  */
 export function warpOperation(instruction: PtxInstruction): WarpOperation {
-  const operation = OPERATIONS.get(operationName(instruction)) ?? scalarOperation(instruction);
-  if (!operation) throw unsupported(instruction);
+  const operation = WARP_OPERATIONS.get(instruction.opcode) ?? scalarOperation(instruction);
+  if (!operation || synchronisationOf(instruction) === 'cluster') throw unsupported(instruction);
   return operation;
 }

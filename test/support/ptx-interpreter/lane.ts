@@ -1,5 +1,5 @@
 import type { PtxInstruction, PtxOperand } from '../../../src/ptx/ast.ts';
-import { writesFirstOperand } from '../../../src/ptx/def-use.ts';
+import { resultOf } from '../../../src/ptx/instructions/properties.ts';
 import { sizeOfPtxType } from '../../../src/ptx/types.ts';
 import { decode, encode, type FloatType, isFloatType } from './formats.ts';
 
@@ -102,7 +102,7 @@ export function writeResults(
   state: LaneState,
   results: Results,
 ): void {
-  if (!writesFirstOperand(instruction)) throw new Error(`${instruction.text} writes no register`);
+  if (resultOf(instruction) === 'none') throw new Error(`${instruction.text} writes no register`);
   const destinations = operandLeaves(instruction.operands[0]!);
   if (destinations.length !== results.length) {
     throw new Error(`${instruction.text} has ${destinations.length} destinations, got ${results.length} results`);

@@ -1,6 +1,6 @@
 import { bitsOfF64 } from '../../../ptx/literals.ts';
+import { sizeOfPtxType } from '../../../ptx/types.ts';
 import { type LaneContext, type LaneEmitter, PARTS } from '../lane-context.ts';
-import { sizeOfType } from '../types.ts';
 import { ROUND } from './float-to-integer.ts';
 import { pushF32, setF32 } from './floats.ts';
 
@@ -15,7 +15,7 @@ function pushExtended(e: LaneContext, index: number, type: string): void {
 
 /** Replaces the word on the stack by its low bits, extended by the type's sign. */
 function extendWord(e: LaneContext, type: string): void {
-  const bits = sizeOfType(type) * 8;
+  const bits = sizeOfPtxType(type) * 8;
   if (bits === 32) return;
   if (isSigned(type))
     e.b
@@ -35,15 +35,15 @@ function pushLowWords(e: LaneContext, index: number): void {
 
 /** Truncates the word on the stack to the destination type and stores it; 16-bit registers stay zero-extended. */
 function setInteger(e: LaneContext, type: string): void {
-  const bits = sizeOfType(type) * 8;
+  const bits = sizeOfPtxType(type) * 8;
   if (type === 's8') extendWord(e, type);
   if (bits < 32) e.b.i32x4(type === 'u8' ? 0xff : 0xffff).op('v128.and');
   e.setWord();
 }
 
 function integerToInteger(to: string, from: string): LaneEmitter {
-  const wideFrom = sizeOfType(from) === 8;
-  if (sizeOfType(to) === 8) {
+  const wideFrom = sizeOfPtxType(from) === 8;
+  if (sizeOfPtxType(to) === 8) {
     return (e) => {
       for (const part of PARTS) {
         if (wideFrom) e.part(1, part);

@@ -1,12 +1,12 @@
+import { sizeOfPtxType } from '../../../ptx/types.ts';
 import { type LaneContext, type LaneEmitter, PARTS } from '../lane-context.ts';
-import { sizeOfType } from '../types.ts';
 import { pushF32 } from './floats.ts';
 
 /** Integer roundings: PTX suffix → WebAssembly operation. */
 export const ROUND: Record<string, string> = { rni: 'nearest', rzi: 'trunc', rmi: 'floor', rpi: 'ceil' };
 
 const isSigned = (type: string): boolean => type.startsWith('s');
-const bitsOf = (type: string): number => sizeOfType(type) * 8;
+const bitsOf = (type: string): number => sizeOfPtxType(type) * 8;
 
 /** Pushes the source of a conversion as f32. */
 const PUSH_AS_F32: Record<string, (e: LaneContext) => void> = {

@@ -1,10 +1,10 @@
+import { sizeOfPtxType } from '../../../ptx/types.ts';
 import { f32Bits } from '../../wasm/function-builder.ts';
 import { type LaneContext, type LaneEmitter, PARTS } from '../lane-context.ts';
-import { sizeOfType } from '../types.ts';
 import { pushF32 } from './floats.ts';
 
 const isSigned = (type: string): boolean => type.startsWith('s');
-const bitsOf = (type: string): number => sizeOfType(type) * 8;
+const bitsOf = (type: string): number => sizeOfPtxType(type) * 8;
 
 /** `cvt.sat` between integers of up to 32 bits. */
 const saturateInteger =

@@ -5,7 +5,7 @@ import { elementName, FLOAT_FUNCTIONS } from './float-functions.ts';
 import { INTEGER_FUNCTIONS } from './integer-functions.ts';
 import type { ScalarCompiler, ScalarFunction } from './scalar-function.ts';
 
-const GENERAL_FUNCTIONS: ReadonlyMap<string, ScalarCompiler> = new Map([
+export const GENERAL_FUNCTIONS: ReadonlyMap<string, ScalarCompiler> = new Map([
   ['cvt', convert],
   ['setp', setPredicate],
   ['set', setValue],

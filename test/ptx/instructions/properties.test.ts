@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { accessBytesPerLane, flopPerLane, instructionClass } from '../../src/ptx/instruction-class.ts';
-import { instruction } from './support.ts';
+import { flopPerLane, instructionClass } from '../../../src/ptx/instructions/properties.ts';
+import { instruction } from '../support.ts';
 
 describe('instructionClass', () => {
   it.each([
@@ -77,16 +77,5 @@ describe('flopPerLane', () => {
     ['red.global.add.f32 [%rd1], %f1;', undefined],
   ])('%s', (text, expected) => {
     expect(flopPerLane(instruction(text))).toEqual(expected);
-  });
-});
-
-describe('accessBytesPerLane', () => {
-  it.each([
-    ['ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];', 16],
-    ['ld.global.u8 %rs1, [%rd1];', 1],
-    ['st.shared.v2.b64 [%r1], {%rd1, %rd2};', 16],
-    ['atom.global.add.f64 %fd1, [%rd1], %fd2;', 8],
-  ])('%s', (text, bytes) => {
-    expect(accessBytesPerLane(instruction(text))).toBe(bytes);
   });
 });

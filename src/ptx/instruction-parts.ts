@@ -1,0 +1,33 @@
+import type { PtxInstruction, StateSpace } from './ast.ts';
+import { isPtxType } from './types.ts';
+
+const SPACES: ReadonlySet<string> = new Set(['global', 'shared', 'local', 'const', 'param']);
+
+/** State space of a load, store or atomic; `generic` when the opcode names none. */
+export function spaceOf(instruction: PtxInstruction): Exclude<StateSpace, 'reg'> {
+  for (const modifier of instruction.modifiers) {
+    const base = modifier.split('::')[0]!;
+    if (SPACES.has(base)) return base as Exclude<StateSpace, 'reg'>;
+  }
+  return 'generic';
+}
+
+/** The type modifiers, in order. */
+export const typesOf = (instruction: PtxInstruction): string[] => instruction.modifiers.filter(isPtxType);
+
+/** The last type modifier, which is the operand type of all but `cvt`-like instructions. */
+export function typeOf(instruction: PtxInstruction): string {
+  const type = typesOf(instruction).at(-1);
+  if (type === undefined) throw new Error(`${instruction.text} has no type`);
+  return type;
+}
+
+/** 1, 2, 4 or 8 elements of a vector load or store. */
+export function vectorLength(instruction: PtxInstruction): number {
+  for (const modifier of instruction.modifiers) {
+    if (/^v[248]$/.test(modifier)) return Number(modifier.slice(1));
+  }
+  return 1;
+}
+
+export const has = (instruction: PtxInstruction, modifier: string): boolean => instruction.modifiers.includes(modifier);

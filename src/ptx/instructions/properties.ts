@@ -1,0 +1,86 @@
+/** What the table of instructions says about one instruction. An opcode that has no row is assumed to compute. */
+import type { InstructionClass } from '../../core/counters.ts';
+import type { PtxInstruction } from '../ast.ts';
+import { registersOf } from '../operands.ts';
+import { floatOf } from '../types.ts';
+import type { Control, MemoryAction, OrRule, Result, Runs, Synchronisation } from './row.ts';
+import { INSTRUCTIONS } from './table.ts';
+
+const resolve = <T>(property: OrRule<T>, instruction: PtxInstruction): T =>
+  typeof property === 'function' ? (property as (instruction: PtxInstruction) => T)(instruction) : property;
+
+/** Class of an instruction, or undefined for an opcode that is not in the table. */
+export function instructionClass(instruction: PtxInstruction): InstructionClass | undefined {
+  const row = INSTRUCTIONS.get(instruction.opcode);
+  return row && resolve(row.class, instruction);
+}
+
+/** How a warp runs it, or undefined for an opcode that is not in the table. */
+export function runsAs(instruction: PtxInstruction): Runs | undefined {
+  const row = INSTRUCTIONS.get(instruction.opcode);
+  return row && resolve(row.runs, instruction);
+}
+
+/** Who meets at an instruction. */
+export function synchronisationOf(instruction: PtxInstruction): Synchronisation {
+  const row = INSTRUCTIONS.get(instruction.opcode);
+  return row ? resolve(row.synchronises, instruction) : 'none';
+}
+
+export const memoryActionOf = ({ opcode }: PtxInstruction): MemoryAction => INSTRUCTIONS.get(opcode)?.memory ?? 'none';
+
+export const controlOf = ({ opcode }: PtxInstruction): Control => INSTRUCTIONS.get(opcode)?.control ?? 'next';
+
+/** Where the value of the destination, the first operand, comes from; `none` when nothing is written. */
+export function resultOf(instruction: PtxInstruction): Result {
+  const row = INSTRUCTIONS.get(instruction.opcode);
+  const result = row ? resolve(row.result, instruction) : 'operands';
+  return instruction.operands[0]?.kind === 'address' ? 'none' : result;
+}
+
+/**
+ * Registers an instruction writes and reads, guard included. A guarded instruction may leave its definitions as they
+ * were. Accumulators are both.
+ */
+export function definitionsAndUses(instruction: PtxInstruction): { definitions: string[]; uses: string[] } {
+  const { operands, guard } = instruction;
+  const result = operands.length > 0 ? resultOf(instruction) : 'none';
+  const definitions = result === 'none' ? [] : registersOf(operands[0]!);
+  const sources = result === 'none' || result === 'accumulator' ? operands : operands.slice(1);
+  const uses = sources.flatMap(registersOf);
+  if (guard) uses.push(guard.register);
+  return { definitions, uses };
+}
+
+/** Kind of floating-point work, as in `CounterTotals.flop`. */
+export type FlopKind = 'fp16' | 'fp32' | 'fp64' | 'tensor';
+
+/** Floating-point operations per active lane. A fused multiply-add is two; comparisons, moves and conversions none. */
+export interface FlopPerLane {
+  kind: FlopKind;
+  count: number;
+}
+
+/** Flop of one lane of `instruction`; undefined when it does no floating-point arithmetic. */
+export function flopPerLane(instruction: PtxInstruction): FlopPerLane | undefined {
+  const flop = INSTRUCTIONS.get(instruction.opcode)?.flop ?? 0;
+  if (flop === 'matrix') return matrixFlop(instruction);
+  const type = floatOf(instruction.modifiers.at(-1) ?? '');
+  return flop > 0 && type ? { kind: type.kind, count: flop * type.elements } : undefined;
+}
+
+const MATRIX_SHAPE = /^m(\d+)n(\d+)k(\d+)$/;
+const INTEGER_ELEMENT = /^[su][48]$|^b1$/;
+const LANES_PER_WARP = 32;
+const WARPS_PER_WARPGROUP = 4;
+
+/** Work of a whole matrix instruction, spread over the lanes that issue it. */
+function matrixFlop(instruction: PtxInstruction): FlopPerLane | undefined {
+  const { modifiers } = instruction;
+  const shape = modifiers.map((modifier) => MATRIX_SHAPE.exec(modifier)).find((match) => match !== null);
+  if (!shape || instructionClass(instruction) !== 'tensor') return undefined;
+  if (modifiers.some((modifier) => INTEGER_ELEMENT.test(modifier))) return undefined;
+  const [m, n, k] = shape.slice(1).map(Number) as [number, number, number];
+  const warps = synchronisationOf(instruction) === 'warpgroup' ? WARPS_PER_WARPGROUP : 1;
+  return { kind: 'tensor', count: (2 * m * n * k) / (LANES_PER_WARP * warps) };
+}
