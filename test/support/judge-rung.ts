@@ -31,9 +31,10 @@ function withEdits(kernel: Kernel, edits: readonly Edit[]): Kernel {
 export async function judgeRung(session: Session, request: RungRequest): Promise<Evaluation> {
   const { kernel, problem } = await loadKernel(request.folder);
   const { generators } = request;
-  const checkShapes = problem.file.checkShapes.map((shape) => (generators ? { ...shape, generators } : shape));
+  const checkShapes = problem.file.checkShapes.map((shape) => ({ ...shape, ...(generators && { generators }) }));
   return session.evaluator.evaluate({
-    problem: { ...problem, file: { ...problem.file, checkShapes } },
+    // The problem itself where it can be: then what one evaluation worked out for it serves the next.
+    problem: generators ? { ...problem, file: { ...problem.file, checkShapes } } : problem,
     candidate: makeCandidate(withEdits(kernel, request.edits ?? []), request.parameters ?? {}),
     workload: resolveWorkload(problem.file, request.workload),
     seed: 1,

@@ -1,22 +1,26 @@
 import { realpath, stat } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel } from '../../core/kernel.ts';
-import type { Problem, ProblemFile, RunReference } from '../../core/problem.ts';
+import type { Problem, ProblemFile } from '../../core/problem.ts';
 import { checkDeviceReference } from '../../core/schemas/device-reference-checks.ts';
 import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
 import { parseProblemFile } from '../../core/schemas/parse-files.ts';
 import { hostReference } from '../../evaluation/reference-process/reference-host.ts';
 import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, readUserFile, requireFolder } from './read-user-file.ts';
-import { requireTrusted } from './trust.ts';
+import { hashHostCode, requireTrusted } from './trust.ts';
 
 const PROBLEM_FILE = 'problem.json';
 const REFERENCE_HINT = 'problems/attention/reference.ts is an example.';
 
+/** What was loaded in this process, by folder as it was given and as it is, with what its files said then. */
+const loaded = new Map<string, { readonly contents: string; readonly problem: Problem }>();
+
 /**
  * Loads a problem folder: problem.json, and where the `reference` lies that reference.ts exports. That is a program: it
- * is not run here, but in a process of its own when it is first needed.
+ * is not run here, but in a process of its own when it is first needed. As long as its files stay as they are, a folder is
+ * one problem: its kernels share the reference's process, and an oracle what it worked out.
  *
  * @param path - the folder, or its problem.json.
  * @throws WarpsmithError for a missing folder or file, a mistake in problem.json, or a device reference that does not load.
@@ -31,16 +35,26 @@ export const loadProblem = async (path: string): Promise<Problem> => {
     hint: 'A kernel folder (kernel.json) is not a problem folder; the problem is usually its parent.',
   });
   const problemFile = parseProblemFile(text.toString('utf8'), file);
-  const { deviceReference } = problemFile;
-  return {
+  const real = await findReference(folder);
+  const deviceReference =
+    problemFile.deviceReference === undefined
+      ? undefined
+      : await loadDeviceReference(join(folder, problemFile.deviceReference), problemFile);
+  const name = `${resolve(folder)}\n${folder}`;
+  const contents = JSON.stringify([text.toString('base64'), hashHostCode(folder), real, deviceReference]);
+  const known = loaded.get(name);
+  if (known?.contents === contents) return known.problem;
+  const trusted = () => requireTrusted(problemFile.name, folder);
+  const options = { problem: problemFile.name, file: real, folder: dirname(real), beforeStart: trusted };
+  const problem: Problem = {
     folder,
     file: problemFile,
-    reference: await findReference(folder, problemFile),
-    requireTrusted: () => requireTrusted(problemFile.name, folder),
-    ...(deviceReference !== undefined && {
-      deviceReference: await loadDeviceReference(join(folder, deviceReference), problemFile),
-    }),
+    reference: hostReference(options),
+    requireTrusted: trusted,
+    ...(deviceReference && { deviceReference }),
   };
+  loaded.set(name, { contents, problem });
+  return problem;
 };
 
 const loadDeviceReference = async (folder: string, problem: ProblemFile): Promise<Kernel> => {
@@ -51,13 +65,13 @@ const loadDeviceReference = async (folder: string, problem: ProblemFile): Promis
   return { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) };
 };
 
-const findReference = async (folder: string, { name }: ProblemFile): Promise<RunReference> => {
+/** The module's absolute path, symbolic links resolved. */
+const findReference = async (folder: string): Promise<string> => {
   const file = await referenceFile(folder);
   await readUserFile({ file, expected: 'a module that exports `reference`', hint: REFERENCE_HINT });
   const real = await realpath(file);
   if (dirname(real) !== (await realpath(folder))) throw outsideProblem(file, real);
-  const beforeStart = () => requireTrusted(name, folder);
-  return hostReference({ problem: name, file: real, folder: dirname(real), beforeStart });
+  return real;
 };
 
 /** What lies beside the file that the link names would be imported, and nobody asked about it. */

@@ -86,6 +86,9 @@ function consentFolder(): string {
   return join(config, 'warpsmith', 'trusted');
 }
 
+/** SHA-256 over names and contents of what may run or be imported. */
+export const hashHostCode = (folder: string): string => hostCode(folder).hash;
+
 function hostCode(folder: string): Pick<TrustQuestion, 'files' | 'hash'> {
   const files = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => !entry.isDirectory() && HOST_CODE.test(entry.name))

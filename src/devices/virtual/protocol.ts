@@ -4,6 +4,10 @@ import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 
 /** What the device sends a worker. */
 export type WorkerRequest =
+  /** Before anything else: the device's memory, and that of its read map. */
+  | { kind: 'attach'; device: WebAssembly.Memory; reads: WebAssembly.Memory }
+  /** Forget it, and everything that was loaded. */
+  | { kind: 'detach' }
   | { kind: 'load'; kernel: number; image: KernelImage; module: WebAssembly.Module }
   | { kind: 'unload'; kernel: number }
   | {

@@ -1,11 +1,9 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
 import { doStoresOverlap } from './store-overlap.ts';
-
-/** The sources run as they are; a built package has JavaScript beside this file. */
-const WORKER_URL = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+import { giveBackThread, post, takeThread } from './worker-threads.ts';
 
 export type PoolOutcome =
   /** `overlapping`: CTAs of different workers, or of one that is watched, stored to the same bytes, so the contents depend on chance. */
@@ -21,7 +19,7 @@ interface LoadedKernel {
   module: WebAssembly.Module;
 }
 
-/** Worker threads that run CTAs. Started when first needed; replaced after a timeout or crash. */
+/** Worker threads that run CTAs. Taken when first needed; replaced after a timeout or crash. */
 export class WorkerPool {
   #device: WebAssembly.Memory;
   #reads: WebAssembly.Memory;
@@ -30,6 +28,7 @@ export class WorkerPool {
   #kernels = new Map<number, LoadedKernel>();
   #nextKernel = 1;
   #nextJob = 1;
+  #running = 0;
 
   /** @param reads the memory of a read map. */
   constructor(device: WebAssembly.Memory, reads: WebAssembly.Memory, threads: number) {
@@ -63,6 +62,7 @@ export class WorkerPool {
     options: { serial: boolean; timeoutMs: number },
   ): Promise<PoolOutcome> {
     this.#start();
+    this.#running++;
     const queue = new Int32Array(new SharedArrayBuffer(QUEUE.cells * 4));
     queue[QUEUE.faultedAt] = 0x7fffffff;
     const workers = options.serial ? this.#workers.slice(0, 1) : this.#workers;
@@ -78,20 +78,28 @@ export class WorkerPool {
     try {
       const settled = await Promise.race([Promise.all(replies), timeout]);
       if (settled === 'timed-out') {
-        await this.close();
+        await this.#end();
         return { kind: 'timed-out' };
       }
       return outcomeOf(settled);
     } catch (error) {
-      await this.close();
+      await this.#end();
       return { kind: 'crashed', message: error instanceof Error ? error.message : String(error) };
     } finally {
       clearTimeout(timer);
+      this.#running--;
     }
   }
 
-  /** Ends all threads. The pool starts new ones if it is used again. */
+  /** Gives all threads back, or ends them where a launch is under way. The pool takes others if it is used again. */
   async close(): Promise<void> {
+    if (this.#running > 0) return this.#end();
+    const workers = this.#workers;
+    this.#workers = [];
+    await Promise.all(workers.map((worker) => giveBackThread(worker, this.#device)));
+  }
+
+  async #end(): Promise<void> {
     const workers = this.#workers;
     this.#workers = [];
     await Promise.all(workers.map((worker) => worker.terminate()));
@@ -99,9 +107,7 @@ export class WorkerPool {
 
   #start(): void {
     while (this.#workers.length < this.threads) {
-      const worker = new Worker(WORKER_URL, { workerData: { device: this.#device, reads: this.#reads } });
-      // Threads never keep the process alive; a run in progress does, through its timer.
-      worker.unref();
+      const worker = takeThread(this.#device, this.#reads);
       for (const [kernel, loaded] of this.#kernels) post(worker, { kind: 'load', kernel, ...loaded });
       this.#workers.push(worker);
     }
@@ -134,8 +140,6 @@ export class WorkerPool {
     });
   }
 }
-
-const post = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request);
 
 /** Of what happened in several CTAs, what happened in the first one. */
 const first = (reports: readonly FaultReport[]): FaultReport =>

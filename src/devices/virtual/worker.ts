@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { LANES } from '../../virtual-gpu/layout.ts';
 import type { UninitialisedRead } from '../../virtual-gpu/race-detector/race-detector.ts';
 import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
@@ -8,23 +8,40 @@ import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
 import { WriteMap } from '../../virtual-gpu/runtime/write-map.ts';
 import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
 
-const { device, reads: readsMemory } = workerData as { device: WebAssembly.Memory; reads: WebAssembly.Memory };
-const runners = new Map<number, CtaRunner>();
-const writes = new WriteMap();
-const reads = new ReadMap(readsMemory);
-const leftovers = new Leftovers();
-const port = parentPort!;
+/** What belongs to one device. */
+class DeviceThread {
+  readonly #device: WebAssembly.Memory;
+  readonly #runners = new Map<number, CtaRunner>();
+  readonly #reads: ReadMap;
+  readonly #leftovers = new Leftovers();
+  readonly writes = new WriteMap();
 
-function load({ image, module }: WorkerRequest & { kind: 'load' }): CtaRunner {
-  const runner = new CtaRunner(image, device, writes, reads, leftovers);
-  runner.attach(new WebAssembly.Instance(module, runner.imports));
-  return runner;
+  constructor({ device, reads }: WorkerRequest & { kind: 'attach' }) {
+    this.#device = device;
+    this.#reads = new ReadMap(reads);
+  }
+
+  load({ kernel, image, module }: WorkerRequest & { kind: 'load' }): void {
+    const runner = new CtaRunner(image, this.#device, this.writes, this.#reads, this.#leftovers);
+    runner.attach(new WebAssembly.Instance(module, runner.imports));
+    this.#runners.set(kernel, runner);
+  }
+
+  unload(kernel: number): void {
+    this.#runners.delete(kernel);
+  }
+
+  runner(kernel: number): CtaRunner {
+    return this.#runners.get(kernel)!;
+  }
 }
 
+const port = parentPort!;
+let thread: DeviceThread | undefined;
+
 /** Takes CTAs from the queue until it is empty or an earlier one has faulted. */
-function run(request: WorkerRequest & { kind: 'run' }): WorkerReply {
+function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes: WriteMap): WorkerReply {
   const { job, launch, order, queue } = request;
-  const runner = runners.get(request.kernel)!;
   runner.begin(launch);
   let uninitialisedRead: FaultReport | undefined;
   for (;;) {
@@ -94,10 +111,22 @@ function reportRead(read: UninitialisedRead | undefined, position: number, cta: 
 }
 
 port.on('message', (request: WorkerRequest) => {
-  if (request.kind === 'load') runners.set(request.kernel, load(request));
-  else if (request.kind === 'unload') runners.delete(request.kernel);
-  else {
-    const reply = run(request);
-    port.postMessage(reply, reply.ok && reply.writes ? [reply.writes.bytes.buffer] : []);
+  switch (request.kind) {
+    case 'attach':
+      thread = new DeviceThread(request);
+      return;
+    case 'detach':
+      thread = undefined;
+      return;
+    case 'load':
+      thread!.load(request);
+      return;
+    case 'unload':
+      thread!.unload(request.kernel);
+      return;
+    default: {
+      const reply = run(request, thread!.runner(request.kernel), thread!.writes);
+      port.postMessage(reply, reply.ok && reply.writes ? [reply.writes.bytes.buffer] : []);
+    }
   }
 });

@@ -9,7 +9,7 @@ import type { MemoryRequest } from '../runtime/warp-context.ts';
 import { type GridClock, later, WarpClocks } from './clocks.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow } from './global-shadow.ts';
-import { SharedShadow } from './shared-shadow.ts';
+import { type LaneAddresses, SharedShadow } from './shared-shadow.ts';
 import { type WatchedAccess, watchedAccess } from './watched-access.ts';
 
 /** A launch whose accesses are watched. */
@@ -52,7 +52,6 @@ export class RaceDetector {
   readonly #accesses: WatchedAccess[] = [];
   readonly #units: Record<Space, number>;
   #launch!: WatchedLaunch;
-  #sharedBytes: Uint8Array = new Uint8Array(0);
   /** By group and by site: whether the launch may both read and write the device memory it touches. */
   #isTrackedGroup: boolean[] = [];
   #isTrackedSite: boolean[] = [];
@@ -66,9 +65,9 @@ export class RaceDetector {
   #globalReleases = new Map<number, GridClock>();
   /** What arrivals without waiting brought to a barrier, by its number. */
   #arrived = new Map<number, GridClock>();
-  /** Of the group at hand: its active lanes, and their addresses. */
-  readonly #addresses = new Int32Array(LANES);
-  readonly #lanes = new Uint8Array(LANES);
+  /** Of the group at hand; and one lane's alone. */
+  readonly #together: LaneAddresses = laneAddresses();
+  readonly #alone: LaneAddresses = { ...laneAddresses(), count: 1 };
   #time = 0;
   #cta = 0;
 
@@ -107,10 +106,10 @@ export class RaceDetector {
     });
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
-    this.#sharedBytes = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
     this.#clocks = new WarpClocks(warps);
     this.#fenced = new WarpClocks(warps);
-    this.#shared = new SharedShadow(warps, sharedBytes, this.#units.shared, this.#clocks.rows);
+    const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
+    this.#shared = new SharedShadow(warps, shared, this.#units.shared, this.#clocks.rows);
     this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas);
     this.#globalReleases.clear();
     this.#time = 0;
@@ -175,36 +174,49 @@ export class RaceDetector {
   group(groupIndex: number, warpAddress: number, masked: boolean): void {
     const group = this.#image.groups[groupIndex]!;
     if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
-    const count = this.#activeLanes(group, warpAddress, masked);
+    this.#collectLanes(group, warpAddress, masked);
     const space = group.space as Space;
     const warp = this.#warpOf(warpAddress);
+    const { addresses, lanes, count } = this.#together;
     for (const { number, offset, access } of this.#groups[groupIndex]!) {
-      const isPlain = space === 'shared' && !access.isStrong;
-      if (isPlain && !access.isWrite && this.#shared.knowsReads(this.#addresses, count, offset, access.bytes, warp))
+      const { bytes, isStrong, isWrite } = access;
+      if (space === 'shared' && !isStrong) {
+        if (!isWrite && this.#shared.knowsReads(this.#together, offset, bytes, warp)) continue;
+        this.#noteShared(this.#together, offset, access, number, warp);
         continue;
-      for (let i = 0; i < count; i++) {
-        const address = (this.#addresses[i]! + offset) >>> 0;
-        this.#note(space, address, number, access, warpAddress, this.#lanes[i]!);
       }
+      for (let i = 0; i < count; i++)
+        this.#note(space, (addresses[i]! + offset) >>> 0, number, access, warpAddress, lanes[i]!);
     }
   }
 
-  /** Collects the group's active lanes and their addresses, without neighbours that have the same; returns how many. */
-  #activeLanes(group: AccessGroup, warpAddress: number, masked: boolean): number {
+  /** Collects the group's active lanes and their addresses, without neighbours that have the same. */
+  #collectLanes(group: AccessGroup, warpAddress: number, masked: boolean): void {
     const { i32 } = this.#memory;
-    const addresses = (group.pattern + PATTERN.addresses) >> 2;
+    const { addresses, lanes } = this.#together;
+    const recorded = (group.pattern + PATTERN.addresses) >> 2;
     const ownMask = group.guarded ? (group.pattern + PATTERN.mask) >> 2 : -1;
     const warpMask = masked ? (warpAddress + WARP.mask) >> 2 : -1;
     let count = 0;
     for (let lane = 0; lane < LANES; lane++) {
       if (warpMask >= 0 && i32[warpMask + lane] === 0) continue;
       if (ownMask >= 0 && i32[ownMask + lane] === 0) continue;
-      const address = i32[addresses + lane]!;
-      if (count > 0 && address === this.#addresses[count - 1]) continue;
-      this.#addresses[count] = address;
-      this.#lanes[count++] = lane;
+      const address = i32[recorded + lane]!;
+      if (count > 0 && address === addresses[count - 1]) continue;
+      addresses[count] = address;
+      lanes[count++] = lane;
     }
-    return count;
+    this.#together.count = count;
+  }
+
+  /** @throws KernelFault when one of the lanes' accesses races. */
+  #noteShared(lanes: LaneAddresses, offset: number, access: WatchedAccess, number: number, warp: number): void {
+    const { bytes, isStrong, isWrite } = access;
+    const noted = { bytes, warp, number, isStrong };
+    const racing = isWrite ? this.#shared.writes(lanes, offset, noted) : this.#shared.reads(lanes, offset, noted);
+    if (!racing) return;
+    const address = (lanes.addresses[racing.index]! + offset) >>> 0;
+    this.#report(racing.earlier, 'shared', address, access, isWrite, lanes.lanes[racing.index]!);
   }
 
   /** One execution of a group with one address for all lanes. */
@@ -233,9 +245,9 @@ export class RaceDetector {
   }
 
   /** A copy of an earlier request has reached shared memory. */
-  landed(site: number, warpAddress: number, address: bigint, lane: number): void {
+  landed(site: number, warpAddress: number, address: number, lane: number): void {
     const { number, access } = this.#sites[site]!;
-    this.#note('shared', Number(address & 0xffffffffn), number, { ...access, isRead: false }, warpAddress, lane);
+    this.#note('shared', address, number, { ...access, isRead: false }, warpAddress, lane);
   }
 
   #note(space: Space, address: number, number: number, access: WatchedAccess, warpAddress: number, lane: number): void {
@@ -244,10 +256,9 @@ export class RaceDetector {
     const { isStrong, isRead, isWrite, bytes } = access;
     if (isStrong && isRead) this.#acquire(space, address, warp);
     if (space === 'shared') {
-      const racing = isWrite
-        ? this.#shared.write(address, bytes, warp, where, isStrong, this.#sharedBytes)
-        : this.#shared.read(address, bytes, warp, where, isStrong);
-      if (racing) this.#report(racing, space, address, access, isWrite, lane);
+      this.#alone.addresses[0] = address;
+      this.#alone.lanes[0] = lane;
+      this.#noteShared(this.#alone, 0, access, number, warp);
     } else {
       const by = this.#accessor(warp);
       const racing = isWrite
@@ -308,6 +319,12 @@ export class RaceDetector {
     );
   }
 }
+
+const laneAddresses = (): LaneAddresses => ({
+  addresses: new Int32Array(LANES),
+  lanes: new Uint8Array(LANES),
+  count: 0,
+});
 
 const addressOf = (space: Space, address: number): bigint =>
   BigInt(address) | (space === 'global' ? BigInt(WINDOW.global) << 32n : 0n);

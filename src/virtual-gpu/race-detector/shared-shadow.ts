@@ -1,4 +1,29 @@
+import { LANES } from '../layout.ts';
 import type { EarlierAccess } from './earlier-access.ts';
+
+type Words = Uint8Array | Uint16Array | Uint32Array;
+
+/** Addresses that lanes of a warp access together: the first `count`. */
+export interface LaneAddresses {
+  readonly addresses: Int32Array;
+  /** Number of each one's lane. */
+  readonly lanes: Uint8Array;
+  count: number;
+}
+
+/** An access as a shadow notes it; `number` names the instruction. */
+export interface NotedAccess {
+  bytes: number;
+  warp: number;
+  number: number;
+  isStrong: boolean;
+}
+
+/** The first lane, by its index, whose access races, and with what. */
+export interface RacingLane {
+  index: number;
+  earlier: EarlierAccess;
+}
 
 /**
  * Who last wrote each cell of a CTA's shared memory, and who has read it since. A cell is as large as the kernel's
@@ -24,15 +49,24 @@ export class SharedShadow {
   readonly #readWhere: Int32Array;
   /** Bit per warp that has read it by a strong access since its last strong write. */
   readonly #strongReaders: Int32Array;
-  /** What the last write left. */
-  readonly #values: Uint8Array;
+  /** Shared memory, and what the last write left there, in words of a cell's size or 4 bytes. */
+  readonly #memory: Words;
+  readonly #values: Words;
+  readonly #wordsPerCell: number;
   #start = 0;
   /** The first read of a cell that nobody had written. */
   unwritten: { address: number; warp: number; where: number } | undefined;
 
-  /** @param unitBytes size of a cell, a power of two. */
-  constructor(warps: number, bytes: number, unitBytes: number, rows: Int32Array) {
-    const cells = Math.ceil(bytes / unitBytes);
+  /**
+   * @param memory the CTA's shared memory; there is more behind it, up to a whole cell.
+   * @param unitBytes size of a cell, a power of two.
+   */
+  constructor(warps: number, memory: Uint8Array, unitBytes: number, rows: Int32Array) {
+    const cells = Math.ceil(memory.length / unitBytes);
+    const Words = unitBytes === 1 ? Uint8Array : unitBytes === 2 ? Uint16Array : Uint32Array;
+    this.#wordsPerCell = unitBytes / Words.BYTES_PER_ELEMENT;
+    this.#memory = new Words(memory.buffer as ArrayBuffer, memory.byteOffset, cells * this.#wordsPerCell);
+    this.#values = new Words(cells * this.#wordsPerCell);
     this.#warps = warps;
     this.#shift = Math.log2(unitBytes);
     this.#rows = rows;
@@ -47,7 +81,6 @@ export class SharedShadow {
     this.#strongReaders = new Int32Array(cells);
     this.#readTime = new Int32Array(cells * warps);
     this.#readWhere = new Int32Array(cells * warps);
-    this.#values = new Uint8Array(cells * unitBytes);
   }
 
   /** A CTA begins whose times all lie after `start`. */
@@ -58,7 +91,7 @@ export class SharedShadow {
   }
 
   /** Whether the warp has made all of these plain reads before, since it last met others: then they add nothing. */
-  knowsReads(addresses: Int32Array, count: number, offset: number, bytes: number, warp: number): boolean {
+  knowsReads({ addresses, count }: LaneAddresses, offset: number, bytes: number, warp: number): boolean {
     const times = this.#readTime;
     const warps = this.#warps;
     const shift = this.#shift;
@@ -71,66 +104,101 @@ export class SharedShadow {
     return true;
   }
 
-  /** Notes a read; returns the write that it races with, if there is one. */
-  read(address: number, bytes: number, warp: number, where: number, isStrong: boolean): EarlierAccess | undefined {
+  /**
+   * Notes one warp's reads at `addresses[i]` + `offset`, i below `count`; returns the first write that one of them races
+   * with, if there is one.
+   */
+  reads(lanes: LaneAddresses, offset: number, access: NotedAccess): RacingLane | undefined {
+    const { addresses, lanes: numbers, count } = lanes;
+    const { bytes, warp, number, isStrong } = access;
+    // Locals: this is the innermost loop of a watched run.
+    const [writeTime, writeWarp, readers, readTime, readWhere] = [
+      this.#writeTime,
+      this.#writeWarp,
+      this.#readers,
+      this.#readTime,
+      this.#readWhere,
+    ];
+    const rows = this.#rows;
     const warps = this.#warps;
+    const shift = this.#shift;
+    const start = this.#start;
     const row = warp * warps;
-    const time = this.#rows[row + warp]!;
+    const time = rows[row + warp]!;
     const bit = 1 << warp;
-    const end = (address + bytes) >> this.#shift;
-    for (let cell = address >> this.#shift; cell < end; cell++) {
-      const at = cell * warps + warp;
-      const written = this.#writeTime[cell]!;
-      if (written > this.#start) {
-        const writer = this.#writeWarp[cell]!;
-        if (writer !== warp && written > this.#rows[row + writer]! && this.#isAgreed[cell] === 0)
-          return { warp: writer, where: this.#writeWhere[cell]!, isWrite: true };
-      } else if (this.unwritten === undefined && this.#strongTime[cell]! <= this.#start)
-        this.unwritten = { address, warp, where };
-      this.#readers[cell]! |= bit;
-      if (isStrong) this.#strongReaders[cell]! |= bit;
-      this.#readTime[at] = time;
-      this.#readWhere[at] = where;
+    for (let i = 0; i < count; i++) {
+      const address = (addresses[i]! + offset) >>> 0;
+      const where = number * LANES + numbers[i]!;
+      const end = (address + bytes) >> shift;
+      for (let cell = address >> shift; cell < end; cell++) {
+        const written = writeTime[cell]!;
+        if (written > start) {
+          const writer = writeWarp[cell]!;
+          if (writer !== warp && written > rows[row + writer]! && this.#isAgreed[cell] === 0)
+            return { index: i, earlier: { warp: writer, where: this.#writeWhere[cell]!, isWrite: true } };
+        } else if (this.unwritten === undefined && this.#strongTime[cell]! <= start)
+          this.unwritten = { address, warp, where };
+        readers[cell]! |= bit;
+        if (isStrong) this.#strongReaders[cell]! |= bit;
+        const at = cell * warps + warp;
+        readTime[at] = time;
+        readWhere[at] = where;
+      }
     }
     return undefined;
   }
 
   /**
-   * Notes a write that has been carried out; returns the access that it races with, if there is one.
-   * @param memory shared memory.
+   * Notes one warp's writes at `addresses[i]` + `offset`, i below `count`, that have been carried out; returns the first
+   * access that one of them races with, if there is one.
    */
-  write(
-    address: number,
-    bytes: number,
-    warp: number,
-    where: number,
-    isStrong: boolean,
-    memory: Uint8Array,
-  ): EarlierAccess | undefined {
-    const end = (address + bytes) >> this.#shift;
-    for (let cell = address >> this.#shift; cell < end; cell++) {
-      const changes = this.#takeValue(cell, memory);
-      const isUnordered = this.#isUnordered(this.#writeTime[cell]!, this.#writeWarp[cell]!, warp);
-      if (isUnordered && changes)
-        return { warp: this.#writeWarp[cell]!, where: this.#writeWhere[cell]!, isWrite: true };
-      if (isStrong) {
-        this.#strongTime[cell] = this.#rows[warp * this.#warps + warp]!;
-        this.#strongWarp[cell] = warp;
-        this.#strongWhere[cell] = where;
-        this.#strongReaders[cell] = 0;
-        continue;
+  writes(lanes: LaneAddresses, offset: number, access: NotedAccess): RacingLane | undefined {
+    const { addresses, lanes: numbers, count } = lanes;
+    const { bytes, warp, number, isStrong } = access;
+    const [writeTime, writeWarp, writeWhere, strongTime] = [
+      this.#writeTime,
+      this.#writeWarp,
+      this.#writeWhere,
+      this.#strongTime,
+    ];
+    const rows = this.#rows;
+    const shift = this.#shift;
+    const start = this.#start;
+    const row = warp * this.#warps;
+    const time = rows[row + warp]!;
+    const others = ~(1 << warp);
+    for (let i = 0; i < count; i++) {
+      const address = (addresses[i]! + offset) >>> 0;
+      const where = number * LANES + numbers[i]!;
+      const end = (address + bytes) >> shift;
+      for (let cell = address >> shift; cell < end; cell++) {
+        const written = writeTime[cell]!;
+        const writer = writeWarp[cell]!;
+        const isNew = this.#takeValue(cell) || (written <= start && strongTime[cell]! <= start);
+        const isUnordered = written > start && writer !== warp && written > rows[row + writer]!;
+        if (isUnordered && isNew)
+          return { index: i, earlier: { warp: writer, where: writeWhere[cell]!, isWrite: true } };
+        if (isStrong) {
+          strongTime[cell] = time;
+          this.#strongWarp[cell] = warp;
+          this.#strongWhere[cell] = where;
+          this.#strongReaders[cell] = 0;
+          continue;
+        }
+        if (isNew && (strongTime[cell]! > start || (this.#readers[cell]! & others) !== 0)) {
+          const earlier = this.#racingStrongWrite(cell, warp) ?? this.#racingRead(cell, warp);
+          if (earlier) return { index: i, earlier };
+        }
+        if (isUnordered) {
+          this.#isAgreed[cell] = 1;
+          continue;
+        }
+        writeTime[cell] = time;
+        writeWarp[cell] = warp;
+        writeWhere[cell] = where;
+        this.#isAgreed[cell] = 0;
+        this.#readers[cell] = 0;
       }
-      const earlier = changes ? (this.#racingStrongWrite(cell, warp) ?? this.#racingRead(cell, warp)) : undefined;
-      if (earlier) return earlier;
-      if (isUnordered) {
-        this.#isAgreed[cell] = 1;
-        continue;
-      }
-      this.#writeTime[cell] = this.#rows[warp * this.#warps + warp]!;
-      this.#writeWarp[cell] = warp;
-      this.#writeWhere[cell] = where;
-      this.#isAgreed[cell] = 0;
-      this.#readers[cell] = 0;
     }
     return undefined;
   }
@@ -145,17 +213,17 @@ export class SharedShadow {
     return undefined;
   }
 
-  /** Remembers what the cell holds; false when the last write of this CTA left the same there. */
-  #takeValue(cell: number, memory: Uint8Array): boolean {
-    const first = cell << this.#shift;
-    const end = first + (1 << this.#shift);
-    let changes = this.#writeTime[cell]! <= this.#start && this.#strongTime[cell]! <= this.#start;
-    for (let at = first; at < end; at++) {
-      if (this.#values[at] === memory[at]) continue;
-      changes = true;
-      this.#values[at] = memory[at]!;
+  /** Remembers what the cell holds; whether that is not what was remembered. */
+  #takeValue(cell: number): boolean {
+    const [values, memory, perCell] = [this.#values, this.#memory, this.#wordsPerCell];
+    let differs = false;
+    for (let at = cell * perCell, end = at + perCell; at < end; at++) {
+      const value = memory[at]!;
+      if (values[at] === value) continue;
+      differs = true;
+      values[at] = value;
     }
-    return changes;
+    return differs;
   }
 
   /** Whether a write was by another warp, and nothing puts it before what `warp` does now. */

@@ -1,21 +1,22 @@
+import type { PtxInstruction } from '../../ptx/ast.ts';
 import { spaceOf, typeOf } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { unsupported } from '../unsupported.ts';
 import { bf16ToNumber, f16ToNumber, numberToBf16, numberToF16 } from './half-numbers.ts';
-import type { WarpContext } from './warp-context.ts';
+import type { Address, ResolvedAddress, WarpContext } from './warp-context.ts';
 
 /** New value of a memory location from the old one and the operands, all as unsigned bit patterns. */
-type Combine = (old: bigint, operand: bigint, second: bigint) => bigint;
+type Combine<Bits> = (old: Bits, operand: Bits, second: Bits) => Bits;
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-const f32 = (bits: bigint): number => {
-  scratch.setUint32(0, Number(bits));
+const f32 = (bits: number): number => {
+  scratch.setUint32(0, bits);
   return scratch.getFloat32(0);
 };
-const f32Bits = (value: number): bigint => {
+const f32Bits = (value: number): number => {
   scratch.setFloat32(0, value);
-  return BigInt(scratch.getUint32(0));
+  return scratch.getUint32(0);
 };
 const f64 = (bits: bigint): number => {
   scratch.setBigUint64(0, bits);
@@ -26,40 +27,56 @@ const f64Bits = (value: number): bigint => {
   return scratch.getBigUint64(0);
 };
 
-const low16 = (bits: bigint): number => Number(bits & 0xffffn);
-const high16 = (bits: bigint): number => Number((bits >> 16n) & 0xffffn);
+const low16 = (bits: number): number => bits & 0xffff;
+const high16 = (bits: number): number => bits >>> 16;
 
 /** Sum of two 16-bit floats, rounded once (the f64 sum of two of them is exact). */
 const halfAdd = (a: number, b: number): number => numberToF16(f16ToNumber(a) + f16ToNumber(b));
 const bfloatAdd = (a: number, b: number): number => numberToBf16(bf16ToNumber(a) + bf16ToNumber(b));
 
-const pack = (low: number, high: number): bigint => BigInt(low) | (BigInt(high) << 16n);
+const pack = (low: number, high: number): number => (low | (high << 16)) >>> 0;
 
-/** Additions by type; integers add modulo their width. */
-const ADDITIONS: Record<string, Combine> = {
+/** Additions of floats of up to 32 bits; integers add modulo their width. */
+const FLOAT_ADDITIONS: Record<string, Combine<number>> = {
   f32: (a, b) => f32Bits(f32(a) + f32(b)),
-  f64: (a, b) => f64Bits(f64(a) + f64(b)),
-  f16: (a, b) => BigInt(halfAdd(Number(a), Number(b))),
-  bf16: (a, b) => BigInt(bfloatAdd(Number(a), Number(b))),
+  f16: halfAdd,
+  bf16: bfloatAdd,
   f16x2: (a, b) => pack(halfAdd(low16(a), low16(b)), halfAdd(high16(a), high16(b))),
   bf16x2: (a, b) => pack(bfloatAdd(low16(a), low16(b)), bfloatAdd(high16(a), high16(b))),
 };
 
-/** Order of two bit patterns under a type. */
-function compare(type: string, bits: number): (a: bigint, b: bigint) => number {
-  if (type === 'f32') return (a, b) => f32(a) - f32(b);
-  if (type === 'f64') return (a, b) => f64(a) - f64(b);
-  const read = (v: bigint) => (type.startsWith('s') ? BigInt.asIntN(bits, v) : v);
-  return (a, b) => (read(a) < read(b) ? -1 : read(a) > read(b) ? 1 : 0);
+/** What a bit pattern of up to 32 bits stands for, as far as its order goes. */
+function ordered(type: string, bits: number): (pattern: number) => number {
+  if (type === 'f32') return f32;
+  return type.startsWith('s') ? (pattern) => (pattern << (32 - bits)) >> (32 - bits) : (pattern) => pattern;
 }
 
-function combination(operation: string, type: string): Combine | undefined {
-  const bits = sizeOfPtxType(type) * 8;
-  const order = compare(type, bits);
-  const table: Record<string, Combine> = {
-    add: ADDITIONS[type] ?? ((a, b) => BigInt.asUintN(bits, a + b)),
-    min: (a, b) => (order(b, a) < 0 ? b : a),
-    max: (a, b) => (order(b, a) > 0 ? b : a),
+/** @param bits at most 32. */
+function wordCombination(operation: string, type: string, bits: number): Combine<number> | undefined {
+  const mask = bits === 32 ? 0xffffffff : 2 ** bits - 1;
+  const read = ordered(type, bits);
+  const table: Record<string, Combine<number>> = {
+    add: FLOAT_ADDITIONS[type] ?? ((a, b) => ((a + b) & mask) >>> 0),
+    min: (a, b) => (read(b) - read(a) < 0 ? b : a),
+    max: (a, b) => (read(b) - read(a) > 0 ? b : a),
+    and: (a, b) => (a & b) >>> 0,
+    or: (a, b) => (a | b) >>> 0,
+    xor: (a, b) => (a ^ b) >>> 0,
+    exch: (_, b) => b,
+    cas: (a, b, c) => (a === b ? c : a),
+    inc: (a, b) => (a >= b ? 0 : a + 1),
+    dec: (a, b) => (a === 0 || a > b ? b : a - 1),
+  };
+  return table[operation];
+}
+
+function doubleCombination(operation: string, type: string): Combine<bigint> | undefined {
+  const read = (v: bigint): bigint | number =>
+    type === 'f64' ? f64(v) : type.startsWith('s') ? BigInt.asIntN(64, v) : v;
+  const table: Record<string, Combine<bigint>> = {
+    add: type === 'f64' ? (a, b) => f64Bits(f64(a) + f64(b)) : (a, b) => BigInt.asUintN(64, a + b),
+    min: (a, b) => (read(b) < read(a) ? b : a),
+    max: (a, b) => (read(b) > read(a) ? b : a),
     and: (a, b) => a & b,
     or: (a, b) => a | b,
     xor: (a, b) => a ^ b,
@@ -73,36 +90,80 @@ function combination(operation: string, type: string): Combine | undefined {
 
 const OPERATIONS = ['add', 'min', 'max', 'and', 'or', 'xor', 'exch', 'cas', 'inc', 'dec'];
 
-/** atom and red: lanes take turns in lane order. `red` has no destination. */
-export function performAtomic(context: WarpContext): void {
-  const { instruction, operands, lanes } = context;
+/** Does one lane's turn at a place of memory. */
+type Turn = (context: WarpContext, place: ResolvedAddress, lane: number) => void;
+
+/** What an instruction says, read once. */
+interface Form {
+  space: string;
+  size: number;
+  /** The address operand's index; the values follow it. */
+  first: number;
+  turn: Turn;
+}
+
+const forms = new WeakMap<PtxInstruction, Form>();
+
+function formOf(instruction: PtxInstruction): Form {
+  const known = forms.get(instruction);
+  if (known) return known;
   const type = typeOf(instruction);
   const operation = instruction.modifiers.find((m) => OPERATIONS.includes(m));
-  const combine = operation === undefined ? undefined : combination(operation, type);
-  if (!combine) throw unsupported(instruction);
   const size = sizeOfPtxType(type);
   const first = instruction.opcode === 'atom' ? 1 : 0;
-  const read = (index: number, lane: number): bigint => {
-    const operand = operands[index];
-    if (!operand) return 0n;
-    return size === 8 ? context.double(operand, lane) : BigInt.asUintN(size * 8, BigInt(context.word(operand, lane)));
+  const turn = operation === undefined ? undefined : turnOf(operation, type, size, first);
+  if (!turn) throw unsupported(instruction);
+  const form = { space: spaceOf(instruction), size, first, turn };
+  forms.set(instruction, form);
+  return form;
+}
+
+function turnOf(operation: string, type: string, size: number, first: number): Turn | undefined {
+  if (size === 8) {
+    const combine = doubleCombination(operation, type);
+    return combine && doubleTurn(combine, first);
+  }
+  const combine = wordCombination(operation, type, size * 8);
+  return combine && wordTurn(combine, size, first);
+}
+
+function doubleTurn(combine: Combine<bigint>, first: number): Turn {
+  const read = (context: WarpContext, index: number, lane: number): bigint => {
+    const operand = context.operands[index];
+    return operand ? context.double(operand, lane) : 0n;
   };
-  const accesses: { lane: number; address: bigint; space: string }[] = [];
+  return (context, { view, offset }, lane) => {
+    const old = view.getBigUint64(offset, true);
+    view.setBigUint64(offset, combine(old, read(context, first + 1, lane), read(context, first + 2, lane)), true);
+    if (first > 0) context.setDouble(context.operands[0]!, lane, old);
+  };
+}
+
+function wordTurn(combine: Combine<number>, size: number, first: number): Turn {
+  const mask = size === 4 ? 0xffffffff : 0xffff;
+  const read = (context: WarpContext, index: number, lane: number): number => {
+    const operand = context.operands[index];
+    return operand ? (context.word(operand, lane) & mask) >>> 0 : 0;
+  };
+  return (context, { view, offset }, lane) => {
+    const old = size === 4 ? view.getUint32(offset, true) : view.getUint16(offset, true);
+    const next = combine(old, read(context, first + 1, lane), read(context, first + 2, lane));
+    if (size === 4) view.setUint32(offset, next, true);
+    else view.setUint16(offset, next, true);
+    if (first > 0) context.setWord(context.operands[0]!, lane, old);
+  };
+}
+
+/** atom and red: lanes take turns in lane order. `red` has no destination. */
+export function performAtomic(context: WarpContext): void {
+  const { operands, lanes } = context;
+  const { space, size, first, turn } = formOf(context.instruction);
+  const accesses: { lane: number; address: Address; space: string }[] = [];
   for (const lane of lanes) {
     const address = context.address(operands[first]!, lane);
-    const { view, offset, space } = context.resolve(address, spaceOf(instruction), size, true, lane, size);
-    accesses.push({ lane, address, space });
-    const old =
-      size === 8
-        ? view.getBigUint64(offset, true)
-        : BigInt(size === 4 ? view.getUint32(offset, true) : view.getUint16(offset, true));
-    const next = combine(old, read(first + 1, lane), read(first + 2, lane));
-    if (size === 8) view.setBigUint64(offset, next, true);
-    else if (size === 4) view.setUint32(offset, Number(next), true);
-    else view.setUint16(offset, Number(next), true);
-    if (first === 0) continue;
-    if (size === 8) context.setDouble(operands[0]!, lane, old);
-    else context.setWord(operands[0]!, lane, Number(old));
+    const place = context.resolve(address, space, size, true, lane, size);
+    accesses.push({ lane, address, space: place.space });
+    turn(context, place, lane);
   }
   context.countRequest(accesses, size, 'atomic');
 }

@@ -1,6 +1,6 @@
 import { spaceOf } from '../../ptx/instruction-parts.ts';
 import { unsupported } from '../unsupported.ts';
-import type { WarpContext } from './warp-context.ts';
+import { advance, type WarpContext } from './warp-context.ts';
 
 /** What discard and applypriority work on. */
 const LINE_BYTES = 128;
@@ -24,7 +24,7 @@ export function bulkPrefetch(context: WarpContext): void {
     const bytes = context.word(size, lane);
     const address = context.address(from, lane);
     if (bytes > 0) context.resolve(address, 'global', 1, false, lane, 0);
-    if (bytes > 1) context.resolve(address + BigInt(bytes - 1), 'global', 1, false, lane, 0);
+    if (bytes > 1) context.resolve(advance(address, bytes - 1), 'global', 1, false, lane, 0);
   }
 }
 

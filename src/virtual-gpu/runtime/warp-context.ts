@@ -14,6 +14,29 @@ import type { Rubbish } from './private-contents.ts';
 import type { ReadMap } from './read-map.ts';
 import type { WriteMap } from './write-map.ts';
 
+/** A 64-bit address in halves, which cost a fraction of a bigint. */
+export interface Address {
+  low: number;
+  /** Of a generic address, its window. */
+  high: number;
+}
+
+const TWO_TO_32 = 2 ** 32;
+
+/** `address` + `bytes`, modulo 2^64. */
+export function advance({ low, high }: Address, bytes: number): Address {
+  const sum = low + bytes;
+  const carry = Math.floor(sum / TWO_TO_32);
+  return { low: sum - carry * TWO_TO_32, high: (high + carry) >>> 0 };
+}
+
+const ZERO: Address = { low: 0, high: 0 };
+
+const isWithin = (ranges: readonly DeviceRange[], offset: number, bytes: number): boolean =>
+  ranges.some(({ start, bytes: length }) => offset >= start && offset + bytes <= start + length);
+
+const asBigInt = ({ low, high }: Address): bigint => (BigInt(high) << 32n) | BigInt(low);
+
 /** Where the bytes of a generic address are. */
 export interface ResolvedAddress {
   view: DataView;
@@ -29,19 +52,32 @@ export interface MemoryRequest {
   kind: RequestKind;
   /** Address of each lane that takes part, without its window. */
   addresses: number[];
-  lanes: number[];
+  lanes: readonly number[];
   bytes: number;
 }
+
+const ALL_LANES: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane);
+
+/** An instruction's operands, vectors taken apart. It is executed a thousand times for each time that it is read. */
+function operandsOf(instruction: PtxInstruction): readonly PtxOperand[] {
+  const known = takenApart.get(instruction);
+  if (known) return known;
+  const operands = instruction.operands.flatMap(elementsOf);
+  takenApart.set(instruction, operands);
+  return operands;
+}
+
+const takenApart = new WeakMap<PtxInstruction, readonly PtxOperand[]>();
 
 /** One warp-level operation in progress: the lanes that take part and their operands. */
 export class WarpContext {
   readonly instruction: PtxInstruction;
   readonly warp: number;
   /** Lanes that take part: active, and not switched off by the guard. */
-  readonly lanes: number[];
+  readonly lanes: readonly number[];
   /** Bit per lane of `lanes`. */
   readonly bits: number;
-  readonly operands: PtxOperand[];
+  readonly operands: readonly PtxOperand[];
   /** The warp's cp.async copies. */
   readonly copies: PendingCopies;
   /** Arrivals at the CTA's barriers that nobody waits for. */
@@ -95,18 +131,23 @@ export class WarpContext {
     this.#bounds = parts.bounds;
     this.instruction = parts.instruction;
     this.warp = parts.warp;
-    this.operands = parts.instruction.operands.flatMap(elementsOf);
-    this.lanes = [];
+    this.operands = operandsOf(parts.instruction);
+    if (parts.masked || parts.instruction.guard) [this.lanes, this.bits] = this.#activeLanes(parts.masked);
+    else [this.lanes, this.bits] = [ALL_LANES, 0xffffffff];
+  }
+
+  #activeLanes(masked: boolean): [lanes: number[], bits: number] {
+    const lanes: number[] = [];
     let bits = 0;
-    const mask = (parts.warp + WARP.mask) >> 2;
-    const guard = parts.instruction.guard;
+    const mask = (this.warp + WARP.mask) >> 2;
+    const { guard } = this.instruction;
     for (let lane = 0; lane < LANES; lane++) {
-      if (parts.masked && parts.memory.i32[mask + lane] === 0) continue;
+      if (masked && this.#memory.i32[mask + lane] === 0) continue;
       if (guard && this.predicate({ kind: 'register', name: guard.register }, lane) === guard.negated) continue;
-      this.lanes.push(lane);
+      lanes.push(lane);
       bits |= 1 << lane;
     }
-    this.bits = bits >>> 0;
+    return [lanes, bits >>> 0];
   }
 
   /** PTX target of the code, e.g. `sm_89`: tensor cores differ between generations. */
@@ -128,7 +169,7 @@ export class WarpContext {
 
   /** Reports requests for counting: lanes grouped by the space their address was resolved to. */
   countRequest(
-    accesses: readonly { lane: number; address: bigint; space: string }[],
+    accesses: readonly { lane: number; address: Address; space: string }[],
     bytes: number,
     kind: RequestKind,
   ): void {
@@ -136,14 +177,14 @@ export class WarpContext {
     for (const space of ['global', 'shared', 'local'] as const) {
       const own = accesses.filter((access) => access.space === space);
       if (own.length === 0) continue;
-      const addresses = own.map((access) => Number(access.address & 0xffffffffn));
+      const addresses = own.map((access) => access.address.low);
       this.#onRequest({ space, kind, addresses, lanes: own.map((access) => access.lane), bytes });
     }
   }
 
   /** A copy that the operation began has reached shared memory. */
-  landed(address: bigint, lane: number): void {
-    this.watcher?.landed(this.#site!, this.warp, address, lane);
+  landed(address: Address, lane: number): void {
+    this.watcher?.landed(this.#site!, this.warp, address.low, lane);
   }
 
   /** Operand as an unsigned 32-bit number. */
@@ -241,13 +282,16 @@ export class WarpContext {
   }
 
   /** Generic or space-relative 64-bit address of an address operand. */
-  address(operand: PtxOperand, lane: number): bigint {
+  address(operand: PtxOperand, lane: number): Address {
     if (operand.kind !== 'address') throw unsupported(this.instruction);
     const { base, offset } = operand;
-    if (base === null) return BigInt(offset);
+    if (base === null) return advance(ZERO, Number(offset));
     if (base.kind !== 'register') throw unsupported(this.instruction, 'names a symbol in a warp-level access');
-    const value = this.isDouble(base) ? this.double(base, lane) : BigInt(this.word(base, lane));
-    return BigInt.asUintN(64, value + BigInt(offset));
+    const register = this.#register(base.name);
+    if (register.kind !== 'double-word') return advance({ low: this.word(base, lane), high: 0 }, Number(offset));
+    const { u32 } = this.#memory;
+    const at = (this.warp + register.offset + (register.uniform ? 0 : lane * 8)) >> 2;
+    return advance({ low: u32[at]!, high: u32[at + 1]! }, Number(offset));
   }
 
   /**
@@ -256,38 +300,45 @@ export class WarpContext {
    * @throws KernelFault when it is out of bounds or misaligned.
    */
   resolve(
-    address: bigint,
+    address: Address,
     space: string,
     bytes: number,
     isStore: boolean,
     lane: number,
     readBytes = isStore ? 0 : bytes,
   ): ResolvedAddress {
-    const low = Number(address & 0xffffffffn);
-    const window = space === 'generic' ? Number(address >> 32n) : undefined;
-    const where = { instruction: this.instruction, lane, address, accessBytes: bytes, space };
+    const { low, high } = address;
+    const isGeneric = space === 'generic';
+    const place = () => ({
+      instruction: this.instruction,
+      lane,
+      address: asBigInt(address),
+      accessBytes: bytes,
+      space,
+    });
     const verb = isStore ? 'write' : 'read';
-    if (low % bytes !== 0) throw new KernelFault('misaligned', `misaligned ${bytes}-byte ${space} ${verb}`, where);
-    const outOfBounds = () => new KernelFault('out-of-bounds', `out-of-bounds ${space} ${verb}`, where);
-    if (space === 'global' || window === WINDOW.global) {
-      this.#bounds.inDeviceMemory(this.#reachable, where, verb);
+    if (low % bytes !== 0) throw new KernelFault('misaligned', `misaligned ${bytes}-byte ${space} ${verb}`, place());
+    const outOfBounds = () => new KernelFault('out-of-bounds', `out-of-bounds ${space} ${verb}`, place());
+    if (space === 'global' || (isGeneric && high === WINDOW.global)) {
+      if (high !== WINDOW.global || !isWithin(this.#reachable, low, bytes))
+        this.#bounds.inDeviceMemory(this.#reachable, place(), verb);
       if (isStore) this.#writes.mark(low, bytes);
       if (readBytes > 0) this.#reads?.mark(low, readBytes);
       return { view: this.#device, offset: low, space: 'global' };
     }
     const view = this.#memory.view;
-    if (space === 'shared' || window === WINDOW.shared) {
+    if (space === 'shared' || (isGeneric && high === WINDOW.shared)) {
       if (low + bytes > this.#bounds.limits.shared) throw outOfBounds();
       return { view, offset: SHARED + low, space: 'shared' };
     }
-    if (space === 'local' || window === WINDOW.local) {
+    if (space === 'local' || (isGeneric && high === WINDOW.local)) {
       if (low + bytes > this.#bounds.limits.local) throw outOfBounds();
       const base = this.#memory.u32[(this.warp + WARP.localBase) >> 2]! + lane * this.#bounds.limits.local;
       return { view, offset: base + low, space: 'local' };
     }
-    if (!isStore && window === WINDOW.constant && low + bytes <= 65536)
+    if (!isStore && isGeneric && high === WINDOW.constant && low + bytes <= 65536)
       return { view, offset: CONSTANTS + low, space: 'const' };
-    if (!isStore && window === WINDOW.parameter && low + bytes <= 4096)
+    if (!isStore && isGeneric && high === WINDOW.parameter && low + bytes <= 4096)
       return { view, offset: PARAMETERS + low, space: 'param' };
     throw outOfBounds();
   }
@@ -299,7 +350,7 @@ export class WarpContext {
    */
   sharedRows(operand: PtxOperand, firstLane: number, count: number, bytes: number): Int32Array {
     const rows = new Int32Array(count);
-    const accesses: { lane: number; address: bigint; space: string }[] = [];
+    const accesses: { lane: number; address: Address; space: string }[] = [];
     const base = operand.kind === 'address' ? operand.base : null;
     const isWord = base?.kind === 'register' && !this.isDouble(base);
     for (let i = 0; i < count; i++) {

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { audit } from '../../../src/app/audit.ts';
-import { evaluateKernel } from '../../../src/app/evaluate.ts';
 import { loadKernel } from '../../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../../src/app/loading/load-problem.ts';
 import { optimizeProblem } from '../../../src/app/optimize.ts';
+import { openSession, type Session } from '../../../src/app/session.ts';
 import type { Device } from '../../../src/core/device.ts';
 import type { Kernel, ParameterValues } from '../../../src/core/kernel.ts';
 import { expandPlan } from '../../../src/core/plan/expand-plan.ts';
@@ -20,6 +20,7 @@ import { prepareCheck } from '../../../src/evaluation/oracle.ts';
 import { runHostReference } from '../../../src/evaluation/reference-runs.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../../src/store/events.ts';
 import { createClangToolchain } from '../../../src/toolchains/clang.ts';
+import { judgeRung } from '../../support/judge-rung.ts';
 
 const VIRTUAL_DEVICES = ['virtual:l4', 'virtual:h200'] as const;
 
@@ -47,11 +48,14 @@ export function describeLadder({ problem: name, rungs, ragged, search, reference
 
   describe(`the ladder of ${name}`, () => {
     let problem: Problem;
+    let session: Session;
     const kernels: Kernel[] = [];
     beforeAll(async () => {
       problem = await loadProblem(folder);
       for (const rung of rungs) kernels.push((await loadKernel(path.join(folder, rung))).kernel);
+      session = await openSession({ device: 'virtual:l4' });
     });
+    afterAll(async () => await session?.[Symbol.asyncDispose]());
 
     it('is listed in problem.json in this order and starts at its first rung', () => {
       expect(problem.file.rungs).toEqual(rungs);
@@ -85,12 +89,10 @@ export function describeLadder({ problem: name, rungs, ragged, search, reference
       const assignments = validAssignments(file);
       const tried: ParameterValues[] = [assignments[0]!, assignments.at(-1)!];
       for (const parameters of tried) {
-        const { status, reason } = await evaluateKernel({
-          target: path.join(folder, rung),
-          device: 'virtual:l4',
+        const { status, reason } = await judgeRung(session, {
+          folder: path.join(folder, rung),
           workload: workloadOf(ragged),
           parameters,
-          seed: 1,
         });
         expect({ parameters, status, reason }).toEqual({ parameters, status: 'passed', reason: undefined });
       }

@@ -1,0 +1,45 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import type { WorkerRequest } from './protocol.ts';
+
+/** The sources run as they are; a built package has JavaScript beside this file. */
+const WORKER_URL = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+
+/** A thread that waits for its next device may hold on to the memory of its last one for a while. */
+const MOST_BYTES_HELD = 256 * 1024 ** 2;
+
+/** Threads without a device. Starting one takes as long as judging a small kernel: they go from device to device. */
+const idle: Worker[] = [];
+
+export const post = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request);
+
+/** A thread that runs CTAs in this device memory; `reads` is the memory of a read map. */
+export function takeThread(device: WebAssembly.Memory, reads: WebAssembly.Memory): Worker {
+  const worker = idle.pop() ?? startThread();
+  post(worker, { kind: 'attach', device, reads });
+  return worker;
+}
+
+/** Takes back a thread that has answered everything it was asked. */
+export async function giveBackThread(worker: Worker, device: WebAssembly.Memory): Promise<void> {
+  if (idle.length >= availableParallelism() || device.buffer.byteLength > MOST_BYTES_HELD) {
+    await worker.terminate();
+    return;
+  }
+  post(worker, { kind: 'detach' });
+  idle.push(worker);
+}
+
+function startThread(): Worker {
+  const worker = new Worker(WORKER_URL);
+  // Threads never keep the process alive; a run in progress does, through its timer.
+  worker.unref();
+  const leave = () => {
+    const at = idle.indexOf(worker);
+    if (at >= 0) idle.splice(at, 1);
+  };
+  worker.on('exit', leave);
+  // Of one that is at work, whoever waits for it hears, too.
+  worker.on('error', leave);
+  return worker;
+}
