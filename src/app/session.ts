@@ -37,7 +37,10 @@ export interface SessionOptions {
 export const TOOLCHAIN_NAMES = ['nvrtc', 'nvcc', 'clang'] as const;
 export type ToolchainName = (typeof TOOLCHAIN_NAMES)[number];
 
-/** A device, a compiler and the evaluator on top of them; closing it leaves no thread and no process behind. */
+/**
+ * A device, a compiler and the evaluator on top of them. Closing it leaves no work behind: what it started waits a few
+ * seconds for the next session, without keeping this process, and ends.
+ */
 export interface Session extends AsyncDisposable {
   readonly device: Pick<Device, 'identity' | 'spec'>;
   readonly toolchain: Pick<Toolchain, 'identity'>;

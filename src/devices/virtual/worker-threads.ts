@@ -8,14 +8,19 @@ const WORKER_URL = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './
 /** A thread that waits for its next device may hold on to the memory of its last one for a while. */
 const MOST_BYTES_HELD = 256 * 1024 ** 2;
 
+/** How long a thread waits for its next device. */
+const IDLE_MS = 1000;
+
 /** Threads without a device. Starting one takes as long as judging a small kernel: they go from device to device. */
-const idle: Worker[] = [];
+const idle: { readonly worker: Worker; readonly timer: NodeJS.Timeout }[] = [];
 
 export const post = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request);
 
 /** A thread that runs CTAs in this device memory; `reads` is the memory of a read map. */
 export function takeThread(device: WebAssembly.Memory, reads: WebAssembly.Memory): Worker {
-  const worker = idle.pop() ?? startThread();
+  const waiting = idle.pop();
+  clearTimeout(waiting?.timer);
+  const worker = waiting?.worker ?? startThread();
   post(worker, { kind: 'attach', device, reads });
   return worker;
 }
@@ -27,19 +32,24 @@ export async function giveBackThread(worker: Worker, device: WebAssembly.Memory)
     return;
   }
   post(worker, { kind: 'detach' });
-  idle.push(worker);
+  const end = () => {
+    leave(worker);
+    void worker.terminate();
+  };
+  idle.push({ worker, timer: setTimeout(end, IDLE_MS).unref() });
+}
+
+function leave(worker: Worker): void {
+  const at = idle.findIndex((waiting) => waiting.worker === worker);
+  if (at >= 0) idle.splice(at, 1);
 }
 
 function startThread(): Worker {
   const worker = new Worker(WORKER_URL);
   // Threads never keep the process alive; a run in progress does, through its timer.
   worker.unref();
-  const leave = () => {
-    const at = idle.indexOf(worker);
-    if (at >= 0) idle.splice(at, 1);
-  };
-  worker.on('exit', leave);
+  worker.on('exit', () => leave(worker));
   // Of one that is at work, whoever waits for it hears, too.
-  worker.on('error', leave);
+  worker.on('error', () => leave(worker));
   return worker;
 }

@@ -11,8 +11,8 @@ import type { WarpContext } from './warp-context.ts';
 interface ElementFormat {
   perRegister: number;
   read: (register: number, index: number) => number;
-  /** Of all patterns, where elements have 16 bits: the value, and 2^⌊log₂|x|⌋ (0 for zeros, NaN for what is not finite). */
-  table?: { values: Float64Array; powers: Float64Array };
+  /** Values of all patterns, where elements have 16 bits. f32 holds every one. */
+  table?: Float32Array;
 }
 
 const single = new Float32Array(1);
@@ -29,17 +29,11 @@ function f32ToBits(value: number): number {
 const half = (register: number, index: number): number => (register >>> (index * 16)) & 0xffff;
 
 function sixteenBits(toNumber: (bits: number) => number): ElementFormat {
-  const values = Float64Array.from({ length: 65_536 }, (_, bits) => toNumber(bits));
   return {
     perRegister: 2,
     read: (r, i) => toNumber(half(r, i)),
-    table: { values, powers: values.map(leadingPower) },
+    table: Float32Array.from({ length: 65_536 }, (_, bits) => toNumber(bits)),
   };
-}
-
-function leadingPower(value: number): number {
-  if (value === 0) return 0;
-  return Number.isFinite(value) ? 2 ** Math.floor(Math.log2(Math.abs(value))) : Number.NaN;
 }
 
 const FORMATS: Record<string, ElementFormat> = {
@@ -69,12 +63,21 @@ interface Form {
   fast?: { kernel: TensorKernel; aPlaces: Int32Array; bPlaces: Int32Array; cPlaces: Int32Array };
 }
 
-/** An instruction is executed a thousand times for each time that it is read. */
+/** An instruction is executed a thousand times for each time that it is read, and a kernel has many alike. */
 const forms = new WeakMap<PtxInstruction, Form>();
+const formsByText = new Map<string, Form>();
 
 function formOf({ instruction, target }: WarpContext): Form {
   const known = forms.get(instruction);
   if (known) return known;
+  const text = [target, ...instruction.modifiers].join('.');
+  const form = formsByText.get(text) ?? readForm(instruction, target);
+  formsByText.set(text, form);
+  forms.set(instruction, form);
+  return form;
+}
+
+function readForm(instruction: PtxInstruction, target: string): Form {
   const shape = instruction.modifiers.map((m) => /^m16n8k(\d+)$/.exec(m)).find((match) => match !== null);
   const [dType, aType, bType, cType] = typesOf(instruction);
   const a = FORMATS[aType ?? ''];
@@ -86,7 +89,7 @@ function formOf({ instruction, target }: WarpContext): Form {
   const aCount = (M * k) / LANES / a.perRegister;
   const bCount = (N * k) / LANES / b.perRegister;
   const { blockSize, fractionBits } = tensorModel(target);
-  const form: Form = {
+  return {
     k,
     a,
     b,
@@ -109,8 +112,6 @@ function formOf({ instruction, target }: WarpContext): Form {
         },
       }),
   };
-  forms.set(instruction, form);
-  return form;
 }
 
 /** Elements of C or D in a lane. */
@@ -120,60 +121,53 @@ const RESULTS = 4;
 export function matrixMultiply(context: WarpContext): void {
   if (context.lanes.length !== LANES) throw unsupported(context.instruction);
   const form = formOf(context);
+  if (multiplyFast(context, form)) return;
   const { cCount, aCount, bCount } = form;
   const aWords = context.words(cCount, aCount);
   const bWords = context.words(cCount + aCount, bCount);
   const c = context.words(cCount + aCount + bCount, cCount);
   const d = new Int32Array(cCount * LANES);
-  if (!multiplyFast(form, aWords, bWords, c, d)) multiplyByElement(form, aWords, bWords, c, d);
+  multiplyByElement(form, aWords, bWords, c, d);
   for (let r = 0; r < cCount; r++) context.setWords(context.operands[r]!, d, r * LANES);
 }
 
 /** False where there is no fast form, or some element is not finite or leaves the normal numbers; D is then unchanged. */
-function multiplyFast(
-  { a, b, fast }: Form,
-  aWords: Uint32Array,
-  bWords: Uint32Array,
-  c: Uint32Array,
-  d: Int32Array,
-): boolean {
+function multiplyFast(context: WarpContext, { a, b, aCount, bCount, cCount, fast }: Form): boolean {
   if (!fast) return false;
   const { kernel, aPlaces, bPlaces, cPlaces } = fast;
-  const cNumbers = new Float32Array(c.buffer, c.byteOffset, c.length);
-  // NaN where something is not finite: x · 0 of an infinity is NaN, and so are the powers of what is not finite.
-  let check = decodeHalves(kernel.a, a.table!, aWords, aPlaces) + decodeHalves(kernel.b, b.table!, bWords, bPlaces);
-  for (let i = 0; i < cNumbers.length; i++) {
-    const value = cNumbers[i]!;
-    kernel.c[cPlaces[i]!] = value;
-    check += value * 0;
+  const { registerWords, registerNumbers } = context;
+  for (let r = 0; r < aCount + bCount + 2 * cCount; r++) if (context.registerPlace(r) < 0) return false;
+  for (let r = 0; r < aCount; r++)
+    decodeHalves(kernel.a, a.table!, registerWords, context.registerPlace(cCount + r), aPlaces, r);
+  for (let r = 0; r < bCount; r++)
+    decodeHalves(kernel.b, b.table!, registerWords, context.registerPlace(cCount + aCount + r), bPlaces, r);
+  for (let r = 0; r < cCount; r++) {
+    const place = context.registerPlace(cCount + aCount + bCount + r);
+    for (let lane = 0; lane < LANES; lane++) kernel.c[cPlaces[r * LANES + lane]!] = registerNumbers[place + lane]!;
   }
-  if (Number.isNaN(check) || !kernel.multiply()) return false;
-  const dNumbers = new Float32Array(d.buffer);
-  for (let i = 0; i < dNumbers.length; i++) dNumbers[i] = kernel.c[cPlaces[i]!]!;
+  if (!kernel.multiply()) return false;
+  for (let r = 0; r < cCount; r++) {
+    const place = context.registerPlace(r);
+    for (let lane = 0; lane < LANES; lane++) registerNumbers[place + lane] = kernel.c[cPlaces[r * LANES + lane]!]!;
+  }
   return true;
 }
 
-/** Writes an operand's elements to the kernel's arrays; NaN when one is not finite. */
+/** Writes the elements of all lanes' register `r` of an operand to the kernel's array. */
 function decodeHalves(
-  operand: TensorKernel['a'],
-  table: NonNullable<ElementFormat['table']>,
+  values: Float64Array,
+  table: Float32Array,
   words: Uint32Array,
+  place: number,
   into: Int32Array,
-): number {
-  const { values, powers } = operand;
-  let check = 0;
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i]!;
-    const low = word & 0xffff;
-    const high = word >>> 16;
-    const lowPlace = into[2 * i]!;
-    const highPlace = into[2 * i + 1]!;
-    values[lowPlace] = table.values[low]!;
-    values[highPlace] = table.values[high]!;
-    check += powers[lowPlace] = table.powers[low]!;
-    check += powers[highPlace] = table.powers[high]!;
+  r: number,
+): void {
+  const first = r * LANES * 2;
+  for (let lane = 0; lane < LANES; lane++) {
+    const word = words[place + lane]!;
+    values[into[first + 2 * lane]!] = table[word & 0xffff]!;
+    values[into[first + 2 * lane + 1]!] = table[word >>> 16]!;
   }
-  return check;
 }
 
 /** D element by element: any form, any numbers. */

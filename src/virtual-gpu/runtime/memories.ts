@@ -3,6 +3,7 @@ export class PrivateMemory {
   readonly memory: WebAssembly.Memory;
   i32: Int32Array;
   u32: Uint32Array;
+  f32: Float32Array;
   u16: Uint16Array;
   u8: Uint8Array;
   view: DataView;
@@ -11,6 +12,7 @@ export class PrivateMemory {
     this.memory = new WebAssembly.Memory({ initial: 1 });
     this.i32 = new Int32Array(this.memory.buffer);
     this.u32 = new Uint32Array(this.memory.buffer);
+    this.f32 = new Float32Array(this.memory.buffer);
     this.u16 = new Uint16Array(this.memory.buffer);
     this.u8 = new Uint8Array(this.memory.buffer);
     this.view = new DataView(this.memory.buffer);
@@ -23,6 +25,7 @@ export class PrivateMemory {
     this.memory.grow(missing);
     this.i32 = new Int32Array(this.memory.buffer);
     this.u32 = new Uint32Array(this.memory.buffer);
+    this.f32 = new Float32Array(this.memory.buffer);
     this.u16 = new Uint16Array(this.memory.buffer);
     this.u8 = new Uint8Array(this.memory.buffer);
     this.view = new DataView(this.memory.buffer);

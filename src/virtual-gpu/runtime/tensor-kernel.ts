@@ -14,17 +14,17 @@ const powerBits = (exponent: number): bigint => BigInt(exponent + BIAS) << 52n;
 const LEAST_EXPONENT = -500;
 
 /**
- * `tensor-model.ts` for whole matrices of finite numbers and f32 accumulators, two columns at a time, in WebAssembly:
- * what every mma.sync of a kernel goes through. Operands are written to its arrays before a call.
+ * `tensor-model.ts` for whole matrices of 16-bit floats and f32 accumulators, two columns at a time, in WebAssembly: what
+ * every mma.sync of a kernel goes through. Operands are written to its arrays before a call.
  */
 export interface TensorKernel {
-  /** A, 16 × k, row-major: values, and 2^⌊log₂|x|⌋ of each (0 for zeros). */
-  readonly a: { readonly values: Float64Array; readonly powers: Float64Array };
+  /** A, 16 × k, row-major. */
+  readonly a: Float64Array;
   /** B, k × 8, row-major. */
-  readonly b: { readonly values: Float64Array; readonly powers: Float64Array };
+  readonly b: Float64Array;
   /** C before a call, D after it: 16 × 8, row-major, f32 values. */
   readonly c: Float64Array;
-  /** False where some element left the range of normal f32 numbers: then D is not what the model says. */
+  /** False where some element is not finite, or left the range of normal f32 numbers: then D is not what the model says. */
   multiply(): boolean;
 }
 
@@ -42,8 +42,8 @@ export function createTensorKernel(k: number, block: number, fractionBits: numbe
   const multiply = instance.exports.multiply as () => number;
   const arrays = sizes.map((size, i) => new Float64Array(memory.buffer, starts[i], size));
   return {
-    a: { values: arrays[0]!, powers: arrays[1]! },
-    b: { values: arrays[2]!, powers: arrays[3]! },
+    a: arrays[0]!,
+    b: arrays[2]!,
     c: arrays[4]!,
     multiply: () => multiply() === 1,
   };
@@ -58,6 +58,9 @@ function emitMultiply(
   const cRow = f.local('i32');
   const [sum, largest, scale, inRange] = [f.local('v128'), f.local('v128'), f.local('v128'), f.local('v128')];
   f.i64x2(-1n).set(inRange);
+  emitPowers(f, { from: aValues, to: aPowers, bytes: ROWS * k * F64_BYTES, cursor: row, inRange });
+  emitPowers(f, { from: bValues, to: bPowers, bytes: k * COLUMNS * F64_BYTES, cursor: row, inRange });
+  f.i32(0).set(row);
   f.loop(() => {
     for (let column = 0; column < COLUMNS; column += 2) {
       const product = (a: number, b: number, term: number): FunctionBuilder =>
@@ -70,6 +73,7 @@ function emitMultiply(
       f.get(cRow)
         .memory('v128.load', c + column * F64_BYTES)
         .set(sum);
+      emitFinite(f.get(sum).i64x2(EXPONENT_BITS).op('v128.and'), inRange);
       for (let first = 0; first < k; first += block) {
         const terms = Array.from({ length: Math.min(block, k - first) }, (_, i) => first + i);
         // The aligner sees the sum of the factors' exponents, not the normalised product's.
@@ -108,6 +112,32 @@ function emitMultiply(
       .brIf(0);
   });
   f.get(inRange).op('i64x2.all_true');
+}
+
+/** Of each number 2^⌊log₂|x|⌋, or 0 of zeros: as doubles, all of them are normal or zero. `inRange` &= finite. */
+function emitPowers(
+  f: FunctionBuilder,
+  { from, to, bytes, cursor, inRange }: { from: number; to: number; bytes: number; cursor: number; inRange: number },
+): void {
+  const power = f.local('v128');
+  f.i32(0).set(cursor);
+  f.loop(() => {
+    f.get(cursor).get(cursor).memory('v128.load', from).i64x2(EXPONENT_BITS).op('v128.and').tee(power);
+    f.memory('v128.store', to);
+    emitFinite(f.get(power), inRange);
+    f.get(cursor)
+      .i32(2 * F64_BYTES)
+      .op('i32.add')
+      .tee(cursor)
+      .i32(bytes)
+      .op('i32.lt_u')
+      .brIf(0);
+  });
+}
+
+/** `inRange` &= the exponents' bits on the stack are of finite numbers. */
+function emitFinite(f: FunctionBuilder, inRange: number): void {
+  f.i64x2(EXPONENT_BITS).op('f64x2.lt').get(inRange).op('v128.and').set(inRange);
 }
 
 /** `inRange` &= zero, or within the magnitudes of normal f32 numbers. */

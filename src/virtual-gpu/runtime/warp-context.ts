@@ -203,6 +203,26 @@ export class WarpContext {
     }
   }
 
+  /**
+   * Where an operand's 32-bit register lies in `registerWords` and `registerNumbers`, lane by lane; negative where it is
+   * none, or one for the whole warp.
+   */
+  registerPlace(index: number): number {
+    const operand = this.operands[index];
+    if (operand?.kind !== 'register') return -1;
+    const { offset, uniform } = this.#register(operand.name);
+    return uniform ? -1 : (this.warp + offset) >> 2;
+  }
+
+  get registerWords(): Uint32Array {
+    return this.#memory.u32;
+  }
+
+  /** The same as floats. */
+  get registerNumbers(): Float32Array {
+    return this.#memory.f32;
+  }
+
   /** `count` operands of all lanes from operand `first` on, as unsigned 32-bit numbers: [operand][lane]. */
   words(first: number, count: number): Uint32Array {
     const words = new Uint32Array(count * LANES);
@@ -352,10 +372,13 @@ export class WarpContext {
     const rows = new Int32Array(count);
     const accesses: { lane: number; address: Address; space: string }[] = [];
     const base = operand.kind === 'address' ? operand.base : null;
-    const isWord = base?.kind === 'register' && !this.isDouble(base);
+    const register = base?.kind === 'register' ? this.#register(base.name) : undefined;
+    const start = register && register.kind !== 'double-word' ? (this.warp + register.offset) >> 2 : -1;
+    const step = register?.uniform ? 0 : 1;
+    const displacement = operand.kind === 'address' ? operand.offset : 0;
     for (let i = 0; i < count; i++) {
       const lane = firstLane + i;
-      const low = isWord && operand.kind === 'address' ? this.word(base, lane) + Number(operand.offset) : -1;
+      const low = start < 0 ? -1 : this.#memory.u32[start + step * lane]! + displacement;
       const isPlain = low >= 0 && low % bytes === 0 && low + bytes <= this.#bounds.limits.shared;
       if (isPlain && !this.#onRequest) {
         rows[i] = (SHARED + low) / 2;

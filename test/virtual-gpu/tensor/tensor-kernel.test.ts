@@ -3,7 +3,6 @@ import { createTensorKernel } from '../../../src/virtual-gpu/runtime/tensor-kern
 import { accumulatorFor, factorsOf, tensorModel } from '../../../src/virtual-gpu/runtime/tensor-model.ts';
 
 const [M, N] = [16, 8];
-const leadingPower = (x: number): number => (x === 0 ? 0 : 2 ** Math.floor(Math.log2(Math.abs(x))));
 
 /** Numbers in (0, 1), the same in every run. */
 function randomNumbers(seed: number): () => number {
@@ -28,10 +27,8 @@ function operands(k: number, spread: number, random: () => number) {
 }
 
 function multiply(kernel: ReturnType<typeof createTensorKernel>, { a, b, c }: ReturnType<typeof operands>): boolean {
-  kernel.a.values.set(a);
-  kernel.a.powers.set(a.map(leadingPower));
-  kernel.b.values.set(b);
-  kernel.b.powers.set(b.map(leadingPower));
+  kernel.a.set(a);
+  kernel.b.set(b);
   kernel.c.set(c);
   return kernel.multiply();
 }
@@ -61,4 +58,20 @@ describe.each(['sm_89', 'sm_90'])('the tensor kernel of %s', (target) => {
       expect(multiply(kernel, zeros)).toBe(false);
     }
   });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
+    'says so when an operand is %d',
+    (value) => {
+      const { blockSize, fractionBits } = tensorModel(target);
+      const kernel = createTensorKernel(16, blockSize.f16!, fractionBits);
+      const drawn = operands(16, 4, randomNumbers(1));
+      expect(multiply(kernel, drawn)).toBe(true);
+      for (const name of ['a', 'b', 'c'] as const) {
+        for (const at of [0, 77, 127]) {
+          const other = drawn[name].map((x, i) => (i === at ? value : x));
+          expect(multiply(kernel, { ...drawn, [name]: other }), `${name} ${at}`).toBe(false);
+        }
+      }
+    },
+  );
 });
