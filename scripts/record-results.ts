@@ -14,8 +14,8 @@ import type { KernelFile, ParameterValues } from '../src/core/kernel.ts';
 import type { ProblemFile } from '../src/core/problem.ts';
 import type { AuditReport } from '../src/evaluation/audit.ts';
 import { DEVICE_SPECS } from '../src/hardware/device-specs.ts';
+import { predictTime } from '../src/hardware/launch-model/predict-time.ts';
 import type { RunView } from '../src/reports/run-view.ts';
-import { predictTime } from '../src/virtual-gpu/time-model/predict-time.ts';
 import { expectedOf, redTeamKernels } from '../test/red-team/expected.ts';
 import {
   type Entry,

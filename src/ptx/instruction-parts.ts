@@ -31,3 +31,12 @@ export function vectorLength(instruction: PtxInstruction): number {
 }
 
 export const has = (instruction: PtxInstruction, modifier: string): boolean => instruction.modifiers.includes(modifier);
+
+/** Modifiers that do not choose the code of an instruction: the default rounding, and hints; `ftz` is looked at by that code. */
+const NEUTRAL: ReadonlySet<string> = new Set(['rn', 'ftz', 'uni', 'full']);
+
+/** Opcode with the modifiers that matter, e.g. `fma.f32` for `fma.rn.ftz.f32`. */
+export function formOf(instruction: PtxInstruction): string {
+  const modifiers = instruction.modifiers.filter((m) => !NEUTRAL.has(m));
+  return [instruction.opcode, ...modifiers].join('.');
+}

@@ -3,7 +3,7 @@ import type { PtxModule } from '../ptx/ast.ts';
 import { buildControlFlowGraph } from '../ptx/control-flow.ts';
 import { inlineCalls } from '../ptx/inline-calls.ts';
 import { estimateRegisters } from '../ptx/registers.ts';
-import { layOutSymbols } from './codegen/symbols.ts';
+import { layOutSymbols } from './codegen/state/symbols.ts';
 
 /**
  * What one CTA of a function occupies, estimated from its PTX, without dynamic shared memory.

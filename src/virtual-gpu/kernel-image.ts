@@ -1,8 +1,8 @@
 import type { PtxInstruction, PtxParameter } from '../ptx/ast.ts';
-import type { AccessGroup } from './codegen/access-groups.ts';
+import type { CountTables } from './codegen/control/runtime-functions.ts';
 import type { WarpSite } from './codegen/kernel-context.ts';
-import type { CountTables } from './codegen/runtime-functions.ts';
-import type { RegisterKind } from './codegen/types.ts';
+import type { AccessGroup } from './codegen/memory/access-groups.ts';
+import type { RegisterKind } from './codegen/state/register-kinds.ts';
 
 /** A kernel compiled to WebAssembly with all that running it needs. Plain data: it travels to worker threads. */
 export interface KernelImage {

@@ -5,7 +5,7 @@ import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../ptx/instructions/properties.ts';
-import { type Access, type AccessGroup, SECTOR_READ, SECTOR_WRITTEN } from './codegen/access-groups.ts';
+import { type Access, type AccessGroup, SECTOR_READ, SECTOR_WRITTEN } from './codegen/memory/access-groups.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { LANES } from './layout.ts';
 import { broadcastWavefronts } from './runtime/access-costs.ts';

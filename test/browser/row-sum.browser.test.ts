@@ -9,8 +9,8 @@ import { bundleForBrowser } from '../../scripts/build-browser.ts';
 import { sumCounters } from '../../src/core/sum-counters.ts';
 import { diagnose } from '../../src/diagnosis/diagnose.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { predictTime } from '../../src/hardware/launch-model/predict-time.ts';
 import { runInline } from '../../src/virtual-gpu/run-inline.ts';
-import { predictTime } from '../../src/virtual-gpu/time-model/predict-time.ts';
 import { rowSumRequest } from './row-sum-request.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);

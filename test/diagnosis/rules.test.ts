@@ -5,7 +5,7 @@ import { diagnose, diagnoseWhole } from '../../src/diagnosis/diagnose.ts';
 import { RULES } from '../../src/diagnosis/rules/index.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { modelLaunch } from '../../src/hardware/launch-model/model-launch.ts';
-import { predictTime } from '../../src/virtual-gpu/time-model/predict-time.ts';
+import { predictTime } from '../../src/hardware/launch-model/predict-time.ts';
 import { makeCounters, makeLaunch } from '../support/counters/make-launch.ts';
 
 const spec = DEVICE_SPECS.get('l4')!;

@@ -6,7 +6,7 @@ import { emptyTotals } from '../../src/core/empty-totals.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../src/core/launch-plan.ts';
 import { decode, encode } from '../../src/core/rounding.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
-import { predictTime } from '../../src/virtual-gpu/time-model/predict-time.ts';
+import { predictTime } from '../../src/hardware/launch-model/predict-time.ts';
 
 const GUARD_BYTES = 64;
 const GUARD_BYTE = 0xa7;

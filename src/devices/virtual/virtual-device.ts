@@ -14,6 +14,7 @@ import type {
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { Dim3, LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Timing } from '../../core/timing.ts';
+import { predictTime } from '../../hardware/launch-model/predict-time.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
@@ -31,7 +32,6 @@ import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import type { PrivateContents } from '../../virtual-gpu/runtime/private-contents.ts';
 import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
 import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
-import { predictTime } from '../../virtual-gpu/time-model/predict-time.ts';
 import { isUserFile } from '../../virtual-gpu/user-files.ts';
 import { failure } from '../failure.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';

@@ -1,4 +1,4 @@
-import { SECTOR_SAMPLED } from '../codegen/access-groups.ts';
+import { SECTOR_SAMPLED } from '../codegen/memory/access-groups.ts';
 import { LAUNCH, SAMPLE } from '../layout.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import { sampleLevel } from './line-hash.ts';

@@ -5,14 +5,14 @@ import { elementsOf, registersOf } from '../../ptx/operands.ts';
 import { CHUNK_BYTES, CONTROL, LANES, PARAMETERS, PC, WARP } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
-import { EXIT, type JitBlock, programCounterOf } from './blocks.ts';
+import { EXIT, type JitBlock, programCounterOf } from './control/blocks.ts';
 import type { KernelContext } from './kernel-context.ts';
-import { laneEmitter } from './lane-forms.ts';
-import { type BlockLocals, type PendingInstruction, SegmentEmitter } from './segment-emitter.ts';
-import { UNIFORM_SPECIALS } from './specials.ts';
-import { type UniformContext, uniformEmitter } from './uniform-forms.ts';
-import type { WarpFormContext } from './warp-form-context.ts';
-import { warpEmitter } from './warp-forms.ts';
+import { laneEmitter } from './lane/forms.ts';
+import { type BlockLocals, type PendingInstruction, SegmentEmitter } from './lane/segment-emitter.ts';
+import { UNIFORM_SPECIALS } from './state/specials.ts';
+import { type UniformContext, uniformEmitter } from './uniform/forms.ts';
+import type { WarpFormContext } from './warp/context.ts';
+import { warpEmitter } from './warp/forms.ts';
 
 const isVectorAccess = (i: PtxInstruction, kernel: KernelContext): boolean => {
   if (runsAs(i) !== 'access') return false;

@@ -3,12 +3,12 @@ import type { Liveness } from '../../ptx/liveness.ts';
 import { TABLE_BYTES, TABLES } from '../layout.ts';
 import type { Origins, OriginTracer } from '../pointer-origins.ts';
 import type { ModuleBuilder } from '../wasm/module-builder.ts';
-import type { AccessGroup, AccessSpace } from './access-groups.ts';
-import type { JitBlock } from './blocks.ts';
-import type { Helpers } from './helpers.ts';
-import type { RegisterSlots } from './register-slots.ts';
-import { resolveSymbols } from './resolve-symbols.ts';
-import { type RegisterKind, registerKind } from './types.ts';
+import type { JitBlock } from './control/blocks.ts';
+import type { Helpers } from './lane/helpers.ts';
+import type { AccessGroup, AccessSpace } from './memory/access-groups.ts';
+import { type RegisterKind, registerKind } from './state/register-kinds.ts';
+import type { RegisterSlots } from './state/register-slots.ts';
+import { resolveSymbols } from './state/resolve-symbols.ts';
 
 /** A warp-level operation that JavaScript carries out: shuffles with computed lanes, votes, atomics, rare opcodes. */
 export interface WarpSite {

@@ -1,5 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
-import type { AccessGroup } from '../codegen/access-groups.ts';
+import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import type { KernelImage } from '../kernel-image.ts';
 import { LANES, PATTERN, SHARED, WARP, WARPS, WINDOW } from '../layout.ts';
 import type { BoundsChecker } from '../runtime/bounds.ts';

@@ -1,5 +1,5 @@
-import type { AccessGroup } from '../codegen/access-groups.ts';
 import type { WarpSite } from '../codegen/kernel-context.ts';
+import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import { BOUNDS, CONSTANT_BYTES, LANES, PARAMETER_BYTES, SCRATCH, WARP, WINDOW } from '../layout.ts';
 import { type Origins, reachableBuffers } from '../pointer-origins.ts';
 import { type FaultPlace, KernelFault } from './fault.ts';

@@ -1,7 +1,7 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
 import { has } from '../../ptx/instruction-parts.ts';
 import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler.ts';
-import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/access-groups.ts';
+import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
 import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
 import { RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';

@@ -1,4 +1,4 @@
-import type { AccessGroup } from '../codegen/access-groups.ts';
+import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import { LANES, PATTERN, PATTERN_PHASE, PATTERN_WAY, WARP } from '../layout.ts';
 import { countSectors, sharedCost } from './access-costs.ts';
 import type { PrivateMemory } from './memories.ts';

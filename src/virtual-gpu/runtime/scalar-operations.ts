@@ -1,6 +1,6 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { formOf } from '../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
-import { formOf } from '../codegen/lane-forms.ts';
 import { compileScalar } from './scalar/compile-scalar.ts';
 import type { WarpContext } from './warp-context.ts';
 

@@ -1,6 +1,6 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { elementsOf } from '../../ptx/operands.ts';
-import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/specials.ts';
+import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/state/specials.ts';
 import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
 import type { RaceDetector } from '../race-detector/race-detector.ts';

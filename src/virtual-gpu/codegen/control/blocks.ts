@@ -1,0 +1,123 @@
+import type { BasicBlock, ControlFlowGraph, PtxInstruction } from '../../../ptx/ast.ts';
+import { controlOf, synchronisationOf } from '../../../ptx/instructions/properties.ts';
+import { PC } from '../../layout.ts';
+import { CLOCKS } from '../state/specials.ts';
+
+/** Where control goes; EXIT means the lane is finished. */
+export const EXIT = -1;
+
+export type Terminator =
+  | { kind: 'jump'; target: number }
+  | { kind: 'branch'; instruction: PtxInstruction; taken: number; fallThrough: number }
+  /** brx.idx: the index operand chooses one of the targets. */
+  | { kind: 'switch'; instruction: PtxInstruction; targets: number[] }
+  | { kind: 'barrier'; instruction: PtxInstruction; next: number }
+  | { kind: 'trap'; instruction: PtxInstruction };
+
+/** A block as the JIT compiles it: no barrier inside, warp-synchronous instructions first where lanes may part. */
+export interface JitBlock extends BasicBlock {
+  /** Instructions without the terminator. */
+  body: PtxInstruction[];
+  terminator: Terminator;
+  /** Other lanes of the warp should arrive before this block runs. */
+  syncPoint: boolean;
+  /** Lanes of one warp may run this block at different times. */
+  divergent: boolean;
+}
+
+/** The value a lane's program counter takes for a target. */
+export function programCounterOf(target: number, blocks: readonly JitBlock[]): number {
+  if (target === EXIT) return PC.exited;
+  const { syncPoint, divergent } = blocks[target]!;
+  if (!divergent) return target | PC.convergent;
+  return target | (syncPoint ? PC.syncPoint : 0);
+}
+
+/** True where a warp stops until all threads of its CTA are there. */
+const isBarrier = (i: PtxInstruction): boolean => synchronisationOf(i) === 'cta';
+
+export const readsClock = (i: PtxInstruction): boolean =>
+  i.operands.some((o) => o.kind === 'special' && CLOCKS.has(o.name));
+
+/** Instructions that exchange data between lanes and so want them together. */
+const isWarpSynchronous = (i: PtxInstruction): boolean => synchronisationOf(i) === 'warp';
+
+/**
+ * Cuts the blocks of `cfg` after barriers and readings of the clock and, in divergent blocks, before warp-synchronous
+ * instructions.
+ */
+export function splitBlocks(cfg: ControlFlowGraph, divergentBlocks: ReadonlySet<number>): JitBlock[] {
+  const pieces = cfg.blocks.map((block) => cut(block, divergentBlocks.has(block.index)));
+  const firstPiece: number[] = [];
+  let count = 0;
+  for (const list of pieces) {
+    firstPiece.push(count);
+    count += list.length;
+  }
+  const result: JitBlock[] = [];
+  for (const block of cfg.blocks) {
+    const list = pieces[block.index]!;
+    list.forEach((instructions, position) => {
+      const index = result.length;
+      const isLast = position === list.length - 1;
+      const successors = isLast ? block.successors.map((s) => firstPiece[s]!) : [index + 1];
+      result.push(finish(index, instructions, successors, isLast, divergentBlocks.has(block.index)));
+    });
+  }
+  for (const block of result) for (const s of new Set(block.successors)) result[s]!.predecessors.push(block.index);
+  return result;
+}
+
+function cut(block: BasicBlock, divergent: boolean): PtxInstruction[][] {
+  const pieces: PtxInstruction[][] = [[]];
+  for (const instruction of block.instructions) {
+    if (divergent && isWarpSynchronous(instruction) && pieces.at(-1)!.length > 0) pieces.push([]);
+    pieces.at(-1)!.push(instruction);
+    if (isBarrier(instruction) || readsClock(instruction)) pieces.push([]);
+  }
+  return pieces;
+}
+
+function finish(
+  index: number,
+  instructions: PtxInstruction[],
+  successors: number[],
+  isLastPiece: boolean,
+  divergent: boolean,
+): JitBlock {
+  const last = instructions.at(-1);
+  const terminator = terminatorOf(last, successors, isLastPiece);
+  const isLastOnlyControl = last !== undefined && (terminator.kind !== 'jump' || controlOf(last) !== 'next');
+  return {
+    index,
+    labels: [],
+    instructions,
+    body: isLastOnlyControl ? instructions.slice(0, -1) : instructions,
+    successors,
+    predecessors: [],
+    terminator,
+    syncPoint: divergent && instructions[0] !== undefined && isWarpSynchronous(instructions[0]),
+    divergent,
+  };
+}
+
+function terminatorOf(last: PtxInstruction | undefined, successors: number[], isLastPiece: boolean): Terminator {
+  const next = successors[0] ?? EXIT;
+  if (!last) return { kind: 'jump', target: next };
+  if (isBarrier(last)) return { kind: 'barrier', instruction: last, next };
+  if (!isLastPiece) return { kind: 'jump', target: next };
+  switch (controlOf(last)) {
+    case 'trap':
+      return { kind: 'trap', instruction: last };
+    case 'switch':
+      return { kind: 'switch', instruction: last, targets: successors };
+    case 'leave':
+      if (!last.guard) return { kind: 'jump', target: EXIT };
+      return { kind: 'branch', instruction: last, taken: EXIT, fallThrough: next };
+    case 'branch':
+      if (!last.guard) return { kind: 'jump', target: next };
+      return { kind: 'branch', instruction: last, taken: next, fallThrough: successors[1] ?? EXIT };
+    default:
+      return { kind: 'jump', target: next };
+  }
+}

@@ -1,0 +1,317 @@
+import { CHUNKS, CONTROL, LAUNCH, PATTERN, PATTERN_WAY, PC, RUN_STATUS, SAMPLE, WARP } from '../../layout.ts';
+import type { FunctionBuilder } from '../../wasm/function-builder.ts';
+import type { ModuleBuilder } from '../../wasm/module-builder.ts';
+import type { Imports, Runtime } from '../kernel-context.ts';
+
+const chunkOffsets = Array.from({ length: CHUNKS }, (_, chunk) => chunk * 16);
+
+/** Tables that the functions below count into. */
+export interface CountTables {
+  /** i64 per block: runs by a converged warp. */
+  converged: number;
+  /** i64 per block and number of active lanes (0…32): runs by part of a warp. */
+  partial: number;
+  /** i64 per block: conditional branches at its end on which lanes parted. */
+  divergences: number;
+}
+
+/** Defines the control and counting functions that blocks call. */
+export function defineRuntime(module: ModuleBuilder, imports: Imports, tables: CountTables | undefined): Runtime {
+  return {
+    setProgramCounters: defineSetProgramCounters(module),
+    countParting: defineCountParting(module, tables),
+    split: defineSplit(module, tables),
+    splitMasked: defineSplitMasked(module, tables),
+    countPattern: defineCountPattern(module, imports.patternMiss),
+    recordAccess: defineRecordAccess(module, imports.samplesFull),
+  };
+}
+
+/** (warp, pc): gives every active lane that program counter. */
+function defineSetProgramCounters(module: ModuleBuilder): number {
+  const b = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
+  for (const offset of chunkOffsets) {
+    b.get(0);
+    b.get(1).op('i32x4.splat');
+    b.get(0).memory('v128.load', WARP.programCounters + offset);
+    b.get(0).memory('v128.load', WARP.mask + offset);
+    b.op('v128.bitselect').memory('v128.store', WARP.programCounters + offset);
+  }
+  return b.index;
+}
+
+/** (warp, masked, block): counts a divergence if the lanes, which have their new program counters, have parted. */
+function defineCountParting(module: ModuleBuilder, tables: CountTables | undefined): number {
+  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: [] });
+  if (!tables) return b.index;
+  const [all, lowest, highest, active] = [b.local('v128'), b.local('v128'), b.local('v128'), b.local('v128')];
+  b.get(1).op('i32.eqz').op('i32x4.splat').i32x4(0).op('i32x4.ne').set(all);
+  b.i32x4(PC.exited).set(lowest);
+  for (const offset of chunkOffsets) {
+    b.get(0)
+      .memory('v128.load', WARP.mask + offset)
+      .get(all)
+      .op('v128.or')
+      .set(active);
+    const pushCounters = () => b.get(0).memory('v128.load', WARP.programCounters + offset);
+    pushCounters().i32x4(PC.exited).get(active).op('v128.bitselect').get(lowest).op('i32x4.min_s').set(lowest);
+    pushCounters().get(active).op('v128.and').get(highest).op('i32x4.max_s').set(highest);
+  }
+  reduce(b, lowest, 'min_s');
+  reduce(b, highest, 'max_s');
+  b.get(lowest).get(highest).op('i32x4.eq').op('i32x4.all_true').op('i32.eqz');
+  b.if(() => increment(b, () => b.get(2).i32(3).op('i32.shl'), tables.divergences));
+  return b.index;
+}
+
+/** Combines the four lanes of a vector, leaving the result in all of them. */
+function reduce(b: FunctionBuilder, vector: number, op: 'min_s' | 'max_s'): void {
+  b.get(vector).get(vector).get(vector).shuffle32([2, 3, 0, 1]).op(`i32x4.${op}`).set(vector);
+  b.get(vector).get(vector).get(vector).shuffle32([1, 0, 3, 2]).op(`i32x4.${op}`).set(vector);
+}
+
+function increment(b: FunctionBuilder, pushAddress: () => void, table: number): void {
+  pushAddress();
+  pushAddress();
+  b.memory('i64.load', table).i64(1n).op('i64.add').memory('i64.store', table);
+}
+
+const SPLIT_PARAMETERS = ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'] as const;
+
+/** (warp, predicate slot, invert, taken pc, fall-through pc, block) → 1 all taken, 0 none, −1 parted. */
+function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): number {
+  const b = module.defineFunction({ parameters: [...SPLIT_PARAMETERS], results: ['i32'] });
+  const [slot, all, any, p] = [b.local('i32'), b.local('v128'), b.local('v128'), b.local('v128')];
+  b.get(0).get(1).op('i32.add').set(slot);
+  b.i32x4(-1).set(all);
+  for (const offset of chunkOffsets) {
+    b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat').op('v128.xor').tee(p);
+    b.get(all).op('v128.and').set(all);
+    b.get(p).get(any).op('v128.or').set(any);
+  }
+  b.get(all).op('i32x4.all_true');
+  b.if(() => b.i32(1).op('return'));
+  b.get(any).op('v128.any_true').op('i32.eqz');
+  b.if(() => b.i32(0).op('return'));
+  for (const offset of chunkOffsets) {
+    b.get(0);
+    b.get(3).op('i32x4.splat').get(4).op('i32x4.splat');
+    b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat').op('v128.xor');
+    b.op('v128.bitselect').memory('v128.store', WARP.programCounters + offset);
+  }
+  if (tables) increment(b, () => b.get(5).i32(3).op('i32.shl'), tables.divergences);
+  b.i32(CONTROL.diverged);
+  return b.index;
+}
+
+/** The same for the active lanes of a diverged warp. Its result means nothing. */
+function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefined): number {
+  const b = module.defineFunction({ parameters: [...SPLIT_PARAMETERS], results: ['i32'] });
+  const [slot, taken, fallen, p, m] = [
+    b.local('i32'),
+    b.local('v128'),
+    b.local('v128'),
+    b.local('v128'),
+    b.local('v128'),
+  ];
+  b.get(0).get(1).op('i32.add').set(slot);
+  for (const offset of chunkOffsets) {
+    b.get(slot).memory('v128.load', offset).get(2).op('i32x4.splat').op('v128.xor').set(p);
+    b.get(0)
+      .memory('v128.load', WARP.mask + offset)
+      .set(m);
+    b.get(0);
+    b.get(3).op('i32x4.splat').get(4).op('i32x4.splat').get(p).op('v128.bitselect');
+    b.get(0).memory('v128.load', WARP.programCounters + offset);
+    b.get(m)
+      .op('v128.bitselect')
+      .memory('v128.store', WARP.programCounters + offset);
+    b.get(p).get(m).op('v128.and').get(taken).op('v128.or').set(taken);
+    b.get(m).get(p).op('v128.andnot').get(fallen).op('v128.or').set(fallen);
+  }
+  if (tables) {
+    b.get(taken).op('v128.any_true').get(fallen).op('v128.any_true').op('i32.and');
+    b.if(() => increment(b, () => b.get(5).i32(3).op('i32.shl'), tables.divergences));
+  }
+  b.i32(0);
+  return b.index;
+}
+
+/**
+ * (pattern, group, warp, phase mask, way shift, way mask): counts one more execution when all lanes' addresses have
+ * the same differences and phase as the last time in this way, which is when sectors and wavefronts are the same;
+ * else calls out.
+ */
+function defineCountPattern(module: ModuleBuilder, patternMiss: number): number {
+  const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: [] });
+  const [difference, first, way] = [b.local('v128'), b.local('i32'), b.local('i32')];
+  b.get(0).memory('i32.load', PATTERN.addresses).set(first);
+  b.get(first).get(4).op('i32.shr_u').get(5).op('i32.and').i32(PATTERN.wayBytes).op('i32.mul');
+  b.get(0).i32(PATTERN.ways).op('i32.add').op('i32.add').set(way);
+  for (const offset of chunkOffsets) {
+    b.get(0)
+      .memory('v128.load', PATTERN.addresses + offset)
+      .get(first)
+      .op('i32x4.splat')
+      .op('i32x4.sub');
+    b.get(way)
+      .memory('v128.load', PATTERN_WAY.deltas + offset)
+      .op('v128.xor');
+    b.get(difference).op('v128.or').set(difference);
+  }
+  b.get(difference).op('v128.any_true');
+  b.get(first).get(3).op('i32.and').get(way).memory('i32.load', PATTERN_WAY.phase).op('i32.xor').op('i32.or');
+  b.get(way).memory('i32.load', PATTERN_WAY.valid).op('i32.eqz').op('i32.or');
+  b.if(
+    () => b.get(1).get(2).i32(0).call(patternMiss),
+    () =>
+      b
+        .get(way)
+        .get(way)
+        .memory('i32.load', PATTERN_WAY.hits)
+        .i32(1)
+        .op('i32.add')
+        .memory('i32.store', PATTERN_WAY.hits),
+  );
+  return b.index;
+}
+
+/** (sector, bits): notes an access to a sampled line, unless it was to the same sector as the last one noted. */
+function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number {
+  const b = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
+  const [cursor, entry] = [b.local('i32'), b.local('i32')];
+  b.i32(0).memory('i32.load', LAUNCH.sampleCursor).set(cursor);
+  b.get(0).i32(2).op('i32.shl').get(1).op('i32.or').set(entry);
+  b.get(cursor).i32(SAMPLE.bytes).op('i32.sub').memory('i32.load', SAMPLE.entry).get(entry).op('i32.eq');
+  b.if(() => b.op('return'));
+  b.get(cursor).get(entry).memory('i32.store', SAMPLE.entry);
+  b.get(cursor).i32(0).memory('i32.load', LAUNCH.budget).memory('i32.store', SAMPLE.budget);
+  b.get(cursor).i32(SAMPLE.bytes).op('i32.add').set(cursor);
+  b.i32(0).get(cursor).memory('i32.store', LAUNCH.sampleCursor);
+  b.get(cursor).i32(0).memory('i32.load', LAUNCH.sampleEnd).op('i32.eq');
+  b.if(() => b.call(samplesFull));
+  return b.index;
+}
+
+/**
+ * (warp) → RUN_STATUS. Runs the warp from its saved state until it exits, reaches a barrier, has used its budget,
+ * or has only waiting lanes left. While converged the next block is what a block returns; while diverged the
+ * lanes with the lowest program counter run, but none enters a convergent block before all others are there.
+ */
+export function defineRun(
+  module: ModuleBuilder,
+  options: { blockCount: number; weights: number; tables: CountTables | undefined; keepsClock: boolean },
+): FunctionBuilder {
+  const b = module.defineFunction({ parameters: ['i32'], results: ['i32'] });
+  const blockType = module.typeIndex({ parameters: ['i32'], results: ['i32'] });
+  const [current, converged, budget, next, bits] = [
+    b.local('i32'),
+    b.local('i32'),
+    b.local('i32'),
+    b.local('i32'),
+    b.local('i32'),
+  ];
+  const [lowest, mask, others] = [b.local('v128'), b.local('v128'), b.local('v128')];
+  const finish = (status: number) => {
+    b.get(0).get(budget).memory('i32.store', WARP.remainingBudget);
+    b.get(0).get(converged).memory('i32.store', WARP.converged);
+    b.i32(status).op('return');
+  };
+  const select = () => {
+    b.get(0).memory('v128.load', WARP.programCounters).set(lowest);
+    for (const offset of chunkOffsets.slice(1))
+      b.get(lowest)
+        .get(0)
+        .memory('v128.load', WARP.programCounters + offset)
+        .op('i32x4.min_s')
+        .set(lowest);
+    reduce(b, lowest, 'min_s');
+    b.get(lowest).lane('i32x4.extract_lane', 0).set(next);
+    b.get(next).i32(PC.waiting).op('i32.ge_s');
+    b.if(() => {
+      b.get(next).i32(PC.exited).op('i32.eq');
+      b.if(() => finish(RUN_STATUS.exited));
+      finish(RUN_STATUS.lanesWaiting);
+    });
+    b.get(next).i32(PC.convergent).op('i32.ge_s');
+    b.if(() => {
+      // Nobody else can run, so lanes that are neither there nor gone wait at a barrier.
+      b.i32x4(0).set(others);
+      for (const offset of chunkOffsets) {
+        const pushCounters = () => b.get(0).memory('v128.load', WARP.programCounters + offset);
+        pushCounters().get(lowest).op('i32x4.ne');
+        pushCounters().i32x4(PC.exited).op('i32x4.ne').op('v128.and').get(others).op('v128.or').set(others);
+      }
+      b.get(others).op('v128.any_true');
+      b.if(() => finish(RUN_STATUS.lanesWaiting));
+    });
+    b.i32(0).set(bits);
+    for (const [chunk, offset] of chunkOffsets.entries()) {
+      b.get(0)
+        .memory('v128.load', WARP.programCounters + offset)
+        .get(lowest)
+        .op('i32x4.eq')
+        .set(mask);
+      b.get(0)
+        .get(mask)
+        .memory('v128.store', WARP.mask + offset);
+      b.get(mask)
+        .op('i32x4.bitmask')
+        .i32(chunk * 4)
+        .op('i32.shl')
+        .get(bits)
+        .op('i32.or')
+        .set(bits);
+    }
+    b.get(0).get(bits).memory('i32.store', WARP.activeBits);
+    b.get(bits).i32(-1).op('i32.eq').set(converged);
+    b.get(next).i32(PC.blockMask).op('i32.and').set(current);
+  };
+
+  b.get(0).memory('i32.load', WARP.nextBlock).set(current);
+  b.get(0).memory('i32.load', WARP.converged).set(converged);
+  b.get(0).memory('i32.load', WARP.remainingBudget).set(budget);
+  b.get(converged).op('i32.eqz');
+  b.if(select);
+  b.loop(() => {
+    b.get(budget).i32(0).op('i32.le_s');
+    b.if(() => {
+      b.get(0).get(current).memory('i32.store', WARP.nextBlock);
+      finish(RUN_STATUS.budgetSpent);
+    });
+    const pushWeight = () => b.get(current).i32(2).op('i32.shl').memory('i32.load', options.weights);
+    if (options.tables) b.i32(0).get(budget).memory('i32.store', LAUNCH.budget);
+    b.get(budget);
+    pushWeight().op('i32.sub').set(budget);
+    if (options.keepsClock) {
+      b.get(0).get(0).memory('i64.load', WARP.clock);
+      pushWeight().op('i64.extend_i32_u').op('i64.add').memory('i64.store', WARP.clock);
+    }
+    b.get(converged);
+    b.if(
+      () => {
+        if (options.tables) increment(b, () => b.get(current).i32(3).op('i32.shl'), options.tables.converged);
+        b.get(0).get(current).callIndirect(blockType).tee(next).i32(0).op('i32.ge_s');
+        b.if(() => b.get(next).set(current).br(2));
+        b.get(next).i32(CONTROL.exited).op('i32.eq');
+        b.if(() => finish(RUN_STATUS.exited));
+        b.get(next).i32(CONTROL.barrier).op('i32.eq');
+        b.if(() => finish(RUN_STATUS.barrier));
+      },
+      () => {
+        if (options.tables) {
+          const table = options.tables.partial;
+          const cell = () =>
+            b.get(current).i32(33).op('i32.mul').get(bits).op('i32.popcnt').op('i32.add').i32(3).op('i32.shl');
+          b.get(0).memory('i32.load', WARP.activeBits).set(bits);
+          increment(b, cell, table);
+        }
+        b.get(0).get(current).i32(options.blockCount).op('i32.add').callIndirect(blockType).op('drop');
+      },
+    );
+    select();
+    b.br(0);
+  });
+  b.op('unreachable');
+  return b;
+}

@@ -1,0 +1,35 @@
+import type { PtxInstruction } from '../../../ptx/ast.ts';
+import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
+import type { HelperName } from './helpers.ts';
+
+/**
+ * What an emitter of a lane-wise instruction sees. Code runs on one chunk (four lanes) at a time: a word
+ * operand is one v128, a double word is two (`part` 0 and 1, two lanes each), a predicate is a mask of −1 and 0.
+ * Values of 8- and 16-bit types are held zero-extended.
+ */
+export interface LaneContext {
+  readonly b: FunctionBuilder;
+  readonly instruction: PtxInstruction;
+  /** Pushes operand `index` as four 32-bit lanes. */
+  word(index: number): void;
+  /** Pushes two 64-bit lanes of operand `index`. */
+  part(index: number, part: 0 | 1): void;
+  /** Pushes the lane mask of a predicate operand (a `!`-negated one inverted). */
+  predicate(index: number): void;
+  /** Pops the result into destination `index` (0 unless the instruction has several). */
+  setWord(index?: number): void;
+  setPart(part: 0 | 1, index?: number): void;
+  setPredicate(index?: number): void;
+  /** Numeric value of an immediate operand, sign-extended to its own width. */
+  immediate(index: number): number | undefined;
+  /** True when the operand has one value for the whole warp and can be pushed as an i32 by `scalar`. */
+  isScalar(index: number): boolean;
+  scalar(index: number): void;
+  /** A v128 local, free for use within this instruction. */
+  temporary(slot: number): Local;
+  helper(name: HelperName): void;
+}
+
+export type LaneEmitter = (context: LaneContext) => void;
+
+export const PARTS = [0, 1] as const;

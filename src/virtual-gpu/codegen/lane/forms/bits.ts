@@ -1,0 +1,202 @@
+import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
+
+/** Replaces the words in `value` by the number of their leading zeros. There is no such SIMD instruction. */
+function countLeadingZeros(e: LaneContext, value: number): void {
+  for (let lane = 0; lane < 4; lane++) {
+    e.b
+      .get(value)
+      .get(value)
+      .lane('i32x4.extract_lane', lane)
+      .op('i32.clz')
+      .lane('i32x4.replace_lane', lane)
+      .set(value);
+  }
+}
+
+/** Leading zeros of the 64-bit values that `pushPart` pushes, as words in `result`. */
+function countLeadingZeros64(e: LaneContext, result: number, pushPart: (part: 0 | 1) => void): void {
+  const value = e.temporary(1);
+  e.b.i32x4(0).set(result);
+  for (const part of PARTS) {
+    pushPart(part);
+    e.b.set(value);
+    for (const lane of [0, 1]) {
+      e.b.get(result).get(value).lane('i64x2.extract_lane', lane).op('i64.clz').op('i32.wrap_i64');
+      e.b.lane('i32x4.replace_lane', part * 2 + lane).set(result);
+    }
+  }
+}
+
+const leadingZeros: LaneEmitter = (e) => {
+  const value = e.temporary(0);
+  e.word(1);
+  e.b.set(value);
+  countLeadingZeros(e, value);
+  e.b.get(value);
+  e.setWord();
+};
+
+const leadingZeros64: LaneEmitter = (e) => {
+  const zeros = e.temporary(0);
+  countLeadingZeros64(e, zeros, (part) => e.part(1, part));
+  e.b.get(zeros);
+  e.setWord();
+};
+
+/** Turns leading zeros of a `bits`-wide value into the highest set bit's index, or its distance from the top. */
+function pushHighest(e: LaneContext, zeros: number, bits: number): void {
+  if (e.instruction.modifiers.includes('shiftamt')) {
+    // −1 where there is no bit: all of them are zero.
+    e.b.get(zeros).get(zeros).i32x4(bits).op('i32x4.eq').op('v128.or');
+  } else
+    e.b
+      .i32x4(bits - 1)
+      .get(zeros)
+      .op('i32x4.sub');
+  e.setWord();
+}
+
+/** Highest bit that differs from the sign. */
+const findHighest =
+  (signed: boolean): LaneEmitter =>
+  (e) => {
+    const value = e.temporary(0);
+    e.word(1);
+    if (signed) {
+      e.word(1);
+      e.b.i32(31).op('i32x4.shr_s').op('v128.xor');
+    }
+    e.b.set(value);
+    countLeadingZeros(e, value);
+    pushHighest(e, value, 32);
+  };
+
+const findHighest64 =
+  (signed: boolean): LaneEmitter =>
+  (e) => {
+    const zeros = e.temporary(0);
+    countLeadingZeros64(e, zeros, (part) => {
+      e.part(1, part);
+      if (!signed) return;
+      e.part(1, part);
+      e.b.i32(63).op('i64x2.shr_s').op('v128.xor');
+    });
+    pushHighest(e, zeros, 64);
+  };
+
+/** Exchanges neighbouring groups of `bits` bits in the vector on the stack. */
+function swapNeighbours(e: LaneContext, bits: number, mask: number): void {
+  const value = e.temporary(0);
+  e.b.set(value);
+  e.b.get(value).i32(bits).op('i32x4.shr_u').i32x4(mask).op('v128.and');
+  e.b.get(value).i32x4(mask).op('v128.and').i32(bits).op('i32x4.shl').op('v128.or');
+}
+
+/** Reverses the bits of the `bytes`-byte values on the stack: bytes by a shuffle, then bits within each byte. */
+function reverse(e: LaneContext, bytes: number): void {
+  const value = e.temporary(1);
+  e.b.set(value);
+  const order = Array.from({ length: 16 }, (_, i) => i - (i % bytes) + (bytes - 1 - (i % bytes)));
+  e.b.get(value).get(value).shuffle(order);
+  swapNeighbours(e, 4, 0x0f0f0f0f);
+  swapNeighbours(e, 2, 0x33333333);
+  swapNeighbours(e, 1, 0x55555555);
+}
+
+const reverseBits: LaneEmitter = (e) => {
+  e.word(1);
+  reverse(e, 4);
+  e.setWord();
+};
+
+const reverseBits64: LaneEmitter = (e) => {
+  for (const part of PARTS) {
+    e.part(1, part);
+    reverse(e, 8);
+    e.setPart(part);
+  }
+};
+
+/** Ones of 64-bit values: counted per word, then the two words of each added. */
+const population64: LaneEmitter = (e) => {
+  const counts = [e.temporary(0), e.temporary(1)] as const;
+  for (const part of PARTS) {
+    e.part(1, part);
+    e.b.op('i8x16.popcnt').op('i16x8.extadd_pairwise_i8x16_u').op('i32x4.extadd_pairwise_i16x8_u').set(counts[part]);
+  }
+  e.b.get(counts[0]).get(counts[1]).shuffle32([0, 2, 4, 6]);
+  e.b.get(counts[0]).get(counts[1]).shuffle32([1, 3, 5, 7]);
+  e.b.op('i32x4.add');
+  e.setWord();
+};
+
+/** Logical not: 1 for zero, else 0. */
+const logicalNot: LaneEmitter = (e) => {
+  e.word(1);
+  e.b.i32x4(0).op('i32x4.eq').i32x4(1).op('v128.and');
+  e.setWord();
+};
+
+const logicalNot64: LaneEmitter = (e) => {
+  for (const part of PARTS) {
+    e.part(1, part);
+    e.b.i64x2(0n).op('i64x2.eq').i64x2(1n).op('v128.and');
+    e.setPart(part);
+  }
+};
+
+/** {high, low} shifted as one 64-bit value, lane by lane, and one half kept. */
+const funnelShift =
+  (left: boolean, wrap: boolean): LaneEmitter =>
+  (e) => {
+    const [low, high, amount, result] = [e.temporary(0), e.temporary(1), e.temporary(2), e.temporary(3)];
+    e.word(1);
+    e.b.set(low);
+    e.word(2);
+    e.b.set(high);
+    e.word(3);
+    e.b
+      .i32x4(wrap ? 31 : 32)
+      .op(wrap ? 'v128.and' : 'i32x4.min_u')
+      .set(amount);
+    e.b.i32x4(0).set(result);
+    for (let lane = 0; lane < 4; lane++) {
+      e.b.get(result);
+      e.b.get(high).lane('i32x4.extract_lane', lane).op('i64.extend_i32_u').i64(32n).op('i64.shl');
+      e.b.get(low).lane('i32x4.extract_lane', lane).op('i64.extend_i32_u').op('i64.or');
+      e.b
+        .get(amount)
+        .lane('i32x4.extract_lane', lane)
+        .op('i64.extend_i32_u')
+        .op(left ? 'i64.shl' : 'i64.shr_u');
+      if (left) e.b.i64(32n).op('i64.shr_u');
+      e.b.op('i32.wrap_i64').lane('i32x4.replace_lane', lane).set(result);
+    }
+    e.b.get(result);
+    e.setWord();
+  };
+
+function build(): Map<string, LaneEmitter> {
+  const forms = new Map<string, LaneEmitter>();
+  forms.set('clz.b32', leadingZeros);
+  forms.set('clz.b64', leadingZeros64);
+  for (const shiftamt of ['', '.shiftamt']) {
+    for (const sign of ['s', 'u']) {
+      forms.set(`bfind${shiftamt}.${sign}32`, findHighest(sign === 's'));
+      forms.set(`bfind${shiftamt}.${sign}64`, findHighest64(sign === 's'));
+    }
+  }
+  forms.set('brev.b32', reverseBits);
+  forms.set('brev.b64', reverseBits64);
+  forms.set('popc.b64', population64);
+  for (const type of ['b16', 'b32']) forms.set(`cnot.${type}`, logicalNot);
+  forms.set('cnot.b64', logicalNot64);
+  for (const direction of ['l', 'r']) {
+    for (const mode of ['wrap', 'clamp']) {
+      forms.set(`shf.${direction}.${mode}.b32`, funnelShift(direction === 'l', mode === 'wrap'));
+    }
+  }
+  return forms;
+}
+
+export const BIT_FORMS: ReadonlyMap<string, LaneEmitter> = build();

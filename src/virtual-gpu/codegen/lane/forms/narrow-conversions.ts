@@ -1,0 +1,244 @@
+import { sizeOfPtxType } from '../../../../ptx/types.ts';
+import { f32Bits } from '../../../wasm/function-builder.ts';
+import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
+import { pushF32 } from './floats.ts';
+
+const isSigned = (type: string): boolean => type.startsWith('s');
+const bitsOf = (type: string): number => sizeOfPtxType(type) * 8;
+
+/** `cvt.sat` between integers of up to 32 bits. */
+const saturateInteger =
+  (to: string, from: string): LaneEmitter =>
+  (e) => {
+    e.word(1);
+    const fromBits = bitsOf(from);
+    if (fromBits < 32) {
+      e.b.i32(32 - fromBits).op('i32x4.shl');
+      e.b.i32(32 - fromBits).op(isSigned(from) ? 'i32x4.shr_s' : 'i32x4.shr_u');
+    }
+    const high = isSigned(to) ? 2 ** (bitsOf(to) - 1) - 1 : 2 ** bitsOf(to) - 1;
+    if (isSigned(from)) {
+      e.b.i32x4(isSigned(to) ? -(2 ** (bitsOf(to) - 1)) : 0).op('i32x4.max_s');
+      if (high < 2 ** 31) e.b.i32x4(high).op('i32x4.min_s');
+    } else e.b.i32x4(high).op('i32x4.min_u');
+    if (bitsOf(to) < 32) e.b.i32x4(0xffff).op('v128.and');
+    e.setWord();
+  };
+
+/** 64-bit integers to f32 or f64, rounded once, lane by lane. */
+const fromDoubleWord =
+  (to: 'f32' | 'f64', signed: boolean): LaneEmitter =>
+  (e) => {
+    const [value, result] = [e.temporary(0), e.temporary(1)];
+    const convert = `${to}.convert_i64_${signed ? 's' : 'u'}`;
+    e.b.i32x4(0).set(result);
+    for (const part of PARTS) {
+      e.part(1, part);
+      e.b.set(value);
+      for (const lane of [0, 1]) {
+        e.b.get(result).get(value).lane('i64x2.extract_lane', lane).op(convert);
+        if (to === 'f32') e.b.lane('f32x4.replace_lane', part * 2 + lane).set(result);
+        else e.b.lane('f64x2.replace_lane', lane).set(result);
+      }
+      if (to === 'f32') continue;
+      e.b.get(result);
+      e.setPart(part);
+    }
+    if (to === 'f64') return;
+    e.b.get(result);
+    e.setWord();
+  };
+
+/** An 8-bit float format, as conversions from f32 need it. */
+interface Float8 {
+  fractionBits: number;
+  exponentBias: number;
+  /** Largest finite value. */
+  largest: number;
+}
+
+const FLOAT8: Record<'e4m3' | 'e5m2', Float8> = {
+  e4m3: { fractionBits: 3, exponentBias: 7, largest: 448 },
+  e5m2: { fractionBits: 2, exponentBias: 15, largest: 57344 },
+};
+
+const NAN8 = 0x7f;
+
+/** Replaces the f32 on the stack by its 8-bit pattern: nearest even, too large becomes the largest finite value. */
+function narrow8(e: LaneContext, { fractionBits, exponentBias, largest }: Float8): void {
+  const [value, size, rounded] = [e.temporary(0), e.temporary(1), e.temporary(2)];
+  e.b.set(value);
+  e.b.get(value).op('f32x4.abs').f32x4(largest).op('f32x4.min').set(size);
+  const dropped = 23 - fractionBits;
+  // Normal range: round on the dropped bits, ties to even, and rebias.
+  e.b
+    .get(size)
+    .i32x4(2 ** (dropped - 1) - 1)
+    .op('i32x4.add');
+  e.b.get(size).i32(dropped).op('i32x4.shr_u').i32x4(1).op('v128.and').op('i32x4.add');
+  e.b
+    .i32(dropped)
+    .op('i32x4.shr_u')
+    .i32x4((127 - exponentBias) << fractionBits)
+    .op('i32x4.sub')
+    .set(rounded);
+  // Below it: adding this power of two puts the last place of subnormals at f32's.
+  const magic = 2 ** (24 - exponentBias - fractionBits);
+  e.b.get(size).f32x4(magic).op('f32x4.add').i32x4(f32Bits(magic)).op('i32x4.sub').get(rounded);
+  e.b
+    .get(size)
+    .f32x4(2 ** (1 - exponentBias))
+    .op('f32x4.lt')
+    .op('v128.bitselect');
+  e.b.get(value).i32(24).op('i32x4.shr_u').i32x4(0x80).op('v128.and').op('v128.or');
+  if (e.instruction.modifiers.includes('relu')) {
+    // Negative values, −0 included.
+    e.b.get(value).i32(31).op('i32x4.shr_s').op('v128.andnot');
+  }
+  e.b.i32x4(NAN8).get(value).get(value).op('f32x4.eq').op('v128.bitselect');
+}
+
+/** Of two f32 sources the first is the upper byte. */
+const f32PairToFloat8 =
+  (format: Float8): LaneEmitter =>
+  (e) => {
+    const upper = e.temporary(3);
+    pushF32(e, 1);
+    narrow8(e, format);
+    e.b.i32(8).op('i32x4.shl').set(upper);
+    pushF32(e, 2);
+    narrow8(e, format);
+    e.b.get(upper).op('v128.or');
+    e.setWord();
+  };
+
+/** Pushes one half of a packed f16 operand as f32. */
+function pushHalf(e: LaneContext, upper: boolean): void {
+  e.word(1);
+  if (upper) e.b.i32(16).op('i32x4.shr_u');
+  else e.b.i32x4(0xffff).op('v128.and');
+  e.helper('halfToFloat');
+}
+
+const f16PairToFloat8 =
+  (format: Float8): LaneEmitter =>
+  (e) => {
+    const upper = e.temporary(3);
+    pushHalf(e, true);
+    narrow8(e, format);
+    e.b.i32(8).op('i32x4.shl').set(upper);
+    pushHalf(e, false);
+    narrow8(e, format);
+    e.b.get(upper).op('v128.or');
+    e.setWord();
+  };
+
+/** Pushes one byte of a packed operand as an f16 pattern. Every 8-bit value is exact in f16. */
+function widen8(e: LaneContext, upper: boolean, name: 'e4m3' | 'e5m2'): void {
+  const byte = e.temporary(0);
+  e.word(1);
+  e.b
+    .i32(upper ? 8 : 0)
+    .op('i32x4.shr_u')
+    .i32x4(0xff)
+    .op('v128.and')
+    .set(byte);
+  const { fractionBits } = FLOAT8[name];
+  e.b
+    .get(byte)
+    .i32x4(0x7f)
+    .op('v128.and')
+    .i32(10 - fractionBits)
+    .op('i32x4.shl');
+  if (name === 'e4m3') {
+    // The exponent field is a bit shorter than f16's: the value is 2⁸ times what the pattern says.
+    e.helper('halfToFloat');
+    e.b.f32x4(2 ** 8).op('f32x4.mul');
+    e.helper('floatToHalf');
+  }
+  e.b.get(byte).i32x4(0x80).op('v128.and').i32(8).op('i32x4.shl').op('v128.or');
+  const relu = e.instruction.modifiers.includes('relu');
+  if (relu) e.b.get(byte).i32(24).op('i32x4.shl').i32(31).op('i32x4.shr_s').op('v128.andnot');
+  // NaN: the all-ones pattern of e4m3, anything above infinity of e5m2.
+  e.b.i32x4(0x7fff);
+  e.b
+    .get(byte)
+    .i32x4(0x7f)
+    .op('v128.and')
+    .i32x4(name === 'e4m3' ? 0x7e : 0x7c)
+    .op('i32x4.le_u');
+  e.b.op('v128.bitselect');
+}
+
+const float8PairToF16 =
+  (name: 'e4m3' | 'e5m2'): LaneEmitter =>
+  (e) => {
+    const upper = e.temporary(3);
+    widen8(e, true, name);
+    e.b.i32(16).op('i32x4.shl').set(upper);
+    widen8(e, false, name);
+    e.b.get(upper).op('v128.or');
+    e.setWord();
+  };
+
+/** Clears negative results of an f16 or bf16 conversion, −0 included; NaN stays canonical. */
+function rectify(e: LaneContext): void {
+  const pattern = e.temporary(4);
+  e.b.set(pattern);
+  e.b.get(pattern).get(pattern).i32(16).op('i32x4.shl').i32(31).op('i32x4.shr_s').op('v128.andnot');
+}
+
+type Narrowing = 'floatToHalf' | 'floatToBfloat';
+
+const rectified =
+  (helper: Narrowing): LaneEmitter =>
+  (e) => {
+    pushF32(e, 1);
+    e.helper(helper);
+    rectify(e);
+    e.setWord();
+  };
+
+const rectifiedPair =
+  (helper: Narrowing): LaneEmitter =>
+  (e) => {
+    pushF32(e, 1);
+    e.helper(helper);
+    rectify(e);
+    e.b.i32(16).op('i32x4.shl');
+    pushF32(e, 2);
+    e.helper(helper);
+    rectify(e);
+    e.b.op('v128.or');
+    e.setWord();
+  };
+
+const WORD_INTEGERS = ['s8', 'u8', 's16', 'u16', 's32', 'u32'];
+
+function build(): Map<string, LaneEmitter> {
+  const forms = new Map<string, LaneEmitter>();
+  for (const to of WORD_INTEGERS)
+    for (const from of WORD_INTEGERS) forms.set(`cvt.sat.${to}.${from}`, saturateInteger(to, from));
+  for (const to of ['f32', 'f64'] as const) {
+    forms.set(`cvt.${to}.s64`, fromDoubleWord(to, true));
+    forms.set(`cvt.${to}.u64`, fromDoubleWord(to, false));
+  }
+  for (const name of ['e4m3', 'e5m2'] as const) {
+    for (const relu of ['', '.relu']) {
+      forms.set(`cvt.satfinite${relu}.${name}x2.f32`, f32PairToFloat8(FLOAT8[name]));
+      forms.set(`cvt.satfinite${relu}.${name}x2.f16x2`, f16PairToFloat8(FLOAT8[name]));
+      forms.set(`cvt${relu}.f16x2.${name}x2`, float8PairToF16(name));
+    }
+  }
+  for (const [name, helper] of [
+    ['f16', 'floatToHalf'],
+    ['bf16', 'floatToBfloat'],
+  ] as const) {
+    forms.set(`cvt.relu.${name}.f32`, rectified(helper));
+    forms.set(`cvt.relu.${name}x2.f32`, rectifiedPair(helper));
+  }
+  return forms;
+}
+
+/** Saturating, 64-bit, 8-bit float and `.relu` conversions. */
+export const NARROW_CONVERSION_FORMS: ReadonlyMap<string, LaneEmitter> = build();

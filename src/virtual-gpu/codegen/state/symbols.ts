@@ -1,0 +1,73 @@
+import type { PtxFunction, PtxModule, PtxVariable } from '../../../ptx/ast.ts';
+import { UnsupportedPtxError } from '../../../ptx/errors.ts';
+import { CONSTANT_BYTES, WINDOW } from '../../layout.ts';
+import type { SymbolAddress } from '../kernel-context.ts';
+
+export interface SymbolTable {
+  addresses: Map<string, SymbolAddress>;
+  staticSharedBytes: number;
+  dynamicSharedStart: number;
+  localBytesPerThread: number;
+  constants: { offset: number; bytes: Uint8Array }[];
+}
+
+const align = (offset: number, alignment: number): number => Math.ceil(offset / alignment) * alignment;
+
+/** Dynamic shared memory starts at least 16-byte aligned, as on the hardware. */
+const DYNAMIC_ALIGNMENT = 16;
+
+/**
+ * Lays out every variable a function can name. Device-memory variables were allocated when the module was loaded;
+ * `globals` gives their offsets in device memory.
+ */
+export function layOutSymbols(module: PtxModule, fn: PtxFunction, globals: ReadonlyMap<string, number>): SymbolTable {
+  const addresses = new Map<string, SymbolAddress>();
+  const constants: SymbolTable['constants'] = [];
+  const variables = [...module.variables, ...fn.variables];
+  const used = namesIn(fn);
+  const ends = { shared: 0, local: 0, const: 0 };
+  const place = (variable: PtxVariable, space: 'shared' | 'local' | 'const') => {
+    const offset = align(ends[space], variable.alignmentBytes);
+    ends[space] = offset + variable.sizeBytes;
+    addresses.set(variable.name, { space, value: BigInt(offset) });
+    return offset;
+  };
+  for (const variable of variables) {
+    if (variable.space === 'global') {
+      const offset = globals.get(variable.name);
+      if (offset !== undefined)
+        addresses.set(variable.name, { space: 'global', value: (BigInt(WINDOW.global) << 32n) | BigInt(offset) });
+    } else if (variable.space === 'const') {
+      const offset = place(variable, 'const');
+      if (ends.const > CONSTANT_BYTES)
+        throw new UnsupportedPtxError(variable.name, 0, 'does not fit: constant memory has 64 KiB');
+      constants.push({ offset, bytes: variable.initialBytes ?? new Uint8Array(variable.sizeBytes) });
+    } else if (variable.space === 'local') place(variable, 'local');
+    else if (!variable.external && used.has(variable.name)) place(variable, 'shared');
+  }
+  const dynamic = variables.filter((v) => v.space === 'shared' && v.external);
+  const dynamicSharedStart = align(ends.shared, Math.max(DYNAMIC_ALIGNMENT, ...dynamic.map((v) => v.alignmentBytes)));
+  for (const variable of dynamic) addresses.set(variable.name, { space: 'shared', value: BigInt(dynamicSharedStart) });
+  for (const parameter of fn.parameters)
+    addresses.set(parameter.name, { space: 'param', value: BigInt(parameter.offset) });
+  return {
+    addresses,
+    staticSharedBytes: ends.shared,
+    dynamicSharedStart,
+    localBytesPerThread: align(ends.local, 16),
+    constants,
+  };
+}
+
+/** Names of all symbols the function's instructions mention: other kernels' shared memory takes no room here. */
+function namesIn(fn: PtxFunction): Set<string> {
+  const names = new Set<string>();
+  for (const statement of fn.body) {
+    if (statement.kind !== 'instruction') continue;
+    for (const operand of statement.instruction.operands) {
+      if (operand.kind === 'symbol') names.add(operand.name);
+      if (operand.kind === 'address' && operand.base?.kind === 'symbol') names.add(operand.base.name);
+    }
+  }
+  return names;
+}
