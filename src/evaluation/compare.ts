@@ -42,7 +42,8 @@ export const compareOutput = (
     const tolerance = tolerances[group]!;
     const end = Math.min(elementCount, start + groupSize);
     for (let i = start; i < end; i++) {
-      const [a, b] = [got[i]!, want[i]!];
+      const a = got[i]!;
+      const b = want[i]!;
       const equal = a === b || (Number.isNaN(a) && Number.isNaN(b));
       if (equal) continue;
       const error = Math.abs(a - b);

@@ -16,6 +16,8 @@ export interface ReferenceRequest {
   readonly dimensions: Dimensions;
   /** Bytes of every `in` and `inout` buffer as they lie there, strides and gaps included. */
   readonly inputs: ReadonlyMap<string, Uint8Array>;
+  /** Without runs on perturbed inputs: tolerances are the least that these inputs have, as if no result were ill-conditioned. */
+  readonly leastTolerances?: boolean;
 }
 
 /** Runs a problem's reference where it is quick: on a GPU, in a process where no candidate runs. */
@@ -37,10 +39,10 @@ export const expectationsFor = async (
     readonly signal?: AbortSignal | undefined;
   },
 ): Promise<Expectations> => {
-  const { problem, dimensions, inputs, deviceReference, signal } = request;
+  const { problem, dimensions, inputs, leastTolerances = false, deviceReference, signal } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const runs =
-    (await deviceReference?.run({ problem, dimensions, inputs })) ??
+    (await deviceReference?.run({ problem, dimensions, inputs, leastTolerances })) ??
     (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, signal));
   return expectationsFrom(problem, buffers, dimensions, runs);
 };

@@ -57,9 +57,13 @@ export const calibrated: ComparisonRule<'calibrated'> = {
 const namesAny = (roundings: Calibrated['roundings']): boolean =>
   roundings !== undefined && Object.keys(roundings).length > 0;
 
+/** Of the finite ones; the others count as 0. */
 const rmsOf = (values: Float64Array): number => {
   let squares = 0;
-  for (const value of values) squares += value * value;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (Number.isFinite(value)) squares += value * value;
+  }
   return values.length === 0 ? 0 : Math.sqrt(squares / values.length);
 };
 
@@ -70,8 +74,6 @@ const wantOf = ({ oracle, rounded }: OutputFacts): Float64Array =>
 /** |values − oracle|; 0 where the result itself is not finite. */
 const errorsOf = ({ oracle, rounded }: OutputFacts, values: Float64Array): Float64Array =>
   values.map((value, i) => (Number.isFinite(rounded[i]) ? Math.abs(value - oracle[i]!) : 0));
-
-const finite = (values: Float64Array): Float64Array => values.map((value) => (Number.isFinite(value) ? value : 0));
 
 const roundedOnce = (facts: OutputFacts, arithmetic: Float64Array): Expectation => ({
   want: wantOf(facts),
@@ -92,11 +94,7 @@ const withSlack = (comparison: Calibrated, facts: OutputFacts, arithmetic: Float
     want,
     tolerances: arithmetic.map((error, i) => error + slack[Math.floor(i / groupSize)]!),
     groupSize: 1,
-    rmsLimit: Math.hypot(
-      unitRoundoff(storage) * rmsOf(finite(want)),
-      rmsFactor * rmsOf(naiveErrors),
-      rmsOf(arithmetic),
-    ),
+    rmsLimit: Math.hypot(unitRoundoff(storage) * rmsOf(want), rmsFactor * rmsOf(naiveErrors), rmsOf(arithmetic)),
   };
 };
 

@@ -13,7 +13,10 @@ export interface OutputFacts {
   readonly rounded: Float64Array;
   /** Reference with the results that problem.json names, and the outputs, rounded; only if the comparison asked for it. */
   readonly naive?: Float64Array;
-  /** Reference on inputs changed by so much relative to themselves; only if the comparison asked for it. */
+  /**
+   * Reference on inputs changed by so much relative to themselves; only if the comparison asked for it. Tolerances never
+   * shrink for it: what passes without passes with it.
+   */
   readonly perturbed?: readonly { readonly relative: number; readonly values: Float64Array }[];
 }
 

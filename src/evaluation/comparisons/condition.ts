@@ -12,14 +12,15 @@ const LEAST_SHARE = 1 / 2;
 /**
  * How strongly each output element reacts to relative errors of the inputs: √Σ (x_k · ∂y/∂x_k)², estimated from runs of
  * the reference on perturbed inputs. For a sum of products it is the root of the sum of the squared terms; where a
- * difference cancels it stays as large as what was subtracted.
+ * difference cancels it stays as large as what was subtracted. Without such runs it is 0, which allows the least.
  *
  * @throws WarpsmithError `uncalibratable` when a perturbed run is not finite where the oracle is.
  */
 export const conditionOf = (facts: OutputFacts): Float64Array => {
   const { oracle, rounded, shape } = facts;
-  const runs = facts.perturbed!;
+  const runs = facts.perturbed ?? [];
   const squares = new Float64Array(oracle.length);
+  if (runs.length === 0) return squares;
   for (const { relative, values } of runs) {
     for (let i = 0; i < squares.length; i++) {
       if (!Number.isFinite(rounded[i])) continue;

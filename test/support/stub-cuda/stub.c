@@ -276,6 +276,29 @@ CUresult cuTensorMapEncodeTiled(void *map, int type, unsigned rank, CUdeviceptr 
 
 // --- what the entries do
 
+static unsigned mix(unsigned x) {
+  x = (x ^ (x >> 16)) * 0x7feb352du;
+  x = (x ^ (x >> 15)) * 0x846ca68bu;
+  return x ^ (x >> 16);
+}
+static const int WIDTH[] = {2, 2, 4, 8, 1, 1, 2, 2, 4, 4, 8, 8};
+
+// Small whole numbers from the key, whatever the rule: what is drawn need only be what is found again.
+static void runDraw(Node *node, int counting) {
+  struct Job { CUdeviceptr address; uint64_t count, firstChunk; unsigned dtype, rule, k0, k1; uint64_t parameters[4]; } *jobs;
+  uint64_t count = *(uint64_t *)node->values[1];
+  jobs = *(struct Job **)node->values[0];
+  for (uint64_t j = 0; j < count; j++) {
+    uint64_t width = WIDTH[jobs[j].dtype], equal = 0;
+    for (uint64_t i = 0; i < jobs[j].count; i++) {
+      uint64_t value = mix(mix((unsigned)i + jobs[j].k0) ^ jobs[j].k1) & 127;
+      void *at = (char *)jobs[j].address + i * width;
+      if (counting) equal += memcmp(at, &value, width) == 0;
+      else memcpy(at, &value, width);
+    }
+    if (counting) (*(uint64_t **)node->values[3])[j] = equal;
+  }
+}
 static void runFill(Node *node, int counting) {
   struct Job { CUdeviceptr address; uint64_t bytes, firstChunk; unsigned char pattern[8]; uint64_t width; } *jobs;
   uint64_t count = *(uint64_t *)node->values[1];
@@ -291,7 +314,6 @@ static void runFill(Node *node, int counting) {
 }
 static void runCompare(Node *node) {
   struct Job { CUdeviceptr left, right; uint64_t count, firstChunk; unsigned dtype, unused; double tolerance; } *jobs;
-  static const int WIDTH[] = {2, 2, 4, 8, 1, 1, 2, 2, 4, 4, 8, 8};
   uint64_t count = *(uint64_t *)node->values[1];
   jobs = *(struct Job **)node->values[0];
   for (uint64_t j = 0; j < count; j++) {
@@ -310,10 +332,13 @@ static void execute(Node *node) {
   const char *name = node->function->name;
   if (strcmp(name, "warpsmith_hold") == 0 || strcmp(name, "warpsmith_empty") == 0) return;
   clockMs += 0.001;
-  if (strcmp(name, "warpsmith_fill") == 0) runFill(node, 0);
+  if (strcmp(name, "warpsmith_draw") == 0) runDraw(node, 0);
+  else if (strcmp(name, "warpsmith_match") == 0) runDraw(node, 1);
+  else if (strcmp(name, "warpsmith_fill") == 0) runFill(node, 0);
   else if (strcmp(name, "warpsmith_count") == 0) runFill(node, 1);
   else if (strcmp(name, "warpsmith_compare") == 0) runCompare(node);
-  else if (strcmp(name, "add_one") == 0) {
+  else if (strcmp(name, "add_one") == 0 || strcmp(name, "add_one_in_25_us") == 0) {
+    if (name[7]) clockMs += 0.024;
     int *in = *(int **)node->values[0], *out = *(int **)node->values[1], n = *(int *)node->values[2];
     for (int i = 0; i < n && i < (int)node->threads; i++) out[i] = in[i] + 1;
   } else if (strcmp(name, "count_calls") == 0) **(int **)node->values[0] = node->function->module->counter++;
