@@ -1,6 +1,7 @@
 import type { CompiledCode, SourceLocation } from './compiled-code.ts';
 import type { KernelResources, LaunchCounters } from './counters.ts';
 import type { DeviceSpec } from './device-spec.ts';
+import type { DeviceTally } from './device-tally.ts';
 import type { LaunchPlan } from './launch-plan.ts';
 import type { MeasuringDevice } from './measuring-device.ts';
 import type { FailureStatus } from './status.ts';
@@ -141,5 +142,7 @@ export interface Device {
     plan: LaunchPlan,
     bounds: { vetoNs: number; attainableNs: number },
   ): Timing;
+  /** What its process was asked for since it was opened; absent where there is none. */
+  tally?(): Promise<DeviceTally>;
   close(): Promise<void>;
 }

@@ -33,18 +33,13 @@ export interface Fill {
   readonly pattern: Uint8Array;
 }
 
-/** Launch sequences captured as one graph: one sequence for each slot, in the order given. */
+/** Launch sequences of one plan, captured as one graph in the order of their slots, and ready to be run one by one. */
 export interface Replay {
   readonly sequenceCount: number;
 }
 
 /** The buffers one launch sequence works on, by their names in the plan. */
 export type Slot = ReadonlyMap<string, DeviceBuffer>;
-
-/** Launch sequences ready to be launched one by one, outside graphs, each on its own slot. */
-export interface Sequences {
-  readonly sequenceCount: number;
-}
 
 /** Two dense buffers of one size whose elements should be equal. */
 export interface BufferPair {
@@ -57,15 +52,11 @@ export interface BufferPair {
 
 /** A launch sequence to be run by itself: what its buffers hold before, and what they are compared with after it. */
 export interface Rerun {
-  /** Which of the {@link Sequences}. */
+  /** Which of the replay's sequences, on its slot for reruns. */
   readonly sequence: number;
-  readonly draws: readonly Draw[];
   readonly fills: readonly Fill[];
   readonly pairs: readonly BufferPair[];
 }
-
-/** For each rerun, the elements of each of its pairs that are equal. */
-export type RerunOutcome = { ok: true; equalElements: number[][] } | DeviceFailure;
 
 /** In what state the chip is left before a replay is timed. */
 export interface ChipState {
@@ -75,13 +66,47 @@ export interface ChipState {
   readonly isL2Swept: boolean;
 }
 
+/** One replay and everything around it, in the order in which it is done; only the replay itself is timed. */
+export interface ReplayRound {
+  readonly draws: readonly Draw[];
+  readonly fills: readonly Fill[];
+  readonly chip: ChipState;
+  /** Sequences after which the replay ends, from a graph of its own if these are not all. */
+  readonly sequenceCount: number;
+  /** What must still hold what these draws put there. */
+  readonly unchanged: readonly Draw[];
+  /** Buffers of arenas whose guard bytes are looked at, all of each arena. */
+  readonly guarded: readonly DeviceBuffer[];
+  /** Patterns that are looked for. */
+  readonly poisons: readonly Fill[];
+  /**
+   * Sequences that are run again one at a time, in this order, each compared as soon as it has ended. Before each, what earlier
+   * launches left on the chip is overwritten and module variables get their initial values.
+   */
+  readonly reruns: readonly Rerun[];
+}
+
 export type ReplayOutcome = { ok: true; replay: Replay } | DeviceFailure;
-/** `ns`: device time between the events around one replay. */
+/** `ns`: device time between the events around one replay or launch. */
 export type TimedOutcome = { ok: true; ns: number } | DeviceFailure;
+export type RoundOutcome =
+  | {
+      ok: true;
+      ns: number;
+      /** For each of `unchanged`, the elements that differ from what was drawn. */
+      changedElements: readonly number[];
+      /** Guard bytes that no longer hold the guard pattern, by the buffer before them. */
+      damagedGuards: readonly { buffer: string; bytes: number }[];
+      /** For each of `poisons`, the elements, as large as the pattern, that hold it. */
+      heldElements: readonly number[];
+      /** For each rerun, the elements of each of its pairs that are equal. */
+      equalElements: readonly (readonly number[])[];
+    }
+  | DeviceFailure;
 
 /**
  * What a real GPU offers beside {@link Device}: memory for many slots, graphs, an event clock, and trusted device code
- * that draws inputs, poisons outputs and looks for what changed. All calls but `time` are untimed.
+ * that draws inputs, poisons outputs and looks for what changed.
  */
 export interface MeasuringDevice {
   /**
@@ -93,41 +118,44 @@ export interface MeasuringDevice {
     seed: number,
   ): Promise<DeviceBuffer[]>;
   freeArena(buffers: readonly DeviceBuffer[]): Promise<void>;
-  /** Guard bytes of the whole arena that no longer hold the guard pattern, by the buffer before them. */
-  damagedArenaGuards(buffers: readonly DeviceBuffer[]): Promise<{ buffer: string; bytes: number }[]>;
   draw(draws: readonly Draw[]): Promise<void>;
-  /** Elements of each buffer that differ from what {@link draw} put there. */
-  changedSinceDraw(draws: readonly Draw[]): Promise<number[]>;
   fillAll(fills: readonly Fill[]): Promise<void>;
-  /** Elements, as large as the pattern, of each buffer that hold the pattern. */
-  elementsHolding(fills: readonly Fill[]): Promise<number[]>;
   writeAll(writes: readonly { buffer: DeviceBuffer; bytes: Uint8Array }[]): Promise<void>;
   readAll(buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]>;
-  /** Whether the module has variables that outlive a launch; then `prepareReplay` starts from their initial values. */
+  /** Whether the module has variables that outlive a launch. */
   hasState(module: LoadedModule): boolean;
-  /** Captures one sequence for each slot; module variables hold their initial values when the replay first runs. */
-  prepareReplay(module: LoadedModule, plan: LaunchPlan, slots: readonly Slot[]): Promise<ReplayOutcome>;
   /**
-   * Overwrites what earlier launches left on the chip, gives up L2 lines that they marked as persisting, runs the graph once
-   * and reads the event clock. A replay of a module with state may be timed once only.
+   * Captures one sequence for each slot, and prepares one for each of `alone` to be run by itself.
+   *
+   * @param alone where reruns happen; none when absent.
    */
-  time(replay: Replay, timeoutMs: number, chip: ChipState): Promise<TimedOutcome>;
-  releaseReplay(replay: Replay): Promise<void>;
-  prepareSequences(
+  prepareReplay(
     module: LoadedModule,
     plan: LaunchPlan,
     slots: readonly Slot[],
-  ): Promise<{ ok: true; sequences: Sequences } | DeviceFailure>;
+    alone?: readonly Slot[],
+  ): Promise<ReplayOutcome>;
   /**
-   * Runs sequences one at a time, in the order given, and compares what each leaves as soon as it has ended. Before each,
-   * what earlier launches left on the chip is overwritten and module variables get their initial values.
+   * Draws and fills; overwrites what earlier launches left on the chip, gives up L2 lines that they marked as persisting, gives
+   * module variables their initial values; runs the graph once and reads the event clock; then looks and runs again. All of
+   * it is handed over in one piece: a message, and a wait for the device, would otherwise cost more than most replays take.
+   *
+   * @param timeoutMs of the replay, and of all reruns together.
    */
-  rerun(sequences: Sequences, reruns: readonly Rerun[], key: number, timeoutMs: number): Promise<RerunOutcome>;
-  releaseSequences(sequences: Sequences): Promise<void>;
+  replayOnce(replay: Replay, round: ReplayRound, timeoutMs: number): Promise<RoundOutcome>;
+  releaseReplay(replay: Replay): Promise<void>;
   /** Device time that a replay takes beside its launches: a graph of one empty kernel, less what one more costs. */
   replayOverheadNs(): Promise<number>;
-  /** Device time of one launch between two events, outside graphs: what a lone call costs. */
-  timeEager(module: LoadedModule, plan: LaunchPlan, slot: Slot, timeoutMs: number): Promise<TimedOutcome>;
+  /**
+   * Device times of single launches between two events, outside graphs: what a lone call costs. `runs` of them, or fewer if
+   * one but the first takes `longNs` or longer.
+   */
+  timeEager(
+    module: LoadedModule,
+    plan: LaunchPlan,
+    slot: Slot,
+    limits: { runs: number; longNs: number; timeoutMs: number },
+  ): Promise<{ ok: true; times: readonly number[] } | DeviceFailure>;
   /** What NVML says now; fields it does not tell are absent. */
   state(): Promise<GpuState>;
   /** What this board was seen to reach: measured once, then remembered. */

@@ -6,6 +6,8 @@ import { lexPtx, type Token } from './lexer.ts';
 export interface ModuleTraits {
   /** Some variable in device memory keeps what a launch left in it. */
   readonly hasVariables: boolean;
+  /** Their names, and those of constants if these can be written; empty where a declaration does not show its name. */
+  readonly variables: readonly string[];
   /** Functions that are declared and not defined: the driver's, such as `malloc`. */
   readonly externalFunctions: readonly string[];
   /** Special registers that are read, without their component: `%clock64`, `%smid`. */
@@ -26,8 +28,11 @@ export const readTraits = (ptx: string): ModuleTraits => {
   if (escaped) throw new PtxSyntaxError('a string with an escaped quote', escaped.line, escaped.text);
   const glued = tokens.find((token, index) => namesSpace(token) && !isOpcode(tokens, index));
   if (glued) throw new PtxSyntaxError('a state space that is glued to a name', glued.line, glued.text);
+  const isWritable = leaksConstants(tokens) ? declaresAny : declaresVariable;
+  const declared = tokens.flatMap((_, index) => (isWritable(tokens, index) ? [index] : []));
   return {
-    hasVariables: tokens.some((_, index) => declaresVariable(tokens, index)) || leaksConstants(tokens),
+    hasVariables: declared.length > 0,
+    variables: declared.map((index) => variableName(tokens, index + 1)),
     externalFunctions: externalFunctions(tokens),
     specialRegisters: specialRegisters(tokens),
     cacheHints: cacheHints(tokens),
@@ -42,6 +47,25 @@ const namesSpace = ({ kind, text }: Token): boolean => kind === 'word' && text.s
 /** A `.global` that describes no parameter and belongs to this module. */
 const declaresVariable = (tokens: readonly Token[], index: number): boolean =>
   isDirective(tokens[index], '.global') && !isDirective(tokens[index - 1], '.ptr') && !isExternal(tokens, index);
+
+const declaresAny = (tokens: readonly Token[], index: number): boolean =>
+  declaresVariable(tokens, index) || isDirective(tokens[index], '.const');
+
+/** `.align 4 .b8 name[16] = { … };`: the one name before `;`; nothing where there are several, or something else stands there. */
+const variableName = (tokens: readonly Token[], start: number): string => {
+  let index = start;
+  while (tokens[index]?.kind === 'directive' || tokens[index]?.kind === 'number') index++;
+  const name = tokens[index]?.kind === 'word' ? tokens[index]!.text : '';
+  for (let depth = 0; index < tokens.length; index++) {
+    const { text, kind } = tokens[index]!;
+    if (kind !== 'punctuation') continue;
+    if ('[{('.includes(text)) depth++;
+    else if (']})'.includes(text)) depth--;
+    else if (text === ';') return name;
+    else if (text === ',' && depth === 0) return '';
+  }
+  return '';
+};
 
 const LINKING = new Set(['.visible', '.weak', '.common', '.extern']);
 

@@ -50,12 +50,36 @@ export function screenModule(outcome: CompileOutcome): CompileOutcome {
   return { ...outcome, code: { ...outcome.code, diagnostics: [...outcome.code.diagnostics, ...notes] } };
 }
 
-/** Some variable keeps what a launch left in it; what can't be read is taken to have one. */
-export function hasWritableVariables(code: CompiledCode): boolean {
-  const traits = traitsOf(code);
-  if (code.kind === 'ptx') return traits instanceof PtxSyntaxError || traits?.hasVariables !== false;
-  return cubinHasState(Buffer.from(code.text, 'base64'), traits);
+/** What of a module outlives a launch. */
+export interface ModuleState {
+  /** Names of all its variables, as far as its PTX tells. */
+  readonly variables: readonly string[];
+  /** Bytes of its sections that hold variables; of PTX the driver makes them, and they are not known. */
+  readonly sectionBytes?: number;
 }
+
+/** Some variable keeps what a launch left in it; what can't be read is taken to have one. */
+export const hasWritableVariables = (code: CompiledCode): boolean => stateOf(code) !== undefined;
+
+const states = new WeakMap<CompiledCode, ModuleState | 'none'>();
+
+/** What outlives a launch of this code; undefined when nothing does. */
+export function stateOf(code: CompiledCode): ModuleState | undefined {
+  let state = states.get(code);
+  if (state === undefined) {
+    const traits = traitsOf(code);
+    state = (code.kind === 'ptx' ? ptxState(traits) : cubinState(Buffer.from(code.text, 'base64'), traits)) ?? 'none';
+    states.set(code, state);
+  }
+  return state === 'none' ? undefined : state;
+}
+
+type Read = ModuleTraits | PtxSyntaxError | undefined;
+
+const ptxState = (traits: Read): ModuleState | undefined => {
+  if (traits === undefined || traits instanceof PtxSyntaxError) return { variables: [] };
+  return traits.hasVariables ? { variables: traits.variables } : undefined;
+};
 
 function judge(code: CompiledCode): ModuleVerdict {
   const traits = traitsOf(code);
@@ -139,17 +163,23 @@ const STATELESS = /^\.(?:text|nv\.constant\d+|nv\.shared|nv\.local)(?:\.|$)/;
 const CONSTANTS = /^\.nv\.constant3(?:\.|$)/;
 
 /** Non-empty sections of device memory that may hold variables. Source: the ELF specification. */
-function cubinHasState(elf: Buffer, traits: ModuleTraits | PtxSyntaxError | undefined): boolean {
-  if (traits instanceof PtxSyntaxError || traits?.hasVariables) return true;
+const cubinState = (elf: Buffer, traits: Read): ModuleState | undefined => {
+  const isRead = traits !== undefined && !(traits instanceof PtxSyntaxError);
+  const variables = isRead ? traits.variables : [];
+  const isConstantState = !isRead || traits.hasVariables;
   try {
-    return elfSections(elf).some(
+    const sections = elfSections(elf).filter(
       ({ name, flags, bytes }) =>
         bytes > 0 &&
         (flags & SHF_WRITE_OR_ALLOC) !== 0 &&
-        (!STATELESS.test(name) || (traits === undefined && CONSTANTS.test(name))),
+        (!STATELESS.test(name) || (isConstantState && CONSTANTS.test(name))),
     );
+    const sectionBytes = sections.reduce((sum, { bytes }) => sum + bytes, 0);
+    const isCertain = traits instanceof PtxSyntaxError || (isRead && traits.hasVariables);
+    return isCertain || sections.length > 0 ? { variables, sectionBytes } : undefined;
   } catch (error) {
-    if (error instanceof RangeError) return true;
+    // What can't be read is taken to have more than can be named.
+    if (error instanceof RangeError) return { variables: [], sectionBytes: Number.POSITIVE_INFINITY };
     throw error;
   }
-}
+};

@@ -1,15 +1,7 @@
 import type { Device, DeviceBuffer, LoadedModule } from '../../src/core/device.ts';
 import type { LaunchPlan } from '../../src/core/launch-plan.ts';
 import type { GpuState } from '../../src/core/measurement.ts';
-import type {
-  BufferPair,
-  Draw,
-  Fill,
-  MeasuringDevice,
-  Replay,
-  Sequences,
-  Slot,
-} from '../../src/core/measuring-device.ts';
+import type { BufferPair, Draw, Fill, MeasuringDevice, Replay, Slot } from '../../src/core/measuring-device.ts';
 import { decode, encode } from '../../src/core/rounding.ts';
 import { createStream, type RandomStream } from '../../src/evaluation/random.ts';
 
@@ -29,10 +21,11 @@ export interface MeasuringOptions {
 const OVERHEAD_NS = 1300;
 const L2_BYTES = 64 * 1024;
 
-interface PreparedReplay extends Replay, Sequences {
+interface PreparedReplay extends Replay {
   readonly module: LoadedModule;
   readonly plan: LaunchPlan;
   readonly slots: readonly Slot[];
+  readonly alone: readonly Slot[];
 }
 
 const VALUES: { readonly [K in Draw['rule']['kind']]: (rule: never, stream: RandomStream, i: number) => number } = {
@@ -60,7 +53,10 @@ export const withMeasuring = <D extends Device>(
   options: MeasuringOptions,
 ): D & { measuring: MeasuringDevice } => {
   const { sequenceNs, noise = () => 0, state = () => ({}), moduleState, chipState, l2Bytes = L2_BYTES } = options;
-  const runSequences = async ({ module, plan, slots }: PreparedReplay, timeoutMs: number) => {
+  const runSequences = async (
+    { module, plan, slots }: Omit<PreparedReplay, 'alone' | 'sequenceCount'>,
+    timeoutMs: number,
+  ) => {
     let ns = OVERHEAD_NS;
     for (const slot of slots) {
       const outcome = await device.run(module, plan, slot, { orderSeed: 0, count: false, timeoutMs });
@@ -85,66 +81,72 @@ export const withMeasuring = <D extends Device>(
     freeArena: async (buffers) => {
       for (const buffer of buffers) await device.free(buffer);
     },
-    damagedArenaGuards: async (buffers) => {
-      const damage = await Promise.all(
-        buffers.map(async (buffer) => ({ buffer: buffer.name, bytes: await device.damagedGuardBytes(buffer) })),
-      );
-      return damage.filter(({ bytes }) => bytes > 0);
-    },
     draw: async (draws) => {
       for (const draw of draws) await device.write(draw.buffer, drawn(draw));
     },
-    changedSinceDraw: (draws) =>
-      Promise.all(
-        draws.map(async (draw) => {
-          const [want, got] = [decode(drawn(draw), draw.dtype), decode(await device.read(draw.buffer), draw.dtype)];
-          return want.filter((value, i) => !Object.is(value, got[i])).length;
-        }),
-      ),
     fillAll: async (fills) => {
       for (const { buffer, pattern } of fills) await device.fill(buffer, pattern);
     },
-    elementsHolding: (fills) => Promise.all(fills.map((fill) => holding(device, fill))),
     writeAll: async (writes) => {
       for (const { buffer, bytes } of writes) await device.write(buffer, bytes);
     },
     readAll: (buffers: readonly DeviceBuffer[]) => Promise.all(buffers.map((buffer) => device.read(buffer))),
     hasState: () => moduleState !== undefined,
-    prepareReplay: async (module, plan, slots) => {
-      moduleState?.forget();
-      const replay: PreparedReplay = { module, plan, slots, sequenceCount: slots.length };
+    prepareReplay: async (module, plan, slots, alone = []) => {
+      const replay: PreparedReplay = { module, plan, slots, alone, sequenceCount: slots.length };
       return { ok: true, replay };
     },
-    time: (replay, timeoutMs) => {
+    replayOnce: async (replay, round, timeoutMs) => {
+      const prepared = replay as PreparedReplay;
+      await measuring.draw(round.draws);
+      await measuring.fillAll(round.fills);
+      moduleState?.forget();
       chipState?.scrub();
-      return runSequences(replay as PreparedReplay, timeoutMs);
-    },
-    releaseReplay: async () => {},
-    prepareSequences: async (module, plan, slots) => {
-      const sequences: PreparedReplay = { module, plan, slots, sequenceCount: slots.length };
-      return { ok: true, sequences };
-    },
-    rerun: async (sequences, reruns, _key, timeoutMs) => {
-      const { module, plan, slots } = sequences as PreparedReplay;
+      const cut = { ...prepared, slots: prepared.slots.slice(0, round.sequenceCount) };
+      const timed = await runSequences(cut, timeoutMs);
+      if (!timed.ok) return timed;
+      const changedElements = await Promise.all(round.unchanged.map((draw) => changedIn(device, draw)));
+      const damagedGuards = await damagedIn(device, round.guarded);
+      const heldElements = await Promise.all(round.poisons.map((fill) => holding(device, fill)));
       const equalElements: number[][] = [];
-      for (const { sequence, draws, fills, pairs } of reruns) {
+      for (const { sequence, fills, pairs } of round.reruns) {
         moduleState?.forget();
         chipState?.scrub();
-        await measuring.draw(draws);
         await measuring.fillAll(fills);
-        const outcome = await device.run(module, plan, slots[sequence]!, { orderSeed: 0, count: false, timeoutMs });
+        const { module, plan, alone } = prepared;
+        const outcome = await device.run(module, plan, alone[sequence]!, { orderSeed: 0, count: false, timeoutMs });
         if (!outcome.ok) return outcome;
         equalElements.push(await Promise.all(pairs.map((pair) => equalIn(device, pair))));
       }
-      return { ok: true, equalElements };
+      return { ok: true, ns: timed.ns, changedElements, damagedGuards, heldElements, equalElements };
     },
-    releaseSequences: async () => {},
+    releaseReplay: async () => {},
     replayOverheadNs: async () => OVERHEAD_NS,
-    timeEager: (module, plan, slot, timeoutMs) =>
-      runSequences({ module, plan, slots: [slot], sequenceCount: 1 }, timeoutMs),
+    timeEager: async (module, plan, slot, { runs, longNs, timeoutMs }) => {
+      const times: number[] = [];
+      while (times.length < runs && !(times.length > 1 && times.at(-1)! >= longNs)) {
+        const timed = await runSequences({ module, plan, slots: [slot] }, timeoutMs);
+        if (!timed.ok) return timed;
+        times.push(timed.ns);
+      }
+      return { ok: true, times };
+    },
     state: async () => state(),
   };
   return Object.assign(device, { measuring });
+};
+
+const changedIn = async (device: Device, draw: Draw): Promise<number> => {
+  const [want, got] = [decode(drawn(draw), draw.dtype), decode(await device.read(draw.buffer), draw.dtype)];
+  return want.filter((value, i) => !Object.is(value, got[i])).length;
+};
+
+const damagedIn = async (device: Device, buffers: readonly DeviceBuffer[]) => {
+  const damage = buffers.map(async (buffer) => ({
+    buffer: buffer.name,
+    bytes: await device.damagedGuardBytes(buffer),
+  }));
+  return (await Promise.all(damage)).filter(({ bytes }) => bytes > 0);
 };
 
 const equalIn = async (device: Device, { left, right, dtype, tolerance }: BufferPair): Promise<number> => {

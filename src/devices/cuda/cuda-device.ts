@@ -9,8 +9,11 @@ import type {
   RunOutcome,
 } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import type { DeviceTally } from '../../core/device-tally.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Timing } from '../../core/timing.ts';
+import { judgeModule, stateOf } from '../../toolchains/module-policy.ts';
+import { failure } from '../failure.ts';
 import { CudaMeasuringDevice } from './cuda-measuring-device.ts';
 import { endedWhileLoading, endedWhileRunning } from './ended-while-running.ts';
 import { Handles } from './handles.ts';
@@ -51,10 +54,14 @@ export class CudaDevice implements Device {
   }
 
   async load(code: CompiledCode): Promise<{ ok: true; module: LoadedModule } | DeviceFailure> {
+    // Read here, where it was compiled and has been read already: a module comes to the worker as a new text every time.
+    const { refusal } = judgeModule(code);
+    if (refusal !== undefined) return failure('unsupported', refusal);
+    const state = stateOf(code);
     try {
-      const loaded = await this.#client.command('load', { code });
+      const loaded = await this.#client.command('load', { code, state });
       if (!loaded.ok) return loaded;
-      return { ok: true, module: this.#handles.addModule(code, loaded) };
+      return { ok: true, module: this.#handles.addModule(code, loaded, state !== undefined) };
     } catch (error) {
       return endedWhileLoading(error);
     }
@@ -114,6 +121,12 @@ export class CudaDevice implements Device {
 
   predict(): Timing {
     throw new Error('a real GPU measures times, it does not predict them');
+  }
+
+  async tally(): Promise<DeviceTally> {
+    const driver = await this.#client.housekeeping('tally', {});
+    const { tally: _, ...messages } = this.#client.tally.entries;
+    return { messages, driver };
   }
 
   async close(): Promise<void> {

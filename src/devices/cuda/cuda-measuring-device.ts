@@ -3,23 +3,20 @@ import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasuredPeaks } from '../../core/measured-peaks.ts';
 import type { GpuState } from '../../core/measurement.ts';
 import type {
-  ChipState,
   Draw,
   Fill,
   MeasuringDevice,
   Replay,
   ReplayOutcome,
-  Rerun,
-  RerunOutcome,
-  Sequences,
+  ReplayRound,
+  RoundOutcome,
   Slot,
-  TimedOutcome,
 } from '../../core/measuring-device.ts';
 import { endedWhileRunning } from './ended-while-running.ts';
 import type { Handles } from './handles.ts';
 import { cudaLibraryFolders, knownPeaks, type PeakSubject } from './peaks/peaks-cache.ts';
 import { Transfers } from './transfers.ts';
-import type { DrawRequest, FillRequest } from './worker/protocol.ts';
+import type { DrawRequest, FillRequest, RoundRequest } from './worker/protocol.ts';
 import type { WorkerClient } from './worker-client.ts';
 
 /** Time the worker has beside the limit of a replay. */
@@ -34,7 +31,7 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   readonly #board: PeakSubject;
   #peaks: MeasuredPeaks | undefined;
   /** What each replay launches, for messages. */
-  readonly #plans = new WeakMap<Replay | Sequences, LaunchPlan>();
+  readonly #plans = new WeakMap<Replay, LaunchPlan>();
 
   constructor(client: WorkerClient, handles: Handles, board: PeakSubject, l2Bytes: number) {
     this.#client = client;
@@ -57,24 +54,12 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     if (ids.length > 0) await this.#client.housekeeping('freeArena', { buffers: ids });
   }
 
-  async damagedArenaGuards(buffers: readonly DeviceBuffer[]): Promise<{ buffer: string; bytes: number }[]> {
-    return this.#client.housekeeping('damagedArenaGuards', { buffers: this.#ids(buffers) });
-  }
-
   async draw(draws: readonly Draw[]): Promise<void> {
     await this.#client.housekeeping('draw', { draws: this.#draws(draws) });
   }
 
-  async changedSinceDraw(draws: readonly Draw[]): Promise<number[]> {
-    return this.#client.housekeeping('changedSinceDraw', { draws: this.#draws(draws) });
-  }
-
   async fillAll(fills: readonly Fill[]): Promise<void> {
     await this.#client.housekeeping('fillAll', { fills: this.#fills(fills) });
-  }
-
-  async elementsHolding(fills: readonly Fill[]): Promise<number[]> {
-    return this.#client.housekeeping('elementsHolding', { fills: this.#fills(fills) });
   }
 
   async writeAll(writes: readonly { buffer: DeviceBuffer; bytes: Uint8Array }[]): Promise<void> {
@@ -89,11 +74,17 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     return this.#handles.hasState(module);
   }
 
-  async prepareReplay(module: LoadedModule, plan: LaunchPlan, slots: readonly Slot[]): Promise<ReplayOutcome> {
+  async prepareReplay(
+    module: LoadedModule,
+    plan: LaunchPlan,
+    slots: readonly Slot[],
+    alone: readonly Slot[] = [],
+  ): Promise<ReplayOutcome> {
     const prepared = await this.#client.housekeeping('prepareReplay', {
       module: this.#handles.module(module),
       plan,
       slots: slots.map((slot) => this.#handles.slot(slot)),
+      alone: alone.map((slot) => this.#handles.slot(slot)),
     });
     if (!prepared.ok) return prepared;
     const replay = this.#handles.addReplay<Replay>({ sequenceCount: slots.length }, prepared.replay);
@@ -101,10 +92,12 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     return { ok: true, replay };
   }
 
-  async time(replay: Replay, timeoutMs: number, chip: ChipState): Promise<TimedOutcome> {
-    const take = { replay: this.#handles.replay(replay), chip };
+  async replayOnce(replay: Replay, round: ReplayRound, timeoutMs: number): Promise<RoundOutcome> {
+    const take = { replay: this.#handles.replay(replay), round: this.#round(round) };
+    // The replay, then the reruns.
+    const limitMs = (round.reruns.length > 0 ? 2 : 1) * timeoutMs;
     try {
-      return await this.#client.command('time', take, timeoutMs + TIME_MARGIN_MS);
+      return await this.#client.command('replayOnce', take, limitMs + TIME_MARGIN_MS);
     } catch (error) {
       return endedWhileRunning(error, this.#plans.get(replay)!, timeoutMs);
     }
@@ -115,54 +108,20 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     if (id !== undefined) await this.#client.housekeeping('releaseReplay', { replay: id });
   }
 
-  async prepareSequences(
-    module: LoadedModule,
-    plan: LaunchPlan,
-    slots: readonly Slot[],
-  ): Promise<{ ok: true; sequences: Sequences } | DeviceFailure> {
-    const prepared = await this.#client.housekeeping('prepareSequences', {
-      module: this.#handles.module(module),
-      plan,
-      slots: slots.map((slot) => this.#handles.slot(slot)),
-    });
-    if (!prepared.ok) return prepared;
-    const sequences = this.#handles.addReplay<Sequences>({ sequenceCount: slots.length }, prepared.sequences);
-    this.#plans.set(sequences, plan);
-    return { ok: true, sequences };
-  }
-
-  async rerun(sequences: Sequences, reruns: readonly Rerun[], key: number, timeoutMs: number): Promise<RerunOutcome> {
-    const requests = reruns.map(({ sequence, draws, fills, pairs }) => ({
-      sequence,
-      draws: this.#draws(draws),
-      fills: this.#fills(fills),
-      pairs: pairs.map((pair) => ({
-        ...pair,
-        left: this.#handles.buffer(pair.left),
-        right: this.#handles.buffer(pair.right),
-      })),
-    }));
-    const take = { sequences: this.#handles.replay(sequences), reruns: requests, key };
-    try {
-      return await this.#client.command('rerun', take, timeoutMs + TIME_MARGIN_MS);
-    } catch (error) {
-      return endedWhileRunning(error, this.#plans.get(sequences)!, timeoutMs);
-    }
-  }
-
-  async releaseSequences(sequences: Sequences): Promise<void> {
-    const id = this.#handles.takeReplay(sequences);
-    if (id !== undefined) await this.#client.housekeeping('releaseSequences', { sequences: id });
-  }
-
   async replayOverheadNs(): Promise<number> {
     return this.#client.housekeeping('replayOverheadNs', {});
   }
 
-  async timeEager(module: LoadedModule, plan: LaunchPlan, slot: Slot, timeoutMs: number): Promise<TimedOutcome> {
-    const take = { module: this.#handles.module(module), plan, slot: this.#handles.slot(slot) };
+  async timeEager(
+    module: LoadedModule,
+    plan: LaunchPlan,
+    slot: Slot,
+    { timeoutMs, ...limits }: { runs: number; longNs: number; timeoutMs: number },
+  ): Promise<{ ok: true; times: readonly number[] } | DeviceFailure> {
+    const take = { module: this.#handles.module(module), plan, slot: this.#handles.slot(slot), ...limits };
     try {
-      return await this.#client.command('timeEager', take, timeoutMs + TIME_MARGIN_MS);
+      // All but the last two are short.
+      return await this.#client.command('timeEager', take, 2 * timeoutMs + TIME_MARGIN_MS);
     } catch (error) {
       return endedWhileRunning(error, plan, timeoutMs);
     }
@@ -187,7 +146,35 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     return draws.map(({ buffer, dtype, rule, key }) => ({ buffer: this.#handles.buffer(buffer), dtype, rule, key }));
   }
 
+  #round({ chip, sequenceCount, ...round }: ReplayRound): RoundRequest {
+    const places = new Map(round.draws.map((draw, place) => [draw, place]));
+    return {
+      chip,
+      sequenceCount,
+      draws: this.#draws(round.draws),
+      fills: this.#fills(round.fills),
+      unchanged: round.unchanged.map((draw) => placeOf(places, draw)),
+      guarded: this.#ids(round.guarded),
+      poisons: this.#fills(round.poisons),
+      reruns: round.reruns.map(({ sequence, fills, pairs }) => ({
+        sequence,
+        fills: this.#fills(fills),
+        pairs: pairs.map((pair) => ({
+          ...pair,
+          left: this.#handles.buffer(pair.left),
+          right: this.#handles.buffer(pair.right),
+        })),
+      })),
+    };
+  }
+
   #fills(fills: readonly Fill[]): FillRequest[] {
     return fills.map(({ buffer, pattern }) => ({ buffer: this.#handles.buffer(buffer), pattern }));
   }
 }
+
+const placeOf = (places: ReadonlyMap<Draw, number>, draw: Draw): number => {
+  const place = places.get(draw);
+  if (place === undefined) throw new Error(`${draw.buffer.name} is to be unchanged, but not drawn`);
+  return place;
+};

@@ -30,10 +30,11 @@ export class Handles {
 
   addModule(
     code: CompiledCode,
-    loaded: { module: ModuleId; resources: Readonly<Record<string, KernelResources>>; hasState: boolean },
+    loaded: { module: ModuleId; resources: Readonly<Record<string, KernelResources>> },
+    hasState: boolean,
   ): LoadedModule {
     const module: LoadedModule = this.#add({ code, resources: loaded.resources }, loaded.module);
-    this.#states.set(module, loaded.hasState);
+    this.#states.set(module, hasState);
     return module;
   }
 

@@ -1,3 +1,4 @@
+import { Tally } from '../../core/device-tally.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { gpuEnvironment } from '../../process/gpu-environment.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
@@ -27,6 +28,8 @@ export class WorkerClient {
   #opening: Promise<OpenedGpu> | undefined;
   #generation: Generation = { number: 0 };
   #isClosed = false;
+  /** Messages by their command. */
+  readonly tally = new Tally();
 
   constructor(ordinal: number) {
     this.#ordinal = ordinal;
@@ -101,12 +104,15 @@ export class WorkerClient {
     timeoutMs: number,
   ): Promise<Commands[C]['give']> {
     const worker = this.#process!;
+    const startMs = performance.now();
     let reply: CommandReply<C>;
     try {
       reply = await worker.request<CommandReply<C>>({ command, take }, { timeoutMs });
     } catch (error) {
       if (error instanceof WorkerProcessEnded) await this.#replace(worker, command);
       throw error;
+    } finally {
+      this.tally.add(command, performance.now() - startMs);
     }
     if (reply.isLost) await this.#replace(worker, command);
     switch (reply.kind) {

@@ -1,13 +1,13 @@
 import type { LoadedModule } from '../../core/device.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasurementConditions } from '../../core/measurement.ts';
-import type { MeasuringDevice, Replay, Sequences } from '../../core/measuring-device.ts';
+import type { MeasuringDevice, Replay } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { createStream, type RandomStream } from '../random.ts';
 import type { ContenderBlock, ContenderFailure, Ring } from './contender.ts';
 import { contenderFailure } from './contender-failure.ts';
 import type { SlotContents, SlotJudge } from './slot-judge.ts';
-import { allocateSlots, type Slots } from './slots.ts';
+import { allocateSlots, type Played, type Slots } from './slots.ts';
 
 export interface KernelBlockOptions {
   readonly measuring: MeasuringDevice;
@@ -49,10 +49,9 @@ export class KernelBlock implements ContenderBlock {
   readonly #options: KernelBlockOptions;
   readonly #slots: Slots;
   readonly #secret: RandomStream;
-  readonly #sequences: Sequences;
+  readonly #replay: Replay;
   /** Of the cut replays that are still to come. */
   readonly #cuts: number[];
-  #replay: Replay | undefined;
   #sampleCount = 0;
   #suspectCount = 0;
   replayOverheadNs = 0;
@@ -61,10 +60,10 @@ export class KernelBlock implements ContenderBlock {
   checkedSlotCount = 0;
   rerunCount = 0;
 
-  private constructor(options: KernelBlockOptions, slots: Slots, sequences: Sequences) {
+  private constructor(options: KernelBlockOptions, slots: Slots, replay: Replay) {
     this.#options = options;
     this.#slots = slots;
-    this.#sequences = sequences;
+    this.#replay = replay;
     this.#secret = createStream(options.seed, 'checked slots');
     this.#cuts = [...options.cuts];
   }
@@ -75,12 +74,12 @@ export class KernelBlock implements ContenderBlock {
     const slots = await allocateSlots(measuring, { plan, problem, dimensions, slotCount: ring.slotCount, seed });
     let block: KernelBlock | undefined;
     try {
-      const prepared = await measuring.prepareSequences(module, plan, slots.twins);
+      const prepared = await measuring.prepareReplay(module, plan, slots.all, slots.twins);
       if (!prepared.ok) {
         await slots.free();
         return contenderFailure(prepared);
       }
-      block = new KernelBlock(options, slots, prepared.sequences);
+      block = new KernelBlock(options, slots, prepared.replay);
       block.replayOverheadNs = await measuring.replayOverheadNs();
       if (!options.warmsUp) return { ok: true, block };
       const cut = block.#cuts.shift();
@@ -137,9 +136,7 @@ export class KernelBlock implements ContenderBlock {
 
   async discard(): Promise<void> {
     const { measuring } = this.#options;
-    if (this.#replay) await measuring.releaseReplay(this.#replay);
-    this.#replay = undefined;
-    await measuring.releaseSequences(this.#sequences);
+    await measuring.releaseReplay(this.#replay);
     await this.#slots.free();
   }
 
@@ -162,64 +159,60 @@ export class KernelBlock implements ContenderBlock {
     return { ok: true };
   }
 
-  /** Draws, poisons and restores; times; looks at what the sequences did. */
+  /** Draws, poisons and restores; times; looks at what the sequences did and runs them again; one message for all of it. */
   async #replayOnce({ seed, keeps = false, cut }: ReplayPurpose): Promise<Timed> {
-    const { ring } = this.#options;
+    const { measuring, ring, timeoutMs } = this.#options;
     const slots = this.#slots;
-    await slots.drawInputs(seed);
-    // After the inputs: a workspace that fills the ring pushes them out of L2 as other slots would.
-    await slots.resetWorkspaces(seed);
-    await slots.poisonOutputs(seed);
-    const slot = this.#slotToKeep(seed);
-    const initial = keeps ? await slots.read(slot, ['inout']) : undefined;
-    const timed = await (cut === undefined ? this.#timeWhole(seed) : this.#timeCut(seed, cut));
-    if (!timed.ok) return timed;
-    const wrong = await this.#look(seed, cut ?? ring.slotCount);
+    const slotCount = cut ?? ring.slotCount;
+    await slots.writeInputs(seed);
+    const chip = { key: createStream(seed, 'chip').bits(0), isL2Swept: ring.cache === 'cold' };
+    const order = shuffled(slotCount, createStream(seed, 'rerun')).slice(0, MOST_RERUNS);
+    const round = { ...slots.round(seed, slotCount, order), chip };
+    const played = await measuring.replayOnce(this.#replay, round, timeoutMs);
+    if (!played.ok) return contenderFailure(played);
+    const wrong = await this.#look(seed, slotCount, order, played);
     if (wrong) return wrong;
-    if (initial) {
-      const inputs = new Map([...(await slots.read(slot, ['in'])), ...initial]);
-      this.#keep(slot, { inputs, outputs: await slots.read(slot, ['out', 'inout']) });
-    }
-    return { ok: true, ns: Math.max(0, timed.ns - this.replayOverheadNs) };
+    if (keeps) await this.#keepSlot(this.#slotToKeep(seed), seed);
+    return { ok: true, ns: Math.max(0, played.ns - this.replayOverheadNs) };
   }
 
   /** Whatever shows on the device, of the slots that the replay got to. */
-  async #look(seed: number, slotCount: number): Promise<ContenderFailure | undefined> {
+  async #look(
+    seed: number,
+    slotCount: number,
+    order: readonly number[],
+    played: Played,
+  ): Promise<ContenderFailure | undefined> {
     const { ring } = this.#options;
     const slots = this.#slots;
     const cutShort = slotCount < ring.slotCount ? `in a replay that ended after ${slotCount} launch sequences, ` : '';
-    const unsafe = (await slots.changedInputs()) ?? (await slots.damagedGuards());
+    const unsafe = await slots.damage(played);
     if (unsafe) return { ok: false, status: 'unsafe', reason: `${unsafe}, while it was timed` };
-    const unwritten = await slots.unwrittenOutput(slotCount);
+    const unwritten = slots.unwrittenOutput(played);
     if (unwritten?.isCertain) {
       const reason = `right when verified, not when timed: ${cutShort}${unwritten.what}`;
       return { ok: false, status: 'wrong', reason };
     }
-    const rerun = await this.#rerun(seed, slotCount, cutShort);
+    const rerun = this.#differing(order, played, cutShort);
     if (!rerun.ok) return rerun;
     const suspect = rerun.suspect ?? unwritten?.slot;
-    if (suspect !== undefined) await this.#keepSuspect(suspect, seed);
+    if (suspect !== undefined && this.#suspectCount++ < MOST_SUSPECTS) await this.#keepSlot(suspect, seed);
     return undefined;
   }
 
   /**
-   * Runs every sequence of the replay again, by itself and in a secret order: the same inputs must give the same. Where the
-   * order of operations is free, a slot that is far from it is suspect.
+   * What every sequence gave by itself, in a secret order: the same inputs must give the same. Where the order of operations is
+   * free, a slot that is far from it is suspect.
    */
-  async #rerun(
-    seed: number,
-    slotCount: number,
+  #differing(
+    order: readonly number[],
+    { equalElements }: Played,
     cutShort: string,
-  ): Promise<{ ok: true; suspect?: number } | ContenderFailure> {
-    const { measuring, problem, ring, timeoutMs } = this.#options;
-    const stream = createStream(seed, 'rerun');
-    const order = shuffled(slotCount, stream).slice(0, MOST_RERUNS);
-    const reruns = order.map((slot) => this.#slots.rerunOf(slot, seed));
-    const outcome = await measuring.rerun(this.#sequences, reruns, stream.bits(slotCount), timeoutMs);
-    if (!outcome.ok) return contenderFailure(outcome);
-    this.rerunCount += reruns.length;
+  ): { ok: true; suspect?: number } | ContenderFailure {
+    const { problem, ring } = this.#options;
+    this.rerunCount += order.length;
     for (const [i, slot] of order.entries()) {
-      const difference = this.#slots.differenceOf(outcome.equalElements[i]!);
+      const difference = this.#slots.differenceOf(equalElements[i]!);
       if (difference === undefined) continue;
       if (problem.file.determinism === 'bitwise') {
         const where = `launch sequence ${slot + 1} of ${ring.sequencesPerReplay}`;
@@ -231,16 +224,13 @@ export class KernelBlock implements ContenderBlock {
     return { ok: true };
   }
 
-  #keep(slot: number, contents: SlotContents): void {
-    this.#kept.push({ where: `launch sequence ${slot + 1} of ${this.#options.ring.sequencesPerReplay}`, contents });
-  }
-
-  /** What looks wrong may be right: the oracle tells, on the inputs drawn once more. */
-  async #keepSuspect(slot: number, seed: number): Promise<void> {
-    if (this.#suspectCount++ >= MOST_SUSPECTS) return;
+  /** Keeps what a slot holds for the oracle, on the inputs drawn once more where the sequence changed them. */
+  async #keepSlot(slot: number, seed: number): Promise<void> {
     const outputs = await this.#slots.read(slot, ['out', 'inout']);
     const initial = await this.#initialContents(slot, seed);
-    this.#keep(slot, { inputs: new Map([...(await this.#slots.read(slot, ['in'])), ...initial]), outputs });
+    const inputs = new Map([...(await this.#slots.read(slot, ['in'])), ...initial]);
+    const where = `launch sequence ${slot + 1} of ${this.#options.ring.sequencesPerReplay}`;
+    this.#kept.push({ where, contents: { inputs, outputs } });
   }
 
   /** What the `inout` buffers of a slot held before the replay. */
@@ -255,40 +245,6 @@ export class KernelBlock implements ContenderBlock {
     const stream = createStream(seed, 'slot');
     const { slotCount } = this.#options.ring;
     return stream.bits(0) % 2 === 0 ? slotCount - 1 : stream.bits(1) % slotCount;
-  }
-
-  async #timeWhole(seed: number): Promise<Timed> {
-    const ready = await this.#ready();
-    return 'sequenceCount' in ready ? this.#time(ready, seed) : ready;
-  }
-
-  /** A replay of the first sequences only, from a graph of its own. */
-  async #timeCut(seed: number, cut: number): Promise<Timed> {
-    const { measuring, module, plan } = this.#options;
-    const prepared = await measuring.prepareReplay(module, plan, this.#slots.all.slice(0, cut));
-    if (!prepared.ok) return contenderFailure(prepared);
-    const timed = await this.#time(prepared.replay, seed);
-    await measuring.releaseReplay(prepared.replay);
-    return timed;
-  }
-
-  async #time(replay: Replay, seed: number): Promise<Timed> {
-    const { measuring, ring, timeoutMs } = this.#options;
-    const chip = { key: createStream(seed, 'chip').bits(0), isL2Swept: ring.cache === 'cold' };
-    const timed = await measuring.time(replay, timeoutMs, chip);
-    return timed.ok ? timed : contenderFailure(timed);
-  }
-
-  /** The graph; captured anew for every replay where the module remembers, from its variables' initial values. */
-  async #ready(): Promise<Replay | ContenderFailure> {
-    const { measuring, module, plan } = this.#options;
-    if (this.#replay && !measuring.hasState(module)) return this.#replay;
-    if (this.#replay) await measuring.releaseReplay(this.#replay);
-    this.#replay = undefined;
-    const prepared = await measuring.prepareReplay(module, plan, this.#slots.all);
-    if (!prepared.ok) return contenderFailure(prepared);
-    this.#replay = prepared.replay;
-    return prepared.replay;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Device, LoadedModule } from '../../core/device.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
-import type { MeasuringDevice } from '../../core/measuring-device.ts';
+import type { MeasuringDevice, ReplayRound } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import type { Contender, ContenderFailure } from './contender.ts';
 import { contenderFailure } from './contender-failure.ts';
@@ -78,14 +78,10 @@ const estimateNs = async (
     await slots.drawInputs(1);
     await slots.resetWorkspaces(1);
     const overheadNs = await measuring.replayOverheadNs();
-    const times: number[] = [];
-    for (let run = 0; run < ESTIMATE_RUNS; run++) {
-      const timed = await measuring.timeEager(module, plan, slots.all[0]!, timeoutMs);
-      if (!timed.ok) return contenderFailure(timed);
-      if (run > 0) times.push(timed.ns);
-      if (run > 0 && timed.ns >= LONG_REPLAY_NS) break;
-    }
-    times.sort((a, b) => a - b);
+    const limits = { runs: ESTIMATE_RUNS, longNs: LONG_REPLAY_NS, timeoutMs };
+    const timed = await measuring.timeEager(module, plan, slots.all[0]!, limits);
+    if (!timed.ok) return contenderFailure(timed);
+    const times = timed.times.slice(1).sort((a, b) => a - b);
     const alone = { ok: true, ns: Math.max(1, times[0]! - overheadNs), eagerNs: times[times.length >> 1]! } as const;
     if (alone.ns > SHORT_SEQUENCE_NS) return alone;
     const row = await inARowNs(options, measuring, slots);
@@ -93,6 +89,16 @@ const estimateNs = async (
   } finally {
     await slots.free();
   }
+};
+
+const NOTHING_AROUND: Omit<ReplayRound, 'sequenceCount'> = {
+  draws: [],
+  fills: [],
+  chip: { key: 1, isL2Swept: false },
+  unchanged: [],
+  guarded: [],
+  poisons: [],
+  reruns: [],
 };
 
 /** Time of one replay with a sequence for each slot. */
@@ -103,7 +109,8 @@ const inARowNs = async (
 ): Promise<{ ok: true; ns: number } | ContenderFailure> => {
   const prepared = await measuring.prepareReplay(module, plan, slots.all);
   if (!prepared.ok) return contenderFailure(prepared);
-  const timed = await measuring.time(prepared.replay, timeoutMs, { key: 1, isL2Swept: false });
+  const round = { ...NOTHING_AROUND, sequenceCount: slots.all.length };
+  const timed = await measuring.replayOnce(prepared.replay, round, timeoutMs);
   await measuring.releaseReplay(prepared.replay);
   return timed.ok ? timed : contenderFailure(timed);
 };

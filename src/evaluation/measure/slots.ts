@@ -1,7 +1,15 @@
 import type { DeviceBuffer } from '../../core/device.ts';
 import type { DType } from '../../core/dtype.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
-import type { Draw, Fill, MeasuringDevice, Rerun, Slot } from '../../core/measuring-device.ts';
+import type {
+  Draw,
+  Fill,
+  MeasuringDevice,
+  ReplayRound,
+  Rerun,
+  RoundOutcome,
+  Slot,
+} from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { elementCountOf } from '../layout.ts';
 import { createStream } from '../random.ts';
@@ -17,25 +25,33 @@ export interface Slots {
    * other places, which the slots share but for the `inout` ones.
    */
   readonly twins: readonly Slot[];
-  /** Fresh values for every input of every slot. The same seed gives the same values. */
+  /** Fresh values for every input of every slot, and nothing else. The same seed gives the same values. */
   drawInputs(seed: number): Promise<void>;
-  /** Inputs that are no longer what the last draw put there, e.g. `input 'K' of slot 3: 17 elements`. */
-  changedInputs(): Promise<string | undefined>;
-  poisonOutputs(seed: number): Promise<void>;
-  /** An output of the first slots that still holds its poison where it must not; a certain one, where there is any. */
-  unwrittenOutput(slotCount: number): Promise<Unwritten | undefined>;
-  /** How the sequence of a slot is run again, over fresh poison, and what is compared. */
-  rerunOf(slot: number, seed: number): Rerun;
+  /** Of inputs that only the host can draw; the others are part of the {@link round}. */
+  writeInputs(seed: number): Promise<void>;
+  /**
+   * What one replay is surrounded by: inputs drawn, workspaces and outputs filled before it; inputs, guard zones and poison
+   * looked at after it; then the sequences of `order` run again.
+   *
+   * @param slotCount sequences after which the replay ends.
+   */
+  round(seed: number, slotCount: number, order: readonly number[]): Omit<ReplayRound, 'chip'>;
+  /** Inputs that are no longer what the round put there, and bytes outside of buffers, e.g. `input 'K' of slot 3: 17 elements`. */
+  damage(outcome: Played): Promise<string | undefined>;
+  /** An output of the round's slots that still holds its poison where it must not; a certain one, where there is any. */
+  unwrittenOutput(outcome: Played): Unwritten | undefined;
   /** What came out otherwise, from the elements that were equal; undefined when nothing did. */
   differenceOf(equalElements: readonly number[]): string | undefined;
   /** Workspaces as a kernel may expect them at first: zeros where zeroed once, anything where undefined. */
   resetWorkspaces(seed: number): Promise<void>;
-  damagedGuards(): Promise<string | undefined>;
   read(slot: number, roles: readonly PlannedBuffer['role'][]): Promise<Map<string, Uint8Array>>;
   /** Whether all inputs come from the device's own draws. */
   readonly drawnOnDevice: boolean;
   free(): Promise<void>;
 }
+
+/** A round that the device played to its end. */
+export type Played = Extract<RoundOutcome, { ok: true }>;
 
 /** An output that looks as if it had not been written. */
 export interface Unwritten {
@@ -149,6 +165,16 @@ class DeviceSlots implements Slots {
   }
 
   async drawInputs(seed: number): Promise<void> {
+    this.#chooseDraws(seed);
+    await this.#measuring.draw(this.#allDraws());
+    await this.writeInputs(seed);
+  }
+
+  async writeInputs(seed: number): Promise<void> {
+    await this.#host.write(this.#measuring, this.all, this.twins, seed);
+  }
+
+  #chooseDraws(seed: number): void {
     this.#draws = this.all.flatMap((buffers, slot) =>
       this.#inputs().flatMap((planned) => {
         const rule = drawRuleOf(planned, this.#dimensions);
@@ -160,19 +186,49 @@ class DeviceSlots implements Slots {
         ];
       }),
     );
+  }
+
+  /** What is `inout` lies where its sequence is run again, too. */
+  #allDraws(): Draw[] {
     const again = this.#draws
       .filter(({ name }) => this.#roleOf(name) === 'inout')
       .map(({ name, slot, draw }): Draw => ({ ...draw, buffer: this.twins[slot]!.get(name)! }));
-    await this.#measuring.draw([...this.#draws.map(({ draw }) => draw), ...again]);
-    await this.#host.write(this.#measuring, this.all, this.twins, seed);
+    return [...this.#draws.map(({ draw }) => draw), ...again];
   }
 
-  async changedInputs(): Promise<string | undefined> {
-    const constant = this.#draws.filter(({ name }) => this.#roleOf(name) === 'in');
-    const counts = await this.#measuring.changedSinceDraw(constant.map(({ draw }) => draw));
-    const found = counts.findIndex((count) => !(count <= 0));
-    if (found < 0) return this.#host.changed(this.#measuring, this.all);
-    return `modified input '${constant[found]!.name}' of slot ${constant[found]!.slot}: ${counts[found]} elements changed`;
+  round(seed: number, slotCount: number, order: readonly number[]): Omit<ReplayRound, 'chip'> {
+    this.#chooseDraws(seed);
+    this.#choosePoisons(seed);
+    const workspaces = this.all.flatMap((buffers) => this.#workspaceFills(buffers, seed));
+    return {
+      draws: this.#allDraws(),
+      fills: [...workspaces, ...this.#poisons.map(({ fill }) => fill)],
+      sequenceCount: slotCount,
+      unchanged: this.#constants().map(({ draw }) => draw),
+      guarded: this.#arenas.flat(),
+      poisons: this.#poisonsOf(slotCount).map(({ fill }) => fill),
+      reruns: order.map((slot) => this.#rerunOf(slot, seed)),
+    };
+  }
+
+  #constants() {
+    return this.#draws.filter(({ name }) => this.#roleOf(name) === 'in');
+  }
+
+  #poisonsOf(slotCount: number) {
+    return this.#poisons.filter(({ slot }) => slot < slotCount);
+  }
+
+  async damage({ changedElements, damagedGuards }: Played): Promise<string | undefined> {
+    const constants = this.#constants();
+    const found = constants.findIndex((_, i) => !(changedElements[i]! <= 0));
+    if (found >= 0) {
+      const { name, slot } = constants[found]!;
+      return `modified input '${name}' of slot ${slot}: ${changedElements[found]} elements changed`;
+    }
+    const [damage] = damagedGuards;
+    if (damage) return `wrote outside buffer '${damage.buffer}': ${damage.bytes} guard bytes changed`;
+    return this.#host.changed(this.#measuring, this.all);
   }
 
   #roleOf(name: string): PlannedBuffer['role'] {
@@ -192,30 +248,23 @@ class DeviceSlots implements Slots {
     );
   }
 
-  async poisonOutputs(seed: number): Promise<void> {
+  #choosePoisons(seed: number): void {
     this.#poisons = [];
     for (const [slot, buffers] of this.all.entries()) {
       for (const planned of this.#outputs()) {
         const poison: SlotPoison = drawPoison(planned, createStream(seed, 'poison', slot, planned.name));
         if (poison.kind === 'stale') continue;
         const fill: Fill = { buffer: buffers.get(planned.name)!, pattern: poison.pattern };
-        this.#poisons.push({
-          name: planned.name,
-          slot,
-          fill,
-          mayHold: poison.mayHold,
-          isCertain: poison.kind === 'nan',
-        });
+        const { mayHold, kind } = poison;
+        this.#poisons.push({ name: planned.name, slot, fill, mayHold, isCertain: kind === 'nan' });
       }
     }
-    await this.#measuring.fillAll(this.#poisons.map(({ fill }) => fill));
   }
 
-  async unwrittenOutput(slotCount: number): Promise<Unwritten | undefined> {
-    const poisons = this.#poisons.filter(({ slot }) => slot < slotCount);
-    const counts = await this.#measuring.elementsHolding(poisons.map(({ fill }) => fill));
-    const left = poisons
-      .map((poison, i) => ({ ...poison, count: counts[i]! }))
+  unwrittenOutput({ heldElements }: Played): Unwritten | undefined {
+    const left = this.#poisonsOf(this.all.length)
+      .slice(0, heldElements.length)
+      .map((poison, i) => ({ ...poison, count: heldElements[i]! }))
       .filter(({ count, mayHold }) => !(count <= mayHold));
     const found = left.find(({ isCertain }) => isCertain) ?? left[0];
     if (!found) return undefined;
@@ -224,7 +273,8 @@ class DeviceSlots implements Slots {
     return { slot, what, isCertain };
   }
 
-  rerunOf(slot: number, seed: number): Rerun {
+  /** How the sequence of a slot is run again, over fresh poison, and what is compared. */
+  #rerunOf(slot: number, seed: number): Rerun {
     const buffers = this.twins[slot]!;
     const poisons = this.#outputs().flatMap((planned): Fill[] => {
       const poison = drawPoison(planned, createStream(seed, 'poison of the rerun', slot, planned.name));
@@ -233,7 +283,6 @@ class DeviceSlots implements Slots {
     const isBitwise = this.#problem.file.determinism === 'bitwise';
     return {
       sequence: slot,
-      draws: [],
       fills: [...poisons, ...this.#workspaceFills(buffers, createStream(seed, 'workspace of the rerun', slot).bits(0))],
       pairs: this.#results().map(({ name, dtype }) => ({
         left: this.all[slot]!.get(name)!,
@@ -265,11 +314,6 @@ class DeviceSlots implements Slots {
     return this.#plan.buffers
       .filter(({ role, bytes }) => role === 'workspace' && bytes > 0)
       .map(({ name, init }): Fill => ({ buffer: buffers.get(name)!, pattern: init === 'once' ? ZERO : garbage }));
-  }
-
-  async damagedGuards(): Promise<string | undefined> {
-    const [damage] = await this.#measuring.damagedArenaGuards(this.#arenas.flat());
-    return damage && `wrote outside buffer '${damage.buffer}': ${damage.bytes} guard bytes changed`;
   }
 
   async read(slot: number, roles: readonly PlannedBuffer['role'][]): Promise<Map<string, Uint8Array>> {

@@ -129,29 +129,22 @@ describe.skipIf(!hasGpu)(`launch plans on ${GPU} (skipped without an NVIDIA GPU)
     const { slotCount = 4, replayCount = 3 } = planCase;
     const slots = await allocateSlots(measuring, { plan: timed, problem, dimensions, slotCount, seed: 7 });
     try {
-      await slots.resetWorkspaces(7);
-      let replay = await measuring.prepareReplay(module, timed, slots.all);
+      const replay = await measuring.prepareReplay(module, timed, slots.all);
+      if (!replay.ok) throw new Error(`${replay.status}: ${replay.message}`);
       for (let round = 0; round < replayCount; round++) {
-        // The graph of a module with variables is timed once.
-        if (round > 0 && measuring.hasState(module)) {
-          if (replay.ok) await measuring.releaseReplay(replay.replay);
-          replay = await measuring.prepareReplay(module, timed, slots.all);
-        }
-        if (!replay.ok) throw new Error(`${replay.status}: ${replay.message}`);
-        await slots.drawInputs(100 + round);
-        await slots.poisonOutputs(200 + round);
-        const time = await measuring.time(replay.replay, TIMEOUT_MS, CHIP);
-        if (!time.ok) throw new Error(`replay ${round}: ${time.status}: ${time.message}`);
-        expect(time.ns).toBeGreaterThan(0);
-        expect(await slots.changedInputs()).toBeUndefined();
+        await slots.writeInputs(100 + round);
+        const around = { ...slots.round(100 + round, slotCount, []), chip: CHIP };
+        const played = await measuring.replayOnce(replay.replay, around, TIMEOUT_MS);
+        if (!played.ok) throw new Error(`replay ${round}: ${played.status}: ${played.message}`);
+        expect(played.ns).toBeGreaterThan(0);
+        expect(await slots.damage(played)).toBeUndefined();
         for (let slot = 0; slot < slotCount; slot++) {
           const contents = await slots.read(slot, ['in', 'out']);
           const expected = planCase.expected(wordsOf(contents.get('x')!));
           expectWords(wordsOf(contents.get('y')!), expected, `slot ${slot} of replay ${round}`);
         }
       }
-      expect(await slots.damagedGuards()).toBeUndefined();
-      if (replay.ok) await measuring.releaseReplay(replay.replay);
+      await measuring.releaseReplay(replay.replay);
     } finally {
       await slots.free();
     }

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DeviceBuffer, LoadedModule } from '../../../src/core/device.ts';
+import { tallyBetween } from '../../../src/core/device-tally.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../../src/core/launch-plan.ts';
+import type { ReplayRound } from '../../../src/core/measuring-device.ts';
 import type { CudaDevice } from '../../../src/devices/cuda/cuda-device.ts';
 import { lockGpu } from '../../../src/devices/cuda/gpu-lock.ts';
 import { openCudaDevice } from '../../../src/devices/cuda/open-cuda-device.ts';
@@ -19,12 +21,25 @@ import {
 import {
   noStub,
   STUB_PTX,
+  STUB_PTX_WITH_HIDDEN_STATE,
   STUB_PTX_WITH_STATE,
   type StubCuda,
   useStubCuda,
 } from '../../support/stub-cuda/stub-cuda.ts';
 
 const CHIP = { key: 1, isL2Swept: false };
+
+/** A round of a replay of so many sequences with nothing around it. */
+const alone = (sequenceCount: number): ReplayRound => ({
+  sequenceCount,
+  chip: CHIP,
+  draws: [],
+  fills: [],
+  unchanged: [],
+  guarded: [],
+  poisons: [],
+  reruns: [],
+});
 
 describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub})` : ''}`, () => {
   let stub: StubCuda;
@@ -338,7 +353,7 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
         const plan: LaunchPlan = { buffers: [], steps: [planLaunch({ functionName })] };
         const prepared = await device.measuring.prepareReplay(loaded, plan, [new Map()]);
         if (!prepared.ok) throw new Error(prepared.message);
-        expect(await device.measuring.time(prepared.replay, 150, CHIP)).toMatchObject({ ok: false, status });
+        expect(await device.measuring.replayOnce(prepared.replay, alone(1), 150)).toMatchObject({ ok: false, status });
         await device.measuring.releaseReplay(prepared.replay);
       }
       await addOneWorks();
@@ -362,10 +377,17 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
         await measuring.fillAll(buffers.map((buffer, i) => ({ buffer, pattern: Uint8Array.of(i + 1) })));
         const contents = await measuring.readAll(buffers);
         for (const [i, bytes] of contents.entries()) expect(new Set(bytes)).toEqual(new Set([i + 1]));
-        expect(
-          await measuring.elementsHolding(buffers.map((buffer) => ({ buffer, pattern: Uint8Array.of(3) }))),
-        ).toEqual(buffers.map((_, i) => (i === 2 ? 102 : 0)));
-        expect(await measuring.damagedArenaGuards(buffers)).toEqual([]);
+        const empty = await measuring.prepareReplay(module, { buffers: [], steps: [] }, []);
+        if (!empty.ok) throw new Error(empty.message);
+        const looked = {
+          ...alone(0),
+          guarded: [buffers[0]!],
+          poisons: buffers.map((buffer) => ({ buffer, pattern: Uint8Array.of(3) })),
+        };
+        expect(await measuring.replayOnce(empty.replay, looked, 5000)).toMatchObject({
+          heldElements: buffers.map((_, i) => (i === 2 ? 102 : 0)),
+          damagedGuards: [],
+        });
         await measuring.writeAll([{ buffer: buffers[0]!, bytes: Uint8Array.of(9) }]);
         expect((await device.read(buffers[0]!))[0]).toBe(9);
         const slot = new Map([['out', buffers[7]!]]);
@@ -374,7 +396,10 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
           steps: [planLaunch({ functionName: 'overrun', arguments: ['out', { i32: 107 }] })],
         };
         await device.run(module, plan, slot, DEFAULT_RUN_OPTIONS);
-        expect(await measuring.damagedArenaGuards([buffers[0]!])).toEqual([{ buffer: 'b7', bytes: 1 }]);
+        expect(await measuring.replayOnce(empty.replay, looked, 5000)).toMatchObject({
+          damagedGuards: [{ buffer: 'b7', bytes: 1 }],
+        });
+        await measuring.releaseReplay(empty.replay);
         await measuring.freeArena(buffers);
         await expect(device.read(buffers[0]!)).rejects.toThrow('not allocated');
       }
@@ -405,7 +430,7 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       expect(prepared.replay.sequenceCount).toBe(3);
       for (let round = 0; round < 2; round++) {
         // The stub's clock counts a microsecond for each kernel.
-        expect(await device.measuring.time(prepared.replay, 5000, CHIP)).toEqual({
+        expect(await device.measuring.replayOnce(prepared.replay, alone(3), 5000)).toMatchObject({
           ok: true,
           ns: expect.closeTo(6000, 0),
         });
@@ -417,16 +442,29 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
           'warpsmith_hold',
         ]);
       }
-      await device.measuring.time(prepared.replay, 5000, { ...CHIP, isL2Swept: true });
+      const overSweptL2 = { ...alone(3), chip: { ...CHIP, isL2Swept: true } };
+      await device.measuring.replayOnce(prepared.replay, overSweptL2, 5000);
       const swept = stub.log().flatMap((line) => /launch (warpsmith_\w+)/.exec(line)?.[1] ?? []);
       expect(swept).toEqual(['warpsmith_count', 'warpsmith_scrub', 'warpsmith_scrub_local', 'warpsmith_hold']);
+      // A cut one has a graph of its own.
+      expect(await device.measuring.replayOnce(prepared.replay, alone(2), 5000)).toMatchObject({
+        ns: expect.closeTo(4000, 0),
+      });
+      expect(stub.log()).toContain('instantiate 6 nodes');
       for (const [i, slot] of slots.entries())
         expect(words(new Uint8Array(await device.read(slot.get('out')!)))[0]).toBe(10 * (i + 1) + 1);
       await device.measuring.releaseReplay(prepared.replay);
-      await expect(device.measuring.time(prepared.replay, 5000, CHIP)).rejects.toThrow('not allocated');
+      await expect(device.measuring.replayOnce(prepared.replay, alone(3), 5000)).rejects.toThrow('not allocated');
       expect(await device.measuring.replayOverheadNs()).toBe(0);
-      const eager = await device.measuring.timeEager(module, { buffers: [], steps: [add] }, slots[0]!, 5000);
-      expect(eager).toEqual({ ok: true, ns: expect.closeTo(1000, 0) });
+      const eager = (longNs: number) =>
+        device.measuring.timeEager(module, { buffers: [], steps: [add] }, slots[0]!, {
+          runs: 4,
+          longNs,
+          timeoutMs: 5000,
+        });
+      const once = expect.closeTo(1000, 0);
+      expect(await eager(1e9)).toEqual({ ok: true, times: [once, once, once, once] });
+      expect(await eager(10)).toEqual({ ok: true, times: [once, once] });
     });
 
     it('reruns: one sequence at a time over what it is to find, compared before the next one', async () => {
@@ -443,45 +481,109 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       );
       await device.write(left, new Uint8Array(Int32Array.from({ length: 32 }, () => 21).buffer));
       const steps = [planLaunch({ functionName: 'add_one', arguments: ['in', 'out', { i32: 30 }] })];
-      const prepared = await device.measuring.prepareSequences(module, { buffers: [], steps }, slots);
+      const prepared = await device.measuring.prepareReplay(module, { buffers: [], steps }, [], slots);
       if (!prepared.ok) throw new Error(prepared.message);
       const reruns = [1, 0].map((sequence) => ({
         sequence,
-        draws: [],
         fills: [{ buffer: shared, pattern: Uint8Array.of(21, 0, 0, 0) }],
         pairs: [{ left, right: shared, dtype: 'i32' as const, tolerance: 0 }],
       }));
       stub.log();
-      const outcome = await device.measuring.rerun(prepared.sequences, reruns, 7, 5000);
+      const outcome = await device.measuring.replayOnce(prepared.replay, { ...alone(0), reruns }, 5000);
       // The sequences leave two elements as they lay.
-      expect(outcome).toEqual({ ok: true, equalElements: [[32], [2]] });
+      expect(outcome).toMatchObject({ ok: true, equalElements: [[32], [2]] });
       const launched = stub.log().flatMap((line) => /launch (\w+)/.exec(line)?.[1] ?? []);
       const once = ['warpsmith_fill', 'warpsmith_scrub', 'warpsmith_scrub_local', 'add_one', 'warpsmith_compare'];
-      expect(launched).toEqual([...once, ...once]);
-      await device.measuring.releaseSequences(prepared.sequences);
-      await expect(device.measuring.rerun(prepared.sequences, reruns, 7, 5000)).rejects.toThrow('not allocated');
+      expect(launched).toEqual(['warpsmith_scrub', 'warpsmith_hold', ...once, ...once]);
+      await device.measuring.releaseReplay(prepared.replay);
     });
 
-    it('reruns of a module with variables: each starts from their initial values', async () => {
-      const counting = await loadCode(device, STUB_PTX_WITH_STATE);
-      const [left, right] = [await allocate(4, 'out'), await allocate(4, 'out')];
-      await device.write(left, new Uint8Array(4));
-      const plan = { buffers: [], steps: [planLaunch({ functionName: 'count_calls', arguments: ['out'] })] };
-      const slots = [0, 1, 2].map(() => new Map([['out', right]]));
-      const prepared = await device.measuring.prepareSequences(counting, plan, slots);
+    it('a round: draws, poisons, replays, looks and runs again, in one message and two copies', async () => {
+      const arena = await device.measuring.allocateArena(
+        ['in', 'out', 'out'].map((name) => ({ name, bytes: 128, alignmentBytes: 16 })),
+        3,
+      );
+      const [input, out, again] = arena as [DeviceBuffer, DeviceBuffer, DeviceBuffer];
+      const steps = [planLaunch({ functionName: 'add_one', arguments: ['in', 'out', { i32: 32 }] })];
+      const slot = (to: DeviceBuffer) =>
+        new Map([
+          ['in', input],
+          ['out', to],
+        ]);
+      const prepared = await device.measuring.prepareReplay(module, { buffers: [], steps }, [slot(out)], [slot(again)]);
       if (!prepared.ok) throw new Error(prepared.message);
-      const reruns = slots.map((_, sequence) => ({
-        sequence,
-        draws: [],
-        fills: [],
-        pairs: [{ left, right, dtype: 'i32' as const, tolerance: 0 }],
-      }));
-      expect(await device.measuring.rerun(prepared.sequences, reruns, 7, 5000)).toEqual({
+      const draw = {
+        buffer: input,
+        dtype: 'i32' as const,
+        rule: { kind: 'integers' as const, low: 0, high: 127 },
+        key: [5, 6] as const,
+      };
+      const poison = { buffer: out, pattern: Uint8Array.of(200) };
+      const round: ReplayRound = {
+        ...alone(1),
+        draws: [draw],
+        fills: [poison],
+        unchanged: [draw],
+        guarded: arena,
+        poisons: [poison],
+        reruns: [
+          {
+            sequence: 0,
+            fills: [{ buffer: again, pattern: Uint8Array.of(9) }],
+            pairs: [{ left: out, right: again, dtype: 'i32', tolerance: 0 }],
+          },
+        ],
+      };
+      const before = await device.tally();
+      expect(await device.measuring.replayOnce(prepared.replay, round, 5000)).toEqual({
         ok: true,
-        equalElements: [[1], [1], [1]],
+        ns: expect.closeTo(1000, 0),
+        changedElements: [0],
+        damagedGuards: [],
+        heldElements: [0],
+        equalElements: [[32]],
       });
-      await device.measuring.releaseSequences(prepared.sequences);
+      const spent = tallyBetween(before, await device.tally());
+      expect(spent.messages.replayOnce?.count).toBe(1);
+      expect(spent.driver.cuMemcpyHtoD_v2?.count).toBe(1);
+      expect(spent.driver.cuMemcpyDtoH_v2?.count).toBe(1);
+      expect([spent.driver.cuModuleLoadDataEx, spent.driver.cuMemAlloc_v2]).toEqual([undefined, undefined]);
+      await device.measuring.releaseReplay(prepared.replay);
+      await device.measuring.freeArena(arena);
     });
+
+    it.each([
+      ['put back', STUB_PTX_WITH_STATE, 0],
+      ['had by loading it again, where the driver does not know one', STUB_PTX_WITH_HIDDEN_STATE, 3],
+    ])(
+      'variables of a module are %s: each replay and each rerun finds their initial values',
+      async (_, text, loads) => {
+        const counting = await loadCode(device, text);
+        expect([device.measuring.hasState(counting), device.measuring.hasState(module)]).toEqual([true, false]);
+        const slots = await Promise.all([0, 1].map(async (i) => new Map([['out', await allocate(4, `out${i}`)]])));
+        const left = await allocate(4, 'zero');
+        await device.write(left, new Uint8Array(4));
+        const plan = { buffers: [], steps: [planLaunch({ functionName: 'count_calls', arguments: ['out'] })] };
+        const prepared = await device.measuring.prepareReplay(counting, plan, slots, slots);
+        if (!prepared.ok) throw new Error(prepared.message);
+        const reruns = slots.map((slot, sequence) => ({
+          sequence,
+          fills: [],
+          pairs: [{ left, right: slot.get('out')!, dtype: 'i32' as const, tolerance: 0 }],
+        }));
+        for (let round = 0; round < 2; round++) {
+          expect(await device.measuring.replayOnce(prepared.replay, alone(2), 5000)).toMatchObject({ ok: true });
+          const calls = await device.measuring.readAll(slots.map((slot) => slot.get('out')!));
+          expect(calls.map((bytes) => bytes[0])).toEqual([0, 1]);
+        }
+        stub.log();
+        const outcome = await device.measuring.replayOnce(prepared.replay, { ...alone(1), reruns }, 5000);
+        expect(outcome).toMatchObject({ ok: true, equalElements: [[1], [1]] });
+        expect(stub.log().filter((line) => line === 'load')).toHaveLength(loads);
+        await device.measuring.releaseReplay(prepared.replay);
+        await device.unload(counting);
+      },
+    );
 
     it('a replay that the plan does not allow is a failure', async () => {
       const plan: LaunchPlan = { buffers: [], steps: [planLaunch({ functionName: 'add_one', arguments: [] })] };
@@ -491,25 +593,6 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
         status: 'launch-failed',
       });
       expect(await launch('add_one', ADD_ONE)).toMatchObject({ ok: true });
-    });
-
-    it('a module with variables: each replay starts from their initial values, and is timed once', async () => {
-      const counting = await loadCode(device, STUB_PTX_WITH_STATE);
-      expect([device.measuring.hasState(counting), device.measuring.hasState(module)]).toEqual([true, false]);
-      const slots = await Promise.all([0, 1].map(async (i) => new Map([['out', await allocate(4, `out${i}`)]])));
-      const plan: LaunchPlan = {
-        buffers: [],
-        steps: [planLaunch({ functionName: 'count_calls', arguments: ['out'] })],
-      };
-      for (let round = 0; round < 2; round++) {
-        const prepared = await device.measuring.prepareReplay(counting, plan, slots);
-        if (!prepared.ok) throw new Error(prepared.message);
-        expect(await device.measuring.time(prepared.replay, 5000, CHIP)).toMatchObject({ ok: true });
-        const calls = await device.measuring.readAll(slots.map((slot) => slot.get('out')!));
-        expect(calls.map((bytes) => bytes[0])).toEqual([0, 1]);
-        await expect(device.measuring.time(prepared.replay, 5000, CHIP)).rejects.toThrow('once only');
-        await device.measuring.releaseReplay(prepared.replay);
-      }
     });
 
     it('state is empty where there is no NVML', async () => {

@@ -86,3 +86,9 @@ export const STUB_PTX_WITH_STATE = `.version 8.4
 .visible .global .align 4 .u32 calls;
 .visible .entry count_calls(.param .u64 out) { ret; }
 `;
+
+/** The same with another variable, which the driver does not know by its name. */
+export const STUB_PTX_WITH_HIDDEN_STATE = STUB_PTX_WITH_STATE.replace(
+  '.visible .entry',
+  '.global .align 4 .u32 hidden;\n.visible .entry',
+);

@@ -1,3 +1,4 @@
+import { Tally } from '../../../core/device-tally.ts';
 import { NativeMemory, textAt, textOf } from '../../../ffi/native-memory.ts';
 import { type ArgumentType, type NativeLibrary, openLibrary } from '../../../ffi/open-library.ts';
 import { CudaError } from './results.ts';
@@ -25,6 +26,7 @@ const FUNCTIONS = {
   cuMemcpyHtoD_v2: ['address', 'bytes', 'u64'],
   cuMemcpyDtoH_v2: ['bytes', 'address', 'u64'],
   cuMemcpyDtoD_v2: ['address', 'address', 'u64'],
+  cuMemcpyDtoDAsync_v2: ['address', 'address', 'u64', 'address'],
   cuMemsetD8_v2: ['address', 'u32', 'u64'],
   cuMemsetD16_v2: ['address', 'u32', 'u64'],
   cuMemsetD32_v2: ['address', 'u32', 'u64'],
@@ -32,6 +34,7 @@ const FUNCTIONS = {
   cuModuleLoadDataEx: ['address', 'bytes', 'u32', 'address', 'address'],
   cuModuleUnload: ['address'],
   cuModuleGetFunction: ['address', 'address', 'text'],
+  cuModuleGetGlobal_v2: ['address', 'address', 'address', 'text'],
   cuFuncGetAttribute: ['address', 'i32', 'address'],
   cuFuncSetAttribute: ['address', 'i32', 'i32'],
   cuOccupancyMaxActiveBlocksPerMultiprocessor: ['address', 'address', 'i32', 'u64'],
@@ -87,6 +90,15 @@ type Functions = typeof FUNCTIONS;
 type OptionalFunctions = typeof OPTIONAL_FUNCTIONS;
 type Binding<A extends readonly ArgumentType[]> = (...values: Values<A>) => number;
 
+/** Parameters that say how many bytes are moved or allocated. */
+const BYTES_AT: { readonly [F in keyof Functions]?: number } = {
+  cuMemAlloc_v2: 1,
+  cuMemcpyHtoD_v2: 2,
+  cuMemcpyDtoH_v2: 2,
+  cuMemcpyDtoD_v2: 2,
+  cuMemcpyDtoDAsync_v2: 2,
+};
+
 /** Environment variable that names another driver library. */
 export const LIBRARY_VARIABLE = 'WARPSMITH_LIBCUDA';
 
@@ -98,6 +110,8 @@ export class Driver {
   readonly #errorText: (code: number, out: bigint) => number;
   readonly #out = new NativeMemory(16);
   readonly #library: NativeLibrary;
+  /** Every call but those of optional functions. */
+  readonly tally = new Tally();
 
   constructor(library: NativeLibrary) {
     this.#library = library;
@@ -116,13 +130,17 @@ export class Driver {
 
   /** @throws CudaError */
   call<F extends keyof Functions>(name: F, ...values: Values<Functions[F]>): void {
-    const code = (this.#functions[name] as (...list: readonly unknown[]) => number)(...values);
+    const code = this.result(name, ...values);
     if (code !== 0) throw this.error(name, code);
   }
 
   /** The function's CUresult. */
   result<F extends keyof Functions>(name: F, ...values: Values<Functions[F]>): number {
-    return (this.#functions[name] as (...list: readonly unknown[]) => number)(...values);
+    const startMs = performance.now();
+    const code = (this.#functions[name] as (...list: readonly unknown[]) => number)(...values);
+    const bytesAt = BYTES_AT[name];
+    this.tally.add(name, performance.now() - startMs, bytesAt === undefined ? undefined : Number(values[bytesAt]));
+    return code;
   }
 
   /** The handle or pointer that a function whose first parameter is an out-parameter gives. @throws CudaError */

@@ -4,7 +4,7 @@ import { CudaError } from '../driver/results.ts';
 import { type Nvml, openNvml } from '../nvml/nvml.ts';
 import { measurePeaks } from '../peaks/measure-peaks.ts';
 import { CudaContext, identifyGpu } from './cuda-context.ts';
-import { CudaMeasuring, type CudaReplay } from './measuring.ts';
+import { CudaMeasuring } from './measuring.ts';
 import type { CudaBuffer } from './memory.ts';
 import type { CudaModule } from './module.ts';
 import { peakMachineOf } from './peak-machine.ts';
@@ -16,10 +16,10 @@ import type {
   Commands,
   DrawRequest,
   FillRequest,
-  RerunRequest,
+  RoundRequest,
   SlotIds,
 } from './protocol.ts';
-import type { CudaSequences } from './sequences.ts';
+import type { CudaReplay, CudaRound } from './replays.ts';
 
 /** Things the parent knows by number. */
 class Registry<T> {
@@ -57,7 +57,6 @@ class Session {
   readonly buffers = new Registry<CudaBuffer>('buffer');
   readonly modules = new Registry<CudaModule>('module');
   readonly replays = new Registry<CudaReplay>('replay');
-  readonly sequences = new Registry<CudaSequences>('launch sequences');
 
   constructor(ordinal: number) {
     this.context = CudaContext.open({ ordinal });
@@ -81,17 +80,25 @@ class Session {
     return requests.map((request) => ({ ...request, buffer: this.buffers.get(request.buffer) }));
   }
 
-  reruns(requests: readonly RerunRequest[]) {
-    return requests.map(({ sequence, draws, fills, pairs }) => ({
-      sequence,
-      draws: this.draws(draws),
+  round({ draws, fills, guarded, unchanged, poisons, reruns, ...rest }: RoundRequest): CudaRound {
+    const drawn = this.draws(draws);
+    return {
+      ...rest,
+      draws: drawn,
       fills: this.fills(fills),
-      pairs: pairs.map((pair) => ({
-        ...pair,
-        left: this.buffers.get(pair.left),
-        right: this.buffers.get(pair.right),
+      unchanged: unchanged.map((place) => drawn[place]!),
+      guarded: this.all(guarded),
+      poisons: this.fills(poisons),
+      reruns: reruns.map(({ sequence, fills, pairs }) => ({
+        sequence,
+        fills: this.fills(fills),
+        pairs: pairs.map((pair) => ({
+          ...pair,
+          left: this.buffers.get(pair.left),
+          right: this.buffers.get(pair.right),
+        })),
       })),
-    }));
+    };
   }
 }
 
@@ -103,11 +110,11 @@ type Handlers = {
 };
 
 const HANDLERS: Handlers = {
-  load({ context, modules }, { code }) {
-    const loaded = context.load(code);
+  load({ context, modules }, { code, state }) {
+    const loaded = context.load(code, state);
     if (!loaded.ok) return loaded;
     const { module } = loaded;
-    return { ok: true, module: modules.add(module), resources: module.resources ?? {}, hasState: module.hasState };
+    return { ok: true, module: modules.add(module), resources: module.resources ?? {} };
   },
   unload({ context, modules }, { module }) {
     context.unload(modules.take(module));
@@ -137,43 +144,31 @@ const HANDLERS: Handlers = {
     session.measuring.freeArena(buffers.map((buffer) => session.buffers.take(buffer)));
     return undefined;
   },
-  damagedArenaGuards: (session, { buffers }) => session.measuring.damagedArenaGuards(session.all(buffers)),
   draw(session, { draws }) {
     session.measuring.draw(session.draws(draws));
     return undefined;
   },
-  changedSinceDraw: (session, { draws }) => session.measuring.changedSinceDraw(session.draws(draws)),
   fillAll(session, { fills }) {
     session.measuring.fillAll(session.fills(fills));
     return undefined;
   },
-  elementsHolding: (session, { fills }) => session.measuring.elementsHolding(session.fills(fills)),
-  prepareReplay(session, { module, plan, slots }) {
-    const buffers = slots.map((slot) => session.slot(slot));
-    const prepared = session.measuring.prepareReplay(session.modules.get(module), plan, buffers);
+  prepareReplay(session, { module, plan, slots, alone }) {
+    const places = { slots: slots.map((slot) => session.slot(slot)), alone: alone.map((slot) => session.slot(slot)) };
+    const prepared = session.measuring.prepareReplay(session.modules.get(module), plan, places);
     return prepared.ok ? { ok: true, replay: session.replays.add(prepared.replay) } : prepared;
   },
-  time: ({ measuring, replays }, { replay, chip }) => measuring.time(replays.get(replay), chip),
+  replayOnce: (session, { replay, round }) =>
+    session.measuring.replayOnce(session.replays.get(replay), session.round(round)),
   releaseReplay({ measuring, replays }, { replay }) {
     measuring.releaseReplay(replays.take(replay));
     return undefined;
   },
-  prepareSequences(session, { module, plan, slots }) {
-    const buffers = slots.map((slot) => session.slot(slot));
-    const prepared = session.measuring.prepareSequences(session.modules.get(module), plan, buffers);
-    return prepared.ok ? { ok: true, sequences: session.sequences.add(prepared.sequences) } : prepared;
-  },
-  rerun: (session, { sequences, reruns, key }) =>
-    session.measuring.rerun(session.sequences.get(sequences), session.reruns(reruns), key),
-  releaseSequences({ measuring, sequences }, { sequences: id }) {
-    measuring.releaseSequences(sequences.take(id));
-    return undefined;
-  },
   replayOverheadNs: ({ measuring }) => measuring.replayOverheadNs(),
-  timeEager: (session, { module, plan, slot }) =>
-    session.measuring.timeEager(session.modules.get(module), plan, session.slot(slot)),
+  timeEager: (session, { module, plan, slot, ...limits }) =>
+    session.measuring.timeEager(session.modules.get(module), plan, session.slot(slot), limits),
   measurePeaks: ({ context, measuring }, { libraryFolders }) =>
     context.guarded(() => measurePeaks(peakMachineOf(context, measuring), libraryFolders)),
+  tally: ({ context }) => context.driver.tally.entries,
   // The parent and all it started are ours, a baseline's process too.
   state: ({ nvml }) => nvml?.state(processTree(process.ppid)) ?? {},
 };

@@ -3,6 +3,7 @@ import type { DeviceFailure, RunOptions, RunOutcome } from '../../../core/device
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
+import type { ModuleState } from '../../../toolchains/module-policy.ts';
 import { failure } from '../../failure.ts';
 import { EVENT_DEFAULT, STREAM_NON_BLOCKING } from '../driver/constants.ts';
 import { type Driver, openDriver } from '../driver/driver.ts';
@@ -17,7 +18,7 @@ import {
   releaseSequence,
 } from './launch.ts';
 import { type AllocationRequest, type CudaBuffer, countDamage, DeviceMemory, fillMemory } from './memory.ts';
-import { type CudaModule, loadModule } from './module.ts';
+import { type CudaModule, loadModule, unloadModule } from './module.ts';
 
 export interface CudaContextOptions {
   readonly ordinal: number;
@@ -68,8 +69,9 @@ export class CudaContext {
     return { driver: this.driver, name: this.info.name, attributes: this.info.attributes };
   }
 
-  load(code: CompiledCode): { ok: true; module: CudaModule } | DeviceFailure {
-    const loaded = this.guarded(() => loadModule(this.driver, code));
+  /** @param state what the code was read to have; nothing when absent. What code may not do is refused before it comes here. */
+  load(code: CompiledCode, state?: ModuleState): { ok: true; module: CudaModule } | DeviceFailure {
+    const loaded = this.guarded(() => loadModule(this.driver, code, state));
     if (loaded.ok) this.#modules.add(loaded.module);
     // An earlier fault that no call has told of so far, or a driver in disorder: another process starts afresh.
     else if (loaded.status === 'device-failed') this.#isLost = true;
@@ -78,7 +80,7 @@ export class CudaContext {
 
   unload(module: CudaModule): void {
     if (!this.#modules.delete(module)) throw new Error('the module is not loaded');
-    this.driver.call('cuModuleUnload', module.handle);
+    unloadModule(this.driver, module);
   }
 
   /** @throws WarpsmithError `device-memory` when it does not fit. */

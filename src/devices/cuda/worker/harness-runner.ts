@@ -16,93 +16,112 @@ import type { CudaContext } from './cuda-context.ts';
 const SCRUB_ROUNDS = 2n;
 /** What is read to push everything else out of L2, in L2s: a hashed cache keeps some lines for longer than one. */
 const SWEEP_L2_RATIO = 2;
+/** Parameters that any of the functions takes. */
+const MOST_PARAMETERS = 4;
+/** Grids differ by what there is to do; the same ones come back in every replay of a block. */
+const MOST_CONFIGS = 1024;
+/** Room for its job and its count. */
+const SWEEP_JOB_BYTES = 256;
 
-/** Jobs on the device, and a count of zero for each of those that count. */
-export interface StagedJobs {
-  readonly places: readonly bigint[];
+/** Where lists of jobs lie on the device, and the counts of those that count. */
+export interface Staged {
+  readonly places: ReadonlyMap<PackedJobs, { readonly jobs: bigint; readonly counts?: number }>;
   readonly countsAt: bigint;
+  readonly countBytes: number;
 }
+
+/** Counts of one list's jobs. */
+export type CountsOf = (jobs: PackedJobs) => BigUint64Array;
+
+const COUNT_BYTES = 8;
 
 /** Launches the trusted device code on many buffers at once. */
 export class HarnessRunner {
   readonly #context: CudaContext;
   readonly #module: bigint;
   readonly #functions = new Map<HarnessFunction, bigint>();
+  /** What functions were last allowed. */
+  readonly #sharedBytes = new Map<bigint, number>();
+  readonly #configs = new Map<string, LaunchConfig>();
+  readonly #values = new NativeMemory(8 * MOST_PARAMETERS);
+  /** Addresses of the values. */
+  readonly #parameters = new NativeMemory(8 * MOST_PARAMETERS);
   /** Device memory for jobs and counts, grown as needed. */
   #scratch = { address: 0n, bytes: 0 };
-  /** What is read to sweep L2; allocated when first needed. */
-  #sweep: { address: bigint; bytes: number } | undefined;
+  /** What sweeps L2; allocated when first needed. */
+  #sweep: { jobs: PackedJobs; place: bigint; countsAt: bigint } | undefined;
 
   /** @throws CudaError */
   constructor(context: CudaContext) {
     this.#context = context;
     const image = new TextEncoder().encode(`${HARNESS_PTX}\0`);
     this.#module = context.driver.create('cuModuleLoadDataEx', image, 0, 0n, 0n);
+    for (let i = 0; i < MOST_PARAMETERS; i++)
+      this.#parameters.view.setBigUint64(8 * i, this.#values.address + BigInt(8 * i), true);
   }
 
   /** Runs `draw` or `fill` over the jobs. */
   apply(name: 'draw' | 'fill', jobs: PackedJobs): void {
     if (jobs.chunkCount === 0) return;
-    const place = this.#upload(jobs, 0);
-    this.#launch(name, jobs, [place, BigInt(jobs.jobCount), BigInt(jobs.chunkCount)]);
+    const { driver, stream } = this.#context;
+    this.enqueueStaged(name, jobs, this.stage({ working: [jobs], counting: [] }));
+    driver.call('cuStreamSynchronize', stream);
   }
 
-  /** Runs `match` or `count` over the jobs; one number for each. */
-  count(name: 'match' | 'count', jobs: PackedJobs): BigUint64Array {
-    const counts = new BigUint64Array(jobs.jobCount);
-    if (jobs.chunkCount === 0) return counts;
-    const place = this.#upload(jobs, counts.byteLength);
-    const countsAt = place + BigInt(jobs.bytes.length);
+  /** Device memory for so many bytes, whose contents last until the next call. */
+  #scratchOf(bytes: number): bigint {
     const { driver } = this.#context;
-    driver.call('cuMemsetD8_v2', countsAt, 0, counts.byteLength);
-    this.#launch(name, jobs, [place, BigInt(jobs.jobCount), BigInt(jobs.chunkCount), countsAt]);
-    driver.call('cuMemcpyDtoH_v2', new Uint8Array(counts.buffer), countsAt, counts.byteLength);
-    return counts;
-  }
-
-  /** Writes the jobs, whose size is a multiple of 8, with room behind them. */
-  #upload({ bytes }: PackedJobs, roomBytes: number): bigint {
-    const { driver } = this.#context;
-    const needed = bytes.length + roomBytes;
-    if (needed > this.#scratch.bytes) {
+    if (bytes > this.#scratch.bytes) {
       if (this.#scratch.bytes > 0) driver.call('cuMemFree_v2', this.#scratch.address);
       this.#scratch = { address: 0n, bytes: 0 };
-      this.#scratch = { address: driver.create('cuMemAlloc_v2', 2 * needed), bytes: 2 * needed };
+      this.#scratch = { address: driver.create('cuMemAlloc_v2', 2 * bytes), bytes: 2 * bytes };
     }
-    driver.call('cuMemcpyHtoD_v2', this.#scratch.address, bytes, bytes.length);
     return this.#scratch.address;
   }
 
-  /** Uploads lists of jobs, to be enqueued one by one, and zeroes `countCount` counts. */
-  stage(lists: readonly PackedJobs[], countCount: number): StagedJobs {
+  /** Uploads lists of jobs, whose sizes are multiples of 8, in one copy, with a zero for each job that counts. */
+  stage({ working, counting }: { working: readonly PackedJobs[]; counting: readonly PackedJobs[] }): Staged {
     const { driver } = this.#context;
-    const bytes = Buffer.concat(lists.map((list) => list.bytes));
-    const jobs = { bytes, jobCount: 0, chunkCount: 0 };
-    const base = this.#upload(jobs, 8 * countCount);
-    const countsAt = base + BigInt(bytes.length);
-    if (countCount > 0) driver.call('cuMemsetD8_v2', countsAt, 0, 8 * countCount);
-    let place = base;
-    const places = lists.map((list) => {
-      const own = place;
-      place += BigInt(list.bytes.length);
-      return own;
-    });
-    return { places, countsAt };
+    const lists = [...working, ...counting];
+    const jobBytes = lists.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    const countBytes = COUNT_BYTES * counting.reduce((sum, { jobCount }) => sum + jobCount, 0);
+    const base = this.#scratchOf(Math.max(1, jobBytes + countBytes));
+    const contents = new Uint8Array(jobBytes + countBytes);
+    const places = new Map<PackedJobs, { jobs: bigint; counts?: number }>();
+    let [at, counts] = [0, 0];
+    for (const [index, list] of lists.entries()) {
+      contents.set(list.bytes, at);
+      const jobs = base + BigInt(at);
+      at += list.bytes.length;
+      if (index < working.length) places.set(list, { jobs });
+      else {
+        places.set(list, { jobs, counts });
+        counts += COUNT_BYTES * list.jobCount;
+      }
+    }
+    if (contents.length > 0) driver.call('cuMemcpyHtoD_v2', base, contents, contents.length);
+    // Copies do not wait for this stream, nor it for them.
+    driver.call('cuCtxSynchronize');
+    return { places, countsAt: base + BigInt(jobBytes), countBytes };
   }
 
-  /** Puts staged jobs into the stream; `countsAt` for those that count. */
-  enqueueJobs(name: HarnessFunction, jobs: PackedJobs, place: bigint, countsAt?: bigint): void {
+  /** Puts staged jobs into the stream. */
+  enqueueStaged(name: HarnessFunction, jobs: PackedJobs, { places, countsAt }: Staged): void {
     if (jobs.chunkCount === 0) return;
-    const counts = countsAt === undefined ? [] : [countsAt];
-    const values = [place, BigInt(jobs.jobCount), BigInt(jobs.chunkCount), ...counts];
+    const place = places.get(jobs)!;
+    const counts = place.counts === undefined ? [] : [countsAt + BigInt(place.counts)];
+    const values = [place.jobs, BigInt(jobs.jobCount), BigInt(jobs.chunkCount), ...counts];
     this.enqueue(name, harnessGrid(jobs, this.#context.info.attributes.smCount), values);
   }
 
-  readCounts(countsAt: bigint, count: number): number[] {
-    const counts = new BigUint64Array(count);
-    const bytes = new Uint8Array(counts.buffer);
-    if (count > 0) this.#context.driver.call('cuMemcpyDtoH_v2', bytes, countsAt, bytes.length);
-    return [...counts].map(Number);
+  /** What was counted, once the stream has ended; all in one copy. */
+  readCounts({ places, countsAt, countBytes }: Staged): CountsOf {
+    const all = new BigUint64Array(countBytes / COUNT_BYTES);
+    if (countBytes > 0) this.#context.driver.call('cuMemcpyDtoH_v2', new Uint8Array(all.buffer), countsAt, countBytes);
+    return (jobs) => {
+      const first = places.get(jobs)!.counts! / COUNT_BYTES;
+      return all.subarray(first, first + jobs.jobCount);
+    };
   }
 
   /** Puts into the stream: overwrites every SM's shared memory and registers, and local memory as far as `localBytes`. */
@@ -117,40 +136,46 @@ export class HarnessRunner {
 
   /** Puts into the stream: reads so much of its own memory that L2 holds nothing else. */
   enqueueSweep(): void {
-    const { driver, info } = this.#context;
-    if (!this.#sweep) {
-      const bytes = SWEEP_L2_RATIO * info.attributes.l2Bytes;
-      this.#sweep = { address: driver.create('cuMemAlloc_v2', bytes), bytes };
-    }
-    const jobs = packFillJobs([{ ...this.#sweep, pattern: Uint8Array.of(0) }]);
-    const { places, countsAt } = this.stage([jobs], 1);
-    driver.call('cuCtxSynchronize');
-    this.enqueueJobs('count', jobs, places[0]!, countsAt);
+    this.#sweep ??= this.#prepareSweep();
+    const { jobs, place, countsAt } = this.#sweep;
+    const values = [place, BigInt(jobs.jobCount), BigInt(jobs.chunkCount), countsAt];
+    this.enqueue('count', harnessGrid(jobs, this.#context.info.attributes.smCount), values);
   }
 
-  /** Puts one launch into the context's stream. */
+  /** Memory to read, and behind it the job that reads it. */
+  #prepareSweep() {
+    const { driver, info } = this.#context;
+    const bytes = SWEEP_L2_RATIO * info.attributes.l2Bytes;
+    const address = driver.create('cuMemAlloc_v2', bytes + SWEEP_JOB_BYTES);
+    const jobs = packFillJobs([{ address, bytes, pattern: Uint8Array.of(0) }]);
+    const place = address + BigInt(bytes);
+    driver.call('cuMemcpyHtoD_v2', place, jobs.bytes, jobs.bytes.length);
+    driver.call('cuCtxSynchronize');
+    return { jobs, place, countsAt: place + BigInt(jobs.bytes.length) };
+  }
+
+  /** Puts one launch into the context's stream. The driver copies what the launch is told before it returns. */
   enqueue(name: HarnessFunction, grid: number, values: readonly bigint[], dynamicSharedBytes = 0): void {
     const { driver, stream } = this.#context;
-    const block = new NativeMemory(8 * values.length);
-    const parameters = new NativeMemory(8 * values.length);
-    for (const [i, value] of values.entries()) {
-      block.view.setBigUint64(8 * i, value, true);
-      parameters.view.setBigUint64(8 * i, block.address + BigInt(8 * i), true);
-    }
-    const config = new LaunchConfig({ grid: [grid, 1, 1], block: [HARNESS_BLOCK, 1, 1], dynamicSharedBytes });
+    for (const [i, value] of values.entries()) this.#values.view.setBigUint64(8 * i, value, true);
     const fn = this.#function(name);
-    if (dynamicSharedBytes > 0)
+    if (dynamicSharedBytes > (this.#sharedBytes.get(fn) ?? 0)) {
       driver.call('cuFuncSetAttribute', fn, FUNCTION_ATTRIBUTE.maximumDynamicSharedBytes, dynamicSharedBytes);
-    driver.call('cuLaunchKernelEx', config.addressFor(stream), fn, parameters.address, 0n);
+      this.#sharedBytes.set(fn, dynamicSharedBytes);
+    }
+    const config = this.#configOf(grid, dynamicSharedBytes);
+    driver.call('cuLaunchKernelEx', config.addressFor(stream), fn, this.#parameters.address, 0n);
   }
 
-  /** Launches and waits. */
-  #launch(name: HarnessFunction, jobs: PackedJobs, values: readonly bigint[]): void {
-    const { driver, stream, info } = this.#context;
-    // Copies and memsets do not wait for this stream, nor it for them.
-    driver.call('cuCtxSynchronize');
-    this.enqueue(name, harnessGrid(jobs, info.attributes.smCount), values);
-    driver.call('cuStreamSynchronize', stream);
+  #configOf(grid: number, dynamicSharedBytes: number): LaunchConfig {
+    const key = `${grid} ${dynamicSharedBytes}`;
+    let config = this.#configs.get(key);
+    if (!config) {
+      if (this.#configs.size >= MOST_CONFIGS) this.#configs.clear();
+      config = new LaunchConfig({ grid: [grid, 1, 1], block: [HARNESS_BLOCK, 1, 1], dynamicSharedBytes });
+      this.#configs.set(key, config);
+    }
+    return config;
   }
 
   #function(name: HarnessFunction): bigint {

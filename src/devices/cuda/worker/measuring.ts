@@ -1,38 +1,31 @@
 import type { DeviceFailure } from '../../../core/device.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
-import type { ChipState, Draw, Fill, RerunOutcome, TimedOutcome } from '../../../core/measuring-device.ts';
+import type { ChipState, Draw, Fill, RoundOutcome } from '../../../core/measuring-device.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
 import { CAPTURE_MODE_THREAD_LOCAL, EVENT_DEFAULT } from '../driver/constants.ts';
-import { changedElements, damagedBytes, packDrawJobs, packFillJobs, packGuardJobs } from '../harness/harness.ts';
+import { changedElements, damagedBytes, packDrawJobs, packFillJobs } from '../harness/harness.ts';
 import { type Arena, allocateArena } from './arena.ts';
 import type { CudaContext } from './cuda-context.ts';
-import { HarnessRunner } from './harness-runner.ts';
+import { HarnessRunner, type Staged } from './harness-runner.ts';
 import { Hold } from './hold.ts';
-import { enqueueSequence, localBytesOf, type PreparedSequence, prepareSequence, releaseSequence } from './launch.ts';
-import { type AllocationRequest, type CudaBuffer, GUARD_VALUE } from './memory.ts';
+import { enqueueSequence, localBytesOf, type PreparedSequence } from './launch.ts';
+import type { AllocationRequest, CudaBuffer } from './memory.ts';
 import type { CudaModule } from './module.ts';
 import {
-  type CudaRerun,
-  type CudaSequences,
+  type CudaReplay,
+  type CudaRound,
   type CudaSlot,
   drawJobs,
   fillJobs,
+  isRepeatable,
   type On,
+  type PackedRound,
+  type PreparedReplay,
+  packRound,
   prepareSequences,
-  releaseSequences,
-  rerun,
-} from './sequences.ts';
-
-/** An instantiated graph and what it uses. */
-export interface CudaReplay {
-  readonly sequenceCount: number;
-  readonly plan: LaunchPlan;
-  readonly exec: bigint;
-  readonly sequences: readonly PreparedSequence[];
-  /** A fresh copy of the module, whose variables hold their initial values; only for modules that have any. */
-  readonly ownModule: CudaModule | undefined;
-  wasTimed: boolean;
-}
+  releasePrepared,
+} from './replays.ts';
+import { enqueueRestore } from './saved-variables.ts';
 
 const OVERHEAD_SAMPLES = 101;
 const MORE_EMPTY_KERNELS = 32;
@@ -74,118 +67,206 @@ export class CudaMeasuring {
     }
   }
 
-  damagedArenaGuards(buffers: readonly CudaBuffer[]): { buffer: string; bytes: number }[] {
-    const gaps = [...this.#arenasOf(buffers)].flatMap((arena) => arena.gaps);
-    const counts = this.#guarded(() => this.harness.count('count', packGuardJobs(gaps, GUARD_VALUE)));
-    return damagedBytes(gaps, counts).flatMap((bytes, i) => (bytes > 0 ? [{ buffer: gaps[i]!.buffer, bytes }] : []));
-  }
-
   draw(draws: readonly On<Draw>[]): void {
     this.#guarded(() => this.harness.apply('draw', packDrawJobs(drawJobs(this.#context, draws))));
-  }
-
-  changedSinceDraw(draws: readonly On<Draw>[]): number[] {
-    const jobs = drawJobs(this.#context, draws);
-    return changedElements(
-      jobs,
-      this.#guarded(() => this.harness.count('match', packDrawJobs(jobs))),
-    );
   }
 
   fillAll(fills: readonly On<Fill>[]): void {
     this.#guarded(() => this.harness.apply('fill', packFillJobs(fillJobs(this.#context, fills))));
   }
 
-  elementsHolding(fills: readonly On<Fill>[]): number[] {
-    const counts = this.#guarded(() => this.harness.count('count', packFillJobs(fillJobs(this.#context, fills))));
-    return [...counts].map(Number);
-  }
-
-  /** Captures one sequence for each slot, instantiates and uploads. */
+  /** Captures one sequence for each slot, instantiates and uploads, unless that must be done for every replay anew. */
   prepareReplay(
     module: CudaModule,
     plan: LaunchPlan,
-    slots: readonly CudaSlot[],
+    places: { slots: readonly CudaSlot[]; alone: readonly CudaSlot[] },
   ): { ok: true; replay: CudaReplay } | DeviceFailure {
-    const { driver } = this.#context;
-    const sequences: PreparedSequence[] = [];
-    let ownModule: CudaModule | undefined;
-    const release = () => {
-      if (this.#context.isLost) return;
-      for (const sequence of sequences) releaseSequence(driver, sequence);
-      if (ownModule) this.#context.unload(ownModule);
-    };
+    const replay = { module, plan, ...places, ready: undefined };
+    // What the plan does wrong is found here either way.
+    const made = this.#make(replay, module, places.slots.length);
+    if (!made.ok) return made;
+    if (isRepeatable(module)) return { ok: true, replay: { ...replay, ready: made } };
+    this.#unmake(made);
+    return { ok: true, replay };
+  }
+
+  releaseReplay({ ready }: CudaReplay): void {
+    if (ready) this.#unmake(ready);
+  }
+
+  /** A graph of the first sequences, and those that are run alone. */
+  #make(
+    { plan, slots, alone }: CudaReplay,
+    module: CudaModule,
+    count: number,
+  ): { ok: true; prepared: PreparedReplay; exec: bigint } | DeviceFailure {
+    const context = this.#context;
+    let prepared: PreparedReplay | undefined;
     try {
-      if (module.hasState) {
-        const loaded = this.#context.load(module.code);
-        if (!loaded.ok) return loaded;
-        ownModule = loaded.module;
-      }
-      for (const slot of slots) {
-        const prepared = prepareSequence(this.#context.target, ownModule ?? module, plan, slot);
-        if (!prepared.ok) {
-          release();
-          return prepared;
-        }
-        sequences.push(prepared.sequence);
-      }
-      driver.call('cuCtxSynchronize');
-      const exec = this.#instantiate(() => {
-        for (const sequence of sequences) enqueueSequence(driver, sequence, this.#context.stream);
-      });
-      const replay = { sequenceCount: slots.length, plan, exec, sequences, ownModule, wasTimed: false };
-      return { ok: true, replay };
+      const made = prepareSequences(context, module, plan, { slots: slots.slice(0, count), alone });
+      if (!made.ok) return made;
+      prepared = made.prepared;
+      return { ok: true, prepared, exec: this.#capture(prepared.inGraph) };
     } catch (error) {
       try {
-        return this.#context.failureOf(error, plan);
+        return context.failureOf(error, plan);
       } finally {
-        release();
+        if (prepared) releasePrepared(context, prepared);
       }
     }
   }
 
-  /** @throws Error when a replay of a module with state is timed a second time. */
-  time(replay: CudaReplay, chip: ChipState): TimedOutcome {
-    if (replay.ownModule && replay.wasTimed)
-      throw new Error('a replay of a module with variables can be timed once only: prepare another');
-    replay.wasTimed = true;
+  #unmake({ prepared, exec }: { prepared: PreparedReplay; exec: bigint }): void {
+    if (this.#context.isLost) return;
+    this.#context.driver.call('cuGraphExecDestroy', exec);
+    releasePrepared(this.#context, prepared);
+  }
+
+  #capture(sequences: readonly PreparedSequence[]): bigint {
+    const { driver, stream } = this.#context;
+    driver.call('cuCtxSynchronize');
+    return this.#instantiate(() => {
+      for (const sequence of sequences) enqueueSequence(driver, sequence, stream);
+    });
+  }
+
+  /** All of one replay: what comes before it, the replay by the event clock, what is looked at, and the reruns. */
+  replayOnce(replay: CudaReplay, round: CudaRound): RoundOutcome {
+    const { ready } = replay;
+    return ready
+      ? this.#playPrepared(replay, ready, round)
+      : this.#withFreshModule(replay, round.sequenceCount, (fresh) => this.#play(replay, fresh, round));
+  }
+
+  /** A cut one has a graph of its own, of the same sequences. */
+  #playPrepared(replay: CudaReplay, ready: NonNullable<CudaReplay['ready']>, round: CudaRound): RoundOutcome {
+    if (round.sequenceCount === ready.prepared.inGraph.length) return this.#play(replay, ready, round);
+    let exec: bigint;
     try {
-      this.#settle(chip, Math.max(...replay.sequences.map(localBytesOf)));
-      return { ok: true, ns: this.timedNs(() => this.#launchGraph(replay.exec)) };
+      exec = this.#capture(ready.prepared.inGraph.slice(0, round.sequenceCount));
+    } catch (error) {
+      return this.#context.failureOf(error, replay.plan);
+    }
+    try {
+      return this.#play(replay, { prepared: ready.prepared, exec }, round);
+    } finally {
+      if (!this.#context.isLost) this.#context.driver.call('cuGraphExecDestroy', exec);
+    }
+  }
+
+  /** What the module's variables hold can be had by loading it only. */
+  #withFreshModule<T>(
+    replay: CudaReplay,
+    count: number,
+    use: (made: { prepared: PreparedReplay; exec: bigint }) => T | DeviceFailure,
+  ): T | DeviceFailure {
+    const context = this.#context;
+    const { code, state } = replay.module;
+    const loaded = context.load(code, state);
+    if (!loaded.ok) return loaded;
+    try {
+      const made = this.#make({ ...replay, alone: [] }, loaded.module, count);
+      if (!made.ok) return made;
+      const outcome = use(made);
+      this.#unmake(made);
+      return outcome;
+    } finally {
+      if (!context.isLost) context.unload(loaded.module);
+    }
+  }
+
+  #play(
+    replay: CudaReplay,
+    { prepared, exec }: { prepared: PreparedReplay; exec: bigint },
+    round: CudaRound,
+  ): RoundOutcome {
+    const { driver, stream } = this.#context;
+    const arenas = round.guarded.length === 0 ? [] : [...this.#arenasOf(round.guarded)];
+    const gaps = arenas.flatMap((arena) => arena.gaps);
+    const packed = packRound(this.#context, round, gaps);
+    const staged = this.#guarded(() => this.harness.stage(listsOf(packed)));
+    try {
+      // GPUs without persisting lines have nothing to give up.
+      driver.optional.cuCtxResetPersistingL2Cache?.();
+      this.harness.enqueueStaged('draw', packed.draw, staged);
+      // After the inputs: a workspace that fills the ring pushes them out of L2 as other slots would.
+      this.harness.enqueueStaged('fill', packed.fill, staged);
+      this.#settle(round.chip, Math.max(0, ...prepared.inGraph.map(localBytesOf)));
+      this.#restore(prepared.module);
+      const ns = this.timedNs(() => this.#launchGraph(exec));
+      this.harness.enqueueStaged('match', packed.match, staged);
+      this.harness.enqueueStaged('count', packed.guards, staged);
+      this.harness.enqueueStaged('count', packed.held, staged);
+      const refusal = this.#rerunAll(replay, prepared, packed, staged, round.chip.key);
+      if (refusal) return refusal;
+      driver.call('cuStreamSynchronize', stream);
+      const countsOf = this.harness.readCounts(staged);
+      const guards = damagedBytes(gaps, countsOf(packed.guards));
+      return {
+        ok: true,
+        ns,
+        changedElements: changedElements(drawJobs(this.#context, round.unchanged), countsOf(packed.match)),
+        damagedGuards: guards.flatMap((bytes, i) => (bytes > 0 ? [{ buffer: gaps[i]!.buffer, bytes }] : [])),
+        heldElements: [...countsOf(packed.held)].map(Number),
+        equalElements: packed.reruns.map(({ compare }) => [...countsOf(compare)].map(Number)),
+      };
     } catch (error) {
       return this.#context.failureOf(error, replay.plan);
     }
   }
 
+  /** Sequences one at a time, each over a scrubbed chip, compared as soon as it has ended. */
+  #rerunAll(
+    replay: CudaReplay,
+    prepared: PreparedReplay,
+    packed: PackedRound,
+    staged: Staged,
+    key: number,
+  ): DeviceFailure | undefined {
+    const { driver, stream } = this.#context;
+    for (const [i, { sequence, fill, compare }] of packed.reruns.entries()) {
+      const enqueue = (own: PreparedSequence): void => {
+        this.harness.enqueueStaged('fill', fill, staged);
+        this.harness.enqueueScrub((BigInt(key) << 32n) | BigInt(i + 1), localBytesOf(own));
+        this.#restore(prepared.module);
+        enqueueSequence(driver, own, stream);
+        this.harness.enqueueStaged('compare', compare, staged);
+      };
+      if (replay.ready) enqueue(prepared.alone[sequence]!);
+      else {
+        const refusal = this.#enqueueFresh(replay, sequence, enqueue);
+        if (refusal) return refusal;
+      }
+    }
+    return undefined;
+  }
+
+  /** One sequence from a module of its own, whose variables hold their initial values. */
+  #enqueueFresh(
+    { module, plan, alone }: CudaReplay,
+    sequence: number,
+    enqueue: (own: PreparedSequence) => void,
+  ): DeviceFailure | undefined {
+    const context = this.#context;
+    const loaded = context.load(module.code, module.state);
+    if (!loaded.ok) return loaded;
+    const outcome = context.withSequence(loaded.module, plan, alone[sequence]!, (own): { ok: true } => {
+      enqueue(own);
+      context.driver.call('cuStreamSynchronize', context.stream);
+      return { ok: true };
+    });
+    if (!context.isLost) context.unload(loaded.module);
+    return outcome.ok ? undefined : outcome;
+  }
+
   /** Leaves of what ran before only what a fresh process would find, too. */
   #settle({ key, isL2Swept }: ChipState, localBytes: number): void {
-    // GPUs without persisting lines have nothing to give up.
-    this.#context.driver.optional.cuCtxResetPersistingL2Cache?.();
     if (isL2Swept) this.harness.enqueueSweep();
     this.harness.enqueueScrub(BigInt(key) << 32n, localBytes);
   }
 
-  prepareSequences(
-    module: CudaModule,
-    plan: LaunchPlan,
-    slots: readonly CudaSlot[],
-  ): { ok: true; sequences: CudaSequences } | DeviceFailure {
-    return prepareSequences(this.#context, module, plan, slots);
-  }
-
-  rerun(sequences: CudaSequences, reruns: readonly CudaRerun[], key: number): RerunOutcome {
-    return rerun(this.#context, this.harness, sequences, reruns, key);
-  }
-
-  releaseSequences(sequences: CudaSequences): void {
-    releaseSequences(this.#context, sequences);
-  }
-
-  releaseReplay(replay: CudaReplay): void {
-    const { driver } = this.#context;
-    driver.call('cuGraphExecDestroy', replay.exec);
-    for (const sequence of replay.sequences) releaseSequence(driver, sequence);
-    if (replay.ownModule) this.#context.unload(replay.ownModule);
+  #restore({ initial }: CudaModule): void {
+    if (initial) enqueueRestore(this.#context.driver, initial, this.#context.stream);
   }
 
   /**
@@ -219,18 +300,20 @@ export class CudaMeasuring {
     }
   }
 
-  /** One sequence between two events, without a graph. */
-  timeEager(module: CudaModule, plan: LaunchPlan, slot: CudaSlot): TimedOutcome {
+  /** One sequence between two events, without a graph, some times over. */
+  timeEager(
+    module: CudaModule,
+    plan: LaunchPlan,
+    slot: CudaSlot,
+    { runs, longNs }: { runs: number; longNs: number },
+  ): { ok: true; times: number[] } | DeviceFailure {
     const { driver, stream } = this.#context;
-    return this.#context.withSequence(
-      module,
-      plan,
-      slot,
-      (sequence): TimedOutcome => ({
-        ok: true,
-        ns: this.timedNs(() => enqueueSequence(driver, sequence, stream)),
-      }),
-    );
+    return this.#context.withSequence(module, plan, slot, (sequence) => {
+      const times: number[] = [];
+      while (times.length < runs && !(times.length > 1 && times.at(-1)! >= longNs))
+        times.push(this.timedNs(() => enqueueSequence(driver, sequence, stream)));
+      return { ok: true as const, times };
+    });
   }
 
   #launchGraph(exec: bigint): void {
@@ -319,3 +402,9 @@ export class CudaMeasuring {
     );
   }
 }
+
+/** In the order in which their jobs lie on the device. */
+const listsOf = ({ draw, fill, match, guards, held, reruns }: PackedRound) => ({
+  working: [draw, fill, ...reruns.map((one) => one.fill)],
+  counting: [match, guards, held, ...reruns.map((one) => one.compare)],
+});

@@ -3,12 +3,13 @@ import type { KernelResources } from '../../../core/counters.ts';
 import type { DeviceFailure, LoadedModule } from '../../../core/device.ts';
 import { NativeMemory, textOf } from '../../../ffi/native-memory.ts';
 import { parsePtx } from '../../../ptx/parse.ts';
-import { hasWritableVariables, judgeModule } from '../../../toolchains/module-policy.ts';
+import type { ModuleState } from '../../../toolchains/module-policy.ts';
 import { failure } from '../../failure.ts';
 import type { FunctionParameter } from '../../match-arguments.ts';
 import { FUNCTION_ATTRIBUTE, JIT_OPTION } from '../driver/constants.ts';
 import type { Driver } from '../driver/driver.ts';
 import { CudaError, meaningOf } from '../driver/results.ts';
+import { releaseVariables, type SavedVariables, saveVariables } from './saved-variables.ts';
 
 /** A loaded function. */
 export interface CudaFunction {
@@ -24,6 +25,10 @@ export interface CudaModule extends LoadedModule {
   readonly handle: bigint;
   /** Some variable keeps what a launch left in it. */
   readonly hasState: boolean;
+  /** What outlives a launch, as the code was read. */
+  readonly state: ModuleState | undefined;
+  /** Initial values of all its variables; undefined where it has none, or not all can be found. */
+  readonly initial: SavedVariables | undefined;
   /** Functions looked up so far, by their symbols. */
   readonly functions: Map<string, CudaFunction>;
 }
@@ -31,25 +36,37 @@ export interface CudaModule extends LoadedModule {
 const LOG_BYTES = 16384;
 
 /** Loads PTX (compiled by the driver) or a cubin. */
-export function loadModule(driver: Driver, code: CompiledCode): { ok: true; module: CudaModule } | DeviceFailure {
-  const { refusal } = judgeModule(code);
-  if (refusal !== undefined) return failure('unsupported', refusal);
+export function loadModule(
+  driver: Driver,
+  code: CompiledCode,
+  state: ModuleState | undefined,
+): { ok: true; module: CudaModule } | DeviceFailure {
   const loaded = loadImage(driver, code);
   if (typeof loaded !== 'bigint') return loaded;
   const functions = new Map<string, CudaFunction>();
   const module: CudaModule = {
     code,
     handle: loaded,
-    hasState: hasWritableVariables(code),
+    hasState: state !== undefined,
+    state,
+    initial: undefined,
     functions,
     resources: {},
   };
   try {
-    return { ok: true, module: { ...module, resources: resourcesOf(driver, module) } };
+    const resources = resourcesOf(driver, module);
+    const initial = state && saveVariables(driver, loaded, state);
+    return { ok: true, module: { ...module, resources, initial } };
   } catch (error) {
     driver.result('cuModuleUnload', loaded);
     throw error;
   }
+}
+
+/** Unloads it and frees what was saved of it. @throws CudaError */
+export function unloadModule(driver: Driver, { handle, initial }: CudaModule): void {
+  if (initial) releaseVariables(driver, initial);
+  driver.call('cuModuleUnload', handle);
 }
 
 /** What the functions that kernel.json names occupy. @throws CudaError */

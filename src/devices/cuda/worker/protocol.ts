@@ -1,11 +1,13 @@
 import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { KernelResources } from '../../../core/counters.ts';
 import type { DeviceFailure, RunOutcome } from '../../../core/device.ts';
+import type { DeviceTally } from '../../../core/device-tally.ts';
 import type { DType } from '../../../core/dtype.ts';
 import type { ErrorDetails } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { GpuState } from '../../../core/measurement.ts';
-import type { ChipState, DrawRule, RerunOutcome, TimedOutcome } from '../../../core/measuring-device.ts';
+import type { ChipState, DrawRule, RoundOutcome } from '../../../core/measuring-device.ts';
+import type { ModuleState } from '../../../toolchains/module-policy.ts';
 import type { PeakFigures } from '../peaks/measure-peaks.ts';
 import type { CudaInfo } from './device-info.ts';
 import type { AllocationRequest } from './memory.ts';
@@ -14,7 +16,6 @@ import type { AllocationRequest } from './memory.ts';
 export type BufferId = number;
 export type ModuleId = number;
 export type ReplayId = number;
-export type SequencesId = number;
 /** Buffers by their names in the plan. */
 export type SlotIds = readonly (readonly [name: string, buffer: BufferId])[];
 
@@ -32,9 +33,20 @@ export interface FillRequest {
 
 export interface RerunRequest {
   readonly sequence: number;
-  readonly draws: readonly DrawRequest[];
   readonly fills: readonly FillRequest[];
   readonly pairs: readonly { left: BufferId; right: BufferId; dtype: DType; tolerance: number }[];
+}
+
+export interface RoundRequest {
+  readonly draws: readonly DrawRequest[];
+  readonly fills: readonly FillRequest[];
+  readonly chip: ChipState;
+  readonly sequenceCount: number;
+  /** Places in `draws` of what must not change. */
+  readonly unchanged: readonly number[];
+  readonly guarded: readonly BufferId[];
+  readonly poisons: readonly FillRequest[];
+  readonly reruns: readonly RerunRequest[];
 }
 
 /** What the worker says about its GPU. */
@@ -50,10 +62,9 @@ export interface Commands {
   identify: { take: { ordinal: number }; give: { uuid: string } };
   open: { take: { ordinal: number }; give: OpenedGpu };
   load: {
-    take: { code: CompiledCode };
-    give:
-      | { ok: true; module: ModuleId; resources: Readonly<Record<string, KernelResources>>; hasState: boolean }
-      | DeviceFailure;
+    /** `state`: what the code was read to have; the worker does not read it again. */
+    take: { code: CompiledCode; state: ModuleState | undefined };
+    give: { ok: true; module: ModuleId; resources: Readonly<Record<string, KernelResources>> } | DeviceFailure;
   };
   unload: { take: { module: ModuleId }; give: undefined };
   allocate: { take: AllocationRequest; give: BufferId };
@@ -71,30 +82,23 @@ export interface Commands {
   run: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds; timeoutMs: number }; give: RunOutcome };
   allocateArena: { take: { requests: readonly AllocationRequest[]; seed: number }; give: BufferId[] };
   freeArena: { take: { buffers: readonly BufferId[] }; give: undefined };
-  damagedArenaGuards: { take: { buffers: readonly BufferId[] }; give: { buffer: string; bytes: number }[] };
   draw: { take: { draws: readonly DrawRequest[] }; give: undefined };
-  changedSinceDraw: { take: { draws: readonly DrawRequest[] }; give: number[] };
   fillAll: { take: { fills: readonly FillRequest[] }; give: undefined };
-  elementsHolding: { take: { fills: readonly FillRequest[] }; give: number[] };
   prepareReplay: {
-    take: { module: ModuleId; plan: LaunchPlan; slots: readonly SlotIds[] };
+    take: { module: ModuleId; plan: LaunchPlan; slots: readonly SlotIds[]; alone: readonly SlotIds[] };
     give: { ok: true; replay: ReplayId } | DeviceFailure;
   };
-  time: { take: { replay: ReplayId; chip: ChipState }; give: TimedOutcome };
+  replayOnce: { take: { replay: ReplayId; round: RoundRequest }; give: RoundOutcome };
   releaseReplay: { take: { replay: ReplayId }; give: undefined };
-  prepareSequences: {
-    take: { module: ModuleId; plan: LaunchPlan; slots: readonly SlotIds[] };
-    give: { ok: true; sequences: SequencesId } | DeviceFailure;
-  };
-  rerun: {
-    take: { sequences: SequencesId; reruns: readonly RerunRequest[]; key: number };
-    give: RerunOutcome;
-  };
-  releaseSequences: { take: { sequences: SequencesId }; give: undefined };
   replayOverheadNs: { take: Record<never, never>; give: number };
-  timeEager: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds }; give: TimedOutcome };
+  timeEager: {
+    take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds; runs: number; longNs: number };
+    give: { ok: true; times: readonly number[] } | DeviceFailure;
+  };
   measurePeaks: { take: { libraryFolders: readonly string[] }; give: PeakFigures };
   state: { take: Record<never, never>; give: GpuState };
+  /** What was asked of the driver so far. */
+  tally: { take: Record<never, never>; give: DeviceTally['driver'] };
 }
 export type CommandName = keyof Commands;
 export type CommandMessage = { [C in CommandName]: { command: C; take: Commands[C]['take'] } }[CommandName];

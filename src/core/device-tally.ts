@@ -1,0 +1,50 @@
+/** How often something was done, how long the caller waited for it in ms, and the bytes it moved, if any. */
+export interface TallyEntry {
+  readonly count: number;
+  readonly ms: number;
+  readonly bytes?: number;
+}
+
+/** What a device in a process of its own was asked for since it was opened. Times of parts lie within those of the whole. */
+export interface DeviceTally {
+  /** Messages to the process, by command. */
+  readonly messages: Readonly<Record<string, TallyEntry>>;
+  /** What the process asked of the driver, by function. */
+  readonly driver: Readonly<Record<string, TallyEntry>>;
+}
+
+/** What came to `after` since `before`; what did not is absent. */
+export const tallyBetween = (before: DeviceTally, after: DeviceTally): DeviceTally => ({
+  messages: between(before.messages, after.messages),
+  driver: between(before.driver, after.driver),
+});
+
+const between = (before: DeviceTally['driver'], after: DeviceTally['driver']): Record<string, TallyEntry> =>
+  Object.fromEntries(
+    Object.entries(after).flatMap(([name, entry]) => {
+      const { count = 0, ms = 0, bytes = 0 } = before[name] ?? {};
+      if (entry.count === count) return [];
+      const moved = entry.bytes === undefined ? {} : { bytes: entry.bytes - bytes };
+      return [[name, { count: entry.count - count, ms: entry.ms - ms, ...moved }]];
+    }),
+  );
+
+/** Counts as it happens. */
+export class Tally {
+  readonly #entries = new Map<string, { count: number; ms: number; bytes?: number }>();
+
+  add(name: string, ms: number, bytes?: number): void {
+    let entry = this.#entries.get(name);
+    if (!entry) {
+      entry = { count: 0, ms: 0, ...(bytes !== undefined && { bytes: 0 }) };
+      this.#entries.set(name, entry);
+    }
+    entry.count += 1;
+    entry.ms += ms;
+    if (bytes !== undefined) entry.bytes = (entry.bytes ?? 0) + bytes;
+  }
+
+  get entries(): Record<string, TallyEntry> {
+    return Object.fromEntries([...this.#entries].map(([name, entry]) => [name, { ...entry }]));
+  }
+}

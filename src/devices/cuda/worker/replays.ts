@@ -1,0 +1,139 @@
+import type { DeviceFailure } from '../../../core/device.ts';
+import { sizeOfDType } from '../../../core/dtype.ts';
+import type { LaunchPlan } from '../../../core/launch-plan.ts';
+import type { BufferPair, Draw, Fill, ReplayRound, Rerun } from '../../../core/measuring-device.ts';
+import {
+  type CompareJob,
+  type DrawJob,
+  type FillJob,
+  type PackedJobs,
+  packCompareJobs,
+  packDrawJobs,
+  packFillJobs,
+  packGuardJobs,
+} from '../harness/harness.ts';
+import type { ArenaGap } from './arena.ts';
+import type { CudaContext } from './cuda-context.ts';
+import { type PreparedSequence, prepareSequence, releaseSequence } from './launch.ts';
+import { type CudaBuffer, GUARD_VALUE } from './memory.ts';
+import type { CudaModule } from './module.ts';
+
+export type On<T> = Omit<T, 'buffer'> & { buffer: CudaBuffer };
+export type CudaSlot = ReadonlyMap<string, CudaBuffer>;
+export type CudaPair = Omit<BufferPair, 'left' | 'right'> & { left: CudaBuffer; right: CudaBuffer };
+export type CudaRerun = Pick<Rerun, 'sequence'> & {
+  readonly fills: readonly On<Fill>[];
+  readonly pairs: readonly CudaPair[];
+};
+export type CudaRound = Pick<ReplayRound, 'chip' | 'sequenceCount'> & {
+  readonly draws: readonly On<Draw>[];
+  readonly fills: readonly On<Fill>[];
+  readonly unchanged: readonly On<Draw>[];
+  readonly guarded: readonly CudaBuffer[];
+  readonly poisons: readonly On<Fill>[];
+  readonly reruns: readonly CudaRerun[];
+};
+
+/** Launch sequences with their arguments, of one loaded module. */
+export interface PreparedReplay {
+  readonly module: CudaModule;
+  /** One for each slot of the graph. */
+  readonly inGraph: readonly PreparedSequence[];
+  /** One for each slot of the reruns. */
+  readonly alone: readonly PreparedSequence[];
+}
+
+/** Sequences that are captured together and rerun one by one. */
+export interface CudaReplay {
+  readonly module: CudaModule;
+  readonly plan: LaunchPlan;
+  readonly slots: readonly CudaSlot[];
+  readonly alone: readonly CudaSlot[];
+  /** The graph of all sequences; absent where variables can't be restored, so that every run needs a module of its own. */
+  readonly ready: { readonly prepared: PreparedReplay; readonly exec: bigint } | undefined;
+}
+
+/** Whether a module can be run again as if it had not run before. */
+export const isRepeatable = ({ hasState, initial }: CudaModule): boolean => !hasState || initial !== undefined;
+
+/** Lays the arguments of every sequence out. @throws CudaError, nothing being left allocated. */
+export function prepareSequences(
+  context: CudaContext,
+  module: CudaModule,
+  plan: LaunchPlan,
+  { slots, alone }: { slots: readonly CudaSlot[]; alone: readonly CudaSlot[] },
+): { ok: true; prepared: PreparedReplay } | DeviceFailure {
+  const all: PreparedSequence[] = [];
+  const prepared: PreparedReplay = { module, inGraph: [], alone: [] };
+  try {
+    for (const slot of [...slots, ...alone]) {
+      const one = prepareSequence(context.target, module, plan, slot);
+      if (!one.ok) {
+        releaseAll(context, all);
+        return one;
+      }
+      all.push(one.sequence);
+    }
+  } catch (error) {
+    releaseAll(context, all);
+    throw error;
+  }
+  return { ok: true, prepared: { ...prepared, inGraph: all.slice(0, slots.length), alone: all.slice(slots.length) } };
+}
+
+export const releasePrepared = (context: CudaContext, { inGraph, alone }: PreparedReplay): void =>
+  releaseAll(context, [...inGraph, ...alone]);
+
+const releaseAll = (context: CudaContext, sequences: readonly PreparedSequence[]): void => {
+  if (context.isLost) return;
+  for (const sequence of sequences) releaseSequence(context.driver, sequence);
+};
+
+/** What the trusted device code is to do around one replay, list by list. */
+export interface PackedRound {
+  readonly draw: PackedJobs;
+  readonly fill: PackedJobs;
+  readonly match: PackedJobs;
+  readonly guards: PackedJobs;
+  readonly held: PackedJobs;
+  readonly reruns: readonly { readonly sequence: number; readonly fill: PackedJobs; readonly compare: PackedJobs }[];
+}
+
+/** @throws Error when a buffer has been freed. */
+export const packRound = (context: CudaContext, round: CudaRound, gaps: readonly ArenaGap[]): PackedRound => ({
+  draw: packDrawJobs(drawJobs(context, round.draws)),
+  fill: packFillJobs(fillJobs(context, round.fills)),
+  match: packDrawJobs(drawJobs(context, round.unchanged)),
+  guards: packGuardJobs(gaps, GUARD_VALUE),
+  held: packFillJobs(fillJobs(context, round.poisons)),
+  reruns: round.reruns.map(({ sequence, fills, pairs }) => ({
+    sequence,
+    fill: packFillJobs(fillJobs(context, fills)),
+    compare: packCompareJobs(compareJobs(context, pairs)),
+  })),
+});
+
+/** @throws Error when a buffer has been freed. */
+export const drawJobs = (context: CudaContext, draws: readonly On<Draw>[]): DrawJob[] =>
+  draws.map(({ buffer, dtype, rule, key }) => {
+    context.mustBeAllocated(buffer);
+    const elementCount = Math.floor(buffer.bytes / sizeOfDType(dtype));
+    return { address: buffer.address, elementCount, dtype, rule, key };
+  });
+
+/** @throws Error when a buffer has been freed. */
+export const fillJobs = (context: CudaContext, fills: readonly On<Fill>[]): FillJob[] =>
+  fills.map(({ buffer, pattern }) => {
+    context.mustBeAllocated(buffer);
+    return { address: buffer.address, bytes: buffer.bytes, pattern };
+  });
+
+/** @throws Error when a buffer has been freed, or the two of a pair are not of one size. */
+const compareJobs = (context: CudaContext, pairs: readonly CudaPair[]): CompareJob[] =>
+  pairs.map(({ left, right, dtype, tolerance }) => {
+    for (const buffer of [left, right]) context.mustBeAllocated(buffer);
+    if (left.bytes !== right.bytes)
+      throw new Error(`${left.name} has ${left.bytes} bytes and what it is compared with ${right.bytes}`);
+    const elementCount = Math.floor(left.bytes / sizeOfDType(dtype));
+    return { left: left.address, right: right.address, elementCount, dtype, tolerance };
+  });

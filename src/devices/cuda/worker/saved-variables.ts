@@ -1,0 +1,64 @@
+import { NativeMemory } from '../../../ffi/native-memory.ts';
+import type { ModuleState } from '../../../toolchains/module-policy.ts';
+import type { Driver } from '../driver/driver.ts';
+
+/** A copy of a module's variables as they were before any launch. */
+export interface SavedVariables {
+  readonly ranges: readonly { readonly address: bigint; readonly bytes: number; readonly savedAt: bigint }[];
+  readonly base: bigint;
+}
+
+/** Variables this near each other lie in one section: what is between them is saved, too. */
+const MOST_PADDING_BYTES = 256n;
+
+/**
+ * Copies every variable of a module that has not run yet. Undefined where some variable is not found by its name, or the
+ * variables found do not fill their sections: then only loading the module anew gives it its initial values.
+ *
+ * @throws CudaError
+ */
+export function saveVariables(driver: Driver, module: bigint, state: ModuleState): SavedVariables | undefined {
+  const places = placesOf(driver, module, state.variables);
+  const total = places?.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0;
+  if (!places || total === 0 || !((state.sectionBytes ?? 0) <= total)) return undefined;
+  const base = driver.create('cuMemAlloc_v2', total);
+  let savedAt = base;
+  const ranges = places.map(({ address, bytes }) => {
+    const range = { address, bytes, savedAt };
+    savedAt += BigInt(bytes);
+    return range;
+  });
+  for (const range of ranges) driver.call('cuMemcpyDtoD_v2', range.savedAt, range.address, range.bytes);
+  driver.call('cuCtxSynchronize');
+  return { ranges, base };
+}
+
+/** Puts into the stream: gives every variable its initial value. @throws CudaError */
+export function enqueueRestore(driver: Driver, { ranges }: SavedVariables, stream: bigint): void {
+  for (const { address, bytes, savedAt } of ranges)
+    driver.call('cuMemcpyDtoDAsync_v2', address, savedAt, bytes, stream);
+}
+
+export const releaseVariables = (driver: Driver, { base }: SavedVariables): void => driver.call('cuMemFree_v2', base);
+
+/** Where the variables lie, those beside each other as one; undefined where the driver does not know one of them. */
+function placesOf(
+  driver: Driver,
+  module: bigint,
+  names: readonly string[],
+): { address: bigint; bytes: number }[] | undefined {
+  const [address, bytes] = [new NativeMemory(8), new NativeMemory(8)];
+  const found: { address: bigint; end: bigint }[] = [];
+  for (const name of names) {
+    if (driver.result('cuModuleGetGlobal_v2', address.address, bytes.address, module, name) !== 0) return undefined;
+    found.push({ address: address.pointer(), end: address.pointer() + bytes.pointer() });
+  }
+  found.sort((a, b) => (a.address < b.address ? -1 : 1));
+  const merged: { address: bigint; end: bigint }[] = [];
+  for (const place of found) {
+    const last = merged.at(-1);
+    if (!last || place.address > last.end + MOST_PADDING_BYTES) merged.push({ ...place });
+    else if (place.end > last.end) last.end = place.end;
+  }
+  return merged.map((place) => ({ address: place.address, bytes: Number(place.end - place.address) }));
+}
