@@ -12,7 +12,9 @@ if (Number(process.versions.node.split('.')[0]) < MINIMUM_NODE_MAJOR) {
 } else {
   const { existsSync } = await import('node:fs');
   const { enableCompileCache } = await import('node:module');
-  enableCompileCache();
+  const { tmpdir } = await import('node:os');
+  // It would make a folder that TMPDIR names and that is not there, so that a slip in the name goes unseen.
+  if (existsSync(tmpdir())) enableCompileCache();
   // A checkout runs its sources; the published package has only the build.
   const source = new URL('../src/cli/main.ts', import.meta.url);
   const built = new URL('../dist/src/cli/main.js', import.meta.url);

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import { DEFAULT_DEVICE } from '../session.ts';
 import type { Check, Diagnosis, Machine } from './check.ts';
@@ -58,6 +59,12 @@ async function checkVirtualDevice(): Promise<Diagnosis> {
   return { verdict: 'ok', detail: `${name} opened; this machine runs ${availableParallelism()} threads at once` };
 }
 
+/** Compilers and profilers leave their files there. */
+async function checkTemporaryFolder(): Promise<Diagnosis> {
+  const { withTemporaryFolder } = await import('../../process/temporary-folder.ts');
+  return { verdict: 'ok', detail: await withTemporaryFolder(async (folder) => `${dirname(folder)} can be written`) };
+}
+
 /** Without one, a reference that finds a way out of its JavaScript engine could use the network. */
 async function checkWall(): Promise<Diagnosis> {
   const { networkWall } = await import('../../process/network-wall.ts');
@@ -77,6 +84,7 @@ export const HOST_CHECKS: readonly Check[] = [
   { id: 'compiler', title: 'CUDA C++ compiler', run: checkClang },
   { id: 'headers', title: 'Device headers', run: checkHeaders },
   { id: 'fused-multiply-add', title: 'Fused multiply-add', run: checkFusedMultiplyAdd },
+  { id: 'temporary-folder', title: 'Temporary folder', run: checkTemporaryFolder },
   { id: 'reference-wall', title: 'Wall around references', run: checkWall },
   { id: 'virtual-device', title: 'Virtual GPU and worker threads', run: checkVirtualDevice },
 ];

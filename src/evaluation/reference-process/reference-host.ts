@@ -32,9 +32,13 @@ export interface ReferenceLimits {
 
 const MIB = 1024 ** 2;
 
+/** Half of what there is: the machine's, or that of the container it is asked in (0 or beyond the machine's: no limit). */
+export const referenceMemoryBytes = (machineBytes: number, containerBytes: number): number =>
+  Math.max(1024 * MIB, (containerBytes > 0 ? Math.min(machineBytes, containerBytes) : machineBytes) / 2);
+
 const DEFAULT_LIMITS: ReferenceLimits = {
   timeoutMs: 30 * 60_000,
-  memoryBytes: Math.max(1024 * MIB, totalmem() / 2),
+  memoryBytes: referenceMemoryBytes(totalmem(), process.constrainedMemory()),
   processes: Math.min(4, availableParallelism()),
 };
 
@@ -194,7 +198,8 @@ class ReferenceChild {
   }
 
   async #load(): Promise<void> {
-    const { answer } = await this.#ask({ command: 'load' }, [], START_TIMEOUT_MS);
+    const limitMs = Math.min(START_TIMEOUT_MS, this.#limits.timeoutMs);
+    const { answer } = await this.#ask({ command: 'load' }, [], limitMs);
     if (answer.kind === 'not-loaded') throw this.#notLoaded(answer);
     if (answer.kind === 'loaded' && !answer.hasReference) throw this.#missing(answer.exports);
   }
@@ -203,7 +208,7 @@ class ReferenceChild {
     const poll = setInterval(() => this.#watchMemory(), MEMORY_POLL_MS);
     const outcome = await this.#process.exchange(withTensors(question, tensors), { timeoutMs });
     clearInterval(poll);
-    if (!outcome.ok) throw this.#ended(outcome.end);
+    if (!outcome.ok) throw this.#ended(outcome.end, timeoutMs);
     return { answer: outcome.message.header as unknown as Answer, message: outcome.message };
   }
 
@@ -246,15 +251,19 @@ class ReferenceChild {
     return new WarpsmithError({ ...details, message: text, file, path: place });
   }
 
-  #ended(end: LineProcessEnd): WarpsmithError {
+  #ended(end: LineProcessEnd, timeoutMs: number): WarpsmithError {
     const { file, problem } = this.#options;
-    const { code, what, expected, hint } = this.#endOf(end);
-    const received = end.stderr === '' ? end.description : `${end.description}; ${end.stderr.split('\n').at(-1)}`;
+    const { code, what, expected, hint } = this.#endOf(end, timeoutMs);
+    const said = lastWords(end.stderr);
+    const received = said === '' ? end.description : `${end.description}; ${said}`;
     return new WarpsmithError({ code, message: `the reference of ${problem} ${what}`, file, received, expected, hint });
   }
 
-  #endOf({ reason, stderr }: LineProcessEnd): { code: string; what: string; expected: string; hint: string } {
-    const { timeoutMs, memoryBytes } = this.#limits;
+  #endOf(
+    { reason, stderr }: LineProcessEnd,
+    timeoutMs: number,
+  ): { code: string; what: string; expected: string; hint: string } {
+    const { memoryBytes } = this.#limits;
     if (this.#outOfMemory || stderr.includes('JavaScript heap out of memory')) {
       return {
         code: 'reference-memory',
@@ -298,6 +307,12 @@ const nodeArguments = (folder: string, { memoryBytes }: ReferenceLimits): string
   '--no-warnings',
   `--max-old-space-size=${Math.round(memoryBytes / MIB)}`,
 ];
+
+/** The line that names an error, in front of its stack; without one, the last line. */
+const lastWords = (stderr: string): string => {
+  const lines = stderr.split('\n');
+  return (lines.findLast((line) => /^(?:Uncaught )?\w*Error\b/.test(line)) ?? lines.at(-1) ?? '').trim();
+};
 
 /** `line:column` of the innermost frame in the file. */
 const placeIn = (stack: string, file: string): string | undefined => {

@@ -6,7 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WarpsmithError } from '../../../src/core/errors.ts';
 import type { ReferenceTensors, RunReference } from '../../../src/core/problem.ts';
-import { hostReference, type ReferenceHostOptions } from '../../../src/evaluation/reference-process/reference-host.ts';
+import {
+  hostReference,
+  type ReferenceHostOptions,
+  referenceMemoryBytes,
+} from '../../../src/evaluation/reference-process/reference-host.ts';
 import { networkWall } from '../../../src/process/network-wall.ts';
 
 let folder: string;
@@ -180,6 +184,33 @@ describe('a reference that is at fault', () => {
     });
     const fine = { X: Float64Array.of(-1) };
     expect(await reference({ inputs: fine, dimensions: {}, rounding: 'exact' })).toEqual({ Y: fine.X });
+  });
+
+  it('that never finishes loading is ended, and the limit is told', async () => {
+    const reference = await host('await new Promise(() => {});\nexport const reference = ({ X }) => ({ Y: X });', {
+      limits: { timeoutMs: 900 },
+    });
+    expect((await errorOf(run(reference))).message).toBe('the reference of scale did not finish within 0.9 s');
+  });
+
+  it('that throws later is told what it threw', async () => {
+    const reference = await host(`
+      setTimeout(() => { throw new RangeError('later'); }, 0);
+      export const reference = ({ X }) => ({ Y: X });`);
+    await run(reference).catch(() => {});
+    expect(await errorOf(run(reference).then(() => run(reference)))).toMatchObject({
+      code: 'reference-ended',
+      received: 'ended with exit code 1; RangeError: later',
+    });
+  });
+
+  it.each([
+    ['a machine', 64, 0, 32],
+    ['a container', 512, 8, 4],
+    ['a container without a limit', 64, 2 ** 34, 32],
+    ['a small machine', 1, 0, 1],
+  ])('may take half of the memory of %s', (_, machine, container, allowed) => {
+    expect(referenceMemoryBytes(machine * 2 ** 30, container * 2 ** 30)).toBe(allowed * 2 ** 30);
   });
 
   it('that takes too much memory is ended', async () => {

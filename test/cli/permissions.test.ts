@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { findExecutable } from '../../src/process/find-executable.ts';
+import { repository, runCli, runJson, SCALE, temporaryFolder } from './run-cli.ts';
+
+const BIN = join(repository, 'bin/warpsmith.mjs');
+const ON_L4 = ['--device', 'virtual:l4', '--threads', '1'];
+/** Compiled anew, whatever another test compiled. */
+const noCache = () => ({ XDG_CACHE_HOME: temporaryFolder() });
+
+describe('a temporary folder that', () => {
+  test.each([
+    ['is not there', '/nowhere/tmp', 'ENOENT'],
+    ['is no folder', '/dev/null', 'ENOTDIR'],
+  ])('%s stops what needs one, and says what to set', async (_, TMPDIR, received) => {
+    const { code, json } = await runJson(['evaluate', join(SCALE, '01_strided'), ...ON_L4], {
+      env: { ...noCache(), TMPDIR },
+    });
+    expect({ code, error: json.error }).toMatchObject({
+      code: 3,
+      error: { code: 'no-temporary-folder', file: TMPDIR, received, hint: 'Set TMPDIR to one.' },
+    });
+  });
+
+  test('is not there is seen by the doctor, and stops nothing that needs none', async () => {
+    const env = { TMPDIR: '/nowhere/tmp' };
+    const doctor = await runJson(['doctor'], { env });
+    expect(doctor.code).toBe(3);
+    expect(doctor.json.checks).toContainEqual(
+      expect.objectContaining({ id: 'temporary-folder', verdict: 'failed', hint: 'Set TMPDIR to one.' }),
+    );
+    expect((await runCli(['check', SCALE], { env })).code).toBe(0);
+  });
+});
+
+const setpriv = findExecutable('setpriv');
+const isRoot = process.getuid?.() === 0;
+const NOBODY = 65534;
+
+/** The command line as somebody who owns nothing. */
+const asNobody = (args: readonly string[], env: Record<string, string> = {}) => {
+  const drop = isRoot ? [setpriv!, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
+  const [command, ...rest] = [...drop, process.execPath, BIN, args[0]!, '--json', ...args.slice(1)];
+  const environment = { ...process.env, HOME: '/nonexistent', NO_COLOR: '1', WARPSMITH_TRUST: 'all', ...env };
+  const { status, stdout, stderr } = spawnSync(command!, rest, { env: environment, encoding: 'utf8' });
+  return {
+    status,
+    stderr,
+    error: (JSON.parse(stdout) as { error: { code: string; file: string; received: string } }).error,
+  };
+};
+
+/** Somebody who owns nothing must be able to read warpsmith itself. */
+const canDrop =
+  !isRoot ||
+  (setpriv !== undefined &&
+    spawnSync(setpriv, [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', process.execPath, BIN, '--version'])
+      .status === 0);
+
+describe.skipIf(!canDrop)('what may not be read or written (needs setpriv where root runs the tests)', () => {
+  const place = temporaryFolder();
+  const at = (name: string) => join(place, name);
+
+  beforeAll(() => {
+    chmodSync(place, 0o755);
+    for (const name of ['folder', 'rung', 'reference', 'file']) cpSync(SCALE, at(name), { recursive: true });
+    mkdirSync(at('store/runs/r1'), { recursive: true });
+    writeFileSync(at('store/runs/r1/events.jsonl'), '');
+    mkdirSync(at('read-only'));
+    const closed = ['folder', 'rung/01_strided', 'reference/reference.ts', 'file/problem.json', 'store'];
+    for (const name of closed) chmodSync(at(name), 0o000);
+    chmodSync(at('read-only'), 0o555);
+  });
+
+  test.each<[string, string, string, () => string[]]>([
+    ['a problem folder', 'folder', 'EACCES', () => ['check', at('folder')]],
+    ['a rung', 'rung/01_strided/kernel.json', 'EACCES', () => ['check', at('rung')]],
+    ['problem.json', 'file/problem.json', 'EACCES', () => ['check', at('file')]],
+    ['reference.ts', 'reference/reference.ts', 'EACCES', () => ['evaluate', at('reference/01_strided'), ...ON_L4]],
+    ['a store', 'store/runs', 'EACCES', () => ['runs', '--store', at('store')]],
+    ['a store', 'store/runs', 'EACCES', () => ['report', '--store', at('store')]],
+    ['a store', 'store/runs', 'EACCES', () => ['export', 'latest', '--store', at('store'), '-o', at('out')]],
+    [
+      'where to export',
+      'read-only',
+      'EACCES',
+      () => ['export', join(SCALE, '02_coalesced'), '-o', at('read-only/out')],
+    ],
+    ['a store', 'store', 'EACCES', () => ['optimize', SCALE, ...ON_L4, '--store', at('store')]],
+  ])('%s (%s): %s', (_, file, received, args) => {
+    const { status, error, stderr } = asNobody(args());
+    expect({ status, error }).toMatchObject({
+      status: 2,
+      error: { file: expect.stringContaining(at(file)), received: expect.stringContaining(received) },
+    });
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('a temporary folder: the compiler can’t work there', () => {
+    const env = { TMPDIR: at('read-only'), XDG_CACHE_HOME: at('read-only') };
+    const { status, error } = asNobody(['evaluate', join(SCALE, '01_strided'), ...ON_L4], env);
+    expect({ status, error }).toMatchObject({ status: 3, error: { code: 'no-temporary-folder', received: 'EACCES' } });
+  });
+});
