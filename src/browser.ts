@@ -4,6 +4,7 @@
  */
 
 export { FINDING_IDS } from './core/finding.ts';
+export { STRATEGY_NAMES } from './core/requests/options.ts';
 export { sumCounters } from './core/sum-counters.ts';
 export { diagnose } from './diagnosis/diagnose.ts';
 export { PATTERNS } from './diagnosis/patterns/index.ts';
@@ -12,7 +13,7 @@ export { modelLaunch } from './hardware/launch-model/model-launch.ts';
 export { predictTime } from './hardware/launch-model/predict-time.ts';
 export { occupancy } from './hardware/occupancy.ts';
 export { parsePtx } from './ptx/parse.ts';
-export { createStrategy, STRATEGY_NAMES } from './search/strategies.ts';
+export { createStrategy } from './search/strategies.ts';
 export { summarise } from './stats/summarise.ts';
 export { compileKernel } from './virtual-gpu/compile-kernel.ts';
 export { type InlineLaunch, type InlineOutcome, type InlineRequest, runInline } from './virtual-gpu/run-inline.ts';

@@ -18,8 +18,8 @@ const { positionals } = parseArgs({ allowPositionals: true });
 const spaces: SearchBenchView[] = [];
 for (const argument of positionals) {
   const [file = '', within = '5'] = argument.split(':');
-  const onStrategy = (name: string): void => void process.stderr.write(`${file}: ${name}\n`);
-  spaces.push(await searchBench({ file, within: Number(within), seeds: SEEDS, evaluations: EVALUATIONS, onStrategy }));
+  const onStep = (text: string): void => void process.stderr.write(`${file}: ${text}\n`);
+  spaces.push(await searchBench({ file, within: Number(within), seeds: SEEDS, evaluations: EVALUATIONS, onStep }));
 }
 const recording: PublicSpaces = {
   schemaVersion: 1,

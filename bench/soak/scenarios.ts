@@ -5,7 +5,7 @@ import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 /** A search that is killed again and again. */
 export interface Scenario {
   kind: Timing['kind'];
-  strategy: string;
+  strategy: NonNullable<OptimizeRequest['strategy']>;
   /** As `--workload` takes them. */
   workloads: readonly string[];
 }

@@ -1,4 +1,4 @@
-import type { Argument, Command, Option } from 'commander';
+import type { Argument, Command } from 'commander';
 import { buildProgram } from '../../src/cli/program.ts';
 import { INSTRUCTION_CLASSES } from '../../src/core/counters.ts';
 import type { DeviceSpec, Sourced } from '../../src/core/device-spec.ts';
@@ -13,21 +13,18 @@ const code = (text: string): string => `\`${text}\``;
 /** The command line's grammar, as the program itself holds it. */
 export const program = (): Command =>
   buildProgram(
-    { streams: { out: process.stdout, err: process.stderr }, signal: new AbortController().signal },
     () => {},
+    async () => {},
   ).program;
 
 const argumentText = (argument: Argument): string =>
   argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
 
-const defaultText = ({ defaultValue }: Option): string =>
-  defaultValue === undefined ? '' : ` (default: ${code(String(defaultValue))})`;
-
 const commandSection = (command: Command): string => {
   const usage = ['warpsmith', command.name(), ...command.registeredArguments.map(argumentText), '[options]'].join(' ');
   const rows = [
     ...command.registeredArguments.map((argument) => [code(argumentText(argument)), argument.description]),
-    ...command.options.map((option) => [code(option.flags), `${option.description}${defaultText(option)}`]),
+    ...command.options.map((option) => [code(option.flags), option.description]),
   ];
   const table = markdownTable([{ title: 'Argument or option' }, { title: 'Meaning' }], rows);
   return `### ${command.name()}\n\n    ${usage}\n\n${capitalised(command.description())}.\n\n${table}`;

@@ -1,27 +1,22 @@
+import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { type AuditReport, auditProblem } from '../evaluation/audit.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
-import { type AskTrust, ensureTrusted } from './loading/trust.ts';
+import { ensureTrustedFor } from './loading/trust.ts';
+import type { Surroundings } from './session.ts';
 import { targetKind } from './target.ts';
 
-export interface AuditOptions {
-  /** A problem folder; a kernel folder stands for its problem. */
-  target: string;
-  seed: number;
-  signal?: AbortSignal;
-  /** Asks whether the problem's host code may run; where it must ask and is absent, it may not. */
-  askTrust?: AskTrust;
-  /** Called before each check. */
-  onCheck?: (check: string, index: number, count: number) => void;
-}
+type AuditOptions = RequestOf<'audit'> & Surroundings;
 
 /**
  * Plays generic wrong kernels against a problem's checks and says which would slip through. Needs no device.
  *
  * @throws WarpsmithError for files that can't be used.
  */
-export async function audit({ target, askTrust, ...options }: AuditOptions): Promise<AuditReport> {
+export async function audit(request: AuditOptions): Promise<AuditReport> {
+  const { target, seed, signal, onStep } = completeRequest('audit', request);
   const problem = targetKind(target) === 'kernel' ? (await loadKernel(target)).problem : await loadProblem(target);
-  await ensureTrusted(problem, { namedBy: 'user', ask: askTrust });
-  return auditProblem({ problem, ...options });
+  await ensureTrustedFor(request, problem);
+  const onCheck = (check: string, index: number, count: number) => onStep?.(`check ${index + 1} of ${count}: ${check}`);
+  return auditProblem({ problem, seed, signal, onCheck });
 }

@@ -6,20 +6,13 @@ import type { LaunchPlan } from '../core/launch-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint, validAssignments } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import type { RequestOf } from '../core/requests/request.ts';
 import { planLaunches } from '../evaluation/plan-launches.ts';
 import { DEVICE_SPECS } from '../hardware/device-specs.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { targetKind } from './target.ts';
 import { chooseWorkload } from './workload.ts';
-
-export interface CheckOptions {
-  /** A problem folder (all rungs are checked) or a kernel folder. */
-  target: string;
-  /** Only this workload; all of the problem's when absent. */
-  workload?: string;
-  parameters: ParameterValues;
-}
 
 /** A kernel's plan on one workload, or why it takes none. */
 export interface CheckedPlan {
@@ -108,7 +101,7 @@ async function loadAll(target: string): Promise<{ problem: Problem; kernels: Ker
  *
  * @throws WarpsmithError for the first thing that is wrong, with file and path.
  */
-export async function checkTarget(options: CheckOptions): Promise<CheckReport> {
+export async function checkTarget(options: RequestOf<'check'>): Promise<CheckReport> {
   const { problem, kernels } = await loadAll(options.target);
   const { file, folder } = problem;
   const workloads =
@@ -119,6 +112,6 @@ export async function checkTarget(options: CheckOptions): Promise<CheckReport> {
     schemaVersion: 1,
     kind: 'check',
     problem: { name: file.name, folder, start: file.start, rungs: file.rungs },
-    kernels: kernels.map((kernel) => checkKernel(problem, kernel, options.parameters, workloads)),
+    kernels: kernels.map((kernel) => checkKernel(problem, kernel, options.parameters ?? {}, workloads)),
   };
 }

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { WarpsmithError } from '../core/errors.ts';
 import type { EvaluationRequest } from '../core/evaluation.ts';
-import type { Candidate, ParameterValues } from '../core/kernel.ts';
+import type { Candidate } from '../core/kernel.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { failedConstraint } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import {
   type ComparedCandidate,
@@ -13,32 +14,15 @@ import {
   type CompareView,
   comparedSide,
   comparedWorkload,
-  type FailOn,
   failingWorkloads,
   meanRatio,
 } from '../reports/compare-view.ts';
 import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
-import { openSession, type Session, type SessionOptions } from './session.ts';
-import { type Cache, chooseWorkloads } from './workload.ts';
+import { type OnDevice, openSession, type Session } from './session.ts';
+import { chooseWorkloads } from './workload.ts';
 
-export interface CompareOptions extends SessionOptions {
-  /** Each as `candidateTarget` takes it. */
-  baseline: string;
-  candidate: string;
-  baselineParameters: ParameterValues;
-  candidateParameters: ParameterValues;
-  store: string;
-  /** Names or lists of dimensions; `all` for every declared one; the first declared one when empty. */
-  workloads: readonly string[];
-  cache?: Cache;
-  /** Drawn when the candidates have been read, unless given. */
-  seed?: number;
-  failOn?: FailOn;
-  signal?: AbortSignal;
-  /** Called before each step. */
-  onStep?: (text: string) => void;
-}
+type CompareOptions = OnDevice<RequestOf<'compare'>>;
 
 /**
  * Judges two candidates of one problem, then compares their times: on a real GPU from samples of the same blocks, with a
@@ -47,7 +31,8 @@ export interface CompareOptions extends SessionOptions {
  * @throws WarpsmithError `different-problems`; as `candidateTarget`; for workloads that can't be used, and for a missing
  * compiler or device.
  */
-export async function compareCandidates(options: CompareOptions): Promise<CompareView> {
+export async function compareCandidates(request: CompareOptions): Promise<CompareView> {
+  const options = completeRequest('compare', request);
   const { store, failOn = null } = options;
   const baseline = await candidateTarget(options.baseline, {
     store,

@@ -6,6 +6,7 @@ import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { takesWorkload } from '../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import type { Timing } from '../core/timing.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import { chooseKernels, type Times } from '../handover/choose-kernels.ts';
@@ -18,19 +19,9 @@ import { bestOf, type LoadedRun, loadRun, restore, startOf } from './candidate-t
 import { ensureTrustedFor } from './loading/trust.ts';
 import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem, prepareRun } from './optimize.ts';
 import { packageVersion } from './package-version.ts';
-import { openSession, type Session, type SessionOptions } from './session.ts';
+import { type OnDevice, openSession, type Session } from './session.ts';
 
-export interface DispatchOptions extends SessionOptions {
-  /** Runs of one problem on this device, one for each workload; as `findRun` takes them. */
-  runs: readonly string[];
-  store: string;
-  output: string;
-  /** Drawn when the candidates have been read, unless given. */
-  seed?: number;
-  signal?: AbortSignal;
-  /** Called before each step. */
-  onStep?: (text: string) => void;
-}
+type DispatchOptions = OnDevice<RequestOf<'dispatch'>>;
 
 export interface DispatchOutcome {
   table: DispatchTable;
@@ -58,7 +49,8 @@ interface RunWinner {
  * @throws WarpsmithError `dispatch-needs-one-problem`, `dispatch-needs-one-device`, `same-workload-twice`; as `findRun`,
  * `bestOf`, `writeDispatch` and `writeFolder`; for a missing compiler or device.
  */
-export async function composeDispatch(options: DispatchOptions): Promise<DispatchOutcome> {
+export async function composeDispatch(request: DispatchOptions): Promise<DispatchOutcome> {
+  const options = completeRequest('dispatch', request);
   const folder = resolve(options.output);
   requireFreeFolder(folder, TABLE_FOLDER);
   const given = await Promise.all(options.runs.map((run) => winnerOf(options.store, run)));
@@ -222,16 +214,18 @@ export interface PerWorkloadOutcome {
  *
  * @throws WarpsmithError as `optimizeProblem` and {@link composeDispatch}.
  */
-export async function optimizePerWorkload(
-  request: OptimizeRequest,
-  onStep: (text: string) => void,
-): Promise<PerWorkloadOutcome> {
-  const { workloads, problem } = await prepareRun(request);
+export async function optimizePerWorkload(request: OptimizeRequest): Promise<PerWorkloadOutcome> {
+  const {
+    workloads,
+    problem,
+    budgets: all,
+    request: { store },
+  } = await prepareRun(request);
   const runs: OptimizeOutcome[] = [];
   for (const [index, workload] of workloads.entries()) {
     const { name } = workload;
-    const budgets = shareOf(request.budgets, runs, workloads.length - index);
-    onStep(`${name}: run ${index + 1} of ${workloads.length}`);
+    const budgets = shareOf(all, runs, workloads.length - index);
+    request.onStep?.(`${name}: run ${index + 1} of ${workloads.length}`);
     runs.push(await optimizeProblem({ ...request, workloads: [textOf(problem, workload)], budgets }));
     if (request.signal?.aborted) return { runs };
   }
@@ -241,8 +235,7 @@ export async function optimizePerWorkload(
   const dispatch = await composeDispatch({
     ...request,
     runs: found.map(({ runFolder }) => runFolder),
-    output: join(request.store, 'dispatch', `${stamp}-${found[0]!.view.problem.name}`),
-    onStep,
+    output: join(store, 'dispatch', `${stamp}-${found[0]!.view.problem.name}`),
   });
   return { runs, dispatch };
 }

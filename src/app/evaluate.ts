@@ -3,47 +3,21 @@ import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest, JudgingProblem } from '../core/evaluation.ts';
-import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
-import type { Tier } from '../core/measurement.ts';
+import type { Candidate, Kernel } from '../core/kernel.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
-import type { ProfileLevel } from '../core/profile.ts';
+import type { RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import { planLaunches } from '../evaluation/plan-launches.ts';
 import { holdKeptFiles } from '../store/kept-files.ts';
 import { resolveBaselines } from './baselines.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
-import { openSession, type Session, type SessionOptions } from './session.ts';
+import { type OnDevice, openSession, type Session } from './session.ts';
 import { loadKernelTarget } from './target.ts';
-import { type Cache, chooseWorkload } from './workload.ts';
+import { chooseWorkload } from './workload.ts';
 
-/** What is judged and how, for every command that judges a kernel. */
-export interface JudgeOptions extends SessionOptions {
-  /** A kernel folder, or a problem folder for the kernel its runs start from. */
-  target: string;
-  /** Name or list of dimensions; the problem's first workload when absent. */
-  workload?: string;
-  /** Instead of the workload's own. */
-  cache?: Cache;
-  parameters: ParameterValues;
-  /** Drawn when the candidates have been read, unless given. */
-  seed?: number;
-  signal?: AbortSignal;
-}
-
-export interface EvaluateOptions extends JudgeOptions {
-  /** Real GPUs: how long to measure; `screen` when absent. */
-  tier?: Tier;
-  /** Real GPUs: what to measure beside it, as `resolveBaselines` takes it. */
-  baselines?: readonly string[];
-  /** Real GPUs: `none` when absent. */
-  profile?: ProfileLevel | 'none';
-  /** Real GPUs: have the sanitizer look at it. */
-  sanitize?: boolean;
-  /** Writes PTX, machine code and the profiler's report into this folder. */
-  keep?: string;
-}
+export type EvaluateOptions = OnDevice<RequestOf<'evaluate'>>;
 
 /** An evaluation with what it judged. */
 export interface Judged {
@@ -98,7 +72,7 @@ async function requirePassing(
 export async function judge(options: EvaluateOptions): Promise<Judged> {
   const { kernel, problem } = await loadKernelTarget(options.target);
   const workload = chooseWorkload(problem.file, options.workload, options.cache);
-  const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters));
+  const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters ?? {}));
   await ensureTrustedFor(options, problem);
   await using session = await openSession(options);
   const judged = { problem, candidate, workload, spec: session.device.spec };

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import type { Timing } from '../core/timing.ts';
 import { kernelJsonWithDefaults } from '../handover/baked-kernel.ts';
 import type { FolderFiles } from '../handover/change-patch.ts';
@@ -16,17 +17,6 @@ import { writeFolder } from '../store/write-folder.ts';
 import { type CandidateTarget, candidateTarget, type LoadedRun, startOf } from './candidate-target.ts';
 import { packageVersion } from './package-version.ts';
 import { chooseWorkload } from './workload.ts';
-
-export interface ExportOptions {
-  /** As `candidateTarget` takes it. */
-  target: string;
-  store: string;
-  /** Of a kernel folder. */
-  parameters: ParameterValues;
-  output: string;
-  /** Namespace of the launch header. */
-  name?: string;
-}
 
 export interface ExportReport {
   folder: string;
@@ -46,7 +36,10 @@ export interface ExportReport {
  *
  * @throws WarpsmithError as `candidateTarget` and `exportKernel`; `folder-not-empty`.
  */
-export async function exportCandidate(options: ExportOptions): Promise<ExportReport> {
+export async function exportCandidate(
+  request: Omit<RequestOf<'export'>, 'output'> & { readonly output: string },
+): Promise<ExportReport> {
+  const options = { parameters: {}, ...completeRequest('export', request) };
   const target = await candidateTarget(options.target, options);
   const start = await startOf(target);
   const { candidate, problem, origin } = target;

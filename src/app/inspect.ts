@@ -4,27 +4,16 @@ import type { ArtifactStore } from '../core/artifacts.ts';
 import type { DeviceIdentity } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { EvaluationRequest } from '../core/evaluation.ts';
-import type { ParameterValues } from '../core/kernel.ts';
 import type { Workload } from '../core/problem.ts';
+import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import { buildInspectView, type InspectView } from '../reports/inspect-view.ts';
 import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
-import { openSession, type SessionOptions } from './session.ts';
-import { type Cache, chooseWorkload } from './workload.ts';
+import { type OnDevice, openSession } from './session.ts';
+import { chooseWorkload } from './workload.ts';
 
-export interface InspectOptions extends SessionOptions {
-  /** As `candidateTarget` takes it. */
-  target: string;
-  parameters: ParameterValues;
-  store: string;
-  /** That of the candidate's run, or the problem's first, when absent. */
-  workload?: string;
-  cache?: Cache;
-  /** Drawn when the candidates have been read, unless given. */
-  seed?: number;
-  signal?: AbortSignal;
-}
+type InspectOptions = OnDevice<RequestOf<'inspect'>>;
 
 /**
  * Says, line by line of a candidate's source, what it issues and moves and which PTX it became: counted by a virtual GPU, or
@@ -32,7 +21,8 @@ export interface InspectOptions extends SessionOptions {
  *
  * @throws WarpsmithError as `candidateTarget`; for workloads that can't be used, and for a missing compiler or device.
  */
-export async function inspectCandidate(options: InspectOptions): Promise<InspectView> {
+export async function inspectCandidate(request: InspectOptions): Promise<InspectView> {
+  const options = completeRequest('inspect', request);
   const target = await candidateTarget(options.target, options);
   const { candidate, problem, label } = target;
   const workload = workloadOf(target, options);

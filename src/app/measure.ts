@@ -3,9 +3,10 @@ import { makeCandidate } from '../core/candidate.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { BaselineMeasurement, Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
-import type { MeasuredBlock, Measurement, Tier } from '../core/measurement.ts';
+import type { MeasuredBlock, Measurement } from '../core/measurement.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import { type CompleteRequest, completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import {
   buildLadderRow,
@@ -19,32 +20,11 @@ import { workAndBounds } from './bounds.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
-import { openSession, type Session, type SessionOptions } from './session.ts';
+import { type OnDevice, openSession, type Session } from './session.ts';
 import { isKernelFolder, loadKernelOf, loadRungs, targetKind } from './target.ts';
-import { type Cache, chooseWorkloads } from './workload.ts';
+import { chooseWorkloads } from './workload.ts';
 
-export interface MeasureOptions extends SessionOptions {
-  /** A problem folder; a kernel folder stands for its problem with that kernel. */
-  target: string;
-  /** Rungs or kernel folders; every rung when empty. */
-  kernels: readonly string[];
-  /** Of the only kernel. */
-  parameters: ParameterValues;
-  /** As `resolveBaselines` takes them. */
-  baselines: readonly string[];
-  /** Names or lists of dimensions; `all` for every declared one; the first declared one when empty. */
-  workloads: readonly string[];
-  /** Instead of the workloads' own. */
-  cache?: Cache;
-  tier: Tier;
-  /** Exactly this many blocks, whatever they show. */
-  blocks?: number;
-  /** Drawn when the candidates have been read, unless given. */
-  seed?: number;
-  signal?: AbortSignal;
-  /** Called before each step. */
-  onStep?: (text: string) => void;
-}
+type MeasureOptions = OnDevice<CompleteRequest<'measure'>>;
 
 /** A kernel of the ladder under the name it has there. */
 interface NamedCandidate {
@@ -59,7 +39,8 @@ interface NamedCandidate {
  * @throws WarpsmithError `measure-needs-a-gpu` where times are predicted; `set-needs-one-kernel`; as `resolveBaselines`;
  * for files, parameters or workloads that can't be used, and for a missing compiler or device.
  */
-export async function measureProblem(options: MeasureOptions): Promise<LadderView> {
+export async function measureProblem(request: OnDevice<RequestOf<'measure'>>): Promise<LadderView> {
+  const options = completeRequest('measure', request);
   const { problem, kernels } = await loadContenders(options);
   const workloads = chooseWorkloads(problem.file, options.workloads, options.cache);
   const candidates = namedCandidates(kernels, options.parameters);

@@ -1,9 +1,12 @@
 import { join, resolve } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
-import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
+import { WarpsmithError } from '../core/errors.ts';
+import type { Candidate, Kernel } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
 import { deviceRefusal } from '../core/plan/runs-on.ts';
 import type { Problem } from '../core/problem.ts';
+import { GUIDED } from '../core/requests/options.ts';
+import { type CompleteRequest, completeRequest, loggedOf, type RequestOf } from '../core/requests/request.ts';
 import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
 import { describeRatio } from '../optimizer/decision.ts';
@@ -25,45 +28,22 @@ import type {
 import { readPriors } from '../store/index/read-priors.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
+import { budgetsOf } from './budgets.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { writeReport } from './report.ts';
-import { openSession, type Session, type SessionOptions } from './session.ts';
+import { type OnDevice, openSession, type Session } from './session.ts';
 import { loadProblemTarget } from './target.ts';
-import { type Cache, chooseObjective } from './workload.ts';
+import { chooseObjective } from './workload.ts';
 
-export interface OptimizeRequest extends SessionOptions {
-  /** A problem folder, or a kernel folder to start from that kernel. */
-  target: string;
-  /** Names or lists of dimensions, with weights as `chooseObjective` takes them; the first declared one when empty. */
-  workloads: readonly string[];
-  /** Instead of the workloads' own. */
-  cache?: Cache;
-  /** Parameter values of the start. */
-  parameters: ParameterValues;
-  /** Drawn when the problem and its rungs have been read, unless given. */
-  seed?: number;
+export type OptimizeRequest = OnDevice<RequestOf<'optimize'>> & {
   /** A resumed run's seed was drawn, not given: its confirmations draw theirs. */
-  seedDrawn?: boolean;
-  /** `guided` when absent, or a strategy of search/. */
-  strategy?: string;
-  /** Guided runs: false leaves findings unasked. */
-  diagnosis?: boolean;
-  /** Guided runs: false ends the search where no finding suggests anything more. */
-  exploring?: boolean;
-  /** False leaves the winner's changes as they are. */
-  ablation?: boolean;
-  /** Real GPUs: refuse a winner that the sanitizer has not cleared. */
-  requireSanitizer?: boolean;
-  budgets: Budgets;
-  /** `2x` or `50us`. */
-  goal?: string;
-  /** Folder that holds `runs/`. */
-  store: string;
-  signal?: AbortSignal;
+  readonly seedDrawn?: boolean;
+  /** Instead of those that the options give. */
+  readonly budgets?: Budgets;
   /** Sees every event as it is logged. */
-  onEvent?: (event: RecordedEvent) => void;
-}
+  readonly onEvent?: (event: RecordedEvent) => void;
+};
 
 export interface OptimizeOutcome {
   result: RunResult;
@@ -105,7 +85,8 @@ function standing(kind: Timing['kind'], ratioToStart: number, confirmation: Conf
 
 /** What a run is about, read from its files. */
 export interface PreparedRun {
-  readonly request: OptimizeRequest;
+  readonly request: OptimizeRequest & OnDevice<CompleteRequest<'optimize'>>;
+  readonly budgets: Budgets;
   readonly problem: Problem;
   readonly workloads: readonly WeightedWorkload[];
   readonly start: Candidate;
@@ -113,13 +94,30 @@ export interface PreparedRun {
   readonly goal?: Goal;
 }
 
+/** Only a guided run asks findings, or goes on without them. @throws WarpsmithError `conflicting-options`. */
+function refuseConflicts({ strategy, diagnosis, exploring }: CompleteRequest<'optimize'>): void {
+  if (strategy === GUIDED || (diagnosis && exploring)) return;
+  const flag = diagnosis ? '--no-exploring' : '--no-diagnosis';
+  throw new WarpsmithError({
+    code: 'conflicting-options',
+    message: `${flag} is for guided runs: ${strategy} asks no findings.`,
+    path: flag,
+    received: `--strategy ${strategy} and ${flag}`,
+    expected: 'one of them',
+    hint: `Leave ${flag} out, or use --strategy ${GUIDED}.`,
+  });
+}
+
 /** @throws WarpsmithError for bad files or options. */
-export async function prepareRun(request: OptimizeRequest): Promise<PreparedRun> {
+export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
+  const request = completeRequest('optimize', asked);
+  refuseConflicts(request);
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
   const { problem, start, rungs } = await loadProblemTarget(request.target);
   await ensureTrustedFor(request, problem);
   return {
     request,
+    budgets: request.budgets ?? budgetsOf(request),
     problem,
     workloads: chooseObjective(problem.file, request.workloads, request.cache),
     start: makeCandidate(start, completeParameters(start.file, request.parameters)),
@@ -138,11 +136,12 @@ export async function prepareRun(request: OptimizeRequest): Promise<PreparedRun>
 export async function optimizeProblem(request: OptimizeRequest): Promise<OptimizeOutcome> {
   const prepared = await prepareRun(request);
   const { problem, workloads, goal } = prepared;
+  const { store } = prepared.request;
   await using session: Session = await openSession(request);
   if (goal) refuseGoalBelowBound(goal, boundOf(prepared, session));
   const over = workloads.length === 1 ? workloads[0]!.name : `${workloads.length}-workloads`;
-  const run = createRunFolder(request.store, runId(new Date(), problem.file.name, over));
-  const priors = readPriors(request.store, {
+  const run = createRunFolder(store, runId(new Date(), problem.file.name, over));
+  const priors = readPriors(store, {
     problem: problem.file.name,
     device: session.device.identity,
     rungs: prepared.rungs.map(({ file }) => file.name),
@@ -187,7 +186,7 @@ export async function runLoop(
         patterns: PATTERNS,
         seed,
         ...(drawsSeeds && { drawSeed: session.drawSeed }),
-        budgets: request.budgets,
+        budgets: prepared.budgets,
         vetoBound: boundOf(prepared, session),
         roofline: rooflineOf(problem.file, workloads[0]!, session.device.spec, peaks),
         environment: session.environment,
@@ -218,18 +217,12 @@ export async function runLoop(
 
 /** What `resume` needs beside what `run-started` says anyway. */
 const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest => ({
+  ...loggedOf('optimize', request),
   target: resolve(request.target),
-  problemFiles: hashProblemFiles(problem.folder),
-  ...(request.seedDrawn ? { seedDrawn: true } : {}),
   record: request.record === undefined ? undefined : resolve(request.record),
   replay: request.replay === undefined ? undefined : resolve(request.replay),
-  threads: request.threads,
-  toolchain: request.toolchain,
-  runTimeoutSeconds: request.runTimeoutSeconds,
-  requireSanitizer: request.requireSanitizer,
-  diagnosis: request.diagnosis,
-  exploring: request.exploring,
-  ablation: request.ablation,
+  problemFiles: hashProblemFiles(problem.folder),
+  seedDrawn: request.seedDrawn || undefined,
 });
 
 /** A run that is refused or fails half-way leaves a report of how far it came; the error goes on to the caller. */

@@ -1,22 +1,19 @@
 import { resolve } from 'node:path';
+import { DEFAULT_STORE } from '../core/requests/options.ts';
+import type { RequestOf } from '../core/requests/request.ts';
 import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
 import type { PatternRecord, PatternsReport, PatternTally } from '../reports/patterns-view.ts';
 import { realised } from '../store/index/read-priors.ts';
 import { type MoveWithRun, withRunIndex } from '../store/index/run-index.ts';
 
-export interface PatternsQuery {
-  store: string;
-  /** Name of a problem. */
-  problem?: string;
-  /** Id or name of a device. */
-  device?: string;
-  /** Lists every move. */
-  evidence?: boolean;
-}
-
 /** Every pattern with what its moves in the store's runs expected and realised, failed attempts included. */
-export function patternRecords({ store, problem, device, evidence = false }: PatternsQuery): PatternsReport {
+export function patternRecords({
+  store = DEFAULT_STORE,
+  problem,
+  device,
+  evidence = false,
+}: RequestOf<'patterns'>): PatternsReport {
   const moves = withRunIndex(store, (index) => index.moves({ problem, device }));
   const known = PATTERNS.map(({ id, title, source, triggers }) => ({ id, title, source, triggers }));
   const others = [...new Set(moves.map(({ pattern }) => pattern))]

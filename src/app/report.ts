@@ -1,5 +1,6 @@
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
+import { DEFAULT_STORE } from '../core/requests/options.ts';
 import { jsonText } from '../reports/plain-text.ts';
 import { progressionSvg } from '../reports/progression-svg.ts';
 import { runHtml } from '../reports/run-html.ts';
@@ -10,7 +11,7 @@ import { openContentStore } from '../store/content-store.ts';
 import { refuseContradictions } from '../store/contradictions.ts';
 import { readEventLog, readingLog } from '../store/event-log.ts';
 import type { RecordedEvent } from '../store/events.ts';
-import { DEFAULT_STORE, eventsPath, findRun, RUN_FILES, type RunFolder, runFolderPath } from '../store/run-folder.ts';
+import { eventsPath, findRun, RUN_FILES, type RunFolder, runFolderPath } from '../store/run-folder.ts';
 import { withStorageErrors } from '../store/storage-error.ts';
 import { writeWhole } from '../store/write-whole.ts';
 

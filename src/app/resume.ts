@@ -5,6 +5,8 @@ import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceIdentity } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Candidate, Kernel, KernelFile, ParameterValues } from '../core/kernel.ts';
+import { LARGER_BUDGETS } from '../core/requests/options.ts';
+import { completeRequest, longFlag, type RequestOf } from '../core/requests/request.ts';
 import { readEventLog } from '../store/event-log.ts';
 import {
   type Budgets,
@@ -18,33 +20,20 @@ import { eventsPath, findRun, openRunFolder, RUN_FILES } from '../store/run-fold
 import { refuseIfBeingWritten } from '../store/writer-lock.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { KERNEL_FILE } from './loading/read-kernel.ts';
-import { type AskTrust, ensureTrustedFor } from './loading/trust.ts';
+import { ensureTrustedFor } from './loading/trust.ts';
 import { type OptimizeOutcome, type OptimizeRequest, type PreparedRun, runLoop } from './optimize.ts';
 import { readReport, writeReport } from './report.ts';
 import { resumePoint } from './resume-point.ts';
-import { openSession, type Session, type SessionOptions, type ToolchainName } from './session.ts';
+import { openSession, type Session, type SessionOptions, type Surroundings } from './session.ts';
 import { loadProblemTarget } from './target.ts';
 
-/** Budgets that may grow; the price of the GPU stays what it was. */
-export type LargerBudgets = Partial<{
-  [Name in Exclude<keyof Budgets, 'gpuPricePerHour' | 'allowance'>]: number;
-}>;
-
-export interface ResumeRequest {
-  /** Folder that holds `runs/`. */
-  store: string;
-  /** `latest`, a run's id or the beginning of it, or a run folder. */
-  run: string;
-  /** For a run that spent its budgets. */
-  extendBudgets?: LargerBudgets;
-  signal?: AbortSignal;
-  /** Asks whether the problem's host code may run; where it must ask and is absent, it may not. */
-  askTrust?: AskTrust;
-  /** Sees every event that is added to the log. */
-  onEvent?: (event: RecordedEvent) => void;
-  /** Sees before that what the log holds already, as far as the run goes on from it. */
-  onHistory?: (events: readonly RecordedEvent[]) => void;
-}
+export type ResumeRequest = RequestOf<'resume'> &
+  Surroundings & {
+    /** Sees every event that is added to the log. */
+    readonly onEvent?: (event: RecordedEvent) => void;
+    /** Sees before that what the log holds already, as far as the run goes on from it. */
+    readonly onHistory?: (events: readonly RecordedEvent[]) => void;
+  };
 
 export interface ResumeOutcome extends OptimizeOutcome {
   /** It had ended for good: nothing was done. */
@@ -63,11 +52,12 @@ export async function resumeRun(
   request: ResumeRequest,
   open: (options: SessionOptions) => Promise<Session> = openSession,
 ): Promise<ResumeOutcome> {
-  const folder = findRun(request.store, request.run);
+  const { store, run: which } = completeRequest('resume', request);
+  const folder = findRun(store, which);
   refuseIfBeingWritten(folder);
   const { events } = readEventLog(eventsPath(folder));
   const started = startOf(folder, events);
-  const extendedBudgets = extended(folder, budgetsOf(started, events), request.extendBudgets);
+  const extendedBudgets = extended(folder, budgetsOf(started, events), request);
   const point = resumePoint(events, extendedBudgets !== undefined);
   if (point.kind === 'finished') return finishedOutcome(folder, point.event, events);
   const prepared = await prepareAgain(started, events, request);
@@ -111,30 +101,28 @@ const budgetsOf = (started: RunStartedEvent, events: readonly RecordedEvent[]): 
   events.findLast((event) => event.type === 'budgets-extended')?.budgets ?? started.budgets;
 
 /** @throws WarpsmithError `budget-not-larger`: what was decided with a budget can't be undecided with a smaller one. */
-function extended(folder: string, now: Budgets, larger: LargerBudgets | undefined): Budgets | undefined {
-  const given = Object.entries(larger ?? {}) as [keyof LargerBudgets, number][];
-  for (const [name, value] of given) {
-    const limit = now[name];
+function extended(folder: string, now: Budgets, request: ResumeRequest): Budgets | undefined {
+  const larger: Partial<Budgets> = {};
+  for (const [name, option] of Object.entries(LARGER_BUDGETS)) {
+    const budget = name as keyof typeof LARGER_BUDGETS;
+    const value = request[budget];
+    if (value === undefined) continue;
+    const limit = now[budget];
+    larger[budget] = value;
     if (limit !== null && value > limit) continue;
+    const flag = longFlag(option);
     throw new WarpsmithError({
       code: 'budget-not-larger',
-      message: `${BUDGET_OPTIONS[name]} of run ${basename(folder)} is ${limit ?? 'not limited'} already.`,
-      path: BUDGET_OPTIONS[name],
+      message: `${flag} of run ${basename(folder)} is ${limit ?? 'not limited'} already.`,
+      path: flag,
       received: String(value),
       expected: limit === null ? 'nothing: this budget has no limit' : `more than ${limit}`,
       hint: 'A run goes on with the budgets it has, or with larger ones.',
     });
   }
   // What is kept for the end grows with the limit.
-  return given.length === 0 ? undefined : { ...now, ...larger, allowance: null };
+  return Object.keys(larger).length === 0 ? undefined : { ...now, ...larger, allowance: null };
 }
-
-const BUDGET_OPTIONS: Readonly<Record<keyof LargerBudgets, string>> = {
-  maximumEvaluations: '--max-evaluations',
-  maximumMinutes: '--max-minutes',
-  maximumGpuMinutes: '--max-gpu-minutes',
-  maximumMoney: '--max-money',
-};
 
 /** A run that has ended for good is not touched, but for a report that it was killed before writing, or writing anew. */
 function finishedOutcome(folder: string, event: RunFinishedEvent, events: readonly RecordedEvent[]): ResumeOutcome {
@@ -196,30 +184,28 @@ const keepOf =
 async function prepareAgain(
   started: RunStartedEvent,
   events: readonly RecordedEvent[],
-  { store, signal, onEvent, askTrust }: ResumeRequest,
+  { store, trust, signal, onEvent, askTrust }: ResumeRequest,
 ): Promise<PreparedRun> {
-  const { target, problemFiles, toolchain, ...options } = started.request;
-  const { problem, start, rungs } = await loadProblemTarget(target);
+  const { problemFiles, ...options } = started.request;
+  const { problem, start, rungs } = await loadProblemTarget(options.target);
   refuseOtherProblem(problem.folder, problemFiles);
-  await ensureTrustedFor({ askTrust }, problem, 'log');
+  await ensureTrustedFor({ trust, askTrust }, problem, 'log');
   refuseOtherKernels([start, ...rungs], started, events);
-  const request: OptimizeRequest = {
+  const request = completeRequest('optimize', {
     ...options,
-    target,
     device: started.device.id,
-    toolchain: toolchain === undefined ? undefined : (toolchain as ToolchainName),
     workloads: [],
     parameters: started.start.parameters,
     seed: started.seed,
     seedDrawn: started.request.seedDrawn ?? false,
-    strategy: started.strategy,
-    budgets: started.budgets,
+    strategy: started.strategy as OptimizeRequest['strategy'],
     store,
     signal,
     onEvent,
-  };
+  } satisfies OptimizeRequest);
   return {
     request,
+    budgets: started.budgets,
     problem,
     workloads: started.workloads,
     start: makeCandidate(start, started.start.parameters),

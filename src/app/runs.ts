@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
+import { DEFAULT_STORE } from '../core/requests/options.ts';
+import type { RequestOf } from '../core/requests/request.ts';
 import { type ListedRun, type RunsReport, runState } from '../reports/runs-view.ts';
 import type { Shown, ShownCandidate, ShownEvaluation, ShownRun, StoredSource } from '../reports/show-view.ts';
 import { openContentStore } from '../store/content-store.ts';
@@ -10,16 +12,6 @@ import type { RunRow } from '../store/index/rows.ts';
 import { withRunIndex } from '../store/index/run-index.ts';
 import { eventsPath, findRun, RUN_FILES, runFolderPath } from '../store/run-folder.ts';
 import { isBeingWritten } from '../store/writer-lock.ts';
-
-export interface RunsQuery {
-  store: string;
-  /** Name of a problem. */
-  problem?: string;
-  /** Id or name of a device. */
-  device?: string;
-  /** Makes the index anew. */
-  rebuild?: boolean;
-}
 
 function listed(store: string, row: RunRow): ListedRun {
   const folder = runFolderPath(store, row.id);
@@ -32,7 +24,7 @@ function listed(store: string, row: RunRow): ListedRun {
  *
  * @throws WarpsmithError when an index that is to be made anew can't be removed.
  */
-export function listRuns({ store, problem, device, rebuild = false }: RunsQuery): RunsReport {
+export function listRuns({ store = DEFAULT_STORE, problem, device, rebuild = false }: RequestOf<'runs'>): RunsReport {
   const rows = withRunIndex(store, (index) => index.runs({ problem, device }), { rebuild });
   return {
     schemaVersion: 1,

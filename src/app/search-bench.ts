@@ -2,28 +2,19 @@ import { basename, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { WarpsmithError } from '../core/errors.ts';
+import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { searchBenchSvg } from '../reports/search-bench-svg.ts';
 import type { SearchBenchView } from '../reports/search-bench-view.ts';
 import { type BenchedStrategy, benchSpace, benchStrategy, randomCurve } from '../search/bench.ts';
 import { replayStrategy } from '../search/replay.ts';
-import { createStrategy, STRATEGY_NAMES } from '../search/strategies.ts';
+import { createStrategy } from '../search/strategies.ts';
 import { parseT4, type RecordedSpace } from '../search/t4.ts';
 import { readRegularFile } from '../store/read-regular-file.ts';
 import { withStorageErrors } from '../store/storage-error.ts';
 import { writeWhole } from '../store/write-whole.ts';
+import type { Surroundings } from './session.ts';
 
-export interface SearchBenchOptions {
-  /** T4 JSON, gzipped or not. */
-  readonly file: string;
-  /** All where absent. */
-  readonly strategies?: readonly string[] | undefined;
-  readonly seeds: number;
-  readonly evaluations: number;
-  /** Percent. */
-  readonly within: number;
-  readonly signal?: AbortSignal;
-  onStrategy?(name: string, index: number, count: number): void;
-}
+type SearchBenchOptions = RequestOf<'search-bench'> & Surroundings;
 
 /** Strategies whose answers don't depend on the seed. */
 const UNSEEDED: ReadonlySet<string> = new Set(['exhaustive']);
@@ -34,15 +25,16 @@ const UNSEEDED: ReadonlySet<string> = new Set(['exhaustive']);
  * @throws WarpsmithError for a file that can't be read or is no T4 file, or an unknown strategy; what `signal` was aborted
  * with.
  */
-export async function searchBench(options: SearchBenchOptions): Promise<SearchBenchView> {
+export async function searchBench(request: SearchBenchOptions): Promise<SearchBenchView> {
+  const options = completeRequest('search-bench', request);
   const { file, seeds, within } = options;
   const recorded = parseT4(await readJson(file), file);
   const space = benchSpace(recorded.outcomes, within);
   const evaluations = Math.min(options.evaluations, recorded.space.size);
-  const names = options.strategies ?? STRATEGY_NAMES;
+  const names = options.strategies;
   const strategies: BenchedStrategy[] = [];
   for (const [index, name] of names.entries()) {
-    options.onStrategy?.(name, index, names.length);
+    options.onStep?.(`strategy ${index + 1} of ${names.length}: ${name}`);
     const runs: number[][] = [];
     for (let seed = 1; seed <= (UNSEEDED.has(name) ? 1 : seeds); seed += 1) {
       // Lets an interruption through.

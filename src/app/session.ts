@@ -4,6 +4,7 @@ import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Evaluator } from '../core/evaluation.ts';
 import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Problem, Workload } from '../core/problem.ts';
+import type { RequestOf } from '../core/requests/request.ts';
 import type { DeviceReference } from '../evaluation/expectations.ts';
 import type { GpuInstruments } from '../evaluation/gpu-instruments.ts';
 import type { Oracle } from '../evaluation/oracle.ts';
@@ -16,26 +17,23 @@ import { type DrawSeed, drawSeed } from './seed.ts';
 /** The device used when none is asked for. */
 export const DEFAULT_DEVICE = 'virtual:l4';
 
-/** Options that say where kernels are judged. */
-export interface SessionOptions {
-  /** e.g. `virtual:l4`. */
-  device: string;
-  /** Worker threads of a virtual device; its own default when absent. Never changes a result. */
-  threads?: number;
-  /** Wall-clock limit of one run of a kernel's launch sequence, in seconds; the evaluator's default when absent. */
-  runTimeoutSeconds?: number;
-  /** What compiles; the device's own choice when absent. */
-  toolchain?: ToolchainName;
-  /** Keeps every evaluation in this file. */
-  record?: string;
-  /** Answers from this recording instead of a device. */
-  replay?: string;
+/** What surrounds a request, whoever makes it. */
+export interface Surroundings {
+  /** Ends what is going on. */
+  readonly signal?: AbortSignal;
   /** Asks whether a problem's host code may run; where it must ask and is absent, it may not. */
-  askTrust?: AskTrust;
+  readonly askTrust?: AskTrust;
+  /** Called before each step, with what it does. */
+  readonly onStep?: (text: string) => void;
 }
 
-export const TOOLCHAIN_NAMES = ['nvrtc', 'nvcc', 'clang'] as const;
-export type ToolchainName = (typeof TOOLCHAIN_NAMES)[number];
+/** A request once it is known on which device it is to be judged, e.g. `virtual:l4`. */
+export type OnDevice<R> = Omit<R, 'device'> & { readonly device: string } & Surroundings;
+
+/** Where kernels are judged. */
+export type SessionOptions = OnDevice<
+  Pick<RequestOf<'evaluate'>, 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'record' | 'replay' | 'trust'>
+>;
 
 /**
  * A device, a compiler and the evaluator on top of them. Closing it leaves no work behind: what it started waits a few

@@ -1,11 +1,8 @@
 import { WarpsmithError } from '../core/errors.ts';
 import { resolveWorkload } from '../core/plan/resolve-workload.ts';
 import type { ProblemFile, Workload } from '../core/problem.ts';
+import type { Cache } from '../core/requests/options.ts';
 import type { WeightedWorkload } from '../store/events.ts';
-
-export const CACHES = ['hot', 'cold'] as const;
-/** Whether a kernel finds its inputs in the L2 cache. */
-export type Cache = (typeof CACHES)[number];
 
 /**
  * The workload a user named, or the problem's first one.

@@ -4,21 +4,18 @@ import type { AskTrust, TrustQuestion } from '../app/loading/trust.ts';
 import { plainText } from '../reports/plain-text.ts';
 import type { CliContext } from './context.ts';
 
-/** How to find out whether a problem's host code may run: `--trust` says so, else a terminal is asked, else nobody can be. */
-export function askTrust({ trust }: { trust?: boolean }, { streams, signal }: CliContext): { askTrust?: AskTrust } {
-  if (trust) return { askTrust: async () => true };
-  if (!process.stdin.isTTY || !streams.err.isTTY) return {};
-  return {
-    async askTrust(question) {
-      // The terminal's own line editing: Ctrl-C stays a signal, and no cursor is moved.
-      const lines = createInterface({ input: process.stdin, output: streams.err, terminal: false });
-      try {
-        const answer = await Promise.race([lines.question(textOf(question), { signal }), endOfInput(lines)]);
-        return /^y(?:es)?$/i.test(answer.trim());
-      } finally {
-        lines.close();
-      }
-    },
+/** Asks at the terminal whether a problem's host code may run; undefined where there is none, and nobody can be asked. */
+export function terminalAsks({ streams, signal }: CliContext): AskTrust | undefined {
+  if (!process.stdin.isTTY || !streams.err.isTTY) return undefined;
+  return async (question) => {
+    // The terminal's own line editing: Ctrl-C stays a signal, and no cursor is moved.
+    const lines = createInterface({ input: process.stdin, output: streams.err, terminal: false });
+    try {
+      const answer = await Promise.race([lines.question(textOf(question), { signal }), endOfInput(lines)]);
+      return /^y(?:es)?$/i.test(answer.trim());
+    } finally {
+      lines.close();
+    }
   };
 }
 

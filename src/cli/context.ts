@@ -1,6 +1,5 @@
 import type { DeviceOfRun } from '../app/candidate-target.ts';
 import { DEFAULT_DEVICE } from '../app/session.ts';
-import type { DeviceOptions } from './options.ts';
 import type { Streams } from './output.ts';
 
 /** What a command needs of the process around it. */
@@ -10,8 +9,14 @@ export interface CliContext {
   signal: AbortSignal;
 }
 
+/** What one command is given. */
+export interface CommandContext extends CliContext {
+  /** Whether `--json` asks for one JSON object on stdout instead of text for people. */
+  json: boolean;
+}
+
 /** A command's work; returns the exit code. */
-export type Run<Options> = (options: Options, context: CliContext) => Promise<number>;
+export type Run<Request> = (request: Request, context: CommandContext) => Promise<number>;
 
 /**
  * The device asked for, or the default, saying so. A replay needs none.
@@ -19,7 +24,7 @@ export type Run<Options> = (options: Options, context: CliContext) => Promise<nu
  * @param ofRun the device of the run that the command is about, if it is about one.
  */
 export async function deviceOrDefault(
-  { device, replay }: DeviceOptions,
+  { device, replay }: { readonly device?: string; readonly replay?: string },
   { streams }: CliContext,
   ofRun: () => DeviceOfRun | undefined = () => undefined,
 ): Promise<string> {

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { onSlowRun } from '../evaluation/reference-process/slow-runs.ts';
+import { runCommand } from './commands/index.ts';
 import { CLEAR_LINE, errorJson, errorText, paintFor, plainStream, printJson, type Streams } from './output.ts';
 import { buildProgram } from './program.ts';
 import { systemError } from './system-error.ts';
@@ -85,7 +86,7 @@ export async function runCli(
   // Whatever is waited for, nothing ends before its result is printed.
   const alive = setInterval(() => {}, LONGEST_TIMER_MS);
   try {
-    const exitCode = await runCommand(argv, streams, interrupt.signal);
+    const exitCode = await runWords(argv, streams, interrupt.signal);
     // Who interrupts waits for what was found, and for nothing that is still on its way.
     if (interrupt.signal.aborted) outputs.out.write('', () => process.exit(exitCode));
     return exitCode;
@@ -96,13 +97,14 @@ export async function runCli(
   }
 }
 
-async function runCommand(argv: readonly string[], streams: Streams, signal: AbortSignal): Promise<number> {
+async function runWords(argv: readonly string[], streams: Streams, signal: AbortSignal): Promise<number> {
   let exitCode: number = EXIT.ok;
-  const { program, running } = buildProgram({ streams, signal }, (code) => {
-    exitCode = code;
+  const write = (text: string): void => void streams.out.write(text);
+  const { program, running } = buildProgram(write, async (name, request, json) => {
+    exitCode = await runCommand(name, request, { streams, signal, json });
   });
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) {

@@ -54,3 +54,16 @@ export function createStatusLine(stream: NodeJS.WriteStream): StatusLine {
     clear: () => busy(undefined),
   };
 }
+
+/** Shows the steps of a use case on one line until it ends, however it ends. */
+export async function withStatusLine<T>(
+  stream: NodeJS.WriteStream,
+  work: (onStep: (text: string) => void) => Promise<T>,
+): Promise<T> {
+  const status = createStatusLine(stream);
+  try {
+    return await work((text) => status.step(text));
+  } finally {
+    status.clear();
+  }
+}

@@ -3,6 +3,7 @@ import type { Correctness, Evaluation } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Comparison, Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
+import type { FailOn } from '../core/requests/options.ts';
 import type { EvaluationStatus } from '../core/status.ts';
 import type { Timing } from '../core/timing.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
@@ -52,10 +53,6 @@ export interface CompareView {
   failOn: FailOn | null;
   failing: string[];
 }
-
-export const FAIL_ON = ['slower', 'not-faster'] as const;
-/** What a comparison is to fail on. */
-export type FailOn = (typeof FAIL_ON)[number];
 
 /** Predictions within 3 % of each other are not told apart, as in the loop. */
 const PREDICTED_MARGIN = 1.03;

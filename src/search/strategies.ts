@@ -1,5 +1,6 @@
 import { WarpsmithError } from '../core/errors.ts';
 import { suggestName } from '../core/nearest-name.ts';
+import { STRATEGY_NAMES, type StrategyName } from '../core/requests/options.ts';
 import { bayesian } from './bayesian.ts';
 import { evolutionary } from './evolutionary.ts';
 import { exhaustive } from './exhaustive.ts';
@@ -9,12 +10,8 @@ import { tpe } from './tpe.ts';
 
 /** Strategies that know nothing but the space and the times they are told. */
 export const STRATEGIES = { exhaustive, random, tpe, evolutionary, bayesian } as const satisfies Readonly<
-  Record<string, (options: StrategyOptions) => Strategy>
+  Record<StrategyName, (options: StrategyOptions) => Strategy>
 >;
-
-export type StrategyName = keyof typeof STRATEGIES;
-
-export const STRATEGY_NAMES = Object.keys(STRATEGIES) as StrategyName[];
 
 /** What finds good configurations with the fewest evaluations where nothing is known beforehand. */
 export const DEFAULT_BLIND_STRATEGY: StrategyName = 'bayesian';

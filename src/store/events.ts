@@ -2,6 +2,7 @@ import type { Evaluation } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
+import type { LoggedOf } from '../core/requests/request.ts';
 import type { Roofline } from '../core/roofline.ts';
 import type { SanitizerReport } from '../core/sanitizer-report.ts';
 
@@ -120,27 +121,14 @@ export interface Priors {
 }
 
 /** What `resume` needs to go on: options that decide what the run does and are not told elsewhere in `run-started`. */
-export interface RunRequest {
+export type RunRequest = LoggedOf<'optimize'> & {
   /** Absolute path of the problem or kernel folder. */
   target: string;
-  threads?: number;
-  toolchain?: string;
-  runTimeoutSeconds?: number;
-  requireSanitizer?: boolean;
   /** The seed was drawn, not given: confirmations draw theirs, too. */
   seedDrawn?: boolean;
-  /** Guided runs: findings may suggest moves. False leaves only exploring, to show what diagnosis is worth. */
-  diagnosis?: boolean;
-  /** Guided runs: false ends the search where no finding suggests anything more. */
-  exploring?: boolean;
-  /** False: the winner's changes are not undone one by one in the end. */
-  ablation?: boolean;
   /** Problem folder's files that decide what is right: name → SHA-256. */
   problemFiles?: Readonly<Record<string, string>>;
-  /** Absolute paths of the recordings that evaluations are kept in, or answered from. */
-  record?: string;
-  replay?: string;
-}
+};
 
 export interface RunStartedEvent {
   type: 'run-started';

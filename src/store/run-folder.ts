@@ -9,9 +9,6 @@ import { withStorageErrors } from './storage-error.ts';
 import { PARTIAL_SUFFIX, partialPath, syncFolder, writeWhole } from './write-whole.ts';
 import { lockWriter, type WriterLock } from './writer-lock.ts';
 
-/** Where results go when `--store` is not given, relative to the working folder. */
-export const DEFAULT_STORE = '.warpsmith';
-
 /** Files of a run folder. */
 export const RUN_FILES = {
   events: 'events.jsonl',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
-import { type MeasureOptions, measureProblem } from '../../src/app/measure.ts';
+import { measureProblem } from '../../src/app/measure.ts';
 import { chooseWorkload } from '../../src/app/workload.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation, EvaluationRequest } from '../../src/core/evaluation.ts';
@@ -123,14 +123,14 @@ const requests = async () => {
   return { first, second };
 };
 
-const options: Omit<MeasureOptions, 'replay'> = {
+const options = {
   device: 'recorded',
   target: SCALE,
   kernels: [],
   parameters: {},
   baselines: ['all'],
   workloads: [],
-  tier: 'accept',
+  tier: 'accept' as const,
   seed: 1,
 };
 

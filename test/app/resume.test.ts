@@ -18,7 +18,7 @@ import { CHILD, logOf, withoutTimes } from '../../bench/soak/kill-runs.ts';
 import type { ChildRequest } from '../../bench/soak/killed-child.ts';
 import { PROBLEM, requestOf, SCENARIOS } from '../../bench/soak/scenarios.ts';
 import { type OptimizeOutcome, type OptimizeRequest, prepareRun, runLoop } from '../../src/app/optimize.ts';
-import { type LargerBudgets, type ResumeOutcome, resumeRun } from '../../src/app/resume.ts';
+import { type ResumeOutcome, type ResumeRequest, resumeRun } from '../../src/app/resume.ts';
 import { listRuns, show } from '../../src/app/runs.ts';
 import type { Session } from '../../src/app/session.ts';
 import type { Evaluation, EvaluationRequest } from '../../src/core/evaluation.ts';
@@ -76,14 +76,12 @@ async function start(name: ScenarioName, options: StartOptions = {}): Promise<Op
 }
 
 interface Resumed extends SessionChanges {
-  extendBudgets?: LargerBudgets;
+  extendBudgets?: Pick<ResumeRequest, 'maximumEvaluations' | 'maximumMinutes' | 'maximumGpuMinutes' | 'maximumMoney'>;
   onEvent?: (event: RecordedEvent) => void;
 }
 
 const resume = (name: ScenarioName, { extendBudgets, onEvent, ...changes }: Resumed = {}): Promise<ResumeOutcome> =>
-  resumeRun({ store, run: 'latest', ...(extendBudgets && { extendBudgets }), ...(onEvent && { onEvent }) }, async () =>
-    sessionOf(name, changes),
-  );
+  resumeRun({ store, run: 'latest', ...extendBudgets, onEvent }, async () => sessionOf(name, changes));
 
 /** The log of the same run, left alone. */
 async function uninterrupted(name: ScenarioName, evaluations = EVALUATIONS): Promise<unknown[]> {

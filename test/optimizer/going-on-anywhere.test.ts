@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
+import { STRATEGY_NAMES } from '../../src/core/requests/options.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
-import { STRATEGY_NAMES } from '../../src/search/strategies.ts';
 import { type RunEvent, type StopReason, UNLIMITED, type WeightedWorkload } from '../../src/store/events.ts';
 import { CUDA, fakeGpu, type Script } from './fake-gpu.ts';
 import {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeCandidate } from '../../src/core/candidate.ts';
+import { RUN_STRATEGIES, STRATEGY_NAMES } from '../../src/core/requests/options.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
-import { RUN_STRATEGIES } from '../../src/optimizer/strategy-names.ts';
-import { STRATEGY_NAMES } from '../../src/search/strategies.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { CUDA, fakeGpu } from './fake-gpu.ts';
 import { kernel, ofType, pattern, runLoop, scriptedEvaluator, tile, type Verdict } from './fakes.ts';

@@ -81,7 +81,7 @@ Wall time of the evaluations: compiling 0 ns, verifying 0 ns, timing 0 ns.
 ## How to do it again
 
 \`\`\`sh
-warpsmith optimize /home/user/attention --device virtual:l4 --workload B=1,H=1,S=64,D=64 --cache hot --set BLOCK_M=32 --seed 7 --strategy guided --max-evaluations 4 --goal 10x
+warpsmith optimize /home/user/attention --device virtual:l4 --workload B=1,H=1,S=64,D=64 --set BLOCK_M=32 --cache hot --seed 7 --max-evaluations 4 --goal 10x
 \`\`\`
 
 Run run-1, 2025-11-20T18:41:00.000Z to 2025-11-20T18:41:11.000Z.

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { STRATEGY_NAMES } from '../../src/core/requests/options.ts';
 import { listSpace } from '../../src/search/list-space.ts';
-import { createStrategy, DEFAULT_BLIND_STRATEGY, STRATEGY_NAMES } from '../../src/search/strategies.ts';
+import { createStrategy, DEFAULT_BLIND_STRATEGY } from '../../src/search/strategies.ts';
 import type { Outcome } from '../../src/search/strategy.ts';
 import { drive, knownSpace, product, tiles } from './support/spaces.ts';
 

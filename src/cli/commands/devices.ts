@@ -1,12 +1,13 @@
 import { devices } from '../../app/devices.ts';
 import { EXIT } from '../../core/errors.ts';
+import type { RequestOf } from '../../core/requests/request.ts';
 import { textTable } from '../../reports/table.ts';
 import type { Run } from '../context.ts';
 import { paintFor, printJson } from '../output.ts';
 
-export const run: Run<{ json?: boolean }> = async (options, { streams }) => {
+export const run: Run<RequestOf<'devices'>> = async (_request, { streams, json }) => {
   const report = devices();
-  if (options.json) {
+  if (json) {
     printJson(streams, report);
     return EXIT.ok;
   }

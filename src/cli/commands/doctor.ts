@@ -1,5 +1,6 @@
 import { type DoctorReport, doctor } from '../../app/doctor/doctor.ts';
 import { EXIT } from '../../core/errors.ts';
+import type { RequestOf } from '../../core/requests/request.ts';
 import { textTable } from '../../reports/table.ts';
 import type { Run } from '../context.ts';
 import { paintFor, printJson, type Streams } from '../output.ts';
@@ -20,7 +21,7 @@ function printText({ out }: Streams, { checks, ok }: DoctorReport): void {
   out.write(ok ? '\nReady.\n' : '\nSomething that is needed is missing.\n');
 }
 
-export const run: Run<{ json?: boolean }> = async ({ json }, { streams }) => {
+export const run: Run<RequestOf<'doctor'>> = async (_request, { streams, json }) => {
   const report = await doctor();
   if (json) printJson(streams, report);
   else printText(streams, report);

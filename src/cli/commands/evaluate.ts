@@ -1,20 +1,18 @@
 import { judge } from '../../app/evaluate.ts';
 import type { Evaluation } from '../../core/evaluation.ts';
+import type { RequestOf } from '../../core/requests/request.ts';
 import { evaluationTerminal } from '../../reports/evaluation-terminal.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStatus } from '../exit-code.ts';
-import { evaluateRequest } from '../judging-request.ts';
-import type { EvidenceOptions, JudgingOptions, KeepOptions } from '../options.ts';
+import { onDevice } from '../judging-request.ts';
 import { paintFor, printJson } from '../output.ts';
 
-type Options = JudgingOptions & EvidenceOptions & KeepOptions & { target: string };
-
-export const run: Run<Options> = async (options, context) => {
-  const { streams } = context;
-  const { evaluation, kept } = await judge(await evaluateRequest(options, context));
-  if (options.json) printJson(streams, { kind: 'evaluate', ...evaluation });
+export const run: Run<RequestOf<'evaluate'>> = async (request, context) => {
+  const { streams, json } = context;
+  const { evaluation, kept } = await judge(await onDevice('evaluate', request, context));
+  if (json) printJson(streams, { kind: 'evaluate', ...evaluation });
   else streams.out.write(evaluationTerminal(evaluation, paintFor(streams.out)));
-  if (kept) streams.err.write(describeKept(options.keep!, kept, evaluation));
+  if (kept) streams.err.write(describeKept(request.keep!, kept, evaluation));
   return exitCodeOfStatus(evaluation.status);
 };
 

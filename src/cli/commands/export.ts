@@ -1,27 +1,17 @@
 import { commitRun } from '../../app/commit.ts';
 import { exportCandidate } from '../../app/export.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
-import type { ParameterValues } from '../../core/kernel.ts';
+import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
 import type { Run } from '../context.ts';
 import { printJson } from '../output.ts';
-
-interface Options {
-  target: string;
-  store: string;
-  set?: ParameterValues;
-  output?: string;
-  name?: string;
-  commit?: boolean;
-  json?: boolean;
-}
 
 /** Where files go, unless the kept changes are committed and no folder is asked for. */
 const DEFAULT_FOLDER = 'export';
 
 /** A branch has neither a launch header nor other values than the run's. @throws WarpsmithError `conflicting-options`. */
-function refuseConflicts({ set, name, output, commit }: Options): void {
-  if (!commit || output !== undefined || (set === undefined && name === undefined)) return;
-  const flag = set === undefined ? '--name' : '--set';
+function refuseConflicts({ parameters, name, output, commit }: RequestOf<'export'>): void {
+  if (!commit || output !== undefined || (parameters === undefined && name === undefined)) return;
+  const flag = parameters === undefined ? '--name' : '--set';
   throw new WarpsmithError({
     code: 'conflicting-options',
     message: `${flag} has nothing to say to --commit, which commits what the run kept.`,
@@ -32,20 +22,11 @@ function refuseConflicts({ set, name, output, commit }: Options): void {
   });
 }
 
-export const run: Run<Options> = async (options, { streams }) => {
-  refuseConflicts(options);
-  const { target, store, set, output, name, commit, json } = options;
+export const run: Run<RequestOf<'export'>> = async (request, { streams, json }) => {
+  refuseConflicts(request);
+  const { target, store, output, commit } = completeRequest('export', request);
   const folder = output ?? (commit ? undefined : DEFAULT_FOLDER);
-  const exported =
-    folder === undefined
-      ? null
-      : await exportCandidate({
-          target,
-          store,
-          parameters: set ?? {},
-          output: folder,
-          name,
-        });
+  const exported = folder === undefined ? null : await exportCandidate({ ...request, output: folder });
   // Last: a branch that is there already would refuse the second try, once the folder is right.
   const branch = commit ? await commitRun(target, { store }) : null;
   for (const note of exported?.notes ?? []) streams.err.write(`Note: ${note}.\n`);

@@ -1,19 +1,12 @@
 import { patternRecords } from '../../app/patterns.ts';
 import { EXIT } from '../../core/errors.ts';
+import type { RequestOf } from '../../core/requests/request.ts';
 import { patternsTerminal } from '../../reports/patterns-terminal.ts';
 import type { Run } from '../context.ts';
 import { paintFor, printJson } from '../output.ts';
 
-interface Options {
-  store: string;
-  problem?: string;
-  device?: string;
-  evidence?: boolean;
-  json?: boolean;
-}
-
-export const run: Run<Options> = async ({ json, ...query }, { streams }) => {
-  const report = patternRecords(query);
+export const run: Run<RequestOf<'patterns'>> = async (request, { streams, json }) => {
+  const report = patternRecords(request);
   if (json) printJson(streams, report);
   else streams.out.write(patternsTerminal(report, paintFor(streams.out)));
   return EXIT.ok;

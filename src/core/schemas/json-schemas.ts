@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { COMMANDS, type CommandName } from '../requests/commands.ts';
+import { requestSchema } from '../requests/request.ts';
 import { evaluationSchema } from './evaluation-schema.ts';
 import { kernelFileSchema } from './kernel-schema.ts';
 import { outputSchema } from './output-schemas.ts';
@@ -31,4 +33,15 @@ export const jsonSchemas = (): Readonly<Record<string, object>> => ({
     'warpsmith output',
     'What every command prints under `--json`, by its `kind`: the fields that programs may rely on.',
   ),
+  'requests.schema.json': {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'warpsmith requests',
+    description: 'What each command is asked, by the names that the programming interface has.',
+    type: 'object',
+    properties: Object.fromEntries(COMMAND_NAMES.map((name) => [name, { $ref: `#/$defs/${name}` }])),
+    additionalProperties: false,
+    $defs: Object.fromEntries(COMMAND_NAMES.map((name) => [name, requestSchema(name)])),
+  },
 });
+
+const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[];

@@ -1,6 +1,6 @@
+import { GUIDED } from '../../core/requests/options.ts';
 import { DEFAULT_BLIND_STRATEGY } from '../../search/strategies.ts';
 import type { OptimizeOptions } from '../run.ts';
-import { GUIDED } from '../strategy-names.ts';
 import { createByStrategy } from './by-strategy.ts';
 import { createGuided } from './guided.ts';
 import { handingOver } from './handing-over.ts';

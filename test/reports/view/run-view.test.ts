@@ -281,7 +281,7 @@ describe('the command that does it again', () => {
   test('names everything that decides what the run does', () => {
     expect(view.reproduction).toBe(
       'warpsmith optimize /home/user/attention --device virtual:l4 --workload B=1,H=1,S=64,D=64:1 --workload B=4,H=1,S=64,D=64:2 ' +
-        '--cache hot --set BLOCK_M=32 --seed 7 --strategy guided --max-evaluations 20 --max-minutes 10 --max-money 5 ' +
+        '--set BLOCK_M=32 --cache hot --seed 7 --max-evaluations 20 --max-minutes 10 --max-money 5 ' +
         '--gpu-price 3.5 --goal 10x',
     );
   });

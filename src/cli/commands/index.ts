@@ -1,0 +1,44 @@
+import type { CommandName } from '../../core/requests/commands.ts';
+import { asDamage } from '../../store/event-log.ts';
+import type { CommandContext, Run } from '../context.ts';
+
+/** Loads a command's module when it is used, so that `--help` and `check` don't pay for the virtual GPU. */
+const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknown }>>> = {
+  doctor: () => import('./doctor.ts'),
+  devices: () => import('./devices.ts'),
+  check: () => import('./check.ts'),
+  evaluate: () => import('./evaluate.ts'),
+  diagnose: () => import('./diagnose.ts'),
+  audit: () => import('./audit.ts'),
+  measure: () => import('./measure.ts'),
+  optimize: () => import('./optimize.ts'),
+  resume: () => import('./resume.ts'),
+  report: () => import('./report.ts'),
+  dispatch: () => import('./dispatch.ts'),
+  export: () => import('./export.ts'),
+  compare: () => import('./compare.ts'),
+  inspect: () => import('./inspect.ts'),
+  runs: () => import('./runs.ts'),
+  show: () => import('./show.ts'),
+  patterns: () => import('./patterns.ts'),
+  'search-bench': () => import('./search-bench.ts'),
+};
+
+/** Commands about runs: what stumbles there stumbles over a log. */
+const READ_LOGS: ReadonlySet<CommandName> = new Set([
+  ...(['resume', 'report', 'dispatch', 'export', 'runs', 'show', 'patterns'] as const),
+]);
+
+/** Does what a command line asks, and returns the exit code. */
+export async function runCommand(
+  name: CommandName,
+  request: Readonly<Record<string, unknown>>,
+  context: CommandContext,
+): Promise<number> {
+  const { run } = (await MODULES[name]()) as { run: Run<Readonly<Record<string, unknown>>> };
+  try {
+    return await run(request, context);
+  } catch (error) {
+    throw READ_LOGS.has(name) ? asDamage(error) : error;
+  }
+}

@@ -1,0 +1,362 @@
+import { choice, choices, FLAG, IDENTIFIER, integer, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
+import {
+  BASELINES,
+  BUDGETS,
+  DEVICE,
+  DEVICE_OF_RUN,
+  EVIDENCE,
+  FAIL_ON,
+  GUIDED,
+  JUDGING,
+  LARGER_BUDGETS,
+  MEASURING,
+  type Options,
+  output,
+  parameters,
+  RUN_FILTER,
+  RUN_STRATEGIES,
+  STORE,
+  STRATEGY_NAMES,
+  seed,
+  tier,
+  trust,
+  workload,
+  workloads,
+} from './options.ts';
+
+/** One positional argument; `[in brackets]` it may be left out, `<with dots...>` there may be several. */
+export interface Argument {
+  readonly shown: string;
+  readonly help: string;
+  readonly default?: string;
+}
+
+/** One command: the only place where its grammar is described. */
+export interface Command {
+  readonly summary: string;
+  /** Under which heading help lists it. */
+  readonly group: keyof typeof GROUPS;
+  /** In their order, by the name they have in a request. */
+  readonly arguments: Readonly<Record<string, Argument>>;
+  readonly options: Options;
+}
+
+/** Headings of the help, in their order. */
+export const GROUPS = {
+  judge: 'Judge a kernel:',
+  optimise: 'Make it faster:',
+  look: 'Look at runs:',
+  hand: 'Hand over:',
+  machine: 'This machine:',
+} as const;
+
+const CANDIDATE = "a run (its best), RUN/e12, the beginning of a candidate's id, or a kernel folder";
+
+const kernelFolder = { shown: '<folder>', help: 'a kernel folder, or a problem folder for its start' } as const;
+
+const runOrLatest = {
+  shown: '[run]',
+  help: "a run's id, its beginning, its folder, or latest",
+  default: 'latest',
+} as const;
+
+/** Every command, in the order of the help. */
+export const COMMANDS = {
+  doctor: {
+    summary: 'say what works on this machine, and what is missing',
+    group: 'machine',
+    arguments: {},
+    options: {},
+  },
+  devices: { summary: 'list the devices kernels can be judged on', group: 'machine', arguments: {}, options: {} },
+  check: {
+    summary: 'validate problem.json and kernel.json and print the launch plans, running nothing',
+    group: 'judge',
+    arguments: { target: { shown: '<folder>', help: 'a problem folder (all rungs) or a kernel folder' } },
+    options: { workload: { ...workload, help: 'only this workload' }, parameters },
+  },
+  evaluate: {
+    summary: 'judge one kernel: compile, verify, count, time, diagnose',
+    group: 'judge',
+    arguments: { target: kernelFolder },
+    options: {
+      ...DEVICE,
+      ...JUDGING,
+      ...EVIDENCE,
+      keep: {
+        flags: '--keep <folder>',
+        kind: PATH,
+        help: "write PTX, machine code and the profiler's report into this folder, as far as there are any",
+        notInReplays: true,
+      },
+    },
+  },
+  diagnose: {
+    summary: 'say what limits a kernel and what to try',
+    group: 'judge',
+    arguments: { target: kernelFolder },
+    options: { ...DEVICE, ...JUDGING, ...EVIDENCE },
+  },
+  audit: {
+    summary: "play generic wrong kernels against a problem's checks, and say which would slip through",
+    group: 'judge',
+    arguments: { target: { shown: '<folder>', help: 'a problem folder' } },
+    options: { trust, seed: { ...seed, help: 'seeds the inputs', defaultHelp: undefined, default: 1 } },
+  },
+  measure: {
+    summary: 'measure several kernels beside library baselines, in the same blocks, on a GPU',
+    group: 'judge',
+    arguments: { target: { shown: '<folder>', help: 'a problem folder, or a kernel folder' } },
+    options: {
+      ...DEVICE,
+      kernels: {
+        flags: '--kernel <kernel>',
+        kind: TEXTS,
+        help: 'a rung or a kernel folder; repeatable',
+        default: [],
+        defaultHelp: 'every rung',
+      },
+      workloads,
+      parameters,
+      ...MEASURING,
+      tier: { ...tier, help: 'how long to measure: screen or accept', onlyOnGpus: undefined, default: 'accept' },
+      blocks: {
+        flags: '--blocks <count>',
+        kind: integer(1, 10_000),
+        help: 'exactly this many blocks, whatever they show',
+      },
+      ...BASELINES,
+    },
+  },
+  optimize: {
+    summary: 'search for a faster kernel',
+    group: 'optimise',
+    arguments: {
+      target: { shown: '<folder>', help: 'a problem folder, or a kernel folder to start from' },
+    },
+    options: {
+      ...DEVICE,
+      workloads: {
+        ...workloads,
+        help: "a workload's name, dimensions, or all, with a weight as in b1h8s512d64:2; repeatable: the geometric mean counts",
+      },
+      parameters,
+      ...MEASURING,
+      strategy: {
+        flags: '--strategy <name>',
+        kind: choice(RUN_STRATEGIES),
+        help: `what chooses the next candidate: ${RUN_STRATEGIES.join(', ')}`,
+        default: GUIDED,
+      },
+      objective: {
+        flags: '--objective <kind>',
+        kind: choice(['geometric-mean', 'per-workload']),
+        help: 'over several workloads: geometric-mean (one kernel for all) or per-workload (a dispatch table)',
+        default: 'geometric-mean',
+      },
+      diagnosis: {
+        flags: '--no-diagnosis',
+        kind: FLAG,
+        help: 'guided: choose among the same changes without asking the findings',
+        default: true,
+        isLogged: true,
+      },
+      exploring: {
+        flags: '--no-exploring',
+        kind: FLAG,
+        help: 'guided: stop where no finding suggests anything more, instead of searching on',
+        default: true,
+        isLogged: true,
+      },
+      ablation: {
+        flags: '--no-ablation',
+        kind: FLAG,
+        help: "leave out undoing the winner's changes one by one in the end",
+        default: true,
+        isLogged: true,
+      },
+      ...BUDGETS,
+      gpuPricePerHour: {
+        flags: '--gpu-price <price>',
+        kind: positive(),
+        help: 'what an hour of the GPU costs, for the ledger',
+      },
+      goal: { flags: '--goal <goal>', kind: TEXT, help: 'stop at this speed-up (2x) or time (50us)' },
+      requireSanitizer: {
+        flags: '--require-sanitizer',
+        kind: FLAG,
+        help: 'refuse a winner that compute-sanitizer has not cleared; GPUs only',
+        isLogged: true,
+        onlyOnGpus: 'it checks every access anyway',
+      },
+      ...STORE,
+    },
+  },
+  resume: {
+    summary: 'go on with a run that was interrupted or killed',
+    group: 'optimise',
+    arguments: { run: runOrLatest },
+    options: { trust, ...LARGER_BUDGETS, ...STORE },
+  },
+  report: {
+    summary: 'print the report of a run',
+    group: 'look',
+    arguments: { run: runOrLatest },
+    options: {
+      format: {
+        flags: '--format <format>',
+        kind: choice(['terminal', 'html', 'markdown', 'json']),
+        help: 'terminal, html, markdown or json',
+        defaultHelp: "what --output's name says, else terminal",
+      },
+      output: { ...output, flags: '-o, --output <file>', help: 'write it into this file' },
+      ...STORE,
+    },
+  },
+  runs: {
+    summary: 'list the runs of a store',
+    group: 'look',
+    arguments: {},
+    options: {
+      ...RUN_FILTER,
+      rebuild: {
+        flags: '--rebuild',
+        kind: FLAG,
+        help: 'make the index of the store anew from the logs of its runs',
+      },
+      ...STORE,
+    },
+  },
+  show: {
+    summary: 'say what a run, one of its evaluations or a candidate is, with its evidence',
+    group: 'look',
+    arguments: {
+      what: {
+        shown: '[what]',
+        help: 'a run, <run>/e12, e12 of the newest run, or the beginning of a candidate’s id',
+        default: 'latest',
+      },
+    },
+    options: STORE,
+  },
+  patterns: {
+    summary: 'list the patterns, with what their moves realised in the store’s runs',
+    group: 'look',
+    arguments: {},
+    options: {
+      ...RUN_FILTER,
+      evidence: {
+        flags: '--evidence',
+        kind: FLAG,
+        help: 'list every move: its finding and counters, what it expected, what it realised',
+      },
+      ...STORE,
+    },
+  },
+  'search-bench': {
+    summary: 'replay a space that was evaluated whole, and say how fast each strategy finds its best',
+    group: 'optimise',
+    arguments: { file: { shown: '<file>', help: 'auto-tuning results in the T4 JSON format, plain or gzipped' } },
+    options: {
+      strategies: {
+        flags: '--strategy <name>',
+        kind: choices(STRATEGY_NAMES),
+        help: `one of ${STRATEGY_NAMES.join(', ')}; repeatable`,
+        default: STRATEGY_NAMES,
+        defaultHelp: 'all',
+      },
+      seeds: { flags: '--seeds <count>', kind: integer(1, 1e4), help: 'runs of each strategy', default: 50 },
+      evaluations: {
+        flags: '--evaluations <count>',
+        kind: integer(1, 1e5),
+        help: 'evaluations of each run',
+        default: 200,
+      },
+      within: {
+        flags: '--within <percent>',
+        kind: positive(),
+        help: 'above the best: what counts as found',
+        default: 5,
+      },
+      svg: { flags: '--svg <file>', kind: PATH, help: 'write a plot of the best so far by evaluation' },
+    },
+  },
+  dispatch: {
+    summary: 'make a dispatch table of the winners of several runs',
+    group: 'hand',
+    arguments: {
+      runs: { shown: '<runs...>', help: 'runs of one problem on one device, one for each workload' },
+    },
+    options: { ...DEVICE_OF_RUN, seed, output: { ...output, default: 'dispatch' }, ...STORE },
+  },
+  export: {
+    summary: 'write a kernel so that it can be used without warpsmith',
+    group: 'hand',
+    arguments: { target: { shown: '[candidate]', help: CANDIDATE, default: 'latest' } },
+    options: {
+      parameters: { ...parameters, default: undefined },
+      output: { ...output, defaultHelp: 'export; nowhere with --commit' },
+      commit: {
+        flags: '--commit',
+        kind: FLAG,
+        help: "make the run's kept changes a branch of the repository that holds the start kernel",
+      },
+      name: {
+        flags: '--name <name>',
+        kind: IDENTIFIER,
+        help: "the launch header's namespace",
+        defaultHelp: 'problem and kernel',
+      },
+      ...STORE,
+    },
+  },
+  compare: {
+    summary: 'say whether one kernel is faster than another',
+    group: 'judge',
+    arguments: {
+      baseline: { shown: '<baseline>', help: CANDIDATE },
+      candidate: { shown: '<candidate>', help: 'likewise' },
+    },
+    options: {
+      ...DEVICE_OF_RUN,
+      workloads,
+      baselineParameters: {
+        flags: '--set-baseline <name=value>',
+        kind: PARAMETERS,
+        help: 'set a parameter of the baseline; repeatable',
+        default: {},
+      },
+      candidateParameters: {
+        flags: '--set-candidate <name=value>',
+        kind: PARAMETERS,
+        help: 'set a parameter of the candidate; repeatable',
+        default: {},
+      },
+      ...MEASURING,
+      failOn: {
+        flags: '--fail-on <what>',
+        kind: choice(FAIL_ON),
+        help: 'exit with 1 where the candidate is slower, or not-faster',
+      },
+      ...STORE,
+    },
+  },
+  inspect: {
+    summary: 'show the source line by line with its PTX and what it costs',
+    group: 'look',
+    arguments: { target: { shown: '<candidate>', help: CANDIDATE } },
+    options: {
+      ...DEVICE_OF_RUN,
+      ...JUDGING,
+      hotLines: {
+        flags: '--lines <count>',
+        kind: integer(0, 1e6),
+        help: 'how many hot lines to show with their PTX',
+        default: 8,
+      },
+      ...STORE,
+    },
+  },
+} as const satisfies Readonly<Record<string, Command>>;
+
+export type CommandName = keyof typeof COMMANDS;

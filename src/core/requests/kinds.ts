@@ -1,0 +1,113 @@
+import { WarpsmithError } from '../errors.ts';
+import type { ParameterValues } from '../kernel.ts';
+
+/** What values an option takes: how a command line's words become one, how one becomes words again, and its schema. */
+export interface Kind<T> {
+  /**
+   * The value after one more mention of the option.
+   * @param flag as errors name it, e.g. `--seed`. @throws WarpsmithError `bad-option-value`.
+   */
+  read(flag: string, text: string, previous: T | undefined): T;
+  /** The words that give this value; none where it is what leaving the option out means. */
+  write(flag: string, value: T): string[];
+  /** JSON Schema of the value. */
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+function badValue(flag: string, received: string, expected: string, hint: string): WarpsmithError {
+  return new WarpsmithError({
+    code: 'bad-option-value',
+    message: `${flag} can't be "${received}".`,
+    path: flag,
+    received,
+    expected,
+    hint,
+  });
+}
+
+const once = <T extends string | number>(
+  schema: Kind<T>['schema'],
+  read: (flag: string, text: string) => T,
+): Kind<T> => ({
+  schema,
+  read,
+  write: (flag, value) => [flag, String(value)],
+});
+
+/** Mentioned or not; `--no-…` flags are false where mentioned. */
+export const FLAG: Kind<boolean> = {
+  schema: { type: 'boolean' },
+  read: (flag) => !isNegated(flag),
+  write: (flag, value) => (value === isNegated(flag) ? [] : [flag]),
+};
+
+export const isNegated = (flag: string): boolean => flag.startsWith('--no-');
+
+export const TEXT: Kind<string> = once({ type: 'string' }, (_flag, text) => text);
+
+/** A file or folder; logs hold it as an absolute path. */
+export const PATH: Kind<string> = once({ type: 'string' }, (_flag, text) => text);
+
+export const integer = (minimum: number, maximum: number): Kind<number> =>
+  once({ type: 'integer', minimum, maximum }, (flag, text) => {
+    const value = /^[+-]?\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
+    if (value >= minimum && value <= maximum) return value;
+    const expected = `an integer from ${minimum} to ${maximum}`;
+    throw badValue(flag, text, expected, `For example ${flag} ${Math.max(minimum, 1)}`);
+  });
+
+export const positive = (maximum = Number.MAX_VALUE): Kind<number> =>
+  once({ type: 'number', exclusiveMinimum: 0, maximum }, (flag, text) => {
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (value > 0 && value <= maximum) return value;
+    const expected = maximum === Number.MAX_VALUE ? 'a positive number' : `a positive number, at most ${maximum}`;
+    throw badValue(flag, text, expected, `For example ${flag} 5`);
+  });
+
+/** One of a few words. */
+export const choice = <const T extends string>(choices: readonly T[]): Kind<T> =>
+  once({ enum: choices }, (flag, text) => {
+    const chosen = choices.find((candidate) => candidate === text);
+    if (chosen !== undefined) return chosen;
+    throw badValue(flag, text, `one of ${choices.join(', ')}`, `For example ${flag} ${choices[0]}`);
+  });
+
+/** Words out of a few, each once, in the order of their mentions. */
+export const choices = <const T extends string>(words: readonly T[]): Kind<readonly T[]> => {
+  const one = choice(words);
+  return {
+    schema: { type: 'array', items: one.schema },
+    read: (flag, text, previous = []) => [...new Set([...previous, one.read(flag, text, undefined)])],
+    write: (flag, values) => values.flatMap((value) => [flag, value]),
+  };
+};
+
+/** Repeated texts. */
+export const TEXTS: Kind<readonly string[]> = {
+  schema: { type: 'array', items: { type: 'string' } },
+  read(flag, text, previous = []) {
+    if (text.trim() === '') throw badValue(flag, text, 'a name', `For example ${flag} start`);
+    return [...previous, text];
+  },
+  write: (flag, values) => values.flatMap((value) => [flag, value]),
+};
+
+/** Repeated `NAME=VALUE`s. */
+export const PARAMETERS: Kind<ParameterValues> = {
+  schema: { type: 'object', additionalProperties: { type: 'number' } },
+  read(flag, text, previous = {}) {
+    const [, name = '', value = ''] = /^\s*([A-Za-z_]\w*)\s*=\s*(-?\d+(?:\.\d+)?)\s*$/.exec(text) ?? [];
+    if (name === '' || name === '__proto__')
+      throw badValue(flag, text, 'NAME=VALUE with a number', `For example ${flag} BLOCK_M=64`);
+    if (Object.hasOwn(previous, name))
+      throw badValue(flag, text, 'each parameter once', `${name} is set to ${previous[name]} already.`);
+    return { ...previous, [name]: Number(value) };
+  },
+  write: (flag, values) => Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]),
+};
+
+/** A C++ identifier. */
+export const IDENTIFIER: Kind<string> = once({ type: 'string' }, (flag, text) => {
+  if (/^[A-Za-z]\w*$/.test(text) && !text.includes('__')) return text;
+  throw badValue(flag, text, 'letters, digits and underscores, a letter first', `For example ${flag} attention`);
+});

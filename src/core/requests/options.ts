@@ -1,0 +1,229 @@
+import { choice, FLAG, integer, type Kind, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
+
+/** One option of a command: the only place where it is described. */
+export interface Option<T = unknown> {
+  /** As help shows it, e.g. `-o, --output <folder>`. */
+  readonly flags: string;
+  readonly kind: Kind<T>;
+  readonly help: string;
+  /** What leaving it out means. */
+  readonly default?: T;
+  /** The default in words, where it is worked out. */
+  readonly defaultHelp?: string;
+  /** Whether a run's log keeps it among what decides how the run goes on. */
+  readonly isLogged?: true;
+  /** It asks a real GPU for more: why a virtual one needs none of it. */
+  readonly onlyOnGpus?: string;
+  /** It says on what a recording was made, which a replay can't change, or asks for what a recording has not got. */
+  readonly notInReplays?: true;
+}
+
+/** Options by the name they have in a request. */
+export type Options = Readonly<Record<string, Option>>;
+
+export const CACHES = ['hot', 'cold'] as const;
+/** Whether a kernel finds its inputs in the L2 cache. */
+export type Cache = (typeof CACHES)[number];
+
+export const TOOLCHAIN_NAMES = ['nvrtc', 'nvcc', 'clang'] as const;
+export type ToolchainName = (typeof TOOLCHAIN_NAMES)[number];
+
+/** Strategies that know nothing but the space and the times they are told. */
+export const STRATEGY_NAMES = ['exhaustive', 'random', 'tpe', 'evolutionary', 'bayesian'] as const;
+export type StrategyName = (typeof STRATEGY_NAMES)[number];
+
+/** The strategy that findings and patterns guide. */
+export const GUIDED = 'guided';
+export const RUN_STRATEGIES = [GUIDED, ...STRATEGY_NAMES] as const;
+
+/** What a comparison is to fail on. */
+export const FAIL_ON = ['slower', 'not-faster'] as const;
+export type FailOn = (typeof FAIL_ON)[number];
+
+/** Where results go when `--store` is not given, relative to the working folder. */
+export const DEFAULT_STORE = '.warpsmith';
+
+export const TIERS = ['screen', 'accept'] as const;
+const LONGEST_RUN_SECONDS = 86_400;
+const EVALUATIONS = integer(1, 1e6);
+
+export const trust = {
+  flags: '--trust',
+  kind: FLAG,
+  help: "run the problem's reference.ts and baseline.py without asking",
+} as const satisfies Option<boolean>;
+
+export const seed = {
+  flags: '--seed <seed>',
+  kind: integer(0, 2 ** 32 - 1),
+  help: 'seeds inputs, orders and drawn shapes, to do it again',
+  defaultHelp: 'drawn, and said afterwards',
+} as const satisfies Option<number>;
+
+export const workload = {
+  flags: '--workload <workload>',
+  kind: TEXT,
+  help: "a workload's name, or dimensions such as B=1,H=8,S=512,D=64",
+} as const satisfies Option<string>;
+
+export const workloads = {
+  flags: '--workload <workload>',
+  kind: TEXTS,
+  help: "a workload's name, dimensions, or all; repeatable",
+  default: [],
+} as const satisfies Option<readonly string[]>;
+
+export const parameters = {
+  flags: '--set <name=value>',
+  kind: PARAMETERS,
+  help: 'set a parameter; repeatable',
+  default: {},
+} as const satisfies Option;
+
+export const tier = {
+  flags: '--tier <tier>',
+  kind: choice(TIERS),
+  help: 'how long a GPU measures: screen (short) or accept (for a verdict)',
+  onlyOnGpus: 'it predicts a time, and measures none',
+} as const satisfies Option;
+
+export const output = {
+  flags: '-o, --output <folder>',
+  kind: PATH,
+  help: 'where to write it',
+} as const satisfies Option;
+
+/** Where kernels are judged. */
+export const DEVICE = {
+  trust,
+  device: {
+    flags: '--device <id>',
+    kind: TEXT,
+    help: 'where kernels are judged; see `warpsmith devices`',
+    defaultHelp: 'first GPU, else virtual:l4',
+    notInReplays: true,
+  },
+  threads: {
+    flags: '--threads <count>',
+    kind: integer(1, 256),
+    help: 'worker threads of a virtual device; never changes a result',
+    isLogged: true,
+    notInReplays: true,
+  },
+  toolchain: {
+    flags: '--toolchain <name>',
+    kind: choice(TOOLCHAIN_NAMES),
+    help: 'what compiles: nvrtc, nvcc or clang',
+    defaultHelp: 'the first of them that is there; clang on virtual devices',
+    isLogged: true,
+    notInReplays: true,
+  },
+  runTimeoutSeconds: {
+    flags: '--run-timeout <seconds>',
+    kind: positive(LONGEST_RUN_SECONDS),
+    help: "wall-clock limit of one run of the kernel's launches",
+    defaultHelp: '10 on a GPU, 20 on a virtual one, more for large workloads',
+    isLogged: true,
+  },
+  record: {
+    flags: '--record <file>',
+    kind: PATH,
+    help: 'keep every evaluation, samples and counters included, in this .jsonl.gz file',
+    isLogged: true,
+    notInReplays: true,
+  },
+  replay: {
+    flags: '--replay <file>',
+    kind: PATH,
+    help: 'answer from a recording instead of a device',
+    isLogged: true,
+  },
+} as const satisfies Options;
+
+/** {@link DEVICE} for commands that are about runs. */
+export const DEVICE_OF_RUN = {
+  ...DEVICE,
+  device: { ...DEVICE.device, defaultHelp: "the run's; without one first GPU, else virtual:l4" },
+} as const satisfies Options;
+
+export const MEASURING = {
+  cache: { flags: '--cache <state>', kind: choice(CACHES), help: "hot or cold, instead of the workload's own" },
+  seed,
+} as const satisfies Options;
+
+export const JUDGING = { workload, parameters, ...MEASURING } as const satisfies Options;
+
+export const BASELINES = {
+  baselines: {
+    flags: '--baseline <name>',
+    kind: TEXTS,
+    help: 'measure beside it: start, a rung, a kernel folder, a library baseline, or all (every library); repeatable; GPUs only',
+    default: [],
+  },
+} as const satisfies Options;
+
+/** What is asked for beside a time, on real GPUs. */
+export const EVIDENCE = {
+  ...BASELINES,
+  tier,
+  profile: {
+    flags: '--profile <level>',
+    kind: choice(['none', 'light', 'full']),
+    help: 'profile on a GPU: none, light or full',
+    onlyOnGpus: 'it counts every instruction and every access anyway',
+  },
+  sanitize: {
+    flags: '--sanitize',
+    kind: FLAG,
+    help: 'have compute-sanitizer look at the kernel, on a GPU',
+    onlyOnGpus: 'it checks every access anyway',
+  },
+} as const satisfies Options;
+
+export const STORE = {
+  store: { flags: '--store <folder>', kind: PATH, help: 'folder that holds runs/', default: DEFAULT_STORE },
+} as const satisfies Options;
+
+export const RUN_FILTER = {
+  problem: { flags: '--problem <problem>', kind: TEXT, help: 'only runs of this problem, by its name' },
+  device: {
+    flags: '--device <device>',
+    kind: TEXT,
+    help: 'only runs on this device, by its id or name, e.g. virtual:l4',
+  },
+} as const satisfies Options;
+
+const NO_GPU_TIME = 'it takes no GPU time';
+
+export const BUDGETS = {
+  maximumEvaluations: {
+    flags: '--max-evaluations <count>',
+    kind: EVALUATIONS,
+    help: 'limit in evaluations, from the start to the confirmation and ablation',
+    defaultHelp: '30, or none beside another budget',
+  },
+  maximumMinutes: { flags: '--max-minutes <minutes>', kind: positive(), help: 'budget in wall time' },
+  maximumGpuMinutes: {
+    flags: '--max-gpu-minutes <minutes>',
+    kind: positive(),
+    help: 'budget in GPU time',
+    onlyOnGpus: `${NO_GPU_TIME}; --max-minutes bounds wall time`,
+  },
+  maximumMoney: {
+    flags: '--max-money <amount>',
+    kind: positive(),
+    help: 'budget in money, with --gpu-price',
+    onlyOnGpus: `${NO_GPU_TIME}, which is what costs money`,
+  },
+} as const satisfies Options;
+
+export const LARGER_BUDGETS = {
+  maximumEvaluations: {
+    ...BUDGETS.maximumEvaluations,
+    help: 'a larger limit in evaluations than the run had',
+    defaultHelp: undefined,
+  },
+  maximumMinutes: { ...BUDGETS.maximumMinutes, help: 'a larger budget in wall time' },
+  maximumGpuMinutes: { ...BUDGETS.maximumGpuMinutes, help: 'a larger budget in GPU time' },
+  maximumMoney: { ...BUDGETS.maximumMoney, help: 'a larger budget in money' },
+} as const satisfies Options;
