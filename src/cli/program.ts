@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { type Argument, Command, Option } from 'commander';
 import { packageVersion } from '../app/package-version.ts';
 import { COMMANDS, type CommandName, type Command as CommandRow, GROUPS } from '../core/requests/commands.ts';
 import type { Option as OptionRow } from '../core/requests/options.ts';
@@ -7,10 +7,11 @@ import { longFlag, optionsOf } from '../core/requests/request.ts';
 const AFTER_HELP = `
 Examples:
   warpsmith optimize problems/attention --device virtual:l4 --max-evaluations 5
-  warpsmith evaluate problems/softmax/02_vectors --workload R=4096,C=1024
+  warpsmith evaluate problems/softmax/03_online --workload R=4096,N=1000
   warpsmith report latest -o report.html
 
-Exit codes: 0 fine, 1 the judged thing failed, 2 usage or bad file, 3 device or tool missing, 130 interrupted.`;
+Exit codes: 0 fine, 1 the judged thing failed, 2 usage or bad file,
+3 device or tool missing, 130 interrupted.`;
 
 const helpOf = ({ help, onlyOnGpus, default: value, defaultHelp }: OptionRow): string => {
   const where = onlyOnGpus === undefined || /GPU/.test(help) ? '' : '; GPUs only';
@@ -55,15 +56,24 @@ export function buildProgram(
     .version(packageVersion())
     .exitOverride()
     // Errors are printed once, in the shape all errors have.
-    .configureOutput({ writeOut: write, writeErr: () => {} })
+    .configureOutput({ writeOut: write, writeErr: () => {}, getOutHelpWidth: () => process.stdout.columns || 80 })
+    .configureHelp({
+      subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(shownArgument)].join(' '),
+    })
+    .helpOption('-h, --help', 'show help')
     .showSuggestionAfterError(false)
-    .helpCommand('help [command]', 'show help')
+    .addHelpCommand(new Command('help').argument('[command]').description('show help').helpGroup(GROUPS.machine))
     .addHelpText('after', AFTER_HELP);
   for (const name of Object.keys(COMMANDS) as CommandName[]) addCommand(program, name, execute);
   const running = (argv: readonly string[]): Command =>
     argv.map((word) => program.commands.find((command) => command.name() === word)).find(Boolean) ?? program;
   return { program, running };
 }
+
+const shownArgument = (argument: Argument): string => {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+};
 
 function addCommand(program: Command, name: CommandName, execute: Execute): void {
   const { summary, group, arguments: positional, options }: CommandRow = COMMANDS[name];

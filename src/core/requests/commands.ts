@@ -62,13 +62,6 @@ const runOrLatest = {
 
 /** Every command, in the order of the help. */
 export const COMMANDS = {
-  doctor: {
-    summary: 'say what works on this machine, and what is missing',
-    group: 'machine',
-    arguments: {},
-    options: {},
-  },
-  devices: { summary: 'list the devices kernels can be judged on', group: 'machine', arguments: {}, options: {} },
   check: {
     summary: 'validate problem.json and kernel.json and print the launch plans, running nothing',
     group: 'judge',
@@ -357,6 +350,13 @@ export const COMMANDS = {
       ...STORE,
     },
   },
+  doctor: {
+    summary: 'say what works on this machine, and what is missing',
+    group: 'machine',
+    arguments: {},
+    options: {},
+  },
+  devices: { summary: 'list the devices kernels can be judged on', group: 'machine', arguments: {}, options: {} },
 } as const satisfies Readonly<Record<string, Command>>;
 
 export type CommandName = keyof typeof COMMANDS;
