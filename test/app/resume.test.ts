@@ -226,7 +226,7 @@ describe('a run that ended', () => {
     const one = await uninterruptedExtension();
     await start('random');
     const controller = new AbortController();
-    const extension = { extendBudgets: { maximumEvaluations: 30 } };
+    const extension = { maximumEvaluations: 30 };
     await resumeRun({ store, run: 'latest', signal: controller.signal, ...extension }, async () =>
       sessionOf('random', {
         async evaluate({ id }, honest) {

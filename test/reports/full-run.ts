@@ -8,6 +8,9 @@ import {
 } from '../../src/store/events.ts';
 import { evaluation, sampleRun } from './sample-run.ts';
 
+/** Geometric mean of 2, and twice 4: weights 1 and 2. */
+const MEAN_RATIO = (2 * 4 * 4) ** (1 / 3);
+
 const OTHER = { name: 'b4h1s64d64', dimensions: { B: 4, H: 1, S: 64, D: 64 }, cache: 'hot' } as const;
 
 const [started, ...rest] = sampleRun.map(
@@ -103,7 +106,7 @@ const events: RunEvent[] = [
   },
   {
     ...(rungDecided as RunEvent & { type: 'decision' }),
-    ratio: 3.17,
+    ratio: MEAN_RATIO,
     perWorkload: [
       { workload: 'b1h1s64d64', weight: 1, evaluationId: 'e2', ratio: 2, vetoes: false },
       { workload: OTHER.name, weight: 2, evaluationId: 'e2b', ratio: 4, vetoes: false },
@@ -212,7 +215,7 @@ const record = (list: readonly RunEvent[]): RecordedEvent[] =>
 
 /** A run over two workloads with everything a log can hold: options, a veto, ablation, advice, sources, money. */
 export const fullRun: RecordedEvent[] = record(
-  events.map((event) => (event.type === 'run-finished' ? { ...event, speedup: 3.17 } : event)),
+  events.map((event) => (event.type === 'run-finished' ? { ...event, speedup: MEAN_RATIO } : event)),
 );
 
 export const HOSTILE = `"'><script>document.title='taken'</script></style><img src=x onerror=alert(1)>`;
