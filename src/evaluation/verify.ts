@@ -67,7 +67,7 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
   const { problem, candidate, dimensions, seed, thorough = false } = request;
   const { kernel, parameters } = candidate;
   const { spec } = request.device;
-  const { resources } = request.module; // Worked out anew whenever a virtual device is asked.
+  const { resources } = request.module;
   const fits = (shape: Dimensions) => fitsSharedMemory(() => request.planFor(shape), { spec, resources });
   const { checks, coverage } = checksFor({
     ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, fits },

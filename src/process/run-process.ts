@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { findExecutable, isExecutableFile } from './find-executable.ts';
 import { spawnGuarded } from './guard.ts';
 import { minimalEnvironment } from './minimal-environment.ts';
-import { groupResidentBytes, killGroup } from './process-group.ts';
+import { groupResidentBytes, killGroup, residentBytes } from './process-group.ts';
 
 export interface ProcessRequest {
   /** Absolute path, or a name looked up on the search path. Never run through a shell. */
@@ -38,12 +38,15 @@ export interface ProcessOutcome {
 type Limit = 'timed-out' | 'aborted' | 'memory-exceeded' | 'output-exceeded';
 
 const MEMORY_POLL_MS = 50;
+/** Going through all processes of the machine for those of the group takes milliseconds: done at every tenth poll. */
+const POLLS_PER_GROUP = 10;
 
 /**
  * Runs a program in a process group of its own and returns how it ended; never rejects for anything the program does.
  * When it ends, by itself or by a limit, everything it started and left in its group is killed with it.
  *
- * Memory is bounded twice: the group's resident set is polled, which works on every Linux; and where `prlimit` is
+ * Memory is bounded twice: the resident set, of the program often and of its group now and then, is polled, which works
+ * on every Linux; and where `prlimit` is
  * installed, the address space of each process is capped, which also stops what outruns the poll.
  */
 export async function runProcess(request: ProcessRequest): Promise<ProcessOutcome> {
@@ -111,9 +114,13 @@ function watch(request: ProcessRequest, groupId: number, stop: (reason: Limit) =
   request.signal?.addEventListener('abort', onAbort, { once: true });
   const timeout = setTimeout(() => stop('timed-out'), request.timeoutMs);
   const maximumMemoryBytes = request.maximumMemoryBytes ?? Number.POSITIVE_INFINITY;
+  let polls = 0;
   const poll = Number.isFinite(maximumMemoryBytes)
     ? setInterval(() => {
-        if (groupResidentBytes(groupId) > maximumMemoryBytes) stop('memory-exceeded');
+        const isOfGroup = ++polls % POLLS_PER_GROUP === 0;
+        // The group's number is that of the process that leads it.
+        const bytes = isOfGroup ? groupResidentBytes(groupId) : residentBytes(groupId);
+        if (bytes > maximumMemoryBytes) stop('memory-exceeded');
       }, MEMORY_POLL_MS)
     : undefined;
   return () => {

@@ -1,10 +1,10 @@
-import type { ControlFlowGraph, PtxModule } from '../ptx/ast.ts';
+import type { ControlFlowGraph, PtxFunction, PtxModule } from '../ptx/ast.ts';
 import { canonicalForm } from '../ptx/canonical-form.ts';
 import { checkOperands } from '../ptx/check-operands.ts';
 import { buildControlFlowGraph } from '../ptx/control-flow.ts';
 import { inlineCalls } from '../ptx/inline-calls.ts';
 import { bitsOf } from '../ptx/instructions/signatures.ts';
-import { analyseLiveness } from '../ptx/liveness.ts';
+import { analyseLiveness, type Liveness } from '../ptx/liveness.ts';
 import { estimateRegisters } from '../ptx/registers.ts';
 
 import { BlockEmitter } from './codegen/block-emitter.ts';
@@ -44,14 +44,7 @@ const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;
  * operands that do not fit their instruction.
  */
 export function compileKernel(options: CompileKernelOptions): KernelImage {
-  const inlined = inlineCalls(options.module, options.functionName);
-  checkOperands(inlined, options.module);
-  const fn = canonicalForm(inlined);
-  const cfg = buildControlFlowGraph(fn);
-  const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
-  const blocks = splitBlocks(cfg, divergentBlocks);
-  const liveness = analyseLiveness(asGraph(blocks));
-  const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
+  const { fn, blocks, uniform, liveness, slots, registersPerThread } = analysisOf(options.module, options.functionName);
   const symbols = layOutSymbols(options.module, fn, options.globals);
 
   const module = new ModuleBuilder();
@@ -124,9 +117,42 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     constants: symbols.constants,
     maxThreads: fn.maxThreads,
     requiredThreads: fn.requiredThreads,
-    registersPerThread: estimateRegisters(fn, cfg),
+    registersPerThread,
     blockInstructions: blocks.map((block) => block.instructions),
   };
+}
+
+/** What a function's code says, whatever is made of it. */
+interface Analysis {
+  fn: PtxFunction;
+  blocks: JitBlock[];
+  uniform: ReadonlySet<string>;
+  liveness: Liveness;
+  slots: ReturnType<typeof assignSlots>;
+  registersPerThread: number;
+}
+
+const analyses = new WeakMap<PtxModule, Map<string, Analysis>>();
+
+/** A kernel is compiled up to three times: to run, to be counted, to be watched. */
+function analysisOf(module: PtxModule, functionName: string): Analysis {
+  const known = analyses.get(module)?.get(functionName);
+  if (known) return known;
+  const analysis = analyse(module, functionName);
+  analyses.set(module, (analyses.get(module) ?? new Map<string, Analysis>()).set(functionName, analysis));
+  return analysis;
+}
+
+function analyse(module: PtxModule, functionName: string): Analysis {
+  const inlined = inlineCalls(module, functionName);
+  checkOperands(inlined, module);
+  const fn = canonicalForm(inlined);
+  const cfg = buildControlFlowGraph(fn);
+  const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
+  const blocks = splitBlocks(cfg, divergentBlocks);
+  const liveness = analyseLiveness(asGraph(blocks));
+  const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
+  return { fn, blocks, uniform, liveness, slots, registersPerThread: estimateRegisters(fn, cfg) };
 }
 
 function layOutTables(

@@ -89,6 +89,7 @@ export class VirtualDevice implements Device {
   }
 
   #allocateModule(code: CompiledCode, ptx: PtxModule): VirtualModule {
+    let resources: Record<string, KernelResources> | undefined;
     const module: VirtualModule = {
       code,
       ptx,
@@ -96,7 +97,8 @@ export class VirtualDevice implements Device {
       globalBuffers: [],
       kernels: new Map(),
       get resources() {
-        return resourcesOf(code, ptx);
+        resources ??= resourcesOf(code, ptx);
+        return resources;
       },
     };
     for (const variable of ptx.variables) {

@@ -42,15 +42,27 @@ export function resultOf(instruction: PtxInstruction): Result {
  * Registers an instruction writes and reads, guard included. A guarded instruction may leave its definitions as they
  * were. Accumulators are both.
  */
-export function definitionsAndUses(instruction: PtxInstruction): { definitions: string[]; uses: string[] } {
+export function definitionsAndUses(instruction: PtxInstruction): DefinitionsAndUses {
+  const known = namedRegisters.get(instruction);
+  if (known) return known;
   const { operands, guard } = instruction;
   const result = operands.length > 0 ? resultOf(instruction) : 'none';
   const definitions = result === 'none' ? [] : registersOf(operands[0]!);
   const sources = result === 'none' || result === 'accumulator' ? operands : operands.slice(1);
   const uses = sources.flatMap(registersOf);
   if (guard) uses.push(guard.register);
-  return { definitions, uses };
+  const named = { definitions, uses };
+  namedRegisters.set(instruction, named);
+  return named;
 }
+
+export interface DefinitionsAndUses {
+  readonly definitions: readonly string[];
+  readonly uses: readonly string[];
+}
+
+/** Instructions do not change once they are read, and are asked about dozens of times. */
+const namedRegisters = new WeakMap<PtxInstruction, DefinitionsAndUses>();
 
 /** Kind of floating-point work, as in `CounterTotals.flop`. */
 export type FlopKind = 'fp16' | 'fp32' | 'fp64' | 'tensor';

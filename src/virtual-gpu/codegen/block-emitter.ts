@@ -32,6 +32,7 @@ export class BlockEmitter {
   #locals: BlockLocals;
   #temporaries: Local[];
   #pending: PendingInstruction[] = [];
+  #knownLastUses: ReadonlyMap<string, number> | undefined;
   /** Scalar local that holds the current value of each uniform register used so far. */
   #uniforms = new Map<string, Local>();
 
@@ -99,9 +100,8 @@ export class BlockEmitter {
   /** Runs the waiting lane-wise instructions; `position` is the first instruction after them. */
   #flush(position: number): void {
     if (this.#pending.length === 0) return;
-    const neededAfter = new Set(this.kernel.liveness.liveOut[this.block.index]);
-    for (const instruction of this.block.instructions.slice(position))
-      for (const register of definitionsAndUses(instruction).uses) neededAfter.add(register);
+    const liveOut = this.kernel.liveness.liveOut[this.block.index]!;
+    const lastUses = this.#lastUses();
     const segment = new SegmentEmitter({
       b: this.b,
       kernel: this.kernel,
@@ -109,11 +109,22 @@ export class BlockEmitter {
       masked: this.masked,
       blockIndex: this.block.index,
       pending: this.#pending,
-      neededAfter,
+      isNeededAfter: (register) => liveOut.has(register) || (lastUses.get(register) ?? -1) >= position,
       temporaries: this.#temporaries,
     });
     this.#pending = [];
     segment.emit();
+  }
+
+  /** Position of each register's last use in the block. */
+  #lastUses(): ReadonlyMap<string, number> {
+    if (this.#knownLastUses) return this.#knownLastUses;
+    const lastUses = new Map<string, number>();
+    this.block.instructions.forEach((instruction, position) => {
+      for (const register of definitionsAndUses(instruction).uses) lastUses.set(register, position);
+    });
+    this.#knownLastUses = lastUses;
+    return lastUses;
   }
 
   #localType(register: string): 'i32' | 'i64' {

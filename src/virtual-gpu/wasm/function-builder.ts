@@ -1,4 +1,4 @@
-import { signedLeb, unsignedLeb } from './leb128.ts';
+import { pushSigned, pushUnsigned, signedLeb, unsignedLeb } from './leb128.ts';
 import { OPCODES } from './opcodes.ts';
 
 export type ValueType = 'i32' | 'i64' | 'v128';
@@ -53,22 +53,20 @@ export class FunctionBuilder {
   }
 
   get(local: Local): this {
-    this.#code.push(0x20, ...unsignedLeb(local));
-    return this;
+    return this.#withIndex(0x20, local);
   }
 
   set(local: Local): this {
-    this.#code.push(0x21, ...unsignedLeb(local));
-    return this;
+    return this.#withIndex(0x21, local);
   }
 
   tee(local: Local): this {
-    this.#code.push(0x22, ...unsignedLeb(local));
-    return this;
+    return this.#withIndex(0x22, local);
   }
 
   i32(value: number): this {
-    this.#code.push(0x41, ...signedLeb(BigInt(value | 0)));
+    this.#code.push(0x41);
+    pushSigned(this.#code, value | 0);
     return this;
   }
 
@@ -141,12 +139,12 @@ export class FunctionBuilder {
   }
 
   call(functionIndex: number): this {
-    this.#code.push(0x10, ...unsignedLeb(functionIndex));
-    return this;
+    return this.#withIndex(0x10, functionIndex);
   }
 
   callIndirect(typeIndex: number): this {
-    this.#code.push(0x11, ...unsignedLeb(typeIndex), 0x00);
+    this.#withIndex(0x11, typeIndex);
+    this.#code.push(0x00);
     return this;
   }
 
@@ -171,21 +169,21 @@ export class FunctionBuilder {
   }
 
   br(depth: number): this {
-    this.#code.push(0x0c, ...unsignedLeb(depth));
-    return this;
+    return this.#withIndex(0x0c, depth);
   }
 
   brIf(depth: number): this {
-    this.#code.push(0x0d, ...unsignedLeb(depth));
-    return this;
+    return this.#withIndex(0x0d, depth);
   }
 
-  encode(): number[] {
+  encode(): Uint8Array {
     const locals = this.#encodeLocals();
     const size = unsignedLeb(locals.length + this.#code.length + 1);
-    const out = size.concat(locals);
-    for (const byte of this.#code) out.push(byte);
-    out.push(0x0b);
+    const out = new Uint8Array(size.length + locals.length + this.#code.length + 1);
+    out.set(size);
+    out.set(locals, size.length);
+    out.set(this.#code, size.length + locals.length);
+    out[out.length - 1] = 0x0b;
     return out;
   }
 
@@ -196,15 +194,22 @@ export class FunctionBuilder {
     return this;
   }
 
+  #withIndex(opcode: number, index: number): this {
+    this.#code.push(opcode);
+    pushUnsigned(this.#code, index);
+    return this;
+  }
+
   #prefixed(code: number): void {
-    this.#code.push(0xfd, ...unsignedLeb(code));
+    this.#withIndex(0xfd, code);
   }
 
   /** Bit 6 of the alignment field announces a memory index (multi-memory). */
   #memoryArgument(alignment: number, offset: number, memory: MemoryIndex): void {
     if (offset < 0) throw new Error(`negative memory offset ${offset}`);
-    if (memory === 0) this.#code.push(alignment, ...unsignedLeb(offset));
-    else this.#code.push(alignment | 0x40, memory, ...unsignedLeb(offset));
+    if (memory === 0) this.#code.push(alignment);
+    else this.#code.push(alignment | 0x40, memory);
+    pushUnsigned(this.#code, offset);
   }
 
   #encodeLocals(): number[] {

@@ -1,13 +1,27 @@
 /** LEB128, the variable-length integers of the WebAssembly binary format. */
 export function unsignedLeb(value: number): number[] {
   const out: number[] = [];
-  let rest = value >>> 0;
-  do {
-    const byte = rest & 0x7f;
-    rest >>>= 7;
-    out.push(rest === 0 ? byte : byte | 0x80);
-  } while (rest !== 0);
+  pushUnsigned(out, value);
   return out;
+}
+
+export function pushUnsigned(out: number[], value: number): void {
+  let rest = value >>> 0;
+  while (rest > 0x7f) {
+    out.push((rest & 0x7f) | 0x80);
+    rest >>>= 7;
+  }
+  out.push(rest);
+}
+
+/** @param value 32 bits. */
+export function pushSigned(out: number[], value: number): void {
+  let rest = value;
+  while (rest < -64 || rest > 63) {
+    out.push((rest & 0x7f) | 0x80);
+    rest >>= 7;
+  }
+  out.push(rest & 0x7f);
 }
 
 export function signedLeb(value: bigint): number[] {

@@ -18,12 +18,10 @@ export interface ImportedMemory {
   sharedMaximumPages?: number;
 }
 
-const section = (id: number, body: number[]): number[] => [id, ...unsignedLeb(body.length), ...body];
-const vector = (items: number[][]): number[] => {
-  const out = unsignedLeb(items.length);
-  for (const item of items) for (const byte of item) out.push(byte);
-  return out;
-};
+type Bytes = number[] | Uint8Array;
+
+const section = (id: number, body: Bytes): Bytes => concatenate([[id], unsignedLeb(body.length), body]);
+const vector = (items: Bytes[]): Bytes => concatenate([unsignedLeb(items.length), ...items]);
 const utf8 = (text: string): number[] => {
   const bytes = [...new TextEncoder().encode(text)];
   return [...unsignedLeb(bytes.length), ...bytes];
@@ -90,7 +88,7 @@ export class ModuleBuilder {
       ]),
       ...this.#imports.map((f) => [...utf8('env'), ...utf8(f.name), 0x00, ...unsignedLeb(f.type)]),
     ];
-    const parts: (number[] | Uint8Array)[] = [[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]];
+    const parts: Bytes[] = [[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]];
     parts.push(section(1, vector(this.#types)));
     parts.push(section(2, vector(imports)));
     parts.push(section(3, vector(this.#functions.map((f) => unsignedLeb(f.type)))));
@@ -108,7 +106,7 @@ export class ModuleBuilder {
   }
 }
 
-function concatenate(parts: (number[] | Uint8Array)[]): Uint8Array<ArrayBuffer> {
+function concatenate(parts: Bytes[]): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let offset = 0;
   for (const part of parts) {

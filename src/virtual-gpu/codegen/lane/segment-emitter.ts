@@ -44,7 +44,7 @@ export class SegmentEmitter {
   readonly memory: LaneMemory;
   readonly blockIndex: number;
   #pending: readonly PendingInstruction[];
-  #neededAfter: ReadonlySet<string>;
+  #isNeededAfter: (register: string) => boolean;
   /** Locals of registers that are in wasm locals already; double words have two. */
   #registers = new Map<string, Local[]>();
   #lastDefinition = new Map<string, number>();
@@ -60,7 +60,7 @@ export class SegmentEmitter {
     masked: boolean;
     blockIndex: number;
     pending: readonly PendingInstruction[];
-    neededAfter: ReadonlySet<string>;
+    isNeededAfter: (register: string) => boolean;
     temporaries: Local[];
   }) {
     this.b = parts.b;
@@ -69,7 +69,7 @@ export class SegmentEmitter {
     this.masked = parts.masked;
     this.blockIndex = parts.blockIndex;
     this.#pending = parts.pending;
-    this.#neededAfter = parts.neededAfter;
+    this.#isNeededAfter = parts.isNeededAfter;
     this.#temporaries = parts.temporaries;
     this.memory = new LaneMemory(this);
   }
@@ -324,7 +324,7 @@ export class SegmentEmitter {
     const target = this.#registers.get(register) ?? this.#newLocals(register);
     b.set(target[part]!);
     if (part === target.length - 1) this.#definitionCount.set(register, this.definitionCount(register) + 1);
-    if (this.#lastDefinition.get(register) !== this.#position || !this.#neededAfter.has(register)) return;
+    if (this.#lastDefinition.get(register) !== this.#position || !this.#isNeededAfter(register)) return;
     const base = target.length === 2 ? locals.at2 : locals.at;
     const offset = this.kernel.slotOf(register) + part * 16;
     b.get(base).get(target[part]!);
