@@ -10,7 +10,7 @@ const SHARING = [
   ...['search', 'stats', 'virtual-gpu', 'app/attention-on-l4.test.ts', 'devices/cuda/harness', 'devices/*.test.ts'],
   ...['evaluation/*.test.ts', 'evaluation/comparisons', 'evaluation/generators', 'evaluation/measure', 'store'],
   ...['toolchains/header-pack'],
-].map((place) => (place.endsWith('.ts') ? `test/${place}` : `test/${place}/**/*.test.ts`));
+].map((place) => (place.endsWith('.ts') ? `test/${place}` : `test/${place}/**/!(*.browser).test.ts`));
 
 export default defineConfig({
   test: {
