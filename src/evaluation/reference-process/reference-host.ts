@@ -22,6 +22,8 @@ export interface ReferenceHostOptions {
 }
 
 export interface ReferenceLimits {
+  /** Wall-clock limit of loading the module. */
+  readonly loadTimeoutMs: number;
   /** Wall-clock limit of one run. */
   readonly timeoutMs: number;
   /** Resident memory of one process. */
@@ -37,12 +39,12 @@ export const referenceMemoryBytes = (machineBytes: number, containerBytes: numbe
   Math.max(1024 * MIB, (containerBytes > 0 ? Math.min(machineBytes, containerBytes) : machineBytes) / 2);
 
 const DEFAULT_LIMITS: ReferenceLimits = {
+  loadTimeoutMs: 60_000,
   timeoutMs: 30 * 60_000,
   memoryBytes: referenceMemoryBytes(totalmem(), process.constrainedMemory()),
   processes: Math.min(4, availableParallelism()),
 };
 
-const START_TIMEOUT_MS = 60_000;
 /** A run that waits this long is worth another process; starting one takes half as long. */
 const PATIENCE_MS = 150;
 /** What is not needed goes; a command rarely pauses for so long. */
@@ -198,8 +200,7 @@ class ReferenceChild {
   }
 
   async #load(): Promise<void> {
-    const limitMs = Math.min(START_TIMEOUT_MS, this.#limits.timeoutMs);
-    const { answer } = await this.#ask({ command: 'load' }, [], limitMs);
+    const { answer } = await this.#ask({ command: 'load' }, [], this.#limits.loadTimeoutMs);
     if (answer.kind === 'not-loaded') throw this.#notLoaded(answer);
     if (answer.kind === 'loaded' && !answer.hasReference) throw this.#missing(answer.exports);
   }

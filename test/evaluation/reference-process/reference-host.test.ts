@@ -188,7 +188,7 @@ describe('a reference that is at fault', () => {
 
   it('that never finishes loading is ended, and the limit is told', async () => {
     const reference = await host('await new Promise(() => {});\nexport const reference = ({ X }) => ({ Y: X });', {
-      limits: { timeoutMs: 900 },
+      limits: { loadTimeoutMs: 900 },
     });
     expect((await errorOf(run(reference))).message).toBe('the reference of scale did not finish within 0.9 s');
   });
