@@ -18,6 +18,7 @@ import { compileRefusal, type Outcome, refusalOutcome } from './outcome.ts';
 import { planLaunches } from './plan-launches.ts';
 import { planRefusal } from './plan-refusal.ts';
 import { predictOutcome } from './predict-outcome.ts';
+import { predictionCaveats } from './prediction-caveats.ts';
 import { problemWork } from './problem-work.ts';
 import { createStream } from './random.ts';
 import type { Refused } from './refusal.ts';
@@ -135,7 +136,11 @@ class LiveEvaluation {
     const compiled = await this.#timed('compile', () => this.#compile(this.#request.candidate));
     if (!compiled.ok) return compileRefusal(compiled);
     const loaded = await this.#timed('compile', () => this.#options.device.load(compiled.code));
-    const diagnostics = compiled.code.diagnostics.length > 0 && { diagnostics: [...compiled.code.diagnostics] };
+    const told = [
+      ...compiled.code.diagnostics,
+      ...(this.#options.device.measuring ? [] : predictionCaveats(compiled.code)),
+    ];
+    const diagnostics = told.length > 0 && { diagnostics: told };
     if (!loaded.ok) return { ...refusalOutcome(kernel, { ...loaded, reason: loaded.message }), ...diagnostics };
     try {
       const profiled = await this.#profileAgain(loaded.module);

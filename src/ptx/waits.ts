@@ -1,0 +1,53 @@
+import type { SourceLocation } from '../core/compiled-code.ts';
+import type { PtxFunction, PtxInstruction } from './ast.ts';
+import { controlOf } from './instructions/properties.ts';
+import { parsePtx } from './parse.ts';
+
+/** Code whose time depends on more than what it issues and moves. */
+export interface Wait {
+  /** `sleep`: __nanosleep. `poll`: a loop that reads memory anew in each round, as code does that waits for another CTA. */
+  readonly kind: 'sleep' | 'poll';
+  readonly source?: SourceLocation;
+}
+
+/** Nothing else is worth parsing a module for. */
+const MAY_WAIT = /\b(?:nanosleep|ld\.(?:volatile|acquire|relaxed|mmio)|atom[\w.:]*\.(?:cas|exch))\b/;
+
+/** Every sleep and every polling loop of a module, in its order. @throws PtxSyntaxError when it can't be parsed. */
+export function waitsIn(ptx: string): readonly Wait[] {
+  return MAY_WAIT.test(ptx) ? parsePtx(ptx).functions.flatMap(waitsOf) : [];
+}
+
+function waitsOf({ body }: PtxFunction): Wait[] {
+  const loops = loopsOf(body);
+  return body.flatMap((statement, index) => {
+    if (statement.kind !== 'instruction') return [];
+    const { source } = statement.instruction;
+    const isInLoop = loops.some(({ first, last }) => first <= index && index <= last);
+    const kind = waitOf(statement.instruction, isInLoop);
+    return kind ? [{ kind, ...(source && { source }) }] : [];
+  });
+}
+
+/** Reads that no cache may answer, and the atomics that take a lock; of shared memory they wait for the own CTA. */
+function waitOf({ opcode, modifiers }: PtxInstruction, isInLoop: boolean): Wait['kind'] | undefined {
+  if (opcode === 'nanosleep') return 'sleep';
+  if (!isInLoop || modifiers.some((part) => part.startsWith('shared') || part === 'local')) return undefined;
+  const polls =
+    (opcode === 'ld' && modifiers.some((part) => ['volatile', 'acquire', 'relaxed', 'mmio'].includes(part))) ||
+    (opcode === 'atom' && modifiers.some((part) => part === 'cas' || part === 'exch'));
+  return polls ? 'poll' : undefined;
+}
+
+/** What lies between a label and a branch back to it: compilers keep a loop together. */
+function loopsOf(body: PtxFunction['body']): { first: number; last: number }[] {
+  const labels = new Map<string, number>();
+  return body.flatMap((statement, last) => {
+    if (statement.kind === 'label') labels.set(statement.name, last);
+    if (statement.kind !== 'instruction' || controlOf(statement.instruction) !== 'branch') return [];
+    return statement.instruction.operands.flatMap((operand) => {
+      const first = operand.kind === 'label' ? labels.get(operand.name) : undefined;
+      return first === undefined ? [] : [{ first, last }];
+    });
+  });
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { predictionCaveats } from '../../src/evaluation/prediction-caveats.ts';
+import { waitsIn } from '../../src/ptx/waits.ts';
+
+const module = (...lines: string[]): string =>
+  [
+    ...['.version 8.0', '.target sm_80', '.address_size 64', '.visible .entry f(.param .u64 p)', '{'],
+    ...['.reg .pred %p<2>;', '.reg .b32 %r<4>;', '.reg .b64 %rd<2>;'],
+    ...lines,
+    ...['ret;', '}'],
+  ].join('\n');
+
+const loop = (...lines: string[]): string => module('$L:', ...lines, 'setp.eq.s32 %p1, %r1, 0;', '@%p1 bra $L;');
+
+describe('code that waits', () => {
+  it.each([
+    ['sleeps', module('nanosleep.u32 100;'), ['sleep']],
+    ['sleeps while it waits', loop('nanosleep.u32 %r2;', 'ld.volatile.global.u32 %r1, [%rd1];'), ['sleep', 'poll']],
+    ['polls a flag', loop('ld.acquire.gpu.global.u32 %r1, [%rd1];'), ['poll']],
+    ['takes a lock', loop('atom.global.cas.b32 %r1, [%rd1], 0, 1;'), ['poll']],
+    ['reads a flag once', module('ld.acquire.gpu.global.u32 %r1, [%rd1];'), []],
+    ['polls shared memory', loop('ld.volatile.shared.u32 %r1, [%r2];'), []],
+    ['loops over data', loop('ld.global.nc.u32 %r1, [%rd1];'), []],
+    ['counts in a loop', loop('atom.global.add.u32 %r1, [%rd1], 1;'), []],
+    ['branches on', module('ld.volatile.global.u32 %r1, [%rd1];', 'bra $L;', '$L:'), []],
+  ])('%s', (_, ptx, kinds) => {
+    expect(waitsIn(ptx).map(({ kind }) => kind)).toEqual(kinds);
+  });
+
+  it('is noted once for each kind, for predictions of PTX', () => {
+    const text = loop('nanosleep.u32 1;', 'nanosleep.u32 2;', 'ld.volatile.global.u32 %r1, [%rd1];');
+    const code = { kind: 'ptx', text, key: 'k', architecture: 'sm_80', diagnostics: [] } as never;
+    expect(predictionCaveats(code).map(({ message }) => message)).toEqual([
+      expect.stringContaining('leaves out __nanosleep'),
+      expect.stringContaining('leaves out waiting for other CTAs'),
+    ]);
+  });
+});
