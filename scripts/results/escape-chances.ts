@@ -21,7 +21,8 @@ const sum = (of: (part: (typeof WINNER)[number]) => number): number =>
 const reruns = sum(({ limits, blocks }) => blocks * SLOTS * (limits.samplesPerBlock + CUTS_PER_BLOCK / 2));
 /** Slots that are compared with the oracle. */
 const compared = sum(({ limits, blocks }) => (limits.comparedBlocks === 'all' ? blocks : 1));
-const comparedLarge = WINNER.length;
+/** Of large slots: one whole in each part of what a winner goes through, and rows of a part of one in every other block. */
+const comparedLarge = sum(({ blocks }) => blocks);
 
 const percent = (chance: number): string => {
   if (chance < 1e-4) return 'below 0.01 %';
@@ -40,7 +41,7 @@ export const escapeChances = (): string => {
     'Share',
     'of launches, chosen by anything but the inputs',
     'of inputs, chosen by the inputs alone',
-    `the same, slots above ${LARGE_SLOT_BYTES / 2 ** 20} MiB`,
+    `the same, slots above ${LARGE_SLOT_BYTES / 2 ** 20} MiB whose parts are independent`,
   ];
   const table = markdownTable(
     titles.map((title, i) => ({ title, ...(i > 0 && { align: 'right' as const }) })),
@@ -48,6 +49,7 @@ export const escapeChances = (): string => {
   );
   return (
     `${table}\n\nChance that a winner is never caught: with ${SLOTS} slots, ${reruns.toLocaleString('en')} launch sequences of it ` +
-    `are run again and compared, ${compared} slots (${comparedLarge} of large ones) are compared with the oracle.`
+    `are run again and compared, ${compared} slots are compared whole with the oracle; of large ones ${WINNER.length} whole and rows of ` +
+    `${comparedLarge - WINNER.length} more. Where a large slot can't be cut, those ${WINNER.length} are all.`
   );
 };

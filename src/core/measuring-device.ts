@@ -33,6 +33,13 @@ export interface Fill {
   readonly pattern: Uint8Array;
 }
 
+/** Bytes of a buffer, all of it unless told. */
+export interface ReadRange {
+  readonly buffer: DeviceBuffer;
+  readonly offsetBytes?: number;
+  readonly bytes?: number;
+}
+
 /** Launch sequences of one plan, captured as one graph in the order of their slots, and ready to be run one by one. */
 export interface Replay {
   readonly sequenceCount: number;
@@ -121,7 +128,7 @@ export interface MeasuringDevice {
   draw(draws: readonly Draw[]): Promise<void>;
   fillAll(fills: readonly Fill[]): Promise<void>;
   writeAll(writes: readonly { buffer: DeviceBuffer; bytes: Uint8Array }[]): Promise<void>;
-  readAll(buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]>;
+  readAll(ranges: readonly ReadRange[]): Promise<Uint8Array[]>;
   /** Whether the module has variables that outlive a launch. */
   hasState(module: LoadedModule): boolean;
   /**

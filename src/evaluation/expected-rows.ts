@@ -14,7 +14,7 @@ export interface ExpectedRows {
 }
 
 /** Floating-point operations that a host does for a sample: some tens of milliseconds. */
-const SAMPLE_FLOP = 4e7;
+export const SAMPLE_FLOP = 4e7;
 /** Rows of a sample at least, whatever they cost. */
 const LEAST_ROWS = 64;
 

@@ -33,7 +33,12 @@ export const judgeOnce = async (request: {
   return passes(verdicts) ? undefined : refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${trial.name}`);
 };
 
-const compareRows = (outputs: readonly PlannedBuffer[], { rows, expectations }: ExpectedRows, got: Outputs): Verdicts =>
+/** Compares what is expected of some rows, or of all, with whole outputs. */
+export const compareRows = (
+  outputs: readonly PlannedBuffer[],
+  { rows, expectations }: ExpectedRows,
+  got: Outputs,
+): Verdicts =>
   new Map(
     outputs.map((buffer) => {
       const { name, dtype, shape } = buffer;

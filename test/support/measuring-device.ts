@@ -90,7 +90,12 @@ export const withMeasuring = <D extends Device>(
     writeAll: async (writes) => {
       for (const { buffer, bytes } of writes) await device.write(buffer, bytes);
     },
-    readAll: (buffers: readonly DeviceBuffer[]) => Promise.all(buffers.map((buffer) => device.read(buffer))),
+    readAll: (ranges) =>
+      Promise.all(
+        ranges.map(async ({ buffer, offsetBytes = 0, bytes = buffer.bytes - offsetBytes }) =>
+          (await device.read(buffer)).slice(offsetBytes, offsetBytes + bytes),
+        ),
+      ),
     hasState: () => moduleState !== undefined,
     prepareReplay: async (module, plan, slots, alone = []) => {
       const replay: PreparedReplay = { module, plan, slots, alone, sequenceCount: slots.length };

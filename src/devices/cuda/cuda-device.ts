@@ -96,7 +96,7 @@ export class CudaDevice implements Device {
   }
 
   async read(buffer: DeviceBuffer): Promise<Uint8Array> {
-    const [contents] = await this.#transfers.read([buffer]);
+    const [contents] = await this.#transfers.read([{ buffer }]);
     return contents!;
   }
 

@@ -6,6 +6,7 @@ import type {
   Draw,
   Fill,
   MeasuringDevice,
+  ReadRange,
   Replay,
   ReplayOutcome,
   ReplayRound,
@@ -66,8 +67,8 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     await this.#transfers.write(writes);
   }
 
-  async readAll(buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]> {
-    return this.#transfers.read(buffers);
+  async readAll(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
+    return this.#transfers.read(ranges);
   }
 
   hasState(module: LoadedModule): boolean {

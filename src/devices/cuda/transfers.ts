@@ -1,4 +1,5 @@
 import type { DeviceBuffer } from '../../core/device.ts';
+import type { ReadRange } from '../../core/measuring-device.ts';
 import type { Handles } from './handles.ts';
 import type { WorkerClient } from './worker-client.ts';
 
@@ -42,12 +43,15 @@ export class Transfers {
   }
 
   /** Contents in memory of their own: in a message they lie anywhere, where wider elements could not be read in place. */
-  async read(buffers: readonly DeviceBuffer[]): Promise<Uint8Array[]> {
-    const contents = buffers.map(({ bytes }) => new Uint8Array(bytes));
-    const sizes = buffers.map(({ bytes }) => bytes);
+  async read(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
+    const sizes = ranges.map(({ buffer, bytes, offsetBytes = 0 }) => bytes ?? buffer.bytes - offsetBytes);
+    const contents = sizes.map((bytes) => new Uint8Array(bytes));
     for (const pieces of messages(sizes, this.#messageBytes)) {
       const received = await this.#client.housekeeping('read', {
-        ranges: pieces.map(({ index, ...range }) => ({ buffer: this.#handles.buffer(buffers[index]!), ...range })),
+        ranges: pieces.map(({ index, offsetBytes, bytes }) => {
+          const { buffer, offsetBytes: start = 0 } = ranges[index]!;
+          return { buffer: this.#handles.buffer(buffer), offsetBytes: start + offsetBytes, bytes };
+        }),
       });
       for (const [i, { index, offsetBytes }] of pieces.entries()) contents[index]!.set(received[i]!, offsetBytes);
     }

@@ -38,13 +38,14 @@ export interface Contender {
   /**
    * Fresh allocation, fresh graph. `seed` is secret: nothing derived from it reaches a kernel but the drawn values.
    * @param comparesSlot whether a slot of a secretly chosen sample is compared whole with the oracle.
-   * @param cuts secret numbers of sequences after which replays that do not count end, to see what is done by then.
+   * @param within of kernels: secret numbers of sequences after which replays that do not count end, to see what is done by
+   * then; and how many samples the block will have.
    */
   openBlock(
     ring: Ring,
     seed: number,
     comparesSlot: boolean,
-    cuts?: readonly number[],
+    within?: { readonly cuts: readonly number[]; readonly sampleCount: number },
   ): Promise<{ ok: true; block: ContenderBlock } | ContenderFailure>;
 }
 

@@ -46,7 +46,7 @@ export const prepareHostInputs = (request: {
     async changed(measuring, slots) {
       const constant = buffers.filter(({ role }) => role === 'in');
       for (const [slot, memory] of slots.entries()) {
-        const contents = await measuring.readAll(constant.map(({ name }) => memory.get(name)!));
+        const contents = await measuring.readAll(constant.map(({ name }) => ({ buffer: memory.get(name)! })));
         const found = constant.findIndex(
           ({ name }, i) => Buffer.compare(contents[i]!, written[slot]!.get(name)!) !== 0,
         );

@@ -7,6 +7,7 @@ import { createStream, type RandomStream } from '../random.ts';
 import type { ContenderBlock, ContenderFailure, Ring } from './contender.ts';
 import { contenderFailure } from './contender-failure.ts';
 import type { SlotContents, SlotJudge } from './slot-judge.ts';
+import { partOfSlot, type SlotPart } from './slot-part.ts';
 import { allocateSlots, type Played, type Slots } from './slots.ts';
 
 export interface KernelBlockOptions {
@@ -19,15 +20,16 @@ export interface KernelBlockOptions {
   readonly timeoutMs: number;
   readonly ring: Ring;
   readonly seed: number;
-  readonly comparesSlot: boolean;
+  /** How a slot of a secretly chosen sample is compared with the oracle. */
+  readonly compares: 'whole' | 'part' | 'nothing';
+  /** Samples that the block will have. */
+  readonly sampleCount: number;
   /** Numbers of sequences after which replays that do not count end. */
   readonly cuts: readonly number[];
   /** Whether a replay that does not count comes first: cold instruction caches and clocks are felt by it. */
   readonly warmsUp: boolean;
 }
 
-/** One of a block's first samples is looked at, and a cut replay comes before one of them; which is secret. */
-const SAMPLES_TO_CHOOSE_FROM = 3;
 /** Slots of a block that are compared because they look wrong: kernels of which that is right have it everywhere. */
 const MOST_SUSPECTS = 2;
 /** Sequences of a replay that are run again: all, or of very long rings a secret choice. */
@@ -56,7 +58,8 @@ export class KernelBlock implements ContenderBlock {
   #suspectCount = 0;
   replayOverheadNs = 0;
   /** Contents of secretly chosen slots, with the sequence they belong to. */
-  readonly #kept: { where: string; contents: SlotContents }[] = [];
+  readonly #kept: { where: string; contents: SlotContents; part?: SlotPart }[] = [];
+  readonly #part: SlotPart | undefined;
   checkedSlotCount = 0;
   rerunCount = 0;
 
@@ -66,6 +69,12 @@ export class KernelBlock implements ContenderBlock {
     this.#replay = replay;
     this.#secret = createStream(options.seed, 'checked slots');
     this.#cuts = [...options.cuts];
+    const { problem, dimensions, compares, seed } = options;
+    this.#part = compares === 'part' ? partOfSlot(problem, dimensions, createStream(seed, 'part')) : undefined;
+  }
+
+  get #compares(): boolean {
+    return this.#options.compares === 'whole' || this.#part !== undefined;
   }
 
   /** Allocates, and unless replays are long, replays once as a warm-up, cut short if it may be, checks included. */
@@ -102,12 +111,12 @@ export class KernelBlock implements ContenderBlock {
   }
 
   async sample(seed: number): Promise<Timed> {
-    const { ring, comparesSlot } = this.#options;
+    const { ring, sampleCount } = this.#options;
     const stream = createStream(seed, 'replays');
     const number = this.#sampleCount++;
-    const isChecked = comparesSlot && number === this.#secret.bits(0) % SAMPLES_TO_CHOOSE_FROM;
+    const isChecked = this.#compares && number === this.#secret.bits(0) % sampleCount;
     const checked = isChecked ? this.#secret.bits(1) % ring.replaysPerSample : -1;
-    if (number === this.#secret.bits(3) % SAMPLES_TO_CHOOSE_FROM) {
+    if (number === this.#secret.bits(3) % sampleCount) {
       const cut = await this.#remainingCuts();
       if (!cut.ok) return cut;
     }
@@ -124,7 +133,7 @@ export class KernelBlock implements ContenderBlock {
     try {
       const cut = await this.#remainingCuts();
       if (!cut.ok) return cut;
-      if (this.#options.comparesSlot && this.#kept.length === 0) {
+      if (this.#compares && this.#kept.length === 0) {
         const last = await this.#replayOnce({ seed: this.#secret.bits(2), keeps: true });
         if (!last.ok) return last;
       }
@@ -150,8 +159,9 @@ export class KernelBlock implements ContenderBlock {
   }
 
   async #judgeKept(): Promise<{ ok: true } | ContenderFailure> {
-    for (const { where, contents } of this.#kept) {
-      const wrong = await this.#options.judge(contents);
+    const { judge, seed } = this.#options;
+    for (const { where, contents, part } of this.#kept) {
+      const wrong = await (part ? judge.part(part, contents, seed) : judge.whole(contents));
       this.checkedSlotCount += 1;
       if (wrong)
         return { ok: false, status: 'wrong', reason: `right when verified, wrong when timed (${where}): ${wrong}` };
@@ -172,7 +182,7 @@ export class KernelBlock implements ContenderBlock {
     if (!played.ok) return contenderFailure(played);
     const wrong = await this.#look(seed, slotCount, order, played);
     if (wrong) return wrong;
-    if (keeps) await this.#keepSlot(this.#slotToKeep(seed), seed);
+    if (keeps) await this.#keepSlot(this.#slotToKeep(seed), seed, this.#part);
     return { ok: true, ns: Math.max(0, played.ns - this.replayOverheadNs) };
   }
 
@@ -224,20 +234,14 @@ export class KernelBlock implements ContenderBlock {
     return { ok: true };
   }
 
-  /** Keeps what a slot holds for the oracle, on the inputs drawn once more where the sequence changed them. */
-  async #keepSlot(slot: number, seed: number): Promise<void> {
-    const outputs = await this.#slots.read(slot, ['out', 'inout']);
-    const initial = await this.#initialContents(slot, seed);
-    const inputs = new Map([...(await this.#slots.read(slot, ['in'])), ...initial]);
+  /** Keeps what a slot holds for the oracle, or a part of it, on the inputs drawn once more where the sequence changed them. */
+  async #keepSlot(slot: number, seed: number, part?: SlotPart): Promise<void> {
+    const slots = this.#slots;
+    const outputs = await slots.read(slot, ['out', 'inout'], part);
+    if (this.#options.plan.buffers.some(({ role }) => role === 'inout')) await slots.drawInputs(seed);
+    const inputs = await slots.read(slot, ['in', 'inout'], part);
     const where = `launch sequence ${slot + 1} of ${this.#options.ring.sequencesPerReplay}`;
-    this.#kept.push({ where, contents: { inputs, outputs } });
-  }
-
-  /** What the `inout` buffers of a slot held before the replay. */
-  async #initialContents(slot: number, seed: number): Promise<ReadonlyMap<string, Uint8Array>> {
-    if (!this.#options.plan.buffers.some(({ role }) => role === 'inout')) return new Map();
-    await this.#slots.drawInputs(seed);
-    return this.#slots.read(slot, ['inout']);
+    this.#kept.push({ where, contents: { inputs, outputs }, ...(part && { part }) });
   }
 
   /** The last slot half of the time, since work that is put off shows there; else any. */

@@ -7,6 +7,7 @@ import { contenderFailure } from './contender-failure.ts';
 import { KernelBlock } from './kernel-block.ts';
 import type { SlotJudge } from './slot-judge.ts';
 import { allocateSlots, type Slots } from './slots.ts';
+import { LARGE_SLOT_BYTES } from './tiers.ts';
 import { timedPlan } from './timed-plan.ts';
 
 /** A candidate that has been verified, ready to be timed on a device. */
@@ -53,11 +54,12 @@ export const createKernelContender = (options: KernelContenderOptions): Contende
       if (estimate.ok) sequenceNs = estimate.ns;
       return estimate;
     },
-    openBlock(ring, seed, comparesSlot, cuts = []) {
+    openBlock(ring, seed, comparesSlot, { cuts, sampleCount } = { cuts: [], sampleCount: 1 }) {
       const replayNs = ring.sequencesPerReplay * sequenceNs;
       const timeoutMs = options.timeoutMs + (MOST_SLOWDOWN * replayNs) / 1e6;
       const warmsUp = replayNs < LONG_REPLAY_NS;
-      return KernelBlock.open({ ...timed, timeoutMs, measuring, ring, seed, comparesSlot, cuts, warmsUp });
+      const compares = comparesSlot ? 'whole' : slotBytes > LARGE_SLOT_BYTES ? 'part' : 'nothing';
+      return KernelBlock.open({ ...timed, timeoutMs, measuring, ring, seed, compares, cuts, sampleCount, warmsUp });
     },
   };
 };

@@ -269,7 +269,10 @@ class Measuring {
       const share = createStream(this.#secret, 'slots of block', number).uniform(0);
       const own = ringOfBlock(ring, share);
       const cuts = own.slotCount < 2 ? [] : this.#cuts(number, contender.name, ring.fewestSlotCount);
-      const opening = contender.openBlock(own, seed, this.#comparesSlot(number, contender), cuts);
+      const opening = contender.openBlock(own, seed, this.#comparesSlot(number, contender), {
+        cuts,
+        sampleCount: this.#samplesPerBlock(),
+      });
       const outcome = await orDeviceTrouble(opening);
       if (outcome.ok) open.set(contender.name, outcome.block);
       else this.#leave(contender.name, outcome);

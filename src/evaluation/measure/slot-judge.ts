@@ -2,11 +2,21 @@ import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { decode } from '../../core/rounding.ts';
+import { DECLARED } from '../checks.ts';
 import { compareOutput } from '../compare.ts';
 import { describeVerdict } from '../describe-verdict.ts';
-import { type DeviceReference, type Expectations, expectationsFor } from '../expectations.ts';
+import {
+  type DeviceReference,
+  decodeInputs,
+  type Expectations,
+  expectationsFor,
+  expectationsFrom,
+} from '../expectations.ts';
+import { type ExpectedRows, expectedRows } from '../expected-rows.ts';
+import { compareRows } from '../judge-once.ts';
 import { packElements } from '../layout.ts';
-import { outputsOf } from '../reference-runs.ts';
+import { outputsOf, runHostReference } from '../reference-runs.ts';
+import type { SlotPart } from './slot-part.ts';
 
 /** What a slot held: the bytes of every input as a sequence found them, and of every output as it left them. */
 export interface SlotContents {
@@ -15,10 +25,15 @@ export interface SlotContents {
 }
 
 /** Says what is wrong with a slot; undefined when nothing is. */
-export type SlotJudge = (contents: SlotContents) => Promise<string | undefined>;
+export interface SlotJudge {
+  /** All of it, on the inputs that the slot really held. */
+  whole(contents: SlotContents): Promise<string | undefined>;
+  /** Rows that the seed chooses, of a part that was read; by the host's reference. */
+  part(part: SlotPart, contents: SlotContents, seed: number): Promise<string | undefined>;
+}
 
 /**
- * Compares slots whole with the oracle, on the inputs they really held. Where a GPU runs the reference, first within the
+ * Compares slots with the oracle. Where a GPU runs the reference, first within the
  * tolerances that any inputs have: what is within them needs no runs on perturbed inputs, which take the host ten times as long.
  */
 export const createSlotJudge = (request: {
@@ -29,7 +44,7 @@ export const createSlotJudge = (request: {
 }): SlotJudge => {
   const { problem, dimensions } = request;
   const buffers = expandBuffers(problem.file, dimensions);
-  return async ({ inputs, outputs }) => {
+  const whole: SlotJudge['whole'] = async ({ inputs, outputs }) => {
     const compared = async (leastTolerances: boolean): Promise<string | undefined> => {
       const expectations = await expectationsFor({ ...request, inputs, leastTolerances });
       return disagreement(buffers, expectations, outputs);
@@ -37,7 +52,35 @@ export const createSlotJudge = (request: {
     if (request.deviceReference && (await compared(true)) === undefined) return undefined;
     return compared(false);
   };
+  return {
+    whole,
+    async part({ dimensions, buffers, offsets }, { inputs, outputs }, seed) {
+      const tensors = decodeInputs(buffers, inputs);
+      const chosen = { problem, dimensions, seed, generatorSet: DECLARED, buffers, inputs: tensors };
+      const { signal } = request;
+      const expected: ExpectedRows = (await expectedRows({ ...chosen, signal })) ?? {
+        expectations: expectationsFrom(
+          problem,
+          buffers,
+          dimensions,
+          await runHostReference(problem, buffers, tensors, dimensions, signal),
+        ),
+      };
+      const verdicts = compareRows(outputsOf(buffers), expected, packedOutputs(buffers, outputs));
+      for (const [name, verdict] of verdicts) {
+        const reason = describeVerdict(name, verdict);
+        if (reason !== undefined) return `${reason} (counted from byte ${offsets.get(name)} of ${name})`;
+      }
+      return undefined;
+    },
+  };
 };
+
+const packedOutputs = (
+  buffers: readonly PlannedBuffer[],
+  outputs: ReadonlyMap<string, Uint8Array>,
+): Map<string, Uint8Array> =>
+  new Map(outputsOf(buffers).map((buffer) => [buffer.name, packElements(buffer, outputs.get(buffer.name)!)]));
 
 /** The first output that is not as expected, in words; undefined when all are. Bytes are laid out as declared. */
 export const disagreement = (

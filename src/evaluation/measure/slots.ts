@@ -16,6 +16,7 @@ import { createStream } from '../random.ts';
 import { drawRuleOf } from './draw-rules.ts';
 import { type HostInputs, prepareHostInputs } from './host-inputs.ts';
 import { drawPoison, type SlotPoison } from './poisons.ts';
+import type { SlotPart } from './slot-part.ts';
 
 /** The slots of one block of one contender: their memory, and what is put there before each replay. */
 export interface Slots {
@@ -44,7 +45,8 @@ export interface Slots {
   differenceOf(equalElements: readonly number[]): string | undefined;
   /** Workspaces as a kernel may expect them at first: zeros where zeroed once, anything where undefined. */
   resetWorkspaces(seed: number): Promise<void>;
-  read(slot: number, roles: readonly PlannedBuffer['role'][]): Promise<Map<string, Uint8Array>>;
+  /** @param part only this much of them. */
+  read(slot: number, roles: readonly PlannedBuffer['role'][], part?: SlotPart): Promise<Map<string, Uint8Array>>;
   /** Whether all inputs come from the device's own draws. */
   readonly drawnOnDevice: boolean;
   free(): Promise<void>;
@@ -316,9 +318,14 @@ class DeviceSlots implements Slots {
       .map(({ name, init }): Fill => ({ buffer: buffers.get(name)!, pattern: init === 'once' ? ZERO : garbage }));
   }
 
-  async read(slot: number, roles: readonly PlannedBuffer['role'][]): Promise<Map<string, Uint8Array>> {
-    const wanted = this.#plan.buffers.filter(({ role }) => roles.includes(role));
-    const contents = await this.#measuring.readAll(wanted.map(({ name }) => this.all[slot]!.get(name)!));
+  async read(slot: number, roles: readonly PlannedBuffer['role'][], part?: SlotPart): Promise<Map<string, Uint8Array>> {
+    const wanted = (part?.buffers ?? this.#plan.buffers).filter(({ role }) => roles.includes(role));
+    const contents = await this.#measuring.readAll(
+      wanted.map(({ name, bytes }) => {
+        const offsetBytes = part?.offsets.get(name) ?? 0;
+        return { buffer: this.all[slot]!.get(name)!, offsetBytes, bytes };
+      }),
+    );
     return new Map(wanted.map(({ name }, i) => [name, contents[i]!]));
   }
 

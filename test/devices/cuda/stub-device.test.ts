@@ -375,7 +375,7 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
         const buffers = await measuring.allocateArena(requests, seed);
         expect(buffers.map(({ name, bytes }) => ({ name, bytes, alignmentBytes: 16 }))).toEqual(requests);
         await measuring.fillAll(buffers.map((buffer, i) => ({ buffer, pattern: Uint8Array.of(i + 1) })));
-        const contents = await measuring.readAll(buffers);
+        const contents = await measuring.readAll(buffers.map((buffer) => ({ buffer })));
         for (const [i, bytes] of contents.entries()) expect(new Set(bytes)).toEqual(new Set([i + 1]));
         const empty = await measuring.prepareReplay(module, { buffers: [], steps: [] }, []);
         if (!empty.ok) throw new Error(empty.message);
@@ -573,7 +573,7 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
         }));
         for (let round = 0; round < 2; round++) {
           expect(await device.measuring.replayOnce(prepared.replay, alone(2), 5000)).toMatchObject({ ok: true });
-          const calls = await device.measuring.readAll(slots.map((slot) => slot.get('out')!));
+          const calls = await device.measuring.readAll(slots.map((slot) => ({ buffer: slot.get('out')! })));
           expect(calls.map((bytes) => bytes[0])).toEqual([0, 1]);
         }
         stub.log();

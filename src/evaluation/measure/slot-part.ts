@@ -1,0 +1,93 @@
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { expandBuffers } from '../../core/plan/expand-buffers.ts';
+import type { Dimensions, Problem } from '../../core/problem.ts';
+import { SAMPLE_FLOP } from '../expected-rows.ts';
+import { isDense } from '../layout.ts';
+import type { RandomStream } from '../random.ts';
+
+/** A problem of its own inside a slot: some indices of the dimensions that are independent, e.g. one head of attention. */
+export interface SlotPart {
+  readonly dimensions: Dimensions;
+  /** As the part has them. */
+  readonly buffers: readonly PlannedBuffer[];
+  /** Buffer → where the part begins in the slot's. */
+  readonly offsets: ReadonlyMap<string, number>;
+}
+
+/** A slot whose inputs are larger is compared in parts only where they can be cut: reading them takes longer than its samples. */
+const MOST_UNCUT_BYTES = 16 * 1024 ** 2;
+
+/**
+ * A part that the stream chooses: one index of each of the problem's `independentDimensions`, of the last one as many as a
+ * host works out quickly. They must be the outermost axes of every buffer that has them, so that a part lies in one piece.
+ * The whole slot where none can be cut; undefined where that is too large.
+ */
+export const partOfSlot = (problem: Problem, dimensions: Dimensions, stream: RandomStream): SlotPart | undefined => {
+  const whole = expandBuffers(problem.file, dimensions);
+  const part = cutPart(problem, dimensions, whole, stream);
+  if (part) return part;
+  const inputBytes = whole.reduce((sum, { role, bytes }) => sum + (role === 'out' ? 0 : bytes), 0);
+  if (inputBytes > MOST_UNCUT_BYTES) return undefined;
+  return { dimensions, buffers: whole, offsets: new Map(whole.map(({ name }) => [name, 0])) };
+};
+
+interface Cut {
+  readonly start: number;
+  readonly count: number;
+}
+
+const cutPart = (
+  problem: Problem,
+  dimensions: Dimensions,
+  whole: readonly PlannedBuffer[],
+  stream: RandomStream,
+): SlotPart | undefined => {
+  const names = (problem.file.independentDimensions ?? []).filter((name) => dimensions[name]! > 1);
+  if (names.length === 0 || !whole.every(isDense)) return undefined;
+  const ones = Object.fromEntries(names.map((name) => [name, 1]));
+  const flop = Math.max(1, evaluateExpression(problem.file.flop, { ...dimensions, ...ones }));
+  const cuts = new Map<string, Cut>();
+  for (const [i, name] of names.entries()) {
+    const most = i === names.length - 1 ? Math.floor(SAMPLE_FLOP / flop) : 1;
+    const count = Math.max(1, Math.min(dimensions[name]!, most));
+    cuts.set(name, { start: stream.bits(i) % (dimensions[name]! - count + 1), count });
+  }
+  const counts = Object.fromEntries([...cuts].map(([name, { count }]) => [name, count]));
+  const reduced = { ...dimensions, ...counts };
+  const buffers = expandBuffers(problem.file, reduced);
+  const offsets = new Map<string, number>();
+  for (const [i, buffer] of buffers.entries()) {
+    const offset = offsetOf(problem, whole[i]!, buffer, cuts);
+    if (offset === undefined) return undefined;
+    offsets.set(buffer.name, offset);
+  }
+  return { dimensions: reduced, buffers, offsets };
+};
+
+/** Bytes in front of the part; undefined where it does not lie in one piece. */
+const offsetOf = (
+  { file }: Problem,
+  whole: PlannedBuffer,
+  part: PlannedBuffer,
+  cuts: ReadonlyMap<string, Cut>,
+): number | undefined => {
+  const { shape } = (file.inputs[whole.name] ?? file.outputs[whole.name])!;
+  let [before, isInside] = [0, false];
+  let rest = whole.bytes;
+  for (const [axis, expression] of shape.entries()) {
+    const extent = whole.shape[axis]!;
+    const cut = cuts.get(String(expression).trim());
+    if (!cut) {
+      if (part.shape[axis] !== extent) return undefined;
+      // Another independent axis further in would be cut out of every index of this one.
+      isInside ||= extent > 1;
+      continue;
+    }
+    if (isInside) return undefined;
+    rest /= extent;
+    before += cut.start * rest;
+    isInside = cut.count > 1;
+  }
+  return before;
+};
