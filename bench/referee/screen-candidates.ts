@@ -1,4 +1,5 @@
 import type { ScreenRun, TimedEvaluation } from '../../scripts/results/referee-recordings.ts';
+import { type DeviceTally, tallyBetween } from '../../src/core/device-tally.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
 import type { Candidate } from '../../src/core/kernel.ts';
 import { PREPARED_AHEAD } from './prepared-ahead.ts';
@@ -22,11 +23,14 @@ export interface ScreenRequest {
   readonly best: Candidate;
   /** No screen is begun after this. */
   readonly limitMs: number;
+  /** Of the device they are screened on. */
+  readonly tally?: (() => Promise<DeviceTally>) | undefined;
 }
 
 /** Screens candidates as a run does: beside the best so far, the next ones being compiled meanwhile. */
 export async function screenCandidates(options: ScreenRequest): Promise<Omit<ScreenRun, 'kernel'>> {
-  const { evaluator, request, candidates, best, limitMs } = options;
+  const { evaluator, request, candidates, best, limitMs, tally } = options;
+  const before = await tally?.();
   const startMs = performance.now();
   const evaluations: TimedEvaluation[] = [];
   for (const [index, candidate] of candidates.entries()) {
@@ -37,5 +41,10 @@ export async function screenCandidates(options: ScreenRequest): Promise<Omit<Scr
   }
   const wallMs = performance.now() - startMs;
   const evaluationsPerMinute = roundMs((evaluations.length / wallMs) * 60_000);
-  return { wallMs: roundMs(wallMs), evaluationsPerMinute, evaluations };
+  return {
+    wallMs: roundMs(wallMs),
+    evaluationsPerMinute,
+    evaluations,
+    ...(tally && before && { tally: tallyBetween(before, await tally()) }),
+  };
 }

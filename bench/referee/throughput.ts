@@ -1,6 +1,7 @@
 /**
  * How many candidates a minute are judged on a real GPU, as a run judges them: compiled ahead, verified, screened beside
- * the best so far. Then what one evaluation with a light profile takes.
+ * the best so far. Then what one evaluation with a light profile takes. Prints what one screen is made of: its parts as the
+ * evaluation times them, messages to the GPU's process, and calls of the driver.
  *
  *     node bench/referee/throughput.ts [--output docs/results/h200-throughput.json] [--seconds 45] [--device cuda:0]
  */
@@ -9,6 +10,7 @@ import { openSession } from '../../src/app/session.ts';
 import type { Tier } from '../../src/core/measurement.ts';
 import { measuredWith } from '../measuring/open-bench.ts';
 import { openRecording } from '../recording-file.ts';
+import { costsOfOne } from './costs-of-one.ts';
 import { distinctCandidates } from './distinct-candidates.ts';
 import { PREPARED_AHEAD } from './prepared-ahead.ts';
 import { refereeOptions } from './referee-options.ts';
@@ -51,11 +53,13 @@ for (const { folder, share, candidates: all } of spaces) {
   if (recording.screens.some(({ kernel }) => kernel === folder)) continue;
   const limitMs = seconds * 1000 * share;
   const fresh = all.filter((candidate) => candidate !== start && !forProfiles.includes(candidate));
-  const run = await screenCandidates({ evaluator, request, candidates: fresh, best: start!, limitMs });
+  const tally = session.device.tally?.bind(session.device);
+  const run = await screenCandidates({ evaluator, request, candidates: fresh, best: start!, limitMs, tally });
   recording.screens.push({ kernel: folder, ...run });
   await save();
   const { evaluations, wallMs, evaluationsPerMinute } = run;
   process.stderr.write(`${folder}: ${evaluations.length} in ${wallMs} ms: ${evaluationsPerMinute} a minute\n`);
+  process.stderr.write(costsOfOne(run));
 }
 
 for (const [index, tier] of TIERS.entries()) {

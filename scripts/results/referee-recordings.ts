@@ -1,3 +1,4 @@
+import type { DeviceTally } from '../../src/core/device-tally.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { ParameterValues } from '../../src/core/kernel.ts';
 import type { Comparison, Measurement, Tier, Verdict } from '../../src/core/measurement.ts';
@@ -61,6 +62,8 @@ export interface ScreenRun {
   wallMs: number;
   evaluationsPerMinute: number;
   evaluations: TimedEvaluation[];
+  /** What all of them asked the GPU's process for, and it the driver; times in ms. */
+  tally?: DeviceTally;
 }
 
 /** docs/results/h200-throughput.json, by bench/referee/throughput.ts. */

@@ -40,7 +40,7 @@ export type SessionOptions = OnDevice<
  * seconds for the next session, without keeping this process, and ends.
  */
 export interface Session extends AsyncDisposable {
-  readonly device: Pick<Device, 'identity' | 'spec'>;
+  readonly device: Pick<Device, 'identity' | 'spec' | 'tally'>;
   readonly toolchain: Pick<Toolchain, 'identity'>;
   readonly evaluator: Evaluator;
   /** Names and versions that results may depend on. */
