@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CompiledCode } from '../../src/core/compiled-code.ts';
-import { hasWritableVariables, judgeModule, screenModule } from '../../src/toolchains/module-policy.ts';
+import { hasWritableVariables, judgeModule, screenModule, stateOf } from '../../src/toolchains/module-policy.ts';
 import { ptxCode } from '../support/launch/launch-kernel.ts';
 import { entry, moduleText } from '../support/launch/ptx-text.ts';
 
@@ -182,5 +182,24 @@ describe('what says itself which lines L2 keeps', () => {
 
   it('is not what every load may say', () => {
     expect(noted('ld.global.L2::128B.b32 %r1, [%rd1];\nld.global.nc.L1::no_allocate.b32 %r1, [%rd1];')).toEqual([]);
+  });
+});
+
+describe('variables that can be put back', () => {
+  const variablesIn = (text: string) => stateOf(ptxCode(`.version 8.4 .target sm_90 .address_size 64 ${text}`));
+
+  it.each([
+    ['.visible .global .align 4 .u32 calls;', ['calls']],
+    ['.global .align 16 .b8 table[16] = {1, 2, 3, 4}; .visible .global .f32 x = 0f00000000;', ['table', 'x']],
+    // The name of one that is declared otherwise is not taken for granted: the module is then loaded anew.
+    ['.global .u32 a, b;', ['']],
+    ['.global .attribute(.managed) .u32 m;', ['']],
+    ['.const .u32 c; .global .u64 p = generic(c);', ['c', 'p']],
+  ])('%s', (text, variables) => {
+    expect(variablesIn(text)).toEqual({ variables });
+  });
+
+  it('none where there are none', () => {
+    expect(variablesIn('.const .u32 c; .extern .global .u32 elsewhere;')).toBeUndefined();
   });
 });
