@@ -33,9 +33,31 @@ export function leavesOf(operand: PtxOperand): Leaf[] {
   }
 }
 
-/** The registers inside an operand, addresses included. */
-export const registersOf = (operand: PtxOperand): string[] =>
-  leavesOf(operand).flatMap((leaf) => (leaf.kind === 'register' ? [leaf.name] : []));
+/** Appends the registers inside an operand to `registers`. Analyses ask often: no arrays in between. */
+export function collectRegisters(operand: PtxOperand, registers: string[]): void {
+  switch (operand.kind) {
+    case 'register':
+      registers.push(operand.name);
+      return;
+    case 'vector':
+      for (const element of operand.elements) collectRegisters(element, registers);
+      return;
+    case 'pair':
+      collectRegisters(operand.first, registers);
+      collectRegisters(operand.second, registers);
+      return;
+    case 'address':
+      if (operand.base) collectRegisters(operand.base, registers);
+      for (const coordinate of operand.coordinates ?? []) collectRegisters(coordinate, registers);
+  }
+}
+
+/** The registers inside operands, addresses included, in the order written. */
+export function registersOf(operands: readonly PtxOperand[]): string[] {
+  const registers: string[] = [];
+  for (const operand of operands) collectRegisters(operand, registers);
+  return registers;
+}
 
 /** Operands of a vector, or the operand itself as the only one. */
 export const elementsOf = (operand: PtxOperand): PtxOperand[] =>

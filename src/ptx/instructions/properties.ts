@@ -1,7 +1,7 @@
 /** What the table of instructions says about one instruction. An opcode that has no row is assumed to compute. */
 import type { InstructionClass } from '../../core/counters.ts';
 import type { PtxInstruction } from '../ast.ts';
-import { registersOf } from '../operands.ts';
+import { collectRegisters } from '../operands.ts';
 import { floatOf } from '../types.ts';
 import type { Control, MemoryAction, OrRule, Result, Runs, Synchronisation } from './row.ts';
 import { INSTRUCTIONS } from './table.ts';
@@ -46,10 +46,13 @@ export function definitionsAndUses(instruction: PtxInstruction): DefinitionsAndU
   const known = namedRegisters.get(instruction);
   if (known) return known;
   const { operands, guard } = instruction;
-  const result = operands.length > 0 ? resultOf(instruction) : 'none';
-  const definitions = result === 'none' ? [] : registersOf(operands[0]!);
-  const sources = result === 'none' || result === 'accumulator' ? operands : operands.slice(1);
-  const uses = sources.flatMap(registersOf);
+  const [definitions, uses]: [string[], string[]] = [[], []];
+  const result = resultOf(instruction);
+  operands.forEach((operand, index) => {
+    const isDestination = index === 0 && result !== 'none';
+    if (isDestination) collectRegisters(operand, definitions);
+    if (!isDestination || result === 'accumulator') collectRegisters(operand, uses);
+  });
   if (guard) uses.push(guard.register);
   const named = { definitions, uses };
   namedRegisters.set(instruction, named);

@@ -90,7 +90,7 @@ export class BlockEmitter {
 
   #enqueue(instruction: PtxInstruction): void {
     const uniforms = new Map<string, Local>();
-    const registers = instruction.operands.flatMap(registersOf);
+    const registers = registersOf(instruction.operands);
     if (instruction.guard) registers.push(instruction.guard.register);
     for (const register of registers)
       if (this.kernel.uniform.has(register)) uniforms.set(register, this.#uniformLocal(register));
@@ -222,7 +222,7 @@ export class BlockEmitter {
   /** Calls out with every uniform operand's value in the warp's state. */
   #emitWarpOperation(instruction: PtxInstruction): void {
     const { kernel, b } = this;
-    const registers = instruction.operands.flatMap(registersOf);
+    const registers = registersOf(instruction.operands);
     if (instruction.guard) registers.push(instruction.guard.register);
     for (const register of new Set(registers))
       if (kernel.uniform.has(register)) this.#storeUniform(register, this.#uniformLocal(register));
@@ -350,7 +350,7 @@ export class BlockEmitter {
   /** Which barrier it is follows from the block after it. */
   #barrier(instruction: PtxInstruction, next: number): void {
     const { b, kernel } = this;
-    for (const register of instruction.operands.flatMap(registersOf))
+    for (const register of registersOf(instruction.operands))
       if (kernel.uniform.has(register)) this.#storeUniform(register, this.#uniformLocal(register));
     if (this.masked) {
       b.get(this.#locals.warp)

@@ -48,7 +48,7 @@ function isUniformOperand(operand: PtxOperand, uniform: ReadonlySet<string>): bo
   if (operand.kind === 'vector') return false;
   // ld.param from a computed address is left to the lanes.
   if (operand.kind === 'address') return operand.base?.kind === 'symbol';
-  return registersOf(operand).every((register) => uniform.has(register));
+  return registersOf([operand]).every((register) => uniform.has(register));
 }
 
 /** A branch on a varying predicate makes every block up to its immediate post-dominator divergent. */
