@@ -5,10 +5,10 @@ import type { Origins, OriginTracer } from '../pointer-origins.ts';
 import type { ModuleBuilder } from '../wasm/module-builder.ts';
 import type { JitBlock } from './control/blocks.ts';
 import type { Helpers } from './lane/helpers.ts';
-import type { AccessGroup, AccessSpace } from './memory/access-groups.ts';
+import type { AccessGroup } from './memory/access-groups.ts';
 import { type RegisterKind, registerKind } from './state/register-kinds.ts';
 import type { RegisterSlots } from './state/register-slots.ts';
-import { resolveSymbols } from './state/resolve-symbols.ts';
+import { resolveSymbols, type SymbolAddress } from './state/symbols.ts';
 
 /** A warp-level operation that JavaScript carries out: shuffles with computed lanes, votes, atomics, rare opcodes. */
 export interface WarpSite {
@@ -17,12 +17,6 @@ export interface WarpSite {
   block: number;
   /** What the addresses it accesses come from. */
   origins: Origins;
-}
-
-/** Address of a variable or parameter: the space and the offset (or full address, for device memory) in it. */
-export interface SymbolAddress {
-  space: AccessSpace;
-  value: bigint;
 }
 
 /** Function indices of the imports. */

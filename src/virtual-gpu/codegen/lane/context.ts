@@ -1,6 +1,13 @@
-import type { PtxInstruction } from '../../../ptx/ast.ts';
+import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
+import type { BlockFrame } from '../block-frame.ts';
 import type { HelperName } from './helpers.ts';
+
+/** A lane-wise instruction waiting for its chunk loop, with the scalar locals its uniform operands are in. */
+export interface PendingInstruction {
+  instruction: PtxInstruction;
+  uniforms: ReadonlyMap<string, Local>;
+}
 
 /**
  * What an emitter of a lane-wise instruction sees. Code runs on one chunk (four lanes) at a time: a word
@@ -33,3 +40,14 @@ export interface LaneContext {
 export type LaneEmitter = (context: LaneContext) => void;
 
 export const PARTS = [0, 1] as const;
+
+/** What loads and stores see of the chunk loop they are in. */
+export interface Segment {
+  readonly frame: BlockFrame;
+  /** Mask local that applies to the current instruction; undefined when all lanes take part. */
+  readonly activeMask: Local | undefined;
+  /** Pushes any operand of an instruction as four 32-bit lanes. */
+  pushWord(operand: PtxOperand, pending: PendingInstruction): void;
+  /** Pushes two 64-bit lanes of it. */
+  pushPart(operand: PtxOperand, part: 0 | 1, pending: PendingInstruction): void;
+}

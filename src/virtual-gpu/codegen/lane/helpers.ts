@@ -325,7 +325,7 @@ const HELPERS: Record<HelperName, Helper> = {
   log2: { arity: 1, body: log2 },
   sine: { arity: 1, body: sineOrCosine(0) },
   cosine: { arity: 1, body: sineOrCosine(1) },
-  tanh: { arity: 1, body: hyperbolicTangent },
+  tanh: { arity: 1, body: (b, helpers) => hyperbolicTangent(b, (at) => helpers.emit(at, 'exp2')) },
   flushDenormals: { arity: 1, body: flushDenormals },
   divideSigned: { arity: 2, body: divide(true) },
   divideUnsigned: { arity: 2, body: divide(false) },

@@ -1,5 +1,4 @@
 import { type FunctionBuilder, f32Bits, type Local } from '../../wasm/function-builder.ts';
-import type { Helpers } from './helpers.ts';
 
 /** Pushes c₀xⁿ + … + cₙ by Horner's rule. */
 function pushPolynomial(b: FunctionBuilder, x: Local, coefficients: readonly number[]): void {
@@ -59,7 +58,7 @@ const TANH = [-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422
 const TANH_SWITCH = 0.625;
 
 /** tanh within 2⁻²² (relative): a polynomial near 0, else 1 − 2 ÷ (e^2|x| + 1). */
-export function hyperbolicTangent(b: FunctionBuilder, helpers: Helpers): void {
+export function hyperbolicTangent(b: FunctionBuilder, emitExp2: (b: FunctionBuilder) => void): void {
   const [size, square] = [b.local('v128'), b.local('v128')];
   b.get(0).op('f32x4.abs').set(size);
   b.get(0).get(0).op('f32x4.mul').set(square);
@@ -69,7 +68,7 @@ export function hyperbolicTangent(b: FunctionBuilder, helpers: Helpers): void {
   b.get(size)
     .f32x4(2 * Math.LOG2E)
     .op('f32x4.mul');
-  helpers.emit(b, 'exp2');
+  emitExp2(b);
   b.f32x4(1).op('f32x4.add').op('f32x4.div').op('f32x4.sub');
   b.get(0).i32x4(f32Bits(-0)).op('v128.and').op('v128.or');
   b.get(size).f32x4(TANH_SWITCH).op('f32x4.lt').op('v128.bitselect');

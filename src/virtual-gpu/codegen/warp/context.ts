@@ -1,16 +1,10 @@
 import type { PtxInstruction } from '../../../ptx/ast.ts';
 import { CHUNKS, WARP } from '../../layout.ts';
-import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
-import type { KernelContext } from '../kernel-context.ts';
+import type { BlockFrame } from '../block-frame.ts';
 
 /** What emitters of whole-warp instructions work with. */
-export interface WarpFormContext {
-  b: FunctionBuilder;
-  kernel: KernelContext;
-  instruction: PtxInstruction;
-  masked: boolean;
-  /** Scalar local of a uniform register. */
-  uniformLocal(register: string): Local;
+export interface WarpFormContext extends BlockFrame {
+  readonly instruction: PtxInstruction;
 }
 
 /** Stores one vector per chunk of a register's slot, keeping inactive lanes. */

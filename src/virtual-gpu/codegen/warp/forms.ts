@@ -21,7 +21,7 @@ function pushPredicateBits(context: WarpFormContext, operand: PtxOperand): void 
     else b.i32(0);
     return;
   }
-  if (kernel.uniform.has(operand.name)) b.i32(0).get(context.uniformLocal(operand.name)).op('i32.sub');
+  if (kernel.uniform.has(operand.name)) b.i32(0).get(context.uniforms.local(operand.name)).op('i32.sub');
   else {
     const slot = kernel.slotOf(operand.name);
     b.i32(0);
@@ -80,7 +80,7 @@ const activeMask: WarpEmitter = (context) => {
 function pushLaneWord(context: WarpFormContext, operand: PtxOperand, laneBytes: Local): void {
   const { b, kernel } = context;
   if (operand.kind === 'immediate') b.i32(Number(BigInt.asIntN(32, operand.value)));
-  else if (operand.kind === 'register' && kernel.uniform.has(operand.name)) b.get(context.uniformLocal(operand.name));
+  else if (operand.kind === 'register' && kernel.uniform.has(operand.name)) b.get(context.uniforms.local(operand.name));
   else if (operand.kind === 'register')
     b.get(0).get(laneBytes).op('i32.add').memory('i32.load', kernel.slotOf(operand.name));
 }
@@ -104,7 +104,7 @@ const broadcast: WarpEmitter = (context) => {
   const { b, kernel, instruction } = context;
   const [destination, source, lane] = instruction.operands as (PtxOperand & { kind: 'register' })[];
   const value = b.local('v128');
-  b.get(0).get(context.uniformLocal(lane!.name)).i32(31).op('i32.and').i32(2).op('i32.shl').op('i32.add');
+  b.get(0).get(context.uniforms.local(lane!.name)).i32(31).op('i32.and').i32(2).op('i32.shl').op('i32.add');
   b.memory('v128.load32_splat', kernel.slotOf(source!.name)).set(value);
   storeLanes(context, destination!.name, () => b.get(value));
 };

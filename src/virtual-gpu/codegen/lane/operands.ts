@@ -1,0 +1,158 @@
+import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
+import { typesOf } from '../../../ptx/instruction-parts.ts';
+import { sizeOfPtxType } from '../../../ptx/types.ts';
+import { LANES } from '../../layout.ts';
+import { unsupported } from '../../unsupported.ts';
+import type { Local } from '../../wasm/function-builder.ts';
+import type { BlockFrame } from '../block-frame.ts';
+import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS, type UniformSpecial } from '../state/specials.ts';
+import type { PendingInstruction } from './context.ts';
+import type { LaneRegisters } from './registers.ts';
+
+/** Pushes the operands of lane-wise instructions: one v128 for four words or predicates, or for two 64-bit lanes. */
+export class LaneOperands {
+  #frame: BlockFrame;
+  #registers: LaneRegisters;
+  /** Free while an operand is pushed. */
+  #scratch: Local;
+
+  constructor(frame: BlockFrame, registers: LaneRegisters, scratch: Local) {
+    this.#frame = frame;
+    this.#registers = registers;
+    this.#scratch = scratch;
+  }
+
+  pushWord(operand: PtxOperand, { instruction, uniforms }: PendingInstruction): void {
+    const { b } = this.#frame;
+    switch (operand.kind) {
+      case 'register': {
+        const uniform = uniforms.get(operand.name);
+        if (uniform !== undefined) b.get(uniform).op('i32x4.splat');
+        else b.get(this.#registers.locals(operand.name)[0]!);
+        return;
+      }
+      case 'immediate': {
+        // 16-bit values are held zero-extended, negative literals included.
+        const bits = isHalfWord(instruction) ? 16 : 32;
+        b.i32x4(Number(BigInt.asUintN(bits, operand.value)) | 0);
+        return;
+      }
+      case 'symbol':
+        b.i32x4(Number(BigInt.asIntN(32, this.#symbolValue(operand, instruction))));
+        return;
+      case 'special':
+        this.#pushSpecial(operand.name, instruction);
+        return;
+      default:
+        throw unsupported(instruction, `has a ${operand.kind} operand the virtual GPU does not take`);
+    }
+  }
+
+  pushPart(operand: PtxOperand, part: 0 | 1, { instruction, uniforms }: PendingInstruction): void {
+    const { b } = this.#frame;
+    switch (operand.kind) {
+      case 'register': {
+        const uniform = uniforms.get(operand.name);
+        if (uniform !== undefined) b.get(uniform).op('i64x2.splat');
+        else b.get(this.#registers.locals(operand.name)[part]!);
+        return;
+      }
+      case 'immediate':
+        b.i64x2(operand.value);
+        return;
+      case 'symbol':
+        b.i64x2(this.#symbolValue(operand, instruction));
+        return;
+      case 'special':
+        this.#pushWideSpecial(operand.name, instruction);
+        return;
+      default:
+        throw unsupported(instruction, `has a ${operand.kind} operand the virtual GPU does not take`);
+    }
+  }
+
+  /** −1 where it holds, else 0. */
+  pushPredicate(operand: PtxOperand, { instruction, uniforms }: PendingInstruction): void {
+    const { b } = this.#frame;
+    if (operand.kind === 'immediate') {
+      b.i32x4(operand.value === 0n ? 0 : -1);
+      return;
+    }
+    if (operand.kind !== 'register') throw unsupported(instruction, `has a ${operand.kind} as predicate`);
+    const uniform = uniforms.get(operand.name);
+    if (uniform !== undefined) b.i32(0).get(uniform).op('i32.sub').op('i32x4.splat');
+    else b.get(this.#registers.locals(operand.name)[0]!);
+    if (operand.negated) b.op('v128.not');
+  }
+
+  isScalar(operand: PtxOperand, { uniforms }: PendingInstruction): boolean {
+    return operand.kind === 'immediate' || (operand.kind === 'register' && uniforms.has(operand.name));
+  }
+
+  /** As one i32, if it is a scalar. */
+  pushScalar(operand: PtxOperand, { uniforms }: PendingInstruction): void {
+    const { b } = this.#frame;
+    if (operand.kind === 'immediate') b.i32(Number(BigInt.asIntN(32, operand.value)));
+    else if (operand.kind === 'register') b.get(uniforms.get(operand.name)!);
+  }
+
+  #symbolValue(operand: PtxOperand & { kind: 'symbol' }, instruction: PtxInstruction): bigint {
+    const address = this.#frame.kernel.symbols.get(operand.name);
+    if (!address) throw unsupported(instruction, `names ${operand.name}, which has no address`);
+    return address.value + BigInt(operand.offset);
+  }
+
+  #pushSpecial(name: string, instruction: PtxInstruction): void {
+    const { b, locals } = this.#frame;
+    const stored = LANE_SPECIALS.get(name);
+    if (stored !== undefined) {
+      b.get(locals.at).memory('v128.load', stored);
+      return;
+    }
+    const uniform = UNIFORM_SPECIALS.get(name);
+    if (uniform) return this.#loadSplat('v128.load32_splat', uniform);
+    const constants = LANE_CONSTANTS.get(name);
+    if (!constants) throw unknownSpecial(instruction, name);
+    this.#pushLaneConstants(constants);
+  }
+
+  #pushWideSpecial(name: string, instruction: PtxInstruction): void {
+    const special = UNIFORM_SPECIALS.get(name);
+    if (!special?.isWide) throw unknownSpecial(instruction, name);
+    this.#loadSplat('v128.load64_splat', special);
+  }
+
+  #loadSplat(load: string, { area, offset }: UniformSpecial): void {
+    const { b, locals } = this.#frame;
+    if (area === 'launch') b.i32(0);
+    else b.get(locals.warp);
+    b.memory(load, offset);
+  }
+
+  /** The chunk's four of 32 constants. */
+  #pushLaneConstants(value: (lane: number) => number): void {
+    const { b, locals } = this.#frame;
+    const chosen = this.#scratch;
+    b.i32x4(value(0), value(1), value(2), value(3)).set(chosen);
+    for (let lane = 4; lane < LANES; lane += 4) {
+      b.i32x4(value(lane), value(lane + 1), value(lane + 2), value(lane + 3)).get(chosen);
+      b.get(locals.chunk)
+        .i32(lane * 4)
+        .op('i32.eq')
+        .op('i32x4.splat')
+        .i32x4(0)
+        .op('i32x4.ne');
+      b.op('v128.bitselect').set(chosen);
+    }
+    b.get(chosen);
+  }
+}
+
+const unknownSpecial = (instruction: PtxInstruction, name: string): Error =>
+  unsupported(instruction, `reads ${name}, which is not implemented on the virtual GPU`);
+
+/** True when the operands (of a conversion: the source) are 16 bits wide. */
+function isHalfWord(instruction: PtxInstruction): boolean {
+  const type = typesOf(instruction).at(-1);
+  return type !== undefined && sizeOfPtxType(type) === 2;
+}

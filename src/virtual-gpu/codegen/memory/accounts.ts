@@ -1,0 +1,114 @@
+/** What counting and watching add to accesses: addresses for patterns and the race detector, and marks by sector and byte. */
+import { LAUNCH, PATTERN, PATTERN_PHASE, WRITE_FLAGS, WRITE_PAGE_BYTES } from '../../layout.ts';
+import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
+import type { BlockFrame } from '../block-frame.ts';
+import { type AccessGroup, SECTOR_SAMPLED, sectorMarks } from './access-groups.ts';
+import { COUNTED, type PlannedGroup } from './plan.ts';
+import type { Transfer } from './transfers.ts';
+
+/** Notes the chunk's checked addresses, and their sectors when counted. */
+export function recordAddresses(frame: BlockFrame, group: AccessGroup, checked: Local, mask: Local | undefined): void {
+  const { b, locals, kernel } = frame;
+  b.get(locals.chunk)
+    .get(checked)
+    .memory('v128.store', group.pattern + PATTERN.addresses);
+  if (mask !== undefined)
+    b.get(locals.chunk)
+      .get(mask)
+      .memory('v128.store', group.pattern + PATTERN.mask);
+  if (group.space === 'global' && kernel.counting) markLanesSectors(frame, group, checked, mask);
+}
+
+function markLanesSectors(frame: BlockFrame, group: AccessGroup, checked: Local, mask: Local | undefined): void {
+  const { b } = frame;
+  for (let lane = 0; lane < 4; lane++) {
+    const mark = () => markSectors(frame, group, () => b.get(checked).lane('i32x4.extract_lane', lane));
+    if (mask === undefined) mark();
+    else {
+      b.get(mask).lane('i32x4.extract_lane', lane);
+      b.if(mark);
+    }
+  }
+}
+
+/**
+ * Sets a byte per 32-byte sector that the group's accesses touch: bit 0 for reads, bit 1 for writes. Notes those whose
+ * line is sampled.
+ */
+export function markSectors({ b, kernel }: BlockFrame, group: AccessGroup, pushAddress: () => void): void {
+  const [address, marks] = [b.local('i32'), b.local('i32')];
+  for (const { offset, bits } of sectorMarks(group)) {
+    pushAddress();
+    b.i32(offset).op('i32.add').i32(5).op('i32.shr_u');
+    b.i32(0).memory('i32.load', LAUNCH.sectorMap).op('i32.add').tee(address);
+    b.get(address).memory('i32.load8_u', 0).i32(bits).op('i32.or').tee(marks).memory('i32.store8', 0);
+    b.get(marks).i32(SECTOR_SAMPLED).op('i32.and');
+    b.if(() => {
+      b.get(address).i32(0).memory('i32.load', LAUNCH.sectorMap).op('i32.sub').i32(bits);
+      b.call(kernel.runtime.recordAccess);
+    });
+  }
+}
+
+/** Memories with a byte for each byte of device memory: 1 where it was written, or read by a counted launch. */
+const WRITES: MemoryIndex = 2;
+const READS: MemoryIndex = 3;
+
+/** What is marked of a transfer. */
+type MarkedTransfer = Pick<Transfer, 'addresses' | 'uniform' | 'offset'>;
+
+const STORE_BY_BYTES: Readonly<Record<number, string>> = { 1: 'i32.store8', 2: 'i32.store16', 4: 'i32.store' };
+
+/** Marks the bytes in the read map. Lanes that are off mark address 0, where no buffer is. */
+export function markRead(b: FunctionBuilder, transfer: MarkedTransfer, bytes: number): void {
+  for (const address of ownAddresses(transfer)) markBytes(b, address, transfer.offset, bytes, READS);
+}
+
+/** Marks the stored bytes, and their page, in the write map. Lanes that are off mark address 0, where no buffer is. */
+export function markWritten(b: FunctionBuilder, transfer: MarkedTransfer, bytes: number): void {
+  const { offset } = transfer;
+  for (const address of ownAddresses(transfer)) {
+    markBytes(b, address, offset, bytes, WRITES);
+    b.get(address);
+    if (offset > 0) b.i32(offset).op('i32.add');
+    b.i32(Math.log2(WRITE_PAGE_BYTES)).op('i32.shr_u').i32(1).memory('i32.store8', WRITE_FLAGS, WRITES);
+  }
+}
+
+const ownAddresses = ({ addresses, uniform }: MarkedTransfer): readonly Local[] =>
+  uniform ? addresses.slice(0, 1) : addresses;
+
+function markBytes(b: FunctionBuilder, address: Local, offset: number, bytes: number, map: MemoryIndex): void {
+  b.get(address);
+  if (bytes === 16) b.i32x4(-1).memory('v128.store', offset, map);
+  else if (bytes === 8) b.i64(-1n).memory('i64.store', offset, map);
+  else b.i32(-1).memory(STORE_BY_BYTES[bytes]!, offset, map);
+}
+
+/** After the chunk loop: hands each group's addresses to the race detector. */
+export function emitWatches({ b, kernel, locals, masked }: BlockFrame, planned: readonly PlannedGroup[]): void {
+  for (const { group, baseLocal } of planned) {
+    if (!COUNTED.has(group.space)) continue;
+    b.i32(group.index);
+    if (group.uniform) b.get(baseLocal!);
+    b.get(locals.warp).i32(masked ? 1 : 0);
+    b.call(group.uniform ? kernel.imports.watchUniform : kernel.imports.watchGroup);
+  }
+}
+
+/** After the chunk loop: counts each group by the pattern of its addresses. */
+export function emitCounts({ b, kernel, locals, masked }: BlockFrame, planned: readonly PlannedGroup[]): void {
+  for (const { group } of planned) {
+    if (group.pattern === 0) continue;
+    if (masked || group.guarded)
+      b.i32(group.index)
+        .get(locals.warp)
+        .i32(masked ? 1 : 0)
+        .call(kernel.imports.patternMiss);
+    else {
+      const { mask, wayShift, wayMask } = PATTERN_PHASE[group.space === 'global' ? 'global' : 'shared'];
+      b.i32(group.pattern).i32(group.index).get(locals.warp).i32(mask).i32(wayShift).i32(wayMask);
+      b.call(kernel.runtime.countPattern);
+    }
+  }
+}

@@ -1,0 +1,154 @@
+/** Bounds and alignment: one check for all accesses of a group; where it fails, the bounds checker has the last word. */
+import { BOUNDS, SCRATCH, WINDOW } from '../../layout.ts';
+import type { Local } from '../../wasm/function-builder.ts';
+import type { BlockFrame } from '../block-frame.ts';
+import type { PendingInstruction, Segment } from '../lane/context.ts';
+import type { AccessGroup } from './access-groups.ts';
+import type { PlannedGroup } from './plan.ts';
+
+const hasWideBase = ({ kernel }: BlockFrame, { base }: PlannedGroup): boolean =>
+  base?.kind === 'register' && kernel.kindOf(base.name) === 'double-word';
+
+/**
+ * Checks the address that all lanes of a warp use, before the chunk loop.
+ * @returns local with base + minimum.
+ */
+export function emitUniformCheck(frame: BlockFrame, planned: PlannedGroup): Local {
+  const { b } = frame;
+  const { group, baseLocal } = planned;
+  const [address, ok] = [b.local('i32'), b.local('i32')];
+  pushUniformAddress(frame, planned);
+  b.set(address);
+  b.get(address)
+    .i32(0)
+    .memory('i32.load', group.bounds + BOUNDS.start)
+    .op('i32.sub');
+  b.i32(0)
+    .memory('i32.load', group.bounds + BOUNDS.count)
+    .op('i32.lt_u')
+    .set(ok);
+  if (group.alignment > 1) {
+    b.get(address)
+      .i32(group.alignmentDelta)
+      .op('i32.add')
+      .i32(group.alignment - 1)
+      .op('i32.and')
+      .op('i32.eqz');
+    b.get(ok).op('i32.and').set(ok);
+  }
+  const pointer = group.space === 'global' ? baseLocal : undefined;
+  if (pointer !== undefined) {
+    b.get(pointer).i64(32n).op('i64.shr_u').op('i32.wrap_i64').i32(WINDOW.global).op('i32.eq');
+    b.get(ok).op('i32.and').set(ok);
+  }
+  b.get(ok).op('i32.eqz');
+  b.if(() => reportUniformMiss(frame, group, address, pointer));
+  return address;
+}
+
+function pushUniformAddress(frame: BlockFrame, planned: PlannedGroup): void {
+  const { b } = frame;
+  const { group, baseLocal } = planned;
+  if (baseLocal === undefined) {
+    b.i32(group.minimum);
+    return;
+  }
+  b.get(baseLocal);
+  if (hasWideBase(frame, planned)) b.op('i32.wrap_i64');
+  b.i32(group.minimum).op('i32.add');
+}
+
+function reportUniformMiss(
+  { b, kernel, locals }: BlockFrame,
+  group: AccessGroup,
+  address: Local,
+  pointer: Local | undefined,
+): void {
+  b.i32(SCRATCH).get(address).op('i32x4.splat').memory('v128.store', 0);
+  b.i32(SCRATCH);
+  if (pointer !== undefined) b.get(pointer).i64(32n).op('i64.shr_u').op('i32.wrap_i64').op('i32x4.splat');
+  else b.i32x4(group.space === 'global' ? WINDOW.global : 0);
+  b.memory('v128.store', 16);
+  b.i32(SCRATCH).i32x4(-1).memory('v128.store', 32);
+  b.i32(group.index).i32(-1).get(locals.warp).call(kernel.imports.boundsMiss);
+}
+
+/** Leaves base + minimum of the four lanes in `checked`; calls out when one is out of bounds or misaligned. */
+export function emitLaneCheck(
+  segment: Segment,
+  planned: PlannedGroup,
+  checked: Local,
+  pending: PendingInstruction,
+): void {
+  const { b } = segment.frame;
+  const { group } = planned;
+  const high = pushLaneAddresses(segment, planned, pending);
+  if (group.minimum !== 0) b.i32x4(group.minimum).op('i32x4.add');
+  b.set(checked);
+  pushIsInBounds(segment.frame, group, checked);
+  if (high !== undefined) b.get(high).i32x4(WINDOW.global).op('i32x4.eq').op('v128.and');
+  const mask = segment.activeMask;
+  if (mask !== undefined) b.get(mask).op('v128.not').op('v128.or');
+  b.op('i32x4.all_true').op('i32.eqz');
+  b.if(() => reportLaneMiss(segment.frame, group, { checked, high, mask }));
+}
+
+/** Pushes the lanes' base addresses; of pointers to device memory it returns a local with the upper halves. */
+function pushLaneAddresses(segment: Segment, planned: PlannedGroup, pending: PendingInstruction): Local | undefined {
+  const { frame } = segment;
+  const { b } = frame;
+  const { base, group } = planned;
+  if (base === null) {
+    b.i32x4(0);
+    return undefined;
+  }
+  if (!hasWideBase(frame, planned)) {
+    segment.pushWord(base, pending);
+    return undefined;
+  }
+  const high = group.space === 'global' ? b.local('v128') : undefined;
+  const [first, second] = [b.local('v128'), b.local('v128')];
+  segment.pushPart(base, 0, pending);
+  b.set(first);
+  segment.pushPart(base, 1, pending);
+  b.set(second);
+  if (high !== undefined) b.get(first).get(second).shuffle32([1, 3, 5, 7]).set(high);
+  b.get(first).get(second).shuffle32([0, 2, 4, 6]);
+  return high;
+}
+
+/** Pushes a mask of the lanes that are within bounds and aligned. */
+function pushIsInBounds({ b }: BlockFrame, group: AccessGroup, checked: Local): void {
+  b.get(checked)
+    .i32(0)
+    .memory('v128.load32_splat', group.bounds + BOUNDS.start)
+    .op('i32x4.sub');
+  b.i32(0)
+    .memory('v128.load32_splat', group.bounds + BOUNDS.count)
+    .op('i32x4.lt_u');
+  if (group.alignment <= 1) return;
+  b.get(checked);
+  if (group.alignmentDelta % group.alignment !== 0) b.i32x4(group.alignmentDelta).op('i32x4.add');
+  b.i32x4(group.alignment - 1)
+    .op('v128.and')
+    .i32x4(0)
+    .op('i32x4.eq')
+    .op('v128.and');
+}
+
+function reportLaneMiss(
+  { b, kernel, locals }: BlockFrame,
+  group: AccessGroup,
+  { checked, high, mask }: { checked: Local; high: Local | undefined; mask: Local | undefined },
+): void {
+  b.i32(SCRATCH).get(checked).memory('v128.store', 0);
+  b.i32(SCRATCH);
+  if (high !== undefined) b.get(high);
+  else b.i32x4(group.space === 'global' ? WINDOW.global : 0);
+  b.memory('v128.store', 16);
+  b.i32(SCRATCH);
+  if (mask !== undefined) b.get(mask);
+  else b.i32x4(-1);
+  b.memory('v128.store', 32);
+  b.i32(group.index).get(locals.chunk).get(locals.warp).call(kernel.imports.boundsMiss);
+}

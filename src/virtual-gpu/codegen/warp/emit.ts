@@ -1,0 +1,28 @@
+import type { PtxInstruction } from '../../../ptx/ast.ts';
+import { registersOf } from '../../../ptx/operands.ts';
+import type { BlockFrame } from '../block-frame.ts';
+import { warpEmitter } from './forms.ts';
+
+/** Emits an instruction that the lanes of a warp execute together, or leaves it to JavaScript. */
+export function emitWarp(frame: BlockFrame, instruction: PtxInstruction): void {
+  const emit = warpEmitter(instruction);
+  if (emit) emit({ ...frame, instruction });
+  else callOut(frame, instruction);
+}
+
+/** Calls JavaScript with every uniform operand's value in the warp's state. */
+export function callOut(frame: BlockFrame, instruction: PtxInstruction): void {
+  const registers = registersOf(instruction.operands);
+  if (instruction.guard) registers.push(instruction.guard.register);
+  frame.uniforms.store(registers);
+  callSite(frame, instruction);
+}
+
+/** The call itself. */
+export function callSite({ b, kernel, block, locals, masked }: BlockFrame, instruction: PtxInstruction): void {
+  const site = kernel.addSite(instruction, block.index);
+  b.i32(site.index)
+    .get(locals.warp)
+    .i32(masked ? 1 : 0)
+    .call(kernel.imports.warpOperation);
+}
