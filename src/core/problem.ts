@@ -36,7 +36,9 @@ export type Generator =
   | { kind: 'npy'; file: string }
   | { kind: 'special'; value: SpecialValue; ratio?: number; of?: Generator }
   | { kind: 'sparse'; count?: number; magnitude?: number }
-  | { kind: 'off-grid' };
+  | { kind: 'off-grid' }
+  | { kind: 'alternating'; low?: number; high?: number; axis?: number }
+  | { kind: 'ramp'; low: number; high: number; axis?: number };
 
 export interface BufferDeclaration {
   description?: string;

@@ -1,8 +1,8 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { PlannedBuffer } from '../core/launch-plan.ts';
+import { generatorSetsOf } from '../core/plan/generator-sets.ts';
 import type { Dimensions, Problem, ReferenceTensors } from '../core/problem.ts';
 import { decode, encode } from '../core/rounding.ts';
-import { generatorSetsOf } from './generators/domain-sets.ts';
 import { generate } from './generators/index.ts';
 import { elementCountOf, packElements, spreadElements } from './layout.ts';
 import { NAN_POISON } from './poison.ts';

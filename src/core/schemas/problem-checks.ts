@@ -4,6 +4,7 @@ import { checkExpression, evaluateExpression } from '../expressions/evaluate.ts'
 import { suggestName } from '../nearest-name.ts';
 import { completeShape, describeAllowed, isAllowed } from '../plan/dimensions.ts';
 import { expandBuffers } from '../plan/expand-buffers.ts';
+import { generatorSetsOf } from '../plan/generator-sets.ts';
 import { evaluateScalars, namesOfProblem } from '../plan/scope.ts';
 import type { BufferDeclaration, Dimensions, Expression, Generator, ProblemFile } from '../problem.ts';
 
@@ -180,12 +181,17 @@ class ProblemCheck {
       for (const [input, generator] of Object.entries(generators)) {
         const path = `generatorSets.${set}.${input}`;
         this.#known(input, Object.keys(this.#problem.inputs), path, 'input');
-        this.#generator(generator, path);
+        this.#generator(generator, path, this.#problem.inputs[input]!);
       }
     }
     for (const [index, shape] of this.#problem.checkShapes.entries()) {
       for (const [position, name] of (shape.generators ?? []).entries()) {
-        this.#known(name, Object.keys(sets), `checkShapes[${index}].generators[${position}]`, 'generator set');
+        this.#known(
+          name,
+          Object.keys(generatorSetsOf(this.#problem)),
+          `checkShapes[${index}].generators[${position}]`,
+          'generator set',
+        );
       }
     }
   }
@@ -260,7 +266,16 @@ class ProblemCheck {
         expected: 'a power of two',
       });
     }
-    if (buffer.generator) this.#generator(buffer.generator, `${path}.generator`);
+    if (buffer.generator) this.#generator(buffer.generator, `${path}.generator`, buffer);
+    if (buffer.domain && (!isFloating(buffer.dtype) || buffer.access === 'out')) {
+      this.#fail({
+        code: 'invalid-value',
+        message: `\`${path}\` can't have a domain of special values.`,
+        path: `${path}.domain`,
+        received: `${buffer.dtype}, access "${buffer.access}"`,
+        expected: 'an input of f16, bf16, f32 or f64',
+      });
+    }
     if (buffer.generator && buffer.access === 'out') {
       const message = `Output \`${path}\` has a generator; outputs are poisoned, never filled.`;
       this.#fail({
@@ -273,7 +288,16 @@ class ProblemCheck {
     }
   }
 
-  #generator(generator: Generator, path: string): void {
+  #generator(generator: Generator, path: string, { shape }: BufferDeclaration): void {
+    if ('axis' in generator && generator.axis !== undefined && generator.axis >= shape.length) {
+      this.#fail({
+        code: 'invalid-value',
+        message: `The input has no axis ${generator.axis}.`,
+        path: `${path}.axis`,
+        received: String(generator.axis),
+        expected: `an axis from 0 to ${shape.length - 1}`,
+      });
+    }
     const expressions: Record<string, Expression> =
       generator.kind === 'index-range'
         ? { low: generator.low, high: generator.high }

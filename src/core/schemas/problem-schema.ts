@@ -62,6 +62,18 @@ const generator: z.ZodType<Generator> = z
       magnitude: z.number().exactOptional(),
     }),
     z.strictObject({ kind: z.literal('off-grid') }),
+    z.strictObject({
+      kind: z.literal('alternating'),
+      low: z.number().positive().exactOptional().describe('Least magnitude; default 1/16.'),
+      high: z.number().positive().exactOptional().describe('Largest magnitude; default 1.'),
+      axis: z.int().nonnegative().exactOptional().describe('Along which signs alternate; the last when absent.'),
+    }),
+    z.strictObject({
+      kind: z.literal('ramp'),
+      low: z.number(),
+      high: z.number(),
+      axis: z.int().nonnegative().exactOptional().describe('Along which values rise; the last when absent.'),
+    }),
   ])
   .meta({ id: 'Generator', description: 'How an input is filled. Every generator is seeded.' });
 

@@ -26,7 +26,7 @@ const ROUNDED_ONCE = 1.1;
  * intermediate roundings that problem.json names:
  *
  *   |got − oracle| ≤ 2 ulp(m) + factor · max |naive − oracle| + arithmetic        m = largest |oracle| of the row
- *   RMS(got − oracle) ≤ √( (u · RMS(oracle))² + (rmsFactor · RMS(naive − oracle))² + RMS(arithmetic)² )
+ *   RMS(got − oracle) ≤ √( max(u · RMS(oracle), ½ ulp(0))² + (rmsFactor · RMS(naive − oracle))² + RMS(arithmetic)² )
  *
  * `naive` is the reference with the named results, and the outputs, rounded; without names there is no such term. Accumulating in
  * the storage dtype errs by √n roundings instead of one, everywhere: the second line finds it.
@@ -94,7 +94,12 @@ const withSlack = (comparison: Calibrated, facts: OutputFacts, arithmetic: Float
     want,
     tolerances: arithmetic.map((error, i) => error + slack[Math.floor(i / groupSize)]!),
     groupSize: 1,
-    rmsLimit: Math.hypot(unitRoundoff(storage) * rmsOf(want), rmsFactor * rmsOf(naiveErrors), rmsOf(arithmetic)),
+    rmsLimit: Math.hypot(
+      // Below the normal numbers, rounding errs by half of the smallest subnormal, however small the result.
+      Math.max(unitRoundoff(storage) * rmsOf(want), ulpAt(0, storage) / 2),
+      rmsFactor * rmsOf(naiveErrors),
+      rmsOf(arithmetic),
+    ),
   };
 };
 

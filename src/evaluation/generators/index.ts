@@ -1,4 +1,5 @@
 import type { Generator } from '../../core/problem.ts';
+import { alternating, ramp } from './along-axis.ts';
 import { constant } from './constant.ts';
 import { csr } from './csr.ts';
 import type { Generate, GeneratorContext } from './generator.ts';
@@ -30,6 +31,8 @@ const GENERATORS: { readonly [K in Generator['kind']]: Generate<K> } = {
   special: (generator, context) => special(generate(generator.of ?? { kind: 'normal' }, context), generator, context),
   sparse,
   'off-grid': offGrid,
+  alternating,
+  ramp,
 };
 
 /** Draws an input's elements, row-major and not yet rounded. */

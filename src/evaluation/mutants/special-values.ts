@@ -1,6 +1,6 @@
 import { type DType, isFloating } from '../../core/dtype.ts';
+import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
 import type { ProblemFile, ReferenceTensors } from '../../core/problem.ts';
-import { generatorSetsOf } from '../generators/domain-sets.ts';
 import type { Mutant, MutantContext } from './mutant.ts';
 
 /** Smallest normal numbers: what lies below is flushed to zero by `-ftz` and by careless conversions. */

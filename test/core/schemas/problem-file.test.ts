@@ -119,6 +119,24 @@ describe('each mistake gets file, path, value received, what was expected, and a
     });
   });
 
+  it('a domain of integers, an axis that is not there; a domain’s generator set may be named', () => {
+    expect(mistake(['inputs', 'x'], { ...smallProblem.inputs.x, dtype: 'i32', domain: ['zero'] })).toMatchObject({
+      path: 'inputs.x.domain',
+      received: 'i32, access "in"',
+    });
+    expect(mistake(['generatorSets', 'large', 'x'], { kind: 'ramp', low: 0, high: 1, axis: 2 })).toMatchObject({
+      path: 'generatorSets.large.x.axis',
+      expected: 'an axis from 0 to 1',
+    });
+    const x = { ...smallProblem.inputs.x, domain: ['-infinity'] };
+    const named = {
+      ...smallProblem,
+      inputs: { x },
+      checkShapes: [{ dimensions: { N: 17 }, generators: ['-infinity:x'] }],
+    };
+    expect(parseProblemFile(JSON.stringify(named), file).checkShapes[0]!.generators).toEqual(['-infinity:x']);
+  });
+
   it('a workload or a check shape outside the limits of the problem', () => {
     const limited = (limit: string): string => edited(smallProblem, ['limits'], ['D <= 64', limit]);
     expect(detailsOf(() => parseProblemFile(limited('N % D == 0'), file))).toEqual({

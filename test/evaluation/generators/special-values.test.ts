@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DType } from '../../../src/core/dtype.ts';
+import { generatorSetsOf } from '../../../src/core/plan/generator-sets.ts';
 import type { Generator } from '../../../src/core/problem.ts';
 import { decode, encode } from '../../../src/core/rounding.ts';
-import { generatorSetsOf } from '../../../src/evaluation/generators/domain-sets.ts';
 import { generate } from '../../../src/evaluation/generators/index.ts';
 import { createStream } from '../../../src/evaluation/random.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
@@ -47,6 +47,25 @@ describe('special values', () => {
     const sets = generatorSetsOf({ ...file, inputs: { ...file.inputs, X: { ...X, domain: [...X.domain] } } });
     expect(Object.keys(sets)).toEqual(['subnormal:X', '-infinity:X', 'normal', 'large']);
     expect(sets['subnormal:X']).toEqual({ X: { kind: 'special', value: 'subnormal', ratio: 1 } });
+  });
+});
+
+describe('alternating', () => {
+  it('changes its sign at every step along an axis, the last unless given', () => {
+    const drawn = draw({ kind: 'alternating', low: 1, high: 2 }, [4, 6]);
+    expect(drawn.every((value, i) => Math.abs(value) >= 1 && Math.sign(value) === (i % 2 === 0 ? 1 : -1))).toBe(true);
+    const down = draw({ kind: 'alternating', axis: 0 }, [4, 6]);
+    expect(down.every((value, i) => Math.sign(value) === (Math.floor(i / 6) % 2 === 0 ? 1 : -1))).toBe(true);
+  });
+});
+
+describe('ramp', () => {
+  it('rises from low to high along an axis, the last unless given', () => {
+    const drawn = draw({ kind: 'ramp', low: -3, high: 5 }, [5, 40]);
+    expect(drawn.every((value, i) => i % 40 === 0 || value > drawn[i - 1]!)).toBe(true);
+    expect([Math.min(...drawn) >= -3, Math.max(...drawn) < 5]).toEqual([true, true]);
+    const down = draw({ kind: 'ramp', low: 0, high: 1, axis: 0 }, [5, 40]);
+    expect(down.every((value, i) => i < 40 || value > down[i - 40]!)).toBe(true);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Generator, GeneratorSet, ProblemFile, SpecialValue } from '../../core/problem.ts';
+import type { Generator, GeneratorSet, ProblemFile, SpecialValue } from '../problem.ts';
 
 /** Subnormals show only among their like: beside ordinary values they are below every tolerance. */
 const RATIO: { readonly [V in SpecialValue]?: number } = { subnormal: 1 };
