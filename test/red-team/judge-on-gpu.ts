@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
+import type { KernelFile } from '../../src/core/kernel.ts';
 import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
 import type { Problem } from '../../src/core/problem.ts';
 import { expectedOf, RED_TEAM, type Stage, type Verdict } from './expected.ts';
@@ -23,16 +25,19 @@ export interface Judged {
   readonly disagreements: readonly string[];
 }
 
-/** All kernels here are of one problem; an evaluator knows the checks of one object again. */
-let attention: Problem | undefined;
+/** Problems by the path that kernel.json names; an evaluator knows the checks of one object again. */
+const problems = new Map<string, Problem>();
 
 /** What it takes to evaluate a candidate, e.g. to prepare some ahead. */
 export const requestFor = async (
   { folder, parameters }: Pick<HonestCandidate, 'folder' | 'parameters'>,
   { workload, ...options }: { workload: string; seed: number; sanitize?: boolean },
 ): Promise<EvaluationRequest> => {
-  const { kernel, problem } = await loadKernel(folder, attention ? { problem: attention } : {});
-  attention ??= problem;
+  const file = JSON.parse(readFileSync(path.join(folder, 'kernel.json'), 'utf8')) as KernelFile;
+  const place = path.resolve(folder, file.problem);
+  const known = problems.get(place);
+  const { kernel, problem } = await loadKernel(folder, known ? { problem: known } : {});
+  problems.set(place, problem);
   const candidate = makeCandidate(kernel, parameters);
   return { problem, candidate, workload: resolveWorkload(problem.file, workload), ...options };
 };

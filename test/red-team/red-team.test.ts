@@ -50,6 +50,16 @@ const REQUIRED = [
   'keeps-its-inputs-in-l2',
   'reads-out-of-bounds-after-many-launches',
   'skips-at-random',
+  'softmax-without-maximum',
+  'masked-logits-as-zero',
+  'one-pass-variance',
+  'operands-in-tf32',
+  'operands-of-13-bits-when-long',
+  'sums-three-quarters',
+  'infinities-dropped',
+  'subnormals-flushed',
+  'two-shapes-only',
+  'stored-answers',
 ];
 
 let device: Device;
