@@ -13,6 +13,8 @@ export interface HonestKernel {
   readonly problem: ProblemName;
   readonly name: string;
   readonly file: Partial<KernelFile> & Pick<KernelFile, 'steps'>;
+  /** Name of its source in kernels/, where it is not its problem's. */
+  readonly source?: string;
 }
 
 const i32 = (scalar: string): ArgumentDeclaration => ({ scalar, dtype: 'i32' });
@@ -61,6 +63,12 @@ const ADAMW = [...buffers('p', 'g', 'm', 'v', 'next', 'm_next', 'v_next'), i32('
 const clearCounts = launch('clear', [1], 16, buffers('counts'));
 const zeroed: StepDeclaration = { memset: { buffer: 'y', byteValue: 0 } };
 
+/** On tensor cores: a CTA of a few warps for each tile of C. */
+const onTensorCores = (name: string, columns: number, warps = 1): HonestKernel => ({
+  ...kernel('gemm-f16', name, launch(name, [`ceilDiv(N, ${columns})`, 'ceilDiv(M, 16)'], 32 * warps, MATRICES)),
+  source: 'gemm-f16-tensor',
+});
+
 export const HONEST_KERNELS: readonly HonestKernel[] = [
   ...['serial', 'reversed', 'kahan', 'four_sums', 'in_double'].map((name) => kernel('row-sum', name, perThread(name))),
   ...['warp_per_row', 'vectors'].map((name) => kernel('row-sum', name, perWarp(name))),
@@ -103,6 +111,19 @@ export const HONEST_KERNELS: readonly HonestKernel[] = [
     ],
     { workspaces: { partials: { bytes: '20 * M * N', init: 'undefined' } } },
   ),
+  onTensorCores('wmma_tiles', 16),
+  onTensorCores('ldmatrix_mma', 8),
+  onTensorCores('cp_async', 8),
+  onTensorCores('named_barriers', 8, 2),
+  {
+    ...kernel(
+      'gemm-f16',
+      'grid_barrier',
+      launch('grid_barrier', [1], 64, [...buffers('A', 'B', 'C', 'partials', 'arrived'), i32('M'), i32('N'), i32('K')]),
+      { workspaces: { partials: { bytes: '8 * M * N', init: 'undefined' }, arrived: { bytes: 4, init: 'zero' } } },
+    ),
+    source: 'gemm-f16-tensor',
+  },
   kernel('gemm-f32', 'naive', matrix('naive')),
   kernel('gemm-f32', 'warp_per_element', launch('warp_per_element', ['N', 'M'], 32, MATRICES)),
   attention('f16', 'flash'),
@@ -219,6 +240,21 @@ export const WRONG_KERNELS: readonly WrongKernel[] = [
     'if (k < K) even =',
     'if (k < K && false) even =',
   ]),
+  // Adding up in fp16 instead rounds 5 times for 67 terms here, since a wmma rounds once: no more than the result's own rounding.
+  wrong('gemm-f16', 'wmma_tiles', 'leaves out the last step, which is not full', [
+    'for (int k = 0; k < K; k += 16) {',
+    'for (int k = 0; k + 16 <= K; k += 16) {',
+  ]),
+  wrong('gemm-f16', 'ldmatrix_mma', 'does not transpose B on the way', ['.m8n8.x2.trans.', '.m8n8.x2.']),
+  wrong('gemm-f16', 'cp_async', 'multiplies a tile that is still on its way', ['wait_prior(1)', 'wait_prior(2)']),
+  wrong('gemm-f16', 'named_barriers', 'never has the last tile multiplied', [
+    'sync(1 + stage);\n      multiply',
+    'sync(1 + stage);\n      if (k + K_TILE < K || K <= K_TILE) multiply',
+  ]),
+  wrong('gemm-f16', 'grid_barrier', 'leaves out half of the terms', [
+    'partials[i] + partials[M * N + i]',
+    '2.0f * partials[i]',
+  ]),
   wrong('gemm-f32', 'naive', 'multiplies in tf32', [
     'sum += A[m * K + k] * B[k * N + n];',
     `sum += ${narrowed('A[m * K + k]', 13)} * ${narrowed('B[k * N + n]', 13)};`,
@@ -284,8 +320,11 @@ const FILES: Partial<Record<ProblemName, string>> = {
 };
 
 /** A candidate with the kernel's source, edits made. @throws Error when an edit's text is not there exactly once. */
-export const candidateOf = ({ problem, name, file }: HonestKernel, edits: readonly Edit[] = []): Candidate => {
-  const path = join(import.meta.dirname, 'kernels', `${FILES[problem] ?? problem}.cu`);
+export const candidateOf = (
+  { problem, name, file, source: named }: HonestKernel,
+  edits: readonly Edit[] = [],
+): Candidate => {
+  const path = join(import.meta.dirname, 'kernels', `${named ?? FILES[problem] ?? problem}.cu`);
   const source = edits.reduce(
     (text, [from, to]) => {
       if (text.split(from).length !== 2) throw new Error(`not there exactly once in ${path}: ${from}`);
