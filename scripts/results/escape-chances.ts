@@ -1,6 +1,6 @@
 import { fixedTier, LARGE_SLOT_BYTES, TIERS, type TierLimits } from '../../src/evaluation/measure/tiers.ts';
 import { CONFIRMATION_BLOCKS } from '../../src/optimizer/confirm.ts';
-import { markdownTable } from '../../src/reports/table.ts';
+import { markdownTable } from '../../src/reports/print/markdown.ts';
 
 /** A ring such as short kernels have, and its shorter replays half as long. */
 const SLOTS = 20;

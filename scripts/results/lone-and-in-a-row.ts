@@ -1,5 +1,6 @@
+import type { Column } from '../../src/reports/document.ts';
 import { formatMeasuredNs } from '../../src/reports/format.ts';
-import { type Column, markdownTable } from '../../src/reports/table.ts';
+import { markdownTable } from '../../src/reports/print/markdown.ts';
 
 /** docs/results/h200-lone-and-in-a-row.json: one call of a library, alone and in unbroken rows, and the board beside it. */
 export interface LoneAndInARow {

@@ -1,16 +1,15 @@
 import type { ParameterValues } from '../../src/core/kernel.ts';
-import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
+import { flattened } from '../../src/reports/document.ts';
 import {
-  DETAIL_COLUMNS,
-  detailCells,
   LADDER_LEGEND,
-  ladderCells,
-  ladderColumns,
+  ladderDetail,
   ladderNotes,
-  libraryVersions,
-} from '../../src/reports/ladder-text.ts';
+  ladderTable,
+  ladderVersions,
+} from '../../src/reports/documents/ladder.ts';
+import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
 import type { LadderView } from '../../src/reports/ladder-view.ts';
-import { markdownTable } from '../../src/reports/table.ts';
+import { markdownBlocks } from '../../src/reports/print/markdown.ts';
 import { comparisonPlot, countVerdicts } from './comparison-plot.ts';
 import { loneAndInARow } from './lone-and-in-a-row.ts';
 import {
@@ -56,16 +55,12 @@ const knownRatio = (recording: KnownRatioComparisons): string => {
   );
 };
 
-const ladderTable = (view: LadderView): string =>
-  `${markdownTable(ladderColumns(view), view.rows.map(ladderCells))}\n\n${LADDER_LEGEND} ` +
+const ladderBlock = (view: LadderView): string =>
+  `${markdownBlocks(flattened([ladderTable(view)]))}\n\n${LADDER_LEGEND} ` +
   `Measured on ${view.device.name}, driver ${view.device.driver ?? 'unknown'}, ${view.recordedAt.slice(0, 10)}.`;
 
-const bullets = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join('\n');
-
-const ladderDetail = (view: LadderView): string =>
-  [markdownTable(DETAIL_COLUMNS, detailCells(view)), bullets(ladderNotes(view)), bullets(libraryVersions(view))].join(
-    '\n\n',
-  );
+const detailBlock = (view: LadderView): string =>
+  markdownBlocks(flattened([ladderDetail(view), ladderNotes(view), ladderVersions(view)]));
 
 const parametersText = (parameters: ParameterValues): string =>
   Object.entries(parameters)
@@ -93,8 +88,8 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
   'h200-problems': recordingBlock(recordings, 'h200-problems', optimisedProblems),
   'h200-a-a': recordingBlock(recordings, 'h200-a-a', selfComparisons),
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
-  'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderTable),
-  'h200-attention-ladder-detail': recordingBlock(recordings, 'h200-attention-ladder', ladderDetail),
+  'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderBlock),
+  'h200-attention-ladder-detail': recordingBlock(recordings, 'h200-attention-ladder', detailBlock),
 });
 
 export const measuredFigures = (recordings: MeasuredRecordings): Record<string, string> => {

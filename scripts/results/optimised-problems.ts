@@ -1,6 +1,7 @@
 import type { ParameterValues } from '../../src/core/kernel.ts';
+import type { Column } from '../../src/reports/document.ts';
 import { formatMeasuredNs, formatNs, formatRatioInterval } from '../../src/reports/format.ts';
-import { type Column, markdownTable } from '../../src/reports/table.ts';
+import { markdownTable } from '../../src/reports/print/markdown.ts';
 
 /** How one problem's run ended. */
 export interface OptimisedProblem {

@@ -1,5 +1,5 @@
 import { formatMeasuredNs, formatParameters, formatRatioInterval } from '../../src/reports/format.ts';
-import { markdownTable } from '../../src/reports/table.ts';
+import { markdownTable } from '../../src/reports/print/markdown.ts';
 import type { MeasuredRecordings } from './measuring-recordings.ts';
 import { countNames, recordedWith, recordingBlock } from './recording-block.ts';
 import type {

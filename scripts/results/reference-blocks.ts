@@ -6,7 +6,7 @@ import { PATTERNS } from '../../src/diagnosis/patterns/index.ts';
 import { RULES } from '../../src/diagnosis/rules/index.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { formatFigure } from '../../src/reports/format.ts';
-import { markdownTable } from '../../src/reports/table.ts';
+import { markdownTable } from '../../src/reports/print/markdown.ts';
 
 const code = (text: string): string => `\`${text}\``;
 

@@ -1,6 +1,7 @@
+import type { Column } from '../../src/reports/document.ts';
 import { formatFigure, formatInterval, formatNs, formatRatio, formatTiming } from '../../src/reports/format.ts';
+import { markdownTable } from '../../src/reports/print/markdown.ts';
 import type { ProgressionRow } from '../../src/reports/run-view.ts';
-import { type Column, markdownTable } from '../../src/reports/table.ts';
 import { expectedOf, lieOf } from '../../test/red-team/expected.ts';
 import { intervalPlot, type PlotRow } from './interval-plot.ts';
 import { errorFactor, geometricMean, isWithinInterval, kendallTau } from './model-accuracy.ts';

@@ -1,5 +1,6 @@
+import type { Column } from '../../src/reports/document.ts';
 import type { LadderView } from '../../src/reports/ladder-view.ts';
-import { type Column, markdownTable } from '../../src/reports/table.ts';
+import { markdownTable } from '../../src/reports/print/markdown.ts';
 import type { PlainTorchTimes } from './measuring-recordings.ts';
 
 const COLUMNS: readonly Column[] = [

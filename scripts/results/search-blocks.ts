@@ -1,7 +1,8 @@
+import { searchBenchSvg, searchPlotSvg } from '../../src/reports/charts/search-chart.ts';
+import type { Column } from '../../src/reports/document.ts';
 import { formatFigure } from '../../src/reports/format.ts';
-import { searchBenchSvg, searchPlotSvg } from '../../src/reports/search-bench-svg.ts';
+import { markdownTable } from '../../src/reports/print/markdown.ts';
 import type { SearchBenchView } from '../../src/reports/search-bench-view.ts';
-import { type Column, markdownTable } from '../../src/reports/table.ts';
 import type { BenchedStrategy } from '../../src/search/bench.ts';
 import {
   isGuidedWorthIt,

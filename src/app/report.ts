@@ -1,10 +1,12 @@
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
 import { DEFAULT_STORE } from '../core/requests/options.ts';
+import { chartFile } from '../reports/charts/chart.ts';
+import { progressionChart } from '../reports/charts/progression-chart.ts';
+import { runDocument } from '../reports/documents/run.ts';
 import { jsonText } from '../reports/plain-text.ts';
-import { progressionSvg } from '../reports/progression-svg.ts';
-import { runHtml } from '../reports/run-html.ts';
-import { runMarkdown } from '../reports/run-markdown.ts';
+import { printHtml } from '../reports/print/html.ts';
+import { printMarkdown } from '../reports/print/markdown.ts';
 import { buildRunView, type RunView } from '../reports/run-view.ts';
 import type { ReadSource } from '../reports/view/source-diffs.ts';
 import { openContentStore } from '../store/content-store.ts';
@@ -67,8 +69,8 @@ export const readReport = (store: string, which: string): RunView => viewOf(find
 
 /** Formats of a report that are the same everywhere; a terminal's depends on its colours. */
 export const REPORT_FORMATS = {
-  html: runHtml,
-  markdown: (view: RunView) => runMarkdown(view),
+  html: (view: RunView) => printHtml(runDocument(view)),
+  markdown: (view: RunView) => printMarkdown(runDocument(view)),
   json: (view: RunView) => `${jsonText(view)}\n`,
 } as const;
 export type ReportFormat = keyof typeof REPORT_FORMATS;
@@ -125,14 +127,17 @@ export function saveReport(file: string, text: string): string {
   return path;
 }
 
+const PLOT_SIZE = { width: 800, height: 380, id: 'progression' };
+
 /** Writes the report into the run's folder, in every format and with its plot, from what the log says so far. */
 export function writeReport(run: RunFolder): { view: RunView; htmlPath: string } {
   // What this process has just written needs no second look.
   const view = viewOf(run.path, { isOwn: true });
-  const plot = progressionSvg(view);
-  if (plot !== undefined) run.write(RUN_FILES.reportPlot, plot);
+  const chart = progressionChart(view);
+  if (chart) run.write(RUN_FILES.reportPlot, chartFile(chart(PLOT_SIZE)));
   run.write(RUN_FILES.reportJson, REPORT_FORMATS.json(view));
-  const htmlPath = run.write(RUN_FILES.reportHtml, runHtml(view));
-  run.write(RUN_FILES.reportMarkdown, runMarkdown(view, plot === undefined ? undefined : RUN_FILES.reportPlot));
+  const htmlPath = run.write(RUN_FILES.reportHtml, REPORT_FORMATS.html(view));
+  const images = { progression: RUN_FILES.reportPlot };
+  run.write(RUN_FILES.reportMarkdown, printMarkdown(runDocument(view), chart ? { images } : {}));
   return { view, htmlPath };
 }

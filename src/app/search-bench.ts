@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { WarpsmithError } from '../core/errors.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
-import { searchBenchSvg } from '../reports/search-bench-svg.ts';
+import { searchBenchSvg } from '../reports/charts/search-chart.ts';
 import type { SearchBenchView } from '../reports/search-bench-view.ts';
 import { type BenchedStrategy, benchSpace, benchStrategy, randomCurve } from '../search/bench.ts';
 import { replayStrategy } from '../search/replay.ts';

@@ -13,6 +13,8 @@ export interface CliContext {
 export interface CommandContext extends CliContext {
   /** Whether `--json` asks for one JSON object on stdout instead of text for people. */
   json: boolean;
+  /** Whether `--verbose` asks for what is folded, too. */
+  verbose: boolean;
 }
 
 /** A command's work; returns the exit code. */

@@ -100,8 +100,8 @@ export async function runCli(
 async function runWords(argv: readonly string[], streams: Streams, signal: AbortSignal): Promise<number> {
   let exitCode: number = EXIT.ok;
   const write = (text: string): void => void streams.out.write(text);
-  const { program, running } = buildProgram(write, async (name, request, json) => {
-    exitCode = await runCommand(name, request, { streams, signal, json });
+  const { program, running } = buildProgram(write, async (name, request, how) => {
+    exitCode = await runCommand(name, request, { streams, signal, ...how });
   });
   try {
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });

@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
 import type { WarpsmithError } from '../core/errors.ts';
-import type { Paint } from '../reports/paint.ts';
+import type { Document } from '../reports/document.ts';
 import { jsonText, plainText } from '../reports/plain-text.ts';
+import { type Paint, printTerminal } from '../reports/print/terminal.ts';
 
 /** Where the command line writes: results to `out`, everything else to `err`. */
 export interface Streams {
@@ -48,6 +49,28 @@ export const paintFor =
   (stream: NodeJS.WriteStream): Paint =>
   (style, text) =>
     styleText(style, text, { stream });
+
+/** How a command's result is printed. */
+export interface Printing {
+  readonly streams: Streams;
+  readonly json: boolean;
+  readonly verbose: boolean;
+}
+
+/** Narrower ones break every row. */
+const NARROWEST = 40;
+
+/** A document as wide as the terminal is; in files and pipes as wide as a usual one. */
+export function printDocument({ streams: { out }, verbose }: Printing, document: Document): void {
+  const width = out.isTTY ? { width: Math.max(NARROWEST, out.columns) } : {};
+  out.write(printTerminal(document, { paint: paintFor(out), isVerbose: verbose, ...width }));
+}
+
+/** A result as JSON, or as the document that says it. */
+export function printResult<R extends object>(how: Printing, result: R, document: (result: R) => Document): void {
+  if (how.json) printJson(how.streams, result);
+  else printDocument(how, document(result));
+}
 
 /** One JSON object, as the whole of stdout. */
 export function printJson({ out }: Streams, value: unknown): void {

@@ -1,13 +1,14 @@
 import type { DispatchOutcome, PerWorkloadOutcome } from '../app/dispatch.ts';
 import type { OptimizeOutcome } from '../app/optimize.ts';
-import { dispatchTerminal } from '../reports/dispatch-terminal.ts';
-import { runTerminal } from '../reports/run-terminal.ts';
-import { paintFor, printJson, type Streams } from './output.ts';
+import { dispatchDocument } from '../reports/documents/dispatch.ts';
+import { runDocument } from '../reports/documents/run.ts';
+import { type Printing, printDocument, printJson } from './output.ts';
 
 /** The report, with the two paths as its last lines. */
-function printText({ out }: Streams, { view, reportPath, bestKernelPath }: OptimizeOutcome): void {
-  out.write(`${runTerminal(view, paintFor(out))}\n`);
-  out.write(`Report: ${reportPath}\n`);
+function printText(how: Printing, { view, reportPath, bestKernelPath }: OptimizeOutcome): void {
+  const { out } = how.streams;
+  printDocument(how, runDocument(view));
+  out.write(`\nReport: ${reportPath}\n`);
   out.write(`Best kernel: ${bestKernelPath ?? 'none, because the start did not pass'}\n`);
 }
 
@@ -20,9 +21,9 @@ const outcomeJson = ({ view, runFolder, reportPath, bestFolder, bestKernelPath }
 });
 
 /** What `optimize` and `resume` leave on stdout. */
-export function printOutcome(streams: Streams, outcome: OptimizeOutcome, json: boolean): void {
-  if (json) printJson(streams, outcomeJson(outcome));
-  else printText(streams, outcome);
+export function printOutcome(how: Printing, outcome: OptimizeOutcome): void {
+  if (how.json) printJson(how.streams, outcomeJson(outcome));
+  else printText(how, outcome);
 }
 
 const dispatchJson = ({ table, folder, files, times, notes }: DispatchOutcome): object => ({
@@ -34,19 +35,23 @@ const dispatchJson = ({ table, folder, files, times, notes }: DispatchOutcome): 
 });
 
 /** What `dispatch` leaves on stdout, the folder in the last line. */
-export function printDispatch(streams: Streams, outcome: DispatchOutcome, json: boolean): void {
-  for (const note of outcome.notes) streams.err.write(`Note: ${note}.\n`);
-  if (json) printJson(streams, dispatchJson(outcome));
-  else streams.out.write(`${dispatchTerminal(outcome.table, outcome.times)}\nFolder: ${outcome.folder}\n`);
+export function printDispatch(how: Printing, outcome: DispatchOutcome): void {
+  const { out, err } = how.streams;
+  for (const note of outcome.notes) err.write(`Note: ${note}.\n`);
+  if (how.json) printJson(how.streams, dispatchJson(outcome));
+  else {
+    printDocument(how, dispatchDocument(outcome.table, outcome.times));
+    out.write(`\nFolder: ${outcome.folder}\n`);
+  }
 }
 
 /** Every workload's report and best, then the dispatch table. */
-export function printPerWorkload(streams: Streams, { runs, dispatch }: PerWorkloadOutcome, json: boolean): void {
-  if (json) {
+export function printPerWorkload(how: Printing, { runs, dispatch }: PerWorkloadOutcome): void {
+  if (how.json) {
     const table = dispatch ? dispatchJson(dispatch) : null;
-    printJson(streams, { schemaVersion: 1, kind: 'per-workload', runs: runs.map(outcomeJson), dispatch: table });
+    printJson(how.streams, { schemaVersion: 1, kind: 'per-workload', runs: runs.map(outcomeJson), dispatch: table });
     return;
   }
-  for (const outcome of runs) printText(streams, outcome);
-  if (dispatch) printDispatch(streams, dispatch, false);
+  for (const outcome of runs) printText(how, outcome);
+  if (dispatch) printDispatch(how, dispatch);
 }

@@ -38,8 +38,12 @@ function requestOf(name: CommandName, command: Command, received: readonly unkno
   return Object.fromEntries([...positional, ...options]) as Record<string, unknown>;
 }
 
-/** Called with the command that was given, what it asks, and whether as JSON. */
-type Execute = (name: CommandName, request: Readonly<Record<string, unknown>>, json: boolean) => Promise<void>;
+/** Called with the command that was given, what it asks, and how that is printed. */
+type Execute = (
+  name: CommandName,
+  request: Readonly<Record<string, unknown>>,
+  how: { readonly json: boolean; readonly verbose: boolean },
+) => Promise<void>;
 
 /**
  * The command line's grammar, as `core/requests/` describes it. `running` says which command an argument list addresses,
@@ -80,8 +84,9 @@ function addCommand(program: Command, name: CommandName, execute: Execute): void
   const command = program.command(name).description(summary).helpGroup(GROUPS[group]).exitOverride();
   for (const { shown, help, default: value } of Object.values(positional)) command.argument(shown, help, value);
   for (const row of Object.values(options)) command.addOption(commanderOption(row));
-  command.option('--json', 'print one JSON object on stdout').action((...received: unknown[]) => {
-    const { json = false } = command.opts<{ json?: boolean }>();
-    return execute(name, requestOf(name, command, received), json);
+  command.option('--json', 'print one JSON object on stdout').option('--verbose', 'print what is folded, too');
+  command.action((...received: unknown[]) => {
+    const { json = false, verbose = false } = command.opts<{ json?: boolean; verbose?: boolean }>();
+    return execute(name, requestOf(name, command, received), { json, verbose });
   });
 }

@@ -63,6 +63,30 @@ export function formatFigure(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
+/** A count with its noun: `1 block`, `1,200 samples`. */
+export const formatCount = (count: number, noun: string): string =>
+  `${formatFigure(count)} ${noun}${count === 1 ? '' : 's'}`;
+
+/** `12.3 %` of a ratio of 0.123. */
+export const formatPercent = (ratio: number): string => `${Number((100 * ratio).toPrecision(3))} %`;
+
+const PREFIXES = [
+  [1e15, 'P'],
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+] as const;
+
+/** `1.23 T`. */
+export function formatPrefixed(value: number): string {
+  const [scale, prefix] = PREFIXES.find(([size]) => value >= size) ?? [1, ''];
+  return `${formatFigure(value / scale)} ${prefix}`;
+}
+
+/** `1.23 TFLOP/s`. */
+export const formatRate = (perSecond: number, unit: string): string => `${formatPrefixed(perSecond)}${unit}/s`;
+
 /** `BLOCK_M=64, BLOCK_N=32`. */
 export const formatParameters = (parameters: ParameterValues): string =>
   Object.entries(parameters)

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { unwrapped } from '../support/printed.ts';
 import { runCli, runJson, SCALE, scaleCopy } from './run-cli.ts';
 
 describe('check', () => {
@@ -37,8 +38,10 @@ describe('check', () => {
 
   test('the text says the same', async () => {
     const { stdout } = await runCli(['check', SCALE]);
-    expect(stdout).toContain('step 0: scale grid (32, 1, 1) block (128, 1, 1), arguments (X, Y, i32 65,536)');
-    expect(stdout).toContain('nothing was compiled or run');
+    expect(unwrapped(stdout)).toContain(
+      'step 0: scale grid (32, 1, 1) block (128, 1, 1), arguments (X, Y, i32 65,536)',
+    );
+    expect(unwrapped(stdout)).toContain('nothing was compiled or run');
     expect(stdout).toMatch(/Whether its checks see wrong kernels is not looked at here:\n {2}warpsmith audit \S+\n$/);
   });
 

@@ -3,6 +3,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findExecutable } from '../../src/process/find-executable.ts';
+import { unwrapped } from '../support/printed.ts';
 import { type Json, repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
 
 const DEVICE = ['--device', 'virtual:l4', '--threads', '1'];
@@ -248,7 +249,7 @@ describe('inspect', () => {
     const { code, stdout } = await runCli(['inspect', join(problem, START), ...DEVICE, ...store, '--lines', '1']);
     expect(code).toBe(0);
     expect(stdout).toContain('Counters: virtual (counted on virtual:l4)');
-    expect(stdout).toMatch(/kernel\.cu:\d+ {2}\d+\.\d % of issued instructions/);
+    expect(unwrapped(stdout)).toMatch(/kernel\.cu:\d+ \d+\.\d % of issued instructions/);
     expect(stdout).toMatch(/! scattered load: \d+(\.\d)? sectors per request, 4 would do/);
     expect(stdout).toMatch(/\d+ {2}ld\.global\S*b32 /);
     expect(stdout).toContain('kernel.cu, in source order');

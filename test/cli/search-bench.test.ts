@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { unwrapped } from '../support/printed.ts';
 import { runCli, runJson, temporaryFolder } from './run-cli.ts';
 
 /** A small space of our own: tiles and layouts, one shape in five of which fails. */
@@ -60,8 +61,8 @@ describe('search-bench', () => {
     const asked = ['--strategy', 'bayesian', '--strategy', 'random', '--seeds', '4', '--within', '10', '--svg', svg];
     const { code, stdout } = await runCli(['search-bench', file, ...asked]);
     expect(code).toBe(0);
-    expect(stdout).toContain('48 configurations, 46 of them valid');
-    expect(stdout).toContain('computed exactly: 24.5 evaluations');
+    expect(unwrapped(stdout)).toContain('48 configurations, 46 of them valid');
+    expect(unwrapped(stdout)).toContain('computed exactly: 24.5 evaluations');
     expect(stdout).toMatch(/^bayesian +4 +[\d.]+ +[\d.]+ +100 % +1\.000/m);
     expect(stdout).toMatch(/^random +4 /m);
     expect(stdout).not.toContain('tpe');

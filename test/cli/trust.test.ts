@@ -1,6 +1,7 @@
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { unwrapped } from '../support/printed.ts';
 import { runCli, runJson, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 const ON_L4 = ['--device', 'virtual:l4'];
@@ -76,7 +77,7 @@ test('evaluate names the problem that judged, and says when a kernel chose anoth
   writeFileSync(file, text);
   const { code, stdout } = await runCli(['evaluate', elsewhere, ...ON_L4]);
   expect(code).toBe(0);
-  expect(stdout).toContain(
-    `judged by problem scale in ${problem}\nwhich kernel.json names; it is not that of the folder above`,
+  expect(unwrapped(stdout)).toContain(
+    `judged by problem scale in ${problem} which kernel.json names; it is not that of the folder above`,
   );
 });

@@ -5,7 +5,8 @@ import { auditProblem } from '../../src/evaluation/audit.ts';
 import { hiddenSignals, refuseBlindCheck, sightOf } from '../../src/evaluation/blind-checks.ts';
 import type { Expectation } from '../../src/evaluation/comparisons/comparison.ts';
 import { prepareCheck } from '../../src/evaluation/oracle.ts';
-import { auditTerminal } from '../../src/reports/audit-terminal.ts';
+import { auditDocument } from '../../src/reports/documents/audit.ts';
+import { printTerminal } from '../../src/reports/print/terminal.ts';
 import { toyProblem } from '../support/toy-problem.ts';
 
 const CHECK = { dimensions: { R: 3, C: 17 }, generatorSet: 'normal' };
@@ -113,7 +114,7 @@ describe('a check', () => {
     expect(normal!.accepted).toContain('gain');
     expect(large!.blind).toBeNull();
     expect(report).toMatchObject({ ok: false, blindChecks: [normal!.check] });
-    const text = auditTerminal(report);
+    const text = printTerminal(auditDocument(report));
     expect(text).toContain('Blind checks: 1 of 2');
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThan(81);
   });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { Comparison, Verdict } from '../../src/core/measurement.ts';
-import { compareTerminal } from '../../src/reports/compare-terminal.ts';
 import {
   type ComparedSide,
   type ComparedWorkload,
@@ -9,6 +8,8 @@ import {
   failingWorkloads,
   meanRatio,
 } from '../../src/reports/compare-view.ts';
+import { compareDocument } from '../../src/reports/documents/compare.ts';
+import { onTerminal } from '../support/printed.ts';
 
 const side = (kind: 'measured' | 'predicted', medianNs: number): ComparedSide => ({
   status: 'passed',
@@ -101,12 +102,14 @@ describe('a comparison', () => {
       failOn: 'slower',
       failing: ['big'],
     };
-    const text = compareTerminal(view);
+    const text = onTerminal(compareDocument(view));
     expect(text).toMatch(/big +measured 100 ns +measured 111\.1 ns +slower: measured 0\.900× +\[0\.890, 0\.910\] +12/);
     expect(text).toMatch(/ambiguous: measured 1\.004×/);
     expect(text).toContain('Geometric mean over 2 workloads, weighted: measured 1.053× slower.');
     expect(text).toContain('--fail-on slower fails on big.');
-    const tie = compareTerminal({ ...view, workloads: [predicted('p', 1), predicted('q', 1 / 1.0001)], failing: [] });
+    const tie = onTerminal(
+      compareDocument({ ...view, workloads: [predicted('p', 1), predicted('q', 1 / 1.0001)], failing: [] }),
+    );
     expect(tie.match(/predicted as fast/g)).toHaveLength(2);
     expect(tie).not.toContain('1.000×');
   });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { describeBounds, formatFigure, formatMove, formatNs, formatRatio } from '../../src/reports/format.ts';
-import { textTable } from '../../src/reports/table.ts';
 
 describe('figures', () => {
   test.each([
@@ -30,14 +29,4 @@ test('a provable bound of 0 says nothing', () => {
     'no kernel can be faster than 12 µs; attainable 15 µs',
   );
   expect(describeBounds({ vetoNs: 0, attainableNs: 15_000 })).toBe('attainable 15 µs');
-});
-
-test('text tables align by what is seen', () => {
-  const columns = [{ title: 'a' }, { title: 'time', align: 'right' as const }];
-  expect(
-    textTable(columns, [
-      ['xyz', '1 µs'],
-      ['x', '10 µs'],
-    ]),
-  ).toBe('a     time\nxyz   1 µs\nx    10 µs');
 });

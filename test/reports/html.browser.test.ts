@@ -6,7 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { optimizeProblem } from '../../src/app/optimize.ts';
-import { runHtml } from '../../src/reports/run-html.ts';
+import { runDocument } from '../../src/reports/documents/run.ts';
+import { printHtml } from '../../src/reports/print/html.ts';
 import { buildRunView } from '../../src/reports/run-view.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { fullRun, hostileRun, readHostileSource, readSource } from './full-run.ts';
@@ -106,9 +107,9 @@ describe.skipIf(!CHROMIUM)('the HTML report in a browser (needs Chromium in /usr
     });
     files.virtual = path.join(virtual.runFolder, 'report.html');
     const written = {
-      recorded: runHtml(buildRunView('recorded', recordedRun, { readSource: readRecordedSource })),
-      full: runHtml(buildRunView('full', fullRun, { readSource })),
-      hostile: runHtml(buildRunView('hostile', hostileRun, { readSource: readHostileSource })),
+      recorded: printHtml(runDocument(buildRunView('recorded', recordedRun, { readSource: readRecordedSource }))),
+      full: printHtml(runDocument(buildRunView('full', fullRun, { readSource }))),
+      hostile: printHtml(runDocument(buildRunView('hostile', hostileRun, { readSource: readHostileSource }))),
     };
     for (const [name, html] of Object.entries(written)) {
       files[name] = path.join(folder, `${name}.html`);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { contendersMarkdown } from '../../src/reports/contenders-markdown.ts';
-import { contendersTerminal } from '../../src/reports/contenders-terminal.ts';
+import { ladderDocument } from '../../src/reports/documents/ladder.ts';
 import { buildLadderRow, type LadderContender, type LadderView } from '../../src/reports/ladder-view.ts';
+import { printMarkdown } from '../../src/reports/print/markdown.ts';
+import { onTerminal, unwrapped } from '../support/printed.ts';
 import { measurementOf, twoContenders } from './measured-evaluation.ts';
 
 const CONTENDERS: LadderContender[] = [
@@ -89,8 +90,10 @@ describe('a row of the ladder', () => {
 });
 
 describe.each([
-  ['the terminal', contendersTerminal(view)],
-  ['Markdown', contendersMarkdown(view)],
+  ['the terminal', unwrapped(onTerminal(ladderDocument(view)))],
+  ['a narrow terminal', unwrapped(onTerminal(ladderDocument(view), { width: 80 }))],
+  // Backslashes are there only so that nothing is taken for markup.
+  ['Markdown', printMarkdown(ladderDocument(view)).replaceAll('\\', '')],
 ])('on %s', (_where, text) => {
   test.each([
     '50.05 µs, 9.99 TFLOP/s, 2.001× faster',

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { evaluationSchema } from '../../src/core/schemas/evaluation-schema.ts';
-import { diagnosisTerminal } from '../../src/reports/diagnosis-terminal.ts';
-import { evaluationTerminal } from '../../src/reports/evaluation-terminal.ts';
+import { diagnosisDocument } from '../../src/reports/documents/diagnosis.ts';
+import { evaluationDocument } from '../../src/reports/documents/evaluation.ts';
+import { onTerminal, unwrapped } from '../support/printed.ts';
 import { measuredEvaluation } from './measured-evaluation.ts';
 
-const text = evaluationTerminal(measuredEvaluation());
+const text = unwrapped(onTerminal(evaluationDocument(measuredEvaluation())));
 
 describe('a measured evaluation on the terminal', () => {
   test('is JSON of the schema, before and after a round trip', () => {
@@ -25,7 +26,7 @@ describe('a measured evaluation on the terminal', () => {
     'disturbed: another process held a context on this GPU',
     'no kernel can be faster than 4.43 µs; attainable 8.3 µs (12 % reached)',
     'cudnn was not measured: does not take fp32',
-    'torch 2.11.0+cu130  flash_fwd_kernel',
+    'torch 2.11.0+cu130 flash_fwd_kernel',
     'Large (rows, its own estimate: 41.5 % of the launch’s time): c',
     'Small (rows, its own estimate: 60 % of what one unit could do better, not of the time): a b',
     'compute-sanitizer 2025.3.0: unsanitized',
@@ -50,17 +51,19 @@ describe('a measured evaluation on the terminal', () => {
   test('what NVML does not tell is said to be untold', () => {
     const { timing } = measuredEvaluation();
     const blocks = timing!.measurement!.blocks.map((block) => ({ ...block, before: {}, after: {} }));
-    const untold = evaluationTerminal({
-      ...measuredEvaluation(),
-      timing: { ...timing!, measurement: { ...timing!.measurement!, blocks } },
-    });
+    const untold = onTerminal(
+      evaluationDocument({
+        ...measuredEvaluation(),
+        timing: { ...timing!, measurement: { ...timing!.measurement!, blocks } },
+      }),
+    );
     expect(untold).toContain('clocks, temperature and power: not told');
     expect(untold).toContain('throttling: not told');
   });
 });
 
 test('a diagnosis says where counters come from and what the profiler itself says', () => {
-  const diagnosis = diagnosisTerminal({ evaluation: measuredEvaluation(), moves: [], advice: [] });
+  const diagnosis = onTerminal(diagnosisDocument({ evaluation: measuredEvaluation(), moves: [], advice: [] }));
   expect(diagnosis).toContain('counters: counted on virtual:h200, not on this GPU');
   expect(diagnosis).toContain('What ncu 2025.3.0 itself says (its estimates, not results)\n  Large');
   expect(diagnosis).not.toMatch(/bound by|predicted/);

@@ -1,16 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import { keptChanges } from '../../src/handover/kept-changes.ts';
-import { progressionSvg } from '../../src/reports/progression-svg.ts';
-import { runMarkdown } from '../../src/reports/run-markdown.ts';
-import { runTerminal } from '../../src/reports/run-terminal.ts';
-import { buildRunView } from '../../src/reports/run-view.ts';
+import { chartFile } from '../../src/reports/charts/chart.ts';
+import { progressionChart } from '../../src/reports/charts/progression-chart.ts';
+import { runDocument } from '../../src/reports/documents/run.ts';
+import { printMarkdown } from '../../src/reports/print/markdown.ts';
+import { buildRunView, type RunView } from '../../src/reports/run-view.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
 import { rowsOf } from '../../src/store/index/rows.ts';
+import { onTerminal, unwrapped } from '../support/printed.ts';
 import { measuredEvaluation } from './measured-evaluation.ts';
 import { measuredRun } from './measured-run.ts';
 
+const runMarkdown = (view: RunView, image?: string): string =>
+  printMarkdown(runDocument(view), image === undefined ? {} : { images: { progression: image } });
+const runTerminal = (view: RunView): string => onTerminal(runDocument(view));
+const progressionSvg = (view: RunView): string | undefined => {
+  const chart = progressionChart(view);
+  return chart && chartFile(chart({ width: 800, height: 380, id: 'progression' }));
+};
+
 const view = buildRunView('run-1', measuredRun('accepted'));
-const texts = [runMarkdown(view), runTerminal(view), progressionSvg(view)!];
+const texts = [runMarkdown(view), unwrapped(runTerminal(view)), progressionSvg(view)!];
 
 describe('a measured run', () => {
   test('is as fast as the confirmation says, not as the medians of different blocks do', () => {
@@ -26,12 +36,13 @@ describe('a measured run', () => {
   });
 
   test('shows verdicts beside ratios, and that a screen gives none', () => {
-    const rows = texts[0]!.split('\n').filter((line) => /^\| [01] \|/.test(line));
-    expect(rows.map((line) => line.split(' | ').slice(-5).join(' | '))).toEqual([
-      '– | – | – | 1.00× | keep |',
-      '1.40× | [1.401, 1.401] | screened | 1.41× | – |',
-      '1.41× | [1.390, 1.430] | faster | 1.40× | keep |',
-      '– | – | faster | 1.40× | – |',
+    const table = texts[0]!.slice(texts[0]!.indexOf('## All evaluations'));
+    const rows = table.split('\n').filter((line) => /^\| [01] \|/.test(line));
+    expect(rows.map((line) => line.split(' | ').slice(-7, -2).join(' | '))).toEqual([
+      '– | – | – | 1.00× | keep',
+      '1.40× | [1.401, 1.401] | screened | 1.41× | –',
+      '1.41× | [1.390, 1.430] | faster | 1.40× | keep',
+      '– | – | faster | 1.40× | –',
     ]);
   });
 
@@ -41,7 +52,7 @@ describe('a measured run', () => {
     expect(texts[0]).toContain(
       '## Confirmation\n\n- 03_rows (e4): accepted: faster, measured 1.400× the speed of the start [1.380, 1.420]',
     );
-    expect(texts[1]).toContain('Confirmation\n  03_rows (e4): accepted');
+    expect(texts[1]).toContain('Confirmation 03_rows (e4): accepted');
   });
 
   test('plots a screen as what it is', () => {

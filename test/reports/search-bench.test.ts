@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { plainPaint } from '../../src/reports/paint.ts';
-import { searchBenchSvg } from '../../src/reports/search-bench-svg.ts';
-import { searchBenchTerminal } from '../../src/reports/search-bench-terminal.ts';
+import { searchBenchSvg } from '../../src/reports/charts/search-chart.ts';
+import { searchBenchDocument } from '../../src/reports/documents/search-bench.ts';
 import type { SearchBenchView } from '../../src/reports/search-bench-view.ts';
+import { onTerminal, unwrapped } from '../support/printed.ts';
 
 const curve = [
   { p10: 1.5, median: 2, p90: null },
@@ -37,11 +37,13 @@ const view: SearchBenchView = {
 };
 
 describe('the bench in the terminal', () => {
-  const text = searchBenchTerminal(view, plainPaint);
+  const text = onTerminal(searchBenchDocument(view));
   it('says what the space is', () => {
     expect(text).toContain('1,200 configurations, 1,000 of them valid, 2 repeated entries replaced');
     expect(text).toContain('best: 2.5 µs; within 5 %: 1 configuration\n');
-    expect(text).toContain('computed exactly: 601 evaluations to within 5 % on average, median 600, p90 1,080');
+    expect(unwrapped(text)).toContain(
+      'computed exactly: 601 evaluations to within 5 % on average, median 600, p90 1,080',
+    );
   });
   it('says what was not reached', () => expect(text).toMatch(/^bayesian +50 +1\.5 +> 2 +62 % +1\.037$/m));
 });

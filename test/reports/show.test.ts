@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { showTerminal } from '../../src/reports/show-terminal.ts';
-import type { ShownEvaluation, ShownRun } from '../../src/reports/show-view.ts';
+import { showDocument } from '../../src/reports/documents/show.ts';
+import type { Shown, ShownEvaluation, ShownRun } from '../../src/reports/show-view.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
 import type { MoveRow } from '../../src/store/index/rows.ts';
+import { onTerminal, unwrapped } from '../support/printed.ts';
 import { sampleRun } from './sample-run.ts';
 
 const find = <T extends RecordedEvent['type']>(type: T) =>
@@ -17,6 +18,8 @@ const blind = {
   finding: { ...proposal!.finding, id: 'none', evidence: 'strategies other than guided ask no findings' },
 };
 
+const print = (shown: Shown): string => unwrapped(onTerminal(showDocument(shown)));
+
 describe('why an evaluation was made', () => {
   const shown: ShownEvaluation = {
     schemaVersion: 1,
@@ -29,13 +32,13 @@ describe('why an evaluation was made', () => {
   };
 
   test('a finding, its evidence and the pattern', () => {
-    const text = showTerminal({ ...shown, proposal: proposal! });
+    const text = print({ ...shown, proposal: proposal! });
     expect(text).toContain(', for serial-sections of e1: ');
     expect(text).toMatch(/pattern .+; expected \d/);
   });
 
   test('a strategy that asks no findings is named instead', () => {
-    const text = showTerminal({ ...shown, proposal: blind });
+    const text = print({ ...shown, proposal: blind });
     expect(text).toContain('asked for by tpe: strategies other than guided ask no findings');
     expect(text).not.toMatch(/none of|expected \d/);
   });
@@ -52,7 +55,7 @@ test('what a run kept names the finding, or the strategy', () => {
       pattern,
     }) as MoveRow;
   const run = { id: 'r', kind: 'predicted', state: 'finished', workloads: 1, best: null } as ShownRun['run'];
-  const text = showTerminal({
+  const text = print({
     schemaVersion: 1,
     kind: 'run',
     run,

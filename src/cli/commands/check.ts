@@ -1,13 +1,12 @@
 import { checkTarget } from '../../app/check.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
-import { checkTerminal } from '../../reports/check-terminal.ts';
+import { checkDocument } from '../../reports/documents/check.ts';
 import type { Run } from '../context.ts';
-import { paintFor, printJson } from '../output.ts';
+import { printResult } from '../output.ts';
 
-export const run: Run<RequestOf<'check'>> = async (request, { streams, json }) => {
+export const run: Run<RequestOf<'check'>> = async (request, context) => {
   const report = await checkTarget(request);
-  if (json) printJson(streams, report);
-  else streams.out.write(checkTerminal(report, paintFor(streams.out)));
+  printResult(context, report, checkDocument);
   return EXIT.ok;
 };

@@ -2,12 +2,12 @@ import { deviceOfCandidates } from '../../app/candidate-target.ts';
 import { compareCandidates } from '../../app/compare.ts';
 import { EXIT } from '../../core/errors.ts';
 import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
-import { compareTerminal } from '../../reports/compare-terminal.ts';
 import type { CompareView } from '../../reports/compare-view.ts';
+import { compareDocument } from '../../reports/documents/compare.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStatus } from '../exit-code.ts';
 import { onDevice } from '../judging-request.ts';
-import { paintFor, printJson } from '../output.ts';
+import { printResult } from '../output.ts';
 import { withStatusLine } from '../status-line.ts';
 
 /** The worst that either side was; then what --fail-on asks for. */
@@ -21,11 +21,10 @@ function exitCodeOf({ workloads, failing }: CompareView): number {
 }
 
 export const run: Run<RequestOf<'compare'>> = async (request, context) => {
-  const { streams, json } = context;
+  const { streams } = context;
   const { baseline, candidate, store } = completeRequest('compare', request);
   const asked = await onDevice('compare', request, context, () => deviceOfCandidates([baseline, candidate], store));
   const view = await withStatusLine(streams.err, (onStep) => compareCandidates({ ...asked, onStep }));
-  if (json) printJson(streams, view);
-  else streams.out.write(compareTerminal(view, paintFor(streams.out)));
+  printResult(context, view, compareDocument);
   return exitCodeOf(view);
 };

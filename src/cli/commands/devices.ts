@@ -1,18 +1,24 @@
-import { devices } from '../../app/devices.ts';
+import { type DevicesReport, devices } from '../../app/devices.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
-import { textTable } from '../../reports/table.ts';
+import { type Document, flattened, names, table, words } from '../../reports/document.ts';
 import type { Run } from '../context.ts';
-import { paintFor, printJson } from '../output.ts';
+import { printResult } from '../output.ts';
 
-export const run: Run<RequestOf<'devices'>> = async (_request, { streams, json }) => {
-  const report = devices();
-  if (json) {
-    printJson(streams, report);
-    return EXIT.ok;
-  }
-  const rows = report.devices.map(({ id, name, kind, available }) => [id, name, kind, available ? 'yes' : 'no']);
-  const columns = [{ title: 'id' }, { title: 'name' }, { title: 'kind' }, { title: 'available' }];
-  streams.out.write(`${textTable(columns, rows, (text) => paintFor(streams.out)('bold', text))}\n`);
+const devicesDocument = (report: DevicesReport): Document => ({
+  title: 'Devices',
+  lead: flattened([
+    table('Devices', report.devices, [
+      names('id', ({ id }) => id),
+      words('name', ({ name }) => name),
+      names('kind', ({ kind }) => kind),
+      names('available', ({ available }) => (available ? 'yes' : 'no')),
+    ]),
+  ]),
+  sections: [],
+});
+
+export const run: Run<RequestOf<'devices'>> = async (_request, context) => {
+  printResult(context, devices(), devicesDocument);
   return EXIT.ok;
 };

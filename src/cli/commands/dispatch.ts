@@ -8,10 +8,10 @@ import { printDispatch } from '../print-outcome.ts';
 import { withStatusLine } from '../status-line.ts';
 
 export const run: Run<RequestOf<'dispatch'>> = async (request, context) => {
-  const { streams, json } = context;
+  const { streams } = context;
   const { runs, store } = completeRequest('dispatch', request);
   const asked = await onDevice('dispatch', request, context, () => deviceOfRun(runs[0]!, store));
   const outcome = await withStatusLine(streams.err, (onStep) => composeDispatch({ ...asked, onStep }));
-  printDispatch(streams, outcome, json);
+  printDispatch(context, outcome);
   return EXIT.ok;
 };

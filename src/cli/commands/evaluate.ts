@@ -1,17 +1,16 @@
 import { judge } from '../../app/evaluate.ts';
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
-import { evaluationTerminal } from '../../reports/evaluation-terminal.ts';
+import { evaluationDocument } from '../../reports/documents/evaluation.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStatus } from '../exit-code.ts';
 import { onDevice } from '../judging-request.ts';
-import { paintFor, printJson } from '../output.ts';
+import { printResult } from '../output.ts';
 
 export const run: Run<RequestOf<'evaluate'>> = async (request, context) => {
-  const { streams, json } = context;
+  const { streams } = context;
   const { evaluation, kept } = await judge(await onDevice('evaluate', request, context));
-  if (json) printJson(streams, { kind: 'evaluate', ...evaluation });
-  else streams.out.write(evaluationTerminal(evaluation, paintFor(streams.out)));
+  printResult(context, { kind: 'evaluate', ...evaluation }, evaluationDocument);
   if (kept) streams.err.write(describeKept(request.keep!, kept, evaluation));
   return exitCodeOfStatus(evaluation.status);
 };

@@ -1,11 +1,11 @@
 import { measureProblem } from '../../app/measure.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
-import { contendersTerminal } from '../../reports/contenders-terminal.ts';
+import { ladderDocument } from '../../reports/documents/ladder.ts';
 import type { LadderView } from '../../reports/ladder-view.ts';
 import type { Run } from '../context.ts';
 import { onDevice } from '../judging-request.ts';
-import { paintFor, printJson } from '../output.ts';
+import { printResult } from '../output.ts';
 import { withStatusLine } from '../status-line.ts';
 
 /** Kernels that do not take a workload are no failure; kernels and libraries that fail are. */
@@ -13,10 +13,9 @@ const everyoneWasMeasured = ({ rows }: LadderView): boolean =>
   rows.every(({ cells }) => cells.every(({ outcome }) => outcome !== 'failed'));
 
 export const run: Run<RequestOf<'measure'>> = async (request, context) => {
-  const { streams, json } = context;
+  const { streams } = context;
   const asked = await onDevice('measure', request, context);
   const view = await withStatusLine(streams.err, (onStep) => measureProblem({ ...asked, onStep }));
-  if (json) printJson(streams, view);
-  else streams.out.write(contendersTerminal(view, paintFor(streams.out)));
+  printResult(context, view, ladderDocument);
   return everyoneWasMeasured(view) ? EXIT.ok : EXIT.judgedFailed;
 };

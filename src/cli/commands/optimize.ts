@@ -8,7 +8,7 @@ import { printOutcome, printPerWorkload } from '../print-outcome.ts';
 import { createProgress } from '../progress.ts';
 
 export const run: Run<RequestOf<'optimize'>> = async (request, context) => {
-  const { streams, json } = context;
+  const { streams } = context;
   const onStep = (text: string): void => void streams.err.write(`${text}\n`);
   const { onEvent, end } = createProgress(streams.err);
   try {
@@ -16,12 +16,12 @@ export const run: Run<RequestOf<'optimize'>> = async (request, context) => {
     if (asked.objective === 'per-workload') {
       const outcome = await optimizePerWorkload(asked);
       end();
-      printPerWorkload(streams, outcome, json);
+      printPerWorkload(context, outcome);
       return exitCodeOfStops(outcome.runs.map(({ result }) => result.stopReason));
     }
     const outcome = await optimizeProblem(asked);
     end();
-    printOutcome(streams, outcome, json);
+    printOutcome(context, outcome);
     return exitCodeOfStop(outcome.result.stopReason);
   } finally {
     end();

@@ -1,13 +1,12 @@
 import { patternRecords } from '../../app/patterns.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
-import { patternsTerminal } from '../../reports/patterns-terminal.ts';
+import { patternsDocument } from '../../reports/documents/patterns.ts';
 import type { Run } from '../context.ts';
-import { paintFor, printJson } from '../output.ts';
+import { printResult } from '../output.ts';
 
-export const run: Run<RequestOf<'patterns'>> = async (request, { streams, json }) => {
+export const run: Run<RequestOf<'patterns'>> = async (request, context) => {
   const report = patternRecords(request);
-  if (json) printJson(streams, report);
-  else streams.out.write(patternsTerminal(report, paintFor(streams.out)));
+  printResult(context, report, patternsDocument);
   return EXIT.ok;
 };

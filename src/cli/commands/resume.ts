@@ -12,13 +12,13 @@ function describeFinished({ result: { stopReason, detail } }: ResumeOutcome): st
 }
 
 export const run: Run<RequestOf<'resume'>> = async (request, context) => {
-  const { streams, json } = context;
+  const { streams } = context;
   const { onEvent, onHistory, end } = createProgress(streams.err);
   try {
     const outcome = await resumeRun({ ...request, ...surroundings(context), onEvent, onHistory });
     end();
     if (outcome.isFinishedAlready) streams.err.write(describeFinished(outcome));
-    printOutcome(streams, outcome, json);
+    printOutcome(context, outcome);
     return exitCodeOfStop(outcome.result.stopReason);
   } finally {
     end();

@@ -1,13 +1,12 @@
 import { listRuns } from '../../app/runs.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
-import { runsTerminal } from '../../reports/runs-terminal.ts';
+import { runsDocument } from '../../reports/documents/runs.ts';
 import type { Run } from '../context.ts';
-import { paintFor, printJson } from '../output.ts';
+import { printResult } from '../output.ts';
 
-export const run: Run<RequestOf<'runs'>> = async (request, { streams, json }) => {
+export const run: Run<RequestOf<'runs'>> = async (request, context) => {
   const report = listRuns(request);
-  if (json) printJson(streams, report);
-  else streams.out.write(runsTerminal(report, new Date(), paintFor(streams.out)));
+  printResult(context, report, (listed) => runsDocument(listed, new Date()));
   return EXIT.ok;
 };

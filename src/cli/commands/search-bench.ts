@@ -1,15 +1,15 @@
 import { searchBench, writeSearchBenchPlot } from '../../app/search-bench.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
-import { searchBenchTerminal } from '../../reports/search-bench-terminal.ts';
+import { searchBenchDocument } from '../../reports/documents/search-bench.ts';
 import type { Run } from '../context.ts';
-import { paintFor, printJson } from '../output.ts';
+import { printResult } from '../output.ts';
 import { withStatusLine } from '../status-line.ts';
 
-export const run: Run<RequestOf<'search-bench'>> = async (request, { streams, signal, json }) => {
+export const run: Run<RequestOf<'search-bench'>> = async (request, context) => {
+  const { streams, signal } = context;
   const report = await withStatusLine(streams.err, (onStep) => searchBench({ ...request, signal, onStep }));
   if (request.svg !== undefined) writeSearchBenchPlot(report, request.svg);
-  if (json) printJson(streams, report);
-  else streams.out.write(searchBenchTerminal(report, paintFor(streams.out)));
+  printResult(context, report, searchBenchDocument);
   return EXIT.ok;
 };

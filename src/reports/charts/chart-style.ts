@@ -68,4 +68,9 @@ export const CHART_STYLE = `.chart{font-family:ui-sans-serif,system-ui,"Segoe UI
 .chart .tried{fill:var(--paper);stroke:var(--muted)}
 .chart .confirmed{fill:var(--teal);stroke:var(--teal)}
 .chart .uncounted{fill:none;stroke:var(--muted)}
-.chart .failed{fill:none;stroke:var(--amber)}`;
+.chart .failed{fill:none;stroke:var(--amber)}
+.chart .title{fill:var(--ink);font-size:14px;font-weight:600}
+.chart .spread{fill:var(--blue);opacity:.18}
+.chart .median{fill:none;stroke:var(--blue);stroke-width:1.75}
+.chart .reference{fill:none;stroke:var(--muted);stroke-width:1.25;stroke-dasharray:4 3}
+.chart .within{stroke:var(--teal);stroke-width:1;stroke-dasharray:2 2}`;

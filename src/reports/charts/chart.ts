@@ -1,4 +1,8 @@
 import { type Markup, markup } from '../markup.ts';
+import { CHART_STYLE, THEME_STYLE } from './chart-style.ts';
+import type { Scale } from './scale.ts';
+
+/** What all charts are made of: those of reports, of the documentation and of benches. Classes are of {@link CHART_STYLE}. */
 
 /** Size of a chart in its own units, which are pixels where it is shown at its natural width. */
 export interface ChartSize {
@@ -8,7 +12,27 @@ export interface ChartSize {
   readonly id: string;
 }
 
-/** An SVG with a title and a description for those who don't see it. Classes are of {@link CHART_STYLE}. */
+/** A chart that is drawn as large as there is room. */
+export type Chart = (size: ChartSize) => Markup;
+
+export type Point = readonly [x: number, y: number];
+
+/** The edges of what is plotted. */
+export interface Frame {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+export const frameOf = ({ width, height }: Pick<ChartSize, 'width' | 'height'>, margins: Frame): Frame => ({
+  left: margins.left,
+  right: width - margins.right,
+  top: margins.top,
+  bottom: height - margins.bottom,
+});
+
+/** An SVG with a title and a description for those who don't see it. */
 export const chart = (
   { width, height, id }: ChartSize,
   texts: { title: string; description: string },
@@ -19,20 +43,58 @@ export const chart = (
 ${body}
 </svg>`;
 
-export const line = (
-  className: string,
-  [x1, y1]: readonly [number, number],
-  [x2, y2]: readonly [number, number],
-): Markup => markup`<line class="${className}" x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"/>`;
+/** The chart as a file of its own, with the colours of both themes. */
+export function chartFile({ markup: svg }: Markup): string {
+  const [head = '', ...rest] = svg.split('\n');
+  const background = '<rect width="100%" height="100%" style="fill:var(--paper)"/>';
+  return `${[head, `<style>${THEME_STYLE}\n${CHART_STYLE}</style>`, background, ...rest].join('\n')}\n`;
+}
 
-export const polyline = (className: string, points: readonly (readonly [number, number])[]): Markup =>
-  markup`<polyline class="${className}" points="${points.map((point) => point.join(',')).join(' ')}"/>`;
+export const line = (className: string, [x1, y1]: Point, [x2, y2]: Point): Markup =>
+  markup`<line class="${className}" x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"/>`;
+
+const listed = (points: readonly Point[]): string => points.map((point) => point.join(',')).join(' ');
+
+export const polyline = (className: string, points: readonly Point[]): Markup =>
+  markup`<polyline class="${className}" points="${listed(points)}"/>`;
+
+export const polygon = (className: string, points: readonly Point[]): Markup =>
+  markup`<polygon class="${className}" points="${listed(points)}"/>`;
+
+export const rectangle = (className: string, [left, top]: Point, [right, bottom]: Point): Markup =>
+  markup`<rect class="${className}" x="${left}" y="${top}" width="${Math.max(1, round(right - left))}" height="${Math.max(1, round(bottom - top))}" rx="2"/>`;
 
 export const text = (
   content: string,
-  [x, y]: readonly [number, number],
+  [x, y]: Point,
   { anchor = 'start', className = 'label' }: { anchor?: 'start' | 'middle' | 'end'; className?: string } = {},
 ): Markup => markup`<text class="${className}" x="${x}" y="${y}" text-anchor="${anchor}">${content}</text>`;
+
+/** What is told when pointed at. */
+export const told = (title: string, body: readonly Markup[]): Markup => markup`<g><title>${title}</title>${body}</g>\n`;
+
+/** To a tenth of a pixel. */
+export const round = (value: number): number => Math.round(value * 10) / 10;
+
+/** An interval: a line with ends, upright or level. */
+export function whisker(from: Point, to: Point, className = 'whisker'): Markup {
+  const [dx, dy] = from[0] === to[0] ? [3, 0] : [0, 4];
+  const end = ([x, y]: Point) => line(className, [x - dx, y - dy], [x + dx, y + dy]);
+  return markup`${line(className, from, to)}${end(from)}${end(to)}`;
+}
+
+/** Labelled lines across the frame at round values. */
+export const yAxis = ({ ticks, at }: Scale, { left, right }: Frame, format: (value: number) => string): Markup[] =>
+  ticks.map(
+    (value) =>
+      markup`${line('grid', [left, at(value)], [right, at(value)])}${text(format(value), [left - 8, at(value) + 4], { anchor: 'end' })}`,
+  );
+
+export const xAxis = ({ ticks, at }: Scale, { top, bottom }: Frame, format: (value: number) => string): Markup[] =>
+  ticks.map(
+    (value) =>
+      markup`${line('grid', [at(value), top], [at(value), bottom])}${text(format(value), [at(value), bottom + 18], { anchor: 'middle' })}`,
+  );
 
 /** What a mark stands for; shapes differ as well as colours. */
 export type MarkKind = 'kept' | 'best' | 'start' | 'reverted' | 'tried' | 'confirmed' | 'failed' | 'uncounted';
@@ -52,13 +114,26 @@ const SHAPES: Readonly<Record<MarkKind, (x: number, y: number) => Markup>> = {
 };
 
 /** A mark that tells what it is when pointed at. */
-export const mark = (kind: MarkKind, [x, y]: readonly [number, number], title: string, interval?: Markup): Markup =>
+export const mark = (kind: MarkKind, [x, y]: Point, title: string, interval?: Markup): Markup =>
   markup`<g data-mark="${kind}"><title>${title}</title>${interval}${SHAPES[kind](x, y)}</g>`;
 
-/** A mark alone, for a legend. */
-export const glyph = (kind: MarkKind): Markup =>
-  markup`<svg class="chart glyph" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">${SHAPES[kind](10, 10)}</svg>`;
+/** A small dot in one of the colours of series. */
+export const dot = (className: string, [x, y]: Point): Markup =>
+  markup`<circle class="dot ${className}" cx="${x}" cy="${y}" r="3.5"/>`;
 
-/** A piece of a line alone, for a legend. */
-export const lineGlyph = (className: string): Markup =>
-  markup`<svg class="chart glyph" viewBox="0 0 28 20" width="28" height="20" aria-hidden="true">${line(className, [1, 10], [27, 10])}</svg>`;
+/** What a mark or a line of a chart means, in words. */
+export type LegendItem = readonly [mark: MarkKind | 'best-so-far' | 'attainable' | 'veto', words: string];
+
+const isMark = (kind: LegendItem[0]): kind is MarkKind => Object.hasOwn(SHAPES, kind);
+
+/** Explains the marks and lines that the chart really has. */
+export function legend(items: readonly LegendItem[], { markup: svg }: Markup): Markup {
+  const glyph = (kind: LegendItem[0]): Markup => {
+    const width = isMark(kind) ? 20 : 28;
+    const body = isMark(kind) ? SHAPES[kind](10, 10) : line(kind, [1, 10], [27, 10]);
+    return markup`<svg class="chart glyph" viewBox="0 0 ${width} 20" width="${width}" height="20" aria-hidden="true">${body}</svg>`;
+  };
+  return markup`<ul class="legend">${items
+    .filter(([kind]) => svg.includes(`data-mark="${kind}"`) || svg.includes(`class="${kind}"`))
+    .map(([kind, words]) => markup`<li>${glyph(kind)}${words}</li>`)}</ul>`;
+}

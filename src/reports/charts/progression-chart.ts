@@ -1,10 +1,24 @@
 import { formatInterval, formatNs, formatTime } from '../format.ts';
-import { type Markup, markup } from '../markup.ts';
-import { kindOf, verdictCell } from '../run-text.ts';
+import type { Markup } from '../markup.ts';
 import type { RunView } from '../run-view.ts';
+import { kindOf, verdictCell } from '../sections/run-words.ts';
 import type { ProgressionRow, Stage } from '../view/progression.ts';
-import { type ChartSize, chart, line, type MarkKind, mark, polyline, text } from './chart.ts';
-import { type LogScale, logScale } from './scale.ts';
+import {
+  type Chart,
+  type ChartSize,
+  chart,
+  type Frame,
+  frameOf,
+  line,
+  type MarkKind,
+  mark,
+  type Point,
+  polyline,
+  text,
+  whisker,
+  yAxis,
+} from './chart.ts';
+import { logScale, type Scale } from './scale.ts';
 
 const MARGINS = { left: 62, right: 18, top: 34, bottom: 40 };
 /** Height of the strip below the plot for evaluations without a time. */
@@ -51,35 +65,35 @@ function kindOfMark(row: ProgressionRow, bestId: string | undefined): MarkKind {
   return row.decision === 'revert' ? 'reverted' : 'tried';
 }
 
-interface Scales {
+interface Plot {
+  readonly rows: readonly ProgressionRow[];
+  readonly frame: Frame;
   x(index: number): number;
-  y: LogScale;
-  failedY: number;
+  readonly y: Scale;
+  /** Where evaluations without a time are. */
+  readonly failedY: number;
 }
 
-function scalesOf(rows: readonly ProgressionRow[], attainableNs: number | undefined, size: ChartSize): Scales {
+function plotOf(rows: readonly ProgressionRow[], attainableNs: number | undefined, size: ChartSize): Plot {
   const times = rows.filter(hasTime).map(({ time }) => time);
   const low = Math.min(...times.map(({ intervalNs }) => intervalNs[0]));
   const high = Math.max(...times.map(({ intervalNs }) => intervalNs[1]));
   const reaches = attainableNs !== undefined && attainableNs * ATTAINABLE_REACH >= low;
   const strip = rows.every(hasTime) ? 0 : FAILED_STRIP;
-  const bottom = size.height - MARGINS.bottom - strip;
-  const plotWidth = size.width - MARGINS.left - MARGINS.right;
+  const frame = frameOf(size, { ...MARGINS, bottom: MARGINS.bottom + strip });
+  const range = [Math.min(low, reaches ? attainableNs : low) / 1.25, high * 1.25] as const;
   return {
-    x: (index) => Math.round(10 * (MARGINS.left + (plotWidth * (index + 0.5)) / rows.length)) / 10,
-    y: logScale([Math.min(low, reaches ? attainableNs : low) / 1.25, high * 1.25], [bottom, MARGINS.top], 7),
-    failedY: bottom + strip - 6,
+    rows,
+    frame,
+    x: (index) => Math.round(10 * (frame.left + ((frame.right - frame.left) * (index + 0.5)) / rows.length)) / 10,
+    y: logScale(range, [frame.bottom, frame.top], 7),
+    failedY: frame.bottom + strip - 6,
   };
 }
 
-function whisker({ time }: TimedRow, x: number, { at }: LogScale): Markup {
-  const [low, high] = time.intervalNs.map(at) as [number, number];
-  return markup`${line('whisker', [x, low], [x, high])}${line('whisker', [x - 3, low], [x + 3, low])}${line('whisker', [x - 3, high], [x + 3, high])}`;
-}
-
 /** Staircase of the best time so far. */
-function bestLine(rows: readonly ProgressionRow[], { x, y }: Scales): Markup {
-  const points: [number, number][] = [];
+function bestLine({ rows, x, y }: Plot): Markup {
+  const points: Point[] = [];
   let best: number | undefined;
   rows.forEach((row, index) => {
     if (best !== undefined) points.push([x(index), y.at(best)]);
@@ -91,13 +105,10 @@ function bestLine(rows: readonly ProgressionRow[], { x, y }: Scales): Markup {
 }
 
 /** Names of the evaluations below the axis, every so many that they don't touch. */
-function evaluationLabels(rows: readonly ProgressionRow[], { x }: Scales, size: ChartSize): Markup[] {
-  const distance = (size.width - MARGINS.left - MARGINS.right) / rows.length;
-  const every = Math.ceil(LABEL_WIDTH / distance);
-  return rows.flatMap((row, index) =>
-    index % every === 0
-      ? [text(row.evaluationId, [x(index), size.height - MARGINS.bottom + 18], { anchor: 'middle' })]
-      : [],
+function evaluationLabels({ rows, x, frame }: Plot, { height }: ChartSize): Markup[] {
+  const every = Math.ceil((LABEL_WIDTH * rows.length) / (frame.right - frame.left));
+  return rows.flatMap(({ evaluationId }, index) =>
+    index % every === 0 ? [text(evaluationId, [x(index), height - MARGINS.bottom + 18], { anchor: 'middle' })] : [],
   );
 }
 
@@ -105,7 +116,7 @@ function evaluationLabels(rows: readonly ProgressionRow[], { x }: Scales, size: 
  * Times of kept changes, under the staircase, where nothing else is: whatever lies left of a kept mark was slower. Right
  * to left, so that the best is always labelled.
  */
-function keptLabels(rows: readonly ProgressionRow[], { x, y }: Scales): Markup[] {
+function keptLabels({ rows, x, y }: Plot): Markup[] {
   let next = Number.POSITIVE_INFINITY;
   return rows
     .map((row, index) => ({ row, index }))
@@ -122,58 +133,46 @@ function keptLabels(rows: readonly ProgressionRow[], { x, y }: Scales): Markup[]
     });
 }
 
-function axes(rows: readonly ProgressionRow[], scales: Scales, size: ChartSize, kind: string): Markup[] {
-  const { y } = scales;
-  const right = size.width - MARGINS.right;
+function attainableLine(attainableNs: number | undefined, { y, frame: { left, right } }: Plot): Markup[] {
+  if (attainableNs === undefined || attainableNs < y.low) return [];
+  const height = y.at(attainableNs);
   return [
-    text(`${kind} time, log scale`, [4, 16]),
-    ...y.ticks.map(
-      (ns) =>
-        markup`${line('grid', [MARGINS.left, y.at(ns)], [right, y.at(ns)])}${text(formatNs(ns), [MARGINS.left - 8, y.at(ns) + 4], { anchor: 'end' })}`,
-    ),
-    ...evaluationLabels(rows, scales, size),
-    text('evaluation', [right, size.height - 6], { anchor: 'end' }),
+    line('attainable', [left, height], [right, height]),
+    text(`attainable ${formatNs(attainableNs)}`, [left + 4, height - 6], { className: 'attainable-text' }),
   ];
 }
 
-function attainableLine(attainableNs: number | undefined, { y }: Scales, size: ChartSize): Markup[] {
-  if (attainableNs === undefined || attainableNs < y.low) return [];
-  const [left, right] = [MARGINS.left, size.width - MARGINS.right];
-  return [
-    line('attainable', [left, y.at(attainableNs)], [right, y.at(attainableNs)]),
-    text(`attainable ${formatNs(attainableNs)}`, [left + 4, y.at(attainableNs) - 6], { className: 'attainable-text' }),
-  ];
+function markOf(row: ProgressionRow, index: number, bestId: string | undefined, { x, y, failedY }: Plot): Markup {
+  const kind = kindOfMark(row, bestId);
+  if (!hasTime(row)) return mark(kind, [x(index), failedY], describe(row));
+  const [low, high] = row.time.intervalNs.map(y.at) as [number, number];
+  return mark(kind, [x(index), y.at(row.time.medianNs)], describe(row), whisker([x(index), low], [x(index), high]));
 }
 
 /** Time by evaluation with intervals and decisions, and the best so far. Undefined where nothing has a time. */
-export function progressionChart(view: RunView, size: ChartSize): Markup | undefined {
+export function progressionChart(view: RunView): Chart | undefined {
   const rows = charted(view);
   const kind = kindOf(view);
   if (!kind || !rows.some(hasTime)) return undefined;
-  const attainableNs = view.bounds?.attainableNs;
-  const scales = scalesOf(rows, attainableNs, size);
-  const { problem, workload, device } = view;
+  const { problem, workload, device, bounds, best } = view;
   const failures = rows.filter((row) => !hasTime(row)).length;
-  return chart(
-    size,
-    {
-      title: `${problem.name} ${workload.name} on ${device.name}: ${kind} time by evaluation`,
-      description: `${rows.length} evaluations, ${rows.filter(({ decision }) => decision === 'keep').length} of them kept, ${failures} without a valid time; the table of all evaluations has the same figures.`,
-    },
-    [
-      ...axes(rows, scales, size, kind),
-      ...attainableLine(attainableNs, scales, size),
-      bestLine(rows, scales),
-      ...(failures > 0 ? [text('no time', [MARGINS.left - 8, scales.failedY + 4], { anchor: 'end' })] : []),
-      ...rows.map((row, index) =>
-        mark(
-          kindOfMark(row, view.best?.evaluationId),
-          [scales.x(index), hasTime(row) ? scales.y.at(row.time.medianNs) : scales.failedY],
-          describe(row),
-          hasTime(row) ? whisker(row, scales.x(index), scales.y) : undefined,
-        ),
-      ),
-      ...keptLabels(rows, scales),
-    ],
-  );
+  const texts = {
+    title: `${problem.name} ${workload.name} on ${device.name}: ${kind} time by evaluation`,
+    description: `${rows.length} evaluations, ${rows.filter(({ decision }) => decision === 'keep').length} of them kept, ${failures} without a valid time; the table of all evaluations has the same figures.`,
+  };
+  return (size) => {
+    const plot = plotOf(rows, bounds?.attainableNs, size);
+    const { frame, failedY } = plot;
+    return chart(size, texts, [
+      text(`${kind} time, log scale`, [4, 16]),
+      ...yAxis(plot.y, frame, formatNs),
+      ...evaluationLabels(plot, size),
+      text('evaluation', [frame.right, size.height - 6], { anchor: 'end' }),
+      ...attainableLine(bounds?.attainableNs, plot),
+      bestLine(plot),
+      ...(failures > 0 ? [text('no time', [frame.left - 8, failedY + 4], { anchor: 'end' })] : []),
+      ...rows.map((row, index) => markOf(row, index, best?.evaluationId, plot)),
+      ...keptLabels(plot),
+    ]);
+  };
 }

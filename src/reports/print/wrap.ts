@@ -1,34 +1,30 @@
 /** Columns of a terminal that nothing else is known of. */
 export const TERMINAL_WIDTH = 80;
 
-/** What belongs to the number before it. */
-const UNIT = /^(?:[nµm]?s|min|h|d|%|[KMG]iB|B|[TGM]?FLOP(?:\/s)?|MHz|°C|W|×)[.,;:)\]]*$/u;
+/** What is not broken: a word, or a number with its unit. */
+const UNBROKEN = /\S*\d (?:[nµm]?s|min|h|d|%|[KMG]iB|B|[kMGTP]?FLOP(?:\/s)?|MHz|°C|W|×)(?=[^\w]|$)\S*|\S+/gu;
 
-/** Words that may stand at a line's end, a number with its unit being one. */
-function words(text: string): string[] {
-  const found: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = found.at(-1);
-    if (last !== undefined && /\d$/.test(last) && UNIT.test(word)) found[found.length - 1] = `${last} ${word}`;
-    else found.push(word);
-  }
-  return found;
-}
+const length = (text: string): number => [...text].length;
 
 /**
- * Prose in lines of at most `width` code points, the second and later ones indented by `hang`. Only spaces are broken
- * at, so a word that is longer than a line, such as a path, has a line to itself and exceeds it.
+ * Where lines of prose begin and end in a text without line breaks: at most `width` code points each, of which all but
+ * the first give `hang` to their indentation. A word that is longer than a line, such as a path, has one to itself and
+ * exceeds it.
  */
-export function wrap(text: string, width = TERMINAL_WIDTH, hang = 2): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of words(text)) {
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (line.trim() === '' || [...longer].length <= width) line = longer;
-    else {
-      lines.push(line);
-      line = ' '.repeat(hang) + word;
+export function wrapRanges(text: string, width: number, hang: number): [start: number, end: number][] {
+  const lines: [number, number][] = [];
+  let [start, end] = [0, 0];
+  for (const { 0: word, index } of text.matchAll(UNBROKEN)) {
+    const stop = index + word.length;
+    if (end > start && length(text.slice(start, stop)) > width - (lines.length > 0 ? hang : 0)) {
+      lines.push([start, end]);
+      start = index;
     }
+    end = stop;
   }
-  return [...lines, line];
+  return [...lines, [start, end]];
 }
+
+/** Prose in lines, the second and later ones indented by `hang`. */
+export const wrap = (text: string, width = TERMINAL_WIDTH, hang = 2): string[] =>
+  wrapRanges(text, width, hang).map(([start, end], line) => ' '.repeat(line > 0 ? hang : 0) + text.slice(start, end));

@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { describeBudget, describeEvaluations, ledgerCells } from '../../../src/reports/parts-text.ts';
-import { runHtml } from '../../../src/reports/run-html.ts';
-import { runMarkdown } from '../../../src/reports/run-markdown.ts';
-import { runTerminal } from '../../../src/reports/run-terminal.ts';
-import { buildRunView } from '../../../src/reports/run-view.ts';
+import { runDocument } from '../../../src/reports/documents/run.ts';
+import { printHtml } from '../../../src/reports/print/html.ts';
+import { printMarkdown } from '../../../src/reports/print/markdown.ts';
+import { buildRunView, type RunView } from '../../../src/reports/run-view.ts';
+import { describeEvaluations } from '../../../src/reports/sections/run-words.ts';
 import { countAfterSearch } from '../../../src/reports/view/run-events.ts';
 import type { RecordedEvent } from '../../../src/store/events.ts';
+import { onTerminal, unwrapped } from '../../support/printed.ts';
 import { fullRun, readSource } from '../full-run.ts';
 import { readRecordedSource, recordedRun } from '../recorded-run.ts';
+
+const runHtml = (view: RunView): string => printHtml(runDocument(view));
+const runMarkdown = (view: RunView): string => printMarkdown(runDocument(view));
+const runTerminal = (view: RunView): string => unwrapped(onTerminal(runDocument(view)));
 
 const view = buildRunView('r', fullRun, { readSource });
 
@@ -33,19 +38,20 @@ describe('evaluations', () => {
   test('of a run whose limit was the search’s alone stand beside it', () => {
     const spent = endedBeforeLastTwo(total - 2);
     expect(spent.evaluationsAfterSearch).toBe(2);
-    expect(describeEvaluations(spent)).toEqual({
+    expect(describeEvaluations(spent)).toMatchObject({
       figure: `${total - 2} of ${total - 2}`,
       beyond: '2 after the search',
     });
-    expect(describeBudget(spent)).toContain(`${total - 2} of ${total - 2} evaluations, 2 after the search`);
-    expect(ledgerCells(spent)[0]).toEqual(['evaluations', `${total - 2}, 2 after the search`, `${total - 2}`]);
-    expect(runHtml(spent)).toContain('2 after the search<br>');
+    const markdown = runMarkdown(spent);
+    expect(markdown).toContain(`Budget: ${total - 2} of ${total - 2} evaluations, 2 after the search`);
+    expect(markdown).toContain(`| evaluations | ${total - 2}, 2 after the search | ${total - 2} |`);
+    expect(runHtml(spent)).toContain('evaluations, 2 after the search');
   });
 
   test('are within the limit, which says how many they are', () => {
     const beyond = '2 of them after the search';
-    expect(describeEvaluations(endedBeforeLastTwo(total))).toEqual({ figure: `${total} of ${total}`, beyond });
-    expect(describeEvaluations(endedBeforeLastTwo(null))).toEqual({ figure: `${total}`, beyond });
+    expect(describeEvaluations(endedBeforeLastTwo(total))).toMatchObject({ figure: `${total} of ${total}`, beyond });
+    expect(describeEvaluations(endedBeforeLastTwo(null))).toMatchObject({ figure: `${total}`, beyond });
   });
 
   test('of a search that goes on are the search’s', () => {

@@ -1,11 +1,10 @@
-import type { ProfileReport, ProfilerRule } from '../core/profile.ts';
-import type { SanitizerReport } from '../core/sanitizer-report.ts';
-import { formatFigure } from './format.ts';
+import type { ProfileReport, ProfilerRule } from '../../core/profile.ts';
+import type { SanitizerReport } from '../../core/sanitizer-report.ts';
+import { formatCount, formatFigure } from '../format.ts';
 
 /** What outside tools said, in lines. */
 
-function describeRule(rule: ProfilerRule): string {
-  const { title, message, estimatedSpeedupPercent, estimateScope, functionName } = rule;
+function describeRule({ title, message, estimatedSpeedupPercent, estimateScope, functionName }: ProfilerRule): string {
   const whole = estimateScope === 'unit' ? 'of what one unit could do better, not of the time' : 'of the launch’s time';
   const estimate =
     estimatedSpeedupPercent === undefined
@@ -14,20 +13,28 @@ function describeRule(rule: ProfilerRule): string {
   return `${title} (${functionName}${estimate}): ${message.replaceAll(/\s+/g, ' ').trim()}`;
 }
 
-/** The profiler's own rules, those that estimate a share of the time first, largest estimate first. */
-export const profilerRuleLines = ({ rules }: ProfileReport): string[] =>
-  rules.toSorted((a, b) => shareOf(b) - shareOf(a)).map(describeRule);
-
 /** Estimates for one unit come after those of the time, and rules without any last. */
 const shareOf = ({ estimatedSpeedupPercent, estimateScope }: ProfilerRule): number =>
   estimatedSpeedupPercent === undefined ? -101 : estimatedSpeedupPercent - (estimateScope === 'unit' ? 100 : 0);
 
+/** The profiler's own rules, those that estimate a share of the time first, largest estimate first. */
+export const profilerRuleLines = ({ rules }: ProfileReport): string[] =>
+  rules.toSorted((a, b) => shareOf(b) - shareOf(a)).map(describeRule);
+
 /** How the profile was taken; its times are left out on purpose. */
-export function profileLines(profile: ProfileReport): string[] {
-  const { tool, version, level, clockControl, cacheControl, launches, reportObject } = profile;
+export function profileLines({
+  tool,
+  version,
+  level,
+  clockControl,
+  cacheControl,
+  launches,
+  reportObject,
+}: ProfileReport): string[] {
   const metrics = launches.reduce((sum, launch) => sum + Object.keys(launch.metrics).length, 0);
+  const of = launches.length === 1 ? 'launch' : 'launches';
   return [
-    `${tool} ${version}, level ${level}, clock control ${clockControl}, cache control ${cacheControl}; ${metrics} metrics of ${launches.length} ${launches.length === 1 ? 'launch' : 'launches'}`,
+    `${tool} ${version}, level ${level}, clock control ${clockControl}, cache control ${cacheControl}; ${metrics} metrics of ${launches.length} ${of}`,
     'times under a profiler are not results and are not shown',
     ...(reportObject === undefined ? [] : [`the profiler's own report: object ${reportObject}`]),
   ];
@@ -42,7 +49,7 @@ const OUTCOMES: Readonly<Record<SanitizerReport['outcome'], string>> = {
 export const sanitizerLines = ({ outcome, version, tools }: SanitizerReport): string[] => [
   `compute-sanitizer ${version ?? '(absent)'}: ${OUTCOMES[outcome]}`,
   ...tools.map(({ tool, outcome: found, errorCount, detail }) => {
-    const count = errorCount > 0 ? `, ${errorCount} errors` : '';
+    const count = errorCount > 0 ? `, ${formatCount(errorCount, 'error')}` : '';
     return `${tool}: ${found}${count}${detail === '' ? '' : `: ${detail}`}`;
   }),
 ];

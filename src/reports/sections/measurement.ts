@@ -1,18 +1,14 @@
-import type { GpuState, MeasuredBlock, Measurement, MeasurementConditions } from '../core/measurement.ts';
-import { formatFigure, formatMeasuredNs } from './format.ts';
+import type { GpuState, MeasuredBlock, Measurement, MeasurementConditions } from '../../core/measurement.ts';
+import { formatCount, formatFigure, formatMeasuredNs, formatPercent } from '../format.ts';
 
 /** What a measurement says of itself, in lines. */
 
-export const formatPercent = (ratio: number): string => `${Number((100 * ratio).toPrecision(3))} %`;
-
 const mebibytes = (bytes: number): string => `${formatFigure(bytes / 2 ** 20)} MiB`;
-
-const plural = (count: number, noun: string): string => `${formatFigure(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 function summaryLines({ summary, conditions }: Measurement): string[] {
   const { minNs, p5Ns, p95Ns, maxNs, coefficientOfVariation, sampleCount, blockCount } = summary;
   return [
-    `median of ${plural(blockCount, 'block')}, ${plural(sampleCount, 'sample')} (tier ${conditions.tier}); the interval is of 95 %`,
+    `median of ${formatCount(blockCount, 'block')}, ${formatCount(sampleCount, 'sample')} (tier ${conditions.tier}); the interval is of 95 %`,
     `min ${formatMeasuredNs(minNs)}, p5 ${formatMeasuredNs(p5Ns)}, p95 ${formatMeasuredNs(p95Ns)}, max ${formatMeasuredNs(maxNs)}; coefficient of variation ${formatPercent(coefficientOfVariation)}`,
   ];
 }
@@ -26,10 +22,10 @@ function conditionLines({ conditions, eagerNs, checkedSlotCount }: Measurement):
   const { cache, ringBytes, l2Bytes, slotCount, sequencesPerReplay, replaysPerSample, replayOverheadNs } = conditions;
   const eager = eagerNs === undefined ? '' : `; launched alone, outside a graph: ${formatMeasuredNs(eagerNs)}`;
   return [
-    `${cache} cache: a ring of ${plural(slotCount, 'slot')}, ${mebibytes(ringBytes)} (${formatFigure(ringBytes / l2Bytes)} × L2)`,
-    `a sample is ${plural(replaysPerSample, 'replay')} of ${plural(sequencesPerReplay, 'launch sequence')}; ${INPUTS[conditions.inputs]}`,
+    `${cache} cache: a ring of ${formatCount(slotCount, 'slot')}, ${mebibytes(ringBytes)} (${formatFigure(ringBytes / l2Bytes)} × L2)`,
+    `a sample is ${formatCount(replaysPerSample, 'replay')} of ${formatCount(sequencesPerReplay, 'launch sequence')}; ${INPUTS[conditions.inputs]}`,
     `a replay takes ${formatMeasuredNs(replayOverheadNs)} beside its launches, taken off every replay${eager}`,
-    `${plural(checkedSlotCount, 'slot')} compared with the oracle after being timed`,
+    `${formatCount(checkedSlotCount, 'slot')} compared with the oracle after being timed`,
   ];
 }
 
@@ -56,13 +52,15 @@ function throttleLine(blocks: readonly MeasuredBlock[], states: readonly GpuStat
   const reasons = [...new Set(states.flatMap(({ throttleReasons }) => throttleReasons ?? []))];
   if (reasons.length === 0) return 'no throttling seen';
   const capped = blocks.filter(({ powerCapped }) => powerCapped === true).length;
-  return `throttling: ${reasons.join(', ')}${capped > 0 ? `; power-capped in ${capped} of ${plural(blocks.length, 'block')}` : ''}`;
+  const share = capped > 0 ? `; power-capped in ${capped} of ${formatCount(blocks.length, 'block')}` : '';
+  return `throttling: ${reasons.join(', ')}${share}`;
 }
 
 function discardedLine(blocks: readonly MeasuredBlock[]): string[] {
   const reasons = blocks.flatMap(({ discarded }) => discarded ?? []);
   if (reasons.length === 0) return [];
-  return [`discarded: ${reasons.length} of ${plural(blocks.length, 'block')} (${[...new Set(reasons)].join('; ')})`];
+  const why = [...new Set(reasons)].join('; ');
+  return [`discarded: ${reasons.length} of ${formatCount(blocks.length, 'block')} (${why})`];
 }
 
 /** How a time was measured: summary, ring, overhead, clocks, and whatever makes it less than it seems. */

@@ -1,0 +1,187 @@
+import type { Chart, LegendItem } from './charts/chart.ts';
+
+/**
+ * What every report is made of. A document says what there is to say, once; the printers in print/ make a terminal's
+ * text, Markdown or HTML of it, and escape names and messages for their format. Texts in here are never escaped.
+ */
+export interface Document {
+  readonly title: Inline;
+  /** What comes before the first section: the result. */
+  readonly lead: readonly Block[];
+  readonly sections: readonly Section[];
+  readonly footer?: string;
+}
+
+export interface Section {
+  /** Unique in the document; links may lead to it. */
+  readonly id: string;
+  readonly title: string;
+  readonly blocks: readonly Block[];
+  /** A terminal prints it only when asked for more. */
+  readonly isDetail?: boolean;
+}
+
+export type SpanStyle = 'strong' | 'code' | 'good' | 'bad' | 'warn' | 'dim';
+
+export interface StyledSpan {
+  readonly text: string;
+  readonly style?: SpanStyle;
+  /** The id of a section or a row that the text leads to, where the format can lead anywhere. */
+  readonly to?: string;
+}
+
+/** Text within a line; lists of it are joined without anything between. */
+export type Inline = string | StyledSpan | readonly Inline[];
+
+/** `term: text`, where there is a term. */
+export interface Item {
+  readonly term?: string;
+  readonly text: Inline;
+}
+
+export interface Column {
+  readonly title: string;
+  readonly align?: 'right';
+  /** What a terminal may shorten where it is narrow: words, never figures and names. */
+  readonly isShortened?: boolean;
+  /** Where a table is too wide, columns of the largest number are left out first; those without one, never. */
+  readonly drop?: number;
+}
+
+export interface Row {
+  readonly cells: readonly Inline[];
+  /** Unique in the document; links may lead to it. */
+  readonly id?: string;
+  readonly isStrong?: boolean;
+}
+
+export type Block =
+  | { readonly kind: 'heading'; readonly text: Inline }
+  /** `large`: a figure in large type before the text, where there is large type. */
+  | { readonly kind: 'text'; readonly text: Inline; readonly isNote?: boolean; readonly large?: string }
+  | { readonly kind: 'list'; readonly items: readonly Item[] }
+  | {
+      readonly kind: 'table';
+      readonly label: string;
+      readonly columns: readonly Column[];
+      readonly rows: readonly Row[];
+    }
+  /** `data`: the same in words, for formats that can't draw. */
+  | {
+      readonly kind: 'figure';
+      readonly id: string;
+      readonly alt: string;
+      readonly chart: Chart;
+      readonly legend: readonly LegendItem[];
+      readonly data?: Block;
+    }
+  /** Lines that are kept as they are. */
+  | { readonly kind: 'code'; readonly language: 'sh' | 'diff' | 'text'; readonly text: string }
+  /** What is there to be unfolded; a terminal prints it only when asked for more. */
+  | { readonly kind: 'fold'; readonly summary: Inline; readonly blocks: readonly Block[] };
+
+export type BlockOf<K extends Block['kind']> = Extract<Block, { kind: K }>;
+
+/** A block, several of them, or nothing: what is empty is left out of documents. */
+export type Part = Block | null | undefined | false | readonly Part[];
+
+/** A piece of text in a style of its own; a function for each, as documents read: `good('passed')`. */
+const styled =
+  (style: SpanStyle) =>
+  (text: string): StyledSpan => ({ text, style });
+export const strong = styled('strong');
+export const code = styled('code');
+export const good = styled('good');
+export const bad = styled('bad');
+export const warn = styled('warn');
+export const dim = styled('dim');
+
+export const link = (text: string, to: string): StyledSpan => ({ text, to });
+
+/** The spans of a text, in order. */
+export function spansOf(inline: Inline): StyledSpan[] {
+  if (typeof inline === 'string') return inline === '' ? [] : [{ text: inline }];
+  return 'text' in inline ? [inline] : inline.flatMap(spansOf);
+}
+
+export const flattened = (parts: readonly Part[]): Block[] =>
+  parts.flatMap((part) => {
+    if (!part) return [];
+    return 'kind' in part ? [part] : flattened(part);
+  });
+
+/** Nothing where it has no blocks. */
+export function section(
+  id: string,
+  title: string,
+  parts: readonly Part[],
+  options: Pick<Section, 'isDetail'> = {},
+): Section[] {
+  const blocks = flattened(parts);
+  return blocks.length === 0 ? [] : [{ id, title, blocks, ...options }];
+}
+
+export const text = (content: Inline): Block => ({ kind: 'text', text: content });
+
+/** How to read what follows. */
+export const note = (content: Inline): Block => ({ kind: 'text', text: content, isNote: true });
+
+export const heading = (content: Inline): Block => ({ kind: 'heading', text: content });
+
+const itemOf = (item: Inline | Item): Item =>
+  typeof item === 'object' && 'term' in item ? item : { text: item as Inline };
+
+/** `none` where there are no items, or nothing at all. */
+export function list(items: readonly (Inline | Item)[], none?: string): Block | null {
+  if (items.length > 0) return { kind: 'list', items: items.map(itemOf) };
+  return none === undefined ? null : text(none);
+}
+
+/** A list with a heading; nothing where there are no items. */
+export const titledList = (title: Inline, items: readonly (Inline | Item)[]): Part =>
+  items.length > 0 && [heading(title), list(items)];
+
+export interface ColumnOf<R> extends Column {
+  readonly cell: (row: R) => Inline;
+}
+
+/** A column of words, which may be shortened; see {@link Column} for `drop`. */
+export const words = <R>(title: string, cell: (row: R) => Inline, drop = 0): ColumnOf<R> => ({
+  title,
+  cell,
+  drop,
+  isShortened: true,
+});
+
+/** A column of names: what is copied to be used. */
+export const names = <R>(title: string, cell: (row: R) => Inline, drop = 0): ColumnOf<R> => ({ title, cell, drop });
+
+/** A column of figures. */
+export const figures = <R>(title: string, cell: (row: R) => Inline, drop = 0): ColumnOf<R> => ({
+  title,
+  cell,
+  drop,
+  align: 'right',
+});
+
+/** Nothing where there are no rows. */
+export function table<R>(
+  label: string,
+  rows: readonly R[],
+  columns: readonly ColumnOf<R>[],
+  rowOf: (row: R) => Omit<Row, 'cells'> = () => ({}),
+): BlockOf<'table'> | null {
+  if (rows.length === 0) return null;
+  return {
+    kind: 'table',
+    label,
+    columns: columns.map(({ cell: _, ...column }) => column),
+    rows: rows.map((row) => ({ ...rowOf(row), cells: columns.map(({ cell }) => cell(row)) })),
+  };
+}
+
+/** Nothing where there are no blocks to fold. */
+export function fold(summary: Inline, parts: readonly Part[]): Block | null {
+  const blocks = flattened(parts);
+  return blocks.length === 0 ? null : { kind: 'fold', summary, blocks };
+}

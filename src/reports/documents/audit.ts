@@ -1,0 +1,111 @@
+import type { AuditReport, CheckReport, MutantReport } from '../../evaluation/audit.ts';
+import {
+  bad,
+  type Document,
+  figures,
+  good,
+  list,
+  names,
+  type SpanStyle,
+  section,
+  table,
+  text,
+  words,
+} from '../document.ts';
+import { formatFigure } from '../format.ts';
+
+const VERDICT_STYLES: Readonly<Record<MutantReport['verdict'], SpanStyle>> = {
+  caught: 'good',
+  slipped: 'bad',
+  equivalent: 'dim',
+  'not-applicable': 'dim',
+};
+
+/** How clearly the check that caught it best did so: the larger error ratio of its checks. */
+function clearest({ results }: MutantReport): string {
+  const ratios = results
+    .filter(({ outcome }) => outcome === 'caught')
+    .map(({ worstErrorRatio, rmsErrorRatio }) =>
+      worstErrorRatio === null || rmsErrorRatio === null
+        ? Number.POSITIVE_INFINITY
+        : Math.max(worstErrorRatio, rmsErrorRatio),
+    );
+  if (ratios.length === 0) return '–';
+  const largest = Math.max(...ratios);
+  return Number.isFinite(largest) ? formatFigure(largest) : 'not finite';
+}
+
+type Outcome = MutantReport['results'][number]['outcome'];
+
+const count =
+  (outcome: Outcome) =>
+  ({ results }: MutantReport): string =>
+    String(results.filter((result) => result.outcome === outcome).length);
+
+/** `B=2, H=3 · normal inputs` as `B=2,H=3 normal`: with three columns of figures it fits a terminal. */
+const shortName = (check: string): string => check.replaceAll(', ', ',').replace(/ · (.*) inputs$/, ' $1');
+
+const formatShare = (share: number): string =>
+  share === 0 || share >= 0.001 ? formatFigure(share) : share.toExponential(0);
+
+/** The largest share of its outputs. */
+function shareOf({ outputs }: CheckReport): string {
+  const shares = outputs.flatMap(({ share }) => share ?? []);
+  return shares.length === 0 ? '–' : formatShare(Math.max(...shares));
+}
+
+const mutantTable = ({ mutants }: AuditReport) =>
+  table('Wrong kernels', mutants, [
+    names('verdict', ({ verdict }) => ({ text: verdict, style: VERDICT_STYLES[verdict] })),
+    names('wrong kernel', ({ id }) => id),
+    figures('caught by', count('caught')),
+    figures('passes', count('slipped')),
+    figures('same', count('same'), 1),
+    figures('error ÷ tolerance', clearest),
+  ]);
+
+const checkTable = ({ sight }: AuditReport) =>
+  table('Checks', sight, [
+    words('check', ({ check }) => shortName(check)),
+    figures('catches', ({ caught }) => String(caught)),
+    figures('passes', ({ accepted }) => String(accepted.length)),
+    figures('tolerance ÷ spread', shareOf),
+    words('', ({ blind }) => (blind === null ? '' : 'blind')),
+  ]);
+
+const remarks = ({ mutants, sight }: AuditReport): string[] => [
+  ...mutants.flatMap(({ id, title, verdict }) => {
+    if (verdict === 'slipped') return [`${id}: ${title}.`];
+    return verdict === 'equivalent' ? [`${id}: ${title}; on every check these are the right results.`] : [];
+  }),
+  ...sight.flatMap(({ check, blind }) => (blind === null ? [] : [`Blind, ${shortName(check)}: ${blind}.`])),
+];
+
+function conclusion({ ok, letThrough, blindChecks, checks }: AuditReport) {
+  return [
+    letThrough.length > 0 && [
+      text(bad(`Would slip through: ${letThrough.join(', ')}.`)),
+      text('Add check shapes or generators that tell them apart.'),
+    ],
+    blindChecks.length > 0 && [
+      text(bad(`Blind checks: ${blindChecks.length} of ${checks.length}; nothing is judged by them.`)),
+      text('Tighten the comparison, or give them inputs whose results differ more.'),
+    ],
+    ok && text(good('No wrong kernel would slip through.')),
+  ];
+}
+
+/** What a problem's checks would catch. */
+export const auditDocument = (report: AuditReport): Document => ({
+  title: `${report.problem}: ${report.checks.length} checks, seed ${report.seed}`,
+  lead: [],
+  sections: [
+    ...section('mutants', 'Wrong kernels', [mutantTable(report)]),
+    ...section('checks', 'What each check sees', [checkTable(report)]),
+    ...section('remarks', 'Remarks', [list(remarks(report))]),
+    ...section('false-alarms', 'False alarms, where even the right output is refused', [
+      list(report.falseAlarms.map(shortName)),
+    ]),
+    ...section('conclusion', 'Conclusion', conclusion(report)),
+  ],
+});

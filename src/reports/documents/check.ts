@@ -1,0 +1,81 @@
+import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../core/launch-plan.ts';
+import { type Document, heading, list, type Part, section, text } from '../document.ts';
+import { formatFigure, formatParameters } from '../format.ts';
+
+/** A kernel's plan on one workload, or why it takes none. Structurally what `check` reports. */
+interface CheckedPlanView {
+  workload: { name: string; dimensions: Readonly<Record<string, number>> };
+  refused: string | null;
+  plan: LaunchPlan | null;
+}
+
+export interface CheckView {
+  problem: { name: string; folder: string; start: string; rungs: readonly string[] };
+  kernels: readonly {
+    name: string;
+    folder: string;
+    parameters: Readonly<Record<string, number>>;
+    assumedDevice: string;
+    validConfigurationCount: number;
+    remedies: readonly string[];
+    plans: readonly CheckedPlanView[];
+  }[];
+}
+
+const ARGUMENT_TEXT: { [K in PlannedArgument['kind']]: (argument: Extract<PlannedArgument, { kind: K }>) => string } = {
+  buffer: ({ buffer, offsetBytes }) => (offsetBytes === 0 ? buffer : `${buffer} + ${offsetBytes} B`),
+  null: () => 'null',
+  scalar: ({ dtype, value }) => `${dtype} ${formatFigure(value)}`,
+  bytes: ({ bytes }) => `${bytes.length} bytes by value`,
+  pointers: ({ targets }) => `pointers [${targets.map(({ buffer }) => buffer).join(', ')}]`,
+  'tensor-map': ({ buffer, boxDim }) => `tensor map of ${buffer}, box ${boxDim.join('×')}`,
+};
+
+const argumentText = (argument: PlannedArgument): string =>
+  (ARGUMENT_TEXT[argument.kind] as (argument: PlannedArgument) => string)(argument);
+
+const dim3 = (dim: readonly number[]): string => `(${dim.join(', ')})`;
+
+function launchText(launch: PlannedLaunch): string {
+  const { functionName, grid, block, dynamicSharedBytes, cluster, carveOut } = launch;
+  return [
+    `${functionName} grid ${dim3(grid)} block ${dim3(block)}`,
+    ...(dynamicSharedBytes > 0 ? [`${dynamicSharedBytes} B dynamic shared`] : []),
+    ...(cluster ? [`cluster ${dim3(cluster)}`] : []),
+    ...(launch.cooperative ? ['cooperative'] : []),
+    ...(launch.programmaticDependent ? ['programmatic dependent'] : []),
+    ...(carveOut === undefined ? [] : [`carve-out ${carveOut} %`]),
+    `arguments (${launch.arguments.map(argumentText).join(', ')})`,
+  ].join(', ');
+}
+
+const stepText = (step: PlannedStep): string =>
+  step.kind === 'launch' ? launchText(step) : `memset ${step.buffer} to byte ${step.byteValue}`;
+
+function planParts({ workload, refused, plan }: CheckedPlanView): Part {
+  const title = `${workload.name} (${formatParameters(workload.dimensions)})`;
+  if (!plan) return text(`${title}: not taken by this kernel: ${refused ?? ''}`);
+  const buffers = plan.buffers.map(
+    ({ name, role, dtype, shape, bytes }) => `${name} ${role} ${dtype}[${shape.join(', ')}] ${formatFigure(bytes)} B`,
+  );
+  return [heading(title), list([...buffers, ...plan.steps.map((step, index) => `step ${index}: ${stepText(step)}`)])];
+}
+
+/** What `check` found. */
+export function checkDocument({ problem, kernels }: CheckView): Document {
+  return {
+    title: `${problem.name} is valid: starts from ${problem.start}; rungs ${problem.rungs.join(', ')}`,
+    lead: [text('Plans are expanded with one CTA per SM; nothing was compiled or run.')],
+    sections: [
+      ...kernels.flatMap(({ name, parameters, assumedDevice, validConfigurationCount, remedies, plans }) => {
+        const answers = remedies.length > 0 ? `; answers ${remedies.join(', ')}` : '';
+        const title = `${name} is valid: ${formatFigure(validConfigurationCount)} configurations${answers}`;
+        const set = `parameters: ${formatParameters(parameters) || 'none'}; planned for ${assumedDevice}`;
+        return section(name, title, [text(set), plans.map(planParts)]);
+      }),
+      ...section('audit', 'Whether its checks see wrong kernels is not looked at here:', [
+        { kind: 'code', language: 'sh', text: `warpsmith audit ${problem.folder}` },
+      ]),
+    ],
+  };
+}

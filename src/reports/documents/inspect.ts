@@ -1,0 +1,108 @@
+import {
+  type Document,
+  dim,
+  figures,
+  heading,
+  type Inline,
+  list,
+  type Part,
+  section,
+  table,
+  text,
+  warn,
+  words,
+} from '../document.ts';
+import { formatFigure, formatParameters } from '../format.ts';
+import { hottestFirst, type InspectedAccess, type InspectedLine, type InspectView } from '../inspect-view.ts';
+import { statusText } from './evaluation.ts';
+
+const percent = (share: number | null): string => {
+  if (share === null || share === 0) return '';
+  return share < 0.001 ? '<0.1 %' : `${(100 * share).toFixed(1)} %`;
+};
+
+const describeAccess = (name: string, unit: string, access: InspectedAccess | null): string[] =>
+  access
+    ? [`${name}: ${formatFigure(access.requests)} requests, ${formatFigure(access.unitsPerRequest)} ${unit} each`]
+    : [];
+
+function counts({ instructions, lanesPerInstruction, barriers, atomics, ...line }: InspectedLine): string[] {
+  const lanes = lanesPerInstruction === null ? '' : `, ${formatFigure(lanesPerInstruction)} of 32 lanes active`;
+  return [
+    `${formatFigure(instructions)} warp instructions${lanes}`,
+    ...describeAccess('global loads', 'sectors', line.globalLoad),
+    ...describeAccess('global stores', 'sectors', line.globalStore),
+    ...describeAccess('shared loads', 'wavefronts', line.sharedLoad),
+    ...describeAccess('shared stores', 'wavefronts', line.sharedStore),
+    ...(barriers > 0 ? [`${formatFigure(barriers)} barriers`] : []),
+    ...(atomics > 0 ? [`${formatFigure(atomics)} atomics`] : []),
+  ];
+}
+
+/** What a line moves, waits for or multiplies as tensors; the rest is arithmetic and addresses. */
+const TELLING = /^(?:@!?\S+ )?(?:ld(?!\.param)|st|red|atom|bar|mma|wgmma|wmma|ldmatrix|cp|shfl|vote)\b/;
+
+/** PTX that a line became is often several copies of a few instructions (unrolled): more than this says no more. */
+const MAXIMUM_PTX_LINES = 12;
+
+/** As many as are shown: telling ones first, in the order of the PTX. */
+function ptxLines({ ptx }: InspectedLine): Inline[] {
+  const telling = ptx.filter(({ text: line }) => TELLING.test(line));
+  const others = ptx.filter(({ text: line }) => !TELLING.test(line));
+  const shown = [...telling, ...others].slice(0, MAXIMUM_PTX_LINES).sort((left, right) => left.line - right.line);
+  const rest = ptx.length - shown.length;
+  return [
+    ...shown.map(({ line, text: instruction }) => dim(`${String(line).padStart(5)}  ${instruction}`)),
+    ...(rest > 0 ? [dim(`       … ${rest} more`)] : []),
+  ];
+}
+
+const hotLine = (line: InspectedLine): Part => [
+  heading(
+    `${line.file}:${line.line}  ${percent(line.instructionShare) || '0 %'} of issued instructions, ${percent(line.transactionShare) || '0 %'} of what is moved`,
+  ),
+  list([line.text.trim(), ...counts(line), ...line.flags.map((flag) => warn(`! ${flag}`)), ...ptxLines(line)]),
+];
+
+const listing = (file: string, lines: readonly InspectedLine[]) =>
+  table(
+    file,
+    lines.filter((line) => line.file === file),
+    [
+      figures('line', ({ line }) => String(line)),
+      figures('issued', ({ instructionShare }) => percent(instructionShare)),
+      figures('moved', ({ transactionShare }) => percent(transactionShare)),
+      figures('PTX', ({ ptx }) => (ptx.length === 0 ? '' : String(ptx.length))),
+      words('', ({ flags }) => (flags.length > 0 ? '!' : '')),
+      words('source', ({ text: source }) => source),
+    ],
+  );
+
+function describeCounters({ counters, attributedShare }: InspectView): string {
+  if (!counters) return 'Nothing was counted; below is what the compiler made of each line.';
+  const lines = attributedShare === null ? '' : ` ${percent(attributedShare) || '0 %'} of them carry a source line.`;
+  return `Counters: ${counters.kind} (${counters.detail}).${lines}`;
+}
+
+/** An inspection: hot lines first, with their PTX, then every file in source order. */
+export function inspectDocument(view: InspectView, hotLines: number): Document {
+  const { candidate, device, workload, totals, lines } = view;
+  const hot = hottestFirst(lines);
+  const files = [...new Set(lines.map(({ file }) => file))];
+  return {
+    title: `${candidate.label} (${formatParameters(candidate.parameters) || 'no parameters'}), ${workload} on ${device.name} (${device.id})`,
+    lead: [
+      text(statusText(view)),
+      text(describeCounters(view)),
+      text(
+        `${formatFigure(totals.instructions)} warp instructions issued, ${formatFigure(totals.sectors)} sectors of global memory and ${formatFigure(totals.wavefronts)} wavefronts of shared memory moved; ${formatFigure(totals.ptxInstructions)} PTX instructions.`,
+      ),
+    ],
+    sections: [
+      ...section('hot', `The ${Math.min(hotLines, hot.length)} hottest of ${hot.length} lines`, [
+        hot.slice(0, hotLines).map(hotLine),
+      ]),
+      ...files.flatMap((file) => section(file, `${file}, in source order`, [listing(file, lines)])),
+    ],
+  };
+}

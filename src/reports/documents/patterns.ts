@@ -1,0 +1,63 @@
+import type { MoveRecord } from '../../store/events.ts';
+import type { MoveWithRun } from '../../store/index/run-index.ts';
+import {
+  type ColumnOf,
+  type Document,
+  figures,
+  flattened,
+  list,
+  names,
+  section,
+  table,
+  text,
+  words,
+} from '../document.ts';
+import { formatMove, formatRatio, formatRatioInterval } from '../format.ts';
+import type { PatternRecord, PatternsReport } from '../patterns-view.ts';
+import { NO_FINDING } from '../sections/findings.ts';
+
+/** Tried, kept and gained with one kind of time. */
+const tallyColumns = (kind: 'measured' | 'predicted', drop: number): ColumnOf<PatternRecord>[] => [
+  figures(`${kind}: tried`, ({ tallies }) => String(tallies[kind].attempts || '–')),
+  figures('kept', ({ tallies: { [kind]: tally } }) => (tally.attempts === 0 ? '–' : String(tally.kept)), drop),
+  figures('gain', ({ tallies }) => formatRatio(tallies[kind].realisedGain)),
+];
+
+/** `2025-…/e4: 01_first → 02_second; …; expected 1.40×, predicted 1.62×: keep`. */
+function moveLine(move: MoveWithRun): string {
+  const interval = move.low === null || move.high === null ? '' : ` ${formatRatioInterval([move.low, move.high])}`;
+  const realised =
+    move.ratio === null ? `${move.status}, no time` : `${move.kind} ${formatRatio(move.ratio)}${interval}`;
+  const isExpected = move.finding !== NO_FINDING;
+  return [
+    `${move.run}/${move.evaluation}: ${formatMove(JSON.parse(move.change) as MoveRecord)}`,
+    ...(isExpected ? [`${move.finding} of ${move.findingEvaluation}: ${move.evidence}`] : []),
+    `${isExpected ? `expected ${formatRatio(move.expectedGain)}, ` : ''}${realised}: ${move.decision}`,
+  ].join('; ');
+}
+
+const NOTE =
+  'Gain: geometric mean of old time ÷ new time over the moves that were kept; failed ones count as tried. ' +
+  'Measured and predicted gains are never added up, and only those of its own kind rank a run’s moves.';
+
+/** The patterns and what they realised. */
+export const patternsDocument = ({ patterns, store }: PatternsReport): Document => ({
+  title: `Patterns, as the runs in ${store} found them`,
+  lead: flattened([
+    table('Patterns', patterns, [
+      names('pattern', ({ id }) => id),
+      words('for findings', ({ triggers }) => triggers.join(', '), 1),
+      ...tallyColumns('measured', 2),
+      ...tallyColumns('predicted', 2),
+    ]),
+    text(NOTE),
+  ]),
+  sections: patterns.flatMap(({ id, title, source, moves }) =>
+    moves === undefined
+      ? []
+      : section(id, `${id}${title === null ? ' (no pattern of this version)' : `: ${title}`}`, [
+          source !== null && text(`source: ${source}`),
+          list(moves.map(moveLine), 'no moves yet'),
+        ]),
+  ),
+});

@@ -1,0 +1,124 @@
+import { code, type Document, flattened, type Inline, type Item, list, note, type Part, strong } from '../document.ts';
+import {
+  describeBounds,
+  formatFigure,
+  formatInterval,
+  formatParameters,
+  formatPercent,
+  formatRatio,
+  formatTiming,
+} from '../format.ts';
+import type { RunView } from '../run-view.ts';
+import { RESULT_SECTIONS } from '../sections/run-result.ts';
+import { SEARCH_SECTIONS } from '../sections/run-search.ts';
+import { describeEvaluations, evaluationLink, headline, kindOf } from '../sections/run-words.ts';
+
+/** `guided by findings`, or what else chose the candidates. */
+function describeStrategy({ objective: { strategy, diagnosis } }: RunView): string {
+  if (strategy !== 'guided') return `${strategy}, which asks no findings`;
+  return diagnosis ? 'guided by findings' : 'guided, but with diagnosis off';
+}
+
+/** `3 of 30 evaluations; wall time 0.10 of 5 min`: what is not limited is left to the ledger. */
+function describeBudget(view: RunView): string {
+  const { figure, beyond } = describeEvaluations(view);
+  return view.ledger.lines
+    .flatMap(({ name, used, limit, unit }) => {
+      if (name === 'evaluations') return [`${figure} evaluations${beyond && `, ${beyond}`}`];
+      return limit === null ? [] : [`${name} ${used.toFixed(2)} of ${formatFigure(limit)}${unit && ` ${unit}`}`];
+    })
+    .join('; ');
+}
+
+/** What every figure of the run is, for the reader who looks at nothing else. */
+const KIND_NOTES: Readonly<Record<'measured' | 'predicted', Inline>> = {
+  predicted: [
+    'All times are ',
+    strong('predicted'),
+    ' by a model of the device, with its interval; nothing here was measured on hardware. Ratios near 1 are ties.',
+  ],
+  measured: [
+    'All times are ',
+    strong('measured'),
+    ' on hardware, with 95 % intervals. × previous best comes from the same blocks and has a verdict; × start divides ' +
+      'medians of different blocks and is for orientation; only the confirmation says how much faster the best is than the start.',
+  ],
+};
+
+/** How sure the headline is. */
+function certainty({ best, start, speedup, confirmations }: RunView): Part {
+  const confirmation = confirmations.at(-1);
+  if (!best || speedup === null || best.evaluationId === start?.evaluationId) return null;
+  if (best.kind === 'predicted') {
+    const confirmed = confirmation?.outcome === 'accepted' ? ' It was right again with a fresh seed.' : '';
+    return note(
+      `The model’s interval of the best time is ${formatInterval('predicted', best.intervalNs)}.${confirmed}`,
+    );
+  }
+  const { intervalRatio, verdict, outcome, sanitizer } = confirmation!;
+  const interval = intervalRatio ? `95 % interval [${intervalRatio.map((one) => one.toFixed(3)).join(', ')}], ` : '';
+  const clean = sanitizer ? `; sanitizer: ${sanitizer}` : '';
+  return note(`${interval}${verdict ?? 'no verdict'} than the start on fresh blocks, ${outcome}${clean}.`);
+}
+
+const describeCandidate = (time: NonNullable<RunView['best']>): Inline => [
+  strong(time.candidate.kernel),
+  ` (${formatParameters(time.candidate.parameters) || 'no parameters'}), ${formatTiming(time)}, candidate `,
+  code(time.candidate.id),
+  ', ',
+  evaluationLink(time.evaluationId),
+];
+
+function facts(view: RunView): Item[] {
+  const { problem, workload, device, stop, goal, seed, start, best, bounds, changes, tornLastLine } = view;
+  const steps = (changes?.steps ?? []).flatMap(({ change, ratio, evaluationId }, index) => [
+    `${index > 0 ? '; ' : ''}${change} ${formatRatio(ratio)} (`,
+    evaluationLink(evaluationId),
+    ')',
+  ]);
+  const fact = (term: string, text: Inline | null | undefined | false): Item[] => (text ? [{ term, text }] : []);
+  return [
+    ...fact(
+      'Problem',
+      `${problem.name}, workload ${workload.name} (${formatParameters(workload.dimensions)}; ${workload.cache} cache)`,
+    ),
+    ...fact('Device', [`${device.name} (`, code(device.id), ')']),
+    ...fact('Start', start && describeCandidate(start)),
+    ...fact('Best', best && best.evaluationId !== start?.evaluationId && describeCandidate(best)),
+    ...fact('Kept changes', steps.length > 0 && [...steps, ', each against the best before it']),
+    ...fact(
+      'Bounds',
+      bounds && [
+        describeBounds(bounds),
+        best ? ` (${formatPercent(bounds.attainableNs / best.medianNs)} reached, ${best.kind})` : '',
+      ],
+    ),
+    ...fact(
+      'Stopped',
+      stop
+        ? `${stop.reason}: ${stop.detail}`
+        : 'the log has no end: the run is still going, or died. This is how far it came',
+    ),
+    ...fact('Search', describeStrategy(view)),
+    ...fact('Budget', `${describeBudget(view)}; goal: ${goal?.text ?? 'none'}; seed ${seed}`),
+    ...fact('Log', tornLastLine && 'The last line of the event log was cut off; it is left out.'),
+  ];
+}
+
+/** The report of a run, in the order a reader wants it: result, how it came about, what it rests on, what else was found. */
+export function runDocument(view: RunView): Document {
+  const { problem, workload, device, runId, startedAt, finishedAt } = view;
+  const { large, sentence } = headline(view);
+  const kind = kindOf(view);
+  return {
+    title: `${problem.name} on ${device.name}, ${workload.name}`,
+    lead: flattened([
+      { kind: 'text', text: sentence, large },
+      certainty(view),
+      kind && note(KIND_NOTES[kind]),
+      list(facts(view)),
+    ]),
+    sections: [...RESULT_SECTIONS, ...SEARCH_SECTIONS].flatMap((build) => build(view)),
+    footer: `Run ${runId}, ${startedAt} to ${finishedAt ?? '–'}.`,
+  };
+}

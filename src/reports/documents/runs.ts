@@ -1,0 +1,61 @@
+import { type Document, figures, flattened, list, names, table, text, words } from '../document.ts';
+import { formatTime } from '../format.ts';
+import type { ListedRun, RunsReport } from '../runs-view.ts';
+
+const MINUTE_MS = 60_000;
+/** Longest first. */
+const AGES: readonly (readonly [ms: number, unit: string])[] = [
+  [24 * 60 * MINUTE_MS, 'd'],
+  [60 * MINUTE_MS, 'h'],
+  [MINUTE_MS, 'min'],
+];
+
+/** `3 h`, rounded down; less than a minute is `now`. */
+export function formatAge(ms: number): string {
+  const [scale, unit] = AGES.find(([least]) => ms >= least) ?? [];
+  return scale === undefined ? 'now' : `${Math.floor(ms / scale)} ${unit}`;
+}
+
+/** `predicted 1.40×`: a ratio never comes without its kind. */
+export function describeSpeedup({ kind, speedup, best, state }: ListedRun): string {
+  if (best === null || kind === null) return '–';
+  if (speedup === null) return `${kind}, not confirmed`;
+  if (speedup === 1) return 'none kept';
+  return `${kind} ${speedup.toFixed(2)}×${state === 'finished' ? '' : ' so far'}`;
+}
+
+const describeTime = ({ bestNs, kind }: ListedRun): string =>
+  bestNs === null || kind === null ? '–' : `${kind} ${formatTime(kind, bestNs)}`;
+
+const describeWorkloads = ({ workload, workloads }: ListedRun): string =>
+  workloads > 1 ? `${workload} and ${workloads - 1} more` : (workload ?? '–');
+
+/** The runs of a store. */
+export function runsDocument({ runs, store }: RunsReport, now: Date): Document {
+  if (runs.length === 0) return { title: `No runs in ${store}.`, lead: [], sections: [] };
+  const died = runs.find(({ state }) => state === 'died');
+  const unreadable = runs.filter(({ state }) => state === 'unreadable');
+  return {
+    title: `${runs.length} ${runs.length === 1 ? 'run' : 'runs'} in ${store}`,
+    lead: flattened([
+      table('Runs', runs, [
+        names('run', ({ id }) => id),
+        words('workload', describeWorkloads, 3),
+        words('device', ({ device }) => device ?? '–', 5),
+        words('state', ({ state, stopReason }) => (state === 'finished' ? `finished: ${stopReason}` : state)),
+        figures('evaluations', ({ evaluations }) => String(evaluations), 6),
+        words('best', ({ bestKernel }) => bestKernel ?? '–', 4),
+        figures('time', describeTime, 1),
+        names('speed-up', describeSpeedup),
+        figures(
+          'age',
+          ({ startedAt }) => (startedAt === null ? '–' : formatAge(now.getTime() - Date.parse(startedAt))),
+          1,
+        ),
+      ]),
+      list(unreadable.map(({ id, error }) => `${id}: ${error}`)),
+      died && text(`Runs that died go on where they were: warpsmith resume ${died.id}`),
+    ]),
+    sections: [],
+  };
+}

@@ -1,0 +1,127 @@
+import type { Timing } from '../../core/timing.ts';
+import type { MoveProposedEvent, MoveRecord } from '../../store/events.ts';
+import type { MoveRow } from '../../store/index/rows.ts';
+import {
+  type Document,
+  figures,
+  flattened,
+  type Item,
+  list,
+  names,
+  type Section,
+  section,
+  table,
+  text,
+  words,
+} from '../document.ts';
+import { formatMove, formatParameters, formatRatio, formatTime } from '../format.ts';
+import { NO_FINDING } from '../sections/findings.ts';
+import type { Shown, ShownCandidate, ShownEvaluation, ShownRun, StoredSource } from '../show-view.ts';
+import { evaluationDocument } from './evaluation.ts';
+import { describeSpeedup } from './runs.ts';
+
+const sources = (stored: readonly StoredSource[]): Section[] =>
+  section('sources', 'Sources', [
+    list(stored.map(({ file, path, state }) => `${file}: ${path}${state === 'stored' ? '' : ` (${state})`}`)),
+  ]);
+
+function keptLine(
+  { evaluation, change, finding, findingEvaluation, ratio, pattern }: MoveRow,
+  kind: Timing['kind'] | null,
+): Item {
+  const why =
+    finding === NO_FINDING
+      ? `asked for by ${pattern}`
+      : `because of ${finding} of ${findingEvaluation} (pattern ${pattern})`;
+  const move = formatMove(JSON.parse(change) as MoveRecord);
+  return { term: evaluation, text: `${move}: ${kind} ${formatRatio(ratio)} faster than the best before, ${why}` };
+}
+
+const timeOf = (kind: Timing['kind'] | null, ns: number | null): string =>
+  kind === null || ns === null ? '' : `${kind} ${formatTime(kind, ns)}`;
+
+function runDocument({ run, kept, revertedCount, files }: ShownRun): Document {
+  const [start, best] = [timeOf(run.kind, run.startNs), timeOf(run.kind, run.bestNs)];
+  const further = run.workloads > 1 ? ` and ${run.workloads - 1} more` : '';
+  return {
+    title: `Run ${run.id}`,
+    lead: flattened([
+      list([
+        `${run.problem}, ${run.workload}${further}, on ${run.device}; ${run.strategy ?? 'guided'}, seed ${run.seed}`,
+        run.stopReason === null ? run.state : `${run.state}: ${run.stopReason}: ${run.detail}`,
+        { term: 'start', text: [run.startKernel ?? '–', start && `, ${start}`] },
+        {
+          term: 'best',
+          text:
+            run.best === null || best === ''
+              ? 'none'
+              : `${run.best}, ${run.bestKernel}, candidate ${run.bestCandidate}, ${best}`,
+        },
+        { term: 'speed-up', text: describeSpeedup(run) },
+        `${run.evaluations} evaluations; ${kept.length} changes kept, ${revertedCount} reverted`,
+      ]),
+    ]),
+    sections: [
+      ...section('kept', 'Kept', [list(kept.map((move) => keptLine(move, run.kind)))]),
+      ...section('files', 'Files', [
+        list([
+          { term: 'events', text: files.log },
+          { term: 'report', text: files.report ?? 'none yet' },
+          { term: 'best kernel', text: files.best ?? 'none' },
+        ]),
+        run.state === 'died' && text(`It can go on: warpsmith resume ${run.id}`),
+      ]),
+    ],
+  };
+}
+
+/** A strategy that asks no findings expects no gain either. */
+function proposalLines({ move, finding, pattern, reason, expectedGain }: MoveProposedEvent): string[] {
+  if (finding.id === NO_FINDING) return [formatMove(move), `asked for by ${pattern.id}: ${finding.evidence}`];
+  return [
+    `${formatMove(move)}, for ${finding.id} of ${finding.evaluationId}: ${finding.evidence}`,
+    `pattern ${pattern.id}: ${reason}; expected ${formatRatio(expectedGain)}`,
+  ];
+}
+
+function oneEvaluation({ run, evaluation, proposal, decision, sources: stored }: ShownEvaluation): Document {
+  const { title, lead, sections } = evaluationDocument(evaluation);
+  return {
+    title: `Evaluation ${evaluation.id} of run ${run}`,
+    lead: [],
+    sections: [
+      ...section('why', 'Why', [list(proposal ? proposalLines(proposal) : ['the start, or a confirmation'])]),
+      ...section('decision', 'Decision', [decision && text(`${decision.decision}: ${decision.reason}`)]),
+      ...section('result', 'Result', [text(title), lead]),
+      ...sections,
+      ...sources(stored),
+    ],
+  };
+}
+
+function oneCandidate({ id, kernel, parameters, evaluations, sources: stored }: ShownCandidate): Document {
+  const values = formatParameters(parameters);
+  return {
+    title: `Candidate ${id}: ${kernel}${values && ` (${values})`}`,
+    lead: flattened([
+      table('Evaluations', evaluations, [
+        names('run', ({ run }) => run),
+        names('evaluation', (row) => row.id),
+        words('workload', ({ workload }) => workload, 1),
+        words('result', ({ status }) => status),
+        figures('time', ({ kind, medianNs }) => timeOf(kind, medianNs) || '–'),
+        words('decision', ({ decision }) => decision ?? '–'),
+      ]),
+    ]),
+    sections: sources(stored),
+  };
+}
+
+const DOCUMENTS: { [K in Shown['kind']]: (shown: Extract<Shown, { kind: K }>) => Document } = {
+  run: runDocument,
+  evaluation: oneEvaluation,
+  candidate: oneCandidate,
+};
+
+/** What `warpsmith show` prints of a run, an evaluation or a candidate. */
+export const showDocument = (shown: Shown): Document => (DOCUMENTS[shown.kind] as (shown: Shown) => Document)(shown);

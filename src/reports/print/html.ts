@@ -1,0 +1,146 @@
+import { legend } from '../charts/chart.ts';
+import { type Block, type BlockOf, type Document, type Inline, type Row, type Section, spansOf } from '../document.ts';
+import { type Markup, markup } from '../markup.ts';
+import { STYLE } from './html-style.ts';
+
+/** Ids that links may lead to. */
+type Targets = ReadonlySet<string>;
+
+const inlineMarkup = (inline: Inline, targets: Targets): Markup[] =>
+  spansOf(inline).map(({ text, style, to }) => {
+    if (to !== undefined && targets.has(to)) return markup`<a href="#${to}">${text}</a>`;
+    if (style === undefined) return markup`${text}`;
+    if (style === 'strong') return markup`<strong>${text}</strong>`;
+    return style === 'code' ? markup`<code>${text}</code>` : markup`<span class="${style}">${text}</span>`;
+  });
+
+const plainOf = (inline: Inline): string =>
+  spansOf(inline)
+    .map(({ text }) => text)
+    .join('');
+
+/** A box that scrolls by itself, by keyboard too, so that the page never does. */
+const scrollBox = (label: string, body: Markup): Markup =>
+  markup`<div class="scroll" tabindex="0" role="region" aria-label="${label}">${body}</div>\n`;
+
+/** From this many characters on a cell may wrap. */
+const LONG_CELL = 28;
+
+function tableMarkup({ label, columns, rows }: BlockOf<'table'>, targets: Targets): Markup {
+  const classOf = (cell: Inline, index: number): string => {
+    if (columns[index]!.align === 'right') return 'number';
+    return plainOf(cell).length > LONG_CELL ? 'words' : 'plain';
+  };
+  const head = columns.map(
+    ({ title, align }) => markup`<th scope="col"${align === 'right' && markup` class="number"`}>${title}</th>`,
+  );
+  const line = ({ cells, id, isStrong }: Row) =>
+    markup`<tr${id !== undefined && markup` id="${id}"`}${isStrong && markup` class="strong"`}>${cells.map(
+      (cell, index) => markup`<td class="${classOf(cell, index)}">${inlineMarkup(cell, targets)}</td>`,
+    )}</tr>\n`;
+  return scrollBox(label, markup`<table><thead><tr>${head}</tr></thead><tbody>\n${rows.map(line)}</tbody></table>`);
+}
+
+function listMarkup({ items }: BlockOf<'list'>, targets: Targets): Markup {
+  if (items.some(({ term }) => term !== undefined))
+    return markup`<dl>${items.map(({ term = '', text }) => markup`<dt>${term}</dt><dd>${inlineMarkup(text, targets)}</dd>\n`)}</dl>\n`;
+  return markup`<ul class="list">${items.map(({ text }) => markup`<li>${inlineMarkup(text, targets)}</li>\n`)}</ul>\n`;
+}
+
+const WIDE = { width: 860, height: 400 };
+const NARROW = { width: 345, height: 320 };
+
+/** The same chart for a wide and for a narrow page: scaled text would not be read on a phone. */
+function figureMarkup({ id, chart, legend: items }: BlockOf<'figure'>): Markup {
+  const wide = chart({ ...WIDE, id: `${id}-wide` });
+  const narrow = chart({ ...NARROW, id: `${id}-narrow` });
+  return markup`<div class="wide">${wide}</div><div class="narrow">${narrow}</div>
+${items.length > 0 && legend(items, wide)}\n`;
+}
+
+/** The first characters that make a line of a diff something else than context. */
+const DIFF_CLASSES: readonly (readonly [start: string, className: string])[] = [
+  ['---', 'file'],
+  ['+++', 'file'],
+  ['@@', 'place'],
+  ['\\', 'place'],
+  ['+', 'added'],
+  ['-', 'removed'],
+];
+
+function diffLine(line: string): Markup {
+  const [, className] = DIFF_CLASSES.find(([start]) => line.startsWith(start)) ?? [];
+  return markup`<span${className !== undefined && markup` class="${className}"`}>${line === '' ? ' ' : line}</span>`;
+}
+
+const codeMarkup = ({ language, text }: BlockOf<'code'>): Markup =>
+  language === 'diff'
+    ? scrollBox('Sources compared', markup`<pre class="diff">${text.split('\n').map(diffLine)}</pre>`)
+    : scrollBox('Code', markup`<pre class="${language === 'sh' ? 'command' : 'lines'}"><code>${text}</code></pre>`);
+
+const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, targets: Targets) => Markup } = {
+  heading: ({ text }, targets) => markup`<h3>${inlineMarkup(text, targets)}</h3>\n`,
+  text: ({ text, isNote, large }, targets) => {
+    const paragraph = markup`<p${isNote && markup` class="note"`}>${inlineMarkup(text, targets)}</p>\n`;
+    return large === undefined
+      ? paragraph
+      : markup`<div class="result"><p class="figure">${large}</p>${paragraph}</div>`;
+  },
+  list: listMarkup,
+  table: tableMarkup,
+  figure: figureMarkup,
+  code: codeMarkup,
+  fold: ({ summary, blocks }, targets) =>
+    markup`<details><summary>${inlineMarkup(summary, targets)}</summary><div class="inside">${blocksMarkup(blocks, targets)}</div></details>\n`,
+};
+
+const blocksMarkup = (blocks: readonly Block[], targets: Targets): Markup[] =>
+  blocks.map((block) => (PRINT[block.kind] as (block: Block, targets: Targets) => Markup)(block, targets));
+
+const sectionMarkup = ({ id, title, blocks }: Section, targets: Targets): Markup =>
+  markup`<section class="section" id="${id}" aria-labelledby="${id}-heading">
+<h2 id="${id}-heading">${title}</h2>
+${blocksMarkup(blocks, targets)}</section>
+`;
+
+const rowIds = (blocks: readonly Block[]): string[] =>
+  blocks.flatMap((block) => {
+    if (block.kind === 'fold') return rowIds(block.blocks);
+    return block.kind === 'table' ? block.rows.flatMap(({ id }) => id ?? []) : [];
+  });
+
+/** No script, no network, no form: the file is only looked at. Styles are its own. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/** A document as one HTML file that needs nothing else. */
+export function printHtml({ title, lead, sections, footer }: Document): string {
+  const targets = new Set(sections.flatMap(({ id, blocks }) => [id, ...rowIds(blocks)]));
+  const contents = sections.map((section) => markup`<li><a href="#${section.id}">${section.title}</a></li>`);
+  // The style holds no text of elsewhere; escaping it would break it.
+  const style: Markup = { markup: `<style>\n${STYLE}\n</style>` };
+  return markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="warpsmith">
+<title>${plainOf(title)} – warpsmith</title>
+${style}
+</head>
+<body>
+<div class="page">
+<header class="hero">
+<h1>${inlineMarkup(title, targets)}</h1>
+${blocksMarkup(lead, targets)}</header>
+<div class="columns">
+<nav class="contents" aria-label="Contents"><ol>${contents}</ol></nav>
+<main>
+${sections.map((section) => sectionMarkup(section, targets))}</main>
+</div>
+${footer !== undefined && markup`<footer>${footer}</footer>\n`}</div>
+</body>
+</html>
+`.markup;
+}

@@ -1,0 +1,242 @@
+import {
+  type Block,
+  type BlockOf,
+  type Column,
+  type Document,
+  type Inline,
+  type Row,
+  type SpanStyle,
+  spansOf,
+} from '../document.ts';
+import { plainText } from '../plain-text.ts';
+import { columnsWidth, GAP, layoutTable, type TableLayout } from './table-layout.ts';
+import { TERMINAL_WIDTH, wrapRanges } from './wrap.ts';
+
+/** Styles of terminal text. */
+export type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow';
+
+/** Applies a style, or leaves the text as it is where colours are off. */
+export type Paint = (style: Style, text: string) => string;
+
+/** For files, pipes and NO_COLOR. */
+export const plainPaint: Paint = (_style, text) => text;
+
+export interface TerminalOptions {
+  readonly paint?: Paint;
+  /** Columns; prose stays narrower where there are many. */
+  readonly width?: number;
+  /** Prints folded parts, too. */
+  readonly isVerbose?: boolean;
+}
+
+/** Longer lines of prose are hard to read. */
+const WIDEST_PROSE = 100;
+
+/** What was not printed: titles of sections, a fold of the section at hand, columns or ends of cells of a table. */
+interface Missing {
+  readonly titles: Set<string>;
+  isFolded: boolean;
+  isCut: boolean;
+}
+
+interface Terminal {
+  readonly paint: Paint;
+  readonly width: number;
+  readonly isVerbose: boolean;
+  readonly missing: Missing;
+}
+
+const STYLES: Readonly<Partial<Record<SpanStyle, Style>>> = {
+  strong: 'bold',
+  good: 'green',
+  bad: 'red',
+  warn: 'yellow',
+  dim: 'dim',
+};
+
+interface Piece {
+  readonly text: string;
+  readonly style: Style | undefined;
+}
+
+const piecesOf = (inline: Inline, style?: Style): Piece[] =>
+  spansOf(inline).map((span) => ({ text: plainText(span.text), style: (span.style && STYLES[span.style]) ?? style }));
+
+const plainOf = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('');
+
+const lengthOf = (text: string): number => [...text].length;
+
+/** A piece of a text without line breaks, each part in its style. */
+function painted(pieces: readonly Piece[], [start, end]: readonly [number, number], paint: Paint): string {
+  let at = 0;
+  return pieces
+    .map(({ text, style }) => {
+      const part = text.slice(Math.max(0, start - at), Math.max(0, end - at));
+      at += text.length;
+      return style === undefined || part === '' ? part : paint(style, part);
+    })
+    .join('');
+}
+
+/** The pieces of each line of a text that has line breaks of its own. */
+function linesOf(pieces: readonly Piece[]): Piece[][] {
+  const lines: Piece[][] = [[]];
+  for (const { text, style } of pieces) {
+    text.split('\n').forEach((part, index) => {
+      if (index > 0) lines.push([]);
+      lines.at(-1)!.push({ text: part, style });
+    });
+  }
+  return lines;
+}
+
+/** Prose: wrapped, all but its first line indented by `hang`. */
+function prose(inline: Inline, { width, paint }: Terminal, { hang = 0, style }: { hang?: number; style?: Style } = {}) {
+  return linesOf(piecesOf(inline, style)).flatMap((pieces, index) => {
+    const ranges = wrapRanges(plainOf(pieces), Math.min(width, WIDEST_PROSE) - (index > 0 ? hang : 0), hang);
+    return ranges.map((range, line) => ' '.repeat(index + line > 0 ? hang : 0) + painted(pieces, range, paint));
+  });
+}
+
+const indented = (lines: readonly string[]): string[] => lines.map((line) => (line === '' ? '' : `  ${line}`));
+
+const within = (terminal: Terminal): Terminal => ({ ...terminal, width: terminal.width - 2 });
+
+const cellPieces = (cell: Inline, style?: Style): Piece[] =>
+  piecesOf(cell, style).map((piece) => ({ ...piece, text: piece.text.replaceAll(/\s*\n\s*/g, ' ') }));
+
+function cellText(pieces: readonly Piece[], width: number, align: Column['align'], paint: Paint): string {
+  const plain = plainOf(pieces);
+  const space = width - lengthOf(plain);
+  if (space < 0) return `${painted(pieces, [0, [...plain].slice(0, width - 1).join('').length], paint)}…`;
+  const whole = painted(pieces, [0, plain.length], paint);
+  return align === 'right' ? ' '.repeat(space) + whole : whole + ' '.repeat(space);
+}
+
+function tableLine(cells: readonly Piece[][], columns: readonly Column[], layout: TableLayout, paint: Paint): string {
+  return layout.columns
+    .map(({ index, width }) => cellText(cells[index]!, width, columns[index]!.align, paint))
+    .join(' '.repeat(GAP))
+    .trimEnd();
+}
+
+/** A table that fits no layout: a paragraph for each row, a line for each cell. */
+function records({ columns, rows }: BlockOf<'table'>, terminal: Terminal): string[] {
+  return rows.flatMap(({ cells: [first = '', ...rest], isStrong }, row) => [
+    ...(row > 0 ? [''] : []),
+    ...prose(first, terminal, isStrong ? { style: 'bold' } : {}),
+    ...indented(
+      rest.flatMap((cell, index) => prose([`${columns[index + 1]!.title}: `, cell], within(terminal), { hang: 2 })),
+    ),
+  ]);
+}
+
+function tableLines(block: BlockOf<'table'>, terminal: Terminal): string[] {
+  const { columns, rows } = block;
+  const head = columns.map(({ title }) => cellPieces(title, 'dim'));
+  const body = rows.map(({ cells, isStrong }: Row) =>
+    cells.map((cell) => cellPieces(cell, isStrong ? 'bold' : undefined)),
+  );
+  const natural = columns.map((_, index) =>
+    Math.max(...[head, ...body].map((cells) => lengthOf(plainOf(cells[index] ?? [])))),
+  );
+  const layout =
+    columnsWidth(natural) <= terminal.width
+      ? { columns: natural.map((width, index) => ({ index, width })), isCut: false }
+      : layoutTable(columns, natural, terminal.width);
+  if (!layout) return records(block, terminal);
+  if (layout.isCut) terminal.missing.isCut = true;
+  return [head, ...body].map((cells) => tableLine(cells, columns, layout, terminal.paint));
+}
+
+/** A word of a shell command, quoted parts in one. */
+const SHELL_WORD = /(?:'[^']*'|\\'|[^\s'])+/g;
+
+/** A shell command in lines that a shell joins again. */
+function commandLines(command: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const [word] of command.matchAll(SHELL_WORD)) {
+    if (line !== '' && lengthOf(`${line} ${word} \\`) > width) {
+      lines.push(`${line} \\`);
+      line = `    ${word}`;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+function foldLines({ summary, blocks }: BlockOf<'fold'>, terminal: Terminal): string[] {
+  if (!terminal.isVerbose) {
+    terminal.missing.isFolded = true;
+    return [];
+  }
+  return [...prose(summary, terminal, { style: 'bold' }), ...indented(blockLines(blocks, within(terminal)))];
+}
+
+const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, terminal: Terminal) => string[] } = {
+  heading: ({ text }, terminal) => prose(text, terminal, { style: 'bold' }),
+  text: ({ text }, terminal) => prose(text, terminal),
+  list: ({ items }, terminal) =>
+    items.flatMap(({ term, text }) => prose(term === undefined ? text : [`${term}: `, text], terminal, { hang: 2 })),
+  table: tableLines,
+  figure: ({ data }, terminal) => (data ? linesOfBlock(data, terminal) : []),
+  code: ({ language, text }, { width }) =>
+    language === 'sh' ? commandLines(plainText(text), width) : plainText(text).split('\n'),
+  fold: foldLines,
+};
+
+const linesOfBlock = (block: Block, terminal: Terminal): string[] =>
+  (PRINT[block.kind] as (block: Block, terminal: Terminal) => string[])(block, terminal);
+
+/** Blocks with an empty line between them; none after a heading, and no heading without anything below it. */
+function blockLines(blocks: readonly Block[], terminal: Terminal): string[] {
+  const lines: string[] = [];
+  let heading: string[] = [];
+  for (const block of blocks) {
+    const printed = linesOfBlock(block, terminal);
+    if (block.kind === 'heading') heading = printed;
+    else if (printed.length > 0) {
+      lines.push(...(lines.length > 0 ? [''] : []), ...heading, ...printed);
+      heading = [];
+    }
+  }
+  return lines;
+}
+
+/** Says what there is beyond what was printed, and how to see it. */
+function leftOut({ missing: { titles, isCut }, width }: Terminal): string[] {
+  return [
+    ...(titles.size > 0 ? [`--verbose prints more of: ${[...titles].join('; ')}.`] : []),
+    ...(isCut ? [`Tables are cut to ${width} columns; --json has all of it.`] : []),
+  ];
+}
+
+/** A document as a terminal shows it. */
+export function printTerminal(
+  document: Document,
+  { paint = plainPaint, width = TERMINAL_WIDTH, isVerbose = false }: TerminalOptions = {},
+): string {
+  const terminal: Terminal = { paint, width, isVerbose, missing: { titles: new Set(), isFolded: false, isCut: false } };
+  const parts = [prose(document.title, terminal, { style: 'bold' }), blockLines(document.lead, terminal)];
+  for (const { title, blocks, isDetail } of document.sections) {
+    const isShown = isVerbose || !isDetail;
+    const lines = isShown ? blockLines(blocks, within(terminal)) : [];
+    if (!isShown || terminal.missing.isFolded) terminal.missing.titles.add(plainText(title));
+    terminal.missing.isFolded = false;
+    if (lines.length > 0) parts.push([...prose(title, terminal, { style: 'bold' }), ...indented(lines)]);
+  }
+  parts.push(leftOut(terminal).flatMap((line) => prose(line, terminal, { style: 'dim' })));
+  return `${parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+/** A table alone, without colours, in lines of at most `width`. */
+export const printTable = (block: BlockOf<'table'>, width: number): string[] =>
+  tableLines(block, {
+    paint: plainPaint,
+    width,
+    isVerbose: false,
+    missing: { titles: new Set(), isFolded: false, isCut: false },
+  });

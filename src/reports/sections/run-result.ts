@@ -1,0 +1,270 @@
+import { ablationChart } from '../charts/ablation-chart.ts';
+import type { LegendItem } from '../charts/chart.ts';
+import { progressionChart } from '../charts/progression-chart.ts';
+import { rooflineChart } from '../charts/roofline-chart.ts';
+import {
+  type Block,
+  figures,
+  fold,
+  heading,
+  type Inline,
+  link,
+  list,
+  names,
+  note,
+  type Part,
+  type Section,
+  section,
+  table,
+  titledList,
+  words,
+} from '../document.ts';
+import {
+  formatFigure,
+  formatNs,
+  formatParameters,
+  formatRate,
+  formatRatio,
+  formatRatioInterval,
+  formatTime,
+} from '../format.ts';
+import type { ProgressionRow, RunView } from '../run-view.ts';
+import type { WorkloadOutcome } from '../view/objective.ts';
+import type { RooflineView } from '../view/roofline.ts';
+import type { SourceDiff } from '../view/source-diffs.ts';
+import { becauseOf, describeConfirmation, evaluationLink, kindOf, verdictCell } from './run-words.ts';
+
+/** Sections about the result: how it came about, what each change is worth, how near to the bounds it lies. */
+
+const interval = (ratio: readonly [number, number] | null): string => (ratio ? formatRatioInterval(ratio) : '–');
+
+const PROGRESSION_LEGEND: readonly LegendItem[] = [
+  ['start', 'start'],
+  ['kept', 'kept'],
+  ['best', 'best'],
+  ['reverted', 'reverted'],
+  ['tried', 'screened'],
+  ['confirmed', 'confirmation'],
+  ['failed', 'no valid time'],
+  ['best-so-far', 'best so far'],
+  ['attainable', 'attainable'],
+];
+
+/** Every evaluation in short, for formats that draw no chart. */
+function progressionTable(view: RunView): Block | null {
+  const kind = kindOf(view);
+  return table('Progression', view.progression, [
+    figures('#', ({ iteration }) => String(iteration), 4),
+    names('eval', ({ evaluationId }) => evaluationId),
+    words('change', ({ change }) => change),
+    words('because of', becauseOf, 3),
+    words('result', ({ status }) => status, 2),
+    figures(kind === undefined ? 'time' : `${kind} time`, ({ time }) =>
+      time ? formatTime(time.kind, time.medianNs) : '–',
+    ),
+    figures('× best', ({ ratioToPreviousBest }) => formatRatio(ratioToPreviousBest)),
+    ...(kind === 'measured' ? [words('verdict', verdictCell)] : []),
+    figures('× start', ({ ratioToStart }) => formatRatio(ratioToStart), 1),
+    names<ProgressionRow>('decision', ({ decision }) => decision ?? '–'),
+  ]);
+}
+
+function progression(view: RunView): Section[] {
+  const { problem, workload, device, confirmations } = view;
+  const kind = kindOf(view);
+  const data = progressionTable(view);
+  const chart = progressionChart(view);
+  return section('progression', 'Progression', [
+    chart && {
+      kind: 'figure',
+      id: 'progression',
+      alt: `${kind} time by evaluation of ${problem.name} ${workload.name} on ${device.name}`,
+      chart,
+      legend: PROGRESSION_LEGEND,
+      ...(data && { data }),
+    },
+    !chart && [note('No evaluation has a valid time.'), data],
+    titledList('Confirmation', confirmations.map(describeConfirmation)),
+  ]);
+}
+
+function ablation(view: RunView): Section[] {
+  const { ablation: rows, objective, workload } = view;
+  const several = objective.workloads.length > 1 ? ` On the first workload, ${workload.name}, alone.` : '';
+  const chart = ablationChart(rows, kindOf(view) ?? '');
+  return section('ablation', 'What each change of the best is worth', [
+    rows.length === 0 && note('No change of the best was undone: there was none, or no budget was left for it.'),
+    rows.length > 0 &&
+      note(
+        'Each line undoes one change of the best and keeps the others: time without the change ÷ time of the best. ' +
+          `Changes work on each other, so the ratios don’t multiply to the speed-up.${several}`,
+      ),
+    chart && { kind: 'figure', id: 'ablation', alt: 'What each change of the best is worth', chart, legend: [] },
+    table('What each change is worth', rows, [
+      words('Undone', ({ change }) => change),
+      names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 1),
+      figures('The change gives', ({ ratio }) => formatRatio(ratio)),
+      words('95 % interval', ({ intervalRatio }) => interval(intervalRatio)),
+      words('Remark', ({ reason }) => reason ?? '', 2),
+    ]),
+  ]);
+}
+
+/** `kernel.cu +12 −3`, or that sources are the same. */
+function diffSummary({ files, missing }: SourceDiff): string {
+  const parts = files.map(({ file, status, addedLines, removedLines }) => {
+    const word = status === 'changed' ? '' : ` (${status})`;
+    return `${file}${word} +${addedLines} −${removedLines}`;
+  });
+  const gone = missing.map((file) => `${file}: no longer in the run’s folder`);
+  return [...parts, ...gone].join(', ') || 'the same sources: only parameters differ';
+}
+
+/** A diff as `diff -u` prints it. */
+const unifiedDiff = ({ from, to, files }: SourceDiff): string =>
+  files
+    .flatMap(({ file, hunks }) => [
+      `--- ${from.candidate.kernel}/${file}`,
+      `+++ ${to.candidate.kernel}/${file}`,
+      ...hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
+        `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
+        ...lines,
+      ]),
+    ])
+    .join('\n');
+
+/** A line for each diff, then the diffs, folded. */
+const diffParts = (diffs: readonly (readonly [title: Inline, diff: SourceDiff])[]): Part => [
+  list(diffs.map(([title, diff]) => [title, `: ${diffSummary(diff)}`])),
+  diffs.map(
+    ([title, diff]) =>
+      diff.files.length > 0 && fold(title, [{ kind: 'code', language: 'diff', text: unifiedDiff(diff) }]),
+  ),
+];
+
+/** What the best changed against the start, one line each. */
+function changeLines({ kernel, parameters }: NonNullable<RunView['changes']>): string[] {
+  const lines = [
+    ...(kernel ? [`kernel: ${kernel.from} → ${kernel.to}`] : []),
+    ...parameters.map(({ name, from, to }) => `${name}: ${from ?? '(none)'} → ${to ?? '(none)'}`),
+  ];
+  return lines.length > 0 ? lines : ['nothing: the start is the best'];
+}
+
+const changes = ({ changes: made, sources: { startToBest, kept } }: RunView): Section[] =>
+  section('changes', 'What the best changed', [
+    made ? list(changeLines(made)) : note('There is no best.'),
+    startToBest && diffParts([['Start to best', startToBest]]),
+    kept.length > 0 && heading('Kept changes, in order'),
+    diffParts(kept.map((diff) => [[evaluationLink(diff.to.evaluationId), ` ${diff.change}`], diff])),
+  ]);
+
+const ROOFLINE_LEGEND: readonly LegendItem[] = [
+  ['start', 'start'],
+  ['tried', 'tried'],
+  ['uncounted', 'tried, bytes not counted: at the least the problem reads'],
+  ['kept', 'kept'],
+  ['best', 'best'],
+  ['veto', 'provable bound'],
+  ['attainable', 'attainable bound'],
+];
+
+/** Work, roofs and bounds in lines. */
+function rooflineLines({
+  workload,
+  flop,
+  minimumFlop,
+  minimumReadBytes,
+  vetoNs,
+  attainableNs,
+  ...roofs
+}: RooflineView): string[] {
+  const roof = ({ flopPerSecond, computeSource, bytesPerSecond, memorySource }: RooflineView['veto']) => {
+    const memory =
+      bytesPerSecond === null ? 'no bound by memory' : `${formatRate(bytesPerSecond, 'B')} (${memorySource})`;
+    return `${formatRate(flopPerSecond, 'FLOP')} (${computeSource}), ${memory}`;
+  };
+  return [
+    `${workload}: ${formatFigure(flop)} FLOP, ${formatFigure(minimumFlop)} of them unavoidable; at least ${formatFigure(minimumReadBytes)} B read`,
+    ...(vetoNs > 0 ? [`provable: no kernel can be faster than ${formatNs(vetoNs)}; roofs ${roof(roofs.veto)}`] : []),
+    `attainable: ${formatNs(attainableNs)}; roofs ${roof(roofs.attainable)}`,
+  ];
+}
+
+const BY_L1 = 'sectors requested, some of which L1 may serve';
+
+function roofline({ roofline: view }: RunView): Section[] {
+  const isDetail = true;
+  if (!view) {
+    const why = 'The log does not tell the work and the device’s rates, or the start has no time.';
+    return section('roofline', 'Roofline', [note(why)], { isDetail });
+  }
+  const sources = [...new Set(view.points.map(({ bytesSource }) => bytesSource))];
+  const aboveRoof = sources.includes(BY_L1) ? ' A point above the sloped roof was served by L1.' : '';
+  return section(
+    'roofline',
+    'Roofline',
+    [
+      note(
+        `Height is the problem’s FLOP ÷ ${view.kind} time: redundant work does not count as speed. Position is the problem’s FLOP ÷ bytes (${sources.join('; ')}).${aboveRoof}`,
+      ),
+      {
+        kind: 'figure',
+        id: 'roofline',
+        alt: `Roofline of ${view.workload}`,
+        chart: rooflineChart(view),
+        legend: ROOFLINE_LEGEND,
+      },
+      list(rooflineLines(view)),
+    ],
+    { isDetail },
+  );
+}
+
+const timeCell = (time: WorkloadOutcome['start']): Inline =>
+  time
+    ? [
+        `${time.kind} ${formatTime(time.kind, time.medianNs)} (`,
+        link(time.evaluationId, `evaluation-${time.evaluationId}`),
+        ')',
+      ]
+    : '–';
+
+function workloads({ objective }: RunView): Section[] {
+  const isSeveral = objective.workloads.length > 1;
+  return section(
+    'workloads',
+    isSeveral ? 'Workloads' : 'Workload',
+    [
+      isSeveral &&
+        note(
+          'The objective is the geometric mean of speed-ups, weighted. A candidate that is more than 2 % slower on any workload is reverted.',
+        ),
+      table('Workloads', objective.workloads, [
+        words('Workload', ({ name, dimensions, cache }) => `${name} (${formatParameters(dimensions)}; ${cache})`),
+        figures('Weight', ({ weight }) => formatFigure(weight), 2),
+        figures('Start', ({ start }) => timeCell(start), 1),
+        figures('Best', ({ best }) => timeCell(best)),
+        figures('Best is', ({ ratio }) => formatRatio(ratio)),
+        words('95 % interval', ({ intervalRatio }) => interval(intervalRatio), 3),
+      ]),
+      titledList(
+        'Vetoes',
+        objective.vetoes.map(({ evaluationId, change, workload, ratio }) => {
+          const there = ratio === null ? 'not valid there' : `${formatRatio(ratio)} there`;
+          return [`${change} (`, evaluationLink(evaluationId), `) was vetoed by ${workload}: ${there}`];
+        }),
+      ),
+    ],
+    { isDetail: !isSeveral },
+  );
+}
+
+/** In this order. */
+export const RESULT_SECTIONS: readonly ((view: RunView) => Section[])[] = [
+  progression,
+  ablation,
+  changes,
+  roofline,
+  workloads,
+];

@@ -1,0 +1,258 @@
+import {
+  type ColumnOf,
+  figures,
+  fold,
+  heading,
+  list,
+  names,
+  note,
+  type Part,
+  type Section,
+  section,
+  strong,
+  table,
+  text,
+  titledList,
+  words,
+} from '../document.ts';
+import {
+  formatFigure,
+  formatInterval,
+  formatNs,
+  formatParameters,
+  formatPercent,
+  formatRatio,
+  formatRatioInterval,
+  formatTime,
+} from '../format.ts';
+import type { FindingsPart, ProgressionRow, RunView } from '../run-view.ts';
+import type { OptionRow, OptionsTable } from '../view/options-tables.ts';
+import { findingsInShort } from './findings.ts';
+import { describeEvaluations, evaluationLink, kindOf, revertedLine, verdictCell, whyCell } from './run-words.ts';
+
+/** Sections about the search: what it found and tried, what it spent, and how to do it again. */
+
+const findingsOf = (title: string, part: FindingsPart | null): Part => [
+  heading(part ? [`${title} (`, evaluationLink(part.evaluationId), ')'] : title),
+  part ? findingsInShort(part.findings, 'No rule fired.') : text('Nothing was evaluated.'),
+];
+
+const findings = ({ findings: { before, after } }: RunView): Section[] =>
+  section('findings', 'Findings before and after', [
+    note('What limits the kernel, with the counters that say so. Gains are estimates and don’t multiply.'),
+    findingsOf('Start', before),
+    findingsOf('Best', after),
+  ]);
+
+const negative = ({ reverted, failed, abandoned }: RunView): Section[] =>
+  section('negative', 'What failed or was reverted, and why', [
+    list([...reverted, ...failed].map(revertedLine), 'Nothing.'),
+    titledList(
+      'Given up',
+      abandoned.map(({ moveKey, why, reason }) => `${moveKey} (${why}): ${reason}`),
+    ),
+  ]);
+
+/** Open moves that an earlier turn's table shows; report.json has all that were logged. */
+const EARLIER_OPTIONS = 8;
+
+const isOpen = ({ state }: OptionRow): boolean => state !== 'abandoned';
+
+/** The best of an earlier turn's open moves and all it gave up: a run of hundreds of turns stays a page. */
+function shortened({ options, omitted, ...turn }: OptionsTable): OptionsTable {
+  const open = options.filter(isOpen);
+  const shown = open.slice(0, EARLIER_OPTIONS);
+  const givenUp = options.filter((option) => !isOpen(option));
+  return { ...turn, options: [...shown, ...givenUp], omitted: omitted + open.length - shown.length };
+}
+
+/** `iteration 4: 12 open moves, a share of 1.8 evaluations each`. */
+function turnTitle({ iteration, share, options, omitted }: OptionsTable): string {
+  const open = options.filter(isOpen).length + omitted;
+  const each = share === null ? '' : `, a share of ${share.toFixed(1)} evaluations each`;
+  const hidden = omitted === 0 ? '' : ` (${omitted} of them not listed)`;
+  return `iteration ${iteration}: ${open} open ${open === 1 ? 'move' : 'moves'}${hidden}${each}`;
+}
+
+const turnTable = (turn: OptionsTable): Part =>
+  table(
+    `Options at ${turnTitle(turn)}`,
+    turn.options,
+    [
+      words('State', ({ state }) => state),
+      words('Change', ({ change }) => change),
+      figures('Value', ({ value }) => value.toFixed(3)),
+      words('Arithmetic', ({ arithmetic }) => arithmetic),
+      words('Because of', ({ finding }) => [`${finding.id} of `, evaluationLink(finding.evaluationId)], 1),
+      words(
+        'Pattern, kept before',
+        ({ pattern, evidence }) => `${pattern.id}, ${evidence.kept} of ${evidence.attempts}`,
+        2,
+      ),
+      figures('Used', ({ used }) => String(used), 3),
+      figures('Failures', ({ failures }) => String(failures), 3),
+    ],
+    ({ state }) => ({ isStrong: state === 'next' }),
+  );
+
+const OPTIONS_NOTE =
+  'What could be tried, best value first: (expected gain − 1) × confidence ÷ (evaluations + compiling, in evaluations’ ' +
+  'worth). Gains and confidence are expectations, weighed with what the pattern gave before; they are never results.';
+
+/** The last turn's table open, earlier ones folded. */
+function options({ options: turns, objective }: RunView): Section[] {
+  const last = turns.at(-1);
+  const earlier = turns.slice(0, -1).map(shortened).reverse();
+  return section(
+    'options',
+    'Options',
+    last
+      ? [
+          note(OPTIONS_NOTE),
+          heading(`Last turn, ${turnTitle(last)}`),
+          turnTable(last),
+          earlier.length > 0 && heading('Earlier turns, the latest first'),
+          earlier.map((turn) => fold(turnTitle(turn), [turnTable(turn)])),
+        ]
+      : [note(`No options were ranked: the strategy was ${objective.strategy}.`)],
+    { isDetail: true },
+  );
+}
+
+type WorkloadAdvice = RunView['workloadAdvice'][number];
+
+const fillTable = ({ dimensions, rows, text: advised }: WorkloadAdvice): Part =>
+  table(advised, rows, [
+    figures(dimensions.join('·'), ({ product }) => formatFigure(product)),
+    words('Workload', ({ workload }) => workload),
+    names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 2),
+    figures('Time', ({ kind, medianNs }) => (medianNs === null ? '–' : `${kind} ${formatTime(kind, medianNs)}`)),
+    figures('Attainable', ({ attainableNs }) => (attainableNs === null ? '–' : formatNs(attainableNs)), 1),
+    figures('Of attainable', ({ attainedRatio }) => (attainedRatio === null ? '–' : formatPercent(attainedRatio))),
+  ]);
+
+const advice = ({ workloadAdvice, advice: beyond }: RunView): Section[] =>
+  section('advice', 'Advice', [
+    workloadAdvice.length > 0 && [
+      heading('How the best fills the device'),
+      note(
+        'How the best kernel fills the device as the work grows. The rows do different amounts of work, so none of this is a speed-up.',
+      ),
+    ],
+    workloadAdvice.map((one) => [text(one.text), fillTable(one)]),
+    titledList(
+      'Advice beyond the moves at hand',
+      beyond.map(({ finding, evaluationId, text: advised }) => [
+        `${finding} (`,
+        evaluationLink(evaluationId),
+        `): ${advised}`,
+      ]),
+    ),
+    workloadAdvice.length + beyond.length === 0 && note('None.'),
+  ]);
+
+const ratioInterval = ({ intervalRatio }: ProgressionRow): string =>
+  intervalRatio ? formatRatioInterval(intervalRatio) : '–';
+
+function evaluationColumns(view: RunView): ColumnOf<ProgressionRow>[] {
+  const kind = kindOf(view);
+  // Rows of the first workload alone need not say so.
+  const isAboutSeveral = view.progression.some((row) => row.workload !== view.workload.name);
+  const title = { predicted: 'Predicted time', measured: 'Measured time' };
+  return [
+    figures('Iteration', ({ iteration }) => String(iteration), 5),
+    names('Evaluation', ({ evaluationId }) => evaluationId),
+    words('Change', ({ change }) => change),
+    ...(isAboutSeveral ? [words<ProgressionRow>('Workload', ({ workload }) => workload, 2)] : []),
+    words('Why', whyCell, 4),
+    words('Result', ({ status }) => status, 3),
+    figures(kind ? title[kind] : 'Time', ({ time }) => (time ? formatTime(time.kind, time.medianNs) : '–')),
+    words('Interval', ({ time }) => (time ? formatInterval(time.kind, time.intervalNs) : '–'), 3),
+    figures('× previous best', ({ ratioToPreviousBest }) => formatRatio(ratioToPreviousBest)),
+    ...(kind === 'measured' ? [words('Ratio interval', ratioInterval, 2), words('Verdict', verdictCell)] : []),
+    figures('× start', ({ ratioToStart }) => formatRatio(ratioToStart), 1),
+    words('Decision', ({ decision }) => decision ?? '–'),
+    words(
+      'Candidate',
+      ({ candidate }) => `${candidate.kernel} (${formatParameters(candidate.parameters) || 'no parameters'})`,
+      5,
+    ),
+    words('Reason', ({ reason }) => reason, 4),
+  ];
+}
+
+const evaluations = (view: RunView): Section[] =>
+  section(
+    'evaluations',
+    'All evaluations',
+    [
+      note(
+        'Every figure of this report names its evaluation; all of it, counters and samples included, lies in the run’s events.jsonl.',
+      ),
+      table('All evaluations', view.progression, evaluationColumns(view), ({ evaluationId }) => ({
+        id: `evaluation-${evaluationId}`,
+        isStrong: evaluationId === view.best?.evaluationId,
+      })),
+    ],
+    { isDetail: true },
+  );
+
+function ledger(view: RunView): Section[] {
+  const { lines, gpuPricePerHour, phases } = view.ledger;
+  const { used: count, beyond } = describeEvaluations(view);
+  return section('ledger', 'Ledger', [
+    table('Budgets and what was used of them', lines, [
+      words('Budget', ({ name }) =>
+        name === 'money' ? `money, at ${formatFigure(gpuPricePerHour ?? 0)} per GPU hour` : name,
+      ),
+      figures('Used', ({ name, used, unit }) =>
+        name === 'evaluations' ? `${count}${beyond && `, ${beyond}`}` : `${used.toFixed(2)}${unit && ` ${unit}`}`,
+      ),
+      figures('Limit', ({ limit, unit }) => (limit === null ? 'none' : `${formatFigure(limit)}${unit && ` ${unit}`}`)),
+      figures('Share', ({ used, limit }) => (limit === null ? '–' : `${Math.round((100 * used) / limit)} %`)),
+    ]),
+    note(
+      `Wall time of the evaluations: compiling ${formatNs(phases.compileMs * 1e6)}, verifying ${formatNs(phases.verifyMs * 1e6)}, timing ${formatNs(phases.timeMs * 1e6)}.`,
+    ),
+    view.stop && text(['Stopped: ', strong(view.stop.reason), `: ${view.stop.detail}.`]),
+  ]);
+}
+
+const environment = ({ environment: programs, device, seed }: RunView): Section[] =>
+  section(
+    'environment',
+    'Environment',
+    [
+      list([
+        { term: 'device', text: `${device.name} (${device.id})` },
+        { term: 'seed', text: String(seed) },
+        ...Object.entries(programs).map(([term, which]) => ({ term, text: which })),
+      ]),
+    ],
+    { isDetail: true },
+  );
+
+const REPEATING = {
+  predicted: 'Predictions repeat bit by bit.',
+  measured: 'Measured times vary within their intervals, and may lead the search elsewhere.',
+};
+
+function reproduction(view: RunView): Section[] {
+  const kind = kindOf(view);
+  return section('reproduce', 'How to do it again', [
+    { kind: 'code', language: 'sh', text: view.reproduction },
+    kind && note(REPEATING[kind]),
+  ]);
+}
+
+/** In this order. */
+export const SEARCH_SECTIONS: readonly ((view: RunView) => Section[])[] = [
+  findings,
+  negative,
+  options,
+  advice,
+  evaluations,
+  ledger,
+  environment,
+  reproduction,
+];

@@ -1,0 +1,111 @@
+import type { Timing } from '../../core/timing.ts';
+import { type Inline, link } from '../document.ts';
+import { formatFigure, formatRatioInterval, formatTiming } from '../format.ts';
+import type { Confirmation, ProgressionRow, RunView, Stage, TimeFigure } from '../run-view.ts';
+import { NO_FINDING } from './findings.ts';
+
+/** Words that several parts of a run's report share. */
+
+/** Leads to the evaluation's row in the table of all of them, which names its candidate and its reason. */
+export const evaluationLink = (id: string | null): Inline => (id === null ? '–' : link(id, `evaluation-${id}`));
+
+/** Which kind of time the run is about, so that no figure in a table can be read as the other kind. */
+export const kindOf = (view: RunView): Timing['kind'] | undefined => (view.best ?? view.start)?.kind;
+
+/** A screen is too short for a verdict. */
+export const verdictCell = ({ stage, verdict }: ProgressionRow): string =>
+  stage === 'screen' ? 'screened' : (verdict ?? '–');
+
+const STAGE_WHYS: Readonly<Record<Exclude<Stage, 'judge' | 'screen'>, string>> = {
+  confirm: 'the winner again, with a fresh seed',
+  ablation: 'what this change of the best is worth',
+  'workload-advice': 'how the best fills the device',
+};
+
+/** Why an evaluation was made: the finding with its evidence. */
+export function whyCell({ why, stage }: ProgressionRow): Inline {
+  if (stage !== 'judge' && stage !== 'screen') return STAGE_WHYS[stage];
+  if (!why) return 'where every run begins';
+  if (why.finding === NO_FINDING) return `asked for by ${why.pattern}`;
+  return [`${why.finding} of `, evaluationLink(why.evaluationId), `: ${why.evidence}`];
+}
+
+/** The finding alone. */
+export const becauseOf = ({ why }: ProgressionRow): string => {
+  if (!why) return '–';
+  return why.finding === NO_FINDING ? why.pattern : `${why.finding} (${why.evaluationId})`;
+};
+
+function whyTried({ why, change }: ProgressionRow): string {
+  if (!why) return change === 'start' ? 'the start' : 'tried';
+  return why.finding === NO_FINDING ? `asked for by ${why.pattern}` : `tried for ${why.finding} (${why.evaluationId})`;
+}
+
+export const revertedLine = (row: ProgressionRow): Inline => [
+  evaluationLink(row.evaluationId),
+  `: ${row.change}: ${whyTried(row)}: ${row.reason}`,
+];
+
+/** `predicted 870 µs [610 µs … 1.2 ms] (e7)`. */
+const describeTime = (time: TimeFigure): Inline => [`${formatTiming(time)} (`, evaluationLink(time.evaluationId), ')'];
+
+/** `measured 1.402× faster [1.382, 1.421] than the start on 20 fresh blocks`, or why nothing can be said. */
+export function describeConfirmation({ evaluationId, candidate, ratio, intervalRatio, ...rest }: Confirmation): Inline {
+  const { verdict, outcome, reason } = rest;
+  const said =
+    outcome === 'refused' || ratio === null || intervalRatio === null
+      ? reason
+      : `${verdict}, measured ${ratio.toFixed(3)}× the speed of the start ${formatRatioInterval(intervalRatio)} on fresh blocks`;
+  return [`${candidate.kernel} (`, evaluationLink(evaluationId), `): ${outcome}: ${said}`];
+}
+
+/** How much faster the best is, as sure as is known. */
+function describeSpeedup({ best, speedup, confirmations, objective }: RunView): string {
+  const confirmation = confirmations.at(-1);
+  if (speedup === null)
+    return `A faster time was ${best!.kind}, but not confirmed on fresh blocks, so no speed-up is claimed`;
+  const interval = confirmation?.intervalRatio ? ` ${formatRatioInterval(confirmation.intervalRatio)}` : '';
+  const sanitized = confirmation ? `, ${confirmation.outcome}` : '';
+  const { length: count } = objective.workloads;
+  const mean = count > 1 ? ` over ${count} workloads (weighted geometric mean)` : '';
+  return `${best!.kind} ${speedup.toFixed(2)}× faster than the start${mean}${interval}${sanitized}`;
+}
+
+/** The run's result: in a word where there is large type, and in a sentence. */
+export function headline(view: RunView): { large: string; sentence: Inline } {
+  const { start, best, speedup, confirmations } = view;
+  if (!start)
+    return { large: 'No result', sentence: 'The start has no valid time, so there is nothing to improve on.' };
+  if (!best) return { large: 'No faster kernel', sentence: ['The start: ', describeTime(start), '.'] };
+  if (best.evaluationId === start.evaluationId) {
+    const isRefused = confirmations.some(({ outcome }) => outcome === 'refused');
+    const refused = isRefused ? 'What was kept was not confirmed. ' : '';
+    const sentence = [`${refused}No change was kept; the start remains the best: `, describeTime(start), '.'];
+    return { large: 'No faster kernel', sentence };
+  }
+  return {
+    large: speedup === null ? 'Not confirmed' : `${speedup.toFixed(2)}×`,
+    sentence: [describeSpeedup(view), ': ', describeTime(start), ' → ', describeTime(best), '.'],
+  };
+}
+
+type EvaluationCounts = Pick<RunView, 'evaluationsUsed' | 'evaluationsAfterSearch' | 'budgets'>;
+
+/**
+ * How the count is composed: `12 of 30`, and `2 of them after the search`. Of runs whose limit was the search's alone
+ * (those of earlier versions), what followed the search stands beside it.
+ */
+export function describeEvaluations({ evaluationsUsed, evaluationsAfterSearch: after, budgets }: EvaluationCounts): {
+  used: number;
+  figure: string;
+  beyond: string;
+} {
+  const limit = budgets.maximumEvaluations;
+  const isWithin = limit === null || evaluationsUsed <= limit;
+  const used = isWithin ? evaluationsUsed : evaluationsUsed - after;
+  return {
+    used,
+    figure: limit === null ? `${used}` : `${used} of ${formatFigure(limit)}`,
+    beyond: after === 0 ? '' : `${after} ${isWithin ? 'of them ' : ''}after the search`,
+  };
+}
