@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { reference } from '../../problems/attention/reference.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
+import { evaluateExpression } from '../../src/core/expressions/evaluate.ts';
 import type { Kernel } from '../../src/core/kernel.ts';
 import { completeDimensions } from '../../src/core/plan/dimensions.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
@@ -97,6 +98,25 @@ describe('the ladder', () => {
       for (const D of [32, 64, 96, 128]) {
         const count = validAssignments(file, { B: 1, H: 8, S: 512, D, causal: 0 }).length;
         expect(count, `${file.name} at D = ${D}`).toBeGreaterThanOrEqual(place < 5 ? 16 : 50);
+      }
+    }
+  });
+
+  it.each([64, 128])('refuses a setting for its shared memory only where it does not fit, D = %i', async (D) => {
+    const rungs = problem.file.rungs.map((rung) => loadKernel(`problems/attention/${rung}`, { problem }));
+    for (const { kernel } of await Promise.all(rungs)) {
+      const { name, steps, constraints = [], parameters = {} } = kernel.file;
+      const step = steps.find((each) => 'function' in each && each.function === `attention<${D}>`);
+      const needed = step && 'sharedBytes' in step ? step.sharedBytes : undefined;
+      const limits = constraints.map(String).filter((constraint) => constraint.includes('* 1024'));
+      if (needed === undefined) expect(limits, name).toEqual([]);
+      for (const limit of limits) {
+        const bytes = 1024 * Number(/<= (99|227) \* 1024$/.exec(limit)![1]);
+        for (const setting of validAssignments({ ...kernel.file, parameters, constraints: [] })) {
+          const scope = { B: 1, H: 8, S: 512, D, causal: 0, ...setting };
+          const fits = evaluateExpression(needed!, scope) <= bytes;
+          expect(evaluateExpression(limit, scope) !== 0, `${name} ${JSON.stringify(setting)}`).toBe(fits);
+        }
       }
     }
   });
