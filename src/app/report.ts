@@ -44,7 +44,7 @@ function viewOf(runFolder: string, { isOwn }: { readonly isOwn: boolean }): RunV
   const store = storeOf(runFolder);
   const options = { tornLastLine, readSource: sourcesOf(runFolder), store };
   if (!isOwn) refuseContradictions(events, path);
-  return readingLog(path, () => buildRunView(basename(runFolder), events, options));
+  return readingLog(() => buildRunView(basename(runFolder), events, options));
 }
 
 function requireStart(path: string, events: readonly RecordedEvent[]): void {

@@ -44,7 +44,7 @@ const CANDIDATE = /^[0-9a-f]{4,12}$/;
  * @throws WarpsmithError `unknown-run`, `ambiguous-run`, `no-runs`, `unknown-evaluation`, `unknown-candidate`,
  * `ambiguous-candidate`; as `readEventLog`.
  */
-export const show = (store: string, which: string): Shown => readingLog(store, () => shown(store, which));
+export const show = (store: string, which: string): Shown => readingLog(() => shown(store, which));
 
 function shown(store: string, which: string): Shown {
   const [, run, evaluation] = EVALUATION.exec(which) ?? [];

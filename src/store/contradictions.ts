@@ -33,7 +33,7 @@ export function refuseContradictions(events: readonly RecordedEvent[], file: str
   const finished = events.filter((event) => event.type === 'evaluation-finished');
   const log: Log = { events, byId: new Map(finished.map(({ evaluation }) => [evaluation.id, evaluation])) };
   for (const event of events) {
-    const found = readingLog(file, () => contradictionIn(event, log));
+    const found = readingLog(() => contradictionIn(event, log));
     if (!found) continue;
     throw new WarpsmithError({
       code: 'contradictory-log',

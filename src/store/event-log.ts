@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
+import { brokenField } from './event-schema.ts';
 import { misshapen } from './event-shape.ts';
 import { EVENT_SCHEMA_VERSION, type RecordedEvent, type RunEvent } from './events.ts';
 import { readRegularFile } from './read-regular-file.ts';
@@ -179,6 +180,7 @@ const NEWLINE = 0x0a;
 
 /** @returns also where each event's line ends, in bytes. */
 function readLog(path: string): EventLogContents & { lineEnds: number[] } {
+  readPaths.add(path);
   const bytes = readBytes(path);
   const whole = wholePart(bytes);
   const events: RecordedEvent[] = [];
@@ -240,27 +242,45 @@ function checkEvent(path: string, event: RecordedEvent, line: number): void {
 }
 
 /**
- * Reads something out of a log. What stumbles over its contents is the log's fault: whoever wrote it last was not us.
+ * Reads something out of a log.
  *
- * @throws WarpsmithError `damaged-event-log`; whatever else `read` throws.
+ * @throws WarpsmithError as {@link asDamage}; whatever else `read` throws.
  */
-export function readingLog<T>(path: string, read: () => T): T {
+export function readingLog<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw asDamage(error, path);
+    throw asDamage(error);
   }
 }
 
-/** A type or range error as what it means to whoever reads a log; any other error as it is. */
-export function asDamage(error: unknown, path?: string): unknown {
+/** Logs that this process has read. */
+const readPaths = new Set<string>();
+
+/**
+ * What stumbled over a log, as what it is: the first field of a log that is not as warpsmith writes it; where every log that
+ * was read is, a bug of ours, as it came.
+ */
+export function asDamage(error: unknown): unknown {
   if (!(error instanceof TypeError || error instanceof RangeError)) return error;
-  return new WarpsmithError({
-    code: 'damaged-event-log',
-    message: 'What the log says contradicts itself.',
-    file: path,
-    received: error.message,
-    expected: 'a log as warpsmith wrote it',
-    hint: 'Run the optimisation again. If nobody changed the log, this is a bug: report it with the log.',
-  });
+  for (const path of readPaths) {
+    const damage = damageIn(path);
+    if (damage) return damage;
+  }
+  return error;
+}
+
+function damageIn(path: string): WarpsmithError | undefined {
+  try {
+    for (const event of readLog(path).events) {
+      const broken = brokenField(event);
+      if (!broken) continue;
+      const { field, what } = broken;
+      return damaged(path, event.sequence, `${field} of event ${event.sequence} (${event.type}): ${what}.`, field);
+    }
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof WarpsmithError)) throw error;
+    return error.details.code === 'no-event-log' ? undefined : error; // One that has gone since says nothing.
+  }
 }

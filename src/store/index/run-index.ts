@@ -155,7 +155,7 @@ function refresh(database: DatabaseSync, store: string): void {
 function readRows(store: string, id: string): RunRows {
   try {
     const path = eventsPath(runFolderPath(store, id));
-    return readingLog(path, () => rowsOf(id, readEventLog(path).events));
+    return readingLog(() => rowsOf(id, readEventLog(path).events));
   } catch (error) {
     if (error instanceof WarpsmithError) return unreadableRun(id, error.message);
     throw error;
