@@ -1,5 +1,5 @@
-// Writes src/devices/cuda/harness/harness-ptx.ts, the PTX of harness.cu as text: npm run harness
-// It is checked in, so that neither users nor dist/ need a compiler or an asset for it.
+// Writes src/devices/cuda/harness/harness.ptx, the PTX of harness.cu: npm run harness
+// It is checked in, so that no user needs a compiler for it.
 import { readFile, writeFile } from 'node:fs/promises';
 import { makeCandidate } from '../src/core/candidate.ts';
 import { HARNESS_FUNCTIONS } from '../src/devices/cuda/harness/harness.ts';
@@ -9,8 +9,8 @@ const folder = new URL('../src/devices/cuda/harness/', import.meta.url);
 /** The oldest architecture with bf16 conversions; drivers compile its PTX for every later one. */
 const ARCHITECTURE = 'sm_80';
 
-/** The text of harness-ptx.ts, from harness.cu as it is now. @throws Error when it does not compile. */
-export async function generateHarnessModule(): Promise<{ text: string; compiler: string }> {
+/** The text of harness.ptx, from harness.cu as it is now. @throws Error when it does not compile. */
+export async function generateHarness(): Promise<{ text: string; compiler: string }> {
   const toolchain = await createClangToolchain();
   const source = await readFile(new URL('harness.cu', folder), 'utf8');
   const candidate = makeCandidate(
@@ -37,7 +37,7 @@ export async function generateHarnessModule(): Promise<{ text: string; compiler:
   if (!compiled.ok) throw new Error(`harness.cu: ${compiled.status}: ${compiled.message}`);
   if (compiled.code.kind !== 'ptx') throw new Error(`harness.cu: compiled to ${compiled.code.kind}`);
   const compiler = `clang ${compiled.code.compiler.version}`;
-  return { text: moduleText(withoutDebugInformation(compiled.code.text), compiler), compiler };
+  return { text: headed(withoutDebugInformation(compiled.code.text), compiler), compiler };
 }
 
 /** Lines of sources, comments and empty lines: nobody steps through the harness. */
@@ -49,12 +49,9 @@ const withoutDebugInformation = (ptx: string): string =>
     .filter((line) => !/^\s*(?:\.loc\b|\.file\b|\$L__?(?:func|tmp|info)\w*:|$)/.test(line))
     .join('\n');
 
-const moduleText = (ptx: string, compiler: string): string => `// Generated from harness.cu by \`npm run harness\`
+const headed = (ptx: string, compiler: string): string => `// Generated from harness.cu by \`npm run harness\`
 // Compiler: ${compiler}, ${ARCHITECTURE}
-
-/** PTX of the trusted device code. What its functions take stands in harness.ts. */
-export const HARNESS_PTX = \`${ptx.replace(/[\\`]|\$(?=\{)/g, '\\$&')}
-\`;
+${ptx}
 `;
 
-if (import.meta.main) await writeFile(new URL('harness-ptx.ts', folder), (await generateHarnessModule()).text);
+if (import.meta.main) await writeFile(new URL('harness.ptx', folder), (await generateHarness()).text);

@@ -57,7 +57,14 @@ const unpack = async (archive: string, folder: string): Promise<string> => {
 };
 
 const checkContents = async (home: string): Promise<void> => {
-  for (const needed of ['warpsmith', 'node/bin/node', 'LICENSE', 'NOTICES.txt', 'problems/attention/reference.js']) {
+  for (const needed of [
+    'warpsmith',
+    'node/bin/node',
+    'LICENSE',
+    'NOTICES.txt',
+    'problems/attention/reference.js',
+    'dist/src/devices/cuda/harness/harness.ptx',
+  ]) {
     assert.ok((await stat(join(home, needed))).isFile(), `the bundle lacks ${needed}`);
   }
   const files = (await readdir(home, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());

@@ -78,6 +78,7 @@ const checkContents = async (packageFolder: string, manifest: Manifest, files: r
     'bin/warpsmith.mjs',
     'dist/src/index.js',
     'dist/src/index.d.ts',
+    'dist/src/devices/cuda/harness/harness.ptx',
     'headers/cuda_fp16.h',
     'problems/attention/problem.json',
     'problems/attention/reference.js',

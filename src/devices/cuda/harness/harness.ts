@@ -3,7 +3,7 @@ import type { DrawRule } from '../../../core/measuring-device.ts';
 import { decode, encode, roundTo } from '../../../core/rounding.ts';
 
 /**
- * What the trusted device code of harness.cu is told, byte for byte. Its PTX is `HARNESS_PTX` of harness-ptx.ts (made by
+ * What the trusted device code of harness.cu is told, byte for byte. Its PTX is harness.ptx (made by
  * `npm run harness`).
  *
  * One launch works on many buffers: the host packs jobs, writes them to device memory at a multiple of 8, and launches

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { generateHarnessModule } from '../../../../scripts/build-harness.ts';
+import { generateHarness } from '../../../../scripts/build-harness.ts';
 import { HARNESS_FUNCTIONS } from '../../../../src/devices/cuda/harness/harness.ts';
 import { HARNESS_PTX } from '../../../../src/devices/cuda/harness/harness-ptx.ts';
 
-const MODULE = new URL('../../../../src/devices/cuda/harness/harness-ptx.ts', import.meta.url);
+const ASSET = new URL('../../../../src/devices/cuda/harness/harness.ptx', import.meta.url);
 
-it('harness-ptx.ts is what `npm run harness` makes of harness.cu', async (context) => {
-  const checkedIn = await readFile(MODULE, 'utf8');
-  const { text, compiler } = await generateHarnessModule();
+it('harness.ptx is what `npm run harness` makes of harness.cu', async (context) => {
+  const checkedIn = await readFile(ASSET, 'utf8');
+  const { text, compiler } = await generateHarness();
   const made = /^\/\/ Compiler: (.*), sm_80$/m.exec(checkedIn)?.[1];
   context.skip(compiler !== made, `made by ${made}; this machine has ${compiler}, which writes PTX another way`);
   expect(text).toBe(checkedIn);
