@@ -1,16 +1,11 @@
 import type { ParameterValues } from '../../src/core/kernel.ts';
 import { flattened } from '../../src/reports/document.ts';
-import {
-  LADDER_LEGEND,
-  ladderDetail,
-  ladderNotes,
-  ladderTable,
-  ladderVersions,
-} from '../../src/reports/documents/ladder.ts';
+import { LADDER_LEGEND, ladderDetail, ladderNotes, ladderVersions } from '../../src/reports/documents/ladder.ts';
 import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
 import type { LadderView } from '../../src/reports/ladder-view.ts';
 import { markdownBlocks } from '../../src/reports/print/markdown.ts';
 import { comparisonPlot, countVerdicts } from './comparison-plot.ts';
+import { fastestContenders, ladderSummary } from './ladder-summary.ts';
 import { loneAndInARow } from './lone-and-in-a-row.ts';
 import {
   HOW_TO_RECORD,
@@ -55,12 +50,23 @@ const knownRatio = (recording: KnownRatioComparisons): string => {
   );
 };
 
-const ladderBlock = (view: LadderView): string =>
-  `${markdownBlocks(flattened([ladderTable(view)]))}\n\n${LADDER_LEGEND} ` +
-  `Measured on ${view.device.name}, driver ${view.device.driver ?? 'unknown'}, ${view.recordedAt.slice(0, 10)}.`;
+/** Libraries of the same versions as one contender: their names in a row. */
+const byVersions = (view: LadderView): LadderView => ({
+  ...view,
+  contenders: [...Map.groupBy(view.contenders, ({ versions }) => JSON.stringify(versions))].map(([, group]) => ({
+    ...group[0]!,
+    name: group.map(({ name }) => name).join(', '),
+  })),
+});
 
-const detailBlock = (view: LadderView): string =>
-  markdownBlocks(flattened([ladderDetail(view), ladderNotes(view), ladderVersions(view)]));
+const detailBlock = (view: LadderView): string => {
+  const fastest = fastestContenders(view);
+  return [
+    markdownBlocks(flattened([ladderDetail(fastest)])),
+    LADDER_LEGEND,
+    markdownBlocks(flattened([ladderNotes(fastest), ladderVersions(byVersions(view))])),
+  ].join('\n\n');
+};
 
 const parametersText = (parameters: ParameterValues): string =>
   Object.entries(parameters)
@@ -70,10 +76,11 @@ const parametersText = (parameters: ParameterValues): string =>
 const optimisedHeadline = (recording: OptimizeRecording): string => {
   const { workload, start, best, confirmation, evaluationsUsed, device } = recording;
   return (
-    `**measured ${confirmation.ratio!.toFixed(2)}× faster on an ${device}** ${formatRatioInterval(confirmation.intervalRatio!)}, ` +
-    `${workload}, hot: ${start.kernel} ${formatMeasuredNs(start.medianNs)} → ${best.kernel} (${parametersText(best.parameters)}) ` +
-    `${formatMeasuredNs(best.medianNs)}, in ${evaluationsUsed} evaluations; the winner was confirmed on 20 fresh blocks ` +
-    `(${confirmation.outcome}; sanitizer ${confirmation.sanitizer}). ${recordedWith(recording)}.`
+    `**measured ${confirmation.ratio!.toFixed(2)}× faster on an ${device}**, 95 % interval ` +
+    `${formatRatioInterval(confirmation.intervalRatio!)}, at \`${workload}\` with a hot cache. The loop went from ` +
+    `\`${start.kernel}\` (${formatMeasuredNs(start.medianNs)}) to \`${best.kernel}\` with ${parametersText(best.parameters)} ` +
+    `(${formatMeasuredNs(best.medianNs)}) in ${evaluationsUsed} evaluations. Confirmation on 20 fresh blocks: ` +
+    `${confirmation.outcome}. compute-sanitizer: ${confirmation.sanitizer}. ${recordedWith(recording)}.`
   );
 };
 
@@ -88,7 +95,7 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
   'h200-problems': recordingBlock(recordings, 'h200-problems', optimisedProblems),
   'h200-a-a': recordingBlock(recordings, 'h200-a-a', selfComparisons),
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
-  'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderBlock),
+  'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderSummary),
   'h200-attention-ladder-detail': recordingBlock(recordings, 'h200-attention-ladder', detailBlock),
 });
 

@@ -47,7 +47,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'To' },
   { title: 'Speed-up', align: 'right' },
   { title: 'Evaluations', align: 'right' },
-  { title: 'Stopped because' },
+  { title: 'Stop reason' },
 ];
 
 const time = ({ kind, medianNs }: { kind: string; medianNs: number }): string =>
@@ -60,35 +60,28 @@ const speedup = ({ speedup, intervalRatio, best }: OptimisedProblem): string => 
     : `${best.kind} ${speedup.toFixed(2)}×`;
 };
 
-/** The count, and how it is composed. */
-const evaluationCount = ({ evaluationsUsed, evaluationsAfterSearch }: OptimisedProblem, limit: number): string => {
-  if (evaluationsAfterSearch !== undefined)
-    return `${evaluationsUsed} = ${evaluationsUsed - evaluationsAfterSearch} + ${evaluationsAfterSearch}`;
-  return evaluationsUsed <= limit ? `${evaluationsUsed}` : `${evaluationsUsed} = ${limit} + ${evaluationsUsed - limit}`;
-};
-
-/** What the limit was of, which the recording tells. */
-const describeLimit = ({ problems, evaluations }: OptimisedProblems): string =>
+/** What the budget covered when this was recorded. */
+const describeBudget = ({ problems, evaluations }: OptimisedProblems): string =>
   problems.some(({ evaluationsUsed }) => evaluationsUsed > evaluations)
-    ? `recorded when the limit of ${evaluations} evaluations was the search's alone: what is beyond it finished what was begun, confirmed, ablated and advised; now the limit holds for all of it`
-    : `at most ${evaluations} evaluations each: those of the search + those that confirm, ablate and advise after it`;
+    ? `Each search had a budget of ${evaluations} evaluations. When these runs were recorded, the budget did not cover ` +
+      'what follows the search: confirmation, ablation and workload advice. Today it does'
+    : `Each run had a budget of ${evaluations} evaluations; it covers the search and what follows: confirmation, ablation and workload advice`;
 
-const row = (one: OptimisedProblem, limit: number): string[] => [
+const row = (one: OptimisedProblem): string[] => [
   one.problem,
   one.workload,
-  one.start ? `${one.start.kernel}, ${time(one.start)}` : '–',
-  one.best ? `${one.best.kernel}, ${time(one.best)}` : '–',
+  one.start ? `\`${one.start.kernel}\`, ${time(one.start)}` : '–',
+  one.best ? `\`${one.best.kernel}\`, ${time(one.best)}` : '–',
   speedup(one),
-  evaluationCount(one, limit),
-  one.stopReason ?? '–',
+  String(one.evaluationsUsed),
+  one.stopReason === null ? '–' : `\`${one.stopReason}\``,
 ];
 
 /** One row for each problem. */
 export const optimisedProblems = (recording: OptimisedProblems): string => {
-  const { problems, device, date, evaluations, versions } = recording;
-  const rows = problems.map((one) => row(one, evaluations));
+  const { problems, device, date, versions } = recording;
   return (
-    `${markdownTable(COLUMNS, rows)}\n\n` +
-    `${device.name}; ${describeLimit(recording)}. warpsmith ${versions.warpsmith}, ${date}.`
+    `${markdownTable(COLUMNS, problems.map(row))}\n\n` +
+    `${device.name}. ${describeBudget(recording)}. warpsmith ${versions.warpsmith}, ${date}.`
   );
 };

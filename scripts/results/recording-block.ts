@@ -28,3 +28,10 @@ export const countNames = (names: readonly string[]): string => {
     .map(([name, count]) => `${count} ${name}`)
     .join(', ');
 };
+
+/** At most so many characters of a reason in a table; the recording has the whole. */
+const REASON_LENGTH = 110;
+
+/** The start of a reason, up to a word's end. */
+export const shorten = (reason: string): string =>
+  reason.length <= REASON_LENGTH ? reason : `${reason.slice(0, REASON_LENGTH).replace(/[\s,;:([]+\S*$/, '')} …`;

@@ -1,7 +1,7 @@
 import { formatMeasuredNs, formatParameters, formatRatioInterval } from '../../src/reports/format.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
 import type { MeasuredRecordings } from './measuring-recordings.ts';
-import { countNames, recordedWith, recordingBlock } from './recording-block.ts';
+import { countNames, recordedWith, recordingBlock, shorten } from './recording-block.ts';
 import type {
   ExploitEntry,
   ExploitRecording,
@@ -48,7 +48,7 @@ const redTeamSummary = (recording: RedTeamRecording): string => {
 };
 
 const redTeamReason = ({ reason, sanitizerErrors = [], disagreements }: RedTeamEntry): string =>
-  `${reason ?? sanitizerErrors.join('; ')}${notAsExpected(disagreements)}`;
+  `${shorten(reason ?? sanitizerErrors.join('; '))}${notAsExpected(disagreements)}`;
 
 const redTeamTable = ({ kernels }: RedTeamRecording): string =>
   markdownTable(

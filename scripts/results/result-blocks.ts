@@ -5,6 +5,7 @@ import type { ProgressionRow } from '../../src/reports/run-view.ts';
 import { expectedOf, lieOf } from '../../test/red-team/expected.ts';
 import { intervalPlot, type PlotRow } from './interval-plot.ts';
 import { errorFactor, geometricMean, isWithinInterval, kendallTau } from './model-accuracy.ts';
+import { countNames, shorten } from './recording-block.ts';
 import type {
   HardwareRecording,
   HardwareRecordings,
@@ -24,12 +25,13 @@ const code = (text: string): string => `\`${text}\``;
 const versions = ({ date, warpsmith, node, compiler }: RecordedWith): string =>
   `Recorded on ${date} with warpsmith ${warpsmith}, Node ${node}, ${compiler}.`;
 
-/** The run in a sentence: what came of it, in which device's predicted time. */
+/** The run in three sentences. */
 const runHeadline = ({ start, best, speedup, evaluationsUsed, device, workload, stop }: RecordedRun): string =>
-  `**${best!.kind} ${formatRatio(speedup)} faster on a ${device.kind} ${device.name.replace(/ \(virtual\)$/, '')}**, ` +
-  `${workload.name}: ${best!.kind} ${formatNs(start!.medianNs)} ${formatInterval(start!.kind, start!.intervalNs)} → ` +
-  `${formatNs(best!.medianNs)} ${formatInterval(best!.kind, best!.intervalNs)} in ${evaluationsUsed} evaluations; ` +
-  `stopped because: ${stop!.reason}.`;
+  `**${best!.kind} ${formatRatio(speedup)} faster on a ${device.kind} ${device.name.replace(/ \(virtual\)$/, '')}** at ` +
+  `${code(workload.name)}. The ${best!.kind} time fell from ${formatNs(start!.medianNs)} ` +
+  `${formatInterval(start!.kind, start!.intervalNs)} to ${formatNs(best!.medianNs)} ` +
+  `${formatInterval(best!.kind, best!.intervalNs)} in ${evaluationsUsed} evaluations. ` +
+  `Stop reason: ${code(stop!.reason)}.`;
 
 const progressionCells = (row: ProgressionRow): string[] => [
   row.evaluationId,
@@ -52,15 +54,6 @@ const progression = (run: RecordedRun): string =>
     ],
     run.progression.map(progressionCells),
   );
-
-/** Kept changes only; how many were reverted is said below. */
-const keptProgression = (run: RecordedRun): string => {
-  const kept = run.progression.filter(({ decision }) => decision === 'keep');
-  const { length: revertedCount } = run.reverted;
-  const changes = revertedCount === 1 ? 'One other change was' : `${revertedCount} other changes were`;
-  const reverted = `${changes} tried and reverted; [the whole table](docs/results/README.md) says why.`;
-  return `${progression({ ...run, progression: kept })}\n\n${reverted}`;
-};
 
 const plotRow = (row: ProgressionRow): PlotRow[] =>
   row.time
@@ -134,16 +127,16 @@ const ladderPlot = ({ entries }: Recordings['attention-ladder']): string => {
 
 const commands = <T>({ entries }: Recording<T>): string => entries.map(({ command }) => `    ${command}`).join('\n');
 
-const shortReason = (reason: string): string => reason.replace(/; the others have exited.*/, '');
+const shortReason = (reason: string): string => shorten(reason.replace(/; the others have exited.*/, ''));
 
 const redTeam = ({ entries }: Recordings['red-team']): string =>
   markdownTable(
-    [{ title: 'Kernel' }, { title: 'Verdict' }, { title: 'Reason given' }, { title: 'Found on' }],
+    [{ title: 'Kernel' }, { title: 'Verdict' }, { title: 'Reason given' }, { title: 'Failed on' }],
     entries.map(({ result: { candidate, status, reason, failedCheck } }) => [
       `[${candidate.kernel}](../../test/red-team/${candidate.kernel}/kernel.cu)`,
       code(status),
-      shortReason(reason ?? ''),
-      failedCheck ?? '–',
+      shortReason(reason ?? '–'),
+      failedCheck?.split(' · ')[0] ?? '–',
     ]),
   );
 
@@ -190,25 +183,20 @@ const auditSummary = (recording: Recordings['attention-audit']): string => {
 };
 
 const redTeamSummary = ({ entries }: Recordings['red-team']): string => {
-  const counts = new Map<string, number>();
-  for (const { result } of entries) counts.set(result.status, (counts.get(result.status) ?? 0) + 1);
-  const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([status, count]) => `${count} ${code(status)}`);
+  const counts = countNames(entries.map(({ result }) => code(result.status)));
   const passed = entries.filter(({ result }) => result.status === 'passed').map(whyPassed);
-  return [
-    `${entries.length} wrong or dishonest attention kernels: ${parts.join(', ')}.`,
-    ...(passed.length > 0 ? [`Why ${passed.length === 1 ? 'that one passes' : 'those pass'}:\n`] : []),
-    ...passed,
-  ].join('\n');
+  const summary = `${entries.length} wrong or dishonest attention kernels on a virtual GPU: ${counts}.`;
+  return passed.length === 0 ? summary : [`${summary} Why ${passed.length} passed:\n`, ...passed].join('\n');
 };
 
-/** What a kernel that passed is refused by elsewhere, as its expected.json says, which the tests hold the referee to. */
+/** Who refuses a kernel that passed here, as its expected.json says; the tests hold the referee to it. */
 const whyPassed = ({ result: { candidate, workload } }: Recordings['red-team']['entries'][number]): string => {
   const name = candidate.kernel;
   const [onVirtual, onGpu] = [expectedOf(name, 'virtual'), expectedOf(name, 'cuda')];
-  const what = `- ${code(name)} (${lieOf(name).replace(/\.$/, '')})`;
+  const what = `- ${code(name)}: “${lieOf(name).replace(/\.$/, '')}.”`;
   if (onVirtual.statuses.includes('passed'))
-    return `${what} lies in timed launches only, and a virtual GPU times none; on a GPU ${onGpu.caughtBy.join(' or ')} refuses it.`;
-  return `${what} is right on ${workload.name}, where this was recorded; on ${onVirtual.workload} it is ${onVirtual.statuses.map(code).join(' or ')}.`;
+    return `${what} It cheats in timed launches only. A virtual GPU times none; on a GPU, ${onGpu.caughtBy.join(' or ')} refuses it.`;
+  return `${what} It is right on ${workload.name}, where this was recorded. On ${onVirtual.workload} it is ${onVirtual.statuses.map(code).join(' or ')}.`;
 };
 
 const findings = ({ result }: { result: RecordedEvaluation }): string =>
@@ -229,7 +217,7 @@ const findings = ({ result }: { result: RecordedEvaluation }): string =>
 const timeLines = ({ result: { timing } }: { result: RecordedEvaluation }): string =>
   timing
     ? `    ${formatTiming(timing)}, bound by ${timing.bindingResource}\n` +
-      `    no kernel can be faster than ${formatNs(timing.vetoNs)}; attainable ${formatNs(timing.attainableNs)}`
+      `    lower bound ${formatNs(timing.vetoNs)}; attainable ${formatNs(timing.attainableNs)}`
     : '';
 
 const bounds = ({ result }: { result: RecordedEvaluation }): string =>
@@ -240,21 +228,33 @@ const bounds = ({ result }: { result: RecordedEvaluation }): string =>
       .map(({ resource, ns, arithmetic }) => [resource, formatNs(ns), arithmetic]),
   );
 
-const accuracyOf = ({ pairs, calibrated, device }: ModelComparison): string => {
+const accuracyRow = ({ pairs, calibrated, device }: ModelComparison): string[] => {
   const factors = pairs.map(errorFactor);
   const within = pairs.filter(isWithinInterval).length;
-  const set = calibrated
-    ? `${pairs.length} attention kernels on which its constants were set`
-    : `${pairs.length} small kernels on which none of its constants was set`;
-  return (
-    `- **${set}**, measured on one ${device}: off by a factor of ${geometricMean(factors).toFixed(2)} in the geometric mean, ` +
-    `${Math.max(...factors).toFixed(2)} at worst; rank correlation (Kendall’s τ) ${kendallTau(pairs).toFixed(2)}; the measured ` +
-    `time lies within the printed interval for ${within} of ${pairs.length}.`
-  );
+  return [
+    calibrated
+      ? `${pairs.length} attention kernels, used to set the model's constants`
+      : `${pairs.length} small kernels, not used to set any constant`,
+    device,
+    `${geometricMean(factors).toFixed(2)}×`,
+    `${Math.max(...factors).toFixed(2)}×`,
+    kendallTau(pairs).toFixed(2),
+    `${within} of ${pairs.length}`,
+  ];
 };
 
 const modelAccuracy = ({ entries }: Recordings['model-against-h200']): string =>
-  entries.map(({ result }) => accuracyOf(result)).join('\n');
+  markdownTable(
+    [
+      { title: 'Kernels' },
+      { title: 'measured on' },
+      right('error, geometric mean'),
+      right('largest error'),
+      right('rank correlation (Kendall’s τ)'),
+      right('measured time within the interval'),
+    ],
+    entries.map(({ result }) => accuracyRow(result)),
+  );
 
 /** A series per attention kernel, one for all small kernels. */
 const modelPlot = ({ entries }: Recordings['model-against-h200']): string => {
@@ -291,7 +291,6 @@ export const resultBlocks = (recordings: Recordings): Record<string, string> => 
   return {
     'demo-headline': runHeadline(demo.result),
     'demo-progression': progression(demo.result),
-    'demo-kept': keptProgression(demo.result),
     'demo-command': `    ${demo.command}`,
     'row-sum-headline': runHeadline(rowSum.result),
     'row-sum-progression': progression(rowSum.result),
