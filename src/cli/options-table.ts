@@ -1,4 +1,4 @@
-import { table, words } from '../reports/document.ts';
+import { names, table, words } from '../reports/document.ts';
 import { formatMove } from '../reports/format.ts';
 import { printTable } from '../reports/print/terminal.ts';
 import type { OptionsRankedEvent } from '../store/events.ts';
@@ -12,19 +12,20 @@ export function optionsTable({ iteration, options, omitted, share }: OptionsRank
   if (open.length === 0) return [];
   const count = open.length + omitted;
   const ofShare = share === null ? '' : `, a share of ${share.toFixed(1)} evaluations each`;
-  const shown = table('Options', open.slice(0, SHOWN), [
+  const listed = open.slice(0, SHOWN);
+  const shown = table('Options', listed, [
     words('option', ({ move }) => formatMove(move)),
-    words('(gain − 1) × confidence ÷ (evaluations + compiling)', ({ arithmetic }) => arithmetic),
-    words('pattern', ({ pattern }) => pattern.id, 1),
+    names('(gain − 1) × confidence ÷ cost', ({ arithmetic }) => arithmetic),
+    words('pattern', ({ pattern }) => pattern.id, 2),
     words(
       'kept before',
       ({ evidence }) => (evidence.attempts === 0 ? '–' : `${evidence.kept} of ${evidence.attempts}`),
-      2,
+      1,
     ),
   ]);
   return [
     `[${iteration}] ${count} open ${count === 1 ? 'move' : 'moves'}${ofShare}`,
     ...(shown ? printTable(shown, 76) : []).map((line) => `    ${line}`),
-    ...(count > SHOWN ? [`    and ${count - Math.min(SHOWN, open.length)} more`] : []),
+    ...(count > listed.length ? [`    and ${count - listed.length} more`] : []),
   ];
 }

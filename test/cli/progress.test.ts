@@ -89,9 +89,8 @@ describe('progress of a run', () => {
     for (const event of fullRun.filter(({ type }) => type === 'options-ranked')) progress.onEvent(event);
     const lines = written().split('\n');
     expect(lines[0]).toMatch(/^\[0\] 4 open moves, a share of 1\.5 evaluations each$/);
-    expect(lines[1]).toMatch(
-      /^ {4}option +\(gain − 1\) × confidence ÷ \(evaluations \+ compiling\) +pattern +kept before$/,
-    );
+    expect(lines[1]).toMatch(/^ {4}option +\(gain − 1\) × confidence ÷ cost +kept before$/);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
     expect(lines[4]).toBe('    and 2 more');
     expect(lines[2]).toMatch(/^ {4}.+÷.+ = 0\.167 +/);
   });

@@ -49,7 +49,9 @@ export function markdownTable(
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
   const rule = columns.map(({ align }) => (align === 'right' ? '---:' : '---'));
-  return [line(columns.map(({ title }) => title)), line(rule), ...rows.map((row) => line(row.map(cell)))].join('\n');
+  return [line(columns.map(({ title }) => cell(title))), line(rule), ...rows.map((row) => line(row.map(cell)))].join(
+    '\n',
+  );
 }
 
 /** Fences longer than any run of backticks in the text, so that it can't end its own block. */
@@ -73,7 +75,7 @@ const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, options: MarkdownOption
       .join('\n'),
   table: ({ columns, rows }) =>
     markdownTable(
-      columns,
+      columns.map(({ title, ...column }) => ({ ...column, title: escapeMarkdown(title) })),
       rows.map(({ cells }) => cells.map(inlineText)),
     ),
   figure: ({ id, alt, data }, options) => {
