@@ -3,9 +3,9 @@ import { PtxSyntaxError } from './errors.ts';
 import { vectorLength } from './instruction-parts.ts';
 import { runsAs } from './instructions/properties.ts';
 import type { Place } from './instructions/row.ts';
-import { bitsOf } from './instructions/signatures.ts';
 import { INSTRUCTIONS } from './instructions/table.ts';
 import { leavesOf } from './operands.ts';
+import { bitsOfPtxType } from './types.ts';
 
 /** Instructions of packed halves that test two values at once have two predicates; elsewhere a pair is a second result. */
 const pairsOf = (operand: PtxOperand): PtxOperand[] =>
@@ -33,7 +33,7 @@ export function checkOperands(fn: PtxFunction, module: PtxModule): void {
 
 function problemOf(fn: PtxFunction, instruction: PtxInstruction, names: ReadonlySet<string>): string | undefined {
   const { operands, guard, text } = instruction;
-  if (guard && bitsOf(fn.registers.get(guard.register)!) !== 1) return `${guard.register} is not a predicate`;
+  if (guard && bitsOfPtxType(fn.registers.get(guard.register)!) !== 1) return `${guard.register} is not a predicate`;
   for (const leaf of operands.flatMap(leavesOf))
     if (leaf.kind === 'symbol' && !names.has(leaf.name)) return `nothing is named \`${leaf.name}\``;
   const places = INSTRUCTIONS.get(instruction.opcode)?.operands(instruction);
@@ -64,7 +64,7 @@ function misfit(fn: PtxFunction, instruction: PtxInstruction, operand: PtxOperan
 /** An address is a name or a register of 32 or 64 bits. */
 function addressProblem(fn: PtxFunction, { base }: Extract<PtxOperand, { kind: 'address' }>): string | undefined {
   if (base?.kind !== 'register') return undefined;
-  const bits = bitsOf(fn.registers.get(base.name)!);
+  const bits = bitsOfPtxType(fn.registers.get(base.name)!);
   return bits === 32 || bits === 64 ? undefined : `has an address of ${bits} bits`;
 }
 
@@ -94,7 +94,7 @@ function registerProblem(
 ): string | undefined {
   if (operand.kind !== 'register') return undefined;
   const type = fn.registers.get(operand.name)!;
-  const width = bitsOf(type);
+  const width = bitsOfPtxType(type);
   const fits = width === bits || (orMore === true && width > bits);
   return fits ? undefined : `is ${operand.name}, a .${type} register, where ${bits} bits are wanted`;
 }

@@ -17,6 +17,12 @@ export const isPtxType = (name: string): boolean => name === 'pred' || SIZE_BYTE
 /** Size of a value of `type` in memory, in bytes; 0 for `pred`. */
 export const sizeOfPtxType = (type: PtxType): number => SIZE_BYTES.get(type) ?? 0;
 
+/** Bits of a value of `type`: 1 for `pred`. */
+export const bitsOfPtxType = (type: PtxType): number => (type === 'pred' ? 1 : sizeOfPtxType(type) * 8);
+
+/** True for a signed integer type. */
+export const isSigned = (type: PtxType): boolean => type.startsWith('s');
+
 /** 32-bit registers a value of `type` occupies: 1 up to 32 bits, 2 for 64, 0 for a predicate. */
 export const registersOfPtxType = (type: PtxType): number => Math.ceil(sizeOfPtxType(type) / 4);
 

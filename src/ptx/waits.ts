@@ -1,6 +1,6 @@
 import type { SourceLocation } from '../core/compiled-code.ts';
 import type { PtxFunction, PtxInstruction } from './ast.ts';
-import { controlOf } from './instructions/properties.ts';
+import { controlOf, memoryActionOf } from './instructions/properties.ts';
 import { parsePtx } from './parse.ts';
 
 /** Code whose time depends on more than what it issues and moves. */
@@ -30,12 +30,14 @@ function waitsOf({ body }: PtxFunction): Wait[] {
 }
 
 /** Reads that no cache may answer, and the atomics that take a lock; of shared memory they wait for the own CTA. */
-function waitOf({ opcode, modifiers }: PtxInstruction, isInLoop: boolean): Wait['kind'] | undefined {
+function waitOf(instruction: PtxInstruction, isInLoop: boolean): Wait['kind'] | undefined {
+  const { opcode, modifiers } = instruction;
   if (opcode === 'nanosleep') return 'sleep';
   if (!isInLoop || modifiers.some((part) => part.startsWith('shared') || part === 'local')) return undefined;
+  const action = memoryActionOf(instruction);
   const polls =
-    (opcode === 'ld' && modifiers.some((part) => ['volatile', 'acquire', 'relaxed', 'mmio'].includes(part))) ||
-    (opcode === 'atom' && modifiers.some((part) => part === 'cas' || part === 'exch'));
+    (action === 'load' && modifiers.some((part) => ['volatile', 'acquire', 'relaxed', 'mmio'].includes(part))) ||
+    (action === 'atomic' && modifiers.some((part) => part === 'cas' || part === 'exch'));
   return polls ? 'poll' : undefined;
 }
 

@@ -3,9 +3,9 @@ import { canonicalForm } from '../ptx/canonical-form.ts';
 import { checkOperands } from '../ptx/check-operands.ts';
 import { buildControlFlowGraph } from '../ptx/control-flow.ts';
 import { inlineCalls } from '../ptx/inline-calls.ts';
-import { bitsOf } from '../ptx/instructions/signatures.ts';
 import { analyseLiveness, type Liveness } from '../ptx/liveness.ts';
 import { estimateRegisters } from '../ptx/registers.ts';
+import { bitsOfPtxType } from '../ptx/types.ts';
 
 import { BlockEmitter } from './codegen/block-emitter.ts';
 import { type JitBlock, readsClock, splitBlocks } from './codegen/control/blocks.ts';
@@ -105,7 +105,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
         {
           offset,
           kind: kernel.kindOf(name),
-          bits: bitsOf(fn.registers.get(name)!),
+          bits: bitsOfPtxType(fn.registers.get(name)!),
           uniform: uniform.has(name),
         },
       ]),

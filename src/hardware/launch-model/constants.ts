@@ -1,6 +1,3 @@
-import type { InstructionClass } from '../../core/counters.ts';
-import type { DeviceSpec } from '../../core/device-spec.ts';
-
 /*
  * What the counters cannot say about a kernel's machine code, as constants. Each is a physical argument; where a figure
  * was set by measurement the comment says so. docs/decisions holds the equations and the known errors.
@@ -20,7 +17,6 @@ export const SECTOR_BYTES = 32;
 export const INDEPENDENT_INSTRUCTIONS = {
   arithmetic: 2,
   sharedLoad: 8,
-  globalLoad: 1.5,
   exchange: 2,
   none: 1,
 } as const;
@@ -40,15 +36,6 @@ export const globalLoadsInFlight = (bytesPerLane: number): number =>
 export const SERIAL_LANES = 4;
 
 /**
- * Machine instructions per PTX instruction. ptxas folds half of the moves and nearly all parameter loads into operands;
- * elsewhere what it merges and what it adds (64-bit addresses) cancel: 0.85 to 1.1 over 32 attention kernels.
- */
-const MACHINE_INSTRUCTIONS: Partial<Record<InstructionClass, number>> = { move: 0.5, 'constant-load': 0.1 };
-
-export const machineInstructions = (instructionClass: InstructionClass): number =>
-  MACHINE_INSTRUCTIONS[instructionClass] ?? 1;
-
-/**
  * Exponent of the norm that combines resources: 1 would be no overlap at all (times add), infinity perfect overlap
  * (the slowest alone counts). At 4 two equally slow resources cost 19 % more than one, three 32 %.
  */
@@ -66,68 +53,3 @@ export const CLOCKS_PER_LINE_OF_ONE_WARP = 3.5;
  * Source: own measurement on one H200, float atomicAdd: 17.8 and 7570 warp requests per µs at 1.98 GHz.
  */
 export const ATOMIC_CLOCKS = { oneAddress: 111, spread: 0.26 } as const;
-
-/** Latencies of memory instructions as this launch's access pattern makes them, in clocks. */
-export interface MemoryLatencies {
-  readonly globalLoad: number;
-  readonly sharedLoad: number;
-  /** Barrier itself plus the loads that must drain before it. */
-  readonly barrier: number;
-}
-
-/** Clocks from the issue of an instruction of a class to the first use of its result. */
-export function latencyClocks(instructionClass: InstructionClass, memory: MemoryLatencies, spec: DeviceSpec): number {
-  const latency = spec.latencyClocks;
-  switch (instructionClass) {
-    case 'fp32':
-    case 'fp16':
-    case 'conversion':
-      return latency.fp32.value;
-    case 'fp64':
-      // The unit is shared by the SM's warps: a warp alone waits for its 32 lanes to pass.
-      return Math.max(latency.fp32.value, (LANES_PER_WARP * spec.schedulersPerSm.value) / spec.fp64PerClock.value);
-    case 'integer':
-    case 'move':
-    case 'predicate':
-    case 'constant-load':
-      return latency.integer.value;
-    case 'special':
-      return latency.special.value;
-    case 'tensor':
-      // mma.sync m16n8k16 on Ada and Hopper: about the latency of a shared-memory access.
-      return latency.shared.value;
-    case 'shared-load':
-      return memory.sharedLoad;
-    case 'global-load':
-      return memory.globalLoad;
-    case 'local-load':
-      return latency.l1.value;
-    case 'shuffle':
-    case 'vote':
-      return latency.shuffle.value;
-    case 'atomic':
-      return latency.atomic.value;
-    case 'barrier':
-      return memory.barrier;
-    // Stores and copies retire without a consumer: they cost issue and bandwidth only.
-    case 'global-store':
-    case 'shared-store':
-    case 'local-store':
-    case 'async-copy':
-      return 1;
-    case 'control':
-      return latency.integer.value;
-  }
-}
-
-const COVER: Partial<Record<InstructionClass, keyof typeof INDEPENDENT_INSTRUCTIONS>> = {
-  'shared-load': 'sharedLoad',
-  shuffle: 'exchange',
-  vote: 'exchange',
-  atomic: 'none',
-  barrier: 'none',
-};
-
-/** Instructions of a class in flight at once in one warp; global loads bring their own figure. */
-export const independentInstructions = (instructionClass: InstructionClass, globalLoads: number): number =>
-  instructionClass === 'global-load' ? globalLoads : INDEPENDENT_INSTRUCTIONS[COVER[instructionClass] ?? 'arithmetic'];

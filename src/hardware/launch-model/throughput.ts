@@ -1,7 +1,8 @@
 import type { InstructionClass, LaunchCounters } from '../../core/counters.ts';
 import { INSTRUCTION_CLASSES } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
-import { ATOMIC_CLOCKS, LANES_PER_WARP, machineInstructions } from './constants.ts';
+import { machineInstructions, type Pipe, pipeOf } from './class-costs.ts';
+import { ATOMIC_CLOCKS, LANES_PER_WARP } from './constants.ts';
 import { figure } from './format.ts';
 import type { Schedule } from './schedule.ts';
 import { LINE_BYTES, type Traffic } from './traffic.ts';
@@ -15,11 +16,19 @@ export interface Demand {
   readonly arithmetic: string;
 }
 
-const classes = (launch: LaunchCounters, ...names: InstructionClass[]): number =>
-  names.reduce((sum, name) => sum + launch.instructionsByClass[name] * machineInstructions(name), 0);
+const machineInstructionsOf = (launch: LaunchCounters, classes: readonly InstructionClass[]): number =>
+  classes.reduce((sum, name) => sum + launch.instructionsByClass[name] * machineInstructions(name), 0);
 
 /** Warp instructions that the machine code is estimated to issue. */
-export const issuedInstructions = (launch: LaunchCounters): number => classes(launch, ...INSTRUCTION_CLASSES);
+export const issuedInstructions = (launch: LaunchCounters): number =>
+  machineInstructionsOf(launch, INSTRUCTION_CLASSES);
+
+/** Those of them that one pipe executes. */
+const onPipe = (launch: LaunchCounters, pipe: Pipe): number =>
+  machineInstructionsOf(
+    launch,
+    INSTRUCTION_CLASSES.filter((name) => pipeOf(name) === pipe),
+  );
 
 interface SmResource {
   readonly resource: string;
@@ -30,8 +39,13 @@ interface SmResource {
   readonly rate: number;
 }
 
-function pipe(resource: string, warpInstructions: number, lanesPerClock: number): SmResource {
-  return { resource, amount: warpInstructions, unit: 'warp instructions', rate: lanesPerClock / LANES_PER_WARP };
+function pipeResource(launch: LaunchCounters, pipe: Pipe, lanesPerClock: number): SmResource {
+  return {
+    resource: pipe,
+    amount: onPipe(launch, pipe),
+    unit: 'warp instructions',
+    rate: lanesPerClock / LANES_PER_WARP,
+  };
 }
 
 function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedule, spec: DeviceSpec): SmResource[] {
@@ -48,16 +62,16 @@ function smResources(launch: LaunchCounters, traffic: Traffic, schedule: Schedul
   return [
     { resource: 'issue', amount: issuedInstructions(launch), unit: 'instructions', rate: schedulersUsed },
     // fp32 lanes also execute the integer multiply-adds and conversions' halves; kept apart here.
-    pipe('fp32', classes(launch, 'fp32'), spec.fp32PerClock.value * share),
-    pipe('fp16', classes(launch, 'fp16'), spec.fp16PerClock.value * share),
-    pipe('fp64', classes(launch, 'fp64'), spec.fp64PerClock.value),
-    pipe('integer', classes(launch, 'integer', 'predicate', 'vote'), spec.integerPerClock.value * share),
-    pipe('conversion', classes(launch, 'conversion'), spec.conversionPerClock.value * share),
-    pipe('special', classes(launch, 'special'), spec.specialPerClock.value * share),
+    pipeResource(launch, 'fp32', spec.fp32PerClock.value * share),
+    pipeResource(launch, 'fp16', spec.fp16PerClock.value * share),
+    pipeResource(launch, 'fp64', spec.fp64PerClock.value),
+    pipeResource(launch, 'integer', spec.integerPerClock.value * share),
+    pipeResource(launch, 'conversion', spec.conversionPerClock.value * share),
+    pipeResource(launch, 'special', spec.specialPerClock.value * share),
     { resource: 'tensor', amount: launch.flop.tensor, unit: 'FLOP', rate: spec.tensorFp16FlopPerClock.value * share },
     { resource: 'shared', amount: sharedWavefronts, unit: 'wavefronts', rate: spec.sharedWavefrontsPerClock.value },
     // Shuffles pass through the same crossbar at one warp per clock.
-    { resource: 'shuffle', amount: classes(launch, 'shuffle'), unit: 'warp instructions', rate: 1 },
+    pipeResource(launch, 'shuffle', LANES_PER_WARP),
     { resource: 'lsu', amount: globalRequests, unit: 'global requests', rate: spec.lsuRequestsPerClock.value },
     { resource: 'l1', amount: traffic.l1Wavefronts * LINE_BYTES, unit: 'B of lines', rate: spec.l1BytesPerClock.value },
   ];

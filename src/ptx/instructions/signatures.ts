@@ -2,12 +2,9 @@
  * Operands by instruction. Source: PTX ISA, operand size exceeding instruction-type size (ld, st, cvt), and each
  * instruction's description.
  */
-import type { PtxInstruction, PtxType } from '../ast.ts';
-import { isPtxType, sizeOfPtxType } from '../types.ts';
+import type { PtxInstruction } from '../ast.ts';
+import { bitsOfPtxType, isPtxType } from '../types.ts';
 import type { Place, Signature } from './row.ts';
-
-/** Bits of a register of `type`: 1 for a predicate. */
-export const bitsOf = (type: PtxType): number => (type === 'pred' ? 1 : sizeOfPtxType(type) * 8);
 
 const value = (bits: number): Place => ({ is: 'value', bits });
 const optional = (bits: number): Place => ({ is: 'value', bits, optional: true });
@@ -20,7 +17,7 @@ export const anything: Place = { is: 'anything' };
 export const perhaps: Place = { is: 'anything', optional: true };
 export const perhapsWord = optional(32);
 
-const typesOf = ({ modifiers }: PtxInstruction): number[] => modifiers.filter(isPtxType).map(bitsOf);
+const typesOf = ({ modifiers }: PtxInstruction): number[] => modifiers.filter(isPtxType).map(bitsOfPtxType);
 
 /** Bits of the last type, which most instructions work in; undefined when there is none. */
 const lastBits = (instruction: PtxInstruction): number | undefined => typesOf(instruction).at(-1);

@@ -5,7 +5,7 @@ import { LANES, PATTERN, SHARED, WARP, WARPS, WINDOW } from '../layout.ts';
 import type { BoundsChecker } from '../runtime/bounds.ts';
 import { KernelFault } from '../runtime/fault.ts';
 import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
-import type { MemoryRequest } from '../runtime/warp-context.ts';
+import type { MemoryRequest } from '../runtime/site-requests.ts';
 import { type GridClock, later, WarpClocks } from './clocks.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow } from './global-shadow.ts';

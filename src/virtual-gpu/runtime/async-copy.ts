@@ -4,14 +4,6 @@ import { unsupported } from '../unsupported.ts';
 import { bulkPrefetch } from './cache-hints.ts';
 import type { WarpContext } from './warp-context.ts';
 
-/** Copies of one warp that have been issued but not waited for: closed groups, oldest first, then the open one. */
-export interface PendingCopies {
-  groups: (() => void)[][];
-  open: (() => void)[];
-}
-
-export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
-
 type Step = (context: WarpContext) => void;
 
 /**

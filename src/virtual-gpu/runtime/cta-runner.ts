@@ -6,7 +6,6 @@ import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
 import { RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
-import { noPendingCopies, type PendingCopies } from './async-copy.ts';
 import { type Arrival, type ArrivedThreads, arrivalsOf, type OperandReader, type WaitingLanes } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
@@ -15,8 +14,14 @@ import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
 import { Leftovers, type PrivateContents, Rubbish } from './private-contents.ts';
 import { seededOrder } from './random-order.ts';
 import { ReadMap } from './read-map.ts';
-import { addRequest, noSiteRequests, type SiteRequests } from './site-requests.ts';
-import { type MemoryRequest, type RequestKind, WarpContext } from './warp-context.ts';
+import {
+  addRequest,
+  type MemoryRequest,
+  noSiteRequests,
+  type RequestKind,
+  type SiteRequests,
+} from './site-requests.ts';
+import { noPendingCopies, type PendingCopies, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 import type { WriteMap } from './write-map.ts';
 

@@ -1,10 +1,22 @@
 import { countSectors, sharedCost } from './access-costs.ts';
 import type { AccessCounts } from './pattern-counter.ts';
-import type { MemoryRequest } from './warp-context.ts';
 
 const SPACES = ['global', 'shared', 'local'] as const;
 const KINDS = ['load', 'store', 'atomic'] as const;
-type Destination = `${(typeof SPACES)[number]}-${(typeof KINDS)[number]}`;
+
+export type RequestKind = (typeof KINDS)[number];
+
+/** One warp-wide request to memory, for counting. */
+export interface MemoryRequest {
+  space: (typeof SPACES)[number];
+  kind: RequestKind;
+  /** Address of each lane that takes part, without its window. */
+  addresses: number[];
+  lanes: readonly number[];
+  bytes: number;
+}
+
+type Destination = `${MemoryRequest['space']}-${RequestKind}`;
 const DESTINATIONS = SPACES.flatMap((space) => KINDS.map((kind): Destination => `${space}-${kind}`));
 
 /** Requests of one warp-level instruction, by where they went. `bytes` sums what lanes asked for. */

@@ -5,13 +5,13 @@ import type { KernelImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
 import type { RaceDetector } from '../race-detector/race-detector.ts';
 import { unsupported } from '../unsupported.ts';
-import type { PendingCopies } from './async-copy.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 import type { Rubbish } from './private-contents.ts';
 import type { ReadMap } from './read-map.ts';
+import type { MemoryRequest, RequestKind } from './site-requests.ts';
 import type { WriteMap } from './write-map.ts';
 
 /** A 64-bit address in halves, which cost a fraction of a bigint. */
@@ -44,17 +44,13 @@ export interface ResolvedAddress {
   space: 'global' | 'shared' | 'local' | 'const' | 'param';
 }
 
-export type RequestKind = 'load' | 'store' | 'atomic';
-
-/** One warp-wide request to memory, for counting. */
-export interface MemoryRequest {
-  space: 'global' | 'shared' | 'local';
-  kind: RequestKind;
-  /** Address of each lane that takes part, without its window. */
-  addresses: number[];
-  lanes: readonly number[];
-  bytes: number;
+/** Copies of one warp that have been issued but not waited for: closed groups, oldest first, then the open one. */
+export interface PendingCopies {
+  groups: (() => void)[][];
+  open: (() => void)[];
 }
+
+export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
 
 const ALL_LANES: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane);
 

@@ -5,7 +5,7 @@ import { INSTRUCTION_CLASSES } from '../../../src/core/counters.ts';
 import type { PtxInstruction } from '../../../src/ptx/ast.ts';
 import { instructionClass, resultOf, runsAs, synchronisationOf } from '../../../src/ptx/instructions/properties.ts';
 import { INSTRUCTIONS } from '../../../src/ptx/instructions/table.ts';
-import { IMMEDIATE_FORMS } from '../../../src/virtual-gpu/codegen/lane/forms/integers.ts';
+import { IMMEDIATE_FORMS } from '../../../src/virtual-gpu/codegen/lane/forms/immediates.ts';
 import { LANE_FORMS } from '../../../src/virtual-gpu/codegen/lane/forms.ts';
 import { UNIFORM_FORMS } from '../../../src/virtual-gpu/codegen/uniform/forms.ts';
 import { WARP_FORMS } from '../../../src/virtual-gpu/codegen/warp/forms.ts';

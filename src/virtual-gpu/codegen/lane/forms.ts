@@ -6,14 +6,17 @@ import { CONVERSION_FORMS } from './forms/conversions.ts';
 import { FLOAT_TO_INTEGER_FORMS } from './forms/float-to-integer.ts';
 import { FLOAT_FORMS } from './forms/floats.ts';
 import { HALF_FORMS } from './forms/halves.ts';
-import { IMMEDIATE_FORMS, INTEGER_FORMS } from './forms/integers.ts';
+import { IMMEDIATE_FORMS } from './forms/immediates.ts';
+import { INTEGER_FORMS } from './forms/integers.ts';
 import { MOVE_FORMS } from './forms/moves.ts';
 import { NARROW_CONVERSION_FORMS } from './forms/narrow-conversions.ts';
 import { PACKED_INTEGER_FORMS } from './forms/packed-integers.ts';
 import { PREDICATE_FORMS } from './forms/predicates.ts';
+import { SHIFT_FORMS } from './forms/shifts.ts';
 
 const TABLES = [
   BIT_FORMS,
+  SHIFT_FORMS,
   PACKED_INTEGER_FORMS,
   INTEGER_FORMS,
   FLOAT_FORMS,

@@ -1,15 +1,14 @@
 import type { PtxInstruction } from '../../../ptx/ast.ts';
+import { bitsOfPtxType, isSigned } from '../../../ptx/types.ts';
 import type { FloatName, Rounding, Value } from './exact-float.ts';
 import * as exact from './exact-float.ts';
 import { elementName, finisher, roundedPattern, roundingOf } from './float-functions.ts';
 import {
   clampToType,
   integerOperand,
-  isSigned,
   type LaneOperands,
   type ScalarCompiler,
   type ScalarFunction,
-  widthOf,
 } from './scalar-function.ts';
 
 const INTEGER_ROUNDINGS: ReadonlyMap<string, Rounding> = new Map([
@@ -47,8 +46,8 @@ const HUGE = 1n << 80n;
 function floatToInteger(instruction: PtxInstruction, to: string, from: FloatName): ScalarFunction {
   const read = sourceReader(instruction, from);
   const rounding = integerRounding(instruction) ?? 'rz';
-  const topBit = 1n << BigInt(widthOf(to) - 1);
-  const ofNan = from !== 'f64' && widthOf(to) < 64 ? 0n : isSigned(to) ? -topBit : topBit;
+  const topBit = 1n << BigInt(bitsOfPtxType(to) - 1);
+  const ofNan = from !== 'f64' && bitsOfPtxType(to) < 64 ? 0n : isSigned(to) ? -topBit : topBit;
   return (operands) => {
     const value = read(operands, 1);
     if (value.kind === 'nan') return [ofNan];
@@ -79,7 +78,7 @@ function integerToInteger(instruction: PtxInstruction, to: string, from: string)
   const cut = isSigned(to) ? BigInt.asIntN : BigInt.asUintN;
   return (operands) => {
     const value = integerOperand(operands, 1, from);
-    return [saturates ? clampToType(value, to) : cut(widthOf(to), value)];
+    return [saturates ? clampToType(value, to) : cut(bitsOfPtxType(to), value)];
   };
 }
 
@@ -105,7 +104,7 @@ function pairConversion(instruction: PtxInstruction, to: FloatName, fromType: st
 /** `cvt.pack.sat.to.s32{.b32} d, a, b{, c}`: a and b saturated, a upper; 8-bit pairs are shifted in below c. */
 function pack(instruction: PtxInstruction): ScalarFunction {
   const [to, from] = instruction.modifiers.slice(2) as [string, string];
-  const bits = widthOf(to);
+  const bits = bitsOfPtxType(to);
   return (operands) => {
     const cut = (index: number): bigint => BigInt.asUintN(bits, clampToType(integerOperand(operands, index, from), to));
     const pair = (cut(1) << BigInt(bits)) | cut(2);

@@ -1,12 +1,11 @@
 import type { PtxInstruction } from '../../../ptx/ast.ts';
+import { bitsOfPtxType, isSigned } from '../../../ptx/types.ts';
 import {
   clampToType,
   integerOperand,
-  isSigned,
   type LaneOperands,
   type ScalarCompiler,
   type ScalarFunction,
-  widthOf,
 } from './scalar-function.ts';
 
 const typeOf = (instruction: PtxInstruction): string => instruction.modifiers.at(-1)!;
@@ -29,11 +28,11 @@ const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** The part of a full product that `.hi` keeps. */
 const productPart = (a: bigint, b: bigint, instruction: PtxInstruction): bigint =>
-  has(instruction, 'hi') ? (a * b) >> BigInt(widthOf(typeOf(instruction))) : a * b;
+  has(instruction, 'hi') ? (a * b) >> BigInt(bitsOfPtxType(typeOf(instruction))) : a * b;
 
 const multiplyAdd: ScalarCompiler = (instruction) => {
   const type = typeOf(instruction);
-  const addendType = has(instruction, 'wide') ? type[0] + String(2 * widthOf(type)) : type;
+  const addendType = has(instruction, 'wide') ? type[0] + String(2 * bitsOfPtxType(type)) : type;
   return (operands) => {
     const [a, b] = [integerOperand(operands, 1, type), integerOperand(operands, 2, type)];
     const total = productPart(a, b, instruction) + integerOperand(operands, 3, addendType);
@@ -64,7 +63,7 @@ const highestBit = (value: bigint): number => {
 const findHighest = ofIntegers(1, ([value], instruction) => {
   const found = highestBit(value!);
   const fromTop = has(instruction, 'shiftamt') && found >= 0;
-  return BigInt(fromTop ? widthOf(typeOf(instruction)) - 1 - found : found);
+  return BigInt(fromTop ? bitsOfPtxType(typeOf(instruction)) - 1 - found : found);
 });
 
 function reversed(value: bigint, bits: number): bigint {
@@ -81,7 +80,7 @@ const fieldOf = (operands: LaneOperands, index: number): [position: bigint, leng
 
 const extractField: ScalarCompiler = (instruction) => {
   const type = typeOf(instruction);
-  const top = BigInt(widthOf(type)) - 1n;
+  const top = BigInt(bitsOfPtxType(type)) - 1n;
   return (operands) => {
     const value = operands.unsigned(1, type);
     const [position, length] = fieldOf(operands, 2);
@@ -155,33 +154,6 @@ const dotProduct =
     };
   };
 
-/** Source byte of each result byte in prmt's named modes, from the low two selector bits. */
-const PERMUTATIONS: ReadonlyMap<string, (s: number, byte: number) => number> = new Map([
-  ['f4e', (s, byte) => s + byte],
-  ['b4e', (s, byte) => (s - byte) & 7],
-  ['rc8', (s) => s],
-  ['ecl', (s, byte) => Math.max(s, byte)],
-  ['ecr', (s, byte) => Math.min(s, byte)],
-  ['rc16', (s, byte) => (s & 1) * 2 + (byte & 1)],
-]);
-
-const permute: ScalarCompiler = (instruction) => {
-  const mode = instruction.modifiers.map((m) => PERMUTATIONS.get(m)).find((m) => m !== undefined);
-  return (operands) => {
-    const both = (operands.unsigned(2, 'b32') << 32n) | operands.unsigned(1, 'b32');
-    const selector = Number(operands.unsigned(3, 'b32'));
-    let result = 0n;
-    for (let byte = 0; byte < 4; byte++) {
-      const pick = mode ? mode(selector & 3, byte) : (selector >>> (4 * byte)) & 15;
-      const value = fieldAt(both, pick & 7, 8, false);
-      // Selector bit 3 replicates the byte's sign.
-      const chosen = !mode && pick >= 8 ? (value >> 7n) * 255n : value;
-      result |= chosen << BigInt(8 * byte);
-    }
-    return [result];
-  };
-};
-
 const funnelShift: ScalarCompiler = (instruction) => (operands) => {
   const amount = operands.unsigned(3, 'u32');
   const n = has(instruction, 'wrap') ? amount & 31n : smaller(amount, 32n);
@@ -212,7 +184,7 @@ const shift =
     const type = typeOf(instruction);
     return (operands) => {
       const value = integerOperand(operands, 1, type);
-      const amount = smaller(operands.unsigned(2, 'u32'), BigInt(widthOf(type)));
+      const amount = smaller(operands.unsigned(2, 'u32'), BigInt(bitsOfPtxType(type)));
       return [left ? value << amount : value >> amount];
     };
   };
@@ -235,7 +207,7 @@ const whole =
   (compute: (value: bigint, bits: number) => bigint): ScalarCompiler =>
   (instruction) => {
     const type = typeOf(instruction);
-    return (operands) => [compute(operands.unsigned(1, type), widthOf(type))];
+    return (operands) => [compute(operands.unsigned(1, type), bitsOfPtxType(type))];
   };
 
 /** Integer and bit instructions by opcode. */
@@ -273,6 +245,5 @@ export const INTEGER_FUNCTIONS: ReadonlyMap<string, ScalarCompiler> = new Map<st
   ['shl', shift(true)],
   ['shr', shift(false)],
   ['shf', funnelShift],
-  ['prmt', permute],
   ['lop3', logic3],
 ]);

@@ -117,6 +117,12 @@ const reverseBits64: LaneEmitter = (e) => {
   }
 };
 
+const population: LaneEmitter = (e) => {
+  e.word(1);
+  e.b.op('i8x16.popcnt').op('i16x8.extadd_pairwise_i8x16_u').op('i32x4.extadd_pairwise_i16x8_u');
+  e.setWord();
+};
+
 /** Ones of 64-bit values: counted per word, then the two words of each added. */
 const population64: LaneEmitter = (e) => {
   const counts = [e.temporary(0), e.temporary(1)] as const;
@@ -145,37 +151,6 @@ const logicalNot64: LaneEmitter = (e) => {
   }
 };
 
-/** {high, low} shifted as one 64-bit value, lane by lane, and one half kept. */
-const funnelShift =
-  (left: boolean, wrap: boolean): LaneEmitter =>
-  (e) => {
-    const [low, high, amount, result] = [e.temporary(0), e.temporary(1), e.temporary(2), e.temporary(3)];
-    e.word(1);
-    e.b.set(low);
-    e.word(2);
-    e.b.set(high);
-    e.word(3);
-    e.b
-      .i32x4(wrap ? 31 : 32)
-      .op(wrap ? 'v128.and' : 'i32x4.min_u')
-      .set(amount);
-    e.b.i32x4(0).set(result);
-    for (let lane = 0; lane < 4; lane++) {
-      e.b.get(result);
-      e.b.get(high).lane('i32x4.extract_lane', lane).op('i64.extend_i32_u').i64(32n).op('i64.shl');
-      e.b.get(low).lane('i32x4.extract_lane', lane).op('i64.extend_i32_u').op('i64.or');
-      e.b
-        .get(amount)
-        .lane('i32x4.extract_lane', lane)
-        .op('i64.extend_i32_u')
-        .op(left ? 'i64.shl' : 'i64.shr_u');
-      if (left) e.b.i64(32n).op('i64.shr_u');
-      e.b.op('i32.wrap_i64').lane('i32x4.replace_lane', lane).set(result);
-    }
-    e.b.get(result);
-    e.setWord();
-  };
-
 function build(): Map<string, LaneEmitter> {
   const forms = new Map<string, LaneEmitter>();
   forms.set('clz.b32', leadingZeros);
@@ -188,14 +163,10 @@ function build(): Map<string, LaneEmitter> {
   }
   forms.set('brev.b32', reverseBits);
   forms.set('brev.b64', reverseBits64);
+  forms.set('popc.b32', population);
   forms.set('popc.b64', population64);
   for (const type of ['b16', 'b32']) forms.set(`cnot.${type}`, logicalNot);
   forms.set('cnot.b64', logicalNot64);
-  for (const direction of ['l', 'r']) {
-    for (const mode of ['wrap', 'clamp']) {
-      forms.set(`shf.${direction}.${mode}.b32`, funnelShift(direction === 'l', mode === 'wrap'));
-    }
-  }
   return forms;
 }
 

@@ -1,11 +1,10 @@
 import { bitsOfF64 } from '../../../../ptx/literals.ts';
-import { sizeOfPtxType } from '../../../../ptx/types.ts';
+import { isSigned, sizeOfPtxType } from '../../../../ptx/types.ts';
 import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
-import { ROUND } from './float-to-integer.ts';
-import { pushF32, setF32 } from './floats.ts';
+import { PUSH_AS_F32, ROUND } from './float-to-integer.ts';
+import { pushF32, saturated, setF32 } from './floats.ts';
 
 const INTEGERS = ['s8', 'u8', 's16', 'u16', 's32', 'u32', 's64', 'u64'];
-const isSigned = (type: string): boolean => type.startsWith('s');
 
 /** Pushes an integer operand of up to 32 bits, extended to 32 bits from its own width. */
 function pushExtended(e: LaneContext, index: number, type: string): void {
@@ -170,23 +169,11 @@ const wordToHalf =
     e.setWord();
   };
 
-/** 16-bit sources, as f32. */
-const WIDEN: Record<'f16' | 'bf16', (e: LaneContext) => void> = {
-  f16: (e) => {
-    e.word(1);
-    e.helper('halfToFloat');
-  },
-  bf16: (e) => {
-    e.word(1);
-    e.b.i32(16).op('i32x4.shl');
-  },
-};
-
 const halfToF64 =
   (from: 'f16' | 'bf16'): LaneEmitter =>
   (e) => {
     for (const part of PARTS) {
-      WIDEN[from](e);
+      PUSH_AS_F32[from]!(e);
       if (part === 1) e.b.i32x4(0).shuffle32([2, 3, 4, 5]);
       e.b.op('f64x2.promote_low_f32x4');
       e.setPart(part);
@@ -203,20 +190,6 @@ const toTf32: LaneEmitter = (e) => {
   e.b.op('i32x4.add').i32x4(~0x1fff).op('v128.and');
   e.setWord();
 };
-
-const saturated =
-  (inner: LaneEmitter): LaneEmitter =>
-  (e) =>
-    inner({ ...e, setWord: (index) => setSaturated(e, index) });
-
-/** Clamps the f32 on the stack to [0, 1], NaN to 0. */
-function setSaturated(e: LaneContext, index?: number): void {
-  const value = e.temporary(2);
-  e.b.set(value);
-  e.b.get(value).f32x4(0).op('f32x4.max').f32x4(1).op('f32x4.min');
-  e.b.get(value).get(value).op('f32x4.eq').op('v128.and');
-  e.setWord(index);
-}
 
 /** f32 to f32: only `.ftz` and `.sat` do anything. */
 const f32ToF32: LaneEmitter = (e) => {

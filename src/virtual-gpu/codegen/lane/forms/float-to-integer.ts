@@ -1,15 +1,12 @@
-import { sizeOfPtxType } from '../../../../ptx/types.ts';
+import { bitsOfPtxType, isSigned } from '../../../../ptx/types.ts';
 import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
 import { pushF32 } from './floats.ts';
 
 /** Integer roundings: PTX suffix → WebAssembly operation. */
 export const ROUND: Record<string, string> = { rni: 'nearest', rzi: 'trunc', rmi: 'floor', rpi: 'ceil' };
 
-const isSigned = (type: string): boolean => type.startsWith('s');
-const bitsOf = (type: string): number => sizeOfPtxType(type) * 8;
-
 /** Pushes the source of a conversion as f32. */
-const PUSH_AS_F32: Record<string, (e: LaneContext) => void> = {
+export const PUSH_AS_F32: Record<string, (e: LaneContext) => void> = {
   f32: (e) => pushF32(e, 1),
   f16: (e) => {
     e.word(1);
@@ -23,7 +20,7 @@ const PUSH_AS_F32: Record<string, (e: LaneContext) => void> = {
 
 /** Clamps the words on the stack to an 8- or 16-bit type and cuts them to a 16-bit register. */
 function clampWords(e: LaneContext, to: string): void {
-  const bits = bitsOf(to);
+  const bits = bitsOfPtxType(to);
   if (bits === 32) return;
   if (isSigned(to)) {
     const limit = 2 ** (bits - 1);
@@ -48,7 +45,7 @@ const f32ToWord =
   };
 
 /** What NaN gives where f64 or a 64-bit integer takes part: only the top bit set, sign-extended. */
-const nanResult = (to: string): bigint => (isSigned(to) ? -1n : 1n) << BigInt(bitsOf(to) - 1);
+const nanResult = (to: string): bigint => (isSigned(to) ? -1n : 1n) << BigInt(bitsOfPtxType(to) - 1);
 
 const f64ToWord =
   (to: string, rounding: string): LaneEmitter =>
@@ -59,7 +56,7 @@ const f64ToWord =
     }
     e.b.shuffle32([0, 1, 4, 5]);
     clampWords(e, to);
-    const nan = Number(BigInt.asUintN(Math.max(16, bitsOf(to)), nanResult(to)));
+    const nan = Number(BigInt.asUintN(Math.max(16, bitsOfPtxType(to)), nanResult(to)));
     e.b.i32x4(nan);
     for (const part of PARTS) {
       e.part(1, part);

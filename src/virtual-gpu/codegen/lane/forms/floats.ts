@@ -196,40 +196,19 @@ const viaHelper =
     setF32(e);
   };
 
-/** `.sat` clamps to [0, 1]; NaN becomes 0. */
-const saturate =
+/** `.sat`: clamps the f32 result to [0, 1], NaN to 0. */
+export const saturated =
   (inner: LaneEmitter): LaneEmitter =>
-  (e) => {
-    inner({
-      ...bound(e),
-      setWord: () => {
-        const value = e.temporary(2);
-        e.b.set(value);
-        e.b.get(value).f32x4(0).op('f32x4.max').f32x4(1).op('f32x4.min');
-        e.b.get(value).get(value).op('f32x4.eq').op('v128.and');
-        // max(−0, +0) is +0 in WebAssembly, as PTX wants.
-        e.setWord();
-      },
-    });
-  };
+  (e) =>
+    inner({ ...e, setWord: (index) => setSaturated(e, index) });
 
-/** The context with its methods bound, so that one of them can be replaced. */
-function bound(e: LaneContext): LaneContext {
-  return {
-    b: e.b,
-    instruction: e.instruction,
-    word: (i) => e.word(i),
-    part: (i, p) => e.part(i, p),
-    predicate: (i) => e.predicate(i),
-    setWord: (i) => e.setWord(i),
-    setPart: (p, i) => e.setPart(p, i),
-    setPredicate: (i) => e.setPredicate(i),
-    immediate: (i) => e.immediate(i),
-    isScalar: (i) => e.isScalar(i),
-    scalar: (i) => e.scalar(i),
-    temporary: (slot) => e.temporary(slot),
-    helper: (name) => e.helper(name),
-  };
+function setSaturated(e: LaneContext, index?: number): void {
+  const value = e.temporary(2);
+  e.b.set(value);
+  // max(−0, +0) is +0 in WebAssembly, as PTX wants.
+  e.b.get(value).f32x4(0).op('f32x4.max').f32x4(1).op('f32x4.min');
+  e.b.get(value).get(value).op('f32x4.eq').op('v128.and');
+  e.setWord(index);
 }
 
 function build(): Map<string, LaneEmitter> {
@@ -267,10 +246,10 @@ function build(): Map<string, LaneEmitter> {
   forms.set('sin.approx.f32', viaHelper('sine'));
   forms.set('cos.approx.f32', viaHelper('cosine'));
   forms.set('tanh.approx.f32', viaHelper('tanh'));
-  for (const op of ['add', 'sub']) forms.set(`${op}.sat.f32`, saturate(f32Binary(op)));
-  forms.set('mul.sat.f32', saturate(multiplyF32));
-  forms.set('fma.sat.f32', saturate(fmaF32));
-  forms.set('mad.sat.f32', saturate(fmaF32));
+  for (const op of ['add', 'sub']) forms.set(`${op}.sat.f32`, saturated(f32Binary(op)));
+  forms.set('mul.sat.f32', saturated(multiplyF32));
+  forms.set('fma.sat.f32', saturated(fmaF32));
+  forms.set('mad.sat.f32', saturated(fmaF32));
   forms.set('copysign.f64', (e) => {
     for (const part of PARTS) {
       e.part(1, part);

@@ -86,77 +86,6 @@ export function pushDoubleComparable(e: LaneContext, index: number, part: 0 | 1,
   if (!signed) e.b.i64x2(1n << 63n).op('v128.xor');
 }
 
-/** PTX clamps shift amounts to the register width; WebAssembly wraps them. */
-function shift(kind: 'shl' | 'shr_s' | 'shr_u', bits: 16 | 32 | 64): LaneEmitter {
-  return (e) => {
-    const amount = e.immediate(2);
-    if (amount !== undefined) return constantShift(e, kind, bits, amount >>> 0);
-    if (bits === 64) return variableShift64(e, kind);
-    return variableShift32(e, kind, bits);
-  };
-}
-
-function pushShiftee(e: LaneContext, kind: string, bits: number): void {
-  if (bits === 16 && kind === 'shr_s') signedHalf(e, 1);
-  else e.word(1);
-}
-
-function constantShift(e: LaneContext, kind: string, bits: number, amount: number): void {
-  const overflow = amount >= bits;
-  const effective = overflow ? bits - 1 : amount;
-  if (bits === 64) {
-    for (const part of PARTS) {
-      e.part(1, part);
-      e.b.i32(effective).op(`i64x2.${kind}`);
-      if (overflow && kind !== 'shr_s') e.b.i64x2(0n).op('v128.and');
-      e.setPart(part);
-    }
-    return;
-  }
-  pushShiftee(e, kind, bits);
-  e.b.i32(effective).op(`i32x4.${kind}`);
-  if (overflow && kind !== 'shr_s') e.b.i32x4(0).op('v128.and');
-  if (bits === 16) setHalf(e);
-  else e.setWord();
-}
-
-function variableShift32(e: LaneContext, kind: string, bits: number): void {
-  if (e.isScalar(2)) {
-    pushShiftee(e, kind, bits);
-    pushClampedScalar(e, 2, 31);
-    e.b.op(`i32x4.${kind}`);
-    if (kind !== 'shr_s') {
-      e.word(2);
-      e.b.i32x4(31).op('i32x4.gt_u').op('v128.andnot');
-    }
-  } else {
-    pushShiftee(e, kind, bits);
-    e.word(2);
-    e.helper(kind === 'shl' ? 'shiftLeftLanes' : kind === 'shr_s' ? 'shiftRightSignedLanes' : 'shiftRightLanes');
-  }
-  if (bits === 16) setHalf(e);
-  else e.setWord();
-}
-
-function pushClampedScalar(e: LaneContext, index: number, maximum: number): void {
-  // min(amount, maximum), unsigned, without a local: select on the comparison.
-  e.scalar(index);
-  e.b.i32(maximum);
-  e.scalar(index);
-  e.b.i32(maximum).op('i32.lt_u').op('select');
-}
-
-function variableShift64(e: LaneContext, kind: string): void {
-  const name = kind === 'shl' ? 'shiftLeftDoubles' : kind === 'shr_s' ? 'shiftRightSignedDoubles' : 'shiftRightDoubles';
-  for (const part of PARTS) {
-    e.part(1, part);
-    e.word(2);
-    e.b.op(part === 0 ? 'i64x2.extend_low_i32x4_u' : 'i64x2.extend_high_i32x4_u');
-    e.helper(name);
-    e.setPart(part);
-  }
-}
-
 const wide =
   (signed: boolean): LaneEmitter =>
   (e) => {
@@ -264,105 +193,6 @@ const division =
     }
     e.setWord();
   };
-
-const popc: LaneEmitter = (e) => {
-  e.word(1);
-  e.b.op('i8x16.popcnt').op('i16x8.extadd_pairwise_i8x16_u').op('i32x4.extadd_pairwise_i16x8_u');
-  e.setWord();
-};
-
-/** Inserts a bit field at a constant position. */
-const bfi: LaneEmitter = (e) => {
-  const mask = fieldMask(e.immediate(3)!, e.immediate(4)!);
-  e.word(1);
-  e.b.i32(e.immediate(3)!).op('i32x4.shl');
-  e.word(2);
-  e.b.i32x4(mask).op('v128.bitselect');
-  e.setWord();
-};
-
-const fieldMask = (position: number, length: number): number =>
-  position > 31 || length === 0 ? 0 : (length > 31 ? -1 : (1 << length) - 1) << position;
-
-const bfe =
-  (signed: boolean): LaneEmitter =>
-  (e) => {
-    const position = e.immediate(2)! & 255;
-    const length = Math.min(e.immediate(3)! & 255, 32 - Math.min(position, 32));
-    e.word(1);
-    if (length === 0 || position > 31) e.b.i32x4(0).op('v128.and');
-    else if (signed)
-      e.b
-        .i32(32 - position - length)
-        .op('i32x4.shl')
-        .i32(32 - length)
-        .op('i32x4.shr_s');
-    else e.b.i32(position).op('i32x4.shr_u').i32x4(fieldMask(0, length)).op('v128.and');
-    e.setWord();
-  };
-
-/** Source byte of each result byte in prmt's named modes, from the low two selector bits. */
-const PERMUTE_MODES: Record<string, (selector: number, byte: number) => number> = {
-  f4e: (s, byte) => s + byte,
-  b4e: (s, byte) => (s - byte) & 7,
-  rc8: (s) => s,
-  ecl: (s, byte) => Math.max(s, byte),
-  ecr: (s, byte) => Math.min(s, byte),
-  rc16: (s, byte) => (s & 1) * 2 + (byte & 1),
-};
-
-/** Bytes of {a, b} picked by a constant selector; its bit 3 replicates the picked byte's sign. */
-const prmt: LaneEmitter = (e) => {
-  const selector = e.immediate(3)!;
-  const mode = PERMUTE_MODES[e.instruction.modifiers.at(-1)!];
-  const nibbles = [0, 1, 2, 3].map((byte) => (mode ? mode(selector & 3, byte) : (selector >>> (byte * 4)) & 15));
-  const pick = (nibble: number, lane: number) => (nibble < 4 ? lane * 4 + nibble : 16 + lane * 4 + nibble - 4);
-  e.word(1);
-  e.word(2);
-  e.b.shuffle([0, 1, 2, 3].flatMap((lane) => nibbles.map((nibble) => pick(nibble & 7, lane))));
-  const signs = nibbles.reduce((mask, nibble, byte) => (nibble > 7 ? mask | (0xff << (8 * byte)) : mask), 0);
-  if (signs !== 0) {
-    const picked = e.temporary(0);
-    e.b.set(picked);
-    e.b.get(picked).i32(7).op('i8x16.shr_s').get(picked).i32x4(signs).op('v128.bitselect');
-  }
-  e.setWord();
-};
-
-const funnelWrap =
-  (left: boolean): LaneEmitter =>
-  (e) => {
-    const amount = e.immediate(3)! & 31;
-    const shiftUp = left ? amount : 32 - amount;
-    // {hi, lo} << n takes hi << n | lo >> (32 − n); right shifts mirror it.
-    if (amount === 0) e.word(left ? 2 : 1);
-    else {
-      e.word(2);
-      e.b.i32(shiftUp).op('i32x4.shl');
-      e.word(1);
-      e.b
-        .i32(32 - shiftUp)
-        .op('i32x4.shr_u')
-        .op('v128.or');
-    }
-    e.setWord();
-  };
-
-/** lop3 with a constant truth table, as the OR of its minterms. */
-const lop3: LaneEmitter = (e) => {
-  const table = e.immediate(4)!;
-  e.b.i32x4(0);
-  for (let minterm = 0; minterm < 8; minterm++) {
-    if ((table & (1 << minterm)) === 0) continue;
-    for (const [position, index] of [1, 2, 3].entries()) {
-      e.word(index);
-      if ((minterm & (4 >> position)) === 0) e.b.op('v128.not');
-      if (position > 0) e.b.op('v128.and');
-    }
-    e.b.op('v128.or');
-  }
-  e.setWord();
-};
 
 const sad =
   (signed: boolean): LaneEmitter =>
@@ -548,16 +378,6 @@ function build(): Map<string, LaneEmitter> {
   forms.set('abs.s16', absHalf);
   for (const op of ['add', 'sub'] as const) forms.set(`${op}.sat.s32`, saturating(op));
   for (const op of ['min', 'max'] as const) forms.set(`${op}.relu.s32`, rectified(`${op}_s`));
-  for (const [bits, width] of [
-    ['16', 16],
-    ['32', 32],
-    ['64', 64],
-  ] as const) {
-    forms.set(`shl.b${bits}`, shift('shl', width));
-    forms.set(`shr.u${bits}`, shift('shr_u', width));
-    forms.set(`shr.b${bits}`, shift('shr_u', width));
-    forms.set(`shr.s${bits}`, shift('shr_s', width));
-  }
   for (const [s, signed] of [
     ['s', true],
     ['u', false],
@@ -599,26 +419,7 @@ function build(): Map<string, LaneEmitter> {
       forms.set(`mad24.${half}.${s}32`, multiply24(signed, half === 'hi', true));
     }
   }
-  forms.set('popc.b32', popc);
   return forms;
 }
 
 export const INTEGER_FORMS: ReadonlyMap<string, LaneEmitter> = build();
-
-interface ImmediateForm {
-  operands: readonly number[];
-  emit: LaneEmitter;
-}
-
-/** Forms that have vector code only when the named operands are immediates. */
-export const IMMEDIATE_FORMS: ReadonlyMap<string, ImmediateForm> = new Map<string, ImmediateForm>([
-  ['bfi.b32', { operands: [3, 4], emit: bfi }],
-  ['bfe.u32', { operands: [2, 3], emit: bfe(false) }],
-  ['bfe.s32', { operands: [2, 3], emit: bfe(true) }],
-  ...['prmt.b32', ...Object.keys(PERMUTE_MODES).map((mode) => `prmt.b32.${mode}`)].map(
-    (form) => [form, { operands: [3], emit: prmt }] as const,
-  ),
-  ['shf.l.wrap.b32', { operands: [3], emit: funnelWrap(true) }],
-  ['shf.r.wrap.b32', { operands: [3], emit: funnelWrap(false) }],
-  ['lop3.b32', { operands: [4], emit: lop3 }],
-]);

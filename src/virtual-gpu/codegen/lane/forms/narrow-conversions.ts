@@ -1,27 +1,24 @@
-import { sizeOfPtxType } from '../../../../ptx/types.ts';
+import { bitsOfPtxType, isSigned } from '../../../../ptx/types.ts';
 import { f32Bits } from '../../../wasm/function-builder.ts';
 import { type LaneContext, type LaneEmitter, PARTS } from '../context.ts';
 import { pushF32 } from './floats.ts';
-
-const isSigned = (type: string): boolean => type.startsWith('s');
-const bitsOf = (type: string): number => sizeOfPtxType(type) * 8;
 
 /** `cvt.sat` between integers of up to 32 bits. */
 const saturateInteger =
   (to: string, from: string): LaneEmitter =>
   (e) => {
     e.word(1);
-    const fromBits = bitsOf(from);
+    const fromBits = bitsOfPtxType(from);
     if (fromBits < 32) {
       e.b.i32(32 - fromBits).op('i32x4.shl');
       e.b.i32(32 - fromBits).op(isSigned(from) ? 'i32x4.shr_s' : 'i32x4.shr_u');
     }
-    const high = isSigned(to) ? 2 ** (bitsOf(to) - 1) - 1 : 2 ** bitsOf(to) - 1;
+    const high = isSigned(to) ? 2 ** (bitsOfPtxType(to) - 1) - 1 : 2 ** bitsOfPtxType(to) - 1;
     if (isSigned(from)) {
-      e.b.i32x4(isSigned(to) ? -(2 ** (bitsOf(to) - 1)) : 0).op('i32x4.max_s');
+      e.b.i32x4(isSigned(to) ? -(2 ** (bitsOfPtxType(to) - 1)) : 0).op('i32x4.max_s');
       if (high < 2 ** 31) e.b.i32x4(high).op('i32x4.min_s');
     } else e.b.i32x4(high).op('i32x4.min_u');
-    if (bitsOf(to) < 32) e.b.i32x4(0xffff).op('v128.and');
+    if (bitsOfPtxType(to) < 32) e.b.i32x4(0xffff).op('v128.and');
     e.setWord();
   };
 
