@@ -7,7 +7,7 @@ import { comparisonSchema, measurementSchema } from './measurement-schema.ts';
 import { countersSourceSchema, profileSchema, sanitizerSchema } from './profile-schema.ts';
 
 const sourceLocation = z
-  .strictObject({ file: z.string(), line: z.int(), column: z.int().exactOptional() })
+  .strictObject({ file: z.string(), line: z.int(), column: z.int().optional() })
   .meta({ id: 'SourceLocation' });
 
 const dim3 = z.tuple([z.int(), z.int(), z.int()]).readonly();
@@ -88,7 +88,7 @@ const launchCounters = z
     longestCtaInstructions: count,
     distinctSectorsRead: count,
     distinctSectorsWritten: count,
-    sampledCache: sampledCache.exactOptional(),
+    sampledCache: sampledCache.optional(),
     lines: z.array(lineCounters),
   })
   .meta({ id: 'LaunchCounters' });
@@ -104,7 +104,7 @@ const timing = z.strictObject({
   vetoNs: z.number().describe('Provable lower bound.'),
   attainableNs: z.number().describe('What realistic peaks allow.'),
   bindingResource: z.string(),
-  bounds: z.array(bound).exactOptional(),
+  bounds: z.array(bound).optional(),
   launches: z
     .array(
       z.strictObject({
@@ -125,13 +125,13 @@ const timing = z.strictObject({
         tailRatio: z.number(),
         launchOverheadNs: z.number(),
         dramBytesEstimate: count,
-        l2BytesEstimate: count.exactOptional(),
-        l2HitRatioEstimate: z.number().exactOptional(),
-        cacheSampledRatio: z.number().describe('Sampled share of the L2 sets behind the DRAM bytes.').exactOptional(),
+        l2BytesEstimate: count.optional(),
+        l2HitRatioEstimate: z.number().optional(),
+        cacheSampledRatio: z.number().describe('Sampled share of the L2 sets behind the DRAM bytes.').optional(),
       }),
     )
-    .exactOptional(),
-  measurement: measurementSchema.exactOptional(),
+    .optional(),
+  measurement: measurementSchema.optional(),
 });
 
 const baseline = z
@@ -139,8 +139,8 @@ const baseline = z
     name: z.string(),
     kind: z.enum(['library', 'kernel']),
     measurement: measurementSchema,
-    versions: z.record(z.string(), z.string()).readonly().exactOptional(),
-    gpuKernels: z.array(z.string()).describe('GPU kernels that really ran.').exactOptional(),
+    versions: z.record(z.string(), z.string()).readonly().optional(),
+    gpuKernels: z.array(z.string()).describe('GPU kernels that really ran.').optional(),
   })
   .meta({ id: 'BaselineMeasurement' });
 
@@ -157,7 +157,7 @@ const correctness = z.strictObject({
       tolerance: numberOrNaN,
     })
     .describe('The element that came nearest to its tolerance, or went furthest over it.')
-    .exactOptional(),
+    .optional(),
   checksRun: count,
   firstWrong: z
     .strictObject({
@@ -169,9 +169,9 @@ const correctness = z.strictObject({
       wrongCount: count,
       elementCount: count,
     })
-    .exactOptional(),
-  worstErrorRatio: numberOrNaN.exactOptional(),
-  rmsErrorRatio: numberOrNaN.exactOptional(),
+    .optional(),
+  worstErrorRatio: numberOrNaN.optional(),
+  rmsErrorRatio: numberOrNaN.optional(),
 });
 
 const coverage = z
@@ -195,10 +195,10 @@ const finding = z.strictObject({
     z.strictObject({
       counter: z.string(),
       value: z.number(),
-      unit: z.string().exactOptional(),
+      unit: z.string().optional(),
       threshold: z.number(),
       comparison: z.enum(['above', 'below']),
-      where: z.string().exactOptional(),
+      where: z.string().optional(),
     }),
   ),
   advice: z.string(),
@@ -206,20 +206,20 @@ const finding = z.strictObject({
 
 const fault = z.strictObject({
   functionName: z.string(),
-  cta: dim3.exactOptional(),
-  thread: dim3.exactOptional(),
-  address: z.string().exactOptional(),
-  accessBytes: count.exactOptional(),
-  buffer: z.strictObject({ name: z.string(), offsetBytes: z.number(), sizeBytes: count }).exactOptional(),
-  source: sourceLocation.exactOptional(),
-  instruction: z.string().exactOptional(),
-  ptxLine: z.int().exactOptional(),
+  cta: dim3.optional(),
+  thread: dim3.optional(),
+  address: z.string().optional(),
+  accessBytes: count.optional(),
+  buffer: z.strictObject({ name: z.string(), offsetBytes: z.number(), sizeBytes: count }).optional(),
+  source: sourceLocation.optional(),
+  instruction: z.string().optional(),
+  ptxLine: z.int().optional(),
 });
 
 /** Schema of what `evaluate --json` prints. */
 export const evaluationSchema = z.strictObject({
   schemaVersion: z.literal(1),
-  kind: z.literal('evaluate').describe('Of the document that evaluate prints.').exactOptional(),
+  kind: z.literal('evaluate').describe('Of the document that evaluate prints.').optional(),
   id: z.string(),
   candidate: z.strictObject({
     id: z.string(),
@@ -230,64 +230,64 @@ export const evaluationSchema = z.strictObject({
   problem: z
     .strictObject({ name: z.string(), folder: z.string(), elsewhere: z.boolean() })
     .describe('Whose reference and checks judged; whether the kernel lies elsewhere than in its ladder.')
-    .exactOptional(),
+    .optional(),
   device: z.strictObject({
     id: z.string(),
     kind: z.enum(['virtual', 'cuda']),
     name: z.string(),
-    uuid: z.string().exactOptional(),
-    driver: z.string().exactOptional(),
+    uuid: z.string().optional(),
+    driver: z.string().optional(),
   }),
   workload: z.strictObject({ name: z.string(), dimensions: dimensionsSchema }),
-  seed: z.int().nonnegative().describe('Seeded inputs, orders and drawn shapes.').exactOptional(),
+  seed: z.int().nonnegative().describe('Seeded inputs, orders and drawn shapes.').optional(),
   status: z.enum(EVALUATION_STATUSES),
-  reason: z.string().exactOptional(),
-  failedCheck: z.string().exactOptional(),
-  fault: fault.exactOptional(),
+  reason: z.string().optional(),
+  failedCheck: z.string().optional(),
+  fault: fault.optional(),
   error: z
     .strictObject({
       code: z.string(),
       message: z.string(),
-      file: z.string().exactOptional(),
-      path: z.string().exactOptional(),
-      received: z.string().exactOptional(),
-      expected: z.string().exactOptional(),
-      hint: z.string().exactOptional(),
+      file: z.string().optional(),
+      path: z.string().optional(),
+      received: z.string().optional(),
+      expected: z.string().optional(),
+      hint: z.string().optional(),
     })
     .describe('The mistake in kernel.json that made the candidate invalid.')
-    .exactOptional(),
+    .optional(),
   diagnostics: z
     .array(
       z.strictObject({
         severity: z.enum(['error', 'warning', 'note']),
         message: z.string(),
-        location: sourceLocation.exactOptional(),
+        location: sourceLocation.optional(),
       }),
     )
-    .exactOptional(),
-  timing: timing.exactOptional(),
-  correctness: correctness.exactOptional(),
-  coverage: coverage.describe('What it was verified on.').exactOptional(),
-  counters: counters.exactOptional(),
-  countersSource: countersSourceSchema.exactOptional(),
-  profile: profileSchema.exactOptional(),
-  sanitizer: sanitizerSchema.exactOptional(),
-  comparisons: z.array(comparisonSchema).describe('Against what it was measured beside.').exactOptional(),
-  baselines: z.array(baseline).describe('What it was measured beside.').exactOptional(),
-  missingBaselines: z.array(z.strictObject({ name: z.string(), reason: z.string() })).exactOptional(),
+    .optional(),
+  timing: timing.optional(),
+  correctness: correctness.optional(),
+  coverage: coverage.describe('What it was verified on.').optional(),
+  counters: counters.optional(),
+  countersSource: countersSourceSchema.optional(),
+  profile: profileSchema.optional(),
+  sanitizer: sanitizerSchema.optional(),
+  comparisons: z.array(comparisonSchema).describe('Against what it was measured beside.').optional(),
+  baselines: z.array(baseline).describe('What it was measured beside.').optional(),
+  missingBaselines: z.array(z.strictObject({ name: z.string(), reason: z.string() })).optional(),
   findings: z.array(finding),
   hiddenFindings: z
     .array(finding)
     .describe('Beyond their threshold, and worth nothing as long as something else binds.')
-    .exactOptional(),
+    .optional(),
   artifacts: z
     .strictObject({
-      ptx: z.string().describe('Content hash of the PTX.').exactOptional(),
-      sass: z.string().describe('Content hash of the machine code as text.').exactOptional(),
-      notes: z.array(z.string()).describe('Why something is missing.').exactOptional(),
+      ptx: z.string().describe('Content hash of the PTX.').optional(),
+      sass: z.string().describe('Content hash of the machine code as text.').optional(),
+      notes: z.array(z.string()).describe('Why something is missing.').optional(),
     })
     .describe('What was kept of the code that was judged.')
-    .exactOptional(),
+    .optional(),
   elapsedMs: z.strictObject({ compile: count, verify: count, time: count, total: count }),
 });
 

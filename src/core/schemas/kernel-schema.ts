@@ -9,7 +9,7 @@ import {
   printableSchema,
 } from './common-schema.ts';
 
-const bufferReference = z.strictObject({ buffer: z.string(), offsetBytes: expressionSchema.exactOptional() });
+const bufferReference = z.strictObject({ buffer: z.string(), offsetBytes: expressionSchema.optional() });
 
 const argument = z
   .union([
@@ -30,11 +30,11 @@ const argument = z
         globalDim: z.array(expressionSchema).min(1).max(5).describe('Innermost first.'),
         globalStridesBytes: z.array(expressionSchema).max(4).describe('Of every axis but the innermost.'),
         boxDim: z.array(expressionSchema).min(1).max(5),
-        elementStrides: z.array(expressionSchema).min(1).max(5).exactOptional(),
-        swizzle: z.enum(['none', '32B', '64B', '128B']).exactOptional(),
-        interleave: z.enum(['none', '16B', '32B']).exactOptional(),
-        l2Promotion: z.enum(['none', '64B', '128B', '256B']).exactOptional(),
-        fill: z.enum(['zeros', 'nan']).exactOptional(),
+        elementStrides: z.array(expressionSchema).min(1).max(5).optional(),
+        swizzle: z.enum(['none', '32B', '64B', '128B']).optional(),
+        interleave: z.enum(['none', '16B', '32B']).optional(),
+        l2Promotion: z.enum(['none', '64B', '128B', '256B']).optional(),
+        fill: z.enum(['zeros', 'nan']).optional(),
       }),
     }),
   ])
@@ -48,30 +48,30 @@ const launchStep = z.strictObject({
   ),
   grid: extent.describe('CTAs in x, y, z.'),
   block: extent.describe('Threads in x, y, z.'),
-  sharedBytes: expressionSchema.exactOptional().describe('Dynamic shared memory.'),
-  cluster: extent.exactOptional(),
-  cooperative: z.boolean().exactOptional(),
-  programmaticDependent: z.boolean().exactOptional(),
-  carveOut: z.number().min(0).max(100).exactOptional().describe('Preferred shared-memory carve-out in percent.'),
+  sharedBytes: expressionSchema.optional().describe('Dynamic shared memory.'),
+  cluster: extent.optional(),
+  cooperative: z.boolean().optional(),
+  programmaticDependent: z.boolean().optional(),
+  carveOut: z.number().min(0).max(100).optional().describe('Preferred shared-memory carve-out in percent.'),
   arguments: z.array(argument),
-  when: expressionSchema.exactOptional(),
-  repeat: expressionSchema.exactOptional(),
+  when: expressionSchema.optional(),
+  repeat: expressionSchema.optional(),
 });
 
 const memsetStep = z.strictObject({
   memset: z.strictObject({ buffer: z.string(), byteValue: z.int().min(0).max(255) }),
-  when: expressionSchema.exactOptional(),
+  when: expressionSchema.optional(),
 });
 
 const parameter = z.strictObject({
-  description: z.string().exactOptional(),
+  description: z.string().optional(),
   values: z.array(z.number()).min(1),
   default: z.number(),
 });
 
 const workspace = z.strictObject({
   bytes: expressionSchema,
-  alignmentBytes: z.int().positive().exactOptional(),
+  alignmentBytes: z.int().positive().optional(),
   init: z
     .enum(['undefined', 'zero', 'once'])
     .describe('zero: before each launch sequence, and timed; once: before the first only.'),
@@ -79,7 +79,7 @@ const workspace = z.strictObject({
 
 /** Schema of kernel.json; unknown keys are refused. */
 export const kernelFileSchema = z.strictObject({
-  $schema: z.string().exactOptional(),
+  $schema: z.string().optional(),
   schemaVersion: z.literal(1),
   name: printableSchema,
   description: z.string(),
@@ -87,18 +87,18 @@ export const kernelFileSchema = z.strictObject({
   source: z.strictObject({
     kind: z.enum(['cuda', 'ptx', 'cubin']),
     files: z.array(printableSchema).min(1),
-    flags: z.array(z.string()).exactOptional(),
-    includes: z.array(printableSchema).exactOptional(),
+    flags: z.array(z.string()).optional(),
+    includes: z.array(printableSchema).optional(),
     architectures: z
       .array(z.string().regex(/^sm_\d+[af]?$/, { error: 'an architecture such as "sm_89"' }))
       .min(1)
-      .exactOptional(),
+      .optional(),
   }),
-  parameters: z.record(identifierSchema, parameter).exactOptional(),
-  constraints: z.array(expressionSchema).exactOptional(),
-  remedies: z.array(z.string()).exactOptional().describe('Ids of the findings this rung answers.'),
-  limits: z.array(expressionSchema).exactOptional().describe('Conditions over the dimensions.'),
-  workspaces: z.record(identifierSchema, workspace).exactOptional(),
+  parameters: z.record(identifierSchema, parameter).optional(),
+  constraints: z.array(expressionSchema).optional(),
+  remedies: z.array(z.string()).optional().describe('Ids of the findings this rung answers.'),
+  limits: z.array(expressionSchema).optional().describe('Conditions over the dimensions.'),
+  workspaces: z.record(identifierSchema, workspace).optional(),
   steps: z.array(z.union([launchStep, memsetStep])).min(1),
 });
 

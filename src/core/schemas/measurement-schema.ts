@@ -6,13 +6,13 @@ const interval = (what: string) => z.tuple([numberOrNaN, numberOrNaN]).describe(
 
 const gpuState = z
   .strictObject({
-    smClockMhz: count.exactOptional(),
-    memoryClockMhz: count.exactOptional(),
-    temperatureC: z.number().exactOptional(),
-    powerW: count.exactOptional(),
-    powerLimitW: count.exactOptional(),
-    throttleReasons: z.array(z.enum(THROTTLE_REASONS)).exactOptional(),
-    otherProcessCount: count.exactOptional(),
+    smClockMhz: count.optional(),
+    memoryClockMhz: count.optional(),
+    temperatureC: z.number().optional(),
+    powerW: count.optional(),
+    powerLimitW: count.optional(),
+    throttleReasons: z.array(z.enum(THROTTLE_REASONS)).optional(),
+    otherProcessCount: count.optional(),
   })
   .meta({ id: 'GpuState', description: 'As NVML tells it; what it does not tell is absent.' });
 
@@ -22,7 +22,7 @@ const conditions = z.strictObject({
   ringBytes: count,
   l2Bytes: count,
   slotCount: count.describe('The most that a block has; how many each has is secret.'),
-  fewestSlotCount: count.exactOptional(),
+  fewestSlotCount: count.optional(),
   sequencesPerReplay: count,
   replaysPerSample: count,
   replayOverheadNs: z.number().describe('What a replay takes beside its launches; taken off every replay.'),
@@ -47,12 +47,12 @@ const block = z
     samples: z.array(z.strictObject({ contender: z.string(), samplesNs: z.array(numberOrNaN) })),
     before: gpuState,
     after: gpuState,
-    discarded: z.string().describe('Why the block does not count.').exactOptional(),
-    powerCapped: z.boolean().exactOptional(),
+    discarded: z.string().describe('Why the block does not count.').optional(),
+    powerCapped: z.boolean().optional(),
     unsteadyBaselines: z
       .array(z.string())
       .describe('Baselines more than 2 % off their median in the blocks before.')
-      .exactOptional(),
+      .optional(),
   })
   .meta({ id: 'MeasuredBlock' });
 
@@ -61,7 +61,7 @@ export const measurementSchema = z
     contender: z.string(),
     conditions,
     summary,
-    eagerNs: z.number().describe('One sequence launched alone, outside a graph.').exactOptional(),
+    eagerNs: z.number().describe('One sequence launched alone, outside a graph.').optional(),
     blocks: z.array(block),
     discardedBlockCount: count,
     powerCapped: z.boolean(),
@@ -69,7 +69,7 @@ export const measurementSchema = z
     checkedSlotCount: count.describe('Slots compared with the oracle.'),
     rerunCount: count
       .describe('Launch sequences run again by themselves and compared with the replay.')
-      .exactOptional(),
+      .optional(),
   })
   .meta({ id: 'Measurement' });
 
@@ -83,7 +83,7 @@ export const comparisonSchema = z
     blockCount: count,
     mannWhitney: z.strictObject({ u: numberOrNaN, pValue: numberOrNaN }),
     cliffsDelta: numberOrNaN.describe('P(candidate faster) − P(candidate slower).'),
-    baselineSlowdown: numberOrNaN.describe('Baseline’s time beside the candidate ÷ its time alone.').exactOptional(),
+    baselineSlowdown: numberOrNaN.describe('Baseline’s time beside the candidate ÷ its time alone.').optional(),
   })
   .meta({ id: 'Comparison' });
 

@@ -12,33 +12,33 @@ import {
 
 const dimensionDeclaration = z.strictObject({
   description: z.string(),
-  minimum: z.int().exactOptional(),
-  maximum: z.int().exactOptional(),
-  values: z.array(z.int()).min(1).exactOptional().describe('When given, the only values allowed.'),
-  default: z.int().exactOptional().describe('Used when a workload list leaves the dimension out.'),
+  minimum: z.int().optional(),
+  maximum: z.int().optional(),
+  values: z.array(z.int()).min(1).optional().describe('When given, the only values allowed.'),
+  default: z.int().optional().describe('Used when a workload list leaves the dimension out.'),
 });
 
 const generator: z.ZodType<Generator> = z
   .discriminatedUnion('kind', [
     z.strictObject({
       kind: z.literal('normal'),
-      mean: z.number().exactOptional(),
-      standardDeviation: z.number().positive().exactOptional(),
+      mean: z.number().optional(),
+      standardDeviation: z.number().positive().optional(),
     }),
     z.strictObject({ kind: z.literal('uniform'), low: z.number(), high: z.number() }),
     z.strictObject({
       kind: z.literal('positive'),
-      low: z.number().positive().exactOptional(),
-      high: z.number().positive().exactOptional(),
+      low: z.number().positive().optional(),
+      high: z.number().positive().optional(),
     }),
     z.strictObject({ kind: z.literal('large'), magnitude: z.number().positive() }),
-    z.strictObject({ kind: z.literal('one-hot'), magnitude: z.number().exactOptional() }),
+    z.strictObject({ kind: z.literal('one-hot'), magnitude: z.number().optional() }),
     z.strictObject({ kind: z.literal('constant'), value: z.number() }),
     z.strictObject({ kind: z.literal('index-range'), low: expressionSchema, high: expressionSchema }),
     z.strictObject({
       kind: z.literal('zipf'),
       count: expressionSchema,
-      exponent: z.number().positive().exactOptional(),
+      exponent: z.number().positive().optional(),
     }),
     z.strictObject({ kind: z.literal('permutation') }),
     z.strictObject({
@@ -51,51 +51,51 @@ const generator: z.ZodType<Generator> = z
     z.strictObject({
       kind: z.literal('special'),
       value: z.enum(SPECIAL_VALUES),
-      ratio: z.number().gt(0).lte(1).exactOptional().describe('Share of the elements; default 0.1.'),
+      ratio: z.number().gt(0).lte(1).optional().describe('Share of the elements; default 0.1.'),
       get of() {
-        return generator.exactOptional().describe('What the others are; normal when absent.');
+        return generator.optional().describe('What the others are; normal when absent.');
       },
     }),
     z.strictObject({
       kind: z.literal('sparse'),
-      count: z.int().positive().exactOptional().describe('Elements that are not zero; default 64.'),
-      magnitude: z.number().exactOptional(),
+      count: z.int().positive().optional().describe('Elements that are not zero; default 64.'),
+      magnitude: z.number().optional(),
     }),
     z.strictObject({ kind: z.literal('off-grid') }),
     z.strictObject({
       kind: z.literal('alternating'),
-      low: z.number().positive().exactOptional().describe('Least magnitude; default 1/16.'),
-      high: z.number().positive().exactOptional().describe('Largest magnitude; default 1.'),
-      axis: z.int().nonnegative().exactOptional().describe('Along which signs alternate; the last when absent.'),
+      low: z.number().positive().optional().describe('Least magnitude; default 1/16.'),
+      high: z.number().positive().optional().describe('Largest magnitude; default 1.'),
+      axis: z.int().nonnegative().optional().describe('Along which signs alternate; the last when absent.'),
     }),
     z.strictObject({
       kind: z.literal('ramp'),
       low: z.number(),
       high: z.number(),
-      axis: z.int().nonnegative().exactOptional().describe('Along which values rise; the last when absent.'),
+      axis: z.int().nonnegative().optional().describe('Along which values rise; the last when absent.'),
     }),
   ])
   .meta({ id: 'Generator', description: 'How an input is filled. Every generator is seeded.' });
 
 const bufferDeclaration = z
   .strictObject({
-    description: z.string().exactOptional(),
+    description: z.string().optional(),
     dtype: dtypeSchema,
     shape: z.array(expressionSchema).min(1).max(8).describe('One expression per axis, outermost first.'),
     strides: z
       .array(expressionSchema)
       .min(1)
       .max(8)
-      .exactOptional()
+      .optional()
       .describe('Elements per step of each axis; row-major when absent.'),
-    layout: z.string().exactOptional().describe('Names of the axes, e.g. BHSD; documentation only.'),
-    alignmentBytes: z.int().positive().exactOptional().describe('Power of two; default 16.'),
+    layout: z.string().optional().describe('Names of the axes, e.g. BHSD; documentation only.'),
+    alignmentBytes: z.int().positive().optional().describe('Power of two; default 16.'),
     access: z.enum(['in', 'out', 'inout']),
-    generator: generator.exactOptional(),
+    generator: generator.optional(),
     domain: z
       .array(z.enum(SPECIAL_VALUES))
       .min(1)
-      .exactOptional()
+      .optional()
       .describe('Special values that callers pass beside ordinary ones; each makes a generator set.'),
   })
   .meta({ id: 'Buffer' });
@@ -110,14 +110,14 @@ const comparison = z
       accumulate: z.literal('f32'),
       roundings: z
         .record(identifierSchema, dtypeSchema)
-        .exactOptional()
+        .optional()
         .describe('Intermediate results that a kernel may round, by the names reference.ts gives them, and to what.'),
       terms: expressionSchema
-        .exactOptional()
+        .optional()
         .describe('Additions behind one output, for errors of the accumulator. Default 256.'),
-      factor: z.number().positive().exactOptional().describe('Allowed maximum error ÷ the naive run’s. Default 2.'),
-      group: z.enum(['row', 'all']).exactOptional(),
-      rmsFactor: z.number().positive().exactOptional().describe('Allowed RMS error ÷ the naive run’s. Default 1.5.'),
+      factor: z.number().positive().optional().describe('Allowed maximum error ÷ the naive run’s. Default 2.'),
+      group: z.enum(['row', 'all']).optional(),
+      rmsFactor: z.number().positive().optional().describe('Allowed RMS error ÷ the naive run’s. Default 1.5.'),
     }),
     z.strictObject({
       kind: z.literal('allclose'),
@@ -135,7 +135,7 @@ const comparison = z
 
 /** Schema of problem.json; unknown keys are refused. */
 export const problemFileSchema = z.strictObject({
-  $schema: z.string().exactOptional(),
+  $schema: z.string().optional(),
   schemaVersion: z.literal(1),
   name: printableSchema,
   description: z.string(),
@@ -143,54 +143,54 @@ export const problemFileSchema = z.strictObject({
   limits: z
     .array(expressionSchema)
     .min(1)
-    .exactOptional()
+    .optional()
     .describe('Conditions over the dimensions that every shape meets, e.g. D % 8 == 0 && D <= 256.'),
   inputs: z.record(identifierSchema, bufferDeclaration),
   outputs: z.record(identifierSchema, bufferDeclaration),
   scalars: z
     .record(
       identifierSchema,
-      z.strictObject({ description: z.string().exactOptional(), dtype: dtypeSchema, value: expressionSchema }),
+      z.strictObject({ description: z.string().optional(), dtype: dtypeSchema, value: expressionSchema }),
     )
-    .exactOptional(),
+    .optional(),
   flop: expressionSchema.describe('Floating-point operations of the usual algorithm.'),
   minimumFlop: expressionSchema.describe('Floating-point operations no algorithm can avoid.'),
   minimumReadBytes: expressionSchema.describe('Bytes that must be read from DRAM when caches are cold.'),
   reducedAxis: z
-    .strictObject({ input: z.string(), axis: z.int().nonnegative(), symmetric: z.boolean().exactOptional() })
-    .exactOptional(),
-  independentDimensions: z.array(z.string()).min(1).exactOptional(),
+    .strictObject({ input: z.string(), axis: z.int().nonnegative(), symmetric: z.boolean().optional() })
+    .optional(),
+  independentDimensions: z.array(z.string()).min(1).optional(),
   workloads: z
     .array(
       z.strictObject({
         name: printableSchema,
         dimensions: dimensionsSchema,
-        cache: z.enum(['hot', 'cold']).exactOptional(),
-        weight: z.number().positive().exactOptional(),
+        cache: z.enum(['hot', 'cold']).optional(),
+        weight: z.number().positive().optional(),
       }),
     )
     .min(1),
   checkShapes: z
-    .array(z.strictObject({ dimensions: dimensionsSchema, generators: z.array(z.string()).min(1).exactOptional() }))
+    .array(z.strictObject({ dimensions: dimensionsSchema, generators: z.array(z.string()).min(1).optional() }))
     .min(1),
-  generatorSets: z.record(printableSchema, z.record(identifierSchema, generator)).exactOptional(),
+  generatorSets: z.record(printableSchema, z.record(identifierSchema, generator)).optional(),
   mistakes: z
     .record(printableSchema, z.string())
-    .exactOptional()
+    .optional()
     .describe('Mistakes that kernels of this kind make, which reference.ts exports for audit: name and what they do.'),
   comparison,
   toleranceShare: z
     .number()
     .gt(0)
     .lte(1)
-    .exactOptional()
+    .optional()
     .describe('Largest tolerance ÷ spread of the right values with which a check still sees anything. Default 0.25.'),
   determinism: z.enum(['bitwise', 'tolerance']),
   start: printableSchema.describe('Folder name of the kernel a run starts from.'),
   rungs: z.array(printableSchema).min(1).describe('Folder names of all rungs, in ladder order.'),
   deviceReference: printableSchema
     .describe('Folder name of a kernel that computes the reference on a GPU, for shapes that take long on a host.')
-    .exactOptional(),
+    .optional(),
 });
 
 export type ProblemSchemaMatchesContract = Assert<Matches<z.infer<typeof problemFileSchema>, ProblemFile>>;

@@ -21,12 +21,12 @@ export const profileSchema = z
         id: z.string(),
         title: z.string(),
         message: z.string(),
-        estimatedSpeedupPercent: z.number().exactOptional(),
-        estimateScope: z.enum(['launch', 'unit']).exactOptional(),
+        estimatedSpeedupPercent: z.number().optional(),
+        estimateScope: z.enum(['launch', 'unit']).optional(),
         functionName: z.string(),
       }),
     ),
-    reportObject: z.string().describe('Content hash of the profiler’s own report.').exactOptional(),
+    reportObject: z.string().describe('Content hash of the profiler’s own report.').optional(),
     elapsedMs: count,
   })
   .meta({ id: 'Profile', description: 'A hardware profile. Times in it are never results.' });
