@@ -8,7 +8,18 @@ import { LongestFirst } from './test/support/longest-first.ts';
 const SHARING = [
   ...['architecture', 'core', 'diagnosis', 'hardware', 'honest', 'optimizer', 'problems', 'ptx', 'red-team', 'reports'],
   ...['search', 'stats', 'virtual-gpu', 'app/attention-on-l4.test.ts', 'devices/cuda/harness', 'devices/*.test.ts'],
-  ...['evaluation/*.test.ts', 'evaluation/comparisons', 'evaluation/generators', 'evaluation/measure', 'store'],
+  ...[
+    'evaluation/*.test.ts',
+    'evaluation/audit',
+    'evaluation/launches',
+    'evaluation/oracle/*.test.ts',
+    'evaluation/oracle/tolerances',
+    'evaluation/oracle/generators',
+    'evaluation/measure',
+    'evaluation/verify',
+    'evaluation/recording',
+    'store',
+  ],
   ...['toolchains/header-pack'],
 ].map((place) => (place.endsWith('.ts') ? `test/${place}` : `test/${place}/**/!(*.browser).test.ts`));
 

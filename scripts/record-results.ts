@@ -12,7 +12,7 @@ import type { LaunchCounters } from '../src/core/counters.ts';
 import type { Evaluation } from '../src/core/evaluation.ts';
 import type { KernelFile, ParameterValues } from '../src/core/kernel.ts';
 import type { ProblemFile } from '../src/core/problem.ts';
-import type { AuditReport } from '../src/evaluation/audit.ts';
+import type { AuditReport } from '../src/evaluation/audit/audit.ts';
 import { DEVICE_SPECS } from '../src/hardware/device-specs.ts';
 import { predictTime } from '../src/hardware/launch-model/predict-time.ts';
 import type { RunView } from '../src/reports/run-view.ts';

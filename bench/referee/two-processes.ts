@@ -6,8 +6,8 @@
  */
 import type { TwoProcessRecording } from '../../scripts/results/referee-recordings.ts';
 import type { ParameterValues } from '../../src/core/kernel.ts';
-import { BaselineWorker } from '../../src/evaluation/baselines/baseline-worker.ts';
-import { createOracle } from '../../src/evaluation/oracle.ts';
+import { BaselineWorker } from '../../src/evaluation/instruments/baselines/baseline-worker.ts';
+import { createExpectationCache } from '../../src/evaluation/oracle/expectation-cache.ts';
 import { type Bench, contenderOf, measuredWith, openBench, openKernel } from '../measuring/open-bench.ts';
 import { openRecording } from '../recording-file.ts';
 import { compareReadings, noReadings, type Readings } from './compare-readings.ts';
@@ -37,7 +37,7 @@ async function compare(bench: Bench, subject: Case): Promise<Readings> {
   if (!measuring) throw new Error(`${identity.id} predicts times; it can't measure them`);
   const worker = await BaselineWorker.start({
     problem,
-    oracle: createOracle({ deviceReference: bench.deviceReference }),
+    oracle: createExpectationCache({ deviceReference: bench.deviceReference }),
     seed: SEED,
     ...(identity.uuid !== undefined && { gpu: { uuid: identity.uuid } }),
   });

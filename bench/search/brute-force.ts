@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openSession } from '../../src/app/session.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
-import { toPortable } from '../../src/evaluation/portable-evaluation.ts';
-import { describeRequest, requestKey } from '../../src/evaluation/request-description.ts';
+import { toPortable } from '../../src/evaluation/recording/portable-evaluation.ts';
+import { describeRequest, requestKey } from '../../src/evaluation/recording/request-description.ts';
 import { openRecording, type RecordedEvaluation, readRecording } from '../../src/store/recording.ts';
 import {
   DEVICE,

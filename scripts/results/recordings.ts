@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { ParameterValues } from '../../src/core/kernel.ts';
-import type { AuditReport } from '../../src/evaluation/audit.ts';
+import type { AuditReport } from '../../src/evaluation/audit/audit.ts';
 import type { RunView } from '../../src/reports/run-view.ts';
 
 /** The repository's root. */

@@ -1,5 +1,5 @@
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
-import { type AuditReport, auditProblem } from '../evaluation/audit.ts';
+import { type AuditReport, auditProblem } from '../evaluation/audit/audit.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { ensureTrustedFor } from './loading/trust.ts';

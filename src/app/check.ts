@@ -7,7 +7,7 @@ import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint, validAssignments } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import type { RequestOf } from '../core/requests/request.ts';
-import { planLaunches } from '../evaluation/plan-launches.ts';
+import { planLaunches } from '../evaluation/launches/plan-launches.ts';
 import { DEVICE_SPECS } from '../hardware/device-specs.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';

@@ -9,7 +9,7 @@ import { completeParameters, failedConstraint } from '../core/plan/parameters.ts
 import type { Problem, Workload } from '../core/problem.ts';
 import type { RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
-import { planLaunches } from '../evaluation/plan-launches.ts';
+import { planLaunches } from '../evaluation/launches/plan-launches.ts';
 import { holdKeptFiles } from '../store/kept-files.ts';
 import { resolveBaselines } from './baselines.ts';
 import { ensureTrustedFor } from './loading/trust.ts';

@@ -24,7 +24,7 @@ export async function recordTo(
 ): Promise<Evaluator> {
   const [{ openRecording }, { createRecordingEvaluator }] = await Promise.all([
     import('../store/recording.ts'),
-    import('../evaluation/recording-evaluator.ts'),
+    import('../evaluation/recording/record.ts'),
   ]);
   const { name, version } = toolchain.identity;
   const { identity, spec } = device;
@@ -49,7 +49,7 @@ interface Replay extends Instruments, AsyncDisposable {
 export async function openReplay(file: string): Promise<Replay> {
   const [{ readRecording }, { createRecordedEvaluator }] = await Promise.all([
     import('../store/recording.ts'),
-    import('../evaluation/recorded-evaluator.ts'),
+    import('../evaluation/recording/replay.ts'),
   ]);
   const recording = readRecording(file);
   const [{ device, spec, compiler, environment, time }] = recording.sessions;

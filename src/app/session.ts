@@ -5,9 +5,9 @@ import type { Evaluator } from '../core/evaluation.ts';
 import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import type { RequestOf } from '../core/requests/request.ts';
-import type { DeviceReference } from '../evaluation/expectations.ts';
-import type { GpuInstruments } from '../evaluation/gpu-instruments.ts';
-import type { Oracle } from '../evaluation/oracle.ts';
+import type { GpuInstruments } from '../evaluation/instruments/gpu-instruments.ts';
+import type { ExpectationCache } from '../evaluation/oracle/expectation-cache.ts';
+import type { DeviceReference } from '../evaluation/oracle/expectations.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { describeEnvironment } from './environment.ts';
 import type { AskTrust } from './loading/trust.ts';
@@ -68,15 +68,15 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     { openDevice },
     { createToolchain },
     { createLiveEvaluator },
-    { createOracle },
+    { createExpectationCache },
     { createKeepingEvaluator },
     { peaksOf },
   ] = await Promise.all([
     import('../devices/open-device.ts'),
     import('../toolchains/create-toolchain.ts'),
     import('../evaluation/live-evaluator.ts'),
-    import('../evaluation/oracle.ts'),
-    import('../evaluation/keeping-evaluator.ts'),
+    import('../evaluation/oracle/expectation-cache.ts'),
+    import('../evaluation/recording/keep.ts'),
     import('../evaluation/peaks-of.ts'),
   ]);
   await using stack = new AsyncDisposableStack();
@@ -93,7 +93,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const deviceReference = kind === 'cuda' ? await openReference(device, toolchain) : undefined;
   if (deviceReference) stack.defer(() => deviceReference.close());
   const ending = new AbortController();
-  const oracle = createOracle({ deviceReference, signal: ending.signal });
+  const oracle = createExpectationCache({ deviceReference, signal: ending.signal });
   const instruments = deviceReference && (await openInstruments(device, oracle, deviceReference));
   if (instruments) stack.defer(() => instruments.close());
   const live = createLiveEvaluator({
@@ -143,7 +143,7 @@ async function atMost(limitMs: number, work: Promise<void>): Promise<void> {
 /** The problem's reference on the GPU, in a second process: right outputs must not lie where candidates run. */
 async function openReference(device: Device, toolchain: Toolchain): Promise<DeviceReference> {
   const [{ lazyDeviceReference }, { openReferenceDevice }] = await Promise.all([
-    import('../evaluation/lazy-device-reference.ts'),
+    import('../evaluation/oracle/lazy-device-reference.ts'),
     import('../devices/open-device.ts'),
   ]);
   return lazyDeviceReference({ toolchain, openDevice: () => openReferenceDevice(device.identity.id) });
@@ -152,10 +152,10 @@ async function openReference(device: Device, toolchain: Toolchain): Promise<Devi
 /** Profiler, sanitizer and library baselines; each starts when it is first needed. */
 async function openInstruments(
   device: Device,
-  oracle: Oracle,
+  oracle: ExpectationCache,
   deviceReference: DeviceReference,
 ): Promise<GpuInstruments> {
-  const { createGpuInstruments } = await import('../evaluation/gpu-instruments.ts');
+  const { createGpuInstruments } = await import('../evaluation/instruments/gpu-instruments.ts');
   return createGpuInstruments({ device, oracle, deviceReference, seed: REFERENCE_SEED });
 }
 

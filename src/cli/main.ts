@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
-import { onSlowRun } from '../evaluation/reference-process/slow-runs.ts';
+import { onSlowRun } from '../evaluation/oracle/reference-process/slow-runs.ts';
 import { runCommand } from './commands/index.ts';
 import { CLEAR_LINE, errorJson, errorText, paintFor, plainStream, printJson, type Streams } from './output.ts';
 import { buildProgram } from './program.ts';

@@ -81,7 +81,7 @@ export interface CheckShape {
 /** One way to fill all inputs: input name → generator; inputs left out use their own declaration. */
 export type GeneratorSet = Readonly<Record<string, Generator>>;
 
-export type Comparison =
+export type Tolerance =
   | { kind: 'exact' }
   | { kind: 'ulp'; maximumUlps: number }
   | {
@@ -138,7 +138,7 @@ export interface ProblemFile {
   generatorSets?: Readonly<Record<string, GeneratorSet>>;
   /** Mistakes that kernels of this kind make: name → what such a kernel does. reference.ts exports them, for `audit`. */
   mistakes?: Readonly<Record<string, string>>;
-  comparison: Comparison;
+  comparison: Tolerance;
   /** Largest tolerance ÷ spread of the right values with which a check still sees anything. Default ¼. */
   toleranceShare?: number;
   determinism: 'bitwise' | 'tolerance';

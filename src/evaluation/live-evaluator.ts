@@ -10,25 +10,25 @@ import { completeParameters, failedConstraint } from '../core/plan/parameters.ts
 import { deviceRefusal } from '../core/plan/runs-on.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
-import { orDeviceTrouble } from './device-trouble.ts';
-import type { Instruments } from './instruments.ts';
+import type { Instruments } from './instruments/instruments.ts';
+import { orDeviceTrouble } from './launches/device-trouble.ts';
+import { planLaunches } from './launches/plan-launches.ts';
+import { planRefusal } from './launches/plan-refusal.ts';
+import { createStream } from './launches/random.ts';
+import type { Refused } from './launches/refusal.ts';
 import { measureOutcome, profileOutcome } from './measure-outcome.ts';
-import { createOracle, type Oracle } from './oracle.ts';
+import { createExpectationCache, type ExpectationCache } from './oracle/expectation-cache.ts';
 import { compileRefusal, type Outcome, refusalOutcome } from './outcome.ts';
-import { planLaunches } from './plan-launches.ts';
-import { planRefusal } from './plan-refusal.ts';
 import { predictOutcome } from './predict-outcome.ts';
 import { predictionCaveats } from './prediction-caveats.ts';
 import { problemWork } from './problem-work.ts';
-import { createStream } from './random.ts';
-import type { Refused } from './refusal.ts';
-import { countOnly, type Verified, type VerifyRequest, verify } from './verify.ts';
+import { countOnly, type Verified, type VerifyRequest, verify } from './verify/verify.ts';
 
 export interface LiveEvaluatorOptions {
   readonly device: Device;
   readonly toolchain: Toolchain;
   /** Shared between evaluators of one process to save reference runs; its own when absent. */
-  readonly oracle?: Oracle;
+  readonly oracle?: ExpectationCache;
   /** Wall-clock limit of one run of a launch sequence, in ms. By default 20,000, and more for large workloads. */
   readonly runTimeoutMs?: number;
   /** Warp instructions one CTA may execute; the device's own limit when absent. */
@@ -57,7 +57,7 @@ const LONGEST_RUN_MS = 24 * 3_600_000;
  * does not close them.
  */
 export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator => {
-  const oracle = options.oracle ?? createOracle();
+  const oracle = options.oracle ?? createExpectationCache();
   const known: KnownVerified = new Map();
   const secret = options.secret ?? randomInt(2 ** 32);
   let evaluationCount = 0;
@@ -88,7 +88,7 @@ type KnownVerified = Map<string, Pick<Verified, 'correctness' | 'coverage'>>;
 
 /** What the evaluations of one evaluator share. */
 interface EvaluationTools extends LiveEvaluatorOptions {
-  readonly oracle: Oracle;
+  readonly oracle: ExpectationCache;
   readonly known: KnownVerified;
   readonly secret: number;
 }

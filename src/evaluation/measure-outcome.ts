@@ -5,19 +5,19 @@ import type { LaunchPlan } from '../core/launch-plan.ts';
 import type { Comparison, Measurement } from '../core/measurement.ts';
 import type { Timing } from '../core/timing.ts';
 import { attainableBoundNs, type ProblemWork, vetoBoundNs } from '../hardware/bounds.ts';
-import { type Instruments, librariesFor } from './instruments.ts';
+import { type Instruments, librariesFor } from './instruments/instruments.ts';
+import type { Refused } from './launches/refusal.ts';
 import { type LoadedKernel, type MeasuredCandidate, measureCandidate } from './measure/measure-candidate.ts';
-import type { Oracle } from './oracle.ts';
+import type { ExpectationCache } from './oracle/expectation-cache.ts';
 import { implausibility, type Outcome, refusalOutcome } from './outcome.ts';
 import { peaksOf } from './peaks-of.ts';
 import { problemWork } from './problem-work.ts';
-import type { Refused } from './refusal.ts';
-import type { Verified } from './verify.ts';
+import type { Verified } from './verify/verify.ts';
 
 export interface MeasureOutcomeOptions {
   readonly device: Device;
   readonly request: EvaluationRequest;
-  readonly oracle: Oracle;
+  readonly oracle: ExpectationCache;
   readonly instruments?: Instruments | undefined;
   /** What measuring chooses by and no kernel can know. */
   readonly secret: number;

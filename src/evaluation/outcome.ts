@@ -4,7 +4,7 @@ import type { ErrorDetails } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Kernel } from '../core/kernel.ts';
 import type { Timing } from '../core/timing.ts';
-import type { Refused } from './refusal.ts';
+import type { Refused } from './launches/refusal.ts';
 
 /** How an evaluation ended, and what is known by then. */
 export type Outcome = Pick<Evaluation, 'status'> & Partial<Evaluation>;

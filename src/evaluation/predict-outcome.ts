@@ -3,10 +3,10 @@ import type { Problem, Workload } from '../core/problem.ts';
 import { sumCounters } from '../core/sum-counters.ts';
 import { diagnoseWhole } from '../diagnosis/diagnose.ts';
 import { attainableBoundNs, vetoBoundNs } from '../hardware/bounds.ts';
-import { hasHalfPrecisionMatrixWork } from './half-precision-matrix-work.ts';
+import { hasHalfPrecisionMatrixWork } from './instruments/half-precision-matrix-work.ts';
 import { implausibility, type Outcome } from './outcome.ts';
 import { problemWork } from './problem-work.ts';
-import type { Verified } from './verify.ts';
+import type { Verified } from './verify/verify.ts';
 
 /** Predicts the time of a verified candidate from its counters, and says what limits it. */
 export const predictOutcome = (

@@ -1,7 +1,7 @@
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { DType } from '../core/dtype.ts';
 import type { MeasuredPeaks } from '../core/measured-peaks.ts';
-import type { Comparison } from '../core/problem.ts';
+import type { Tolerance } from '../core/problem.ts';
 import type { Roof } from '../core/roofline.ts';
 
 /** problem.json's cost expressions, evaluated for one workload. */
@@ -12,7 +12,7 @@ export interface ProblemWork {
   readonly minimumFlop: number;
   /** Bytes that must be read when the caches are cold. */
   readonly minimumReadBytes: number;
-  readonly comparison: Comparison;
+  readonly comparison: Tolerance;
   readonly cache: 'hot' | 'cold';
   /**
    * Cold only: share of the reads that L2 may serve all the same, because a part of what the ring of slots holds stays
@@ -41,7 +41,7 @@ const GIVEN_AWAY_BITS = 2;
 const SIGNIFICAND_BITS: Partial<Record<DType, number>> = { f16: 11, bf16: 8, f32: 24, f64: 53 };
 
 /** The dtype whose precision a comparison demands; undefined when it names none. */
-function demandedDType(comparison: Comparison): DType | undefined {
+function demandedDType(comparison: Tolerance): DType | undefined {
   if (comparison.kind === 'calibrated') return comparison.storage;
   if (comparison.kind === 'conditioned') return comparison.unit;
   return undefined;
@@ -58,7 +58,7 @@ function tensorProducts(dtype: DType | undefined): number {
 }
 
 /** The fastest pipe on which results can still meet the comparison, in FLOP per clock per SM. */
-function fastestPipe(comparison: Comparison, spec: DeviceSpec): Pipe {
+function fastestPipe(comparison: Tolerance, spec: DeviceSpec): Pipe {
   const dtype = demandedDType(comparison);
   const products = tensorProducts(dtype);
   const vector: Pipe =

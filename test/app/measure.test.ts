@@ -9,7 +9,7 @@ import { chooseWorkload } from '../../src/app/workload.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Evaluation, EvaluationRequest } from '../../src/core/evaluation.ts';
 import type { Measurement } from '../../src/core/measurement.ts';
-import { createRecordingEvaluator } from '../../src/evaluation/recording-evaluator.ts';
+import { createRecordingEvaluator } from '../../src/evaluation/recording/record.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { openRecording } from '../../src/store/recording.ts';
 

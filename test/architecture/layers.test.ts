@@ -13,6 +13,8 @@ describe('every module of src/', () => {
   it('lies in a known layer', () => expect(violations(rules.knownFolders)).toEqual([]));
   it('imports only from layers below its own, types included', () =>
     expect(violations(rules.importDirection)).toEqual([]));
+  it('imports within evaluation/ only from rooms below its own', () =>
+    expect(violations(rules.roomDirection)).toEqual([]));
   it('writes relative imports with .ts', () => expect(violations(rules.extensions)).toEqual([]));
   it('imports nothing of Node in the pure layers', () => expect(violations(rules.purity)).toEqual([]));
   it('spawns only in process/', () => expect(violations(rules.spawning)).toEqual([]));
@@ -23,8 +25,30 @@ describe('every module of src/', () => {
   it('is in no import cycle at run time', () => expect(rules.importCycles(modules)).toEqual([]));
 });
 
-const { knownFolders, importDirection, extensions, purity, spawning, workers, writing, printing, evaluating } = rules;
-const RULES = { knownFolders, importDirection, extensions, purity, spawning, workers, writing, printing, evaluating };
+const {
+  knownFolders,
+  importDirection,
+  roomDirection,
+  extensions,
+  purity,
+  spawning,
+  workers,
+  writing,
+  printing,
+  evaluating,
+} = rules;
+const RULES = {
+  knownFolders,
+  importDirection,
+  roomDirection,
+  extensions,
+  purity,
+  spawning,
+  workers,
+  writing,
+  printing,
+  evaluating,
+};
 
 describe('each rule refuses what it is for', () => {
   const cases: [rule: keyof typeof RULES, file: string, text: string, refused: boolean][] = [
@@ -47,6 +71,12 @@ describe('each rule refuses what it is for', () => {
     ['importDirection', 'src/app/a.ts', `import { a } from '../index.ts';`, true],
     ['importDirection', 'src/app/a.ts', `import { a } from '../../test/a.ts';`, true],
     ['importDirection', 'src/index.ts', `import { a } from './cli/a.ts';`, false],
+    ['roomDirection', 'src/evaluation/oracle/a.ts', `import { a } from '../verify/a.ts';`, true],
+    ['roomDirection', 'src/evaluation/oracle/a.ts', `import type { A } from '../outcome.ts';`, true],
+    ['roomDirection', 'src/evaluation/audit/a.ts', `import { a } from '../measure/a.ts';`, true],
+    ['roomDirection', 'src/evaluation/corner/a.ts', '', true],
+    ['roomDirection', 'src/evaluation/verify/a.ts', `import { a } from '../oracle/a.ts';`, false],
+    ['roomDirection', 'src/evaluation/outcome.ts', `import { a } from './verify/a.ts';`, false],
     ['extensions', 'src/core/a.ts', `import { a } from './b.js';`, true],
     ['extensions', 'src/core/a.ts', `import { a } from './b';`, true],
     ['purity', 'src/ptx/a.ts', `import { readFileSync } from 'node:fs';`, true],

@@ -8,7 +8,7 @@ import { type Bench, openPair } from '../../bench/measuring/open-bench.ts';
 import type { SelfComparisons } from '../../scripts/results/measuring-recordings.ts';
 import type { LaunchPlan } from '../../src/core/launch-plan.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
-import { createDeviceReference } from '../../src/evaluation/device-reference.ts';
+import { createDeviceReference } from '../../src/evaluation/oracle/device-reference.ts';
 import { createToolchain } from '../../src/toolchains/create-toolchain.ts';
 import { withMeasuring } from '../support/measuring-device.ts';
 

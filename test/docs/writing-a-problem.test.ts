@@ -5,8 +5,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { inProcess, type ReferenceModule } from '../../src/core/call-reference.ts';
 import { isShapeOf } from '../../src/core/plan/dimensions.ts';
 import { parseProblemFile } from '../../src/core/schemas/parse-files.ts';
-import { type AuditReport, auditProblem } from '../../src/evaluation/audit.ts';
-import { drawShapes } from '../../src/evaluation/drawn-shapes.ts';
+import { type AuditReport, auditProblem } from '../../src/evaluation/audit/audit.ts';
+import { drawShapes } from '../../src/evaluation/oracle/drawn-shapes.ts';
 
 /** The worked example of docs/guides/writing-a-problem.md: reference.ts, a first problem.json, and what replaces some of it. */
 const guide = readFileSync(path.resolve(import.meta.dirname, '../../docs/guides/writing-a-problem.md'), 'utf8');

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { MeasuredPeaks } from '../../src/core/measured-peaks.ts';
-import type { Comparison } from '../../src/core/problem.ts';
+import type { Tolerance } from '../../src/core/problem.ts';
 import { attainableBoundNs, type ProblemWork, vetoBoundNs } from '../../src/hardware/bounds.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 
 const l4 = DEVICE_SPECS.get('l4')!;
-const calibrated = (storage: 'f16' | 'f32' | 'f64'): Comparison => ({ kind: 'calibrated', storage, accumulate: 'f32' });
+const calibrated = (storage: 'f16' | 'f32' | 'f64'): Tolerance => ({ kind: 'calibrated', storage, accumulate: 'f32' });
 
 /** B1 H8 S512 D64: 4·8·512²·64 FLOP, 3 tensors of 512 KiB read. */
 const attention: ProblemWork = {

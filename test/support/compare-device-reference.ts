@@ -1,9 +1,9 @@
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
-import { describeCheck, shapeChecks } from '../../src/evaluation/checks.ts';
-import { createDeviceReference } from '../../src/evaluation/device-reference.ts';
-import { prepareCheck } from '../../src/evaluation/oracle.ts';
-import { runHostReference } from '../../src/evaluation/reference-runs.ts';
+import { describeCheck, shapeChecks } from '../../src/evaluation/oracle/checks.ts';
+import { createDeviceReference } from '../../src/evaluation/oracle/device-reference.ts';
+import { prepareCheck } from '../../src/evaluation/oracle/expectation-cache.ts';
+import { runHostReference } from '../../src/evaluation/oracle/reference-runs.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
 
 /** How far a problem's device reference is from its reference.ts on one check. */

@@ -93,7 +93,7 @@ async function checkCounters({ gpus }: Machine): Promise<Diagnosis> {
       detail: 'the driver lets administrators read them, as this process is; a container may not',
     };
   }
-  const { profilingHelp } = await import('../../evaluation/profilers/profiling-help.ts');
+  const { profilingHelp } = await import('../../evaluation/instruments/profilers/profiling-help.ts');
   return {
     verdict: 'absent',
     detail: 'for administrators only; diagnosis goes on from resources, occupancy and virtual counters',
@@ -140,8 +140,8 @@ const PYTHON_HINT = 'Install PyTorch for CUDA into this Python, or name another 
 async function checkPython({ gpus }: Machine): Promise<Diagnosis> {
   if (gpus.length === 0) return { verdict: 'absent', detail: 'not needed without a GPU: library baselines run on one' };
   const [{ findPython }, { pythonEnvironment }, { runProcess }] = await Promise.all([
-    import('../../evaluation/baselines/find-python.ts'),
-    import('../../evaluation/baselines/python-environment.ts'),
+    import('../../evaluation/instruments/baselines/find-python.ts'),
+    import('../../evaluation/instruments/baselines/python-environment.ts'),
     import('../../process/run-process.ts'),
   ]);
   let command: string;

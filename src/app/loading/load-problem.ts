@@ -6,7 +6,7 @@ import type { Problem, ProblemFile } from '../../core/problem.ts';
 import { checkDeviceReference } from '../../core/schemas/device-reference-checks.ts';
 import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
 import { parseProblemFile } from '../../core/schemas/parse-files.ts';
-import { hostReference } from '../../evaluation/reference-process/reference-host.ts';
+import { hostReference } from '../../evaluation/oracle/reference-process/reference-host.ts';
 import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, readUserFile, requireFolder } from './read-user-file.ts';
 import { hashHostCode, requireTrusted } from './trust.ts';

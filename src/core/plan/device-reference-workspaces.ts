@@ -1,5 +1,5 @@
 import { type DType, isFloating } from '../dtype.ts';
-import type { Comparison, ProblemFile } from '../problem.ts';
+import type { Tolerance, ProblemFile } from '../problem.ts';
 
 /** A workspace that a device reference fills with one run's result for one output, dense and row-major. */
 export interface ReferenceWorkspace {
@@ -12,7 +12,7 @@ export interface ReferenceWorkspace {
 }
 
 /** Whether tolerances come from a naive run, too. */
-const namesRoundings = (comparison: Comparison): boolean =>
+const namesRoundings = (comparison: Tolerance): boolean =>
   comparison.kind === 'calibrated' && Object.keys(comparison.roundings ?? {}).length > 0;
 
 /** What a device reference of this problem must compute. */

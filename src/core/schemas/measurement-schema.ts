@@ -67,9 +67,7 @@ export const measurementSchema = z
     powerCapped: z.boolean(),
     disturbances: z.array(z.string()),
     checkedSlotCount: count.describe('Slots compared with the oracle.'),
-    rerunCount: count
-      .describe('Launch sequences run again by themselves and compared with the replay.')
-      .optional(),
+    rerunCount: count.describe('Launch sequences run again by themselves and compared with the replay.').optional(),
   })
   .meta({ id: 'Measurement' });
 

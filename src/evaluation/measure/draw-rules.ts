@@ -2,7 +2,7 @@ import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { DrawRule } from '../../core/measuring-device.ts';
 import type { Dimensions, Generator } from '../../core/problem.ts';
-import { isDense } from '../layout.ts';
+import { isDense } from '../launches/layout.ts';
 
 type RuleOf<K extends Generator['kind']> = (
   generator: Extract<Generator, { kind: K }>,

@@ -1,9 +1,9 @@
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { MeasuringDevice, Slot } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
-import { DECLARED } from '../checks.ts';
-import { drawInputs } from '../draw-inputs.ts';
-import { createStream } from '../random.ts';
+import { createStream } from '../launches/random.ts';
+import { DECLARED } from '../oracle/checks.ts';
+import { drawInputs } from '../oracle/draw-inputs.ts';
 
 /** Inputs that only the host can draw: index structures, files, strided layouts. */
 export interface HostInputs {

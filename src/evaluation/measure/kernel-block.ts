@@ -3,7 +3,7 @@ import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasurementConditions } from '../../core/measurement.ts';
 import type { MeasuringDevice, Replay } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
-import { createStream, type RandomStream } from '../random.ts';
+import { createStream, type RandomStream } from '../launches/random.ts';
 import type { ContenderBlock, ContenderFailure, Ring } from './contender.ts';
 import { contenderFailure } from './contender-failure.ts';
 import type { SlotContents, SlotJudge } from './slot-judge.ts';

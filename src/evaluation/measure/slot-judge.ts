@@ -2,20 +2,20 @@ import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import { decode } from '../../core/rounding.ts';
-import { DECLARED } from '../checks.ts';
-import { compareOutput } from '../compare.ts';
-import { describeVerdict } from '../describe-verdict.ts';
+import { packElements } from '../launches/layout.ts';
+import { DECLARED } from '../oracle/checks.ts';
+import { compareOutput } from '../oracle/compare.ts';
+import { describeVerdict } from '../oracle/describe-verdict.ts';
 import {
   type DeviceReference,
   decodeInputs,
   type Expectations,
   expectationsFor,
   expectationsFrom,
-} from '../expectations.ts';
-import { type ExpectedRows, expectedRows } from '../expected-rows.ts';
-import { compareRows } from '../judge-once.ts';
-import { packElements } from '../layout.ts';
-import { outputsOf, runHostReference } from '../reference-runs.ts';
+} from '../oracle/expectations.ts';
+import { type ExpectedRows, expectedRows } from '../oracle/expected-rows.ts';
+import { outputsOf, runHostReference } from '../oracle/reference-runs.ts';
+import { compareRows } from '../verify/judge-once.ts';
 import type { SlotPart } from './slot-part.ts';
 
 /** What a slot held: the bytes of every input as a sequence found them, and of every output as it left them. */

@@ -1,4 +1,4 @@
-import type { AuditReport, CheckReport, MutantReport } from '../../evaluation/audit.ts';
+import type { AuditReport, CheckReport, MutantReport } from '../../evaluation/audit/audit.ts';
 import {
   bad,
   type Document,

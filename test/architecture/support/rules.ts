@@ -14,6 +14,15 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['cli', 'mcp', 'server'],
 ];
 
+/** Rooms of evaluation/, in lines as layers are. What lies beside the rooms puts them together; no room imports it. */
+export const ROOMS: readonly (readonly string[])[] = [
+  ['launches'],
+  ['oracle'],
+  ['audit', 'measure'],
+  ['verify', 'instruments'],
+  ['recording'],
+];
+
 /** Folders without any Node import, and the packages each may use. */
 const PURE: ReadonlyMap<string, readonly string[]> = new Map([
   ['core', ['zod', '@noble/hashes']],
@@ -56,6 +65,22 @@ export const importDirection: Rule = ({ file, imports }) => {
     if (to === from) return [];
     if (to !== undefined && levelOf(to) < levelOf(from)) return [];
     return [`${file} imports ${item.specifier}: ${from}/ is not above ${to ?? 'src/index.ts'}`];
+  });
+};
+
+const roomOf = (file: string): string | undefined => /^src\/evaluation\/([^/]+)\//.exec(file)?.[1];
+const roomLevelOf = (room: string | undefined): number =>
+  room === undefined ? ROOMS.length : ROOMS.findIndex((line) => line.includes(room));
+
+export const roomDirection: Rule = ({ file, imports }) => {
+  const from = roomOf(file);
+  if (from === undefined) return [];
+  if (roomLevelOf(from) < 0) return [`${file}: ${from}/ is not in the list of rooms`];
+  return imports.flatMap((item) => {
+    if (!item.file?.startsWith('src/evaluation/')) return [];
+    const to = roomOf(item.file);
+    if (to === from || roomLevelOf(to) < roomLevelOf(from)) return [];
+    return [`${file} imports ${item.specifier}: ${from}/ is not above ${to ?? 'what puts the rooms together'}`];
   });
 };
 

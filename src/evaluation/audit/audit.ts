@@ -1,0 +1,162 @@
+import { setImmediate } from 'node:timers/promises';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { Problem } from '../../core/problem.ts';
+import { type Check, describeCheck, shapeChecks } from '../oracle/checks.ts';
+import { prepareCheck } from '../oracle/expectation-cache.ts';
+import { hiddenSignals, type Sight, sightOf } from './blind-checks.ts';
+import { mutantsOf, mutantsOfAnyProblem } from './mutants/index.ts';
+import type { Mutant, MutantContext } from './mutants/mutant.ts';
+import { acceptsRight, type MutantResult, mutantContext, playMutant } from './play-mutant.ts';
+
+export interface MutantReport {
+  id: string;
+  title: string;
+  /** `caught`: by at least one check. `slipped`: it would pass as right. `equivalent`: its outputs are the right ones. */
+  verdict: 'caught' | 'slipped' | 'equivalent' | 'not-applicable';
+  results: MutantResult[];
+}
+
+/** What one check sees. */
+export interface CheckReport {
+  check: string;
+  outputs: Sight[];
+  /** Wrong kernels caught; let through though their outputs differ from the right ones; of those, any problem's. */
+  caught: number;
+  accepted: string[];
+  /** Why the check is blind, an error of the problem; `null` where it is not. */
+  blind: string | null;
+}
+
+/** What the problem's checks would catch. Plain JSON. */
+export interface AuditReport {
+  schemaVersion: 1;
+  kind: 'audit';
+  problem: string;
+  seed: number;
+  checks: string[];
+  /** Check by check, in the same order. */
+  sight: CheckReport[];
+  mutants: MutantReport[];
+  /** Ids of the wrong kernels that every check lets through. */
+  letThrough: string[];
+  /** Checks on which even the correctly rounded oracle is called wrong. */
+  falseAlarms: string[];
+  /** Checks that `evaluate` and `optimize` refuse. */
+  blindChecks: string[];
+  /** Nothing let through, no false alarm, no blind check. */
+  ok: boolean;
+}
+
+/**
+ * Plays generic wrong kernels on the host against the problem's own check shapes, generators and comparison, and says
+ * which would slip through. Needs no device.
+ *
+ * @throws the signal's reason when aborted; WarpsmithError when the problem itself is at fault.
+ */
+export const auditProblem = async (options: {
+  problem: Problem;
+  seed: number;
+  signal?: AbortSignal;
+  /** Called before each check. */
+  onCheck?: (check: string, index: number, count: number) => void;
+}): Promise<AuditReport> => {
+  const { problem, seed, signal, onCheck } = options;
+  const checks = shapeChecks(problem.file);
+  const mutants = mutantsOf(problem.file);
+  const reports: MutantReport[] = mutants.map(({ id, title }) => ({
+    id,
+    title,
+    verdict: 'not-applicable',
+    results: [],
+  }));
+  const falseAlarms: string[] = [];
+  const sight: CheckReport[] = [];
+  for (const [index, check] of checks.entries()) {
+    // Lets Ctrl-C and progress lines through between checks.
+    await setImmediate();
+    signal?.throwIfAborted();
+    const name = describeCheck(check);
+    onCheck?.(name, index, checks.length);
+    const context = await contextOrTrouble(problem, check, seed, signal);
+    if (typeof context === 'string') {
+      sight.push({ check: name, outputs: [], caught: 0, accepted: [], blind: context });
+      continue;
+    }
+    if (!acceptsRight(context)) falseAlarms.push(name);
+    const results: MutantResult[] = [];
+    for (const [i, mutant] of mutants.entries()) {
+      const result = await playMutant(mutant, context, name);
+      results.push(result);
+      reports[i]!.results.push(result);
+    }
+    sight.push(checkReport(problem, context, name, mutants, results));
+  }
+  for (const [i, report] of reports.entries()) report.verdict = verdictOf(mutants[i]!, report.results);
+  const letThrough = reports.filter(({ verdict }) => verdict === 'slipped').map(({ id }) => id);
+  const blindChecks = sight.filter(({ blind }) => blind !== null).map(({ check }) => check);
+  return {
+    schemaVersion: 1,
+    kind: 'audit',
+    problem: problem.file.name,
+    seed,
+    checks: checks.map(describeCheck),
+    sight,
+    mutants: reports,
+    letThrough,
+    falseAlarms,
+    blindChecks,
+    ok: letThrough.length === 0 && falseAlarms.length === 0 && blindChecks.length === 0,
+  };
+};
+
+/** The check's context, or why nothing can be expected of it. */
+const contextOrTrouble = async (
+  problem: Problem,
+  check: Check,
+  seed: number,
+  signal: AbortSignal | undefined,
+): Promise<MutantContext | string> => {
+  const { dimensions, generatorSet } = check;
+  const prepared = prepareCheck({ problem, dimensions, generatorSet, seed }, { signal });
+  try {
+    return await mutantContext({ problem, check, prepared, seed, signal });
+  } catch (error) {
+    if (error instanceof WarpsmithError && error.details.code === 'uncalibratable') return error.message;
+    throw error;
+  }
+};
+
+const checkReport = (
+  problem: Problem,
+  { expectations }: MutantContext,
+  check: string,
+  mutants: readonly Mutant[],
+  results: readonly MutantResult[],
+): CheckReport => {
+  const outputs = [...expectations].map(([output, expectation]) => sightOf(output, expectation));
+  const accepted = mutants.filter((_, i) => results[i]!.outcome === 'slipped');
+  const generic = accepted.filter(({ id }) => mutantsOfAnyProblem.some((any) => any.id === id));
+  const reasons = [
+    ...hiddenSignals(problem, outputs),
+    ...(generic.length > 0 ? [`accepts ${generic.map(({ id }) => id).join(', ')}`] : []),
+  ];
+  return {
+    check,
+    outputs,
+    caught: results.filter(({ outcome }) => outcome === 'caught').length,
+    accepted: accepted.map(({ id }) => id),
+    blind: reasons.length > 0 ? reasons.join('; ') : null,
+  };
+};
+
+/**
+ * One whose outputs equal the right ones, to the bit, wherever it applies is no wrong kernel, unless it is a mistake that must
+ * show somewhere: then the checks have a hole.
+ */
+const verdictOf = ({ mustShow }: Mutant, results: readonly MutantResult[]): MutantReport['verdict'] => {
+  const has = (wanted: MutantResult['outcome']): boolean => results.some(({ outcome }) => outcome === wanted);
+  if (has('caught')) return 'caught';
+  if (has('slipped')) return 'slipped';
+  if (!has('same')) return 'not-applicable';
+  return mustShow ? 'slipped' : 'equivalent';
+};

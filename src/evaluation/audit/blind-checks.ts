@@ -1,0 +1,143 @@
+import { WarpsmithError } from '../../core/errors.ts';
+import type { Problem } from '../../core/problem.ts';
+import { type Check, describeCheck } from '../oracle/checks.ts';
+import { isLarge, type PreparedCheck } from '../oracle/expectation-cache.ts';
+import type { Expectation } from '../oracle/tolerances/tolerance.ts';
+import { mutantsOfAnyProblem } from './mutants/index.ts';
+import { acceptedErrorRatio, mutantContext } from './play-mutant.ts';
+
+/**
+ * Largest tolerance ÷ spread that a check may have unless problem.json says another. At ¼, a kernel that writes the mean
+ * passes at 20 % of normally distributed elements, and an error of one standard deviation is four tolerances.
+ */
+export const MOST_TOLERANCE_SHARE = 1 / 4;
+
+/** How much of one output's signal the tolerance of a check hides. */
+export interface Sight {
+  output: string;
+  /** Median over the elements. */
+  tolerance: number;
+  /** Standard deviation of the right values; the root of their mean square where all are equal, or fewer than 16. */
+  spread: number;
+  /** Tolerance ÷ spread; 0 where no error is allowed, `null` where all values are 0 and some error is allowed. */
+  share: number | null;
+}
+
+/** Elements of an output that its median and its spread are taken of. */
+const MOST_ELEMENTS = 2 ** 16;
+
+/** What the tolerance of an output hides; of a large one, judged by some of its elements. */
+export const sightOf = (output: string, expectation: Expectation): Sight => {
+  const { want, tolerances, groupSize } = expectation;
+  const step = Math.ceil(want.length / MOST_ELEMENTS);
+  const finite: number[] = [];
+  for (let i = 0; i < want.length; i += step) if (Number.isFinite(want[i])) finite.push(i);
+  const spread = spreadOf(Float64Array.from(finite, (i) => want[i]!));
+  const allowed = Float64Array.from(finite, (i) => tolerances[Math.floor(i / groupSize)]!).sort();
+  const tolerance = allowed[Math.floor(allowed.length / 2)] ?? 0;
+  const share = tolerance === 0 ? 0 : spread === 0 ? null : tolerance / spread;
+  return { output, tolerance, spread, share };
+};
+
+/** Fewer values than this have no deviation worth the name: two may be alike by chance. */
+const FEW_VALUES = 16;
+
+const spreadOf = (values: Float64Array): number => {
+  const meanOf = (of: (value: number) => number): number =>
+    values.reduce((sum, value) => sum + of(value), 0) / Math.max(1, values.length);
+  const mean = meanOf((value) => value);
+  const deviation = Math.sqrt(meanOf((value) => (value - mean) ** 2));
+  const size = Math.sqrt(meanOf((value) => value * value));
+  // Values that are all equal deviate by the rounding of their mean.
+  return values.length < FEW_VALUES || deviation <= size * 2 ** -45 ? size : deviation;
+};
+
+/** The outputs of a check of which the tolerance hides too much, in words with the arithmetic. */
+export const hiddenSignals = (problem: Problem, sights: readonly Sight[]): string[] => {
+  const most = problem.file.toleranceShare ?? MOST_TOLERANCE_SHARE;
+  return sights
+    .filter(({ share }) => share !== null && !(share < most))
+    .map(
+      ({ output, tolerance, spread, share }) =>
+        `${output}: tolerance ${digits(tolerance)} ÷ spread ${digits(spread)} = ${digits(share!)}, less than ${digits(most)} wanted`,
+    );
+};
+
+const digits = (value: number): string => String(Number(value.toPrecision(3)));
+
+/** One check, and what it takes to play wrong kernels on it. */
+export interface BlindCheckRequest {
+  readonly problem: Problem;
+  readonly check: Pick<Check, 'dimensions' | 'generatorSet'>;
+  readonly prepared: PreparedCheck;
+  readonly seed: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Why a check would pass kernels that compute nothing right: its tolerance hides the signal, or it accepts a generic wrong
+ * kernel whose outputs differ from the right ones. `undefined` where it sees. The right outputs are those that are expected
+ * anyway; the reference runs once more, on other inputs, unless it takes long.
+ *
+ * @throws as `prepared.expectations()`.
+ */
+export const blindnessOf = async (request: BlindCheckRequest): Promise<string | undefined> => {
+  const { problem, check, prepared } = request;
+  const expectations = await prepared.expectations();
+  // Where no error is allowed, whatever differs is caught.
+  if ([...expectations.values()].every(({ tolerances }) => tolerances.every((tolerance) => tolerance === 0)))
+    return undefined;
+  const sights = [...expectations].map(([output, expectation]) => sightOf(output, expectation));
+  const hidden = hiddenSignals(problem, sights);
+  if (hidden.length > 0) return `its tolerance hides the signal: ${hidden.join('; ')}`;
+  const right = Object.fromEntries([...expectations].map(([output, { want }]) => [output, want]));
+  const context = await mutantContext({ ...request, right });
+  const runsLong = isLarge(problem, check.dimensions);
+  for (const mutant of mutantsOfAnyProblem) {
+    if (runsLong && mutant.runsReference) continue;
+    const ratio = await acceptedErrorRatio(mutant, context, describeCheck(check));
+    if (ratio === undefined) continue;
+    return `it accepts a kernel that ${mutant.title} (${mutant.id}): its largest error is ${digits(ratio)} of the tolerance`;
+  }
+  return undefined;
+};
+
+/** Whether a check is blind is worked out once: candidates of a run share their checks. */
+const known = new WeakMap<PreparedCheck, string | null>();
+
+/** As {@link blindnessOf}, remembered. */
+export const knownBlindnessOf = async (request: BlindCheckRequest): Promise<string | undefined> => {
+  const { prepared } = request;
+  if (!known.has(prepared)) known.set(prepared, (await blindnessOf(request)) ?? null);
+  return known.get(prepared) ?? undefined;
+};
+
+/** @throws WarpsmithError `blind-check` with the arithmetic where a check is blind; as {@link blindnessOf}. */
+export const refuseBlindCheck = async (request: BlindCheckRequest): Promise<void> => {
+  const why = await knownBlindnessOf(request);
+  if (why !== undefined) throw blindCheck(request.problem, describeCheck(request.check), why);
+};
+
+const blindCheck = ({ folder, file }: Problem, check: string, why: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'blind-check',
+    message: `a check of ${file.name} is blind, ${check}: ${why}`,
+    file: `${folder}/problem.json`,
+    path: 'checkShapes',
+    received: check,
+    expected: 'a check that tells wrong kernels from right ones',
+    hint: `Tighten the comparison, or give this shape inputs whose results differ more. \`warpsmith audit ${folder}\` shows every check.`,
+  });
+
+/** @throws WarpsmithError `blind-check`: no inputs of the problem show at the timed shape what a kernel computes. */
+export const refuseBlindWorkload = ({ folder, file }: Problem, check: string, why: string): never => {
+  throw new WarpsmithError({
+    code: 'blind-check',
+    message: `the timed shape of ${file.name} is blind with all its inputs, ${check}: ${why}`,
+    file: `${folder}/problem.json`,
+    path: 'generatorSets',
+    received: check,
+    expected: 'one generator set at least that tells wrong kernels from right ones there',
+    hint: `Tighten the comparison, or add a generator set whose results differ more. \`warpsmith audit ${folder}\` shows every check.`,
+  });
+};

@@ -1,0 +1,32 @@
+import type { ProblemFile } from '../../../core/problem.ts';
+import { flagMutants } from './flags.ts';
+import { inputMutants } from './inputs.ts';
+import { knowingMutants, namedMistakes } from './knowing.ts';
+import { misplacedMutants } from './misplaced.ts';
+import type { Mutant } from './mutant.ts';
+import { oneElementMutants } from './one-element.ts';
+import { operandMutants, precisionMutants } from './precision.ts';
+import { reducedAxisMutants } from './reduced-axis.ts';
+import { specialValueMutants } from './special-values.ts';
+import { wholeOutputMutants } from './whole-output.ts';
+
+/** Wrong kernels that any check must see through, whatever the problem; made from right outputs alone. */
+export const mutantsOfAnyProblem: readonly Mutant[] = [
+  ...wholeOutputMutants.filter(({ id }) => id !== 'gain'),
+  ...misplacedMutants,
+];
+
+/** Every generic wrong kernel that makes sense for a problem. */
+export const mutantsOf = (problem: ProblemFile): Mutant[] => [
+  ...wholeOutputMutants,
+  ...oneElementMutants,
+  ...misplacedMutants,
+  ...precisionMutants,
+  ...operandMutants(problem),
+  ...specialValueMutants(problem),
+  ...knowingMutants(problem),
+  ...namedMistakes(problem),
+  ...inputMutants(problem),
+  ...reducedAxisMutants(problem),
+  ...flagMutants(problem),
+];

@@ -1,0 +1,56 @@
+import type { PlannedBuffer } from '../../../core/launch-plan.ts';
+import type { Dimensions, Problem, ReferenceTensors } from '../../../core/problem.ts';
+import type { Rounding } from '../../../core/rounding.ts';
+import type { RandomStream } from '../../launches/random.ts';
+import type { PreparedCheck } from '../../oracle/expectation-cache.ts';
+import type { Expectations } from '../../oracle/expectations.ts';
+
+/** What a wrong kernel can be made from on one check. Tensors are row-major float64. */
+export interface MutantContext {
+  readonly problem: Problem;
+  readonly dimensions: Dimensions;
+  readonly prepared: PreparedCheck;
+  readonly expectations: Expectations;
+  /** Buffers a kernel must fill. */
+  readonly outputs: readonly PlannedBuffer[];
+  readonly inputs: ReferenceTensors;
+  /** The reference's outputs: what a perfect kernel would round and store, if it is not rounded already. */
+  readonly right: ReferenceTensors;
+  /** Perfect outputs for the inputs of another seed. Runs the reference. */
+  readonly stale: () => Promise<ReferenceTensors>;
+  readonly stream: RandomStream;
+  /** Runs the reference on changed inputs, dimensions or rounding. */
+  readonly compute: (change: {
+    inputs?: ReferenceTensors;
+    dimensions?: Dimensions;
+    rounding?: Rounding;
+    /** One of the problem's mistakes instead of the reference. */
+    mistake?: string;
+  }) => Promise<ReferenceTensors>;
+}
+
+type MutantOutputs = ReferenceTensors | undefined;
+
+/** A generic wrong kernel, played on the host. */
+export interface Mutant {
+  /** Kebab-case, with the input or dimension it is about, e.g. `ignored-input:Q`. */
+  readonly id: string;
+  /** What such a kernel does, e.g. `writes zeros`. */
+  readonly title: string;
+  /**
+   * A mistake that must show somewhere, such as never reading an input: where no check shows it, the checks are at fault. Others
+   * are no mistake where their outputs equal the right ones.
+   */
+  readonly mustShow?: boolean;
+  /** Its outputs take another run of the reference. */
+  readonly runsReference?: boolean;
+  /** Its outputs, not yet rounded; `undefined` where the check is too small or of the wrong kind for it. */
+  readonly outputs: (context: MutantContext) => MutantOutputs | Promise<MutantOutputs>;
+}
+
+/** Makes every output from its own right values. */
+export const fromRight = (
+  context: MutantContext,
+  change: (values: Float64Array, buffer: PlannedBuffer) => Float64Array,
+): ReferenceTensors =>
+  Object.fromEntries(context.outputs.map((buffer) => [buffer.name, change(context.right[buffer.name]!, buffer)]));

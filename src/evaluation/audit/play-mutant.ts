@@ -1,0 +1,143 @@
+import type { Problem, ReferenceTensors } from '../../core/problem.ts';
+import { roundTo } from '../../core/rounding.ts';
+import { createStream } from '../launches/random.ts';
+import { type Check, describeCheck } from '../oracle/checks.ts';
+import { agrees, compareOutput, type OutputVerdict } from '../oracle/compare.ts';
+import { drawInputs } from '../oracle/draw-inputs.ts';
+import type { PreparedCheck } from '../oracle/expectation-cache.ts';
+import { outputsOf, runReference } from '../oracle/reference-runs.ts';
+import type { Mutant, MutantContext } from './mutants/mutant.ts';
+
+/**
+ * How a wrong kernel fared on one check. `same`: its output equals the right one here, so that nothing could tell;
+ * `not-applicable`: the check is too small, or of the wrong shape, for this kind of mistake.
+ */
+export type MutantOutcome = 'caught' | 'slipped' | 'same' | 'not-applicable';
+
+export interface MutantResult {
+  check: string;
+  outcome: MutantOutcome;
+  /** Largest |error| ÷ tolerance; `null` when not finite. */
+  worstErrorRatio: number | null;
+  /** RMS error ÷ its limit; `null` when not finite. */
+  rmsErrorRatio: number | null;
+}
+
+/**
+ * What mutants of one check are made from: right outputs, and those of other inputs.
+ *
+ * @param request.right - the right outputs where they are known; else the reference runs for them.
+ */
+export const mutantContext = async (request: {
+  problem: Problem;
+  check: Pick<Check, 'dimensions' | 'generatorSet'>;
+  prepared: PreparedCheck;
+  seed: number;
+  right?: ReferenceTensors;
+  signal?: AbortSignal | undefined;
+}): Promise<MutantContext> => {
+  const { problem, check, prepared, seed, signal } = request;
+  const { dimensions, generatorSet } = check;
+  const { buffers } = prepared;
+  const inputs = prepared.inputs.tensors;
+  const run = (tensors: ReferenceTensors): Promise<ReferenceTensors> =>
+    runReference(problem, buffers, { inputs: tensors, dimensions, rounding: 'exact', signal });
+  return {
+    problem,
+    dimensions,
+    prepared,
+    expectations: await prepared.expectations(),
+    outputs: outputsOf(buffers),
+    inputs,
+    right: request.right ?? (await run(inputs)),
+    stale: () => run(drawInputs({ problem, buffers, dimensions, generatorSet, seed: seed + 1 }).tensors),
+    stream: createStream(seed, describeCheck(check), 'mutants'),
+    compute: (change) =>
+      problem.reference({
+        inputs: change.inputs ?? inputs,
+        dimensions: change.dimensions ?? dimensions,
+        rounding: change.rounding ?? 'exact',
+        mistake: change.mistake,
+        signal,
+      }),
+  };
+};
+
+/** Elements of an output that are looked at before all are: some spread over it, and the last ones. */
+const LOOKED_AT = { spread: 4096, last: 64 } as const;
+
+/**
+ * How far a wrong kernel's largest error is from its tolerance where the check accepts it though it differs; `undefined`
+ * where it is caught, is right, or does not apply. Quick where it is caught: a few elements tell.
+ */
+export const acceptedErrorRatio = async (
+  mutant: Mutant,
+  context: MutantContext,
+  check: string,
+): Promise<number | undefined> => {
+  const outputs = await mutant.outputs(context);
+  if (!outputs || isCaughtByFew(context, outputs)) return undefined;
+  const { outcome, worstErrorRatio } = judge(context, outputs, check);
+  return outcome === 'slipped' ? (worstErrorRatio ?? 0) : undefined;
+};
+
+const isCaughtByFew = (context: MutantContext, outputs: ReferenceTensors): boolean =>
+  context.outputs.some(({ name, dtype }) => {
+    const values = outputs[name]!;
+    const { want, tolerances, groupSize } = context.expectations.get(name)!;
+    const round = roundTo(dtype);
+    const isWrong = (i: number): boolean =>
+      !agrees(round(values[i]!), want[i]!, tolerances[Math.floor(i / groupSize)]!);
+    const step = Math.ceil(want.length / LOOKED_AT.spread);
+    for (let i = 0; i < want.length; i += step) if (isWrong(i)) return true;
+    for (let i = Math.max(0, want.length - LOOKED_AT.last); i < want.length; i++) if (isWrong(i)) return true;
+    return false;
+  });
+
+export const playMutant = async (mutant: Mutant, context: MutantContext, check: string): Promise<MutantResult> => {
+  const outputs = await mutant.outputs(context);
+  if (!outputs) return { check, outcome: 'not-applicable', worstErrorRatio: null, rmsErrorRatio: null };
+  return judge(context, outputs, check);
+};
+
+const judge = (context: MutantContext, outputs: ReferenceTensors, check: string): MutantResult => {
+  const verdicts = compareWithOracle(context, outputs);
+  const worst = (ratio: (verdict: OutputVerdict) => number): number | null => {
+    const largest = Math.max(...verdicts.map(ratio));
+    return Number.isFinite(largest) ? largest : null;
+  };
+  return {
+    check,
+    outcome: outcomeOf(context, outputs, verdicts),
+    worstErrorRatio: worst((verdict) => verdict.worstErrorRatio),
+    rmsErrorRatio: worst((verdict) => verdict.rmsErrorRatio),
+  };
+};
+
+const outcomeOf = (
+  context: MutantContext,
+  outputs: ReferenceTensors,
+  verdicts: readonly OutputVerdict[],
+): MutantOutcome => {
+  if (verdicts.some(({ passed }) => !passed)) return 'caught';
+  return isSame(context, outputs) ? 'same' : 'slipped';
+};
+
+const rounded = (context: MutantContext, outputs: ReferenceTensors): Float64Array[] =>
+  context.outputs.map(({ name, dtype }) => outputs[name]!.map(roundTo(dtype)));
+
+const compareWithOracle = (context: MutantContext, outputs: ReferenceTensors): OutputVerdict[] => {
+  const values = rounded(context, outputs);
+  return context.outputs.map((buffer, i) => compareOutput(buffer, context.expectations.get(buffer.name)!, values[i]!));
+};
+
+/** Whether the correctly rounded oracle itself passes. */
+export const acceptsRight = (context: MutantContext): boolean =>
+  compareWithOracle(context, context.right).every(({ passed }) => passed);
+
+const isSame = (context: MutantContext, outputs: ReferenceTensors): boolean => {
+  const right = rounded(context, context.right);
+  return rounded(context, outputs).every((values, i) =>
+    values.every((value, j) => value === right[i]![j] || Object.is(value, right[i]![j])),
+  );
+};

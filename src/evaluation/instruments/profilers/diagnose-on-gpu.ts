@@ -1,0 +1,92 @@
+import type { LaunchCounters } from '../../../core/counters.ts';
+import type { Evaluation } from '../../../core/evaluation.ts';
+import type { Finding } from '../../../core/finding.ts';
+import type { CountersSource, ProfileLevel } from '../../../core/profile.ts';
+import { sumCounters } from '../../../core/sum-counters.ts';
+import { diagnoseWhole } from '../../../diagnosis/diagnose.ts';
+import { DECLARED } from '../../oracle/checks.ts';
+import { hasHalfPrecisionMatrixWork } from '../half-precision-matrix-work.ts';
+import type { InstrumentSubject } from '../instruments.ts';
+import { type ProfileOutcome, profile } from './profile.ts';
+import { resourceFindings } from './resource-findings.ts';
+import { virtualCounters } from './virtual-counters.ts';
+
+/** What a diagnosis adds to an evaluation. */
+export type Diagnosed = Pick<Evaluation, 'findings'> &
+  Partial<Pick<Evaluation, 'counters' | 'countersSource' | 'profile' | 'hiddenFindings'>>;
+
+export type DiagnoseSubject = InstrumentSubject & { readonly level: ProfileLevel };
+
+/**
+ * Says what limits a measured candidate: by hardware counters and the profiler's own rules; without them, by what a
+ * virtual GPU counts of the same source; where that can't run it, by resources and occupancy alone.
+ *
+ * @param ordinal number of the GPU, as the driver counts.
+ */
+export const diagnoseOnGpu = async (subject: DiagnoseSubject, ordinal: number): Promise<Diagnosed> => {
+  const profiled = await profileSubject(subject, ordinal);
+  if (profiled.ok) {
+    const { report, counters, countersSource, findings } = profiled;
+    return { profile: report, ...fromCounters(subject, counters, countersSource, findings) };
+  }
+  const because = `no hardware counters: ${profiled.detail}`;
+  const { problem, candidate, workload, seed, device, signal } = subject;
+  const counted = await virtualCounters({
+    problem,
+    candidate,
+    workload,
+    seed,
+    spec: device.spec,
+    because,
+    signal,
+  });
+  if (counted.ok) return fromCounters(subject, counted.counters, counted.countersSource, []);
+  const { plan, module } = subject;
+  return {
+    findings: resourceFindings({
+      plan,
+      resources: module.resources ?? {},
+      spec: device.spec,
+      because: `${because}; ${counted.detail}`,
+    }),
+  };
+};
+
+const profileSubject = (subject: DiagnoseSubject, ordinal: number): Promise<ProfileOutcome> => {
+  const { oracle, problem, workload, seed, module, plan, level, candidate, keepReportIn, signal } = subject;
+  const { dimensions, cache } = workload;
+  return profile({
+    ordinal,
+    code: module.code,
+    plan,
+    contents: oracle.check({ problem, seed, dimensions, generatorSet: DECLARED }).inputs.bytes,
+    level,
+    cacheControl: cache === 'cold' ? 'all' : 'none',
+    resources: module.resources,
+    sources: candidate.kernel.sources,
+    keepReportIn,
+    signal,
+  });
+};
+
+const fromCounters = (
+  { problem, workload, timing, device }: DiagnoseSubject,
+  launches: LaunchCounters[],
+  countersSource: CountersSource,
+  others: readonly Finding[],
+): Diagnosed => {
+  const counters = sumCounters(launches);
+  const halfPrecisionMatrixWork = hasHalfPrecisionMatrixWork(problem.file, workload.dimensions);
+  const { findings, hiddenFindings } = diagnoseWhole({
+    counters,
+    timing,
+    spec: device.spec,
+    halfPrecisionMatrixWork,
+  });
+  return {
+    counters,
+    countersSource,
+    findings: [...findings, ...others],
+    ...(hiddenFindings.length > 0 && { hiddenFindings }),
+  };
+};

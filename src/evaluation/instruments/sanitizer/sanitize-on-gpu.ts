@@ -1,0 +1,33 @@
+import { randomInt } from 'node:crypto';
+import type { Evaluation } from '../../../core/evaluation.ts';
+import { planLaunches } from '../../launches/plan-launches.ts';
+import type { InstrumentSubject } from '../instruments.ts';
+import { sanitize } from './sanitize.ts';
+import { sanitizerBurst, sanitizerChecks } from './sanitizer-checks.ts';
+
+const SHARE_STEPS = 2 ** 32;
+
+/**
+ * Has every tool of the sanitizer look at a candidate on the check shapes, and on the workload as it is timed: many launch
+ * sequences in a row.
+ *
+ * @param ordinal number of the GPU, as the driver counts.
+ */
+export const sanitizeOnGpu = async (
+  { device, module, plan, problem, candidate, workload, seed, timing, signal }: InstrumentSubject,
+  ordinal: number,
+): Promise<Required<Pick<Evaluation, 'sanitizer'>>> => {
+  const { spec } = device;
+  const checks = sanitizerChecks({
+    problem,
+    candidate,
+    dimensions: workload.dimensions,
+    seed,
+    spec,
+    planFor: (dimensions) => planLaunches({ problem, candidate, dimensions, spec, module }),
+  });
+  const { dimensions } = workload;
+  const share = randomInt(SHARE_STEPS) / SHARE_STEPS;
+  const burst = sanitizerBurst({ problem, plan, dimensions, seed, sequenceNs: timing.medianNs, share });
+  return { sanitizer: await sanitize({ ordinal, code: module.code, checks: [...checks, burst], signal }) };
+};

@@ -1,0 +1,200 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CompiledCode } from '../../../core/compiled-code.ts';
+import {
+  SANITIZER_TOOLS,
+  type SanitizerReport,
+  type SanitizerTool,
+  type SanitizerToolReport,
+} from '../../../core/sanitizer-report.ts';
+import { prepareReplay } from '../../../devices/cuda/replay/replay-command.ts';
+import type { ReplayResult, ReplayRun } from '../../../devices/cuda/replay/replay-request.ts';
+import { type ProcessOutcome, runProcess } from '../../../process/run-process.ts';
+import { withTemporaryFolder } from '../../../process/temporary-folder.ts';
+import { findCudaTool, toolVersion } from '../../../toolchains/cuda-toolkit.ts';
+import { describeRecord } from './describe-record.ts';
+import { parseSanitizerLog } from './sanitizer-log.ts';
+
+export interface SanitizeRequest {
+  /** Number of the GPU, as the driver counts. */
+  readonly ordinal: number;
+  readonly code: CompiledCode;
+  /** Check shapes, each with its plan and inputs; see `sanitizerChecks`. */
+  readonly checks: readonly ReplayRun[];
+  /** All four when absent. */
+  readonly tools?: readonly SanitizerTool[];
+  /** Wall-clock limit of each tool; 120 s when absent. */
+  readonly timeoutMs?: number;
+  /** Tools at work at the same time on the GPU; 2 when absent. */
+  readonly parallelCount?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Path of compute-sanitizer; looked for when absent, and taken as missing when null. */
+  readonly sanitizer?: string | null;
+}
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+const DEFAULT_PARALLEL_COUNT = 2;
+const MAXIMUM_OUTPUT_BYTES = 16 * 1024 ** 2;
+/** Complaints that a tool prints, and those of them that are put into words. */
+const PRINT_LIMIT = 20;
+const DESCRIBED_COUNT = 3;
+/** A code that neither node nor the tool itself ends with. */
+const ERROR_EXIT_CODE = 86;
+
+/** What each tool is told beside what all are told. */
+const TOOL_ARGUMENTS: Readonly<Record<SanitizerTool, readonly string[]>> = {
+  // Driver calls that fail are the replay's to report; looking up optional functions is no error.
+  memcheck: ['--report-api-errors', 'no'],
+  racecheck: [],
+  initcheck: [],
+  synccheck: [],
+};
+
+/**
+ * Runs a candidate's check shapes under compute-sanitizer's tools, in processes of their own: every buffer an allocation
+ * of its exact size, outputs and workspaces unwritten. Only tools that ran to their end and found nothing are clean.
+ */
+export async function sanitize(request: SanitizeRequest): Promise<SanitizerReport> {
+  const tools = request.tools ?? SANITIZER_TOOLS;
+  const sanitizer = request.sanitizer === undefined ? findCudaTool('compute-sanitizer') : request.sanitizer;
+  if (!sanitizer) return { outcome: 'unsanitized', version: null, tools: tools.map(absent) };
+  const version = await toolVersion(sanitizer);
+  const reports = await inTurns(tools, request.parallelCount ?? DEFAULT_PARALLEL_COUNT, (tool) =>
+    runTool(tool, sanitizer, request),
+  );
+  return { outcome: overall(reports), version, tools: reports };
+}
+
+const absent = (tool: SanitizerTool): SanitizerToolReport => ({
+  tool,
+  outcome: 'absent',
+  errorCount: 0,
+  detail: 'compute-sanitizer is not installed, or not where it is looked for: it comes with the CUDA toolkit',
+  elapsedMs: 0,
+});
+
+/** An empty list of tools has shown nothing either. */
+const overall = (reports: readonly SanitizerToolReport[]): SanitizerReport['outcome'] => {
+  if (reports.some(({ outcome }) => outcome === 'errors')) return 'errors';
+  return reports.length > 0 && reports.every(({ outcome }) => outcome === 'clean') ? 'clean' : 'unsanitized';
+};
+
+/** Works on at most `count` items at a time; results in the items' order. */
+async function inTurns<T, R>(items: readonly T[], count: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const take = async (): Promise<void> => {
+    while (next < items.length) {
+      const index = next++;
+      results[index] = await work(items[index]!);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(count, items.length) }, take));
+  return results;
+}
+
+function runTool(tool: SanitizerTool, sanitizer: string, request: SanitizeRequest): Promise<SanitizerToolReport> {
+  return withTemporaryFolder(async (folder) => {
+    const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const runs = runsOf(tool, request.checks);
+    const replay = prepareReplay(
+      {
+        ordinal: request.ordinal,
+        code: request.code,
+        runs,
+        exactAllocations: true,
+        leaveUnwritten: true,
+        repeatCount: 1,
+        readOutputs: false,
+        timeoutMs,
+      },
+      folder,
+    );
+    const logPath = join(folder, 'sanitizer.log');
+    const outcome = await runProcess({
+      command: sanitizer,
+      args: [...toolArguments(tool, logPath), ...replay.command],
+      cwd: folder,
+      env: replay.environment,
+      timeoutMs,
+      maximumOutputBytes: MAXIMUM_OUTPUT_BYTES,
+      signal: request.signal,
+    });
+    request.signal?.throwIfAborted();
+    const log = existsSync(logPath) ? readFileSync(logPath, 'utf8') : '';
+    return toolReport(tool, { outcome, log, replayed: replay.result(), runs });
+  });
+}
+
+/** Accesses wider than the declared alignment allows go wrong only at addresses with no more than that. */
+const runsOf = (tool: SanitizerTool, checks: readonly ReplayRun[]): readonly ReplayRun[] =>
+  tool === 'memcheck'
+    ? checks.flatMap((check) => [
+        check,
+        { ...check, name: `${check.name}, at the declared alignment`, minimumAlignment: true },
+      ])
+    : checks;
+
+const toolArguments = (tool: SanitizerTool, logPath: string): string[] => [
+  '--tool',
+  tool,
+  '--log-file',
+  logPath,
+  '--error-exitcode',
+  String(ERROR_EXIT_CODE),
+  '--print-limit',
+  String(PRINT_LIMIT),
+  '--show-backtrace',
+  'device',
+  '--target-processes',
+  'application-only',
+  ...TOOL_ARGUMENTS[tool],
+];
+
+/** What one tool showed; anything but a complete log without errors, a good end and a finished replay is not clean. */
+function toolReport(
+  tool: SanitizerTool,
+  seen: {
+    outcome: ProcessOutcome;
+    log: string;
+    replayed: ReplayResult | undefined;
+    runs: readonly ReplayRun[];
+  },
+): SanitizerToolReport {
+  const { outcome, replayed, runs } = seen;
+  const log = parseSanitizerLog(seen.log);
+  const report = (kind: SanitizerToolReport['outcome'], detail: string): SanitizerToolReport => ({
+    tool,
+    outcome: kind,
+    errorCount: log.errorCount,
+    detail,
+    elapsedMs: outcome.elapsedMs,
+  });
+  if (log.errorCount > 0 || log.records.length > 0) {
+    const plans = runs.map(({ plan }) => plan);
+    const described = log.records.slice(0, DESCRIBED_COUNT).map((record) => describeRecord(record, plans));
+    const first = described.length > 0 ? described.join('\n') : `${log.errorCount} errors without a description`;
+    return { ...report('errors', first), errorCount: Math.max(log.errorCount, log.records.length) };
+  }
+  if (outcome.end === 'timed-out')
+    return report('timed-out', `not done after ${(outcome.elapsedMs / 1000).toFixed(1)} s`);
+  const trouble = troubleOf(outcome, replayed, runs.length) ?? (log.isComplete ? undefined : 'no summary');
+  if (trouble === undefined) return report('clean', '');
+  return report('failed', [trouble, ...log.remarks, outcome.stderr.trim().slice(-500)].filter(Boolean).join('. '));
+}
+
+/** Why a run without complaints has shown nothing. */
+function troubleOf(
+  outcome: ProcessOutcome,
+  replayed: ReplayResult | undefined,
+  checkCount: number,
+): string | undefined {
+  if (checkCount === 0) return 'no check shape to run';
+  if (outcome.end !== 'exited') return `the tool ended: ${outcome.end}${outcome.signal ? ` (${outcome.signal})` : ''}`;
+  if (outcome.exitCode !== 0) return `the tool ended with exit code ${outcome.exitCode}`;
+  if (!replayed) return 'the kernel’s process left no result';
+  if (replayed.failure !== undefined) return `the kernel could not be run: ${replayed.failure}`;
+  const failed = replayed.runs.find((run) => !run.ok);
+  if (failed && !failed.ok) return `${failed.name}: ${failed.message}`;
+  return replayed.runs.length === checkCount ? undefined : `${replayed.runs.length} of ${checkCount} checks were run`;
+}

@@ -1,0 +1,39 @@
+import type { LaunchPlan, PlannedArgument, PlannedStep } from '../../core/launch-plan.ts';
+
+/** A buffer's name in the given repetition of {@link repeatPlan}. */
+export const nameInSlot = (buffer: string, slot: number): string => `${buffer}#${slot}`;
+
+/** The launch sequence several times in a row, each time on buffers of its own. */
+export const repeatPlan = (plan: LaunchPlan, slotCount: number): LaunchPlan => {
+  const slots = Array.from({ length: slotCount }, (_, slot) => slot);
+  return {
+    buffers: slots.flatMap((slot) =>
+      plan.buffers.map((buffer) => ({ ...buffer, name: nameInSlot(buffer.name, slot) })),
+    ),
+    steps: slots.flatMap((slot) => plan.steps.map((step, i) => stepInSlot(i === 0 ? firstStep(step) : step, slot))),
+  };
+};
+
+/** The first launch of a sequence never starts before what lies in front of it has ended. */
+const firstStep = (step: PlannedStep): PlannedStep =>
+  step.kind === 'launch' ? { ...step, programmaticDependent: false } : step;
+
+const stepInSlot = (step: PlannedStep, slot: number): PlannedStep =>
+  step.kind === 'memset'
+    ? { ...step, buffer: nameInSlot(step.buffer, slot) }
+    : { ...step, arguments: step.arguments.map((argument) => argumentInSlot(argument, slot)) };
+
+const argumentInSlot = (argument: PlannedArgument, slot: number): PlannedArgument => {
+  switch (argument.kind) {
+    case 'buffer':
+    case 'tensor-map':
+      return { ...argument, buffer: nameInSlot(argument.buffer, slot) };
+    case 'pointers':
+      return {
+        ...argument,
+        targets: argument.targets.map((target) => ({ ...target, buffer: nameInSlot(target.buffer, slot) })),
+      };
+    default:
+      return argument;
+  }
+};

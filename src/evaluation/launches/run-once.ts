@@ -1,0 +1,177 @@
+import type { LaunchCounters } from '../../core/counters.ts';
+import type { Device, DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device.ts';
+import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
+import { elementCountOf, firstChangedPaddingByte, multiIndexOf, packElements, spreadElements } from './layout.ts';
+import { NAN_POISON, type Poison } from './poison.ts';
+
+/** Device memory of a launch sequence: exact-size buffers, freed by `close`. */
+export interface CheckMemory {
+  readonly device: Device;
+  readonly plan: LaunchPlan;
+  readonly buffers: ReadonlyMap<string, DeviceBuffer>;
+  /** Initial bytes of every `in` and `inout` buffer. */
+  readonly contents: ReadonlyMap<string, Uint8Array>;
+  close(): Promise<void>;
+}
+
+/**
+ * Allocates the plan's buffers, fills the inputs, and zeroes the workspaces that are zeroed once.
+ *
+ * @param options.minimumAlignment - whether buffers lie no better aligned than they are declared.
+ */
+export const allocateCheckMemory = async (
+  device: Device,
+  plan: LaunchPlan,
+  contents: ReadonlyMap<string, Uint8Array>,
+  { minimumAlignment = false }: { minimumAlignment?: boolean } = {},
+): Promise<CheckMemory> => {
+  const buffers = new Map<string, DeviceBuffer>();
+  const close = async (): Promise<void> => {
+    for (const buffer of buffers.values()) await device.free(buffer);
+    buffers.clear();
+  };
+  try {
+    for (const { name, role, bytes, alignmentBytes, init } of plan.buffers) {
+      const buffer = await device.allocate({ name, bytes, alignmentBytes, minimumAlignment });
+      buffers.set(name, buffer);
+      if (role === 'in') await device.write(buffer, contents.get(name)!);
+      if (init === 'once') await device.fill(buffer, ZERO);
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { device, plan, buffers, contents, close };
+};
+
+/** The same buffers with other inputs written into them. */
+export const replaceInputs = async (
+  memory: CheckMemory,
+  contents: ReadonlyMap<string, Uint8Array>,
+): Promise<CheckMemory> => {
+  for (const { name, role } of memory.plan.buffers) {
+    if (role === 'in') await memory.device.write(memory.buffers.get(name)!, contents.get(name)!);
+  }
+  return { ...memory, contents };
+};
+
+const ZERO = new Uint8Array(1);
+
+/** One execution of the launch sequence: which order and poison it ran under. */
+export interface RunConditions {
+  readonly name: string;
+  readonly orderSeed: number;
+  readonly poison: Poison;
+  readonly count: boolean;
+  readonly timeoutMs: number;
+  readonly instructionsPerCta?: number;
+  /** What shared and local memory hold when a CTA begins, on devices that can choose. */
+  readonly privateMemory?: number | 'zeros' | 'leftovers';
+  /** Look for races, on devices that can. */
+  readonly findsRaces?: boolean;
+  /** What the caches hold when the sequence starts. */
+  readonly cache?: 'hot' | 'cold';
+  /** Zero the workspaces again that are zeroed once, as if no run had come before. */
+  readonly forgetsEarlierRuns?: boolean;
+  /**
+   * Output name → packed elements that lie there beforehand instead of poison. Undefined workspaces then keep what the
+   * run before left in them.
+   */
+  readonly leftovers?: ReadonlyMap<string, Uint8Array>;
+}
+
+/** What a run left behind: each output's packed elements. */
+export interface RunResult {
+  readonly ok: true;
+  readonly conditions: RunConditions;
+  readonly outputs: ReadonlyMap<string, Uint8Array>;
+  readonly counters: LaunchCounters[];
+  /** Where shared memory was first read that nothing had written, of runs that look for races. */
+  readonly uninitialisedRead?: string;
+  /** Distinct bytes of each buffer that were read, of runs that were counted on a virtual device. */
+  readonly readBytes?: ReadonlyMap<string, number>;
+}
+
+/**
+ * Poisons, runs the launch sequence, then looks for damage: guard zones, inputs, and the gaps between an output's
+ * elements. Damage is `unsafe`, whatever the outputs hold.
+ */
+export const runOnce = async (
+  memory: CheckMemory,
+  module: LoadedModule,
+  conditions: RunConditions,
+): Promise<RunResult | DeviceFailure> => {
+  const { device, plan, buffers } = memory;
+  for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
+  const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory } = conditions;
+  const options = {
+    timeoutMs,
+    instructionsPerCta,
+    cache,
+    ...(findsRaces && { findRaces: true }),
+    privateMemory,
+  };
+  const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });
+  if (!outcome.ok) return outcome;
+
+  const outputs = new Map<string, Uint8Array>();
+  for (const buffer of plan.buffers) {
+    const damaged = await device.damagedGuardBytes(buffers.get(buffer.name)!);
+    if (damaged > 0) return unsafe(`wrote outside buffer '${buffer.name}': ${damaged} guard bytes changed`);
+    if (buffer.role === 'workspace') continue;
+    const bytes = await device.read(buffers.get(buffer.name)!);
+    if (buffer.role === 'in') {
+      const problem = inputChange(buffer, memory.contents.get(buffer.name)!, bytes);
+      if (problem) return unsafe(problem);
+      continue;
+    }
+    const padding = firstChangedPaddingByte(buffer, bytes, paddingOf(buffer, conditions.poison));
+    if (padding >= 0) return unsafe(`wrote between the elements of output '${buffer.name}', at byte ${padding}`);
+    outputs.set(buffer.name, packElements(buffer, bytes));
+  }
+  const { counters, uninitialisedRead, readBytes } = outcome;
+  return {
+    ok: true,
+    conditions,
+    outputs,
+    counters,
+    uninitialisedRead,
+    readBytes,
+  };
+};
+
+const unsafe = (message: string): DeviceFailure => ({ ok: false, status: 'unsafe', message });
+
+const prepareBuffer = async (
+  memory: CheckMemory,
+  planned: PlannedBuffer,
+  { poison, forgetsEarlierRuns, leftovers }: RunConditions,
+): Promise<void> => {
+  const { device } = memory;
+  const buffer = memory.buffers.get(planned.name)!;
+  const left = leftovers?.get(planned.name);
+  if (planned.role === 'inout') await device.write(buffer, memory.contents.get(planned.name)!);
+  else if (left) await device.write(buffer, spreadElements(planned, left, poison.byteValue));
+  else if (planned.role === 'out' || (planned.init === 'undefined' && !leftovers))
+    await device.fill(buffer, Uint8Array.of(poison.byteValue));
+  if (planned.init === 'zero' || (planned.init === 'once' && forgetsEarlierRuns)) await device.fill(buffer, ZERO);
+};
+
+/** Gaps of an `inout` buffer hold what its initial contents put there. */
+const paddingOf = (buffer: PlannedBuffer, poison: Poison): number =>
+  (buffer.role === 'inout' ? NAN_POISON : poison).byteValue;
+
+const inputChange = (buffer: PlannedBuffer, before: Uint8Array, after: Uint8Array): string | undefined => {
+  if (Buffer.compare(before, after) === 0) return undefined;
+  const [packedBefore, packedAfter] = [packElements(buffer, before), packElements(buffer, after)];
+  const elementCount = elementCountOf(buffer);
+  const elementBytes = packedBefore.length / elementCount;
+  const changed = new Set<number>();
+  packedBefore.forEach((byte, i) => {
+    if (byte !== packedAfter[i]) changed.add(Math.floor(i / elementBytes));
+  });
+  const [first] = changed;
+  const where =
+    first === undefined ? 'between its elements' : `first [${multiIndexOf(buffer.shape, first).join(', ')}]`;
+  return `modified input '${buffer.name}': ${changed.size} of ${elementCount} elements changed, ${where}`;
+};

@@ -1,0 +1,157 @@
+import { makeCandidate } from '../../core/candidate.ts';
+import type { Device, LoadedModule } from '../../core/device.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { Candidate } from '../../core/kernel.ts';
+import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
+import { deviceReferenceWorkspaces } from '../../core/plan/device-reference-workspaces.ts';
+import { expandBuffers } from '../../core/plan/expand-buffers.ts';
+import { failedLimit } from '../../core/plan/limits.ts';
+import { completeParameters } from '../../core/plan/parameters.ts';
+import type { Problem, ReferenceTensors } from '../../core/problem.ts';
+import { decode, encode } from '../../core/rounding.ts';
+import type { Toolchain } from '../../toolchains/toolchain.ts';
+import { spreadElements } from '../launches/layout.ts';
+import { planLaunches } from '../launches/plan-launches.ts';
+import { allocateCheckMemory } from '../launches/run-once.ts';
+import { type DeviceReference, decodeInputs, type ReferenceRequest } from './expectations.ts';
+import { devicePerturbation, perturbInputs } from './perturbed-inputs.ts';
+import { type PerturbedRun, type ReferenceRuns, runsNeeded } from './reference-runs.ts';
+
+export interface DeviceReferenceOptions {
+  /**
+   * A device of its own: where a candidate runs, what is expected of it must not lie in memory. It stays the caller's.
+   */
+  readonly device: Device;
+  readonly toolchain: Toolchain;
+  /** Wall-clock limit of one run, in ms. */
+  readonly timeoutMs?: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+
+/** A problem's reference, compiled and loaded. */
+interface LoadedReference {
+  readonly candidate: Candidate;
+  readonly module: LoadedModule;
+}
+
+/** Runs the references that problems bring as kernels. One run at a time. */
+export const createDeviceReference = (options: DeviceReferenceOptions): DeviceReference => {
+  const loaded = new Map<Problem, Promise<LoadedReference>>();
+  let queue: Promise<unknown> = Promise.resolve();
+  const loadedFor = (problem: Problem): Promise<LoadedReference> => {
+    const known = loaded.get(problem);
+    if (known) return known;
+    const loading = load(options, problem);
+    loaded.set(problem, loading);
+    loading.catch(() => loaded.delete(problem));
+    return loading;
+  };
+  return {
+    run(request) {
+      const outcome = queue.then(async () => {
+        const { problem, dimensions } = request;
+        const { deviceReference } = problem;
+        if (!deviceReference || failedLimit(deviceReference.file, dimensions) !== undefined) return undefined;
+        const reference = await loadedFor(problem);
+        try {
+          return await runReferences(options, reference, request);
+        } catch (error) {
+          // What was loaded may have gone with the device's process: the next run loads it again.
+          loaded.delete(problem);
+          await options.device.unload(reference.module).catch(() => {});
+          throw error;
+        }
+      });
+      queue = outcome.catch(() => undefined);
+      return outcome;
+    },
+    async close() {
+      await queue;
+      for (const loading of loaded.values()) await options.device.unload((await loading).module);
+      loaded.clear();
+    },
+  };
+};
+
+/** @throws WarpsmithError when the reference does not compile or load: the problem, or the machine, is at fault. */
+const load = async ({ device, toolchain }: DeviceReferenceOptions, problem: Problem): Promise<LoadedReference> => {
+  const kernel = problem.deviceReference!;
+  const candidate = makeCandidate(kernel, completeParameters(kernel.file, {}));
+  const compiled = await toolchain.compile({ candidate, architecture: device.spec.architecture });
+  if (!compiled.ok) throw failed(problem, 'does not compile', compiled.message);
+  const outcome = await device.load(compiled.code);
+  if (!outcome.ok) throw failed(problem, `does not load on ${device.identity.id}`, outcome.message);
+  return { candidate, module: outcome.module };
+};
+
+/** The oracle and, where the comparison asks for them, the naive run and oracles of perturbed inputs. */
+const runReferences = async (
+  options: DeviceReferenceOptions,
+  reference: LoadedReference,
+  request: ReferenceRequest,
+): Promise<ReferenceRuns> => {
+  const { problem, dimensions, inputs, leastTolerances = false } = request;
+  const buffers = expandBuffers(problem.file, dimensions);
+  const needed = runsNeeded(problem, buffers);
+  const { oracle, naive } = await runOnDevice(options, reference, request);
+  const perturbed: PerturbedRun[] = [];
+  if (needed.perturbedRuns > 0 && !leastTolerances) {
+    const tensors = decodeInputs(buffers, inputs);
+    const relative = devicePerturbation(buffers);
+    for (let i = 0; i < needed.perturbedRuns; i++) {
+      const changed = encodeInputs(buffers, perturbInputs(buffers, tensors, i, relative));
+      const { oracle: outputs } = await runOnDevice(options, reference, { ...request, inputs: changed });
+      perturbed.push({ relative, outputs });
+    }
+  }
+  return { oracle, ...(needed.naive && { naive }), ...(perturbed.length > 0 && { perturbed }) };
+};
+
+const runOnDevice = async (
+  { device, timeoutMs = DEFAULT_TIMEOUT_MS }: DeviceReferenceOptions,
+  { candidate, module }: LoadedReference,
+  { problem, dimensions, inputs }: ReferenceRequest,
+): Promise<{ oracle: ReferenceTensors; naive: ReferenceTensors }> => {
+  const plan = planLaunches({ problem, candidate, dimensions, spec: device.spec, module });
+  const memory = await allocateCheckMemory(device, plan, inputs);
+  try {
+    for (const { name, role, init } of plan.buffers) {
+      if (role === 'inout') await device.write(memory.buffers.get(name)!, inputs.get(name)!);
+      if (init === 'zero') await device.fill(memory.buffers.get(name)!, new Uint8Array(1));
+    }
+    const outcome = await device.run(module, plan, memory.buffers, { orderSeed: 0, count: false, timeoutMs });
+    if (!outcome.ok) throw failed(problem, `fails on ${device.identity.id}`, outcome.message);
+    const runs = { oracle: {} as Record<string, Float64Array>, naive: {} as Record<string, Float64Array> };
+    for (const { name, output, run, dtype } of deviceReferenceWorkspaces(problem.file)) {
+      const bytes = await device.read(memory.buffers.get(name)!);
+      runs[run][output] = decode(bytes, dtype);
+      checkSize(problem, plan, name, output, runs[run][output].length);
+    }
+    return runs;
+  } finally {
+    await memory.close();
+  }
+};
+
+const checkSize = (problem: Problem, plan: LaunchPlan, name: string, output: string, received: number): void => {
+  const { shape } = plan.buffers.find((buffer) => buffer.name === output)!;
+  const expected = shape.reduce((product, extent) => product * extent, 1);
+  if (received !== expected)
+    throw failed(problem, `has a workspace ${name} of ${received} elements`, `${expected} expected`);
+};
+
+const encodeInputs = (buffers: readonly PlannedBuffer[], tensors: ReferenceTensors): Map<string, Uint8Array> =>
+  new Map(
+    buffers
+      .filter(({ name }) => name in tensors)
+      .map((buffer) => [buffer.name, spreadElements(buffer, encode(tensors[buffer.name]!, buffer.dtype), 0)]),
+  );
+
+const failed = (problem: Problem, what: string, message: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'device-reference-failed',
+    message: `the device reference of ${problem.file.name} ${what}: ${message}`,
+    file: `${problem.deviceReference!.folder}/kernel.json`,
+    hint: 'Without `deviceReference` in problem.json, reference.ts is used for every shape.',
+  });

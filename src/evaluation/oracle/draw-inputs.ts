@@ -1,0 +1,73 @@
+import { WarpsmithError } from '../../core/errors.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
+import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.ts';
+import { decode, encode } from '../../core/rounding.ts';
+import { elementCountOf, packElements, spreadElements } from '../launches/layout.ts';
+import { NAN_POISON } from '../launches/poison.ts';
+import { createStream } from '../launches/random.ts';
+import { generate } from './generators/index.ts';
+
+/** Initial contents of the input buffers: as bytes for the device, and as the reference sees them. */
+export interface DrawnInputs {
+  /** Every `in` and `inout` buffer's bytes, laid out with its strides; gaps between elements hold NaN. */
+  readonly bytes: ReadonlyMap<string, Uint8Array>;
+  /** The same elements decoded from those bytes, row-major. */
+  readonly tensors: ReferenceTensors;
+}
+
+/**
+ * Draws all inputs of a check. The reference sees the values after rounding to the buffer's dtype, read back from the
+ * very bytes a kernel gets.
+ */
+export const drawInputs = (request: {
+  problem: Problem;
+  buffers: readonly PlannedBuffer[];
+  dimensions: Dimensions;
+  seed: number;
+  /** Name of a generator set, or `declared` for each input's own generator. */
+  generatorSet: string;
+}): DrawnInputs => {
+  const { problem, buffers, dimensions, seed, generatorSet } = request;
+  const overrides = generatorSetsOf(problem.file)[generatorSet] ?? {};
+  const check = `${JSON.stringify(Object.entries(dimensions).sort())} ${generatorSet}`;
+  const bytes = new Map<string, Uint8Array>();
+  const tensors: Record<string, Float64Array> = {};
+  for (const buffer of buffers) {
+    if (buffer.role !== 'in' && buffer.role !== 'inout') continue;
+    const values = generate(overrides[buffer.name] ?? buffer.generator ?? { kind: 'normal' }, {
+      input: buffer.name,
+      dtype: buffer.dtype,
+      shape: buffer.shape,
+      elementCount: elementCountOf(buffer),
+      dimensions,
+      folder: problem.folder,
+      stream: createStream(seed, check, 'input', buffer.name),
+      sharedStream: (label) => createStream(seed, check, 'shared', label),
+    });
+    const laidOut = spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue);
+    bytes.set(buffer.name, laidOut);
+    tensors[buffer.name] = decode(packElements(buffer, laidOut), buffer.dtype);
+    refuseOverflow(buffer, values, tensors[buffer.name]!, generatorSet);
+  }
+  return { bytes, tensors };
+};
+
+/** An input that is infinite only because its dtype is too small would test nothing. */
+const refuseOverflow = (
+  { name, dtype }: PlannedBuffer,
+  drawn: Float64Array,
+  rounded: Float64Array,
+  generatorSet: string,
+): void => {
+  const element = rounded.findIndex((value, i) => !Number.isFinite(value) && Number.isFinite(drawn[i]));
+  if (element < 0) return;
+  throw new WarpsmithError({
+    code: 'generator-overflow',
+    message: `the ${generatorSet} inputs overflow: ${dtype} can't hold a value drawn for '${name}'`,
+    path: `generatorSets.${generatorSet}.${name}`,
+    received: String(drawn[element]),
+    expected: `a finite ${dtype}`,
+    hint: 'Lower the magnitude.',
+  });
+};

@@ -1,0 +1,145 @@
+import { totalmem } from 'node:os';
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { expandBuffers } from '../../core/plan/expand-buffers.ts';
+import type { Dimensions, Problem } from '../../core/problem.ts';
+import { elementCountOf } from '../launches/layout.ts';
+import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
+import { type DeviceReference, type Expectations, expectationsFor, expectationsFrom } from './expectations.ts';
+import { type ExpectedRows, expectedRows } from './expected-rows.ts';
+import { outputsOf, runHostReference } from './reference-runs.ts';
+
+/** Names the inputs of one check. */
+export interface CheckKey {
+  readonly problem: Problem;
+  readonly dimensions: Dimensions;
+  readonly seed: number;
+  /** A generator set of problem.json, or `declared`. */
+  readonly generatorSet: string;
+}
+
+/** What judging one check needs: the inputs' contents, and what is expected of each output. */
+export interface PreparedCheck {
+  /** The problem's buffers, without workspaces. */
+  readonly buffers: readonly PlannedBuffer[];
+  readonly inputs: DrawnInputs;
+  /** Worked out when first asked for. Rejects as `expectationsFor` does. */
+  expectations(): Promise<Expectations>;
+  /** What is expected of some rows that the seed chooses, where the whole takes a host long; else of all. */
+  sample(): Promise<ExpectedRows>;
+}
+
+/**
+ * From this many floating-point operations on, a device reference is worth its round trip: reference.ts takes a second
+ * for about this many.
+ */
+const LEAST_FLOP_ON_DEVICE = 1e9;
+
+/** Whether reference.ts takes a host seconds at this shape. */
+export const isLarge = ({ file }: Problem, dimensions: Dimensions): boolean =>
+  evaluateExpression(file.flop, dimensions) >= LEAST_FLOP_ON_DEVICE;
+
+/** What works out what is expected. */
+export interface OracleTools {
+  readonly deviceReference?: DeviceReference | undefined;
+  /** Aborting ends every run of a reference at once. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Draws the inputs of a check; what is expected of the outputs follows when it is asked for. */
+export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleTools = {}): PreparedCheck => {
+  const { problem, dimensions } = key;
+  const buffers = expandBuffers(problem.file, dimensions);
+  const inputs = drawInputs({ ...key, buffers });
+  const onDevice = deviceReference !== undefined && isLarge(problem, dimensions);
+  let expectations: Promise<Expectations> | undefined;
+  let sample: Promise<ExpectedRows | undefined> | undefined;
+  const workOut = async (): Promise<Expectations> =>
+    onDevice
+      ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, deviceReference, signal })
+      : expectationsFrom(
+          problem,
+          buffers,
+          dimensions,
+          await runHostReference(problem, buffers, inputs.tensors, dimensions, signal),
+        );
+  const workOutAll = (): Promise<Expectations> => {
+    expectations ??= workOut().catch((error: unknown) => {
+      // A device or another process may do better the next time.
+      expectations = undefined;
+      throw error;
+    });
+    return expectations;
+  };
+  const workOutSome = (): Promise<ExpectedRows | undefined> => {
+    sample ??= expectedRows({ ...key, buffers, inputs: inputs.tensors, signal }).catch((error: unknown) => {
+      sample = undefined;
+      throw error;
+    });
+    return sample;
+  };
+  return {
+    buffers,
+    inputs,
+    expectations: workOutAll,
+    async sample() {
+      const isQuick = expectations !== undefined || onDevice;
+      return (isQuick ? undefined : await workOutSome()) ?? { expectations: await workOutAll() };
+    },
+  };
+};
+
+/** Remembers prepared checks, so that the candidates of a run are judged on the same inputs at the cost of one. */
+export interface ExpectationCache {
+  check(key: CheckKey): PreparedCheck;
+}
+
+/** An eighth of the host's memory: both checks of a large workload fit where such workloads are run. */
+const DEFAULT_LIMIT_BYTES = Math.max(256 * 1024 * 1024, totalmem() / 8);
+
+/**
+ * An oracle that forgets the least recently used checks beyond `limitBytes`, and leaves large shapes to the device
+ * reference where there is one.
+ */
+export const createExpectationCache = (options: OracleTools & { limitBytes?: number } = {}): ExpectationCache => {
+  const { limitBytes = DEFAULT_LIMIT_BYTES, ...tools } = options;
+  const remembered = new Map<string, { prepared: PreparedCheck; bytes: number }>();
+  const problemNumbers = new WeakMap<Problem, number>();
+  let problemCount = 0;
+  let usedBytes = 0;
+
+  const nameOf = ({ problem, dimensions, seed, generatorSet }: CheckKey): string => {
+    if (!problemNumbers.has(problem)) problemNumbers.set(problem, problemCount++);
+    return JSON.stringify([problemNumbers.get(problem), Object.entries(dimensions).sort(), seed, generatorSet]);
+  };
+  const forgetOldest = (): void => {
+    for (const [name, { bytes }] of remembered) {
+      if (usedBytes <= limitBytes) return;
+      remembered.delete(name);
+      usedBytes -= bytes;
+    }
+  };
+
+  return {
+    check(key) {
+      const name = nameOf(key);
+      const known = remembered.get(name);
+      const entry = known ?? withBytes(prepareCheck(key, tools));
+      remembered.delete(name);
+      remembered.set(name, entry);
+      if (!known) usedBytes += entry.bytes;
+      forgetOldest();
+      return entry.prepared;
+    },
+  };
+};
+
+/** Size of what a prepared check keeps alive, with an expected value and a tolerance (float64) for each output element. */
+const withBytes = (prepared: PreparedCheck): { prepared: PreparedCheck; bytes: number } => {
+  const { inputs, buffers } = prepared;
+  let bytes = 0;
+  for (const content of inputs.bytes.values()) bytes += content.byteLength;
+  for (const tensor of Object.values(inputs.tensors)) bytes += tensor.byteLength;
+  for (const buffer of outputsOf(buffers)) bytes += elementCountOf(buffer) * 2 * Float64Array.BYTES_PER_ELEMENT;
+  return { prepared, bytes };
+};

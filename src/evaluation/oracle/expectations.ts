@@ -1,0 +1,87 @@
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { expandBuffers } from '../../core/plan/expand-buffers.ts';
+import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.ts';
+import { decode, roundAll } from '../../core/rounding.ts';
+import { packElements } from '../launches/layout.ts';
+import { outputsOf, type ReferenceRuns, runHostReference } from './reference-runs.ts';
+import { toleranceRule } from './tolerances/index.ts';
+import type { Expectation } from './tolerances/tolerance.ts';
+
+/** Output name → what is expected of it. */
+export type Expectations = ReadonlyMap<string, Expectation>;
+
+/** Some inputs of a problem, as the device has them. */
+export interface ReferenceRequest {
+  readonly problem: Problem;
+  readonly dimensions: Dimensions;
+  /** Bytes of every `in` and `inout` buffer as they lie there, strides and gaps included. */
+  readonly inputs: ReadonlyMap<string, Uint8Array>;
+  /** Without runs on perturbed inputs: tolerances are the least that these inputs have, as if no result were ill-conditioned. */
+  readonly leastTolerances?: boolean;
+}
+
+/** Runs a problem's reference where it is quick: on a GPU, in a process where no candidate runs. */
+export interface DeviceReference {
+  /** `undefined` where the problem has none, or it does not take these dimensions. */
+  run(request: ReferenceRequest): Promise<ReferenceRuns | undefined>;
+  close(): Promise<void>;
+}
+
+/**
+ * What is expected of every output for these inputs: by the device reference where there is one that takes them, else by
+ * reference.ts.
+ *
+ * @throws WarpsmithError when the reference returns outputs of the wrong names or sizes, or the naive run overflows.
+ */
+export const expectationsFor = async (
+  request: ReferenceRequest & {
+    readonly deviceReference?: DeviceReference | undefined;
+    readonly signal?: AbortSignal | undefined;
+  },
+): Promise<Expectations> => {
+  const { problem, dimensions, inputs, leastTolerances = false, deviceReference, signal } = request;
+  const buffers = expandBuffers(problem.file, dimensions);
+  const runs =
+    (await deviceReference?.run({ problem, dimensions, inputs, leastTolerances })) ??
+    (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, signal));
+  return expectationsFrom(problem, buffers, dimensions, runs);
+};
+
+/** The elements of every input, row-major, out of the bytes of its buffer. */
+export const decodeInputs = (
+  buffers: readonly PlannedBuffer[],
+  inputs: ReadonlyMap<string, Uint8Array>,
+): ReferenceTensors =>
+  Object.fromEntries(
+    buffers
+      .filter(({ role }) => role === 'in' || role === 'inout')
+      .map((buffer) => [buffer.name, decode(packElements(buffer, inputs.get(buffer.name)!), buffer.dtype)]),
+  );
+
+/** Each output's tolerances, by the problem's comparison. */
+export const expectationsFrom = (
+  problem: Problem,
+  buffers: readonly PlannedBuffer[],
+  dimensions: Dimensions,
+  { oracle, naive, perturbed }: ReferenceRuns,
+): Expectations => {
+  const { comparison } = problem.file;
+  const rule = toleranceRule(comparison);
+  return new Map(
+    outputsOf(buffers).map(({ name, dtype, shape }) => {
+      const expectation = rule.expect(comparison, {
+        output: name,
+        dtype,
+        shape,
+        dimensions,
+        oracle: oracle[name]!,
+        rounded: roundAll(oracle[name]!, dtype),
+        ...(naive && { naive: naive[name]! }),
+        ...(perturbed && {
+          perturbed: perturbed.map(({ relative, outputs }) => ({ relative, values: outputs[name]! })),
+        }),
+      });
+      return [name, expectation];
+    }),
+  );
+};

@@ -1,0 +1,87 @@
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import type { Dimensions, Problem, ReferenceTensors, Rows } from '../../core/problem.ts';
+import { elementCountOf } from '../launches/layout.ts';
+import { createStream, type RandomStream } from '../launches/random.ts';
+import { type Expectations, expectationsFrom } from './expectations.ts';
+import { outputsOf, runHostReference } from './reference-runs.ts';
+
+/** What is expected of some rows of every output, or of all of them where `rows` is absent. */
+export interface ExpectedRows {
+  readonly rows?: Rows;
+  /** Of those rows, one after the other. */
+  readonly expectations: Expectations;
+}
+
+/** Floating-point operations that a host does for a sample: some tens of milliseconds. */
+export const SAMPLE_FLOP = 4e7;
+/** Rows of a sample at least, whatever they cost. */
+const LEAST_ROWS = 64;
+
+/**
+ * What is expected of rows that the seed chooses, the first and the last always among them; of all where the reference
+ * can't leave out the others. `undefined` where the whole costs no more than a sample.
+ *
+ * @throws as `runHostReference`.
+ */
+export const expectedRows = async (request: {
+  problem: Problem;
+  dimensions: Dimensions;
+  seed: number;
+  generatorSet: string;
+  buffers: readonly PlannedBuffer[];
+  inputs: ReferenceTensors;
+  signal?: AbortSignal | undefined;
+}): Promise<ExpectedRows | undefined> => {
+  const { problem, dimensions, buffers, inputs, signal } = request;
+  const flop = evaluateExpression(problem.file.flop, dimensions);
+  if (flop <= SAMPLE_FLOP) return undefined;
+  const outputs = outputsOf(buffers);
+  const rows = chooseRowsOf(outputs, flop, request);
+  const runs = await runHostReference(problem, buffers, inputs, dimensions, signal, rows);
+  const areAll = outputs.some((buffer) => runs.oracle[buffer.name]!.length === elementCountOf(buffer));
+  if (areAll) return { expectations: expectationsFrom(problem, buffers, dimensions, runs) };
+  const cut = buffers.map((buffer) => (rows[buffer.name] ? withRows(buffer, rows[buffer.name]!.length) : buffer));
+  return { rows, expectations: expectationsFrom(problem, cut, dimensions, runs) };
+};
+
+const chooseRowsOf = (
+  outputs: readonly PlannedBuffer[],
+  flop: number,
+  { dimensions, seed, generatorSet }: { dimensions: Dimensions; seed: number; generatorSet: string },
+): Rows => {
+  const check = JSON.stringify(Object.entries(dimensions).sort());
+  return Object.fromEntries(
+    outputs.map((buffer) => {
+      const stream = createStream(seed, check, generatorSet, 'rows', buffer.name);
+      const count = rowCount(buffer);
+      return [buffer.name, chooseRows(count, Math.max(LEAST_ROWS, Math.floor((count * SAMPLE_FLOP) / flop)), stream)];
+    }),
+  );
+};
+
+const rowLength = ({ shape }: PlannedBuffer): number => shape.at(-1) ?? 1;
+
+const rowCount = (buffer: PlannedBuffer): number => elementCountOf(buffer) / rowLength(buffer);
+
+/** The buffer as if it had only so many rows. */
+const withRows = (buffer: PlannedBuffer, count: number): PlannedBuffer => ({
+  ...buffer,
+  shape: [count, rowLength(buffer)],
+});
+
+const chooseRows = (count: number, wanted: number, stream: RandomStream): Uint32Array => {
+  if (wanted >= count) return Uint32Array.from({ length: count }, (_, row) => row);
+  const chosen = new Set([0, count - 1]);
+  for (let i = 0; chosen.size < wanted; i++) chosen.add(Math.floor(stream.uniform(i) * count));
+  return Uint32Array.from(chosen).sort();
+};
+
+/** The chosen rows of a whole output, one after the other. */
+export const gatherRows = (values: Float64Array, rows: Uint32Array, length: number): Float64Array => {
+  const gathered = new Float64Array(rows.length * length);
+  rows.forEach((row, i) => {
+    gathered.set(values.subarray(row * length, (row + 1) * length), i * length);
+  });
+  return gathered;
+};

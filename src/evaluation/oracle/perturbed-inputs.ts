@@ -1,0 +1,54 @@
+import { isFloating } from '../../core/dtype.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import type { ReferenceTensors } from '../../core/problem.ts';
+import { createStream } from '../launches/random.ts';
+import { unitRoundoff } from './ulp.ts';
+
+/** Multipliers drawn once; a prime, so that no axis of usual length sees the same ones in every row. */
+const FACTOR_COUNT = 65_537;
+
+let factors: Float64Array | undefined;
+
+/** Uniform with mean 0 and variance 1. */
+const unitNoise = (): Float64Array => {
+  if (factors) return factors;
+  const stream = createStream('relative perturbations of inputs');
+  factors = Float64Array.from({ length: FACTOR_COUNT }, (_, i) => Math.sqrt(12) * (stream.uniform(i) - 0.5));
+  return factors;
+};
+
+/**
+ * Size of the perturbations relative to the inputs, as a standard deviation. On a host it is small enough for every
+ * effect to be linear. A device's inputs are rounded to their dtype: there it spans 16 units of that.
+ */
+export const HOST_PERTURBATION = 2 ** -20;
+export const devicePerturbation = (buffers: readonly PlannedBuffer[]): number =>
+  Math.max(HOST_PERTURBATION, ...perturbable(buffers).map(({ dtype }) => 16 * unitRoundoff(dtype)));
+
+const perturbable = (buffers: readonly PlannedBuffer[]): PlannedBuffer[] =>
+  buffers.filter(({ role, dtype }) => (role === 'in' || role === 'inout') && isFloating(dtype));
+
+/**
+ * Every element x of every floating input replaced by x · (1 + relative · ξ), ξ independent with mean 0 and variance 1;
+ * the same for the same `run`. Zeros, infinities, NaN and integers stay what they are.
+ */
+export const perturbInputs = (
+  buffers: readonly PlannedBuffer[],
+  inputs: ReferenceTensors,
+  run: number,
+  relative: number,
+): ReferenceTensors => {
+  const noise = unitNoise();
+  const perturbed: Record<string, Float64Array> = { ...inputs };
+  for (const [position, { name }] of perturbable(buffers).entries()) {
+    const values = inputs[name]!;
+    const changed = new Float64Array(values.length);
+    let at = createStream('where noise begins', position, run).bits(0) % FACTOR_COUNT;
+    for (let i = 0; i < values.length; i++) {
+      changed[i] = values[i]! * (1 + relative * noise[at]!);
+      if (++at === FACTOR_COUNT) at = 0;
+    }
+    perturbed[name] = changed;
+  }
+  return perturbed;
+};

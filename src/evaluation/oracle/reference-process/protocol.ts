@@ -1,0 +1,40 @@
+import type { ReferenceFault } from '../../../core/call-reference.ts';
+import type { Dimensions, ReferenceTensors } from '../../../core/problem.ts';
+import type { Rounding } from '../../../core/rounding.ts';
+import type { LineMessage } from '../../../process/line-messages.ts';
+
+/** From parent to child; tensors follow as payloads in the order of `names`. */
+export type Question =
+  | { readonly command: 'load' }
+  | {
+      readonly command: 'run';
+      readonly dimensions: Dimensions;
+      readonly rounding: Rounding;
+      readonly names: readonly string[];
+      /** One of the module's mistakes instead of the reference. */
+      readonly mistake?: string;
+      /** Outputs of which only some rows are wanted; their numbers follow the inputs as tensors. */
+      readonly rowsOf?: readonly string[];
+    };
+
+/** From child to parent. */
+export type Answer =
+  | { readonly kind: 'loaded'; readonly exports: readonly string[]; readonly hasReference: boolean }
+  | { readonly kind: 'not-loaded'; readonly name: string; readonly message: string }
+  | { readonly kind: 'done'; readonly names: readonly string[] }
+  | { readonly kind: 'fault'; readonly fault: ReferenceFault };
+
+/** A header with its tensors as payloads. */
+export const withTensors = (
+  header: Question | Answer,
+  tensors: ReferenceTensors | readonly Float64Array[],
+): LineMessage => ({
+  header: header as unknown as LineMessage['header'],
+  payloads: Object.values(tensors).map(({ buffer, byteOffset, byteLength }) => {
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  }),
+});
+
+/** The payloads as tensors of these names, in memory of their own. @throws RangeError when one is not whole. */
+export const tensorsOf = (names: readonly string[], { payloads }: LineMessage): ReferenceTensors =>
+  Object.fromEntries(names.map((name, i) => [name, new Float64Array(Uint8Array.from(payloads[i]!).buffer)]));

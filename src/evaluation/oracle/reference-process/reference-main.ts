@@ -1,0 +1,57 @@
+import process from 'node:process';
+import { callReference, type ReferenceModule } from '../../../core/call-reference.ts';
+import type { ReferenceFunction, ReferenceRowsFunction, Rows } from '../../../core/problem.ts';
+import type { LineMessage } from '../../../process/line-messages.ts';
+import { serveLines } from '../../../process/serve-lines.ts';
+import { confine } from './confine.ts';
+import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
+
+/*
+ * The process in which a problem's reference runs. One argument: the URL of the module. It is started under Node's
+ * permission model (see reference-host.ts) and takes away what that leaves open before it loads the module.
+ */
+
+const url = process.argv[2]!;
+let loaded: ReferenceModule | undefined;
+
+const answer = (header: Answer): LineMessage => withTensors(header, {});
+
+const load = async (): Promise<Answer> => {
+  try {
+    const module: Record<string, unknown> = await import(/* @vite-ignore */ url);
+    const { reference, referenceRows, mistakes } = module;
+    if (typeof reference === 'function') {
+      loaded = {
+        reference: reference as ReferenceFunction,
+        ...(typeof referenceRows === 'function' && { referenceRows: referenceRows as ReferenceRowsFunction }),
+        ...(typeof mistakes === 'object' && { mistakes: mistakes as Record<string, ReferenceFunction> }),
+      };
+    }
+    return { kind: 'loaded', exports: Object.keys(module), hasReference: loaded !== undefined };
+  } catch (error) {
+    const isError = error instanceof Error;
+    return {
+      kind: 'not-loaded',
+      name: isError ? error.name : typeof error,
+      message: isError ? error.message : `${error}`,
+    };
+  }
+};
+
+const rowsFrom = (names: readonly string[], message: LineMessage): Rows =>
+  Object.fromEntries(Object.entries(tensorsOf(names, message)).map(([name, rows]) => [name, Uint32Array.from(rows)]));
+
+const run = (question: Question & { command: 'run' }, message: LineMessage): LineMessage => {
+  const { names, rowsOf } = question;
+  const inputs = tensorsOf(names, message);
+  const rows = rowsOf && rowsFrom(rowsOf, { ...message, payloads: message.payloads.slice(names.length) });
+  const outcome = callReference(loaded!, { ...question, inputs, rows });
+  if (!outcome.ok) return answer({ kind: 'fault', fault: outcome.fault });
+  return withTensors({ kind: 'done', names: Object.keys(outcome.outputs) }, outcome.outputs);
+};
+
+serveLines(async (message) => {
+  const question = message.header as unknown as Question;
+  return question.command === 'load' ? answer(await load()) : run(question, message);
+});
+confine(url);

@@ -1,0 +1,118 @@
+import { isFloating } from '../../core/dtype.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import type { Dimensions, Problem, ReferenceRun, ReferenceTensors, Rows } from '../../core/problem.ts';
+import { type Rounding, roundAll } from '../../core/rounding.ts';
+import { elementCountOf } from '../launches/layout.ts';
+import { HOST_PERTURBATION, perturbInputs } from './perturbed-inputs.ts';
+import { toleranceRule } from './tolerances/index.ts';
+
+/** What the reference says of some inputs: all that a comparison may ask for. */
+export interface ReferenceRuns {
+  /** Float64, unrounded. */
+  readonly oracle: ReferenceTensors;
+  /** The results that problem.json names, and the outputs, rounded. */
+  readonly naive?: ReferenceTensors;
+  /** The oracle of inputs changed by so much relative to themselves. */
+  readonly perturbed?: readonly PerturbedRun[];
+}
+
+export interface PerturbedRun {
+  readonly relative: number;
+  readonly outputs: ReferenceTensors;
+}
+
+/** Buffers that a kernel must fill. */
+export const outputsOf = (buffers: readonly PlannedBuffer[]): PlannedBuffer[] =>
+  buffers.filter(({ role }) => role === 'out' || role === 'inout');
+
+/** An output of few elements has no neighbours to steady an estimate; more runs have to. */
+const FEW_ELEMENTS = 64;
+const PERTURBED_RUNS = { few: 4, many: 2 } as const;
+
+/** Which runs the problem's comparison asks for beside the oracle, and how many on perturbed inputs. */
+export const runsNeeded = (
+  { file }: Problem,
+  buffers: readonly PlannedBuffer[],
+): { readonly naive: boolean; readonly perturbedRuns: number } => {
+  const { naive, perturbed } = toleranceRule(file.comparison).needs(file.comparison);
+  const elementCounts = outputsOf(buffers)
+    .filter(({ dtype }) => isFloating(dtype))
+    .map(elementCountOf);
+  if (!perturbed || elementCounts.length === 0) return { naive, perturbedRuns: 0 };
+  return { naive, perturbedRuns: PERTURBED_RUNS[Math.min(...elementCounts) < FEW_ELEMENTS ? 'few' : 'many'] };
+};
+
+/**
+ * Runs reference.ts as oracle (float64) and, where the comparison needs it, as naive run (named results and outputs rounded)
+ * and on perturbed inputs.
+ *
+ * @param rows only these, if the reference can leave out the others.
+ * @throws WarpsmithError when the reference is at fault; the signal's reason when aborted.
+ */
+export const runHostReference = async (
+  problem: Problem,
+  buffers: readonly PlannedBuffer[],
+  inputs: ReferenceTensors,
+  dimensions: Dimensions,
+  signal?: AbortSignal,
+  rows?: Rows,
+): Promise<ReferenceRuns> => {
+  const needed = runsNeeded(problem, buffers);
+  const run = (tensors: ReferenceTensors, rounding: Rounding): Promise<ReferenceTensors> =>
+    runReference(problem, buffers, { inputs: tensors, dimensions, rounding, rows, signal });
+  const runPerturbed = async (_: unknown, i: number): Promise<PerturbedRun> => {
+    const outputs = await run(perturbInputs(buffers, inputs, i, HOST_PERTURBATION), 'exact');
+    return { relative: HOST_PERTURBATION, outputs };
+  };
+  // Asked for at once: they may run side by side.
+  const [oracle, naive, perturbed] = await Promise.all([
+    run(inputs, 'exact'),
+    needed.naive ? run(inputs, namedRounding(problem)) : undefined,
+    Promise.all(Array.from({ length: needed.perturbedRuns }, runPerturbed)),
+  ]);
+  return {
+    oracle,
+    ...(naive && { naive: roundedOutputs(buffers, naive) }),
+    ...(perturbed.length > 0 && { perturbed }),
+  };
+};
+
+const namedRounding = ({ file: { comparison } }: Problem): Rounding => ({
+  named: (comparison.kind === 'calibrated' && comparison.roundings) || {},
+});
+
+const roundedOutputs = (buffers: readonly PlannedBuffer[], outputs: ReferenceTensors): ReferenceTensors =>
+  Object.fromEntries(outputsOf(buffers).map(({ name, dtype }) => [name, roundAll(outputs[name]!, dtype)]));
+
+/**
+ * Runs the reference and checks what it returns.
+ *
+ * @throws WarpsmithError `reference-output` when an output is missing or has the wrong number of elements; as
+ * {@link RunReference}.
+ */
+export const runReference = async (
+  problem: Problem,
+  buffers: readonly PlannedBuffer[],
+  run: ReferenceRun,
+): Promise<ReferenceTensors> => {
+  const outputs = await problem.reference(run);
+  for (const buffer of outputsOf(buffers)) {
+    const received = outputs[buffer.name]?.length;
+    const expected = elementCountOf(buffer);
+    if (received === expected || (run.rows && received === elementsIn(run.rows, buffer))) continue;
+    throw new WarpsmithError({
+      code: 'reference-output',
+      message: `${run.rows ? 'referenceRows' : 'the reference'} of ${problem.file.name} does not return output '${buffer.name}' as declared`,
+      file: `${problem.folder}/reference.ts`,
+      path: buffer.name,
+      received: received === undefined ? 'no such output' : `${received} elements`,
+      expected: `${expected} elements, shape [${buffer.shape}]`,
+      hint: 'Return a Float64Array for every output, row-major.',
+    });
+  }
+  return outputs;
+};
+
+/** How many elements the chosen rows of an output have. */
+const elementsIn = (rows: Rows, { name, shape }: PlannedBuffer): number => rows[name]!.length * (shape.at(-1) ?? 1);

@@ -1,0 +1,14 @@
+import type { ToleranceRule } from './tolerance.ts';
+
+/**
+ * |got − want| ≤ atol + rtol · |want| with `want` rounded to the output's dtype: what torch.testing.assert_close and
+ * numpy.testing.assert_allclose ask for. NaN passes where NaN is wanted.
+ */
+export const allclose: ToleranceRule<'allclose'> = {
+  needs: () => ({ naive: false, perturbed: false }),
+  expect: ({ atol, rtol }, { rounded }) => ({
+    want: rounded,
+    tolerances: rounded.map((value) => (Number.isFinite(value) ? atol + rtol * Math.abs(value) : 0)),
+    groupSize: 1,
+  }),
+};

@@ -1,0 +1,132 @@
+import { isFloating } from '../../../core/dtype.ts';
+import { WarpsmithError } from '../../../core/errors.ts';
+import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
+import type { Tolerance } from '../../../core/problem.ts';
+import { multiIndexOf } from '../../launches/layout.ts';
+import { ulpAt, unitRoundoff } from '../ulp.ts';
+import { arithmeticErrors } from './conditioned.ts';
+import { exact } from './exact.ts';
+import { groupSizeOf, maximumPerGroup } from './groups.ts';
+import type { Expectation, OutputFacts, ToleranceRule } from './tolerance.ts';
+
+type Calibrated = Extract<Tolerance, { kind: 'calibrated' }>;
+
+/** Additions behind one output where problem.json names no `terms`. */
+const DEFAULT_TERMS = 256;
+
+/** Errors of the accumulator may be so many times those that √n predicts. */
+const ACCUMULATOR_CONSTANT = 1;
+
+/** Where nothing but the result may be rounded: RMS error ÷ that of the correctly rounded oracle. */
+const ROUNDED_ONCE = 1.1;
+
+/**
+ * For narrow storage and wide accumulators: inputs and outputs in fp16 or bf16, everything between in fp32. The allowed error is
+ * the sum of what fp32 arithmetic does (by condition, element by element), of rounding the result, and of those
+ * intermediate roundings that problem.json names:
+ *
+ *   |got − oracle| ≤ 2 ulp(m) + factor · max |naive − oracle| + arithmetic        m = largest |oracle| of the row
+ *   RMS(got − oracle) ≤ √( max(u · RMS(oracle), ½ ulp(0))² + (rmsFactor · RMS(naive − oracle))² + RMS(arithmetic)² )
+ *
+ * `naive` is the reference with the named results, and the outputs, rounded; without names there is no such term. Accumulating in
+ * the storage dtype errs by √n roundings instead of one, everywhere: the second line finds it.
+ * 2 ulp(m) is FlashAttention's 2 · max |(ref + 0.3 − 0.3) − ref| with 0.3 replaced by the row's own m: ½ for rounding
+ * the result, the rest for one unnamed intermediate of the same size (softmax weights as tensor cores take them).
+ * With `"roundings": {}` nothing but the result may be rounded: ½ ulp of the element itself + arithmetic, and 1.1 times the RMS
+ * error of the correctly rounded oracle.
+ * Elements whose correctly rounded value is infinite or NaN must be so. Outputs of integer dtype are compared exactly.
+ *
+ * Source: Dao-AILab/flash-attention, tests/test_flash_attn.py.
+ */
+export const calibrated: ToleranceRule<'calibrated'> = {
+  needs: ({ roundings }) => ({ naive: namesAny(roundings), perturbed: true }),
+  expect: (comparison, facts) => {
+    if (!isFloating(facts.dtype)) return exact.expect({ kind: 'exact' }, facts);
+    const { storage, accumulate, roundings, terms = DEFAULT_TERMS } = comparison;
+    if (unitRoundoff(storage) <= unitRoundoff(accumulate)) throw notNarrower(storage);
+    const arithmetic = arithmeticErrors(facts, {
+      constant: ACCUMULATOR_CONSTANT,
+      unit: accumulate,
+      operations: evaluateExpression(terms, facts.dimensions),
+    });
+    const isStrict = roundings !== undefined && !namesAny(roundings);
+    return isStrict ? roundedOnce(facts, arithmetic) : withSlack(comparison, facts, arithmetic);
+  },
+};
+
+const namesAny = (roundings: Calibrated['roundings']): boolean =>
+  roundings !== undefined && Object.keys(roundings).length > 0;
+
+/** Of the finite ones; the others count as 0. */
+const rmsOf = (values: Float64Array): number => {
+  let squares = 0;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (Number.isFinite(value)) squares += value * value;
+  }
+  return values.length === 0 ? 0 : Math.sqrt(squares / values.length);
+};
+
+/** The oracle; infinite or NaN where the rounded result is. */
+const wantOf = ({ oracle, rounded }: OutputFacts): Float64Array =>
+  oracle.map((value, i) => (Number.isFinite(rounded[i]) ? value : rounded[i]!));
+
+/** |values − oracle|; 0 where the result itself is not finite. */
+const errorsOf = ({ oracle, rounded }: OutputFacts, values: Float64Array): Float64Array =>
+  values.map((value, i) => (Number.isFinite(rounded[i]) ? Math.abs(value - oracle[i]!) : 0));
+
+const roundedOnce = (facts: OutputFacts, arithmetic: Float64Array): Expectation => ({
+  want: wantOf(facts),
+  tolerances: arithmetic.map((error, i) => error + ulpAt(facts.rounded[i]!, facts.dtype) / 2),
+  groupSize: 1,
+  rmsLimit: Math.hypot(ROUNDED_ONCE * rmsOf(errorsOf(facts, facts.rounded)), rmsOf(arithmetic)),
+});
+
+const withSlack = (comparison: Calibrated, facts: OutputFacts, arithmetic: Float64Array): Expectation => {
+  const { storage, factor = 2, group = 'row', rmsFactor = 1.5 } = comparison;
+  const want = wantOf(facts);
+  const naiveErrors = facts.naive ? naiveErrorsOf(facts, facts.naive) : new Float64Array(want.length);
+  const groupSize = group === 'all' ? Math.max(1, want.length) : groupSizeOf(facts.shape);
+  const largestError = maximumPerGroup(naiveErrors, groupSize);
+  const largestValue = maximumPerGroup(want, groupSize);
+  const slack = largestError.map((error, i) => factor * error + 2 * ulpAt(largestValue[i]!, storage));
+  return {
+    want,
+    tolerances: arithmetic.map((error, i) => error + slack[Math.floor(i / groupSize)]!),
+    groupSize: 1,
+    rmsLimit: Math.hypot(
+      // Below the normal numbers, rounding errs by half of the smallest subnormal, however small the result.
+      Math.max(unitRoundoff(storage) * rmsOf(want), ulpAt(0, storage) / 2),
+      rmsFactor * rmsOf(naiveErrors),
+      rmsOf(arithmetic),
+    ),
+  };
+};
+
+const naiveErrorsOf = (facts: OutputFacts, naive: Float64Array): Float64Array => {
+  const errors = errorsOf(facts, naive);
+  const element = errors.findIndex((error) => !Number.isFinite(error));
+  if (element >= 0) throw uncalibratable(facts, naive, element);
+  return errors;
+};
+
+/** Roundings to the storage dtype say nothing about errors of the accumulator itself. */
+const notNarrower = (storage: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'uncalibratable',
+    message: 'a calibrated comparison needs a storage dtype narrower than its accumulator',
+    path: 'comparison.storage',
+    received: storage,
+    expected: 'f16 or bf16, with f32 accumulation',
+    hint: 'Compare results of f32 or f64 arithmetic with `conditioned`, single operations with `ulp`.',
+  });
+
+const uncalibratable = ({ output, shape, oracle }: OutputFacts, naive: Float64Array, element: number): WarpsmithError =>
+  new WarpsmithError({
+    code: 'uncalibratable',
+    message: `the naive run of the reference overflows, so it cannot set a tolerance for output '${output}'`,
+    path: 'comparison.roundings',
+    received: `${output}[${multiIndexOf(shape, element)}]: naive ${naive[element]}, oracle ${oracle[element]}`,
+    expected: 'a finite naive result wherever the oracle is finite',
+    hint: 'Give the generator set a smaller magnitude, or the rounding a dtype with more range.',
+  });

@@ -1,0 +1,46 @@
+import { WarpsmithError } from '../../../core/errors.ts';
+import { multiIndexOf } from '../../launches/layout.ts';
+import { groupSizeOf, medianPerGroup } from './groups.ts';
+import type { OutputFacts } from './tolerance.ts';
+
+/**
+ * Share of its group's median condition that every element is granted at least: a few samples are sometimes all small. Not of
+ * the mean: a few ill-conditioned elements must not blind a check to their neighbours.
+ */
+const LEAST_SHARE = 1 / 2;
+
+/**
+ * How strongly each output element reacts to relative errors of the inputs: √Σ (x_k · ∂y/∂x_k)², estimated from runs of
+ * the reference on perturbed inputs. For a sum of products it is the root of the sum of the squared terms; where a
+ * difference cancels it stays as large as what was subtracted. Without such runs it is 0, which allows the least.
+ *
+ * @throws WarpsmithError `uncalibratable` when a perturbed run is not finite where the oracle is.
+ */
+export const conditionOf = (facts: OutputFacts): Float64Array => {
+  const { oracle, rounded, shape } = facts;
+  const runs = facts.perturbed ?? [];
+  const squares = new Float64Array(oracle.length);
+  if (runs.length === 0) return squares;
+  for (const { relative, values } of runs) {
+    for (let i = 0; i < squares.length; i++) {
+      if (!Number.isFinite(rounded[i])) continue;
+      const change = (values[i]! - oracle[i]!) / relative;
+      if (!Number.isFinite(change)) throw notFinite(facts, values, i);
+      squares[i] = squares[i]! + (change * change) / runs.length;
+    }
+  }
+  const conditions = squares.map(Math.sqrt);
+  const groupSize = groupSizeOf(shape);
+  const usual = medianPerGroup(conditions, groupSize);
+  return conditions.map((condition, i) => Math.max(condition, LEAST_SHARE * usual[Math.floor(i / groupSize)]!));
+};
+
+const notFinite = ({ output, shape, oracle }: OutputFacts, values: Float64Array, element: number): WarpsmithError =>
+  new WarpsmithError({
+    code: 'uncalibratable',
+    message: `inputs changed by a millionth make output '${output}' of the reference infinite or NaN, so no tolerance can be set`,
+    path: 'comparison',
+    received: `${output}[${multiIndexOf(shape, element)}]: ${values[element]} on changed inputs, ${oracle[element]} on the inputs themselves`,
+    expected: 'a finite result wherever the oracle is finite',
+    hint: 'Draw inputs that stay away from where the formula is undefined.',
+  });

@@ -1,0 +1,48 @@
+import { type DType, isFloating } from '../../../core/dtype.ts';
+import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
+import { ulpAt, unitRoundoff } from '../ulp.ts';
+import { conditionOf } from './condition.ts';
+import { exact } from './exact.ts';
+import type { Expectation, OutputFacts, ToleranceRule } from './tolerance.ts';
+
+/**
+ * Partial sums stay within the result plus so many standard deviations of a random walk over the terms, whatever the
+ * order they are added in.
+ */
+const WALK = 3;
+
+/**
+ * Allowed for n operations in precision u: `constant` · u · √n · (|y| + 3 · condition). Every partial result of a sum of n
+ * terms lies within |y| + 3 · √Σ t² (a random walk that ends at y), each addition errs by u of it, and n independent
+ * errors add up to √n of one.
+ * Below the normal numbers an operation errs by the smallest subnormal instead. Flushing those to zero is not allowed.
+ * Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput.
+ * 2019.
+ */
+export const arithmeticErrors = (
+  facts: OutputFacts,
+  { constant, unit, operations }: { constant: number; unit: DType; operations: number },
+): Float64Array => {
+  const scale = constant * Math.sqrt(operations);
+  const [relative, least] = [scale * unitRoundoff(unit), scale * ulpAt(0, unit)];
+  const condition = conditionOf(facts);
+  return facts.oracle.map((value, i) =>
+    Number.isFinite(value) ? relative * (Math.abs(value) + WALK * condition[i]!) + least : 0,
+  );
+};
+
+/** |got − want| ≤ what `terms` operations in `unit` may do, plus ½ ulp for rounding the result to the output's dtype. */
+export const conditioned: ToleranceRule<'conditioned'> = {
+  needs: () => ({ naive: false, perturbed: true }),
+  expect: ({ constant, unit, terms }, facts) => {
+    const { oracle, rounded, dtype, dimensions } = facts;
+    if (!isFloating(dtype)) return exact.expect({ kind: 'exact' }, facts);
+    const operations = evaluateExpression(terms, dimensions);
+    const errors = arithmeticErrors(facts, { constant, unit, operations });
+    return {
+      want: oracle.map((value, i) => (Number.isFinite(rounded[i]) ? value : rounded[i]!)),
+      tolerances: errors.map((error, i) => error + ulpAt(oracle[i]!, dtype) / 2),
+      groupSize: 1,
+    } satisfies Expectation;
+  },
+};

@@ -1,0 +1,55 @@
+import type { EvaluationArtifacts, KeepRequest } from '../../core/artifacts.ts';
+import type { CompiledCode } from '../../core/compiled-code.ts';
+import type { Evaluation, EvaluationRequest, Evaluator } from '../../core/evaluation.ts';
+import { disassemble, WITHOUT_PTX } from '../../toolchains/disassemble.ts';
+import type { Toolchain } from '../../toolchains/toolchain.ts';
+
+export interface KeepingOptions {
+  /** What compiled for `evaluator`: asked again, it gives the same code without compiling. */
+  readonly toolchain: Toolchain;
+  readonly architecture: string;
+  /** Replaces the toolkit's disassembler in tests. */
+  readonly disassemble?: typeof disassemble;
+}
+
+/** Whether there was code that ran: what was refused before is not compiled for this. */
+const wasRun = ({ elapsedMs }: Evaluation): boolean => elapsedMs.verify > 0;
+
+/**
+ * Keeps the code of what `evaluator` judges, where a request says so. That happens when nothing is timed any more.
+ */
+export const createKeepingEvaluator = (evaluator: Evaluator, options: KeepingOptions): Evaluator => ({
+  async evaluate(request) {
+    const evaluation = await evaluator.evaluate(request);
+    const { keep, signal } = request;
+    if (!keep || signal?.aborted || !wasRun(evaluation)) return evaluation;
+    const code = await codeOf(request, options);
+    if (!code) return evaluation;
+    return { ...evaluation, artifacts: await keepCode(code, keep, options.disassemble ?? disassemble) };
+  },
+  prepare: (candidates) => evaluator.prepare?.(candidates),
+  close: () => evaluator.close(),
+});
+
+const codeOf = async (
+  { candidate }: EvaluationRequest,
+  { toolchain, architecture }: KeepingOptions,
+): Promise<CompiledCode | undefined> => {
+  const compiled = await toolchain.compile({ candidate, architecture });
+  return compiled.ok ? compiled.code : undefined;
+};
+
+const keepCode = async (
+  code: CompiledCode,
+  { store, sass }: KeepRequest,
+  print: typeof disassemble,
+): Promise<EvaluationArtifacts> => {
+  const ptx = code.kind === 'ptx' ? code.text : code.ptx;
+  const printed = sass ? await print(code) : undefined;
+  const notes = printed?.notes ?? (ptx === undefined ? [WITHOUT_PTX] : []);
+  return {
+    ...(ptx !== undefined && { ptx: store.put(ptx) }),
+    ...(printed?.sass !== undefined && { sass: store.put(printed.sass) }),
+    ...(notes.length > 0 && { notes }),
+  };
+};

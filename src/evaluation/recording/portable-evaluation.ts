@@ -1,0 +1,32 @@
+import type { Evaluation, EvaluationRequest } from '../../core/evaluation.ts';
+
+const PROBLEM_FOLDER = '{problem}';
+const KERNEL_FOLDER = '{kernel}';
+
+type Folders = Pick<EvaluationRequest, 'problem' | 'candidate'>;
+
+/** An evaluation without the folders of the machine it was made on, and without names of what lies in its store. */
+export const toPortable = (evaluation: Evaluation, { problem, candidate }: Folders): Evaluation =>
+  mapStrings(withoutStored(evaluation), (text) =>
+    // The kernel's folder usually lies in the problem's: the longer one first.
+    text.replaceAll(candidate.kernel.folder, KERNEL_FOLDER).replaceAll(problem.folder, PROBLEM_FOLDER),
+  );
+
+/** The same evaluation, with the folders of the machine it is looked at on. */
+export const fromPortable = (evaluation: Evaluation, { problem, candidate }: Folders): Evaluation =>
+  mapStrings(evaluation, (text) =>
+    text.replaceAll(KERNEL_FOLDER, () => candidate.kernel.folder).replaceAll(PROBLEM_FOLDER, () => problem.folder),
+  );
+
+const withoutStored = ({ artifacts: _, ...evaluation }: Evaluation): Evaluation => {
+  if (!evaluation.profile) return evaluation;
+  const { reportObject: __, ...profile } = evaluation.profile;
+  return { ...evaluation, profile };
+};
+
+const mapStrings = <T>(value: T, change: (text: string) => string): T => {
+  if (typeof value === 'string') return change(value) as T;
+  if (Array.isArray(value)) return value.map((item: unknown) => mapStrings(item, change)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapStrings(item, change)])) as T;
+};

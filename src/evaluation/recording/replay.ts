@@ -1,0 +1,58 @@
+import type { Evaluation, EvaluationRequest, Evaluator } from '../../core/evaluation.ts';
+import type { RecordedEvaluation, Recording, RequestDescription } from '../../store/recording.ts';
+import { fromPortable } from './portable-evaluation.ts';
+import { describeCandidate, describeRequest, differences, requestKey } from './request-description.ts';
+
+/**
+ * Answers from a recording, with no device: the same requests get the same evaluations, samples and counters included.
+ * What was asked for several times is answered in the order it was recorded, the last answer standing for all later ones.
+ * A request that was never recorded ends as `device-failed`, which blames no candidate; the reason names the nearest one.
+ */
+export const createRecordedEvaluator = (recording: Recording): Evaluator => {
+  const answers = new Map<string, RecordedEvaluation[]>();
+  for (const entry of recording.evaluations) {
+    const key = requestKey(entry.request);
+    answers.set(key, [...(answers.get(key) ?? []), entry]);
+  }
+  return {
+    async evaluate(request) {
+      request.signal?.throwIfAborted();
+      const asked = describeRequest(request);
+      const left = answers.get(requestKey(asked));
+      const answer = left && left.length > 1 ? left.shift() : left?.[0];
+      if (!answer) return missing(recording, request, asked);
+      return { ...fromPortable(answer.evaluation, request), id: request.id ?? 'e0' };
+    },
+    close: async () => {},
+  };
+};
+
+const missing = (recording: Recording, request: EvaluationRequest, asked: RequestDescription): Evaluation => ({
+  schemaVersion: 1,
+  id: request.id ?? 'e0',
+  candidate: {
+    id: request.candidate.id,
+    kernel: request.candidate.kernel.file.name,
+    folder: request.candidate.kernel.folder,
+    parameters: request.candidate.parameters,
+  },
+  device: recording.sessions[0].device,
+  workload: { name: request.workload.name, dimensions: request.workload.dimensions },
+  status: 'device-failed',
+  reason: `${describeCandidate(asked)} was not recorded like this; ${nearest(recording, asked)}`,
+  findings: [],
+  elapsedMs: { compile: 0, verify: 0, time: 0, total: 0 },
+});
+
+/** The recorded request that differs least, and in what. */
+const nearest = ({ evaluations }: Recording, asked: RequestDescription): string => {
+  const [first] = evaluations
+    .map(({ request }) => ({ request, differing: differences(request, asked) }))
+    .sort((a, b) => distance(a.differing) - distance(b.differing));
+  if (!first) return 'the recording holds no evaluation';
+  return `the nearest that was is ${describeCandidate(first.request)}, with ${first.differing.join('; ')}`;
+};
+
+/** Another candidate is further away than the same one asked for in another way. */
+const distance = (differing: readonly string[]): number =>
+  differing.length + (differing.some((difference) => difference.startsWith('candidate:')) ? 0.5 : 0);

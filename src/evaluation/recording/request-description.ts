@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { EvaluationRequest } from '../../core/evaluation.ts';
+import type { RequestDescription } from '../../store/recording.ts';
+
+const HASH_DIGITS = 12;
+
+const sorted = <T>(values: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(values).sort(([left], [right]) => (left < right ? -1 : 1)));
+
+/** What a request asks for, by content: no folders, no ids of a run, defaults written out. */
+export const describeRequest = (request: EvaluationRequest): RequestDescription => {
+  const { problem, candidate, workload, libraryBaselines = [] } = request;
+  return {
+    problem: {
+      name: problem.file.name,
+      hash: createHash('sha256').update(JSON.stringify(problem.file)).digest('hex').slice(0, HASH_DIGITS),
+    },
+    candidate: { id: candidate.id, kernel: candidate.kernel.file.name, parameters: sorted(candidate.parameters) },
+    workload: { dimensions: sorted(workload.dimensions), cache: workload.cache },
+    seed: request.seed,
+    tier: request.tier ?? 'screen',
+    blocks: request.blocks ?? null,
+    against: (request.against ?? []).map((other) => ({ name: other.name, id: other.candidate.id })),
+    libraryBaselines: [...libraryBaselines],
+    profile: request.profile ?? 'none',
+    sanitize: request.sanitize ?? false,
+  };
+};
+
+/** Equal for requests that ask for the same. */
+export const requestKey = (description: RequestDescription): string => JSON.stringify(description);
+
+/** What differs, in words, e.g. `tier: screen instead of accept`; empty when both ask for the same. */
+export const differences = (recorded: RequestDescription, asked: RequestDescription): string[] =>
+  (Object.keys(asked) as (keyof RequestDescription)[])
+    .filter((field) => !isDeepStrictEqual(recorded[field], asked[field]))
+    .map((field) => `${field}: ${inWords(field, recorded)} instead of ${inWords(field, asked)}`);
+
+const inWords = (field: keyof RequestDescription, description: RequestDescription): string => {
+  const value = description[field];
+  if (field === 'candidate') return describeCandidate(description);
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+};
+
+/** e.g. `04_warp (3f2a…) BLOCK_M=32`. */
+export const describeCandidate = ({ candidate: { id, kernel, parameters } }: RequestDescription): string =>
+  [`${kernel} (${id})`, ...Object.entries(parameters).map(([name, value]) => `${name}=${value}`)].join(' ');

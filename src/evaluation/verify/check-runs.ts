@@ -1,0 +1,212 @@
+import type { Device, DeviceFailure, LoadedModule } from '../../core/device.ts';
+import type { LaunchPlan } from '../../core/launch-plan.ts';
+import { hasWritableVariables } from '../../toolchains/module-policy.ts';
+import { FINITE_POISON, NAN_POISON, type Poison, ZERO_POISON } from '../launches/poison.ts';
+import { orderSeedOf } from '../launches/random.ts';
+import type { Refused } from '../launches/refusal.ts';
+import {
+  allocateCheckMemory,
+  type CheckMemory,
+  type RunConditions,
+  type RunResult,
+  replaceInputs,
+  runOnce,
+} from '../launches/run-once.ts';
+
+export interface CheckRunsOptions {
+  /** The check, in words. */
+  readonly name: string;
+  readonly device: Device;
+  readonly module: LoadedModule;
+  readonly plan: LaunchPlan;
+  /** Initial bytes of every `in` and `inout` buffer. */
+  readonly contents: ReadonlyMap<string, Uint8Array>;
+  readonly seed: number;
+  /** Wall-clock limit of each run, in ms. */
+  readonly timeoutMs: number;
+  readonly instructionsPerCta?: number;
+  /** The first run looks for races, where it is not counted. */
+  readonly findsRaces?: boolean;
+  /** The main workload's first run is the counted one. */
+  readonly isMain: boolean;
+  /** What the caches hold when the counted run starts; `cold` when absent. */
+  readonly cache?: 'hot' | 'cold';
+  readonly signal?: AbortSignal;
+}
+
+/** What one run is about; everything else follows from the check. */
+export interface Trial {
+  readonly name: string;
+  /** A seeded order of CTAs and warps instead of the natural one. */
+  readonly reordered?: boolean;
+  readonly poison: Poison;
+  /** In buffers of its own that lie no better aligned than they are declared. */
+  readonly minimumAlignment?: boolean;
+  readonly leftovers?: ReadonlyMap<string, Uint8Array>;
+  readonly forgetsEarlierRuns?: boolean;
+  readonly findsRaces?: boolean;
+  /** What shared and local memory hold when a CTA begins, on devices that can choose; rubbish of its own for each order. */
+  readonly privateMemory?: RunConditions['privateMemory'];
+}
+
+export const NATURAL = { name: 'run 1 (natural order, NaN poison)', poison: NAN_POISON } as const satisfies Trial;
+
+/** The runs that one check may take, on the same buffers unless a run says otherwise. */
+export class CheckRuns {
+  readonly name: string;
+  /** The second run: another CTA and warp order over finite poison, every buffer at its declared minimum alignment. */
+  readonly reordered: Trial;
+  readonly #options: CheckRunsOptions;
+  #memory: CheckMemory;
+
+  private constructor(options: CheckRunsOptions, memory: CheckMemory) {
+    this.name = options.name;
+    this.#options = options;
+    this.#memory = memory;
+    this.reordered = {
+      name: `run 2 (order seed ${this.orderSeed}, finite poison, minimum alignment)`,
+      reordered: true,
+      poison: FINITE_POISON,
+      minimumAlignment: true,
+    };
+  }
+
+  static async open(options: CheckRunsOptions): Promise<CheckRuns> {
+    return new CheckRuns(options, await allocateCheckMemory(options.device, options.plan, options.contents));
+  }
+
+  close(): Promise<void> {
+    return this.#memory.close();
+  }
+
+  get plan(): LaunchPlan {
+    return this.#options.plan;
+  }
+
+  /** The check's own inputs. */
+  get contents(): ReadonlyMap<string, Uint8Array> {
+    return this.#options.contents;
+  }
+
+  /** Whether a trial says what shared and local memory hold; elsewhere they hold what they hold. */
+  get choosesPrivateMemory(): boolean {
+    return this.#options.device.identity.kind === 'virtual';
+  }
+
+  /** Whether a run can see what an earlier one left behind in a workspace that is zeroed once. */
+  get keepsWorkspace(): boolean {
+    return this.plan.buffers.some(({ init }) => init === 'once');
+  }
+
+  /** Whether a run can see what an earlier one left behind at all, in a workspace or a variable of the module. */
+  get remembers(): boolean {
+    return this.keepsWorkspace || mayHoldState(this.#options.device, this.#options.module);
+  }
+
+  /** The first run: natural order over NaN poison. */
+  natural(): Promise<RunResult | Refused> {
+    const { isMain, findsRaces = false } = this.#options;
+    return this.#run({ ...NATURAL, count: isMain, findsRaces: findsRaces && !isMain });
+  }
+
+  /** Natural order over zeros, as if first: where both poisons break a kernel alike, zeros may not. */
+  zeroed(): Promise<RunResult | Refused> {
+    return this.run({
+      name: 'run 3 (natural order, zeros)',
+      poison: ZERO_POISON,
+      privateMemory: 'zeros',
+      forgetsEarlierRuns: true,
+    });
+  }
+
+  run(trial: Trial): Promise<RunResult | Refused> {
+    return this.#run({ ...trial, count: false });
+  }
+
+  /** As if no launch had come before: in a module loaded anew, once-zeroed workspaces zeroed again. */
+  async runAfresh(trial: Trial): Promise<RunResult | Refused> {
+    const { device, module } = this.#options;
+    if (!mayHoldState(device, module)) return this.run({ ...trial, forgetsEarlierRuns: true });
+    const loaded = await device.load(module.code);
+    if (!loaded.ok) return this.#refusal(loaded, trial.name);
+    try {
+      return await this.#run({ ...trial, count: false, forgetsEarlierRuns: true }, loaded.module);
+    } finally {
+      await device.unload(loaded.module);
+    }
+  }
+
+  /** From now on the buffers hold other inputs. */
+  async replaceInputs(contents: ReadonlyMap<string, Uint8Array>): Promise<void> {
+    this.#memory = await replaceInputs(this.#memory, contents);
+  }
+
+  /** One run of another plan, in buffers of its own that are freed afterwards. */
+  async runElsewhere(
+    trial: Trial,
+    plan: LaunchPlan,
+    contents: ReadonlyMap<string, Uint8Array>,
+  ): Promise<RunResult | Refused> {
+    const { minimumAlignment = false } = trial;
+    const memory = await allocateCheckMemory(this.#options.device, plan, contents, { minimumAlignment });
+    try {
+      return await this.#runIn(memory, { ...trial, count: false }, this.#options.module);
+    } finally {
+      await memory.close();
+    }
+  }
+
+  /** Seeds the other order, and with it what shared and local memory hold then. */
+  get orderSeed(): number {
+    return orderSeedOf(this.#options.seed, this.name);
+  }
+
+  async #run(trial: Trial & { count: boolean }, module = this.#options.module): Promise<RunResult | Refused> {
+    if (!trial.minimumAlignment) return this.#runIn(this.#memory, trial, module);
+    const { plan, contents } = this.#memory;
+    const memory = await allocateCheckMemory(this.#options.device, plan, contents, { minimumAlignment: true });
+    try {
+      return await this.#runIn(memory, trial, module);
+    } finally {
+      await memory.close();
+    }
+  }
+
+  async #runIn(
+    memory: CheckMemory,
+    trial: Trial & { count: boolean },
+    module: LoadedModule,
+  ): Promise<RunResult | Refused> {
+    const { signal, timeoutMs, instructionsPerCta, cache } = this.#options;
+    signal?.throwIfAborted();
+    const conditions: RunConditions = {
+      name: trial.name,
+      orderSeed: trial.reordered ? this.orderSeed : 0,
+      poison: trial.poison,
+      count: trial.count,
+      timeoutMs,
+      cache,
+      instructionsPerCta,
+      ...(trial.forgetsEarlierRuns && { forgetsEarlierRuns: true }),
+      privateMemory: trial.privateMemory,
+      ...(trial.findsRaces && { findsRaces: true }),
+      leftovers: trial.leftovers,
+    };
+    const outcome = await runOnce(memory, module, conditions);
+    return outcome.ok ? outcome : this.#refusal(outcome, trial.name);
+  }
+
+  #refusal({ status, message, fault, mismatch }: DeviceFailure, run: string): Refused {
+    return {
+      ok: false,
+      status,
+      reason: message,
+      failedCheck: `${this.name} · ${run}`,
+      fault,
+      mismatch,
+    };
+  }
+}
+
+const mayHoldState = (device: Device, module: LoadedModule): boolean =>
+  device.measuring?.hasState(module) ?? hasWritableVariables(module.code);

@@ -1,0 +1,70 @@
+import { sizeOfDType } from '../../core/dtype.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { elementCountOf, multiIndexOf } from '../launches/layout.ts';
+
+/** Output name → packed elements. */
+export type Outputs = ReadonlyMap<string, Uint8Array>;
+
+/** Elements of one output for which something holds. */
+export interface Elements {
+  readonly buffer: PlannedBuffer;
+  readonly count: number;
+  readonly first: number;
+}
+
+/** Counts the elements for which the predicate holds; `undefined` when there is none. */
+export const elementsWhere = (
+  buffer: PlannedBuffer,
+  predicate: (offset: number, size: number) => boolean,
+): Elements | undefined => {
+  const size = sizeOfDType(buffer.dtype);
+  const elementCount = elementCountOf(buffer);
+  let count = 0;
+  let first = -1;
+  for (let element = 0; element < elementCount; element++) {
+    if (!predicate(element * size, size)) continue;
+    if (count++ === 0) first = element;
+  }
+  return count === 0 ? undefined : { buffer, count, first };
+};
+
+/** The first output whose bits differ, and its elements that do. */
+export const differingElements = (
+  outputs: readonly PlannedBuffer[],
+  left: Outputs,
+  right: Outputs,
+): Elements | undefined => {
+  for (const buffer of outputs) {
+    const [a, b] = [left.get(buffer.name)!, right.get(buffer.name)!];
+    if (Buffer.compare(a, b) === 0) continue;
+    return elementsWhere(buffer, (offset, size) => !equalAt(a, b, offset, size));
+  }
+  return undefined;
+};
+
+/** Of the elements that differ from `want`, those that equal `suspect`: how many, and whether all of them do. */
+export const elementsLike = (
+  outputs: readonly PlannedBuffer[],
+  got: Outputs,
+  want: Outputs,
+  suspect: Outputs,
+): (Elements & { readonly all: boolean }) | undefined => {
+  const differing = differingElements(outputs, got, want);
+  if (!differing) return undefined;
+  const { buffer } = differing;
+  const [a, b, c] = [got.get(buffer.name)!, want.get(buffer.name)!, suspect.get(buffer.name)!];
+  const alike = elementsWhere(buffer, (offset, size) => !equalAt(a, b, offset, size) && equalAt(a, c, offset, size));
+  return alike && { ...alike, all: alike.count === differing.count };
+};
+
+/** e.g. `17 of 51 elements of Y`. */
+export const countOf = ({ buffer, count }: Elements): string =>
+  `${count} of ${elementCountOf(buffer)} elements of ${buffer.name}`;
+
+/** e.g. `[2, 16]`. */
+export const placeOf = ({ buffer, first }: Elements): string => `[${multiIndexOf(buffer.shape, first).join(', ')}]`;
+
+export const equalAt = (left: Uint8Array, right: Uint8Array, offset: number, size: number): boolean => {
+  for (let i = offset; i < offset + size; i++) if (left[i] !== right[i]) return false;
+  return true;
+};

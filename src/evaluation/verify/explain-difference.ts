@@ -1,0 +1,101 @@
+import { FINITE_POISON } from '../launches/poison.ts';
+import type { Refused } from '../launches/refusal.ts';
+import type { RunResult } from '../launches/run-once.ts';
+import { type CheckRuns, NATURAL, type Trial } from './check-runs.ts';
+import { countOf, differingElements, type Elements, elementsWhere, equalAt, placeOf } from './differences.ts';
+import { cameOutOtherwise, describeDifference, type JudgedCheck, refused } from './judged-check.ts';
+
+/**
+ * Why the two runs of a check came out differently, changing one thing at a time: earlier launches, what lay in memory,
+ * where the buffers lie; what is left is the order of CTAs and warps.
+ */
+export const explainDifference = async (judged: JudgedCheck, first: RunResult, second: RunResult): Promise<Refused> => {
+  const { runs, outputs } = judged;
+  const difference = describeDifference(outputs, first.outputs, second.outputs)!;
+  for (const [run, trial] of [
+    [first, NATURAL],
+    [second, runs.reordered],
+  ] as const) {
+    const afresh = await runs.runAfresh(trial);
+    if (!afresh.ok) return afresh;
+    if (cameOutOtherwise(judged, run, afresh)) return explainHistory(judged, run, afresh);
+  }
+  for (const { trial, refuse } of causes(runs)) {
+    const other = await runs.runAfresh(trial);
+    if (!other.ok) return other;
+    if (cameOutOtherwise(judged, first, other)) return refuse(runs.name, difference, runs);
+  }
+  return refused('wrong', `output depends on the order of CTAs or warps: ${difference}`, runs.name);
+};
+
+interface Cause {
+  trial: Trial;
+  refuse: (check: string, difference: string, runs: CheckRuns) => Refused | Promise<Refused>;
+}
+
+/** One thing at a time as the second run has it. */
+const causes = (runs: CheckRuns): Cause[] => [
+  {
+    trial: {
+      ...NATURAL,
+      name: 'run 3 (natural order, NaN poison, other rubbish in shared and local memory)',
+      privateMemory: runs.orderSeed,
+    },
+    refuse: refusePrivate,
+  },
+  {
+    trial: { name: 'run 3 (natural order, finite poison)', poison: FINITE_POISON },
+    refuse: (check, difference) => refuseUninitialised(check, difference),
+  },
+  {
+    trial: { ...NATURAL, name: 'run 3 (natural order, NaN poison, minimum alignment)', minimumAlignment: true },
+    refuse: (check, difference) =>
+      refused(
+        'wrong',
+        `output depends on where the buffers lie, at the declared minimum alignment: ${difference}`,
+        check,
+      ),
+  },
+];
+
+/** @returns the refusal of a kernel that depends on shared or local memory that it never wrote, with the first such read. */
+async function refusePrivate(check: string, difference: string, runs: CheckRuns): Promise<Refused> {
+  const watched = await runs.run({ ...NATURAL, name: 'run 4 (natural order, reads watched)', findsRaces: true });
+  const read = watched.ok ? watched.uninitialisedRead : undefined;
+  const where = read === undefined ? '' : `; ${read}`;
+  return refused('unsafe', `output depends on uninitialised shared or local memory: ${difference}${where}`, check);
+}
+
+/** @param over what memory held where it came out otherwise, if that is known. */
+export const refuseUninitialised = (check: string, difference: string, over?: string): Refused => {
+  const where = over === undefined ? '' : `, otherwise over ${over}`;
+  return refused('unsafe', `output depends on uninitialised memory${where}: ${difference}`, check);
+};
+
+/** The same launch came out otherwise than it does with no launch before it. */
+export const explainHistory = ({ runs, outputs }: JudgedCheck, run: RunResult, afresh: RunResult): Refused => {
+  const name = `${runs.name} · ${run.conditions.name}`;
+  const differing = differingElements(outputs, run.outputs, afresh.outputs)!;
+  if (unwrittenAmong(differing, run, afresh) === differing.count) return refused('wrong', skipsWork(differing), name);
+  const difference = describeDifference(outputs, run.outputs, afresh.outputs)!;
+  const cause = runs.remembers
+    ? 'on what earlier launches left in a workspace that is zeroed once or in a __device__ variable'
+    : 'on nothing that is the same in two launches: its threads race for memory';
+  return refused('wrong', `output depends ${cause}: ${difference}`, name);
+};
+
+/** Elements that hold the run's poison, of those that differ. */
+const unwrittenAmong = ({ buffer }: Elements, run: RunResult, afresh: RunResult): number => {
+  const [got, want] = [run.outputs.get(buffer.name)!, afresh.outputs.get(buffer.name)!];
+  const poison = new Uint8Array(8).fill(run.conditions.poison.byteValue);
+  const isPoison = (offset: number, size: number): boolean =>
+    got.subarray(offset, offset + size).every((byte, i) => byte === poison[i]);
+  return (
+    elementsWhere(buffer, (offset, size) => isPoison(offset, size) && !equalAt(got, want, offset, size))?.count ?? 0
+  );
+};
+
+/** e.g. `a launch leaves 51 of 51 elements of Y as they lay, first [0, 0], because of launches before it: …`. */
+export const skipsWork = (left: Elements): string =>
+  `a launch leaves ${countOf(left)} as they lay, first ${placeOf(left)}, because of launches before it: it skips work, ` +
+  'or leaves it to the next launch';

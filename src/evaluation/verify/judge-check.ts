@@ -1,0 +1,126 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Refused } from '../launches/refusal.ts';
+import type { RunResult } from '../launches/run-once.ts';
+import type { PreparedCheck } from '../oracle/expectation-cache.ts';
+import { outputsOf } from '../oracle/reference-runs.ts';
+import type { CheckRuns } from './check-runs.ts';
+import { NATURAL } from './check-runs.ts';
+import type { CorrectnessTally } from './correctness-tally.ts';
+import { countOf, differingElements, type Elements, elementsWhere, placeOf } from './differences.ts';
+import { explainDifference, explainHistory, refuseUninitialised } from './explain-difference.ts';
+import {
+  cameOutOtherwise,
+  compareOutputs,
+  describeDifference,
+  describeWrong,
+  type JudgedCheck,
+  passes,
+  refused,
+  type Verdicts,
+} from './judged-check.ts';
+
+/** A check that all runs so far have passed. */
+export interface PassedCheck {
+  readonly ok: true;
+  readonly judged: JudgedCheck;
+  readonly first: RunResult;
+  readonly verdicts: Verdicts;
+}
+
+/**
+ * Runs one check twice and judges what came out; a third time where a workspace outlives the launch. Where something is
+ * wrong, further runs tell why.
+ */
+export const judgeCheck = async (request: {
+  runs: CheckRuns;
+  prepared: PreparedCheck;
+  tally: CorrectnessTally;
+  isBitwise: boolean;
+}): Promise<PassedCheck | Refused> => {
+  const { runs, prepared, tally, isBitwise } = request;
+  const [first, expected] = await Promise.all([runs.natural(), meanwhile(() => prepared.expectations())]);
+  if ('error' in expected) throw expected.error;
+  if (!first.ok) return first;
+  const second = await runs.run(runs.reordered);
+  if (!second.ok) return second;
+
+  const expectations = expected.value;
+  const judged: JudgedCheck = { runs, outputs: outputsOf(prepared.buffers), tally, isBitwise, expectations };
+  const passed = await judgeRuns(judged, first, second);
+  const repeated = passed.ok && runs.keepsWorkspace && (await judgeRepetition(judged, first));
+  return repeated || passed;
+};
+
+/**
+ * Does work of the host while the device runs: by the next turn of the event loop the launch is under way. An error is
+ * returned, so that the caller can let the run end first.
+ */
+export const meanwhile = async <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> => {
+  await setImmediate();
+  try {
+    return { value: await work() };
+  } catch (error) {
+    return { error };
+  }
+};
+
+const judgeRuns = async (judged: JudgedCheck, first: RunResult, second: RunResult): Promise<PassedCheck | Refused> => {
+  const { runs, outputs, expectations, tally } = judged;
+  const isSame = differingElements(outputs, first.outputs, second.outputs) === undefined;
+  const firstVerdicts = compareOutputs(outputs, expectations, first.outputs);
+  const secondVerdicts = isSame ? firstVerdicts : compareOutputs(outputs, expectations, second.outputs);
+  const allPass = passes(firstVerdicts) && passes(secondVerdicts);
+  const unwritten = allPass ? undefined : unwrittenElements(judged, first, second);
+  if (unwritten) {
+    return refused('wrong', `${countOf(unwritten)} never written, first ${placeOf(unwritten)}`, runs.name);
+  }
+  if (cameOutOtherwise(judged, first, second)) return explainDifference(judged, first, second);
+  for (const [run, verdicts] of [
+    [first, firstVerdicts],
+    [second, secondVerdicts],
+  ] as const) {
+    tally.add(verdicts);
+    if (!passes(verdicts)) return refuseWrong(judged, run, verdicts);
+  }
+  return { ok: true, judged, first, verdicts: firstVerdicts };
+};
+
+/** The same run again in the same buffers: it finds what it left in its workspace. */
+const judgeRepetition = async (judged: JudgedCheck, first: RunResult): Promise<Refused | undefined> => {
+  const { runs, outputs, expectations, tally } = judged;
+  const again = await runs.run({ ...NATURAL, name: 'run 3 (run 1 again)' });
+  if (!again.ok) return again;
+  if (cameOutOtherwise(judged, first, again)) return explainHistory(judged, again, first);
+  tally.add(compareOutputs(outputs, expectations, again.outputs));
+  return undefined;
+};
+
+/** Both runs are wrong alike: because of what lay in memory, if zeros there make a difference. */
+const refuseWrong = async (judged: JudgedCheck, run: RunResult, verdicts: Verdicts): Promise<Refused> => {
+  const { runs, outputs } = judged;
+  const third = await runs.zeroed();
+  if (!third.ok) return third;
+  const difference = describeDifference(outputs, run.outputs, third.outputs);
+  if (difference && cameOutOtherwise(judged, run, third)) return refuseUninitialised(runs.name, difference);
+  return refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${run.conditions.name}`);
+};
+
+/** Elements that hold the first run's poison after the first run and the second run's after the second. */
+const unwrittenElements = ({ outputs }: JudgedCheck, first: RunResult, second: RunResult): Elements | undefined => {
+  const [poison, otherPoison] = [first.conditions.poison.byteValue, second.conditions.poison.byteValue];
+  for (const buffer of outputs) {
+    if (buffer.role !== 'out') continue;
+    const [before, after] = [first.outputs.get(buffer.name)!, second.outputs.get(buffer.name)!];
+    const unwritten = elementsWhere(
+      buffer,
+      (offset, size) => isAll(before, poison, offset, size) && isAll(after, otherPoison, offset, size),
+    );
+    if (unwritten) return unwritten;
+  }
+  return undefined;
+};
+
+const isAll = (bytes: Uint8Array, value: number, offset: number, size: number): boolean => {
+  for (let i = offset; i < offset + size; i++) if (bytes[i] !== value) return false;
+  return true;
+};

@@ -1,0 +1,252 @@
+import { FINITE_POISON } from '../launches/poison.ts';
+import { createStream, type RandomStream } from '../launches/random.ts';
+import type { Refused } from '../launches/refusal.ts';
+import { nameInSlot, repeatPlan } from '../launches/repeat-plan.ts';
+import type { RunResult } from '../launches/run-once.ts';
+import type { PreparedCheck } from '../oracle/expectation-cache.ts';
+import type { Expectations } from '../oracle/expectations.ts';
+import { NATURAL, type Trial } from './check-runs.ts';
+import { countOf, elementsLike, type Outputs, placeOf } from './differences.ts';
+import { explainHistory, refuseUninitialised, skipsWork } from './explain-difference.ts';
+import type { PassedCheck } from './judge-check.ts';
+import {
+  cameOutOtherwise,
+  compareOutputs,
+  describeDifference,
+  describeWrong,
+  type JudgedCheck,
+  passes,
+  refused,
+  type Verdicts,
+} from './judged-check.ts';
+import { altered, noise, shuffled } from './leftovers.ts';
+
+/** Launches in a row without a look between them. */
+const BURST_LAUNCHES = 4;
+
+interface Repetition {
+  /** The check, passed, whose buffers and module are still there. */
+  readonly passed: PassedCheck;
+  /** Other inputs of the same shapes. */
+  readonly other: PreparedCheck;
+  /** Seeds what lies in the outputs and which launch gets which inputs. */
+  readonly seed: number;
+  /** What shared and local memory hold when a CTA begins. */
+  readonly privateMemory?: 'leftovers';
+}
+
+/**
+ * Launches a right kernel again as a measurement does, where what it remembers of earlier launches would save it work:
+ * over its own results, with new inputs in the same buffers, and several times in a row.
+ */
+export const judgeRepeatedLaunches = async (repetition: Repetition): Promise<Refused | undefined> => {
+  const { runs } = repetition.passed.judged;
+  const refusal = await judgeLaunches({ ...repetition, privateMemory: 'leftovers' });
+  if (!refusal) return judgeOverZeros(repetition);
+  // A kernel with no other memory: does it go without what launches leave in shared and local memory?
+  if (!runs.choosesPrivateMemory || runs.remembers) return refusal;
+  await runs.replaceInputs(runs.contents);
+  const withoutLeftovers = await judgeLaunches(repetition);
+  if (withoutLeftovers) return refusal;
+  return { ...refusal, reason: `what earlier launches left in shared or local memory matters: ${refusal.reason}` };
+};
+
+/** Where memory happens to hold zeros: outputs, undefined workspaces, shared and local memory. */
+const judgeOverZeros = async ({ passed }: Repetition): Promise<Refused | undefined> => {
+  const { judged, first, verdicts } = passed;
+  const { runs, outputs, tally } = judged;
+  await runs.replaceInputs(runs.contents);
+  const run = await runs.zeroed();
+  if (!run.ok) return run;
+  if (cameOutOtherwise(judged, first, run))
+    return refuseUninitialised(runs.name, describeDifference(outputs, first.outputs, run.outputs)!, 'zeros');
+  tally.add(verdicts);
+  return undefined;
+};
+
+const judgeLaunches = async (repetition: Repetition): Promise<Refused | undefined> => {
+  const overResults = await judgeOverResults(repetition);
+  if (overResults) return overResults;
+  const renewed = await judgeNewInputs(repetition);
+  if (!renewed.ok) return renewed;
+  return judgeBurst(repetition, renewed);
+};
+
+/** A trial with what shared and local memory hold. */
+const trialOf = ({ privateMemory }: Repetition, trial: Trial): Trial => ({
+  ...trial,
+  privateMemory,
+});
+
+const streamOf = ({ passed, seed }: Repetition, what: string): RandomStream =>
+  createStream(seed, passed.judged.runs.name, what);
+
+/** What lies in every output that is written only, made from the results given. */
+const leftoversOf = (
+  { outputs }: JudgedCheck,
+  results: Outputs,
+  make: (elements: Uint8Array, dtype: JudgedCheck['outputs'][number]['dtype']) => Uint8Array,
+): Map<string, Uint8Array> =>
+  new Map(
+    outputs.filter(({ role }) => role === 'out').map(({ name, dtype }) => [name, make(results.get(name)!, dtype)]),
+  );
+
+/** The same inputs once more, over the results of the first run with some elements secretly altered. */
+const judgeOverResults = async (repetition: Repetition): Promise<Refused | undefined> => {
+  const { judged, first, verdicts } = repetition.passed;
+  const { runs, outputs, tally } = judged;
+  const stream = streamOf(repetition, 'altered results');
+  const leftovers = leftoversOf(judged, first.outputs, (elements, dtype) => altered(elements, dtype, stream));
+  const trial = trialOf(repetition, {
+    name: 'a run over earlier results, some altered',
+    poison: FINITE_POISON,
+    leftovers,
+  });
+  const run = await runs.run(trial);
+  if (!run.ok) return run;
+  if (!cameOutOtherwise(judged, first, run)) {
+    tally.add(verdicts);
+    return undefined;
+  }
+  const left = elementsLike(outputs, run.outputs, first.outputs, leftovers);
+  const afresh = await runs.runAfresh(trial);
+  if (!afresh.ok) return afresh;
+  const name = `${runs.name} · ${trial.name}`;
+  if (cameOutOtherwise(judged, afresh, run)) {
+    return left?.all ? refused('wrong', skipsWork(left), name) : explainHistory(judged, run, afresh);
+  }
+  const difference = left?.all
+    ? `${countOf(left)} are left as they lay, first ${placeOf(left)}`
+    : describeDifference(outputs, first.outputs, run.outputs)!;
+  return refused('unsafe', `output depends on what it held before: ${difference}`, name);
+};
+
+/** A right run on the other inputs, with what is expected of it. */
+interface Renewed {
+  readonly ok: true;
+  readonly run: RunResult;
+  readonly verdicts: Verdicts;
+  readonly expectations: Expectations;
+}
+
+/** New inputs in the same buffers, the results of the old ones still in the outputs. */
+const judgeNewInputs = async (repetition: Repetition): Promise<Renewed | Refused> => {
+  const { passed, other } = repetition;
+  const { judged, first } = passed;
+  const { runs, outputs, tally } = judged;
+  const expectations = await other.expectations();
+  await runs.replaceInputs(other.inputs.bytes);
+  const leftovers = leftoversOf(judged, first.outputs, (elements) => elements);
+  const trial = trialOf(repetition, {
+    name: 'a run with new inputs over the results of the old ones',
+    poison: FINITE_POISON,
+    leftovers,
+  });
+  const run = await runs.run(trial);
+  if (!run.ok) return run;
+  const verdicts = compareOutputs(outputs, expectations, run.outputs);
+  tally.add(verdicts);
+  if (passes(verdicts)) return { ok: true, run, verdicts, expectations };
+
+  const renewed: JudgedCheck = { ...judged, expectations };
+  return explainStale(renewed, first, run, verdicts);
+};
+
+/** Whether a wrong run on new inputs shows the results of the old ones, and whether the kernel put them there. */
+const explainStale = async (
+  renewed: JudgedCheck,
+  old: RunResult,
+  run: RunResult,
+  verdicts: Verdicts,
+): Promise<Refused> => {
+  const { runs, outputs, expectations } = renewed;
+  const name = `${runs.name} · ${run.conditions.name}`;
+  const [repoisoned, afresh] = [await runs.run(NATURAL), await runs.runAfresh(NATURAL)];
+  if (!repoisoned.ok) return repoisoned;
+  if (!afresh.ok) return afresh;
+  if (!passes(compareOutputs(outputs, expectations, afresh.outputs))) {
+    return refused('wrong', describeWrong(verdicts)!, name);
+  }
+  const remembered = elementsLike(outputs, repoisoned.outputs, afresh.outputs, old.outputs);
+  if (remembered) return refused('wrong', remembersResults(countOf(remembered)), name);
+  const left = elementsLike(outputs, run.outputs, afresh.outputs, old.outputs);
+  if (!left?.all) return explainHistory(renewed, run, afresh);
+  if (cameOutOtherwise(renewed, afresh, repoisoned)) return refused('wrong', skipsWork(left), name);
+  const difference = `${countOf(left)} are left as they lay, first ${placeOf(left)}`;
+  return refused('unsafe', `output depends on what it held before: ${difference}`, name);
+};
+
+const remembersResults = (elements: string): string =>
+  `output is that of earlier inputs, in ${elements}: the kernel remembers results, by the address of its inputs or in a ` +
+  'workspace or __device__ variable';
+
+/** One launch of the burst. */
+interface BurstLaunch {
+  readonly inputs: ReadonlyMap<string, Uint8Array>;
+  readonly leftovers: ReadonlyMap<string, Uint8Array>;
+  /** What it must give, as an earlier run on the same inputs did. */
+  readonly want: RunResult;
+  readonly verdicts: Verdicts;
+  readonly expectations: Expectations;
+}
+
+/** Several launches in a row, each in buffers of its own, with old or new inputs over different leftovers. */
+const judgeBurst = async (repetition: Repetition, renewed: Renewed): Promise<Refused | undefined> => {
+  const { judged } = repetition.passed;
+  const { runs, tally } = judged;
+  const launches = burstLaunches(repetition, renewed);
+  const inEverySlot = <T>(of: (launch: BurstLaunch) => ReadonlyMap<string, T>): Map<string, T> =>
+    new Map(
+      launches.flatMap((launch, i) => [...of(launch)].map(([name, value]) => [nameInSlot(name, i), value] as const)),
+    );
+  const trial = trialOf(repetition, {
+    name: `${BURST_LAUNCHES} launches in a row`,
+    poison: FINITE_POISON,
+    leftovers: inEverySlot(({ leftovers }) => leftovers),
+  });
+  const plan = repeatPlan(runs.plan, BURST_LAUNCHES);
+  const run = await runs.runElsewhere(
+    trial,
+    plan,
+    inEverySlot(({ inputs }) => inputs),
+  );
+  if (!run.ok) return run;
+  for (const [i, launch] of launches.entries()) {
+    const outputs = new Map(judged.outputs.map(({ name }) => [name, run.outputs.get(nameInSlot(name, i))!]));
+    const reason = launchTrouble({ ...judged, expectations: launch.expectations }, launch, { ...run, outputs });
+    if (reason) return refused('wrong', `launch ${i + 1} of ${BURST_LAUNCHES} in a row: ${reason}`, runs.name);
+    tally.add(launch.verdicts);
+  }
+  return undefined;
+};
+
+const burstLaunches = (repetition: Repetition, renewed: Renewed): BurstLaunch[] => {
+  const { passed, other } = repetition;
+  const { judged, first, verdicts } = passed;
+  const stream = streamOf(repetition, 'launches in a row');
+  const old = { inputs: judged.runs.contents, want: first, verdicts, expectations: judged.expectations };
+  const renewedInputs = { inputs: other.inputs.bytes, want: renewed.run, ...renewed };
+  const turn = stream.bits(0);
+  return Array.from({ length: BURST_LAUNCHES }, (_, i) => {
+    const [own, foreign] = (i + turn) % 2 === 0 ? [old, renewedInputs] : [renewedInputs, old];
+    const { source, make } = LEFTOVERS[(i + (turn >>> 1)) % LEFTOVERS.length]!;
+    const results = (source === 'own' ? own : foreign).want.outputs;
+    const drawn = streamOf(repetition, `leftovers of launch ${i}`);
+    return { ...own, leftovers: leftoversOf(judged, results, (elements, dtype) => make(elements, dtype, drawn)) };
+  });
+};
+
+/** What the launches of a burst find in their outputs: results of theirs or of the other inputs, and what becomes of them. */
+const LEFTOVERS: readonly { source: 'own' | 'foreign'; make: typeof altered }[] = [
+  { source: 'own', make: noise },
+  { source: 'own', make: shuffled },
+  { source: 'foreign', make: (elements) => elements },
+  { source: 'own', make: altered },
+];
+
+const launchTrouble = (judged: JudgedCheck, launch: BurstLaunch, run: RunResult): string | undefined => {
+  if (!cameOutOtherwise(judged, launch.want, run)) return undefined;
+  const left = elementsLike(judged.outputs, run.outputs, launch.want.outputs, launch.leftovers);
+  if (left?.all) return skipsWork(left);
+  return describeDifference(judged.outputs, launch.want.outputs, run.outputs)!;
+};

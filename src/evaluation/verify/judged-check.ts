@@ -1,0 +1,69 @@
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { decode } from '../../core/rounding.ts';
+import type { FailureStatus } from '../../core/status.ts';
+import type { Refused } from '../launches/refusal.ts';
+import type { RunResult } from '../launches/run-once.ts';
+import { compareOutput, type OutputVerdict } from '../oracle/compare.ts';
+import { describeVerdict } from '../oracle/describe-verdict.ts';
+import type { Expectations } from '../oracle/expectations.ts';
+import type { CheckRuns } from './check-runs.ts';
+import type { CorrectnessTally } from './correctness-tally.ts';
+import { countOf, differingElements, type Outputs, placeOf } from './differences.ts';
+
+/** Output name → how it compared. */
+export type Verdicts = ReadonlyMap<string, OutputVerdict>;
+
+/** A check whose runs are being judged. */
+export interface JudgedCheck {
+  readonly runs: CheckRuns;
+  /** Buffers a kernel must fill. */
+  readonly outputs: readonly PlannedBuffer[];
+  readonly expectations: Expectations;
+  readonly tally: CorrectnessTally;
+  /** Whether runs must agree bit for bit, not only each with the oracle. */
+  readonly isBitwise: boolean;
+}
+
+export const compareOutputs = (outputs: readonly PlannedBuffer[], expectations: Expectations, got: Outputs): Verdicts =>
+  new Map(
+    outputs.map((buffer) => {
+      const elements = decode(got.get(buffer.name)!, buffer.dtype);
+      return [buffer.name, compareOutput(buffer, expectations.get(buffer.name)!, elements)];
+    }),
+  );
+
+export const passes = (verdicts: Verdicts): boolean => [...verdicts.values()].every(({ passed }) => passed);
+
+/** Whether another run came out otherwise: to the bit, or in its verdict where bits may differ. */
+export const cameOutOtherwise = (judged: JudgedCheck, first: RunResult, other: RunResult): boolean => {
+  const { outputs, expectations, isBitwise } = judged;
+  if (!differingElements(outputs, first.outputs, other.outputs)) return false;
+  const passed = (run: RunResult): boolean => passes(compareOutputs(outputs, expectations, run.outputs));
+  return isBitwise || passed(first) !== passed(other);
+};
+
+/** e.g. `17 of 51 elements of Y differ between runs, first [2, 16]`; `undefined` when no bit differs. */
+export const describeDifference = (
+  outputs: readonly PlannedBuffer[],
+  left: Outputs,
+  right: Outputs,
+): string | undefined => {
+  const differing = differingElements(outputs, left, right);
+  return differing && `${countOf(differing)} differ between runs, first ${placeOf(differing)}`;
+};
+
+/** Why the first output that is wrong is wrong. */
+export const describeWrong = (verdicts: Verdicts): string | undefined => {
+  for (const [output, verdict] of verdicts) {
+    const reason = describeVerdict(output, verdict);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+};
+
+export const refused = (status: FailureStatus, reason: string, failedCheck: string): Refused => ({
+  ok: false,
+  status,
+  reason,
+  failedCheck,
+});

@@ -1,0 +1,249 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { LaunchCounters } from '../../core/counters.ts';
+import type { Device, LoadedModule } from '../../core/device.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { Correctness, Coverage } from '../../core/evaluation.ts';
+import type { Candidate } from '../../core/kernel.ts';
+import type { LaunchPlan } from '../../core/launch-plan.ts';
+import { expandBuffers } from '../../core/plan/expand-buffers.ts';
+import type { Dimensions, Problem } from '../../core/problem.ts';
+import { knownBlindnessOf, refuseBlindCheck, refuseBlindWorkload } from '../audit/blind-checks.ts';
+import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
+import { planRefusal } from '../launches/plan-refusal.ts';
+import { createStream } from '../launches/random.ts';
+import type { Refused } from '../launches/refusal.ts';
+import {
+  type Check,
+  cheapestToRepeat,
+  checksFor,
+  DECLARED,
+  describeCheck,
+  furtherGeneratorSets,
+} from '../oracle/checks.ts';
+import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
+import { outputsOf } from '../oracle/reference-runs.ts';
+import { CheckRuns } from './check-runs.ts';
+import { CorrectnessTally } from './correctness-tally.ts';
+import { judgeCheck } from './judge-check.ts';
+import { judgeOnce } from './judge-once.ts';
+import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
+import { refuseUnread } from './least-read.ts';
+
+export interface VerifyRequest {
+  readonly device: Device;
+  readonly module: LoadedModule;
+  readonly problem: Problem;
+  readonly candidate: Candidate;
+  /** The main workload's. */
+  readonly dimensions: Dimensions;
+  /** What the caches hold when the counted run starts; `cold` when absent. */
+  readonly cache?: 'hot' | 'cold';
+  readonly seed: number;
+  /** On more shapes, with every generator set. */
+  readonly thorough?: boolean;
+  readonly oracle: ExpectationCache;
+  /** The launch sequence for these dimensions. May throw WarpsmithError, which makes the candidate `invalid`. */
+  readonly planFor: (dimensions: Dimensions) => LaunchPlan;
+  /** Wall-clock limit of each run, in ms. */
+  readonly timeoutMs: number;
+  /** Warp instructions one CTA may execute; the device's own limit when absent. */
+  readonly instructionsPerCta?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A candidate that computes the right thing on every check, with the main workload's plan and counters. */
+export interface Verified {
+  readonly ok: true;
+  readonly correctness: Correctness;
+  readonly coverage: Coverage;
+  readonly plan: LaunchPlan;
+  readonly counters: LaunchCounters[];
+}
+
+/**
+ * Runs a candidate on every check, most of them twice: natural order over NaN poison, then a seeded CTA and warp order
+ * over finite poison with every buffer at its declared minimum alignment. On one check, and where times are measured on
+ * the main workload, launches are repeated as a measurement repeats them. Every output of every run is compared, whole but
+ * for further inputs of large workloads. Stops at the first failure.
+ *
+ * @throws the signal's reason when aborted; WarpsmithError when the problem itself is at fault.
+ */
+export const verify = async (request: VerifyRequest): Promise<Verified | Refused> => {
+  const tally = new CorrectnessTally();
+  let main: { plan: LaunchPlan; counters: LaunchCounters[] } | undefined;
+  const { problem, candidate, dimensions, seed, thorough = false } = request;
+  const { kernel, parameters } = candidate;
+  const { spec } = request.device;
+  const { resources } = request.module;
+  const fits = (shape: Dimensions) => fitsSharedMemory(() => request.planFor(shape), { spec, resources });
+  const { checks, coverage } = checksFor({
+    ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, fits },
+    isEmulated: request.device.measuring === undefined,
+  });
+  const cheapest = cheapestToRepeat(problem.file, checks);
+  const watched = watchedChecks(checks, dimensions, seed);
+  const queue = [...checks];
+  for (let check = queue.shift(); check; check = queue.shift()) {
+    request.signal?.throwIfAborted();
+    const trouble = check.isDrawn ? await troubleWithDrawn(request, check) : undefined;
+    if (trouble !== undefined) {
+      coverage.leftOut.push({ check: describeCheck(check), reason: trouble });
+      continue;
+    }
+    const seeing = check.isMain && (await seeingAtTimedShape(request, coverage));
+    if (seeing && !queue.some((other) => isSameCheck(other, seeing))) queue.push(seeing);
+    const isRepeated = check === cheapest || (check.isMain && isCheapToRepeat(request));
+    const repeatWith = isRepeated ? otherInputs(check, checks, seed) : undefined;
+    const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(check), repeatWith });
+    const correctness = tally.summary();
+    if (!result.ok) return { ...result, coverage, correctness };
+    if (check.isMain) main = result;
+  }
+  return { ok: true, correctness: tally.summary()!, coverage, ...main! };
+};
+
+/**
+ * Why the problem's own inputs or reference do not work for a shape that the seed chose: its author never saw that shape,
+ * and the kernel's is not to blame.
+ */
+const troubleWithDrawn = async (request: VerifyRequest, check: Check): Promise<string | undefined> => {
+  const { problem, seed, oracle, signal } = request;
+  const { dimensions, generatorSet } = check;
+  try {
+    const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
+    await refuseBlindCheck({ problem, check, prepared, seed, signal });
+    return undefined;
+  } catch (error) {
+    if (error instanceof WarpsmithError) return error.message;
+    throw error;
+  }
+};
+
+/**
+ * Where the declared inputs do not show at the timed shape what a kernel computes, as in a very long sum of values of one
+ * sign, a check of that shape with a generator set that does.
+ *
+ * @throws WarpsmithError `blind-check` where no generator set does.
+ */
+const seeingAtTimedShape = async (request: VerifyRequest, coverage: Coverage): Promise<Check | undefined> => {
+  const { problem, dimensions, seed, oracle, signal } = request;
+  const whyBlind = (generatorSet: string): Promise<string | undefined> => {
+    const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
+    return knownBlindnessOf({ problem, check: { dimensions, generatorSet }, prepared, seed, signal });
+  };
+  const why = await whyBlind(DECLARED);
+  if (why === undefined) return undefined;
+  const declared = describeCheck({ dimensions, generatorSet: DECLARED });
+  for (const generatorSet of furtherGeneratorSets(problem.file, seed)) {
+    if ((await whyBlind(generatorSet)) !== undefined) continue;
+    const check: Check = { dimensions, generatorSet, isMain: false, isOnce: true, isDrawn: false };
+    const name = describeCheck(check);
+    coverage.generatorSets = [...new Set([...coverage.generatorSets, generatorSet])];
+    coverage.leftOut = coverage.leftOut.filter((left) => left.check !== name);
+    coverage.leftOut.push({ check: declared, reason: `blind, ${why}; ${generatorSet} inputs show it there` });
+    return check;
+  }
+  return refuseBlindWorkload(problem, declared, why);
+};
+
+const isSameCheck = (a: Check, b: Check): boolean =>
+  a.generatorSet === b.generatorSet && isDeepStrictEqual(a.dimensions, b.dimensions);
+
+/**
+ * The counted run alone, of a candidate that passed before: nothing is compared, so no reference is needed.
+ *
+ * @throws the signal's reason when aborted.
+ */
+export const countOnly = async (
+  request: VerifyRequest,
+  passedBefore: Pick<Verified, 'correctness' | 'coverage'>,
+): Promise<Verified | Refused> => {
+  const { problem, dimensions, seed, oracle } = request;
+  const check: Check = { dimensions, generatorSet: DECLARED, isMain: true, isOnce: true, isDrawn: false };
+  const name = describeCheck(check);
+  const plan = planOrRefusal(request, dimensions, name);
+  if ('ok' in plan) return plan;
+  const { inputs } = oracle.check({ problem, seed, dimensions, generatorSet: DECLARED });
+  const runs = await CheckRuns.open({ ...request, name, plan, contents: inputs.bytes, isMain: true });
+  try {
+    const first = await runs.natural();
+    return first.ok ? { ok: true, ...passedBefore, plan, counters: first.counters } : first;
+  } finally {
+    await runs.close();
+  }
+};
+
+/** Outputs up to this size are compared a dozen more times without anyone having to wait. */
+const MOST_REPEATED_BYTES = 8 * 1024 ** 2;
+
+/** Whether launches are repeated on the main workload too: where running is quick, and so is comparing. */
+const isCheapToRepeat = ({ device, problem, dimensions }: VerifyRequest): boolean => {
+  const bytes = outputsOf(expandBuffers(problem.file, dimensions)).reduce((sum, output) => sum + output.bytes, 0);
+  return device.measuring !== undefined && bytes <= MOST_REPEATED_BYTES;
+};
+
+/**
+ * On which checks races are looked for: on every shape but the timed one once, with inputs drawn by the seed. It takes up to
+ * seven times as long.
+ */
+const watchedChecks = (checks: readonly Check[], timed: Dimensions, seed: number): ReadonlySet<Check> => {
+  const byShape = Map.groupBy(
+    checks.filter(({ dimensions }) => dimensions !== timed),
+    ({ dimensions }) => JSON.stringify(dimensions),
+  );
+  const draws = createStream(seed, 'checks on which races are looked for');
+  return new Set([...byShape.values()].map((all, i) => all[draws.bits(i) % all.length]!));
+};
+
+type CheckResult = { ok: true; plan: LaunchPlan; counters: LaunchCounters[] } | Refused;
+
+/** Other inputs of the same shapes: another check's, so that they are drawn only once, or those of another seed. */
+type OtherInputs = Pick<CheckKey, 'generatorSet' | 'seed'>;
+
+const otherInputs = (check: Check, checks: readonly Check[], seed: number): OtherInputs => {
+  const other = checks.find(
+    ({ dimensions, generatorSet }) => dimensions === check.dimensions && generatorSet !== check.generatorSet,
+  );
+  return other ? { generatorSet: other.generatorSet, seed } : { generatorSet: check.generatorSet, seed: seed + 1 };
+};
+
+const verifyCheck = async (
+  request: VerifyRequest,
+  check: Check,
+  tally: CorrectnessTally,
+  { findsRaces, repeatWith }: { findsRaces: boolean; repeatWith: OtherInputs | undefined },
+): Promise<CheckResult> => {
+  const { problem, seed, oracle } = request;
+  const { dimensions, generatorSet, isMain } = check;
+  const name = describeCheck(check);
+  const plan = planOrRefusal(request, dimensions, name);
+  if ('ok' in plan) return plan;
+  const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
+  if (!check.isOnce && !isMain) await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
+  const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain, findsRaces });
+  try {
+    if (check.isOnce) {
+      const refusal = await judgeOnce({ runs, prepared, tally, seed });
+      return refusal ?? { ok: true, plan, counters: [] };
+    }
+    const isBitwise = problem.file.determinism === 'bitwise';
+    const passed = await judgeCheck({ runs, prepared, tally, isBitwise });
+    if (!passed.ok) return passed;
+    const unread = isMain && refuseUnread(problem, dimensions, plan, passed.first, name);
+    if (unread) return unread;
+    const other = repeatWith && oracle.check({ problem, dimensions, ...repeatWith });
+    const refusal = other && (await judgeRepeatedLaunches({ passed, other, seed }));
+    return refusal ?? { ok: true, plan, counters: passed.first.counters };
+  } finally {
+    await runs.close();
+  }
+};
+
+const planOrRefusal = (request: VerifyRequest, dimensions: Dimensions, failedCheck: string): LaunchPlan | Refused => {
+  try {
+    return request.planFor(dimensions);
+  } catch (error) {
+    if (!(error instanceof WarpsmithError)) throw error;
+    return { ok: false, ...planRefusal(error), failedCheck };
+  }
+};

@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { inProcess, type ReferenceModule } from '../../../src/core/call-reference.ts';
+import type { Problem, ProblemFile } from '../../../src/core/problem.ts';
+import { type AuditReport, auditProblem } from '../../../src/evaluation/audit/audit.ts';
+import { attentionProblem } from '../../support/attention-problem.ts';
+import { toyProblem } from '../../support/toy-problem.ts';
+
+const outcomesOf = (report: AuditReport, id: string): string[] =>
+  report.mutants.find((mutant) => mutant.id === id)!.results.map(({ outcome }) => outcome);
+
+const SMALL = [{ dimensions: { B: 1, H: 1, S: 65, D: 32, causal: 1 }, generators: ['normal'] }];
+
+describe('bundled problems', () => {
+  it.each([
+    ['softmax', ['no-maximum', 'masks-dropped', 'operands-of-11-bits', 'operands-of-13-bits', 'sampled']],
+    ['layernorm', ['one-pass-variance', 'sampled', 'subnormals-flushed', 'infinities-dropped']],
+    ['gemm', ['operands-of-11-bits', 'operands-of-13-bits', 'sampled', 'subnormals-flushed', 'infinities-dropped']],
+    ['gemm-f16', ['low-precision', 'last-element-dropped', 'sampled', 'subnormals-flushed', 'infinities-dropped']],
+    ['scan', ['first-tile-only', 'last-element-dropped', 'shifted-by-one', 'sampled']],
+    ['histogram', ['first-tile-only', 'last-element-dropped', 'sampled']],
+    ['reduction', ['subnormals-flushed', 'infinities-dropped', 'operands-of-11-bits', 'sampled']],
+    ['transpose', ['subnormals-flushed', 'masks-dropped', 'infinities-dropped', 'operands-of-13-bits']],
+  ])('%s catches what its kernels may get wrong', async (name, wrong) => {
+    const folder = new URL(`../../problems/${name}`, import.meta.url).pathname;
+    const module = (await import(`${folder}/reference.ts`)) as ReferenceModule;
+    const file = JSON.parse(readFileSync(`${folder}/problem.json`, 'utf8')) as ProblemFile;
+    const report = await auditProblem({
+      problem: { folder, file, reference: inProcess(module.reference, module) },
+      seed: 1,
+    });
+    expect(report).toMatchObject({ letThrough: [], falseAlarms: [], blindChecks: [] });
+    const caught = report.mutants.filter(({ verdict }) => verdict === 'caught').map(({ id }) => id);
+    expect(caught).toEqual(expect.arrayContaining([...wrong, 'one-shape-only', 'stale']));
+  });
+});
+
+describe('attention', () => {
+  it('lets no wrong kernel through', async () => {
+    const report = await auditProblem({ problem: attentionProblem(), seed: 1 });
+    expect(report).toMatchObject({ ok: true, letThrough: [], falseAlarms: [] });
+    expect(report.mutants.map(({ id }) => id)).toEqual([
+      'zeros',
+      'constant',
+      'stale',
+      'gain',
+      'negated',
+      'one-element-off',
+      'one-nan',
+      'transposed',
+      'row-off-by-one',
+      'last-row-zero',
+      'low-precision',
+      'subnormals-flushed',
+      'one-shape-only',
+      'no-maximum',
+      'copy:Q',
+      'copy:K',
+      'copy:V',
+      'ignored-input:Q',
+      'ignored-input:K',
+      'ignored-input:V',
+      'first-tile-only',
+      'last-tile-dropped',
+      'last-element-dropped',
+      'sampled',
+      'last-tile-stale',
+      'shifted-by-one',
+      'mean',
+      'flipped:causal',
+    ]);
+    expect(JSON.parse(JSON.stringify(report))).toEqual(report);
+  });
+
+  it('would let mean(V) through without a check that sees the scores', async () => {
+    const flat = { Q: { kind: 'constant', value: 0 }, V: { kind: 'normal' } } as const;
+    const checkShapes = [{ dimensions: { B: 1, H: 1, S: 65, D: 32, causal: 0 }, generators: ['flat'] }];
+    const report = await auditProblem({ problem: attentionProblem({ generatorSets: { flat }, checkShapes }), seed: 1 });
+    // Inputs that no check needs are a hole. The others are no mistakes where no score tells a key from another.
+    expect(report.letThrough).toEqual(expect.arrayContaining(['ignored-input:Q', 'ignored-input:K']));
+    const equivalent = report.mutants.filter(({ verdict }) => verdict === 'equivalent').map(({ id }) => id);
+    expect(equivalent).toEqual(expect.arrayContaining(['row-off-by-one', 'shifted-by-one', 'mean']));
+    expect(outcomesOf(report, 'mean')).toEqual(['same']);
+  });
+
+  it('would let dropped keys through under a tolerance that does not scale', async () => {
+    const loose = { kind: 'conditioned', constant: 40, unit: 'f16', terms: 'S' } as const;
+    const report = await auditProblem({
+      problem: attentionProblem({ comparison: loose, checkShapes: SMALL }),
+      seed: 1,
+    });
+    expect(report.ok).toBe(false);
+    expect(report.letThrough).toContain('low-precision');
+    expect(report.letThrough).toContain('gain');
+    expect(report.letThrough).not.toContain('one-nan');
+  });
+
+  it('is not alarmed by the correctly rounded oracle for any seed', async () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const report = await auditProblem({ problem: attentionProblem({ checkShapes: SMALL }), seed });
+      expect(report.falseAlarms, `seed ${seed}`).toEqual([]);
+    }
+  });
+});
+
+describe('an audit', () => {
+  it('drops the last tile exactly where the reduced axis is a dimension of its own', async () => {
+    // y[r] = Σ_c x[r, c] over C columns: dropping the last 32 of 64 columns leaves the sum of the first 32.
+    const problem: Problem = {
+      ...toyProblem({
+        inputs: { X: { dtype: 'f32', shape: ['R', 'C'], access: 'in' } },
+        outputs: { Y: { dtype: 'f32', shape: ['R'], access: 'out' } },
+        reducedAxis: { input: 'X', axis: 1 },
+        comparison: { kind: 'exact' },
+        checkShapes: [{ dimensions: { R: 1, C: 64 } }],
+        generatorSets: { tail: { X: { kind: 'constant', value: 1 } } },
+      }),
+      reference: inProcess(({ X }, { R, C }) => ({
+        Y: Float64Array.from({ length: R! }, (_, r) => X!.subarray(r * C!, (r + 1) * C!).reduce((a, b) => a + b, 0)),
+      })),
+    };
+    const report = await auditProblem({ problem, seed: 1 });
+    expect(outcomesOf(report, 'last-tile-dropped')).toEqual(['caught']);
+    expect(outcomesOf(report, 'last-tile-stale')).toEqual(['same']); // all columns are alike
+    const equivalent = report.mutants.filter(({ verdict }) => verdict === 'equivalent').map(({ id }) => id);
+    expect(equivalent).toEqual(expect.arrayContaining(['stale', 'last-tile-stale', 'shifted-by-one']));
+    expect(outcomesOf(report, 'constant')).toEqual(['not-applicable']); // a single sum
+    expect(outcomesOf(report, 'transposed')).toEqual(['not-applicable']);
+    expect(outcomesOf(report, 'row-off-by-one')).toEqual(['not-applicable']);
+    expect(report.letThrough).not.toContain('one-element-off');
+  });
+
+  it('takes no order for a mistake along an axis that is said to be symmetric', async () => {
+    const sums: Problem = {
+      ...toyProblem({
+        inputs: { X: { dtype: 'f32', shape: ['R', 'C'], access: 'in' } },
+        outputs: { Y: { dtype: 'f32', shape: ['R'], access: 'out' } },
+        comparison: { kind: 'exact' },
+        checkShapes: [{ dimensions: { R: 3, C: 64 } }],
+        generatorSets: { small: { X: { kind: 'index-range', low: 0, high: 9 } } },
+      }),
+      reference: inProcess(({ X }, { R, C }) => ({
+        Y: Float64Array.from({ length: R! }, (_, r) => X!.subarray(r * C!, (r + 1) * C!).reduce((a, b) => a + b, 0)),
+      })),
+    };
+    const auditWith = (reducedAxis: Problem['file']['reducedAxis']): Promise<AuditReport> =>
+      auditProblem({ problem: { ...sums, file: { ...sums.file, reducedAxis: reducedAxis! } }, seed: 1 });
+    const verdictOf = (report: AuditReport) => report.mutants.find(({ id }) => id === 'shifted-by-one')!.verdict;
+    expect(verdictOf(await auditWith({ input: 'X', axis: 1 }))).toBe('equivalent');
+    expect(verdictOf(await auditWith({ input: 'X', axis: 1, symmetric: true }))).toBe('not-applicable');
+  });
+
+  it('says which mistakes do not apply', async () => {
+    const report = await auditProblem({
+      problem: toyProblem({ checkShapes: [{ dimensions: { R: 1, C: 1 } }] }),
+      seed: 1,
+    });
+    const mutant = report.mutants.find(({ id }) => id === 'one-nan')!;
+    expect(mutant.verdict).toBe('caught');
+    expect(report.mutants.map(({ id }) => id)).not.toContain('mean'); // no reducedAxis in problem.json
+  });
+
+  it('reports false alarms: here, a reference that gives another answer each time', async () => {
+    const seen = new Set<string>();
+    const problem = toyProblem();
+    const moody: Problem = {
+      ...problem,
+      reference: async (run) => {
+        const inputs = run.inputs.X!.join();
+        const mood = seen.has(inputs) ? 1 : 0;
+        seen.add(inputs);
+        return { Y: (await problem.reference(run)).Y!.map((y) => y + mood) };
+      },
+    };
+    const report = await auditProblem({ problem: moody, seed: 1 });
+    expect(report.ok).toBe(false);
+    expect(report.falseAlarms).toEqual(report.checks);
+  });
+
+  it('stops when aborted', async () => {
+    const signal = AbortSignal.abort(new Error('interrupted'));
+    await expect(auditProblem({ problem: toyProblem(), seed: 1, signal })).rejects.toThrow('interrupted');
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { inProcess } from '../../../src/core/call-reference.ts';
+import type { Problem, ProblemFile } from '../../../src/core/problem.ts';
+import { createExpectationCache, prepareCheck } from '../../../src/evaluation/oracle/expectation-cache.ts';
+import { toyProblem } from '../../support/toy-problem.ts';
+
+const counted = (changes = {}): { problem: Problem; calls: () => number } => {
+  let calls = 0;
+  const inner = toyProblem(changes);
+  const reference: Problem['reference'] = (run) => {
+    calls++;
+    return inner.reference(run);
+  };
+  return { problem: { ...inner, reference }, calls: () => calls };
+};
+
+const DIMENSIONS = { R: 3, C: 17 };
+const GENERATORS = { generatorSet: 'normal', seed: 1 };
+
+describe('a prepared check', () => {
+  it('shows the reference the values a kernel gets: rounded to the input’s dtype', () => {
+    const { inputs } = prepareCheck({ problem: toyProblem(), dimensions: DIMENSIONS, ...GENERATORS });
+    for (const value of inputs.tensors.X!) expect(value).toBe(Math.f16round(value));
+    const bits = new Float16Array(inputs.bytes.get('X')!.slice().buffer);
+    expect([...bits]).toEqual([...inputs.tensors.X!]);
+  });
+
+  it('calls a reference that changes its inputs wrong, and loses none of them', async () => {
+    const problem: Problem = { ...toyProblem(), reference: inProcess(({ X }) => ({ Y: X!.fill(0) })) };
+    const { inputs, expectations } = prepareCheck({ problem, dimensions: DIMENSIONS, ...GENERATORS });
+    await expect(expectations()).rejects.toMatchObject({
+      details: { code: 'reference-changed-input', message: "the reference changes its input 'X'" },
+    });
+    expect(inputs.tensors.X!.every((value) => value === 0)).toBe(false);
+  });
+
+  it('draws other inputs for another seed, shape or generator set', () => {
+    const draw = (seed: number, C: number, generatorSet: string) =>
+      [
+        ...prepareCheck({ problem: toyProblem(), dimensions: { R: 3, C }, seed, generatorSet }).inputs.tensors.W!,
+      ].join();
+    const all = [draw(1, 17, 'normal'), draw(2, 17, 'normal'), draw(1, 18, 'normal'), draw(1, 17, 'large')];
+    expect(new Set(all).size).toBe(4);
+    expect(draw(1, 17, 'normal')).toBe(all[0]);
+  });
+
+  it('fills the gaps of a strided input with NaN', () => {
+    const inputs = {
+      X: { dtype: 'f16', shape: ['R', 'C'], strides: ['C + 1', 1], access: 'in' },
+      W: toyProblem().file.inputs.W!,
+    } satisfies ProblemFile['inputs'];
+    const { inputs: drawn } = prepareCheck({
+      problem: toyProblem({ inputs }),
+      dimensions: { R: 2, C: 3 },
+      ...GENERATORS,
+    });
+    const elements = [...new Float16Array(drawn.bytes.get('X')!.slice().buffer)];
+    expect(elements.map(Number.isNaN)).toEqual([false, false, false, true, false, false, false]);
+    expect([...drawn.tensors.X!]).toEqual([...elements.slice(0, 3), ...elements.slice(4)]);
+  });
+
+  it('shows a broadcast input (stride 0) as it lies in memory', () => {
+    const inputs = {
+      X: toyProblem().file.inputs.X!,
+      W: { dtype: 'f16', shape: ['R'], strides: [0], access: 'in' },
+    } satisfies ProblemFile['inputs'];
+    const { inputs: drawn } = prepareCheck({ problem: toyProblem({ inputs }), dimensions: DIMENSIONS, ...GENERATORS });
+    expect(drawn.bytes.get('W')).toHaveLength(2);
+    expect(new Set(drawn.tensors.W!).size).toBe(1);
+  });
+
+  it('refuses inputs that overflow their dtype', () => {
+    const generatorSets = { huge: { X: { kind: 'large', magnitude: 1e6 } } } as const;
+    const problem = toyProblem({ generatorSets });
+    expect(() => prepareCheck({ problem, dimensions: DIMENSIONS, seed: 1, generatorSet: 'huge' })).toThrow(
+      /huge inputs overflow: f16/,
+    );
+  });
+});
+
+describe('the oracle', () => {
+  it('runs the reference when it is first asked, once per problem, shape, seed and generator set', async () => {
+    const { problem, calls } = counted({ comparison: { kind: 'exact' } });
+    const oracle = createExpectationCache();
+    const key = { problem, dimensions: DIMENSIONS, ...GENERATORS };
+    const first = oracle.check(key);
+    expect(calls()).toBe(0);
+    const again = oracle.check({ ...key, dimensions: { C: 17, R: 3 } });
+    expect(await first.expectations()).toBe(await again.expectations());
+    expect(calls()).toBe(1);
+    for (const other of [
+      { seed: 2 },
+      { generatorSet: 'large' },
+      { dimensions: { R: 4, C: 17 } },
+      { problem: counted().problem },
+    ]) {
+      expect(oracle.check({ ...key, ...other })).not.toBe(first);
+    }
+  });
+
+  it('runs it on perturbed inputs, too, for a calibrated tolerance: four times where the output is small', async () => {
+    const { problem, calls } = counted();
+    const prepared = createExpectationCache().check({ problem, dimensions: DIMENSIONS, ...GENERATORS });
+    expect((await prepared.expectations()).size).toBe(1);
+    expect(calls()).toBe(1 + 4);
+  });
+
+  it('runs it once more where problem.json names roundings', async () => {
+    const comparison = { kind: 'calibrated', storage: 'f16', accumulate: 'f32', roundings: { scaled: 'f16' } } as const;
+    const { problem, calls } = counted({ comparison });
+    await createExpectationCache()
+      .check({ problem, dimensions: { R: 3, C: 64 }, ...GENERATORS })
+      .expectations();
+    expect(calls()).toBe(1 + 1 + 2);
+  });
+
+  it('forgets what was not used for longest beyond its limit', async () => {
+    const { problem, calls } = counted({ comparison: { kind: 'exact' } });
+    // One check of 51 elements keeps about 1.5 KiB alive.
+    const oracle = createExpectationCache({ limitBytes: 4000 });
+    const check = (seed: number) =>
+      oracle.check({ problem, dimensions: DIMENSIONS, seed, generatorSet: 'normal' }).expectations();
+    await check(1);
+    await check(2);
+    await check(1);
+    const before = calls();
+    for (let seed = 3; seed < 6; seed++) await check(seed);
+    expect(calls()).toBe(before + 3);
+    await check(2);
+    expect(calls()).toBe(before + 4);
+  });
+});

@@ -1,0 +1,265 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WarpsmithError } from '../../../../src/core/errors.ts';
+import type { ReferenceTensors, RunReference } from '../../../../src/core/problem.ts';
+import {
+  hostReference,
+  type ReferenceHostOptions,
+  referenceMemoryBytes,
+} from '../../../../src/evaluation/oracle/reference-process/reference-host.ts';
+import { networkWall } from '../../../../src/process/network-wall.ts';
+
+let folder: string;
+let count = 0;
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'warpsmith-reference-')));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A module with this text. */
+const host = async (text: string, options: Partial<ReferenceHostOptions> = {}): Promise<RunReference> => {
+  const file = join(folder, `reference-${count++}.ts`);
+  await writeFile(file, text);
+  return hostReference({ problem: 'scale', file, folder, ...options });
+};
+
+const inputs: ReferenceTensors = { X: Float64Array.of(1, -2, Number.NaN, -0, 1e300) };
+
+const run = (reference: RunReference, signal?: AbortSignal) =>
+  reference({ inputs, dimensions: { N: 5 }, rounding: 'exact', signal });
+
+const errorOf = async (work: Promise<unknown>): Promise<WarpsmithError['details']> => {
+  const error = await work.then(
+    () => 'no error',
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof WarpsmithError) return error.details;
+  throw new Error(`not a WarpsmithError: ${error}`);
+};
+
+/** What the expression gives inside a reference: the message of what it throws, else `allowed`. */
+const attempt = async (expression: string): Promise<string> => {
+  const reference = await host(`
+    export const reference = () => {
+      let said = 'allowed';
+      try { const value = ${expression}; if (value === undefined) said = 'undefined'; }
+      catch (error) { said = error.message; }
+      return { Y: Float64Array.from(said, (letter) => letter.charCodeAt(0)) };
+    };`);
+  return String.fromCharCode(...(await run(reference)).Y!);
+};
+
+describe('a reference in a process of its own', () => {
+  it('gives what it would give here, to the bit, under every rounding', async () => {
+    const reference = await host(`
+      export const reference = ({ X }, { N }, round) => ({ Y: X.map((x) => round(Math.exp(x / N) / 3)), Z: X });`);
+    const values = Float64Array.from({ length: 2000 }, (_, i) => Math.sin(i) * 10);
+    const request = { inputs: { X: values }, dimensions: { N: 7 } };
+    const exact = await reference({ ...request, rounding: 'exact' });
+    expect(exact.Y).toEqual(values.map((x) => Math.exp(x / 7) / 3));
+    expect(exact.Z).toEqual(values);
+    const half = await reference({ ...request, rounding: 'f16' });
+    expect(half.Y).toEqual(values.map((x) => Math.f16round(Math.exp(x / 7) / 3)));
+    const few = await reference({ ...request, rounding: { significantBits: 53 - 29 } });
+    expect(few.Y).toEqual(values.map((x) => Math.fround(Math.exp(x / 7) / 3)));
+    const odd = await run(await host('export const reference = ({ X }) => ({ X });'));
+    expect([...odd.X!].map((x) => (Object.is(x, -0) ? '-0' : `${x}`))).toEqual(['1', '-2', 'NaN', '-0', '1e+300']);
+  });
+
+  it('may import files that lie beside it, and print', async () => {
+    await writeFile(join(folder, 'factor.ts'), 'export const factor: number = 3;');
+    await writeFile(join(folder, 'table.json'), '[10]');
+    const reference = await host(`
+      import { factor } from './factor.ts';
+      import table from './table.json' with { type: 'json' };
+      console.log('printed');
+      export const reference = ({ X }) => ({ Y: X.map((x) => x * factor + table[0]) });`);
+    expect((await run(reference)).Y![0]).toBe(13);
+  });
+
+  it.each([
+    ["import { readFileSync } from 'node:fs';", 'node:fs'],
+    ["import fs from 'fs';", 'fs'],
+    ["import { DatabaseSync } from 'node:sqlite';", 'node:sqlite'],
+    ["import net from 'node:net';", 'node:net'],
+    ["import koffi from 'koffi';", 'koffi'],
+    ["import '../elsewhere.ts';", '../elsewhere.ts'],
+    ["import '/etc/hostname';", '/etc/hostname'],
+    ["import 'data:text/javascript,export default 1';", 'data:text/javascript,export default 1'],
+    ["import './other.cjs';", ''],
+  ])('refuses %s', async (line, specifier) => {
+    await writeFile(join(folder, 'other.cjs'), 'module.exports = 1;');
+    const reference = await host(`${line}\nexport const reference = ({ X }) => ({ Y: X });`);
+    const details = await errorOf(run(reference));
+    expect(details).toMatchObject({ code: 'reference-failed', file: expect.stringContaining(folder) });
+    expect(details.message).toContain(`${specifier}' is refused: a reference may import only files of its own folder`);
+  });
+
+  it.each([
+    ['process', 'process is not defined'],
+    ['globalThis.process', 'undefined'],
+    ['fetch', 'fetch is not defined'],
+    ['WebSocket', 'WebSocket is not defined'],
+    ['require', 'require is not defined'],
+    ['new Function("return 1")', 'Code generation from strings disallowed for this context'],
+    ['console._stderr', 'undefined'],
+    ['Math.erf(1)', 'Math.erf is not a function'],
+  ])('%s: %s', async (expression, said) => {
+    expect(await attempt(expression)).toBe(said);
+  });
+
+  it('finds an import at run time refused as well', async () => {
+    const reference = await host(`
+      let said = '';
+      try { await import('node:child_process'); said = 'allowed'; } catch (error) { said = error.message; }
+      export const reference = () => ({ Y: Float64Array.from(said, (letter) => letter.charCodeAt(0)) });`);
+    expect(String.fromCharCode(...(await run(reference)).Y!)).toContain("'node:child_process' is refused");
+  });
+});
+
+/** Ids of the processes whose command line names this. */
+const processesOf = (text: string): string[] =>
+  readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text);
+    } catch {
+      return false; // It has ended.
+    }
+  });
+
+describe('a reference behind a network wall', () => {
+  it('has a network of its own', async (context) => {
+    if ((await networkWall()).name === 'none') context.skip('this system offers no wall');
+    const reference = await host('export const reference = ({ X }) => ({ Y: X });');
+    await run(reference);
+    const pids = processesOf(`reference-${count - 1}.ts`);
+    const networks = pids.map((pid) => readlinkSync(`/proc/${pid}/ns/net`));
+    expect(networks).toContainEqual(expect.stringMatching(/^net:/));
+    expect(networks.at(-1)).not.toBe(readlinkSync('/proc/self/ns/net'));
+  });
+
+  it('is ended with its wall', async () => {
+    const reference = await host('export const reference = () => { for (;;); };', { limits: { timeoutMs: 500 } });
+    expect((await errorOf(run(reference))).code).toBe('reference-timed-out');
+    await expect.poll(() => processesOf(`reference-${count - 1}.ts`)).toEqual([]);
+  });
+});
+
+describe('a reference that is at fault', () => {
+  it.each([
+    ['throws', '{ throw new RangeError("no such row"); }', 'reference-failed', 'throws RangeError: no such row'],
+    ['is no function of Math', '({ Y: X.map((x) => Math.erf(x)) })', 'reference-failed', 'Math.erf is not a function'],
+    ['changes its input', '({ Y: X.fill(0) })', 'reference-changed-input', "changes its input 'X'"],
+    ['returns nothing', '{}', 'reference-output', 'returns undefined'],
+    ['returns an array', '({ Y: [1, 2] })', 'reference-output', "returns 'Y' as Array"],
+    ['returns float32', '({ Y: new Float32Array(5) })', 'reference-output', "returns 'Y' as Float32Array"],
+    ['is asynchronous', 'Promise.resolve({ Y: X })', 'reference-output', 'returns a promise'],
+  ])('%s', async (_, body, code, words) => {
+    const reference = await host(`export const reference = ({ X }) => ${body};`);
+    const details = await errorOf(run(reference));
+    expect(details).toMatchObject({ code, hint: expect.any(String), expected: expect.any(String) });
+    expect(details.message).toContain(
+      `the reference of scale ${words.startsWith('Math') ? 'throws TypeError' : words}`,
+    );
+    expect(details.message).toContain(words);
+  });
+
+  it('is told where it threw', async () => {
+    const reference = await host('export const reference = () => {\n  throw new Error("here");\n};');
+    expect(await errorOf(run(reference))).toMatchObject({ path: '2:9', received: 'Error: here for N=5' });
+  });
+
+  it('that hangs is ended at the limit, and the next run has another process', async () => {
+    const reference = await host('export const reference = ({ X }) => { while (X[0] > 0) {} return { Y: X }; };', {
+      limits: { timeoutMs: 700 },
+    });
+    expect(await errorOf(run(reference))).toMatchObject({
+      code: 'reference-timed-out',
+      message: 'the reference of scale did not finish within 0.7 s',
+    });
+    const fine = { X: Float64Array.of(-1) };
+    expect(await reference({ inputs: fine, dimensions: {}, rounding: 'exact' })).toEqual({ Y: fine.X });
+  });
+
+  it('that never finishes loading is ended, and the limit is told', async () => {
+    const reference = await host('await new Promise(() => {});\nexport const reference = ({ X }) => ({ Y: X });', {
+      limits: { loadTimeoutMs: 900 },
+    });
+    expect((await errorOf(run(reference))).message).toBe('the reference of scale did not finish within 0.9 s');
+  });
+
+  it('that throws later is told what it threw', async () => {
+    const reference = await host(`
+      setTimeout(() => { throw new RangeError('later'); }, 0);
+      export const reference = ({ X }) => ({ Y: X });`);
+    await run(reference).catch(() => {});
+    expect(await errorOf(run(reference).then(() => run(reference)))).toMatchObject({
+      code: 'reference-ended',
+      received: 'ended with exit code 1; RangeError: later',
+    });
+  });
+
+  it.each([
+    ['a machine', 64, 0, 32],
+    ['a container', 512, 8, 4],
+    ['a container without a limit', 64, 2 ** 34, 32],
+    ['a small machine', 1, 0, 1],
+  ])('may take half of the memory of %s', (_, machine, container, allowed) => {
+    expect(referenceMemoryBytes(machine * 2 ** 30, container * 2 ** 30)).toBe(allowed * 2 ** 30);
+  });
+
+  it('that takes too much memory is ended', async () => {
+    const reference = await host(
+      'const kept = []; export const reference = () => { for (;;) kept.push(new Float64Array(4e6).fill(1)); };',
+      { limits: { memoryBytes: 300 * 1024 ** 2 } },
+    );
+    expect(await errorOf(run(reference))).toMatchObject({ code: 'reference-memory', expected: 'at most 300 MiB' });
+  });
+});
+
+describe('a run that is not needed any more', () => {
+  it('ends at once', async () => {
+    const reference = await host('export const reference = () => { for (;;); };');
+    const controller = new AbortController();
+    const running = run(reference, controller.signal);
+    const outcome = expect(running).rejects.toThrow('stop it');
+    await sleep(300);
+    controller.abort(new Error('stop it'));
+    await outcome;
+  });
+
+  it('does not end the runs beside it', async () => {
+    const reference = await host(
+      `
+      export const reference = ({ X }) => { while (X[0] === 0) {} return { Y: X }; };`,
+      { limits: { processes: 2 } },
+    );
+    const controller = new AbortController();
+    const hangs = reference({
+      inputs: { X: Float64Array.of(0) },
+      dimensions: {},
+      rounding: 'exact',
+      signal: controller.signal,
+    });
+    const outcome = expect(hangs).rejects.toThrow('enough');
+    // The process is taken: each of these waits for a second one.
+    const others = await Promise.all([run(reference), run(reference)]);
+    expect(others.map(({ Y }) => Y![0])).toEqual([1, 1]);
+    controller.abort(new Error('enough'));
+    await outcome;
+  });
+});
+
+it('is not started before it is allowed', async () => {
+  const reference = await host('export const reference = ({ X }) => ({ Y: X });', {
+    beforeStart: () => {
+      throw new Error('ask first');
+    },
+  });
+  await expect(run(reference)).rejects.toThrow('ask first');
+});
