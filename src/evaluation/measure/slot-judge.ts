@@ -5,6 +5,7 @@ import { decode } from '../../core/rounding.ts';
 import { packElements } from '../launches/layout.ts';
 import { DECLARED } from '../oracle/checks.ts';
 import { compareOutput } from '../oracle/compare.ts';
+import { compareRows } from '../oracle/compare-rows.ts';
 import { describeVerdict } from '../oracle/describe-verdict.ts';
 import {
   type DeviceReference,
@@ -15,7 +16,6 @@ import {
 } from '../oracle/expectations.ts';
 import { type ExpectedRows, expectedRows } from '../oracle/expected-rows.ts';
 import { outputsOf, runHostReference } from '../oracle/reference-runs.ts';
-import { compareRows } from '../verify/judge-once.ts';
 import type { SlotPart } from './slot-part.ts';
 
 /** What a slot held: the bytes of every input as a sequence found them, and of every output as it left them. */

@@ -1,0 +1,34 @@
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { decode } from '../../core/rounding.ts';
+import { multiIndexOf } from '../launches/layout.ts';
+import { compareOutput, type OutputVerdict } from './compare.ts';
+import { type ExpectedRows, gatherRows } from './expected-rows.ts';
+
+/** Compares what is expected of some rows, or of all, with whole outputs. */
+export const compareRows = (
+  outputs: readonly PlannedBuffer[],
+  { rows, expectations }: ExpectedRows,
+  got: ReadonlyMap<string, Uint8Array>,
+): ReadonlyMap<string, OutputVerdict> =>
+  new Map(
+    outputs.map((buffer) => {
+      const { name, dtype, shape } = buffer;
+      const values = decode(got.get(name)!, dtype);
+      const chosen = rows?.[name];
+      if (!chosen) return [name, compareOutput(buffer, expectations.get(name)!, values)];
+      const length = shape.at(-1) ?? 1;
+      const cut = { name, shape: [chosen.length, length] };
+      const verdict = compareOutput(cut, expectations.get(name)!, gatherRows(values, chosen, length));
+      return [name, inPlace(verdict, buffer, chosen)];
+    }),
+  );
+
+/** The elements that it names at their places in the whole output. */
+const inPlace = (verdict: OutputVerdict, { shape }: PlannedBuffer, rows: Uint32Array): OutputVerdict => {
+  const place = <T extends { index: number[] }>(element: T): T => {
+    const [row, column] = element.index as [number, number];
+    return { ...element, index: multiIndexOf(shape, rows[row]! * (shape.at(-1) ?? 1) + column) };
+  };
+  const { nearest, firstWrong } = verdict;
+  return { ...verdict, nearest: nearest && place(nearest), firstWrong: firstWrong && place(firstWrong) };
+};
