@@ -1,5 +1,5 @@
 import { type DType, isFloating } from '../dtype.ts';
-import type { Tolerance, ProblemFile } from '../problem.ts';
+import type { ProblemFile, Tolerance } from '../problem.ts';
 
 /** A workspace that a device reference fills with one run's result for one output, dense and row-major. */
 export interface ReferenceWorkspace {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parseCsv, parseNumber } from '../../../../src/evaluation/instruments/profilers/csv.ts';
-import { findingsFromRules, reportedRules } from '../../../../src/evaluation/instruments/profilers/findings-from-rules.ts';
+import {
+  findingsFromRules,
+  reportedRules,
+} from '../../../../src/evaluation/instruments/profilers/findings-from-rules.ts';
 import { parseDetailsPage } from '../../../../src/evaluation/instruments/profilers/parse-details-page.ts';
 import { parseSourcePage } from '../../../../src/evaluation/instruments/profilers/parse-source-page.ts';
 import { forTwoLaunches, sample } from './fixtures.ts';
