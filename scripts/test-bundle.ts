@@ -64,6 +64,7 @@ const checkContents = async (home: string): Promise<void> => {
     'NOTICES.txt',
     'problems/attention/reference.js',
     'dist/src/devices/cuda/harness/harness.ptx',
+    'dist/src/handover/templates/launch.hpp',
   ]) {
     assert.ok((await stat(join(home, needed))).isFile(), `the bundle lacks ${needed}`);
   }

@@ -7,6 +7,7 @@ import type { Dimensions, ProblemFile } from '../core/problem.ts';
 import type { Timing } from '../core/timing.ts';
 import { bakeUnder } from '../store/best-kernel.ts';
 import { dispatchHeader } from './dispatch-header.ts';
+import { fillTemplate } from './fill-template.ts';
 import { identifierOf } from './launch-header/cpp-names.ts';
 import { launchHeader } from './launch-header/launch-header.ts';
 import { launchUnit } from './launch-header/launch-unit.ts';
@@ -186,30 +187,19 @@ const refuseCompiled = ({ kernel: { file, folder } }: Candidate): void => {
   });
 };
 
-const readme = (table: DispatchTable, used: readonly { folder: string; candidate: Candidate }[]): string => {
-  const units = used.map(
-    ({ folder, candidate }) => `nvcc -c ${nvccFlags(candidate).join(' ')} ${folder}/${folder}_launch.cu`,
-  );
-  return [
-    `# Dispatch table for ${table.problem}`,
-    '',
-    `Winners on ${table.device.name} (${table.device.id}), a kernel for each workload:`,
-    '',
-    '| Workload | Kernel | Time | Judged with seed |',
-    '|---|---|---|---|',
-    ...table.entries.map(
-      ({ workload, candidate, kind, medianNs, seed }) =>
-        `| ${workload} | ${candidate.kernel} (${candidate.id}) | ${kind} ${Number((medianNs / 1000).toPrecision(4))} µs | ${seed} |`,
-    ),
-    `| any other | ${table.fallback.candidate.kernel} (${table.fallback.candidate.id}), where no winner takes the call | – | – |`,
-    '',
-    '`dispatch.hpp` chooses and launches. Every kernel is a unit of its own, in a namespace of its own; compile each once, for',
-    'your architecture (`-arch=…`), and link them with what includes `dispatch.hpp`:',
-    '',
-    '```sh',
-    ...units,
-    'nvcc your_program.cu *_launch.o -o your_program',
-    '```',
-    '',
-  ].join('\n');
-};
+const readme = (table: DispatchTable, used: readonly { folder: string; candidate: Candidate }[]): string =>
+  fillTemplate('dispatch.md', {
+    problem: table.problem,
+    device: table.device.name,
+    deviceId: table.device.id,
+    entries: table.entries.map(({ workload, candidate, kind, medianNs, seed }) => ({
+      workload,
+      kernel: candidate.kernel,
+      candidate: candidate.id,
+      time: `${kind} ${Number((medianNs / 1000).toPrecision(4))} µs`,
+      seed,
+    })),
+    fallback: table.fallback.candidate.kernel,
+    fallbackCandidate: table.fallback.candidate.id,
+    units: used.map(({ folder, candidate }) => ({ folder, flags: nvccFlags(candidate).join(' ') })),
+  });

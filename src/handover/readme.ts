@@ -1,6 +1,7 @@
 import type { Candidate } from '../core/kernel.ts';
 import { arithmeticArguments } from '../toolchains/nvrtc/nvrtc-arguments.ts';
 import { parseFlags } from '../toolchains/user-flags.ts';
+import { fillTemplate } from './fill-template.ts';
 import type { Reproduction } from './reproduction.ts';
 
 /** The flags nvcc needs beside an architecture to compile the kernel as it was judged. */
@@ -29,61 +30,20 @@ export const exportReadme = (request: {
   readonly patchedKernel: string | undefined;
 }): string => {
   const { name, candidate, evidence, architecture, reproduction, patchedKernel } = request;
-  const { file, parameters } = { ...candidate.kernel, parameters: candidate.parameters };
-  const values = Object.entries(parameters).map(([parameter, value]) => `${parameter}=${value}`);
-  const flags = [`-arch=${architecture}`, ...nvccFlags(candidate)].join(' ');
-  return [
-    `# ${name}`,
-    '',
-    `${file.name}: ${file.description}`,
-    '',
-    `Candidate ${candidate.id}${values.length === 0 ? '' : `, with ${values.join(', ')}`}. Written by warpsmith ${reproduction.warpsmith}.`,
-    '',
-    '## What is known of it',
-    '',
-    ...evidence.map((line) => `- ${line}`),
-    '',
-    '## Files',
-    '',
-    '| File | What it is |',
-    '|---|---|',
-    `| ${file.source.files.join(', ')} | The kernel, its parameters baked in |`,
-    `| ${name}_launch.hpp | Sizes, grid, block, shared memory, workspaces and the launch: C++11 over the CUDA runtime API |`,
-    `| ${name}_launch.cu | Binds the two; compile it with nvcc |`,
-    '| example.cu | Allocates, launches once, looks whether the outputs are numbers |',
-    ...(patchedKernel === undefined
-      ? []
-      : [
-          `| change.patch | Makes ${patchedKernel} this kernel: \`patch -p1 < change.patch\` in its folder, or \`git apply\` |`,
-        ]),
-    '| kernel.json | The same for warpsmith, which judges this folder as it does any kernel |',
-    '| reproduce.json | Hashes, versions, seeds, device and workloads, and the command that judges it again |',
-    '',
-    '## Use',
-    '',
-    '```sh',
-    `nvcc ${flags} ${name}_launch.cu example.cu -o example`,
-    './example',
-    '```',
-    '',
-    `\`${name}_launch.hpp\` may be included anywhere, by a host compiler too; only \`${name}_launch.cu\` needs nvcc. Everything`,
-    `it defines lies in the namespace \`${name}\`, so several exports can be linked into one program.`,
-    '',
-    '```cpp',
-    `${name}::Sizes sizes;`,
-    `${name}::sizes(dimensions, &sizes, &why);                     // bytes of each buffer and of the workspace`,
-    `${name}::prepare(dimensions, workspace, stream, &why);        // once for each workspace`,
-    `${name}::launch(dimensions, buffers, workspace, sizes.workspace_bytes, stream, &why);`,
-    '```',
-    '',
-    'Each returns a `cudaError_t`. `cudaErrorInvalidValue` means that the kernel does not take the call; `why` says which limit',
-    'it breaks. Nothing is launched then.',
-    '',
-    '## Judge it again',
-    '',
-    '```sh',
-    reproduction.command,
-    '```',
-    '',
-  ].join('\n');
+  const { file } = candidate.kernel;
+  const values = Object.entries(candidate.parameters).map(([parameter, value]) => `${parameter}=${value}`);
+  return fillTemplate('export.md', {
+    name,
+    kernel: file.name,
+    description: file.description,
+    candidate: candidate.id,
+    parameters: values.length === 0 ? '' : `, with ${values.join(', ')}`,
+    version: reproduction.warpsmith,
+    evidence,
+    sources: file.source.files.join(', '),
+    isPatch: patchedKernel !== undefined,
+    patchedKernel: patchedKernel ?? '',
+    flags: [`-arch=${architecture}`, ...nvccFlags(candidate)].join(' '),
+    command: reproduction.command,
+  });
 };

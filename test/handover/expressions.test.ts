@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { evaluateExpression } from '../../src/core/expressions/evaluate.ts';
 import { cppExpression } from '../../src/handover/launch-header/cpp-expression.ts';
-import { NUMBERS } from '../../src/handover/launch-header/runtime-text.ts';
 import { hostCompiler, runHostProgram } from './support/host-compiler.ts';
+
+const NUMBERS = readFileSync(new URL('../../src/handover/templates/numbers.hpp', import.meta.url), 'utf8');
 
 const SCOPES: readonly Readonly<Record<string, number>>[] = [
   { a: 7, b: 3, c: 0, d: 2.5 },
