@@ -60,11 +60,11 @@ const plotRow = (row: ProgressionRow): PlotRow[] =>
     ? [
         {
           label: row.change === 'start' ? `start: ${row.candidate.kernel}` : row.change,
-          note: `${formatNs(row.time.medianNs)}, ${formatRatio(row.ratioToStart)}${row.decision === 'keep' ? '' : ', reverted'}`,
+          note: `${formatNs(row.time.medianNs)}, ${formatRatio(row.ratioToStart)}${row.decision === 'revert' ? ', reverted' : ''}`,
           lowNs: row.time.intervalNs[0],
           medianNs: row.time.medianNs,
           highNs: row.time.intervalNs[1],
-          style: row.decision === 'keep' ? 'kept' : 'reverted',
+          style: row.decision === 'revert' ? 'reverted' : 'kept',
         },
       ]
     : [];

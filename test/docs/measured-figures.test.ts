@@ -64,7 +64,9 @@ test('comparisons that failed are told', () => {
 
 test('the plot has one mark per comparison, larger ratios higher, all within the frame', () => {
   const svg = comparisonPlot({ title: 'A & B, measured', comparisons, trueRatio: 1 });
-  const heights = [...svg.matchAll(/<circle cx="[\d.]+" cy="([\d.]+)" r="1.8"/g)].map(([, y]) => Number(y));
+  const heights = [...svg.matchAll(/<circle class="dot \w+" cx="[\d.]+" cy="([\d.]+)" r="1\.8"/g)].map(([, y]) =>
+    Number(y),
+  );
   expect(heights).toHaveLength(3);
   expect(heights).toEqual(heights.toSorted((a, b) => b - a));
   for (const y of heights) expect(y > 64 && y < 310).toBe(true);

@@ -43,6 +43,10 @@ const declare = (colours: typeof LIGHT): string =>
 export const THEME_STYLE = `:root{color-scheme:light dark;${declare(LIGHT)}}
 @media screen and (prefers-color-scheme:dark){:root{${declare(DARK)}}}`;
 
+const SERIES_STYLE = ['blue', 'amber', 'teal', 'magenta', 'muted']
+  .map((name) => `.chart .dot.${name}{fill:var(--${name})}\n.chart .interval.${name}{stroke:var(--${name})}`)
+  .join('\n');
+
 /** How charts are drawn, with the theme's colours. */
 export const CHART_STYLE = `.chart{font-family:ui-sans-serif,system-ui,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-size:12px}
 .chart .label{fill:var(--muted)}
@@ -69,6 +73,11 @@ export const CHART_STYLE = `.chart{font-family:ui-sans-serif,system-ui,"Segoe UI
 .chart .confirmed{fill:var(--teal);stroke:var(--teal)}
 .chart .uncounted{fill:none;stroke:var(--muted)}
 .chart .failed{fill:none;stroke:var(--amber)}
+.chart .strong{fill:var(--ink)}
+.chart .interval{stroke-width:3;opacity:.3}
+.chart .interval.thin{stroke-width:1;opacity:.6}
+.chart .margin{fill:var(--rule);opacity:.5}
+${SERIES_STYLE}
 .chart .title{fill:var(--ink);font-size:14px;font-weight:600}
 .chart .spread{fill:var(--blue);opacity:.18}
 .chart .median{fill:none;stroke:var(--blue);stroke-width:1.75}

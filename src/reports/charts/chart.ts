@@ -117,9 +117,12 @@ const SHAPES: Readonly<Record<MarkKind, (x: number, y: number) => Markup>> = {
 export const mark = (kind: MarkKind, [x, y]: Point, title: string, interval?: Markup): Markup =>
   markup`<g data-mark="${kind}"><title>${title}</title>${interval}${SHAPES[kind](x, y)}</g>`;
 
+/** Colours of series. */
+export const SERIES = ['blue', 'amber', 'teal', 'magenta', 'muted'] as const;
+
 /** A small dot in one of the colours of series. */
-export const dot = (className: string, [x, y]: Point): Markup =>
-  markup`<circle class="dot ${className}" cx="${x}" cy="${y}" r="3.5"/>`;
+export const dot = (className: string, [x, y]: Point, radius = 3.5): Markup =>
+  markup`<circle class="dot ${className}" cx="${x}" cy="${y}" r="${radius}"/>`;
 
 /** What a mark or a line of a chart means, in words. */
 export type LegendItem = readonly [mark: MarkKind | 'best-so-far' | 'attainable' | 'veto', words: string];
