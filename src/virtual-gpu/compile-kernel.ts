@@ -1,20 +1,13 @@
-import type { ControlFlowGraph, PtxFunction, PtxModule } from '../ptx/ast.ts';
-import { canonicalForm } from '../ptx/canonical-form.ts';
-import { checkOperands } from '../ptx/check-operands.ts';
-import { buildControlFlowGraph } from '../ptx/control-flow.ts';
-import { inlineCalls } from '../ptx/inline-calls.ts';
-import { analyseLiveness, type Liveness } from '../ptx/liveness.ts';
-import { estimateRegisters } from '../ptx/registers.ts';
+import type { PtxModule } from '../ptx/ast.ts';
 import { bitsOfPtxType } from '../ptx/types.ts';
-
+import { type Analysis, analysisOf } from './analyse-function.ts';
 import { BlockEmitter } from './codegen/block-emitter.ts';
-import { type JitBlock, readsClock, splitBlocks } from './codegen/control/blocks.ts';
-import { type CountTables, defineRun, defineRuntime } from './codegen/control/runtime-functions.ts';
-import { analyseUniformity } from './codegen/control/uniformity.ts';
-import { KernelContext } from './codegen/kernel-context.ts';
+import { type JitBlock, readsClock } from './codegen/control/blocks.ts';
+import { defineRun } from './codegen/control/run-function.ts';
+import { type CountTables, defineRuntime } from './codegen/control/runtime-functions.ts';
+import { type Imports, KernelContext } from './codegen/kernel-context.ts';
 import { Helpers } from './codegen/lane/helpers.ts';
 import { registerKind } from './codegen/state/register-kinds.ts';
-import { assignSlots } from './codegen/state/register-slots.ts';
 import { layOutSymbols } from './codegen/state/symbols.ts';
 import type { KernelImage } from './kernel-image.ts';
 import { DEVICE_START, TABLES, WRITE_PAGE_BYTES } from './layout.ts';
@@ -44,27 +37,13 @@ const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;
  * operands that do not fit their instruction.
  */
 export function compileKernel(options: CompileKernelOptions): KernelImage {
-  const { fn, blocks, uniform, liveness, slots, registersPerThread } = analysisOf(options.module, options.functionName);
+  const analysis = analysisOf(options.module, options.functionName);
+  const { fn, blocks, uniform, liveness, slots } = analysis;
   const symbols = layOutSymbols(options.module, fn, options.globals);
 
   const module = new ModuleBuilder();
-  module.importMemory({ name: 'private', minimumPages: 1 });
-  module.importMemory({ name: 'device', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
-  module.importMemory({ name: 'writes', minimumPages: DEVICE_START / WRITE_PAGE_BYTES });
-  if (options.counting)
-    module.importMemory({ name: 'reads', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
-  const call3 = { parameters: ['i32' as const, 'i32' as const, 'i32' as const], results: [] };
-  const imports = {
-    boundsMiss: module.importFunction('boundsMiss', call3),
-    patternMiss: module.importFunction('patternMiss', call3),
-    warpOperation: module.importFunction('warpOperation', call3),
-    samplesFull: module.importFunction('samplesFull', { parameters: [], results: [] }),
-    watchGroup: module.importFunction('watchGroup', call3),
-    watchUniform: module.importFunction('watchUniform', {
-      ...call3,
-      parameters: [...call3.parameters, 'i32' as const],
-    }),
-  };
+  importMemories(module, options.counting);
+  const imports = importFunctions(module);
   const { weightTable, tables, end } = layOutTables(blocks.length, options.counting);
   const kernel = new KernelContext({
     fn,
@@ -99,17 +78,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     groups: kernel.groups,
     warpSites: kernel.warpSites,
     barriers: barriersOf(blocks),
-    registers: new Map(
-      [...slots.offsets].map(([name, offset]) => [
-        name,
-        {
-          offset,
-          kind: kernel.kindOf(name),
-          bits: bitsOfPtxType(fn.registers.get(name)!),
-          uniform: uniform.has(name),
-        },
-      ]),
-    ),
+    registers: describeRegisters(analysis),
     warpBytes: slots.warpBytes,
     staticSharedBytes: symbols.staticSharedBytes,
     dynamicSharedStart: symbols.dynamicSharedStart,
@@ -117,42 +86,38 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     constants: symbols.constants,
     maxThreads: fn.maxThreads,
     requiredThreads: fn.requiredThreads,
-    registersPerThread,
+    registersPerThread: analysis.registersPerThread,
     blockInstructions: blocks.map((block) => block.instructions),
   };
 }
 
-/** What a function's code says, whatever is made of it. */
-interface Analysis {
-  fn: PtxFunction;
-  blocks: JitBlock[];
-  uniform: ReadonlySet<string>;
-  liveness: Liveness;
-  slots: ReturnType<typeof assignSlots>;
-  registersPerThread: number;
+function importMemories(module: ModuleBuilder, counting: boolean): void {
+  module.importMemory({ name: 'private', minimumPages: 1 });
+  module.importMemory({ name: 'device', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
+  module.importMemory({ name: 'writes', minimumPages: DEVICE_START / WRITE_PAGE_BYTES });
+  if (counting)
+    module.importMemory({ name: 'reads', minimumPages: 1, sharedMaximumPages: DEVICE_MEMORY_MAXIMUM_PAGES });
 }
 
-const analyses = new WeakMap<PtxModule, Map<string, Analysis>>();
-
-/** A kernel is compiled up to three times: to run, to be counted, to be watched. */
-function analysisOf(module: PtxModule, functionName: string): Analysis {
-  const known = analyses.get(module)?.get(functionName);
-  if (known) return known;
-  const analysis = analyse(module, functionName);
-  analyses.set(module, (analyses.get(module) ?? new Map<string, Analysis>()).set(functionName, analysis));
-  return analysis;
+function importFunctions(module: ModuleBuilder): Imports {
+  const taking = (count: number) => ({ parameters: new Array<'i32'>(count).fill('i32'), results: [] });
+  return {
+    boundsMiss: module.importFunction('boundsMiss', taking(3)),
+    patternMiss: module.importFunction('patternMiss', taking(3)),
+    warpOperation: module.importFunction('warpOperation', taking(3)),
+    samplesFull: module.importFunction('samplesFull', taking(0)),
+    watchGroup: module.importFunction('watchGroup', taking(3)),
+    watchUniform: module.importFunction('watchUniform', taking(4)),
+  };
 }
 
-function analyse(module: PtxModule, functionName: string): Analysis {
-  const inlined = inlineCalls(module, functionName);
-  checkOperands(inlined, module);
-  const fn = canonicalForm(inlined);
-  const cfg = buildControlFlowGraph(fn);
-  const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
-  const blocks = splitBlocks(cfg, divergentBlocks);
-  const liveness = analyseLiveness(asGraph(blocks));
-  const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
-  return { fn, blocks, uniform, liveness, slots, registersPerThread: estimateRegisters(fn, cfg) };
+function describeRegisters({ fn, slots, uniform }: Analysis): KernelImage['registers'] {
+  return new Map(
+    [...slots.offsets].map(([name, offset]) => {
+      const type = fn.registers.get(name)!;
+      return [name, { offset, kind: registerKind(type), bits: bitsOfPtxType(type), uniform: uniform.has(name) }];
+    }),
+  );
 }
 
 function layOutTables(
@@ -190,10 +155,6 @@ function emitBlocks(kernel: KernelContext, weights: number, tables: CountTables 
   const run = defineRun(module, { blockCount: blocks.length, weights, tables, keepsClock });
   module.setTable([...converged, ...masked]);
   module.exportFunction('run', run);
-}
-
-function asGraph(blocks: JitBlock[]): ControlFlowGraph {
-  return { blocks, immediatePostDominators: [], loopHeaders: new Set() };
 }
 
 function barriersOf(blocks: readonly JitBlock[]): KernelImage['barriers'] {

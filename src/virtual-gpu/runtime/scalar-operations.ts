@@ -1,7 +1,11 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { pickedBytes } from '../codegen/lane/forms/immediates.ts';
-import { compileScalar } from './scalar/compile-scalar.ts';
+import { select, selectBySign, setPredicate, setValue } from './scalar/compare-functions.ts';
+import { convert } from './scalar/convert-functions.ts';
+import { elementName, FLOAT_FUNCTIONS } from './scalar/float-functions.ts';
+import { INTEGER_FUNCTIONS } from './scalar/integer-functions.ts';
+import type { ScalarCompiler, ScalarFunction } from './scalar/scalar-function.ts';
 import type { WarpContext } from './warp-context.ts';
 
 /** prmt of four bytes per lane, on numbers: selectors that vary are no rarity. */
@@ -31,6 +35,22 @@ function splitOperands(instruction: PtxInstruction, operands: readonly PtxOperan
   if (first?.kind === 'pair') return [[first.first, first.second], operands.slice(1)];
   const count = first?.kind === 'vector' ? first.elements.length : 1;
   return [operands.slice(0, count), operands.slice(count)];
+}
+
+/** Instructions of all types. */
+export const GENERAL_FUNCTIONS: ReadonlyMap<string, ScalarCompiler> = new Map([
+  ['cvt', convert],
+  ['setp', setPredicate],
+  ['set', setValue],
+  ['selp', select],
+  ['slct', selectBySign],
+]);
+
+/** The function of one lane of an instruction: exact, in every form the ISA has, and slow; undefined if not lane-wise. */
+function compileScalar(instruction: PtxInstruction): ScalarFunction | undefined {
+  const type = instruction.modifiers.at(-1) ?? '';
+  const table = elementName(type) ? FLOAT_FUNCTIONS : INTEGER_FUNCTIONS;
+  return (GENERAL_FUNCTIONS.get(instruction.opcode) ?? table.get(instruction.opcode))?.(instruction);
 }
 
 /** The exact implementation of any lane-wise form. */

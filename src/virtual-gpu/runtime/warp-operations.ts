@@ -2,12 +2,12 @@ import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
+import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { asyncCopy } from './async-copy.ts';
 import { performAtomic } from './atomics.ts';
 import { applyPriority, discard, prefetch } from './cache-hints.ts';
 import { KernelFault } from './fault.ts';
-import { loadMatrix } from './load-matrix.ts';
 import { matrixMultiply } from './matrix-multiply.ts';
 import { scalarOperation } from './scalar-operations.ts';
 import type { WarpContext } from './warp-context.ts';
@@ -147,6 +147,41 @@ function genericStore(context: WarpContext): void {
   context.countRequest(accesses, size * count, 'store');
 }
 
+const ROW_BYTES = 16;
+const ROWS = 8;
+
+const MATRIX_COUNTS: ReadonlyMap<string, number> = new Map([
+  ['x1', 1],
+  ['x2', 2],
+  ['x4', 4],
+]);
+
+/**
+ * ldmatrix: up to four 8×8 matrices of 16-bit elements from shared memory; lanes 8i … 8i + 7 give the rows of matrix
+ * i, and lane l gets elements 2·(l mod 4) and the next of row ⌊l / 4⌋ (of the transposed matrix under `.trans`).
+ * Source: PTX ISA, ldmatrix.
+ */
+function loadMatrix(context: WarpContext): void {
+  const { instruction, operands, lanes } = context;
+  const count = MATRIX_COUNTS.get(instruction.modifiers.find((m) => MATRIX_COUNTS.has(m)) ?? '');
+  if (count === undefined || lanes.length !== LANES || !has(instruction, 'b16')) throw unsupported(instruction);
+  const transposed = has(instruction, 'trans');
+  const words = new Int32Array(LANES);
+  for (let matrix = 0; matrix < count; matrix++) {
+    const rows = context.sharedRows(operands[count]!, matrix * ROWS, ROWS, ROW_BYTES);
+    const halves = context.sharedHalves;
+    for (let lane = 0; lane < LANES; lane++) {
+      const row = lane >> 2;
+      const column = (lane & 3) * 2;
+      words[lane] = transposed
+        ? halves[rows[column]! + row]! | (halves[rows[column + 1]! + row]! << 16)
+        : halves[rows[row]! + column]! | (halves[rows[row]! + column + 1]! << 16);
+    }
+    context.setWords(operands[matrix]!, words);
+  }
+}
+
+/** What JavaScript does for compiled code, by opcode. */
 export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<string, WarpOperation>([
   ['match', match],
   ['redux', redux],

@@ -9,9 +9,9 @@ import { IMMEDIATE_FORMS } from '../../../src/virtual-gpu/codegen/lane/forms/imm
 import { LANE_FORMS } from '../../../src/virtual-gpu/codegen/lane/forms.ts';
 import { UNIFORM_FORMS } from '../../../src/virtual-gpu/codegen/uniform/forms.ts';
 import { WARP_FORMS } from '../../../src/virtual-gpu/codegen/warp/forms.ts';
-import { GENERAL_FUNCTIONS } from '../../../src/virtual-gpu/runtime/scalar/compile-scalar.ts';
 import { FLOAT_FUNCTIONS } from '../../../src/virtual-gpu/runtime/scalar/float-functions.ts';
 import { INTEGER_FUNCTIONS } from '../../../src/virtual-gpu/runtime/scalar/integer-functions.ts';
+import { GENERAL_FUNCTIONS } from '../../../src/virtual-gpu/runtime/scalar-operations.ts';
 import { WARP_OPERATIONS } from '../../../src/virtual-gpu/runtime/warp-operations.ts';
 import * as forms from '../../virtual-gpu/opcodes/forms.ts';
 

@@ -1,9 +1,10 @@
-import { CHUNKS, CONTROL, LAUNCH, PATTERN, PATTERN_WAY, PC, RUN_STATUS, SAMPLE, WARP } from '../../layout.ts';
+import { CHUNKS, CONTROL, LAUNCH, PATTERN, PATTERN_WAY, PC, SAMPLE, WARP } from '../../layout.ts';
 import type { FunctionBuilder } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import type { Imports, Runtime } from '../kernel-context.ts';
 
-const chunkOffsets = Array.from({ length: CHUNKS }, (_, chunk) => chunk * 16);
+/** Of the warp's eight chunks in a vector of words, in bytes. */
+export const chunkOffsets = Array.from({ length: CHUNKS }, (_, chunk) => chunk * 16);
 
 /** Tables that the functions below count into. */
 export interface CountTables {
@@ -65,12 +66,12 @@ function defineCountParting(module: ModuleBuilder, tables: CountTables | undefin
 }
 
 /** Combines the four lanes of a vector, leaving the result in all of them. */
-function reduce(b: FunctionBuilder, vector: number, op: 'min_s' | 'max_s'): void {
+export function reduce(b: FunctionBuilder, vector: number, op: 'min_s' | 'max_s'): void {
   b.get(vector).get(vector).get(vector).shuffle32([2, 3, 0, 1]).op(`i32x4.${op}`).set(vector);
   b.get(vector).get(vector).get(vector).shuffle32([1, 0, 3, 2]).op(`i32x4.${op}`).set(vector);
 }
 
-function increment(b: FunctionBuilder, pushAddress: () => void, table: number): void {
+export function increment(b: FunctionBuilder, pushAddress: () => void, table: number): void {
   pushAddress();
   pushAddress();
   b.memory('i64.load', table).i64(1n).op('i64.add').memory('i64.store', table);
@@ -191,127 +192,4 @@ function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number 
   b.get(cursor).i32(0).memory('i32.load', LAUNCH.sampleEnd).op('i32.eq');
   b.if(() => b.call(samplesFull));
   return b.index;
-}
-
-/**
- * (warp) → RUN_STATUS. Runs the warp from its saved state until it exits, reaches a barrier, has used its budget,
- * or has only waiting lanes left. While converged the next block is what a block returns; while diverged the
- * lanes with the lowest program counter run, but none enters a convergent block before all others are there.
- */
-export function defineRun(
-  module: ModuleBuilder,
-  options: { blockCount: number; weights: number; tables: CountTables | undefined; keepsClock: boolean },
-): FunctionBuilder {
-  const b = module.defineFunction({ parameters: ['i32'], results: ['i32'] });
-  const blockType = module.typeIndex({ parameters: ['i32'], results: ['i32'] });
-  const [current, converged, budget, next, bits] = [
-    b.local('i32'),
-    b.local('i32'),
-    b.local('i32'),
-    b.local('i32'),
-    b.local('i32'),
-  ];
-  const [lowest, mask, others] = [b.local('v128'), b.local('v128'), b.local('v128')];
-  const finish = (status: number) => {
-    b.get(0).get(budget).memory('i32.store', WARP.remainingBudget);
-    b.get(0).get(converged).memory('i32.store', WARP.converged);
-    b.i32(status).op('return');
-  };
-  const select = () => {
-    b.get(0).memory('v128.load', WARP.programCounters).set(lowest);
-    for (const offset of chunkOffsets.slice(1))
-      b.get(lowest)
-        .get(0)
-        .memory('v128.load', WARP.programCounters + offset)
-        .op('i32x4.min_s')
-        .set(lowest);
-    reduce(b, lowest, 'min_s');
-    b.get(lowest).lane('i32x4.extract_lane', 0).set(next);
-    b.get(next).i32(PC.waiting).op('i32.ge_s');
-    b.if(() => {
-      b.get(next).i32(PC.exited).op('i32.eq');
-      b.if(() => finish(RUN_STATUS.exited));
-      finish(RUN_STATUS.lanesWaiting);
-    });
-    b.get(next).i32(PC.convergent).op('i32.ge_s');
-    b.if(() => {
-      // Nobody else can run, so lanes that are neither there nor gone wait at a barrier.
-      b.i32x4(0).set(others);
-      for (const offset of chunkOffsets) {
-        const pushCounters = () => b.get(0).memory('v128.load', WARP.programCounters + offset);
-        pushCounters().get(lowest).op('i32x4.ne');
-        pushCounters().i32x4(PC.exited).op('i32x4.ne').op('v128.and').get(others).op('v128.or').set(others);
-      }
-      b.get(others).op('v128.any_true');
-      b.if(() => finish(RUN_STATUS.lanesWaiting));
-    });
-    b.i32(0).set(bits);
-    for (const [chunk, offset] of chunkOffsets.entries()) {
-      b.get(0)
-        .memory('v128.load', WARP.programCounters + offset)
-        .get(lowest)
-        .op('i32x4.eq')
-        .set(mask);
-      b.get(0)
-        .get(mask)
-        .memory('v128.store', WARP.mask + offset);
-      b.get(mask)
-        .op('i32x4.bitmask')
-        .i32(chunk * 4)
-        .op('i32.shl')
-        .get(bits)
-        .op('i32.or')
-        .set(bits);
-    }
-    b.get(0).get(bits).memory('i32.store', WARP.activeBits);
-    b.get(bits).i32(-1).op('i32.eq').set(converged);
-    b.get(next).i32(PC.blockMask).op('i32.and').set(current);
-  };
-
-  b.get(0).memory('i32.load', WARP.nextBlock).set(current);
-  b.get(0).memory('i32.load', WARP.converged).set(converged);
-  b.get(0).memory('i32.load', WARP.remainingBudget).set(budget);
-  b.get(converged).op('i32.eqz');
-  b.if(select);
-  b.loop(() => {
-    b.get(budget).i32(0).op('i32.le_s');
-    b.if(() => {
-      b.get(0).get(current).memory('i32.store', WARP.nextBlock);
-      finish(RUN_STATUS.budgetSpent);
-    });
-    const pushWeight = () => b.get(current).i32(2).op('i32.shl').memory('i32.load', options.weights);
-    if (options.tables) b.i32(0).get(budget).memory('i32.store', LAUNCH.budget);
-    b.get(budget);
-    pushWeight().op('i32.sub').set(budget);
-    if (options.keepsClock) {
-      b.get(0).get(0).memory('i64.load', WARP.clock);
-      pushWeight().op('i64.extend_i32_u').op('i64.add').memory('i64.store', WARP.clock);
-    }
-    b.get(converged);
-    b.if(
-      () => {
-        if (options.tables) increment(b, () => b.get(current).i32(3).op('i32.shl'), options.tables.converged);
-        b.get(0).get(current).callIndirect(blockType).tee(next).i32(0).op('i32.ge_s');
-        b.if(() => b.get(next).set(current).br(2));
-        b.get(next).i32(CONTROL.exited).op('i32.eq');
-        b.if(() => finish(RUN_STATUS.exited));
-        b.get(next).i32(CONTROL.barrier).op('i32.eq');
-        b.if(() => finish(RUN_STATUS.barrier));
-      },
-      () => {
-        if (options.tables) {
-          const table = options.tables.partial;
-          const cell = () =>
-            b.get(current).i32(33).op('i32.mul').get(bits).op('i32.popcnt').op('i32.add').i32(3).op('i32.shl');
-          b.get(0).memory('i32.load', WARP.activeBits).set(bits);
-          increment(b, cell, table);
-        }
-        b.get(0).get(current).i32(options.blockCount).op('i32.add').callIndirect(blockType).op('drop');
-      },
-    );
-    select();
-    b.br(0);
-  });
-  b.op('unreachable');
-  return b;
 }
