@@ -96,7 +96,7 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
   const evaluation = await untilAborted(work(), options.signal);
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
   const told = { ...evaluation, problem: judgingProblem(problem, kernel) };
-  return { ...judged, evaluation: told, ...(held && { kept: held.write(options.keep!, evaluation) }) };
+  return { ...judged, evaluation: told, kept: held ? held.write(options.keep!, evaluation) : undefined };
 }
 
 const judgingProblem = ({ folder, file: { name } }: Problem, kernel: Kernel): JudgingProblem => ({
@@ -116,8 +116,8 @@ const given = ({
   against,
   libraryBaselines,
 }: Awaited<ReturnType<typeof resolveBaselines>>): Partial<EvaluationRequest> => ({
-  ...(against.length === 0 ? {} : { against }),
-  ...(libraryBaselines.length === 0 ? {} : { libraryBaselines }),
+  against: against.length === 0 ? undefined : against,
+  libraryBaselines: libraryBaselines.length === 0 ? undefined : libraryBaselines,
 });
 
 /** Judges one kernel on one workload, as {@link judge}. */

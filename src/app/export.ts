@@ -126,7 +126,7 @@ export function folderOf(candidate: Candidate, { folder, file: rung }: Kernel): 
   };
   const { $schema } = kernel.file;
   const isPath = $schema !== undefined && !/^[a-z]+:\/\//.test($schema);
-  const places = { problem: rebased(kernel.file.problem), ...(isPath && { schema: rebased($schema) }), rung };
+  const places = { problem: rebased(kernel.file.problem), schema: isPath ? rebased($schema) : undefined, rung };
   return { ...kernel.sources, 'kernel.json': kernelJsonWithDefaults(candidate, text, places) };
 }
 
@@ -176,7 +176,7 @@ export function evidenceOf(run: LoadedRun, evaluationId: string): Evidence {
       id: evaluation.id,
       workload: evaluation.workload.name,
       status: evaluation.status,
-      ...(evaluation.timing && { timing: { kind: evaluation.timing.kind, medianNs: evaluation.timing.medianNs } }),
+      timing: evaluation.timing ? { kind: evaluation.timing.kind, medianNs: evaluation.timing.medianNs } : undefined,
     },
     comparedWithStart: ratio,
     evaluationIds: same.map((event) => event.evaluation.id),

@@ -41,7 +41,7 @@ export async function inspectCandidate(request: InspectOptions): Promise<Inspect
       id: 'e0',
       keep: { store: held, sass: false },
       // Only a full profile tells lines apart; a virtual GPU counts them anyway.
-      ...(measures && { profile: 'full' as const }),
+      profile: measures ? ('full' as const) : undefined,
       passedBefore,
       signal: options.signal,
     }),

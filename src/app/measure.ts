@@ -172,8 +172,8 @@ function measureBeside(
     ...evaluationOf(request, first),
     tier: options.tier,
     blocks: options.blocks,
-    ...(others.length === 0 ? {} : { against: others }),
-    ...(libraryBaselines.length === 0 ? {} : { libraryBaselines }),
+    against: others.length === 0 ? undefined : others,
+    libraryBaselines: libraryBaselines.length === 0 ? undefined : libraryBaselines,
   });
 }
 

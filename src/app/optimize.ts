@@ -185,7 +185,7 @@ export async function runLoop(
         evaluator: session.evaluator,
         patterns: PATTERNS,
         seed,
-        ...(drawsSeeds && { drawSeed: session.drawSeed }),
+        drawSeed: drawsSeeds ? session.drawSeed : undefined,
         budgets: prepared.budgets,
         vetoBound: boundOf(prepared, session),
         roofline: rooflineOf(problem.file, workloads[0]!, session.device.spec, peaks),

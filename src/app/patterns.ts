@@ -43,7 +43,7 @@ const record = (
 ): PatternRecord => ({
   ...pattern,
   tallies: { measured: tally(moves, 'measured'), predicted: tally(moves, 'predicted') },
-  ...(evidence ? { moves } : {}),
+  moves: evidence ? moves : undefined,
 });
 
 function tally(moves: readonly MoveWithRun[], kind: Timing['kind']): PatternTally {

@@ -114,8 +114,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     evaluator,
     environment,
     drawSeed,
-    ...(device.measuring && { peaks: () => peaksOf(device) }),
-    ...(instruments && { libraryBaselines: listLibraries(instruments) }),
+    peaks: device.measuring ? () => peaksOf(device) : undefined,
+    libraryBaselines: instruments ? listLibraries(instruments) : undefined,
     async [Symbol.asyncDispose]() {
       ending.abort(new Error('the session was closed'));
       // Closing the device first ends an evaluation that Ctrl-C left running; the evaluator then has nothing to wait for.

@@ -69,7 +69,7 @@ export function usageError(error: CommanderError, command: Command, program: Com
   return new WarpsmithError({
     code: known?.code ?? 'usage',
     message: `${message.charAt(0).toUpperCase()}${message.slice(1).replace(/\.$/, '')}.`,
-    ...(received === '' ? {} : { received }),
+    received: received === '' ? undefined : received,
     ...described,
   });
 }

@@ -122,6 +122,6 @@ const thrown = (error: unknown, dimensions: Dimensions): ReferenceFault => {
     received: `${text} for ${at.join(', ')}`,
     expected: `a function that returns ${RETURNS}, for every shape that problem.json admits`,
     hint: 'Correct reference.ts; the mistake is the problem’s, not a kernel’s.',
-    ...(error instanceof Error && error.stack !== undefined && { stack: error.stack }),
+    stack: error instanceof Error && error.stack !== undefined ? error.stack : undefined,
   };
 };

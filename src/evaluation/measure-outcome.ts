@@ -49,9 +49,9 @@ export const measureOutcome = async (
       timing,
       correctness,
       coverage,
-      ...(comparisons.length > 0 && { comparisons }),
-      ...(baselines.length > 0 && { baselines }),
-      ...(missingBaselines.length > 0 && { missingBaselines }),
+      comparisons: comparisons.length > 0 ? comparisons : undefined,
+      baselines: baselines.length > 0 ? baselines : undefined,
+      missingBaselines: missingBaselines.length > 0 ? missingBaselines : undefined,
     };
     const implausible = implausibility(timing, vetoBoundNs(workOf(request, measurement), device.spec).arithmetic);
     if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
@@ -145,7 +145,7 @@ const instrument = async (
   const { problem, candidate, workload, seed, profile = 'none', sanitize = false, keep, signal } = request;
   const subject = {
     ...{ device, problem, candidate, workload, seed, oracle, ...measured },
-    ...(keep && { keepReportIn: keep.store }),
+    keepReportIn: keep?.store,
     signal,
   };
   return {

@@ -12,7 +12,7 @@ export type Outcome = Pick<Evaluation, 'status'> & Partial<Evaluation>;
 export const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>): Outcome => ({
   status: outcome.status,
   reason: outcome.message,
-  ...(outcome.diagnostics.length > 0 && { diagnostics: [...outcome.diagnostics] }),
+  diagnostics: outcome.diagnostics.length > 0 ? [...outcome.diagnostics] : undefined,
 });
 
 export const refusalOutcome = (
@@ -23,7 +23,7 @@ export const refusalOutcome = (
   reason,
   failedCheck,
   fault,
-  ...(mismatch && { error: mismatchError(kernel, mismatch, reason) }),
+  error: mismatch ? mismatchError(kernel, mismatch, reason) : undefined,
   correctness,
   coverage,
 });

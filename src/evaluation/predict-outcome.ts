@@ -26,5 +26,10 @@ export const predictOutcome = (
   if (implausible) return { status: 'implausible', reason: implausible, ...evidence };
   const halfPrecisionMatrixWork = hasHalfPrecisionMatrixWork(problem.file, workload.dimensions);
   const { findings, hiddenFindings } = diagnoseWhole({ counters, timing, spec, halfPrecisionMatrixWork });
-  return { status: 'passed', ...evidence, findings, ...(hiddenFindings.length > 0 && { hiddenFindings }) };
+  return {
+    status: 'passed',
+    ...evidence,
+    findings,
+    hiddenFindings: hiddenFindings.length > 0 ? hiddenFindings : undefined,
+  };
 };

@@ -14,8 +14,6 @@ export function predictionCaveats(code: CompiledCode): Diagnostic[] {
   const waits = waitsIn(code.text);
   return (Object.keys(LEFT_OUT) as Wait['kind'][]).flatMap((kind) => {
     const first = waits.find((wait) => wait.kind === kind);
-    return first
-      ? [{ severity: 'note', message: LEFT_OUT[kind], ...(first.source && { location: first.source }) }]
-      : [];
+    return first ? [{ severity: 'note', message: LEFT_OUT[kind], location: first.source }] : [];
   });
 }

@@ -38,8 +38,8 @@ export const keptChanges = (events: readonly RecordedEvent[], bestCandidate: str
         {
           event,
           decision,
-          ...(move?.type === 'move-proposed' && { move }),
-          ...(confirmation?.type === 'confirmation' && { confirmation }),
+          move: move?.type === 'move-proposed' ? move : undefined,
+          confirmation: confirmation?.type === 'confirmation' ? confirmation : undefined,
         },
       ];
     });

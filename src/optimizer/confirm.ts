@@ -109,7 +109,7 @@ function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Eva
     verdict: measured?.verdict ?? null,
     intervalRatio: measured?.intervalRatio ?? null,
     sanitizer,
-    ...(workloads.length > 1 ? { perWorkload } : {}),
+    perWorkload: workloads.length > 1 ? perWorkload : undefined,
     ...judge({ evaluations, perWorkload, measured, sanitizer, requireSanitizer }),
   };
 }
@@ -147,7 +147,7 @@ function partOf({ name, weight }: WeightedWorkload, evaluation: Evaluation): Wor
     weight,
     evaluationId: evaluation.id,
     ratio,
-    ...(comparison ? { intervalRatio: comparison.intervalRatio } : {}),
+    intervalRatio: comparison?.intervalRatio,
     vetoes: !(ratio !== null && ratio >= VETO_RATIO),
   };
 }

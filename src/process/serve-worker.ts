@@ -46,7 +46,7 @@ function failureOf(error: unknown): WorkerFailure {
   return {
     name: error.name,
     message: error.message,
-    ...(typeof code === 'string' ? { code } : {}),
+    code: typeof code === 'string' ? code : undefined,
     stack: error.stack,
   };
 }

@@ -25,7 +25,7 @@ function waitsOf({ body }: PtxFunction): Wait[] {
     const { source } = statement.instruction;
     const isInLoop = loops.some(({ first, last }) => first <= index && index <= last);
     const kind = waitOf(statement.instruction, isInLoop);
-    return kind ? [{ kind, ...(source && { source }) }] : [];
+    return kind ? [{ kind, source }] : [];
   });
 }
 

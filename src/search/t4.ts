@@ -157,7 +157,7 @@ const notT4 = (file: string, path: string, received: unknown, expected: string):
     code: 'not-t4',
     message: `${file} is not a T4 file of auto-tuning results.`,
     file,
-    ...(path === '' ? {} : { path }),
+    path: path === '' ? undefined : path,
     received: text.length > MAXIMUM_SHOWN ? `${text.slice(0, MAXIMUM_SHOWN)}…` : text,
     expected,
     hint: 'T4 files have results[], each with a configuration, its invalidity and measurements.',

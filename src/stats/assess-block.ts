@@ -29,7 +29,7 @@ export function assessBlock(before: GpuState, after: GpuState): BlockAssessment 
   const reasons = new Set([...(before.throttleReasons ?? []), ...(after.throttleReasons ?? [])]);
   const discarding = new Set([...reasons].flatMap((reason) => DISCARDING[reason] ?? []));
   return {
-    ...(discarding.size > 0 && { discarded: [...discarding].join(', ') }),
+    discarded: discarding.size > 0 ? [...discarding].join(', ') : undefined,
     powerCapped: reasons.has('sw-power-cap'),
     disturbances: describeOthers([before, after]),
   };

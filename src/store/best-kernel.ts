@@ -45,9 +45,9 @@ function bakedFile(candidate: Candidate, bestFolder: string): KernelFile {
   );
   return {
     ...file,
-    ...(file.$schema === undefined ? {} : { $schema: rebase(file.$schema, folder, bestFolder) }),
+    $schema: file.$schema === undefined ? undefined : rebase(file.$schema, folder, bestFolder),
     problem: rebase(file.problem, folder, bestFolder),
-    ...(file.parameters ? { parameters } : {}),
+    parameters: file.parameters ? parameters : undefined,
   };
 }
 

@@ -39,7 +39,7 @@ export async function disassemble(code: CompiledCode, search: CudaSearch = {}): 
     return 'note' in cubin ? cubin : printCubin(cubin.path, folder, search);
   });
   if ('note' in sass) notes.push(`SASS: ${sass.note}`);
-  return { ptx, ...('text' in sass ? { sass: sass.text } : {}), notes };
+  return { ptx, sass: 'text' in sass ? sass.text : undefined, notes };
 }
 
 type Note = { note: string };

@@ -86,7 +86,7 @@ export async function runInline(request: InlineRequest): Promise<InlineOutcome> 
   return {
     ok: true,
     buffers: Object.fromEntries([...buffers].map(([name, buffer]) => [name, memory.contents(buffer).slice()])),
-    counters: launched.map(({ counters }, i) => ({ ...counters, ...(sampled[i] && { sampledCache: sampled[i] }) })),
+    counters: launched.map(({ counters }, i) => ({ ...counters, sampledCache: sampled[i] ?? counters.sampledCache })),
   };
 }
 

@@ -51,7 +51,7 @@ export const loadProblem = async (path: string): Promise<Problem> => {
     file: problemFile,
     reference: hostReference(options),
     requireTrusted: trusted,
-    ...(deviceReference && { deviceReference }),
+    deviceReference,
   };
   loaded.set(name, { contents, problem });
   return problem;

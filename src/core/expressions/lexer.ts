@@ -65,7 +65,7 @@ const unexpectedCharacter = (text: string, position: number, place?: ExpressionP
       text,
       column: position + 1,
       expected: 'numbers, names, operators, parentheses and functions',
-      ...(character === '=' && { hint: 'Comparison is written `==`.' }),
+      hint: character === '=' ? 'Comparison is written `==`.' : undefined,
     },
     place,
   );

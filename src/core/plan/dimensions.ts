@@ -72,7 +72,7 @@ export const describeAllowed = (declaration: DimensionDeclaration): string => {
 
 const at = (place: DimensionsPlace, name?: string): { file?: string; path?: string } => ({
   file: place.file,
-  ...(place.path !== undefined && { path: name === undefined ? place.path : `${place.path}.${name}` }),
+  path: place.path !== undefined ? (name === undefined ? place.path : `${place.path}.${name}`) : undefined,
 });
 
 const outsideLimits = (failed: string, dimensions: Dimensions, place: DimensionsPlace): Error =>

@@ -46,7 +46,7 @@ function installedGpus({ information, devices }: GpuPaths): Gpu[] {
 function describeGpu(text: string): Gpu {
   const field = (name: string) => new RegExp(`^${name}:\\s*(.+?)\\s*$`, 'm').exec(text)?.[1];
   const uuid = field('GPU UUID');
-  return { name: field('Model') ?? 'NVIDIA GPU', ...(uuid?.includes('?') === false ? { uuid } : {}) };
+  return { name: field('Model') ?? 'NVIDIA GPU', uuid: uuid?.includes('?') === false ? uuid : undefined };
 }
 
 function deviceFiles(folder: string): string[] {

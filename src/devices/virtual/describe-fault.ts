@@ -41,7 +41,7 @@ function placeOfFault(step: PlannedLaunch, report: FaultReport, ranges: readonly
     thread,
     address: report.address,
     accessBytes: report.accessBytes,
-    ...(near && report.space !== 'shared' && report.space !== 'local' ? { buffer: near } : {}),
+    buffer: near && report.space !== 'shared' && report.space !== 'local' ? near : undefined,
     source: report.source,
     instruction: report.instruction,
     ptxLine: report.ptxLine,

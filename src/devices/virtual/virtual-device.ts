@@ -205,7 +205,7 @@ export class VirtualDevice implements Device {
       counters,
       elapsedMs,
       uninitialisedRead,
-      ...(options.count && { readBytes: this.#readBytes(buffers) }),
+      readBytes: options.count ? this.#readBytes(buffers) : undefined,
     };
   }
 
@@ -222,7 +222,7 @@ export class VirtualDevice implements Device {
     const counters = launches.map((launch) => launch.counters);
     if (counters.length === 0 || counters.some(({ countedCtas, ctaCount }) => countedCtas < ctaCount)) return counters;
     const traffic = simulateCache(launches, this.spec, start);
-    return counters.map((launch, i) => ({ ...launch, ...(traffic[i] && { sampledCache: traffic[i] }) }));
+    return counters.map((launch, i) => ({ ...launch, sampledCache: traffic[i] ?? launch.sampledCache }));
   }
 
   predict(

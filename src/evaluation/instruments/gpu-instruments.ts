@@ -57,7 +57,7 @@ const startBaselines = async (
 ): Promise<BaselineWorker | string> => {
   const { uuid } = device.identity;
   try {
-    return await BaselineWorker.start({ problem, oracle, seed, ...(uuid !== undefined && { gpu: { uuid } }) });
+    return await BaselineWorker.start({ problem, oracle, seed, gpu: uuid !== undefined ? { uuid } : undefined });
   } catch (error) {
     if (error instanceof WarpsmithError) return [error.message, error.details.hint].filter(Boolean).join(' ');
     throw error;

@@ -108,7 +108,7 @@ export const runOnce = async (
     timeoutMs,
     instructionsPerCta,
     cache,
-    ...(findsRaces && { findRaces: true }),
+    findRaces: findsRaces,
     privateMemory,
   };
   const outcome = await device.run(module, plan, buffers, { orderSeed, count, ...options });

@@ -241,7 +241,7 @@ export class KernelBlock implements ContenderBlock {
     if (this.#options.plan.buffers.some(({ role }) => role === 'inout')) await slots.drawInputs(seed);
     const inputs = await slots.read(slot, ['in', 'inout'], part);
     const where = `launch sequence ${slot + 1} of ${this.#options.ring.sequencesPerReplay}`;
-    this.#kept.push({ where, contents: { inputs, outputs }, ...(part && { part }) });
+    this.#kept.push({ where, contents: { inputs, outputs }, part });
   }
 
   /** The last slot half of the time, since work that is put off shows there; else any. */

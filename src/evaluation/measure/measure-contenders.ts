@@ -355,7 +355,7 @@ class Measuring {
     const names = this.#baselines().map(({ contender: { name } }) => name);
     const unsteady = unsteadyBaselines(this.#blocks, block, names);
     for (const name of unsteady) this.#disturbances.add(`${name} was more than 2 % off its earlier time in some block`);
-    this.#blocks.push({ ...block, ...(unsteady.length > 0 && { unsteadyBaselines: unsteady }) });
+    this.#blocks.push({ ...block, unsteadyBaselines: unsteady.length > 0 ? unsteady : undefined });
   }
 
   #measurement({ contender, ring, eagerNs, conditions, checkedSlotCount, rerunCount }: Entrant): Measurement {
@@ -382,7 +382,7 @@ class Measuring {
       powerCapped: own.some((block) => block.powerCapped === true),
       disturbances: [...this.#disturbances],
       checkedSlotCount,
-      ...(rerunCount > 0 && { rerunCount }),
+      rerunCount: rerunCount > 0 ? rerunCount : undefined,
     };
   }
 }

@@ -67,26 +67,28 @@ export const compareOutput = (
     worstErrorRatio: worstRatio,
     rmsErrorRatio,
     rmsError,
-    ...(worst >= 0 && {
-      nearest: {
-        output: output.name,
-        index: multiIndexOf(output.shape, worst),
-        got: got[worst]!,
-        want: want[worst]!,
-        error: Math.abs(got[worst]! - want[worst]!),
-        tolerance: toleranceAt(worst),
-      },
-    }),
-    ...(firstWrong >= 0 && {
-      firstWrong: {
-        output: output.name,
-        index: multiIndexOf(output.shape, firstWrong),
-        got: got[firstWrong]!,
-        want: want[firstWrong]!,
-        tolerance: toleranceAt(firstWrong),
-        wrongCount,
-        elementCount,
-      },
-    }),
+    nearest:
+      worst >= 0
+        ? {
+            output: output.name,
+            index: multiIndexOf(output.shape, worst),
+            got: got[worst]!,
+            want: want[worst]!,
+            error: Math.abs(got[worst]! - want[worst]!),
+            tolerance: toleranceAt(worst),
+          }
+        : undefined,
+    firstWrong:
+      firstWrong >= 0
+        ? {
+            output: output.name,
+            index: multiIndexOf(output.shape, firstWrong),
+            got: got[firstWrong]!,
+            want: want[firstWrong]!,
+            tolerance: toleranceAt(firstWrong),
+            wrongCount,
+            elementCount,
+          }
+        : undefined,
   };
 };

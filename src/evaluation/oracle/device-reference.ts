@@ -105,7 +105,7 @@ const runReferences = async (
       perturbed.push({ relative, outputs });
     }
   }
-  return { oracle, ...(needed.naive && { naive }), ...(perturbed.length > 0 && { perturbed }) };
+  return { oracle, naive: needed.naive ? naive : undefined, perturbed: perturbed.length > 0 ? perturbed : undefined };
 };
 
 const runOnDevice = async (

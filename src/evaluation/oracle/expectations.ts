@@ -76,10 +76,10 @@ export const expectationsFrom = (
         dimensions,
         oracle: oracle[name]!,
         rounded: roundAll(oracle[name]!, dtype),
-        ...(naive && { naive: naive[name]! }),
-        ...(perturbed && {
-          perturbed: perturbed.map(({ relative, outputs }) => ({ relative, values: outputs[name]! })),
-        }),
+        naive: naive ? naive[name]! : undefined,
+        perturbed: perturbed
+          ? perturbed.map(({ relative, outputs }) => ({ relative, values: outputs[name]! }))
+          : undefined,
       });
       return [name, expectation];
     }),

@@ -73,8 +73,8 @@ export const runHostReference = async (
   ]);
   return {
     oracle,
-    ...(naive && { naive: roundedOutputs(buffers, naive) }),
-    ...(perturbed.length > 0 && { perturbed }),
+    naive: naive ? roundedOutputs(buffers, naive) : undefined,
+    perturbed: perturbed.length > 0 ? perturbed : undefined,
   };
 };
 

@@ -48,8 +48,8 @@ const keepCode = async (
   const printed = sass ? await print(code) : undefined;
   const notes = printed?.notes ?? (ptx === undefined ? [WITHOUT_PTX] : []);
   return {
-    ...(ptx !== undefined && { ptx: store.put(ptx) }),
-    ...(printed?.sass !== undefined && { sass: store.put(printed.sass) }),
-    ...(notes.length > 0 && { notes }),
+    ptx: ptx !== undefined ? store.put(ptx) : undefined,
+    sass: printed?.sass !== undefined ? store.put(printed.sass) : undefined,
+    notes: notes.length > 0 ? notes : undefined,
   };
 };

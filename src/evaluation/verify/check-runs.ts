@@ -187,9 +187,9 @@ export class CheckRuns {
       timeoutMs,
       cache,
       instructionsPerCta,
-      ...(trial.forgetsEarlierRuns && { forgetsEarlierRuns: true }),
+      forgetsEarlierRuns: trial.forgetsEarlierRuns,
       privateMemory: trial.privateMemory,
-      ...(trial.findsRaces && { findsRaces: true }),
+      findsRaces: trial.findsRaces,
       leftovers: trial.leftovers,
     };
     const outcome = await runOnce(memory, module, conditions);

@@ -28,11 +28,11 @@ export class CorrectnessTally {
     return {
       maxAbsoluteError: this.#maximumError,
       tolerance: this.#worst.tolerance,
-      ...(this.#worst.nearest && { nearest: this.#worst.nearest }),
+      nearest: this.#worst.nearest,
       checksRun: this.#checksRun,
       worstErrorRatio: this.#worst.worstErrorRatio,
       rmsErrorRatio: this.#largestRmsRatio,
-      ...(this.#firstWrong && { firstWrong: this.#firstWrong }),
+      firstWrong: this.#firstWrong,
     };
   }
 }

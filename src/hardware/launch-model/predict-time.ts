@@ -41,7 +41,7 @@ function launchTiming(launch: LaunchCounters, model: LaunchModel): LaunchTiming 
     dramBytesEstimate: model.traffic.dramBytes,
     l2BytesEstimate: model.traffic.l2Bytes,
     l2HitRatioEstimate: model.traffic.l2HitRatio,
-    ...(launch.sampledCache && { cacheSampledRatio: launch.sampledCache.sampledRatio }),
+    cacheSampledRatio: launch.sampledCache?.sampledRatio,
   };
 }
 

@@ -68,7 +68,7 @@ function turnOf(run: Run, { share, options, overspent }: Ranking): Pick<Turn, 'r
   const open = options.length - overspent.length;
   const listed = [...options.slice(0, Math.min(open, LISTED_OPTIONS)), ...options.slice(open)];
   return {
-    ...(options.length > 0 && { ranked: { share, options: listed, omitted: options.length - listed.length } }),
+    ranked: options.length > 0 ? { share, options: listed, omitted: options.length - listed.length } : undefined,
     abandoned: overspent.map(({ moveKey, used, failures }) => ({
       moveKey,
       failureCount: failures,

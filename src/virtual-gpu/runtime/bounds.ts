@@ -158,9 +158,9 @@ export class BoundsChecker {
     const intended = isDevice ? nearestRange(offset, reachable) : undefined;
     throw new KernelFault('out-of-bounds', `out-of-bounds global ${verb}`, {
       ...where,
-      ...(intended && {
-        buffer: { name: intended.name, offsetBytes: offset - intended.start, sizeBytes: intended.bytes },
-      }),
+      buffer: intended
+        ? { name: intended.name, offsetBytes: offset - intended.start, sizeBytes: intended.bytes }
+        : undefined,
     });
   }
 

@@ -82,7 +82,7 @@ function fence({ watcher, warp }: WarpContext): void {
 function trap(context: WarpContext): void {
   throw new KernelFault('trap', 'the kernel executed trap (a failed assert, or __trap)', {
     instruction: context.instruction,
-    ...(context.lanes[0] === undefined ? {} : { lane: context.lanes[0] }),
+    lane: context.lanes[0],
   });
 }
 

@@ -55,5 +55,5 @@ export function parseMetricCell(text: string): MetricCell {
     if (colon > 0 && value !== undefined) byInstance.set(item.slice(0, colon).trim(), value);
   }
   const value = parseNumber(match[1]!);
-  return { value, ...(byInstance.size > 0 && { byInstance }) };
+  return { value, byInstance: byInstance.size > 0 ? byInstance : undefined };
 }

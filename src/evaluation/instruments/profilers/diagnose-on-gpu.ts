@@ -87,6 +87,6 @@ const fromCounters = (
     counters,
     countersSource,
     findings: [...findings, ...others],
-    ...(hiddenFindings.length > 0 && { hiddenFindings }),
+    hiddenFindings: hiddenFindings.length > 0 ? hiddenFindings : undefined,
   };
 };

@@ -227,7 +227,7 @@ class NcuSession {
       cacheControl,
       launches: launches.map(({ metrics }, i) => ({ functionName: functionOf(i), metrics })),
       rules: reportedRules(rules, functionOf),
-      ...(keepReportIn && { reportObject: keepReportIn.put(readFileSync(this.#reportFile)) }),
+      reportObject: keepReportIn ? keepReportIn.put(readFileSync(this.#reportFile)) : undefined,
       elapsedMs: performance.now() - startMs,
     };
     const countersSource: CountersSource = { kind: 'ncu', detail: this.#sourceDetail(version, launches) };

@@ -73,7 +73,7 @@ function record(block: readonly string[]): SanitizerRecord {
       .join('')
       .replace(/^Error: /, '')
       .replace(/^Warning: /, 'warning: '),
-    ...(allocation !== undefined && { allocationBytes: wholeNumber(allocation) }),
+    allocationBytes: allocation !== undefined ? wholeNumber(allocation) : undefined,
   };
 }
 

@@ -183,7 +183,7 @@ class ReferenceChild {
           dimensions,
           rounding,
           names,
-          ...(rows && { rowsOf: Object.keys(rows) }),
+          rowsOf: rows ? Object.keys(rows) : undefined,
           mistake,
         },
         [...Object.values(inputs), ...Object.values(rows ?? {}).map((numbers) => Float64Array.from(numbers))],

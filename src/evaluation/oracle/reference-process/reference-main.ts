@@ -23,7 +23,7 @@ const load = async (): Promise<Answer> => {
     if (typeof reference === 'function') {
       loaded = {
         reference: reference as ReferenceFunction,
-        ...(typeof referenceRows === 'function' && { referenceRows: referenceRows as ReferenceRowsFunction }),
+        referenceRows: typeof referenceRows === 'function' ? (referenceRows as ReferenceRowsFunction) : undefined,
         ...(typeof mistakes === 'object' && { mistakes: mistakes as Record<string, ReferenceFunction> }),
       };
     }
