@@ -50,7 +50,7 @@ const expandBuffer = (
     strides,
     bytes: spanElements(shape, strides) * sizeOfDType(declaration.dtype),
     alignmentBytes: declaration.alignmentBytes ?? DEFAULT_ALIGNMENT_BYTES,
-    generator: declaration.access !== 'out' ? (declaration.generator ?? { kind: 'normal' }) : undefined,
+    ...(declaration.access !== 'out' && { generator: declaration.generator ?? { kind: 'normal' } }),
   };
 };
 

@@ -22,7 +22,7 @@ describe('bundled problems', () => {
     ['reduction', ['subnormals-flushed', 'infinities-dropped', 'operands-of-11-bits', 'sampled']],
     ['transpose', ['subnormals-flushed', 'masks-dropped', 'infinities-dropped', 'operands-of-13-bits']],
   ])('%s catches what its kernels may get wrong', async (name, wrong) => {
-    const folder = new URL(`../../problems/${name}`, import.meta.url).pathname;
+    const folder = new URL(`../../../problems/${name}`, import.meta.url).pathname;
     const module = (await import(`${folder}/reference.ts`)) as ReferenceModule;
     const file = JSON.parse(readFileSync(`${folder}/problem.json`, 'utf8')) as ProblemFile;
     const report = await auditProblem({

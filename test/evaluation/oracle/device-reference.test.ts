@@ -13,7 +13,7 @@ import { createClangToolchain } from '../../../src/toolchains/clang.ts';
 import { attentionProblem } from '../../support/attention-problem.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
-const ATTENTION = path.resolve(import.meta.dirname, '../../problems/attention');
+const ATTENTION = path.resolve(import.meta.dirname, '../../../problems/attention');
 
 let device: Device;
 let deviceReference: DeviceReference;
