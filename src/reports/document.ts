@@ -1,4 +1,5 @@
 import type { Chart, LegendItem } from './charts/chart.ts';
+import { formatFigure } from './format.ts';
 
 /**
  * What every report is made of. A document says what there is to say, once; the printers in print/ make a terminal's
@@ -121,6 +122,14 @@ export function section(
   return blocks.length === 0 ? [] : [{ id, title, blocks, ...options }];
 }
 
+/** A document of what is there: empty parts and sections are left out. */
+export const documentOf = (
+  title: Inline,
+  lead: readonly Part[],
+  sections: readonly (readonly Section[])[] = [],
+  footer?: string,
+): Document => ({ title, lead: flattened(lead), sections: sections.flat(), ...(footer !== undefined && { footer }) });
+
 export const text = (content: Inline): Block => ({ kind: 'text', text: content });
 
 /** How to read what follows. */
@@ -128,41 +137,41 @@ export const note = (content: Inline): Block => ({ kind: 'text', text: content, 
 
 export const heading = (content: Inline): Block => ({ kind: 'heading', text: content });
 
+/** What is not there is left out. */
+type Listed = Inline | Item | null | undefined | false;
+
 const itemOf = (item: Inline | Item): Item =>
   typeof item === 'object' && 'term' in item ? item : { text: item as Inline };
 
 /** `none` where there are no items, or nothing at all. */
-export function list(items: readonly (Inline | Item)[], none?: string): Block | null {
-  if (items.length > 0) return { kind: 'list', items: items.map(itemOf) };
+export function list(items: readonly Listed[], none?: string): Block | null {
+  const given = items.flatMap((item) => (item ? itemOf(item) : []));
+  if (given.length > 0) return { kind: 'list', items: given };
   return none === undefined ? null : text(none);
 }
 
 /** A list with a heading; nothing where there are no items. */
-export const titledList = (title: Inline, items: readonly (Inline | Item)[]): Part =>
+export const titledList = (title: Inline, items: readonly Listed[]): Part =>
   items.length > 0 && [heading(title), list(items)];
 
+/** Numbers as {@link formatFigure} prints them; `–` where there is nothing. */
+type Cell = Inline | number | null | undefined;
+
 export interface ColumnOf<R> extends Column {
-  readonly cell: (row: R) => Inline;
+  readonly cell: (row: R, index: number) => Cell;
 }
 
+const column =
+  (options: Omit<Column, 'title' | 'drop'>) =>
+  <R>(title: string, cell: ColumnOf<R>['cell'], drop = 0): ColumnOf<R> => ({ title, cell, drop, ...options });
+
 /** A column of words, which may be shortened; see {@link Column} for `drop`. */
-export const words = <R>(title: string, cell: (row: R) => Inline, drop = 0): ColumnOf<R> => ({
-  title,
-  cell,
-  drop,
-  isShortened: true,
-});
-
+export const words = column({ isShortened: true });
 /** A column of names: what is copied to be used. */
-export const names = <R>(title: string, cell: (row: R) => Inline, drop = 0): ColumnOf<R> => ({ title, cell, drop });
+export const names = column({});
+export const figures = column({ align: 'right' });
 
-/** A column of figures. */
-export const figures = <R>(title: string, cell: (row: R) => Inline, drop = 0): ColumnOf<R> => ({
-  title,
-  cell,
-  drop,
-  align: 'right',
-});
+const cellText = (cell: Cell): Inline => (typeof cell === 'number' ? formatFigure(cell) : (cell ?? '–'));
 
 /** Nothing where there are no rows. */
 export function table<R>(
@@ -176,7 +185,10 @@ export function table<R>(
     kind: 'table',
     label,
     columns: columns.map(({ cell: _, ...column }) => column),
-    rows: rows.map((row) => ({ ...rowOf(row), cells: columns.map(({ cell }) => cell(row)) })),
+    rows: rows.map((row, index) => ({
+      ...rowOf(row),
+      cells: columns.map(({ cell }) => cellText(cell(row, index))),
+    })),
   };
 }
 

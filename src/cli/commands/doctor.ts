@@ -1,15 +1,14 @@
 import { type DoctorReport, doctor } from '../../app/doctor/doctor.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
-import { bad, type Document, dim, flattened, good, list, text } from '../../reports/document.ts';
+import { bad, type Document, dim, documentOf, good, list, text } from '../../reports/document.ts';
 import type { Run } from '../context.ts';
 import { printResult } from '../output.ts';
 
 const STYLES = { ok: good, failed: bad, absent: dim } as const;
 
-const doctorDocument = ({ checks, ok }: DoctorReport): Document => ({
-  title: 'What works on this machine',
-  lead: flattened([
+const doctorDocument = ({ checks, ok }: DoctorReport): Document =>
+  documentOf('What works on this machine', [
     list(
       checks.map(({ verdict, title, detail, hint }) => [
         STYLES[verdict](verdict.padEnd(6)),
@@ -18,9 +17,7 @@ const doctorDocument = ({ checks, ok }: DoctorReport): Document => ({
       ]),
     ),
     text(ok ? good('Ready.') : bad('Something that is needed is missing.')),
-  ]),
-  sections: [],
-});
+  ]);
 
 export const run: Run<RequestOf<'doctor'>> = async (_request, context) => {
   const report = await doctor();

@@ -2,6 +2,7 @@ import type { AuditReport, CheckReport, MutantReport } from '../../evaluation/au
 import {
   bad,
   type Document,
+  documentOf,
   figures,
   good,
   list,
@@ -39,8 +40,8 @@ type Outcome = MutantReport['results'][number]['outcome'];
 
 const count =
   (outcome: Outcome) =>
-  ({ results }: MutantReport): string =>
-    String(results.filter((result) => result.outcome === outcome).length);
+  ({ results }: MutantReport): number =>
+    results.filter((result) => result.outcome === outcome).length;
 
 /** `B=2, H=3 · normal inputs` as `B=2,H=3 normal`: with three columns of figures it fits a terminal. */
 const shortName = (check: string): string => check.replaceAll(', ', ',').replace(/ · (.*) inputs$/, ' $1');
@@ -67,8 +68,8 @@ const mutantTable = ({ mutants }: AuditReport) =>
 const checkTable = ({ sight }: AuditReport) =>
   table('Checks', sight, [
     words('check', ({ check }) => shortName(check)),
-    figures('catches', ({ caught }) => String(caught)),
-    figures('passes', ({ accepted }) => String(accepted.length)),
+    figures('catches', ({ caught }) => caught),
+    figures('passes', ({ accepted }) => accepted.length),
     figures('tolerance ÷ spread', shareOf),
     words('', ({ blind }) => (blind === null ? '' : 'blind')),
   ]);
@@ -96,16 +97,17 @@ function conclusion({ ok, letThrough, blindChecks, checks }: AuditReport) {
 }
 
 /** What a problem's checks would catch. */
-export const auditDocument = (report: AuditReport): Document => ({
-  title: `${report.problem}: ${report.checks.length} checks, seed ${report.seed}`,
-  lead: [],
-  sections: [
-    ...section('mutants', 'Wrong kernels', [mutantTable(report)]),
-    ...section('checks', 'What each check sees', [checkTable(report)]),
-    ...section('remarks', 'Remarks', [list(remarks(report))]),
-    ...section('false-alarms', 'False alarms, where even the right output is refused', [
-      list(report.falseAlarms.map(shortName)),
-    ]),
-    ...section('conclusion', 'Conclusion', conclusion(report)),
-  ],
-});
+export const auditDocument = (report: AuditReport): Document =>
+  documentOf(
+    `${report.problem}: ${report.checks.length} checks, seed ${report.seed}`,
+    [],
+    [
+      section('mutants', 'Wrong kernels', [mutantTable(report)]),
+      section('checks', 'What each check sees', [checkTable(report)]),
+      section('remarks', 'Remarks', [list(remarks(report))]),
+      section('false-alarms', 'False alarms, where even the right output is refused', [
+        list(report.falseAlarms.map(shortName)),
+      ]),
+      section('conclusion', 'Conclusion', conclusion(report)),
+    ],
+  );

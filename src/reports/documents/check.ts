@@ -1,6 +1,6 @@
 import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../core/launch-plan.ts';
-import { type Document, heading, list, type Part, section, text } from '../document.ts';
-import { formatFigure, formatParameters } from '../format.ts';
+import { type Document, documentOf, heading, list, type Part, section, text } from '../document.ts';
+import { formatCount, formatFigure, formatParameters } from '../format.ts';
 
 /** A kernel's plan on one workload, or why it takes none. Structurally what `check` reports. */
 interface CheckedPlanView {
@@ -62,20 +62,19 @@ function planParts({ workload, refused, plan }: CheckedPlanView): Part {
 }
 
 /** What `check` found. */
-export function checkDocument({ problem, kernels }: CheckView): Document {
-  return {
-    title: `${problem.name} is valid: starts from ${problem.start}; rungs ${problem.rungs.join(', ')}`,
-    lead: [text('Plans are expanded with one CTA per SM; nothing was compiled or run.')],
-    sections: [
-      ...kernels.flatMap(({ name, parameters, assumedDevice, validConfigurationCount, remedies, plans }) => {
+export const checkDocument = ({ problem, kernels }: CheckView): Document =>
+  documentOf(
+    `${problem.name} is valid: starts from ${problem.start}; rungs ${problem.rungs.join(', ')}`,
+    [text('Plans are expanded with one CTA per SM; nothing was compiled or run.')],
+    [
+      ...kernels.map(({ name, parameters, assumedDevice, validConfigurationCount, remedies, plans }) => {
         const answers = remedies.length > 0 ? `; answers ${remedies.join(', ')}` : '';
-        const title = `${name} is valid: ${formatFigure(validConfigurationCount)} configurations${answers}`;
+        const title = `${name} is valid: ${formatCount(validConfigurationCount, 'configuration')}${answers}`;
         const set = `parameters: ${formatParameters(parameters) || 'none'}; planned for ${assumedDevice}`;
         return section(name, title, [text(set), plans.map(planParts)]);
       }),
-      ...section('audit', 'Whether its checks see wrong kernels is not looked at here:', [
+      section('audit', 'Whether its checks see wrong kernels is not looked at here:', [
         { kind: 'code', language: 'sh', text: `warpsmith audit ${problem.folder}` },
       ]),
     ],
-  };
-}
+  );

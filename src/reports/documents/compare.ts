@@ -1,5 +1,17 @@
 import type { ComparedCandidate, ComparedSide, ComparedWorkload, CompareView } from '../compare-view.ts';
-import { bad, type Document, figures, good, type Inline, list, section, table, text, words } from '../document.ts';
+import {
+  bad,
+  type Document,
+  documentOf,
+  figures,
+  good,
+  type Inline,
+  list,
+  section,
+  table,
+  text,
+  words,
+} from '../document.ts';
 import { formatParameters, formatRatioInterval, formatTime } from '../format.ts';
 
 const SIDES = ['baseline', 'candidate'] as const;
@@ -51,24 +63,22 @@ function conclusion({ geometricMean, workloads, failOn, failing }: CompareView):
 }
 
 /** A comparison of two candidates. */
-export const compareDocument = (view: CompareView): Document => ({
-  title: `${view.problem} on ${view.device.name} (${view.device.id})`,
-  lead: [
-    ...[list(SIDES.map((side) => ({ term: side, text: describeCandidate(view[side]) })))!],
-    ...[text(correctness(view))],
-  ],
-  sections: [
-    ...section('reasons', 'What did not pass', [list(reasons(view))]),
-    ...section('workloads', 'Workloads', [
-      table('Workloads', view.workloads, [
-        words('workload', ({ workload }) => workload),
-        figures('baseline', ({ baseline }) => describeSide(baseline)),
-        figures('candidate', ({ candidate }) => describeSide(candidate)),
-        words('candidate is', describeRow),
-        words('95 % interval', ({ intervalRatio }) => (intervalRatio ? formatRatioInterval(intervalRatio) : '–'), 1),
-        figures('blocks', ({ blockCount }) => (blockCount === undefined ? '–' : String(blockCount)), 2),
+export const compareDocument = (view: CompareView): Document =>
+  documentOf(
+    `${view.problem} on ${view.device.name} (${view.device.id})`,
+    [list(SIDES.map((side) => ({ term: side, text: describeCandidate(view[side]) }))), text(correctness(view))],
+    [
+      section('reasons', 'What did not pass', [list(reasons(view))]),
+      section('workloads', 'Workloads', [
+        table('Workloads', view.workloads, [
+          words('workload', ({ workload }) => workload),
+          figures('baseline', ({ baseline }) => describeSide(baseline)),
+          figures('candidate', ({ candidate }) => describeSide(candidate)),
+          words('candidate is', describeRow),
+          words('95 % interval', ({ intervalRatio }) => intervalRatio && formatRatioInterval(intervalRatio), 1),
+          figures('blocks', ({ blockCount }) => blockCount, 2),
+        ]),
+        list(conclusion(view)),
       ]),
-      list(conclusion(view)),
-    ]),
-  ],
-});
+    ],
+  );

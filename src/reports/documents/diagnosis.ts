@@ -1,6 +1,6 @@
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { MoveRecord } from '../../store/events.ts';
-import { type Document, flattened, list, section } from '../document.ts';
+import { type Document, documentOf, list, section } from '../document.ts';
 import { describeTiming, formatMove } from '../format.ts';
 import { findingsInFull, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
 import { profilerRuleLines } from '../sections/outside-tools.ts';
@@ -26,28 +26,26 @@ const moveLine = ({ move, finding, expectedGain, confidence, reason }: Diagnosis
 /** Findings with their evidence and arithmetic, then what to try. */
 export function diagnosisDocument({ evaluation, moves, advice }: DiagnosisView): Document {
   const { status, timing, findings, countersSource, profile } = evaluation;
-  const isFine = findings.length === 0 && status === 'passed';
+  const summary = list([
+    statusText(evaluation),
+    timing && describeTiming(timing),
+    countersSource && `counters: ${countersSource.detail}`,
+    findings.length === 0 && status === 'passed' && 'Nothing that is worth a change.',
+  ]);
   const rules = profile ? `What ${profile.tool} ${profile.version} itself says (its estimates, not results)` : '';
-  return {
-    title: evaluationTitle(evaluation),
-    lead: flattened([
-      list([
-        statusText(evaluation),
-        ...(timing ? [describeTiming(timing)] : []),
-        ...(countersSource ? [`counters: ${countersSource.detail}`] : []),
-        ...(isFine ? ['Nothing that is worth a change.'] : []),
-      ]),
-    ]),
-    sections: [
-      ...section('findings', 'Findings', [findingsInFull(findings)]),
-      ...section('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
-      ...section('rules', rules, [profile && list(profilerRuleLines(profile), 'nothing')]),
-      ...section('moves', 'What to try, most promising first (gains are expectations, not results)', [
+  return documentOf(
+    evaluationTitle(evaluation),
+    [summary],
+    [
+      section('findings', 'Findings', [findingsInFull(findings)]),
+      section('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
+      section('rules', rules, [profile && list(profilerRuleLines(profile), 'nothing')]),
+      section('moves', 'What to try, most promising first (gains are expectations, not results)', [
         list(moves.map(moveLine)),
       ]),
-      ...section('advice', 'Advice beyond the moves at hand', [
+      section('advice', 'Advice beyond the moves at hand', [
         list(advice.map(({ finding, text }) => ({ term: finding, text }))),
       ]),
     ],
-  };
+  );
 }

@@ -1,5 +1,5 @@
-import { type Document, figures, flattened, table, text, words } from '../document.ts';
-import { formatNs } from '../format.ts';
+import { type Document, documentOf, figures, table, text, words } from '../document.ts';
+import { formatCount, formatNs } from '../format.ts';
 
 /** A dispatch table, structurally. */
 export interface DispatchSummary {
@@ -11,8 +11,6 @@ export interface DispatchSummary {
   }[];
   readonly fallback: { readonly candidate: { readonly id: string; readonly kernel: string } };
 }
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /**
  * Every winner's time on every workload, and which one the table takes.
@@ -36,12 +34,8 @@ export function dispatchDocument(
     words('Taken', ({ candidate }) => `${candidate.kernel} (${candidate.id})`),
   ]);
   const { kernel, id } = fallback.candidate;
-  return {
-    title: `Dispatch table for ${device.name}: ${counted(entries.length, 'workload')}, ${counted(kernels, 'kernel')}`,
-    lead: flattened([
-      winners,
-      text(`Any other call goes to the nearest of these, or to ${kernel} (${id}) where none takes it.`),
-    ]),
-    sections: [],
-  };
+  return documentOf(
+    `Dispatch table for ${device.name}: ${formatCount(entries.length, 'workload')}, ${formatCount(kernels, 'kernel')}`,
+    [winners, text(`Any other call goes to the nearest of these, or to ${kernel} (${id}) where none takes it.`)],
+  );
 }

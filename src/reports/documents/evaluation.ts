@@ -8,11 +8,10 @@ import {
   bad,
   type ColumnOf,
   type Document,
+  documentOf,
   figures,
-  flattened,
   good,
   type Inline,
-  type Item,
   list,
   names,
   type Part,
@@ -53,30 +52,35 @@ export const statusText = ({ status, reason }: Pick<Evaluation, 'status' | 'reas
   reason ? `: ${reason}` : '',
 ];
 
+const present = (parts: readonly (string | null | undefined | false)[]): string[] =>
+  parts.filter((part): part is string => typeof part === 'string');
+
 /** Where a launch was stopped, as one line. */
-function describeFault({ functionName, cta, thread, address, buffer, source }: DeviceFault): string {
-  return [
+const describeFault = ({ functionName, cta, thread, address, buffer, source }: DeviceFault): string =>
+  present([
     `in ${functionName}`,
-    ...(cta ? [`CTA (${cta.join(', ')})`] : []),
-    ...(thread ? [`thread (${thread.join(', ')})`] : []),
-    ...(address ? [`address ${address}`] : []),
-    ...(buffer ? [`buffer ${buffer.name} + ${buffer.offsetBytes} of ${buffer.sizeBytes} B`] : []),
-    ...(source ? [`at ${source.file}:${source.line}`] : []),
-  ].join(', ');
-}
+    cta && `CTA (${cta.join(', ')})`,
+    thread && `thread (${thread.join(', ')})`,
+    address && `address ${address}`,
+    buffer && `buffer ${buffer.name} + ${buffer.offsetBytes} of ${buffer.sizeBytes} B`,
+    source && `at ${source.file}:${source.line}`,
+  ]).join(', ');
 
-/** Which problem's checks a verdict rests on; of a kernel's own choice where it does not lie in that problem's ladder. */
-const judgeLines = ({ problem }: Evaluation): Inline[] => [
-  ...(problem ? [`judged by problem ${problem.name} in ${problem.folder}`] : []),
-  ...(problem?.elsewhere ? [warn('which kernel.json names; it is not that of the folder above the kernel')] : []),
-];
-
-const statusLines = (evaluation: Evaluation): Inline[] => [
-  statusText(evaluation),
-  ...(evaluation.coverage?.timedShapeOnly ? [warn(ONE_SHAPE)] : []),
-  ...(evaluation.failedCheck ? [`found by: ${evaluation.failedCheck}`] : []),
-  ...(evaluation.fault ? [describeFault(evaluation.fault)] : []),
-];
+/**
+ * Which problem's checks the verdict rests on (of a kernel's own choice where it does not lie in that problem's ladder),
+ * the verdict, and what goes with it.
+ */
+const statusList = (evaluation: Evaluation): Part => {
+  const { problem, coverage, failedCheck, fault } = evaluation;
+  return list([
+    problem && `judged by problem ${problem.name} in ${problem.folder}`,
+    problem?.elsewhere && warn('which kernel.json names; it is not that of the folder above the kernel'),
+    statusText(evaluation),
+    coverage?.timedShapeOnly && warn(ONE_SHAPE),
+    failedCheck && `found by: ${failedCheck}`,
+    fault && describeFault(fault),
+  ]);
+};
 
 const compilerLines = ({ diagnostics = [] }: Evaluation): string[] =>
   diagnostics.map(({ severity, message, location }) => {
@@ -84,55 +88,46 @@ const compilerLines = ({ diagnostics = [] }: Evaluation): string[] =>
     return `${place}${severity}: ${message}`;
   });
 
-function correctnessLines({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, firstWrong }: Correctness): string[] {
+function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, firstWrong }: Correctness): Part {
   const at = ({ output, index }: { output: string; index: readonly number[] }) => `${output}[${index.join(', ')}]`;
-  return [
+  return list([
     `${checksRun} checks; largest error ${maxAbsoluteError === null ? 'not a number' : formatFigure(maxAbsoluteError)}`,
-    ...(nearest
-      ? [
-          `nearest its tolerance: ${at(nearest)}, error ${formatFigure(nearest.error)} of ${formatFigure(nearest.tolerance)} allowed`,
-        ]
-      : []),
-    ...(rmsErrorRatio ? [`RMS error: ${formatFigure(rmsErrorRatio * 100)} % of its limit`] : []),
-    ...(firstWrong
-      ? [
-          `first wrong: ${at(firstWrong)} is ${firstWrong.got}, should be ${firstWrong.want} ± ${formatFigure(firstWrong.tolerance)}; ` +
-            `${formatFigure(firstWrong.wrongCount)} of ${formatFigure(firstWrong.elementCount)} elements are wrong`,
-        ]
-      : []),
-  ];
+    nearest &&
+      `nearest its tolerance: ${at(nearest)}, error ${formatFigure(nearest.error)} of ${formatFigure(nearest.tolerance)} allowed`,
+    rmsErrorRatio ? `RMS error: ${formatFigure(rmsErrorRatio * 100)} % of its limit` : null,
+    firstWrong &&
+      `first wrong: ${at(firstWrong)} is ${firstWrong.got}, should be ${firstWrong.want} ± ${formatFigure(firstWrong.tolerance)}; ` +
+        `${formatFigure(firstWrong.wrongCount)} of ${formatFigure(firstWrong.elementCount)} elements are wrong`,
+  ]);
 }
 
 /** What an evaluation was verified on, and what it was not. */
-function coverageLines({ seed, coverage }: Evaluation): string[] {
-  if (!coverage) return seed === undefined ? [] : [`seed ${seed}`];
+function coverageList({ seed, coverage }: Evaluation): Part {
+  if (!coverage) return list([seed !== undefined && `seed ${seed}`]);
   const { timedShapeOnly, drawnShapes, excludedShapes, fixedDimensions, generatorSets, leftOut }: Coverage = coverage;
   const shapes = (count: number) => formatCount(count, 'check shape');
-  return [
-    ...(timedShapeOnly ? ['no other shape than the timed one: the kernel takes none'] : []),
+  return list([
+    timedShapeOnly && 'no other shape than the timed one: the kernel takes none',
     `seed ${seed}: ${shapes(coverage.checkShapes)}, ${drawnShapes.length} drawn`,
     `the timed shape with ${['its own', ...generatorSets].join(', ')} inputs`,
     ...drawnShapes.map((shape) => `drawn: ${formatParameters(shape).replaceAll(',', '')}`),
-    ...(excludedShapes.length > 0 ? [`${shapes(excludedShapes.length)} that the kernel does not take left out`] : []),
-    ...(fixedDimensions.length > 0 && !timedShapeOnly
-      ? [`not verified at any other value of ${fixedDimensions.join(', ')}: the kernel takes none`]
-      : []),
+    excludedShapes.length > 0 && `${shapes(excludedShapes.length)} that the kernel does not take left out`,
+    fixedDimensions.length > 0 &&
+      !timedShapeOnly &&
+      `not verified at any other value of ${fixedDimensions.join(', ')}: the kernel takes none`,
     ...leftOut.map(({ check, reason }) => `left out: ${check}: ${reason}`),
-  ];
+  ]);
 }
 
-function timingLines(timing: Timing): (string | Item)[] {
+function timingList(timing: Timing): Part {
   const reached =
     timing.kind === 'measured' ? ` (${formatPercent(timing.attainableNs / timing.medianNs)} reached)` : '';
-  return [
+  return list([
     describeTiming(timing),
     ...(timing.measurement ? measurementLines(timing.measurement) : []),
     `${describeBounds(timing)}${reached}`,
-    ...(timing.bounds ?? []).map(({ resource, ns, arithmetic }) => ({
-      term: resource,
-      text: `${formatNs(ns)}: ${arithmetic}`,
-    })),
-  ];
+    ...(timing.bounds ?? []).map(({ resource, ns, arithmetic }) => `${resource}: ${formatNs(ns)}: ${arithmetic}`),
+  ]);
 }
 
 /** A candidate against what it was measured beside; p-values also adjusted for how many there are. */
@@ -143,9 +138,9 @@ function comparisonTable(comparisons: readonly Comparison[]): Part {
     words('this candidate is', ({ verdict }) => verdict),
     figures('ratio', ({ ratio }) => `${ratio.toFixed(3)}×`),
     words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio)),
-    figures('blocks', ({ blockCount }) => String(blockCount), 1),
-    figures('Mann–Whitney p', ({ mannWhitney }) => formatFigure(mannWhitney.pValue), 3),
-    figures('p (Holm)', (one) => formatFigure(adjusted[comparisons.indexOf(one)]!), 2),
+    figures('blocks', ({ blockCount }) => blockCount, 1),
+    figures('Mann–Whitney p', ({ mannWhitney }) => mannWhitney.pValue, 3),
+    figures('p (Holm)', (_, index) => adjusted[index], 2),
     figures('Cliff’s δ', ({ cliffsDelta }) => cliffsDelta.toFixed(2), 2),
   ]);
 }
@@ -166,52 +161,36 @@ const besideParts = ({ comparisons = [], baselines = [], missingBaselines = [] }
       ({ measurement: { summary } }) => `[${summary.intervalNs.map(formatMeasuredNs).join(' … ')}]`,
     ),
     words('versions', describeVersions, 1),
-    words('GPU kernels', ({ gpuKernels }) => (gpuKernels ? shortKernelNames(gpuKernels) : '–'), 2),
+    words('GPU kernels', ({ gpuKernels }) => gpuKernels && shortKernelNames(gpuKernels), 2),
   ]),
   list(missingBaselines.map(({ name, reason }) => `${name} was not measured: ${reason}`)),
 ];
 
-interface Launch {
-  readonly counters: LaunchCounters;
-  /** What the time model says of it: there only where the time is predicted. */
-  readonly model: LaunchTiming | undefined;
-}
-
-const MODEL_COLUMNS: readonly ColumnOf<Launch>[] = [
-  words(
-    'theoretical occupancy',
-    ({ model }) => {
-      if (!model) return '–';
-      return `${(model.occupancy.ratio * 100).toFixed(0)} % (${model.occupancy.limiter})`;
-    },
-    1,
-  ),
-  figures('waves', ({ model }) => model?.waves.toFixed(2) ?? '–', 2),
-  figures('predicted time', ({ model }) => (model ? formatNs(model.medianNs) : '–')),
-];
-
+/** What the time model says of each launch is there only where the time is predicted. */
 function launchesTable({ counters, timing }: Evaluation): Part {
-  const launches = (counters?.launches ?? []).map((launch, index) => ({
-    counters: launch,
-    model: timing?.launches?.[index],
-  }));
-  return table('Launches', launches, [
-    words('launch', (launch) => launch.counters.functionName),
-    figures('CTAs', ({ counters: { countedCtas, ctaCount } }) => {
+  const models = timing?.launches;
+  return table('Launches', counters?.launches ?? [], [
+    words('launch', ({ functionName }) => functionName),
+    figures('CTAs', ({ countedCtas, ctaCount }) => {
       return `${formatFigure(ctaCount)}${countedCtas < ctaCount ? ` (${countedCtas} counted)` : ''}`;
     }),
-    figures('block', (launch) => launch.counters.block.join('×')),
-    figures('registers', ({ counters: { resources } }) => {
-      return `${resources.registersPerThread}${resources.registersSource === 'estimated' ? ' est.' : ''}`;
+    figures('block', ({ block }) => block.join('×')),
+    figures('registers', ({ resources: { registersPerThread, registersSource } }) => {
+      return `${registersPerThread}${registersSource === 'estimated' ? ' est.' : ''}`;
     }),
-    figures(
-      'shared B',
-      ({ counters: { resources } }) => formatFigure(resources.staticSharedBytes + resources.dynamicSharedBytes),
-      3,
-    ),
-    ...(timing?.launches ? MODEL_COLUMNS : []),
+    figures('shared B', ({ resources }) => resources.staticSharedBytes + resources.dynamicSharedBytes, 3),
+    ...(models ? modelColumns(models) : []),
   ]);
 }
+
+const modelColumns = (models: readonly LaunchTiming[]): ColumnOf<LaunchCounters>[] => [
+  words('theoretical occupancy', (_, index) => models[index] && occupancyOf(models[index]), 1),
+  figures('waves', (_, index) => models[index]?.waves.toFixed(2), 2),
+  figures('predicted time', (_, index) => models[index] && formatNs(models[index].medianNs)),
+];
+
+const occupancyOf = ({ occupancy: { ratio, limiter } }: LaunchTiming): string =>
+  `${(ratio * 100).toFixed(0)} % (${limiter})`;
 
 const COUNTER_NAMES = [
   'instructions',
@@ -234,32 +213,26 @@ const countersTable = ({ counters }: Evaluation): Part =>
     figures('in all', (name) => Math.round(counters.totals[name]).toLocaleString('en-US')),
   ]);
 
-/** Counters of a real GPU never come without their source: `(counted on virtual:h200 …)`. */
-const countersTitle = ({ countersSource }: Evaluation): string =>
-  `Counters${countersSource ? ` (${countersSource.detail})` : ''}`;
-
-/** Everything about one evaluation but what it is of. */
-export const evaluationSections = (evaluation: Evaluation): Section[] => {
-  const { correctness, timing, profile, sanitizer, findings } = evaluation;
+/** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */
+export function evaluationSections(evaluation: Evaluation): Section[] {
+  const { correctness, timing, profile, sanitizer, findings, countersSource } = evaluation;
+  const source = countersSource ? ` (${countersSource.detail})` : '';
   return [
-    ...section('compiler', 'Compiler', [list(compilerLines(evaluation))]),
-    ...section('correctness', 'Correctness', [correctness && list(correctnessLines(correctness))]),
-    ...section('coverage', 'Verified on', [list(coverageLines(evaluation))]),
-    ...section('time', 'Time', [timing && list(timingLines(timing))]),
-    ...section('beside', 'Beside it, in the same blocks', [besideParts(evaluation)]),
-    ...section('launches', 'Launches', [launchesTable(evaluation)]),
-    ...section('counters', countersTitle(evaluation), [countersTable(evaluation)]),
-    ...section('profile', 'Profile', [profile && list(profileLines(profile))]),
-    ...section('sanitizer', 'Sanitizer', [sanitizer && list(sanitizerLines(sanitizer))]),
-    ...section('findings', 'Findings', [findingsInShort(findings)]),
-    ...section('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
-    ...section('rules', 'What the profiler itself says', [profile && list(profilerRuleLines(profile))]),
-  ];
-};
+    section('compiler', 'Compiler', [list(compilerLines(evaluation))]),
+    section('correctness', 'Correctness', [correctness && correctnessList(correctness)]),
+    section('coverage', 'Verified on', [coverageList(evaluation)]),
+    section('time', 'Time', [timing && timingList(timing)]),
+    section('beside', 'Beside it, in the same blocks', [besideParts(evaluation)]),
+    section('launches', 'Launches', [launchesTable(evaluation)]),
+    section('counters', `Counters${source}`, [countersTable(evaluation)]),
+    section('profile', 'Profile', [profile && list(profileLines(profile))]),
+    section('sanitizer', 'Sanitizer', [sanitizer && list(sanitizerLines(sanitizer))]),
+    section('findings', 'Findings', [findingsInShort(findings)]),
+    section('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
+    section('rules', 'What the profiler itself says', [profile && list(profilerRuleLines(profile))]),
+  ].flat();
+}
 
 /** One evaluation: status, correctness, time, launches, counters, findings. */
-export const evaluationDocument = (evaluation: Evaluation): Document => ({
-  title: evaluationTitle(evaluation),
-  lead: flattened([list([...judgeLines(evaluation), ...statusLines(evaluation)])]),
-  sections: evaluationSections(evaluation),
-});
+export const evaluationDocument = (evaluation: Evaluation): Document =>
+  documentOf(evaluationTitle(evaluation), [statusList(evaluation)], [evaluationSections(evaluation)]);

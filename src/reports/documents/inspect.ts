@@ -1,6 +1,7 @@
 import {
   type Document,
   dim,
+  documentOf,
   figures,
   heading,
   type Inline,
@@ -89,20 +90,20 @@ export function inspectDocument(view: InspectView, hotLines: number): Document {
   const { candidate, device, workload, totals, lines } = view;
   const hot = hottestFirst(lines);
   const files = [...new Set(lines.map(({ file }) => file))];
-  return {
-    title: `${candidate.label} (${formatParameters(candidate.parameters) || 'no parameters'}), ${workload} on ${device.name} (${device.id})`,
-    lead: [
+  return documentOf(
+    `${candidate.label} (${formatParameters(candidate.parameters) || 'no parameters'}), ${workload} on ${device.name} (${device.id})`,
+    [
       text(statusText(view)),
       text(describeCounters(view)),
       text(
         `${formatFigure(totals.instructions)} warp instructions issued, ${formatFigure(totals.sectors)} sectors of global memory and ${formatFigure(totals.wavefronts)} wavefronts of shared memory moved; ${formatFigure(totals.ptxInstructions)} PTX instructions.`,
       ),
     ],
-    sections: [
-      ...section('hot', `The ${Math.min(hotLines, hot.length)} hottest of ${hot.length} lines`, [
+    [
+      section('hot', `The ${Math.min(hotLines, hot.length)} hottest of ${hot.length} lines`, [
         hot.slice(0, hotLines).map(hotLine),
       ]),
-      ...files.flatMap((file) => section(file, `${file}, in source order`, [listing(file, lines)])),
+      ...files.map((file) => section(file, `${file}, in source order`, [listing(file, lines)])),
     ],
-  };
+  );
 }

@@ -1,4 +1,15 @@
-import { type Block, type Document, figures, list, names, section, table, text, words } from '../document.ts';
+import {
+  type Block,
+  type Document,
+  documentOf,
+  figures,
+  list,
+  names,
+  section,
+  table,
+  text,
+  words,
+} from '../document.ts';
 import { formatMeasuredNs, formatPercent, formatRatioInterval } from '../format.ts';
 import { shortKernelNames } from '../kernel-names.ts';
 import type { LadderCell, LadderRow, LadderView } from '../ladder-view.ts';
@@ -44,8 +55,8 @@ export const ladderDetail = ({ rows }: LadderView): Block | null =>
         ({ cell }) => (cell.comparison ? formatRatioInterval(cell.comparison.intervalRatio) : 'peer'),
         2,
       ),
-      words('verdict', ({ cell }) => cell.comparison?.verdict ?? '–'),
-      figures('blocks', ({ cell }) => String(cell.summary.blockCount), 5),
+      words('verdict', ({ cell }) => cell.comparison?.verdict),
+      figures('blocks', ({ cell }) => cell.summary.blockCount, 5),
     ],
   );
 
@@ -86,15 +97,15 @@ export const ladderVersions = ({ versions, contenders }: LadderView): Block | nu
 export function ladderDocument(view: LadderView): Document {
   const { problem, device, tier, seed, recordedAt } = view;
   const driver = device.driver ? `, driver ${device.driver}` : '';
-  return {
-    title: `${problem} on ${device.name} (${device.id}${driver}), tier ${tier}, seed ${seed}`,
-    lead: [text(LADDER_LEGEND)],
-    sections: [
-      ...section('contenders', 'Contenders by workload', [ladderTable(view)]),
-      ...section('detail', 'In detail', [ladderDetail(view)]),
-      ...section('notes', 'Notes', [ladderNotes(view)]),
-      ...section('versions', 'Versions', [ladderVersions(view)]),
+  return documentOf(
+    `${problem} on ${device.name} (${device.id}${driver}), tier ${tier}, seed ${seed}`,
+    [text(LADDER_LEGEND)],
+    [
+      section('contenders', 'Contenders by workload', [ladderTable(view)]),
+      section('detail', 'In detail', [ladderDetail(view)]),
+      section('notes', 'Notes', [ladderNotes(view)]),
+      section('versions', 'Versions', [ladderVersions(view)]),
     ],
-    footer: `Recorded ${recordedAt}.`,
-  };
+    `Recorded ${recordedAt}.`,
+  );
 }

@@ -3,8 +3,8 @@ import type { MoveWithRun } from '../../store/index/run-index.ts';
 import {
   type ColumnOf,
   type Document,
+  documentOf,
   figures,
-  flattened,
   list,
   names,
   section,
@@ -18,8 +18,8 @@ import { NO_FINDING } from '../sections/findings.ts';
 
 /** Tried, kept and gained with one kind of time. */
 const tallyColumns = (kind: 'measured' | 'predicted', drop: number): ColumnOf<PatternRecord>[] => [
-  figures(`${kind}: tried`, ({ tallies }) => String(tallies[kind].attempts || '–')),
-  figures('kept', ({ tallies: { [kind]: tally } }) => (tally.attempts === 0 ? '–' : String(tally.kept)), drop),
+  figures(`${kind}: tried`, ({ tallies }) => tallies[kind].attempts || '–'),
+  figures('kept', ({ tallies: { [kind]: tally } }) => (tally.attempts === 0 ? '–' : tally.kept), drop),
   figures('gain', ({ tallies }) => formatRatio(tallies[kind].realisedGain)),
 ];
 
@@ -41,23 +41,21 @@ const NOTE =
   'Measured and predicted gains are never added up, and only those of its own kind rank a run’s moves.';
 
 /** The patterns and what they realised. */
-export const patternsDocument = ({ patterns, store }: PatternsReport): Document => ({
-  title: `Patterns, as the runs in ${store} found them`,
-  lead: flattened([
-    table('Patterns', patterns, [
-      names('pattern', ({ id }) => id),
-      words('for findings', ({ triggers }) => triggers.join(', '), 1),
-      ...tallyColumns('measured', 2),
-      ...tallyColumns('predicted', 2),
-    ]),
-    text(NOTE),
-  ]),
-  sections: patterns.flatMap(({ id, title, source, moves }) =>
-    moves === undefined
-      ? []
-      : section(id, `${id}${title === null ? ' (no pattern of this version)' : `: ${title}`}`, [
-          source !== null && text(`source: ${source}`),
-          list(moves.map(moveLine), 'no moves yet'),
-        ]),
-  ),
-});
+export const patternsDocument = ({ patterns, store }: PatternsReport): Document =>
+  documentOf(
+    `Patterns, as the runs in ${store} found them`,
+    [
+      table('Patterns', patterns, [
+        names('pattern', ({ id }) => id),
+        words('for findings', ({ triggers }) => triggers.join(', '), 1),
+        ...tallyColumns('measured', 2),
+        ...tallyColumns('predicted', 2),
+      ]),
+      text(NOTE),
+    ],
+    patterns.map(({ id, title, source, moves }) =>
+      section(id, `${id}${title === null ? ' (no pattern of this version)' : `: ${title}`}`, [
+        moves && [source !== null && text(`source: ${source}`), list(moves.map(moveLine), 'no moves yet')],
+      ]),
+    ),
+  );

@@ -1,4 +1,4 @@
-import { code, type Document, flattened, type Inline, type Item, list, note, type Part, strong } from '../document.ts';
+import { code, type Document, documentOf, type Inline, type Item, list, note, type Part, strong } from '../document.ts';
 import {
   describeBounds,
   formatFigure,
@@ -69,39 +69,35 @@ const describeCandidate = (time: NonNullable<RunView['best']>): Inline => [
   evaluationLink(time.evaluationId),
 ];
 
-function facts(view: RunView): Item[] {
+function facts(view: RunView): (Item | false)[] {
   const { problem, workload, device, stop, goal, seed, start, best, bounds, changes, tornLastLine } = view;
   const steps = (changes?.steps ?? []).flatMap(({ change, ratio, evaluationId }, index) => [
     `${index > 0 ? '; ' : ''}${change} ${formatRatio(ratio)} (`,
     evaluationLink(evaluationId),
     ')',
   ]);
-  const fact = (term: string, text: Inline | null | undefined | false): Item[] => (text ? [{ term, text }] : []);
+  const isFaster = best && best.evaluationId !== start?.evaluationId;
+  const reached = best && bounds && ` (${formatPercent(bounds.attainableNs / best.medianNs)} reached, ${best.kind})`;
+  const fact = (term: string, text: Inline | null | undefined | false): Item | false => (text ? { term, text } : false);
   return [
-    ...fact(
+    fact(
       'Problem',
       `${problem.name}, workload ${workload.name} (${formatParameters(workload.dimensions)}; ${workload.cache} cache)`,
     ),
-    ...fact('Device', [`${device.name} (`, code(device.id), ')']),
-    ...fact('Start', start && describeCandidate(start)),
-    ...fact('Best', best && best.evaluationId !== start?.evaluationId && describeCandidate(best)),
-    ...fact('Kept changes', steps.length > 0 && [...steps, ', each against the best before it']),
-    ...fact(
-      'Bounds',
-      bounds && [
-        describeBounds(bounds),
-        best ? ` (${formatPercent(bounds.attainableNs / best.medianNs)} reached, ${best.kind})` : '',
-      ],
-    ),
-    ...fact(
+    fact('Device', [`${device.name} (`, code(device.id), ')']),
+    fact('Start', start && describeCandidate(start)),
+    fact('Best', isFaster && describeCandidate(best)),
+    fact('Kept changes', steps.length > 0 && [...steps, ', each against the best before it']),
+    fact('Bounds', bounds && `${describeBounds(bounds)}${reached ?? ''}`),
+    fact(
       'Stopped',
       stop
         ? `${stop.reason}: ${stop.detail}`
         : 'the log has no end: the run is still going, or died. This is how far it came',
     ),
-    ...fact('Search', describeStrategy(view)),
-    ...fact('Budget', `${describeBudget(view)}; goal: ${goal?.text ?? 'none'}; seed ${seed}`),
-    ...fact('Log', tornLastLine && 'The last line of the event log was cut off; it is left out.'),
+    fact('Search', describeStrategy(view)),
+    fact('Budget', `${describeBudget(view)}; goal: ${goal?.text ?? 'none'}; seed ${seed}`),
+    fact('Log', tornLastLine && 'The last line of the event log was cut off; it is left out.'),
   ];
 }
 
@@ -110,15 +106,10 @@ export function runDocument(view: RunView): Document {
   const { problem, workload, device, runId, startedAt, finishedAt } = view;
   const { large, sentence } = headline(view);
   const kind = kindOf(view);
-  return {
-    title: `${problem.name} on ${device.name}, ${workload.name}`,
-    lead: flattened([
-      { kind: 'text', text: sentence, large },
-      certainty(view),
-      kind && note(KIND_NOTES[kind]),
-      list(facts(view)),
-    ]),
-    sections: [...RESULT_SECTIONS, ...SEARCH_SECTIONS].flatMap((build) => build(view)),
-    footer: `Run ${runId}, ${startedAt} to ${finishedAt ?? '–'}.`,
-  };
+  return documentOf(
+    `${problem.name} on ${device.name}, ${workload.name}`,
+    [{ kind: 'text', text: sentence, large }, certainty(view), kind && note(KIND_NOTES[kind]), list(facts(view))],
+    [...RESULT_SECTIONS, ...SEARCH_SECTIONS].map((build) => build(view)),
+    `Run ${runId}, ${startedAt} to ${finishedAt ?? '–'}.`,
+  );
 }

@@ -1,5 +1,5 @@
-import { type Document, figures, flattened, list, names, table, text, words } from '../document.ts';
-import { formatTime } from '../format.ts';
+import { type Document, documentOf, figures, list, names, table, text, words } from '../document.ts';
+import { formatCount, formatTime } from '../format.ts';
 import type { ListedRun, RunsReport } from '../runs-view.ts';
 
 const MINUTE_MS = 60_000;
@@ -32,30 +32,22 @@ const describeWorkloads = ({ workload, workloads }: ListedRun): string =>
 
 /** The runs of a store. */
 export function runsDocument({ runs, store }: RunsReport, now: Date): Document {
-  if (runs.length === 0) return { title: `No runs in ${store}.`, lead: [], sections: [] };
+  if (runs.length === 0) return documentOf(`No runs in ${store}.`, []);
   const died = runs.find(({ state }) => state === 'died');
   const unreadable = runs.filter(({ state }) => state === 'unreadable');
-  return {
-    title: `${runs.length} ${runs.length === 1 ? 'run' : 'runs'} in ${store}`,
-    lead: flattened([
-      table('Runs', runs, [
-        names('run', ({ id }) => id),
-        words('workload', describeWorkloads, 3),
-        words('device', ({ device }) => device ?? '–', 5),
-        words('state', ({ state, stopReason }) => (state === 'finished' ? `finished: ${stopReason}` : state)),
-        figures('evaluations', ({ evaluations }) => String(evaluations), 6),
-        words('best', ({ bestKernel }) => bestKernel ?? '–', 4),
-        figures('time', describeTime, 1),
-        names('speed-up', describeSpeedup),
-        figures(
-          'age',
-          ({ startedAt }) => (startedAt === null ? '–' : formatAge(now.getTime() - Date.parse(startedAt))),
-          1,
-        ),
-      ]),
-      list(unreadable.map(({ id, error }) => `${id}: ${error}`)),
-      died && text(`Runs that died go on where they were: warpsmith resume ${died.id}`),
+  return documentOf(`${formatCount(runs.length, 'run')} in ${store}`, [
+    table('Runs', runs, [
+      names('run', ({ id }) => id),
+      words('workload', describeWorkloads, 3),
+      words('device', ({ device }) => device, 5),
+      words('state', ({ state, stopReason }) => (state === 'finished' ? `finished: ${stopReason}` : state)),
+      figures('evaluations', ({ evaluations }) => evaluations, 6),
+      words('best', ({ bestKernel }) => bestKernel, 4),
+      figures('time', describeTime, 1),
+      names('speed-up', describeSpeedup),
+      figures('age', ({ startedAt }) => startedAt && formatAge(now.getTime() - Date.parse(startedAt)), 2),
     ]),
-    sections: [],
-  };
+    list(unreadable.map(({ id, error }) => `${id}: ${error}`)),
+    died && text(`Runs that died go on where they were: warpsmith resume ${died.id}`),
+  ]);
 }

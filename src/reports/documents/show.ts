@@ -3,8 +3,8 @@ import type { MoveProposedEvent, MoveRecord } from '../../store/events.ts';
 import type { MoveRow } from '../../store/index/rows.ts';
 import {
   type Document,
+  documentOf,
   figures,
-  flattened,
   type Item,
   list,
   names,
@@ -43,36 +43,29 @@ const timeOf = (kind: Timing['kind'] | null, ns: number | null): string =>
 function runDocument({ run, kept, revertedCount, files }: ShownRun): Document {
   const [start, best] = [timeOf(run.kind, run.startNs), timeOf(run.kind, run.bestNs)];
   const further = run.workloads > 1 ? ` and ${run.workloads - 1} more` : '';
-  return {
-    title: `Run ${run.id}`,
-    lead: flattened([
-      list([
-        `${run.problem}, ${run.workload}${further}, on ${run.device}; ${run.strategy ?? 'guided'}, seed ${run.seed}`,
-        run.stopReason === null ? run.state : `${run.state}: ${run.stopReason}: ${run.detail}`,
-        { term: 'start', text: [run.startKernel ?? '–', start && `, ${start}`] },
-        {
-          term: 'best',
-          text:
-            run.best === null || best === ''
-              ? 'none'
-              : `${run.best}, ${run.bestKernel}, candidate ${run.bestCandidate}, ${best}`,
-        },
-        { term: 'speed-up', text: describeSpeedup(run) },
-        `${run.evaluations} evaluations; ${kept.length} changes kept, ${revertedCount} reverted`,
-      ]),
-    ]),
-    sections: [
-      ...section('kept', 'Kept', [list(kept.map((move) => keptLine(move, run.kind)))]),
-      ...section('files', 'Files', [
+  const summary = list([
+    `${run.problem}, ${run.workload}${further}, on ${run.device}; ${run.strategy ?? 'guided'}, seed ${run.seed}`,
+    run.stopReason === null ? run.state : `${run.state}: ${run.stopReason}: ${run.detail}`,
+    `start: ${[run.startKernel, start].filter(Boolean).join(', ')}`,
+    `best: ${run.best === null || best === '' ? 'none' : `${run.best}, ${run.bestKernel}, candidate ${run.bestCandidate}, ${best}`}`,
+    `speed-up: ${describeSpeedup(run)}`,
+    `${run.evaluations} evaluations; ${kept.length} changes kept, ${revertedCount} reverted`,
+  ]);
+  return documentOf(
+    `Run ${run.id}`,
+    [summary],
+    [
+      section('kept', 'Kept', [list(kept.map((move) => keptLine(move, run.kind)))]),
+      section('files', 'Files', [
         list([
-          { term: 'events', text: files.log },
-          { term: 'report', text: files.report ?? 'none yet' },
-          { term: 'best kernel', text: files.best ?? 'none' },
+          `events: ${files.log}`,
+          `report: ${files.report ?? 'none yet'}`,
+          `best kernel: ${files.best ?? 'none'}`,
+          run.state === 'died' && `It can go on: warpsmith resume ${run.id}`,
         ]),
-        run.state === 'died' && text(`It can go on: warpsmith resume ${run.id}`),
       ]),
     ],
-  };
+  );
 }
 
 /** A strategy that asks no findings expects no gain either. */
@@ -86,35 +79,30 @@ function proposalLines({ move, finding, pattern, reason, expectedGain }: MovePro
 
 function oneEvaluation({ run, evaluation, proposal, decision, sources: stored }: ShownEvaluation): Document {
   const { title, lead, sections } = evaluationDocument(evaluation);
-  return {
-    title: `Evaluation ${evaluation.id} of run ${run}`,
-    lead: [],
-    sections: [
-      ...section('why', 'Why', [list(proposal ? proposalLines(proposal) : ['the start, or a confirmation'])]),
-      ...section('decision', 'Decision', [decision && text(`${decision.decision}: ${decision.reason}`)]),
-      ...section('result', 'Result', [text(title), lead]),
-      ...sections,
-      ...sources(stored),
+  return documentOf(
+    `Evaluation ${evaluation.id} of run ${run}`,
+    [],
+    [
+      section('why', 'Why', [list(proposal ? proposalLines(proposal) : ['the start, or a confirmation'])]),
+      section('decision', 'Decision', [decision && text(`${decision.decision}: ${decision.reason}`)]),
+      section('result', 'Result', [text(title), lead]),
+      sections,
+      sources(stored),
     ],
-  };
+  );
 }
 
 function oneCandidate({ id, kernel, parameters, evaluations, sources: stored }: ShownCandidate): Document {
   const values = formatParameters(parameters);
-  return {
-    title: `Candidate ${id}: ${kernel}${values && ` (${values})`}`,
-    lead: flattened([
-      table('Evaluations', evaluations, [
-        names('run', ({ run }) => run),
-        names('evaluation', (row) => row.id),
-        words('workload', ({ workload }) => workload, 1),
-        words('result', ({ status }) => status),
-        figures('time', ({ kind, medianNs }) => timeOf(kind, medianNs) || '–'),
-        words('decision', ({ decision }) => decision ?? '–'),
-      ]),
-    ]),
-    sections: sources(stored),
-  };
+  const judged = table('Evaluations', evaluations, [
+    names('run', ({ run }) => run),
+    names('evaluation', (row) => row.id),
+    words('workload', ({ workload }) => workload, 1),
+    words('result', ({ status }) => status),
+    figures('time', ({ kind, medianNs }) => timeOf(kind, medianNs) || '–'),
+    words('decision', ({ decision }) => decision),
+  ]);
+  return documentOf(`Candidate ${id}: ${kernel}${values && ` (${values})`}`, [judged], [sources(stored)]);
 }
 
 const DOCUMENTS: { [K in Shown['kind']]: (shown: Extract<Shown, { kind: K }>) => Document } = {

@@ -54,7 +54,7 @@ const PROGRESSION_LEGEND: readonly LegendItem[] = [
 function progressionTable(view: RunView): Block | null {
   const kind = kindOf(view);
   return table('Progression', view.progression, [
-    figures('#', ({ iteration }) => String(iteration), 4),
+    figures('#', ({ iteration }) => iteration, 4),
     names('eval', ({ evaluationId }) => evaluationId),
     words('change', ({ change }) => change),
     words('because of', becauseOf, 3),
@@ -65,7 +65,7 @@ function progressionTable(view: RunView): Block | null {
     figures('× best', ({ ratioToPreviousBest }) => formatRatio(ratioToPreviousBest)),
     ...(kind === 'measured' ? [words('verdict', verdictCell)] : []),
     figures('× start', ({ ratioToStart }) => formatRatio(ratioToStart), 1),
-    names<ProgressionRow>('decision', ({ decision }) => decision ?? '–'),
+    names<ProgressionRow>('decision', ({ decision }) => decision),
   ]);
 }
 
@@ -242,7 +242,7 @@ function workloads({ objective }: RunView): Section[] {
         ),
       table('Workloads', objective.workloads, [
         words('Workload', ({ name, dimensions, cache }) => `${name} (${formatParameters(dimensions)}; ${cache})`),
-        figures('Weight', ({ weight }) => formatFigure(weight), 2),
+        figures('Weight', ({ weight }) => weight, 2),
         figures('Start', ({ start }) => timeCell(start), 1),
         figures('Best', ({ best }) => timeCell(best)),
         figures('Best is', ({ ratio }) => formatRatio(ratio)),

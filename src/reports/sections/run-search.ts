@@ -89,8 +89,8 @@ const turnTable = (turn: OptionsTable): Part =>
         ({ pattern, evidence }) => `${pattern.id}, ${evidence.kept} of ${evidence.attempts}`,
         2,
       ),
-      figures('Used', ({ used }) => String(used), 3),
-      figures('Failures', ({ failures }) => String(failures), 3),
+      figures('Used', ({ used }) => used, 3),
+      figures('Failures', ({ failures }) => failures, 3),
     ],
     ({ state }) => ({ isStrong: state === 'next' }),
   );
@@ -123,11 +123,11 @@ type WorkloadAdvice = RunView['workloadAdvice'][number];
 
 const fillTable = ({ dimensions, rows, text: advised }: WorkloadAdvice): Part =>
   table(advised, rows, [
-    figures(dimensions.join('·'), ({ product }) => formatFigure(product)),
+    figures(dimensions.join('·'), ({ product }) => product),
     words('Workload', ({ workload }) => workload),
     names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 2),
     figures('Time', ({ kind, medianNs }) => (medianNs === null ? '–' : `${kind} ${formatTime(kind, medianNs)}`)),
-    figures('Attainable', ({ attainableNs }) => (attainableNs === null ? '–' : formatNs(attainableNs)), 1),
+    figures('Attainable', ({ attainableNs }) => (attainableNs === null ? null : formatNs(attainableNs)), 1),
     figures('Of attainable', ({ attainedRatio }) => (attainedRatio === null ? '–' : formatPercent(attainedRatio))),
   ]);
 
@@ -160,7 +160,7 @@ function evaluationColumns(view: RunView): ColumnOf<ProgressionRow>[] {
   const isAboutSeveral = view.progression.some((row) => row.workload !== view.workload.name);
   const title = { predicted: 'Predicted time', measured: 'Measured time' };
   return [
-    figures('Iteration', ({ iteration }) => String(iteration), 5),
+    figures('Iteration', ({ iteration }) => iteration, 5),
     names('Evaluation', ({ evaluationId }) => evaluationId),
     words('Change', ({ change }) => change),
     ...(isAboutSeveral ? [words<ProgressionRow>('Workload', ({ workload }) => workload, 2)] : []),
@@ -171,7 +171,7 @@ function evaluationColumns(view: RunView): ColumnOf<ProgressionRow>[] {
     figures('× previous best', ({ ratioToPreviousBest }) => formatRatio(ratioToPreviousBest)),
     ...(kind === 'measured' ? [words('Ratio interval', ratioInterval, 2), words('Verdict', verdictCell)] : []),
     figures('× start', ({ ratioToStart }) => formatRatio(ratioToStart), 1),
-    words('Decision', ({ decision }) => decision ?? '–'),
+    words('Decision', ({ decision }) => decision),
     words(
       'Candidate',
       ({ candidate }) => `${candidate.kernel} (${formatParameters(candidate.parameters) || 'no parameters'})`,
