@@ -1,7 +1,5 @@
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { spawnGuarded } from './guard.ts';
 import { type LineMessage, MessageReader, writeMessage } from './line-messages.ts';
-import { killGroup } from './process-group.ts';
+import { type ChildEnd, LongLivedChild } from './long-lived-child.ts';
 
 export interface LineProcessOptions {
   /** Absolute path. */
@@ -27,52 +25,30 @@ export type LineOutcome =
   | { readonly ok: true; readonly message: LineMessage }
   | { readonly ok: false; readonly end: LineProcessEnd };
 
-const STDERR_TAIL_BYTES = 8192;
-
 /**
- * A long-lived program in a process group of its own that answers each line of JSON on stdin with one on stdout, both
- * followed by raw bytes where there are any. One question at a time. It does not keep this process running while it is
- * idle, and it is killed when this process ends.
+ * A {@link LongLivedChild} that answers each line of JSON on stdin with one on stdout, both followed by raw bytes where
+ * there are any. One question at a time.
  */
 export class LineProcess {
-  readonly pid: number | undefined;
-  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #child: LongLivedChild;
   readonly #reader: MessageReader;
   #settle: ((outcome: LineOutcome) => void) | undefined;
   #previous: Promise<unknown> = Promise.resolve();
-  #stderr = Buffer.alloc(0);
   #end: LineProcessEnd | undefined;
   /** Why we killed it, if we did. */
   #killedFor: { reason: LineProcessEnd['reason']; description: string } | undefined;
-  readonly #closed: Promise<void>;
-  #isClosing = false;
 
-  constructor(options: LineProcessOptions) {
-    this.#reader = new MessageReader(options.maximumPayloadBytes);
-    this.#child = spawnGuarded(options.command, options.args, {
-      cwd: options.cwd,
-      env: options.env,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    }) as ChildProcessWithoutNullStreams;
-    this.pid = this.#child.pid;
-    this.#child.stdin.on('error', () => {}); // A program that has ended reads no more; its end is reported.
-    this.#child.stdout.on('data', (chunk: Buffer) => this.#receive(chunk));
-    this.#child.stderr.on('data', (chunk: Buffer) => {
-      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-STDERR_TAIL_BYTES);
-    });
-    this.#closed = new Promise((resolve) => {
-      this.#child.once('error', (error) => {
-        this.#finish('not-started', error.message);
-        resolve();
-      });
-      this.#child.once('close', (exitCode, signal) => {
-        if (this.#killedFor) this.#finish(this.#killedFor.reason, this.#killedFor.description);
-        else if (signal !== null) this.#finish('signaled', `ended by ${signal}`);
-        else this.#finish('exited', `ended with exit code ${exitCode}`);
-        resolve();
-      });
-    });
-    this.#keepAlive(false);
+  constructor({ command, args, cwd, env, maximumPayloadBytes }: LineProcessOptions) {
+    this.#reader = new MessageReader(maximumPayloadBytes);
+    const options = { cwd, env, stdio: 'pipe' as const };
+    this.#child = new LongLivedChild(command, args, options, (end) => this.#finish(end));
+    const { stdin, stdout } = this.#child.child;
+    stdin?.on('error', () => {}); // A program that has ended reads no more; its end is reported.
+    stdout?.on('data', (chunk: Buffer) => this.#receive(chunk));
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
   }
 
   get isRunning(): boolean {
@@ -92,11 +68,9 @@ export class LineProcess {
   }
 
   /** Kills the process group and waits until it is gone. */
-  async close(): Promise<void> {
-    this.#keepAlive(true);
-    this.#isClosing = true;
-    this.#killFor('closed', 'closed');
-    await this.#closed;
+  close(): Promise<void> {
+    this.#killedFor ??= { reason: 'closed', description: 'closed' };
+    return this.#child.close();
   }
 
   #exchangeNow(message: LineMessage, timeoutMs: number): Promise<LineOutcome> {
@@ -108,11 +82,11 @@ export class LineProcess {
       this.#settle = (outcome) => {
         clearTimeout(timer);
         this.#settle = undefined;
-        this.#keepAlive(false);
+        this.#child.keepAlive(false);
         resolve(outcome);
       };
-      this.#keepAlive(true);
-      writeMessage(this.#child.stdin, message);
+      this.#child.keepAlive(true);
+      writeMessage(this.#child.child.stdin!, message);
     });
   }
 
@@ -129,25 +103,20 @@ export class LineProcess {
 
   #killFor(reason: LineProcessEnd['reason'], description: string): void {
     this.#killedFor ??= { reason, description };
-    this.#kill();
+    this.#child.kill();
   }
 
-  #kill(): void {
-    if (this.pid !== undefined && !this.#end) killGroup(this.pid);
-  }
-
-  #finish(reason: LineProcessEnd['reason'], description: string): void {
-    this.#end ??= { reason, description, stderr: this.#stderr.toString('utf8').trim() };
+  #finish(end: ChildEnd): void {
+    this.#end = { ...(end.error ? notStarted(end.error) : (this.#killedFor ?? endOf(end))), stderr: end.stderr.trim() };
     this.#settle?.({ ok: false, end: this.#end });
   }
-
-  /** An idle child must not keep a finished program from ending; one that is waited for must. */
-  #keepAlive(needed: boolean): void {
-    if (this.#isClosing) return;
-    const act = needed ? 'ref' : 'unref';
-    this.#child[act]();
-    for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) {
-      (pipe as unknown as Partial<Record<'ref' | 'unref', () => void>>)[act]?.();
-    }
-  }
 }
+
+type WithoutStderr = Omit<LineProcessEnd, 'stderr'>;
+
+const notStarted = ({ message }: Error): WithoutStderr => ({ reason: 'not-started', description: message });
+
+const endOf = ({ exitCode, signal }: ChildEnd): WithoutStderr =>
+  signal === null
+    ? { reason: 'exited', description: `ended with exit code ${exitCode}` }
+    : { reason: 'signaled', description: `ended by ${signal}` };

@@ -1,8 +1,6 @@
-import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { spawnGuarded } from './guard.ts';
+import { type ChildEnd, LongLivedChild } from './long-lived-child.ts';
 import { minimalEnvironment } from './minimal-environment.ts';
-import { killGroup } from './process-group.ts';
 import type { WorkerFailure, WorkerMessage, WorkerReply } from './serve-worker.ts';
 
 export interface WorkerProcessOptions {
@@ -55,55 +53,37 @@ function describeEnd({ reason, exitCode, signal, stderr }: WorkerEnd): string {
   return stderr.trim() === '' ? how : `${how}: ${stderr.trim()}`;
 }
 
-const STDERR_TAIL_BYTES = 8192;
-
 interface Pending {
   settle(): void;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
 
-/**
- * A long-lived child in a process group of its own that answers requests. It does not keep this process running while it
- * is idle, and it is killed when this process ends.
- */
+/** A {@link LongLivedChild} that runs a module of ours and answers requests. */
 export class WorkerProcess {
-  readonly pid: number | undefined;
-  #child: ChildProcess;
-  #pending = new Map<number, Pending>();
+  readonly #child: LongLivedChild;
+  readonly #pending = new Map<number, Pending>();
   /** Requests made before the child was listening. */
   #waiting: WorkerMessage[] | undefined = [];
   #nextId = 1;
-  #stderr = Buffer.alloc(0);
   #end: WorkerEnd | undefined;
   /** Why we killed it, if we did. */
   #limit: 'timed-out' | undefined;
-  #ended: Promise<void>;
-  #isClosing = false;
 
   constructor(options: WorkerProcessOptions) {
-    this.#child = spawnGuarded(process.execPath, [fileURLToPath(options.entry), ...(options.arguments ?? [])], {
+    const args = [fileURLToPath(options.entry), ...(options.arguments ?? [])];
+    const spawning = {
       env: { ...minimalEnvironment(), ...options.environment },
       // What a kernel prints goes to stdout: nothing of ours.
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      serialization: 'advanced', // Structured clone: byte arrays travel as bytes.
-    });
-    this.pid = this.#child.pid;
-    this.#child.stderr?.on('data', (chunk: Buffer) => {
-      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-STDERR_TAIL_BYTES);
-    });
-    this.#child.on('message', (message) => this.#receive(message as WorkerReply));
-    this.#ended = new Promise((resolve) => {
-      this.#child.once('error', (error) => {
-        this.#finish({ reason: 'exited', exitCode: -1, stderr: error.message });
-        resolve();
-      });
-      this.#child.once('close', (exitCode, signal) => {
-        this.#finish(this.#endOf(exitCode, signal));
-        resolve();
-      });
-    });
-    this.#keepAlive(false);
+      stdio: ['ignore' as const, 'ignore' as const, 'pipe' as const, 'ipc' as const],
+      serialization: 'advanced' as const, // Structured clone: byte arrays travel as bytes.
+    };
+    this.#child = new LongLivedChild(process.execPath, args, spawning, (end) => this.#finish(end));
+    this.#child.child.on('message', (message) => this.#receive(message as WorkerReply));
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
   }
 
   /**
@@ -119,20 +99,20 @@ export class WorkerProcess {
     return new Promise<T>((resolve, reject) => {
       const onAbort = () => {
         this.#pending.get(id)?.reject(signal?.reason);
-        this.#kill();
+        this.#child.kill();
       };
       const timer =
         timeoutMs === undefined
           ? undefined
           : setTimeout(() => {
               this.#limit = 'timed-out';
-              this.#kill();
+              this.#child.kill();
             }, timeoutMs);
       const settle = () => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
         this.#pending.delete(id);
-        if (this.#pending.size === 0) this.#keepAlive(false);
+        if (this.#pending.size === 0) this.#child.keepAlive(false);
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#pending.set(id, {
@@ -143,7 +123,7 @@ export class WorkerProcess {
           reject(error);
         },
       });
-      this.#keepAlive(true);
+      this.#child.keepAlive(true);
       this.#send({ id, message });
     });
   }
@@ -154,17 +134,14 @@ export class WorkerProcess {
   }
 
   /** Kills the process group and waits until it is gone. Requests in flight are rejected. */
-  async close(): Promise<void> {
-    this.#keepAlive(true);
-    this.#isClosing = true;
-    this.#kill();
-    await this.#ended;
+  close(): Promise<void> {
+    return this.#child.close();
   }
 
   #send(message: WorkerMessage): void {
     if (this.#waiting) this.#waiting.push(message);
     // A child that is going down answers by its end.
-    else if (this.#child.connected) this.#child.send(message, () => {});
+    else if (this.#child.child.connected) this.#child.child.send(message, () => {});
   }
 
   #receive(reply: WorkerReply): void {
@@ -183,30 +160,17 @@ export class WorkerProcess {
     }
   }
 
-  #kill(): void {
-    if (this.pid !== undefined && !this.#end) killGroup(this.pid);
-  }
-
-  #endOf(exitCode: number | null, signal: NodeJS.Signals | null): WorkerEnd {
-    const stderr = this.#stderr.toString('utf8');
-    if (this.#limit) return { reason: this.#limit, stderr };
-    if (signal !== null) return { reason: 'signaled', signal, stderr };
-    return { reason: 'exited', exitCode: exitCode ?? 0, stderr };
-  }
-
-  #finish(end: WorkerEnd): void {
-    this.#end ??= end;
+  #finish(end: ChildEnd): void {
+    this.#end = endOf(end, this.#limit);
     for (const pending of [...this.#pending.values()]) pending.reject(new WorkerProcessEnded(this.#end));
   }
+}
 
-  /** An idle worker must not keep a finished program from ending; one that is waited for must. */
-  #keepAlive(needed: boolean): void {
-    if (this.#isClosing) return;
-    const act = needed ? 'ref' : 'unref';
-    this.#child[act]();
-    this.#child.channel?.[act]();
-    (this.#child.stderr as unknown as { ref(): void; unref(): void } | null)?.[act]?.();
-  }
+function endOf({ error, exitCode, signal, stderr }: ChildEnd, limit: WorkerEnd['reason'] | undefined): WorkerEnd {
+  if (error) return { reason: 'exited', exitCode: -1, stderr: error.message };
+  if (limit) return { reason: limit, stderr };
+  if (signal !== null) return { reason: 'signaled', signal, stderr };
+  return { reason: 'exited', exitCode: exitCode ?? 0, stderr };
 }
 
 /** Starts a worker process. It fails, if it does, at the first request. */
