@@ -4,7 +4,7 @@ import type { Candidate } from '../../src/core/kernel.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
 import type { Problem, Workload } from '../../src/core/problem.ts';
-import { createStream } from '../../src/evaluation/launches/random.ts';
+import { createStream } from '../../src/stats/random.ts';
 
 /** Every setting of a kernel that the workload allows, in an order that is random and always the same; defaults first. */
 export async function distinctCandidates(

@@ -5,10 +5,10 @@
  *     node bench/soak/kill.ts [--count 100] [--seed 1] [--output docs/results/soak.json]
  */
 import { parseArgs } from 'node:util';
+import { mulberry32 } from '../../src/stats/random.ts';
 import { type KilledRun, killRun } from './kill-runs.ts';
 import { saveSoak } from './save-soak.ts';
 import { SCENARIOS } from './scenarios.ts';
-import { seededRandom } from './seeded-random.ts';
 
 const EVALUATIONS = 40;
 const PAUSE_MS = 10;
@@ -22,7 +22,7 @@ const { values } = parseArgs({
   },
 });
 const count = Number(values.count);
-const random = seededRandom(Number(values.seed));
+const random = mulberry32(Number(values.seed));
 const runs: KilledRun[] = [];
 const kills = () => runs.reduce((sum, run) => sum + run.kills, 0);
 const names = Object.keys(SCENARIOS);

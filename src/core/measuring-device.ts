@@ -6,7 +6,7 @@ import type { GpuState } from './measurement.ts';
 
 /**
  * How a device fills a dense buffer by itself from a secret key: element i is a pure function of (rule, key, i), so that
- * what lies there later can be compared with what was drawn. Source of the counter-based bits: evaluation/random.ts.
+ * what lies there later can be compared with what was drawn. Source of the counter-based bits: stats/random.ts.
  */
 export type DrawRule =
   | { kind: 'normal'; mean: number; standardDeviation: number }

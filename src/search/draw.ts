@@ -8,15 +8,6 @@ export const integerBelow = (random: RandomSource, bound: number): number => Mat
 /** In [0, 1). */
 export const unit = (random: RandomSource): number => random.next() / WORDS;
 
-/** In a random order, in place (Fisher and Yates). */
-export function shuffle<Item>(items: Item[], random: RandomSource): Item[] {
-  for (let place = items.length - 1; place > 0; place -= 1) {
-    const other = integerBelow(random, place + 1);
-    [items[place], items[other]] = [items[other]!, items[place]!];
-  }
-  return items;
-}
-
 /**
  * A generator for each step of a strategy. What a step draws follows from the seed and the step's number alone, so that
  * a strategy that was told an old run's answers draws what the run would have drawn next.

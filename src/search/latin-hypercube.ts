@@ -1,5 +1,5 @@
-import type { RandomSource } from '../stats/random.ts';
-import { integerBelow, shuffle, unit } from './draw.ts';
+import { type RandomSource, shuffle } from '../stats/random.ts';
+import { integerBelow, unit } from './draw.ts';
 import { distance } from './geometry.ts';
 import type { SearchSpace } from './strategy.ts';
 
@@ -16,7 +16,7 @@ const MOST_MATCHED = 4096;
  */
 export function latinHypercube(space: SearchSpace, count: number, random: RandomSource): number[] {
   const points = Math.min(count, space.size);
-  const layers = space.dimensions.map(() => shuffle(range(points), random));
+  const layers = space.dimensions.map(() => shuffle(range(points), (bound) => integerBelow(random, bound)));
   const listed = space.size <= MOST_MATCHED ? range(space.size) : someOf(space.size, random);
   const chosen = new Set<number>();
   for (let point = 0; point < points; point += 1) {

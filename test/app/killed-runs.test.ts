@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CHILD, killRun, withoutTimes } from '../../bench/soak/kill-runs.ts';
 import type { ChildRequest } from '../../bench/soak/killed-child.ts';
-import { seededRandom } from '../../bench/soak/seeded-random.ts';
+import { mulberry32 } from '../../src/stats/random.ts';
 import { readEventLog } from '../../src/store/event-log.ts';
 import { withRunIndex } from '../../src/store/index/run-index.ts';
 import { eventsPath, findRun, listRuns } from '../../src/store/run-folder.ts';
@@ -18,7 +18,7 @@ describe('runs killed at random moments and resumed until they are finished', ()
       evaluations: 20,
       pauseMs: 5,
       kills: 3,
-      random: seededRandom(11),
+      random: mulberry32(11),
     });
     expect(problems).toEqual([]);
     expect(kills).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { DTYPES } from '../../src/core/dtype.ts';
 import { decode, encode, roundAll, roundTo } from '../../src/core/rounding.ts';
-import { createStream } from '../../src/evaluation/launches/random.ts';
+import { createStream } from '../../src/stats/random.ts';
 
 it.each([0, 1, 2, 7, 64])('%i normal values drawn together are those drawn one by one', (count) => {
   const stream = createStream('together');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { KernelFile, ParameterValues } from '../../src/core/kernel.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
-import { createStream } from '../../src/evaluation/launches/random.ts';
+import { createStream } from '../../src/stats/random.ts';
 import { ATTENTION, RED_TEAM } from './expected.ts';
 
 /** A candidate that no stage may suspect. */

@@ -3,7 +3,7 @@ import type { LaunchPlan } from '../../src/core/launch-plan.ts';
 import type { GpuState } from '../../src/core/measurement.ts';
 import type { BufferPair, Draw, Fill, MeasuringDevice, Replay, Slot } from '../../src/core/measuring-device.ts';
 import { decode, encode } from '../../src/core/rounding.ts';
-import { createStream, type RandomStream } from '../../src/evaluation/launches/random.ts';
+import { createStream, type RandomStream } from '../../src/stats/random.ts';
 
 export interface MeasuringOptions {
   /** Device time of one launch sequence in ns, as a clock would read it. */

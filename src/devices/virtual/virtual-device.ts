@@ -19,6 +19,7 @@ import type { PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { parsePtx } from '../../ptx/parse.ts';
+import { seededOrder } from '../../stats/random.ts';
 import { functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache } from '../../virtual-gpu/cache-model/simulate.ts';
 import { compileKernel } from '../../virtual-gpu/compile-kernel.ts';
@@ -30,7 +31,6 @@ import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-
 import { DeviceMemory } from '../../virtual-gpu/runtime/device-memory.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import type { PrivateContents } from '../../virtual-gpu/runtime/private-contents.ts';
-import { seededOrder } from '../../virtual-gpu/runtime/random-order.ts';
 import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
 import { isUserFile } from '../../virtual-gpu/user-files.ts';
 import { failure } from '../failure.ts';

@@ -1,6 +1,6 @@
 import type { Problem, ReferenceTensors } from '../../core/problem.ts';
 import { roundTo } from '../../core/rounding.ts';
-import { createStream } from '../launches/random.ts';
+import { createStream } from '../../stats/random.ts';
 import { type Check, describeCheck } from '../oracle/checks.ts';
 import { agrees, compareOutput, type OutputVerdict } from '../oracle/compare.ts';
 import { drawInputs } from '../oracle/draw-inputs.ts';

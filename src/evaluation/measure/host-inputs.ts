@@ -1,7 +1,7 @@
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { MeasuringDevice, Slot } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
-import { createStream } from '../launches/random.ts';
+import { createStream } from '../../stats/random.ts';
 import { DECLARED } from '../oracle/checks.ts';
 import { drawInputs } from '../oracle/draw-inputs.ts';
 

@@ -3,7 +3,7 @@ import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasurementConditions } from '../../core/measurement.ts';
 import type { MeasuringDevice, Replay } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
-import { createStream, type RandomStream } from '../launches/random.ts';
+import { belowOf, createStream, type RandomStream, shuffle } from '../../stats/random.ts';
 import type { ContenderBlock, ContenderFailure, Ring } from './contender.ts';
 import { contenderFailure } from './contender-failure.ts';
 import type { SlotContents, SlotJudge } from './slot-judge.ts';
@@ -176,7 +176,7 @@ export class KernelBlock implements ContenderBlock {
     const slotCount = cut ?? ring.slotCount;
     await slots.writeInputs(seed);
     const chip = { key: createStream(seed, 'chip').bits(0), isL2Swept: ring.cache === 'cold' };
-    const order = shuffled(slotCount, createStream(seed, 'rerun')).slice(0, MOST_RERUNS);
+    const order = shuffle([...Array(slotCount).keys()], belowOf(createStream(seed, 'rerun'))).slice(0, MOST_RERUNS);
     const round = { ...slots.round(seed, slotCount, order), chip };
     const played = await measuring.replayOnce(this.#replay, round, timeoutMs);
     if (!played.ok) return contenderFailure(played);
@@ -251,13 +251,3 @@ export class KernelBlock implements ContenderBlock {
     return stream.bits(0) % 2 === 0 ? slotCount - 1 : stream.bits(1) % slotCount;
   }
 }
-
-/** The numbers below `count` in a random order. */
-const shuffled = (count: number, stream: RandomStream): number[] => {
-  const order = Array.from({ length: count }, (_, i) => i);
-  for (let i = count - 1; i > 0; i--) {
-    const other = stream.bits(i) % (i + 1);
-    [order[i], order[other]] = [order[other]!, order[i]!];
-  }
-  return order;
-};

@@ -4,9 +4,9 @@ import { assessBlock } from '../../stats/assess-block.ts';
 import { unsteadyBaselines } from '../../stats/baseline-steadiness.ts';
 import { compareContenders } from '../../stats/compare-contenders.ts';
 import { median } from '../../stats/quantile.ts';
+import { belowOf, createStream, shuffle } from '../../stats/random.ts';
 import { summarise } from '../../stats/summarise.ts';
 import { orDeviceTrouble } from '../launches/device-trouble.ts';
-import { createStream } from '../launches/random.ts';
 import type { Contender, ContenderBlock, ContenderFailure } from './contender.ts';
 import { planRings, type RingPlan, ringOfBlock } from './plan-ring.ts';
 import { BLOCK_BUDGET_NS, fixedTier, LARGE_SLOT_BYTES, TIERS, type TierLimits } from './tiers.ts';
@@ -311,12 +311,7 @@ class Measuring {
   /** Every contender's samples, shuffled. */
   #order(number: number, names: readonly string[]): string[] {
     const stream = createStream(this.#secret, 'order', number);
-    const order = Array.from({ length: this.#samplesPerBlock() }, () => names).flat();
-    for (let i = order.length - 1; i > 0; i--) {
-      const other = stream.bits(i) % (i + 1);
-      [order[i], order[other]] = [order[other]!, order[i]!];
-    }
-    return order;
+    return shuffle(Array.from({ length: this.#samplesPerBlock() }, () => names).flat(), belowOf(stream));
   }
 
   /** A contender that failed in the middle of a block: what it holds is freed, the others go on. */

@@ -1,8 +1,8 @@
 import { isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { encode } from '../../core/rounding.ts';
+import type { RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import type { RandomStream } from '../launches/random.ts';
 
 /**
  * What an output holds before a timed sequence. `nan` and `plausible` are patterns; `stale`: what the sample before left,

@@ -2,8 +2,8 @@ import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
+import type { RandomStream } from '../../stats/random.ts';
 import { isDense } from '../launches/layout.ts';
-import type { RandomStream } from '../launches/random.ts';
 import { SAMPLE_FLOP } from '../oracle/expected-rows.ts';
 
 /** A problem of its own inside a slot: some indices of the dimensions that are independent, e.g. one head of attention. */

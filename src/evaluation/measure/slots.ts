@@ -11,8 +11,8 @@ import type {
   Slot,
 } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
+import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { createStream } from '../launches/random.ts';
 import { drawRuleOf } from './draw-rules.ts';
 import { type HostInputs, prepareHostInputs } from './host-inputs.ts';
 import { drawPoison, type SlotPoison } from './poisons.ts';

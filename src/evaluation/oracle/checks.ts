@@ -7,8 +7,8 @@ import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
 import { failedLimit } from '../../core/plan/limits.ts';
 import { failedConstraint } from '../../core/plan/parameters.ts';
 import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
+import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { createStream } from '../launches/random.ts';
 import { costsLittle, drawShapes } from './drawn-shapes.ts';
 import { outputsOf } from './reference-runs.ts';
 

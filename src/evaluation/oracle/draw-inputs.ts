@@ -3,9 +3,9 @@ import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
 import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.ts';
 import { decode, encode } from '../../core/rounding.ts';
+import { createStream } from '../../stats/random.ts';
 import { elementCountOf, packElements, spreadElements } from '../launches/layout.ts';
 import { NAN_POISON } from '../launches/poison.ts';
-import { createStream } from '../launches/random.ts';
 import { generate } from './generators/index.ts';
 
 /** Initial contents of the input buffers: as bytes for the device, and as the reference sees them. */

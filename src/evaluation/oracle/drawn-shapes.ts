@@ -1,8 +1,8 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
+import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { createStream } from '../launches/random.ts';
 
 /** What shapes are drawn from, and how many. */
 export interface ShapeDraw {

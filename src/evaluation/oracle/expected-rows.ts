@@ -1,8 +1,8 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem, ReferenceTensors, Rows } from '../../core/problem.ts';
+import { createStream, type RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { createStream, type RandomStream } from '../launches/random.ts';
 import { type Expectations, expectationsFrom } from './expectations.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
 

@@ -1,7 +1,7 @@
 import { isFloating } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { ReferenceTensors } from '../../core/problem.ts';
-import { createStream } from '../launches/random.ts';
+import { createStream } from '../../stats/random.ts';
 import { unitRoundoff } from './ulp.ts';
 
 /** Multipliers drawn once; a prime, so that no axis of usual length sees the same ones in every row. */

@@ -1,8 +1,8 @@
 import type { Device, DeviceFailure, LoadedModule } from '../../core/device.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
+import { createStream } from '../../stats/random.ts';
 import { hasWritableVariables } from '../../toolchains/module-policy.ts';
 import { FINITE_POISON, NAN_POISON, type Poison, ZERO_POISON } from '../launches/poison.ts';
-import { orderSeedOf } from '../launches/random.ts';
 import type { Refused } from '../launches/refusal.ts';
 import {
   allocateCheckMemory,
@@ -158,7 +158,7 @@ export class CheckRuns {
 
   /** Seeds the other order, and with it what shared and local memory hold then. */
   get orderSeed(): number {
-    return orderSeedOf(this.#options.seed, this.name);
+    return 1 + (createStream('order', this.#options.seed, this.name).bits(0) % 0x7ffffffe);
   }
 
   async #run(trial: Trial & { count: boolean }, module = this.#options.module): Promise<RunResult | Refused> {

@@ -1,4 +1,4 @@
-import { createStream } from '../launches/random.ts';
+import { createStream } from '../../stats/random.ts';
 import type { Refused } from '../launches/refusal.ts';
 import { compareRows } from '../oracle/compare-rows.ts';
 import type { PreparedCheck } from '../oracle/expectation-cache.ts';

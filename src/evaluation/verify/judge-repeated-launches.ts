@@ -1,5 +1,5 @@
+import { createStream, type RandomStream } from '../../stats/random.ts';
 import { FINITE_POISON } from '../launches/poison.ts';
-import { createStream, type RandomStream } from '../launches/random.ts';
 import type { Refused } from '../launches/refusal.ts';
 import { nameInSlot, repeatPlan } from '../launches/repeat-plan.ts';
 import type { RunResult } from '../launches/run-once.ts';

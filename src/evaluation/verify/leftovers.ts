@@ -1,5 +1,5 @@
 import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
-import type { RandomStream } from '../launches/random.ts';
+import type { RandomStream } from '../../stats/random.ts';
 
 /**
  * What secretly lies in an output before a launch, as packed elements: contents no kernel can tell from those of an

@@ -7,10 +7,10 @@ import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
+import { createStream } from '../../stats/random.ts';
 import { knownBlindnessOf, refuseBlindCheck, refuseBlindWorkload } from '../audit/blind-checks.ts';
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
 import { planRefusal } from '../launches/plan-refusal.ts';
-import { createStream } from '../launches/random.ts';
 import type { Refused } from '../launches/refusal.ts';
 import {
   type Check,

@@ -2,7 +2,7 @@ import { makeCandidate } from '../../core/candidate.ts';
 import type { Kernel } from '../../core/kernel.ts';
 import { validAssignments } from '../../core/plan/parameters.ts';
 import type { Dimensions } from '../../core/problem.ts';
-import type { RandomSource } from '../../stats/random.ts';
+import { type RandomSource, shuffle } from '../../stats/random.ts';
 import { onRung, type ProposedMove } from '../propose-moves.ts';
 import type { Best } from '../run.ts';
 
@@ -23,7 +23,7 @@ export function undirectedMoves(
     confidence: 0,
     reason: 'chosen at random',
   }));
-  return shuffled(all, random);
+  return shuffle(all, (bound) => random.next() % bound);
 }
 
 /** Every setting of the best candidate's kernel that differs in one parameter. */
@@ -53,12 +53,3 @@ const otherRungs = ({ candidate }: Best, rungs: readonly Kernel[], dimensions: D
       return successor ? [{ key: `undirected/${to}`, change: { kind: 'rung', from, to }, candidate: successor }] : [];
     });
 };
-
-function shuffled<T>(items: readonly T[], random: RandomSource): T[] {
-  const result = [...items];
-  for (let i = result.length - 1; i > 0; i -= 1) {
-    const j = random.next() % (i + 1);
-    [result[i], result[j]] = [result[j]!, result[i]!];
-  }
-  return result;
-}

@@ -1,5 +1,6 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
 import { has } from '../../ptx/instruction-parts.ts';
+import { seededOrder } from '../../stats/random.ts';
 import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler.ts';
 import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
 import type { KernelImage } from '../kernel-image.ts';
@@ -12,7 +13,6 @@ import { KernelFault } from './fault.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
 import { type AccessCounts, PatternCounter } from './pattern-counter.ts';
 import { Leftovers, type PrivateContents, Rubbish } from './private-contents.ts';
-import { seededOrder } from './random-order.ts';
 import { ReadMap } from './read-map.ts';
 import {
   addRequest,

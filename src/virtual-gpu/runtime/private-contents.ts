@@ -1,4 +1,4 @@
-import { generator } from './random-order.ts';
+import { mulberry32 } from '../../stats/random.ts';
 
 /**
  * What a CTA's shared and local memory holds when it begins: `rubbish` bytes drawn by a number, NaN in every float format
@@ -17,7 +17,7 @@ export class Rubbish {
       this.#bytes.fill(0xff);
       return;
     }
-    const random = generator(seed);
+    const random = mulberry32(seed);
     const words = new Uint32Array(this.#bytes.buffer);
     for (let i = 0; i < words.length; i++) words[i] = random() * 2 ** 32;
   }

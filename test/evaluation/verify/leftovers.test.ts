@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DTYPES, isFloating, sizeOfDType } from '../../../src/core/dtype.ts';
 import { decode, encode } from '../../../src/core/rounding.ts';
-import { createStream } from '../../../src/evaluation/launches/random.ts';
 import { altered, noise, shuffled } from '../../../src/evaluation/verify/leftovers.ts';
+import { createStream } from '../../../src/stats/random.ts';
 
 const elementAt = (bytes: Uint8Array, size: number, i: number): string =>
   Buffer.from(bytes.subarray(i * size, (i + 1) * size)).toString('hex');

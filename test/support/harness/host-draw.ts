@@ -46,7 +46,7 @@ export function drawOnHost(dtype: DType, count: number, rule: DrawRule, key: rea
   );
 }
 
-/** As in src/evaluation/launches/random.ts. */
+/** As in src/stats/random.ts. */
 export function mix(value: number): number {
   let x = value | 0;
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);

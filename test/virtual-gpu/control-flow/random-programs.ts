@@ -1,12 +1,9 @@
-/** mulberry32: one program per seed, the same on every machine. */
+import { mulberry32 } from '../../../src/stats/random.ts';
+
+/** One program per seed, the same on every machine. */
 function generator(seed: number): (below: number) => number {
-  let state = seed | 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
+  const random = mulberry32(seed);
+  return (below) => (random() * 2 ** 32) % below;
 }
 
 /** Registers with a value per lane (%r0 …), and ones that start alike in all lanes (%r4 …). */

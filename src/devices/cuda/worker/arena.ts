@@ -1,3 +1,4 @@
+import { scrambledWeyl, shuffle } from '../../../stats/random.ts';
 import type { Driver } from '../driver/driver.ts';
 import {
   type AllocationRequest,
@@ -38,8 +39,8 @@ export function placeArena(
   requests: readonly AllocationRequest[],
   seed: number,
 ): { bytes: number; place(base: bigint): Omit<Arena, 'base'> } {
-  const random = randomSource(seed);
-  const order = shuffled(requests.length, random);
+  const random = scrambledWeyl(seed);
+  const order = shuffle([...requests.keys()], (bound) => Math.floor(random() * bound));
   const skip = (most: number) => GAP_STEP_BYTES * Math.floor((random() * most) / GAP_STEP_BYTES);
   const startBytes = skip(MAXIMUM_START_BYTES);
   const gapBytes = order.map(() => GUARD_BYTES + skip(MAXIMUM_GAP_BYTES));
@@ -81,25 +82,4 @@ export function allocateArena(driver: Driver, requests: readonly AllocationReque
     driver.result('cuMemFree_v2', base);
     throw error;
   }
-}
-
-/** Numbers in [0, 1) from a seed. Source: the 32-bit finaliser of MurmurHash3 over a Weyl sequence. */
-function randomSource(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x9e3779b9) >>> 0;
-    let bits = state;
-    bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
-    bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-    return ((bits ^ (bits >>> 16)) >>> 0) / 2 ** 32;
-  };
-}
-
-function shuffled(count: number, random: () => number): number[] {
-  const order = Array.from({ length: count }, (_, i) => i);
-  for (let i = count - 1; i > 0; i--) {
-    const j = Math.floor(random() * (i + 1));
-    [order[i], order[j]] = [order[j]!, order[i]!];
-  }
-  return order;
 }

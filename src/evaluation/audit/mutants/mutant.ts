@@ -1,7 +1,7 @@
 import type { PlannedBuffer } from '../../../core/launch-plan.ts';
 import type { Dimensions, Problem, ReferenceTensors } from '../../../core/problem.ts';
 import type { Rounding } from '../../../core/rounding.ts';
-import type { RandomStream } from '../../launches/random.ts';
+import type { RandomStream } from '../../../stats/random.ts';
 import type { PreparedCheck } from '../../oracle/expectation-cache.ts';
 import type { Expectations } from '../../oracle/expectations.ts';
 

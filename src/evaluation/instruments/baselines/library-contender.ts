@@ -1,7 +1,7 @@
 import type { PlannedBuffer } from '../../../core/launch-plan.ts';
 import { evaluateScalars } from '../../../core/plan/scope.ts';
 import type { Problem, Workload } from '../../../core/problem.ts';
-import { createStream } from '../../launches/random.ts';
+import { createStream } from '../../../stats/random.ts';
 import type { Contender, ContenderBlock, ContenderFailure, Ring } from '../../measure/contender.ts';
 import { drawRuleOf } from '../../measure/draw-rules.ts';
 import { disagreement } from '../../measure/slot-judge.ts';

@@ -1,6 +1,6 @@
 import { WarpsmithError } from '../../../core/errors.ts';
 import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
-import type { RandomStream } from '../../launches/random.ts';
+import type { RandomStream } from '../../../stats/random.ts';
 import type { Generate } from './generator.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { DType } from '../../../core/dtype.ts';
 import type { Dimensions, Generator } from '../../../core/problem.ts';
-import type { RandomStream } from '../../launches/random.ts';
+import type { RandomStream } from '../../../stats/random.ts';
 
 /** What a generator may look at. Values are returned unrounded; the caller rounds them to the buffer's dtype. */
 export interface GeneratorContext {

@@ -3,7 +3,7 @@ import { DTYPES, type DType, sizeOfDType } from '../../../../src/core/dtype.ts';
 import type { DrawRule } from '../../../../src/core/measuring-device.ts';
 import { decode, roundTo } from '../../../../src/core/rounding.ts';
 import { changedElements, type DrawJob, packDrawJobs } from '../../../../src/devices/cuda/harness/harness.ts';
-import { createStream, type RandomStream } from '../../../../src/evaluation/launches/random.ts';
+import { createStream, type RandomStream } from '../../../../src/stats/random.ts';
 import { drawOnHost, mix } from '../../../support/harness/host-draw.ts';
 import { type Target, VirtualHarness } from '../../../support/harness/virtual-harness.ts';
 
@@ -62,7 +62,7 @@ describe('draw gives the bits of its description', () => {
     expect(same(drawn, drawOnHost(dtype, count, rule, KEY))).toBe(true);
   });
 
-  it('whose bits are those of the streams in src/evaluation/launches/random.ts', async () => {
+  it('../../../../src/stats/random.ts', async () => {
     const words = new Uint32Array(
       (await harness.drawn('u32', 500, { kind: 'integers', low: 0, high: 2 ** 32 - 1 }, KEY)).slice().buffer,
     );

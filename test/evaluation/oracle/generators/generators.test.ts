@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Generator } from '../../../../src/core/problem.ts';
-import { createStream } from '../../../../src/evaluation/launches/random.ts';
 import { generate } from '../../../../src/evaluation/oracle/generators/index.ts';
+import { createStream } from '../../../../src/stats/random.ts';
 
 const draw = (
   generator: Generator,

@@ -3,8 +3,8 @@ import type { DType } from '../../../../src/core/dtype.ts';
 import { generatorSetsOf } from '../../../../src/core/plan/generator-sets.ts';
 import type { Generator } from '../../../../src/core/problem.ts';
 import { decode, encode } from '../../../../src/core/rounding.ts';
-import { createStream } from '../../../../src/evaluation/launches/random.ts';
 import { generate } from '../../../../src/evaluation/oracle/generators/index.ts';
+import { createStream } from '../../../../src/stats/random.ts';
 import { toyProblem } from '../../../support/toy-problem.ts';
 
 const draw = (generator: Generator, shape: number[] = [8, 100], dtype: DType = 'f32'): Float64Array =>
