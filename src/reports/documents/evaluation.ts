@@ -184,7 +184,7 @@ function launchesTable({ counters, timing }: Evaluation): Part {
 }
 
 const modelColumns = (models: readonly LaunchTiming[]): ColumnOf<LaunchCounters>[] => [
-  words('theoretical occupancy', (_, index) => models[index] && occupancyOf(models[index]), 1),
+  words('occupancy (theor.)', (_, index) => models[index] && occupancyOf(models[index]), 1),
   figures('waves', (_, index) => models[index]?.waves.toFixed(2), 2),
   figures('predicted time', (_, index) => models[index] && formatNs(models[index].medianNs)),
 ];
@@ -214,7 +214,7 @@ const countersTable = ({ counters }: Evaluation): Part =>
   ]);
 
 /** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */
-export function evaluationSections(evaluation: Evaluation): Section[] {
+function evaluationSections(evaluation: Evaluation): Section[] {
   const { correctness, timing, profile, sanitizer, findings, countersSource } = evaluation;
   const source = countersSource ? ` (${countersSource.detail})` : '';
   return [

@@ -28,7 +28,7 @@ function cellText(cell: LadderCell): string {
 }
 
 /** One row per workload, one column per contender. */
-export const ladderTable = ({ rows, contenders }: LadderView): Block | null =>
+const ladderTable = ({ rows, contenders }: LadderView): Block | null =>
   table('Contenders by workload', rows, [
     words('workload', ({ workload, cache }) => `${workload} (${cache})`),
     ...contenders.map(({ name, kind }, index) =>

@@ -11,7 +11,7 @@ const AGES: readonly (readonly [ms: number, unit: string])[] = [
 ];
 
 /** `3 h`, rounded down; less than a minute is `now`. */
-export function formatAge(ms: number): string {
+function formatAge(ms: number): string {
   const [scale, unit] = AGES.find(([least]) => ms >= least) ?? [];
   return scale === undefined ? 'now' : `${Math.floor(ms / scale)} ${unit}`;
 }

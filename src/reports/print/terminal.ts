@@ -13,13 +13,13 @@ import { columnsWidth, GAP, layoutTable, type TableLayout } from './table-layout
 import { TERMINAL_WIDTH, wrapRanges } from './wrap.ts';
 
 /** Styles of terminal text. */
-export type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow';
+type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow';
 
 /** Applies a style, or leaves the text as it is where colours are off. */
 export type Paint = (style: Style, text: string) => string;
 
 /** For files, pipes and NO_COLOR. */
-export const plainPaint: Paint = (_style, text) => text;
+const plainPaint: Paint = (_style, text) => text;
 
 export interface TerminalOptions {
   readonly paint?: Paint;

@@ -24,7 +24,3 @@ export function wrapRanges(text: string, width: number, hang: number): [start: n
   }
   return [...lines, [start, end]];
 }
-
-/** Prose in lines, the second and later ones indented by `hang`. */
-export const wrap = (text: string, width = TERMINAL_WIDTH, hang = 2): string[] =>
-  wrapRanges(text, width, hang).map(([start, end], line) => ' '.repeat(line > 0 ? hang : 0) + text.slice(start, end));

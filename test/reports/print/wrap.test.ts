@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { wrap } from '../../../src/reports/print/wrap.ts';
+import { wrapRanges } from '../../../src/reports/print/wrap.ts';
+
+const wrap = (text: string, width: number, hang = 2): string[] =>
+  wrapRanges(text, width, hang).map(([start, end], line) => ' '.repeat(line > 0 ? hang : 0) + text.slice(start, end));
 
 describe('wrapped prose', () => {
   it('has lines of at most the width, later ones indented', () => {
