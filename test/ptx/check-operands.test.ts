@@ -39,6 +39,10 @@ describe('operands that fit their instruction', () => {
     'setp.eq.s32 %p0, %r0, 1; selp.b64 %d0, %d1, 0, %p0; @!%p0 bra END; END: bar.sync 0;',
     'shfl.sync.bfly.b32 %r0|%p0, %r1, 1, 31, -1; vote.sync.ballot.b32 %r0, !%p0, -1;',
     'atom.global.cas.b32 %r0, [%d0], %r1, %r2; red.global.add.u32 [%d0], %r1;',
+    'fns.b32 %r0, %r1, 0, 1; szext.clamp.s32 %r0, %r1, %r2; bmsk.wrap.b32 %r0, 3, %r1; vadd.s32.s32.s32 %r0, %r1, %r2;',
+    'prefetch.global.L2 [%d0]; discard.global.L2 [%d0], 128; nanosleep.u32 40; membar.gl; fence.acq_rel.gpu;',
+    'elect.sync _|%p0, -1; ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0, %r1}, [%r2]; bar.warp.sync -1;',
+    'mapa.shared::cluster.u32 %r0, %r1, %r2; getctarank.u64 %r0, %d1; exit;',
   ])('%s', (body) => {
     expect(() => check(kernel(body))).not.toThrow();
   });
@@ -47,6 +51,11 @@ describe('operands that fit their instruction', () => {
 describe('what no assembler accepts is refused with its line', () => {
   it.each([
     ['add.s64 %d0, %r0, %d1;', 'operand 2 of `add.s64` is %r0, a .b32 register, where 64 bits are wanted'],
+    ['fns.b32 %r0, %r1, 0;', '`fns.b32` takes 4 operands, not 3'],
+    ['szext.clamp.s32 %d0, %r1, %r2;', 'operand 1 of `szext.clamp.s32` is %d0'],
+    ['bmsk.wrap.b32 %r0, %h1, 1;', 'operand 2 of `bmsk.wrap.b32` is %h1'],
+    ['membar.gl %r0;', '`membar.gl` takes 0 operands, not 1'],
+    ['elect.sync %r0|%p0;', '`elect.sync` takes 2 operands, not 1'],
     ['add.s32 %r0, %r1;', '`add.s32` takes 3 operands, not 2'],
     ['mul.wide.u32 %r0, %r1, %r2;', 'operand 1 of `mul.wide.u32` is %r0'],
     ['shl.b64 %d0, %d1, %d2;', 'operand 3 of `shl.b64` is %d2'],

@@ -30,68 +30,48 @@ interface ClassCost {
   readonly machineInstructions: number;
 }
 
-const arithmetic: Latency = (spec) => spec.latencyClocks.fp32.value;
+const arithmetic = (spec: DeviceSpec): number => spec.latencyClocks.fp32.value;
 const integer: Latency = (spec) => spec.latencyClocks.integer.value;
 const exchange: Latency = (spec) => spec.latencyClocks.shuffle.value;
 /** Stores and copies retire without a consumer: they cost issue and bandwidth only. */
 const retires: Latency = () => 1;
 
+/** Most classes: covered like arithmetic, one machine instruction each. */
+const cost = (pipe: Pipe, latency: Latency, differing: Partial<ClassCost> = {}): ClassCost => ({
+  pipe,
+  latency,
+  cover: 'arithmetic',
+  machineInstructions: 1,
+  ...differing,
+});
+
 const COSTS: Readonly<Record<InstructionClass, ClassCost>> = {
-  fp16: { pipe: 'fp16', latency: arithmetic, cover: 'arithmetic', machineInstructions: 1 },
-  fp32: { pipe: 'fp32', latency: arithmetic, cover: 'arithmetic', machineInstructions: 1 },
-  fp64: {
-    pipe: 'fp64',
-    // The unit is shared by the SM's warps: a warp alone waits for its 32 lanes to pass.
-    latency: (spec) =>
-      Math.max(spec.latencyClocks.fp32.value, (LANES_PER_WARP * spec.schedulersPerSm.value) / spec.fp64PerClock.value),
-    cover: 'arithmetic',
-    machineInstructions: 1,
-  },
-  integer: { pipe: 'integer', latency: integer, cover: 'arithmetic', machineInstructions: 1 },
-  conversion: { pipe: 'conversion', latency: arithmetic, cover: 'arithmetic', machineInstructions: 1 },
-  special: {
-    pipe: 'special',
-    latency: (spec) => spec.latencyClocks.special.value,
-    cover: 'arithmetic',
-    machineInstructions: 1,
-  },
+  fp16: cost('fp16', arithmetic),
+  fp32: cost('fp32', arithmetic),
+  // The unit is shared by the SM's warps: a warp alone waits for its 32 lanes to pass.
+  fp64: cost('fp64', (spec) =>
+    Math.max(arithmetic(spec), (LANES_PER_WARP * spec.schedulersPerSm.value) / spec.fp64PerClock.value),
+  ),
+  integer: cost('integer', integer),
+  conversion: cost('conversion', arithmetic),
+  special: cost('special', (spec) => spec.latencyClocks.special.value),
   // mma.sync m16n8k16 on Ada and Hopper: about the latency of a shared-memory access. Its pipe is counted in FLOP.
-  tensor: {
-    pipe: 'none',
-    latency: (spec) => spec.latencyClocks.shared.value,
-    cover: 'arithmetic',
-    machineInstructions: 1,
-  },
-  move: { pipe: 'none', latency: integer, cover: 'arithmetic', machineInstructions: 0.5 },
-  predicate: { pipe: 'integer', latency: integer, cover: 'arithmetic', machineInstructions: 1 },
-  'global-load': {
-    pipe: 'none',
-    latency: (_, memory) => memory.globalLoad,
-    cover: 'global-loads',
-    machineInstructions: 1,
-  },
-  'global-store': { pipe: 'none', latency: retires, cover: 'arithmetic', machineInstructions: 1 },
-  'shared-load': {
-    pipe: 'none',
-    latency: (_, memory) => memory.sharedLoad,
-    cover: 'sharedLoad',
-    machineInstructions: 1,
-  },
-  'shared-store': { pipe: 'none', latency: retires, cover: 'arithmetic', machineInstructions: 1 },
-  'local-load': {
-    pipe: 'none',
-    latency: (spec) => spec.latencyClocks.l1.value,
-    cover: 'arithmetic',
-    machineInstructions: 1,
-  },
-  'local-store': { pipe: 'none', latency: retires, cover: 'arithmetic', machineInstructions: 1 },
-  'constant-load': { pipe: 'none', latency: integer, cover: 'arithmetic', machineInstructions: 0.1 },
-  atomic: { pipe: 'none', latency: (spec) => spec.latencyClocks.atomic.value, cover: 'none', machineInstructions: 1 },
-  shuffle: { pipe: 'shuffle', latency: exchange, cover: 'exchange', machineInstructions: 1 },
-  vote: { pipe: 'integer', latency: exchange, cover: 'exchange', machineInstructions: 1 },
-  barrier: { pipe: 'none', latency: (_, memory) => memory.barrier, cover: 'none', machineInstructions: 1 },
-  control: { pipe: 'none', latency: integer, cover: 'arithmetic', machineInstructions: 1 },
-  'async-copy': { pipe: 'none', latency: retires, cover: 'arithmetic', machineInstructions: 1 },
+  tensor: cost('none', (spec) => spec.latencyClocks.shared.value),
+  move: cost('none', integer, { machineInstructions: 0.5 }),
+  predicate: cost('integer', integer),
+  'global-load': cost('none', (_, memory) => memory.globalLoad, { cover: 'global-loads' }),
+  'global-store': cost('none', retires),
+  'shared-load': cost('none', (_, memory) => memory.sharedLoad, { cover: 'sharedLoad' }),
+  'shared-store': cost('none', retires),
+  'local-load': cost('none', (spec) => spec.latencyClocks.l1.value),
+  'local-store': cost('none', retires),
+  'constant-load': cost('none', integer, { machineInstructions: 0.1 }),
+  atomic: cost('none', (spec) => spec.latencyClocks.atomic.value, { cover: 'none' }),
+  shuffle: cost('shuffle', exchange, { cover: 'exchange' }),
+  vote: cost('integer', exchange, { cover: 'exchange' }),
+  barrier: cost('none', (_, memory) => memory.barrier, { cover: 'none' }),
+  control: cost('none', integer),
+  'async-copy': cost('none', retires),
 };
 
 export const pipeOf = (instructionClass: InstructionClass): Pipe => COSTS[instructionClass].pipe;

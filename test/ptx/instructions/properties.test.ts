@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { flopPerLane, instructionClass } from '../../../src/ptx/instructions/properties.ts';
+import {
+  flopPerLane,
+  instructionClass,
+  resultOf,
+  runsAs,
+  synchronisationOf,
+} from '../../../src/ptx/instructions/properties.ts';
 import { instruction } from '../support.ts';
 
 describe('instructionClass', () => {
@@ -77,5 +83,43 @@ describe('flopPerLane', () => {
     ['red.global.add.f32 [%rd1], %f1;', undefined],
   ])('%s', (text, expected) => {
     expect(flopPerLane(instruction(text))).toEqual(expected);
+  });
+});
+
+describe('who meets at an instruction, and how a warp runs it', () => {
+  it.each([
+    ['bar.sync 0;', 'cta', 'control'],
+    ['barrier.sync.aligned 0;', 'cta', 'control'],
+    ['bar.arrive 0, 64;', 'cta-arrival', 'warp'],
+    ['bar.warp.sync -1;', 'warp', 'order'],
+    ['barrier.cluster.arrive;', 'cluster', 'warp'],
+    ['shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;', 'warp', 'warp'],
+    ['shfl.bfly.b32 %r1, %r2, 1, 31;', 'active-lanes', 'warp'],
+    ['elect.sync %r1|%p1, -1;', 'warp', 'warp'],
+    ['activemask.b32 %r1;', 'active-lanes', 'warp'],
+    ['ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2,%r3,%r4}, [%r5];', 'warp', 'warp'],
+    ['wgmma.fence.sync.aligned;', 'warpgroup', 'warp'],
+    ['membar.gl;', 'memory', 'order'],
+    ['ld.global.b32 %r1, [%rd1];', 'none', 'access'],
+    ['add.f32 %f1, %f2, %f3;', 'none', 'lane'],
+    ['bra DONE; DONE:', 'none', 'control'],
+  ])('%s', (text, meeting, runs) => {
+    expect([synchronisationOf(instruction(text)), runsAs(instruction(text))]).toEqual([meeting, runs]);
+  });
+});
+
+describe('where a result comes from', () => {
+  it.each([
+    ['add.s32 %r1, %r2, %r3;', 'operands'],
+    ['cvta.to.global.u64 %rd1, %rd2;', 'copy'],
+    ['selp.b32 %r1, %r2, %r3, %p1;', 'choice'],
+    ['atom.global.add.u32 %r1, [%rd1], %r2;', 'memory'],
+    ['red.global.add.u32 [%rd1], %r2;', 'none'],
+    ['wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f1}, 16;', 'none'],
+    ['wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1}, %rd1, %rd2, %p1, 1, 1;', 'accumulator'],
+    ['mbarrier.arrive.shared::cta.b64 %rd1, [%r1];', 'operands'],
+    ['mbarrier.init.shared::cta.b64 [%r1], 1;', 'none'],
+  ])('%s', (text, expected) => {
+    expect(resultOf(instruction(text))).toBe(expected);
   });
 });

@@ -1,9 +1,8 @@
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
-import { CHUNKS, LANES, SCRATCH, WARP } from '../../layout.ts';
-import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
-import type { KernelContext } from '../kernel-context.ts';
+import { CHUNKS, WARP } from '../../layout.ts';
+import type { Local } from '../../wasm/function-builder.ts';
 import { storeLanes, type WarpFormContext } from './context.ts';
-import { emitShuffle, isStaticShuffle, shuffleMode } from './shuffle.ts';
+import { shuffle } from './shuffle.ts';
 
 type WarpEmitter = (context: WarpFormContext) => void;
 
@@ -76,113 +75,7 @@ const activeMask: WarpEmitter = (context) => {
   });
 };
 
-/** Pushes one lane's word of an operand; `laneBytes` holds 4 · lane. */
-function pushLaneWord(context: WarpFormContext, operand: PtxOperand, laneBytes: Local): void {
-  const { b, kernel } = context;
-  if (operand.kind === 'immediate') b.i32(Number(BigInt.asIntN(32, operand.value)));
-  else if (operand.kind === 'register' && kernel.uniform.has(operand.name)) b.get(context.uniforms.local(operand.name));
-  else if (operand.kind === 'register')
-    b.get(0).get(laneBytes).op('i32.add').memory('i32.load', kernel.slotOf(operand.name));
-}
-
-/** shfl.sync.idx with one lane number for the warp, over the whole warp: a broadcast. */
-function isBroadcast(instruction: PtxInstruction, kernel: KernelContext): boolean {
-  const [destination, source, lane, clamp] = instruction.operands;
-  return (
-    shuffleMode(instruction) === 'idx' &&
-    destination?.kind === 'register' &&
-    source?.kind === 'register' &&
-    !kernel.uniform.has(source.name) &&
-    lane?.kind === 'register' &&
-    kernel.uniform.has(lane.name) &&
-    clamp?.kind === 'immediate' &&
-    Number(clamp.value) === LANES - 1
-  );
-}
-
-const broadcast: WarpEmitter = (context) => {
-  const { b, kernel, instruction } = context;
-  const [destination, source, lane] = instruction.operands as (PtxOperand & { kind: 'register' })[];
-  const value = b.local('v128');
-  b.get(0).get(context.uniforms.local(lane!.name)).i32(31).op('i32.and').i32(2).op('i32.shl').op('i32.add');
-  b.memory('v128.load32_splat', kernel.slotOf(source!.name)).set(value);
-  storeLanes(context, destination!.name, () => b.get(value));
-};
-
-/** Any shuffle, lane by lane: source lanes and range flags are worked out as in `shuffleSource`. */
-const shuffleByLane: WarpEmitter = (context) => {
-  const { b, instruction } = context;
-  const mode = shuffleMode(instruction);
-  const [destination, source, laneOperand, clamp] = instruction.operands as [
-    PtxOperand,
-    PtxOperand,
-    PtxOperand,
-    PtxOperand,
-  ];
-  const at = b.local('i32');
-  const lane = b.local('i32');
-  const amount = b.local('i32');
-  const segment = b.local('i32');
-  const from = b.local('i32');
-  const inRange = b.local('i32');
-  const fromBytes = b.local('i32');
-  b.i32(0).set(at);
-  b.loop(() => {
-    b.get(at).i32(2).op('i32.shr_u').set(lane);
-    pushLaneWord(context, laneOperand, at);
-    b.i32(31).op('i32.and').set(amount);
-    pushLaneWord(context, clamp, at);
-    b.i32(8).op('i32.shr_u').i32(31).op('i32.and').set(segment);
-    pushSourceLane(b, mode, { lane, amount, segment });
-    b.set(from);
-    b.get(from);
-    b.get(lane).get(segment).op('i32.and');
-    pushLaneWord(context, clamp, at);
-    b.i32(31).op('i32.and').get(segment).i32(-1).op('i32.xor').op('i32.and').op('i32.or');
-    b.op(mode === 'up' ? 'i32.ge_s' : 'i32.le_s').set(inRange);
-    b.get(from).get(lane).get(inRange).op('select').i32(2).op('i32.shl').set(fromBytes);
-    b.get(at);
-    pushLaneWord(context, source, fromBytes);
-    b.memory('i32.store', SCRATCH + 128);
-    b.get(at)
-      .i32(0)
-      .get(inRange)
-      .op('i32.sub')
-      .memory('i32.store', SCRATCH + 256);
-    b.get(at).i32(4).op('i32.add').tee(at);
-    b.i32(LANES * 4)
-      .op('i32.lt_u')
-      .brIf(0);
-  });
-  const [value, predicate] = destination.kind === 'pair' ? [destination.first, destination.second] : [destination];
-  if (value.kind === 'register')
-    storeLanes(context, value.name, (chunk) => b.i32(SCRATCH + 128).memory('v128.load', chunk * 16));
-  if (predicate?.kind === 'register')
-    storeLanes(context, predicate.name, (chunk) => b.i32(SCRATCH + 256).memory('v128.load', chunk * 16));
-};
-
-function pushSourceLane(
-  b: FunctionBuilder,
-  mode: string,
-  locals: { lane: Local; amount: Local; segment: Local },
-): void {
-  const { lane, amount, segment } = locals;
-  if (mode === 'up') b.get(lane).get(amount).op('i32.sub');
-  else if (mode === 'down') b.get(lane).get(amount).op('i32.add');
-  else if (mode === 'bfly') b.get(lane).get(amount).op('i32.xor');
-  else {
-    b.get(lane).get(segment).op('i32.and');
-    b.get(amount).get(segment).i32(-1).op('i32.xor').op('i32.and').op('i32.or');
-  }
-}
-
-const shuffle: WarpEmitter = (context) => {
-  const { instruction, kernel } = context;
-  if (isStaticShuffle(context)) emitShuffle(context);
-  else if (isBroadcast(instruction, kernel)) broadcast(context);
-  else shuffleByLane(context);
-};
-
+/** Code for whole-warp instructions, by opcode. */
 export const WARP_FORMS: ReadonlyMap<string, WarpEmitter> = new Map([
   ['shfl', shuffle],
   ['vote', vote],

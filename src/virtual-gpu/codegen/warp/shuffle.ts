@@ -1,15 +1,15 @@
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
-import { CHUNKS, LANES } from '../../layout.ts';
-import type { FunctionBuilder } from '../../wasm/function-builder.ts';
+import { CHUNKS, LANES, SCRATCH } from '../../layout.ts';
+import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
 import type { KernelContext } from '../kernel-context.ts';
 import { storeLanes, type WarpFormContext } from './context.ts';
 
 const MODES: ReadonlySet<string> = new Set(['up', 'down', 'bfly', 'idx']);
 
-export const shuffleMode = (instruction: PtxInstruction): string => instruction.modifiers.find((m) => MODES.has(m))!;
+const shuffleMode = (instruction: PtxInstruction): string => instruction.modifiers.find((m) => MODES.has(m))!;
 
 /** True when the lane operand and clamp are immediates, so that every lane's source is known. */
-export function isStaticShuffle({ instruction, kernel }: WarpFormContext): boolean {
+function isStaticShuffle({ instruction, kernel }: WarpFormContext): boolean {
   const [, source, lane, clamp] = instruction.operands;
   if (source?.kind !== 'register' || kernel.uniform.has(source.name)) return false;
   return lane?.kind === 'immediate' && clamp?.kind === 'immediate';
@@ -40,7 +40,7 @@ export function shuffleSource(mode: string, lane: number, b: number, c: number):
 const immediateValue = (operand: PtxOperand): number => (operand.kind === 'immediate' ? Number(operand.value) : 0);
 
 /** Emits a shuffle with a fixed lane map as SIMD shuffles between the chunks of a slot. */
-export function emitShuffle(context: WarpFormContext): void {
+function shuffleByMap(context: WarpFormContext): void {
   const { b, kernel, instruction } = context;
   const mode = shuffleMode(instruction);
   const [destination, source, laneOperand, clamp] = instruction.operands as [
@@ -88,4 +88,111 @@ function pushLanes(b: FunctionBuilder, kernel: KernelContext, register: string, 
   for (const _ of lanes) b.get(0);
   b.memory('v128.load32_zero', slot + lanes[0]! * 4);
   for (let i = 1; i < 4; i++) b.memoryLane('v128.load32_lane', slot + lanes[i]! * 4, i);
+}
+
+/** Pushes one lane's word of an operand; `laneBytes` holds 4 · lane. */
+function pushLaneWord(context: WarpFormContext, operand: PtxOperand, laneBytes: Local): void {
+  const { b, kernel } = context;
+  if (operand.kind === 'immediate') b.i32(Number(BigInt.asIntN(32, operand.value)));
+  else if (operand.kind === 'register' && kernel.uniform.has(operand.name)) b.get(context.uniforms.local(operand.name));
+  else if (operand.kind === 'register')
+    b.get(0).get(laneBytes).op('i32.add').memory('i32.load', kernel.slotOf(operand.name));
+}
+
+/** shfl.sync.idx with one lane number for the warp, over the whole warp: a broadcast. */
+function isBroadcast(instruction: PtxInstruction, kernel: KernelContext): boolean {
+  const [destination, source, lane, clamp] = instruction.operands;
+  return (
+    shuffleMode(instruction) === 'idx' &&
+    destination?.kind === 'register' &&
+    source?.kind === 'register' &&
+    !kernel.uniform.has(source.name) &&
+    lane?.kind === 'register' &&
+    kernel.uniform.has(lane.name) &&
+    clamp?.kind === 'immediate' &&
+    Number(clamp.value) === LANES - 1
+  );
+}
+
+function broadcast(context: WarpFormContext): void {
+  const { b, kernel, instruction } = context;
+  const [destination, source, lane] = instruction.operands as (PtxOperand & { kind: 'register' })[];
+  const value = b.local('v128');
+  b.get(0).get(context.uniforms.local(lane!.name)).i32(31).op('i32.and').i32(2).op('i32.shl').op('i32.add');
+  b.memory('v128.load32_splat', kernel.slotOf(source!.name)).set(value);
+  storeLanes(context, destination!.name, () => b.get(value));
+}
+
+/** Where a shuffle by lane leaves the words it fetched, and whether their lanes were in range (−1 or 0). */
+const FETCHED = SCRATCH + 128;
+const IN_RANGE = SCRATCH + 256;
+
+/** Any shuffle, lane by lane: source lanes and range flags are worked out as in `shuffleSource`. */
+function shuffleByLane(context: WarpFormContext): void {
+  const { b, instruction } = context;
+  const at = b.local('i32');
+  const locals = laneLocals(b);
+  b.i32(0).set(at);
+  b.loop(() => {
+    fetchLane(context, at, locals);
+    b.get(at).i32(4).op('i32.add').tee(at);
+    b.i32(LANES * 4)
+      .op('i32.lt_u')
+      .brIf(0);
+  });
+  const destination = instruction.operands[0]!;
+  const [value, predicate] = destination.kind === 'pair' ? [destination.first, destination.second] : [destination];
+  const storeWords = (register: string, address: number): void =>
+    storeLanes(context, register, (chunk) => b.i32(address).memory('v128.load', chunk * 16));
+  if (value.kind === 'register') storeWords(value.name, FETCHED);
+  if (predicate?.kind === 'register') storeWords(predicate.name, IN_RANGE);
+}
+
+const LANE_LOCALS = ['lane', 'amount', 'segment', 'from', 'inRange', 'fromBytes'] as const;
+type LaneLocals = Readonly<Record<(typeof LANE_LOCALS)[number], Local>>;
+
+const laneLocals = (b: FunctionBuilder): LaneLocals =>
+  Object.fromEntries(LANE_LOCALS.map((name) => [name, b.local('i32')])) as LaneLocals;
+
+/** One lane's word and range flag; `at` holds 4 · lane. */
+function fetchLane(context: WarpFormContext, at: Local, locals: LaneLocals): void {
+  const { b, instruction } = context;
+  const mode = shuffleMode(instruction);
+  const [, source, laneOperand, clamp] = instruction.operands as [PtxOperand, PtxOperand, PtxOperand, PtxOperand];
+  const { lane, amount, segment, from, inRange, fromBytes } = locals;
+  b.get(at).i32(2).op('i32.shr_u').set(lane);
+  pushLaneWord(context, laneOperand, at);
+  b.i32(31).op('i32.and').set(amount);
+  pushLaneWord(context, clamp, at);
+  b.i32(8).op('i32.shr_u').i32(31).op('i32.and').set(segment);
+  pushSourceLane(b, mode, locals);
+  b.set(from);
+  b.get(from);
+  b.get(lane).get(segment).op('i32.and');
+  pushLaneWord(context, clamp, at);
+  b.i32(31).op('i32.and').get(segment).i32(-1).op('i32.xor').op('i32.and').op('i32.or');
+  b.op(mode === 'up' ? 'i32.ge_s' : 'i32.le_s').set(inRange);
+  b.get(from).get(lane).get(inRange).op('select').i32(2).op('i32.shl').set(fromBytes);
+  b.get(at);
+  pushLaneWord(context, source, fromBytes);
+  b.memory('i32.store', FETCHED);
+  b.get(at).i32(0).get(inRange).op('i32.sub').memory('i32.store', IN_RANGE);
+}
+
+function pushSourceLane(b: FunctionBuilder, mode: string, { lane, amount, segment }: LaneLocals): void {
+  if (mode === 'up') b.get(lane).get(amount).op('i32.sub');
+  else if (mode === 'down') b.get(lane).get(amount).op('i32.add');
+  else if (mode === 'bfly') b.get(lane).get(amount).op('i32.xor');
+  else {
+    b.get(lane).get(segment).op('i32.and');
+    b.get(amount).get(segment).i32(-1).op('i32.xor').op('i32.and').op('i32.or');
+  }
+}
+
+/** `shfl` in every mode. */
+export function shuffle(context: WarpFormContext): void {
+  const { instruction, kernel } = context;
+  if (isStaticShuffle(context)) shuffleByMap(context);
+  else if (isBroadcast(instruction, kernel)) broadcast(context);
+  else shuffleByLane(context);
 }
