@@ -1,11 +1,11 @@
 import type { SourceLocation } from '../core/compiled-code.ts';
-import { lexPtx, type Token } from './lexer.ts';
+import type { Token } from './lexer.ts';
 
 /**
  * Where an instruction came from: `[0]` is the innermost place (often in an inlined header function), each next entry
  * the call site it was inlined at, the last one in the function itself.
  */
-export type SourceChain = readonly SourceLocation[];
+type SourceChain = readonly SourceLocation[];
 
 /** Reads `.file` and `.loc` directives and keeps the location in force. */
 export class SourceTracker {
@@ -31,11 +31,6 @@ export class SourceTracker {
   reset(): void {
     this.current = [];
     this.last = undefined;
-  }
-
-  /** The location in force with all call sites around it. */
-  get chain(): SourceChain {
-    return this.current;
   }
 
   /** Takes the tokens after `.loc` on its line. */
@@ -109,28 +104,9 @@ function collectFiles(tokens: readonly Token[]): Map<number, string> {
 }
 
 /** clang's comment after `.loc`: `inner.h:3:5 @[ kernel.cu:18:11 @[ kernel.cu:40:3 ] ]`. */
-export function chainOfComment(comment: string): SourceChain {
+function chainOfComment(comment: string): SourceChain {
   return comment.split(' @[ ').flatMap((part) => {
     const match = /^\s*(.*):(\d+):(\d+)[\s\]]*$/.exec(part);
     return match ? [location(withoutDotSlash(match[1]!), Number(match[2]), Number(match[3]))] : [];
   });
-}
-
-/**
- * The whole inlining chain of the instruction on a PTX line: what an instruction's `source` was chosen from.
- * @throws PtxSyntaxError when the text does not split into tokens.
- */
-export function sourceChainAt(text: string, ptxLine: number): SourceChain {
-  const { tokens, inlineComments } = lexPtx(text);
-  const tracker = new SourceTracker(tokens, inlineComments, () => true);
-  tokens.forEach((token, i) => {
-    if (token.line > ptxLine || token.kind !== 'directive') return;
-    if (token.text === '.entry' || token.text === '.func') tracker.reset();
-    if (token.text !== '.loc') return;
-    tracker.enter(
-      tokens.slice(i + 1, i + 16).filter((next) => next.line === token.line),
-      token.line,
-    );
-  });
-  return tracker.chain;
 }

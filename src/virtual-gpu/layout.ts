@@ -1,10 +1,7 @@
 /**
  * Where things lie in a worker's private memory (memory 0 of a compiled kernel). Device memory, which all
- * workers share, is memory 1. All figures in bytes.
+ * workers share, is memory 1. All figures in bytes. The first 1024 are always zero: inactive lanes read there.
  */
-
-/** Inactive lanes read here: always zero, never written. */
-export const NULL_PAGE_BYTES = 1024;
 
 /** Launch-wide values, one i32 each. */
 export const LAUNCH = {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PtxSyntaxError } from '../../src/ptx/errors.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
-import { sourceChainAt } from '../../src/ptx/source-locations.ts';
 import { functionNamed, instruction, instructionsOf, moduleWith, parseBody, show, showFunction } from './support.ts';
 
 describe('module directives', () => {
@@ -272,16 +271,6 @@ describe('source locations', () => {
       .loc 2 17 79, function_name $L__info_string1+2, inlined_at 2 5 1
       ret;`;
     expect(sources(body, (path) => path === 'k.cu')).toEqual([{ file: 'k.cu', line: 40, column: 3 }]);
-  });
-
-  it('gives the whole chain on request', () => {
-    const text = `${moduleWith('.loc 2 17 79 // ./pack.h:17:79 @[ k.cu:18:11 ]\nret;\n.loc 1 20 1\nret;')}${files}`;
-    const line = text.split('\n').indexOf('ret;') + 1;
-    expect(sourceChainAt(text, line)).toEqual([
-      { file: 'pack.h', line: 17, column: 79 },
-      { file: 'k.cu', line: 18, column: 11 },
-    ]);
-    expect(sourceChainAt(text, 1)).toEqual([]);
   });
 
   it('takes the caller where the compiler gave line 0', () => {
