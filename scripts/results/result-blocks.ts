@@ -33,10 +33,14 @@ const runHeadline = ({ start, best, speedup, evaluationsUsed, device, workload, 
   `${formatInterval(best!.kind, best!.intervalNs)} in ${evaluationsUsed} evaluations. ` +
   `Stop reason: ${code(stop!.reason)}.`;
 
+/** Blind strategies use no findings; a run logs their reason under the finding `none`. */
+const reasonOf = ({ finding, evaluationId, evidence }: NonNullable<ProgressionRow['why']>): string =>
+  finding === 'none' ? 'no finding: chosen by a blind strategy' : `${code(finding)} of ${evaluationId}: ${evidence}`;
+
 const progressionCells = (row: ProgressionRow): string[] => [
   row.evaluationId,
   row.change,
-  row.why ? `${code(row.why.finding)} of ${row.why.evaluationId}: ${row.why.evidence}` : '',
+  row.why ? reasonOf(row.why) : '',
   row.time ? formatNs(row.time.medianNs) : row.status,
   formatRatio(row.ratioToStart),
   row.decision ?? '–',

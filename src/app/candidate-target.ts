@@ -85,7 +85,7 @@ export function deviceOfCandidates(texts: readonly string[], store: string): Dev
   if (!first || !other) return first;
   throw new WarpsmithError({
     code: 'different-devices',
-    message: 'The runs that the candidates are from judged on different devices.',
+    message: 'The candidates come from runs on different devices.',
     path: '--device',
     received: `${first.device} (${first.run}) and ${other.device} (${other.run})`,
     expected: 'one device to judge both on',
@@ -174,7 +174,7 @@ export function bestOf(run: LoadedRun): EvaluationFinishedEvent {
   if (id) return evaluationNamed(run, id);
   throw new WarpsmithError({
     code: 'no-best',
-    message: `Run ${run.id} has no best kernel: not even its start passed.`,
+    message: `Run ${run.id} has no best kernel, because its start did not pass.`,
     file: eventsPath(run.folder),
     received: run.id,
     expected: 'a run with an evaluation that passed',
@@ -232,7 +232,7 @@ export async function restore(run: LoadedRun, event: EvaluationFinishedEvent): P
 const candidateChanged = (run: LoadedRun, evaluationId: string, candidateId: string, folder: string): WarpsmithError =>
   new WarpsmithError({
     code: 'candidate-changed',
-    message: `Candidate ${candidateId} (${evaluationId} of ${run.id}) can't be put together again.`,
+    message: `Candidate ${candidateId} (${evaluationId} of ${run.id}) can't be reconstructed.`,
     file: join(folder, 'kernel.json'),
     received: 'a kernel.json that was changed since the run',
     expected: 'the kernel.json that was judged',
@@ -242,7 +242,7 @@ const candidateChanged = (run: LoadedRun, evaluationId: string, candidateId: str
 const parametersGiven = (text: string, option: string): WarpsmithError =>
   new WarpsmithError({
     code: 'parameters-of-a-candidate',
-    message: `${text} is a candidate: its parameters have values.`,
+    message: `${text} is a candidate with fixed parameters.`,
     path: option,
     received: option,
     expected: `${option} for kernel folders only`,

@@ -85,7 +85,7 @@ const sentence = (text: string): string => {
 const needsRun = (target: string): WarpsmithError =>
   new WarpsmithError({
     code: 'commit-needs-a-run',
-    message: `${target} is a kernel: --commit makes commits of the changes that a run kept.`,
+    message: `${target} is a kernel; --commit needs a run, whose kept changes it commits.`,
     path: '--commit',
     received: target,
     expected: 'a run, or RUN/e12',

@@ -161,6 +161,6 @@ function requireSameProblem(baseline: CandidateTarget, candidate: CandidateTarge
     file: candidate.problem.folder,
     received: `${baseline.problem.file.name} (${baseline.problem.folder}) and ${candidate.problem.file.name} (${candidate.problem.folder})`,
     expected: 'two candidates of one problem',
-    hint: 'Times of different problems say nothing about each other.',
+    hint: 'Times of different problems can’t be compared.',
   });
 }

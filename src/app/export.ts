@@ -234,7 +234,7 @@ const isConfirmed = ({ events }: LoadedRun, candidateId: string): boolean =>
 
 /** The evidence in sentences; a time or ratio never comes without its kind. */
 export function describeEvidence({ origin }: Pick<CandidateTarget, 'origin'>, evidence: Evidence | null): string[] {
-  if (!origin || !evidence) return ['No run judged it: nothing is known of its speed, nor that it is right.'];
+  if (!origin || !evidence) return ['No run evaluated it, so its correctness and its speed are unknown.'];
   const { evaluation } = origin.event;
   const { comparedWithStart, runId, device } = evidence;
   const where = `on ${device.name} (${device.id}), workload ${evaluation.workload.name}`;

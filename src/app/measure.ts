@@ -275,7 +275,7 @@ const needsGpu = (deviceId: string): WarpsmithError =>
 const setNeedsOneKernel = (count: number): WarpsmithError =>
   new WarpsmithError({
     code: 'set-needs-one-kernel',
-    message: `--set says nothing about which of ${count} kernels it is for.`,
+    message: `--set needs one kernel; ${count} are to be measured.`,
     path: '--set',
     received: `${count} kernels`,
     expected: 'one kernel',

@@ -100,7 +100,7 @@ function refuseConflicts({ strategy, diagnosis, exploring }: CompleteRequest<'op
   const flag = diagnosis ? '--no-exploring' : '--no-diagnosis';
   throw new WarpsmithError({
     code: 'conflicting-options',
-    message: `${flag} is for guided runs: ${strategy} asks no findings.`,
+    message: `${flag} is for guided runs; ${strategy} uses no findings.`,
     path: flag,
     received: `--strategy ${strategy} and ${flag}`,
     expected: 'one of them',

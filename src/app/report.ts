@@ -94,7 +94,7 @@ export function formatOfFile(file: string): ReportFormat | 'terminal' {
   if (format !== undefined) return format;
   throw new WarpsmithError({
     code: 'unknown-report-format',
-    message: `The name of ${basename(file)} does not say which format it is to have.`,
+    message: `The ending of ${basename(file)} names no known format.`,
     file: resolve(file),
     path: '--output',
     received: extension === '' ? 'a name without an ending' : extension,

@@ -88,11 +88,11 @@ function startOf(folder: string, events: readonly RecordedEvent[]): RunStartedEv
   if (first.schemaVersion === EVENT_SCHEMA_VERSION) return first;
   throw new WarpsmithError({
     code: 'older-event-log',
-    message: `Run ${basename(folder)} was written by an older warpsmith, which logged less than resuming needs.`,
+    message: `Run ${basename(folder)} was written by an older warpsmith, whose log lacks what resuming needs.`,
     file: eventsPath(folder),
     received: `schemaVersion ${first.schemaVersion}`,
     expected: `schemaVersion ${EVENT_SCHEMA_VERSION}`,
-    hint: 'Its report can be read; to search on, start a new run from its best kernel.',
+    hint: 'You can still print its report. To continue the search, start a new run from its best kernel.',
   });
 }
 
@@ -117,7 +117,7 @@ function extended(folder: string, now: Budgets, request: ResumeRequest): Budgets
       path: flag,
       received: String(value),
       expected: limit === null ? 'nothing: this budget has no limit' : `more than ${limit}`,
-      hint: 'A run goes on with the budgets it has, or with larger ones.',
+      hint: 'Give a budget larger than the run had.',
     });
   }
   // What is kept for the end grows with the limit.
@@ -276,7 +276,7 @@ const changed = (
     file,
     received: now ?? 'nothing',
     expected: logged ?? 'nothing of that name',
-    hint: 'Put it back as it was, or start a new run: results of two versions can’t be one run.',
+    hint: 'Restore it, or start a new run: one run can’t mix results of two versions.',
   });
 
 /** What identifies a device, where a log has it. */

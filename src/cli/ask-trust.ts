@@ -25,8 +25,8 @@ const endOfInput = (lines: Interface): Promise<string> => once(lines, 'close').t
 const textOf = ({ problem, folder, files, hash, namedBy }: TrustQuestion): string =>
   plainText(
     [
-      `Problem ${problem} in ${folder}${namedBy === 'log' ? ', which the log of a run names,' : ''}`,
-      `brings programs that have not run here before: ${files.join(', ')}.`,
+      `Problem ${problem} in ${folder}${namedBy === 'log' ? ', named by the log of a run,' : ''}`,
+      `has programs that have not run here before: ${files.join(', ')}.`,
       'reference.ts can only compute; baseline.py, on a GPU, can do what you can.',
       `Run them, now and whenever they are exactly these (${hash.slice(0, 16)})? [y/N] `,
     ].join('\n'),

@@ -15,7 +15,7 @@ function refuseConflicts(name: CommandName, request: Asked): void {
     const flag = longFlag(option);
     throw new WarpsmithError({
       code: 'conflicting-options',
-      message: `--replay answers from a recording: ${flag} has nothing to say there.`,
+      message: `${flag} has no effect with --replay, which answers from a recording.`,
       path: flag,
       received: `--replay and ${flag}`,
       expected: 'one of them',
@@ -30,7 +30,7 @@ function noteIgnored(name: CommandName, request: Asked, device: string, { stream
   for (const [field, option] of optionsOf(name)) {
     const value = request[field];
     if (option.onlyOnGpus === undefined || value === undefined || value === 'none') continue;
-    streams.err.write(`${longFlag(option)} makes no difference on ${device}: ${option.onlyOnGpus}.\n`);
+    streams.err.write(`${longFlag(option)} has no effect on ${device}: ${option.onlyOnGpus}.\n`);
   }
 }
 

@@ -77,8 +77,7 @@ export function createProgress(stream: NodeJS.WriteStream): Progress {
       const names = workloads.map(({ name }) => name).join(', ');
       status.print(`Optimising ${problem.name} ${names} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
       const kept = budgets.allowance ? describeAllowance(budgets.allowance) : '';
-      if (kept !== '')
-        status.print(`At most ${budgets.maximumEvaluations} evaluations, of which are kept for the end: ${kept}`);
+      if (kept !== '') status.print(`At most ${budgets.maximumEvaluations} evaluations; reserved for the end: ${kept}`);
       status.busy(`e1: the start, ${start.kernel}`);
     },
     'move-proposed': (event) => {

@@ -162,7 +162,7 @@ export interface EvaluationRequest {
   passedBefore?: { correctness: Correctness; coverage: Coverage; timing?: Timing };
   /** Real GPUs: how long to measure; `screen` when absent. */
   tier?: Tier;
-  /** Real GPUs: exactly this many blocks, whatever they show; what confirms a winner. */
+  /** Real GPUs: a fixed number of blocks; what confirms a winner. */
   blocks?: number;
   /** Real GPUs: candidates to measure beside this one, in the same blocks. They must have passed before. */
   against?: readonly { name: string; candidate: Candidate }[];

@@ -120,7 +120,7 @@ async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing
     },
   });
   if (!candidate) {
-    return event({ evaluationId: null, ratio: null, reason: 'the other changes allow no kernel without this one' });
+    return event({ evaluationId: null, ratio: null, reason: 'without this change the others give no valid kernel' });
   }
   const known = knownOf(run, best, candidate);
   const logged = run.history.next();
@@ -161,7 +161,7 @@ function comparison(
     return { evaluationId, ratio: evaluation.timing.medianNs / best.evaluation.timing.medianNs };
   }
   const measured = evaluation.comparisons?.[0];
-  if (!measured) return { evaluationId, ratio: null, reason: 'the best could not be measured beside it' };
+  if (!measured) return { evaluationId, ratio: null, reason: 'the best could not be measured in the same blocks' };
   const [low, high] = measured.intervalRatio;
   return { evaluationId, ratio: 1 / measured.ratio, intervalRatio: [1 / high, 1 / low] };
 }

@@ -129,8 +129,8 @@ function adviceText(dimensions: readonly string[], rows: readonly Row[]): string
   const full = saturatedAt(rows);
   const reached = `at ${name} = ${first.product} it reaches ${percent(first)} of attainable`;
   if (full === first.product)
-    return `more work does not help the kernel: ${reached}, at ${name} = ${last.product} still ${percent(last)}`;
-  const start = `the kernel is under-filled: ${reached}`;
+    return `more work does not help: ${reached}, and at ${name} = ${last.product} ${percent(last)}`;
+  const start = `the workload under-fills the device: ${reached}`;
   if (last === first) return `${start}; larger workloads could not be judged`;
   return full === null
     ? `${start}; at ${name} = ${last.product} it reaches ${percent(last)}, and larger workloads may still gain`

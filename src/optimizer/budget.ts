@@ -116,7 +116,7 @@ export function createBudget(initial: ResolvedBudgets, clockMs: () => number): B
       if (left === null || left > 0) return otherSpent();
       return {
         reason: 'evaluations-spent',
-        detail: kept === 0 ? used() : `${used()}; the rest is kept for what comes after`,
+        detail: kept === 0 ? used() : `${used()}; the rest is reserved for confirmation, ablation and advice`,
       };
     },
   };

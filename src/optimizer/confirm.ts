@@ -29,7 +29,7 @@ export async function confirmBest(run: Run): Promise<void> {
     if (!evaluations) return;
     const { status, reason } = evaluations.at(-1)!;
     if (status === 'device-failed') {
-      const detail = `the device failed twice in a row when the winner was to be confirmed: ${reason ?? 'no reason given'}`;
+      const detail = `the device failed twice in a row during the confirmation of the winner: ${reason ?? 'no reason given'}`;
       run.stop = { reason: 'device-failed', detail };
       return;
     }
@@ -186,7 +186,7 @@ function judge({ evaluations, perWorkload, measured, sanitizer, requireSanitizer
   if (!isTimed(last)) return { outcome: 'refused', reason: `${last.status}: ${last.reason ?? 'it has no time'}` };
   if (!measured) {
     const why = last.missingBaselines?.[0]?.reason ?? 'no reason given';
-    return { outcome: 'refused', reason: `the start could not be measured beside it: ${why}` };
+    return { outcome: 'refused', reason: `the start could not be measured in the same blocks: ${why}` };
   }
   const described = `${describeComparison(measured)} the speed of the start`;
   if (measured.verdict !== 'faster') return { outcome: 'refused', reason: `${measured.verdict}: ${described}` };

@@ -61,7 +61,7 @@ function decideMeasured(best: TimedEvaluation, candidate: TimedEvaluation): Deci
   const comparison = comparisonWithBest(candidate);
   if (!comparison) {
     const missing = candidate.missingBaselines?.map(({ name, reason }) => `${name}: ${reason}`).join('; ');
-    const reason = `${best.id} could not be measured beside it${missing ? ` (${missing})` : ''}`;
+    const reason = `${best.id} could not be measured in the same blocks${missing ? ` (${missing})` : ''}`;
     return { decision: 'revert', ratio: null, reason };
   }
   const { ratio, verdict, intervalRatio } = comparison;

@@ -93,7 +93,7 @@ function comparable(event: RunEvent | RecordedEvent): string {
 const differs = (logged: RecordedEvent, happened: string): WarpsmithError =>
   new WarpsmithError({
     code: 'history-differs',
-    message: `Run again, the run does not do what its log says from event ${logged.sequence} on.`,
+    message: `Replaying the run gives other events than its log from event ${logged.sequence} on.`,
     path: `event ${logged.sequence}`,
     received: happened,
     expected: logged.type,

@@ -94,7 +94,7 @@ function afterNewBest(run: Run, best: Best): Phase {
 async function baseline(run: Run): Promise<Phase> {
   const { options } = run;
   const spent = spentBudget(run, options.workloads.length);
-  if (spent) return finish(run, spent.reason, `the budget does not allow the start to be judged: ${spent.detail}`);
+  if (spent) return finish(run, spent.reason, `the budget is too small to evaluate the start: ${spent.detail}`);
   for (const workload of options.workloads) {
     const measuring = { tier: 'accept', profile: workload === options.workloads[0] ? 'light' : 'none' } as const;
     const evaluation = await evaluateOnce(run, { candidate: options.start, workload, measuring });
@@ -261,7 +261,7 @@ async function decidePhase(run: Run): Promise<Phase> {
   const { failureCount, abandoned } = ledger.noteFailed(move, judged.length);
   const kernel = move.candidate.kernel.file.name;
   if (judged.some(isWrongWhenTimed) && ledger.noteWrongWhenTimed(kernel)) {
-    const reason = `${kernel} was right when verified and wrong when timed, again: no setting of it is tried any more`;
+    const reason = `${kernel} was right when verified and wrong when timed, for the second time; no further setting of it is tried`;
     emit(run, {
       type: 'move-abandoned',
       iteration: run.iteration,

@@ -48,7 +48,7 @@ function describeBest(run: Run, { start, best, speedup }: RunResult): string {
   const { id, timing } = best.evaluation;
   if (id === start?.id) return '; no change was kept';
   if (speedup === undefined) {
-    const why = lacksEvaluations(run) ? ', for which the limit leaves no evaluation' : '';
+    const why = lacksEvaluations(run) ? ': the limit leaves no evaluation for it' : '';
     return `; best ${id}, not confirmed${why}`;
   }
   const over = workloadCount > 1 ? ` over ${workloadCount} workloads` : '';

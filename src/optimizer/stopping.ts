@@ -23,7 +23,7 @@ export function reasonToStop(best: BestTime, ratioToStart: number, goal: Goal | 
     return { reason: 'goal-reached', detail: `the goal ${goal.text} is reached` };
   const ratio = best.medianNs / best.attainableNs;
   if (best.attainableNs > 0 && ratio <= NEAR_ATTAINABLE_RATIO) {
-    const detail = `${best.kind} time is ${ratio.toFixed(2)} times the attainable bound; nearer than ${NEAR_ATTAINABLE_RATIO} is not worth a search`;
+    const detail = `${best.kind} time is ${ratio.toFixed(2)} times the attainable bound; the search stops below ${NEAR_ATTAINABLE_RATIO}`;
     return { reason: 'near-attainable', detail };
   }
   return undefined;

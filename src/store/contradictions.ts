@@ -165,7 +165,7 @@ function ofEnd({ best, speedup }: RunFinishedEvent, log: Log): Contradiction | u
   const standing = standingDecisions(log.events).at(-1)?.evaluationId;
   const kept = standing === undefined ? undefined : log.byId.get(standing);
   if (!evaluation || evaluation.candidate.id !== kept?.candidate.id) {
-    return { says: `the best is ${best}`, gives: `what was kept last and stands: ${standing ?? 'nothing'}` };
+    return { says: `the best is ${best}`, gives: `the last kept candidate: ${standing ?? 'none'}` };
   }
   const expected = speedupOf(evaluation, log);
   return expected === undefined ? undefined : differ('speed-up', speedup, expected);

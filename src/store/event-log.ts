@@ -132,9 +132,9 @@ function logAt(
 const deleted = (path: string): WarpsmithError =>
   new WarpsmithError({
     code: 'run-folder-deleted',
-    message: 'The run’s event log was deleted while the run went on.',
+    message: 'The run’s event log was deleted during the run.',
     file: path,
-    expected: 'run folders that are left alone while their run goes on',
+    expected: 'run folders that nothing changes during a run',
     hint: 'What the run found is lost; start it again.',
   });
 

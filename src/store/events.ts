@@ -315,7 +315,7 @@ export interface WorkloadAdviceEvent {
   }[];
   /** Smallest product at which the attained ratio is within 5 % of the last row's; `null` when it still grows. */
   saturatedAt: number | null;
-  /** `the kernel is under-filled: at B·H = 8 it reaches 12 % of attainable; at B·H ≥ 128 it reaches 61 %`. */
+  /** `the workload under-fills the device: at B·H = 8 it reaches 12 % of attainable; at B·H ≥ 128 it reaches 61 %`. */
   text: string;
 }
 

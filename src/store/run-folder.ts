@@ -144,9 +144,9 @@ function requireThere(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })) return;
   throw new WarpsmithError({
     code: 'run-folder-deleted',
-    message: 'The run’s folder was deleted or moved while the run went on.',
+    message: 'The run’s folder was deleted or moved during the run.',
     file: path,
-    expected: 'run folders that are left alone while their run goes on',
+    expected: 'run folders that nothing changes during a run',
     hint: 'If it was moved, give its new path to `warpsmith resume`; else start the run again.',
   });
 }

@@ -118,7 +118,7 @@ const inUse = (folder: string): WarpsmithError =>
 const unreadable = (folder: string, refused: unknown): WarpsmithError =>
   new WarpsmithError({
     code: 'unreadable-lock',
-    message: `${join(folder, LOCK_FILE)} can't be read: whether the run is being written can't be told.`,
+    message: `${join(folder, LOCK_FILE)} can't be read: warpsmith can't tell whether another process writes the run.`,
     file: join(folder, LOCK_FILE),
     received: refused instanceof Error ? refused.message : String(refused),
     expected: 'an empty file that this user may read',

@@ -39,7 +39,7 @@ describe.skipIf(python === undefined)(
       const env = stranger();
       const { code, text } = await typing('y\n', ['evaluate', kernel, ...ON_L4], env);
       expect({ code, text }).toMatchObject({ code: 0 });
-      expect(text).toContain('brings programs that have not run here before: reference.ts.');
+      expect(text).toContain('has programs that have not run here before: reference.ts.');
       expect(text).toMatch(/Run them, now and whenever they are exactly these \([0-9a-f]{16}\)\?/);
       expect(text).toContain('passed');
       expect(text, 'codes that move the cursor').not.toContain('\\x1b');

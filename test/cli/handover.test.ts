@@ -79,7 +79,7 @@ describe('export', () => {
     ]);
     expect(kernel.json.exported).toMatchObject({ name: 'mine', candidate: { parameters: { WARPS: 8 } } });
     expect(kernel.json.exported.evidence).toEqual([
-      'No run judged it: nothing is known of its speed, nor that it is right.',
+      'No run evaluated it, so its correctness and its speed are unknown.',
     ]);
     expect(readFileSync(join(place, 'kernel/kernel.cu'), 'utf8')).toContain('#define WARPS 8\n');
     const run = await runJson(['export', 'latest', ...store, '-o', join(place, 'by-run')]);

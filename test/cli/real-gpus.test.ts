@@ -28,7 +28,7 @@ describe('options for real GPUs where there is none', () => {
     const { code, json, stderr } = await runJson(args);
     expect({ code, status: json.status }).toEqual({ code: 0, status: 'passed' });
     for (const flag of ['--tier', '--profile', '--sanitize']) {
-      expect(stderr).toMatch(new RegExp(`^${flag} makes no difference on virtual:l4: it `, 'm'));
+      expect(stderr).toMatch(new RegExp(`^${flag} has no effect on virtual:l4: it `, 'm'));
     }
   });
 
@@ -36,8 +36,8 @@ describe('options for real GPUs where there is none', () => {
     const budgets = ['--max-gpu-minutes', '1', '--gpu-price', '3', '--max-money', '2', '--max-evaluations', '1'];
     const { code, stderr } = await runJson(['optimize', SCALE, ...ON_L4, ...budgets, '--store', temporaryFolder()]);
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^--max-gpu-minutes makes no difference on virtual:l4: it takes no GPU time/m);
-    expect(stderr).toMatch(/^--max-money makes no difference on virtual:l4: it takes no GPU time/m);
+    expect(stderr).toMatch(/^--max-gpu-minutes has no effect on virtual:l4: it takes no GPU time/m);
+    expect(stderr).toMatch(/^--max-money has no effect on virtual:l4: it takes no GPU time/m);
   });
 
   test('--cache overrides the workload: cold data must be read from memory, which bounds the time', async () => {

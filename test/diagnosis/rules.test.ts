@@ -500,7 +500,7 @@ describe('bank-conflicts', () => {
     });
     const finding = find(launch, 'bank-conflicts')!;
     expect(finding.evidence[0]!.value).toBeCloseTo(0.75, 9);
-    expect(finding.title).toBe('bank conflicts: 75 % of shared-memory wavefronts, 4× the least possible');
+    expect(finding.title).toBe('bank conflicts: 75 % of shared-memory wavefronts, 4× the minimum');
     expect(finding.estimatedSpeedup).toBeCloseTo(
       modelLaunch(launch, spec).ns / modelLaunch({ ...launch, sharedStoreWavefronts: WARPS * 1000 }, spec).ns,
       6,

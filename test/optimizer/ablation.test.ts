@@ -150,7 +150,7 @@ describe('the winner’s changes, undone one at a time', () => {
     ).toEqual([
       ['rung', 'e7', 650 / 300, undefined],
       ['TILE', 'e4', 400 / 300, undefined],
-      ['DEPTH', null, null, 'the other changes allow no kernel without this one'],
+      ['DEPTH', null, null, 'without this change the others give no valid kernel'],
     ]);
   });
 
@@ -284,11 +284,11 @@ describe('measured', () => {
     expect(order).toEqual(['confirmation', 'ablation']);
   });
 
-  it('says so where the best could not be measured beside it', async () => {
+  it('says so where the best could not be measured in the same blocks', async () => {
     const { ablations } = await measured({
       losesBaseline: ({ against, candidate }) => against !== undefined && nameOf(candidate) === START,
     });
-    expect(ablations).toMatchObject([{ ratio: null, reason: 'the best could not be measured beside it' }]);
+    expect(ablations).toMatchObject([{ ratio: null, reason: 'the best could not be measured in the same blocks' }]);
   });
 
   it('is of no winner that was refused', async () => {

@@ -124,7 +124,7 @@ describe('a measured run', () => {
     expect(result).toMatchObject({ stopReason: 'device-failed', best: { candidate: { parameters: { TILE: 64 } } } });
     expect(result.speedup).toBeUndefined();
     expect(ended).toMatchObject({ stopReason: 'device-failed', best: 'e3', speedup: null });
-    expect(ended!.detail).toMatch(/when the winner was to be confirmed: .*; best e3, not confirmed$/);
+    expect(ended!.detail).toMatch(/during the confirmation of the winner: .*; best e3, not confirmed$/);
   });
 
   it('screens a candidate again where the device failed while it was accepted', async () => {
@@ -141,7 +141,7 @@ describe('a measured run', () => {
     });
     expect(decisions[1]).toMatchObject({
       decision: 'revert',
-      reason: 'e1 could not be measured beside it (best: wrong when timed)',
+      reason: 'e1 could not be measured in the same blocks (best: wrong when timed)',
     });
     expect(result.best!.evaluation.id).toBe(result.start!.id);
   });
@@ -152,7 +152,7 @@ describe('a measured run', () => {
       losesBaseline: ({ blocks }) => blocks !== undefined,
     });
     expect(confirmations).toMatchObject([
-      { outcome: 'refused', reason: 'the start could not be measured beside it: wrong when timed' },
+      { outcome: 'refused', reason: 'the start could not be measured in the same blocks: wrong when timed' },
     ]);
   });
 
@@ -203,6 +203,6 @@ describe('a measured run', () => {
     const { result, ended } = await limited(3, NOTHING_KEPT);
     expect(result.evaluationsUsed).toBe(3);
     expect(result.speedup).toBeUndefined();
-    expect(ended!.detail).toMatch(/; best e3, not confirmed, for which the limit leaves no evaluation$/);
+    expect(ended!.detail).toMatch(/; best e3, not confirmed: the limit leaves no evaluation for it$/);
   });
 });

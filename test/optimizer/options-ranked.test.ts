@@ -106,7 +106,7 @@ describe('a move that is given up', () => {
         moveKey: 'tiles/01_first.TILE',
         failureCount: 2,
         why: 'overspent',
-        reason: 'used 2 evaluations, twice its share of 0.50 (1 left ÷ 2 moves), without helping',
+        reason: 'no gain after 2 evaluations, twice its share of 0.50 (1 left ÷ 2 moves)',
       },
     ]);
     const last = ofType(events, 'options-ranked').at(-1)!;
@@ -163,7 +163,7 @@ describe('a kernel that was right when verified and wrong when timed', () => {
       '01_first TILE=64 DEPTH=1',
     ]);
     expect(ofType(events, 'move-abandoned').map(({ reason }) => reason)).toEqual([
-      '01_first was right when verified and wrong when timed, again: no setting of it is tried any more',
+      '01_first was right when verified and wrong when timed, for the second time; no further setting of it is tried',
     ]);
   });
 

@@ -73,7 +73,7 @@ const SCENARIOS: Readonly<Record<StopReason, Scenario>> = {
   },
   'no-moves-left': {
     options: () => ({ evaluator: steady() }),
-    detail: 'every move that a finding of the best candidate suggests has been tried',
+    detail: 'every move suggested by the findings of the best candidate has been tried',
     evaluations: 4,
   },
   'space-exhausted': {
@@ -174,7 +174,7 @@ describe('a budget that is spent before the start', () => {
     const evaluator = steady();
     const { result } = await runLoop({ evaluator, patterns, budgets: { ...UNLIMITED, ...limits } });
     expect(result).toMatchObject({ stopReason: reason, evaluationsUsed: 0 });
-    expect(result.detail).toMatch(/^the budget does not allow the start to be judged: 0(\.0+)? of 0 /);
+    expect(result.detail).toMatch(/^the budget is too small to evaluate the start: 0(\.0+)? of 0 /);
     expect(evaluator.judged).toEqual([]);
   });
 

@@ -81,7 +81,7 @@ describe('where the device is under-filled', () => {
       ],
     });
     expect(advice!.text).toBe(
-      'the kernel is under-filled: at B·H = 8 it reaches predicted 15 % of attainable; at B·H ≥ 32 it reaches predicted 60 %',
+      'the workload under-fills the device: at B·H = 8 it reaches predicted 15 % of attainable; at B·H ≥ 32 it reaches predicted 60 %',
     );
   });
 
@@ -125,7 +125,7 @@ describe('where the device is under-filled', () => {
     const { advice } = await search({ script: filling(() => 0.5) });
     expect(advice).toMatchObject({ saturatedAt: 8, rows: { length: 3 } });
     expect(advice!.text).toBe(
-      'more work does not help the kernel: at B·H = 8 it reaches predicted 50 % of attainable, at B·H = 32 still predicted 50 %',
+      'more work does not help: at B·H = 8 it reaches predicted 50 % of attainable, and at B·H = 32 predicted 50 %',
     );
   });
 

@@ -200,7 +200,7 @@ const events: RunEvent[] = [
       },
     ],
     saturatedAt: null,
-    text: 'the kernel is under-filled: at B·H = 1 it reaches predicted 9 % of attainable',
+    text: 'the workload under-fills the device: at B·H = 1 it reaches predicted 9 % of attainable',
   },
   end.at(-1)!,
 ];

@@ -48,7 +48,7 @@ describe('the HTML report', () => {
     ['negative', 'pad/03_rows.PAD (failed)'],
     ['options', '(1.40 − 1) × 0.50 ÷ (1.0 + 0.2) = 0.100'],
     ['options', 'iteration 0: 4 open moves (2 of them not listed), a share of 1.5 evaluations each'],
-    ['advice', 'the kernel is under-filled'],
+    ['advice', 'the workload under-fills the device'],
     ['advice', 'none of this is a speed-up'],
     ['evaluations', 'active lanes per instruction 9.31'],
     ['ledger', 'money, at 3.5 per GPU hour'],

@@ -15,7 +15,7 @@ const { evaluation } = find('evaluation-finished').find(({ iteration }) => itera
 const blind = {
   ...proposal!,
   pattern: { id: 'tpe', title: 'What the tpe strategy asks for' },
-  finding: { ...proposal!.finding, id: 'none', evidence: 'strategies other than guided ask no findings' },
+  finding: { ...proposal!.finding, id: 'none', evidence: 'a blind strategy chose it; it uses no findings' },
 };
 
 const print = (shown: Shown): string => unwrapped(onTerminal(showDocument(shown)));
@@ -39,7 +39,7 @@ describe('why an evaluation was made', () => {
 
   test('a strategy that asks no findings is named instead', () => {
     const text = print({ ...shown, proposal: blind });
-    expect(text).toContain('asked for by tpe: strategies other than guided ask no findings');
+    expect(text).toContain('asked for by tpe: a blind strategy chose it; it uses no findings');
     expect(text).not.toMatch(/none of|expected \d/);
   });
 });

@@ -96,7 +96,7 @@ async function checkCounters({ gpus }: Machine): Promise<Diagnosis> {
   const { profilingHelp } = await import('../../evaluation/instruments/profilers/profiling-help.ts');
   return {
     verdict: 'absent',
-    detail: 'for administrators only; diagnosis goes on from resources, occupancy and virtual counters',
+    detail: 'for administrators only; diagnosis uses resources, occupancy and virtual counters instead',
     hint: profilingHelp('forbidden'),
   };
 }

@@ -73,7 +73,7 @@ async function checkWall(): Promise<Diagnosis> {
   return {
     verdict: 'absent',
     detail:
-      'none works here: Node’s permissions and a fence inside it hold references, nothing keeps the network from them',
+      'no wall works here: Node’s permissions and a fence confine references, but no wall keeps them from the network',
     hint: 'Install bubblewrap, or let users make user namespaces (unshare --user --net).',
   };
 }

@@ -121,7 +121,7 @@ function liesBelow(folder: string, root: string | undefined): boolean {
 const notTrusted = ({ problem, folder, files, hash, namedBy }: TrustQuestion): WarpsmithError =>
   new WarpsmithError({
     code: 'problem-not-trusted',
-    message: `Problem ${problem} brings programs that nobody has agreed to run.`,
+    message: `Problem ${problem} has programs that you have not agreed to run.`,
     file: folder,
     received: `${files.join(', ')} (${hash.slice(0, SHORT_HASH)})${namedBy === 'log' ? ', named by the log of a run' : ''}`,
     expected: 'a problem of this repository, or one that was agreed to',

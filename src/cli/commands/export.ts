@@ -14,7 +14,7 @@ function refuseConflicts({ parameters, name, output, commit }: RequestOf<'export
   const flag = parameters === undefined ? '--name' : '--set';
   throw new WarpsmithError({
     code: 'conflicting-options',
-    message: `${flag} has nothing to say to --commit, which commits what the run kept.`,
+    message: `${flag} has no effect on --commit, which commits the changes that the run kept.`,
     path: flag,
     received: `--commit and ${flag}, without --output`,
     expected: `${flag} with a folder to write to`,

@@ -79,7 +79,7 @@ export const COMMANDS = {
       keep: {
         flags: '--keep <folder>',
         kind: PATH,
-        help: "write PTX, machine code and the profiler's report into this folder, as far as there are any",
+        help: "write PTX, machine code and the profiler's report, if any, into this folder",
         notInReplays: true,
       },
     },
@@ -91,7 +91,7 @@ export const COMMANDS = {
     options: { ...DEVICE, ...JUDGING, ...EVIDENCE },
   },
   audit: {
-    summary: "play generic wrong kernels against a problem's checks, and say which would slip through",
+    summary: "test a problem's checks with generic wrong kernels, and list those that pass",
     group: 'judge',
     arguments: { target: { shown: '<folder>', help: 'a problem folder' } },
     options: { trust, seed: { ...seed, help: 'seeds the inputs', defaultHelp: undefined, default: 1 } },
@@ -116,7 +116,7 @@ export const COMMANDS = {
       blocks: {
         flags: '--blocks <count>',
         kind: integer(1, 10_000),
-        help: 'exactly this many blocks, whatever they show',
+        help: 'a fixed number of blocks',
       },
       ...BASELINES,
     },
@@ -131,40 +131,40 @@ export const COMMANDS = {
       ...DEVICE,
       workloads: {
         ...workloads,
-        help: "a workload's name, dimensions, or all, with a weight as in b1h8s512d64:2; repeatable: the geometric mean counts",
+        help: "a workload's name, dimensions, or all, with a weight as in b1h8s512d64:2; repeatable: then the objective is the geometric mean",
       },
       parameters,
       ...MEASURING,
       strategy: {
         flags: '--strategy <name>',
         kind: choice(RUN_STRATEGIES),
-        help: `what chooses the next candidate: ${RUN_STRATEGIES.join(', ')}`,
+        help: `how to choose the next candidate: ${RUN_STRATEGIES.join(', ')}`,
         default: GUIDED,
       },
       objective: {
         flags: '--objective <kind>',
         kind: choice(['geometric-mean', 'per-workload']),
-        help: 'over several workloads: geometric-mean (one kernel for all) or per-workload (a dispatch table)',
+        help: 'for several workloads: geometric-mean (one kernel for all) or per-workload (a dispatch table)',
         default: 'geometric-mean',
       },
       diagnosis: {
         flags: '--no-diagnosis',
         kind: FLAG,
-        help: 'guided: choose among the same changes without asking the findings',
+        help: 'guided: choose among the same changes, but ignore the findings',
         default: true,
         isLogged: true,
       },
       exploring: {
         flags: '--no-exploring',
         kind: FLAG,
-        help: 'guided: stop where no finding suggests anything more, instead of searching on',
+        help: 'guided: stop when no finding suggests a move, instead of a blind search',
         default: true,
         isLogged: true,
       },
       ablation: {
         flags: '--no-ablation',
         kind: FLAG,
-        help: "leave out undoing the winner's changes one by one in the end",
+        help: "skip the ablation: do not undo the winner's changes one by one",
         default: true,
         isLogged: true,
       },
@@ -172,7 +172,7 @@ export const COMMANDS = {
       gpuPricePerHour: {
         flags: '--gpu-price <price>',
         kind: positive(),
-        help: 'what an hour of the GPU costs, for the ledger',
+        help: 'price of a GPU hour, for the ledger',
       },
       goal: { flags: '--goal <goal>', kind: TEXT, help: 'stop at this speed-up (2x) or time (50us)' },
       requireSanitizer: {
@@ -186,7 +186,7 @@ export const COMMANDS = {
     },
   },
   resume: {
-    summary: 'go on with a run that was interrupted or killed',
+    summary: 'continue a run that was interrupted or killed',
     group: 'optimise',
     arguments: { run: runOrLatest },
     options: { trust, ...LARGER_BUDGETS, ...STORE },
@@ -215,13 +215,13 @@ export const COMMANDS = {
       rebuild: {
         flags: '--rebuild',
         kind: FLAG,
-        help: 'make the index of the store anew from the logs of its runs',
+        help: 'rebuild the index of the store from the logs of its runs',
       },
       ...STORE,
     },
   },
   show: {
-    summary: 'say what a run, one of its evaluations or a candidate is, with its evidence',
+    summary: 'show a run, one of its evaluations, or a candidate, with the evidence',
     group: 'look',
     arguments: {
       what: {
@@ -233,7 +233,7 @@ export const COMMANDS = {
     options: STORE,
   },
   patterns: {
-    summary: 'list the patterns, with what their moves realised in the store’s runs',
+    summary: 'list the patterns, with the gains of their moves in the store’s runs',
     group: 'look',
     arguments: {},
     options: {
@@ -241,13 +241,13 @@ export const COMMANDS = {
       evidence: {
         flags: '--evidence',
         kind: FLAG,
-        help: 'list every move: its finding and counters, what it expected, what it realised',
+        help: 'list every move: its finding and counters, expected gain and real gain',
       },
       ...STORE,
     },
   },
   'search-bench': {
-    summary: 'replay a space that was evaluated whole, and say how fast each strategy finds its best',
+    summary: 'replay a fully evaluated space, and compare how fast each strategy finds its best',
     group: 'optimise',
     arguments: { file: { shown: '<file>', help: 'auto-tuning results in the T4 JSON format, plain or gzipped' } },
     options: {
@@ -268,14 +268,14 @@ export const COMMANDS = {
       within: {
         flags: '--within <percent>',
         kind: positive(),
-        help: 'above the best: what counts as found',
+        help: 'largest distance from the best that counts as found',
         default: 5,
       },
       svg: { flags: '--svg <file>', kind: PATH, help: 'write a plot of the best so far by evaluation' },
     },
   },
   dispatch: {
-    summary: 'make a dispatch table of the winners of several runs',
+    summary: 'make a dispatch table from the winners of several runs',
     group: 'hand',
     arguments: {
       runs: { shown: '<runs...>', help: 'runs of one problem on one device, one for each workload' },
@@ -292,7 +292,7 @@ export const COMMANDS = {
       commit: {
         flags: '--commit',
         kind: FLAG,
-        help: "make the run's kept changes a branch of the repository that holds the start kernel",
+        help: "commit the run's kept changes to a branch of the start kernel's repository",
       },
       name: {
         flags: '--name <name>',
@@ -329,7 +329,7 @@ export const COMMANDS = {
       failOn: {
         flags: '--fail-on <what>',
         kind: choice(FAIL_ON),
-        help: 'exit with 1 where the candidate is slower, or not-faster',
+        help: 'exit with 1 if the candidate is slower, or not-faster',
       },
       ...STORE,
     },

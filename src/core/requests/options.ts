@@ -56,7 +56,7 @@ export const trust = {
 export const seed = {
   flags: '--seed <seed>',
   kind: integer(0, 2 ** 32 - 1),
-  help: 'seeds inputs, orders and drawn shapes, to do it again',
+  help: 'seed of inputs, orders and drawn shapes, to repeat a command',
   defaultHelp: 'drawn, and said afterwards',
 } as const satisfies Option<number>;
 
@@ -99,7 +99,7 @@ export const DEVICE = {
   device: {
     flags: '--device <id>',
     kind: TEXT,
-    help: 'where kernels are judged; see `warpsmith devices`',
+    help: 'device to judge kernels on; see `warpsmith devices`',
     defaultHelp: 'first GPU, else virtual:l4',
     notInReplays: true,
   },
@@ -113,7 +113,7 @@ export const DEVICE = {
   toolchain: {
     flags: '--toolchain <name>',
     kind: choice(TOOLCHAIN_NAMES),
-    help: 'what compiles: nvrtc, nvcc or clang',
+    help: 'compiler: nvrtc, nvcc or clang',
     defaultHelp: 'the first of them that is there; clang on virtual devices',
     isLogged: true,
     notInReplays: true,
@@ -128,7 +128,7 @@ export const DEVICE = {
   record: {
     flags: '--record <file>',
     kind: PATH,
-    help: 'keep every evaluation, samples and counters included, in this .jsonl.gz file',
+    help: 'write every evaluation, with samples and counters, to this .jsonl.gz file',
     isLogged: true,
     notInReplays: true,
   },
@@ -175,7 +175,7 @@ export const EVIDENCE = {
   sanitize: {
     flags: '--sanitize',
     kind: FLAG,
-    help: 'have compute-sanitizer look at the kernel, on a GPU',
+    help: 'check the kernel with compute-sanitizer, on a GPU',
     onlyOnGpus: 'it checks every access anyway',
   },
 } as const satisfies Options;
@@ -199,7 +199,7 @@ export const BUDGETS = {
   maximumEvaluations: {
     flags: '--max-evaluations <count>',
     kind: EVALUATIONS,
-    help: 'limit in evaluations, from the start to the confirmation and ablation',
+    help: 'limit of evaluations, with start, confirmation and ablation',
     defaultHelp: '30, or none beside another budget',
   },
   maximumMinutes: { flags: '--max-minutes <minutes>', kind: positive(), help: 'budget in wall time' },
@@ -220,7 +220,7 @@ export const BUDGETS = {
 export const LARGER_BUDGETS = {
   maximumEvaluations: {
     ...BUDGETS.maximumEvaluations,
-    help: 'a larger limit in evaluations than the run had',
+    help: 'a larger limit of evaluations than the run had',
     defaultHelp: undefined,
   },
   maximumMinutes: { ...BUDGETS.maximumMinutes, help: 'a larger budget in wall time' },

@@ -22,7 +22,7 @@ export const bankConflicts: Rule = {
     return {
       title:
         `bank conflicts: ${percent(worst.value)} of shared-memory wavefronts,` +
-        ` ${figure(worst.wavefronts / (worst.wavefronts - worst.conflicts))}× the least possible`,
+        ` ${figure(worst.wavefronts / (worst.wavefronts - worst.conflicts))}× the minimum`,
       evidence: conflicted.map(({ launch, value, wavefronts, conflicts }) => ({
         counter: 'bank conflicts ÷ shared wavefronts',
         value,
@@ -33,7 +33,7 @@ export const bankConflicts: Rule = {
           `${figure(conflicts)} of ${figure(wavefronts)} wavefronts are conflicts`,
       })),
       advice: 'Pad the rows of the shared array (PAD) or swizzle it, so that the lanes of a request hit all 32 banks.',
-      ...estimate(context, 'the least wavefronts that the widths need', ({ launch }) => ({
+      ...estimate(context, 'the minimum of wavefronts for these widths', ({ launch }) => ({
         launch: {
           ...launch,
           sharedLoadWavefronts: launch.sharedLoadWavefronts - launch.sharedLoadBankConflicts,

@@ -59,18 +59,18 @@ function moveTo(candidate: Candidate, strategy: string, { iteration }: Run): Pro
   const { kernel, parameters } = candidate;
   return {
     key: `${strategy}/${iteration + 1}`,
-    pattern: { id: strategy, title: `What the ${strategy} strategy asks for` },
-    finding: { id: 'none', estimatedSpeedup: 1, evidence: 'strategies other than guided ask no findings' },
+    pattern: { id: strategy, title: `Choice of the ${strategy} strategy` },
+    finding: { id: 'none', estimatedSpeedup: 1, evidence: 'a blind strategy chose it; it uses no findings' },
     change: { kind: 'configuration', kernel: kernel.file.name, parameters },
     candidate,
     expectedGain: 1,
     confidence: 0,
-    reason: `asked for by the ${strategy} strategy`,
+    reason: `the ${strategy} strategy chose it`,
   };
 }
 
 const exhausted = (size: number, skipped: number): Turn => {
-  const butFor = skipped === 0 ? '' : `, but for ${skipped} that do not take every workload`;
+  const butFor = skipped === 0 ? '' : `, except ${skipped} that do not take every workload`;
   return {
     exhausted: { reason: 'space-exhausted', detail: `all ${size} configurations have been evaluated${butFor}` },
   };

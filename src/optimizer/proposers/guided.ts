@@ -73,7 +73,7 @@ function turnOf(run: Run, { share, options, overspent }: Ranking): Pick<Turn, 'r
       moveKey,
       failureCount: failures,
       why: 'overspent' as const,
-      reason: `used ${used} evaluation${used === 1 ? '' : 's'}, twice its share of ${share!.toFixed(2)} (${run.budget.searchEvaluationsLeft} left ÷ ${open + overspent.length} moves), without helping`,
+      reason: `no gain after ${used} evaluation${used === 1 ? '' : 's'}, twice its share of ${share!.toFixed(2)} (${run.budget.searchEvaluationsLeft} left ÷ ${open + overspent.length} moves)`,
     })),
   };
 }
@@ -83,6 +83,6 @@ const upcoming = ({ moves }: Ranking): ProposedMove[] => moves.slice(1, 1 + PREP
 const EXHAUSTED: Pick<Turn, 'exhausted'> = {
   exhausted: {
     reason: 'no-moves-left',
-    detail: 'every move that a finding of the best candidate suggests has been tried',
+    detail: 'every move suggested by the findings of the best candidate has been tried',
   },
 };
