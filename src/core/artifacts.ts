@@ -11,7 +11,7 @@ export interface KeepRequest {
   readonly sass: boolean;
 }
 
-/** What was kept of the code that was judged: content hashes of the store. */
+/** The stored code of an evaluation, by content hashes of the store. */
 export interface EvaluationArtifacts {
   ptx?: string;
   sass?: string;

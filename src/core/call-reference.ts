@@ -9,7 +9,7 @@ import type {
 } from './problem.ts';
 import { rounderFor } from './rounding.ts';
 
-/** What is wrong with a reference, in words of an error. */
+/** The mistake of a reference, in the words of an error. */
 export interface ReferenceFault {
   readonly code: 'reference-failed' | 'reference-output' | 'reference-changed-input';
   /** Goes on after "the reference of NAME": `throws TypeError: …`. */
@@ -27,7 +27,7 @@ export interface ReferenceModule {
   readonly mistakes?: Readonly<Record<string, ReferenceFunction>> | undefined;
 }
 
-/** Outputs, or what is wrong with the reference. */
+/** Outputs, or the mistake of the reference. */
 export type ReferenceOutcome =
   | { readonly ok: true; readonly outputs: ReferenceTensors }
   | { readonly ok: false; readonly fault: ReferenceFault };

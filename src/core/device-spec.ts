@@ -12,7 +12,7 @@ export type CalibrationBasis = 'measured' | 'same-chip' | 'published';
 
 export interface Calibration {
   readonly basis: CalibrationBasis;
-  /** What was measured, and what is carried over from where. */
+  /** Says which figures were measured, and the board that the others come from. */
   readonly note: string;
 }
 

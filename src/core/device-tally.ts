@@ -5,7 +5,7 @@ export interface TallyEntry {
   readonly bytes?: number;
 }
 
-/** What a device in a process of its own was asked for since it was opened. Times of parts lie within those of the whole. */
+/** Requests to a device in a process of its own since it was opened. The time of a request includes the times of its parts. */
 export interface DeviceTally {
   /** Messages to the process, by command. */
   readonly messages: Readonly<Record<string, TallyEntry>>;

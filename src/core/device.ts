@@ -142,7 +142,7 @@ export interface Device {
     plan: LaunchPlan,
     bounds: { vetoNs: number; attainableNs: number },
   ): Timing;
-  /** What its process was asked for since it was opened; absent where there is none. */
+  /** Requests to its process since it was opened. Absent if the device has no process. */
   tally?(): Promise<DeviceTally>;
   close(): Promise<void>;
 }

@@ -24,7 +24,7 @@ export interface WrongElement {
   elementCount: number;
 }
 
-/** One element of an output beside what was wanted of it. */
+/** One element of an output and its wanted value. */
 export interface ComparedElement {
   output: string;
   /** Multi-index, outermost first. */
@@ -42,7 +42,7 @@ export interface Correctness {
   maxAbsoluteError: number | null;
   /** Tolerance at the element that came nearest to (or went furthest over) it. */
   tolerance: number;
-  /** That element. Absent where every output equals what was wanted. */
+  /** That element. Absent if every output equals its wanted value. */
   nearest?: ComparedElement;
   /** Launch sequences whose every output was compared. */
   checksRun: number;
@@ -57,7 +57,7 @@ export interface Correctness {
 export interface Coverage {
   /** How many of the problem's check shapes the kernel takes. */
   checkShapes: number;
-  /** Those that its limits or constraints turn away. */
+  /** Check shapes that the kernel's limits or constraints exclude. */
   excludedShapes: Dimensions[];
   /** Shapes that the seed chose, within the kernel's limits. */
   drawnShapes: Dimensions[];
@@ -111,7 +111,7 @@ export interface Evaluation {
   countersSource?: CountersSource;
   profile?: ProfileReport;
   sanitizer?: SanitizerReport;
-  /** The candidate against what it was measured beside, in the same blocks. */
+  /** The candidate against its baselines, measured in the same blocks. */
   comparisons?: Comparison[];
   /** Those others' own measurements, the candidate's being in `timing`. */
   baselines?: BaselineMeasurement[];
@@ -120,7 +120,7 @@ export interface Evaluation {
   findings: Finding[];
   /** Beyond their threshold, and worth nothing as long as something else binds; absent where there are none. */
   hiddenFindings?: Finding[];
-  /** PTX and machine code of what was judged, where they were to be kept. */
+  /** PTX and machine code of the candidate, if the request asked to keep them. */
   artifacts?: EvaluationArtifacts;
   /** Wall time spent, by phase. */
   elapsedMs: { compile: number; verify: number; time: number; total: number };

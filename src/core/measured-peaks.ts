@@ -1,4 +1,4 @@
-/** What one GPU was seen to reach, beside what its datasheet promises. Plain JSON. */
+/** Peaks measured on one GPU, beside those of its datasheet. Plain JSON. */
 export interface MeasuredPeaks {
   /** Bytes read plus bytes written per second by warpsmith's own copy kernel, in the fastest of the ways tried. */
   readonly copyBytesPerSecond: number;

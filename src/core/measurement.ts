@@ -1,4 +1,4 @@
-/** State of a GPU at one moment, as NVML tells it; what it does not tell is absent. */
+/** State of a GPU at one moment, from NVML. Values that NVML does not report are absent. */
 export interface GpuState {
   smClockMhz?: number;
   memoryClockMhz?: number;

@@ -57,7 +57,7 @@ export interface BufferPair {
   readonly tolerance: number;
 }
 
-/** A launch sequence to be run by itself: what its buffers hold before, and what they are compared with after it. */
+/** A launch sequence to run alone: the contents of its buffers before it, and the buffers to compare them with after it. */
 export interface Rerun {
   /** Which of the replay's sequences, on its slot for reruns. */
   readonly sequence: number;
@@ -69,7 +69,7 @@ export interface Rerun {
 export interface ChipState {
   /** What shared memory, registers and local memory are overwritten with follows from this. */
   readonly key: number;
-  /** Whether L2 holds nothing of the replay's buffers; else what was written last is there. */
+  /** Whether L2 holds nothing of the replay's buffers. If false, it holds the bytes written last. */
   readonly isL2Swept: boolean;
 }
 
@@ -100,7 +100,7 @@ export type RoundOutcome =
   | {
       ok: true;
       ns: number;
-      /** For each of `unchanged`, the elements that differ from what was drawn. */
+      /** For each of `unchanged`, the elements that differ from the drawn values. */
       changedElements: readonly number[];
       /** Guard bytes that no longer hold the guard pattern, by the buffer before them. */
       damagedGuards: readonly { buffer: string; bytes: number }[];
@@ -167,6 +167,6 @@ export interface MeasuringDevice {
   state(): Promise<GpuState>;
   /** What this board was seen to reach: measured once, then remembered. */
   peaks?(): Promise<MeasuredPeaks>;
-  /** L2 size of the device, which says what is hot and what is cold. */
+  /** L2 size of the device; it decides the sizes of hot and cold rings. */
   readonly l2Bytes: number;
 }

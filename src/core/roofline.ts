@@ -20,6 +20,6 @@ export interface Roofline {
   readonly minimumReadBytes: number;
   /** The rates behind the provable bound. */
   readonly veto: Roof;
-  /** The rates behind what is attainable. */
+  /** The rates behind the attainable bound. */
   readonly attainable: Roof;
 }

@@ -26,7 +26,7 @@ const roundNamed = (dtypes: Readonly<Record<string, DType>>): ((value: number, n
   return (value, name) => (name === undefined ? value : (rounders.get(name)?.(value) ?? value));
 };
 
-/** Rounds to so many significant bits, whatever the exponent. */
+/** Rounds to a number of significant bits, for any exponent. */
 const roundToBits = (bits: number): ((value: number) => number) => {
   // Veltkamp's splitting: the product and the difference round away all but the leading bits.
   const splitter = 2 ** (53 - bits) + 1;

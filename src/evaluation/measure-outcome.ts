@@ -27,10 +27,10 @@ export interface MeasureOutcomeOptions {
   readonly loadBeside: (candidate: Candidate) => Promise<Omit<LoadedKernel, 'name'> | string>;
 }
 
-/** Name of the candidate among what is measured beside it. */
+/** Name of the candidate among the contenders. */
 export const CANDIDATE = 'candidate';
 
-/** Measures a verified candidate beside what was asked for, then profiles and sanitizes it as far as that was. */
+/** Measures a verified candidate beside the requested baselines, then profiles and sanitizes it if requested. */
 export const measureOutcome = async (
   options: MeasureOutcomeOptions,
   module: LoadedModule,
@@ -61,7 +61,7 @@ export const measureOutcome = async (
   }
 };
 
-/** Profiles a candidate that passed before, and measures nothing: what is right need not be known for that. */
+/** Profiles a candidate that passed before, without measuring. A profile needs no oracle. */
 export const profileOutcome = async (
   options: Pick<MeasureOutcomeOptions, 'device' | 'request' | 'oracle' | 'instruments'>,
   module: LoadedModule,
@@ -156,6 +156,6 @@ const instrument = async (
   };
 };
 
-/** Only what is faster than every kernel it ran against, if any, is worth a profile. */
+/** A candidate gets a profile only if it is faster than every kernel that it was measured beside. */
 const isWorthProfiling = ({ against = [] }: EvaluationRequest, comparisons: readonly Comparison[]): boolean =>
   comparisons.every(({ verdict, baseline }) => verdict === 'faster' || !against.some(({ name }) => name === baseline));

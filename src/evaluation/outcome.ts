@@ -6,7 +6,7 @@ import type { Kernel } from '../core/kernel.ts';
 import type { Timing } from '../core/timing.ts';
 import type { Refused } from './launches/refusal.ts';
 
-/** How an evaluation ended, and what is known by then. */
+/** How an evaluation ended, with its results so far. */
 export type Outcome = Pick<Evaluation, 'status'> & Partial<Evaluation>;
 
 export const compileRefusal = (outcome: Extract<CompileOutcome, { ok: false }>): Outcome => ({

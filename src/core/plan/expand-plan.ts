@@ -39,7 +39,7 @@ export interface PlanRequest {
 /**
  * Evaluates every expression of a kernel for one workload: buffers and workspaces with sizes, launches with numbers.
  *
- * @throws WarpsmithError for whatever can't be launched anywhere: a grid of zero CTAs (`zero-size-grid`), more than
+ * @throws WarpsmithError for a plan that no device can launch: a grid of zero CTAs (`zero-size-grid`), more than
  * 1024 threads per CTA, fractional sizes, offsets beyond a buffer, …
  */
 export const expandPlan = (request: PlanRequest): LaunchPlan => {

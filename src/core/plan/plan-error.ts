@@ -3,7 +3,7 @@ import { evaluateExpression, namesInExpression } from '../expressions/evaluate.t
 import type { Expression } from '../problem.ts';
 import type { Scope } from './scope.ts';
 
-/** An expression with where it stands and what it may name. */
+/** An expression, its place in the file, and the names it may use. */
 export interface PlacedExpression {
   readonly expression: Expression;
   readonly scope: Scope;

@@ -162,7 +162,7 @@ export const BASELINES = {
   },
 } as const satisfies Options;
 
-/** What is asked for beside a time, on real GPUs. */
+/** Options for evidence beside a time, on real GPUs. */
 export const EVIDENCE = {
   ...BASELINES,
   tier,

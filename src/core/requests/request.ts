@@ -24,7 +24,7 @@ export type CompleteRequest<N extends CommandName> = {
   readonly [K in WithoutDefault<OptionsOf<N>>]?: ValueOf<OptionsOf<N>[K]>;
 };
 
-/** What a run's log keeps of a request, beside what its events say anyway. */
+/** The part of a request that a run's log keeps, beside the events. */
 export type LoggedOf<N extends CommandName> = {
   -readonly [K in keyof OptionsOf<N> as OptionsOf<N>[K] extends { isLogged: true } ? K : never]?: ValueOf<
     OptionsOf<N>[K]
@@ -35,7 +35,7 @@ export const optionsOf = (name: CommandName): [string, Option][] => Object.entri
 
 const argumentsOf = (name: CommandName): Command['arguments'] => COMMANDS[name].arguments;
 
-/** Fills in what was left out; everything else of `request` stays as it is. */
+/** Adds defaults for missing fields of `request`; the others stay as they are. */
 export function completeRequest<N extends CommandName, R extends RequestOf<N>>(
   name: N,
   request: R,
@@ -52,7 +52,7 @@ export function completeRequest<N extends CommandName, R extends RequestOf<N>>(
 /** The long flag, e.g. `--output`. */
 export const longFlag = ({ flags }: Pick<Option, 'flags'>): string => /--[\w-]+/.exec(flags)![0];
 
-/** What is logged of a request, for `resume`. */
+/** The part of a request that the log keeps for `resume`. */
 export const loggedOf = <N extends CommandName>(name: N, request: RequestOf<N>): LoggedOf<N> =>
   Object.fromEntries(
     optionsOf(name)
@@ -60,7 +60,7 @@ export const loggedOf = <N extends CommandName>(name: N, request: RequestOf<N>):
       .map(([field]) => [field, request[field as keyof typeof request]]),
   ) as LoggedOf<N>;
 
-/** The words of the command line that makes a request; what is left out or a default's has none. */
+/** The words of the command line that makes a request. Missing and default values give no word. */
 export function commandLine<N extends CommandName>(name: N, request: RequestOf<N>): string[] {
   const values = request as Readonly<Record<string, unknown>>;
   const positional = Object.keys(argumentsOf(name)).flatMap((field) => (values[field] ?? []) as string | string[]);

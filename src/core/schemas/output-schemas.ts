@@ -8,7 +8,7 @@ const texts = z.array(z.string());
 const object = z.record(z.string(), z.unknown());
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable();
 
-/** A document of a kind: what it has beside `schemaVersion` and `kind`; versions may add fields. */
+/** A document of one kind: its fields beside `schemaVersion` and `kind`. Later versions may add fields. */
 const document = <Fields extends z.ZodRawShape>(kind: string, fields: Fields, schemaVersion = 1) =>
   z
     .looseObject({ schemaVersion: z.literal(schemaVersion), kind: z.literal(kind), ...fields })

@@ -65,7 +65,7 @@ export const hiddenSignals = (problem: Problem, sights: readonly Sight[]): strin
 
 const digits = (value: number): string => String(Number(value.toPrecision(3)));
 
-/** One check, and what it takes to play wrong kernels on it. */
+/** One check, with the data needed to judge wrong kernels on it. */
 export interface BlindCheckRequest {
   readonly problem: Problem;
   readonly check: Pick<Check, 'dimensions' | 'generatorSet'>;

@@ -62,7 +62,7 @@ export interface ContenderBlock {
   readonly checkedSlotCount: number;
   /** Kernels: launch sequences run again by themselves and compared with what a replay left. */
   readonly rerunCount?: number;
-  /** Makes the checks that were put off until nothing is timed any more, and frees everything whatever they say. */
+  /** Makes the checks postponed until after all timing, then frees everything in any case. */
   close(): Promise<{ ok: true } | ContenderFailure>;
   /** Frees everything and checks nothing: for a block whose samples do not count any more. */
   discard(): Promise<void>;

@@ -149,7 +149,7 @@ export class KernelBlock implements ContenderBlock {
     await this.#slots.free();
   }
 
-  /** Replays that end earlier than a launch can know: what is done by then must be all that was begun. */
+  /** Replays cut short at a secret place. Every launch before the cut must have done all of its work. */
   async #remainingCuts(): Promise<{ ok: true } | ContenderFailure> {
     for (let cut = this.#cuts.shift(); cut !== undefined; cut = this.#cuts.shift()) {
       const outcome = await this.#replayOnce({ seed: createStream(this.#options.seed, 'cut', cut).bits(0), cut });

@@ -19,7 +19,7 @@ export interface LoadedKernel {
   readonly plan: LaunchPlan;
 }
 
-/** A library call to be timed beside, with what is known of it. */
+/** A library call to measure beside the candidate, with its description. */
 export interface LibraryContender {
   readonly contender: Contender;
   /** After measuring: e.g. versions, and the GPU kernels that ran. */

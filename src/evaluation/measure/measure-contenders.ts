@@ -12,12 +12,12 @@ import { planRings, type RingPlan, ringOfBlock } from './plan-ring.ts';
 import { BLOCK_BUDGET_NS, fixedTier, LARGE_SLOT_BYTES, TIERS, type TierLimits } from './tiers.ts';
 
 export interface MeasureRequest {
-  /** The first is the candidate; the others are what it is compared with. Names differ. */
+  /** The first is the candidate, the others are its baselines. Names differ. */
   readonly contenders: readonly Contender[];
   readonly cache: 'hot' | 'cold';
   readonly l2Bytes: number;
   readonly tier: Tier;
-  /** Exactly this many counted blocks, whatever they show. */
+  /** A fixed number of counted blocks. */
   readonly blocks?: number;
   /** Seeds the statistics, and everything else where there is no secret. */
   readonly seed: number;
@@ -314,7 +314,7 @@ class Measuring {
     return shuffle(Array.from({ length: this.#samplesPerBlock() }, () => names).flat(), belowOf(stream));
   }
 
-  /** A contender that failed in the middle of a block: what it holds is freed, the others go on. */
+  /** Frees the memory of a contender that failed within a block. The others continue. */
   async #abandon(name: string, failure: ContenderFailure, open: Map<string, ContenderBlock>): Promise<void> {
     this.#leave(name, failure);
     const block = open.get(name)!;

@@ -24,7 +24,7 @@ export interface SlotContents {
   readonly outputs: ReadonlyMap<string, Uint8Array>;
 }
 
-/** Says what is wrong with a slot; undefined when nothing is. */
+/** Describes the mistake in a slot. Undefined if there is none. */
 export interface SlotJudge {
   /** All of it, on the inputs that the slot really held. */
   whole(contents: SlotContents): Promise<string | undefined>;

@@ -18,7 +18,7 @@ import { type HostInputs, prepareHostInputs } from './host-inputs.ts';
 import { drawPoison, type SlotPoison } from './poisons.ts';
 import type { SlotPart } from './slot-part.ts';
 
-/** The slots of one block of one contender: their memory, and what is put there before each replay. */
+/** The slots of one block of one contender: their memory, and its contents before each replay. */
 export interface Slots {
   readonly all: readonly Slot[];
   /**
@@ -275,7 +275,7 @@ class DeviceSlots implements Slots {
     return { slot, what, isCertain };
   }
 
-  /** How the sequence of a slot is run again, over fresh poison, and what is compared. */
+  /** Describes the rerun of a slot's sequence over fresh poison, and the comparison. */
   #rerunOf(slot: number, seed: number): Rerun {
     const buffers = this.twins[slot]!;
     const poisons = this.#outputs().flatMap((planned): Fill[] => {

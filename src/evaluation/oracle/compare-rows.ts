@@ -4,7 +4,7 @@ import { multiIndexOf } from '../launches/layout.ts';
 import { compareOutput, type OutputVerdict } from './compare.ts';
 import { type ExpectedRows, gatherRows } from './expected-rows.ts';
 
-/** Compares what is expected of some rows, or of all, with whole outputs. */
+/** Compares whole outputs with the expectations of some or all rows. */
 export const compareRows = (
   outputs: readonly PlannedBuffer[],
   { rows, expectations }: ExpectedRows,

@@ -29,7 +29,7 @@ const ratioOf = (error: number, tolerance: number): number => {
   return Number.isNaN(ratio) ? Number.POSITIVE_INFINITY : ratio;
 };
 
-/** Compares an output (row-major, float64) with what is expected of it. */
+/** Compares an output (row-major, float64) with its expectation. */
 export const compareOutput = (
   output: { name: string; shape: readonly number[] },
   expectation: Expectation,

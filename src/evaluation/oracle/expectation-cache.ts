@@ -18,7 +18,7 @@ export interface CheckKey {
   readonly generatorSet: string;
 }
 
-/** What judging one check needs: the inputs' contents, and what is expected of each output. */
+/** Data to judge one check: the contents of the inputs, and the expectation of each output. */
 export interface PreparedCheck {
   /** The problem's buffers, without workspaces. */
   readonly buffers: readonly PlannedBuffer[];
@@ -39,14 +39,14 @@ const LEAST_FLOP_ON_DEVICE = 1e9;
 export const isLarge = ({ file }: Problem, dimensions: Dimensions): boolean =>
   evaluateExpression(file.flop, dimensions) >= LEAST_FLOP_ON_DEVICE;
 
-/** What works out what is expected. */
+/** Computes the expectations. */
 export interface OracleTools {
   readonly deviceReference?: DeviceReference | undefined;
   /** Aborting ends every run of a reference at once. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Draws the inputs of a check; what is expected of the outputs follows when it is asked for. */
+/** Draws the inputs of a check. It computes the expectations of the outputs on the first request. */
 export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleTools = {}): PreparedCheck => {
   const { problem, dimensions } = key;
   const buffers = expandBuffers(problem.file, dimensions);

@@ -7,7 +7,7 @@ import { outputsOf, type ReferenceRuns, runHostReference } from './reference-run
 import { toleranceRule } from './tolerances/index.ts';
 import type { Expectation } from './tolerances/tolerance.ts';
 
-/** Output name → what is expected of it. */
+/** Output name → its expectation. */
 export type Expectations = ReadonlyMap<string, Expectation>;
 
 /** Some inputs of a problem, as the device has them. */

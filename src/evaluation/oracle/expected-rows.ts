@@ -15,7 +15,7 @@ export interface ExpectedRows {
 
 /** Floating-point operations that a host does for a sample: some tens of milliseconds. */
 export const SAMPLE_FLOP = 4e7;
-/** Rows of a sample at least, whatever they cost. */
+/** Smallest number of rows in a sample, at any cost. */
 const LEAST_ROWS = 64;
 
 /**

@@ -12,7 +12,7 @@ export interface KeepingOptions {
   readonly disassemble?: typeof disassemble;
 }
 
-/** Whether there was code that ran: what was refused before is not compiled for this. */
+/** Whether any code ran. A candidate refused earlier is not compiled for this. */
 const wasRun = ({ elapsedMs }: Evaluation): boolean => elapsedMs.verify > 0;
 
 /**

@@ -85,7 +85,7 @@ const judgeRuns = async (judged: JudgedCheck, first: RunResult, second: RunResul
   return { ok: true, judged, first, verdicts: firstVerdicts };
 };
 
-/** The same run again in the same buffers: it finds what it left in its workspace. */
+/** The same run again in the same buffers; its workspace holds the results of the first run. */
 const judgeRepetition = async (judged: JudgedCheck, first: RunResult): Promise<Refused | undefined> => {
   const { runs, outputs, expectations, tally } = judged;
   const again = await runs.run({ ...NATURAL, name: 'run 3 (run 1 again)' });

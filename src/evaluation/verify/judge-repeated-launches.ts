@@ -121,7 +121,7 @@ const judgeOverResults = async (repetition: Repetition): Promise<Refused | undef
   return refused('unsafe', `output depends on what it held before: ${difference}`, name);
 };
 
-/** A right run on the other inputs, with what is expected of it. */
+/** A right run on the other inputs, with its expectation. */
 interface Renewed {
   readonly ok: true;
   readonly run: RunResult;

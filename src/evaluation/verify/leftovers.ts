@@ -59,5 +59,5 @@ export const noise = (elements: Uint8Array, dtype: DType, stream: RandomStream):
   return result;
 };
 
-/** The bits of an element's two top bytes that make it a quiet NaN, whatever its sign and the rest of its payload. */
+/** The bits of an element's two top bytes that make it a quiet NaN, for any sign and any other payload bits. */
 const QUIET_NAN = { f16: [0x7e, 0], bf16: [0x7f, 0xc0], f32: [0x7f, 0xc0], f64: [0x7f, 0xf8] } as const;

@@ -35,7 +35,7 @@ export interface BaselineWorkerRequest {
   readonly backendFile?: string;
 }
 
-/** A library call ready to be timed, and what is known of it. */
+/** A library call that is ready for timing, and its description. */
 export interface PreparedLibrary {
   readonly ok: true;
   readonly contender: Contender;

@@ -2,7 +2,7 @@ import type { PlannedBuffer } from '../../../core/launch-plan.ts';
 import type { DrawRule } from '../../../core/measuring-device.ts';
 import type { FailureStatus } from '../../../core/status.ts';
 
-/** Why the worker could not do what it was asked: python/warpsmith_worker/errors.py. */
+/** Why the worker refused a request: python/warpsmith_worker/errors.py. */
 export type WorkerErrorKind =
   | 'bad-request'
   | 'missing-torch'

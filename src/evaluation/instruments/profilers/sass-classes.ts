@@ -79,7 +79,7 @@ const WARP_SHAPES: Readonly<Record<string, readonly [number, number, number]>> =
   '16832': [16, 8, 32],
 };
 
-/** FLOP of one lane of a vector instruction, by precision; undefined for what is no floating-point arithmetic. */
+/** FLOP of one lane of a vector instruction, by precision. Undefined if it is not floating-point arithmetic. */
 export function vectorFlop(opcode: string): { kind: 'fp16' | 'fp32' | 'fp64'; count: number } | undefined {
   return WIDENING.test(opcode) ? undefined : VECTOR_FLOP[opcode.split('.')[0]!];
 }

@@ -1,9 +1,9 @@
 import { registerHooks } from 'node:module';
 
-/** Of what a program finds without importing anything, whatever leads out of the process. */
+/** Globals (available without an import) that lead out of the process. */
 const LEADING_OUT = ['process', 'fetch', 'WebSocket', 'EventSource', 'navigator', 'BroadcastChannel'] as const;
 
-/** How Node must read a file, whatever package it lies in. CommonJS would bring `require` and `module`. */
+/** The format in which Node must read a file, in any package. CommonJS would bring `require` and `module`. */
 const FORMATS: Readonly<Record<string, string>> = {
   ts: 'module-typescript',
   mts: 'module-typescript',
@@ -37,7 +37,7 @@ export function confine(url: string): void {
   Object.preventExtensions(Object.prototype);
 }
 
-/** A relative specifier as a URL; of packages, of Node's own modules and of any other scheme what is no place in a folder. */
+/** A relative specifier as a URL. A package, a module of Node or another scheme gives a URL outside every folder. */
 const asUrl = (specifier: string, parent: string | undefined): string =>
   /^(?:file:|[./])/.test(specifier) ? new URL(specifier, parent).href : specifier;
 
