@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
+import { runCli as runCommandLine } from '../../src/cli/main.ts';
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(repository, 'bin/warpsmith.mjs');
@@ -27,8 +29,32 @@ export interface CliOptions {
   interruptAfterMs?: number;
 }
 
+/** In this process, where nothing about the process is asked for: it spares each command Node's start and the modules'. */
+async function runHere(args: readonly string[]): Promise<CliOutcome> {
+  const texts = { out: '', err: '' };
+  const sink = (name: keyof typeof texts): NodeJS.WriteStream =>
+    new Writable({
+      decodeStrings: false,
+      write(chunk: string | Buffer, _encoding, done) {
+        texts[name] += chunk.toString();
+        done();
+      },
+    }) as NodeJS.WriteStream;
+  // These tests are of virtual devices, also on a machine with a GPU.
+  process.env.CUDA_VISIBLE_DEVICES = '';
+  const code = await runCommandLine(args, { out: sink('out'), err: sink('err') });
+  return { code, signal: null, stdout: texts.out, stderr: texts.err };
+}
+
+/** A command line, in a process of its own if any option is given; what that leaves running ends with its group. */
+export function runCli(args: readonly string[], options?: CliOptions): Promise<CliOutcome> {
+  return options && Object.values(options).some((value) => value !== undefined)
+    ? runInProcess(args, options)
+    : runHere(args);
+}
+
 /** A running command line in a process group of its own, which is gone when the promise settles. */
-export function runCli(
+export function runInProcess(
   args: readonly string[],
   { cwd = repository, env = {}, nodeOptions = [], interruptAt, interruptAfterMs = 0 }: CliOptions = {},
 ): Promise<CliOutcome> {
