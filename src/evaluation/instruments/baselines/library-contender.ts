@@ -65,7 +65,7 @@ export class LibraryContender implements Contender {
     return this.#subject.buffers.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Prepares the call in the current worker and compares its outputs. A second call does nothing. */
+  /** Prepares the call in the current worker and compares its outputs, once per worker process. */
   async prepare(): Promise<{ ok: true; handle: number } | ContenderFailure> {
     const { session, prepare } = this.#subject;
     if (this.#ready && this.#ready.generation === session.generation && session.processId !== undefined)

@@ -45,7 +45,7 @@ export interface SessionFailure extends ContenderFailure {
 /** A hang or a crash costs the process; this often it is started again. */
 const MOST_RESTARTS = 1;
 
-/** The Python worker as requests and answers. It hides restarts of the process. Failures are values. */
+/** The Python worker as requests and answers. It starts the process, and starts it again after a crash or hang. Failures are values. */
 export class WorkerSession {
   readonly #options: SessionOptions;
   #process: LineProcess | undefined;

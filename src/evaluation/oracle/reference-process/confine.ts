@@ -37,7 +37,7 @@ export function confine(url: string): void {
   Object.preventExtensions(Object.prototype);
 }
 
-/** A relative specifier as a URL. A package, a module of Node or another scheme gives a URL outside every folder. */
+/** A relative specifier as a URL. Any other specifier (a package, a module of Node, another scheme) stays as it is, so it lies in no folder. */
 const asUrl = (specifier: string, parent: string | undefined): string =>
   /^(?:file:|[./])/.test(specifier) ? new URL(specifier, parent).href : specifier;
 
