@@ -45,9 +45,9 @@ export const formatTiming = ({
 export const describeTiming = (timing: Timing): string =>
   timing.kind === 'predicted' ? `${formatTiming(timing)}, bound by ${timing.bindingResource}` : formatTiming(timing);
 
-/** `no kernel can be faster than 12 µs; attainable 15 µs`; a provable bound of 0 bounds nothing, and is left out. */
+/** `lower bound 12 µs; attainable 15 µs`; a provable bound of 0 bounds nothing, and is left out. */
 export const describeBounds = ({ vetoNs, attainableNs }: Pick<Timing, 'vetoNs' | 'attainableNs'>): string =>
-  `${vetoNs > 0 ? `no kernel can be faster than ${formatNs(vetoNs)}; ` : ''}attainable ${formatNs(attainableNs)}`;
+  `${vetoNs > 0 ? `lower bound ${formatNs(vetoNs)}; ` : ''}attainable ${formatNs(attainableNs)}`;
 
 /** `[1.382, 1.421]`: the interval of a ratio of measured times. */
 export const formatRatioInterval = ([low, high]: readonly [number, number]): string =>

@@ -41,7 +41,7 @@ describe('the HTML report', () => {
     ['ablation', '1.30× [1.200, 1.400]'],
     ['changes', '+int two;'],
     ['changes', 'kernel: 02_tiled → 03_rows'],
-    ['roofline', 'provable: no kernel can be faster than 1.2 µs'],
+    ['roofline', 'provable: lower bound 1.2 µs'],
     ['roofline', 'attainable: 4.3 µs'],
     ['workloads', 'vetoed by b4h1s64d64: 0.90× there'],
     ['findings', '1 ÷ 0.4 = 2.5'],

@@ -24,7 +24,7 @@ describe('a measured evaluation on the terminal', () => {
     'throttling: sw-power-cap; power-capped in 1 of 11 blocks',
     'discarded: 1 of 11 blocks (thermal-slowdown)',
     'disturbed: another process held a context on this GPU',
-    'no kernel can be faster than 4.43 µs; attainable 8.3 µs (12 % reached)',
+    'lower bound 4.43 µs; attainable 8.3 µs (12 % reached)',
     'cudnn was not measured: does not take fp32',
     'torch 2.11.0+cu130 flash_fwd_kernel',
     'Large (rows, its own estimate: 41.5 % of the launch’s time): c',

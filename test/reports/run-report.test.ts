@@ -31,7 +31,7 @@ All times are **predicted** by a model of the device, with its interval; nothing
 - Start: **02_tiled** (BLOCK_M=32), predicted 100 µs [70 µs … 150 µs], candidate \`hash-of-e1\`, e1
 - Best: **03_rows** (BLOCK_M=32, PAD=0), predicted 50 µs [35 µs … 75 µs], candidate \`hash-of-e2\`, e2
 - Kept changes: 02_tiled → 03_rows 2.00× (e2), each against the best before it
-- Bounds: no kernel can be faster than 1.2 µs; attainable 4.3 µs (8.6 % reached, predicted)
+- Bounds: lower bound 1.2 µs; attainable 4.3 µs (8.6 % reached, predicted)
 - Stopped: no-moves-left: every move has been tried
 - Search: guided by findings
 - Budget: 3 of 4 evaluations; goal: 10x; seed 7

@@ -73,8 +73,7 @@ function roofLine(className: string, roof: Roof, { x, y }: Plot): Markup {
 function boundMark(kind: 'veto' | 'attainable', view: RooflineView, { x, y, frame }: Plot): Markup[] {
   const ns = view[`${kind}Ns`];
   if (!(ns > 0)) return [];
-  const [words, label, below] =
-    kind === 'veto' ? ['no kernel can be faster than', 'provable', -7] : ['attainable:', 'attainable', 16];
+  const [words, label, below] = kind === 'veto' ? ['lower bound:', 'provable', -7] : ['attainable:', 'attainable', 16];
   const [intensity = x.high] = leastIntensity(view);
   const center = x.at(intensity);
   const height = y.at(view.flop / (ns / 1e9));

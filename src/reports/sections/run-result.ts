@@ -186,7 +186,7 @@ function rooflineLines({
   };
   return [
     `${workload}: ${formatFigure(flop)} FLOP, ${formatFigure(minimumFlop)} of them unavoidable; at least ${formatFigure(minimumReadBytes)} B read`,
-    ...(vetoNs > 0 ? [`provable: no kernel can be faster than ${formatNs(vetoNs)}; roofs ${roof(roofs.veto)}`] : []),
+    ...(vetoNs > 0 ? [`provable: lower bound ${formatNs(vetoNs)}; roofs ${roof(roofs.veto)}`] : []),
     `attainable: ${formatNs(attainableNs)}; roofs ${roof(roofs.attainable)}`,
   ];
 }
