@@ -4,7 +4,7 @@ import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import type { Surroundings } from './session.ts';
-import { targetKind } from './target.ts';
+import { findTarget } from './target.ts';
 
 type AuditOptions = RequestOf<'audit'> & Surroundings;
 
@@ -15,7 +15,8 @@ type AuditOptions = RequestOf<'audit'> & Surroundings;
  */
 export async function audit(request: AuditOptions): Promise<AuditReport> {
   const { target, seed, signal, onStep } = completeRequest('audit', request);
-  const problem = targetKind(target) === 'kernel' ? (await loadKernel(target)).problem : await loadProblem(target);
+  const { kind, folder } = findTarget(target);
+  const problem = kind === 'kernel' ? (await loadKernel(folder)).problem : await loadProblem(folder);
   await ensureTrustedFor(request, problem);
   const onCheck = (check: string, index: number, count: number) => onStep?.(`check ${index + 1} of ${count}: ${check}`);
   return auditProblem({ problem, seed, signal, onCheck });

@@ -11,7 +11,7 @@ import { planLaunches } from '../evaluation/launches/plan-launches.ts';
 import { DEVICE_SPECS } from '../hardware/device-specs.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
-import { targetKind } from './target.ts';
+import { findTarget } from './target.ts';
 import { chooseWorkload } from './workload.ts';
 
 /** A kernel's plan on one workload, or why it takes none. */
@@ -82,12 +82,13 @@ function checkKernel(
   };
 }
 
-async function loadAll(target: string): Promise<{ problem: Problem; kernels: Kernel[] }> {
-  if (targetKind(target) === 'kernel') {
-    const { kernel, problem } = await loadKernel(target);
+async function loadAll(text: string): Promise<{ problem: Problem; kernels: Kernel[] }> {
+  const { kind, folder } = findTarget(text);
+  if (kind === 'kernel') {
+    const { kernel, problem } = await loadKernel(folder);
     return { problem, kernels: [kernel] };
   }
-  const problem = await loadProblem(target);
+  const problem = await loadProblem(folder);
   const kernels: Kernel[] = [];
   for (const rung of new Set([problem.file.start, ...problem.file.rungs])) {
     kernels.push((await loadKernel(join(problem.folder, rung), { problem })).kernel);

@@ -21,7 +21,7 @@ import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
-import { isKernelFolder, loadKernelOf, loadRungs, targetKind } from './target.ts';
+import { findTarget, isKernelFolder, loadKernelOf, loadRungs } from './target.ts';
 import { chooseWorkloads } from './workload.ts';
 
 type MeasureOptions = OnDevice<CompleteRequest<'measure'>>;
@@ -68,11 +68,12 @@ export async function measureProblem(request: OnDevice<RequestOf<'measure'>>): P
 }
 
 async function loadContenders({ target, kernels }: MeasureOptions): Promise<{ problem: Problem; kernels: Kernel[] }> {
-  if (targetKind(target) === 'kernel') {
-    const { kernel, problem } = await loadKernel(target);
+  const { kind, folder } = findTarget(target);
+  if (kind === 'kernel') {
+    const { kernel, problem } = await loadKernel(folder);
     return { problem, kernels: [kernel, ...(await kernelsNamed(kernels, problem))] };
   }
-  const problem = await loadProblem(target);
+  const problem = await loadProblem(folder);
   const named = kernels.length > 0 ? await kernelsNamed(kernels, problem) : [...(await loadRungs(problem))];
   return { problem, kernels: named };
 }

@@ -113,10 +113,10 @@ export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   const request = completeRequest('optimize', asked);
   refuseConflicts(request);
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
-  const { problem, start, rungs } = await loadProblemTarget(request.target);
+  const { folder, problem, start, rungs } = await loadProblemTarget(request.target);
   await ensureTrustedFor(request, problem);
   return {
-    request,
+    request: { ...request, target: folder },
     budgets: request.budgets ?? budgetsOf(request),
     problem,
     workloads: chooseObjective(problem.file, request.workloads, request.cache),

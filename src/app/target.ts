@@ -1,28 +1,42 @@
-import { existsSync, statSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Kernel } from '../core/kernel.ts';
 import type { Problem } from '../core/problem.ts';
+import { findHeaderFolder } from '../toolchains/header-pack.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 
-/** What a path on the command line names: a kernel folder or a problem folder. */
-export type TargetKind = 'kernel' | 'problem';
+/** What a path or a name on the command line stands for. */
+interface Target {
+  readonly kind: 'kernel' | 'problem';
+  readonly folder: string;
+}
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
 /** Whether a path is that of a kernel folder. */
 export const isKernelFolder = (folder: string): boolean => isFile(join(folder, 'kernel.json'));
 
+/** The problems that came with warpsmith. */
+const bundledFolder = (): string => join(dirname(findHeaderFolder()), 'problems');
+
+/** `softmax` and `softmax/03_online` name what came with warpsmith, wherever no folder of the user's is called so. */
+function folderOf(text: string): string {
+  const bundled = join(bundledFolder(), text);
+  return !existsSync(text) && /^\w[\w-]*(?:\/\w[\w-]*)?$/.test(text) && existsSync(bundled) ? bundled : text;
+}
+
 /**
- * Says what a folder is, by the file it holds.
+ * Finds what a text names, and says what it is by the file it holds.
  *
  * @throws WarpsmithError `no-such-folder` or `not-a-target`.
  */
-export function targetKind(folder: string): TargetKind {
+export function findTarget(text: string): Target {
+  const folder = folderOf(text);
   const named = basename(folder);
-  if (named === 'kernel.json' || isKernelFolder(folder)) return 'kernel';
-  if (named === 'problem.json' || isFile(join(folder, 'problem.json'))) return 'problem';
+  if (named === 'kernel.json' || isKernelFolder(folder)) return { kind: 'kernel', folder };
+  if (named === 'problem.json' || isFile(join(folder, 'problem.json'))) return { kind: 'problem', folder };
   const missing = !existsSync(folder);
   throw new WarpsmithError({
     code: missing ? 'no-such-folder' : 'not-a-target',
@@ -30,13 +44,17 @@ export function targetKind(folder: string): TargetKind {
     file: resolve(folder),
     received: folder,
     expected: 'a folder with kernel.json (a kernel) or problem.json (a problem)',
-    hint: 'For example problems/attention, or problems/attention/01_minimal.',
+    hint: `Bundled problems go by their names: ${bundledProblems().join(', ')}.`,
   });
 }
 
+const bundledProblems = (): string[] =>
+  readdirSync(bundledFolder()).filter((name) => isFile(join(bundledFolder(), name, 'problem.json')));
+
 /** A kernel with its problem. A problem folder stands for the kernel its runs start from. */
-export async function loadKernelTarget(folder: string): Promise<{ kernel: Kernel; problem: Problem }> {
-  if (targetKind(folder) === 'kernel') return loadKernel(folder);
+export async function loadKernelTarget(text: string): Promise<{ kernel: Kernel; problem: Problem }> {
+  const { kind, folder } = findTarget(text);
+  if (kind === 'kernel') return loadKernel(folder);
   const problem = await loadProblem(folder);
   return loadKernel(join(problem.folder, problem.file.start), { problem });
 }
@@ -72,11 +90,12 @@ export async function loadRungs(problem: Problem): Promise<readonly Kernel[]> {
  * that kernel.
  */
 export async function loadProblemTarget(
-  folder: string,
-): Promise<{ problem: Problem; start: Kernel; rungs: readonly Kernel[] }> {
-  const named = targetKind(folder) === 'kernel' ? await loadKernel(folder) : undefined;
+  text: string,
+): Promise<{ folder: string; problem: Problem; start: Kernel; rungs: readonly Kernel[] }> {
+  const { kind, folder } = findTarget(text);
+  const named = kind === 'kernel' ? await loadKernel(folder) : undefined;
   const problem = named?.problem ?? (await loadProblem(folder));
   const rungs = await loadRungs(problem);
   const start = named?.kernel ?? (await loadKernel(join(problem.folder, problem.file.start), { problem })).kernel;
-  return { problem, start, rungs };
+  return { folder, problem, start, rungs };
 }

@@ -52,7 +52,10 @@ export const GROUPS = {
 
 const CANDIDATE = "a run (its best), RUN/e12, the beginning of a candidate's id, or a kernel folder";
 
-const kernelFolder = { shown: '<folder>', help: 'a kernel folder, or a problem folder for its start' } as const;
+const kernelFolder = {
+  shown: '<folder>',
+  help: 'a kernel folder, a problem folder for its start, or a bundled name such as softmax',
+} as const;
 
 const runOrLatest = {
   shown: '[run]',
@@ -125,7 +128,10 @@ export const COMMANDS = {
     summary: 'search for a faster kernel',
     group: 'optimise',
     arguments: {
-      target: { shown: '<folder>', help: 'a problem folder, or a kernel folder to start from' },
+      target: {
+        shown: '<folder>',
+        help: 'a problem folder, a kernel folder to start from, or a bundled name such as softmax',
+      },
     },
     options: {
       ...DEVICE,
