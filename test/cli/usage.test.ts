@@ -32,8 +32,8 @@ describe('a command line that makes no sense', () => {
     ['conflicting-options', ['optimize', SCALE, '--strategy', 'random', '--no-exploring'], 'Leave --no-exploring out'],
     ['conflicting-options', ['export', 'latest', '--commit', '--set', 'BLOCK_M=64'], 'Leave --set out'],
     ['conflicting-options', ['export', 'latest', '--commit', '--name', 'mine'], 'give --output as well'],
-    ['no-such-folder', ['evaluate', 'problems/nope'], 'problems/attention'],
-    ['not-a-target', ['check', 'src'], 'problems/attention'],
+    ['no-such-folder', ['evaluate', 'problems/nope'], 'attention'],
+    ['not-a-target', ['check', 'src'], 'attention'],
   ])('%s: %j', async (code, args, hint) => {
     const { code: exitCode, json, stderr } = await runJson(args);
     expect(exitCode).toBe(2);
