@@ -61,14 +61,14 @@ const PREDICTED_MARGIN = 1.03;
 export const comparedSide = ({ status, reason, correctness, timing }: Evaluation): ComparedSide => ({
   status,
   reason,
-  ...(correctness && {
-    correctness: {
-      maxAbsoluteError: correctness.maxAbsoluteError,
-      tolerance: correctness.tolerance,
-      checksRun: correctness.checksRun,
-    },
-  }),
-  ...(timing && { timing: { kind: timing.kind, medianNs: timing.medianNs, intervalNs: timing.intervalNs } }),
+  correctness: correctness
+    ? {
+        maxAbsoluteError: correctness.maxAbsoluteError,
+        tolerance: correctness.tolerance,
+        checksRun: correctness.checksRun,
+      }
+    : undefined,
+  timing: timing ? { kind: timing.kind, medianNs: timing.medianNs, intervalNs: timing.intervalNs } : undefined,
 });
 
 /** One workload from the evaluations of both sides; `beside` is the candidate's comparison from shared blocks. */

@@ -128,7 +128,12 @@ export const documentOf = (
   lead: readonly Part[],
   sections: readonly (readonly Section[])[] = [],
   footer?: string,
-): Document => ({ title, lead: flattened(lead), sections: sections.flat(), ...(footer !== undefined && { footer }) });
+): Document => ({
+  title,
+  lead: flattened(lead),
+  sections: sections.flat(),
+  footer: footer !== undefined ? footer : undefined,
+});
 
 export const text = (content: Inline): Block => ({ kind: 'text', text: content });
 

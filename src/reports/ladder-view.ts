@@ -111,7 +111,7 @@ function cellOf(input: LadderRowInput, name: string, peer: string | null): Ladde
     summary,
     conditions,
     flopPerSecond: (input.flop / summary.medianNs) * 1e9,
-    ...(names && { comparison: compareContenders(input.blocks, names, input.seed) }),
+    comparison: names ? compareContenders(input.blocks, names, input.seed) : undefined,
     gpuKernels,
     discardedBlockCount,
     powerCapped,

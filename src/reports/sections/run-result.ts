@@ -81,7 +81,7 @@ function progression(view: RunView): Section[] {
       alt: `${kind} time by evaluation of ${problem.name} ${workload.name} on ${device.name}`,
       chart,
       legend: PROGRESSION_LEGEND,
-      ...(data && { data }),
+      data: data ?? undefined,
     },
     !chart && [note('No evaluation has a valid time.'), data],
     titledList('Confirmation', confirmations.map(describeConfirmation)),
