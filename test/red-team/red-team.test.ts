@@ -121,6 +121,9 @@ describe('the red team', () => {
   });
 });
 
+/** Where all outputs are subnormal, even the rightly rounded one has an RMS error of 1/√12 quanta of the half allowed. */
+const RMS_OF_SUBNORMALS = 0.58;
+
 describe('an honest rung', () => {
   // Not only within the limits: fp32 weights stay below half of them. Tensor cores take weights rounded to fp16, which is as
   // good as a rounding of the output. The other rungs share one of these's arithmetic, and each takes seconds.
@@ -136,7 +139,7 @@ describe('an honest rung', () => {
       const { status, reason, failedCheck, correctness } = await judge(path.join(ATTENTION, rung), seed);
       expect({ status, reason, failedCheck }, `seed ${seed}`).toEqual({ status: 'passed' });
       expect(correctness?.worstErrorRatio, `seed ${seed}`).toBeLessThan(most);
-      expect(correctness?.rmsErrorRatio, `seed ${seed}`).toBeLessThan(most);
+      expect(correctness?.rmsErrorRatio, `seed ${seed}`).toBeLessThan(Math.max(most, RMS_OF_SUBNORMALS));
     }
   });
 });
