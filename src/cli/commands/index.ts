@@ -1,5 +1,4 @@
 import type { CommandName } from '../../core/requests/commands.ts';
-import { asDamage } from '../../store/event-log.ts';
 import type { CommandContext, Run } from '../context.ts';
 
 /** Loads a command's module when it is used, so that `--help` and `check` don't pay for the virtual GPU. */
@@ -39,6 +38,9 @@ export async function runCommand(
   try {
     return await run(request, context);
   } catch (error) {
-    throw READ_LOGS.has(name) ? asDamage(error) : error;
+    if (!READ_LOGS.has(name)) throw error;
+    // Its schemas take a while to load, and what works needs none.
+    const { asDamage } = await import('../../store/event-log.ts');
+    throw asDamage(error);
   }
 }
