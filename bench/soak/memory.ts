@@ -40,12 +40,12 @@ const summary = {
     slopeKibibytesPerEvaluation: Number((slopeBytes / 1024).toFixed(3)),
     growthRatio: Number(((slopeBytes * secondHalf.length) / meanBytes).toFixed(4)),
   },
-  childProcesses,
+  childProcesses: childProcesses.length,
   temporaryFiles: temporaryFiles.length,
   openFiles,
 };
 const isFlat = slopeBytes * secondHalf.length <= FLAT_RATIO * meanBytes;
-const isClean = childProcesses === 0 && temporaryFiles.length === 0 && openFiles[0] === openFiles[1];
+const isClean = childProcesses.length === 0 && temporaryFiles.length === 0 && openFiles[0] === openFiles[1];
 if (values.output !== undefined) saveSoak(values.output, { memory: { ...summary, isFlat, isClean } });
 process.stdout.write(`${JSON.stringify({ ...summary, isFlat, isClean }, undefined, 1)}\n`);
 process.exitCode = isFlat && isClean ? 0 : 1;

@@ -14,8 +14,8 @@ export interface SoakResult {
   statuses: Readonly<Record<string, number>>;
   /** Resident bytes after each evaluation, its garbage collected where that can be asked for. */
   rssBytes: number[];
-  /** Processes below this one once the run has ended. */
-  childProcesses: number;
+  /** Commands of the processes that the run started and that are still below this one. */
+  childProcesses: string[];
   /** Files and folders in the run's own temporary folder once it has ended. */
   temporaryFiles: string[];
   /** Open files of this process: before and after. */
@@ -38,14 +38,15 @@ const commandOf = (pid: number): string => {
   }
 };
 
-const children = (): string[] => [...processTree(process.pid)].filter((pid) => pid !== process.pid).map(commandOf);
+/** Those that have ended and were not waited for count: they would pile up. */
+const children = (): number[] => [...processTree(process.pid)].filter((pid) => pid !== process.pid);
 
-/** The guard stays as long as this process. Children that have ended and not been waited for count: they would pile up. */
-const childCount = (): number => children().filter((command) => !command.includes('guard-main')).length;
+/** The guard stays as long as this process. */
+const staysWithUs = (pid: number): boolean => commandOf(pid).includes('guard-main');
 
 /** A reference's process ends 10 s after its last use. */
 const referencesEnded = async (): Promise<void> => {
-  for (let i = 0; i < 200 && children().some((command) => command.includes('reference-main')); i++)
+  for (let i = 0; i < 200 && children().some((pid) => commandOf(pid).includes('reference-main')); i++)
     await setTimeout(100);
 };
 
@@ -59,7 +60,7 @@ export async function soak(evaluations: number, onEvaluation: (count: number) =>
   const temporary = join(folder, 'tmp');
   mkdirSync(temporary);
   await referencesEnded();
-  const before = { TMPDIR: process.env.TMPDIR, openFiles: openFileCount(), children: childCount() };
+  const before = { TMPDIR: process.env.TMPDIR, openFiles: openFileCount(), children: new Set(children()) };
   process.env.TMPDIR = temporary;
   const rssBytes: number[] = [];
   const statuses: Record<string, number> = {};
@@ -88,7 +89,9 @@ export async function soak(evaluations: number, onEvaluation: (count: number) =>
       evaluations: rssBytes.length,
       statuses,
       rssBytes,
-      childProcesses: childCount() - before.children,
+      childProcesses: children()
+        .filter((pid) => !before.children.has(pid) && !staysWithUs(pid))
+        .map(commandOf),
       temporaryFiles: readdirSync(temporary, { recursive: true, encoding: 'utf8' }),
       openFiles: [before.openFiles, openFileCount()],
     };

@@ -21,12 +21,11 @@ export interface Option<T = unknown> {
 /** Options by the name they have in a request. */
 export type Options = Readonly<Record<string, Option>>;
 
-export const CACHES = ['hot', 'cold'] as const;
+const CACHES = ['hot', 'cold'] as const;
 /** Whether a kernel finds its inputs in the L2 cache. */
 export type Cache = (typeof CACHES)[number];
 
-export const TOOLCHAIN_NAMES = ['nvrtc', 'nvcc', 'clang'] as const;
-export type ToolchainName = (typeof TOOLCHAIN_NAMES)[number];
+const TOOLCHAIN_NAMES = ['nvrtc', 'nvcc', 'clang'] as const;
 
 /** Strategies that know nothing but the space and the times they are told. */
 export const STRATEGY_NAMES = ['exhaustive', 'random', 'tpe', 'evolutionary', 'bayesian'] as const;

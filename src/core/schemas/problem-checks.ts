@@ -352,6 +352,10 @@ class ProblemCheck {
   }
 
   #fail(complaint: Complaint): never {
-    throw new WarpsmithError({ hint: HINTS[complaint.code] ?? DEFAULT_HINT, ...complaint, file: this.#file });
+    throw new WarpsmithError({
+      ...complaint,
+      hint: complaint.hint ?? HINTS[complaint.code] ?? DEFAULT_HINT,
+      file: this.#file,
+    });
   }
 }
