@@ -120,9 +120,9 @@ export interface ProblemFile {
   scalars?: Readonly<Record<string, ScalarDeclaration>>;
   /** Floating-point operations of the usual algorithm; for FLOP/s figures. */
   flop: Expression;
-  /** Floating-point operations no algorithm can avoid; for the veto bound. */
+  /** Floating-point operations no algorithm can avoid; for the lower bound. */
   minimumFlop: Expression;
-  /** Bytes that must be read from DRAM when caches are cold; for the veto bound. */
+  /** Bytes that must be read from DRAM when caches are cold; for the lower bound. */
   minimumReadBytes: Expression;
   /** Axis of the inputs the operation reduces over, for `audit`'s generic wrong kernels. */
   reducedAxis?: {

@@ -158,7 +158,7 @@ function attainableRead(work: ProblemWork, spec: DeviceSpec, peaks: MeasuredPeak
 /**
  * What realistic peaks allow, in ns: the usual algorithm's FLOP at the measured matrix rate, or else the sustained clock
  * and a realistic share of the peak; or the reads at the rate of DRAM (cold, as measured where it was) or L2 (hot); plus
- * one launch. Never below the veto bound, which measured peaks do not touch.
+ * one launch. Never below the lower bound, which measured peaks do not touch.
  */
 export function attainableBoundNs(work: ProblemWork, spec: DeviceSpec, peaks?: MeasuredPeaks): TimeBound {
   const pipe = fastestPipe(work.comparison, spec);

@@ -108,7 +108,7 @@ function read(attributes: SpecAttributes, name: keyof SpecAttributes, otherwise:
   return value > 0 ? { value, source: `${DRIVER}: CUdevice_attribute ${DEVICE_ATTRIBUTES[name]}` } : otherwise;
 }
 
-/** The highest clock anybody names: the veto bound is provable only if no kernel can run at a higher one. */
+/** The highest clock anybody names: the lower bound is provable only if no kernel can run at a higher one. */
 function maximumClock(device: DescribedDevice, otherwise: Sourced): Sourced {
   const told: Sourced[] = [
     read(device.attributes, 'clockRateKhz', { value: 0, source: '' }, 1e3),

@@ -85,7 +85,7 @@ function bindingResource(launches: readonly LaunchTiming[]): string {
 
 /**
  * Predicts the device time of a counted sequence of launches: `predicted`, with every bound and its arithmetic.
- * The prediction never undercuts the provable veto bound. Deterministic and pure.
+ * The prediction never undercuts the provable lower bound. Deterministic and pure.
  */
 export function predictTime(
   counters: readonly LaunchCounters[],
