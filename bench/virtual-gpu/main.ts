@@ -7,7 +7,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { makeCandidate } from '../../src/core/candidate.ts';
-import type { DeviceBuffer } from '../../src/core/device.ts';
+import type { DeviceBuffer } from '../../src/core/device-values.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../src/core/launch-plan.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';

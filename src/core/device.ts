@@ -1,10 +1,10 @@
-import type { CompiledCode, SourceLocation } from './compiled-code.ts';
-import type { KernelResources, LaunchCounters } from './counters.ts';
+import type { CompiledCode } from './compiled-code.ts';
+import type { LaunchCounters } from './counters.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { DeviceTally } from './device-tally.ts';
+import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from './device-values.ts';
 import type { LaunchPlan } from './launch-plan.ts';
 import type { MeasuringDevice } from './measuring-device.ts';
-import type { FailureStatus } from './status.ts';
 import type { Timing } from './timing.ts';
 
 export interface DeviceIdentity {
@@ -17,59 +17,6 @@ export interface DeviceIdentity {
   uuid?: string;
   /** Real GPUs: e.g. `580.159.04`. */
   driver?: string;
-}
-
-/** Where and why a launch was stopped. */
-export interface DeviceFault {
-  functionName: string;
-  cta?: readonly [number, number, number];
-  thread?: readonly [number, number, number];
-  /** Hexadecimal address, as the kernel computed it. */
-  address?: string;
-  accessBytes?: number;
-  /** Nearest buffer and the offset into it. */
-  buffer?: { name: string; offsetBytes: number; sizeBytes: number };
-  source?: SourceLocation;
-  instruction?: string;
-  ptxLine?: number;
-}
-
-/** How a launch's arguments differ from the compiled function's parameters: a mistake in kernel.json. */
-export interface ArgumentMismatch {
-  functionName: string;
-  /** Absent when the counts differ. */
-  argumentIndex?: number;
-  received: string;
-  expected: string;
-}
-
-/** A failure as a value: which status it gives the evaluation, and why. */
-export interface DeviceFailure {
-  ok: false;
-  status: FailureStatus;
-  message: string;
-  fault?: DeviceFault;
-  mismatch?: ArgumentMismatch;
-}
-
-export interface LoadedModule {
-  readonly code: CompiledCode;
-  /** By function name, what one CTA occupies before dynamic shared memory; `kernel.ctasPerSm` is derived from it. */
-  readonly resources?: Readonly<Record<string, KernelResources>>;
-}
-
-export interface AllocationRequest {
-  readonly name: string;
-  readonly bytes: number;
-  readonly alignmentBytes: number;
-  /** Lie at a multiple of `alignmentBytes`, but not of twice that: no better aligned than was declared. */
-  readonly minimumAlignment?: boolean;
-}
-
-/** A device allocation. Contents are undefined until written. */
-export interface DeviceBuffer {
-  readonly name: string;
-  readonly bytes: number;
 }
 
 export interface RunOptions {

@@ -1,7 +1,8 @@
 import type { EvaluationArtifacts, KeepRequest } from './artifacts.ts';
 import type { Diagnostic } from './compiled-code.ts';
 import type { Counters } from './counters.ts';
-import type { DeviceFault, DeviceIdentity } from './device.ts';
+import type { DeviceIdentity } from './device.ts';
+import type { DeviceFault } from './device-values.ts';
 import type { ErrorDetails } from './errors.ts';
 import type { Finding } from './finding.ts';
 import type { Candidate, ParameterValues } from './kernel.ts';

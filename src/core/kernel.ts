@@ -1,5 +1,5 @@
 import type { DType } from './dtype.ts';
-import type { Expression } from './problem.ts';
+import type { Expression } from './expressions/syntax-tree.ts';
 
 export interface ParameterDeclaration {
   description?: string;

@@ -1,4 +1,4 @@
-import type { DeviceBuffer, DeviceFailure, LoadedModule } from './device.ts';
+import type { DeviceBuffer, DeviceFailure, LoadedModule } from './device-values.ts';
 import type { DType } from './dtype.ts';
 import type { LaunchPlan } from './launch-plan.ts';
 import type { MeasuredPeaks } from './measured-peaks.ts';

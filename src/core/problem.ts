@@ -1,9 +1,7 @@
 import type { DType } from './dtype.ts';
+import type { Expression } from './expressions/syntax-tree.ts';
 import type { Kernel } from './kernel.ts';
 import type { Rounding } from './rounding.ts';
-
-/** Source text of the expression language, or a literal number. See expressions/. */
-export type Expression = string | number;
 
 /** Values of the dimensions, e.g. `{ B: 1, H: 8, S: 512, D: 64, causal: 0 }`. All are integers. */
 export type Dimensions = Readonly<Record<string, number>>;

@@ -1,4 +1,4 @@
-import type { DeviceFailure, DeviceFault } from '../core/device.ts';
+import type { DeviceFailure, DeviceFault } from '../core/device-values.ts';
 import type { FailureStatus } from '../core/status.ts';
 
 /** A device failure as a value. */

@@ -1,4 +1,4 @@
-import type { ArgumentMismatch, DeviceFailure } from '../core/device.ts';
+import type { ArgumentMismatch, DeviceFailure } from '../core/device-values.ts';
 import { sizeOfDType } from '../core/dtype.ts';
 import type { PlannedArgument } from '../core/launch-plan.ts';
 import { failure } from './failure.ts';

@@ -1,4 +1,4 @@
-import type { DeviceFailure } from '../core/device.ts';
+import type { DeviceFailure } from '../core/device-values.ts';
 import type { PlannedLaunch } from '../core/launch-plan.ts';
 import { failure } from './failure.ts';
 

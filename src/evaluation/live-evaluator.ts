@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { CompileOutcome } from '../core/compiled-code.ts';
-import type { Device, LoadedModule } from '../core/device.ts';
+import type { Device } from '../core/device.ts';
+import type { LoadedModule } from '../core/device-values.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';

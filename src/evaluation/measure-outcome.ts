@@ -1,4 +1,5 @@
-import type { Device, LoadedModule } from '../core/device.ts';
+import type { Device } from '../core/device.ts';
+import type { LoadedModule } from '../core/device-values.ts';
 import type { Evaluation, EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';

@@ -1,5 +1,5 @@
 import type { CompileOutcome } from '../core/compiled-code.ts';
-import type { ArgumentMismatch } from '../core/device.ts';
+import type { ArgumentMismatch } from '../core/device-values.ts';
 import type { ErrorDetails } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Kernel } from '../core/kernel.ts';

@@ -97,7 +97,7 @@ export interface Run {
   readonly options: OptimizeOptions;
   readonly budget: Budget;
   readonly ledger: MoveLedger;
-  readonly proposer: Proposer;
+  readonly proposer: Proposer<Run>;
   readonly history: History;
   iteration: number;
   /** The start on the first workload. */

@@ -1,6 +1,6 @@
 import type { LaunchCounters } from '../core/counters.ts';
-import type { DeviceBuffer } from '../core/device.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
+import type { DeviceBuffer } from '../core/device-values.ts';
 import type { Dim3, PlannedArgument } from '../core/launch-plan.ts';
 import { parsePtx } from '../ptx/parse.ts';
 import { type SampledLaunch, simulateCache } from './cache-model/simulate.ts';

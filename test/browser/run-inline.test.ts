@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { DeviceBuffer } from '../../src/core/device.ts';
+import type { DeviceBuffer } from '../../src/core/device-values.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../src/core/launch-plan.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CompiledCode } from '../../src/core/compiled-code.ts';
-import type { Device, DeviceBuffer, LoadedModule, RunOutcome } from '../../src/core/device.ts';
+import type { Device, RunOutcome } from '../../src/core/device.ts';
+import type { DeviceBuffer, LoadedModule } from '../../src/core/device-values.ts';
 import type { LaunchPlan, PlannedArgument, PlannedStep } from '../../src/core/launch-plan.ts';
 import { functionsIn } from '../support/launch/compile-cuda.ts';
 import {

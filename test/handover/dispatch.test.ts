@@ -5,7 +5,8 @@ import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Candidate } from '../../src/core/kernel.ts';
 import type { Dimensions } from '../../src/core/problem.ts';
 import { dispatchHeader } from '../../src/handover/dispatch-header.ts';
-import { chooseEntry, dispatchTable, writeDispatch } from '../../src/handover/dispatch-table.ts';
+import { chooseEntry, dispatchTable } from '../../src/handover/dispatch-table.ts';
+import { writeDispatch } from '../../src/handover/write-dispatch.ts';
 import { hostCompiler, inFolder, nvcc, runHostProgram, runTool, STUB_DEFINITIONS } from './support/host-compiler.ts';
 import { randomDimensions } from './support/random-dimensions.ts';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeCandidate } from '../../src/core/candidate.ts';
+import type { Expression } from '../../src/core/expressions/syntax-tree.ts';
 import type { ArgumentDeclaration, Candidate, KernelFile, StepDeclaration } from '../../src/core/kernel.ts';
-import type { Expression } from '../../src/core/problem.ts';
 import { PROBLEMS, type ProblemName } from './problems.ts';
 
 /** What is in the source, and what is to stand there instead: makes a right kernel subtly wrong. */

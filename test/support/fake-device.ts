@@ -1,6 +1,7 @@
 import type { CompiledCode } from '../../src/core/compiled-code.ts';
 import type { LaunchCounters } from '../../src/core/counters.ts';
-import type { AllocationRequest, Device, DeviceBuffer, DeviceFailure, RunOptions } from '../../src/core/device.ts';
+import type { Device, RunOptions } from '../../src/core/device.ts';
+import type { AllocationRequest, DeviceBuffer, DeviceFailure } from '../../src/core/device-values.ts';
 import type { DType } from '../../src/core/dtype.ts';
 import { emptyTotals } from '../../src/core/empty-totals.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../src/core/launch-plan.ts';

@@ -1,4 +1,5 @@
-import type { Device, DeviceBuffer, LoadedModule } from '../../src/core/device.ts';
+import type { Device } from '../../src/core/device.ts';
+import type { DeviceBuffer, LoadedModule } from '../../src/core/device-values.ts';
 import type { LaunchPlan } from '../../src/core/launch-plan.ts';
 import type { GpuState } from '../../src/core/measurement.ts';
 import type { BufferPair, Draw, Fill, MeasuringDevice, Replay, Slot } from '../../src/core/measuring-device.ts';

@@ -1,10 +1,9 @@
 import { suggestName } from '../nearest-name.ts';
-import type { Expression } from '../problem.ts';
 import { type ExpressionErrorCode, type ExpressionPlace, expressionError } from './expression-error.ts';
 import { EXPRESSION_FUNCTIONS } from './functions.ts';
 import { BINARY_OPERATORS, UNARY_OPERATORS } from './operators.ts';
 import { parseExpression } from './parser.ts';
-import type { ExpressionNode } from './syntax-tree.ts';
+import type { Expression, ExpressionNode } from './syntax-tree.ts';
 
 export type ExpressionScope = Readonly<Record<string, number>>;
 

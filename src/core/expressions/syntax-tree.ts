@@ -1,3 +1,6 @@
+/** Source text of the expression language, or a literal number. See expressions/. */
+export type Expression = string | number;
+
 /** A parsed expression. `column` counts from 1 in the expression's text. */
 export type ExpressionNode =
   | { readonly kind: 'number'; readonly value: number; readonly column: number }

@@ -1,5 +1,5 @@
 import { namesInExpression } from '../expressions/evaluate.ts';
-import type { Expression } from '../problem.ts';
+import type { Expression } from '../expressions/syntax-tree.ts';
 import type { Scope } from './scope.ts';
 
 /** A condition with the values of the names in it: `BLOCK_M * D <= 8192 (BLOCK_M = 128, D = 128)`. */

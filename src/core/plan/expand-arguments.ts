@@ -1,10 +1,10 @@
 import { type DType, sizeOfDType } from '../dtype.ts';
 import { WarpsmithError } from '../errors.ts';
 import { evaluateExpression } from '../expressions/evaluate.ts';
+import type { Expression } from '../expressions/syntax-tree.ts';
 import type { ArgumentDeclaration } from '../kernel.ts';
 import type { PlannedArgument, PlannedBuffer } from '../launch-plan.ts';
 import { suggestName } from '../nearest-name.ts';
-import type { Expression } from '../problem.ts';
 import { encode, roundTo } from '../rounding.ts';
 import { evaluateInteger } from './plan-error.ts';
 import type { Scope } from './scope.ts';

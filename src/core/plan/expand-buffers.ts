@@ -1,7 +1,8 @@
 import { sizeOfDType } from '../dtype.ts';
 import { WarpsmithError } from '../errors.ts';
+import type { Expression } from '../expressions/syntax-tree.ts';
 import type { PlannedBuffer } from '../launch-plan.ts';
-import type { BufferDeclaration, Dimensions, Expression, ProblemFile } from '../problem.ts';
+import type { BufferDeclaration, Dimensions, ProblemFile } from '../problem.ts';
 import { evaluateInteger } from './plan-error.ts';
 
 const DEFAULT_ALIGNMENT_BYTES = 16;

@@ -1,7 +1,8 @@
 import { evaluateExpression } from '../expressions/evaluate.ts';
+import type { Expression } from '../expressions/syntax-tree.ts';
 import type { KernelFile, LaunchStepDeclaration, ParameterValues, StepDeclaration } from '../kernel.ts';
 import type { Dim3, LaunchPlan, PlannedBuffer, PlannedLaunch, PlannedStep } from '../launch-plan.ts';
-import type { Dimensions, Expression, ProblemFile } from '../problem.ts';
+import type { Dimensions, ProblemFile } from '../problem.ts';
 import { expandArgument } from './expand-arguments.ts';
 import { expandBuffers } from './expand-buffers.ts';
 import { expandWorkspaces } from './expand-workspaces.ts';

@@ -1,5 +1,6 @@
 import { evaluateExpression } from '../expressions/evaluate.ts';
-import type { Dimensions, Expression } from '../problem.ts';
+import type { Expression } from '../expressions/syntax-tree.ts';
+import type { Dimensions } from '../problem.ts';
 import { describeCondition } from './describe-condition.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { WarpsmithError } from '../errors.ts';
 import { evaluateExpression, namesInExpression } from '../expressions/evaluate.ts';
-import type { Expression } from '../problem.ts';
+import type { Expression } from '../expressions/syntax-tree.ts';
 import type { Scope } from './scope.ts';
 
 /** An expression, its place in the file, and the names it may use. */

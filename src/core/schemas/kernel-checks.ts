@@ -4,7 +4,8 @@ import { FINDING_IDS } from '../finding.ts';
 import type { ArgumentDeclaration, KernelFile, LaunchStepDeclaration } from '../kernel.ts';
 import { suggestName } from '../nearest-name.ts';
 import { namesOfPlan, REPEAT_INDEX } from '../plan/scope.ts';
-import type { Expression, ProblemFile } from '../problem.ts';
+import type { Expression } from '../expressions/syntax-tree.ts';
+import type { ProblemFile } from '../problem.ts';
 
 /**
  * What a schema can't say about kernel.json by itself: parameters, remedies, file names, syntax of expressions.

@@ -1,12 +1,13 @@
 import { isFloating } from '../dtype.ts';
 import { type ErrorDetails, WarpsmithError } from '../errors.ts';
 import { checkExpression, evaluateExpression } from '../expressions/evaluate.ts';
+import type { Expression } from '../expressions/syntax-tree.ts';
 import { suggestName } from '../nearest-name.ts';
 import { completeShape, describeAllowed, isAllowed } from '../plan/dimensions.ts';
 import { expandBuffers } from '../plan/expand-buffers.ts';
 import { generatorSetsOf } from '../plan/generator-sets.ts';
 import { evaluateScalars, namesOfProblem } from '../plan/scope.ts';
-import type { BufferDeclaration, Dimensions, Expression, Generator, ProblemFile } from '../problem.ts';
+import type { BufferDeclaration, Dimensions, Generator, ProblemFile } from '../problem.ts';
 
 /**
  * Everything about problem.json that a schema can't say. Returns it with the dimensions of workloads and check shapes

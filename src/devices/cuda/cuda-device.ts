@@ -1,15 +1,8 @@
 import type { CompiledCode } from '../../core/compiled-code.ts';
-import type {
-  Device,
-  DeviceBuffer,
-  DeviceFailure,
-  DeviceIdentity,
-  LoadedModule,
-  RunOptions,
-  RunOutcome,
-} from '../../core/device.ts';
+import type { Device, DeviceIdentity, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { DeviceTally } from '../../core/device-tally.ts';
+import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Timing } from '../../core/timing.ts';
 import { judgeModule, stateOf } from '../../toolchains/module-policy.ts';

@@ -1,4 +1,4 @@
-import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device.ts';
+import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasuredPeaks } from '../../core/measured-peaks.ts';
 import type { GpuState } from '../../core/measurement.ts';

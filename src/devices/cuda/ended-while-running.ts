@@ -1,4 +1,4 @@
-import type { DeviceFailure } from '../../core/device.ts';
+import type { DeviceFailure } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import { WorkerProcessEnded } from '../../process/worker-process.ts';
 import { failure } from '../failure.ts';

@@ -1,6 +1,6 @@
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { KernelResources } from '../../core/counters.ts';
-import type { DeviceBuffer, LoadedModule } from '../../core/device.ts';
+import type { DeviceBuffer, LoadedModule } from '../../core/device-values.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import type { BufferId, ModuleId, ReplayId, SlotIds } from './worker/protocol.ts';
 import type { Generation, WorkerClient } from './worker-client.ts';

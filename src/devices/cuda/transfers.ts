@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '../../core/device.ts';
+import type { DeviceBuffer } from '../../core/device-values.ts';
 import type { ReadRange } from '../../core/measuring-device.ts';
 import type { Handles } from './handles.ts';
 import type { WorkerClient } from './worker-client.ts';

@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '../../core/device.ts';
+import type { DeviceBuffer } from '../../core/device-values.ts';
 import type { PlannedArgument } from '../../core/launch-plan.ts';
 import type { PtxParameter } from '../../ptx/ast.ts';
 

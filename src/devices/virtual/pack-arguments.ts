@@ -1,4 +1,4 @@
-import type { DeviceFailure } from '../../core/device.ts';
+import type { DeviceFailure } from '../../core/device-values.ts';
 import type { PlannedArgument } from '../../core/launch-plan.ts';
 import type { PtxParameter } from '../../ptx/ast.ts';
 import { packParameters } from '../../virtual-gpu/pack-parameters.ts';

@@ -1,5 +1,5 @@
-import type { DeviceFailure } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import type { DeviceFailure } from '../../core/device-values.ts';
 import type { PlannedLaunch } from '../../core/launch-plan.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { failure } from '../failure.ts';

@@ -1,17 +1,9 @@
 import { availableParallelism } from 'node:os';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
-import type {
-  AllocationRequest,
-  Device,
-  DeviceBuffer,
-  DeviceFailure,
-  DeviceIdentity,
-  LoadedModule,
-  RunOptions,
-  RunOutcome,
-} from '../../core/device.ts';
+import type { Device, DeviceIdentity, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import type { Dim3, LaunchPlan, PlannedArgument, PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Timing } from '../../core/timing.ts';
 import { predictTime } from '../../hardware/launch-model/predict-time.ts';

@@ -1,5 +1,6 @@
 import type { ArtifactStore } from '../../core/artifacts.ts';
-import type { Device, LoadedModule } from '../../core/device.ts';
+import type { Device } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';

@@ -1,5 +1,5 @@
-import type { LoadedModule } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 

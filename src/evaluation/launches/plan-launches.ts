@@ -1,5 +1,5 @@
-import type { LoadedModule } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';

@@ -1,4 +1,4 @@
-import type { ArgumentMismatch, DeviceFault } from '../../core/device.ts';
+import type { ArgumentMismatch, DeviceFault } from '../../core/device-values.ts';
 import type { Correctness, Coverage } from '../../core/evaluation.ts';
 import type { FailureStatus } from '../../core/status.ts';
 

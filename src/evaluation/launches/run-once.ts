@@ -1,5 +1,6 @@
 import type { LaunchCounters } from '../../core/counters.ts';
-import type { Device, DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device.ts';
+import type { Device } from '../../core/device.ts';
+import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
 import { elementCountOf, firstChangedPaddingByte, multiIndexOf, packElements, spreadElements } from './layout.ts';
 import { NAN_POISON, type Poison } from './poison.ts';

@@ -1,4 +1,4 @@
-import type { DeviceFailure } from '../../core/device.ts';
+import type { DeviceFailure } from '../../core/device-values.ts';
 import type { ContenderFailure } from './contender.ts';
 
 /** A device's failure as a contender's. */

@@ -1,4 +1,4 @@
-import type { LoadedModule } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasurementConditions } from '../../core/measurement.ts';
 import type { MeasuringDevice, Replay } from '../../core/measuring-device.ts';

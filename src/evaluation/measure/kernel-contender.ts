@@ -1,4 +1,5 @@
-import type { Device, LoadedModule } from '../../core/device.ts';
+import type { Device } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { MeasuringDevice, ReplayRound } from '../../core/measuring-device.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';

@@ -1,4 +1,5 @@
-import type { Device, LoadedModule } from '../../core/device.ts';
+import type { Device } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
 import { type BaselineMeasurement, type Evaluation, WHILE_TIMED } from '../../core/evaluation.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Comparison, Measurement, Tier } from '../../core/measurement.ts';

@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '../../core/device.ts';
+import type { DeviceBuffer } from '../../core/device-values.ts';
 import type { DType } from '../../core/dtype.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';
 import type {

@@ -1,5 +1,6 @@
 import { makeCandidate } from '../../core/candidate.ts';
-import type { Device, LoadedModule } from '../../core/device.ts';
+import type { Device } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../core/launch-plan.ts';

@@ -1,4 +1,5 @@
-import type { Device, DeviceFailure, LoadedModule } from '../../core/device.ts';
+import type { Device } from '../../core/device.ts';
+import type { DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import { createStream } from '../../stats/random.ts';
 import { hasWritableVariables } from '../../toolchains/module-policy.ts';

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LaunchCounters } from '../../core/counters.ts';
-import type { Device, LoadedModule } from '../../core/device.ts';
+import type { Device } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Correctness, Coverage } from '../../core/evaluation.ts';
 import type { Candidate } from '../../core/kernel.ts';

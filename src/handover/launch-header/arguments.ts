@@ -1,6 +1,6 @@
 import { isFloating, sizeOfDType } from '../../core/dtype.ts';
+import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { ArgumentDeclaration } from '../../core/kernel.ts';
-import type { Expression } from '../../core/problem.ts';
 import type { HeaderScope } from './header-scope.ts';
 
 const POINTER_BYTES = 8;

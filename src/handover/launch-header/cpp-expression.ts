@@ -1,7 +1,6 @@
 import { BINARY_OPERATORS } from '../../core/expressions/operators.ts';
 import { parseExpression } from '../../core/expressions/parser.ts';
-import type { ExpressionNode } from '../../core/expressions/syntax-tree.ts';
-import type { Expression } from '../../core/problem.ts';
+import type { Expression, ExpressionNode } from '../../core/expressions/syntax-tree.ts';
 
 /**
  * kernel.json's expressions as C++ over the launch header's `Number`, whose operators do what `evaluateExpression` does:

@@ -1,6 +1,7 @@
+import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import { REPEAT_INDEX } from '../../core/plan/scope.ts';
-import type { Expression, ProblemFile } from '../../core/problem.ts';
+import type { ProblemFile } from '../../core/problem.ts';
 import { cppExpression } from './cpp-expression.ts';
 import { CppNames, stringLiteral } from './cpp-names.ts';
 

@@ -1,9 +1,10 @@
 import { sizeOfDType } from '../../core/dtype.ts';
 import { namesInExpression } from '../../core/expressions/evaluate.ts';
+import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import { describeAllowed } from '../../core/plan/dimensions.ts';
 import { DEVICE_NAMES } from '../../core/plan/scope.ts';
-import type { BufferDeclaration, DimensionDeclaration, Expression, ProblemFile } from '../../core/problem.ts';
+import type { BufferDeclaration, DimensionDeclaration, ProblemFile } from '../../core/problem.ts';
 import { fillTemplate, type Values } from '../fill-template.ts';
 import { CppNames, commentText } from './cpp-names.ts';
 import { HeaderScope } from './header-scope.ts';

@@ -1,5 +1,5 @@
+import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { KernelFile, LaunchStepDeclaration, MemsetStepDeclaration } from '../../core/kernel.ts';
-import type { Expression } from '../../core/problem.ts';
 import { placeArguments, writeArgument } from './arguments.ts';
 import { commentText } from './cpp-names.ts';
 import type { HeaderScope } from './header-scope.ts';

@@ -11,7 +11,7 @@ import type { Judged, Proposer, Turn } from './proposer.ts';
  * A strategy that knows nothing of findings asks for configurations of all rungs, and is told how each did, as start's
  * time ÷ its time.
  */
-export function createByStrategy(options: OptimizeOptions, name: string): Proposer {
+export function createByStrategy(options: OptimizeOptions, name: string): Proposer<Run> {
   const { rungs, start, workloads, seed } = options;
   const isOnLadder = rungs.some(({ file }) => file.name === start.kernel.file.name);
   const kernels = isOnLadder ? rungs : [start.kernel, ...rungs];

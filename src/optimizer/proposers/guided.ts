@@ -15,7 +15,7 @@ const PREPARED_AHEAD = 6;
  * Findings of the best candidate set off patterns, whose moves are ranked by what they are expected to give for what
  * they cost.
  */
-export function createGuided(): Proposer {
+export function createGuided(): Proposer<Run> {
   return {
     next(run) {
       const { moves, advice } = suggested(run);

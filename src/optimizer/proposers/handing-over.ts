@@ -1,15 +1,16 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import type { ProposedMove } from '../propose-moves.ts';
+import type { Run } from '../run.ts';
 import type { Judged, Proposer, Turn } from './proposer.ts';
 
 /**
  * `first` chooses as long as it has a move; where it has none, `second` does, knowing all that was judged. A new best
  * gives `first` the word again. `second` is made when it is first needed.
  */
-export function handingOver(first: Proposer, createSecond: () => Proposer): Proposer {
+export function handingOver(first: Proposer<Run>, createSecond: () => Proposer<Run>): Proposer<Run> {
   const judgements: [ProposedMove, Judged][] = [];
-  let second: Proposer | undefined;
-  const take = (): Proposer => {
+  let second: Proposer<Run> | undefined;
+  const take = (): Proposer<Run> => {
     if (second) return second;
     second = createSecond();
     for (const [move, judged] of judgements) second.note(move, judged);

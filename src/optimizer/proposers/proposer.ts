@@ -1,6 +1,5 @@
 import type { MoveAbandonedEvent, OptionsRankedEvent } from '../../store/events.ts';
 import type { Advice, ProposedMove } from '../propose-moves.ts';
-import type { Run } from '../run.ts';
 
 /** What a proposer has to say at one turn, to be logged in this order: advice, what is given up, the options. */
 export interface Turn {
@@ -23,9 +22,9 @@ export interface Judged {
   readonly isScreenedOut: boolean;
 }
 
-/** Chooses the next change to the best candidate. */
-export interface Proposer {
-  next(run: Run): Turn;
+/** Chooses the next change to the best candidate, from what it sees of a run: `R`. */
+export interface Proposer<R> {
+  next(run: R): Turn;
   /** Told of every move that was judged, its own and others'. */
   note(move: ProposedMove, judged: Judged): void;
 }

@@ -1,5 +1,5 @@
 import type { LaunchCounters } from '../../core/counters.ts';
-import type { DeviceFault } from '../../core/device.ts';
+import type { DeviceFault } from '../../core/device-values.ts';
 import type { BaselineMeasurement, Correctness, Coverage, Evaluation } from '../../core/evaluation.ts';
 import type { Comparison } from '../../core/measurement.ts';
 import type { LaunchTiming, Timing } from '../../core/timing.ts';

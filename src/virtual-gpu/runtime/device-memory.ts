@@ -1,4 +1,4 @@
-import type { AllocationRequest, DeviceBuffer } from '../../core/device.ts';
+import type { AllocationRequest, DeviceBuffer } from '../../core/device-values.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { DEVICE_START } from '../layout.ts';
 import type { DeviceRange } from './memories.ts';

@@ -166,13 +166,10 @@ export const evaluating: Rule = ({ file, text }) =>
     .filter(({ code }) => /(?<![.\w])eval\(|\bnew Function\(|['"]node:vm['"]/.test(code))
     .map(({ line, code }) => `${file}:${line}: runs text as code: ${code.trim()}`);
 
-/** Cycles of imports that exist at run time, each once, as `a → b → a`; two modules may share types both ways. */
+/** Cycles of imports, those of types included, each once, as `a → b → a`. */
 export const importCycles = (modules: readonly SourceModule[]): string[] => {
   const edges = new Map(
-    modules.map(({ file, imports }) => [
-      file,
-      imports.flatMap((item) => (item.file === undefined || item.typeOnly ? [] : [item.file])),
-    ]),
+    modules.map(({ file, imports }) => [file, imports.flatMap((item) => (item.file === undefined ? [] : [item.file]))]),
   );
   const cycles = new Set<string>();
   const done = new Set<string>();

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { DeviceBuffer, LoadedModule } from '../../../src/core/device.ts';
 import { tallyBetween } from '../../../src/core/device-tally.ts';
+import type { DeviceBuffer, LoadedModule } from '../../../src/core/device-values.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../../src/core/launch-plan.ts';
 import type { ReplayRound } from '../../../src/core/measuring-device.ts';
 import type { CudaDevice } from '../../../src/devices/cuda/cuda-device.ts';

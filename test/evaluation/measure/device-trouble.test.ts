@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DeviceFailure } from '../../../src/core/device.ts';
+import type { DeviceFailure } from '../../../src/core/device-values.ts';
 import { WarpsmithError } from '../../../src/core/errors.ts';
 import type { Evaluation, EvaluationRequest } from '../../../src/core/evaluation.ts';
 import type { Candidate } from '../../../src/core/kernel.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Device, LoadedModule } from '../../../src/core/device.ts';
+import type { Device } from '../../../src/core/device.ts';
+import type { LoadedModule } from '../../../src/core/device-values.ts';
 import type { MeasuringDevice } from '../../../src/core/measuring-device.ts';
 import { expandBuffers } from '../../../src/core/plan/expand-buffers.ts';
 import { encode } from '../../../src/core/rounding.ts';

@@ -1,4 +1,5 @@
-import type { Device, DeviceBuffer, LoadedModule } from '../../../src/core/device.ts';
+import type { Device } from '../../../src/core/device.ts';
+import type { DeviceBuffer, LoadedModule } from '../../../src/core/device-values.ts';
 import type { DType } from '../../../src/core/dtype.ts';
 import { sizeOfDType } from '../../../src/core/dtype.ts';
 import type { LaunchPlan, PlannedArgument } from '../../../src/core/launch-plan.ts';

@@ -1,6 +1,7 @@
 import type { CompiledCode } from '../../../src/core/compiled-code.ts';
 import type { LaunchCounters } from '../../../src/core/counters.ts';
-import type { Device, DeviceBuffer, DeviceFailure, LoadedModule, RunOptions } from '../../../src/core/device.ts';
+import type { Device, RunOptions } from '../../../src/core/device.ts';
+import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../../src/core/device-values.ts';
 import type { Dim3, LaunchPlan, PlannedArgument, PlannedBuffer, PlannedLaunch } from '../../../src/core/launch-plan.ts';
 
 /** `in`: a buffer of that name; `{ u32: 3 }` and the like: scalars; anything else as the plan has it. */

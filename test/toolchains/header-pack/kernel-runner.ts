@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CompiledCode } from '../../../src/core/compiled-code.ts';
-import type { Device, DeviceBuffer, LoadedModule } from '../../../src/core/device.ts';
+import type { Device } from '../../../src/core/device.ts';
+import type { DeviceBuffer, LoadedModule } from '../../../src/core/device-values.ts';
 import type { DType } from '../../../src/core/dtype.ts';
 import type { Dim3, LaunchPlan } from '../../../src/core/launch-plan.ts';
 import { openDevice } from '../../../src/devices/open-device.ts';

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Device, LoadedModule } from '../../../src/core/device.ts';
+import type { Device } from '../../../src/core/device.ts';
+import type { LoadedModule } from '../../../src/core/device-values.ts';
 import { openDevice } from '../../../src/devices/open-device.ts';
 import { createClangToolchain } from '../../../src/toolchains/clang.ts';
 import { compileCuda, functionsIn } from '../../support/launch/compile-cuda.ts';

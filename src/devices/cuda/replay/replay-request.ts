@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import type { CompiledCode } from '../../../core/compiled-code.ts';
-import type { DeviceFailure } from '../../../core/device.ts';
+import type { DeviceFailure } from '../../../core/device-values.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 
 /** One launch sequence to be run. */

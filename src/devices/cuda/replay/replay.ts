@@ -1,5 +1,5 @@
 import type { CompiledCode } from '../../../core/compiled-code.ts';
-import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../../core/device.ts';
+import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../../core/device-values.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../../core/launch-plan.ts';
 import type { ReplayRequest, ReplayResult, ReplayRun, ReplayRunResult } from './replay-request.ts';
 

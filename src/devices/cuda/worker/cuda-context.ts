@@ -1,5 +1,6 @@
 import type { CompiledCode } from '../../../core/compiled-code.ts';
-import type { DeviceFailure, RunOptions, RunOutcome } from '../../../core/device.ts';
+import type { RunOptions, RunOutcome } from '../../../core/device.ts';
+import type { DeviceFailure } from '../../../core/device-values.ts';
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';

@@ -1,4 +1,4 @@
-import type { DeviceFailure } from '../../../core/device.ts';
+import type { DeviceFailure } from '../../../core/device-values.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../../core/launch-plan.ts';
 import { encode } from '../../../core/rounding.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';

@@ -1,4 +1,4 @@
-import type { DeviceFailure } from '../../../core/device.ts';
+import type { DeviceFailure } from '../../../core/device-values.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { ChipState, Draw, Fill, RoundOutcome } from '../../../core/measuring-device.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';

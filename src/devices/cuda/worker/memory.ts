@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '../../../core/device.ts';
+import type { DeviceBuffer } from '../../../core/device-values.ts';
 import type { Driver } from '../driver/driver.ts';
 
 /** Bytes on both sides of a buffer that nothing may touch. */

@@ -1,6 +1,6 @@
 import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { KernelResources } from '../../../core/counters.ts';
-import type { DeviceFailure, LoadedModule } from '../../../core/device.ts';
+import type { DeviceFailure, LoadedModule } from '../../../core/device-values.ts';
 import { NativeMemory, textOf } from '../../../ffi/native-memory.ts';
 import { parsePtx } from '../../../ptx/parse.ts';
 import type { ModuleState } from '../../../toolchains/module-policy.ts';

@@ -1,7 +1,8 @@
 import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { KernelResources } from '../../../core/counters.ts';
-import type { DeviceFailure, RunOutcome } from '../../../core/device.ts';
+import type { RunOutcome } from '../../../core/device.ts';
 import type { DeviceTally } from '../../../core/device-tally.ts';
+import type { DeviceFailure } from '../../../core/device-values.ts';
 import type { DType } from '../../../core/dtype.ts';
 import type { ErrorDetails } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';

@@ -1,4 +1,4 @@
-import type { DeviceFailure } from '../../../core/device.ts';
+import type { DeviceFailure } from '../../../core/device-values.ts';
 import { sizeOfDType } from '../../../core/dtype.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { BufferPair, Draw, Fill, ReplayRound, Rerun } from '../../../core/measuring-device.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CompiledCode } from '../../../../src/core/compiled-code.ts';
-import type { DeviceFailure } from '../../../../src/core/device.ts';
+import type { DeviceFailure } from '../../../../src/core/device-values.ts';
 import type { LaunchPlan } from '../../../../src/core/launch-plan.ts';
 import { type ReplayContext, replay } from '../../../../src/devices/cuda/replay/replay.ts';
 import { prepareReplay } from '../../../../src/devices/cuda/replay/replay-command.ts';

@@ -1,0 +1,82 @@
+import { WarpsmithError } from '../core/errors.ts';
+import type { Candidate } from '../core/kernel.ts';
+import type { ProblemFile } from '../core/problem.ts';
+import { bakeUnder } from '../store/best-kernel.ts';
+import { dispatchHeader } from './dispatch-header.ts';
+import type { DispatchTable } from './dispatch-table.ts';
+import { fillTemplate } from './fill-template.ts';
+import { launchHeader } from './launch-header/launch-header.ts';
+import { launchUnit } from './launch-header/launch-unit.ts';
+import { nvccFlags } from './readme.ts';
+
+/**
+ * The files of a dispatch table: dispatch.json, dispatch.hpp that chooses and launches, a folder with kernel, launch
+ * header and unit for each candidate, and how to build them.
+ *
+ * @param request.candidates - every candidate of the table by its id.
+ * @param request.folder - where the files are to lie.
+ * @throws WarpsmithError `export-needs-cuda-source` for a kernel that comes compiled.
+ */
+export const writeDispatch = (
+  table: DispatchTable,
+  request: {
+    readonly problem: ProblemFile;
+    readonly candidates: ReadonlyMap<string, Candidate>;
+    readonly folder: string;
+    readonly version: string;
+  },
+): Readonly<Record<string, string>> => {
+  const { problem, candidates, folder, version } = request;
+  const used = new Map([...table.entries, table.fallback].map((entry) => [entry.folder, entry.candidate.id]));
+  const files: Record<string, string> = {
+    'dispatch.json': `${JSON.stringify(table, null, 2)}\n`,
+    'dispatch.hpp': dispatchHeader(table, problem),
+    'README.md': readme(
+      table,
+      [...used].map(([place, id]) => ({ folder: place, candidate: candidates.get(id)! })),
+    ),
+  };
+  for (const [place, id] of used) {
+    const candidate = candidates.get(id)!;
+    refuseCompiled(candidate);
+    const comment = [`${candidate.kernel.file.name}, candidate ${id}, of a dispatch table for ${table.problem}.`];
+    const baked = bakeUnder(candidate, `${folder}/${place}`, comment);
+    for (const [name, text] of Object.entries(baked)) files[`${place}/${name}`] = text;
+    const provenance = [
+      `${place}_launch.hpp: candidate ${id} of ${candidate.kernel.file.name}. Written by warpsmith ${version}.`,
+    ];
+    files[`${place}/${place}_launch.hpp`] = launchHeader({ problem, candidate, name: place, provenance });
+    files[`${place}/${place}_launch.cu`] = launchUnit(candidate, place);
+  }
+  return files;
+};
+
+const refuseCompiled = ({ kernel: { file, folder } }: Candidate): void => {
+  if (file.source.kind === 'cuda') return;
+  throw new WarpsmithError({
+    code: 'export-needs-cuda-source',
+    message: `${file.name} is ${file.source.kind}: a dispatch table is made of CUDA C++.`,
+    file: `${folder}/kernel.json`,
+    path: 'source.kind',
+    received: file.source.kind,
+    expected: 'cuda',
+    hint: 'Leave the kernel out, or export each winner by itself.',
+  });
+};
+
+const readme = (table: DispatchTable, used: readonly { folder: string; candidate: Candidate }[]): string =>
+  fillTemplate('dispatch.md', {
+    problem: table.problem,
+    device: table.device.name,
+    deviceId: table.device.id,
+    entries: table.entries.map(({ workload, candidate, kind, medianNs, seed }) => ({
+      workload,
+      kernel: candidate.kernel,
+      candidate: candidate.id,
+      time: `${kind} ${Number((medianNs / 1000).toPrecision(4))} µs`,
+      seed,
+    })),
+    fallback: table.fallback.candidate.kernel,
+    fallbackCandidate: table.fallback.candidate.id,
+    units: used.map(({ folder, candidate }) => ({ folder, flags: nvccFlags(candidate).join(' ') })),
+  });
