@@ -4,7 +4,7 @@ import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Kernel, ParameterValues } from '../core/kernel.ts';
 import type { LaunchPlan } from '../core/launch-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
-import { completeParameters, failedConstraint, validAssignments } from '../core/plan/parameters.ts';
+import { completeParameters, countAssignments, failedConstraint } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import type { RequestOf } from '../core/requests/request.ts';
 import { planLaunches } from '../evaluation/launches/plan-launches.ts';
@@ -28,8 +28,8 @@ export interface CheckedKernel {
   parameters: ParameterValues;
   /** Plans are expanded for this device, with one CTA per SM where they use `kernel.ctasPerSm`. */
   assumedDevice: string;
-  /** Parameter assignments that meet every constraint that needs no dimensions. */
-  validConfigurationCount: number;
+  /** Parameter assignments that meet every constraint that needs no dimensions; `null` where they are too many to count. */
+  validConfigurationCount: number | null;
   remedies: readonly string[];
   plans: CheckedPlan[];
 }
@@ -76,7 +76,7 @@ function checkKernel(
     folder: kernel.folder,
     parameters,
     assumedDevice: `virtual:${assumedSpec(kernel).id}`,
-    validConfigurationCount: validAssignments(kernel.file).length,
+    validConfigurationCount: countAssignments(kernel.file) ?? null,
     remedies: kernel.file.remedies ?? [],
     plans: workloads.map((workload) => checkPlan(problem, kernel, parameters, workload)),
   };

@@ -1,10 +1,16 @@
 import type { DType } from './dtype.ts';
 import type { Expression } from './expressions/syntax-tree.ts';
 
+/**
+ * Whole numbers from `from` up to `to`, which is included where it is met: each `step` more than the one before, or
+ * `factor` times as much.
+ */
+export type ParameterRange = { from: number; to: number; step: number } | { from: number; to: number; factor: number };
+
 export interface ParameterDeclaration {
   description?: string;
-  /** Allowed values, in ascending order of "more" where there is one. */
-  values: number[];
+  /** Allowed values: listed, in ascending order of "more" where there is one, or as a range. */
+  values: number[] | ParameterRange;
   default: number;
 }
 

@@ -66,9 +66,9 @@ const replaceString = (text: string, key: string, from: string, to: string): str
   return text.slice(0, at) + JSON.stringify(to) + text.slice(at + JSON.stringify(from).length);
 };
 
-/** The first `default` after the parameter's name; the caller looks whether that was the right one. */
+/** The first `default` after the parameter's name and its values; the caller looks whether that was the right one. */
 const replaceDefault = (text: string, name: string, value: number): string => {
-  const declaration = new RegExp(`("${name}"\\s*:\\s*\\{[^{}]*?"default"\\s*:\\s*)-?[\\d.eE+-]+`);
+  const declaration = new RegExp(`("${name}"\\s*:\\s*\\{(?:[^{}]|\\{[^{}]*\\})*?"default"\\s*:\\s*)-?[\\d.eE+-]+`);
   return text.replace(declaration, (_match, before: string) => `${before}${value}`);
 };
 

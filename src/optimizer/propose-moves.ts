@@ -4,7 +4,8 @@ import type { Evaluation } from '../core/evaluation.ts';
 import type { Finding } from '../core/finding.ts';
 import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import { failedLimit } from '../core/plan/limits.ts';
-import { failedConstraint, validAssignments } from '../core/plan/parameters.ts';
+import { allowsValue } from '../core/plan/parameter-values.ts';
+import { closestAssignment, failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { Pattern, PatternMove } from '../diagnosis/pattern.ts';
 import type { MoveRecord } from '../store/events.ts';
@@ -62,7 +63,8 @@ function withParameter(
   const { kernel, parameters } = best;
   const current = parameters[parameter];
   if (current === undefined || current === value) return undefined;
-  if (!kernel.file.parameters?.[parameter]?.values.includes(value)) return undefined;
+  const declaration = kernel.file.parameters?.[parameter];
+  if (!declaration || !allowsValue(declaration.values, value)) return undefined;
   const changed = { ...parameters, [parameter]: value };
   return valid(kernel, changed, dimensions) ? makeCandidate(kernel, changed) : undefined;
 }
@@ -77,18 +79,12 @@ function parametersOnRung(rung: Kernel, current: ParameterValues, dimensions: Di
   const carried = Object.fromEntries(
     declared.map(([name, { values, default: fallback }]) => {
       const value = current[name];
-      return [name, value !== undefined && values.includes(value) ? value : fallback];
+      return [name, value !== undefined && allowsValue(values, value) ? value : fallback];
     }),
   );
   if (valid(rung, carried, dimensions)) return carried;
   if (valid(rung, defaults, dimensions)) return defaults;
-  const agreement = (values: ParameterValues) =>
-    Object.entries(values).filter(([name, value]) => carried[name] === value).length;
-  const assignments = validAssignments(rung.file, dimensions);
-  return assignments.reduce<ParameterValues | undefined>(
-    (best, values) => (best === undefined || agreement(values) > agreement(best) ? values : best),
-    undefined,
-  );
+  return closestAssignment(rung.file, carried, dimensions);
 }
 
 /** The best candidate's successor on another rung; undefined where the rung does not take the workload. */

@@ -17,27 +17,36 @@ export type Correlation = (a: Readonly<ArrayLike<number>>, b: Readonly<ArrayLike
  * acts by itself and adds its share everywhere. The exponential assumes no smoothness: times of kernels have cliffs.
  */
 export function correlationOf(traits: readonly Trait[], settings: readonly TraitSetting[]): Correlation {
-  const tables = traits.map((trait, index) => tableOf(trait, settings[index]!));
+  const tables = traits.map((trait, index) =>
+    trait.valueCount <= MOST_TABLED ? tableOf(trait, settings[index]!) : undefined,
+  );
   const dimensions = traits.map(({ dimension }) => dimension);
   const strides = traits.map(({ valueCount }) => valueCount);
   return (a, b) => {
     let product = 1;
     for (let trait = 0; trait < tables.length; trait += 1) {
-      const dimension = dimensions[trait]!;
-      product *= tables[trait]![a[dimension]! * strides[trait]! + b[dimension]!]!;
+      const [from, to] = [a[dimensions[trait]!]!, b[dimensions[trait]!]!];
+      const table = tables[trait];
+      product *= table ? table[from * strides[trait]! + to]! : factorOf(traits[trait]!, settings[trait]!, from, to);
     }
     return product;
   };
 }
 
+/** Values of a trait whose pairs are tabled; those of a long range are more than are ever compared. */
+const MOST_TABLED = 256;
+
+const factorOf = ({ coordinates }: Trait, { weight, reach }: TraitSetting, a: number, b: number): number => {
+  const apart = a === b ? 0 : apartOf(coordinates?.[a], coordinates?.[b]);
+  return 1 - weight + weight * Math.exp(-apart / reach);
+};
+
 /** Factors of one trait for each pair of places. */
-function tableOf({ valueCount, coordinates }: Trait, { weight, reach }: TraitSetting): Float64Array {
+function tableOf(trait: Trait, setting: TraitSetting): Float64Array {
+  const { valueCount } = trait;
   const table = new Float64Array(valueCount * valueCount);
   for (let a = 0; a < valueCount; a += 1) {
-    for (let b = 0; b < valueCount; b += 1) {
-      const apart = a === b ? 0 : apartOf(coordinates?.[a], coordinates?.[b]);
-      table[a * valueCount + b] = 1 - weight + weight * Math.exp(-apart / reach);
-    }
+    for (let b = 0; b < valueCount; b += 1) table[a * valueCount + b] = factorOf(trait, setting, a, b);
   }
   return table;
 }

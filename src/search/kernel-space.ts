@@ -1,6 +1,7 @@
 import { makeCandidate } from '../core/candidate.ts';
-import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
+import type { Candidate, Kernel, ParameterDeclaration, ParameterValues } from '../core/kernel.ts';
 import { failedLimit } from '../core/plan/limits.ts';
+import { listValues } from '../core/plan/parameter-values.ts';
 import { validAssignments } from '../core/plan/parameters.ts';
 import type { Dimensions } from '../core/problem.ts';
 import {
@@ -64,9 +65,13 @@ const kernelNames = (kernels: readonly Kernel[]): string[] => {
 /** Names a kernel by its content, whatever its parameters' values. */
 const kernelId = (kernel: Kernel): string => makeCandidate(kernel, {}).id;
 
+/** The values of a parameter; `null` alone where a rung lacks it. */
+const listOf = (declaration: ParameterDeclaration | undefined): readonly (number | null)[] =>
+  declaration ? listValues(declaration.values) : [null];
+
 const parameterDimensions = (kernels: readonly Kernel[]) => {
   const names = new Set(kernels.flatMap(({ file }) => Object.keys(file.parameters ?? {})));
   return [...names].map((name) =>
-    dimensionOf(name, new Set(kernels.flatMap(({ file }) => file.parameters?.[name]?.values ?? [null]))),
+    dimensionOf(name, new Set(kernels.flatMap(({ file }) => listOf(file.parameters?.[name])))),
   );
 };

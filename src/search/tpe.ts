@@ -99,7 +99,7 @@ function candidates(
   const kernels = space.dimensions.map((dimension) => kernelOf(dimension, good.length));
   for (let draw = 0; draw < NEAR_COUNT; draw += 1) {
     const centre = space.at(good[integerBelow(random, good.length)]!);
-    const places = Array.from(centre, (place, dimension) => drawPlace(kernels[dimension]![place]!, random));
+    const places = Array.from(centre, (place, dimension) => drawPlace(kernels[dimension]!(place), random));
     const index = space.find(places);
     if (index !== undefined && unvisited.has(index)) found.add(index);
   }
@@ -130,7 +130,7 @@ function density(space: SearchSpace, around: readonly number[]): (places: Readon
     for (const centre of centres) {
       let product = 1;
       for (let dimension = 0; dimension < kernels.length; dimension += 1) {
-        product *= kernels[dimension]![centre[dimension]!]![places[dimension]!]!;
+        product *= kernels[dimension]!(centre[dimension]!)[places[dimension]!]!;
       }
       sum += product;
     }
@@ -142,11 +142,12 @@ function density(space: SearchSpace, around: readonly number[]): (places: Readon
  * For every place of a dimension the probabilities of all places around it: normal over ordered values, one weight for
  * all others of unordered ones. The more configurations, the narrower (Scott's rule, for as many dimensions as matter).
  */
-function kernelOf({ values, ordered }: SearchDimension, count: number): Float64Array[] {
+function kernelOf({ values, ordered }: SearchDimension, count: number): (place: number) => Float64Array {
   const narrowing = Math.max(count, 1) ** (-1 / 5);
   const width = Math.max(0.4, (values.length / 4) * narrowing);
   const otherWeight = 0.5 * narrowing;
-  return values.map((centre, from) => {
+  const kernel = (from: number): Float64Array => {
+    const centre = values[from];
     const weights = Float64Array.from(values, (value, to) => {
       if (from === to) return 1;
       if (!ordered || centre === null || value === null) return otherWeight / (values.length - 1);
@@ -154,5 +155,12 @@ function kernelOf({ values, ordered }: SearchDimension, count: number): Float64A
     });
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     return weights.map((weight) => weight / total);
-  });
+  };
+  // A long range has far more places than centres.
+  const known = new Map<number, Float64Array>();
+  return (place) => {
+    const found = known.get(place) ?? kernel(place);
+    known.set(place, found);
+    return found;
+  };
 }

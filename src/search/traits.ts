@@ -39,10 +39,10 @@ function sizes(values: readonly ConfigurationValue[]): (number | null)[] {
   const magnitude = (value: number): number => (lowest >= 0 ? Math.log2(value + (lowest === 0 ? 1 : 0)) : value);
   const span = magnitude(numbers.at(-1)!) - magnitude(lowest) || 1;
   const lastRank = Math.max(numbers.length - 1, 1);
-  return values.map((value) =>
-    typeof value === 'number'
-      ? (numbers.indexOf(value) / lastRank + (magnitude(value) - magnitude(lowest)) / span) / 2
-      : null,
+  // Ordered values are ascending numbers behind `null`, each once.
+  const first = values.length - numbers.length;
+  return values.map((value, place) =>
+    typeof value === 'number' ? ((place - first) / lastRank + (magnitude(value) - magnitude(lowest)) / span) / 2 : null,
   );
 }
 

@@ -63,6 +63,14 @@ describe('kernel.json with other defaults', () => {
     });
   });
 
+  it('keeps the layout of ranges, too', () => {
+    const ranged = toyCandidate({ parameters: { TILE: { values: { from: 16, to: 64, step: 16 }, default: 16 } } });
+    const laid = JSON.stringify(ranged.kernel.file, null, 1);
+    const candidate = makeCandidate(ranged.kernel, { TILE: 48 });
+    const text = kernelJsonWithDefaults(candidate, laid, { problem: ranged.kernel.file.problem });
+    expect(text).toBe(laid.replace('"default": 16', '"default": 48'));
+  });
+
   it('takes the name and the remedies of the rung in whose folder it is to lie', () => {
     const own = { ...kernel.file, name: '04_last', remedies: ['parallelism', 'spills'] };
     const candidate = makeCandidate({ ...kernel, file: own }, {});

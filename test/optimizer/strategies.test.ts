@@ -4,7 +4,7 @@ import { RUN_STRATEGIES, STRATEGY_NAMES } from '../../src/core/requests/options.
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { CUDA, fakeGpu } from './fake-gpu.ts';
-import { kernel, ofType, pattern, runLoop, scriptedEvaluator, tile, type Verdict } from './fakes.ts';
+import { finding, kernel, ofType, pattern, runLoop, scriptedEvaluator, tile, type Verdict } from './fakes.ts';
 
 const TILES = [16, 32, 64, 128];
 const rungs = [
@@ -31,6 +31,30 @@ const search = async (strategy: string, options: Partial<OptimizeOptions> = {}) 
   const run = await runLoop({ evaluator, rungs, strategy, budgets: UNLIMITED, ...options });
   return { ...run, judged: evaluator.judged };
 };
+
+describe('a run over ranges too large to list', () => {
+  const range = { values: { from: 1, to: 4096, step: 1 }, default: 32 };
+  const huge = [rungs[0]!, kernel('02_second', { parameters: { TILE: range, DEPTH: range, UNUSED: range } })];
+  const budgets = { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 6 };
+
+  it('goes by findings, and lists no settings for them', async () => {
+    const patterns = [pattern('more', 'tail-effect', [tile(64)])];
+    const start = makeCandidate(huge[1]!, {});
+    const evaluator = scriptedEvaluator((name) => ({
+      ns: 1000 - 2 * figure(name, 'TILE'),
+      findings: [finding('tail-effect')],
+    }));
+    const { result } = await search('guided', { rungs: huge, start, patterns, budgets, evaluator });
+    expect(result.best!.candidate.parameters).toEqual({ TILE: 64, DEPTH: 32, UNUSED: 32 });
+    expect(result.stopReason).toBe('no-moves-left');
+  });
+
+  it('is refused by strategies that list all settings', async () => {
+    await expect(search('bayesian', { rungs: huge, budgets })).rejects.toMatchObject({
+      details: { code: 'too-many-assignments', hint: expect.stringContaining('--strategy guided') },
+    });
+  });
+});
 
 describe.each(STRATEGY_NAMES)('a run searched with %s', (strategy) => {
   it('evaluates each configuration of every rung once, failed ones too, and says that the space is exhausted', async () => {

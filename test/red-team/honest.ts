@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { KernelFile, ParameterValues } from '../../src/core/kernel.ts';
+import { listValues } from '../../src/core/plan/parameter-values.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { createStream } from '../../src/stats/random.ts';
 import { ATTENTION, RED_TEAM } from './expected.ts';
@@ -34,9 +35,9 @@ const { rungs } = JSON.parse(readFileSync(path.join(ATTENTION, 'problem.json'), 
 const STAGED = path.resolve(RED_TEAM, '../honest/staged-tiles');
 
 /** Variants that differ in nothing but the number of tiles in flight: their outputs are the same to the bit. */
-export const STAGED_VARIANTS: readonly HonestCandidate[] = kernelFile(STAGED).parameters!.STAGES!.values.map((STAGES) =>
-  candidate(STAGED, { STAGES }),
-);
+export const STAGED_VARIANTS: readonly HonestCandidate[] = listValues(
+  kernelFile(STAGED).parameters!.STAGES!.values,
+).map((STAGES) => candidate(STAGED, { STAGES }));
 
 /** Rungs that run everywhere. */
 const PORTABLE = rungs.filter((rung) => kernelFile(path.join(ATTENTION, rung)).source.architectures === undefined);

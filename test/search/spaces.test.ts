@@ -97,6 +97,16 @@ describe('kernelSpace', () => {
     expect(indexOf(makeCandidate(tiled, { TILE: 32 }))).toBeUndefined();
   });
 
+  it('has the values of ranges among those that are listed', () => {
+    const ranged = kernel('04_ranged', {
+      parameters: { TILE: { values: { from: 8, to: 32, factor: 2 }, default: 8 } },
+    });
+    const { space, candidateAt, indexOf } = kernelSpace([padded, ranged], { N: 64 });
+    expect(space.dimensions[1]).toEqual({ name: 'TILE', values: [8, 16, 32, 64], ordered: true });
+    expect(space.size).toBe(4 + 3);
+    for (let index = 0; index < space.size; index += 1) expect(indexOf(candidateAt(index))).toBe(index);
+  });
+
   it('goes from places to candidates and back', () => {
     const { space, candidateAt, indexOf } = kernelSpace(ladder, { N: 64 });
     const ids = Array.from({ length: space.size }, (_, index) => candidateAt(index).id);

@@ -76,6 +76,15 @@ describe.each(STRATEGY_NAMES)('%s', (name) => {
   });
 });
 
+it.each(STRATEGY_NAMES)('%s takes a range of thousands of values in its stride', (name) => {
+  const long = knownSpace(
+    product({ a: Array.from({ length: 4096 }, (_, index) => index + 1), b: [1, 2] }),
+    ({ a, b }) => 5 + Math.abs(Number(a) - 80) + Number(b),
+  );
+  const asked = drive(createStrategy(name, { space: long.space, seed: 1 }), long.outcomeOf, 40);
+  expect(new Set(asked).size).toBe(40);
+});
+
 it.each(seeded)('%s asks otherwise for another seed', (name) => {
   const asked = [1, 2].map((seed) => drive(createStrategy(name, { space: space.space, seed }), space.outcomeOf, 10));
   expect(asked[0]).not.toEqual(asked[1]);

@@ -1,12 +1,16 @@
 import { WarpsmithError } from '../errors.ts';
 import { evaluateExpression, namesInExpression } from '../expressions/evaluate.ts';
-import type { KernelFile, ParameterValues } from '../kernel.ts';
+import type { Expression } from '../expressions/syntax-tree.ts';
+import type { KernelFile, ParameterDeclaration, ParameterValues } from '../kernel.ts';
 import { suggestName } from '../nearest-name.ts';
 import type { Dimensions } from '../problem.ts';
 import { describeCondition } from './describe-condition.ts';
+import { allowsValue, countValues, describeValues, isRange, listValues, valuesNear } from './parameter-values.ts';
 
 /** More assignments than any search visits; a guard against a slip in `values`. */
 const MAXIMUM_ASSIGNMENTS = 1_000_000;
+/** Values tried on the way to them: constraints may leave few of very many, but not for nothing. */
+const MAXIMUM_TRIED = 2_000_000;
 
 /**
  * The given values with defaults filled in, in declared order.
@@ -21,7 +25,7 @@ export const completeParameters = (kernel: KernelFile, values: ParameterValues):
   const complete: Record<string, number> = {};
   for (const [name, declaration] of Object.entries(declarations)) {
     const value = Object.hasOwn(values, name) ? values[name]! : declaration.default;
-    if (!declaration.values.includes(value)) throw notAllowed(kernel, name, value, declaration.values);
+    if (!allowsValue(declaration.values, value)) throw notAllowed(kernel, name, value, declaration);
     complete[name] = value;
   }
   return complete;
@@ -52,18 +56,140 @@ export const failedConstraint = (
  * Every assignment of the parameters that meets all constraints; one empty assignment when there are no parameters.
  * The last parameter varies fastest.
  *
- * @throws WarpsmithError `too-many-assignments` above a million combinations.
+ * @throws WarpsmithError `too-many-assignments` above a million of them, or where constraints leave too few of too many.
  */
 export const validAssignments = (kernel: KernelFile, dimensions?: Dimensions): ParameterValues[] => {
-  const declarations = Object.entries(kernel.parameters ?? {});
-  const count = declarations.reduce((product, [, { values }]) => product * values.length, 1);
-  if (count > MAXIMUM_ASSIGNMENTS) throw tooMany(kernel, count);
-  let assignments: ParameterValues[] = [{}];
-  for (const [name, { values }] of declarations) {
-    assignments = assignments.flatMap((assignment) => values.map((value) => ({ ...assignment, [name]: value })));
+  const levels = levelsOf(kernel, Object.keys(kernel.parameters ?? {}), dimensions);
+  if (levels.every(({ constraints }) => constraints.length === 0) && combinations(kernel) > MAXIMUM_ASSIGNMENTS)
+    throw tooMany(kernel);
+  const assignments: ParameterValues[] = [];
+  for (const assignment of assign(kernel, levels, dimensions)) {
+    if (assignments.length === MAXIMUM_ASSIGNMENTS) throw tooMany(kernel);
+    assignments.push({ ...assignment });
   }
-  return assignments.filter((assignment) => failedConstraint(kernel, assignment, dimensions) === undefined);
+  return assignments;
 };
+
+/**
+ * How many assignments {@link validAssignments} would list, without listing what no constraint is about; `undefined`
+ * where constraints leave too many to be counted.
+ *
+ * @throws WarpsmithError when a constraint can't be evaluated.
+ */
+export const countAssignments = (kernel: KernelFile, dimensions?: Dimensions): number | undefined => {
+  const named = new Set((kernel.constraints ?? []).flatMap((constraint) => namesInExpression(constraint)));
+  const declarations = Object.entries(kernel.parameters ?? {});
+  const free = declarations.filter(([name]) => !named.has(name));
+  const bound = declarations.flatMap(([name]) => (named.has(name) ? [name] : []));
+  let count = 0;
+  try {
+    for (const _ of assign(kernel, levelsOf(kernel, bound, dimensions), dimensions)) count += 1;
+  } catch (error) {
+    if (isTooManyAssignments(error)) return undefined;
+    throw error;
+  }
+  return free.reduce((product, [, { values }]) => product * countValues(values), count);
+};
+
+/**
+ * The valid assignment that agrees with most of the wanted values, the first of equals in the order of
+ * {@link validAssignments}; the best found where there are too many to look through, `undefined` where there is none.
+ */
+export const closestAssignment = (
+  kernel: KernelFile,
+  wanted: ParameterValues,
+  dimensions: Dimensions,
+): ParameterValues | undefined => {
+  const levels = levelsOf(kernel, Object.keys(kernel.parameters ?? {}), dimensions);
+  let best: ParameterValues | undefined;
+  let fewest = Number.POSITIVE_INFINITY;
+  const differences = (values: ParameterValues, upTo: number): number =>
+    levels.slice(0, upTo).filter(({ name }) => values[name] !== wanted[name]).length;
+  const isHopeless = (values: ParameterValues, upTo: number): boolean => differences(values, upTo) >= fewest;
+  try {
+    for (const assignment of assign(kernel, levels, dimensions, isHopeless)) {
+      fewest = differences(assignment, levels.length);
+      best = { ...assignment };
+    }
+  } catch (error) {
+    if (!isTooManyAssignments(error)) throw error;
+  }
+  return best;
+};
+
+export const isTooManyAssignments = (error: unknown): boolean =>
+  error instanceof WarpsmithError && error.details.code === 'too-many-assignments';
+
+/** One parameter, and the constraints that can be judged as soon as it and all before it have values. */
+interface Level {
+  readonly name: string;
+  readonly values: readonly number[];
+  readonly constraints: readonly Expression[];
+}
+
+const levelsOf = (kernel: KernelFile, names: readonly string[], dimensions: Dimensions | undefined): Level[] => {
+  const known = new Set(Object.keys(dimensions ?? {}));
+  let open = kernel.constraints ?? [];
+  return names.map((name) => {
+    known.add(name);
+    const decided = open.filter((constraint) => namesInExpression(constraint).every((used) => known.has(used)));
+    open = open.filter((constraint) => !decided.includes(constraint));
+    return { name, values: listValues(kernel.parameters![name]!.values), constraints: decided };
+  });
+};
+
+/**
+ * Assigns one parameter after the other and goes no further where a constraint fails already. Constraints may guard one
+ * another, so one that can't be evaluated is left to the whole assignment, where they are judged in their order.
+ * Yields the same object again and again.
+ */
+function* assign(
+  kernel: KernelFile,
+  levels: readonly Level[],
+  dimensions: Dimensions | undefined,
+  isHopeless: (values: ParameterValues, upTo: number) => boolean = () => false,
+): Generator<ParameterValues> {
+  const assignment: Record<string, number> = {};
+  const scope: Record<string, number> = { ...dimensions };
+  let tried = 0;
+  function* from(depth: number, isDoubtful: boolean): Generator<ParameterValues> {
+    const level = levels[depth];
+    if (!level) {
+      // Where there are no parameters, constraints over dimensions alone are still to be judged.
+      const isJudged = levels.length > 0 && !isDoubtful;
+      if (isJudged || failedConstraint(kernel, assignment, dimensions) === undefined) yield assignment;
+      return;
+    }
+    for (const value of level.values) {
+      tried += 1;
+      if (tried > MAXIMUM_TRIED) throw tooMany(kernel);
+      assignment[level.name] = value;
+      scope[level.name] = value;
+      if (isHopeless(assignment, depth + 1)) continue;
+      const verdict = level.constraints.length === 0 ? 'holds' : judge(level.constraints, scope);
+      if (verdict !== 'fails') yield* from(depth + 1, isDoubtful || verdict === 'open');
+    }
+  }
+  yield* from(0, false);
+}
+
+const judge = (
+  constraints: readonly Expression[],
+  scope: Readonly<Record<string, number>>,
+): 'holds' | 'fails' | 'open' => {
+  let verdict: 'holds' | 'open' = 'holds';
+  for (const constraint of constraints) {
+    try {
+      if (evaluateExpression(constraint, scope) === 0) return 'fails';
+    } catch {
+      verdict = 'open';
+    }
+  }
+  return verdict;
+};
+
+const combinations = (kernel: KernelFile): number =>
+  Object.values(kernel.parameters ?? {}).reduce((product, { values }) => product * countValues(values), 1);
 
 const unknownParameter = (kernel: KernelFile, name: string): Error => {
   const names = Object.keys(kernel.parameters ?? {});
@@ -76,21 +202,27 @@ const unknownParameter = (kernel: KernelFile, name: string): Error => {
   });
 };
 
-const notAllowed = (kernel: KernelFile, name: string, value: number, values: readonly number[]): Error =>
-  new WarpsmithError({
+const notAllowed = (kernel: KernelFile, name: string, value: number, { values }: ParameterDeclaration): Error => {
+  const near = valuesNear(values, value).join(' and ');
+  return new WarpsmithError({
     code: 'parameter-not-allowed',
     message: `Parameter \`${name}\` of kernel ${kernel.name} can't be ${value}.`,
     received: String(value),
-    expected: `one of ${values.join(', ')}`,
-    hint: `Add ${value} to parameters.${name}.values in kernel.json if the kernel supports it.`,
+    expected: describeValues(values),
+    hint: isRange(values)
+      ? `Nearest: ${near}. Change the range parameters.${name}.values in kernel.json if the kernel supports ${value}.`
+      : `Add ${value} to parameters.${name}.values in kernel.json if the kernel supports it.`,
   });
+};
 
-const tooMany = (kernel: KernelFile, count: number): Error =>
-  new WarpsmithError({
+const tooMany = (kernel: KernelFile): Error => {
+  const count = combinations(kernel);
+  return new WarpsmithError({
     code: 'too-many-assignments',
-    message: `The parameters of kernel ${kernel.name} have ${count} combinations.`,
+    message: `The parameters of kernel ${kernel.name} have ${count} combinations, too many to list.`,
     path: 'parameters',
     received: String(count),
-    expected: `at most ${MAXIMUM_ASSIGNMENTS}`,
-    hint: 'Give fewer values to some parameters.',
+    expected: `at most ${MAXIMUM_ASSIGNMENTS} that meet the constraints`,
+    hint: 'Give fewer values to some parameters, or search with --strategy guided, which lists none.',
   });
+};

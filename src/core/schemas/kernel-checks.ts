@@ -1,10 +1,18 @@
 import { type ErrorDetails, WarpsmithError } from '../errors.ts';
 import { checkExpression, namesInExpression } from '../expressions/evaluate.ts';
-import { FINDING_IDS } from '../finding.ts';
-import type { ArgumentDeclaration, KernelFile, LaunchStepDeclaration } from '../kernel.ts';
-import { suggestName } from '../nearest-name.ts';
-import { namesOfPlan, REPEAT_INDEX } from '../plan/scope.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
+import { FINDING_IDS } from '../finding.ts';
+import type { ArgumentDeclaration, KernelFile, LaunchStepDeclaration, ParameterRange } from '../kernel.ts';
+import { suggestName } from '../nearest-name.ts';
+import {
+  allowsValue,
+  countValues,
+  describeValues,
+  isRange,
+  MAXIMUM_RANGE_VALUES,
+  valuesNear,
+} from '../plan/parameter-values.ts';
+import { namesOfPlan, REPEAT_INDEX } from '../plan/scope.ts';
 import type { ProblemFile } from '../problem.ts';
 
 /**
@@ -49,16 +57,20 @@ const failer =
 const checkParameters = (kernel: KernelFile, fail: Fail): void => {
   for (const [name, { values, default: start }] of Object.entries(kernel.parameters ?? {})) {
     const path = `parameters.${name}`;
-    if (!values.includes(start)) {
+    if (isRange(values)) checkRange(name, values, fail);
+    if (!allowsValue(values, start)) {
       fail({
         code: 'parameter-not-allowed',
         message: `The default of parameter \`${name}\` is not one of its values.`,
         path: `${path}.default`,
         received: String(start),
-        expected: `one of ${values.join(', ')}`,
-        hint: 'Add it to the values, or start from one of them.',
+        expected: describeValues(values),
+        hint: isRange(values)
+          ? `Change the range, or start from ${valuesNear(values, start).join(' or ')}.`
+          : 'Add it to the values, or start from one of them.',
       });
     }
+    if (isRange(values)) continue;
     const twice = values.findIndex((value, index) => values.indexOf(value) !== index);
     if (twice < 0) continue;
     const message = `Parameter \`${name}\` lists ${values[twice]} twice.`;
@@ -71,6 +83,31 @@ const checkParameters = (kernel: KernelFile, fail: Fail): void => {
       hint: 'Remove one of them.',
     });
   }
+};
+
+const checkRange = (name: string, range: ParameterRange, fail: Fail): void => {
+  const path = `parameters.${name}.values`;
+  const { from, to } = range;
+  if (from > to) {
+    fail({
+      code: 'empty-range',
+      message: `The range of parameter \`${name}\` has no values.`,
+      path,
+      received: `from ${from} to ${to}`,
+      expected: `\`to\` of at least ${from}`,
+      hint: `Ranges ascend: write "from": ${to}, "to": ${from}.`,
+    });
+  }
+  const count = countValues(range);
+  if (count <= MAXIMUM_RANGE_VALUES) return;
+  fail({
+    code: 'range-too-large',
+    message: `The range of parameter \`${name}\` has ${count} values.`,
+    path,
+    received: describeValues(range),
+    expected: `at most ${MAXIMUM_RANGE_VALUES} values`,
+    hint: 'Take a larger "step", a smaller "to", or a "factor" such as 2 instead of "step".',
+  });
 };
 
 const checkRemedies = (kernel: KernelFile, fail: Fail): void => {

@@ -63,9 +63,25 @@ const memsetStep = z.strictObject({
   when: expressionSchema.optional(),
 });
 
+const rangeEnd = z.int().describe('The greatest value it may reach; included where it is met.');
+
 const parameter = z.strictObject({
   description: z.string().optional(),
-  values: z.array(z.number()).min(1),
+  values: z
+    .union([
+      z.array(z.number()).min(1),
+      z.strictObject({
+        from: z.int(),
+        to: rangeEnd,
+        step: z.int().positive().describe('Each value is so much more than the one before.'),
+      }),
+      z.strictObject({
+        from: z.int().positive(),
+        to: rangeEnd,
+        factor: z.int().min(2).describe('Each value is so many times the one before.'),
+      }),
+    ])
+    .describe('The allowed values, listed or as a range of whole numbers.'),
   default: z.number(),
 });
 

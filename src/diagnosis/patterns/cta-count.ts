@@ -1,5 +1,6 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { LaunchStepDeclaration, ParameterValues } from '../../core/kernel.ts';
+import { listValues } from '../../core/plan/parameter-values.ts';
 import type { PatternContext } from '../pattern.ts';
 
 const isLaunch = (step: object): step is LaunchStepDeclaration => 'function' in step;
@@ -31,7 +32,7 @@ export function ctaCountChoices(
   return Object.entries(kernel.file.parameters ?? {}).flatMap(([parameter, { values }]) => {
     const from = parameters[parameter];
     if (from === undefined) return [];
-    return values.flatMap((value) => {
+    return listValues(values).flatMap((value) => {
       const ctaCount = ctaCountWith(context, { ...parameters, [parameter]: value });
       return ctaCount === undefined || ctaCount === current ? [] : [{ parameter, from, value, ctaCount }];
     });

@@ -1,3 +1,4 @@
+import { type AllowedValues, listValues } from '../../core/plan/parameter-values.ts';
 import type { PatternContext, PatternMove } from '../pattern.ts';
 import { type ParameterRole, roleOf } from './parameter-roles.ts';
 
@@ -17,10 +18,18 @@ interface ParameterRequest {
   readonly reason: string;
 }
 
-/** Values of a parameter beyond the current one in a direction, the nearest first. */
-export function valuesBeyond(values: readonly number[], current: number, direction: Direction): number[] {
-  const beyond = values.filter((value) => (direction === 'more' ? value > current : value < current));
-  return beyond.sort((a, b) => Math.abs(a - current) - Math.abs(b - current));
+/** Values of one parameter in one direction that are proposed each by itself. */
+const MOST_NEIGHBOURS = 8;
+
+/**
+ * Values of a parameter beyond the current one in a direction, the nearest first. Of a long row the next, then those two,
+ * four, eight … steps away, and the last: a range is looked over, not tried value by value.
+ */
+export function valuesBeyond(values: AllowedValues, current: number, direction: Direction): number[] {
+  const beyond = listValues(values).filter((value) => (direction === 'more' ? value > current : value < current));
+  beyond.sort((a, b) => Math.abs(a - current) - Math.abs(b - current));
+  if (beyond.length <= MOST_NEIGHBOURS) return beyond;
+  return beyond.filter((_, place) => Number.isInteger(Math.log2(place + 1)) || place === beyond.length - 1);
 }
 
 /** Part of a gain: 1 + share × (gain − 1). */

@@ -1,4 +1,4 @@
-import { WarpsmithError } from '../../core/errors.ts';
+import { isTooManyAssignments } from '../../core/plan/parameters.ts';
 import type { ProposedMove } from '../propose-moves.ts';
 import type { Run } from '../run.ts';
 import type { Judged, Proposer, Turn } from './proposer.ts';
@@ -24,7 +24,7 @@ export function handingOver(first: Proposer<Run>, createSecond: () => Proposer<R
         return { ...turn, ...take().next(run) };
       } catch (error) {
         // Findings need no list of all settings; where there are too many to list, they are all there is.
-        if (isTooMany(error)) return { ...turn, exhausted } satisfies Turn;
+        if (isTooManyAssignments(error)) return { ...turn, exhausted } satisfies Turn;
         throw error;
       }
     },
@@ -35,6 +35,3 @@ export function handingOver(first: Proposer<Run>, createSecond: () => Proposer<R
     },
   };
 }
-
-const isTooMany = (error: unknown): boolean =>
-  error instanceof WarpsmithError && error.details.code === 'too-many-assignments';

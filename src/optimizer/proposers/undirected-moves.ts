@@ -1,6 +1,7 @@
 import { makeCandidate } from '../../core/candidate.ts';
 import type { Kernel } from '../../core/kernel.ts';
-import { validAssignments } from '../../core/plan/parameters.ts';
+import { listValues } from '../../core/plan/parameter-values.ts';
+import { failedConstraint } from '../../core/plan/parameters.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { type RandomSource, shuffle } from '../../stats/random.ts';
 import { onRung, type ProposedMove } from '../propose-moves.ts';
@@ -26,21 +27,28 @@ export function undirectedMoves(
   return shuffle(all, (bound) => random.next() % bound);
 }
 
-/** Every setting of the best candidate's kernel that differs in one parameter. */
-const settings = ({ candidate: { kernel, parameters } }: Best, dimensions: Dimensions): Change[] =>
-  validAssignments(kernel.file, dimensions).flatMap((values): Change[] => {
-    const [changed, ...others] = Object.keys(values).filter((name) => values[name] !== parameters[name]);
-    if (changed === undefined || others.length > 0) return [];
-    const { name } = kernel.file;
-    const [from, to] = [parameters[changed]!, values[changed]!];
-    return [
-      {
-        key: `undirected/${name}.${changed}=${to}`,
-        change: { kind: 'parameter', kernel: name, parameter: changed, from, to },
-        candidate: makeCandidate(kernel, values),
-      },
-    ];
-  });
+/**
+ * Every valid setting of the best candidate's kernel that differs in one parameter, in the order in which all settings
+ * would be listed, the last parameter fastest.
+ */
+function settings({ candidate: { kernel, parameters } }: Best, dimensions: Dimensions): Change[] {
+  const { name } = kernel.file;
+  const changeTo = (parameter: string, to: number): Change[] => {
+    const values = { ...parameters, [parameter]: to };
+    if (failedConstraint(kernel.file, values, dimensions) !== undefined) return [];
+    const change = { kind: 'parameter' as const, kernel: name, parameter, from: parameters[parameter]!, to };
+    return [{ key: `undirected/${name}.${parameter}=${to}`, change, candidate: makeCandidate(kernel, values) }];
+  };
+  const before: Change[] = [];
+  const after: Change[][] = [];
+  for (const [parameter, declaration] of Object.entries(kernel.file.parameters ?? {})) {
+    const values = listValues(declaration.values);
+    const own = values.indexOf(parameters[parameter]!);
+    before.push(...values.slice(0, own).flatMap((value) => changeTo(parameter, value)));
+    after.unshift(values.slice(own + 1).flatMap((value) => changeTo(parameter, value)));
+  }
+  return [...before, ...after.flat()];
+}
 
 /** The best candidate's successors on every other rung. */
 const otherRungs = ({ candidate }: Best, rungs: readonly Kernel[], dimensions: Dimensions): Change[] => {

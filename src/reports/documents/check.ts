@@ -16,7 +16,8 @@ export interface CheckView {
     folder: string;
     parameters: Readonly<Record<string, number>>;
     assumedDevice: string;
-    validConfigurationCount: number;
+    /** `null`: more than can be counted. */
+    validConfigurationCount: number | null;
     remedies: readonly string[];
     plans: readonly CheckedPlanView[];
   }[];
@@ -69,7 +70,11 @@ export const checkDocument = ({ problem, kernels }: CheckView): Document =>
     [
       ...kernels.map(({ name, parameters, assumedDevice, validConfigurationCount, remedies, plans }) => {
         const answers = remedies.length > 0 ? `; answers ${remedies.join(', ')}` : '';
-        const title = `${name} is valid: ${formatCount(validConfigurationCount, 'configuration')}${answers}`;
+        const count =
+          validConfigurationCount === null
+            ? 'more configurations than can be counted'
+            : formatCount(validConfigurationCount, 'configuration');
+        const title = `${name} is valid: ${count}${answers}`;
         const set = `parameters: ${formatParameters(parameters) || 'none'}; planned for ${assumedDevice}`;
         return section(name, title, [text(set), plans.map(planParts)]);
       }),

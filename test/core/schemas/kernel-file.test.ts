@@ -271,6 +271,31 @@ describe('each mistake gets file, path, value received, what was expected, and a
       '"zeros"',
     ],
     ['value twice', ['parameters', 'BLOCK', 'values', 0], 256, 'duplicate-value', 'parameters.BLOCK.values[2]', '256'],
+    ['values twice over', ['parameters', 'BLOCK', 'values'], 128, 'invalid-value', 'parameters.BLOCK.values', '128'],
+    ...(
+      [
+        ['step 0', { from: 64, to: 256, step: 0 }, 'invalid-value', '.step', '0'],
+        ['a negative step', { from: 64, to: 256, step: -64 }, 'invalid-value', '.step', '-64'],
+        ['half a step', { from: 64, to: 256, step: 0.5 }, 'invalid-value', '.step', '0.5'],
+        ['from half', { from: 0.5, to: 256, step: 64 }, 'invalid-value', '.from', '0.5'],
+        ['an end that is text', { from: 64, to: '256', step: 64 }, 'invalid-value', '.to', '"256"'],
+        ['factor 1', { from: 64, to: 256, factor: 1 }, 'invalid-value', '.factor', '1'],
+        ['a factor of 0', { from: 0, to: 256, factor: 2 }, 'invalid-value', '.from', '0'],
+        ['no step', { from: 64, to: 256 }, 'missing-key', '', 'nothing'],
+        ['step and factor', { from: 64, to: 256, step: 64, factor: 2 }, 'unknown-key', '.factor', 'factor'],
+        ['a misspelt end', { from: 64, upto: 256, step: 64 }, 'unknown-key', '.upto', 'upto'],
+        ['an empty range', { from: 256, to: 64, step: 64 }, 'empty-range', '', 'from 256 to 64'],
+        ['a huge range', { from: 1, to: 1e9, step: 1 }, 'range-too-large', '', '1 to 1000000000 in steps of 1'],
+        ['a default beside it', { from: 64, to: 256, step: 96 }, 'parameter-not-allowed', 'default', '128'],
+      ] as const
+    ).map(([what, range, code, at, received]): [string, (string | number)[], unknown, string, string, string] => [
+      what,
+      ['parameters', 'BLOCK', 'values'],
+      range,
+      code,
+      at === 'default' ? 'parameters.BLOCK.default' : `parameters.BLOCK.values${what === 'no step' ? '.step' : at}`,
+      received,
+    ]),
     [
       'parameter named like a dimension',
       ['parameters', 'D'],
