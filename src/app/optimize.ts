@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import { WarpsmithError } from '../core/errors.ts';
+import type { EvaluationStage } from '../core/evaluation.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
 import { deviceRefusal } from '../core/plan/runs-on.ts';
@@ -43,6 +44,8 @@ export type OptimizeRequest = OnDevice<RequestOf<'optimize'>> & {
   readonly budgets?: Budgets;
   /** Sees every event as it is logged. */
   readonly onEvent?: (event: RecordedEvent) => void;
+  /** Told what is being done of the evaluation at hand. */
+  readonly onStage?: (stage: EvaluationStage) => void;
 };
 
 export interface OptimizeOutcome {
@@ -168,7 +171,7 @@ export async function runLoop(
   past: { priors: Priors; history?: readonly RecordedEvent[]; extendedBudgets?: Budgets },
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
-  const { signal, strategy, exploring, ablation, requireSanitizer } = request;
+  const { signal, strategy, exploring, ablation, requireSanitizer, patience } = request;
   const seed = request.seed ?? session.drawSeed();
   const seedDrawn = request.seedDrawn ?? request.seed === undefined;
   const drawsSeeds = seedDrawn || session.recordedAt !== undefined;
@@ -204,8 +207,10 @@ export async function runLoop(
         exploring,
         ablation,
         requireSanitizer,
+        patience,
         goal,
         signal,
+        onStage: request.onStage,
       }),
     );
     const { view, htmlPath } = writeReport(run);

@@ -31,6 +31,8 @@ export type ResumeRequest = RequestOf<'resume'> &
   Surroundings & {
     /** Sees every event that is added to the log. */
     readonly onEvent?: (event: RecordedEvent) => void;
+    /** Told what is being done of the evaluation at hand. */
+    readonly onStage?: OptimizeRequest['onStage'];
     /** Sees before that what the log holds already, as far as the run goes on from it. */
     readonly onHistory?: (events: readonly RecordedEvent[]) => void;
   };
@@ -184,7 +186,7 @@ const keepOf =
 async function prepareAgain(
   started: RunStartedEvent,
   events: readonly RecordedEvent[],
-  { store, trust, signal, onEvent, askTrust }: ResumeRequest,
+  { store, trust, signal, onEvent, onStage, askTrust }: ResumeRequest,
 ): Promise<PreparedRun> {
   const { problemFiles, ...options } = started.request;
   const { problem, start, rungs } = await loadProblemTarget(options.target);
@@ -202,6 +204,7 @@ async function prepareAgain(
     store,
     signal,
     onEvent,
+    onStage,
   } satisfies OptimizeRequest);
   return {
     request,

@@ -51,6 +51,14 @@ export function findTarget(text: string): Target {
 const bundledProblems = (): string[] =>
   readdirSync(bundledFolder()).filter((name) => isFile(join(bundledFolder(), name, 'problem.json')));
 
+/** Names of the bundled problems and of their kernels, such as `softmax` and `softmax/03_online`. */
+export const bundledNames = (): string[] =>
+  bundledProblems().flatMap((problem) => {
+    const folder = join(bundledFolder(), problem);
+    const kernels = readdirSync(folder).filter((name) => isKernelFolder(join(folder, name)));
+    return [problem, ...kernels.sort().map((kernel) => `${problem}/${kernel}`)];
+  });
+
 /** A kernel with its problem. A problem folder stands for the kernel its runs start from. */
 export async function loadKernelTarget(text: string): Promise<{ kernel: Kernel; problem: Problem }> {
   const { kind, folder } = findTarget(text);

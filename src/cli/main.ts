@@ -2,7 +2,8 @@ import { CommanderError } from 'commander';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { onSlowRun } from '../evaluation/oracle/reference-process/slow-runs.ts';
 import { runCommand } from './commands/index.ts';
-import { CLEAR_LINE, errorJson, errorText, paintFor, plainStream, printJson, type Streams } from './output.ts';
+import { errorJson, errorText, paintFor, printJson, type Streams } from './output.ts';
+import { plainStream } from './plain-stream.ts';
 import { buildProgram } from './program.ts';
 import { systemError } from './system-error.ts';
 import { usageError } from './usage-error.ts';
@@ -34,7 +35,7 @@ function tellSlowReferences({ err }: Streams): () => void {
   return onSlowRun(({ problem, dimensions, elapsedMs }) => {
     const shape = Object.entries(dimensions).map(([name, value]) => `${name}=${value}`);
     const text = `reference.ts of ${problem} works out what is right for ${shape.join(',')}: ${Math.round(elapsedMs / 1000)} s so far`;
-    err.write(`${err.isTTY ? CLEAR_LINE : ''}${text}\n`);
+    err.write(`${text}\n`);
   });
 }
 

@@ -1,47 +1,13 @@
 import { styleText } from 'node:util';
 import type { WarpsmithError } from '../core/errors.ts';
 import type { Document } from '../reports/document.ts';
-import { jsonText, plainText } from '../reports/plain-text.ts';
+import { jsonText } from '../reports/plain-text.ts';
 import { type Paint, printTerminal } from '../reports/print/terminal.ts';
 
 /** Where the command line writes: results to `out`, everything else to `err`. */
 export interface Streams {
   out: NodeJS.WriteStream;
   err: NodeJS.WriteStream;
-}
-
-/** On a terminal, in front of what replaces a redrawn line. */
-export const CLEAR_LINE = '\r\u001b[2K';
-
-/** What `styleText` writes for the styles that are used: none hides text or moves the cursor. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about.
-const STYLE = /(\u001b\[(?:[12]|22|3[1236]|39)m)/;
-
-/**
- * The stream, with every control character of names, sources, logs and compilers' words shown as its code. Our own stay:
- * colours, where there are any, and the one that clears a redrawn line, where a text begins with it.
- */
-export function plainStream(stream: NodeJS.WriteStream): NodeJS.WriteStream {
-  const isColoured = styleText('red', ' ', { stream }) !== ' ';
-  const clean = (text: string): string => {
-    const head = stream.isTTY && text.startsWith(CLEAR_LINE) ? CLEAR_LINE : '';
-    const rest = text.slice(head.length);
-    if (!isColoured) return head + plainText(rest);
-    // The odd ones are what the pattern captured.
-    return (
-      head +
-      rest
-        .split(STYLE)
-        .map((part, index) => (index % 2 === 1 ? part : plainText(part)))
-        .join('')
-    );
-  };
-  return Object.create(stream, {
-    write: {
-      value: (text: unknown, ...others: never[]) =>
-        stream.write((typeof text === 'string' ? clean(text) : text) as string, ...others),
-    },
-  }) as NodeJS.WriteStream;
 }
 
 /** Colours on a terminal, none in files and pipes; NO_COLOR and FORCE_COLOR are obeyed. */

@@ -13,6 +13,12 @@ Examples:
 Exit codes: 0 fine, 1 the judged thing failed, 2 usage or bad file,
 3 device or tool missing, 130 interrupted.`;
 
+/** What every command has beside its own options: no request holds them. */
+export const COMMON_OPTIONS: readonly (readonly [flag: string, help: string])[] = [
+  ['--json', 'print one JSON object on stdout'],
+  ['--verbose', 'print what is folded, too'],
+];
+
 const helpOf = ({ help, onlyOnGpus, default: value, defaultHelp }: OptionRow): string => {
   const where = onlyOnGpus === undefined || /GPU/.test(help) ? '' : '; GPUs only';
   const shown = defaultHelp ?? (typeof value === 'string' || typeof value === 'number' ? String(value) : undefined);
@@ -84,7 +90,7 @@ function addCommand(program: Command, name: CommandName, execute: Execute): void
   const command = program.command(name).description(summary).helpGroup(GROUPS[group]).exitOverride();
   for (const { shown, help, default: value } of Object.values(positional)) command.argument(shown, help, value);
   for (const row of Object.values(options)) command.addOption(commanderOption(row));
-  command.option('--json', 'print one JSON object on stdout').option('--verbose', 'print what is folded, too');
+  for (const [flag, help] of COMMON_OPTIONS) command.option(flag, help);
   command.action((...received: unknown[]) => {
     const { json = false, verbose = false } = command.opts<{ json?: boolean; verbose?: boolean }>();
     return execute(name, requestOf(name, command, received), { json, verbose });

@@ -1,4 +1,6 @@
-import { CLEAR_LINE, paintFor } from './output.ts';
+import { cutText } from '../reports/print/wrap.ts';
+import { canRedraw, createLiveArea, type LiveArea } from './live-area.ts';
+import { paintFor } from './output.ts';
 
 /** One line on stderr that says what is going on. On a terminal it is redrawn; elsewhere steps are plain lines. */
 export interface StatusLine {
@@ -6,52 +8,39 @@ export interface StatusLine {
   step(text: string): void;
   /** Shows on a terminal only what is going on now, with the seconds it takes. */
   busy(text: string | undefined): void;
-  /** Prints a line that stays. */
-  print(line: string): void;
   clear(): void;
 }
-
-const REDRAW_MS = 500;
-const NARROWEST_COLUMNS = 20;
 
 export function createStatusLine(stream: NodeJS.WriteStream): StatusLine {
   const paint = paintFor(stream);
   let current: { text: string; sinceMs: number } | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let area: LiveArea | undefined;
 
-  const erase = () => {
-    if (stream.isTTY && current) stream.write(CLEAR_LINE);
-  };
-  const draw = () => {
-    if (!stream.isTTY || !current) return;
+  const line = (columns: number): string[] => {
+    if (!current) return [];
     const seconds = Math.floor((performance.now() - current.sinceMs) / 1000);
-    const columns = Math.max(NARROWEST_COLUMNS, (stream.columns || 80) - 1);
-    const line = [...`… ${current.text} (${seconds} s)`].slice(0, columns).join('');
-    stream.write(CLEAR_LINE + paint('dim', line));
+    return [paint('dim', cutText(`… ${current.text} (${seconds} s)`, columns))];
   };
-  const stopTimer = () => {
-    clearInterval(timer);
-    timer = undefined;
+  const clear = (): void => {
+    current = undefined;
+    area?.close();
+    area = undefined;
   };
-  const busy = (text: string | undefined) => {
-    erase();
-    current = text === undefined ? undefined : { text, sinceMs: performance.now() };
-    draw();
-    if (!current) stopTimer();
-    else if (stream.isTTY) timer ??= setInterval(draw, REDRAW_MS).unref();
+  const busy = (text: string | undefined): void => {
+    if (text === undefined) clear();
+    else if (canRedraw(stream)) {
+      current = { text, sinceMs: performance.now() };
+      if (area) area.refresh();
+      else area = createLiveArea(stream, line);
+    }
   };
   return {
     step(text) {
-      if (stream.isTTY) busy(text);
+      if (canRedraw(stream)) busy(text);
       else stream.write(`${text}\n`);
     },
     busy,
-    print(line) {
-      erase();
-      stream.write(`${line}\n`);
-      draw();
-    },
-    clear: () => busy(undefined),
+    clear,
   };
 }
 

@@ -146,6 +146,13 @@ export interface BaselineMeasurement {
   gpuKernels?: string[];
 }
 
+/** What is being done of an evaluation. */
+export type EvaluationStage =
+  | { readonly stage: 'compile' }
+  /** The `index`-th of `count` checks; there may turn out to be one more. */
+  | { readonly stage: 'verify'; readonly check: string; readonly index: number; readonly count: number }
+  | { readonly stage: 'time'; readonly kind: 'measured' | 'predicted' };
+
 export interface EvaluationRequest {
   problem: Problem;
   candidate: Candidate;
@@ -175,6 +182,8 @@ export interface EvaluationRequest {
   sanitize?: boolean;
   /** Keep the code and the profiler's report. Never changes a result. */
   keep?: KeepRequest;
+  /** Told before each stage. Never changes a result. */
+  onStage?: (stage: EvaluationStage) => void;
 }
 
 /** Seam 2: judges candidates. Never rejects for anything a candidate did; rejects only when aborted or misused. */

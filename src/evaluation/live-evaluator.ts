@@ -134,6 +134,7 @@ class LiveEvaluation {
     const { kernel } = this.#request.candidate;
     const misfit = this.#misfit();
     if (misfit) return misfit;
+    this.#request.onStage?.({ stage: 'compile' });
     const compiled = await this.#timed('compile', () => this.#compile(this.#request.candidate));
     if (!compiled.ok) return compileRefusal(compiled);
     const loaded = await this.#timed('compile', () => this.#options.device.load(compiled.code));
@@ -167,6 +168,7 @@ class LiveEvaluation {
   #judgeTime(module: LoadedModule, verified: Verified): Promise<Outcome> {
     const { device, oracle, instruments, secret } = this.#options;
     const request = this.#request;
+    request.onStage?.({ stage: 'time', kind: device.measuring ? 'measured' : 'predicted' });
     return this.#timed('time', async () => {
       if (!device.measuring) return predictOutcome({ device, ...request }, verified);
       const timeoutMs = this.#runTimeoutMs();
@@ -242,7 +244,7 @@ class LiveEvaluation {
 
   #verifyAnew(module: LoadedModule): Promise<Verified | Refused> {
     const { device, instructionsPerCta, oracle } = this.#options;
-    const { problem, candidate, workload, seed, thorough, passedBefore, signal } = this.#request;
+    const { problem, candidate, workload, seed, thorough, passedBefore, signal, onStage } = this.#request;
     const verifying: VerifyRequest = {
       device,
       module,
@@ -257,6 +259,7 @@ class LiveEvaluation {
       timeoutMs: this.#runTimeoutMs(),
       instructionsPerCta,
       signal,
+      onCheck: (check) => onStage?.({ stage: 'verify', ...check }),
     };
     return passedBefore && !device.measuring ? countOnly(verifying, passedBefore) : verify(verifying);
   }

@@ -15,7 +15,7 @@ import type { Turn } from './proposers/proposer.ts';
 import { announceEnd, type RunResult, resultOf } from './result.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type OptimizeOptions, type Run, reference } from './run.ts';
 import { resolveBudgets, startRun } from './start-run.ts';
-import { reasonToStop } from './stopping.ts';
+import { reasonToGiveUp, reasonToStop } from './stopping.ts';
 
 export type { RunResult } from './result.ts';
 export type { Best, OptimizeOptions } from './run.ts';
@@ -144,7 +144,8 @@ async function propose(run: Run): Promise<Phase> {
   if (isInterrupted(run)) return interrupted(run);
   const isMeasured = run.best!.evaluation.timing.kind === 'measured';
   const spent = spentBudget(run, evaluationsOfMove(run.options.workloads.length, isMeasured));
-  if (spent) return finish(run, spent.reason, spent.detail);
+  const stop = spent ?? reasonToGiveUp(run.withoutGain, run.options.patience);
+  if (stop) return finish(run, stop.reason, stop.detail);
   const turn = run.proposer.next(run);
   logTurn(run, turn);
   const { move, exhausted } = turn;
@@ -249,6 +250,7 @@ async function decidePhase(run: Run): Promise<Phase> {
   const evaluations = allTimed(options.workloads, run.judged);
   if (decision.decision === 'keep' && evaluations) {
     ledger.noteKept(move, decision.ratio!);
+    run.withoutGain = 0;
     emitBudget(run);
     const { candidate } = move;
     return afterNewBest(run, {
@@ -258,6 +260,7 @@ async function decidePhase(run: Run): Promise<Phase> {
       ratioToStart: best.ratioToStart * decision.ratio!,
     });
   }
+  run.withoutGain += judged.length;
   const { failureCount, abandoned } = ledger.noteFailed(move, judged.length);
   const kernel = move.candidate.kernel.file.name;
   if (judged.some(isWrongWhenTimed) && ledger.noteWrongWhenTimed(kernel)) {

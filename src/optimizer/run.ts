@@ -1,7 +1,7 @@
 import type { ArtifactStore } from '../core/artifacts.ts';
 import type { DeviceIdentity } from '../core/device.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
-import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
+import type { Evaluation, EvaluationRequest, EvaluationStage, Evaluator } from '../core/evaluation.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import type { Problem } from '../core/problem.ts';
 import type { Roofline } from '../core/roofline.ts';
@@ -57,6 +57,8 @@ export interface OptimizeOptions {
   exploring?: boolean;
   budgets: Budgets;
   goal?: Goal;
+  /** Evaluations of the search in a row without a new best, after which it ends; no end when absent. */
+  patience?: number;
   /** Provable lower bound of the objective's time; goals below it are refused. */
   vetoBound: VetoBound;
   emit: EventSink;
@@ -74,6 +76,8 @@ export interface OptimizeOptions {
   /** For the run's report. */
   roofline?: Roofline;
   signal?: AbortSignal;
+  /** Told what is being done of the evaluation at hand; nothing of it is logged. */
+  onStage?: (stage: EvaluationStage) => void;
   /** Monotonic clock in milliseconds. */
   clockMs?: () => number;
 }
@@ -117,6 +121,8 @@ export interface Run {
   /** Bests whose changes have been undone, by evaluation id. */
   readonly ablated: Set<string>;
   deviceFailures: number;
+  /** Evaluations of the search since the last new best. */
+  withoutGain: number;
   /** Whether `extendedBudgets` hold already. */
   isExtended: boolean;
   stop?: Stop;
@@ -190,6 +196,7 @@ async function judge(
       id,
       ...(options.device.kind === 'cuda' && { ...measuring, ...keeping(options, measuring) }),
       signal,
+      onStage: options.onStage,
     });
     return await untilAborted(work, signal);
   } catch (error) {

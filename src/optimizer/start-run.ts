@@ -38,6 +38,7 @@ export function startRun(options: OptimizeOptions): Run {
     advised: new Set(),
     ablated: new Set(),
     deviceFailures: 0,
+    withoutGain: 0,
     isExtended: false,
   };
   const { name, dimensions, cache } = workloads[0]!;

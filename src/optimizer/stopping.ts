@@ -28,3 +28,10 @@ export function reasonToStop(best: BestTime, ratioToStart: number, goal: Goal | 
   }
   return undefined;
 }
+
+/** Whether so many evaluations without a new best are more than anybody waits for. */
+export function reasonToGiveUp(withoutGain: number, patience: number | undefined): Stop | undefined {
+  if (patience === undefined || !(withoutGain >= patience)) return undefined;
+  const row = withoutGain === 1 ? '1 evaluation' : `${withoutGain} evaluations in a row`;
+  return { reason: 'no-gain', detail: `${row} gave no faster kernel; --patience is ${patience}` };
+}

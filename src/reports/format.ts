@@ -67,6 +67,14 @@ export function formatFigure(value: number): string {
 export const formatCount = (count: number, noun: string): string =>
   `${formatFigure(count)} ${noun}${count === 1 ? '' : 's'}`;
 
+/** Wall time as people say it: `8 s`, `1 min 23 s`, `2 h 5 min`. */
+export function formatElapsed(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 /** `12.3 %` of a ratio of 0.123. */
 export const formatPercent = (ratio: number): string => `${Number((100 * ratio).toPrecision(3))} %`;
 

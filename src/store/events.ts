@@ -13,6 +13,7 @@ export const EVENT_SCHEMA_VERSION = 2;
 export const STOP_REASONS = [
   'goal-reached',
   'near-attainable',
+  'no-gain',
   'evaluations-spent',
   'time-spent',
   'gpu-time-spent',

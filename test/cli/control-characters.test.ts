@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { styleText } from 'node:util';
 import { expect, test } from 'vitest';
-import { CLEAR_LINE, plainStream } from '../../src/cli/output.ts';
+import { plainStream } from '../../src/cli/plain-stream.ts';
 import { runCli, scaleCopy, temporaryFolder } from './run-cli.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about.
@@ -44,9 +44,7 @@ test('a terminal gets our colours and no other sequence', () => {
   stream.on('data', (chunk: Buffer) => written.push(chunk.toString('utf8')));
   const plain = plainStream(stream as unknown as NodeJS.WriteStream);
   const red = styleText('red', 'ours', { validateStream: false });
-  plain.write(`${CLEAR_LINE}${red} ${ESC}[8mhidden ${CLEAR_LINE}`);
+  plain.write(`${red} ${ESC}[8mhidden \r${ESC}[2K`);
   const colours = styleText('red', ' ', { stream }) !== ' ';
-  expect(written.join('')).toBe(
-    `${CLEAR_LINE}${colours ? red : red.replaceAll(ESC, '\\x1b')} \\x1b[8mhidden \\x0d\\x1b[2K`,
-  );
+  expect(written.join('')).toBe(`${colours ? red : red.replaceAll(ESC, '\\x1b')} \\x1b[8mhidden \\x0d\\x1b[2K`);
 });

@@ -64,6 +64,7 @@ const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]
   ['error', () => ['no-such-command']],
   ['doctor', () => ['doctor']],
   ['devices', () => ['devices']],
+  ['completion', () => ['completion', 'bash']],
   ['check', () => ['check', SCALE]],
   ['evaluate', () => ['evaluate', KERNEL, ...ON_L4]],
   ['diagnosis', () => ['diagnose', KERNEL, ...ON_L4]],

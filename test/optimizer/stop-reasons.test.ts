@@ -36,6 +36,15 @@ const SCENARIOS: Readonly<Record<StopReason, Scenario>> = {
     detail: 'predicted time is 1.05 times the attainable bound',
     evaluations: 1,
   },
+  'no-gain': {
+    // The second is faster, so only what follows it counts.
+    options: () => ({
+      evaluator: scriptedEvaluator({ '*': { ns: 1000 }, '01_first TILE=16': { ns: 500 } }),
+      patience: 2,
+    }),
+    detail: '2 evaluations in a row gave no faster kernel; --patience is 2',
+    evaluations: 5,
+  },
   'evaluations-spent': {
     options: () => ({ evaluator: steady(), budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 3 } }),
     detail: '3 of 3 evaluations used',

@@ -21,6 +21,7 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   show: () => import('./show.ts'),
   patterns: () => import('./patterns.ts'),
   'search-bench': () => import('./search-bench.ts'),
+  completion: () => import('./completion.ts'),
 };
 
 /** Commands about runs: what stumbles there stumbles over a log. */

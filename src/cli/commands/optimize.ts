@@ -8,11 +8,11 @@ import { printOutcome, printPerWorkload } from '../print-outcome.ts';
 import { createProgress } from '../progress.ts';
 
 export const run: Run<RequestOf<'optimize'>> = async (request, context) => {
-  const { streams } = context;
+  const { streams, verbose } = context;
   const onStep = (text: string): void => void streams.err.write(`${text}\n`);
-  const { onEvent, end } = createProgress(streams.err);
+  const { onEvent, onStage, end } = createProgress(streams.err, { verbose });
   try {
-    const asked = { ...(await onDevice('optimize', request, context)), onEvent, onStep };
+    const asked = { ...(await onDevice('optimize', request, context)), onEvent, onStage, onStep };
     if (asked.objective === 'per-workload') {
       const outcome = await optimizePerWorkload(asked);
       end();

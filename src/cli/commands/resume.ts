@@ -12,10 +12,10 @@ function describeFinished({ result: { stopReason, detail } }: ResumeOutcome): st
 }
 
 export const run: Run<RequestOf<'resume'>> = async (request, context) => {
-  const { streams } = context;
-  const { onEvent, onHistory, end } = createProgress(streams.err);
+  const { streams, verbose } = context;
+  const { onEvent, onStage, onHistory, end } = createProgress(streams.err, { verbose });
   try {
-    const outcome = await resumeRun({ ...request, ...surroundings(context), onEvent, onHistory });
+    const outcome = await resumeRun({ ...request, ...surroundings(context), onEvent, onStage, onHistory });
     end();
     if (outcome.isFinishedAlready) streams.err.write(describeFinished(outcome));
     printOutcome(context, outcome);

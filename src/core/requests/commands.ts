@@ -2,6 +2,7 @@ import { choice, choices, FLAG, IDENTIFIER, integer, PARAMETERS, PATH, positive,
 import {
   BASELINES,
   BUDGETS,
+  type Completed,
   DEVICE,
   DEVICE_OF_RUN,
   EVIDENCE,
@@ -29,6 +30,9 @@ export interface Argument {
   readonly shown: string;
   readonly help: string;
   readonly default?: string;
+  /** The only words that it takes. */
+  readonly choices?: readonly string[];
+  readonly completes?: Completed;
 }
 
 /** One command: the only place where its grammar is described. */
@@ -50,17 +54,23 @@ export const GROUPS = {
   machine: 'This machine:',
 } as const;
 
+/** Shells whose command lines can be completed. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
 const CANDIDATE = "a run (its best), RUN/e12, the beginning of a candidate's id, or a kernel folder";
 
 const kernelFolder = {
   shown: '<folder>',
   help: 'a kernel folder, a problem folder for its start, or a bundled name such as softmax',
+  completes: 'target',
 } as const;
 
 const runOrLatest = {
   shown: '[run]',
   help: "a run's id, its beginning, its folder, or latest",
   default: 'latest',
+  completes: 'run',
 } as const;
 
 /** Every command, in the order of the help. */
@@ -68,7 +78,9 @@ export const COMMANDS = {
   check: {
     summary: 'validate problem.json and kernel.json and print the launch plans, running nothing',
     group: 'judge',
-    arguments: { target: { shown: '<folder>', help: 'a problem folder (all rungs) or a kernel folder' } },
+    arguments: {
+      target: { shown: '<folder>', help: 'a problem folder (all rungs) or a kernel folder', completes: 'target' },
+    },
     options: { workload: { ...workload, help: 'only this workload' }, parameters },
   },
   evaluate: {
@@ -83,6 +95,7 @@ export const COMMANDS = {
         flags: '--keep <folder>',
         kind: PATH,
         help: "write PTX, machine code and the profiler's report, if any, into this folder",
+        completes: 'folder',
         notInReplays: true,
       },
     },
@@ -96,13 +109,13 @@ export const COMMANDS = {
   audit: {
     summary: "test a problem's checks with generic wrong kernels, and list those that pass",
     group: 'judge',
-    arguments: { target: { shown: '<folder>', help: 'a problem folder' } },
+    arguments: { target: { shown: '<folder>', help: 'a problem folder', completes: 'target' } },
     options: { trust, seed: { ...seed, help: 'seeds the inputs', defaultHelp: undefined, default: 1 } },
   },
   measure: {
     summary: 'measure several kernels beside library baselines, in the same blocks, on a GPU',
     group: 'judge',
-    arguments: { target: { shown: '<folder>', help: 'a problem folder, or a kernel folder' } },
+    arguments: { target: { shown: '<folder>', help: 'a problem folder, or a kernel folder', completes: 'target' } },
     options: {
       ...DEVICE,
       kernels: {
@@ -111,6 +124,7 @@ export const COMMANDS = {
         help: 'a rung or a kernel folder; repeatable',
         default: [],
         defaultHelp: 'every rung',
+        completes: 'rung',
       },
       workloads,
       parameters,
@@ -131,6 +145,7 @@ export const COMMANDS = {
       target: {
         shown: '<folder>',
         help: 'a problem folder, a kernel folder to start from, or a bundled name such as softmax',
+        completes: 'target',
       },
     },
     options: {
@@ -181,6 +196,12 @@ export const COMMANDS = {
         help: 'price of a GPU hour, for the ledger',
       },
       goal: { flags: '--goal <goal>', kind: TEXT, help: 'stop at this speed-up (2x) or time (50us)' },
+      patience: {
+        flags: '--patience <count>',
+        kind: integer(1, 1e6),
+        help: 'stop the search after so many evaluations in a row without a faster kernel',
+        isLogged: true,
+      },
       requireSanitizer: {
         flags: '--require-sanitizer',
         kind: FLAG,
@@ -208,7 +229,7 @@ export const COMMANDS = {
         help: 'terminal, html, markdown or json',
         defaultHelp: "what --output's name says, else terminal",
       },
-      output: { ...output, flags: '-o, --output <file>', help: 'write it into this file' },
+      output: { ...output, flags: '-o, --output <file>', help: 'write it into this file', completes: 'file' },
       ...STORE,
     },
   },
@@ -234,6 +255,7 @@ export const COMMANDS = {
         shown: '[what]',
         help: 'a run, <run>/e12, e12 of the newest run, or the beginning of a candidate’s id',
         default: 'latest',
+        completes: 'run',
       },
     },
     options: STORE,
@@ -255,7 +277,9 @@ export const COMMANDS = {
   'search-bench': {
     summary: 'replay a fully evaluated space, and compare how fast each strategy finds its best',
     group: 'optimise',
-    arguments: { file: { shown: '<file>', help: 'auto-tuning results in the T4 JSON format, plain or gzipped' } },
+    arguments: {
+      file: { shown: '<file>', help: 'auto-tuning results in the T4 JSON format, plain or gzipped', completes: 'file' },
+    },
     options: {
       strategies: {
         flags: '--strategy <name>',
@@ -277,21 +301,26 @@ export const COMMANDS = {
         help: 'largest distance from the best that counts as found',
         default: 5,
       },
-      svg: { flags: '--svg <file>', kind: PATH, help: 'write a plot of the best so far by evaluation' },
+      svg: {
+        flags: '--svg <file>',
+        kind: PATH,
+        help: 'write a plot of the best so far by evaluation',
+        completes: 'file',
+      },
     },
   },
   dispatch: {
     summary: 'make a dispatch table from the winners of several runs',
     group: 'hand',
     arguments: {
-      runs: { shown: '<runs...>', help: 'runs of one problem on one device, one for each workload' },
+      runs: { shown: '<runs...>', help: 'runs of one problem on one device, one for each workload', completes: 'run' },
     },
     options: { ...DEVICE_OF_RUN, seed, output: { ...output, default: 'dispatch' }, ...STORE },
   },
   export: {
     summary: 'write a kernel so that it can be used without warpsmith',
     group: 'hand',
-    arguments: { target: { shown: '[candidate]', help: CANDIDATE, default: 'latest' } },
+    arguments: { target: { shown: '[candidate]', help: CANDIDATE, default: 'latest', completes: 'candidate' } },
     options: {
       parameters: { ...parameters, default: undefined },
       output: { ...output, defaultHelp: 'export; nowhere with --commit' },
@@ -313,8 +342,8 @@ export const COMMANDS = {
     summary: 'say whether one kernel is faster than another',
     group: 'judge',
     arguments: {
-      baseline: { shown: '<baseline>', help: CANDIDATE },
-      candidate: { shown: '<candidate>', help: 'likewise' },
+      baseline: { shown: '<baseline>', help: CANDIDATE, completes: 'candidate' },
+      candidate: { shown: '<candidate>', help: 'likewise', completes: 'candidate' },
     },
     options: {
       ...DEVICE_OF_RUN,
@@ -343,7 +372,7 @@ export const COMMANDS = {
   inspect: {
     summary: 'show the source line by line with its PTX and what it costs',
     group: 'look',
-    arguments: { target: { shown: '<candidate>', help: CANDIDATE } },
+    arguments: { target: { shown: '<candidate>', help: CANDIDATE, completes: 'candidate' } },
     options: {
       ...DEVICE_OF_RUN,
       ...JUDGING,
@@ -363,6 +392,12 @@ export const COMMANDS = {
     options: {},
   },
   devices: { summary: 'list the devices kernels can be judged on', group: 'machine', arguments: {}, options: {} },
+  completion: {
+    summary: 'print a script that completes command lines in a shell',
+    group: 'machine',
+    arguments: { shell: { shown: '<shell>', help: `one of ${SHELLS.join(', ')}`, choices: SHELLS } },
+    options: {},
+  },
 } as const satisfies Readonly<Record<string, Command>>;
 
 export type CommandName = keyof typeof COMMANDS;

@@ -1,5 +1,20 @@
 import { choice, FLAG, integer, type Kind, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
 
+/** What a shell offers for a value, beside the words of a {@link choice}. */
+export type Completed =
+  /** Files, or folders alone. */
+  | 'file'
+  | 'folder'
+  /** A folder, or a bundled problem or kernel by its name. */
+  | 'target'
+  /** A kernel of the folder that is given, or a folder. */
+  | 'rung'
+  | 'device'
+  /** A run of the store. */
+  | 'run'
+  /** A run, or a folder. */
+  | 'candidate';
+
 /** One option of a command: the only place where it is described. */
 export interface Option<T = unknown> {
   /** As help shows it, e.g. `-o, --output <folder>`. */
@@ -10,6 +25,7 @@ export interface Option<T = unknown> {
   readonly default?: T;
   /** The default in words, where it is worked out. */
   readonly defaultHelp?: string;
+  readonly completes?: Completed;
   /** Whether a run's log keeps it among what decides how the run goes on. */
   readonly isLogged?: true;
   /** It asks a real GPU for more: why a virtual one needs none of it. */
@@ -90,6 +106,7 @@ export const output = {
   flags: '-o, --output <folder>',
   kind: PATH,
   help: 'where to write it',
+  completes: 'folder',
 } as const satisfies Option;
 
 /** Where kernels are judged. */
@@ -100,6 +117,7 @@ export const DEVICE = {
     kind: TEXT,
     help: 'device to judge kernels on; see `warpsmith devices`',
     defaultHelp: 'first GPU, else virtual:l4',
+    completes: 'device',
     notInReplays: true,
   },
   threads: {
@@ -128,6 +146,7 @@ export const DEVICE = {
     flags: '--record <file>',
     kind: PATH,
     help: 'write every evaluation, with samples and counters, to this .jsonl.gz file',
+    completes: 'file',
     isLogged: true,
     notInReplays: true,
   },
@@ -135,6 +154,7 @@ export const DEVICE = {
     flags: '--replay <file>',
     kind: PATH,
     help: 'answer from a recording instead of a device',
+    completes: 'file',
     isLogged: true,
   },
 } as const satisfies Options;
@@ -157,6 +177,7 @@ export const BASELINES = {
     flags: '--baseline <name>',
     kind: TEXTS,
     help: 'measure beside it: start, a rung, a kernel folder, a library baseline, or all (every library); repeatable; GPUs only',
+    completes: 'rung',
     default: [],
   },
 } as const satisfies Options;
@@ -180,7 +201,13 @@ export const EVIDENCE = {
 } as const satisfies Options;
 
 export const STORE = {
-  store: { flags: '--store <folder>', kind: PATH, help: 'folder that holds runs/', default: DEFAULT_STORE },
+  store: {
+    flags: '--store <folder>',
+    kind: PATH,
+    help: 'folder that holds runs/',
+    default: DEFAULT_STORE,
+    completes: 'folder',
+  },
 } as const satisfies Options;
 
 export const RUN_FILTER = {
@@ -189,6 +216,7 @@ export const RUN_FILTER = {
     flags: '--device <device>',
     kind: TEXT,
     help: 'only runs on this device, by its id or name, e.g. virtual:l4',
+    completes: 'device',
   },
 } as const satisfies Options;
 

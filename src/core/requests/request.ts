@@ -6,7 +6,11 @@ type OptionsOf<N extends CommandName> = (typeof COMMANDS)[N]['options'];
 type ArgumentsOf<N extends CommandName> = (typeof COMMANDS)[N]['arguments'];
 
 type ValueOf<O> = O extends { kind: Kind<infer T> } ? T : never;
-type ArgumentValue<A> = A extends { shown: `${string}...${string}` } ? readonly string[] : string;
+type ArgumentValue<A> = A extends { shown: `${string}...${string}` }
+  ? readonly string[]
+  : A extends { choices: readonly (infer T)[] }
+    ? T
+    : string;
 type WithDefault<T> = { [K in keyof T]: T[K] extends { default: NonNullable<unknown> } ? K : never }[keyof T];
 type WithoutDefault<T> = Exclude<keyof T, WithDefault<T>>;
 
@@ -73,8 +77,9 @@ export function commandLine<N extends CommandName>(name: N, request: RequestOf<N
 
 /** JSON Schema of what a command is asked. */
 export function requestSchema(name: CommandName): object {
-  const positional = Object.entries(argumentsOf(name)).map(([field, { shown, help, default: value }]) => {
-    const schema = shown.includes('...') ? { type: 'array', items: { type: 'string' } } : { type: 'string' };
+  const positional = Object.entries(argumentsOf(name)).map(([field, { shown, help, choices, default: value }]) => {
+    const one = choices ? { enum: choices } : { type: 'string' };
+    const schema = shown.includes('...') ? { type: 'array', items: one } : one;
     return [field, { ...schema, description: help, default: value }] as const;
   });
   const options = optionsOf(name).map(([field, { kind, help, default: value, defaultHelp }]) => {

@@ -58,6 +58,7 @@ export const OUTPUT_SCHEMAS = {
   }),
   doctor: document('doctor', { ok: z.boolean(), checks: list }),
   devices: document('devices', { devices: list }),
+  completion: document('completion', { shell: text, script: text }),
   check: document('check', { problem: object, kernels: list }),
   evaluate: evaluationSchema.extend({ kind: z.literal('evaluate') }).meta({ id: 'Output-evaluate' }),
   diagnosis: document('diagnosis', { evaluation: object, moves: list, advice: list }),

@@ -50,6 +50,8 @@ export interface VerifyRequest {
   /** Warp instructions one CTA may execute; the device's own limit when absent. */
   readonly instructionsPerCta?: number;
   readonly signal?: AbortSignal;
+  /** Told before each check. */
+  readonly onCheck?: (check: { readonly check: string; readonly index: number; readonly count: number }) => void;
 }
 
 /** A candidate that computes the right thing on every check, with the main workload's plan and counters. */
@@ -84,8 +86,11 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
   const cheapest = cheapestToRepeat(problem.file, checks);
   const watched = watchedChecks(checks, dimensions, seed);
   const queue = [...checks];
+  let index = 0;
   for (let check = queue.shift(); check; check = queue.shift()) {
     request.signal?.throwIfAborted();
+    index += 1;
+    request.onCheck?.({ check: describeCheck(check), index, count: index + queue.length });
     const trouble = check.isDrawn ? await troubleWithDrawn(request, check) : undefined;
     if (trouble !== undefined) {
       coverage.leftOut.push({ check: describeCheck(check), reason: trouble });

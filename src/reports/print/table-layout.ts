@@ -19,15 +19,17 @@ export const columnsWidth = (widths: readonly number[]): number =>
 interface Placed {
   readonly index: number;
   readonly natural: number;
+  /** Length of the longest first word, which is never broken. */
+  readonly firstWord: number;
   width: number;
 }
 
-/** Takes from the widest of the columns that may be shortened, as long as it is wider than `least`. */
+/** Takes from the widest of the columns that may be shortened, as long as it is wider than `least` and its first words. */
 function shrink(placed: Placed[], columns: readonly Column[], width: number, least: number): boolean {
   const shrinkable = placed.filter(({ index }) => columns[index]!.isShortened);
   while (columnsWidth(placed.map((one) => one.width)) > width) {
     const widest = shrinkable.reduce<Placed | undefined>(
-      (most, one) => (one.width > least && one.width > (most?.width ?? 0) ? one : most),
+      (most, one) => (one.width > Math.max(least, one.firstWord + 1) && one.width > (most?.width ?? 0) ? one : most),
       undefined,
     );
     if (!widest) return false;
@@ -36,13 +38,19 @@ function shrink(placed: Placed[], columns: readonly Column[], width: number, lea
   return true;
 }
 
+/** Of each column: how wide it would be, and the longest word that one of its cells begins with. */
+export interface ColumnSizes {
+  readonly natural: readonly number[];
+  readonly firstWords: readonly number[];
+}
+
 /**
- * Fits columns of the given natural widths into `width`: words are shortened while they stay readable, then columns left
+ * Fits columns of the given sizes into `width`: words are shortened while they stay readable, then columns left
  * out by their `drop`, then words shortened further. Undefined where even that is too wide.
  */
 export function layoutTable(
   columns: readonly Column[],
-  natural: readonly number[],
+  { natural, firstWords }: ColumnSizes,
   width: number,
 ): TableLayout | undefined {
   const drops = [...new Set(columns.map(({ drop = 0 }) => drop))].sort((a, b) => a - b);
@@ -50,7 +58,7 @@ export function layoutTable(
   const attempts = [...drops.toReversed().map((most) => [most, READABLE] as const), [0, LEAST] as const];
   for (const [most, least] of attempts) {
     const placed = natural
-      .map((size, index): Placed => ({ index, natural: size, width: size }))
+      .map((size, index): Placed => ({ index, natural: size, firstWord: firstWords[index]!, width: size }))
       .filter(({ index }) => (columns[index]!.drop ?? 0) <= most);
     if (placed.length === 0 || !shrink(placed, columns, width, least)) continue;
     const isCut = placed.length < columns.length || placed.some((one) => one.width < one.natural);

@@ -10,7 +10,7 @@ import {
 } from '../document.ts';
 import { plainText } from '../plain-text.ts';
 import { columnsWidth, GAP, layoutTable, type TableLayout } from './table-layout.ts';
-import { TERMINAL_WIDTH, wrapRanges } from './wrap.ts';
+import { cutLength, TERMINAL_WIDTH, wrapRanges } from './wrap.ts';
 
 /** Styles of terminal text. */
 type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow';
@@ -108,7 +108,10 @@ const cellPieces = (cell: Inline, style?: Style): Piece[] =>
 function cellText(pieces: readonly Piece[], width: number, align: Column['align'], paint: Paint): string {
   const plain = plainOf(pieces);
   const space = width - lengthOf(plain);
-  if (space < 0) return `${painted(pieces, [0, [...plain].slice(0, width - 1).join('').length], paint)}…`;
+  if (space < 0) {
+    const end = cutLength(plain, width);
+    return `${painted(pieces, [0, end], paint)}…${' '.repeat(width - 1 - lengthOf(plain.slice(0, end)))}`;
+  }
   const whole = painted(pieces, [0, plain.length], paint);
   return align === 'right' ? ' '.repeat(space) + whole : whole + ' '.repeat(space);
 }
@@ -140,10 +143,13 @@ function tableLines(block: BlockOf<'table'>, terminal: Terminal): string[] {
   const natural = columns.map((_, index) =>
     Math.max(...[head, ...body].map((cells) => lengthOf(plainOf(cells[index] ?? [])))),
   );
+  const firstWords = columns.map((_, index) =>
+    Math.max(...[head, ...body].map((cells) => lengthOf(/^\S*/u.exec(plainOf(cells[index] ?? []))![0]))),
+  );
   const layout =
     columnsWidth(natural) <= terminal.width
       ? { columns: natural.map((width, index) => ({ index, width })), isCut: false }
-      : layoutTable(columns, natural, terminal.width);
+      : layoutTable(columns, { natural, firstWords }, terminal.width);
   if (!layout) return records(block, terminal);
   if (layout.isCut) terminal.missing.isCut = true;
   return [head, ...body].map((cells) => tableLine(cells, columns, layout, terminal.paint));
@@ -218,6 +224,8 @@ export function printTerminal(
 ): string {
   const terminal: Terminal = { paint, width, isVerbose, missing: { titles: new Set(), isFolded: false, isCut: false } };
   const parts = [prose(document.title, terminal, { style: 'bold' }), blockLines(document.lead, terminal)];
+  // What the lead folds is named by its own summary, where that is wanted.
+  terminal.missing.isFolded = false;
   for (const { title, blocks, isDetail } of document.sections) {
     const isShown = isVerbose || !isDetail;
     const lines = isShown ? blockLines(blocks, within(terminal)) : [];

@@ -24,3 +24,15 @@ export function wrapRanges(text: string, width: number, hang: number): [start: n
   }
   return [...lines, [start, end]];
 }
+
+/** How much of a text fits with a `…` after it: whole words, where there is room for one. In code units. */
+export function cutLength(text: string, width: number): number {
+  const fits = [...text].slice(0, width - 1).join('');
+  if (text[fits.length] === ' ') return fits.trimEnd().length;
+  const words = fits.replace(/\s+\S*$/u, '');
+  return (words === '' ? fits : words).length;
+}
+
+/** A text in at most `width` code points. */
+export const cutText = (text: string, width: number): string =>
+  length(text) <= width ? text : `${text.slice(0, cutLength(text, width))}…`;

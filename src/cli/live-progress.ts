@@ -1,0 +1,200 @@
+import type { EvaluationStage } from '../core/evaluation.ts';
+import { formatCount, formatElapsed, formatMove, formatRatio, formatTime } from '../reports/format.ts';
+import { cutText } from '../reports/print/wrap.ts';
+import type { AblationEvent, EvaluationFinishedEvent, RecordedEvent } from '../store/events.ts';
+import { createBestSoFar } from './best-so-far.ts';
+import { createLiveArea, type LiveArea } from './live-area.ts';
+import { paintFor } from './output.ts';
+import type { Progress } from './plain-progress.ts';
+import { sparkline } from './sparkline.ts';
+
+/** Speeds of the evaluations so far are drawn in so many columns at most. */
+const WIDEST_SPARKLINE = 30;
+const MINUTE_MS = 60_000;
+const LONGEST_WORD = 'reverted'.length;
+
+/** What is known of how long the run takes, in ms. */
+interface Clock {
+  readonly startedMs: number;
+  /** Of a resumed run, what its earlier parts took. */
+  readonly beforeMs: number;
+}
+
+const STAGES: { [S in EvaluationStage['stage']]: (stage: Extract<EvaluationStage, { stage: S }>) => string } = {
+  compile: () => 'compiling',
+  verify: ({ check, index, count }) => `check ${index} of ${count}: ${check}`,
+  time: ({ kind }) => (kind === 'measured' ? 'measuring' : 'predicting'),
+};
+
+/** `check 3 of 12: S=77,D=64, large inputs`. */
+export const describeStage = (stage: EvaluationStage): string =>
+  (STAGES[stage.stage] as (stage: EvaluationStage) => string)(stage);
+
+const describeUndone = ({ undone }: AblationEvent): string =>
+  `${undone.kind === 'rung' ? 'kernel' : undone.parameter} ${undone.from} → ${undone.to}`;
+
+function describeResult({ evaluation: { status, timing, reason } }: EvaluationFinishedEvent): string {
+  if (status !== 'passed' || !timing) return `${status}: ${reason ?? 'no reason given'}`;
+  return `${timing.kind} ${formatTime(timing.kind, timing.medianNs)}`;
+}
+
+/**
+ * A few lines at the bottom of the terminal: how far the run is, its best, how speeds went, the time, what is running. A
+ * line for each decision stays above them; the log has the rest, and so has the report.
+ */
+export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
+  const paint = paintFor(stream);
+  const best = createBestSoFar();
+  let area: LiveArea | undefined;
+  let clock: Clock = { startedMs: performance.now(), beforeMs: 0 };
+  let limit: number | null = null;
+  let isSearching = true;
+  let evaluationCount = 0;
+  /** Evaluations that earlier parts of a resumed run made. */
+  let earlierCount = 0;
+  let minutesLeft: { readonly value: number; readonly sinceMs: number } | undefined;
+  /** Start's speed = 1; `null` where there was no valid time. */
+  let speeds: (number | null)[] = [];
+  /** The same by evaluation, of what others were compared with. */
+  const speedOf = new Map<string, number>();
+  /** While a log's events are remembered. */
+  let isQuiet = false;
+  let move = '';
+  /** Of its evaluations, until it is decided. */
+  const results = new Map<string, string>();
+  let running: { readonly what: string; readonly sinceMs: number } | undefined;
+  let stage = '';
+
+  const columns = (): number => Math.max(20, (stream.columns || 80) - 1);
+  const print = (line: string, style?: 'green' | 'red' | 'yellow'): void => {
+    if (isQuiet) return;
+    const text = cutText(line, columns());
+    stream.write(`${style === undefined ? text : paint(style, text)}\n`);
+  };
+  const start = (what: string): void => {
+    running = { what, sinceMs: performance.now() };
+    stage = '';
+    area?.refresh();
+  };
+
+  /** By the mean of what was evaluated here, and not longer than the budget in minutes. */
+  const remaining = (): string => {
+    if (!isSearching) return '';
+    const nowMs = performance.now();
+    const made = evaluationCount - earlierCount;
+    const byCount =
+      limit === null || made === 0 ? [] : [((nowMs - clock.startedMs) / made) * (limit - evaluationCount)];
+    const byTime = minutesLeft ? [minutesLeft.value * MINUTE_MS - (nowMs - minutesLeft.sinceMs)] : [];
+    const both = [...byCount, ...byTime];
+    return both.length === 0 ? '' : `, at most about ${formatElapsed(Math.max(0, Math.min(...both)))} left`;
+  };
+  const lines = (width: number): string[] => {
+    const elapsedMs = performance.now() - clock.startedMs + clock.beforeMs;
+    const count = limit === null ? `${evaluationCount} evaluations` : `${evaluationCount} of ${limit} evaluations`;
+    const graph = sparkline(speeds, Math.min(WIDEST_SPARKLINE, Math.max(0, width - count.length - 2)));
+    const now = running
+      ? `${running.what}${stage && `: ${stage}`} (${formatElapsed(performance.now() - running.sinceMs)})`
+      : 'finishing';
+    return [
+      cutText(`${count}  ${graph}`, width),
+      cutText(`best ${best.describe()}`, width),
+      paint('dim', cutText(`${formatElapsed(elapsedMs)} elapsed${remaining()}`, width)),
+      paint('dim', cutText(`… ${now}`, width)),
+    ];
+  };
+
+  const handlers: { [T in RecordedEvent['type']]?: (event: Extract<RecordedEvent, { type: T }>) => void } = {
+    'run-started': ({ problem, workloads, device, start: { kernel }, goal, budgets }) => {
+      const over = workloads.map(({ name }) => name).join(', ');
+      print(`Optimising ${problem.name} ${over} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
+      limit = budgets.maximumEvaluations;
+      move = kernel;
+      start(`the start, ${kernel}`);
+    },
+    'move-proposed': ({ iteration, move: change }) => {
+      isSearching = true;
+      move = formatMove(change);
+      start(`[${iteration}] ${move}`);
+    },
+    'evaluation-finished': (event) => {
+      evaluationCount += 1;
+      results.set(event.evaluation.id, describeResult(event));
+    },
+    decision: ({ iteration, decision, evaluationId, ratio, comparedWith }) => {
+      const speed = comparedWith === null ? 1 : ratio === null ? null : (speedOf.get(comparedWith) ?? 1) * ratio;
+      speeds.push(speed);
+      if (speed !== null) speedOf.set(evaluationId, speed);
+      const isKept = decision === 'keep';
+      const word = comparedWith === null ? 'start' : isKept ? 'kept' : 'reverted';
+      const gain = comparedWith === null || ratio === null ? '' : `, ${formatRatio(ratio)}`;
+      // Over several workloads the first one's time stands for all, unless one of them failed.
+      const shown = ratio === null && comparedWith !== null ? [...results.values()].at(-1) : results.get(evaluationId);
+      print(
+        `[${iteration}] ${word.padEnd(LONGEST_WORD)} ${move}, ${shown ?? 'not judged'}${gain}`,
+        comparedWith === null ? undefined : isKept ? 'green' : 'yellow',
+      );
+      results.clear();
+    },
+    confirmation: ({ candidate, outcome, reason }) => {
+      const isFine = outcome !== 'refused';
+      print(`Confirming ${candidate.kernel}: ${outcome}${isFine ? '' : `: ${reason}`}`, isFine ? 'green' : 'red');
+    },
+    'search-ended': ({ reason }) => {
+      isSearching = false;
+      start(`the search ended (${reason}); confirming its best`);
+    },
+    ablation: (event) => start(`undid ${describeUndone(event)}; what the best’s other changes are worth`),
+    'workload-advice': () => start('how the best fills the device'),
+    budget: ({ minutesLeft: value }) => {
+      minutesLeft = value === null ? undefined : { value, sinceMs: performance.now() };
+    },
+    'budgets-extended': ({ budgets }) => {
+      limit = budgets.maximumEvaluations;
+    },
+  };
+  const handle = (event: RecordedEvent): void => {
+    best.note(event);
+    (handlers[event.type] as ((event: RecordedEvent) => void) | undefined)?.(event);
+  };
+  /** A further run begins anew. */
+  const reset = (): void => {
+    close();
+    [evaluationCount, earlierCount, speeds, minutesLeft, isSearching] = [0, 0, [], undefined, true];
+    speedOf.clear();
+    clock = { startedMs: performance.now(), beforeMs: 0 };
+  };
+  const close = (): void => {
+    area?.close();
+    area = undefined;
+  };
+  const open = (): void => {
+    area ??= createLiveArea(stream, lines);
+  };
+  return {
+    onEvent(event) {
+      if (event.type === 'run-started') reset();
+      handle(event);
+      if (event.type === 'run-finished') close();
+      else open();
+      area?.refresh();
+    },
+    onStage(what) {
+      stage = describeStage(what);
+      area?.refresh();
+    },
+    onHistory(events) {
+      isQuiet = true;
+      for (const event of events) handle(event);
+      isQuiet = false;
+      earlierCount = evaluationCount;
+      const spent = events.findLast(({ type }) => type === 'budget');
+      clock = {
+        startedMs: performance.now(),
+        beforeMs: spent?.type === 'budget' ? spent.minutesUsed * MINUTE_MS : 0,
+      };
+      print(`Going on after ${formatCount(evaluationCount, 'evaluation')}; best so far: ${best.describe()}`);
+      open();
+    },
+    end: close,
+  };
+}

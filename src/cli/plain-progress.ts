@@ -1,0 +1,128 @@
+import type { EvaluationStage } from '../core/evaluation.ts';
+import { describeAllowance } from '../optimizer/allowance.ts';
+import { formatMove, formatNs, formatRatio, formatRatioInterval } from '../reports/format.ts';
+import type {
+  AblationEvent,
+  BudgetEvent,
+  Budgets,
+  EvaluationFinishedEvent,
+  MoveProposedEvent,
+  RecordedEvent,
+} from '../store/events.ts';
+import { createBestSoFar } from './best-so-far.ts';
+import { optionsTable } from './options-table.ts';
+import { paintFor } from './output.ts';
+
+/** How a run gets on, on stderr. */
+export interface Progress {
+  onEvent(this: void, event: RecordedEvent): void;
+  /** What is being done of the evaluation at hand. */
+  onStage(this: void, stage: EvaluationStage): void;
+  /** What a resumed run's log holds already: remembered, and summed up in a line. */
+  onHistory(this: void, events: readonly RecordedEvent[]): void;
+  /** Takes what is redrawn off the screen; harmless when called twice. */
+  end(this: void): void;
+}
+
+function describeBudget({ evaluationsLeft, minutesLeft, ledger }: BudgetEvent): string {
+  const left: string[] = [];
+  if (evaluationsLeft !== null) left.push(`${evaluationsLeft} evaluation${evaluationsLeft === 1 ? '' : 's'}`);
+  if (minutesLeft !== null) left.push(`${minutesLeft.toFixed(1)} minutes`);
+  const parts = [left.length > 0 ? `budget left: ${left.join(', ')}` : 'no budget limit'];
+  if (ledger.gpuMs > 0) parts.push(`GPU worked ${(ledger.gpuMs / 60_000).toFixed(1)} minutes`);
+  if (ledger.money !== null) parts.push(`money spent ${ledger.money.toFixed(2)}`);
+  return parts.join('; ');
+}
+
+function describeLimits({ maximumEvaluations, maximumMinutes, maximumGpuMinutes, maximumMoney }: Budgets): string {
+  const limits = [
+    maximumEvaluations === null ? [] : [`${maximumEvaluations} evaluations`],
+    maximumMinutes === null ? [] : [`${maximumMinutes} minutes`],
+    maximumGpuMinutes === null ? [] : [`${maximumGpuMinutes} minutes of GPU time`],
+    maximumMoney === null ? [] : [`${maximumMoney} of money`],
+  ].flat();
+  return limits.length > 0 ? `a budget of ${limits.join(', ')} in all` : 'no budget limit';
+}
+
+function describeAblation({ undone, ratio, intervalRatio, candidate, evaluationId, reason }: AblationEvent): string {
+  const name = undone.kind === 'rung' ? 'kernel' : undone.parameter;
+  const what = `${name} ${undone.from} → ${undone.to}`;
+  if (ratio === null) return `${what}: not known: ${reason ?? 'no valid time'}`;
+  const interval = intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : '';
+  return `${what} (${candidate.kernel}, ${evaluationId ?? 'no evaluation'}): this change gives ${formatRatio(ratio)}${interval}`;
+}
+
+/** Strategies other than guided have no finding to name. */
+const describeWhy = ({ finding, pattern, reason }: MoveProposedEvent): string =>
+  finding.id === 'none'
+    ? reason
+    : `${finding.id} of ${finding.evaluationId}: ${finding.evidence} (pattern: ${pattern.title})`;
+
+function describeResult({ evaluation }: EvaluationFinishedEvent): string {
+  const { status, timing, reason } = evaluation;
+  if (status !== 'passed' || !timing) return `${status}: ${reason ?? 'no reason given'}`;
+  const bound = timing.kind === 'predicted' ? `, bound by ${timing.bindingResource}` : '';
+  return `passed, ${timing.kind} ${formatNs(timing.medianNs)}${bound}`;
+}
+
+type Handlers = { [T in RecordedEvent['type']]: (event: Extract<RecordedEvent, { type: T }>) => void };
+
+/** Lines that say everything: what is tried, why, result, best so far, budget left. For files, pipes and `--verbose`. */
+export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
+  const paint = paintFor(stream);
+  const print = (line: string): void => void stream.write(`${line}\n`);
+  const best = createBestSoFar();
+  let workloadCount = 1;
+  const handlers: Handlers = {
+    'run-started': ({ problem, workloads, device, goal, budgets }) => {
+      workloadCount = workloads.length;
+      const names = workloads.map(({ name }) => name).join(', ');
+      print(`Optimising ${problem.name} ${names} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);
+      const kept = budgets.allowance ? describeAllowance(budgets.allowance) : '';
+      if (kept !== '') print(`At most ${budgets.maximumEvaluations} evaluations; reserved for the end: ${kept}`);
+    },
+    'move-proposed': (event) => {
+      const { iteration, move } = event;
+      print(`${paint('bold', `[${iteration}]`)} trying ${formatMove(move)}`);
+      print(`    why: ${describeWhy(event)}`);
+    },
+    'evaluation-finished': (event) => {
+      const { evaluation, iteration } = event;
+      const prefix = iteration === 0 ? `${paint('bold', '[0]')} start ${evaluation.candidate.kernel}, ` : '    result ';
+      const on = workloadCount > 1 ? ` on ${evaluation.workload.name}` : '';
+      print(`${prefix}${evaluation.id}${on}: ${describeResult(event)}`);
+    },
+    decision: ({ decision, reason, comparedWith }) => {
+      if (comparedWith === null) return;
+      print(`    ${decision === 'keep' ? paint('green', 'keep') : paint('yellow', 'revert')}: ${reason}`);
+    },
+    'move-abandoned': ({ moveKey, reason }) => print(`    giving up ${moveKey}: ${reason}`),
+    advice: ({ finding, text }) => print(`    advice for ${finding.id}: ${text}`),
+    'options-ranked': (event) => {
+      for (const line of optionsTable(event)) print(line);
+    },
+    ablation: (event) => print(`Undoing ${describeAblation(event)}`),
+    'workload-advice': ({ text }) => print(`Workload: ${text}`),
+    confirmation: ({ evaluationId, candidate, outcome, reason }) =>
+      print(`Confirming ${candidate.kernel} with a fresh seed (${evaluationId}): ${outcome}: ${reason}`),
+    budget: (event) => print(`    best so far: ${best.describe()}; ${describeBudget(event)}`),
+    'search-ended': ({ reason, detail }) => print(`The search ends: ${reason}: ${detail}`),
+    'budgets-extended': ({ budgets }) => print(`Going on with ${describeLimits(budgets)}`),
+    'run-finished': ({ stopReason, detail }) => print(`Stopped: ${stopReason}: ${detail}`),
+  };
+  return {
+    onEvent(event) {
+      best.note(event);
+      (handlers[event.type] as (event: RecordedEvent) => void)(event);
+    },
+    onStage() {},
+    onHistory(events) {
+      for (const event of events) best.note(event);
+      const [started] = events;
+      if (started?.type === 'run-started') workloadCount = started.workloads.length;
+      const count = events.filter(({ type }) => type === 'evaluation-finished').length;
+      print(`Going on after ${count} ${count === 1 ? 'evaluation' : 'evaluations'}; best so far: ${best.describe()}`);
+    },
+    end() {},
+  };
+}
