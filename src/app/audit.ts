@@ -9,7 +9,7 @@ import { findTarget } from './target.ts';
 type AuditOptions = RequestOf<'audit'> & Surroundings;
 
 /**
- * Plays generic wrong kernels against a problem's checks and says which would slip through. Needs no device.
+ * Runs a problem's checks on generic wrong kernels and reports those that would pass. Needs no device.
  *
  * @throws WarpsmithError for files that can't be used.
  */

@@ -9,16 +9,16 @@ import { isKernelFolder, loadKernelOf } from './target.ts';
 
 /** Stands for every library baseline of the problem. */
 const ALL = 'all';
-/** Stands for the kernel that runs of the problem start from. */
+/** Name of the problem's start kernel as a baseline. */
 const START = 'start';
 
 type Beside = Required<Pick<EvaluationRequest, 'against' | 'libraryBaselines'>>;
 
 /**
- * What a candidate is to be measured beside. Each name is `start`, a rung of the problem, a kernel folder, or else a
- * library baseline of the problem's baseline.py; `all` is every one of those.
+ * Resolves the names of baselines. A name is `start`, a rung of the problem, a kernel folder, or a library baseline of the
+ * problem's baseline.py; `all` means every library baseline.
  *
- * @throws WarpsmithError `baselines-need-a-gpu` where times are predicted; `no-baselines` for `all` without a library; as
+ * @throws WarpsmithError `baselines-need-a-gpu` if times are predicted; `no-baselines` for `all` without a library; as
  * `loadKernelOf`.
  */
 export async function resolveBaselines(

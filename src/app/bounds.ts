@@ -33,7 +33,7 @@ export function workAndBounds(
   return { flop: work.flop, vetoNs: vetoBoundNs(work, spec).ns, attainableNs: attainableBoundNs(work, spec).ns };
 }
 
-/** What a run's roofline is drawn from; logged with the run, so that a report needs no device. */
+/** The figures of a run's roofline. The run logs them, so that a report needs no device. */
 export function rooflineOf(
   problem: ProblemFile,
   workload: Workload,

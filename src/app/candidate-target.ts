@@ -23,13 +23,13 @@ export interface LoadedRun {
   readonly events: readonly RecordedEvent[];
 }
 
-/** A candidate that a command line names, with where it comes from. */
+/** A candidate that a command line names, and its origin. */
 export interface CandidateTarget {
   readonly candidate: Candidate;
   readonly problem: Problem;
-  /** Where it was judged, if it comes from a run. */
+  /** Where the run judged it, if it comes from a run. */
   readonly origin?: { readonly run: LoadedRun; readonly event: EvaluationFinishedEvent };
-  /** How people call it: `04_warp`, or `04_warp (e12 of run …)`. */
+  /** Its name in messages: `04_warp`, or `04_warp (e12 of run …)`. */
   readonly label: string;
 }
 
@@ -38,8 +38,8 @@ const EVALUATION_OF_RUN = /^(.+)\/(e\d+)$/;
 const CANDIDATE_ID = /^[0-9a-f]{4,12}$/;
 
 /**
- * The candidate that a text names: a kernel folder (a problem folder for its start), a run (its best), `RUN/e12`, or the
- * beginning of the id of a candidate that a run of the store judged.
+ * The candidate that `text` names: a kernel folder, a problem folder (its start), a run (its best), `RUN/e12`, or the first
+ * digits of the id of a candidate that a run of the store judged.
  *
  * @throws WarpsmithError `parameters-of-a-candidate`, `unknown-evaluation`, `no-best`, `candidate-changed`,
  * `unknown-candidate`, `ambiguous-candidate`; for runs as `findRun`; for folders as `loadKernelTarget`.
@@ -73,8 +73,7 @@ export interface DeviceOfRun {
 }
 
 /**
- * The device of the runs that some of the texts are from, each as `candidateTarget` takes it; `undefined` where none is
- * from a run.
+ * The device of the runs among these texts, each read as by `candidateTarget`; `undefined` if none of them names a run.
  *
  * @throws WarpsmithError `different-devices`; for runs as {@link candidateTarget}.
  */
@@ -104,7 +103,7 @@ interface Found {
   event: EvaluationFinishedEvent;
 }
 
-/** Folders first: a path never means something in the store. */
+/** Folders come first, so that a path never names something in the store. */
 function findEvaluation(text: string, store: string): Found | undefined {
   const [, named, evaluationId] = EVALUATION_OF_RUN.exec(text) ?? [];
   if (named !== undefined && evaluationId !== undefined && !isKernelFolder(text)) {
@@ -131,7 +130,9 @@ function hasEvents(folder: string): boolean {
   }
 }
 
-/** Reads a run's log. @throws WarpsmithError as `readEventLog`, `no-run-started` when it holds no run, or `contradictory-log`. */
+/**
+ * Reads a run's log. @throws WarpsmithError as `readEventLog`, `no-run-started` if it holds no run, or `contradictory-log`.
+ */
 export function loadRun(folder: string): LoadedRun {
   const path = eventsPath(folder);
   const { events } = readEventLog(path);
@@ -167,7 +168,7 @@ function evaluationNamed(run: LoadedRun, id: string): EvaluationFinishedEvent {
   });
 }
 
-/** Of a run that has not finished, what it kept last and no confirmation refused. */
+/** For an unfinished run: the last kept candidate that no confirmation refused. */
 export function bestOf(run: LoadedRun): EvaluationFinishedEvent {
   const finished = run.events.findLast((event) => event.type === 'run-finished');
   const id = finished ? finished.best : standingDecisions(run.events).at(-1)?.evaluationId;
@@ -182,7 +183,7 @@ export function bestOf(run: LoadedRun): EvaluationFinishedEvent {
   });
 }
 
-/** The newest run's evaluation that passed, of a candidate whose id begins so; any evaluation where none passed. */
+/** The newest run's evaluation of the candidate whose id begins so; one that passed, if there is one. */
 function findCandidate(prefix: string, store: string): Found | undefined {
   const { rows, unreadable } = withRunIndex(store, (index) => ({
     rows: index.evaluationsOf(prefix),
@@ -217,7 +218,7 @@ function findCandidate(prefix: string, store: string): Found | undefined {
   });
 }
 
-/** What a run judged, as it was then; not what lies in the kernel's folder now. */
+/** The candidate with the sources that the run judged, not with those that lie in the kernel's folder now. */
 export async function restore(run: LoadedRun, event: EvaluationFinishedEvent): Promise<CandidateTarget> {
   const { candidate: named, id } = event.evaluation;
   const problem = await loadProblem(run.started.problem.folder);

@@ -14,10 +14,10 @@ import { loadProblem } from './loading/load-problem.ts';
 import { findTarget } from './target.ts';
 import { chooseWorkload } from './workload.ts';
 
-/** A kernel's plan on one workload, or why it takes none. */
+/** A kernel's plan on one workload, or why the kernel does not take it. */
 export interface CheckedPlan {
   workload: Workload;
-  /** A limit or constraint that fails, so that this kernel does not take the workload. */
+  /** The limit or constraint that fails, if the kernel does not take the workload. */
   refused: string | null;
   plan: LaunchPlan | null;
 }
@@ -26,7 +26,7 @@ export interface CheckedKernel {
   name: string;
   folder: string;
   parameters: ParameterValues;
-  /** Plans are expanded for this device, with one CTA per SM where they use `kernel.ctasPerSm`. */
+  /** The device for which plans are expanded, with one CTA per SM if they use `kernel.ctasPerSm`. */
   assumedDevice: string;
   /** Parameter assignments that meet every constraint that needs no dimensions; `null` where they are too many to count. */
   validConfigurationCount: number | null;
@@ -42,8 +42,8 @@ export interface CheckReport {
 }
 
 /**
- * Nothing runs in a check, so plans are expanded for a device's data sheet: the first that has an architecture the kernel
- * is for, and the first of all where none has.
+ * A check runs nothing, so it expands plans for a device's data sheet: the first spec whose architecture the kernel
+ * supports, or the first of all.
  */
 function assumedSpec({ file }: Kernel): DeviceSpec {
   const specs = [...DEVICE_SPECS.values()];
@@ -98,9 +98,9 @@ async function loadAll(text: string): Promise<{ problem: Problem; kernels: Kerne
 
 /**
  * Validates a problem folder with all its rungs, or one kernel folder, and expands the launch plan of every workload.
- * Nothing is compiled and nothing runs.
+ * Compiles and runs nothing.
  *
- * @throws WarpsmithError for the first thing that is wrong, with file and path.
+ * @throws WarpsmithError for the first mistake, with file and path.
  */
 export async function checkTarget(options: RequestOf<'check'>): Promise<CheckReport> {
   const { problem, kernels } = await loadAll(options.target);

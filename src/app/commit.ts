@@ -12,10 +12,10 @@ export interface CommitReport extends MadeBranch {
 }
 
 /**
- * Makes the changes that a run kept a branch of the repository that holds its start kernel: one commit a change, with
- * its evidence. Nothing is checked out.
+ * Makes a branch of the changes that a run kept, in the repository that holds its start kernel: one commit per change, with
+ * its evidence. Checks out nothing.
  *
- * @param target as `candidateTarget`; a run, or one of its evaluations, up to which changes are taken.
+ * @param target as `candidateTarget`; a run, or one of its evaluations, at which the branch ends.
  * @throws WarpsmithError `commit-needs-a-run`, `no-kept-changes`; as `makeBranch` and `candidateTarget`.
  */
 export async function commitRun(target: string, { store }: { store: string }): Promise<CommitReport> {
@@ -34,7 +34,7 @@ export async function commitRun(target: string, { store }: { store: string }): P
   const made = await makeBranch({
     folder,
     before: folderOf(start, start.kernel),
-    // Laid out as its author likes, it is the same file; its defaults are those the run started with, or others.
+    // Layout does not matter, nor do the defaults: the run may have started with others.
     isSame: (name, atHead) => name === 'kernel.json' && isSameJson(atHead, start.kernel.file),
     branch: `warpsmith/${run.id}`,
     changes,
@@ -50,7 +50,7 @@ function isSameJson(text: string, wanted: unknown): boolean {
   }
 }
 
-/** Subject, then the evidence: a ratio with its kind and interval, the finding, where it was judged. */
+/** Subject, then the evidence: the ratio with its kind and interval, the finding, and where it was judged. */
 function messageOf(run: LoadedRun, { event, decision, move, confirmation }: KeptChange): string {
   const { evaluation } = event;
   const { device } = run.started;
@@ -60,7 +60,7 @@ function messageOf(run: LoadedRun, { event, decision, move, confirmation }: Kept
     move ? formatMove(move.move) : setting,
     '',
     `${sentence(decision.reason)}${decision.intervalRatio ? ` Interval ${formatRatioInterval(decision.intervalRatio)}.` : ''}`,
-    // A strategy that asks no findings has none to name.
+    // Blind strategies have no finding to name.
     ...(move && move.finding.id !== 'none'
       ? [`Finding: ${move.finding.id} of ${move.finding.evaluationId}: ${move.finding.evidence}`]
       : []),

@@ -25,8 +25,8 @@ import { chooseWorkloads } from './workload.ts';
 type CompareOptions = OnDevice<RequestOf<'compare'>>;
 
 /**
- * Judges two candidates of one problem, then compares their times: on a real GPU from samples of the same blocks, with a
- * verdict; on a virtual device by the ratio of what is predicted.
+ * Judges two candidates of one problem and compares their times. On a real GPU it compares samples of the same blocks and
+ * gives a verdict; on a virtual device it gives the ratio of predictions.
  *
  * @throws WarpsmithError `different-problems`; as `candidateTarget`; for workloads that can't be used, and for a missing
  * compiler or device.
@@ -139,7 +139,7 @@ async function judgeAlone(pair: Pair, candidate: Candidate, id: string, thorough
   );
 }
 
-/** A workload that a kernel says it does not take needs no device to be refused. */
+/** A kernel whose limits exclude the workload is refused without a device. */
 function notTaken({ kernel, parameters }: Candidate, { dimensions }: Workload): ComparedSide | undefined {
   const failed = failedLimit(kernel.file, dimensions) ?? failedConstraint(kernel.file, parameters, dimensions);
   return failed === undefined ? undefined : { status: 'unsupported', reason: `needs ${failed}` };
@@ -152,7 +152,7 @@ const describe = ({ label, candidate: { id, kernel, parameters } }: CandidateTar
   parameters,
 });
 
-/** Problems are the same by what they say, not by where they lie. */
+/** Two problems are the same if their contents are, wherever they lie. */
 function requireSameProblem(baseline: CandidateTarget, candidate: CandidateTarget): void {
   if (isDeepStrictEqual(baseline.problem.file, candidate.problem.file)) return;
   throw new WarpsmithError({

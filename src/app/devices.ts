@@ -14,10 +14,10 @@ export interface DevicesReport {
   devices: ListedDevice[];
 }
 
-/** Lists every device this machine can judge kernels on. */
+/** All devices of this machine, real and virtual. */
 export function devices(): DevicesReport {
   return { schemaVersion: 1, kind: 'devices', devices: listDevices() };
 }
 
-/** The device used when none is asked for: the first CUDA GPU, else a virtual one. */
+/** The default device: the first CUDA GPU, else a virtual one. */
 export const defaultDevice = (): string => defaultDeviceId();

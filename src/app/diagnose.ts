@@ -26,11 +26,11 @@ export interface DiagnosisReport {
   advice: { pattern: { id: string; title: string }; finding: string; text: string }[];
 }
 
-/** What a diagnosis on a real GPU looks at, unless told otherwise. */
+/** The profile level of a diagnosis on a real GPU, by default. */
 const DIAGNOSIS_PROFILE = 'light';
 
 /**
- * Judges one kernel and says what limits it and what to try next, as the loop would see it.
+ * Judges one kernel. Returns what limits it and the moves that the loop would try next.
  *
  * @throws WarpsmithError as {@link judge}.
  */

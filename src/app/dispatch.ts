@@ -28,13 +28,13 @@ export interface DispatchOutcome {
   table: DispatchTable;
   folder: string;
   files: string[];
-  /** Workload → candidate id → time in ns of every winner that takes it, so that the choice can be checked. */
+  /** Workload → candidate id → time in ns, for every winner that takes the workload. It lets readers check the choice. */
   times: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** What was left out, and why. */
   notes: readonly string[];
 }
 
-/** A run's best and the workload it was found on. */
+/** A run's best candidate and the workload of that run. */
 interface RunWinner {
   readonly run: LoadedRun;
   readonly problem: Problem;
@@ -44,8 +44,8 @@ interface RunWinner {
 }
 
 /**
- * Makes a dispatch table of the winners of several runs: every winner is judged on every workload, each workload gets the
- * fastest, and kernels that others come within 2 % of are left out.
+ * Makes a dispatch table of the winners of several runs. Judges every winner on every workload, gives each workload the
+ * fastest, and drops kernels that others come within 2 % of.
  *
  * @throws WarpsmithError `dispatch-needs-one-problem`, `dispatch-needs-one-device`, `same-workload-twice`; as `findRun`,
  * `bestOf`, `writeDispatch` and `writeFolder`; for a missing compiler or device.
@@ -85,8 +85,8 @@ export async function composeDispatch(request: DispatchOptions): Promise<Dispatc
 }
 
 /**
- * Of workloads that differ in their caches alone, one: a call tells its dimensions, not what lies in the cache, so a second
- * entry would never be reached. Hot ones go first.
+ * Keeps one of the workloads that differ only in their cache state, a hot one if possible. A call gives dimensions and not
+ * the state of the cache, so it would never reach a second entry.
  */
 function oneForEachCall(winners: readonly RunWinner[]): { winners: RunWinner[]; notes: string[] } {
   const twinsOf = ({ workload }: RunWinner): RunWinner[] =>
@@ -118,7 +118,7 @@ const plain = (times: Times): DispatchOutcome['times'] =>
 const medians = (row: ReadonlyMap<string, JudgedTiming>): ReadonlyMap<string, number> =>
   new Map([...row].map(([id, { timing }]) => [id, timing.medianNs]));
 
-/** A winner's timing on some workload, and the seed with which it was judged there. */
+/** A winner's timing on a workload, and the seed of that evaluation. */
 interface JudgedTiming {
   readonly timing: Timing;
   readonly seed: number;
@@ -127,8 +127,8 @@ interface JudgedTiming {
 type SeededOptions = DispatchOptions & { readonly seed: number };
 
 /**
- * Workload → candidate → timing. Measured: each other winner beside the workload's own, in the same blocks, its time
- * being that of its own run times the ratio, so that times of one workload can be compared.
+ * Workload → candidate → timing. Measured: each other winner runs beside the workload's own winner, in the same blocks. Its
+ * time is the own winner's time in its run × the ratio, so that times of one workload can be compared.
  */
 async function judgeEverywhere(
   winners: readonly RunWinner[],
@@ -197,7 +197,7 @@ const notOne = (code: string, what: string, received: readonly string[]): Warpsm
     hint: 'List the runs with `warpsmith runs`.',
   });
 
-/** A table's files lie in folders of its own beside these; only these tell that a folder is a table's. */
+/** Files that mark a folder as a table's. The table's other files lie in subfolders. */
 const earlierFiles = (folder: string): string[] =>
   existsSync(join(folder, 'dispatch.json')) ? ['dispatch.json', 'dispatch.hpp', 'README.md'] : [];
 
@@ -205,13 +205,13 @@ const TABLE_FOLDER = { option: '--output', earlier: earlierFiles } as const;
 
 export interface PerWorkloadOutcome {
   runs: OptimizeOutcome[];
-  /** Absent when the search was interrupted, or no run found a kernel. */
+  /** Absent if the search was interrupted, or if no run found a kernel. */
   dispatch?: DispatchOutcome;
 }
 
 /**
- * Optimises each workload in a run of its own, the budgets shared out evenly, then makes a dispatch table of the winners
- * in the store. A run that is interrupted can be resumed like any other, and `composeDispatch` called again.
+ * Optimises each workload in its own run with an equal share of the budgets, then makes a dispatch table of the winners in
+ * the store. An interrupted run can be resumed as usual; then call `composeDispatch` again.
  *
  * @throws WarpsmithError as `optimizeProblem` and {@link composeDispatch}.
  */
@@ -241,7 +241,7 @@ export async function optimizePerWorkload(request: OptimizeRequest): Promise<Per
   return { runs, dispatch };
 }
 
-/** How a user names it: by its name where it has one, since two of them may differ in their caches only. */
+/** The workload as a user would name it. Its name comes first, because two workloads may differ only in their caches. */
 const textOf = ({ file }: Problem, { name, dimensions }: Workload): string =>
   file.workloads.some((declared) => declared.name === name)
     ? name
@@ -249,7 +249,7 @@ const textOf = ({ file }: Problem, { name, dimensions }: Workload): string =>
         .map(([dimension, value]) => `${dimension}=${value}`)
         .join(',');
 
-/** What is left of each budget ÷ workloads left. */
+/** The rest of each budget ÷ the workloads left. */
 function shareOf(budgets: Budgets, runs: readonly OptimizeOutcome[], left: number): Budgets {
   const used = (name: LedgerLine['name']): number =>
     runs.reduce((sum, { view }) => sum + (view.ledger.lines.find((line) => line.name === name)?.used ?? 0), 0);

@@ -3,7 +3,7 @@ import type { Device } from '../core/device.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { packageVersion } from './package-version.ts';
 
-/** What a result may depend on, for the log and the report. Names and versions, no paths. */
+/** Names and versions of the software that results depend on, for the log and the report. No paths. */
 export function describeEnvironment({
   device: { identity, spec },
   toolchain,

@@ -30,7 +30,7 @@ export interface Judged {
   kept?: string[];
 }
 
-/** Mistakes in a launch plan are kernel.json's: they surface as errors with file and path, not as a status. */
+/** A mistake in a launch plan is a mistake in kernel.json: it becomes an error with file and path, not a status. */
 function refuseUnusablePlan({ problem, candidate, workload, spec }: Omit<Judged, 'evaluation'>): void {
   const { kernel, parameters } = candidate;
   const { dimensions } = workload;
@@ -39,7 +39,7 @@ function refuseUnusablePlan({ problem, candidate, workload, spec }: Omit<Judged,
   planLaunches({ problem, candidate, dimensions, spec });
 }
 
-/** Kernels are measured beside others only when those pass by themselves: a wrong one is no baseline. */
+/** A kernel that does not pass can't be a baseline, so each is judged by itself first. */
 async function requirePassing(
   { evaluator }: Session,
   request: EvaluationRequest,
@@ -65,9 +65,9 @@ async function requirePassing(
 /**
  * Judges one kernel on one workload: compiles, verifies, counts, times, diagnoses.
  *
- * @throws WarpsmithError for files, parameters, workloads or launch plans that can't be used, before anything is
- * compiled; for arguments that do not fit the compiled function; for baselines that can't be had; for a missing
- * compiler or device; and for a folder that can't be written.
+ * @throws WarpsmithError before compiling, for files, parameters, workloads or launch plans that can't be used; for
+ * arguments that do not fit the compiled function; for unavailable baselines; for a missing compiler or device; and for a
+ * folder that can't be written.
  */
 export async function judge(options: EvaluateOptions): Promise<Judged> {
   const { kernel, problem } = await loadKernelTarget(options.target);
@@ -86,13 +86,13 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
     signal: options.signal,
   };
   const held = options.keep === undefined ? undefined : holdKeptFiles();
-  // A virtual GPU runs PTX: there is no machine code of it.
+  // A virtual GPU runs PTX, so there is no machine code.
   const keep = held && { keep: { store: held, sass: session.device.identity.kind === 'cuda' } };
   const work = async (): Promise<Evaluation> => {
     await requirePassing(session, request, beside.against);
     return session.evaluator.evaluate({ ...request, id: 'e0', ...asked(options), ...given(beside), ...keep });
   };
-  // Leaving closes the session, which ends whatever still runs.
+  // Returning closes the session, which ends all running work.
   const evaluation = await untilAborted(work(), options.signal);
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
   const told = { ...evaluation, problem: judgingProblem(problem, kernel) };

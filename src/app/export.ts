@@ -31,8 +31,8 @@ export interface ExportReport {
 }
 
 /**
- * Writes a candidate so that it can be used without warpsmith: kernel with its parameters baked in, launch header,
- * example, patch against the start, reproduction file.
+ * Writes a candidate for use without warpsmith: the kernel with its parameters baked in, launch header, example, patch
+ * against the start, reproduction file.
  *
  * @throws WarpsmithError as `candidateTarget` and `exportKernel`; `folder-not-empty`.
  */
@@ -81,7 +81,7 @@ function earlierFiles(folder: string): string[] {
   }
 }
 
-/** What describes the problem, as it lies there now. */
+/** The files that define the problem, as they are now. */
 const filesOfProblem = ({ folder }: Problem): FolderFiles =>
   readTexts(folder, (name) => /^(problem\.json|reference\.[tj]s)$/.test(name));
 
@@ -93,7 +93,7 @@ const readTexts = (folder: string, wanted: (name: string) => boolean): FolderFil
       .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
   );
 
-/** A kernel.json as it lies in a kernel's folder; `undefined` where it is not what the candidate was made of. */
+/** The folder's kernel.json; `undefined` if the candidate was not made from it. */
 function kernelJsonOf({ kernel }: Candidate): string | undefined {
   try {
     const text = readFileSync(join(kernel.folder, 'kernel.json'), 'utf8');
@@ -104,8 +104,8 @@ function kernelJsonOf({ kernel }: Candidate): string | undefined {
 }
 
 /**
- * The start's folder before and after. Parameters become defaults there: a kernel that can still be tuned, not one with
- * its values baked in. `undefined` when the start's folder no longer holds the start.
+ * The start's folder before and after. Parameters become defaults there, not baked-in values, so that the kernel stays
+ * tunable. `undefined` if the start's folder no longer holds the start.
  */
 export function changeOf(start: Candidate, candidate: Candidate): { from: FolderFiles; to: FolderFiles } | undefined {
   const startJson = kernelJsonOf(start);
@@ -114,8 +114,9 @@ export function changeOf(start: Candidate, candidate: Candidate): { from: Folder
 }
 
 /**
- * A candidate's files as they would lie in another kernel's folder, its parameters' values being kernel.json's defaults.
- * Name and remedies are of the folder: with those of the candidate's own rung, the ladder would hold that rung twice.
+ * A candidate's files as they would lie in the folder of another kernel. The candidate's parameter values become
+ * kernel.json's defaults. Name and remedies stay the folder's: with those of the candidate's own rung, the ladder would
+ * contain that rung twice.
  */
 export function folderOf(candidate: Candidate, { folder, file: rung }: Kernel): FolderFiles {
   const { kernel } = candidate;
@@ -147,7 +148,7 @@ const workloadOf = ({ origin, problem }: CandidateTarget): Workload => {
   return workload ?? chooseWorkload(problem.file, undefined);
 };
 
-/** For nvcc's `-arch`: the one the candidate was judged on, or that of the machine that compiles. */
+/** For nvcc's `-arch`: the architecture on which the candidate was judged, or `native`, that of the compiling machine. */
 const architectureOf = ({ origin, candidate }: CandidateTarget): string => {
   const judged = /sm_\d+[af]?/.exec(origin?.run.started.environment.device ?? '')?.[0];
   const declared = candidate.kernel.file.source.architectures;
@@ -159,7 +160,7 @@ const architectureOf = ({ origin, candidate }: CandidateTarget): string => {
   );
 };
 
-/** What the run says of one of its evaluations. */
+/** The run's data of one of its evaluations. */
 export function evidenceOf(run: LoadedRun, evaluationId: string): Evidence {
   const { started } = run;
   const { evaluation } = evaluationsOf(run).find((event) => event.evaluation.id === evaluationId)!;
@@ -185,7 +186,7 @@ export function evidenceOf(run: LoadedRun, evaluationId: string): Evidence {
 
 const evaluationsOf = ({ events }: LoadedRun) => events.filter((event) => event.type === 'evaluation-finished');
 
-/** The confirmation's ratio where there is one; else that of the times. */
+/** The confirmation's ratio if there is one, otherwise the ratio of times. */
 function ratioToStart(run: LoadedRun, evaluationId: string): StartRatio | undefined {
   const evaluations = evaluationsOf(run).map((event) => event.evaluation);
   const evaluation = evaluations.find(({ id }) => id === evaluationId)!;
@@ -206,7 +207,10 @@ function ratioToStart(run: LoadedRun, evaluationId: string): StartRatio | undefi
   return ratioOfTimes(run, evaluations, evaluation);
 }
 
-/** Weighted geometric mean over the run's workloads, of the last times; `undefined` where one has no time of both. */
+/**
+ * Weighted geometric mean over the run's workloads, of the latest times; `undefined` if a workload lacks one of the two
+ * times.
+ */
 function ratioOfTimes(
   run: LoadedRun,
   evaluations: readonly Evaluation[],
@@ -232,7 +236,7 @@ const isConfirmed = ({ events }: LoadedRun, candidateId: string): boolean =>
     (event) => event.type === 'confirmation' && event.candidate.id === candidateId && event.outcome !== 'refused',
   );
 
-/** The evidence in sentences; a time or ratio never comes without its kind. */
+/** The evidence in sentences. Every time and ratio states its kind. */
 export function describeEvidence({ origin }: Pick<CandidateTarget, 'origin'>, evidence: Evidence | null): string[] {
   if (!origin || !evidence) return ['No run evaluated it, so its correctness and its speed are unknown.'];
   const { evaluation } = origin.event;

@@ -16,8 +16,8 @@ import { chooseWorkload } from './workload.ts';
 type InspectOptions = OnDevice<RequestOf<'inspect'>>;
 
 /**
- * Says, line by line of a candidate's source, what it issues and moves and which PTX it became: counted by a virtual GPU, or
- * by the profiler on a real one. What did not pass in a run before is judged first.
+ * Lists, for each line of a candidate's source, the instructions and traffic it causes and its PTX. A virtual GPU counts
+ * them; on a real GPU the profiler does. A candidate that has not passed in a run is judged first.
  *
  * @throws WarpsmithError as `candidateTarget`; for workloads that can't be used, and for a missing compiler or device.
  */
@@ -29,7 +29,7 @@ export async function inspectCandidate(request: InspectOptions): Promise<Inspect
   await using session = await openSession(options);
   const measures = session.device.identity.kind === 'cuda';
   const passedBefore = passedInRun(target, workload, session.device.identity);
-  // What passed before is only counted; everything else needs to know what is right.
+  // A candidate that passed before is only counted. All others need the oracle.
   if (!passedBefore) await ensureTrustedFor(options, problem, target.origin ? 'log' : 'user');
   const held = holdTexts();
   const evaluation = await untilAborted(
@@ -40,7 +40,7 @@ export async function inspectCandidate(request: InspectOptions): Promise<Inspect
       seed: options.seed ?? session.drawSeed(),
       id: 'e0',
       keep: { store: held, sass: false },
-      // Only a full profile tells lines apart; a virtual GPU counts them anyway.
+      // On a real GPU only a full profile has counters per line; a virtual GPU always has them.
       profile: measures ? ('full' as const) : undefined,
       passedBefore,
       signal: options.signal,
@@ -56,7 +56,7 @@ export async function inspectCandidate(request: InspectOptions): Promise<Inspect
   });
 }
 
-/** What the run that the candidate is from found on this workload, where it passed; for a GPU, on a GPU like it. */
+/** The passed evaluation on this workload from the candidate's run; for a GPU, only from a GPU of the same name. */
 export function passedInRun(
   { origin }: Pick<CandidateTarget, 'origin'>,
   { dimensions }: Workload,
@@ -68,14 +68,14 @@ export function passedInRun(
   return isDeepStrictEqual(workload?.dimensions, dimensions) ? { correctness, coverage, timing } : undefined;
 }
 
-/** A run's own workload need not be declared: it is known by its dimensions, not by its name. */
+/** A run's workload may not be declared in problem.json, so it is found by its dimensions, not by its name. */
 function workloadOf({ origin, problem }: CandidateTarget, { workload, cache }: InspectOptions): Workload {
   if (workload !== undefined || !origin) return chooseWorkload(problem.file, workload, cache);
   const ofRun = origin.run.started.workload;
   return cache === undefined ? ofRun : { ...ofRun, cache };
 }
 
-/** Keeps texts in memory for as long as they are looked at. */
+/** Keeps texts in memory while the command needs them. */
 function holdTexts(): ArtifactStore & { get(hash: string): string | undefined } {
   const texts = new Map<string, string>();
   return {

@@ -26,18 +26,18 @@ import { chooseWorkloads } from './workload.ts';
 
 type MeasureOptions = OnDevice<CompleteRequest<'measure'>>;
 
-/** A kernel of the ladder under the name it has there. */
+/** A kernel under its name in the ladder. */
 interface NamedCandidate {
   readonly name: string;
   readonly candidate: Candidate;
 }
 
 /**
- * Measures several kernels beside library baselines, all in the same blocks, workload by workload. Each kernel is
- * verified by itself first.
+ * Measures several kernels and library baselines in the same blocks, workload by workload. Verifies each kernel by itself
+ * first.
  *
- * @throws WarpsmithError `measure-needs-a-gpu` where times are predicted; `set-needs-one-kernel`; as `resolveBaselines`;
- * for files, parameters or workloads that can't be used, and for a missing compiler or device.
+ * @throws WarpsmithError `measure-needs-a-gpu` if times are predicted; `set-needs-one-kernel`; as `resolveBaselines`; for
+ * files, parameters or workloads that can't be used, and for a missing compiler or device.
  */
 export async function measureProblem(request: OnDevice<RequestOf<'measure'>>): Promise<LadderView> {
   const options = completeRequest('measure', request);
@@ -133,7 +133,7 @@ async function measureRow(request: RowRequest): Promise<MeasuredRow> {
   return rowOf(request, kernels, libraryBaselines, sorted, measured);
 }
 
-/** Slow or wrong, each kernel is judged by itself before it may stand beside others. */
+/** Judges each kernel by itself before it is measured beside others. */
 async function verifyEach(request: RowRequest, kernels: readonly NamedCandidate[]): Promise<Sorted> {
   const { session, workload, options } = request;
   const sorted: Sorted = { passed: [], failed: [], notApplicable: new Map() };
@@ -238,7 +238,7 @@ function rowOf(
   return { row, contenders };
 }
 
-/** Each measurement holds its own samples of the same blocks; comparisons need them side by side. */
+/** Each measurement holds only its own samples of the common blocks; comparisons need all samples of a block together. */
 function sharedBlocks(measurements: ReadonlyMap<string, Measurement>): MeasuredBlock[] {
   const all = [...measurements];
   const blocks = all[0]?.[1].blocks ?? [];

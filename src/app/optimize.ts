@@ -38,7 +38,7 @@ import { loadProblemTarget } from './target.ts';
 import { chooseObjective } from './workload.ts';
 
 export type OptimizeRequest = OnDevice<RequestOf<'optimize'>> & {
-  /** A resumed run's seed was drawn, not given: its confirmations draw theirs. */
+  /** The seed of a resumed run was drawn, not given, so its confirmations draw theirs, too. */
   readonly seedDrawn?: boolean;
   /** Instead of those that the options give. */
   readonly budgets?: Budgets;
@@ -52,15 +52,15 @@ export interface OptimizeOutcome {
   result: RunResult;
   view: RunView;
   runFolder: string;
-  /** The page; the same lies beside it in Markdown and as data. */
+  /** The HTML report. The Markdown and JSON reports lie beside it. */
   reportPath: string;
-  /** Folder of the best kernel; absent when not even the start passed. */
+  /** Folder of the best kernel; absent if not even the start passed. */
   bestFolder?: string;
   /** Its main source file. */
   bestKernelPath?: string;
 }
 
-/** Writes `best/` anew, with what is known of it in its header comment. */
+/** Writes `best/` again, with the current figures in its header comment. */
 function writeBest(
   run: RunFolder,
   { candidate, evaluation, ratioToStart }: Best,
@@ -76,7 +76,7 @@ function writeBest(
   run.replaceFolder(RUN_FILES.best, files);
 }
 
-/** How it stands against the start; a measured ratio is only a claim until fresh blocks confirm it. */
+/** The speed-up over the start. A measured ratio is only a claim until fresh blocks confirm it. */
 function standing(kind: Timing['kind'], ratioToStart: number, confirmation: ConfirmationEvent | undefined): string {
   if (confirmation?.ratio && confirmation.intervalRatio) {
     const interval = formatRatioInterval(confirmation.intervalRatio);
@@ -86,7 +86,7 @@ function standing(kind: Timing['kind'], ratioToStart: number, confirmation: Conf
   return kind === 'predicted' || ratioToStart === 1 ? claimed : `${claimed}, not confirmed yet`;
 }
 
-/** What a run is about, read from its files. */
+/** The inputs of a run, read from its files. */
 export interface PreparedRun {
   readonly request: OptimizeRequest & OnDevice<CompleteRequest<'optimize'>>;
   readonly budgets: Budgets;
@@ -97,7 +97,7 @@ export interface PreparedRun {
   readonly goal?: Goal;
 }
 
-/** Only a guided run asks findings, or goes on without them. @throws WarpsmithError `conflicting-options`. */
+/** Only a guided run uses findings, or explores after them. @throws WarpsmithError `conflicting-options`. */
 function refuseConflicts({ strategy, diagnosis, exploring }: CompleteRequest<'optimize'>): void {
   if (strategy === GUIDED || (diagnosis && exploring)) return;
   const flag = diagnosis ? '--no-exploring' : '--no-diagnosis';
@@ -130,8 +130,8 @@ export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
 }
 
 /**
- * Searches for a faster kernel and writes the run's folder: events, reports and the best kernel, which is on disk from
- * the moment it is the best.
+ * Searches for a faster kernel and writes the run's folder: events, reports and the best kernel, which is saved as soon as
+ * it becomes the best.
  *
  * @throws WarpsmithError for bad files or options, a goal below the bound, a missing compiler or device, or a store that
  * can't be written.
@@ -149,20 +149,20 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
     device: session.device.identity,
     rungs: prepared.rungs.map(({ file }) => file.name),
   });
-  // Awaited here: the session is closed when this function returns.
+  // Awaited here, because the session closes when this function returns.
   return await runLoop(prepared, session, run, { priors });
 }
 
-/** A time goal over several workloads is one on their geometric mean, whose bound the start's evaluations tell. */
+/** With several workloads, a time goal applies to their geometric mean. The start's evaluations give its bound. */
 const boundOf = ({ problem, workloads }: PreparedRun, { device }: Session): VetoBound =>
   workloads.length === 1
     ? vetoBoundFor(problem.file, workloads[0]!, device.spec)
     : { ns: 0, arithmetic: 'not known yet' };
 
 /**
- * Runs the loop into a run's folder, then writes its reports. Closes the folder.
+ * Runs the loop in a run's folder, writes its reports, and closes the folder.
  *
- * @param past what a resumed run logged so far, and what it knew from runs before it.
+ * @param past the log of a resumed run, and the priors that it read.
  */
 export async function runLoop(
   prepared: PreparedRun,
@@ -196,7 +196,7 @@ export async function runLoop(
         request: requestToLog({ ...request, seedDrawn }, problem),
         ...past,
         emit(event) {
-          // Not as the argument of the optional call: it would be logged only when someone listens.
+          // Outside the optional call, whose argument is evaluated only if someone listens.
           const recorded = run.log.append(event);
           request.onEvent?.(recorded);
         },
@@ -230,7 +230,7 @@ const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest =>
   seedDrawn: request.seedDrawn || undefined,
 });
 
-/** A run that is refused or fails half-way leaves a report of how far it came; the error goes on to the caller. */
+/** Also writes the report of a run that is refused or fails. The error goes on to the caller. */
 async function reportingFailures<T>(run: RunFolder, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -238,7 +238,7 @@ async function reportingFailures<T>(run: RunFolder, work: () => Promise<T>): Pro
     try {
       writeReport(run);
     } catch {
-      // Only the first error says what went wrong: a full disk, say, fails both.
+      // Only the first error tells the cause: a full disk, for example, fails both.
     }
     throw error;
   }

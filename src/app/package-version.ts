@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** package.json lies two folders above the sources and three above the build. */
+/** package.json lies two folders above the sources, and three above the build. */
 const CANDIDATES = ['../../package.json', '../../../package.json'];
 
 /** warpsmith's own version. */

@@ -7,7 +7,7 @@ import type { PatternRecord, PatternsReport, PatternTally } from '../reports/pat
 import { realised } from '../store/index/read-priors.ts';
 import { type MoveWithRun, withRunIndex } from '../store/index/run-index.ts';
 
-/** Every pattern with what its moves in the store's runs expected and realised, failed attempts included. */
+/** Every pattern with the expected and realised gains of its moves in the store's runs, including failed attempts. */
 export function patternRecords({
   store = DEFAULT_STORE,
   problem,

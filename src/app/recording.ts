@@ -13,9 +13,9 @@ interface Instruments {
 }
 
 /**
- * An evaluator that also keeps every evaluation in `file`.
+ * An evaluator that also records every evaluation in `file`.
  *
- * @throws WarpsmithError when the file can't be written, is no recording, or was recorded on another device.
+ * @throws WarpsmithError if the file can't be written, is no recording, or was recorded on another device.
  */
 export async function recordTo(
   file: string,
@@ -42,7 +42,7 @@ interface Replay extends Instruments, AsyncDisposable {
 }
 
 /**
- * A session that answers from a recording: the device it was recorded on, its compiler and its evaluations.
+ * A session that answers from a recording, with the recorded device and compiler.
  *
  * @throws WarpsmithError `no-recording`, `damaged-recording` or `newer-recording`.
  */
@@ -65,7 +65,7 @@ export async function openReplay(file: string): Promise<Replay> {
   };
 }
 
-/** Every library that was measured, in the order they were asked for. */
+/** Every measured library, in the order of the requests. */
 const recordedLibraries = ({ evaluations }: Recording, problem: Problem): string[] => {
   const ofProblem = evaluations.filter(({ request }) => request.problem.name === problem.file.name);
   return [...new Set(ofProblem.flatMap(({ request: { libraryBaselines } }) => libraryBaselines))];

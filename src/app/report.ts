@@ -17,7 +17,7 @@ import { eventsPath, findRun, RUN_FILES, type RunFolder, runFolderPath } from '.
 import { withStorageErrors } from '../store/storage-error.ts';
 import { writeWhole } from '../store/write-whole.ts';
 
-/** Reads a run's stored sources; of one that was deleted or changed, a report says that it is gone. */
+/** Reads a run's stored sources. If one was deleted or changed, the report says so. */
 function sourcesOf(runFolder: string): ReadSource {
   const objects = openContentStore(join(runFolder, RUN_FILES.objects));
   return (hash) => {
@@ -30,7 +30,7 @@ function sourcesOf(runFolder: string): ReadSource {
   };
 }
 
-/** What --store has to name for this run; nothing where it is the default here, or the run lies in no store. */
+/** The value of `--store` for this run; undefined for the default store, or if the run lies in no store. */
 function storeOf(runFolder: string): string | undefined {
   const store = dirname(dirname(resolve(runFolder)));
   const isInStore = resolve(runFolderPath(store, basename(runFolder))) === resolve(runFolder);
@@ -60,14 +60,14 @@ function requireStart(path: string, events: readonly RecordedEvent[]): void {
 }
 
 /**
- * Rebuilds the report of a run from its event log and its stored sources.
+ * Rebuilds a run's report from its event log and stored sources.
  *
- * @param which `latest`, a run's id or the beginning of it, or a run folder.
- * @throws WarpsmithError when there is no such run, or its log is damaged or contradicts itself.
+ * @param which `latest`, a run's id or its first digits, or a run folder.
+ * @throws WarpsmithError if there is no such run, or its log is damaged or contradicts itself.
  */
 export const readReport = (store: string, which: string): RunView => viewOf(findRun(store, which), { isOwn: false });
 
-/** Formats of a report that are the same everywhere; a terminal's depends on its colours. */
+/** Formats that look the same everywhere. The terminal's depends on its colours and width. */
 export const REPORT_FORMATS = {
   html: (view: RunView) => printHtml(runDocument(view)),
   markdown: (view: RunView) => printMarkdown(runDocument(view)),
@@ -84,7 +84,7 @@ const EXTENSIONS: Readonly<Record<string, ReportFormat | 'terminal'>> = {
 };
 
 /**
- * The format a file's name asks for.
+ * The format that a file name's extension means.
  *
  * @throws WarpsmithError `unknown-report-format`.
  */
@@ -104,9 +104,9 @@ export function formatOfFile(file: string): ReportFormat | 'terminal' {
 }
 
 /**
- * Writes a report's text to a file of the user's, whole, and returns its absolute path.
+ * Writes a report to a file of the user's choice, atomically, and returns its absolute path.
  *
- * @throws WarpsmithError when the file can't be written.
+ * @throws WarpsmithError if the file can't be written.
  */
 export function saveReport(file: string, text: string): string {
   const path = resolve(file);
@@ -129,9 +129,9 @@ export function saveReport(file: string, text: string): string {
 
 const PLOT_SIZE = { width: 800, height: 380, id: 'progression' };
 
-/** Writes the report into the run's folder, in every format and with its plot, from what the log says so far. */
+/** Writes the report into the run's folder in every format, with its plot, from the log so far. */
 export function writeReport(run: RunFolder): { view: RunView; htmlPath: string } {
-  // What this process has just written needs no second look.
+  // This process has just written the log, so it need not be checked again.
   const view = viewOf(run.path, { isOwn: true });
   const chart = progressionChart(view);
   if (chart) run.write(RUN_FILES.reportPlot, chartFile(chart(PLOT_SIZE)));

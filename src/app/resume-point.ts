@@ -1,6 +1,6 @@
 import type { RecordedEvent, RunFinishedEvent, StopReason } from '../store/events.ts';
 
-/** How much of a log a resumed run goes on from. */
+/** The part of a log that a resumed run continues. */
 export type ResumePoint =
   | { kind: 'go-on'; keep: number }
   /** It ended for a reason that stands. */
@@ -8,13 +8,13 @@ export type ResumePoint =
 
 const isSpent = (reason: StopReason): boolean => reason.endsWith('-spent');
 
-/** Ends that say nothing about the search: it goes on where it was. */
+/** Stop reasons that do not end the search; it continues where it was. */
 const CUT_SHORT: readonly StopReason[] = ['interrupted', 'failed'];
 
 /**
- * Where a run goes on. A run that was killed goes on at the end of its log; one that was interrupted, before it said so;
- * one whose device failed, before the evaluations that failed. One whose budget was spent goes on only with larger
- * budgets, from where its search ended: confirmation and ablation are of the end, and are done again in the end.
+ * Where a run continues: a killed run at the end of its log; an interrupted one before the interruption; one whose device
+ * failed before the failed evaluations. A run whose budget was spent continues only with larger budgets, from the end of
+ * its search: confirmation and ablation belong to the end and happen again then.
  */
 export function resumePoint(events: readonly RecordedEvent[], extends_: boolean): ResumePoint {
   const searchEnded = events.findLastIndex(({ type }) => type === 'search-ended');
@@ -29,11 +29,11 @@ export function resumePoint(events: readonly RecordedEvent[], extends_: boolean)
   return { kind: 'finished', event: last };
 }
 
-/** Nothing was searched after it: a confirmation can take an end back. */
+/** Whether the search ended here for good. A confirmation can revoke an end. */
 const isLastEnd = (events: readonly RecordedEvent[], searchEnded: number): boolean =>
   !events.slice(searchEnded).some(({ type }) => type === 'move-proposed');
 
-/** Index of the first of the evaluations in a row, to the end, in which the device failed. */
+/** Index of the first of the trailing evaluations in which the device failed. */
 function beforeDeviceFailures(events: readonly RecordedEvent[]): number {
   let keep = events.length - 1;
   for (let index = events.length - 1; index >= 0; index -= 1) {

@@ -29,11 +29,11 @@ import { loadProblemTarget } from './target.ts';
 
 export type ResumeRequest = RequestOf<'resume'> &
   Surroundings & {
-    /** Sees every event that is added to the log. */
+    /** Called for every event that is added to the log. */
     readonly onEvent?: (event: RecordedEvent) => void;
     /** Told what is being done of the evaluation at hand. */
     readonly onStage?: OptimizeRequest['onStage'];
-    /** Sees before that what the log holds already, as far as the run goes on from it. */
+    /** Called first for the events that the log already holds, up to the point where the run continues. */
     readonly onHistory?: (events: readonly RecordedEvent[]) => void;
   };
 
@@ -43,12 +43,12 @@ export interface ResumeOutcome extends OptimizeOutcome {
 }
 
 /**
- * Goes on with a run that was interrupted or killed, where its log ends: the loop runs again from the start, with the
- * evaluations of the log instead of new ones, and goes on from there as if nothing had been.
+ * Continues an interrupted or killed run where its log ends. The loop runs again from the start, takes evaluations from the
+ * log while it lasts, and then continues as if it had never stopped.
  *
  * @param open replaces the session, for tests.
- * @throws WarpsmithError `run-in-use`, `nothing-to-resume`, `older-event-log`, `budget-not-larger`,
- * `kernel-changed`, `problem-changed`, `device-changed`, `environment-changed`, `history-differs`; as `optimizeProblem`.
+ * @throws WarpsmithError `run-in-use`, `nothing-to-resume`, `older-event-log`, `budget-not-larger`, `kernel-changed`,
+ * `problem-changed`, `device-changed`, `environment-changed`, `history-differs`; as `optimizeProblem`.
  */
 export async function resumeRun(
   request: ResumeRequest,
@@ -67,7 +67,7 @@ export async function resumeRun(
   refuseOtherDevice(started, session);
   const run = openRunFolder(folder, {}, keepOf(folder, extendedBudgets !== undefined));
   request.onHistory?.(run.log.history);
-  // Awaited here: the session is closed when this function returns.
+  // Awaited here, because the session closes when this function returns.
   return await runLoop(prepared, session, run, {
     priors: started.priors,
     history: run.log.history,
@@ -98,11 +98,11 @@ function startOf(folder: string, events: readonly RecordedEvent[]): RunStartedEv
   });
 }
 
-/** The budgets that hold at the end of the log. */
+/** The budgets in force at the end of the log. */
 const budgetsOf = (started: RunStartedEvent, events: readonly RecordedEvent[]): Budgets =>
   events.findLast((event) => event.type === 'budgets-extended')?.budgets ?? started.budgets;
 
-/** @throws WarpsmithError `budget-not-larger`: what was decided with a budget can't be undecided with a smaller one. */
+/** @throws WarpsmithError `budget-not-larger`: decisions made with a budget can't be undone with a smaller one. */
 function extended(folder: string, now: Budgets, request: ResumeRequest): Budgets | undefined {
   const larger: Partial<Budgets> = {};
   for (const [name, option] of Object.entries(LARGER_BUDGETS)) {
@@ -122,11 +122,14 @@ function extended(folder: string, now: Budgets, request: ResumeRequest): Budgets
       hint: 'Give a budget larger than the run had.',
     });
   }
-  // What is kept for the end grows with the limit.
+  // The reserve for the end grows with the limit.
   return Object.keys(larger).length === 0 ? undefined : { ...now, ...larger, allowance: null };
 }
 
-/** A run that has ended for good is not touched, but for a report that it was killed before writing, or writing anew. */
+/**
+ * A run that has ended for good stays as it is. Only its report is written, if the process was killed before that, or on
+ * request.
+ */
 function finishedOutcome(folder: string, event: RunFinishedEvent, events: readonly RecordedEvent[]): ResumeOutcome {
   const reportPath = join(folder, RUN_FILES.reportHtml);
   if (!isReportOfAll(folder)) writeMissingReport(folder);
@@ -145,7 +148,7 @@ function finishedOutcome(folder: string, event: RunFinishedEvent, events: readon
   };
 }
 
-/** Whether the last report was written after the last event: an earlier part of the run may have left one. */
+/** Whether the last report is newer than the last event. An earlier part of the run may have left an older one. */
 function isReportOfAll(folder: string): boolean {
   const { mtimeMs: logged } = statSync(eventsPath(folder));
   return [RUN_FILES.reportHtml, RUN_FILES.reportMarkdown].every((name) => {
@@ -163,7 +166,7 @@ function writeMissingReport(folder: string): void {
   }
 }
 
-/** The best kernel is a kernel folder like any other; its files are the user's to delete. */
+/** The best kernel is an ordinary kernel folder; the user may delete its files. */
 function mainSource(bestFolder: string): string {
   try {
     const file = JSON.parse(readFileSync(join(bestFolder, KERNEL_FILE), 'utf8')) as KernelFile;
@@ -173,7 +176,7 @@ function mainSource(bestFolder: string): string {
   }
 }
 
-/** @throws Error when the log ended for good between two looks at it. */
+/** @throws Error if the log ended for good between two reads. */
 const keepOf =
   (folder: string, isExtended: boolean) =>
   (events: readonly RecordedEvent[]): number => {
@@ -182,7 +185,7 @@ const keepOf =
     throw new Error(`run ${basename(folder)} was finished by another process`);
   };
 
-/** What the run is about, read from its files again, which must be what they were. */
+/** Reads the run's files again; they must not have changed. */
 async function prepareAgain(
   started: RunStartedEvent,
   events: readonly RecordedEvent[],
@@ -224,7 +227,7 @@ function refuseOtherProblem(folder: string, logged: Readonly<Record<string, stri
   throw changed('problem-changed', 'The problem', join(folder, name), logged[name], now[name]);
 }
 
-/** Every candidate of the log must be what its kernel makes today. */
+/** Every candidate of the log must equal the one that its kernel gives today. */
 function refuseOtherKernels(
   kernels: readonly Kernel[],
   { start }: RunStartedEvent,
@@ -258,7 +261,7 @@ function candidateOrUndefined(kernel: Kernel, parameters: ParameterValues): Cand
   }
 }
 
-/** A source whose hash is another; else it is kernel.json that changed. */
+/** The source whose hash differs; if none does, kernel.json changed. */
 function changedFile({ folder, sources: now }: Kernel, logged: EvaluationFinishedEvent['sources']): string {
   const source = Object.entries(now).find(
     ([name, text]) => logged[name] !== undefined && createHash('sha256').update(text).digest('hex') !== logged[name],
@@ -282,7 +285,7 @@ const changed = (
     hint: 'Restore it, or start a new run: one run can’t mix results of two versions.',
   });
 
-/** What identifies a device, where a log has it. */
+/** The fields that identify a device, if the log has them. */
 const IDENTITY: readonly (keyof DeviceIdentity)[] = ['id', 'kind', 'name', 'uuid', 'driver'];
 
 /** What results depend on beside the device. */

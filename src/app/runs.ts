@@ -15,14 +15,14 @@ import { isBeingWritten } from '../store/writer-lock.ts';
 
 function listed(store: string, row: RunRow): ListedRun {
   const folder = runFolderPath(store, row.id);
-  // Only a run without an end may still be going on.
+  // Only an unfinished run may still be in progress.
   return { ...row, folder, state: runState(row, row.stopReason === null && isBeingWritten(folder)) };
 }
 
 /**
  * The runs of a store, newest first.
  *
- * @throws WarpsmithError when an index that is to be made anew can't be removed.
+ * @throws WarpsmithError if an index that must be rebuilt can't be removed.
  */
 export function listRuns({ store = DEFAULT_STORE, problem, device, rebuild = false }: RequestOf<'runs'>): RunsReport {
   const rows = withRunIndex(store, (index) => index.runs({ problem, device }), { rebuild });
@@ -35,11 +35,11 @@ export function listRuns({ store = DEFAULT_STORE, problem, device, rebuild = fal
 }
 
 const EVALUATION = /^(?:(.*)\/)?(e\d+)$/;
-/** Enough digits of a candidate's id to mean one; all of them are 12. */
+/** Fewest digits that name a candidate; a whole id has 12. */
 const CANDIDATE = /^[0-9a-f]{4,12}$/;
 
 /**
- * What a run, an evaluation of a run (`<run>/e12`, or `e12` of the newest one) or a candidate is.
+ * Describes a run, an evaluation of a run (`<run>/e12`, or `e12` of the newest one) or a candidate.
  *
  * @throws WarpsmithError `unknown-run`, `ambiguous-run`, `no-runs`, `unknown-evaluation`, `unknown-candidate`,
  * `ambiguous-candidate`; as `readEventLog`.
@@ -54,7 +54,7 @@ function shown(store: string, which: string): Shown {
   return showCandidate(store, which);
 }
 
-/** A text that may be a candidate's id need not be a run's. */
+/** If the text may be a candidate's id, it need not be a run's. */
 function runOrUndefined(store: string, which: string): string | undefined {
   try {
     return findRun(store, which);
@@ -65,7 +65,7 @@ function runOrUndefined(store: string, which: string): string | undefined {
   }
 }
 
-/** A run may lie outside the store: then its own folder is all there is. */
+/** A run outside the store: only its own folder is known. */
 const storeOf = (folder: string): string => dirname(dirname(folder));
 
 const existing = (path: string): string | null => (existsSync(path) ? path : null);

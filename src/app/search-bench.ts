@@ -20,10 +20,10 @@ type SearchBenchOptions = RequestOf<'search-bench'> & Surroundings;
 const UNSEEDED: ReadonlySet<string> = new Set(['exhaustive']);
 
 /**
- * Replays a space that was evaluated whole: every strategy searches it once a seed, an evaluation being a look-up.
+ * Replays a fully evaluated space: every strategy searches it once per seed, and an evaluation is a look-up.
  *
- * @throws WarpsmithError for a file that can't be read or is no T4 file, or an unknown strategy; what `signal` was aborted
- * with.
+ * @throws WarpsmithError for a file that can't be read or is no T4 file, or an unknown strategy; the abort reason of
+ * `signal`.
  */
 export async function searchBench(request: SearchBenchOptions): Promise<SearchBenchView> {
   const options = completeRequest('search-bench', request);
@@ -66,7 +66,7 @@ const replay = (
   limits: { evaluations: number; enoughNs: number },
 ): number[] => replayStrategy(createStrategy(name, { space, seed }), (index) => outcomes[index]!, limits);
 
-/** Brute-forced spaces are large; what unpacks to more than this is none. */
+/** Brute-forced spaces are large, but not larger than this when unpacked. */
 const MAXIMUM_BYTES = 512 * 1024 * 1024;
 const GZIP_MAGIC = [0x1f, 0x8b] as const;
 

@@ -4,15 +4,15 @@ import type { Recording } from '../store/recording.ts';
 const SEEDS = 2 ** 32;
 
 /**
- * A seed that no author of a kernel can know: drawn when everything that an author wrote has been read.
+ * A seed that no author of a kernel can know: drawn after all of the author's files were read.
  *
- * @param after the seed before it, if any; what a replay goes by.
+ * @param after the previous seed, if any; replays follow it.
  */
 export type DrawSeed = (after?: number) => number;
 
 export const drawSeed: DrawSeed = () => randomInt(SEEDS);
 
-/** The seeds of a recording in the order they were used: a replay asks for what was recorded. The last one stands for ever. */
+/** The seeds of a recording in the order of their use, for a replay. The last one repeats for ever. */
 export function recordedSeeds({ evaluations }: Recording): DrawSeed {
   const seeds = [...new Set(evaluations.map(({ request }) => request.seed))];
   return (after) => {

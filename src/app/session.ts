@@ -21,13 +21,13 @@ export const DEFAULT_DEVICE = 'virtual:l4';
 export interface Surroundings {
   /** Ends what is going on. */
   readonly signal?: AbortSignal;
-  /** Asks whether a problem's host code may run; where it must ask and is absent, it may not. */
+  /** Asks whether a problem's host code may run. If absent, code that needs a question may not run. */
   readonly askTrust?: AskTrust;
   /** Called before each step, with what it does. */
   readonly onStep?: (text: string) => void;
 }
 
-/** A request once it is known on which device it is to be judged, e.g. `virtual:l4`. */
+/** A request with its device resolved, e.g. `virtual:l4`. */
 export type OnDevice<R> = Omit<R, 'device'> & { readonly device: string } & Surroundings;
 
 /** Where kernels are judged. */
@@ -36,8 +36,8 @@ export type SessionOptions = OnDevice<
 >;
 
 /**
- * A device, a compiler and the evaluator on top of them. Closing it leaves no work behind: what it started waits a few
- * seconds for the next session, without keeping this process, and ends.
+ * A device, a compiler and the evaluator that uses them. Closing it ends their work. Child processes stay a few seconds for
+ * the next session, without keeping this process alive, and then end.
  */
 export interface Session extends AsyncDisposable {
   readonly device: Pick<Device, 'identity' | 'spec' | 'tally'>;
@@ -45,20 +45,23 @@ export interface Session extends AsyncDisposable {
   readonly evaluator: Evaluator;
   /** Names and versions that results may depend on. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What the device reached, measured once and kept; undefined where it could not be measured. Absent on virtual devices. */
+  /**
+   * The device's measured peak rates, measured once and kept; undefined if they could not be measured. Absent on virtual
+   * devices.
+   */
   readonly peaks?: () => Promise<MeasuredPeaks | undefined>;
   readonly drawSeed: DrawSeed;
-  /** When everything happened that this session only replays, as ISO 8601. */
+  /** When the recorded session happened, as ISO 8601; only in a replay. */
   readonly recordedAt?: string;
   /**
-   * Names of a problem's library baselines for a workload; absent where nothing is measured.
-   * @throws WarpsmithError `no-baselines` when there is no Python, no library or no baseline.py.
+   * Names of a problem's library baselines for a workload; absent if times are predicted.
+   * @throws WarpsmithError `no-baselines` if there is no Python, no library or no baseline.py.
    */
   readonly libraryBaselines?: (problem: Problem, workload: Workload) => Promise<readonly string[]>;
 }
 
 /**
- * Opens what evaluations need. Modules are loaded here, not at start-up, so that commands without a device stay quick.
+ * Opens a device and its evaluator. Loads modules here and not at start-up, so that commands without a device stay quick.
  *
  * @throws WarpsmithError `unknown-device` or `no-compiler`; for recordings as {@link openReplay} and {@link recordTo}.
  */
@@ -105,7 +108,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   });
   const recorded =
     options.record === undefined ? live : await recordTo(options.record, live, { device, toolchain, environment });
-  // Outside the recording: what is kept lies in one store only.
+  // Outside the recorder, because kept code lies in one store only.
   const evaluator = createKeepingEvaluator(recorded, { toolchain, architecture: device.spec.architecture });
   const owned = stack.move();
   return {
@@ -118,7 +121,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     libraryBaselines: instruments ? listLibraries(instruments) : undefined,
     async [Symbol.asyncDispose]() {
       ending.abort(new Error('the session was closed'));
-      // Closing the device first ends an evaluation that Ctrl-C left running; the evaluator then has nothing to wait for.
+      // Closes the device first, which ends an evaluation that Ctrl-C left running, so that the evaluator need not wait.
       const idle = evaluator.close();
       await atMost(LONGEST_CLOSING_MS, device.close());
       await atMost(LONGEST_CLOSING_MS, idle);
@@ -127,7 +130,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   };
 }
 
-/** What is not closed by then must not keep a result from being printed; it ends with this process. */
+/** Longest wait for closing, so that the result is printed. Work that is still open ends with this process. */
 const LONGEST_CLOSING_MS = 4000;
 
 async function atMost(limitMs: number, work: Promise<void>): Promise<void> {
@@ -140,7 +143,10 @@ async function atMost(limitMs: number, work: Promise<void>): Promise<void> {
   }
 }
 
-/** The problem's reference on the GPU, in a second process: right outputs must not lie where candidates run. */
+/**
+ * The problem's reference on the GPU, in a second process: right outputs must not lie in memory of the process that runs
+ * candidates.
+ */
 async function openReference(device: Device, toolchain: Toolchain): Promise<DeviceReference> {
   const [{ lazyDeviceReference }, { openReferenceDevice }] = await Promise.all([
     import('../evaluation/oracle/lazy-device-reference.ts'),
@@ -149,7 +155,7 @@ async function openReference(device: Device, toolchain: Toolchain): Promise<Devi
   return lazyDeviceReference({ toolchain, openDevice: () => openReferenceDevice(device.identity.id) });
 }
 
-/** Profiler, sanitizer and library baselines; each starts when it is first needed. */
+/** Profiler, sanitizer and library baselines. Each starts when first needed. */
 async function openInstruments(
   device: Device,
   oracle: ExpectationCache,
@@ -167,5 +173,5 @@ const listLibraries =
     throw new WarpsmithError({ code: 'no-baselines', message: names, file: problem.folder }, EXIT.deviceOrToolMissing);
   };
 
-/** Seeds the inputs that library baselines are checked on. */
+/** Seed of the inputs on which library baselines are checked. */
 const REFERENCE_SEED = 1;

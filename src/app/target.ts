@@ -7,7 +7,7 @@ import { findHeaderFolder } from '../toolchains/header-pack.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 
-/** What a path or a name on the command line stands for. */
+/** The meaning of a path or name on the command line. */
 interface Target {
   readonly kind: 'kernel' | 'problem';
   readonly folder: string;
@@ -21,14 +21,14 @@ export const isKernelFolder = (folder: string): boolean => isFile(join(folder, '
 /** The problems that came with warpsmith. */
 const bundledFolder = (): string => join(dirname(findHeaderFolder()), 'problems');
 
-/** `softmax` and `softmax/03_online` name what came with warpsmith, wherever no folder of the user's is called so. */
+/** `softmax` and `softmax/03_online` name bundled folders, unless the user has a folder of that name. */
 function folderOf(text: string): string {
   const bundled = join(bundledFolder(), text);
   return !existsSync(text) && /^\w[\w-]*(?:\/\w[\w-]*)?$/.test(text) && existsSync(bundled) ? bundled : text;
 }
 
 /**
- * Finds what a text names, and says what it is by the file it holds.
+ * Finds the folder that a text names. Its file tells whether it is a kernel or a problem.
  *
  * @throws WarpsmithError `no-such-folder` or `not-a-target`.
  */
@@ -59,7 +59,7 @@ export const bundledNames = (): string[] =>
     return [problem, ...kernels.sort().map((kernel) => `${problem}/${kernel}`)];
   });
 
-/** A kernel with its problem. A problem folder stands for the kernel its runs start from. */
+/** A kernel with its problem. A problem folder means its start kernel. */
 export async function loadKernelTarget(text: string): Promise<{ kernel: Kernel; problem: Problem }> {
   const { kind, folder } = findTarget(text);
   if (kind === 'kernel') return loadKernel(folder);
@@ -68,7 +68,7 @@ export async function loadKernelTarget(text: string): Promise<{ kernel: Kernel; 
 }
 
 /**
- * A kernel that is to stand beside others of a problem.
+ * A kernel to measure beside others of the problem.
  *
  * @throws WarpsmithError `kernel-of-another-problem`; as `loadKernel`.
  */
@@ -93,10 +93,7 @@ export async function loadRungs(problem: Problem): Promise<readonly Kernel[]> {
   return rungs;
 }
 
-/**
- * A problem with the kernel a run starts from and every rung. A kernel folder stands for its problem, started from
- * that kernel.
- */
+/** A problem with its start kernel and every rung. A kernel folder means its problem, started from that kernel. */
 export async function loadProblemTarget(
   text: string,
 ): Promise<{ folder: string; problem: Problem; start: Kernel; rungs: readonly Kernel[] }> {

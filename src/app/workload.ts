@@ -25,7 +25,7 @@ export function chooseWorkload(problem: ProblemFile, text: string | undefined, c
   return cache === undefined ? workload : { ...workload, cache };
 }
 
-/** The workloads a user named, each once; `all` stands for every one that the problem declares. */
+/** The workloads that a user named, each once; `all` means every workload that the problem declares. */
 export function chooseWorkloads(problem: ProblemFile, names: readonly string[], cache?: Cache): Workload[] {
   const wanted = names.flatMap((name) =>
     name === 'all' ? problem.workloads.map((declared) => declared.name) : [name],
@@ -35,8 +35,8 @@ export function chooseWorkloads(problem: ProblemFile, names: readonly string[], 
 }
 
 /**
- * What an objective is about: each workload once, with its weight. A weight stands behind a colon (`b1h8s512d64:2`);
- * without one, problem.json's counts, or 1. `all` stands for every declared workload.
+ * The workloads of an objective, each once, with its weight. A weight follows a colon (`b1h8s512d64:2`); otherwise
+ * problem.json's weight applies, or 1. `all` means every declared workload.
  *
  * @throws WarpsmithError `bad-weight`; as {@link chooseWorkload}.
  */
@@ -50,7 +50,7 @@ export function chooseObjective(problem: ProblemFile, texts: readonly string[], 
   for (const { name, weight } of wanted.length > 0 ? wanted : [{ name: undefined, weight: undefined }]) {
     const workload = chooseWorkload(problem, name, cache);
     const declared = problem.workloads.find((one) => one.name === workload.name)?.weight;
-    // What was weighted by name stays so when `all` names it again.
+    // `all` keeps the weight of a workload that was also named with one.
     const known = chosen.get(workload.name)?.weight;
     chosen.set(workload.name, { ...workload, weight: weight ?? known ?? declared ?? 1 });
   }

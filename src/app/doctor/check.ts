@@ -5,7 +5,7 @@ import type { CudaToolkit } from '../../toolchains/cuda-toolkit.ts';
 export interface DoctorCheck {
   id: string;
   title: string;
-  /** `absent` is fine: it is not needed, or only for what the detail names. */
+  /** `absent` is no failure: the part is not needed, or only for what `detail` names. */
   verdict: 'ok' | 'failed' | 'absent';
   detail: string;
   hint: string | null;

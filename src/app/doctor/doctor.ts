@@ -19,7 +19,7 @@ async function lookAround(): Promise<Machine> {
   return { gpus: listDevices().filter(({ kind }) => kind === 'cuda'), toolkit: await locateCudaToolkit() };
 }
 
-/** A check that could not be made has failed: the doctor never stops at the first one. */
+/** A check that throws counts as failed; the doctor always runs all checks. */
 async function diagnoseOne({ id, title, run }: Check, machine: Machine): Promise<DoctorCheck> {
   try {
     const { verdict, detail, hint } = await run(machine);
@@ -31,7 +31,7 @@ async function diagnoseOne({ id, title, run }: Check, machine: Machine): Promise
   }
 }
 
-/** Says what works on this machine and what is missing. Never throws for what it finds. */
+/** Reports what works on this machine and what is missing. Its findings never make it throw. */
 export async function doctor(): Promise<DoctorReport> {
   const machine = await lookAround();
   const checks: DoctorCheck[] = [];

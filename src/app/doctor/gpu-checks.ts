@@ -7,7 +7,7 @@ import type { Check, Diagnosis, Machine } from './check.ts';
 const NO_GPU = 'no NVIDIA GPU found; not needed: kernels run on virtual devices';
 const GIBIBYTE = 2 ** 30;
 
-/** Every GPU is opened for a moment: only that shows that the driver works and that nobody else measures on it. */
+/** Opens every GPU for a moment. Only this shows that the driver works and that no other process measures. */
 async function checkGpus({ gpus }: Machine): Promise<Diagnosis> {
   if (gpus.length === 0) {
     return { verdict: 'absent', detail: NO_GPU, hint: 'For real GPUs install the NVIDIA driver.' };
@@ -52,7 +52,7 @@ async function checkNvrtc(machine: Machine): Promise<Diagnosis> {
 
 const TOOLKIT_HINT = 'It comes with the CUDA toolkit; put its folder on PATH, or set CUDA_HOME.';
 
-/** What each program of the CUDA toolkit is for. */
+/** The purpose of each program of the CUDA toolkit. */
 const TOOLS: readonly { tool: CudaTool; use: string; hint: string }[] = [
   { tool: 'nvcc', use: 'compiles for real GPUs, with --toolchain nvcc', hint: TOOLKIT_HINT },
   { tool: 'cuobjdump', use: 'shows machine code', hint: TOOLKIT_HINT },
@@ -75,13 +75,13 @@ const checkTool =
     return found ? { verdict: 'ok', detail: `${found.version}, ${found.path}` } : absent(tool, use, machine, hint);
   };
 
-/** Missing tools are never a failure: each is needed for one thing only. */
+/** A missing tool is never a failure, because each serves a single purpose. */
 const absent = (what: string, use: string, { gpus }: Machine, hint: string | undefined): Diagnosis =>
   gpus.length === 0
     ? { verdict: 'absent', detail: `no ${what}; not needed without a GPU` }
     : { verdict: 'absent', detail: `no ${what}, which ${use}`, hint };
 
-/** Where the kernel module says whether only administrators may read counters. */
+/** The file in which the kernel module says whether only administrators may read counters. */
 const DRIVER_PARAMETERS = '/proc/driver/nvidia/params';
 
 async function checkCounters({ gpus }: Machine): Promise<Diagnosis> {
@@ -122,7 +122,7 @@ except Exception as error:
     found["error"] = str(error)
 print(json.dumps(found))
 `;
-/** Importing PyTorch from a slow disk takes this long at worst. */
+/** Limit for importing PyTorch, which takes long from a slow disk. */
 const PYTHON_TIMEOUT_MS = 120_000;
 const MAXIMUM_OUTPUT_BYTES = 1 << 20;
 
@@ -183,7 +183,7 @@ function describePython(command: string, { python, torch, cuda, gpu, cudnn, erro
     : { verdict: 'absent', detail: `${versions}: it sees no GPU, which library baselines need`, hint: PYTHON_HINT };
 }
 
-/** What real GPUs need, and what each part is good for. */
+/** The parts that real GPUs need, with the purpose of each. */
 export const GPU_CHECKS: readonly Check[] = [
   { id: 'cuda', title: 'GPUs', run: checkGpus },
   { id: 'nvrtc', title: 'NVRTC', run: checkNvrtc },

@@ -16,7 +16,7 @@ function checkNode(): Diagnosis {
     : { verdict: 'failed', detail, hint: `Install Node ${MINIMUM_NODE_MAJOR} or newer.` };
 }
 
-/** Virtual GPUs run what clang makes; a real one has compilers of its own. */
+/** Virtual GPUs run clang's PTX; a real GPU can also use other compilers. */
 async function checkClang({ gpus }: Machine): Promise<Diagnosis> {
   const { locateClang } = await import('../../toolchains/locate-clang.ts');
   try {
@@ -65,7 +65,7 @@ async function checkTemporaryFolder(): Promise<Diagnosis> {
   return { verdict: 'ok', detail: await withTemporaryFolder(async (folder) => `${dirname(folder)} can be written`) };
 }
 
-/** Without one, a reference that finds a way out of its JavaScript engine could use the network. */
+/** Without a wall, a reference that escapes its JavaScript engine could use the network. */
 async function checkWall(): Promise<Diagnosis> {
   const { networkWall } = await import('../../process/network-wall.ts');
   const { name, keepsOut } = await networkWall();

@@ -5,7 +5,10 @@ import { join } from 'node:path';
 /** problem.json, the reference, and what a reference may import. */
 const DECIDING = /\.(json|[cm]?[jt]s)$/;
 
-/** Files of a problem's own folder that decide what is right: name → SHA-256. Kernels are named by their contents anyway. */
+/**
+ * SHA-256 of each file of the problem's folder that decides what is right, by name. Kernels are excluded: their candidates
+ * carry content hashes.
+ */
 export function hashProblemFiles(folder: string): Readonly<Record<string, string>> {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && DECIDING.test(entry.name))

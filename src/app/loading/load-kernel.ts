@@ -8,11 +8,11 @@ import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, liesInside, readUserFile } from './read-user-file.ts';
 
 /**
- * Loads a kernel folder and the problem it names. Kernel folders are not trusted: nothing in them is executed here, and
- * nothing outside them is read as their source.
+ * Loads a kernel folder and the problem that it names. Kernel folders are not trusted: this executes nothing in them, and
+ * reads no source outside of them.
  *
  * @param path - the folder, or its kernel.json.
- * @param options.problem - the problem when it is already loaded from where kernel.json says.
+ * @param options.problem - the problem, if it is already loaded from the place that kernel.json names.
  * @throws WarpsmithError for a missing folder or file, a mistake in kernel.json, a source outside the folder.
  */
 export const loadKernel = async (

@@ -14,13 +14,15 @@ import { hashHostCode, requireTrusted } from './trust.ts';
 const PROBLEM_FILE = 'problem.json';
 const REFERENCE_HINT = 'problems/attention/reference.ts is an example.';
 
-/** What was loaded in this process, by folder as it was given and as it is, with what its files said then. */
+/**
+ * Problems that this process has loaded, by folder (as given, and resolved), with the contents of their files at that time.
+ */
 const loaded = new Map<string, { readonly contents: string; readonly problem: Problem }>();
 
 /**
- * Loads a problem folder: problem.json, and where the `reference` lies that reference.ts exports. That is a program: it
- * is not run here, but in a process of its own when it is first needed. As long as its files stay as they are, a folder is
- * one problem: its kernels share the reference's process, and an oracle what it worked out.
+ * Loads a problem folder: problem.json, and the place of the `reference` that reference.ts exports. It does not run the
+ * reference, which starts in its own process when first needed. While its files stay unchanged, a folder is a single
+ * problem: its kernels share the reference's process, and the oracle's cached results.
  *
  * @param path - the folder, or its problem.json.
  * @throws WarpsmithError for a missing folder or file, a mistake in problem.json, or a device reference that does not load.
@@ -74,7 +76,7 @@ const findReference = async (folder: string): Promise<string> => {
   return real;
 };
 
-/** What lies beside the file that the link names would be imported, and nobody asked about it. */
+/** A link would import files beside its target, to which nobody has agreed. */
 const outsideProblem = (file: string, received: string): WarpsmithError =>
   new WarpsmithError({
     code: 'file-outside-problem',
@@ -85,7 +87,7 @@ const outsideProblem = (file: string, received: string): WarpsmithError =>
     hint: 'Copy the file into the problem folder.',
   });
 
-/** Node refuses to strip types under node_modules; there the package brings reference.js, built from reference.ts. */
+/** Node refuses to strip types under node_modules. There the package contains reference.js, built from reference.ts. */
 const referenceFile = async (folder: string): Promise<string> => {
   const installed = (await realpath(folder)).split(sep).includes('node_modules');
   const names = installed ? ['reference.js'] : ['reference.ts', 'reference.js'];

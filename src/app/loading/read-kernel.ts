@@ -7,7 +7,7 @@ import { liesInside, readUserFile, requireFolder } from './read-user-file.ts';
 export const KERNEL_FILE = 'kernel.json';
 
 /**
- * The folder's kernel.json, checked as far as it can be without its problem.
+ * The folder's kernel.json, validated without its problem.
  *
  * @throws WarpsmithError for a missing folder or file, or a mistake in kernel.json.
  */
@@ -22,7 +22,7 @@ export const readKernelFile = async (folder: string): Promise<KernelFile> => {
   return parseKernelFile(text.toString('utf8'), file);
 };
 
-/** Text of every listed file by its listed name; base64 for cubin. */
+/** Text of every listed file by its listed name; base64 for a cubin. */
 export const readSources = async (
   kernel: KernelFile,
   folder: string,

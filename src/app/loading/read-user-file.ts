@@ -24,9 +24,9 @@ export const requireFolder = async (folder: string, what: string): Promise<void>
 };
 
 /**
- * The bytes of a file the user named.
+ * The bytes of a file that the user named.
  *
- * @param request.expected - what should have been there, for messages.
+ * @param request.expected - what the file should contain, for messages.
  * @throws WarpsmithError `missing-file`, `not-a-file`, `file-too-large` or `unreadable-file`.
  */
 export const readUserFile = async (request: { file: string; expected: string; hint: string }): Promise<Buffer> => {
@@ -74,12 +74,12 @@ const unreadable = (
   });
 };
 
-/** Whether `file` lies inside `folder` once both have had their symbolic links resolved. @throws when one is missing. */
+/** Whether `file` lies inside `folder`, after resolving symbolic links of both. @throws if one is missing. */
 export const liesInside = async (file: string, folder: string): Promise<boolean> => {
   const path = relative(await realpath(folder), await realpath(file));
   return path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && resolve(path) !== path;
 };
 
-/** A folder as users name it: `problems/attention/problem.json` means its folder. */
+/** Accepts `problems/attention/problem.json` for its folder. */
 export const folderOf = (path: string, fileName: string): string =>
   basename(path) === fileName ? dirname(resolve(path)) : resolve(path);

@@ -7,8 +7,8 @@ import { writeCacheFile } from '../../process/cache-file.ts';
 import { findHeaderFolder } from '../../toolchains/header-pack.ts';
 
 /*
- * Whether the host code of a problem (reference.ts, baseline.py) may run. It may when it came with warpsmith, when the
- * user named a problem of the repository they work in, or when they agreed to exactly these files before.
+ * Whether the host code of a problem (reference.ts, baseline.py) may run: if the problem came with warpsmith, if the user
+ * named a problem of the repository they work in, or if they agreed to exactly these files before.
  */
 
 /** What a user is asked about. */
@@ -24,19 +24,19 @@ export interface TrustQuestion {
   readonly namedBy: 'user' | 'log';
 }
 
-/** Asks the user; `true` once and for all for these files. */
+/** Asks the user. `true` agrees to these files for good. */
 export type AskTrust = (question: TrustQuestion) => Promise<boolean>;
 
-/** Files that may hold host code, or be imported by it. */
+/** Files that may hold host code, or that host code may import. */
 const HOST_CODE = /\.(?:json|[cm]?[jt]s|py)$/;
 
-/** Hashes that were agreed to in this process: a home that can't be written must not ask twice. */
+/** Hashes that the user agreed to in this process, so that a home folder that can't be written does not ask twice. */
 const agreed = new Set<string>();
 
 /**
- * Sees to it that the problem's host code may run, asking where it must.
+ * Ensures that the problem's host code may run; asks if it must.
  *
- * @throws WarpsmithError `problem-not-trusted` where the user says no, or can't be asked.
+ * @throws WarpsmithError `problem-not-trusted` if the user refuses or can't be asked.
  */
 export async function ensureTrusted(
   { folder, file: { name } }: { readonly folder: string; readonly file: { readonly name: string } },
@@ -52,7 +52,7 @@ export async function ensureTrusted(
 }
 
 /**
- * For what runs the code: it is trusted already, or not run.
+ * For code that can't ask: returns if the problem is already trusted.
  *
  * @throws WarpsmithError `problem-not-trusted`.
  */
@@ -70,7 +70,9 @@ function isTrusted(folder: string, hash: string): boolean {
   );
 }
 
-/** `WARPSMITH_TRUST`: `all`, or hashes (16 digits at least) separated by commas; for machines where nobody can be asked. */
+/**
+ * `WARPSMITH_TRUST`: `all`, or hashes (at least 16 digits) separated by commas, for machines on which nobody can answer.
+ */
 function isNamedInEnvironment(hash: string): boolean {
   const named = (process.env.WARPSMITH_TRUST ?? '').split(',').map((text) => text.trim());
   return named.some((text) => text === 'all' || (text.length >= SHORT_HASH && hash.startsWith(text)));
@@ -78,15 +80,15 @@ function isNamedInEnvironment(hash: string): boolean {
 
 const SHORT_HASH = 16;
 
-/** `$XDG_CONFIG_HOME/warpsmith/trusted`, or the same below ~/.config: a file for each hash. */
+/** `$XDG_CONFIG_HOME/warpsmith/trusted`, or the same below ~/.config, with one file per hash. */
 function consentFolder(): string {
   const named = process.env.XDG_CONFIG_HOME;
-  // A relative path is to be ignored. Source: XDG Base Directory Specification.
+  // The XDG Base Directory Specification says to ignore relative paths.
   const config = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.config');
   return join(config, 'warpsmith', 'trusted');
 }
 
-/** SHA-256 over names and contents of what may run or be imported. */
+/** SHA-256 over names and contents of all files that may run or be imported. */
 export const hashHostCode = (folder: string): string => hostCode(folder).hash;
 
 function hostCode(folder: string): Pick<TrustQuestion, 'files' | 'hash'> {
