@@ -34,7 +34,7 @@ export async function commitRun(target: string, { store }: { store: string }): P
   const made = await makeBranch({
     folder,
     before: folderOf(start, start.kernel),
-    // Layout does not matter, nor do the defaults: the run may have started with others.
+    // Compares parsed JSON: layout does not matter, and the run may have started with other values than the defaults.
     isSame: (name, atHead) => name === 'kernel.json' && isSameJson(atHead, start.kernel.file),
     branch: `warpsmith/${run.id}`,
     changes,

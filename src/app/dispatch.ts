@@ -197,7 +197,7 @@ const notOne = (code: string, what: string, received: readonly string[]): Warpsm
     hint: 'List the runs with `warpsmith runs`.',
   });
 
-/** Files that mark a folder as a table's. The table's other files lie in subfolders. */
+/** The files of an earlier dispatch table in the folder, if dispatch.json marks it as one. Kernels lie in subfolders. */
 const earlierFiles = (folder: string): string[] =>
   existsSync(join(folder, 'dispatch.json')) ? ['dispatch.json', 'dispatch.hpp', 'README.md'] : [];
 

@@ -38,7 +38,7 @@ import { loadProblemTarget } from './target.ts';
 import { chooseObjective } from './workload.ts';
 
 export type OptimizeRequest = OnDevice<RequestOf<'optimize'>> & {
-  /** The seed of a resumed run was drawn, not given, so its confirmations draw theirs, too. */
+  /** Whether the seed of a resumed run was drawn, not given. Then its confirmations draw theirs, too. */
   readonly seedDrawn?: boolean;
   /** Instead of those that the options give. */
   readonly budgets?: Budgets;

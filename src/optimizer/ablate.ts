@@ -8,10 +8,10 @@ import { decide, isTimed, type TimedEvaluation } from './decision.ts';
 import { onRung, type ProposedMove } from './propose-moves.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } from './run.ts';
 
-/** Changes that are undone at most: each may cost an evaluation. */
+/** Most changes to undo; each may cost an evaluation. */
 const MOST_CHANGES = 8;
 
-/** One change of the best undone; without a candidate where the kernel can't do without the change. */
+/** The best with one change undone. It has no candidate if the kernel is invalid without the change. */
 interface Undoing {
   readonly undone: AblationEvent['undone'];
   readonly candidate: Candidate | undefined;
@@ -25,11 +25,12 @@ export interface Improvement {
 }
 
 /**
- * Undoes the winner's changes one at a time and judges what is left, on the first workload: what each change gives on
- * top of the others. Done with the evaluations that the search and the confirmation left, those kept for what follows aside.
+ * Undoes the winner's changes one at a time and judges the result on the first workload. This shows what each change is
+ * worth together with the others. Uses the evaluations that the search and the confirmation left, except the reserve for
+ * later steps.
  *
- * @returns the best of those that are faster without a change, as a move of its own: what helped once need not help
- * beside what came after it.
+ * @returns the best candidate that is faster without a change, as a move of its own: a change that helped once may not help
+ * together with later ones.
  */
 export async function ablateBest(run: Run): Promise<Improvement | undefined> {
   const { best, bests, options } = run;
@@ -48,7 +49,7 @@ export async function ablateBest(run: Run): Promise<Improvement | undefined> {
   return improvement;
 }
 
-/** Whether the ablated candidate would be kept as a change of the best. */
+/** Whether the loop would keep the ablated candidate as a change of the best. */
 const isFaster = (best: Best, { evaluation }: Judged): boolean =>
   evaluation !== undefined && decide(best.evaluation, evaluation).decision === 'keep';
 
@@ -73,8 +74,8 @@ const undoingMove = (best: Best, { undone, candidate }: Undoing, ratio: number):
 });
 
 /**
- * The rung before the best's own with its settings carried over; then each parameter as it was when the best's rung was
- * reached.
+ * First the rung before the best's rung, with the best's settings; then each parameter with its value from when the best's
+ * rung was reached.
  */
 function undoings(bests: readonly Best[], { options }: Run): Undoing[] {
   const { candidate: best } = bests.at(-1)!;
@@ -135,7 +136,7 @@ async function judgeWithout(run: Run, best: Best, { undone, candidate }: Undoing
   return evaluation && { ...event(comparison(best, evaluation)), evaluation };
 }
 
-/** For advice; and for what a change that is undone for good would need, which is judged on the other workloads and confirmed. */
+/** Evaluations for advice, and for judging and confirming a change that is undone for good on the other workloads. */
 function keptAside({ budget, options }: Run): number {
   const { length } = options.workloads;
   return budget.limits.allowance.advice + length - 1 + evaluationsOfConfirmation(length);
@@ -143,7 +144,7 @@ function keptAside({ budget, options }: Run): number {
 
 const beside = (best: Best) => ({ tier: 'accept', against: [{ name: 'best', candidate: best.candidate }] }) as const;
 
-/** A prediction does not change when it is made again; a measurement has to stand beside the best. */
+/** A repeated prediction gives the same time; a repeated measurement must run beside the best. */
 const knownOf = ({ judgements, options }: Run, best: Best, candidate: Candidate): Evaluation | undefined =>
   best.evaluation.timing.kind === 'predicted'
     ? judgements.get(candidate.id)?.get(options.workloads[0]!.name)

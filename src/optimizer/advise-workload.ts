@@ -8,13 +8,13 @@ import type { WeightedWorkload, WorkloadAdviceEvent } from '../store/events.ts';
 import { isTimed, type TimedEvaluation } from './decision.ts';
 import { emit, evaluateOnce, isInterrupted, type Run } from './run.ts';
 
-/** Findings that say there is too little work for the device. */
+/** Findings for which the device has too little work. */
 const UNDER_FILLED: readonly FindingId[] = ['parallelism', 'tail-effect'];
-/** Larger workloads that are tried, each twice as large as the one before. */
+/** Most larger workloads to try, each twice as large as the previous one. */
 const MOST_ROWS = 8;
-/** The device is full where doubling the work twice changes the attained ratio by less than this. */
+/** The device is full if doubling the work twice changes the attained ratio by less than this. */
 const SATURATED_RATIO = 0.05;
-/** What one row may cost: buffers on the device, and device time or instructions of one run. */
+/** Limits for one row: buffers on the device, and device time or instructions of one run. */
 const MOST_BYTES = 2 * 1024 ** 3;
 const MOST_MEASURED_NS = 20e6;
 const MOST_INSTRUCTIONS = 50e6;
@@ -22,8 +22,8 @@ const MOST_INSTRUCTIONS = 50e6;
 type Row = WorkloadAdviceEvent['rows'][number];
 
 /**
- * Where the winner leaves the device under-filled: the same kernel on ever larger workloads, until it is full. Says how
- * large a workload has to be; the rows do different work, so no ratio between them is a speed-up.
+ * If the winner under-fills the device: judges the same kernel on larger and larger workloads until the device is full.
+ * This shows how large a workload must be. The rows do different work, so no ratio between them is a speed-up.
  */
 export async function adviseWorkload(run: Run): Promise<void> {
   const { options, best } = run;
@@ -53,7 +53,7 @@ export async function adviseWorkload(run: Run): Promise<void> {
   });
 }
 
-/** As long as the log of a resumed run lasts, it says what was judged: its clock stood elsewhere. */
+/** In a resumed run the log decides while it lasts, because the clock was different then. */
 function isSpent({ budget, history }: Run): boolean {
   const logged = history.next();
   if (logged) return logged.type !== 'evaluation-finished';
@@ -85,7 +85,7 @@ function isSaturated(rows: readonly Row[]): boolean {
   );
 }
 
-/** The least work that fills the device; `null` while it still gains. */
+/** The least work that fills the device; `null` if larger workloads still gain. */
 const saturatedAt = (rows: readonly Row[]): number | null => {
   if (!isSaturated(rows)) return null;
   const last = rows.at(-1)!.attainedRatio!;
@@ -107,7 +107,7 @@ function twiceAsLarge(
   return { ...workload, ...workloadOf(file, dimensions), cache: workload.cache };
 }
 
-/** Judged by figures of the best that a resumed run finds again, never by the clock. */
+/** Uses only figures that a resumed run has again, never the clock. */
 function isAffordable(
   { options }: Run,
   { timing, counters }: TimedEvaluation,

@@ -1,21 +1,21 @@
 import type { Allowance, Budgets } from '../store/events.ts';
 import { NOTHING_KEPT } from '../store/events.ts';
 
-/** Least changes to undo and larger workloads to try that are worth keeping evaluations for. */
+/** Fewest undone changes and larger workloads that justify a reserve. */
 const WANTED = { ablation: 4, advice: 3 } as const;
-/** At most this share of the limit is kept for what explains a winner; the rest looks for one. */
+/** Largest share of the limit that is reserved for ablation and advice; the search has the rest. */
 const MOST_SHARE = 1 / 4;
 
 export interface AllowanceRequest {
   readonly budgets: Pick<Budgets, 'maximumEvaluations' | 'allowance'>;
   readonly workloadCount: number;
-  /** Whether the winner's changes are undone in the end. */
+  /** Whether the run undoes the winner's changes at the end. */
   readonly ablates: boolean;
-  /** Whether the problem has dimensions along which a larger workload can be tried. */
+  /** Whether the problem has dimensions along which workloads can grow. */
   readonly advises: boolean;
 }
 
-/** Evaluations of a change: on each workload, and where times are measured a screen before. */
+/** Evaluations per change: one on each workload, and a screen first if times are measured. */
 export const evaluationsOfMove = (workloadCount: number, isMeasured: boolean): number =>
   workloadCount + (isMeasured ? 1 : 0);
 
@@ -23,9 +23,9 @@ export const evaluationsOfMove = (workloadCount: number, isMeasured: boolean): n
 export const evaluationsOfConfirmation = (workloadCount: number): number => workloadCount;
 
 /**
- * What of the limit in evaluations is kept for the time after the search: first a confirmation, wherever the limit allows
- * the start, one change and a confirmation at all; then, within a quarter of the limit, ablation and workload advice.
- * What the run was given already, as a run that goes on, stays.
+ * The evaluations that are reserved for the time after the search. A confirmation comes first, if the limit allows the
+ * start, one change and a confirmation at all. Then, within a quarter of the limit, ablation and workload advice. A resumed
+ * run keeps its old reserve.
  */
 export function allowanceOf({ budgets, workloadCount, ablates, advises }: AllowanceRequest): Allowance {
   const { maximumEvaluations: limit, allowance } = budgets;
@@ -42,7 +42,7 @@ export function allowanceOf({ budgets, workloadCount, ablates, advises }: Allowa
 
 export const sumOf = ({ confirmation, ablation, advice }: Allowance): number => confirmation + ablation + advice;
 
-/** `confirmation 1, ablation 4, advice 2`; what is kept for nothing is left out. */
+/** `confirmation 1, ablation 4, advice 2`, without those that have no reserve. */
 export const describeAllowance = (allowance: Allowance): string =>
   (['confirmation', 'ablation', 'advice'] as const)
     .filter((name) => allowance[name] > 0)

@@ -12,27 +12,27 @@ export interface Spent {
   readonly detail: string;
 }
 
-/** What a run may spend, and what it has spent. Checked before each evaluation, never in the middle of one. */
+/** What a run may spend and has spent. Checked before each evaluation, never during one. */
 export interface Budget {
-  /** With what is kept for the time after the search. */
+  /** The limits, with the reserve for the time after the search. */
   readonly limits: ResolvedBudgets;
   readonly evaluationsUsed: number;
-  /** Of the whole run; `null` where evaluations are not limited. */
+  /** Of the whole run; `null` if evaluations are not limited. */
   readonly evaluationsLeft: number | null;
   /** Those of them that the search may use. */
   readonly searchEvaluationsLeft: number | null;
   readonly ledger: Ledger;
   spend(evaluation: Evaluation): void;
-  /** Other limits from here on; what was spent stays spent. */
+  /** Sets other limits from now on. Expenses so far still count. */
   extend(limits: ResolvedBudgets): void;
   minutesUsed(): number;
-  /** Which budget does not allow the search `needed` more evaluations, if any, with the figures. */
+  /** The budget that does not allow the search `needed` more evaluations, if any, with the figures. */
   spent(needed?: number): Spent | undefined;
-  /** The same for what follows the search, which must leave `kept` evaluations for what comes after it. */
+  /** The same for steps after the search, which must leave `kept` evaluations for later steps. */
   spentAfterSearch(kept: number): Spent | undefined;
 }
 
-/** Budgets with what is kept of them worked out. */
+/** Budgets with their reserve computed. */
 export type ResolvedBudgets = Budgets & { readonly allowance: Allowance };
 
 /** @param clockMs monotonic clock, in milliseconds. */
@@ -46,7 +46,7 @@ export function createBudget(initial: ResolvedBudgets, clockMs: () => number): B
   const leftBut = (kept: number) =>
     limits.maximumEvaluations === null ? null : Math.max(0, limits.maximumEvaluations - kept - evaluationsUsed);
   const used = () => `${evaluationsUsed} of ${limits.maximumEvaluations} evaluations used`;
-  /** Every other budget: used, limit, and how to say it. */
+  /** Every other budget: used, limit, and the text for messages. */
   const checks = (): readonly [
     SpentReason,
     number | null,
@@ -89,7 +89,7 @@ export function createBudget(initial: ResolvedBudgets, clockMs: () => number): B
       sums.compileMs += elapsedMs.compile;
       sums.verifyMs += elapsedMs.verify;
       sums.timeMs += elapsedMs.time;
-      // Whatever is not compiling happens on the GPU: profiling and sanitizing too.
+      // Everything except compiling happens on the GPU, including profiling and sanitizing.
       if (device.kind === 'cuda') sums.gpuMs += Math.max(0, elapsedMs.total - elapsedMs.compile);
     },
     extend(larger) {

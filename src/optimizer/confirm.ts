@@ -8,14 +8,17 @@ import { describeComparison, isTimed } from './decision.ts';
 import { allTimed, meanNs, VETO_RATIO } from './objective.ts';
 import { type Best, emit, evaluateOnce, isInterrupted, type Run, reference } from './run.ts';
 
-/** Blocks of a confirmation, fixed beforehand: the best of many looks better than it is where it was chosen. */
+/**
+ * Blocks of a confirmation, fixed beforehand: the best of many candidates looks better than it is in the samples that
+ * selected it.
+ */
 export const CONFIRMATION_BLOCKS = 20;
 
 /**
- * Verifies the winner anew, thoroughly, with a seed that nobody knows: on every workload, with every kind of input, and on
- * shapes that the seed draws. Where times are measured, it is also measured against the start on fresh blocks, and the
- * sanitizer has a look at it. A refused winner gives way to the best before it, down to the start, which needs no
- * confirmation. A device that fails says nothing of the winner, which stays unconfirmed; the run ends for that.
+ * Verifies the winner again, thoroughly, with a secret seed: on every workload, with every kind of input, and on drawn
+ * shapes. On a GPU it also measures the winner against the start on fresh blocks and runs the sanitizer. If the winner is
+ * refused, the previous best takes its place, down to the start, which needs no confirmation. If the device fails, the
+ * winner stays unconfirmed and the run ends.
  */
 export async function confirmBest(run: Run): Promise<void> {
   const start = run.bests[0];
@@ -49,11 +52,11 @@ export async function confirmBest(run: Run): Promise<void> {
 export const lacksEvaluations = ({ budget, options }: Run): boolean =>
   (budget.evaluationsLeft ?? Number.POSITIVE_INFINITY) < evaluationsOfConfirmation(options.workloads.length);
 
-/** Whether the best is one that a confirmation has accepted. */
+/** Whether a confirmation has accepted the best. */
 export const isConfirmed = ({ best, confirmation }: Run): boolean =>
   confirmation !== undefined && confirmation.outcome !== 'refused' && confirmation.candidate.id === best?.candidate.id;
 
-/** The logged one where the log of a resumed run got that far; else one that is drawn now, or follows the given one. */
+/** The logged seed, if the log of a resumed run has one; otherwise a new one, drawn or derived from the given seed. */
 function seedOf({ options, history, confirmationSeed }: Run): number {
   const logged = history.next();
   const known = logged?.type === 'evaluation-finished' ? logged.evaluation.seed : undefined;
@@ -61,7 +64,7 @@ function seedOf({ options, history, confirmationSeed }: Run): number {
   return known ?? options.drawSeed?.(after) ?? options.seed + 1;
 }
 
-/** On every workload, up to the first that refutes the winner; undefined when interrupted. */
+/** The evaluations of the winner on every workload, up to the first that refutes it; undefined if interrupted. */
 async function judgeAgain(run: Run, winner: Best, start: Best, seed: number): Promise<Evaluation[] | undefined> {
   const evaluations: Evaluation[] = [];
   const isMeasured = start.evaluation.timing.kind === 'measured';
@@ -74,14 +77,14 @@ async function judgeAgain(run: Run, winner: Best, start: Best, seed: number): Pr
   return evaluations;
 }
 
-/** A failure of the device is not held against the winner: it gets a second chance. */
+/** Tries again after a failure of the device, which is not the winner's fault. */
 async function judgeOn(request: {
   run: Run;
   workload: WeightedWorkload;
   winner: Best;
   start: Best;
   seed: number;
-  /** Once is enough: the sanitizer runs the check shapes, whatever the workload. */
+  /** Once is enough, because the sanitizer runs the check shapes for any workload. */
   sanitize: boolean;
 }): Promise<Evaluation | undefined> {
   const { run, workload, winner, start, seed, sanitize } = request;
@@ -114,7 +117,7 @@ function confirmationOf(run: Run, { candidate }: Best, evaluations: readonly Eva
   };
 }
 
-/** Predicted times depend on the kernel alone: only whether it is right is to be confirmed. */
+/** A predicted time needs no confirmation, because it depends on the kernel alone. Only correctness does. */
 function predictedConfirmation(
   { confirmationSeed }: Run,
   candidate: Candidate,
@@ -133,7 +136,7 @@ function predictedConfirmation(
   };
 }
 
-/** Over several workloads the weighted geometric mean; `null` unless all of them have a time. */
+/** The weighted geometric mean over the workloads; `null` unless all of them have a time. */
 function timeOf(workloads: readonly WeightedWorkload[], evaluations: readonly Evaluation[]): number | null {
   const timed = allTimed(workloads, new Map(evaluations.map((one, i) => [workloads[i]!.name, one])));
   return timed ? meanNs(workloads, timed, 'medianNs') : null;
@@ -157,7 +160,7 @@ type Measured = Required<Pick<ConfirmationEvent, 'ratio' | 'verdict' | 'interval
   intervalRatio: readonly [number, number];
 };
 
-/** The result over all workloads; of one, its own comparison. */
+/** The result over all workloads; with one workload, its own comparison. */
 function resultOf(
   workloads: readonly WeightedWorkload[],
   evaluations: readonly Evaluation[],
@@ -209,7 +212,7 @@ function clearedBy(
     : { outcome: 'accepted, unsanitized', reason: `${described}; ${why}` };
 }
 
-/** What kept the sanitizer from calling a kernel clean. */
+/** Why the sanitizer did not call a kernel clean. */
 const sanitizerText = ({ sanitizer }: Evaluation): string =>
   sanitizer?.tools
     .filter(({ outcome }) => outcome !== 'clean')

@@ -2,7 +2,7 @@ import type { Evaluation } from '../core/evaluation.ts';
 import type { Comparison, Verdict } from '../core/measurement.ts';
 import type { Timing } from '../core/timing.ts';
 
-/** Least ratio of predicted times (best so far ÷ candidate) at which a change is kept. */
+/** Least ratio of predicted times (best so far ÷ candidate) at which the loop keeps a change. */
 export const KEEP_RATIO = 1.03;
 
 /** The least gain that is not printed as 0.0 %. */
@@ -26,10 +26,9 @@ export const isTimed = (evaluation: Evaluation): evaluation is TimedEvaluation =
 const percent = (ratio: number): string => `${((ratio - 1) * 100).toFixed(1)} %`;
 
 /**
- * `predicted 1.40× faster`, `predicted 1.10× slower than e3`, `predicted as fast as e3`: a ratio never comes without its
- * kind.
+ * `predicted 1.40× faster`, `predicted 1.10× slower than e3`, `predicted as fast as e3`: a ratio always states its kind.
  *
- * @param other what it is compared with; where absent, a caller may add `than …` itself.
+ * @param other the evaluation it is compared with; if absent, a caller may add `than …`.
  */
 export function describeRatio(kind: Timing['kind'], ratio: number, other?: string): string {
   const [times, word] = ratio >= 1 ? [ratio.toFixed(2), 'faster'] : [(1 / ratio).toFixed(2), 'slower'];
@@ -37,13 +36,13 @@ export function describeRatio(kind: Timing['kind'], ratio: number, other?: strin
   return times === '1.00' ? `${kind} as fast as ${other}` : `${kind} ${times}× ${word} than ${other}`;
 }
 
-/** A screened candidate whose ratio is below this is not worth measuring longer: a screen is a few per cent sharp. */
+/** If a screen's ratio is below this, the candidate is not measured longer. A screen is accurate to a few per cent. */
 const SCREEN_RATIO = 0.98;
 
-/** How a measured candidate compares with the best so far, which it was measured beside. */
+/** Comparison of a measured candidate with the best so far, from the same blocks. */
 const comparisonWithBest = ({ comparisons }: Evaluation): Comparison | undefined => comparisons?.[0];
 
-/** Whether a screened candidate may be faster than the best, so that it is worth a measurement with a verdict. */
+/** Whether a screened candidate may be faster than the best, and so deserves a measurement with a verdict. */
 export const isWorthAccepting = (screened: Evaluation): boolean =>
   isTimed(screened) && (comparisonWithBest(screened)?.ratio ?? 0) >= SCREEN_RATIO;
 
@@ -56,7 +55,7 @@ export const describeComparison = ({
   intervalRatio: readonly [low: number, high: number];
 }): string => `measured ${ratio.toFixed(3)}× [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 
-/** Measured times: the verdict decides; a screen only ever reverts. */
+/** Measured times: the verdict decides; a screen can only revert. */
 function decideMeasured(best: TimedEvaluation, candidate: TimedEvaluation): Decision {
   const comparison = comparisonWithBest(candidate);
   if (!comparison) {
@@ -77,10 +76,10 @@ function decideMeasured(best: TimedEvaluation, candidate: TimedEvaluation): Deci
 }
 
 /**
- * Predicted times: keep a change if the candidate passed and the ratio of times is at least {@link KEEP_RATIO}. Measured
- * times: keep it if the verdict is `faster`. Else revert.
+ * Predicted times: keeps a change if the candidate passed and the ratio of times is at least {@link KEEP_RATIO}. Measured
+ * times: keeps it if the verdict is `faster`. Otherwise reverts.
  *
- * @throws Error when a measured time would be compared with a predicted one (a caller's bug).
+ * @throws Error if a measured time would be compared with a predicted one (a caller's bug).
  */
 export function decide(best: TimedEvaluation, candidate: Evaluation): Decision {
   if (!isTimed(candidate)) {

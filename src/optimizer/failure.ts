@@ -4,10 +4,10 @@ import type { Run } from './run.ts';
 const codeOf = (error: unknown): string | undefined =>
   error instanceof WarpsmithError ? error.details.code : undefined;
 
-/** Its log is left as it is: it says what the run did, whatever stands in the way of going on. */
+/** An error that leaves the log as it is, because the log already says what the run did. */
 export const isHistoryDiffering = (error: unknown): boolean => codeOf(error) === 'history-differs';
 
-/** Logs that the run ended in an error, which goes on to the caller. */
+/** Logs that the run ended in an error. The caller rethrows it. */
 export function announceFailure(run: Run, error: unknown): void {
   run.options.emit({
     type: 'run-finished',

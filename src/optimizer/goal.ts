@@ -27,7 +27,7 @@ export function parseGoal(text: string): Goal {
   return { kind: 'time', ns: value * NS_PER_UNIT[unit]!, text };
 }
 
-/** The provable lower bound on the time of any kernel for a workload, and how it comes about. */
+/** The provable lower bound on the time of any kernel for a workload, with its arithmetic. */
 export interface VetoBound {
   ns: number;
   /** e.g. `268,435,456 FLOP ÷ 121 TFLOP/s = 2.2 µs`. */
@@ -51,7 +51,8 @@ function refuse(goal: Goal, wantedNs: number, wantedArithmetic: string, bound: V
 }
 
 /**
- * Refuses a goal that physics rules out. A time can be judged before anything runs; a speed-up needs the start's time.
+ * Refuses a goal that is provably impossible. A time can be checked before anything runs; a speed-up needs the start's
+ * time.
  *
  * @throws WarpsmithError `goal-below-bound`, with the arithmetic.
  */

@@ -3,23 +3,23 @@ import type { Evaluation } from '../core/evaluation.ts';
 import type { Budgets, RecordedEvent, RunEvent } from '../store/events.ts';
 
 /**
- * The log of a run that goes on. The loop is deterministic, so it is run again from the start: as long as the log lasts,
- * evaluations are taken from it instead of being made, and what happens must be what the log says.
+ * The log of a resumed run. The loop is deterministic, so it runs again from the start. While the log lasts, it takes
+ * evaluations from the log, and its events must equal those of the log.
  */
 export interface History {
   readonly isOver: boolean;
   /**
-   * Whether the log holds this event already.
-   * @throws WarpsmithError `history-differs` when the log says that something else happened.
+   * Whether the log already holds this event.
+   * @throws WarpsmithError `history-differs` if the log holds another event in its place.
    */
   accountsFor(event: RunEvent): boolean;
-  /** The evaluation with this id, if the log got that far. Throws as {@link History.accountsFor}. */
+  /** The evaluation with this id, if the log has it. Throws as {@link History.accountsFor}. */
   evaluation(id: string): Evaluation | undefined;
-  /** Larger budgets, if they were given at this point. */
+  /** Larger budgets, if the user gave them at this point. */
   extension(): Budgets | undefined;
   /** What the log says next. */
   next(): RecordedEvent | undefined;
-  /** Milliseconds since the run started, what passed between its parts left out. */
+  /** Milliseconds since the run started, without the pauses between its parts. */
   clockMs(): number;
 }
 
@@ -66,7 +66,7 @@ export function createHistory(events: readonly RecordedEvent[], clockMs: () => n
 
 const MS_PER_MINUTE = 60_000;
 
-/** The run's time up to here, as it was last logged. Times of events would count the nights between two parts of a run. */
+/** The run's time so far, as last logged. The times of events would include the pauses between parts of a run. */
 function timeUsedMs(events: readonly RecordedEvent[]): number {
   const last = events.findLastIndex(({ type }) => type === 'budget');
   const budget = events[last];
@@ -76,7 +76,10 @@ function timeUsedMs(events: readonly RecordedEvent[]): number {
   return (budget?.type === 'budget' ? budget.minutesUsed * MS_PER_MINUTE : 0) + sinceMs;
 }
 
-/** What must be the same when a run is run again: everything but times, and what the machine says of itself. */
+/**
+ * The part of an event that must be equal when the run is repeated: everything except times and descriptions of the
+ * machine.
+ */
 const TIMES: Readonly<Partial<Record<RunEvent['type'], readonly string[]>>> = {
   budget: ['minutesUsed', 'minutesLeft', 'ledger'],
   'run-started': ['environment', 'roofline'],

@@ -1,16 +1,19 @@
 import type { ProposedMove } from './propose-moves.ts';
 
-/** Failures of one move after which it is no longer proposed. */
+/** Failures of one move after which the loop no longer proposes it. */
 export const FAILURES_BEFORE_ABANDONING = 3;
 
-/** Settings of one kernel that were right when verified and wrong when timed, after which none of it is proposed. */
+/**
+ * If this many settings of one kernel were right when verified and wrong when timed, the loop proposes none of its settings
+ * any more.
+ */
 const LIES_BEFORE_DISTRUST = 2;
 
 /** What a pattern's moves gave in this run. */
 export interface Realised {
   readonly attempts: number;
   readonly kept: number;
-  /** Sum of ln(old time ÷ new time) over the kept ones. */
+  /** Sum of ln(old time ÷ new time) over the kept moves. */
   readonly logGain: number;
 }
 
@@ -21,23 +24,31 @@ export interface Standing {
   readonly failures: number;
 }
 
-/** What has been tried: no candidate is evaluated twice, and a move that keeps failing or costs too much is given up. */
+/**
+ * Records all attempts, so that the loop evaluates no candidate twice and gives up moves that keep failing or cost too
+ * much.
+ */
 export interface MoveLedger {
   noteEvaluated(candidateId: string): void;
-  /** The device failed before the candidate was judged: it may be proposed again. */
+  /** The device failed before it judged the candidate, so the candidate may be proposed again. */
   noteUnjudged(candidateId: string): void;
-  /** A kept change clears the move's failures and what it used. */
+  /** A kept change resets the move's failures and used share. */
   noteKept(move: ProposedMove, ratio: number): void;
-  /** Returns the failures of the move so far, and whether this one was the last it gets. */
+  /** Returns the move's failures so far, and whether it is now given up. */
   noteFailed(move: ProposedMove, evaluationsUsed: number): { failureCount: number; abandoned: boolean };
-  /** A setting of this kernel was right when verified and wrong when timed. Returns whether the kernel is trusted no more. */
+  /**
+   * Records that a setting of this kernel was right when verified and wrong when timed. Returns whether the kernel has lost
+   * trust.
+   */
   noteWrongWhenTimed(kernel: string): boolean;
   isTrusted(kernel: string): boolean;
   abandon(moveKey: string): void;
   isAbandoned(moveKey: string): boolean;
   standing(moveKey: string): Standing;
   realised(patternId: string): Realised;
-  /** Whether the move may be tried: a candidate not judged yet, of a trusted kernel and a move that is not given up. */
+  /**
+   * Whether the move may be tried: its candidate is not yet judged, its kernel is trusted, and the move is not given up.
+   */
   isOpen(move: ProposedMove): boolean;
 }
 

@@ -13,7 +13,7 @@ import {
 } from './decision.ts';
 import type { Best } from './run.ts';
 
-/** A candidate that is more than 2 % slower on any workload is reverted, whatever it gains on the others. */
+/** A candidate that is more than 2 % slower on any workload is reverted, even if it gains on the others. */
 export const VETO_RATIO = 1 / 1.02;
 
 /** A decision over one workload or several. */
@@ -22,8 +22,8 @@ export interface ObjectiveDecision extends Decision {
 }
 
 /**
- * One workload: as {@link decide}. Several: keep a change if the weighted geometric mean of the ratios is a gain (as
- * large as one workload would need) and no workload vetoes it. Workloads that were not judged make it a revert.
+ * One workload: as {@link decide}. Several: keeps a change if the weighted geometric mean of the ratios reaches the
+ * threshold for one workload, and if no workload vetoes it. Reverts if some workload was not judged.
  */
 export function decideObjective(
   workloads: readonly WeightedWorkload[],
@@ -84,7 +84,7 @@ function combined(
 const fewestBlocks = (judged: ReadonlyMap<string, Evaluation>): number =>
   Math.min(...[...judged.values()].map(({ comparisons }) => comparisons?.[0]?.blockCount ?? 0));
 
-/** Start's time ÷ best's time, over all workloads; for predicted times, and for the search before a confirmation. */
+/** Start's time ÷ best's time over all workloads, for predicted times, and for measured times before the confirmation. */
 export function objectiveRatio(workloads: readonly WeightedWorkload[], start: Best, best: Best): number {
   const timeOf = ({ evaluations }: Best, name: string) => evaluations.get(name)!.timing.medianNs;
   return combineRatios(
@@ -92,7 +92,7 @@ export function objectiveRatio(workloads: readonly WeightedWorkload[], start: Be
   ).ratio;
 }
 
-/** Geometric mean of a figure of each workload's timing, in ns. */
+/** Weighted geometric mean of one field of each workload's timing, in ns. */
 export const meanNs = (
   workloads: readonly WeightedWorkload[],
   evaluations: ReadonlyMap<string, TimedEvaluation>,
@@ -100,7 +100,7 @@ export const meanNs = (
 ): number =>
   combineRatios(workloads.map(({ name, weight }) => ({ ratio: evaluations.get(name)!.timing[figure], weight }))).ratio;
 
-/** Every workload's evaluation when all of them passed with a time. */
+/** The evaluations of all workloads, if all passed and have a time. */
 export function allTimed(
   workloads: readonly WeightedWorkload[],
   judged: ReadonlyMap<string, Evaluation>,

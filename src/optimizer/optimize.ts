@@ -22,12 +22,12 @@ export type { Best, OptimizeOptions } from './run.ts';
 
 type Phase = 'baseline' | 'propose' | 'evaluate' | 'accept' | 'decide' | 'confirm' | 'explain' | 'finished';
 
-/** Device failures in a row after which the device is given up; they are never held against a candidate. */
+/** Consecutive device failures after which the run gives the device up. They never count against a candidate. */
 const DEVICE_FAILURES_BEFORE_STOPPING = 2;
 
 function finish(run: Run, reason: StopReason, detail: string): Phase {
   run.stop = { reason, detail };
-  // An interrupted run can be resumed where it was: its log says nothing of an end but `run-finished`.
+  // An interrupted run can be resumed where it was, because `run-finished` is the only event about its end.
   if (reason !== 'interrupted') emit(run, { type: 'search-ended', iteration: run.iteration, reason, detail });
   return 'confirm';
 }
@@ -35,7 +35,7 @@ function finish(run: Run, reason: StopReason, detail: string): Phase {
 const INTERRUPTED = 'stopped by the user; the best so far is kept';
 const interrupted = (run: Run): Phase => finish(run, 'interrupted', INTERRUPTED);
 
-/** The search had ended; what follows it goes on when the run is resumed. */
+/** The search had ended. The steps after it continue when the run is resumed. */
 function interruptedAtTheEnd(run: Run): Phase {
   run.stop = { reason: 'interrupted', detail: INTERRUPTED };
   return 'finished';
@@ -55,7 +55,10 @@ function emitBudget(run: Run): void {
   });
 }
 
-/** The budget that does not allow `needed` more evaluations of the search; of a resumed run, what its log says: its clock stood elsewhere, and its budgets may have grown. */
+/**
+ * The budget that does not allow `needed` more evaluations of the search. In a resumed run the log decides while it lasts,
+ * because the clock and perhaps the budgets were different then.
+ */
 function spentBudget(run: Run, needed: number): { reason: StopReason; detail: string } | undefined {
   const extension = run.history.extension();
   const larger = extension ? resolveBudgets(run.options, extension) : extendNow(run);
@@ -66,7 +69,7 @@ function spentBudget(run: Run, needed: number): { reason: StopReason; detail: st
   return logged?.type === 'search-ended' && logged.reason.endsWith('-spent') ? logged : undefined;
 }
 
-/** A resumed run's larger budgets, once, where its history ends. */
+/** Applies a resumed run's larger budgets, once, where its history ends. */
 function extendNow(run: Run): ResolvedBudgets | undefined {
   const { extendedBudgets } = run.options;
   if (!extendedBudgets || !run.history.isOver || run.isExtended) return undefined;
@@ -76,7 +79,7 @@ function extendNow(run: Run): ResolvedBudgets | undefined {
   return budgets;
 }
 
-/** What to do after the best changed: stop, or look for the next move. */
+/** Decides after a new best whether to stop or to look for the next move. */
 function afterNewBest(run: Run, best: Best): Phase {
   const { goal, workloads, onBest } = run.options;
   run.best = best;
@@ -126,7 +129,7 @@ function startFailed(run: Run, { status, reason, workload }: Evaluation): Phase 
   return finish(run, stop, `the start is ${status}${on}: ${reason ?? 'no reason given'}`);
 }
 
-/** A speed-up can be judged only now: over several workloads by geometric means, of times and of bounds. */
+/** A goal as a speed-up can be checked only now: with several workloads, by geometric means of times and of bounds. */
 function refuseGoal({ options }: Run, evaluations: ReadonlyMap<string, TimedEvaluation>): void {
   const { goal, vetoBound, workloads } = options;
   if (!goal) return;
@@ -185,7 +188,7 @@ function logTurn(run: Run, { advice = [], abandoned = [], ranked }: Turn): void 
   if (ranked) emit(run, { type: 'options-ranked', iteration, ...ranked });
 }
 
-/** Judges the move's candidate on the first workload; where times are measured, first quickly, beside the best. */
+/** Judges the move's candidate on the first workload. If times are measured, a screen beside the best comes first. */
 async function evaluate(run: Run): Promise<Phase> {
   const { workloads } = run.options;
   const [first] = workloads;
@@ -199,8 +202,8 @@ async function evaluate(run: Run): Promise<Phase> {
 }
 
 /**
- * Judges a candidate that looked worth it on every workload; where times are measured, long enough for a verdict, and a
- * faster one is profiled for the next move. The first workload that vetoes it ends this.
+ * Judges a promising candidate on every workload, up to the first that vetoes it. If times are measured, it measures long
+ * enough for a verdict, and profiles a faster candidate for the next move.
  */
 async function accept(run: Run): Promise<Phase> {
   const { workloads } = run.options;
@@ -216,7 +219,7 @@ async function accept(run: Run): Promise<Phase> {
   return 'decide';
 }
 
-/** Whether a workload lets a candidate pass: not more than 2 % slower there. */
+/** Whether the candidate is at most 2 % slower on a workload. */
 function isWithinVeto({ best }: Run, workload: string, evaluation: Evaluation): boolean {
   if (!isTimed(evaluation)) return false;
   const bestNs = best!.evaluations.get(workload)!.timing.medianNs;
@@ -291,8 +294,8 @@ async function decidePhase(run: Run): Promise<Phase> {
 const isScreen = ({ timing }: Evaluation): boolean => timing?.measurement?.conditions.tier === 'screen';
 
 /**
- * Start's time ÷ the candidate's over the workloads it was judged on; undefined when it failed on one of them. Measured:
- * by way of the best, beside which it stood in the same blocks.
+ * Start's time ÷ the candidate's over the workloads judged; undefined if it failed on one of them. Measured: the ratio to
+ * the best, from the same blocks, × the best's ratio to the start.
  */
 function ratioToStart({ judged, best, options }: Run): number | undefined {
   const parts = options.workloads.flatMap(({ name, weight }) => {
@@ -312,10 +315,10 @@ function afterDeviceFailure(run: Run, evaluation: Evaluation): Phase {
   return finish(run, 'device-failed', `the device failed twice in a row: ${evaluation.reason ?? 'no reason given'}`);
 }
 
-/** Reasons to stop that the best gives, and takes back when it is not what it seemed. */
+/** Stop reasons that depend on the best. A confirmation that refutes the best revokes them. */
 const EARNED: readonly StopReason[] = ['goal-reached', 'near-attainable'];
 
-/** Confirms the winner. The search goes on where that takes back what it was stopped for. */
+/** Confirms the winner. The search continues if this revokes the reason for stopping. */
 async function confirm(run: Run): Promise<Phase> {
   const { stop, best: claimed } = run;
   await confirmBest(run);
@@ -325,7 +328,7 @@ async function confirm(run: Run): Promise<Phase> {
   return falls ? 'propose' : 'explain';
 }
 
-/** Whether what was confirmed is less than the goal, which the search believed reached. */
+/** Whether the confirmed speed-up misses a goal that the search believed reached. */
 function fallsShort({ confirmation, start, options: { goal } }: Run): boolean {
   // A predicted time is the same as before.
   if (!goal || !confirmation || start?.timing?.kind === 'predicted') return false;
@@ -334,8 +337,8 @@ function fallsShort({ confirmation, start, options: { goal } }: Run): boolean {
 }
 
 /**
- * What the winner's changes are worth each, and how large a workload it needs. Where it is faster without one of them,
- * that is a move like any other, and what comes of it is confirmed and explained anew. A broken device explains nothing.
+ * Runs ablation and workload advice. If the winner is faster without one of its changes, undoing it is an ordinary move:
+ * its result is confirmed and explained again. After a device failure there is nothing to explain.
  */
 async function explain(run: Run): Promise<Phase> {
   if (run.stop!.reason === 'device-failed') return 'finished';
@@ -366,16 +369,16 @@ const PHASES: Readonly<Record<Exclude<Phase, 'finished'>, (run: Run) => Promise<
 };
 
 /**
- * Searches for a faster kernel: judges the start, then makes one change per iteration (guided: one that a finding of the
- * best candidate suggests), keeps it if it is faster on the workloads together (predicted: by at least 3 %; measured: by
- * the verdict) and on none more than 2 % slower, and stops with a named reason. The winner is confirmed with a fresh seed,
- * a measured one against the start, then its changes are undone one by one, with the evaluations that were kept for that.
+ * Searches for a faster kernel. Judges the start, then makes one change per iteration (guided: one that a finding of the
+ * best suggests). Keeps the change if it is faster over all workloads (predicted: by at least 3 %; measured: by the
+ * verdict) and at most 2 % slower on each. Stops with a named reason. Then confirms the winner with a fresh seed (measured:
+ * against the start) and undoes its changes one by one, with the evaluations reserved for this.
  *
- * The same options and seed give the same events, apart from times; a run goes on from its log (`history`) as if it had
- * never stopped. Interrupting through `signal` is not an error: the run ends as `interrupted` with the best so far.
+ * The same options and seed give the same events, except for times. A run continues from its log (`history`) as if it had
+ * never stopped. Interrupting through `signal` is no error: the run ends as `interrupted` with the best so far.
  *
- * @throws WarpsmithError `goal-below-bound` when the goal is below the provable bound, `history-differs` when the log is
- * not what these options give.
+ * @throws WarpsmithError `goal-below-bound` if the goal is below the provable bound, `history-differs` if the log does not
+ * follow from these options.
  */
 export async function optimize(options: OptimizeOptions): Promise<RunResult> {
   if (options.goal) refuseGoalBelowBound(options.goal, options.vetoBound);

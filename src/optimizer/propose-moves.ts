@@ -12,7 +12,7 @@ import type { MoveRecord } from '../store/events.ts';
 
 /** A change to the best candidate that one of its findings suggests. */
 export interface ProposedMove {
-  /** Identity under which failures are counted: pattern × parameter, or pattern × rung. */
+  /** Key under which failures are counted: pattern × parameter, or pattern × rung. */
   key: string;
   pattern: { id: string; title: string };
   finding: { id: string; estimatedSpeedup: number; evidence: string };
@@ -25,7 +25,7 @@ export interface ProposedMove {
   reason: string;
 }
 
-/** What a pattern recommends and no listed move can carry out. */
+/** A pattern's recommendation that no listed move can carry out. */
 export interface Advice {
   pattern: { id: string; title: string };
   finding: { id: string; evaluationId: string };
@@ -53,7 +53,7 @@ export const evidenceText = (finding: Finding): string =>
 const valid = (kernel: Kernel, parameters: ParameterValues, dimensions: Dimensions): boolean =>
   failedConstraint(kernel.file, parameters, dimensions) === undefined;
 
-/** The best candidate with one parameter changed; undefined where kernel.json does not allow it. */
+/** The best candidate with one parameter changed; undefined if kernel.json does not allow it. */
 function withParameter(
   best: Candidate,
   parameter: string,
@@ -70,8 +70,9 @@ function withParameter(
 }
 
 /**
- * Parameters on a new rung: same-named values of the best where the rung allows them, else its defaults. If that breaks
- * a constraint, the rung's own defaults; if those do too, the valid assignment that carries most values over.
+ * Parameters on a new rung: the best's values for parameters of the same name if the rung allows them, otherwise defaults.
+ * If that breaks a constraint, the rung's defaults. If those break one, too, the valid assignment that keeps most of the
+ * best's values.
  */
 function parametersOnRung(rung: Kernel, current: ParameterValues, dimensions: Dimensions): ParameterValues | undefined {
   const declared = Object.entries(rung.file.parameters ?? {});
@@ -87,14 +88,17 @@ function parametersOnRung(rung: Kernel, current: ParameterValues, dimensions: Di
   return closestAssignment(rung.file, carried, dimensions);
 }
 
-/** The best candidate's successor on another rung; undefined where the rung does not take the workload. */
+/** The best candidate on another rung; undefined if the rung does not take the workload. */
 export function onRung(best: Candidate, rung: Kernel, dimensions: Dimensions): Candidate | undefined {
   if (failedLimit(rung.file, dimensions) !== undefined) return undefined;
   const parameters = parametersOnRung(rung, best.parameters, dimensions);
   return parameters && makeCandidate(rung, parameters);
 }
 
-/** Rungs after the best candidate's own; none when it is not on the ladder, where no rung is known to be a step ahead. */
+/**
+ * Rungs after the best candidate's own. Empty if its kernel is not on the ladder, because then no rung is known to come
+ * later.
+ */
 function laterRungs(rungs: readonly Kernel[], best: Candidate): readonly Kernel[] {
   const own = rungs.findIndex((rung) => rung.file.name === best.kernel.file.name);
   return own < 0 ? [] : rungs.slice(own + 1);
@@ -121,7 +125,7 @@ function realise(
     };
   }
   if (move.kind === 'rung') {
-    // The rule holds whatever a pattern proposes: a rung must be later, and must name the finding it answers.
+    // Applies to every pattern: a proposed rung must come later and must name the finding in its remedies.
     const rung = laterRungs(context.rungs, best.candidate).find(({ file }) => file.name === move.rung);
     if (!rung?.file.remedies?.includes(finding.id)) return undefined;
     const candidate = onRung(best.candidate, rung, dimensions);
@@ -137,9 +141,8 @@ function realise(
 }
 
 /**
- * Every move that the findings of the best candidate suggest through the patterns, most promising (expected gain ×
- * confidence) first; equally promising ones in the order of findings, then patterns. Moves that break a constraint or a
- * limit are left out.
+ * All moves that patterns propose for the findings of the best candidate, by descending expected gain × confidence, then in
+ * the order of findings and patterns. Omits moves that break a constraint or a limit.
  */
 export function proposeMoves(context: ProposalContext): { moves: ProposedMove[]; advice: Advice[] } {
   const { best, patterns } = context;

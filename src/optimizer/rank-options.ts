@@ -2,9 +2,9 @@ import type { KernelCost, Priors, RankedOption } from '../store/events.ts';
 import type { MoveLedger } from './move-ledger.ts';
 import type { ProposedMove } from './propose-moves.ts';
 
-/** A pattern's own expectation counts as much as this many moves that were seen. */
+/** Weight of a pattern's own expectation, in attempted moves. */
 const PSEUDO_ATTEMPTS = 4;
-/** A move that used this many times its share of the evaluations is abandoned. */
+/** A move that has used this many times its share of the evaluations is given up. */
 const SHARES_BEFORE_ABANDONING = 2;
 
 export interface RankingContext {
@@ -12,25 +12,25 @@ export interface RankingContext {
   readonly priors: Priors;
   /** Evaluations left; `null` where they are not limited. */
   readonly evaluationsLeft: number | null;
-  /** Whether times are measured: a candidate is then screened, and measured again where that looks worth it. */
+  /** Whether times are measured. If so, a candidate is screened first, and measured again if it is promising. */
   readonly isMeasured: boolean;
   readonly workloadCount: number;
-  /** The best candidate's evaluation, which the findings are of. */
+  /** The best candidate's evaluation, to which the findings belong. */
   readonly evaluationId: string;
 }
 
 export interface Ranking {
   readonly share: number | null;
-  /** Open moves first, best value first; then those abandoned now for using more than twice their share. */
+  /** Open moves by descending value; then the moves given up now because they used more than twice their share. */
   readonly options: RankedOption[];
-  /** The open moves in that order, one candidate each: the most promising of its move. */
+  /** The open moves in that order, each with its most promising candidate. */
   readonly moves: ProposedMove[];
   readonly overspent: RankedOption[];
 }
 
 /**
- * Ranks what could be tried by expected gain × confidence ÷ cost. Gains and confidence are a pattern's own, weighed with
- * what it realised in this run and in earlier ones.
+ * Ranks the open moves by (expected gain − 1) × confidence ÷ cost. Gain and confidence are the pattern's expectations,
+ * combined with its results in this run and in earlier ones.
  *
  * @param open moves that may be tried, the most promising candidate of each move first.
  */
@@ -52,7 +52,7 @@ export function rankOptions(open: readonly ProposedMove[], context: RankingConte
   };
 }
 
-/** One candidate of each move, in the order in which the moves come up first: that breaks ties of value. */
+/** One candidate per move, in the order in which the moves first appear. This breaks ties of value. */
 function firstOfEach(open: readonly ProposedMove[]): ProposedMove[] {
   const byKey = new Map<string, ProposedMove>();
   for (const move of open) if (!byKey.has(move.key)) byKey.set(move.key, move);
@@ -61,7 +61,7 @@ function firstOfEach(open: readonly ProposedMove[]): ProposedMove[] {
 
 type Ranked = { move: ProposedMove; option: RankedOption };
 
-/** Where every move has used its share twice over, none is better than another to give up. */
+/** If every move has used twice its share, none is given up. */
 function overspentOf(options: readonly Ranked[], share: number | null): Ranked[] {
   if (share === null) return [];
   const overspent = options.filter(({ option }) => option.used >= SHARES_BEFORE_ABANDONING * share);
@@ -90,7 +90,7 @@ function optionOf(move: ProposedMove, context: RankingContext): RankedOption {
   };
 }
 
-/** Gain as a geometric, confidence as an arithmetic mean of what is expected and what was seen. */
+/** Combines expectation and results: gain as a geometric mean, confidence as an arithmetic mean. */
 function weigh(
   move: ProposedMove,
   { ledger, priors }: RankingContext,
@@ -109,9 +109,9 @@ function weigh(
 }
 
 /**
- * Predicted: one evaluation, and one more on each further workload if the first goes well. Measured: a screen, and a
- * measurement on each workload if that goes well. Compile times are those of earlier runs: nothing in a ranking may
- * depend on this run's clock, or a resumed run would rank otherwise.
+ * Expected evaluations. Predicted: one, plus one per further workload if the first goes well. Measured: a screen, plus a
+ * measurement on each workload if the screen goes well. Compile times come from earlier runs: if a ranking depended on this
+ * run's clock, a resumed run would rank differently.
  */
 function costOf(
   move: ProposedMove,
@@ -122,7 +122,7 @@ function costOf(
   return { evaluations, compile: compileCost(move.candidate.kernel.file.name, priors.costs) };
 }
 
-/** Of a kernel that was never compiled, the mean of those that were: nothing said of it must not make it the cheapest. */
+/** A kernel that was never compiled gets the mean of the others, so that it does not count as the cheapest. */
 function compileCost(name: string, costs: readonly KernelCost[]): number {
   const shares = costs
     .filter(({ runMs }) => runMs > 0)

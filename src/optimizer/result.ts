@@ -8,17 +8,17 @@ import { type Best, emit, type Run } from './run.ts';
 export interface RunResult {
   stopReason: StopReason;
   detail: string;
-  /** The start's evaluation on the first workload, whatever its status; absent when interrupted before it ended. */
+  /** The start's evaluation on the first workload, with any status; absent if interrupted before it ended. */
   start?: Evaluation;
   best?: Best;
-  /** Start's time ÷ best's time, both of one kind, over all workloads; of measured runs, as the confirmation measured it. */
+  /** Start's time ÷ best's time, both of one kind, over all workloads. Of a measured run, the confirmed ratio. */
   speedup?: number;
-  /** Runs that found something: how the winner was confirmed. */
+  /** How the winner was confirmed, if there is one. */
   confirmation?: ConfirmationEvent;
   evaluationsUsed: number;
 }
 
-/** Start's time ÷ best's time; a measured one only as confirmed. */
+/** Start's time ÷ best's time; for measured times only if confirmed. */
 function speedupOf(run: Run): number | undefined {
   const { start, best, bests, options } = run;
   if (!start || !isTimed(start) || !best) return undefined;

@@ -28,10 +28,10 @@ import type { ProposedMove } from './propose-moves.ts';
 import type { Proposer } from './proposers/proposer.ts';
 import type { Stop } from './stopping.ts';
 
-/** Everything a run needs; nothing is looked up elsewhere. */
+/** Everything that a run needs; it reads nothing else. */
 export interface OptimizeOptions {
   problem: Problem;
-  /** What the objective is about, at least one; candidates are screened on the first. */
+  /** The workloads of the objective, at least one. Candidates are screened on the first. */
   workloads: readonly WeightedWorkload[];
   device: DeviceIdentity;
   spec: DeviceSpec;
@@ -41,7 +41,7 @@ export interface OptimizeOptions {
   evaluator: Evaluator;
   patterns: readonly Pattern[];
   seed: number;
-  /** Draws a confirmation's seed, which nobody can know; the one after the last when absent. */
+  /** Draws a secret seed for a confirmation; if absent, the previous seed + 1. */
   drawSeed?: (after: number) => number;
   /** `guided` when absent, or a strategy of search/. */
   strategy?: string;
@@ -51,9 +51,9 @@ export interface OptimizeOptions {
   request: RunRequest;
   /** Measured runs: refuse a winner that the sanitizer has not cleared. */
   requireSanitizer?: boolean;
-  /** Undo the winner's changes one by one in the end; true when absent. */
+  /** Undo the winner's changes one by one at the end; true by default. */
   ablation?: boolean;
-  /** Guided runs: where no finding suggests anything more, a strategy of search/ goes on; true when absent. */
+  /** Guided runs: continue with a blind strategy if no finding suggests another move; true by default. */
   exploring?: boolean;
   budgets: Budgets;
   goal?: Goal;
@@ -64,13 +64,13 @@ export interface OptimizeOptions {
   emit: EventSink;
   /** The log of this run so far, without `run-finished`, when it is resumed. */
   history?: readonly RecordedEvent[];
-  /** Budgets of the run from where its history ends. */
+  /** Budgets from the end of the history on. */
   extendedBudgets?: Budgets;
-  /** Stores a candidate's sources and returns file → content hash, for the log. */
+  /** Stores a candidate's sources. Returns file → content hash, for the log. */
   storeSources?: (candidate: Candidate) => Readonly<Record<string, string>>;
-  /** Measured runs: keeps PTX of every candidate, machine code of those worth it, and the profiler's reports. */
+  /** Measured runs: keeps the PTX of every candidate, the machine code of promising ones, and the profiler's reports. */
   artifacts?: ArtifactStore;
-  /** Called whenever there is a new best, the start included, so that it outlives whatever happens next, and when it is confirmed. */
+  /** Called for every new best, the start included, so that it is saved at once, and again when it is confirmed. */
   onBest?: (best: Best, confirmation?: ConfirmationEvent) => void;
   environment?: Readonly<Record<string, string>>;
   /** For the run's report. */
@@ -90,13 +90,13 @@ export interface Best {
   /** Workload → evaluation, the first workload's included. */
   evaluations: ReadonlyMap<string, TimedEvaluation>;
   /**
-   * Start's time ÷ its time, over all workloads. Measured: the product of the ratios that were kept, each from one set
-   * of blocks; only a confirmation says it in one.
+   * Start's time ÷ its time, over all workloads. Measured: the product of the kept ratios, each from its own blocks; only a
+   * confirmation measures it directly.
    */
   ratioToStart: number;
 }
 
-/** State of one run. `phase` says what happens next; each phase is one function. */
+/** State of one run. `phase` names the next step; each phase is one function. */
 export interface Run {
   readonly options: OptimizeOptions;
   readonly budget: Budget;
@@ -113,12 +113,12 @@ export interface Run {
   /** Of the last confirmation, if any. */
   confirmationSeed?: number;
   move?: ProposedMove;
-  /** What is known of the move's candidate: workload → evaluation, the last one of each. */
+  /** The latest evaluation of the move's candidate on each workload. */
   judged: Map<string, Evaluation>;
   /** Every judgement so far: candidate id → workload → evaluation. */
   readonly judgements: Map<string, Map<string, Evaluation>>;
   readonly advised: Set<string>;
-  /** Bests whose changes have been undone, by evaluation id. */
+  /** Evaluation ids of bests whose changes have been undone. */
   readonly ablated: Set<string>;
   deviceFailures: number;
   /** Evaluations of the search since the last new best. */
@@ -137,7 +137,7 @@ export const reference = (candidate: Candidate): CandidateReference => ({
   parameters: candidate.parameters,
 });
 
-/** Logs what happened, unless the log of a resumed run holds it already. */
+/** Logs an event, unless the log of a resumed run already holds it. */
 export function emit(run: Pick<Run, 'history' | 'options'>, event: RunEvent): void {
   if (!run.history.accountsFor(event)) run.options.emit(event);
 }
@@ -145,11 +145,11 @@ export function emit(run: Pick<Run, 'history' | 'options'>, event: RunEvent): vo
 export const isInterrupted = ({ history, options }: Run): boolean =>
   history.isOver && (options.signal?.aborted ?? false);
 
-/** Most candidates are only looked at shortly: their machine code is not worth the time it takes to print. */
+/** Most candidates are only screened; printing their machine code is not worth the time. */
 const keeping = ({ artifacts }: OptimizeOptions, { tier }: Measuring): Pick<EvaluationRequest, 'keep'> =>
   artifacts ? { keep: { store: artifacts, sass: tier === 'accept' } } : {};
 
-/** What is evaluated; the first workload and the run's seed where nothing else is said. */
+/** The request; workload and seed default to the run's first workload and seed. */
 interface Asked {
   readonly candidate: Candidate;
   readonly workload?: WeightedWorkload;
@@ -159,7 +159,7 @@ interface Asked {
   readonly thorough?: boolean;
 }
 
-/** Judges a candidate and logs it. Undefined when the user interrupted. */
+/** Judges a candidate and logs it. Undefined if the user interrupted. */
 export async function evaluateOnce(run: Run, asked: Asked): Promise<Evaluation | undefined> {
   const { budget, history, options } = run;
   const workload = asked.workload ?? options.workloads[0]!;
@@ -213,7 +213,7 @@ function note(run: Run, candidate: Candidate, workload: WeightedWorkload, evalua
   run.judgements.set(candidate.id, known.set(workload.name, inShort(evaluation)));
 }
 
-/** Its status and times: the rest is in the log, and hundreds of them would add up. */
+/** Keeps only status and times. The log holds the rest, and hundreds of evaluations would add up in memory. */
 function inShort({ counters, profile, diagnostics, timing, ...evaluation }: Evaluation): Evaluation {
   if (!timing) return { ...evaluation, findings: [] };
   const { bounds, launches, measurement, ...times } = timing;

@@ -6,7 +6,7 @@ import { createMoveLedger } from './move-ledger.ts';
 import { createProposer } from './proposers/create-proposer.ts';
 import { emit, type OptimizeOptions, type Run, reference } from './run.ts';
 
-/** The budgets with what is kept of the evaluations for the time after the search. */
+/** The budgets, with the evaluations reserved for the time after the search. */
 export const resolveBudgets = (
   { workloads, ablation, problem }: Pick<OptimizeOptions, 'workloads' | 'ablation' | 'problem'>,
   budgets: Budgets,
@@ -20,7 +20,7 @@ export const resolveBudgets = (
   }),
 });
 
-/** A run before its first evaluation, and the event that says what it is about. */
+/** A run before its first evaluation, and the event that describes it. */
 export function startRun(options: OptimizeOptions): Run {
   const history = createHistory(options.history ?? [], options.clockMs ?? (() => performance.now()));
   const { workloads, goal, request, environment, roofline } = options;

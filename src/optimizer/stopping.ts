@@ -2,7 +2,7 @@ import type { Timing } from '../core/timing.ts';
 import type { Goal, StopReason } from '../store/events.ts';
 import { goalReached } from './goal.ts';
 
-/** A run stops when its best time is within this factor of the attainable bound: the model is no sharper than that. */
+/** A run stops if its best time is within this factor of the attainable bound, because the model is no more accurate. */
 export const NEAR_ATTAINABLE_RATIO = 1.1;
 
 export interface Stop {
@@ -10,11 +10,11 @@ export interface Stop {
   detail: string;
 }
 
-/** The best's time and bound; over several workloads, their weighted geometric means. */
+/** The best's time and bound; with several workloads, their weighted geometric means. */
 export type BestTime = Pick<Timing, 'kind' | 'medianNs' | 'attainableNs'>;
 
 /**
- * Whether a new best time is reason to stop, the goal before the bound.
+ * The reason to stop after a new best time, if any; the goal comes before the bound.
  *
  * @param ratioToStart start's time ÷ best's time.
  */

@@ -76,7 +76,7 @@ const findReference = async (folder: string): Promise<string> => {
   return real;
 };
 
-/** A link would import files beside its target, to which nobody has agreed. */
+/** A module behind a link would import files beside the link's target, to which nobody has agreed. */
 const outsideProblem = (file: string, received: string): WarpsmithError =>
   new WarpsmithError({
     code: 'file-outside-problem',

@@ -8,8 +8,8 @@ import type { OptimizeOptions, Run } from '../run.ts';
 import type { Judged, Proposer, Turn } from './proposer.ts';
 
 /**
- * A strategy that knows nothing of findings asks for configurations of all rungs, and is told how each did, as start's
- * time ÷ its time.
+ * Proposes the configurations that a blind strategy asks for, over all rungs, and tells it each result as start's time ÷
+ * candidate's time.
  */
 export function createByStrategy(options: OptimizeOptions, name: string): Proposer<Run> {
   const { rungs, start, workloads, seed } = options;
@@ -25,7 +25,7 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
   const isPossible = (candidate: Candidate) =>
     workloads.every(({ dimensions }) => takesWorkload(candidate, dimensions));
   let skipped = 0;
-  /** What does not take every workload, or is not trusted, is known to fail without an evaluation. */
+  /** A configuration that does not take every workload, or is not trusted, counts as failed without an evaluation. */
   const ask = ({ ledger }: Run): Candidate | undefined => {
     for (let index = strategy.ask(); index !== undefined; index = strategy.ask()) {
       const candidate = candidateAt(index);
@@ -35,7 +35,7 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
     }
     return undefined;
   };
-  /** Asked for, and not judged yet: what the device failed at is tried again. */
+  /** Asked for but not yet judged. After a device failure it is tried again. */
   let pending: Candidate | undefined;
   return {
     next(run) {
@@ -49,7 +49,7 @@ export function createByStrategy(options: OptimizeOptions, name: string): Propos
   };
 }
 
-/** Times are relative to the start's: all that a strategy compares, whatever the clock of the day. */
+/** Times relative to the start's. A strategy compares only these, so drifting clocks matter less. */
 function outcomeOf({ ratio, isScreenedOut }: Judged): Outcome {
   if (ratio === undefined) return { kind: 'failed' };
   return { kind: isScreenedOut ? 'screened-out' : 'timed', timeNs: 1 / ratio };

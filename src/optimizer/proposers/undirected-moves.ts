@@ -9,7 +9,7 @@ import type { Best } from '../run.ts';
 
 type Change = Pick<ProposedMove, 'key' | 'change' | 'candidate'>;
 
-/** Every change of one parameter and of the rung, in a random order: what guided search is without findings. */
+/** Every change of one parameter or of the rung, in random order: guided search without findings. */
 export function undirectedMoves(
   best: Best,
   rungs: readonly Kernel[],
