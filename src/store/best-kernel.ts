@@ -1,7 +1,7 @@
 import { isAbsolute, join, relative } from 'node:path';
 import type { Candidate, KernelFile } from '../core/kernel.ts';
 
-/** Where a best kernel comes from; goes into its header comment. */
+/** Origin of a best kernel, for its header comment. */
 export interface Provenance {
   runId: string;
   evaluationId: string;
@@ -14,7 +14,10 @@ export interface Provenance {
 
 const posix = (path: string): string => path.replaceAll('\\', '/');
 
-/** A reason may be a compiler's, of several lines; a backslash at the end of one would take the next line along. */
+/**
+ * A reason may come from a compiler and have several lines. A backslash at the end of a line would comment out the next
+ * one.
+ */
 const asComment = (text: string): string[] =>
   text.split(/[\r\n\u2028\u2029]+/).map((line) => `// ${line.replace(/\\+\s*$/, '')}`.trimEnd());
 
@@ -28,7 +31,7 @@ function header(candidate: Candidate, lines: readonly string[]): string {
 
 const CUDA_SOURCE = /\.(cu|cuh|h|hpp|cpp)$/;
 
-/** Paths inside kernel.json are relative to its folder; this re-bases one on another folder. */
+/** Paths in kernel.json are relative to its folder; this rebases one on another folder. */
 function rebase(path: string, fromFolder: string, toFolder: string): string {
   if (/^[a-z]+:\/\//.test(path) || isAbsolute(path)) return path;
   const moved = posix(relative(toFolder, join(fromFolder, path)));
@@ -65,8 +68,8 @@ export function bakeKernel(
 }
 
 /**
- * The files of a kernel folder that is the candidate with its parameters baked in, below a comment of these lines.
- * `folder` is where they will lie: kernel.json's path to problem.json is made relative to it.
+ * The files of a kernel folder for this candidate, with its parameters baked in below a comment with these lines. `folder`
+ * is the place where they will lie; kernel.json's path to problem.json is made relative to it.
  */
 export function bakeUnder(
   candidate: Candidate,

@@ -2,10 +2,10 @@ import type { Candidate, KernelFile } from '../core/kernel.ts';
 import { parseKernelFile } from '../core/schemas/parse-files.ts';
 import type { ContentStore } from './content-store.ts';
 
-/** Under this name a run keeps a candidate's kernel.json beside its sources, which no source file can have. */
+/** A run keeps a candidate's kernel.json under this name beside its sources. No source file can have it. */
 const KERNEL_JSON = 'kernel.json';
 
-/** Keeps everything a candidate consists of beside its parameter values; file name → SHA-256 in the store. */
+/** Stores all files of a candidate; file name → SHA-256. Parameter values are not stored here. */
 export const storeCandidateSources = (
   objects: Pick<ContentStore, 'put'>,
   { kernel }: Candidate,
@@ -17,12 +17,12 @@ export const storeCandidateSources = (
 /** What a run kept of a candidate. */
 export interface StoredSources {
   readonly sources: Readonly<Record<string, string>>;
-  /** Absent in runs of versions that did not keep it. */
+  /** Absent in runs of older versions. */
   readonly file?: KernelFile;
 }
 
 /**
- * Reads back what {@link storeCandidateSources} kept.
+ * Reads the files that {@link storeCandidateSources} stored.
  *
  * @throws WarpsmithError for a kernel.json that can't be read; as `ContentStore.get`.
  */

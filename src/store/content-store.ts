@@ -6,12 +6,12 @@ import { readRegularFile } from './read-regular-file.ts';
 import { withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
 
-/** Files named by the SHA-256 of their contents: the same text is stored once, and a name can't lie. */
+/** Files named by the SHA-256 of their contents. Each text is stored once, and every read checks its name. */
 export interface ContentStore {
   readonly folder: string;
   /** Stores `contents` and returns its SHA-256 in hexadecimal. */
   put(contents: string | Uint8Array): string;
-  /** @throws WarpsmithError `missing-object` or `damaged-object`: its contents no longer match its name. */
+  /** @throws WarpsmithError `missing-object`, or `damaged-object` if the contents do not match the name. */
   get(hash: string): Uint8Array;
   /** Where the object lies, or would. */
   pathOf(hash: string): string;
@@ -19,7 +19,7 @@ export interface ContentStore {
 
 const sha256 = (contents: string | Uint8Array): string => createHash('sha256').update(contents).digest('hex');
 
-/** Whether a file of as many bytes is there: a shorter one was cut off by a power cut, and is written again. */
+/** Whether a file of this size exists. A shorter one is left from a power cut, and is written again. */
 const holds = (path: string, contents: string | Uint8Array): boolean => {
   const found = statSync(path, { throwIfNoEntry: false });
   const bytes = typeof contents === 'string' ? Buffer.byteLength(contents) : contents.length;

@@ -12,7 +12,7 @@ import type {
 } from './events.ts';
 import { standingDecisions } from './standing-decisions.ts';
 
-/** What an event says and what the evaluations of the same log give instead. */
+/** A figure of an event, and the figure that the evaluations of the same log give. */
 interface Contradiction {
   readonly says: string;
   readonly gives: string;
@@ -25,9 +25,9 @@ interface Log {
 }
 
 /**
- * Works out from the evaluations what the other events say of them: ratios, verdicts, the best and its speed-up.
+ * Recomputes ratios, verdicts, the best and its speed-up from the evaluations, and compares them with the other events.
  *
- * @throws WarpsmithError `contradictory-log` at the first figure that is another: the log was changed after the run.
+ * @throws WarpsmithError `contradictory-log` at the first difference: someone changed the log after the run.
  */
 export function refuseContradictions(events: readonly RecordedEvent[], file: string): void {
   const finished = events.filter((event) => event.type === 'evaluation-finished');
@@ -63,8 +63,8 @@ function contradictionIn(event: RecordedEvent, log: Log): Contradiction | undefi
 }
 
 /**
- * JSON keeps every bit of a number, and the same function works the figures out. What is left is the order in which another
- * version added logarithms: some units in the sixteenth digit, for each workload.
+ * Relative tolerance. JSON keeps every bit of a number, and the same functions compute the figures. Only the order in which
+ * another version summed logarithms can differ: some units in the sixteenth digit per workload.
  */
 const TOLERANCE = 1e-12;
 const isNear = (left: number, right: number): boolean => Math.abs(left - right) <= TOLERANCE * Math.abs(right);
@@ -121,7 +121,7 @@ function ofParts(
   return known.length === parts.length ? differ('ratio', ratio, meanOf(known)) : undefined;
 }
 
-/** @throws RangeError when a weight is not positive: no run logs that. */
+/** @throws RangeError if a weight is not positive; no run logs that. */
 function meanOf(ratios: readonly { readonly ratio: number; readonly weight: number }[]): number {
   if (ratios.length === 0 || !ratios.every(({ weight }) => weight > 0))
     throw new RangeError('a weight is not positive');
@@ -171,7 +171,7 @@ function ofEnd({ best, speedup }: RunFinishedEvent, log: Log): Contradiction | u
   return expected === undefined ? undefined : differ('speed-up', speedup, expected);
 }
 
-/** Measured: as its last confirmation said. Predicted: the ratio of the times, over all workloads. */
+/** Measured: the speed-up of the last confirmation. Predicted: the ratio of times over all workloads. */
 function speedupOf(best: Evaluation, { events }: Log): number | undefined {
   const finished = events.filter((event) => event.type === 'evaluation-finished');
   const started = events.find((event) => event.type === 'run-started');

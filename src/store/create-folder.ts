@@ -4,8 +4,8 @@ import { dirname, resolve } from 'node:path';
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /**
- * Creates a folder and what is missing above it. Node's own recursive mkdir never returns where a file system answers
- * ENOENT to creating a folder in one that exists, as /proc does.
+ * Creates a folder and its missing parents. Node's recursive mkdir never returns if a file system answers ENOENT when it
+ * creates a folder inside an existing one, as /proc does.
  */
 export function createFolder(path: string): void {
   const missing: string[] = [];

@@ -10,12 +10,12 @@ import { upgradeEvent } from './upgrade-event.ts';
 import { syncFolder, writeAll, writeWhole } from './write-whole.ts';
 
 /**
- * When written events are forced to disk: after each one, only after those that a run cannot be understood without,
- * or never (the operating system decides). Whatever the policy, a written event outlives its process.
+ * When written events are forced to disk: after each one, only after essential ones, or never (the operating system
+ * decides). With every policy, a written event survives the end of its process.
  */
 export type FsyncPolicy = 'every-event' | 'milestones' | 'never';
 
-/** Events after which the log must survive a power cut: losing one loses an evaluation or the run's end. */
+/** Events after which the log is forced to disk, because losing one would lose an evaluation or the run's end. */
 const MILESTONES: ReadonlySet<RunEvent['type']> = new Set([
   'run-started',
   'evaluation-finished',
@@ -26,12 +26,12 @@ const MILESTONES: ReadonlySet<RunEvent['type']> = new Set([
 
 export interface EventLog {
   readonly path: string;
-  /** What the log held when it was opened: nothing in a new one. */
+  /** The events that the log held when it was opened; empty for a new log. */
   readonly history: readonly RecordedEvent[];
   /**
    * Writes one event as one line, in one write.
    *
-   * @throws WarpsmithError when the disk is full or the log was deleted; what was written before stays whole.
+   * @throws WarpsmithError if the disk is full or the log was deleted. Earlier events stay intact.
    */
   append(event: RunEvent): RecordedEvent;
   close(): void;
@@ -44,9 +44,9 @@ export interface EventLogOptions {
 }
 
 /**
- * Creates an append-only log of JSON lines. The file must not exist: a new run never continues another run's log.
+ * Creates an append-only log of JSON lines. The file must not exist, because a new run never continues the log of another.
  *
- * @throws WarpsmithError when the place is read-only, full or not a folder.
+ * @throws WarpsmithError if the place is read-only, full or not a folder.
  */
 export function createEventLog(path: string, options: EventLogOptions = {}): EventLog {
   const descriptor = withStorageErrors(path, () => openSync(path, 'ax'));
@@ -55,11 +55,11 @@ export function createEventLog(path: string, options: EventLogOptions = {}): Eve
 }
 
 /**
- * Opens a log to go on with it: a torn last line is cut off, and numbering continues. Only whoever holds the lock of the
- * run folder may do this.
+ * Opens a log to continue it: removes a torn last line and continues the numbering. Only the holder of the run folder's
+ * lock may do this.
  *
- * @param keep how many events stay, given all of them; what is cut off is kept beside the log, whole.
- * @throws WarpsmithError as {@link readEventLog}, and when the log can't be written.
+ * @param keep number of events to keep, given all of them. The removed ones move to a file beside the log.
+ * @throws WarpsmithError as {@link readEventLog}, and if the log can't be written.
  */
 export function openEventLog(
   path: string,
@@ -79,7 +79,7 @@ export function openEventLog(
   return logAt(path, descriptor, { history: events.slice(0, kept), bytes }, options);
 }
 
-/** Evaluations are dear: what a run takes back stays readable. */
+/** Evaluations are expensive, so removed events stay readable. */
 function saveTail(path: string, fromBytes: number, kept: number): void {
   writeWhole(path.replace(/(\.jsonl)?$/, `.after-${kept}$1`), readFileSync(path).subarray(fromBytes));
 }
@@ -94,13 +94,13 @@ function logAt(
   let size = bytes;
   let open = true;
   const write = (line: Uint8Array, durable: boolean) => {
-    // The descriptor of a deleted file takes writes that nobody will ever read.
+    // The descriptor of a deleted file would accept writes that nobody could read.
     if (fstatSync(descriptor).nlink === 0) throw deleted(path);
     try {
       writeAll(descriptor, line);
       if (durable) fsyncSync(descriptor);
     } catch (error) {
-      // Half a line would be glued to the next one.
+      // Otherwise half a line would join the next one.
       ftruncateSync(descriptor, size);
       throw error;
     }
@@ -140,7 +140,7 @@ const deleted = (path: string): WarpsmithError =>
 
 export interface EventLogContents {
   events: RecordedEvent[];
-  /** The last line was cut off while being written (the process or the machine died); it is left out. */
+  /** Whether the last line was incomplete, because the process or the machine died while writing it. It is left out. */
   tornLastLine: boolean;
 }
 
@@ -166,8 +166,7 @@ function parseLine(text: string): RecordedEvent | undefined {
 }
 
 /**
- * Reads a log back, an older version's as one of today's. A torn last line is tolerated and reported; damage anywhere else
- * is refused.
+ * Reads a log. Upgrades events of older versions. Tolerates and reports a torn last line; refuses damage anywhere else.
  *
  * @throws WarpsmithError `no-event-log`, `damaged-event-log` or `newer-event-log`.
  */
@@ -197,7 +196,7 @@ function readLog(path: string): EventLogContents & { lineEnds: number[] } {
   return { events, lineEnds, tornLastLine: whole.length < bytes.length };
 }
 
-/** Without a last line that has no end, or that a power cut left as zeros: no line holds any. */
+/** Removes a last line that has no end, or that a power cut left as zeros. Complete lines contain no zeros. */
 function wholePart(bytes: Buffer): Buffer {
   const zeros = bytes.indexOf(0);
   const written = zeros < 0 ? bytes : bytes.subarray(0, zeros);
@@ -258,8 +257,8 @@ export function readingLog<T>(read: () => T): T {
 const readPaths = new Set<string>();
 
 /**
- * What stumbled over a log, as what it is: the first field of a log that is not as warpsmith writes it; where every log that
- * was read is, a bug of ours, as it came.
+ * Explains an error that occurred while reading logs: as the first invalid field of a log, if there is one. If all logs are
+ * valid, it is a bug of ours and returned unchanged.
  */
 export function asDamage(error: unknown): unknown {
   if (!(error instanceof TypeError || error instanceof RangeError)) return error;

@@ -62,7 +62,7 @@ const option = z.looseObject({
 const prior = z.looseObject({ pattern: text, attempts: number, kept: number, realisedGain: number, scope: text });
 const roofline = z.looseObject({});
 
-/** Every field of every event, as `events.ts` says it; versions may add fields. */
+/** Every field of every event, as in `events.ts`. Later versions may add fields. */
 const FIELDS: Readonly<Record<RunEvent['type'], z.ZodRawShape>> = {
   'run-started': {
     problem: z.looseObject({ name: text, folder: text }),
@@ -133,7 +133,7 @@ const FIELDS: Readonly<Record<RunEvent['type'], z.ZodRawShape>> = {
   'run-finished': { stopReason, detail: text, best: orNull(text), speedup: orNull(number) },
 };
 
-/** The first thing in an event that is not as warpsmith writes it: where, and what is wrong; undefined where all is. */
+/** The first invalid field of an event, and what is wrong with it; undefined if all are valid. */
 export function brokenField(event: RunEvent): { readonly field: string; readonly what: string } | undefined {
   const issue = z.looseObject(FIELDS[event.type]).safeParse(event).error?.issues[0];
   return issue && { field: issue.path.join('.'), what: issue.message };

@@ -16,8 +16,8 @@ const DEVICE = (path: string): Shape => ({
 const FINDING: Shape = { 'finding.id': 'text', 'pattern.id': 'text' };
 
 /**
- * What readers of a log rely on, by type of event: enough that a log that was edited or damaged is refused by line and
- * field, and not by an error somewhere behind. Versions may add fields.
+ * The fields that readers of a log rely on, by type of event. With this check, an edited or damaged log is refused by line
+ * and field, and does not cause an error somewhere else. Later versions may add fields.
  */
 const SHAPES: Readonly<Record<RunEvent['type'], Shape>> = {
   'run-started': {
@@ -61,7 +61,7 @@ const HOLDS: Readonly<Record<Kind, (value: unknown) => boolean>> = {
   list: Array.isArray,
 };
 
-/** The field that is not what its event needs, with what it should be; undefined where all are. */
+/** The first field that does not have its required type, with that type; undefined if all have it. */
 export function misshapen(event: unknown): { field: string; expected: string; received: string } | undefined {
   const received = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? 'nothing';
   if (!HOLDS.object(event)) return { field: 'event', expected: 'an object', received: received(event) };

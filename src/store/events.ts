@@ -41,8 +41,8 @@ export interface CandidateReference {
 export type Goal = { kind: 'speed-up'; ratio: number; text: string } | { kind: 'time'; ns: number; text: string };
 
 /**
- * What an iteration changes. `parameter` and `rung` change one thing of the best candidate so far; `configuration` is
- * what a strategy that knows nothing of findings asks for: any setting of any rung.
+ * The change of an iteration. `parameter` and `rung` change one thing of the best candidate so far. `configuration` is the
+ * request of a blind strategy: any setting of any rung.
  */
 export type MoveRecord =
   | { kind: 'parameter'; kernel: string; parameter: string; from: number; to: number }
@@ -52,17 +52,17 @@ export type MoveRecord =
 
 /** What a run may spend. `null` means no limit. */
 export interface Budgets {
-  /** Of the whole run, from the start to the last row of advice. */
+  /** Of the whole run, advice included. */
   maximumEvaluations: number | null;
-  /** What of them is kept for the time after the search; `null`: as the optimizer thinks fit. */
+  /** Evaluations reserved for the time after the search; `null`: the optimizer decides. */
   allowance: Allowance | null;
   /** Wall time. */
   maximumMinutes: number | null;
-  /** Time the run's evaluations held the GPU: all but compiling, the host's own work on them included. */
+  /** Time during which the run's evaluations held the GPU: everything except compiling, host work included. */
   maximumGpuMinutes: number | null;
   /** In the currency of `gpuPricePerHour`. */
   maximumMoney: number | null;
-  /** Price of an hour of the GPU; `null` when none was given: money is then neither counted nor limited. */
+  /** Price of an hour of the GPU. `null`: no price was given, so money is neither counted nor limited. */
   gpuPricePerHour: number | null;
 }
 
@@ -86,7 +86,7 @@ export const UNLIMITED: Budgets = {
   gpuPricePerHour: null,
 };
 
-/** One of the workloads a run is about, with its weight in the objective. */
+/** A workload of the run, with its weight in the objective. */
 export interface WeightedWorkload {
   name: string;
   dimensions: Dimensions;
@@ -95,19 +95,19 @@ export interface WeightedWorkload {
   weight: number;
 }
 
-/** What earlier runs in the same store realised with a pattern. The prior of this run's ranking. */
+/** The results of a pattern in earlier runs of the same store: the prior for this run's ranking. */
 export interface PatternPrior {
   pattern: string;
-  /** Moves of this pattern that were evaluated, and those of them that were kept. */
+  /** Evaluated moves of this pattern, and how many of them were kept. */
   attempts: number;
   kept: number;
-  /** Geometric mean of old time ÷ new time over the kept ones; 1 when none was. */
+  /** Geometric mean of old time ÷ new time over the kept moves; 1 if none was kept. */
   realisedGain: number;
   /** The narrowest scope with evidence: same problem and device, same device, or anywhere. */
   scope: 'problem-and-device' | 'device' | 'all';
 }
 
-/** What evaluating a kernel's candidates cost in earlier runs on this device: medians, in ms. */
+/** Cost of evaluating a kernel's candidates in earlier runs on this device: medians, in ms. */
 export interface KernelCost {
   kernel: string;
   compileMs: number;
@@ -115,19 +115,19 @@ export interface KernelCost {
   runMs: number;
 }
 
-/** What a run knew from earlier runs when it started; logged, so that a resumed run ranks as the first part did. */
+/** What a run read from earlier runs at its start. Logged, so that a resumed run ranks like the first part. */
 export interface Priors {
   patterns: PatternPrior[];
   costs: KernelCost[];
 }
 
-/** What `resume` needs to go on: options that decide what the run does and are not told elsewhere in `run-started`. */
+/** Options that `resume` needs and that `run-started` does not hold elsewhere. */
 export type RunRequest = LoggedOf<'optimize'> & {
   /** Absolute path of the problem or kernel folder. */
   target: string;
-  /** The seed was drawn, not given: confirmations draw theirs, too. */
+  /** The seed was drawn, not given. Confirmations draw theirs, too. */
   seedDrawn?: boolean;
-  /** Problem folder's files that decide what is right: name → SHA-256. */
+  /** SHA-256 of the files in the problem folder that decide what is right, by name. */
   problemFiles?: Readonly<Record<string, string>>;
 };
 
@@ -135,9 +135,9 @@ export interface RunStartedEvent {
   type: 'run-started';
   problem: { name: string; folder: string };
   start: CandidateReference;
-  /** The first of `workloads`: the one candidates are screened on. */
+  /** The first of `workloads`, on which candidates are screened. */
   workload: { name: string; dimensions: Dimensions; cache: 'hot' | 'cold' };
-  /** Everything the objective is about, the geometric mean of speed-ups weighted; at least one. */
+  /** All workloads of the objective (a weighted geometric mean of speed-ups); at least one. */
   workloads: WeightedWorkload[];
   device: { id: string; kind: 'virtual' | 'cuda'; name: string };
   seed: number;
@@ -147,31 +147,31 @@ export interface RunStartedEvent {
   goal: Goal | null;
   priors: Priors;
   request: RunRequest;
-  /** Of the first workload: its work and the device's rates, for reports. Absent where they are not known. */
+  /** For the first workload: its work and the device's rates, for reports. Absent if they are unknown. */
   roofline?: Roofline;
   environment: Readonly<Record<string, string>>;
 }
 
-/** One line of the options table: an open or abandoned move, with the arithmetic of its rank. */
+/** One line of the options table: an open move, or one that was given up, with the arithmetic of its rank. */
 export interface RankedOption {
   moveKey: string;
   pattern: { id: string; title: string };
   finding: { id: string; evaluationId: string };
   /** The change its next candidate would make. */
   move: MoveRecord;
-  /** Old time ÷ new time, ≥ 1: the pattern's expectation, weighed with what the pattern realised before. */
+  /** Old time ÷ new time, ≥ 1: the pattern's expectation, combined with its results so far. */
   expectedGain: number;
   /** 0…1, weighed likewise. */
   confidence: number;
-  /** Moves of this pattern seen before, in this run and in the prior. */
+  /** Earlier moves of this pattern, in this run and in the prior. */
   evidence: { attempts: number; kept: number };
-  /** Expected evaluations until the move is decided, and the same with compile time, in evaluations' worth. */
+  /** Expected evaluations until the decision, and compile time in units of an evaluation. */
   cost: { evaluations: number; compile: number };
   /** (expectedGain − 1) × confidence ÷ (cost.evaluations + cost.compile); the table is sorted by it. */
   value: number;
   /** The arithmetic of `value` in numbers: `(1.40 − 1) × 0.50 ÷ (1 + 0.2) = 0.167`. */
   arithmetic: string;
-  /** Evaluations the move has used; failures since it last helped. */
+  /** Evaluations that the move has used, and its failures since it last helped. */
   used: number;
   failures: number;
   state: 'next' | 'open' | 'abandoned';
@@ -181,18 +181,18 @@ export interface RankedOption {
 export interface OptionsRankedEvent {
   type: 'options-ranked';
   iteration: number;
-  /** Remaining evaluations ÷ open moves; `null` where evaluations are not limited. */
+  /** Remaining evaluations ÷ open moves; `null` if evaluations are not limited. */
   share: number | null;
-  /** Best value first; open moves in full, `omitted` counts what lies behind the last one listed. */
+  /** Open moves by descending value. `omitted` counts those that are not listed. */
   options: RankedOption[];
   omitted: number;
 }
 
-/** A finding of the current best set off a pattern, which proposed this move. */
+/** A pattern proposed this move because of a finding of the current best. */
 export interface MoveProposedEvent {
   type: 'move-proposed';
   iteration: number;
-  /** Identity under which failures are counted: pattern × parameter or rung. */
+  /** Key under which failures are counted: pattern × parameter or rung. */
   moveKey: string;
   pattern: { id: string; title: string };
   finding: { id: string; evaluationId: string; estimatedSpeedup: number; evidence: string };
@@ -214,7 +214,7 @@ export interface EvaluationFinishedEvent {
 }
 
 /**
- * `ratio` is time of the best so far ÷ time of this candidate; `null` when it has no valid time. Measured times come
+ * `ratio` is the time of the best so far ÷ the time of this candidate; `null` if it has no valid time. Measured times come
  * with the verdict and the ratio's 95 % interval.
  */
 export interface DecisionEvent {
@@ -226,7 +226,7 @@ export interface DecisionEvent {
   ratio: number | null;
   verdict?: Verdict;
   intervalRatio?: readonly [low: number, high: number];
-  /** Runs over several workloads: `ratio` is the weighted geometric mean of these. */
+  /** With several workloads, `ratio` is the weighted geometric mean of these. */
   perWorkload?: WorkloadRatio[];
   reason: string;
 }
@@ -237,29 +237,29 @@ export interface WorkloadRatio {
   weight: number;
   /** Evaluation of the candidate on this workload. */
   evaluationId: string;
-  /** Time of the best so far ÷ time of this candidate; `null` when it has no valid time. */
+  /** Time of the best so far ÷ time of this candidate; `null` if it has no valid time. */
   ratio: number | null;
   intervalRatio?: readonly [low: number, high: number];
-  /** More than 2 % slower, or not passed: the whole candidate is reverted for it. */
+  /** More than 2 % slower, or not passed. The whole candidate is reverted because of this. */
   vetoes: boolean;
 }
 
 /**
- * Measured runs: the winner against the start, on fresh blocks of a number fixed beforehand, and through the sanitizer.
- * A winner that is refused gives way to the best before it, which is confirmed in its turn.
+ * Measured runs: the winner against the start, on a fixed number of fresh blocks, and the sanitizer's result. If the winner
+ * is refused, the previous best takes its place and is confirmed in turn.
  */
 export interface ConfirmationEvent {
   type: 'confirmation';
   evaluationId: string;
   candidate: CandidateReference;
-  /** Start's time ÷ winner's time; `null` where times are predicted, or the winner could not be measured again. */
+  /** Start's time ÷ winner's time; `null` if times are predicted, or if the winner could not be measured again. */
   ratio: number | null;
-  /** The winner's time as measured again; over several workloads the weighted geometric mean. */
+  /** The winner's time in the confirmation; with several workloads, the weighted geometric mean. */
   medianNs: number | null;
   verdict: Verdict | null;
   intervalRatio: readonly [low: number, high: number] | null;
   sanitizer: SanitizerReport['outcome'] | null;
-  /** Runs over several workloads: `ratio` is the weighted geometric mean of these. */
+  /** With several workloads, `ratio` is the weighted geometric mean of these. */
   perWorkload?: WorkloadRatio[];
   outcome: 'accepted' | 'accepted, unsanitized' | 'refused';
   reason: string;
@@ -270,38 +270,38 @@ export interface MoveAbandonedEvent {
   iteration: number;
   moveKey: string;
   failureCount: number;
-  /** Three failures in a row, or twice its share of the evaluations used. */
+  /** The move failed three times since it last helped, or used twice its share of the evaluations. */
   why: 'failed' | 'overspent';
   reason: string;
 }
 
 /**
- * The best candidate with one of its changes undone: what that change is worth. Logged once the winner is known, as far
- * as the budget goes. `evaluationId` may be an earlier evaluation of the same candidate.
+ * The best candidate with one of its changes undone. It shows what that change is worth. Logged once the winner is known,
+ * as far as the budget allows. `evaluationId` may be an earlier evaluation of the same candidate.
  */
 export interface AblationEvent {
   type: 'ablation';
   /** The best candidate's evaluation. */
   best: string;
-  /** The change that is undone: what the best has, and what the ablated candidate has instead. */
+  /** The undone change: the setting of the best, and the setting of the ablated candidate. */
   undone:
     | { kind: 'parameter'; parameter: string; from: number; to: number }
     | { kind: 'rung'; from: string; to: string };
   candidate: CandidateReference;
   evaluationId: string | null;
-  /** Time without the change ÷ time of the best: what the change gives on top of the others. `null` without a time. */
+  /** Time without the change ÷ time of the best: the gain of the change together with the others. `null` without a time. */
   ratio: number | null;
   intervalRatio?: readonly [low: number, high: number];
   /** Why there is no ratio: not evaluated, or judged invalid. */
   reason?: string;
 }
 
-/** How a kernel fills the device as a dimension grows. Never a speed-up: the work differs from row to row. */
+/** How a kernel fills the device as a dimension grows. The work differs from row to row, so this is never a speed-up. */
 export interface WorkloadAdviceEvent {
   type: 'workload-advice';
   /** The best candidate's id. */
   candidate: string;
-  /** Dimensions that were grown, e.g. `['B', 'H']`; rows say their product. */
+  /** The dimensions that grow, e.g. `['B', 'H']`; rows hold their product. */
   dimensions: string[];
   rows: {
     /** Product of the grown dimensions. */
@@ -314,7 +314,7 @@ export interface WorkloadAdviceEvent {
     /** attainableNs ÷ medianNs. */
     attainedRatio: number | null;
   }[];
-  /** Smallest product at which the attained ratio is within 5 % of the last row's; `null` when it still grows. */
+  /** Smallest product at which the attained ratio is within 5 % of the last row's; `null` if it still grows. */
   saturatedAt: number | null;
   /** `the workload under-fills the device: at B·H = 8 it reaches 12 % of attainable; at B·H ≥ 128 it reaches 61 %`. */
   text: string;
@@ -333,27 +333,27 @@ export interface BudgetEvent {
   type: 'budget';
   iteration: number;
   evaluationsUsed: number;
-  /** What is kept for the time after the search included. */
+  /** Includes the reserve for the time after the search. */
   evaluationsLeft: number | null;
   minutesUsed: number;
   minutesLeft: number | null;
   ledger: Ledger;
 }
 
-/** What a run has spent so far, by what it was spent on. Wall times of the phases, in ms. */
+/** A run's expenses so far, by purpose. Wall times of the phases, in ms. */
 export interface Ledger {
   compileMs: number;
   verifyMs: number;
   timeMs: number;
-  /** Time evaluations held the GPU: all but compiling, the host's own work on them included; 0 on a virtual device. */
+  /** Time during which evaluations held the GPU: everything except compiling, host work included; 0 on a virtual device. */
   gpuMs: number;
   /** gpuMs × price; `null` without a price. */
   money: number | null;
 }
 
 /**
- * Why no more candidates are looked for. Confirmation, ablation and advice follow; where the confirmation takes back what
- * the search stopped for, or the best is faster without one of its changes, it goes on and ends anew.
+ * Why the search ended. Confirmation, ablation and advice follow. The search continues, and ends again, if the confirmation
+ * revokes the reason, or if the best is faster without one of its changes.
  */
 export interface SearchEndedEvent {
   type: 'search-ended';
@@ -363,8 +363,8 @@ export interface SearchEndedEvent {
 }
 
 /**
- * A run whose budget was spent goes on with a larger one. Stands where its search had ended; what followed there is cut
- * off the log and kept beside it.
+ * A run whose budget was spent continues with a larger one. Stands where the search had ended; the events after that point
+ * move to a file beside the log.
  */
 export interface BudgetsExtendedEvent {
   type: 'budgets-extended';
@@ -379,7 +379,7 @@ export interface RunFinishedEvent {
   detail: string;
   /** Evaluation id of the best candidate; `null` when nothing passed. */
   best: string | null;
-  /** Start's time ÷ best's time; of measured runs, as the confirmation measured it. */
+  /** Start's time ÷ best's time; of measured runs, the confirmed ratio. */
   speedup: number | null;
 }
 

@@ -6,16 +6,16 @@ import type { Evaluation } from '../core/evaluation.ts';
 import { withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
 
-/** Files of one evaluation in a folder of the user's. */
+/** Files of one evaluation, in a folder that the user chose. */
 export const KEPT_FILES = { ptx: 'kernel.ptx', sass: 'kernel.sass', profile: 'profile.ncu-rep' } as const;
 
-/** Holds what one evaluation keeps until it is known what is what. */
+/** Holds the files of an evaluation in memory until the evaluation names them. */
 export interface KeptFiles extends ArtifactStore {
   /**
-   * Writes what the evaluation names into `folder`, in place of what an earlier evaluation left there, and returns the
-   * names of the files.
+   * Writes the files that the evaluation names into `folder`, replacing those of an earlier evaluation. Returns the names
+   * of the files.
    *
-   * @throws WarpsmithError when the folder can't be written.
+   * @throws WarpsmithError if the folder can't be written.
    */
   write(folder: string, evaluation: Pick<Evaluation, 'artifacts' | 'profile'>): string[];
 }

@@ -1,10 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
-/** Far above any log, recording or object of a run: what is larger would fill the memory. */
+/** Far above any log, recording or object of a run. A larger file would fill the memory. */
 export const MAXIMUM_FILE_BYTES = 512 * 1024 ** 2;
 
 /**
- * The bytes of a regular file of a bearable size. A device or a pipe is not even waited for.
+ * The bytes of a regular file of at most `maximumBytes`. Does not wait for devices or pipes.
  *
  * @throws Error with `code`: the system's, `ENOTFILE` or `ETOOLARGE`.
  */

@@ -16,7 +16,7 @@ import { writeAll, writeWhole } from './write-whole.ts';
 
 export const RECORDING_SCHEMA_VERSION = 1;
 
-/** What was recorded on, and with what. The first line of a recording, and of everything added to it later. */
+/** The device and software of a recording session. The first line of a recording, and of every later addition. */
 export interface RecordedSession {
   readonly kind: 'session';
   readonly schemaVersion: typeof RECORDING_SCHEMA_VERSION;
@@ -25,11 +25,11 @@ export interface RecordedSession {
   readonly device: DeviceIdentity;
   readonly spec: DeviceSpec;
   readonly compiler: { readonly name: string; readonly version: string };
-  /** Names and versions of what else a result may depend on. */
+  /** Names and versions of other software that results may depend on. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Everything a request asks for, by content: two requests with equal descriptions ask for the same. */
+/** A request, described by content: two requests with equal descriptions ask for the same. */
 export interface RequestDescription {
   readonly problem: { readonly name: string; readonly hash: string };
   /** `id` hashes kernel.json, the sources and the parameters. */
@@ -47,7 +47,7 @@ export interface RequestDescription {
 export interface RecordedEvaluation {
   readonly kind: 'evaluation';
   readonly request: RequestDescription;
-  /** With its samples and counters. Folders of the machine it ran on are replaced by placeholders. */
+  /** With its samples and counters. Placeholders replace folders of the machine. */
   readonly evaluation: Evaluation;
 }
 
@@ -57,7 +57,7 @@ export interface Recording {
   readonly sessions: readonly [RecordedSession, ...RecordedSession[]];
   /** In the order they were judged. */
   readonly evaluations: readonly RecordedEvaluation[];
-  /** The last entry was cut off while being written (the process or the machine died); it is left out. */
+  /** Whether the last entry was incomplete, because the process or the machine died while writing it. It is left out. */
   readonly tornLastEntry: boolean;
 }
 
@@ -71,16 +71,16 @@ export interface RecordingWriter {
 
 type Entry = RecordedSession | RecordedEvaluation;
 
-/** Each entry is a gzip member of its own, and members in a row are a gzip file: what was written stays readable. */
+/** Each entry is a gzip member of its own. Concatenated members are a gzip file, so completed entries stay readable. */
 const pack = (text: string): Buffer => gzipSync(text, { level: constants.Z_BEST_COMPRESSION });
 
 const line = (entry: Entry): string => `${JSON.stringify(entry)}\n`;
 
 /**
- * Starts a recording, or adds to one of the same device. One process records to a file at a time.
+ * Starts a recording, or adds to one of the same device. Only one process at a time may record to a file.
  *
  * @param path e.g. `run.jsonl.gz`: JSON lines, compressed.
- * @throws WarpsmithError when the file can't be written, is no recording, or was recorded on another device.
+ * @throws WarpsmithError if the file can't be written, is no recording, or was recorded on another device.
  */
 export function openRecording(
   path: string,
@@ -116,7 +116,7 @@ export function openRecording(
       if (!open) return;
       open = false;
       closeSync(descriptor);
-      // Entries resemble each other: together they take a fraction of the space.
+      // Entries resemble each other, so together they compress to a fraction of the size.
       withStorageErrors(path, () => writeWhole(path, pack(gunzipSync(readFileSync(path)).toString('utf8'))));
     },
   };
@@ -138,7 +138,7 @@ const describeDevice = ({ id, name, uuid }: DeviceIdentity): string =>
   `${id}, ${name}${uuid === undefined ? '' : ` (${uuid})`}`;
 
 /**
- * Reads a recording back. A torn last entry is left out and reported; damage anywhere else is refused.
+ * Reads a recording. Tolerates and reports a torn last entry; refuses damage anywhere else.
  *
  * @throws WarpsmithError `no-recording`, `damaged-recording` or `newer-recording`.
  */
@@ -170,7 +170,7 @@ function unpack(path: string): string {
     });
   }
   try {
-    // What a crash cut off is not an error: everything before it is kept.
+    // An end cut off by a crash is no error: all entries before it are kept.
     return gunzipSync(bytes, {
       finishFlush: constants.Z_SYNC_FLUSH,
       maxOutputLength: MAXIMUM_FILE_BYTES,

@@ -20,16 +20,16 @@ export const RUN_FILES = {
   objects: 'objects',
 } as const;
 
-/** A run's folder, open for writing: by this process and no other, until it is closed or this process ends. */
+/** A run's folder, open for writing. Only this process may write to it until it closes it or ends. */
 export interface RunFolder {
   readonly id: string;
   readonly path: string;
   /** Closing it closes the folder. */
   readonly log: EventLog;
   readonly objects: ContentStore;
-  /** Writes a file of the run whole, creating folders below the run's own as needed. */
+  /** Writes a file of the run atomically. Creates folders below the run's own as needed. */
   write(relativePath: string, contents: string | Uint8Array): string;
-  /** Puts a folder of the run, from a map of relative path → contents, in the place of what was there. */
+  /** Replaces a folder of the run by these files: relative path → contents. */
   replaceFolder(relativePath: string, files: Readonly<Record<string, string>>): string;
 }
 
@@ -39,7 +39,7 @@ const slug = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '');
 
-/** `2025-11-20T18-41-03-attention-b1h8s512d64`: sorts by start time, and says what it is. */
+/** `2025-11-20T18-41-03-attention-b1h8s512d64`: sorts by start time and names problem and workload. */
 export function runId(start: Date, problem: string, workload: string): string {
   const stamp = start.toISOString().slice(0, 19).replaceAll(':', '-');
   return `${stamp}-${slug(problem)}-${slug(workload)}`;
@@ -64,7 +64,7 @@ function createUniqueFolder(parent: string, id: string): string {
 /**
  * Creates the folder of a new run in the store, with its event log.
  *
- * @throws WarpsmithError when the store is read-only, full or not a folder.
+ * @throws WarpsmithError if the store is read-only, full or not a folder.
  */
 export function createRunFolder(store: string, id: string, options: EventLogOptions = {}): RunFolder {
   const parent = runsFolder(store);
@@ -77,10 +77,10 @@ export function createRunFolder(store: string, id: string, options: EventLogOpti
 }
 
 /**
- * Opens the folder of a run to go on with it. What a killed process was in the middle of writing is removed.
+ * Opens the folder of a run to continue it. Removes files that a killed process left half-written.
  *
- * @param keep how many of the log's events stay, given all of them.
- * @throws WarpsmithError `run-in-use` when another process writes into it; when the log can't be read or written.
+ * @param keep number of the log's events to keep, given all of them.
+ * @throws WarpsmithError `run-in-use` if another process writes to it; if the log can't be read or written.
  */
 export function openRunFolder(
   path: string,
@@ -130,7 +130,7 @@ function folderAt(path: string, openLog: (events: string) => EventLog): RunFolde
   };
 }
 
-/** The lock is needed as long as something may be appended. */
+/** Holds the lock as long as something may be appended. */
 const closingWith = (log: EventLog, lock: WriterLock): EventLog => ({
   ...log,
   close() {
@@ -139,7 +139,7 @@ const closingWith = (log: EventLog, lock: WriterLock): EventLog => ({
   },
 });
 
-/** Writing into a folder that was deleted would bring back a part of it. */
+/** Writing into a deleted folder would bring back a part of it. */
 function requireThere(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })) return;
   throw new WarpsmithError({
@@ -151,7 +151,7 @@ function requireThere(path: string): void {
   });
 }
 
-/** The new folder is whole before the old one goes. */
+/** Completes the new folder before it removes the old one. */
 function replaceWhole(folder: string, files: Readonly<Record<string, string>>): void {
   const next = partialPath(folder);
   const previous = partialPath(folder);
@@ -196,7 +196,7 @@ export function listRuns(store: string): string[] {
 }
 
 /**
- * The folder of a run: by its path, by its id, by the beginning of its id, or the newest when `which` is `latest`.
+ * The folder of a run: by its path, its id, the first characters of its id, or `latest`.
  *
  * @throws WarpsmithError `no-runs`, `unknown-run` or `ambiguous-run`.
  */

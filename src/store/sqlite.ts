@@ -3,7 +3,7 @@ import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite';
 /** Result codes. Source: https://www.sqlite.org/rescode.html. */
 const SQLITE = { busy: 5, corrupt: 11, notADatabase: 26 } as const;
 
-/** What the operating system refused, by what SQLite makes of it. */
+/** SQLite's result codes, with the system's error that causes each. */
 const ERRNO: Readonly<Record<number, string>> = { 8: 'EROFS', 10: 'EIO', 13: 'ENOSPC', 14: 'EACCES' };
 
 /** The primary result code is in the low byte of an extended one. */
@@ -14,20 +14,20 @@ const primaryCode = (error: unknown): number | undefined => {
   return typeof errcode === 'number' ? errcode & PRIMARY_CODE : undefined;
 };
 
-/** Another connection holds a lock that is in the way. */
+/** Whether another connection holds a conflicting lock. */
 export const isBusy = (error: unknown): boolean => primaryCode(error) === SQLITE.busy;
 
-/** The file is no database, or is no longer one. */
+/** Whether the file is no database, or a damaged one. */
 export const isDamaged = (error: unknown): boolean => {
   const code = primaryCode(error);
   return code === SQLITE.corrupt || code === SQLITE.notADatabase;
 };
 
-/** Whether SQLite, or the file system below it, refused something. */
+/** Whether the error comes from SQLite or the file system below it. */
 export const isDatabaseError = (error: unknown): boolean =>
   (error as { code?: unknown } | undefined)?.code === 'ERR_SQLITE_ERROR';
 
-/** The error as the file system would have told it; anything else is returned as it came. */
+/** The error in the file system's terms; other errors are returned unchanged. */
 export function asSystemError(error: unknown): unknown {
   const code = ERRNO[primaryCode(error) ?? -1];
   return code === undefined ? error : Object.assign(new Error(String(error)), { code, syscall: 'sqlite' });
@@ -35,7 +35,9 @@ export function asSystemError(error: unknown): unknown {
 
 let module: typeof import('node:sqlite') | undefined;
 
-/** Loaded when first needed; early releases of Node 24 call it experimental on stderr, which is ours to write on. */
+/**
+ * Loaded when first needed. Early releases of Node 24 print on stderr that it is experimental; this suppresses that line.
+ */
 function sqlite(): typeof import('node:sqlite') {
   if (module) return module;
   const emitWarning = process.emitWarning;
@@ -48,7 +50,7 @@ function sqlite(): typeof import('node:sqlite') {
   return module;
 }
 
-/** Opens a database file; `:memory:` opens one that no file holds. */
+/** Opens a database file, or with `:memory:` one without a file. */
 export function openDatabase(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
   const { DatabaseSync } = sqlite();
   return new DatabaseSync(path, options);

@@ -1,8 +1,8 @@
 import type { DecisionEvent, RecordedEvent } from './events.ts';
 
 /**
- * Decisions to keep a candidate that no confirmation took back, in order: the start's first, the best's last. A refused
- * candidate was never what the next one was compared with in the end: the best before it took its place.
+ * Decisions to keep a candidate that no confirmation revoked, in order from the start to the best. Omits refused
+ * candidates: the previous best took their place, so later candidates were compared with that.
  */
 export function standingDecisions(events: readonly RecordedEvent[]): DecisionEvent[] {
   const refused = new Set(

@@ -50,8 +50,8 @@ const OTHER_CAUSE = {
 };
 
 /**
- * Turns a failed write below `place` into the user-facing error; what no system call refused is returned as it came.
- * `option` is the one that chose the place.
+ * Turns a failed write below `place` into an error for the user. Returns errors that come from no system call unchanged.
+ * `option` is the option that chose the place.
  */
 export function storageError(error: unknown, place: string, option = '--store'): unknown {
   const { code: errno, syscall } = (error ?? {}) as NodeJS.ErrnoException;

@@ -7,12 +7,12 @@ import { writeWhole } from './write-whole.ts';
 interface FolderUse {
   /** What named the folder, for messages. */
   readonly option: string;
-  /** Names of the files of an earlier call, from what lies in the folder; none where it is another's. */
+  /** Names of an earlier call's files among the folder's contents; empty if the folder is not one of ours. */
   readonly earlier: (folder: string) => readonly string[];
 }
 
 /**
- * Says at once that a folder will be refused, before the work whose results it is for. Returns its earlier files.
+ * Refuses an unusable folder before the work whose results it should hold. Returns the earlier files.
  *
  * @throws WarpsmithError `folder-not-empty`.
  */
@@ -25,9 +25,9 @@ export function requireFreeFolder(folder: string, { option, earlier }: FolderUse
 }
 
 /**
- * Writes files into a folder of the user's, in place of those that an earlier call left there.
+ * Writes files into a folder that the user chose, replacing those of an earlier call.
  *
- * @throws WarpsmithError `folder-not-empty`, or when the folder can't be written.
+ * @throws WarpsmithError `folder-not-empty`, or if the folder can't be written.
  */
 export function writeFolder(folder: string, files: Readonly<Record<string, string>>, use: FolderUse): string {
   const path = resolve(folder);

@@ -3,21 +3,26 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'n
 import { dirname } from 'node:path';
 import { createFolder } from './create-folder.ts';
 
-/** How files that are being written end. Whatever carries it and is not being written is left over from a process that died. */
+/**
+ * Suffix of files that are being written. A file with this suffix that no process writes is left over from one that died.
+ */
 export const PARTIAL_SUFFIX = '.partial';
 
 /** A neighbour's name that no other writer uses. */
 export const partialPath = (path: string): string => `${path}.${randomUUID()}${PARTIAL_SUFFIX}`;
 
-/** Writes all bytes at the descriptor's position; a short write (disk nearly full) is continued until it is complete or fails. */
+/**
+ * Writes all bytes at the descriptor's position. Continues after a short write (disk nearly full) until all is written or a
+ * write fails.
+ */
 export function writeAll(descriptor: number, bytes: Uint8Array): void {
   let written = 0;
   while (written < bytes.length) written += writeSync(descriptor, bytes, written);
 }
 
 /**
- * Writes to a neighbour, forces it to disk and renames it, so that a file is never seen half-written, not even after a
- * power cut. What fails leaves nothing behind.
+ * Writes to a temporary file beside it, forces that to disk, and renames it. So nobody sees a half-written file, not even
+ * after a power cut. A failure leaves nothing behind.
  */
 export function writeWhole(path: string, contents: string | Uint8Array): void {
   createFolder(dirname(path));
@@ -37,7 +42,7 @@ export function writeWhole(path: string, contents: string | Uint8Array): void {
   }
 }
 
-/** Forces a folder's list of names to disk, where the file system takes that. */
+/** Forces a folder's list of names to disk, if the file system supports it. */
 export function syncFolder(path: string): void {
   try {
     const descriptor = openSync(path, 'r');
@@ -47,6 +52,6 @@ export function syncFolder(path: string): void {
       closeSync(descriptor);
     }
   } catch {
-    // Some file systems refuse it, and none of those promises more.
+    // Some file systems refuse this, and none of those promises more.
   }
 }

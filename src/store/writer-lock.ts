@@ -7,12 +7,12 @@ import { asSystemError, isBusy, isDamaged, isDatabaseError, openDatabase } from 
 import { storageError, withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
 
-/** The lock is SQLite's on this file, which stays empty: the kernel gives it back when its holder ends, however it ends. */
+/** SQLite locks this file, which stays empty. The kernel releases the lock when its holder ends, for whatever reason. */
 const LOCK_FILE = 'writer.lock';
-/** Who holds it, for messages. Left behind by a holder that was killed; the lock alone counts. */
+/** Names the holder, for messages. A killed holder leaves it behind; only the lock counts. */
 const HOLDER_FILE = 'writer.json';
 
-/** Someone who only looks whether the lock is held has it for an instant. */
+/** A process that only asks whether the lock is held takes it for an instant. */
 const PATIENCE_MS = 500;
 
 /** The right to write into a run folder. */
@@ -20,20 +20,21 @@ export interface WriterLock {
   release(): void;
 }
 
-/** Whose locks are kept from the garbage collector: a collected connection gives its lock back. */
+/** Keeps connections from the garbage collector, which would release their locks. */
 const held = new Set<DatabaseSync>();
 
 /**
- * Takes a run folder for this process. The file of the lock stays: removing it would let two hold locks on two files.
+ * Locks a run folder for this process. The lock file stays: if it were removed, two processes could lock two different
+ * files.
  *
- * @throws WarpsmithError `run-in-use`, naming the process that writes into it; `unreadable-lock`; or that the folder can't
- * be written.
+ * @throws WarpsmithError `run-in-use`, naming the process that writes into it; `unreadable-lock`; or if the folder can't be
+ * written.
  */
 export function lockWriter(folder: string): WriterLock {
   withStorageErrors(folder, () => accessSync(folder, constants.W_OK));
   const database = openLockFile(folder);
   try {
-    // Nothing is ever written into it: no journal beside it.
+    // Nothing is ever written to the database, so it has no journal beside it.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     held.add(database);
     writeWhole(join(folder, HOLDER_FILE), `${JSON.stringify(describeSelf())}\n`);
@@ -63,7 +64,7 @@ function openLockFile(folder: string): DatabaseSync {
   }
 }
 
-/** Whether a process may be writing into a run folder at this moment: so it is taken where its lock can't be asked. */
+/** Whether a process may be writing into a run folder now. True if the lock can't be checked. */
 export const isBeingWritten = (folder: string): boolean => lockState(folder) !== 'free';
 
 /** @throws WarpsmithError `run-in-use`, naming the process that writes into the folder; `unreadable-lock`. */

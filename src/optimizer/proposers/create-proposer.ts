@@ -6,7 +6,7 @@ import { createGuided } from './guided.ts';
 import { handingOver } from './handing-over.ts';
 import type { Proposer } from './proposer.ts';
 
-/** @throws WarpsmithError `unknown-strategy`; for a ladder with too many settings, where a strategy has to list them. */
+/** @throws WarpsmithError `unknown-strategy`; for a ladder with more settings than a strategy can list. */
 export const createProposer = (options: OptimizeOptions): Proposer<Run> => {
   const { strategy = GUIDED, exploring = true } = options;
   if (strategy !== GUIDED) return createByStrategy(options, strategy);

@@ -8,13 +8,10 @@ import { undirectedMoves } from './undirected-moves.ts';
 
 /** Lines of the options table that are logged. */
 const LISTED_OPTIONS = 20;
-/** Candidates of the next moves that are compiled while one is measured. */
+/** Number of next candidates that compile while one is measured. */
 const PREPARED_AHEAD = 6;
 
-/**
- * Findings of the best candidate set off patterns, whose moves are ranked by what they are expected to give for what
- * they cost.
- */
+/** Findings of the best candidate trigger patterns. Ranks their moves by expected gain and cost. */
 export function createGuided(): Proposer<Run> {
   return {
     next(run) {
@@ -38,7 +35,7 @@ const contextOf = ({ options, budget, ledger, best }: Run) => ({
   evaluationId: best!.evaluation.id,
 });
 
-/** Without diagnosis, the same changes in no order: what findings are worth is the difference. */
+/** Without diagnosis: the same changes in random order. The comparison shows what findings are worth. */
 function suggested(run: Run): { moves: ProposedMove[]; advice: Advice[] } {
   const { options, iteration } = run;
   const best = run.best!;

@@ -4,8 +4,8 @@ import type { Run } from '../run.ts';
 import type { Judged, Proposer, Turn } from './proposer.ts';
 
 /**
- * `first` chooses as long as it has a move; where it has none, `second` does, knowing all that was judged. A new best
- * gives `first` the word again. `second` is made when it is first needed.
+ * Asks `first` while it has a move, otherwise `second`. Both are told every judged move. After a new best, `first` is asked
+ * again. Creates `second` when first needed.
  */
 export function handingOver(first: Proposer<Run>, createSecond: () => Proposer<Run>): Proposer<Run> {
   const judgements: [ProposedMove, Judged][] = [];
@@ -23,7 +23,7 @@ export function handingOver(first: Proposer<Run>, createSecond: () => Proposer<R
       try {
         return { ...turn, ...take().next(run) };
       } catch (error) {
-        // Findings need no list of all settings; where there are too many to list, they are all there is.
+        // Findings need no list of all settings. If there are too many to list, only findings propose moves.
         if (isTooManyAssignments(error)) return { ...turn, exhausted } satisfies Turn;
         throw error;
       }

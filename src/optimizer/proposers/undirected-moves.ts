@@ -28,8 +28,8 @@ export function undirectedMoves(
 }
 
 /**
- * Every valid setting of the best candidate's kernel that differs in one parameter, in the order in which all settings
- * would be listed, the last parameter fastest.
+ * Every valid setting of the best candidate's kernel that differs in one parameter, in the order of all settings, with the
+ * last parameter varying fastest.
  */
 function settings({ candidate: { kernel, parameters } }: Best, dimensions: Dimensions): Change[] {
   const { name } = kernel.file;

@@ -12,12 +12,12 @@ export interface PriorsQuery {
   rungs: readonly string[];
 }
 
-/** Attempts from which on a scope speaks for itself; with fewer, the next wider one is asked. */
+/** Fewest attempts for which a scope is used; with fewer, the next wider scope is. */
 export const ATTEMPTS_FOR_A_SCOPE = 3;
 
 /**
- * What earlier runs in the store realised with each pattern, and what evaluations cost. Only runs whose times are of the
- * same kind count: a predicted gain is never a prior for a measured run, nor the other way round.
+ * The results of each pattern in earlier runs of the store, and the cost of evaluations. Uses only runs with times of the
+ * same kind: a predicted gain is never a prior for a measured run, or the reverse.
  */
 export function readPriors(store: string, query: PriorsQuery): Priors {
   const kind: Timing['kind'] = query.device.kind === 'cuda' ? 'measured' : 'predicted';
@@ -48,7 +48,7 @@ function patternPriors(moves: readonly MoveWithRun[], query: PriorsQuery): Patte
   });
 }
 
-/** What came of the attempts at a pattern, the failed ones included. */
+/** Results of all attempts at a pattern, failed ones included. */
 export function realised(
   attempts: readonly Pick<MoveWithRun, 'decision' | 'ratio'>[],
 ): Pick<PatternPrior, 'attempts' | 'kept' | 'realisedGain'> {

@@ -11,7 +11,7 @@ import type {
 } from '../events.ts';
 import { standingDecisions } from '../standing-decisions.ts';
 
-/** One run, as the index knows it. `null` where the log does not say (yet). */
+/** A run in the index. `null` if the log does not hold the value (yet). */
 export interface RunRow {
   id: string;
   problem: string | null;
@@ -20,7 +20,7 @@ export interface RunRow {
   workloads: number;
   device: string | null;
   deviceId: string | null;
-  /** What its times are: every comparison stays within one kind. */
+  /** The kind of its times. Comparisons stay within one kind. */
   kind: Timing['kind'] | null;
   strategy: string | null;
   seed: number | null;
@@ -38,7 +38,7 @@ export interface RunRow {
   /** On the first workload. */
   startNs: number | null;
   bestNs: number | null;
-  /** Start's time ÷ best's time; measured ones as the confirmation measured them. */
+  /** Start's time ÷ best's time; a measured one as confirmed. */
   speedup: number | null;
   /** Why the log can't be read. */
   error: string | null;
@@ -64,7 +64,7 @@ export interface EvaluationRow {
   ratio: number | null;
 }
 
-/** One move of a run that was decided: what a pattern expected, and what came of it. */
+/** A decided move of a run: the pattern's expectation and the result. */
 export interface MoveRow {
   run: string;
   /** Number of the event that proposed it. */
@@ -84,7 +84,7 @@ export interface MoveRow {
   evaluation: string;
   status: EvaluationStatus;
   decision: DecisionEvent['decision'];
-  /** Time of the best before ÷ time of this candidate; `null` when it has no valid time. */
+  /** Time of the previous best ÷ time of this candidate; `null` if it has no valid time. */
   ratio: number | null;
   low: number | null;
   high: number | null;
@@ -102,7 +102,7 @@ type OfType<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T 
 const ofType = <T extends RecordedEvent['type']>(events: readonly RecordedEvent[], type: T): OfType<T>[] =>
   events.filter((event): event is OfType<T> => event.type === type);
 
-/** What a log that can't be read leaves to say. */
+/** The row of a run whose log can't be read. */
 export const unreadableRun = (id: string, error: string): RunRows => ({
   run: { ...UNKNOWN, id, error },
   evaluations: [],
@@ -133,7 +133,7 @@ const UNKNOWN: Omit<RunRow, 'id'> = {
   error: null,
 };
 
-/** What the index holds of a run, from its log. */
+/** A run's rows in the index, from its log. */
 export function rowsOf(id: string, events: readonly RecordedEvent[]): RunRows {
   const started = ofType(events, 'run-started')[0];
   if (!started) return unreadableRun(id, 'it ended before it began');
@@ -182,7 +182,7 @@ function runRow(id: string, started: OfType<'run-started'>, events: readonly Rec
   };
 }
 
-/** A predicted speed-up is known while the run goes on; a measured one only once it is confirmed. */
+/** A predicted speed-up is known during the run, a measured one only after confirmation. */
 function speedup(
   finished: RunFinishedEvent | undefined,
   started: RunStartedEvent,
@@ -218,7 +218,9 @@ function evaluationRow(
   };
 }
 
-/** A decision is on the move that was proposed last. What a confirmation took back was not kept: its gain was none. */
+/**
+ * A decision applies to the latest proposed move. A change that a confirmation refused counts as reverted, without a gain.
+ */
 function moveRows(run: string, events: readonly RecordedEvent[]): MoveRow[] {
   const rows: MoveRow[] = [];
   const standing = new Set(standingDecisions(events).map(({ evaluationId }) => evaluationId));

@@ -15,13 +15,13 @@ export const INDEX_FILE = 'index.sqlite';
 /** Another process may be reading many logs into it. */
 const PATIENCE_MS = 5_000;
 
-/** What all logs of a store say, to be asked. Every answer agrees with the logs as they were when it was opened. */
+/** Queries over all logs of a store. Answers agree with the logs at the time of opening. */
 export interface RunIndex {
   /** Oldest first. */
   runs(filter?: Omit<MoveFilter, 'pattern'>): RunRow[];
-  /** Evaluations of the candidates whose id begins so, the newest run's last. */
+  /** Evaluations of the candidates whose ids begin so; those of the newest run come last. */
   evaluationsOf(candidateStart: string): EvaluationRow[];
-  /** Moves with what their run was about; those of device failures are left out: they say nothing about a move. */
+  /** Moves with their runs. Omits device failures, because they say nothing about a move. */
   moves(filter?: MoveFilter): MoveWithRun[];
   /** Evaluations with their run's problem, device and kind. */
   costs(filter: { problem: string; device: string; kind: string }): EvaluationRow[];
@@ -43,8 +43,8 @@ export interface MoveWithRun extends MoveRow {
 }
 
 /**
- * Brings the store's index up to date and asks it. Where there can be none (a read-only store, a full disk, an index of a
- * newer warpsmith), the same is worked out from the logs in memory: the index saves time and nothing else.
+ * Updates the store's index and queries it. If there can be no index (a read-only store, a full disk, an index of a newer
+ * warpsmith), computes the same from the logs in memory: the index only saves time.
  *
  * @param use may be called twice.
  */
@@ -117,13 +117,13 @@ function transaction(database: DatabaseSync, work: () => void): void {
   }
 }
 
-/** Size and time of a log: appending changes both. Undefined when it was deleted meanwhile. */
+/** Size and time of a log; appending changes both. Undefined if the log was deleted meanwhile. */
 function stateOf(log: string): string | undefined {
   const stats = statSync(log, { throwIfNoEntry: false, bigint: true });
   return stats && `${stats.size} ${stats.mtimeNs}`;
 }
 
-/** Logs that changed since they were read, and runs that are gone. */
+/** Logs that changed since they were read, and deleted runs. */
 function staleRuns(database: DatabaseSync, store: string): { changed: Map<string, string>; gone: string[] } {
   const known = new Map(
     (database.prepare('SELECT id, log FROM runs').all() as { id: string; log: string }[]).map(({ id, log }) => [
@@ -144,7 +144,7 @@ function staleRuns(database: DatabaseSync, store: string): { changed: Map<string
 function refresh(database: DatabaseSync, store: string): void {
   const { changed, gone } = staleRuns(database, store);
   if (changed.size === 0 && gone.length === 0) return;
-  // Logs are read outside the transaction, so that another process waits only for the writing.
+  // Reads logs outside the transaction, so that another process waits only for the writes.
   const rows = [...changed].map(([id, state]) => ({ state, rows: readRows(store, id) }));
   transaction(database, () => {
     for (const id of gone) removeRun(database, id);
@@ -162,7 +162,7 @@ function readRows(store: string, id: string): RunRows {
   }
 }
 
-/** How each field of a filter is asked for. A device may be given by its name or by its id. */
+/** The SQL condition of each field of a filter. A device may be given by name or by id. */
 const CONDITIONS: Readonly<Record<keyof MoveFilter, string>> = {
   problem: 'runs.problem = ?',
   device: '? IN (runs.device, runs.deviceId)',

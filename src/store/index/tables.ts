@@ -1,13 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { EvaluationRow, MoveRow, RunRow, RunRows } from './rows.ts';
 
-/** Version of the tables. An index of another version is not read: an older one is made anew. */
+/** Version of the tables. An older index is rebuilt; a newer one is not used. */
 export const INDEX_VERSION = 1;
 
-/** Columns are named as the fields of the rows they hold. */
+/** Columns have the names of the row's fields. */
 type Columns<Row> = Readonly<Record<keyof Row, string>>;
 
-/** `log` says which state of the log the rows were made from. */
+/** `log` identifies the state of the log from which the rows were made. */
 const RUNS: Columns<RunRow & { log: string }> = {
   id: 'TEXT PRIMARY KEY',
   log: 'TEXT NOT NULL',
@@ -83,7 +83,7 @@ const create = (name: string, columns: Readonly<Record<string, string>>): string
     .map(([column, type]) => `"${column}" ${type}`)
     .join(', ')})`;
 
-/** Makes all tables anew, inside a transaction of the caller's. */
+/** Drops and creates all tables, inside the caller's transaction. */
 export function createTables(database: DatabaseSync): void {
   for (const [name, columns] of Object.entries(TABLES)) {
     database.exec(`DROP TABLE IF EXISTS "${name}"`);
@@ -114,7 +114,7 @@ export function removeRun(database: DatabaseSync, id: string): void {
   database.prepare('DELETE FROM runs WHERE id = ?').run(id);
 }
 
-/** Puts a run's rows in place of what was known of it, inside a transaction of the caller's. */
+/** Replaces a run's rows, inside the caller's transaction. */
 export function replaceRun(database: DatabaseSync, log: string, { run, evaluations, moves }: RunRows): void {
   removeRun(database, run.id);
   insert(database, 'runs', [{ ...run, log }]);
