@@ -28,6 +28,8 @@ async function optimize(problem: string, store: string): Promise<Printed> {
   const limits = ['--max-evaluations', values.evaluations, '--device', values.device, '--store', store];
   const child = spawn(process.execPath, ['bin/warpsmith.mjs', 'optimize', target, ...limits, '--json'], {
     cwd: root,
+    // What is recorded here is found here.
+    env: { ...process.env, WARPSMITH_REPEATS: 'off' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const chunks: Buffer[] = [];

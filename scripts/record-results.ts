@@ -36,6 +36,8 @@ const DEVICES = ['virtual:l4', 'virtual:h200'];
 const warpsmith = async <T>(args: readonly string[]): Promise<T> => {
   const child = spawn(process.execPath, ['bin/warpsmith.mjs', ...args, '--json'], {
     cwd: root,
+    // What is recorded here is found here.
+    env: { ...process.env, WARPSMITH_REPEATS: 'off' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const chunks: Buffer[] = [];

@@ -13,6 +13,9 @@ import { openRecording } from '../recording-file.ts';
 import { recordedVerdict, roundMs } from './recorded-verdict.ts';
 import { namesToDo, refereeOptions } from './referee-options.ts';
 
+// What is recorded here is found here.
+process.env.WARPSMITH_REPEATS = 'off';
+
 const WORKLOAD = 'large';
 
 const honestRun = (evaluation: Evaluation): HonestRun => ({

@@ -14,6 +14,9 @@ import { PREPARED_AHEAD } from './prepared-ahead.ts';
 import { recordedMs, recordedVerdict } from './recorded-verdict.ts';
 import { refereeOptions } from './referee-options.ts';
 
+// What is recorded here is found here.
+process.env.WARPSMITH_REPEATS = 'off';
+
 /** What a seed's inputs demand is worked out once for all of them, which takes longer than to judge a candidate. */
 const EVALUATIONS_PER_SEED = 4;
 

@@ -12,6 +12,9 @@ import { openRecording } from '../recording-file.ts';
 import { recordedMs, recordedVerdict } from './recorded-verdict.ts';
 import { namesToDo, refereeOptions } from './referee-options.ts';
 
+// What is recorded here is found here.
+process.env.WARPSMITH_REPEATS = 'off';
+
 const entryOf = (name: string, { expected, evaluation, stage, disagreements }: Judged): RedTeamEntry => {
   const found = evaluation.sanitizer?.tools.filter(({ outcome }) => outcome === 'errors') ?? [];
   return {

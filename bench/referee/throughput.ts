@@ -16,6 +16,9 @@ import { PREPARED_AHEAD } from './prepared-ahead.ts';
 import { refereeOptions } from './referee-options.ts';
 import { screenCandidates, timedEvaluation } from './screen-candidates.ts';
 
+// What is recorded here is found here.
+process.env.WARPSMITH_REPEATS = 'off';
+
 const WORKLOAD = 'b1h8s512d64';
 const SEED = 1;
 /** Kernels whose settings are screened, and each one's share of the time. */

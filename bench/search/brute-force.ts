@@ -23,6 +23,9 @@ import {
   requestFor,
 } from './problem-space.ts';
 
+// What is recorded here is found here.
+process.env.WARPSMITH_REPEATS = 'off';
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {

@@ -7,6 +7,9 @@ import { processTree } from '../../src/process/process-tree.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { PROBLEM } from './scenarios.ts';
 
+// A soaked run evaluates what it says.
+process.env.WARPSMITH_REPEATS = 'off';
+
 /** What a long run leaves in the process, and behind it. */
 export interface SoakResult {
   evaluations: number;

@@ -51,7 +51,9 @@ export async function compareCandidates(request: CompareOptions): Promise<Compar
     await ensureTrustedFor(options, own, origin ? 'log' : 'user');
   }
   await using session = await openSession(options);
-  const seed = options.seed ?? session.drawSeed();
+  const judged = [baseline.candidate, candidate.candidate];
+  const seeds = session.repeats?.seedsFor({ problem, judged, asked: workloads }) ?? session.drawSeed;
+  const seed = options.seed ?? seeds();
   const rows: ComparedWorkload[] = [];
   for (const workload of workloads) {
     const pair = {

@@ -78,11 +78,12 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
   const judged = { problem, candidate, workload, spec: session.device.spec };
   refuseUnusablePlan(judged);
   const beside = await resolveBaselines(options.baselines ?? [], { session, problem, workload });
+  const seeds = session.repeats?.seedsFor({ problem, judged: [candidate], asked: workload }) ?? session.drawSeed;
   const request: EvaluationRequest = {
     problem,
     candidate,
     workload,
-    seed: options.seed ?? session.drawSeed(),
+    seed: options.seed ?? seeds(),
     signal: options.signal,
   };
   const held = options.keep === undefined ? undefined : holdKeptFiles();

@@ -259,7 +259,7 @@ const describeStartRatio = ({ kind, ratio, intervalRatio, ...rest }: StartRatio)
 };
 
 function certaintyOf({ kind, verdict, confirmed, confirmation }: Omit<StartRatio, 'ratio' | 'intervalRatio'>): string {
-  if (kind === 'predicted') return confirmed ? ', right again with a fresh seed when it was confirmed' : '';
+  if (kind === 'predicted') return confirmed ? ', right with another seed, too, when it was confirmed' : '';
   if (confirmation?.outcome === 'refused')
     return `, refused when it was confirmed on fresh blocks: ${confirmation.reason}`;
   if (!confirmed) return ', from two measurements that were not confirmed';

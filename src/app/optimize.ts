@@ -10,6 +10,7 @@ import { GUIDED } from '../core/requests/options.ts';
 import { type CompleteRequest, completeRequest, loggedOf, type RequestOf } from '../core/requests/request.ts';
 import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
+import type { SeedSubject } from '../evaluation/recording/repeat.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { parseGoal, refuseGoalBelowBound, type VetoBound } from '../optimizer/goal.ts';
 import { type Best, optimize, type RunResult } from '../optimizer/optimize.ts';
@@ -33,6 +34,7 @@ import { budgetsOf } from './budgets.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { writeReport } from './report.ts';
+import type { DrawSeed } from './seed.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { loadProblemTarget } from './target.ts';
 import { chooseObjective } from './workload.ts';
@@ -144,11 +146,14 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
   if (goal) refuseGoalBelowBound(goal, boundOf(prepared, session));
   const over = workloads.length === 1 ? workloads[0]!.name : `${workloads.length}-workloads`;
   const run = createRunFolder(store, runId(new Date(), problem.file.name, over));
-  const priors = readPriors(store, {
-    problem: problem.file.name,
-    device: session.device.identity,
-    rungs: prepared.rungs.map(({ file }) => file.name),
-  });
+  const read = () =>
+    readPriors(store, {
+      problem: problem.file.name,
+      device: session.device.identity,
+      rungs: prepared.rungs.map(({ file }) => file.name),
+    });
+  const isRepeatable = request.seed === undefined && prepared.request.strategy === GUIDED;
+  const priors = (isRepeatable && session.repeats?.priorsFor(subjectOf(prepared), store, read)) || read();
   // Awaited here, because the session closes when this function returns.
   return await runLoop(prepared, session, run, { priors });
 }
@@ -172,7 +177,8 @@ export async function runLoop(
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
   const { signal, strategy, exploring, ablation, requireSanitizer, patience } = request;
-  const seed = request.seed ?? session.drawSeed();
+  const drawSeed = seedsOf(prepared, session);
+  const seed = request.seed ?? drawSeed();
   const seedDrawn = request.seedDrawn ?? request.seed === undefined;
   const drawsSeeds = seedDrawn || session.recordedAt !== undefined;
   try {
@@ -188,7 +194,7 @@ export async function runLoop(
         evaluator: session.evaluator,
         patterns: PATTERNS,
         seed,
-        drawSeed: drawsSeeds ? session.drawSeed : undefined,
+        drawSeed: drawsSeeds ? drawSeed : undefined,
         budgets: prepared.budgets,
         vetoBound: boundOf(prepared, session),
         roofline: rooflineOf(problem.file, workloads[0]!, session.device.spec, peaks),
@@ -219,6 +225,17 @@ export async function runLoop(
     run.log.close();
   }
 }
+
+/** Everything that a run may judge. */
+const subjectOf = ({ problem, workloads, start, rungs }: PreparedRun): SeedSubject => ({
+  problem,
+  judged: [start, ...rungs],
+  asked: workloads,
+});
+
+/** A guided run of the same files comes to the same end: it need not be evaluated again. A blind one is to look elsewhere. */
+const seedsOf = (prepared: PreparedRun, { repeats, drawSeed }: Session): DrawSeed =>
+  (prepared.request.strategy === GUIDED ? repeats?.seedsFor(subjectOf(prepared)) : undefined) ?? drawSeed;
 
 /** What `resume` needs beside what `run-started` says anyway. */
 const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest => ({

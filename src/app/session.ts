@@ -8,6 +8,8 @@ import type { RequestOf } from '../core/requests/request.ts';
 import type { GpuInstruments } from '../evaluation/instruments/gpu-instruments.ts';
 import type { ExpectationCache } from '../evaluation/oracle/expectation-cache.ts';
 import type { DeviceReference } from '../evaluation/oracle/expectations.ts';
+import type { SeedSubject } from '../evaluation/recording/repeat.ts';
+import type { Priors } from '../store/events.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { describeEnvironment } from './environment.ts';
 import type { AskTrust } from './loading/trust.ts';
@@ -32,8 +34,15 @@ export type OnDevice<R> = Omit<R, 'device'> & { readonly device: string } & Surr
 
 /** Where kernels are judged. */
 export type SessionOptions = OnDevice<
-  Pick<RequestOf<'evaluate'>, 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'record' | 'replay' | 'trust'>
+  Pick<RequestOf<'evaluate'>, 'threads' | 'toolchain' | 'runTimeoutSeconds' | 'record' | 'replay' | 'trust' | 'fresh'>
 >;
+
+/** How what is evaluated on a virtual device begins: as the last time, if nothing has changed since. */
+export interface Repeats {
+  readonly seedsFor: (subject: SeedSubject) => DrawSeed;
+  /** @param read what earlier runs of the store tell now. */
+  readonly priorsFor: (subject: SeedSubject, store: string, read: () => Priors) => Priors;
+}
 
 /**
  * A device, a compiler and the evaluator that uses them. Closing it ends their work. Child processes stay a few seconds for
@@ -51,6 +60,8 @@ export interface Session extends AsyncDisposable {
    */
   readonly peaks?: () => Promise<MeasuredPeaks | undefined>;
   readonly drawSeed: DrawSeed;
+  /** What was begun with exactly the same files before. Only where evaluations are repeated. */
+  readonly repeats?: Repeats;
   /** When the recorded session happened, as ISO 8601; only in a replay. */
   readonly recordedAt?: string;
   /**
@@ -109,7 +120,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const recorded =
     options.record === undefined ? live : await recordTo(options.record, live, { device, toolchain, environment });
   // Outside the recorder, because kept code lies in one store only.
-  const evaluator = createKeepingEvaluator(recorded, { toolchain, architecture: device.spec.architecture });
+  const repeats = await openRepeatsOf(options, { device, toolchain, environment });
+  const repeating = repeats ? repeats.wrap(recorded) : recorded;
+  const evaluator = createKeepingEvaluator(repeating, { toolchain, architecture: device.spec.architecture });
   const owned = stack.move();
   return {
     device,
@@ -117,6 +130,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     evaluator,
     environment,
     drawSeed,
+    repeats,
     peaks: device.measuring ? () => peaksOf(device) : undefined,
     libraryBaselines: instruments ? listLibraries(instruments) : undefined,
     async [Symbol.asyncDispose]() {
@@ -128,6 +142,28 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       await atMost(LONGEST_CLOSING_MS, owned.disposeAsync());
     },
   };
+}
+
+/** A real GPU measures anew each time, and a recording is to hold what was evaluated. */
+async function openRepeatsOf(
+  options: SessionOptions,
+  { device, toolchain, environment }: { device: Device; toolchain: Toolchain; environment: Session['environment'] },
+): Promise<(Repeats & { wrap: (evaluator: Evaluator) => Evaluator }) | undefined> {
+  if (device.identity.kind !== 'virtual' || options.record !== undefined) return undefined;
+  const [{ openRepeats, priorsFor, repeatsAreOff, seedsFor }, { createRepeatingEvaluator }] = await Promise.all([
+    import('./repeats.ts'),
+    import('../evaluation/recording/repeat.ts'),
+  ]);
+  if (repeatsAreOff()) return undefined;
+  const tools = { spec: device.spec, toolchain, environment, limits: { runTimeoutSeconds: options.runTimeoutSeconds } };
+  const context = openRepeats(tools, { isFresh: options.fresh ?? false });
+  return (
+    context && {
+      wrap: (evaluator) => createRepeatingEvaluator(evaluator, context),
+      seedsFor: (subject) => seedsFor(context, subject),
+      priorsFor: (subject, store, read) => priorsFor(context, subject, store, read),
+    }
+  );
 }
 
 /** Longest wait for closing, so that the result is printed. Work that is still open ends with this process. */

@@ -59,10 +59,11 @@ const describeWhy = ({ finding, pattern, reason }: MoveProposedEvent): string =>
     : `${finding.id} of ${finding.evaluationId}: ${finding.evidence} (pattern: ${pattern.title})`;
 
 function describeResult({ evaluation }: EvaluationFinishedEvent): string {
-  const { status, timing, reason } = evaluation;
+  const { status, timing, reason, repeated } = evaluation;
   if (status !== 'passed' || !timing) return `${status}: ${reason ?? 'no reason given'}`;
   const bound = timing.kind === 'predicted' ? `, bound by ${timing.bindingResource}` : '';
-  return `passed, ${timing.kind} ${formatNs(timing.medianNs)}${bound}`;
+  const again = repeated ? ', as evaluated before' : '';
+  return `passed, ${timing.kind} ${formatNs(timing.medianNs)}${bound}${again}`;
 }
 
 type Handlers = { [T in RecordedEvent['type']]: (event: Extract<RecordedEvent, { type: T }>) => void };
@@ -104,7 +105,7 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
     ablation: (event) => print(`Undoing ${describeAblation(event)}`),
     'workload-advice': ({ text }) => print(`Workload: ${text}`),
     confirmation: ({ evaluationId, candidate, outcome, reason }) =>
-      print(`Confirming ${candidate.kernel} with a fresh seed (${evaluationId}): ${outcome}: ${reason}`),
+      print(`Confirming ${candidate.kernel} with another seed (${evaluationId}): ${outcome}: ${reason}`),
     budget: (event) => print(`    best so far: ${best.describe()}; ${describeBudget(event)}`),
     'search-ended': ({ reason, detail }) => print(`The search ends: ${reason}: ${detail}`),
     'budgets-extended': ({ budgets }) => print(`Going on with ${describeLimits(budgets)}`),

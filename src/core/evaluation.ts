@@ -64,8 +64,8 @@ export interface Coverage {
   drawnShapes: Dimensions[];
   /** Generator sets that the timed workload was run with, beside the declared inputs. */
   generatorSets: string[];
-  /** Checks that were left out, and why. */
-  leftOut: { check: string; reason: string }[];
+  /** Checks that were left out, and why; `code` of the error that kept one from being run. */
+  leftOut: { check: string; reason: string; code?: string }[];
   /** Dimensions of which the kernel takes no value but the timed one, though the problem has others. */
   fixedDimensions: string[];
   /** The kernel was verified at no shape but the timed one: nothing is known of any other. */
@@ -121,6 +121,8 @@ export interface Evaluation {
   findings: Finding[];
   /** Beyond their threshold, and worth nothing as long as something else binds; absent where there are none. */
   hiddenFindings?: Finding[];
+  /** Not evaluated now: virtual devices find the same each time, and this is what was found then, in so many ms. */
+  repeated?: { evaluatedAt: string; elapsedMs: number };
   /** PTX and machine code of the candidate, if the request asked to keep them. */
   artifacts?: EvaluationArtifacts;
   /** Wall time spent, by phase. */

@@ -75,6 +75,12 @@ export function formatElapsed(ms: number): string {
   return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** `2025-11-20 18:41 UTC` of an ISO 8601 time. */
+export const formatInstant = (time: string): string => `${time.slice(0, 16).replace('T', ' ')} UTC`;
+
+/** `3.1 s`, of a wall time in ms. */
+export const formatSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
 /** `12.3 %` of a ratio of 0.123. */
 export const formatPercent = (ratio: number): string => `${Number((100 * ratio).toPrecision(3))} %`;
 

@@ -58,6 +58,8 @@ export interface RunView extends NegativeResults {
   evaluationsUsed: number;
   /** Those of them that were made after the search had ended: to confirm, to ablate, to advise. */
   evaluationsAfterSearch: number;
+  /** Evaluations that were not made in this run, but when exactly the same was evaluated before; `null` without any. */
+  repeats: Repeats | null;
   goal: Goal | null;
   environment: Readonly<Record<string, string>>;
   stop: { reason: RunFinishedEvent['stopReason']; detail: string } | null;
@@ -130,6 +132,28 @@ function objectiveRatio(started: RunStartedEvent, kept: readonly ProgressionRow[
     .reduce((product, { ratioToPreviousBest }) => product * ratioToPreviousBest!, 1);
 }
 
+/** What a run did not evaluate again. */
+export interface Repeats {
+  count: number;
+  /** When they were made, as ISO 8601. */
+  firstAt: string;
+  lastAt: string;
+  /** How long they took then. */
+  elapsedMs: number;
+}
+
+function repeatsOf(evaluations: readonly Evaluation[]): Repeats | null {
+  const repeated = evaluations.flatMap((evaluation) => evaluation.repeated ?? []);
+  const times = repeated.map(({ evaluatedAt }) => evaluatedAt).sort();
+  if (times.length === 0) return null;
+  return {
+    count: times.length,
+    firstAt: times[0]!,
+    lastAt: times.at(-1)!,
+    elapsedMs: repeated.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0),
+  };
+}
+
 /** Builds the one view model of a run from its events; every format of report shows nothing else. */
 export function buildRunView(
   runId: string,
@@ -165,6 +189,7 @@ export function buildRunView(
     ...{ workload, device, seed, budgets, goal, environment },
     evaluationsUsed: rows.length,
     evaluationsAfterSearch: countAfterSearch(events),
+    repeats: repeatsOf(joined.map(({ finished }) => finished.evaluation)),
     stop: finished ? { reason: finished.stopReason, detail: finished.detail } : null,
     start,
     best,

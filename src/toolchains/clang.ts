@@ -42,6 +42,7 @@ export async function createClangToolchain(options: ClangToolchainOptions = {}):
   const compile = compileOnce(options.cacheFolder, compileCuda);
   return {
     identity: { name: 'clang', version: compiler.version, path: compiler.path },
+    digest: () => `${compiler.fingerprint} ${environment.headers.digest()}`,
     async compile(request) {
       request.signal?.throwIfAborted();
       const startMs = performance.now();

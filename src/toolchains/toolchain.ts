@@ -11,6 +11,8 @@ export interface CompileRequest {
 /** Turns candidates into code for one architecture. */
 export interface Toolchain {
   readonly identity: { readonly name: string; readonly version: string; readonly path: string };
+  /** Changes with the compiler and with the headers it reads, as they are now. Absent where that is not known. */
+  digest?(): string;
   /**
    * Compiles the candidate, or returns what the same inputs gave before. A candidate's faults are outcomes; rejects only
    * with the signal's reason when aborted.

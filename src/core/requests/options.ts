@@ -142,6 +142,13 @@ export const DEVICE = {
     defaultHelp: '10 on a GPU, 20 on a virtual one, more for large workloads',
     isLogged: true,
   },
+  fresh: {
+    flags: '--fresh',
+    kind: FLAG,
+    help: 'evaluate again what a virtual device has evaluated before',
+    isLogged: true,
+    notInReplays: true,
+  },
   record: {
     flags: '--record <file>',
     kind: PATH,

@@ -180,7 +180,13 @@ const coverage = z
     excludedShapes: z.array(dimensionsSchema).describe('Check shapes that its limits or constraints turn away.'),
     drawnShapes: z.array(dimensionsSchema).describe('Shapes that the seed chose.'),
     generatorSets: z.array(z.string()).describe('Those that the timed workload was run with, beside its own inputs.'),
-    leftOut: z.array(z.strictObject({ check: z.string(), reason: z.string() })),
+    leftOut: z.array(
+      z.strictObject({
+        check: z.string(),
+        reason: z.string(),
+        code: z.string().describe('Of the error that kept the check from being run.').optional(),
+      }),
+    ),
     fixedDimensions: z.array(z.string()).describe('Dimensions that no verified shape has another value of.'),
     timedShapeOnly: z.boolean().describe('Verified at no other shape than the timed one.'),
   })
@@ -279,6 +285,13 @@ export const evaluationSchema = z.strictObject({
   hiddenFindings: z
     .array(finding)
     .describe('Beyond their threshold, and worth nothing as long as something else binds.')
+    .optional(),
+  repeated: z
+    .strictObject({
+      evaluatedAt: z.string().describe('ISO 8601.'),
+      elapsedMs: count.describe('How long it took then.'),
+    })
+    .describe('Not evaluated now: what a virtual device found when exactly the same was evaluated.')
     .optional(),
   artifacts: z
     .strictObject({

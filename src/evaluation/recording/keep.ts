@@ -13,7 +13,8 @@ export interface KeepingOptions {
 }
 
 /** Whether any code ran. A candidate refused earlier is not compiled for this. */
-const wasRun = ({ elapsedMs }: Evaluation): boolean => elapsedMs.verify > 0;
+const wasRun = ({ elapsedMs, repeated, coverage }: Evaluation): boolean =>
+  elapsedMs.verify > 0 || (repeated !== undefined && coverage !== undefined);
 
 /**
  * Keeps the code of what `evaluator` judges, where a request says so. That happens when nothing is timed any more.

@@ -93,7 +93,7 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
     request.onCheck?.({ check: describeCheck(check), index, count: index + queue.length });
     const trouble = check.isDrawn ? await troubleWithDrawn(request, check) : undefined;
     if (trouble !== undefined) {
-      coverage.leftOut.push({ check: describeCheck(check), reason: trouble });
+      coverage.leftOut.push({ check: describeCheck(check), ...trouble });
       continue;
     }
     const seeing = check.isMain && (await seeingAtTimedShape(request, coverage));
@@ -112,7 +112,10 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
  * Why the problem's own inputs or reference do not work for a shape that the seed chose: its author never saw that shape,
  * and the kernel's is not to blame.
  */
-const troubleWithDrawn = async (request: VerifyRequest, check: Check): Promise<string | undefined> => {
+const troubleWithDrawn = async (
+  request: VerifyRequest,
+  check: Check,
+): Promise<{ reason: string; code: string } | undefined> => {
   const { problem, seed, oracle, signal } = request;
   const { dimensions, generatorSet } = check;
   try {
@@ -120,7 +123,7 @@ const troubleWithDrawn = async (request: VerifyRequest, check: Check): Promise<s
     await refuseBlindCheck({ problem, check, prepared, seed, signal });
     return undefined;
   } catch (error) {
-    if (error instanceof WarpsmithError) return error.message;
+    if (error instanceof WarpsmithError) return { reason: error.message, code: error.details.code };
     throw error;
   }
 };

@@ -26,16 +26,19 @@ import {
   describeTiming,
   formatCount,
   formatFigure,
+  formatInstant,
   formatMeasuredNs,
   formatNs,
   formatParameters,
   formatPercent,
   formatRatioInterval,
+  formatSeconds,
 } from '../format.ts';
 import { shortKernelNames } from '../kernel-names.ts';
 import { findingsInShort, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
 import { measurementLines } from '../sections/measurement.ts';
 import { profileLines, profilerRuleLines, sanitizerLines } from '../sections/outside-tools.ts';
+import { SAME } from '../sections/run-words.ts';
 
 /** Shown where nothing is known of any shape but the timed one. */
 const ONE_SHAPE = 'VERIFIED AT THE TIMED SHAPE ONLY';
@@ -66,12 +69,16 @@ const describeFault = ({ functionName, cta, thread, address, buffer, source }: D
     source && `at ${source.file}:${source.line}`,
   ]).join(', ');
 
+/** When it was found, and why it was not looked for again. */
+const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repeated']>): string =>
+  `repeated: found at ${formatInstant(evaluatedAt)} in ${formatSeconds(elapsedMs)}; ${SAME}; --fresh evaluates again`;
+
 /**
  * Which problem's checks the verdict rests on (of a kernel's own choice where it does not lie in that problem's ladder),
  * the verdict, and what goes with it.
  */
 const statusList = (evaluation: Evaluation): Part => {
-  const { problem, coverage, failedCheck, fault } = evaluation;
+  const { problem, coverage, failedCheck, fault, repeated } = evaluation;
   return list([
     problem && `judged by problem ${problem.name} in ${problem.folder}`,
     problem?.elsewhere && warn('which kernel.json names; it is not that of the folder above the kernel'),
@@ -79,6 +86,7 @@ const statusList = (evaluation: Evaluation): Part => {
     coverage?.timedShapeOnly && warn(ONE_SHAPE),
     failedCheck && `found by: ${failedCheck}`,
     fault && describeFault(fault),
+    repeated && describeRepeat(repeated),
   ]);
 };
 

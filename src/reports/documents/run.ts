@@ -2,16 +2,18 @@ import { code, type Document, documentOf, type Inline, type Item, list, note, ty
 import {
   describeBounds,
   formatFigure,
+  formatInstant,
   formatInterval,
   formatParameters,
   formatPercent,
   formatRatio,
+  formatSeconds,
   formatTiming,
 } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import { RESULT_SECTIONS } from '../sections/run-result.ts';
 import { SEARCH_SECTIONS } from '../sections/run-search.ts';
-import { describeEvaluations, evaluationLink, headline, kindOf } from '../sections/run-words.ts';
+import { describeEvaluations, evaluationLink, headline, kindOf, SAME } from '../sections/run-words.ts';
 
 /** `guided by findings`, or what else chose the candidates. */
 function describeStrategy({ objective: { strategy, diagnosis } }: RunView): string {
@@ -50,7 +52,7 @@ function certainty({ best, start, speedup, confirmations }: RunView): Part {
   const confirmation = confirmations.at(-1);
   if (!best || speedup === null || best.evaluationId === start?.evaluationId) return null;
   if (best.kind === 'predicted') {
-    const confirmed = confirmation?.outcome === 'accepted' ? ' It was right again with a fresh seed.' : '';
+    const confirmed = confirmation?.outcome === 'accepted' ? ' It was right with another seed, too.' : '';
     return note(
       `The model’s interval of the best time is ${formatInterval('predicted', best.intervalNs)}.${confirmed}`,
     );
@@ -68,6 +70,15 @@ const describeCandidate = (time: NonNullable<RunView['best']>): Inline => [
   ', ',
   evaluationLink(time.evaluationId),
 ];
+
+/** What was not evaluated in this run, and why not. */
+function describeRepeats({ repeats, evaluationsUsed }: RunView): string | null {
+  if (!repeats) return null;
+  const { count, firstAt, lastAt, elapsedMs } = repeats;
+  const [first, last] = [formatInstant(firstAt), formatInstant(lastAt)];
+  const when = first === last ? first : `${first} to ${last}`;
+  return `${count} of ${evaluationsUsed} evaluations were made before (${when}, in ${formatSeconds(elapsedMs)}): ${SAME}; --fresh evaluates again`;
+}
 
 function facts(view: RunView): (Item | false)[] {
   const { problem, workload, device, stop, goal, seed, start, best, bounds, changes, tornLastLine } = view;
@@ -97,6 +108,7 @@ function facts(view: RunView): (Item | false)[] {
     ),
     fact('Search', describeStrategy(view)),
     fact('Budget', `${describeBudget(view)}; goal: ${goal?.text ?? 'none'}; seed ${seed}`),
+    fact('Repeats', describeRepeats(view)),
     fact('Log', tornLastLine && 'The last line of the event log was cut off; it is left out.'),
   ];
 }

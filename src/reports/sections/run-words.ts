@@ -6,6 +6,9 @@ import { NO_FINDING } from './findings.ts';
 
 /** Words that several parts of a run's report share. */
 
+/** Why a virtual device need not evaluate again. */
+export const SAME = 'kernel, problem, workload, seed, device, compiler and version are the same';
+
 /** Leads to the evaluation's row in the table of all of them, which names its candidate and its reason. */
 export const evaluationLink = (id: string | null): Inline => (id === null ? '–' : link(id, `evaluation-${id}`));
 
@@ -17,7 +20,7 @@ export const verdictCell = ({ stage, verdict }: ProgressionRow): string =>
   stage === 'screen' ? 'screened' : (verdict ?? '–');
 
 const STAGE_WHYS: Readonly<Record<Exclude<Stage, 'judge' | 'screen'>, string>> = {
-  confirm: 'the winner again, with a fresh seed',
+  confirm: 'the winner again, with another seed',
   ablation: 'what this change of the best is worth',
   'workload-advice': 'how the best fills the device',
 };

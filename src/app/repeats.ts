@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { DeviceSpec } from '../core/device-spec.ts';
+import type { Generator, Problem } from '../core/problem.ts';
+import { priorsKey, type RepeatContext, type SeedSubject, seedKey } from '../evaluation/recording/repeat.ts';
+import type { Priors } from '../store/events.ts';
+import { openRepeatStore } from '../store/repeats.ts';
+import type { Toolchain } from '../toolchains/toolchain.ts';
+import { hashHostCode } from './loading/trust.ts';
+import { type DrawSeed, drawSeed } from './seed.ts';
+
+/*
+ * What virtual devices have found before. It lies in the user's cache folder and not in a store: a store comes with a
+ * repository or from another machine, and whoever wrote it could say that any kernel passed.
+ */
+
+/** `$XDG_CACHE_HOME/warpsmith/repeats`, or the same below ~/.cache. */
+export function repeatsFolder(environment: Readonly<Record<string, string | undefined>> = process.env): string {
+  const named = environment.XDG_CACHE_HOME;
+  // A relative path is to be ignored. Source: XDG Base Directory Specification.
+  const cache = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.cache');
+  return join(cache, 'warpsmith', 'repeats');
+}
+
+/** `WARPSMITH_REPEATS=off`: nothing is answered from earlier evaluations, and nothing is kept for later ones. */
+export const repeatsAreOff = (environment: Readonly<Record<string, string | undefined>> = process.env): boolean =>
+  environment.WARPSMITH_REPEATS === 'off';
+
+/** What evaluates, beside warpsmith itself. */
+export interface EvaluatingTools {
+  readonly spec: DeviceSpec;
+  readonly toolchain: Toolchain;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Options that can change what is found. */
+  readonly limits: object;
+}
+
+/** Opens what was found before; `undefined` where something that decides can't be told. */
+export function openRepeats(
+  { spec, toolchain, environment, limits }: EvaluatingTools,
+  { isFresh, folder = repeatsFolder() }: { readonly isFresh: boolean; readonly folder?: string },
+): RepeatContext | undefined {
+  const compiler = toolchain.digest?.();
+  if (compiler === undefined) return undefined;
+  const parts = [ownDigest(), spec, compiler, environment, limits];
+  return {
+    store: openRepeatStore(folder),
+    evaluatorDigest: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+    problemDigest,
+    isFresh,
+  };
+}
+
+/**
+ * Draws seeds for a subject: the one that was drawn for exactly it before, so that nothing is evaluated twice; a new one
+ * where anything has changed, or where everything is to be evaluated again.
+ */
+export const seedsFor =
+  (context: RepeatContext, subject: SeedSubject): DrawSeed =>
+  (after) => {
+    const key = seedKey(subject, context, after);
+    const known = context.isFresh ? undefined : context.store.seed(key);
+    if (known !== undefined) return known;
+    const drawn = drawSeed();
+    context.store.keepSeed(key, drawn);
+    return drawn;
+  };
+
+/** What a guided run of the subject knows of earlier runs: what it knew when it was first made with these files. */
+export function priorsFor(context: RepeatContext, subject: SeedSubject, store: string, read: () => Priors): Priors {
+  const key = priorsKey(subject, context, resolve(store));
+  const known = context.isFresh ? undefined : context.store.priors(key);
+  if (known) return known;
+  const priors = read();
+  context.store.keepPriors(key, priors);
+  return priors;
+}
+
+const sha256Of = (contents: string | Uint8Array): string => createHash('sha256').update(contents).digest('hex');
+
+/** Everything that decides what is right: problem.json, the reference and what it may import, and arrays of inputs. */
+export function problemDigest({ folder, file }: Pick<Problem, 'folder' | 'file'>): string {
+  const arrays = arrayFiles(file).map((name) => [name, fileDigest(resolve(folder, name))]);
+  return sha256Of(JSON.stringify([hashHostCode(folder), arrays]));
+}
+
+/** Every .npy file that a generator names, wherever in problem.json. */
+function arrayFiles(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { kind, file } = value as Partial<Extract<Generator, { kind: 'npy' }>>;
+  const own = kind === 'npy' && typeof file === 'string' ? [file] : [];
+  return [...own, ...Object.values(value).flatMap(arrayFiles)];
+}
+
+/** Files of arrays may be large: read again only when they changed. */
+const fileDigests = new Map<string, { readonly signature: string; readonly digest: string }>();
+
+function fileDigest(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found?.isFile()) return 'missing';
+  const signature = `${found.size} ${found.mtimeMs} ${found.ctimeMs} ${found.ino}`;
+  const known = fileDigests.get(path);
+  if (known?.signature === signature) return known.digest;
+  const digest = sha256Of(readFileSync(path));
+  fileDigests.set(path, { signature, digest });
+  return digest;
+}
+
+/** All of warpsmith lies below: its sources, or what was built of them. */
+const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url));
+
+let own: string | undefined;
+
+/** SHA-256 over warpsmith's own code: its version alone stands still while somebody changes it. */
+function ownDigest(): string {
+  own ??= sha256Of(
+    readdirSync(OWN_FOLDER, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+      .map((path) => `${path.slice(OWN_FOLDER.length)} ${sha256Of(readFileSync(path))}\n`)
+      .join(''),
+  );
+  return own;
+}

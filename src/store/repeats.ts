@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { Evaluation } from '../core/evaluation.ts';
+import type { Priors } from './events.ts';
+import { readRegularFile } from './read-regular-file.ts';
+import { writeWhole } from './write-whole.ts';
+
+/** An evaluation as it was made. */
+export interface KeptEvaluation {
+  /** When it was finished, as ISO 8601. */
+  readonly evaluatedAt: string;
+  readonly evaluation: Evaluation;
+}
+
+/**
+ * Evaluations by the SHA-256 of everything that decides them, and with what guided runs of exactly the same files began. It
+ * only saves time: what is damaged counts as absent, and what can't be written is not kept.
+ */
+export interface RepeatStore {
+  evaluation(key: string): KeptEvaluation | undefined;
+  keepEvaluation(key: string, evaluation: Evaluation): void;
+  seed(key: string): number | undefined;
+  keepSeed(key: string, seed: number): void;
+  priors(key: string): Priors | undefined;
+  keepPriors(key: string, priors: Priors): void;
+}
+
+export interface RepeatStoreOptions {
+  /** Of all entries together; the least recently used go first. */
+  readonly maximumBytes?: number;
+  /** Replaces the clock in tests. */
+  readonly now?: () => Date;
+}
+
+/** An evaluation of attention takes about 25 kB. */
+const MAXIMUM_BYTES = 128 * 1024 ** 2;
+/** Entries go until this share of the limit is left, so that not each new one looks for others to remove. */
+const SHARE_LEFT = 0.75;
+/** Far above any evaluation. */
+const MAXIMUM_ENTRY_BYTES = 32 * 1024 ** 2;
+const SCHEMA_VERSION = 1;
+
+type Entry = { readonly schemaVersion: typeof SCHEMA_VERSION; readonly key: string } & Partial<KeptEvaluation> & {
+    readonly seed?: number;
+    readonly priors?: Priors;
+  };
+
+/** Opens the entries of a folder, which need not be there yet. */
+export function openRepeatStore(
+  folder: string,
+  { maximumBytes = MAXIMUM_BYTES, now = () => new Date() }: RepeatStoreOptions = {},
+): RepeatStore {
+  const pathOf = (key: string): string => join(folder, key.slice(0, 2), key.slice(2));
+  let bytes: number | undefined;
+  const read = (key: string): Entry | undefined => {
+    const entry = readEntry(pathOf(key), key);
+    if (entry) noteUse(pathOf(key), now());
+    return entry;
+  };
+  const write = (key: string, contents: Omit<Entry, 'schemaVersion' | 'key'>): void => {
+    const packed = pack({ schemaVersion: SCHEMA_VERSION, key, ...contents });
+    try {
+      writeWhole(pathOf(key), packed);
+      bytes = (bytes ?? sizeOf(folder)) + packed.length;
+      if (bytes > maximumBytes) bytes = removeOldest(folder, maximumBytes * SHARE_LEFT);
+    } catch {
+      // A full or read-only disk must not cost a result.
+    }
+  };
+  return {
+    evaluation(key) {
+      const { evaluation, evaluatedAt } = read(key) ?? {};
+      return evaluation && evaluatedAt !== undefined ? { evaluation, evaluatedAt } : undefined;
+    },
+    keepEvaluation: (key, evaluation) => write(key, { evaluatedAt: now().toISOString(), evaluation }),
+    seed: (key) => read(key)?.seed,
+    keepSeed: (key, seed) => write(key, { seed }),
+    priors: (key) => read(key)?.priors,
+    keepPriors: (key, priors) => write(key, { priors }),
+  };
+}
+
+const checksum = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** JSON knows neither NaN nor infinities, which a wrong kernel's outputs hold. */
+const NOT_FINITE = '$number';
+
+const encode = (entry: Entry): string =>
+  JSON.stringify(entry, (_name, value: unknown) =>
+    typeof value === 'number' && !Number.isFinite(value) ? { [NOT_FINITE]: String(value) } : value,
+  );
+
+const decode = (text: string): unknown =>
+  JSON.parse(text, (_name, value: unknown) =>
+    typeof value === 'object' && value !== null && NOT_FINITE in value ? Number(value[NOT_FINITE]) : value,
+  );
+
+/** The checksum of the text, and the text. */
+function pack(entry: Entry): Buffer {
+  const text = encode(entry);
+  return gzipSync(`${checksum(text)}\n${text}`);
+}
+
+function readEntry(path: string, key: string): Entry | undefined {
+  try {
+    const unpacked = gunzipSync(readRegularFile(path, MAXIMUM_ENTRY_BYTES), { maxOutputLength: MAXIMUM_ENTRY_BYTES });
+    const contents = unpacked.toString('utf8');
+    const firstLine = contents.indexOf('\n');
+    const text = contents.slice(firstLine + 1);
+    if (contents.slice(0, firstLine) !== checksum(text)) return undefined;
+    const entry = decode(text) as Entry;
+    return entry.schemaVersion === SCHEMA_VERSION && entry.key === key ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The time of its file says when an entry was last used. */
+function noteUse(path: string, now: Date): void {
+  try {
+    utimesSync(path, now, now);
+  } catch {
+    // Another process may have removed it, or the folder can't be written.
+  }
+}
+
+interface StoredFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly usedMs: number;
+}
+
+/** What lies in the folder, what a killed process left half-written included. */
+function filesIn(folder: string): StoredFile[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    const path = join(entry.parentPath, entry.name);
+    const found = entry.isFile() ? statSync(path, { throwIfNoEntry: false }) : undefined;
+    return found ? [{ path, bytes: found.size, usedMs: found.mtimeMs }] : [];
+  });
+}
+
+const sizeOf = (folder: string): number => filesIn(folder).reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** @returns the bytes that are left. */
+function removeOldest(folder: string, wantedBytes: number): number {
+  const files = filesIn(folder).sort((a, b) => a.usedMs - b.usedMs);
+  let left = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const { path, bytes } of files) {
+    if (left <= wantedBytes) break;
+    rmSync(path, { force: true });
+    left -= bytes;
+  }
+  return left;
+}
