@@ -1,5 +1,5 @@
 // Optimises every shipped problem from its start, unattended, and records how each run ended:
-//   node scripts/record-problems.ts --device virtual:h200 --output docs/results/problems-virtual-h200.json [problem …]
+//   node scripts/record-problems.ts --device virtual:h200 --output docs/results/problems-virtual-h200.json [problem[:dtype] …]
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -23,9 +23,19 @@ const { values, positionals } = parseArgs({
 
 type Printed = RunView & { reportPath: string; error?: { message: string } };
 
+/** `gemm`, or `gemm:f16` for a dtype that is not its first. */
 async function optimize(problem: string, store: string): Promise<Printed> {
-  const target = `problems/${problem}`;
-  const limits = ['--max-evaluations', values.evaluations, '--device', values.device, '--store', store];
+  const [name, dtype] = problem.split(':');
+  const target = `problems/${name}`;
+  const limits = [
+    ...(dtype ? ['--dtype', dtype] : []),
+    '--max-evaluations',
+    values.evaluations,
+    '--device',
+    values.device,
+    '--store',
+    store,
+  ];
   const child = spawn(process.execPath, ['bin/warpsmith.mjs', 'optimize', target, ...limits, '--json'], {
     cwd: root,
     // What is recorded here is found here.
@@ -43,7 +53,9 @@ async function optimize(problem: string, store: string): Promise<Printed> {
 async function record(problem: string): Promise<{ entry: OptimisedProblem; view: Printed }> {
   const store = await mkdtemp(join(tmpdir(), 'warpsmith-problems-'));
   try {
-    const file = JSON.parse(await readFile(join(root, 'problems', problem, 'problem.json'), 'utf8')) as ProblemFile;
+    const file = JSON.parse(
+      await readFile(join(root, 'problems', problem.split(':')[0]!, 'problem.json'), 'utf8'),
+    ) as ProblemFile;
     const began = performance.now();
     const view = await optimize(problem, store);
     const { start, best, speedup, stop, evaluationsUsed, evaluationsAfterSearch, workload, confirmations } = view;
@@ -51,7 +63,7 @@ async function record(problem: string): Promise<{ entry: OptimisedProblem; view:
     return {
       view,
       entry: {
-        problem,
+        problem: problem.replace(':', '-'),
         workload: workload.name,
         rungs: file.rungs,
         start: start && { kernel: start.candidate.kernel, kind: start.kind, medianNs: start.medianNs },

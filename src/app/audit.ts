@@ -14,9 +14,10 @@ type AuditOptions = RequestOf<'audit'> & Surroundings;
  * @throws WarpsmithError for files that can't be used.
  */
 export async function audit(request: AuditOptions): Promise<AuditReport> {
-  const { target, seed, signal, onStep } = completeRequest('audit', request);
+  const { target, dtype, seed, signal, onStep } = completeRequest('audit', request);
   const { kind, folder } = findTarget(target);
-  const problem = kind === 'kernel' ? (await loadKernel(folder)).problem : await loadProblem(folder);
+  const problem =
+    kind === 'kernel' ? (await loadKernel(folder, { dtype })).problem : await loadProblem(folder, { dtype });
   await ensureTrustedFor(request, problem);
   const onCheck = (check: string, index: number, count: number) => onStep?.(`check ${index + 1} of ${count}: ${check}`);
   return auditProblem({ problem, seed, signal, onCheck });

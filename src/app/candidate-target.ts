@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
+import type { DType } from '../core/dtype.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
 import type { Problem } from '../core/problem.ts';
@@ -46,14 +47,20 @@ const CANDIDATE_ID = /^[0-9a-f]{4,12}$/;
  */
 export async function candidateTarget(
   text: string,
-  { store, parameters, option = '--set' }: { store: string; parameters: ParameterValues; option?: string },
+  {
+    store,
+    parameters,
+    dtype,
+    option = '--set',
+  }: { store: string; parameters: ParameterValues; dtype?: DType | undefined; option?: string },
 ): Promise<CandidateTarget> {
   const found = findEvaluation(text, store);
   if (found) {
-    if (Object.keys(parameters).length > 0) throw parametersGiven(text, option);
+    if (Object.keys(parameters).length > 0) throw fixedAlready(text, option, 'fixed parameters', 'set every parameter');
+    if (dtype !== undefined) throw fixedAlready(text, '--dtype', 'a fixed dtype', 'choose the dtype');
     return restore(found.run, found.event);
   }
-  const { kernel, problem } = await loadKernelTarget(text);
+  const { kernel, problem } = await loadKernelTarget(text, dtype);
   const candidate = makeCandidate(kernel, parameters);
   return { candidate, problem, label: kernel.file.name };
 }
@@ -221,7 +228,7 @@ function findCandidate(prefix: string, store: string): Found | undefined {
 /** The candidate with the sources that the run judged, not with those that lie in the kernel's folder now. */
 export async function restore(run: LoadedRun, event: EvaluationFinishedEvent): Promise<CandidateTarget> {
   const { candidate: named, id } = event.evaluation;
-  const problem = await loadProblem(run.started.problem.folder);
+  const problem = await loadProblem(run.started.problem.folder, { dtype: run.started.problem.dtype });
   const stored = readCandidateSources(openContentStore(join(run.folder, RUN_FILES.objects)), event.sources);
   const { folder } = named;
   const file = stored.file ?? (await loadKernel(folder, { problem })).kernel.file;
@@ -240,12 +247,12 @@ const candidateChanged = (run: LoadedRun, evaluationId: string, candidateId: str
     hint: 'Restore it from version control, or run the optimisation again: newer runs keep it.',
   });
 
-const parametersGiven = (text: string, option: string): WarpsmithError =>
+const fixedAlready = (text: string, option: string, what: string, instead: string): WarpsmithError =>
   new WarpsmithError({
     code: 'parameters-of-a-candidate',
-    message: `${text} is a candidate with fixed parameters.`,
+    message: `${text} is a candidate with ${what}.`,
     path: option,
     received: option,
     expected: `${option} for kernel folders only`,
-    hint: 'Name the kernel folder instead, and set every parameter.',
+    hint: `Name the kernel folder instead, and ${instead}.`,
   });

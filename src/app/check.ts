@@ -82,13 +82,13 @@ function checkKernel(
   };
 }
 
-async function loadAll(text: string): Promise<{ problem: Problem; kernels: Kernel[] }> {
-  const { kind, folder } = findTarget(text);
+async function loadAll({ target, dtype }: RequestOf<'check'>): Promise<{ problem: Problem; kernels: Kernel[] }> {
+  const { kind, folder } = findTarget(target);
   if (kind === 'kernel') {
-    const { kernel, problem } = await loadKernel(folder);
+    const { kernel, problem } = await loadKernel(folder, { dtype });
     return { problem, kernels: [kernel] };
   }
-  const problem = await loadProblem(folder);
+  const problem = await loadProblem(folder, { dtype });
   const kernels: Kernel[] = [];
   for (const rung of new Set([problem.file.start, ...problem.file.rungs])) {
     kernels.push((await loadKernel(join(problem.folder, rung), { problem })).kernel);
@@ -103,7 +103,7 @@ async function loadAll(text: string): Promise<{ problem: Problem; kernels: Kerne
  * @throws WarpsmithError for the first mistake, with file and path.
  */
 export async function checkTarget(options: RequestOf<'check'>): Promise<CheckReport> {
-  const { problem, kernels } = await loadAll(options.target);
+  const { problem, kernels } = await loadAll(options);
   const { file, folder } = problem;
   const workloads =
     options.workload === undefined

@@ -1,7 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import { WarpsmithError } from '../core/errors.ts';
 import { type MadeBranch, makeBranch } from '../handover/git-branch.ts';
 import { type KeptChange, keptChanges } from '../handover/kept-changes.ts';
+import { isSameKernel } from '../handover/same-kernel.ts';
 import { formatMove, formatRatioInterval, formatTiming } from '../reports/format.ts';
 import { type CandidateTarget, candidateTarget, type LoadedRun, restore, startOf } from './candidate-target.ts';
 import { folderOf } from './export.ts';
@@ -35,19 +35,11 @@ export async function commitRun(target: string, { store }: { store: string }): P
     folder,
     before: folderOf(start, start.kernel),
     // Compares parsed JSON: layout does not matter, and the run may have started with other values than the defaults.
-    isSame: (name, atHead) => name === 'kernel.json' && isSameJson(atHead, start.kernel.file),
+    isSame: (name, atHead) => name === 'kernel.json' && isSameKernel(atHead, start.kernel.file),
     branch: `warpsmith/${run.id}`,
     changes,
   });
   return { ...made, subjects: changes.map(({ message }) => message.split('\n')[0]!) };
-}
-
-function isSameJson(text: string, wanted: unknown): boolean {
-  try {
-    return isDeepStrictEqual(JSON.parse(text), wanted);
-  } catch {
-    return false;
-  }
 }
 
 /** Subject, then the evidence: the ratio with its kind and interval, the finding, and where it was judged. */

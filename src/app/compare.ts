@@ -33,14 +33,16 @@ type CompareOptions = OnDevice<RequestOf<'compare'>>;
  */
 export async function compareCandidates(request: CompareOptions): Promise<CompareView> {
   const options = completeRequest('compare', request);
-  const { store, failOn = null } = options;
+  const { store, dtype, failOn = null } = options;
   const baseline = await candidateTarget(options.baseline, {
     store,
+    dtype,
     parameters: options.baselineParameters,
     option: '--set-baseline',
   });
   const candidate = await candidateTarget(options.candidate, {
     store,
+    dtype,
     parameters: options.candidateParameters,
     option: '--set-candidate',
   });

@@ -70,7 +70,7 @@ async function requirePassing(
  * folder that can't be written.
  */
 export async function judge(options: EvaluateOptions): Promise<Judged> {
-  const { kernel, problem } = await loadKernelTarget(options.target);
+  const { kernel, problem } = await loadKernelTarget(options.target, options.dtype);
   const workload = chooseWorkload(problem.file, options.workload, options.cache);
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters ?? {}));
   await ensureTrustedFor(options, problem);

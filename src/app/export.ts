@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import type { Problem, Workload } from '../core/problem.ts';
@@ -10,6 +9,7 @@ import { kernelJsonWithDefaults } from '../handover/baked-kernel.ts';
 import type { FolderFiles } from '../handover/change-patch.ts';
 import { exportKernel, filesOfExport, REPRODUCTION_FILE } from '../handover/export-kernel.ts';
 import type { Evidence, StartRatio } from '../handover/reproduction.ts';
+import { isSameKernel } from '../handover/same-kernel.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { formatRatioInterval, formatTiming } from '../reports/format.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
@@ -97,7 +97,7 @@ const readTexts = (folder: string, wanted: (name: string) => boolean): FolderFil
 function kernelJsonOf({ kernel }: Candidate): string | undefined {
   try {
     const text = readFileSync(join(kernel.folder, 'kernel.json'), 'utf8');
-    return isDeepStrictEqual(JSON.parse(text), kernel.file) ? text : undefined;
+    return isSameKernel(text, kernel.file) ? text : undefined;
   } catch {
     return undefined;
   }

@@ -67,13 +67,17 @@ export async function measureProblem(request: OnDevice<RequestOf<'measure'>>): P
   };
 }
 
-async function loadContenders({ target, kernels }: MeasureOptions): Promise<{ problem: Problem; kernels: Kernel[] }> {
+async function loadContenders({
+  target,
+  dtype,
+  kernels,
+}: MeasureOptions): Promise<{ problem: Problem; kernels: Kernel[] }> {
   const { kind, folder } = findTarget(target);
   if (kind === 'kernel') {
-    const { kernel, problem } = await loadKernel(folder);
+    const { kernel, problem } = await loadKernel(folder, { dtype });
     return { problem, kernels: [kernel, ...(await kernelsNamed(kernels, problem))] };
   }
-  const problem = await loadProblem(folder);
+  const problem = await loadProblem(folder, { dtype });
   const named = kernels.length > 0 ? await kernelsNamed(kernels, problem) : [...(await loadRungs(problem))];
   return { problem, kernels: named };
 }

@@ -118,7 +118,7 @@ export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   const request = completeRequest('optimize', asked);
   refuseConflicts(request);
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
-  const { folder, problem, start, rungs } = await loadProblemTarget(request.target);
+  const { folder, problem, start, rungs } = await loadProblemTarget(request.target, request.dtype);
   await ensureTrustedFor(request, problem);
   return {
     request: { ...request, target: folder },

@@ -192,7 +192,7 @@ async function prepareAgain(
   { store, trust, signal, onEvent, onStage, askTrust }: ResumeRequest,
 ): Promise<PreparedRun> {
   const { problemFiles, ...options } = started.request;
-  const { problem, start, rungs } = await loadProblemTarget(options.target);
+  const { problem, start, rungs } = await loadProblemTarget(options.target, options.dtype);
   refuseOtherProblem(problem.folder, problemFiles);
   await ensureTrustedFor({ trust, askTrust }, problem, 'log');
   refuseOtherKernels([start, ...rungs], started, events);

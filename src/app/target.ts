@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import type { DType } from '../core/dtype.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Kernel } from '../core/kernel.ts';
 import type { Problem } from '../core/problem.ts';
@@ -60,10 +61,10 @@ export const bundledNames = (): string[] =>
   });
 
 /** A kernel with its problem. A problem folder means its start kernel. */
-export async function loadKernelTarget(text: string): Promise<{ kernel: Kernel; problem: Problem }> {
+export async function loadKernelTarget(text: string, dtype?: DType): Promise<{ kernel: Kernel; problem: Problem }> {
   const { kind, folder } = findTarget(text);
-  if (kind === 'kernel') return loadKernel(folder);
-  const problem = await loadProblem(folder);
+  if (kind === 'kernel') return loadKernel(folder, { dtype });
+  const problem = await loadProblem(folder, { dtype });
   return loadKernel(join(problem.folder, problem.file.start), { problem });
 }
 
@@ -96,10 +97,11 @@ export async function loadRungs(problem: Problem): Promise<readonly Kernel[]> {
 /** A problem with its start kernel and every rung. A kernel folder means its problem, started from that kernel. */
 export async function loadProblemTarget(
   text: string,
+  dtype?: DType,
 ): Promise<{ folder: string; problem: Problem; start: Kernel; rungs: readonly Kernel[] }> {
   const { kind, folder } = findTarget(text);
-  const named = kind === 'kernel' ? await loadKernel(folder) : undefined;
-  const problem = named?.problem ?? (await loadProblem(folder));
+  const named = kind === 'kernel' ? await loadKernel(folder, { dtype }) : undefined;
+  const problem = named?.problem ?? (await loadProblem(folder, { dtype }));
   const rungs = await loadRungs(problem);
   const start = named?.kernel ?? (await loadKernel(join(problem.folder, problem.file.start), { problem })).kernel;
   return { folder, problem, start, rungs };

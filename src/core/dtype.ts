@@ -2,6 +2,29 @@
 export const DTYPES = ['f16', 'bf16', 'f32', 'f64', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64'] as const;
 export type DType = (typeof DTYPES)[number];
 
+/** In problem.json and kernel.json of a problem that takes several dtypes: the one that was asked for. */
+export const ASKED_DTYPE = 'T';
+/** A dtype as a file may write it. */
+export type WrittenDType = DType | typeof ASKED_DTYPE;
+
+const CPP_TYPES: Record<DType, string> = {
+  f16: 'half',
+  bf16: '__nv_bfloat16',
+  f32: 'float',
+  f64: 'double',
+  i8: 'signed char',
+  u8: 'unsigned char',
+  i16: 'short',
+  u16: 'unsigned short',
+  i32: 'int',
+  u32: 'unsigned',
+  i64: 'long long',
+  u64: 'unsigned long long',
+};
+
+/** What an element is called in device code: the macro `DTYPE`. */
+export const cppTypeOf = (dtype: DType): string => CPP_TYPES[dtype];
+
 const SIZE_BYTES: Record<DType, number> = {
   f16: 2,
   bf16: 2,

@@ -1,4 +1,4 @@
-import type { DType } from './dtype.ts';
+import type { DType, WrittenDType } from './dtype.ts';
 import type { Expression } from './expressions/syntax-tree.ts';
 
 /**
@@ -7,11 +7,11 @@ import type { Expression } from './expressions/syntax-tree.ts';
  */
 export type ParameterRange = { from: number; to: number; step: number } | { from: number; to: number; factor: number };
 
-export interface ParameterDeclaration {
+export interface ParameterDeclaration<V = number> {
   description?: string;
   /** Allowed values: listed, in ascending order of "more" where there is one, or as a range. */
-  values: number[] | ParameterRange;
-  default: number;
+  values: V[] | ParameterRange;
+  default: V;
 }
 
 export interface WorkspaceDeclaration {
@@ -21,12 +21,12 @@ export interface WorkspaceDeclaration {
   init: 'undefined' | 'zero' | 'once';
 }
 
-export type ArgumentDeclaration =
+export type ArgumentDeclaration<T = DType> =
   | { buffer: string; offsetBytes?: Expression }
   | { null: true }
-  | { scalar: Expression; dtype: DType }
+  | { scalar: Expression; dtype: T }
   /** By-value struct: fields laid out in order with natural alignment. */
-  | { struct: { dtype: DType; value: Expression }[] }
+  | { struct: { dtype: T; value: Expression }[] }
   /** Raw by-value bytes, hex-encoded. */
   | { bytes: string }
   /** Device array of pointers to these buffers. */
@@ -34,7 +34,7 @@ export type ArgumentDeclaration =
   | {
       tensorMap: {
         buffer: string;
-        dtype: DType;
+        dtype: T;
         /** Innermost first, as cuTensorMapEncodeTiled takes them. */
         globalDim: Expression[];
         globalStridesBytes: Expression[];
@@ -47,7 +47,7 @@ export type ArgumentDeclaration =
       };
     };
 
-export interface LaunchStepDeclaration {
+export interface LaunchStepDeclaration<T = DType> {
   /** An extern "C" name, or an explicit template instantiation such as `attention<64, 128>`. */
   function: string;
   grid: Expression[];
@@ -59,7 +59,7 @@ export interface LaunchStepDeclaration {
   programmaticDependent?: boolean;
   /** Preferred shared-memory carve-out in percent. */
   carveOut?: number;
-  arguments: ArgumentDeclaration[];
+  arguments: ArgumentDeclaration<T>[];
   when?: Expression;
   repeat?: Expression;
 }
@@ -69,8 +69,9 @@ export interface MemsetStepDeclaration {
   when?: Expression;
 }
 
-export type StepDeclaration = LaunchStepDeclaration | MemsetStepDeclaration;
+export type StepDeclaration<T = DType> = LaunchStepDeclaration<T> | MemsetStepDeclaration;
 
+/** A kernel for a problem of one dtype: what everything but loading knows. */
 export interface KernelFile {
   $schema?: string;
   schemaVersion: 1;
@@ -78,6 +79,10 @@ export interface KernelFile {
   description: string;
   /** Relative path of problem.json. */
   problem: string;
+  /** Dtypes of a problem with several that this kernel computes in; all of them when absent. */
+  dtypes?: DType[];
+  /** What `T` stood for; in files that warpsmith wrote. */
+  dtype?: DType;
   source: {
     kind: 'cuda' | 'ptx' | 'cubin';
     files: string[];
@@ -94,6 +99,12 @@ export interface KernelFile {
   limits?: Expression[];
   workspaces?: Readonly<Record<string, WorkspaceDeclaration>>;
   steps: StepDeclaration[];
+}
+
+/** kernel.json as it is written: `T` may stand for a dtype, and expressions and parameters may name `dtype.bytes`. */
+export interface KernelSource extends Omit<KernelFile, 'parameters' | 'steps'> {
+  parameters?: Readonly<Record<string, ParameterDeclaration<Expression>>>;
+  steps: StepDeclaration<WrittenDType>[];
 }
 
 /** A loaded kernel folder. `sources` maps each listed file to its text. */

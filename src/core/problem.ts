@@ -1,4 +1,4 @@
-import type { DType } from './dtype.ts';
+import type { DType, WrittenDType } from './dtype.ts';
 import type { Expression } from './expressions/syntax-tree.ts';
 import type { Kernel } from './kernel.ts';
 import type { Rounding } from './rounding.ts';
@@ -38,9 +38,9 @@ export type Generator =
   | { kind: 'alternating'; low?: number; high?: number; axis?: number }
   | { kind: 'ramp'; low: number; high: number; axis?: number };
 
-export interface BufferDeclaration {
+export interface BufferDeclaration<T = DType> {
   description?: string;
-  dtype: DType;
+  dtype: T;
   /** One expression per axis, outermost first. */
   shape: Expression[];
   /** Elements per step of each axis; row-major (last axis contiguous) when absent. */
@@ -56,9 +56,9 @@ export interface BufferDeclaration {
   domain?: SpecialValue[];
 }
 
-export interface ScalarDeclaration {
+export interface ScalarDeclaration<T = DType> {
   description?: string;
-  dtype: DType;
+  dtype: T;
   value: Expression;
 }
 
@@ -79,19 +79,19 @@ export interface CheckShape {
 /** One way to fill all inputs: input name → generator; inputs left out use their own declaration. */
 export type GeneratorSet = Readonly<Record<string, Generator>>;
 
-export type Tolerance =
+export type Tolerance<T = DType> =
   | { kind: 'exact' }
   | { kind: 'ulp'; maximumUlps: number }
   | {
       kind: 'calibrated';
       /** Dtype of inputs and outputs, narrower than the accumulator. */
-      storage: DType;
+      storage: T;
       accumulate: 'f32';
       /**
        * Intermediate results that a kernel may round, by the names reference.ts gives them (`round(weight, 'P')`), and to
        * what. `{}`: nothing but the result may be rounded. Absent: one unnamed rounding of the result's own size is allowed.
        */
-      roundings?: Readonly<Record<string, DType>>;
+      roundings?: Readonly<Record<string, T>>;
       /** Additions behind one output, for errors of the accumulator. Default 256. */
       terms?: Expression;
       /** Allowed maximum error as a multiple of the naive run's. Default 2. */
@@ -103,13 +103,17 @@ export type Tolerance =
     }
   /** |got − want| ≤ atol + rtol · |want|, as torch.allclose and numpy.allclose compare; for who must match another suite. */
   | { kind: 'allclose'; atol: number; rtol: number }
-  | { kind: 'conditioned'; constant: number; unit: DType; terms: Expression };
+  | { kind: 'conditioned'; constant: number; unit: T; terms: Expression };
 
+/** A problem of one dtype: what everything but loading knows. */
 export interface ProblemFile {
   $schema?: string;
   schemaVersion: 1;
+  /** `gemm`; `gemm-f16` for a dtype that is not the first of several. */
   name: string;
   description: string;
+  /** What `T` stands for, where problem.json takes several dtypes. */
+  dtype?: DType;
   dimensions: Readonly<Record<string, DimensionDeclaration>>;
   /** Conditions over the dimensions: shapes that fail one are none of the problem's, and nothing is judged there. */
   limits?: Expression[];
@@ -149,6 +153,24 @@ export interface ProblemFile {
    * oracle) and, where the comparison names roundings, `<output>_naive` (the output's dtype), both dense.
    */
   deviceReference?: string;
+}
+
+/** What is said once more for a dtype. */
+export interface DTypeVariant {
+  description?: string;
+  comparison?: Tolerance<WrittenDType>;
+  /** In place of the problem's sets of these names, or beside them. */
+  generatorSets?: Readonly<Record<string, GeneratorSet>>;
+}
+
+/** problem.json as it is written: `T` may stand for a dtype, and expressions may name `dtype.bytes`. */
+export interface ProblemSource extends Omit<ProblemFile, 'dtype' | 'inputs' | 'outputs' | 'scalars' | 'comparison'> {
+  /** The dtypes that `T` may stand for, and what differs between them; the first is what a command means that names none. */
+  dtypes?: Readonly<Partial<Record<DType, DTypeVariant>>>;
+  inputs: Readonly<Record<string, BufferDeclaration<WrittenDType>>>;
+  outputs: Readonly<Record<string, BufferDeclaration<WrittenDType>>>;
+  scalars?: Readonly<Record<string, ScalarDeclaration<WrittenDType>>>;
+  comparison: Tolerance<WrittenDType>;
 }
 
 /** Reference inputs and outputs are decoded element by element to float64, row-major. */

@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Candidate, KernelFile } from '../core/kernel.ts';
+import { isSameKernel } from './same-kernel.ts';
 
 /** Where a kernel.json is to lie. */
 export interface KernelPlace {
@@ -26,7 +26,7 @@ export const kernelJsonWithDefaults = (candidate: Candidate, text: string, place
     edited = replaceRemedies(edited, rung.remedies);
   }
   for (const [name, value] of Object.entries(candidate.parameters)) edited = replaceDefault(edited, name, value);
-  return isSameJson(edited, wanted) ? edited : `${JSON.stringify(wanted, null, 2)}\n`;
+  return isSameKernel(edited, wanted) ? edited : `${JSON.stringify(wanted, null, 2)}\n`;
 };
 
 const withDefaults = ({ kernel, parameters }: Candidate, { problem, schema, rung }: KernelPlace): KernelFile => ({
@@ -68,14 +68,8 @@ const replaceString = (text: string, key: string, from: string, to: string): str
 
 /** The first `default` after the parameter's name and its values; the caller looks whether that was the right one. */
 const replaceDefault = (text: string, name: string, value: number): string => {
-  const declaration = new RegExp(`("${name}"\\s*:\\s*\\{(?:[^{}]|\\{[^{}]*\\})*?"default"\\s*:\\s*)-?[\\d.eE+-]+`);
+  const declaration = new RegExp(
+    `("${name}"\\s*:\\s*\\{(?:[^{}]|\\{[^{}]*\\})*?"default"\\s*:\\s*)(?:-?[\\d.eE+-]+|"[^"]*")`,
+  );
   return text.replace(declaration, (_match, before: string) => `${before}${value}`);
-};
-
-const isSameJson = (text: string, wanted: KernelFile): boolean => {
-  try {
-    return isDeepStrictEqual(JSON.parse(text), wanted);
-  } catch {
-    return false;
-  }
 };

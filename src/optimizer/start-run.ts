@@ -44,7 +44,11 @@ export function startRun(options: OptimizeOptions): Run {
   const { name, dimensions, cache } = workloads[0]!;
   emit(run, {
     type: 'run-started',
-    problem: { name: options.problem.file.name, folder: options.problem.folder },
+    problem: {
+      name: options.problem.file.name,
+      folder: options.problem.folder,
+      dtype: options.problem.file.dtype,
+    },
     start: reference(options.start),
     workload: { name, dimensions, cache },
     workloads: [...workloads],

@@ -1,5 +1,5 @@
 import type { Candidate, KernelFile } from '../core/kernel.ts';
-import { parseKernelFile } from '../core/schemas/parse-files.ts';
+import { bindKernelFile, parseKernelFile } from '../core/schemas/parse-files.ts';
 import type { ContentStore } from './content-store.ts';
 
 /** A run keeps a candidate's kernel.json under this name beside its sources. No source file can have it. */
@@ -32,8 +32,9 @@ export const readCandidateSources = (
 ): StoredSources => {
   const textOf = (hash: string): string => new TextDecoder().decode(objects.get(hash));
   const { [KERNEL_JSON]: file, ...sources } = hashes;
+  const name = `${KERNEL_JSON} of the run`;
   return {
     sources: Object.fromEntries(Object.entries(sources).map(([name, hash]) => [name, textOf(hash)])),
-    ...(file !== undefined && { file: parseKernelFile(textOf(file), `${KERNEL_JSON} of the run`) }),
+    ...(file !== undefined && { file: bindKernelFile(parseKernelFile(textOf(file), name), undefined, name) }),
   };
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DTYPES } from '../core/dtype.ts';
 import { evaluationSchema } from '../core/schemas/evaluation-schema.ts';
 import { type RunEvent, STOP_REASONS } from './events.ts';
 
@@ -65,7 +66,7 @@ const roofline = z.looseObject({});
 /** Every field of every event, as in `events.ts`. Later versions may add fields. */
 const FIELDS: Readonly<Record<RunEvent['type'], z.ZodRawShape>> = {
   'run-started': {
-    problem: z.looseObject({ name: text, folder: text }),
+    problem: z.looseObject({ name: text, folder: text, dtype: z.enum(DTYPES).optional() }),
     start: candidate,
     workload: z.looseObject(workload),
     workloads: z.array(z.looseObject({ ...workload, weight: number.positive() })).min(1),

@@ -1,3 +1,4 @@
+import type { DType } from '../core/dtype.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Verdict } from '../core/measurement.ts';
@@ -133,7 +134,8 @@ export type RunRequest = LoggedOf<'optimize'> & {
 
 export interface RunStartedEvent {
   type: 'run-started';
-  problem: { name: string; folder: string };
+  /** `dtype` where the problem takes several. */
+  problem: { name: string; folder: string; dtype?: DType };
   start: CandidateReference;
   /** The first of `workloads`, on which candidates are screened. */
   workload: { name: string; dimensions: Dimensions; cache: 'hot' | 'cold' };

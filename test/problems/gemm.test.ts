@@ -8,6 +8,7 @@ import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
+import type { DType } from '../../src/core/dtype.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
@@ -16,9 +17,13 @@ import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 const exact = (value: number): number => value;
 
 const SHARED_RUNGS = ['01_naive', '02_tiled', '03_register_tiled', '04_vectorised'];
+const ALL_RUNGS = [...SHARED_RUNGS, '05_tensor_cores'];
+const FOLDER = 'problems/gemm';
+/** Rungs that compute in the dtype, and what the problem is called then. */
 const LADDERS = [
-  ['gemm', SHARED_RUNGS],
-  ['gemm-f16', [...SHARED_RUNGS, '05_tensor_cores']],
+  ['f32', 'gemm', SHARED_RUNGS],
+  ['f16', 'gemm-f16', ALL_RUNGS],
+  ['bf16', 'gemm-bf16', ALL_RUNGS],
 ] as const;
 
 /** Element by element, along the inner axis: another order than the reference's. */
@@ -29,8 +34,8 @@ const product = (A: Float64Array, B: Float64Array, M: number, N: number, K: numb
   });
 
 /** Judges a kernel on its problem's check shapes and a small ragged workload. */
-const judge = (target: string): Promise<Evaluation> =>
-  evaluateKernel({ target, device: 'virtual:l4', workload: 'M=70,N=72,K=40', parameters: {}, seed: 1, threads: 1 });
+const judge = (target: string, dtype: DType): Promise<Evaluation> =>
+  evaluateKernel({ target, dtype, device: 'virtual:l4', workload: 'M=70,N=72,K=40', seed: 1, threads: 1 });
 
 describe('reference', () => {
   it('multiplies matrices of different extents', () => {
@@ -59,19 +64,23 @@ describe('reference', () => {
   });
 });
 
-describe.each(LADDERS)('the ladder of %s', (name, rungs) => {
-  const folder = `problems/${name}`;
-
-  it('is listed in problem.json in this order and starts at its first rung', async () => {
-    const { file } = await loadProblem(folder);
-    expect(file.rungs).toEqual(rungs);
+describe.each(LADDERS)('the ladder of gemm in %s', (dtype, name, rungs) => {
+  it('is listed in problem.json in this order, starts at its first rung, and is told from other dtypes by its name', async () => {
+    const { file } = await loadProblem(FOLDER, { dtype });
+    expect(file.rungs).toEqual(ALL_RUNGS);
     expect(file.start).toBe('01_naive');
+    expect([file.name, file.dtype]).toEqual([name, dtype]);
+    expect(Object.values({ ...file.inputs, ...file.outputs }).map((buffer) => buffer.dtype)).toEqual([
+      dtype,
+      dtype,
+      dtype,
+    ]);
   });
 
   it('has from 60 to 150 valid configurations, which plan one launch for every check shape', async () => {
     let count = 0;
     for (const rung of rungs) {
-      const { kernel, problem } = await loadKernel(join(folder, rung));
+      const { kernel, problem } = await loadKernel(join(FOLDER, rung), { dtype });
       for (const parameters of validAssignments(kernel.file)) {
         count += 1;
         for (const { dimensions } of problem.file.checkShapes) {
@@ -86,37 +95,44 @@ describe.each(LADDERS)('the ladder of %s', (name, rungs) => {
   });
 
   it.each(rungs)('%s is right on every check shape and a ragged workload', async (rung) => {
-    const { status, reason } = await judge(join(folder, rung));
+    const { status, reason } = await judge(join(FOLDER, rung), dtype);
     expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
   });
 
   it('has checks that refuse every generic wrong kernel', async () => {
-    const { mutants, falseAlarms } = await audit({ target: folder, seed: 1 });
+    const { mutants, falseAlarms } = await audit({ target: FOLDER, dtype, seed: 1 });
     expect(mutants.filter(({ verdict }) => verdict !== 'caught').map(({ id }) => id)).toEqual([]);
     expect(falseAlarms).toEqual([]);
   });
 });
 
-it.each(['reference.ts', 'reference/kernel.cu', ...SHARED_RUNGS.map((rung) => `${rung}/kernel.cu`)])(
-  '%s is the same for both dtypes',
-  async (file) => {
-    const source = (problem: string) => readFile(`problems/${problem}/${file}`, 'utf8');
-    expect(await source('gemm-f16')).toBe(await source('gemm'));
-  },
-);
+describe('a rung for tensor cores', () => {
+  const RUNG = join(FOLDER, '05_tensor_cores');
+
+  it('says in which dtypes it computes where another one is asked for', async () => {
+    const { status, reason } = await judge(RUNG, 'f32');
+    expect(status).toBe('unsupported');
+    expect(reason).toBe('05_tensor_cores does not take this workload: dtype in f16, bf16 (dtype = f32)');
+  });
+
+  it('computes in the first of them where none is named', async () => {
+    const { problem } = await loadKernel(RUNG);
+    expect(problem.file.name).toBe('gemm-f16');
+  });
+});
 
 /** 02_tiled with one expression of its source replaced. */
-async function tampered(problem: string, expression: string, replacement: string): Promise<Evaluation> {
+async function tampered(dtype: DType, expression: string, replacement: string): Promise<Evaluation> {
   const folder = await mkdtemp(join(tmpdir(), 'warpsmith-gemm-'));
   try {
-    const rung = `problems/${problem}/02_tiled`;
+    const rung = join(FOLDER, '02_tiled');
     const source = await readFile(join(rung, 'kernel.cu'), 'utf8');
     expect(source).toContain(expression);
     await writeFile(join(folder, 'kernel.cu'), source.replace(expression, replacement));
     const { $schema: _, ...file } = JSON.parse(await readFile(join(rung, 'kernel.json'), 'utf8'));
-    const declared = { ...file, problem: relative(folder, `problems/${problem}/problem.json`) };
+    const declared = { ...file, problem: relative(folder, join(FOLDER, 'problem.json')) };
     await writeFile(join(folder, 'kernel.json'), JSON.stringify(declared));
-    return await judge(folder);
+    return await judge(folder, dtype);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -126,20 +142,16 @@ describe('the checks', () => {
   const PRODUCT = 'sum += A_smem[threadIdx.y][k] * B_smem[k][threadIdx.x]';
 
   it.each([
-    ['gemm', 'TF32 factors', 'return value; }', 'return __uint_as_float(__float_as_uint(value) & 0xffffe000u); }'],
-    [
-      'gemm',
-      'sums in bf16 precision',
-      PRODUCT,
-      `${PRODUCT}, sum = __uint_as_float(__float_as_uint(sum) & 0xffff0000u)`,
-    ],
-    ['gemm-f16', 'sums in fp16', PRODUCT, `${PRODUCT}, sum = __half2float(__float2half(sum))`],
-  ])('of %s refuse %s', async (problem, _what, expression, replacement) => {
-    expect((await tampered(problem, expression, replacement)).status).toBe('wrong');
+    ['f32', 'TF32 factors', 'return value; }', 'return __uint_as_float(__float_as_uint(value) & 0xffffe000u); }'],
+    ['f32', 'sums in bf16 precision', PRODUCT, `${PRODUCT}, sum = __uint_as_float(__float_as_uint(sum) & 0xffff0000u)`],
+    ['f16', 'sums in fp16', PRODUCT, `${PRODUCT}, sum = __half2float(__float2half(sum))`],
+    ['bf16', 'sums in bf16', PRODUCT, `${PRODUCT}, sum = __bfloat162float(__float2bfloat16(sum))`],
+  ] as const)('of %s products refuse %s', async (dtype, _what, expression, replacement) => {
+    expect((await tampered(dtype, expression, replacement)).status).toBe('wrong');
   });
 
-  it('of gemm leave honest fp32 sums a margin', async () => {
-    const { correctness } = await judge('problems/gemm/02_tiled');
+  it('of fp32 products leave honest sums a margin', async () => {
+    const { correctness } = await judge(join(FOLDER, '02_tiled'), 'f32');
     expect(correctness!.worstErrorRatio).toBeLessThan(0.5);
   });
 });

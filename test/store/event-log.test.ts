@@ -118,14 +118,23 @@ describe('reading', () => {
     );
   });
 
+  const workload = { name: 'b1', dimensions: { B: 1 }, cache: 'hot' };
+  const old = {
+    ...{ schemaVersion: 1, sequence: 1, time: '2025-11-20T18:41:03.000Z', type: 'run-started' },
+    ...{ problem: { name: 'p', folder: '/p' }, start: { id: 'a', kernel: 'k', parameters: {} }, workload },
+    ...{ device: { id: 'virtual:l4', kind: 'virtual', name: 'L4' }, seed: 1, goal: null, environment: {} },
+    budgets: { maximumEvaluations: 4, maximumMinutes: null },
+  };
+
+  test('a log of fp16 products from when they were a problem of their own is one of gemm in fp16', () => {
+    const problem = { name: 'gemm-f16', folder: '/problems/gemm-f16' };
+    writeFileSync(logPath(), `${JSON.stringify({ ...old, problem })}\n`);
+    expect(readEventLog(logPath()).events[0]).toMatchObject({
+      problem: { name: 'gemm-f16', folder: '/problems/gemm', dtype: 'f16' },
+    });
+  });
+
   test('a log of version 1 says what was implied then; its version stays', () => {
-    const workload = { name: 'b1', dimensions: { B: 1 }, cache: 'hot' };
-    const old = {
-      ...{ schemaVersion: 1, sequence: 1, time: '2025-11-20T18:41:03.000Z', type: 'run-started' },
-      ...{ problem: { name: 'p', folder: '/p' }, start: { id: 'a', kernel: 'k', parameters: {} }, workload },
-      ...{ device: { id: 'virtual:l4', kind: 'virtual', name: 'L4' }, seed: 1, goal: null, environment: {} },
-      budgets: { maximumEvaluations: 4, maximumMinutes: null },
-    };
     writeFileSync(logPath(), `${JSON.stringify(old)}\n`);
     expect(readEventLog(logPath()).events).toEqual([
       {

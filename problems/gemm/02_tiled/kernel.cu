@@ -5,7 +5,7 @@
 //           and coalesced, then every thread reads its row and column from there.
 // Change    From 01_naive: an element of A is read from global memory once per BLOCK_N columns instead of once per
 //           column, an element of B once per BLOCK_M rows.
-// Layouts   A [M, K], B [K, N], C [M, N], row-major, elements of type ELEMENT (kernel.json's flag). One launch,
+// Layouts   A [M, K], B [K, N], C [M, N], row-major, elements of type DTYPE (float, half or bf16). One launch,
 //           grid = (ceil(N / BLOCK_N), ceil(M / BLOCK_M)), block = (BLOCK_N, BLOCK_M). Tiles are fp32 in shared memory,
 //           whatever the element, so that a conversion is paid once per load; beyond the matrices they hold zeros.
 // Tile      BLOCK_M x BLOCK_N elements of C per CTA, one per thread; BLOCK_K terms between barriers.
@@ -14,9 +14,10 @@
 //           (a broadcast; the compiler may read several terms at once). At 512^3, 4.2 M warp multiply-adds are 8.4 M
 //           wavefronts; over 58 SMs at one per clock 145 k clocks = 85 us on an L4 at 1.7 GHz, half of 01's requests.
 // Limits    Any M, N, K >= 1; M <= 4 * 65535 (grid.y).
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-using Element = ELEMENT;
+using Element = DTYPE;
 
 constexpr int kBlockM = BLOCK_M;
 constexpr int kBlockN = BLOCK_N;
@@ -26,8 +27,10 @@ static_assert(kThreads % 32 == 0 && kThreads <= 1024, "a CTA has whole warps, an
 
 __device__ float to_float(float value) { return value; }
 __device__ float to_float(half value) { return __half2float(value); }
+__device__ float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
 __device__ void store(float* address, float value) { *address = value; }
 __device__ void store(half* address, float value) { *address = __float2half(value); }
+__device__ void store(__nv_bfloat16* address, float value) { *address = __float2bfloat16(value); }
 
 // Copies the kRows x kColumns tile at (first_row, first_column) of a matrix [rows, columns]; zeros beyond the matrix.
 template <int kRows, int kColumns>

@@ -4,7 +4,7 @@
 //           and uses each of them THREAD_N or THREAD_M times. That is THREAD_M THREAD_N multiply-adds for
 //           THREAD_M + THREAD_N shared loads, and as many independent accumulators to hide latency with.
 // Change    From 02_tiled: a register tile instead of one element, so larger CTA tiles with fewer threads.
-// Layouts   A [M, K], B [K, N], C [M, N], row-major, elements of type ELEMENT (kernel.json's flag). One launch,
+// Layouts   A [M, K], B [K, N], C [M, N], row-major, elements of type DTYPE (float, half or bf16). One launch,
 //           grid = (ceil(N / BLOCK_N), ceil(M / BLOCK_M)), block = BLOCK_M / THREAD_M * BLOCK_N / THREAD_N threads.
 //           A thread's elements lie a whole row of threads apart (column tx + j * BLOCK_N / THREAD_N), so that
 //           neighbouring lanes read neighbouring words of B's tile and write neighbouring elements of C. Tiles are fp32
@@ -15,10 +15,11 @@
 // Bound     4 x 4: 16 FMA for 8 shared loads, of which those of B take one wavefront each and those of A too: at 512^3
 //           4.2 M warp FMAs and 2.1 M wavefronts; 58 SMs at 4 FMA per clock need 18 k clocks, at 1 wavefront per clock
 //           36 k clocks = 21 us at 1.7 GHz on an L4. Shared memory still binds; 8 x 8 halves that.
-// Limits    Any M, N, K >= 1; M <= 32 * 65535 (grid.y). 4-byte global loads (2-byte ones of fp16).
+// Limits    Any M, N, K >= 1; M <= 32 * 65535 (grid.y). 4-byte global loads (2-byte ones of fp16 and bf16).
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-using Element = ELEMENT;
+using Element = DTYPE;
 
 constexpr int kBlockM = BLOCK_M;
 constexpr int kBlockN = BLOCK_N;
@@ -35,8 +36,10 @@ static_assert(kThreads % 32 == 0 && kThreads <= 1024, "a CTA has whole warps, an
 
 __device__ float to_float(float value) { return value; }
 __device__ float to_float(half value) { return __half2float(value); }
+__device__ float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
 __device__ void store(float* address, float value) { *address = value; }
 __device__ void store(half* address, float value) { *address = __float2half(value); }
+__device__ void store(__nv_bfloat16* address, float value) { *address = __float2bfloat16(value); }
 
 // Copies the kRows x kColumns tile at (first_row, first_column) of a matrix [rows, columns]; zeros beyond the matrix.
 template <int kRows, int kColumns>

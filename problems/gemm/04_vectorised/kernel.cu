@@ -1,12 +1,12 @@
 // 04_vectorised: 16-byte loads everywhere, and the next tiles on their way while these are used.
 //
-// Idea      Global memory is read 16 bytes at a time: V = 4 elements of fp32, 8 of fp16. A's tile is stored transposed, so that the THREAD_M
+// Idea      Global memory is read 16 bytes at a time: V = 4 elements of fp32, 8 of fp16 or bf16. A's tile is stored transposed, so that the THREAD_M
 //           rows a thread needs of one term lie side by side like the THREAD_N columns of B: an operand is one 16-byte
 //           shared load per 4 values. With STAGES = 2, the next tiles are loaded into registers before this tile is
 //           used and stored into the other half of shared memory afterwards: one barrier per tile, and the loads have a
 //           whole tile's arithmetic to arrive.
 // Change    From 03_register_tiled: vectors, the transposed and padded tile of A, two stages.
-// Layouts   A [M, K], B [K, N], C [M, N], row-major, elements of type ELEMENT (kernel.json's flag). One launch,
+// Layouts   A [M, K], B [K, N], C [M, N], row-major, elements of type DTYPE (float, half or bf16). One launch,
 //           grid = (ceil(N / BLOCK_N), ceil(M / BLOCK_M)), block = BLOCK_M / THREAD_M * BLOCK_N / THREAD_N threads.
 //           A thread owns groups of 4 neighbouring rows and columns, the groups a whole row of threads apart: 8 lanes
 //           read 128 neighbouring bytes of B's tile. Rows of A's transposed tile are padded by PAD words: lanes that
@@ -22,9 +22,10 @@
 //           the second wave nearly empty.
 // Limits    Any M, N, K >= 1; M <= 32 * 65535 (grid.y). Rows of A and B that do not start on a whole vector
 //           (K % V or N % V not 0) are read element by element: gemm<false>. No tensor cores.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-using Element = ELEMENT;
+using Element = DTYPE;
 
 constexpr int kBlockM = BLOCK_M;
 constexpr int kBlockN = BLOCK_N;
@@ -52,8 +53,10 @@ static_assert(kStages == 1 || kStages == 2, "tiles are used at once, or one tile
 
 __device__ float to_float(float value) { return value; }
 __device__ float to_float(half value) { return __half2float(value); }
+__device__ float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
 __device__ void convert(float& to, float value) { to = value; }
 __device__ void convert(half& to, float value) { to = __float2half(value); }
+__device__ void convert(__nv_bfloat16& to, float value) { to = __float2bfloat16(value); }
 
 // kCount neighbouring elements as one load or store; the address must be aligned to the whole.
 template <typename T, int kCount>

@@ -2,9 +2,10 @@
 // take too long on a host, so it is as plain as it can be at that size.
 //
 // A CTA owns TILE × TILE elements of C and goes along K TILE terms at a time; a thread owns 4 × 4 elements, SIDE apart.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-using Element = ELEMENT;
+using Element = DTYPE;
 
 constexpr int TILE = 64;   // rows and columns of a CTA
 constexpr int DEPTH = 16;  // terms of a tile
@@ -14,6 +15,7 @@ constexpr int EACH = TILE / SIDE;
 
 __device__ double to_double(float value) { return static_cast<double>(value); }
 __device__ double to_double(half value) { return static_cast<double>(__half2float(value)); }
+__device__ double to_double(__nv_bfloat16 value) { return static_cast<double>(__bfloat162float(value)); }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     gemm(const Element* A, const Element* B, double* C_exact, int M, int N, int K) {

@@ -1,8 +1,10 @@
 import { basename, dirname, join, resolve } from 'node:path';
+import type { DType } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
-import type { Kernel, KernelFile } from '../../core/kernel.ts';
+import type { Kernel, KernelSource } from '../../core/kernel.ts';
 import type { Problem } from '../../core/problem.ts';
 import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
+import { bindKernelFile } from '../../core/schemas/parse-files.ts';
 import { loadProblem } from './load-problem.ts';
 import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, liesInside, readUserFile } from './read-user-file.ts';
@@ -13,25 +15,40 @@ import { folderOf, liesInside, readUserFile } from './read-user-file.ts';
  *
  * @param path - the folder, or its kernel.json.
  * @param options.problem - the problem, if it is already loaded from the place that kernel.json names.
+ * @param options.dtype - of a problem with several; else the first of them that the kernel computes in.
  * @throws WarpsmithError for a missing folder or file, a mistake in kernel.json, a source outside the folder.
  */
 export const loadKernel = async (
   path: string,
-  options: { problem?: Problem } = {},
+  options: { problem?: Problem; dtype?: DType | undefined } = {},
 ): Promise<{ kernel: Kernel; problem: Problem }> => {
   const folder = folderOf(path, KERNEL_FILE);
-  const kernelFile = await readKernelFile(folder);
+  const source = await readKernelFile(folder);
   const file = join(folder, KERNEL_FILE);
-  const problem = await problemOf(kernelFile, folder, file, options.problem);
+  const problem = await problemOf(source, folder, file, options);
+  if (source.dtype !== undefined && source.dtype !== problem.file.dtype) throw otherDType(source, problem, file);
+  const kernelFile = bindKernelFile(source, problem.file.dtype, file);
   checkKernelAgainstProblem(kernelFile, problem.file, file);
   return { kernel: { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) }, problem };
 };
 
+/** What warpsmith wrote for one dtype, asked for another. */
+const otherDType = ({ dtype, name }: KernelSource, { file: { dtype: asked } }: Problem, file: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'unknown-dtype',
+    message: `${name} was written for ${dtype}.`,
+    file,
+    path: 'dtype',
+    received: asked ?? 'a problem without dtypes',
+    expected: `--dtype ${dtype}`,
+    hint: 'The rung that it was made of may take other dtypes.',
+  });
+
 const problemOf = async (
-  kernel: KernelFile,
+  kernel: KernelSource,
   folder: string,
   file: string,
-  known: Problem | undefined,
+  { problem: known, dtype = kernel.dtype }: { problem?: Problem; dtype?: DType | undefined },
 ): Promise<Problem> => {
   const problemFile = resolve(folder, kernel.problem);
   const problemFolder = dirname(problemFile);
@@ -65,5 +82,5 @@ const problemOf = async (
       hint: 'Move problem.json and reference.ts to the folder above.',
     });
   }
-  return await loadProblem(problemFolder);
+  return await loadProblem(problemFolder, { dtype, among: kernel.dtypes });
 };

@@ -1,11 +1,12 @@
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
+import type { DType } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel } from '../../core/kernel.ts';
 import type { Problem, ProblemFile } from '../../core/problem.ts';
 import { checkDeviceReference } from '../../core/schemas/device-reference-checks.ts';
 import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
-import { parseProblemFile } from '../../core/schemas/parse-files.ts';
+import { bindKernelFile, parseProblemFile } from '../../core/schemas/parse-files.ts';
 import { hostReference } from '../../evaluation/oracle/reference-process/reference-host.ts';
 import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, readUserFile, requireFolder } from './read-user-file.ts';
@@ -14,8 +15,16 @@ import { hashHostCode, requireTrusted } from './trust.ts';
 const PROBLEM_FILE = 'problem.json';
 const REFERENCE_HINT = 'problems/attention/reference.ts is an example.';
 
+/** Which of a problem's dtypes is meant. */
+export interface DTypeChoice {
+  readonly dtype?: DType | undefined;
+  /** Without `dtype`: the first of the problem's that is among these. */
+  readonly among?: readonly DType[] | undefined;
+}
+
 /**
- * Problems that this process has loaded, by folder (as given, and resolved), with the contents of their files at that time.
+ * Problems that this process has loaded, by folder (as given, and resolved) and dtype, with the contents of their files at that
+ * time.
  */
 const loaded = new Map<string, { readonly contents: string; readonly problem: Problem }>();
 
@@ -25,9 +34,9 @@ const loaded = new Map<string, { readonly contents: string; readonly problem: Pr
  * problem: its kernels share the reference's process, and the oracle's cached results.
  *
  * @param path - the folder, or its problem.json.
- * @throws WarpsmithError for a missing folder or file, a mistake in problem.json, or a device reference that does not load.
+ * @throws WarpsmithError `unknown-dtype`; for a missing folder or file, a mistake in problem.json, or a device reference that does not load.
  */
-export const loadProblem = async (path: string): Promise<Problem> => {
+export const loadProblem = async (path: string, { dtype, among }: DTypeChoice = {}): Promise<Problem> => {
   const folder = folderOf(path, PROBLEM_FILE);
   await requireFolder(folder, `a problem folder with ${PROBLEM_FILE} and reference.ts`);
   const file = join(folder, PROBLEM_FILE);
@@ -36,13 +45,14 @@ export const loadProblem = async (path: string): Promise<Problem> => {
     expected: `a problem folder with ${PROBLEM_FILE}`,
     hint: 'A kernel folder (kernel.json) is not a problem folder; the problem is usually its parent.',
   });
-  const problemFile = parseProblemFile(text.toString('utf8'), file);
+  const choose = (dtypes: readonly DType[]) => dtype ?? dtypes.find((one) => among?.includes(one)) ?? dtypes[0];
+  const problemFile = parseProblemFile(text.toString('utf8'), file, choose);
   const real = await findReference(folder);
   const deviceReference =
     problemFile.deviceReference === undefined
       ? undefined
       : await loadDeviceReference(join(folder, problemFile.deviceReference), problemFile);
-  const name = `${resolve(folder)}\n${folder}`;
+  const name = `${resolve(folder)}\n${folder}\n${problemFile.dtype}`;
   const contents = JSON.stringify([text.toString('base64'), hashHostCode(folder), real, deviceReference]);
   const known = loaded.get(name);
   if (known?.contents === contents) return known.problem;
@@ -60,8 +70,8 @@ export const loadProblem = async (path: string): Promise<Problem> => {
 };
 
 const loadDeviceReference = async (folder: string, problem: ProblemFile): Promise<Kernel> => {
-  const kernelFile = await readKernelFile(folder);
   const file = join(folder, KERNEL_FILE);
+  const kernelFile = bindKernelFile(await readKernelFile(folder), problem.dtype, file);
   checkKernelAgainstProblem(kernelFile, problem, file);
   checkDeviceReference(kernelFile, problem, file);
   return { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) };

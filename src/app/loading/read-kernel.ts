@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
-import type { KernelFile } from '../../core/kernel.ts';
+import type { KernelFile, KernelSource } from '../../core/kernel.ts';
 import { parseKernelFile } from '../../core/schemas/parse-files.ts';
 import { liesInside, readUserFile, requireFolder } from './read-user-file.ts';
 
 export const KERNEL_FILE = 'kernel.json';
 
 /**
- * The folder's kernel.json, validated without its problem.
+ * The folder's kernel.json as it is written.
  *
  * @throws WarpsmithError for a missing folder or file, or a mistake in kernel.json.
  */
-export const readKernelFile = async (folder: string): Promise<KernelFile> => {
+export const readKernelFile = async (folder: string): Promise<KernelSource> => {
   await requireFolder(folder, `a kernel folder with ${KERNEL_FILE}`);
   const file = join(folder, KERNEL_FILE);
   const text = await readUserFile({
@@ -24,7 +24,7 @@ export const readKernelFile = async (folder: string): Promise<KernelFile> => {
 
 /** Text of every listed file by its listed name; base64 for a cubin. */
 export const readSources = async (
-  kernel: KernelFile,
+  kernel: Pick<KernelFile, 'source'>,
   folder: string,
   file: string,
 ): Promise<Record<string, string>> => {

@@ -1,18 +1,21 @@
+import type { DType } from '../dtype.ts';
 import { evaluateExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
 import type { Dimensions } from '../problem.ts';
 import { describeCondition } from './describe-condition.ts';
 
 /**
- * The first limit of a kernel, or of a problem, that these dimensions fail, as text such as `D <= 128 (D = 256)`;
- * `undefined` when all hold.
+ * The first limit of a kernel, or of a problem, that these dimensions fail, as text such as `D <= 128 (D = 256)`, or the
+ * dtypes of a kernel that another one was asked of; `undefined` when all hold.
  *
  * @throws WarpsmithError when a limit can't be evaluated.
  */
 export const failedLimit = (
-  { limits = [] }: { limits?: readonly Expression[] },
+  { limits = [], dtypes, dtype }: { limits?: readonly Expression[]; dtypes?: readonly DType[]; dtype?: DType },
   dimensions: Dimensions,
 ): string | undefined => {
+  if (dtype !== undefined && dtypes !== undefined && !dtypes.includes(dtype))
+    return `dtype in ${dtypes.join(', ')} (dtype = ${dtype})`;
   const index = limits.findIndex(
     (limit, position) => evaluateExpression(limit, dimensions, { path: `limits[${position}]` }) === 0,
   );

@@ -5,6 +5,7 @@ import {
   type Completed,
   DEVICE,
   DEVICE_OF_RUN,
+  dtype,
   EVIDENCE,
   FAIL_ON,
   GUIDED,
@@ -81,7 +82,7 @@ export const COMMANDS = {
     arguments: {
       target: { shown: '<folder>', help: 'a problem folder (all rungs) or a kernel folder', completes: 'target' },
     },
-    options: { workload: { ...workload, help: 'only this workload' }, parameters },
+    options: { workload: { ...workload, help: 'only this workload' }, dtype, parameters },
   },
   evaluate: {
     summary: 'judge one kernel: compile, verify, count, time, diagnose',
@@ -110,7 +111,7 @@ export const COMMANDS = {
     summary: "test a problem's checks with generic wrong kernels, and list those that pass",
     group: 'judge',
     arguments: { target: { shown: '<folder>', help: 'a problem folder', completes: 'target' } },
-    options: { trust, seed: { ...seed, help: 'seeds the inputs', defaultHelp: undefined, default: 1 } },
+    options: { trust, dtype, seed: { ...seed, help: 'seeds the inputs', defaultHelp: undefined, default: 1 } },
   },
   measure: {
     summary: 'measure several kernels beside library baselines, in the same blocks, on a GPU',
@@ -127,6 +128,7 @@ export const COMMANDS = {
         completes: 'rung',
       },
       workloads,
+      dtype,
       parameters,
       ...MEASURING,
       tier: { ...tier, help: 'how long to measure: screen or accept', onlyOnGpus: undefined, default: 'accept' },
@@ -154,6 +156,7 @@ export const COMMANDS = {
         ...workloads,
         help: "a workload's name, dimensions, or all, with a weight as in b1h8s512d64:2; repeatable: then the objective is the geometric mean",
       },
+      dtype,
       parameters,
       ...MEASURING,
       strategy: {
@@ -322,6 +325,7 @@ export const COMMANDS = {
     group: 'hand',
     arguments: { target: { shown: '[candidate]', help: CANDIDATE, default: 'latest', completes: 'candidate' } },
     options: {
+      dtype,
       parameters: { ...parameters, default: undefined },
       output: { ...output, defaultHelp: 'export; nowhere with --commit' },
       commit: {
@@ -348,6 +352,7 @@ export const COMMANDS = {
     options: {
       ...DEVICE_OF_RUN,
       workloads,
+      dtype,
       baselineParameters: {
         flags: '--set-baseline <name=value>',
         kind: PARAMETERS,

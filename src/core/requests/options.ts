@@ -1,3 +1,4 @@
+import { DTYPES } from '../dtype.ts';
 import { choice, FLAG, integer, type Kind, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
 
 /** What a shell offers for a value, beside the words of a {@link choice}. */
@@ -88,6 +89,15 @@ export const workloads = {
   default: [],
 } as const satisfies Option<readonly string[]>;
 
+/** Of problems that take several. */
+export const dtype = {
+  flags: '--dtype <dtype>',
+  kind: choice(DTYPES),
+  help: 'element type, of a problem that takes several, such as bf16',
+  defaultHelp: "the problem's first that the kernel computes in",
+  isLogged: true,
+} as const satisfies Option;
+
 export const parameters = {
   flags: '--set <name=value>',
   kind: PARAMETERS,
@@ -177,7 +187,7 @@ export const MEASURING = {
   seed,
 } as const satisfies Options;
 
-export const JUDGING = { workload, parameters, ...MEASURING } as const satisfies Options;
+export const JUDGING = { workload, dtype, parameters, ...MEASURING } as const satisfies Options;
 
 export const BASELINES = {
   baselines: {

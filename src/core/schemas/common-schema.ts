@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DTYPES } from '../dtype.ts';
+import { ASKED_DTYPE, DTYPES } from '../dtype.ts';
 import { CONTROL_CHARACTERS } from '../json/json-path.ts';
 
 /** Names usable in expressions and as macros. */
@@ -21,6 +21,10 @@ export const expressionSchema = z
   .meta({ id: 'Expression', description: 'A number, or an expression such as `ceilDiv(S, BLOCK_M)`.' });
 
 export const dtypeSchema = z.enum(DTYPES).meta({ id: 'DType', description: 'Element type.' });
+
+export const writtenDTypeSchema = z
+  .enum([...DTYPES, ASKED_DTYPE])
+  .meta({ id: 'WrittenDType', description: 'Element type; T where the problem takes several dtypes.' });
 
 export const dimensionsSchema = z
   .record(identifierSchema, z.int())

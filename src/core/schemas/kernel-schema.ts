@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { KernelFile } from '../kernel.ts';
+import type { KernelSource } from '../kernel.ts';
 import {
   type Assert,
   dtypeSchema,
@@ -7,6 +7,7 @@ import {
   identifierSchema,
   type Matches,
   printableSchema,
+  writtenDTypeSchema,
 } from './common-schema.ts';
 
 const bufferReference = z.strictObject({ buffer: z.string(), offsetBytes: expressionSchema.optional() });
@@ -15,9 +16,9 @@ const argument = z
   .union([
     bufferReference,
     z.strictObject({ null: z.literal(true) }),
-    z.strictObject({ scalar: expressionSchema, dtype: dtypeSchema }),
+    z.strictObject({ scalar: expressionSchema, dtype: writtenDTypeSchema }),
     z.strictObject({
-      struct: z.array(z.strictObject({ dtype: dtypeSchema, value: expressionSchema })).min(1),
+      struct: z.array(z.strictObject({ dtype: writtenDTypeSchema, value: expressionSchema })).min(1),
     }),
     z.strictObject({
       bytes: z.string().regex(/^(?:[0-9a-fA-F]{2})+$/, { error: 'pairs of hexadecimal digits, e.g. "0000803f"' }),
@@ -26,7 +27,7 @@ const argument = z
     z.strictObject({
       tensorMap: z.strictObject({
         buffer: z.string(),
-        dtype: dtypeSchema,
+        dtype: writtenDTypeSchema,
         globalDim: z.array(expressionSchema).min(1).max(5).describe('Innermost first.'),
         globalStridesBytes: z.array(expressionSchema).max(4).describe('Of every axis but the innermost.'),
         boxDim: z.array(expressionSchema).min(1).max(5),
@@ -69,7 +70,7 @@ const parameter = z.strictObject({
   description: z.string().optional(),
   values: z
     .union([
-      z.array(z.number()).min(1),
+      z.array(expressionSchema).min(1).describe('Numbers, or expressions of dtype.bytes.'),
       z.strictObject({
         from: z.int(),
         to: rangeEnd,
@@ -82,7 +83,7 @@ const parameter = z.strictObject({
       }),
     ])
     .describe('The allowed values, listed or as a range of whole numbers.'),
-  default: z.number(),
+  default: expressionSchema,
 });
 
 const workspace = z.strictObject({
@@ -100,6 +101,12 @@ export const kernelFileSchema = z.strictObject({
   name: printableSchema,
   description: z.string(),
   problem: printableSchema.describe('Relative path of problem.json.'),
+  dtypes: z
+    .array(dtypeSchema)
+    .min(1)
+    .optional()
+    .describe('Dtypes of a problem with several that this kernel computes in; all of them when absent.'),
+  dtype: dtypeSchema.optional().describe('What T stood for; in files that warpsmith wrote.'),
   source: z.strictObject({
     kind: z.enum(['cuda', 'ptx', 'cubin']),
     files: z.array(printableSchema).min(1),
@@ -118,4 +125,4 @@ export const kernelFileSchema = z.strictObject({
   steps: z.array(z.union([launchStep, memsetStep])).min(1),
 });
 
-export type KernelSchemaMatchesContract = Assert<Matches<z.infer<typeof kernelFileSchema>, KernelFile>>;
+export type KernelSchemaMatchesContract = Assert<Matches<z.infer<typeof kernelFileSchema>, KernelSource>>;

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
+import { bindKernel, bindProblem, dtypesOf } from '../bind-dtype.ts';
+import type { DType } from '../dtype.ts';
 import { parseJson } from '../json/parse-json.ts';
-import type { KernelFile } from '../kernel.ts';
-import type { ProblemFile } from '../problem.ts';
+import type { KernelFile, KernelSource } from '../kernel.ts';
+import type { ProblemFile, ProblemSource } from '../problem.ts';
 import { checkKernel } from './kernel-checks.ts';
 import { kernelFileSchema } from './kernel-schema.ts';
 import { checkProblem } from './problem-checks.ts';
@@ -9,13 +11,24 @@ import { problemFileSchema } from './problem-schema.ts';
 import { schemaError } from './schema-error.ts';
 
 /**
- * Reads the text of problem.json; dimensions of workloads and check shapes come back completed from defaults.
+ * Reads the text of problem.json, of one of its dtypes if it takes several; dimensions of workloads and check shapes come
+ * back completed from defaults. Mistakes in another dtype's fields are found, too.
  *
  * @param file - its name in messages.
- * @throws WarpsmithError with file, JSON path, value received, what was expected, and a hint.
+ * @param choose - the dtype out of those the problem takes; the first when absent.
+ * @throws WarpsmithError with file, JSON path, value received, what was expected, and a hint; `unknown-dtype`.
  */
-export const parseProblemFile = (text: string, file: string): ProblemFile =>
-  checkProblem(parseWith(problemFileSchema, text, file), file);
+export const parseProblemFile = (
+  text: string,
+  file: string,
+  choose: (dtypes: readonly DType[]) => DType | undefined = ([first]) => first,
+): ProblemFile => {
+  const source: ProblemSource = parseWith(problemFileSchema, text, file);
+  const dtypes = dtypesOf(source);
+  const chosen = choose(dtypes);
+  for (const other of dtypes) if (other !== chosen) checkProblem(bindProblem(source, other, file), file);
+  return checkProblem(bindProblem(source, chosen, file), file);
+};
 
 /**
  * Reads the text of kernel.json. What it says about its problem is checked by `checkKernelAgainstProblem`.
@@ -23,8 +36,15 @@ export const parseProblemFile = (text: string, file: string): ProblemFile =>
  * @param file - its name in messages.
  * @throws WarpsmithError with file, JSON path, value received, what was expected, and a hint.
  */
-export const parseKernelFile = (text: string, file: string): KernelFile => {
-  const kernel = parseWith(kernelFileSchema, text, file);
+export const parseKernelFile = (text: string, file: string): KernelSource => parseWith(kernelFileSchema, text, file);
+
+/**
+ * A kernel for a problem of one dtype, and checked as far as it can be without the problem.
+ *
+ * @throws WarpsmithError as {@link parseKernelFile}.
+ */
+export const bindKernelFile = (source: KernelSource, dtype: DType | undefined, file: string): KernelFile => {
+  const kernel = bindKernel(source, dtype, file);
   checkKernel(kernel, file);
   return kernel;
 };

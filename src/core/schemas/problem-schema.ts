@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Generator, type ProblemFile, SPECIAL_VALUES } from '../problem.ts';
+import { type Generator, type ProblemSource, SPECIAL_VALUES } from '../problem.ts';
 import {
   type Assert,
   dimensionsSchema,
@@ -8,6 +8,7 @@ import {
   identifierSchema,
   type Matches,
   printableSchema,
+  writtenDTypeSchema,
 } from './common-schema.ts';
 
 const dimensionDeclaration = z.strictObject({
@@ -80,7 +81,7 @@ const generator: z.ZodType<Generator> = z
 const bufferDeclaration = z
   .strictObject({
     description: z.string().optional(),
-    dtype: dtypeSchema,
+    dtype: writtenDTypeSchema,
     shape: z.array(expressionSchema).min(1).max(8).describe('One expression per axis, outermost first.'),
     strides: z
       .array(expressionSchema)
@@ -106,10 +107,10 @@ const comparison = z
     z.strictObject({ kind: z.literal('ulp'), maximumUlps: z.number().nonnegative() }),
     z.strictObject({
       kind: z.literal('calibrated'),
-      storage: dtypeSchema.describe('Dtype of inputs and outputs, narrower than the accumulator.'),
+      storage: writtenDTypeSchema.describe('Dtype of inputs and outputs, narrower than the accumulator.'),
       accumulate: z.literal('f32'),
       roundings: z
-        .record(identifierSchema, dtypeSchema)
+        .record(identifierSchema, writtenDTypeSchema)
         .optional()
         .describe('Intermediate results that a kernel may round, by the names reference.ts gives them, and to what.'),
       terms: expressionSchema
@@ -127,11 +128,19 @@ const comparison = z
     z.strictObject({
       kind: z.literal('conditioned'),
       constant: z.number().positive(),
-      unit: dtypeSchema,
+      unit: writtenDTypeSchema,
       terms: expressionSchema.describe('Number of summed terms.'),
     }),
   ])
   .meta({ id: 'Comparison' });
+
+const generatorSets = z.record(printableSchema, z.record(identifierSchema, generator));
+
+const dtypeVariant = z.strictObject({
+  description: z.string().optional(),
+  comparison: comparison.optional(),
+  generatorSets: generatorSets.optional().describe('In place of sets of these names, or beside them.'),
+});
 
 /** Schema of problem.json; unknown keys are refused. */
 export const problemFileSchema = z.strictObject({
@@ -139,6 +148,10 @@ export const problemFileSchema = z.strictObject({
   schemaVersion: z.literal(1),
   name: printableSchema,
   description: z.string(),
+  dtypes: z
+    .partialRecord(dtypeSchema, dtypeVariant)
+    .optional()
+    .describe('What T may stand for, and what differs between them. The first is meant where none is named.'),
   dimensions: z.record(identifierSchema, dimensionDeclaration),
   limits: z
     .array(expressionSchema)
@@ -150,7 +163,7 @@ export const problemFileSchema = z.strictObject({
   scalars: z
     .record(
       identifierSchema,
-      z.strictObject({ description: z.string().optional(), dtype: dtypeSchema, value: expressionSchema }),
+      z.strictObject({ description: z.string().optional(), dtype: writtenDTypeSchema, value: expressionSchema }),
     )
     .optional(),
   flop: expressionSchema.describe('Floating-point operations of the usual algorithm.'),
@@ -173,7 +186,7 @@ export const problemFileSchema = z.strictObject({
   checkShapes: z
     .array(z.strictObject({ dimensions: dimensionsSchema, generators: z.array(z.string()).min(1).optional() }))
     .min(1),
-  generatorSets: z.record(printableSchema, z.record(identifierSchema, generator)).optional(),
+  generatorSets: generatorSets.optional(),
   mistakes: z
     .record(printableSchema, z.string())
     .optional()
@@ -193,4 +206,4 @@ export const problemFileSchema = z.strictObject({
     .optional(),
 });
 
-export type ProblemSchemaMatchesContract = Assert<Matches<z.infer<typeof problemFileSchema>, ProblemFile>>;
+export type ProblemSchemaMatchesContract = Assert<Matches<z.infer<typeof problemFileSchema>, ProblemSource>>;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { KernelFile } from '../../../src/core/kernel.ts';
 import { checkKernelAgainstProblem } from '../../../src/core/schemas/kernel-checks.ts';
-import { parseKernelFile } from '../../../src/core/schemas/parse-files.ts';
+import { bindKernelFile, parseKernelFile } from '../../../src/core/schemas/parse-files.ts';
 import { detailsOf } from '../support/expect-error.ts';
 import { edited, smallKernel, smallProblem } from '../support/small-problem.ts';
 
 const file = 'problems/scale/01_minimal/kernel.json';
 const read = (text: string): KernelFile => {
-  const kernel = parseKernelFile(text, file);
+  const kernel = bindKernelFile(parseKernelFile(text, file), undefined, file);
   checkKernelAgainstProblem(kernel, smallProblem, file);
   return kernel;
 };

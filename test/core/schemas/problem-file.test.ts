@@ -57,7 +57,7 @@ describe('each mistake gets file, path, value received, what was expected, and a
       file,
       path: 'outputs.y.dtype',
       received: 'nothing',
-      expected: 'one of "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"',
+      expected: 'one of "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "T"',
       hint: 'Add "dtype".',
     });
     expect(mistake(['flop'], undefined)).toEqual({
@@ -78,7 +78,7 @@ describe('each mistake gets file, path, value received, what was expected, and a
       file,
       path: 'inputs.x.dtype',
       received: '"fp16"',
-      expected: 'one of "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"',
+      expected: 'one of "f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "T"',
       hint: 'Did you mean "f16"?',
     });
   });

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { inProcess, type ReferenceModule } from '../../../src/core/call-reference.ts';
-import type { Problem, ProblemFile } from '../../../src/core/problem.ts';
+import type { Problem } from '../../../src/core/problem.ts';
+import { parseProblemFile } from '../../../src/core/schemas/parse-files.ts';
 import { type AuditReport, auditProblem } from '../../../src/evaluation/audit/audit.ts';
 import { attentionProblem } from '../../support/attention-problem.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
@@ -13,18 +14,24 @@ const SMALL = [{ dimensions: { B: 1, H: 1, S: 65, D: 32, causal: 1 }, generators
 
 describe('bundled problems', () => {
   it.each([
-    ['softmax', ['no-maximum', 'masks-dropped', 'operands-of-11-bits', 'operands-of-13-bits', 'sampled']],
-    ['layernorm', ['one-pass-variance', 'sampled', 'subnormals-flushed', 'infinities-dropped']],
-    ['gemm', ['operands-of-11-bits', 'operands-of-13-bits', 'sampled', 'subnormals-flushed', 'infinities-dropped']],
-    ['gemm-f16', ['low-precision', 'last-element-dropped', 'sampled', 'subnormals-flushed', 'infinities-dropped']],
-    ['scan', ['first-tile-only', 'last-element-dropped', 'shifted-by-one', 'sampled']],
-    ['histogram', ['first-tile-only', 'last-element-dropped', 'sampled']],
-    ['reduction', ['subnormals-flushed', 'infinities-dropped', 'operands-of-11-bits', 'sampled']],
-    ['transpose', ['subnormals-flushed', 'masks-dropped', 'infinities-dropped', 'operands-of-13-bits']],
-  ])('%s catches what its kernels may get wrong', async (name, wrong) => {
+    ['softmax', undefined, ['no-maximum', 'masks-dropped', 'operands-of-11-bits', 'operands-of-13-bits', 'sampled']],
+    ['layernorm', undefined, ['one-pass-variance', 'sampled', 'subnormals-flushed', 'infinities-dropped']],
+    [
+      'gemm',
+      'f32',
+      ['operands-of-11-bits', 'operands-of-13-bits', 'sampled', 'subnormals-flushed', 'infinities-dropped'],
+    ],
+    ['gemm', 'f16', ['low-precision', 'last-element-dropped', 'sampled', 'subnormals-flushed', 'infinities-dropped']],
+    ['gemm', 'bf16', ['low-precision', 'last-element-dropped', 'sampled', 'infinities-dropped']],
+    ['scan', undefined, ['first-tile-only', 'last-element-dropped', 'shifted-by-one', 'sampled']],
+    ['histogram', undefined, ['first-tile-only', 'last-element-dropped', 'sampled']],
+    ['reduction', undefined, ['subnormals-flushed', 'infinities-dropped', 'operands-of-11-bits', 'sampled']],
+    ['transpose', undefined, ['subnormals-flushed', 'masks-dropped', 'infinities-dropped', 'operands-of-13-bits']],
+  ] as const)('%s in %s catches what its kernels may get wrong', async (name, dtype, wrong) => {
     const folder = new URL(`../../../problems/${name}`, import.meta.url).pathname;
     const module = (await import(`${folder}/reference.ts`)) as ReferenceModule;
-    const file = JSON.parse(readFileSync(`${folder}/problem.json`, 'utf8')) as ProblemFile;
+    const path = `${folder}/problem.json`;
+    const file = parseProblemFile(readFileSync(path, 'utf8'), path, () => dtype);
     const report = await auditProblem({
       problem: { folder, file, reference: inProcess(module.reference, module) },
       seed: 1,

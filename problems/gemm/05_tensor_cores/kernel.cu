@@ -1,14 +1,14 @@
 // 05_tensor_cores: the products on the matrix units, fed by asynchronous copies.
 //
-// Idea      mma.sync multiplies a 16 x 16 by a 16 x 8 fp16 tile of a warp and adds it to fp32 accumulators: 4096 FLOP
+// Idea      mma.sync multiplies a 16 x 16 by a 16 x 8 tile (fp16 or bf16) of a warp and adds it to fp32 accumulators: 4096 FLOP
 //           for one instruction, where a warp's FMA does 64. ldmatrix reads operands from shared memory in the layout
 //           that mma.sync wants, four 8 x 8 matrices at a time (transposed on the way for B). cp.async copies STAGES - 1
 //           tiles ahead straight into shared memory, past the registers.
-// Change    From 04_vectorised: tiles stay fp16 in shared memory, a warp instead of a thread owns a tile of C, copies are
+// Change    From 04_vectorised: tiles stay as they are in shared memory, a warp instead of a thread owns a tile of C, copies are
 //           asynchronous.
-// Layouts   A [M, K], B [K, N], C [M, N], row-major, fp16. One launch, grid = (ceil(N / BLOCK_N), ceil(M / BLOCK_M)),
-//           block = 32 * WARPS; warps stand in 2 rows and WARPS / 2 columns. Rows in shared memory are padded by PAD
-//           halves: ldmatrix reads 16 bytes of each of 8 rows at once; 8 halves put them on 8 different groups of 4
+// Layouts   A [M, K], B [K, N], C [M, N], row-major, elements of type DTYPE (half or bf16). One launch,
+//           grid = (ceil(N / BLOCK_N), ceil(M / BLOCK_M)), block = 32 * WARPS; warps stand in 2 rows and WARPS / 2 columns. Rows in shared memory are padded by PAD
+//           elements: ldmatrix reads 16 bytes of each of 8 rows at once; 8 elements put them on 8 different groups of 4
 //           banks (rows of 80 and 144 bytes: steps of 5 and 9 groups), 0 puts them on 2 groups or on one.
 // Tile      BLOCK_M x BLOCK_N elements of C per CTA, BLOCK_M / 2 x BLOCK_N / (WARPS / 2) per warp; BLOCK_K terms per tile.
 //           Zeros beyond the matrices.
@@ -20,8 +20,11 @@
 //           clocks of the four tensor units, so the copies and the few steps (K / BLOCK_K) bind at small shapes.
 // Limits    Any M, N, K >= 1; M <= 64 * 65535 (grid.y). Rows of A and B that do not start on 16 bytes (K % 8 or N % 8
 //           not 0) are copied element by element, without cp.async: gemm<false>.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline_primitives.h>
+
+using Element = DTYPE;
 
 constexpr int kWarpSize = 32;
 constexpr int kBlockM = BLOCK_M;
@@ -29,9 +32,9 @@ constexpr int kBlockN = BLOCK_N;
 constexpr int kBlockK = BLOCK_K;
 constexpr int kWarps = WARPS;
 constexpr int kStages = STAGES;  // tiles in shared memory; all but one are on their way
-constexpr int kPad = PAD;        // halves added to a row of shared memory
+constexpr int kPad = PAD;        // elements added to a row of shared memory
 constexpr int kThreads = kWarps * kWarpSize;
-constexpr int kVectorWidth = 8;  // halves of a 16-byte copy
+constexpr int kVectorWidth = 8;  // elements of a 16-byte copy
 
 // mma.sync.m16n8k16
 constexpr int kMmaM = 16;
@@ -53,8 +56,8 @@ static_assert(kPad % kVectorWidth == 0, "rows in shared memory must stay 16-byte
 static_assert(kStages >= 2, "one tile is used while the others are on their way");
 
 struct SharedTiles {
-  alignas(16) half A[kBlockM][kBlockK + kPad];
-  alignas(16) half B[kBlockK][kBlockN + kPad];
+  alignas(16) Element A[kBlockM][kBlockK + kPad];
+  alignas(16) Element B[kBlockK][kBlockN + kPad];
 };
 
 // The operands of one mma.sync, as a lane holds them: PTX ISA, matrix fragments for mma.m16n8k16.
@@ -68,15 +71,15 @@ struct Accumulator {
   float value[4];  // rows lane / 4 and lane / 4 + 8, columns 2 (lane % 4) and the next
 };
 
-// Rows lane % 16 and columns 8 (lane / 16) ... of the 16 x 16 halves at `corner`, of rows kStride apart.
+// Rows lane % 16 and columns 8 (lane / 16) ... of the 16 x 16 elements at `corner`, of rows kStride apart.
 template <int kStride>
-__device__ unsigned ldmatrix_address(const half* corner) {
+__device__ unsigned ldmatrix_address(const Element* corner) {
   const int lane = threadIdx.x % kWarpSize;
   return static_cast<unsigned>(__cvta_generic_to_shared(corner + lane % 16 * kStride + lane / 16 * 8));
 }
 
 template <int kStride>
-__device__ FragmentA load_a(const half* corner) {
+__device__ FragmentA load_a(const Element* corner) {
   FragmentA a;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(a.registers[0]), "=r"(a.registers[1]), "=r"(a.registers[2]), "=r"(a.registers[3])
@@ -87,24 +90,49 @@ __device__ FragmentA load_a(const half* corner) {
 
 // Two neighbouring operands: 16 terms x 16 columns.
 template <int kStride>
-__device__ void load_b(FragmentB& left, FragmentB& right, const half* corner) {
+__device__ void load_b(FragmentB& left, FragmentB& right, const Element* corner) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(left.registers[0]), "=r"(left.registers[1]), "=r"(right.registers[0]), "=r"(right.registers[1])
                : "r"(ldmatrix_address<kStride>(corner))
                : "memory");
 }
 
-__device__ void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
-      : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
-        "r"(b.registers[1]));
+// D += A B for 16-bit elements.
+template <typename T>
+struct Mma;
+template <>
+struct Mma<half> {
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+};
+template <>
+struct Mma<__nv_bfloat16> {
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+};
+
+__device__ void convert(half& to, float value) { to = __float2half(value); }
+__device__ void convert(__nv_bfloat16& to, float value) { to = __float2bfloat16(value); }
+// Two neighbours in one store; the address must be aligned to 4 bytes.
+__device__ void store_pair(half* address, float left, float right) {
+  *reinterpret_cast<half2*>(address) = __floats2half2_rn(left, right);
+}
+__device__ void store_pair(__nv_bfloat16* address, float left, float right) {
+  *reinterpret_cast<__nv_bfloat162*>(address) = __floats2bfloat162_rn(left, right);
 }
 
 // Starts to copy the kRows x kColumns tile at (first_row, first_column) of a matrix [rows, columns]; zeros beyond the
 // matrix. kAligned: 16-byte pieces are whole and aligned.
 template <bool kAligned, int kRows, int kColumns>
-__device__ void copy_tile(half (&tile)[kRows][kColumns + kPad], const half* __restrict__ matrix, int first_row,
+__device__ void copy_tile(Element (&tile)[kRows][kColumns + kPad], const Element* __restrict__ matrix, int first_row,
                           int first_column, int rows, int columns) {
   constexpr int kPiecesPerRow = kColumns / kVectorWidth;
   static_assert(kRows * kPiecesPerRow % kThreads == 0, "threads must share a tile evenly");
@@ -115,8 +143,8 @@ __device__ void copy_tile(half (&tile)[kRows][kColumns + kPad], const half* __re
     const int tile_column = piece % kPiecesPerRow * kVectorWidth;
     const int row = first_row + tile_row;
     const int column = first_column + tile_column;
-    const half* from = matrix + static_cast<size_t>(row) * columns + column;
-    half* to = &tile[tile_row][tile_column];
+    const Element* from = matrix + static_cast<size_t>(row) * columns + column;
+    Element* to = &tile[tile_row][tile_column];
     if (kAligned) {
       const bool inside = row < rows && column < columns;
       // Of a piece outside, no byte is read and 16 are zeroed.
@@ -124,7 +152,11 @@ __device__ void copy_tile(half (&tile)[kRows][kColumns + kPad], const half* __re
     } else {
 #pragma unroll
       for (int i = 0; i < kVectorWidth; ++i) {
-        to[i] = row < rows && column + i < columns ? from[i] : __float2half(0.0f);
+        if (row < rows && column + i < columns) {
+          to[i] = from[i];
+        } else {
+          convert(to[i], 0.0f);
+        }
       }
     }
   }
@@ -132,9 +164,9 @@ __device__ void copy_tile(half (&tile)[kRows][kColumns + kPad], const half* __re
 
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads)
-    gemm(const half* __restrict__ A,  // [M, K]
-         const half* __restrict__ B,  // [K, N]
-         half* __restrict__ C,        // [M, N]
+    gemm(const Element* __restrict__ A,  // [M, K]
+         const Element* __restrict__ B,  // [K, N]
+         Element* __restrict__ C,        // [M, N]
          int M, int N, int K) {
   static_assert(kStages * sizeof(SharedTiles) <= 99 * 1024, "tiles exceed one CTA's shared memory on sm_89");
   extern __shared__ __align__(16) unsigned char shared_bytes[];
@@ -176,7 +208,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int i = 0; i < kTilesM; ++i) {
 #pragma unroll
-        for (int j = 0; j < kTilesN; ++j) multiply_add(sum[i][j], a[i], b[j]);
+        for (int j = 0; j < kTilesN; ++j) Mma<Element>::multiply_add(sum[i][j], a[i], b[j]);
       }
     }
   }
@@ -187,22 +219,22 @@ __global__ void __launch_bounds__(kThreads)
     for (int half_tile = 0; half_tile < 2; ++half_tile) {
       const int row = first_row + warp_row + i * kMmaM + half_tile * 8 + lane / 4;
       if (row >= M) continue;
-      half* C_row = C + static_cast<size_t>(row) * N;
+      Element* C_row = C + static_cast<size_t>(row) * N;
 #pragma unroll
       for (int j = 0; j < kTilesN; ++j) {
         const int column = first_column + warp_column + j * kMmaN + lane % 4 * 2;
         const float left = sum[i][j].value[2 * half_tile];
         const float right = sum[i][j].value[2 * half_tile + 1];
         if (kAligned) {
-          if (column < N) *reinterpret_cast<half2*>(C_row + column) = __floats2half2_rn(left, right);
+          if (column < N) store_pair(C_row + column, left, right);
         } else {
-          if (column < N) C_row[column] = __float2half(left);
-          if (column + 1 < N) C_row[column + 1] = __float2half(right);
+          if (column < N) convert(C_row[column], left);
+          if (column + 1 < N) convert(C_row[column + 1], right);
         }
       }
     }
   }
 }
 
-template __global__ void gemm<true>(const half*, const half*, half*, int, int, int);
-template __global__ void gemm<false>(const half*, const half*, half*, int, int, int);
+template __global__ void gemm<true>(const Element*, const Element*, Element*, int, int, int);
+template __global__ void gemm<false>(const Element*, const Element*, Element*, int, int, int);
