@@ -26,7 +26,7 @@ export function argumentBytes(argument: PlannedArgument): number {
   }
 }
 
-/** What is wrong with a launch's arguments, if anything: their number, or the size of one. */
+/** The first mistake in a launch's arguments, if any: their number, or the size of one. */
 export function refuseArguments(
   functionName: string,
   parameters: readonly FunctionParameter[],

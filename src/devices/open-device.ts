@@ -34,7 +34,7 @@ export function listDevices(): DeviceListing[] {
   return [...gpus, ...virtual];
 }
 
-/** The device for commands that name none: the first GPU, or a virtual one where there is no GPU. */
+/** The default device: the first GPU, or a virtual one if there is no GPU. */
 export const defaultDeviceId = (): string => listDevices().find(({ kind }) => kind === 'cuda')?.id ?? 'virtual:l4';
 
 /**
@@ -44,7 +44,7 @@ export const defaultDeviceId = (): string => listDevices().find(({ kind }) => ki
  */
 export async function openDevice(id: string, options: { threads?: number } = {}): Promise<Device> {
   const ordinal = /^cuda:(\d+)$/.exec(id)?.[1];
-  // Where the kernel module does not list the GPUs, the driver itself says what there is.
+  // If the kernel module does not list the GPUs, the driver itself decides whether the GPU exists.
   if (ordinal !== undefined) return openCudaDevice(Number(ordinal));
   const spec = id.startsWith('virtual:') ? DEVICE_SPECS.get(id.slice('virtual:'.length)) : undefined;
   if (spec) return new VirtualDevice(spec, options);
@@ -62,8 +62,8 @@ export async function openDevice(id: string, options: { threads?: number } = {})
 }
 
 /**
- * The GPU that this process has already opened, in a second worker with a context of its own: for trusted references,
- * whose results must not lie where candidates run. The caller closes it.
+ * The GPU that this process has already opened, in a second worker with its own context. Trusted references use it, because
+ * their results must not lie where candidates run. The caller closes it.
  */
 export const openReferenceDevice = (id: string): Promise<Device> =>
   openCudaDevice(Number(id.slice('cuda:'.length)), { shared: true });

@@ -9,17 +9,17 @@ export interface LaunchLimits {
   readonly maximumBlock: readonly [number, number, number];
   /** The smaller of the device's limit and the function's own. */
   readonly maximumThreads: number;
-  /** Where registers are allocated: those of one thread of the function, and all that a CTA may have. */
+  /** Register limits, if registers are allocated: registers per thread of the function, and per CTA of the device. */
   readonly registers?: { readonly perThread: number; readonly perCta: number };
   /** `.reqntid`, where the function has it. */
   readonly requiredThreads?: readonly number[] | undefined;
   readonly staticSharedBytes: number;
-  /** Static and dynamic shared memory of this launch together, as the device lays them out. */
+  /** Static and dynamic shared memory of this launch, in the device's layout. */
   readonly sharedBytes: number;
   readonly maximumSharedBytes: number;
 }
 
-/** A configuration outside the limits of the device or the function, in words; undefined when it is within. */
+/** Describes a configuration that exceeds a limit of the device or the function; undefined if it exceeds none. */
 export function refuseLaunch(step: PlannedLaunch, limits: LaunchLimits): DeviceFailure | undefined {
   const refuse = (message: string) => failure('launch-failed', message);
   const { functionName: name, grid, block } = step;

@@ -14,10 +14,13 @@ import { Transfers } from './transfers.ts';
 import type { CudaInfo } from './worker/device-info.ts';
 import type { WorkerClient } from './worker-client.ts';
 
-/** Time the worker has beside the limit of a run, for what surrounds it. */
+/** Extra time for the worker beyond the limit of a run, for the work around it. */
 const RUN_MARGIN_MS = 250;
 
-/** A real NVIDIA GPU. Its context lives in a worker process, which a candidate can crash or hang without harm to this one. */
+/**
+ * A real NVIDIA GPU. Its context lives in a worker process. If a candidate crashes or hangs that process, this one is not
+ * affected.
+ */
 export class CudaDevice implements Device {
   readonly identity: DeviceIdentity;
   readonly spec: DeviceSpec;
@@ -47,7 +50,7 @@ export class CudaDevice implements Device {
   }
 
   async load(code: CompiledCode): Promise<{ ok: true; module: LoadedModule } | DeviceFailure> {
-    // Read here, where it was compiled and has been read already: a module comes to the worker as a new text every time.
+    // Read here, because the parsed code is cached here; in the worker, every module is a new text.
     const { refusal } = judgeModule(code);
     if (refusal !== undefined) return failure('unsupported', refusal);
     const state = stateOf(code);

@@ -4,7 +4,7 @@ import { WorkerProcessEnded } from '../../process/worker-process.ts';
 import { failure } from '../failure.ts';
 import { launchedFunctions } from './launched-functions.ts';
 
-/** The end of the worker during a plan's launches, as what it says about the plan. Other errors are thrown on. */
+/** Turns the end of the worker during a plan's launches into a failure of the plan. Rethrows other errors. */
 export function endedWhileRunning(error: unknown, plan: LaunchPlan, timeoutMs: number): DeviceFailure {
   if (!(error instanceof WorkerProcessEnded)) throw error;
   const names = launchedFunctions(plan).join(', ') || 'the launch sequence';

@@ -7,13 +7,13 @@ import { tryLockFile } from '../../ffi/file-lock.ts';
 const DEFAULT_WAIT_MS = 10_000;
 const POLL_MS = 200;
 
-/** The file whose lock stands for the GPU. It stays: removing it would let two hold locks on two files. */
+/** The file that is locked for the GPU. It stays: if it were removed, two processes could lock two different files. */
 export const gpuLockPath = (uuid: string): string => join(tmpdir(), `warpsmith-${uuid}.lock`);
 
 /**
- * Keeps a GPU to one process of this machine: two that measure at the same time measure each other. The lock is the
- * kernel's, so it is free as soon as its holder is gone, killed or not.
- * @returns gives it back.
+ * Reserves a GPU for one process of this machine, because two that measure at the same time disturb each other. The kernel
+ * holds the lock and releases it when its holder ends, for whatever reason.
+ * @returns releases the lock.
  * @throws WarpsmithError `device-busy`, naming the holder, after waiting.
  */
 export async function lockGpu(uuid: string, id: string, waitMs: number = DEFAULT_WAIT_MS): Promise<() => void> {

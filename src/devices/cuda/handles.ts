@@ -12,8 +12,8 @@ interface Place {
 }
 
 /**
- * Which of the worker's things a handle stands for. A handle whose worker has ended can be given back, which does nothing,
- * but not used.
+ * Maps handles to the worker's objects. A handle of a worker that has ended can be released, which does nothing, but not
+ * used.
  */
 export class Handles {
   readonly #client: WorkerClient;
@@ -58,12 +58,12 @@ export class Handles {
     return [...buffers].map(([name, buffer]) => [name, this.buffer(buffer)] as const);
   }
 
-  /** Whether the module has variables that a launch can change; true when it is not known. */
+  /** Whether the module has variables that a launch can change; true if unknown. */
   hasState(module: LoadedModule): boolean {
     return this.#states.get(module) ?? true;
   }
 
-  /** The id, after which the handle is no longer valid; undefined when its worker has ended. */
+  /** The id; afterwards the handle is invalid. Undefined if its worker has ended. */
   takeBuffer(buffer: DeviceBuffer): BufferId | undefined {
     return this.#take(buffer, `buffer ${buffer.name}`);
   }

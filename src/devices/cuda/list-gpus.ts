@@ -13,7 +13,7 @@ interface Gpu {
   uuid?: string;
 }
 
-/** Where the driver's kernel module tells of its GPUs, and their device files. */
+/** Where the driver's kernel module lists its GPUs, and their device files. */
 export interface GpuPaths {
   readonly information: string;
   readonly devices: string;
@@ -22,8 +22,8 @@ export interface GpuPaths {
 const PATHS: GpuPaths = { information: '/proc/driver/nvidia/gpus', devices: '/dev' };
 
 /**
- * The GPUs of this machine in the order of their ordinals (PCI bus order), as far as CUDA_VISIBLE_DEVICES shows them.
- * Reads what the kernel module says and starts nothing.
+ * The GPUs of this machine in the order of their ordinals (PCI bus order), filtered by CUDA_VISIBLE_DEVICES. Reads files of
+ * the kernel module and starts nothing.
  */
 export function listGpus(
   visible: string | undefined = process.env.CUDA_VISIBLE_DEVICES,
@@ -37,7 +37,7 @@ function installedGpus({ information, devices }: GpuPaths): Gpu[] {
     const folders = readdirSync(information).sort();
     return folders.map((folder) => describeGpu(readFileSync(join(information, folder, 'information'), 'utf8')));
   } catch {
-    // Sandboxes and Windows' Linux show the device files only, without names.
+    // Sandboxes and WSL show only the device files, without names.
     return deviceFiles(devices).map(() => ({ name: 'NVIDIA GPU' }));
   }
 }

@@ -3,7 +3,7 @@ import type { ReadRange } from '../../core/measuring-device.ts';
 import type { Handles } from './handles.ts';
 import type { WorkerClient } from './worker-client.ts';
 
-/** Most bytes of one message between the processes, whose lengths are 32 bits wide. */
+/** Most bytes of one message between the processes; message lengths are 32 bits wide. */
 const MESSAGE_BYTES = 256 * 2 ** 20;
 
 /** A part of a buffer that fits into one message. */
@@ -14,7 +14,7 @@ interface Piece {
   readonly bytes: number;
 }
 
-/** Moves bytes of any number and length between this process and buffers in the worker. */
+/** Moves any number of bytes between this process and buffers in the worker. */
 export class Transfers {
   readonly #client: WorkerClient;
   readonly #handles: Handles;
@@ -42,7 +42,10 @@ export class Transfers {
     }
   }
 
-  /** Contents in memory of their own: in a message they lie anywhere, where wider elements could not be read in place. */
+  /**
+   * Copies contents into memory of their own. Inside a message they may be unaligned, so that wider elements could not be
+   * read in place.
+   */
   async read(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
     const sizes = ranges.map(({ buffer, bytes, offsetBytes = 0 }) => bytes ?? buffer.bytes - offsetBytes);
     const contents = sizes.map((bytes) => new Uint8Array(bytes));
@@ -59,7 +62,9 @@ export class Transfers {
   }
 }
 
-/** Cuts buffers of these sizes into messages, the small ones together. A message for nothing still finds what is misused. */
+/**
+ * Divides buffers of these sizes into messages, several small ones per message. An empty message still checks for misuse.
+ */
 export const messages = (sizes: readonly number[], limitBytes: number): Piece[][] => {
   const all: Piece[][] = [];
   let room = 0;

@@ -4,23 +4,23 @@ import { gpuEnvironment } from '../../process/gpu-environment.ts';
 import { startWorkerProcess, type WorkerProcess, WorkerProcessEnded } from '../../process/worker-process.ts';
 import type { CommandName, CommandReply, Commands, OpenedGpu } from './worker/protocol.ts';
 
-/** The sources run as they are; a built package has JavaScript beside this file. */
+/** The sources run unbuilt; a built package has JavaScript beside this file. */
 const ENTRY = new URL(
   import.meta.url.endsWith('.ts') ? './worker/worker-main.ts' : './worker/worker-main.js',
   import.meta.url,
 );
 
-/** Limit of everything that runs no candidate's code: only a hung driver takes that long. */
+/** Time limit for commands that run no candidate's code. Only a hung driver takes that long. */
 const HOUSEKEEPING_TIMEOUT_MS = 120_000;
 
-/** A worker that is running, and what tells it from those before and after it. */
+/** A running worker, distinguishable from earlier and later ones. */
 export interface Generation {
   readonly number: number;
 }
 
 /**
- * The worker process of one GPU. One that has ended, or whose context is lost, is replaced by a new one at the next
- * command; what lived in the old one is gone, which its {@link Generation} tells.
+ * The worker process of one GPU. If it has ended or lost its context, the next command starts a new one. Everything in the
+ * old one is gone; a handle's {@link Generation} shows this.
  */
 export class WorkerClient {
   readonly #ordinal: number;
@@ -35,18 +35,18 @@ export class WorkerClient {
     this.#ordinal = ordinal;
   }
 
-  /** The worker that the next command goes to, if it is running. */
+  /** The worker that gets the next command, if it is running. */
   get generation(): Generation {
     this.#noticeEnd();
     return this.#generation;
   }
 
-  /** The GPU's UUID, asked without a context on it. @throws WarpsmithError when there is no such GPU. */
+  /** The GPU's UUID, read without creating a context. @throws WarpsmithError if there is no such GPU. */
   identify(): Promise<{ uuid: string }> {
     return this.#first(() => this.#send('identify', { ordinal: this.#ordinal }, HOUSEKEEPING_TIMEOUT_MS));
   }
 
-  /** Opens the GPU if it is not open. @throws WarpsmithError when it cannot be opened. */
+  /** Opens the GPU if it is not open. @throws WarpsmithError if it can't be opened. */
   open(): Promise<OpenedGpu> {
     return this.#first(() => {
       this.#opening ??= this.#send('open', { ordinal: this.#ordinal }, HOUSEKEEPING_TIMEOUT_MS);
@@ -54,7 +54,7 @@ export class WorkerClient {
     });
   }
 
-  /** Does what comes before all else in a worker, which is started if there is none and ended if that fails. */
+  /** Runs the first command of a worker. Starts a worker if there is none, and ends it if the command fails. */
   async #first<T>(act: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Error('the device is closed');
     this.#noticeEnd();
@@ -72,8 +72,8 @@ export class WorkerClient {
   }
 
   /**
-   * @throws WorkerProcessEnded when the worker ended before it answered; WarpsmithError for what the user can act on or
-   * when the driver fails.
+   * @throws WorkerProcessEnded if the worker ended before it answered; WarpsmithError for problems that the user can solve,
+   * or if the driver fails.
    */
   async command<C extends CommandName>(
     command: C,
@@ -84,7 +84,7 @@ export class WorkerClient {
     return this.#send(command, take, timeoutMs);
   }
 
-  /** The same for commands that run no candidate's code: the end of the worker is trouble of the device. */
+  /** The same for commands that run no candidate's code. If the worker ends, the device has failed. */
   async housekeeping<C extends CommandName>(command: C, take: Commands[C]['take']): Promise<Commands[C]['give']> {
     try {
       return await this.command(command, take);
@@ -125,7 +125,7 @@ export class WorkerClient {
     }
   }
 
-  /** Ends the worker and lets another open the GPU while the caller goes on; it is waited for at the next command. */
+  /** Ends the worker and starts another one that opens the GPU meanwhile. The next command waits for it. */
   async #replace(worker: WorkerProcess, command: CommandName): Promise<void> {
     await this.#discard(worker);
     if (command === 'open' || command === 'identify' || this.#isClosed) return;
@@ -139,7 +139,7 @@ export class WorkerClient {
     await worker?.close();
   }
 
-  /** A worker that ended while it had nothing to do is replaced like any other. */
+  /** A worker that ended while idle is replaced like any other. */
   #noticeEnd(): void {
     if (this.#process?.isRunning === false) this.#forget();
   }

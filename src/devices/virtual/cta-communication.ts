@@ -4,7 +4,7 @@ import { type Origins, OriginTracer, reachableBuffers } from '../../virtual-gpu/
 
 /** How a kernel touches device memory, from its code alone. */
 export interface MemoryUse {
-  /** Atomics, volatile or ordered accesses, or fences: CTAs may talk to each other. */
+  /** Whether it has atomics, volatile or ordered accesses, or fences, by which CTAs may communicate. */
   communicates: boolean;
   /** Where the addresses of reads and writes come from. */
   reads: readonly Origins[];
@@ -57,8 +57,8 @@ function accessedAddresses(instruction: PtxInstruction): { read?: PtxOperand; wr
 }
 
 /**
- * True when CTAs may influence each other, so that results could depend on how they are spread over threads: they
- * communicate, or some may read what others write. Says nothing about several writing to one place.
+ * Whether CTAs may influence each other, so that results could depend on their distribution over threads: they communicate,
+ * or some may read what others write. Does not cover several CTAs that write to one place.
  * @param buffersOf the launch's buffers behind a parameter or variable; none for scalars.
  */
 export function mayDependOnOrder(use: MemoryUse, buffersOf: (name: string) => readonly number[]): boolean {

@@ -16,7 +16,7 @@ const STATUS_OF_FAULT: Record<string, FailureStatus> = {
   unsupported: 'unsupported',
 };
 
-/** Turns a worker's report into a failure that says where, at what address, in which buffer and line. */
+/** Turns a worker's report into a failure with place, address, buffer and source line. */
 export function describeFault(step: PlannedLaunch, report: FaultReport, ranges: readonly DeviceRange[]): DeviceFailure {
   const fault = placeOfFault(step, report, ranges);
   return failure(STATUS_OF_FAULT[report.kind] ?? 'crashed', faultMessage(report, fault), fault);

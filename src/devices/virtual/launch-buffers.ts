@@ -5,7 +5,7 @@ import type { PtxParameter } from '../../ptx/ast.ts';
 /** The memory one launch may touch, in the order in which its ranges are numbered. */
 export interface LaunchBuffers {
   buffers: DeviceBuffer[];
-  /** Numbers of the buffers whose address a parameter or variable gives; nothing for scalars. */
+  /** Numbers of the buffers to which a parameter or variable points; none for scalars. */
   byName: Record<string, number[]>;
 }
 

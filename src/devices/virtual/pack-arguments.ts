@@ -5,8 +5,8 @@ import { packParameters } from '../../virtual-gpu/pack-parameters.ts';
 import { refuseArguments } from '../match-arguments.ts';
 
 /**
- * Lays the launch's arguments out as the function's parameters.
- * @param addressOf offset in device memory of a buffer, or of the device array made for a pointer list.
+ * Packs the launch's arguments in the layout of the function's parameters.
+ * @param addressOf offset in device memory of a buffer, or of the device array of a pointer list.
  */
 export function packArguments(
   functionName: string,

@@ -4,7 +4,7 @@ import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 
 /** What the device sends a worker. */
 export type WorkerRequest =
-  /** Before anything else: the device's memory, and that of its read map. */
+  /** The first message: the device's memory, and the memory of its read map. */
   | { kind: 'attach'; device: WebAssembly.Memory; reads: WebAssembly.Memory }
   /** Forget it, and everything that was loaded. */
   | { kind: 'detach' }
@@ -29,9 +29,9 @@ export type WorkerReply =
       counts: WorkerCounts | undefined;
       /** What this worker's CTAs stored to, if asked. */
       writes: WrittenPages | undefined;
-      /** Several CTAs of this worker wrote to one place, and whether they race was not looked at. */
+      /** Whether several CTAs of this worker wrote to one place, without a check for races. */
       crossed: boolean;
-      /** The first read of shared memory that nobody had written, where that was watched. */
+      /** The first read of unwritten shared memory, if reads were watched. */
       uninitialisedRead: FaultReport | undefined;
     }
   | { job: number; ok: false; fault: FaultReport };

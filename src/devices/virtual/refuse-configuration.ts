@@ -9,10 +9,10 @@ import { refuseLaunch } from '../refuse-launch.ts';
 const MAXIMUM_GRID = [2 ** 31 - 1, 65535, 65535] as const;
 const MAXIMUM_BLOCK = [1024, 1024, 64] as const;
 
-/** The order of a launch's CTAs is held in memory: 512 MiB. */
+/** Most CTAs of a launch: their order takes 512 MiB of memory. */
 const MAXIMUM_CTAS = 2 ** 27;
 
-/** What the driver would refuse at launch, and what a virtual GPU cannot run. */
+/** Configurations that the driver would refuse at launch, or that a virtual GPU can't run. */
 export function refuseConfiguration(
   step: PlannedLaunch,
   image: KernelImage,

@@ -1,7 +1,7 @@
 import { WRITE_PAGE_BYTES } from '../../virtual-gpu/layout.ts';
 import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 
-/** True when two workers have stored to the same byte. Uses up the pages. */
+/** Whether two workers have stored to the same byte. Consumes the pages. */
 export function doStoresOverlap(workers: readonly WrittenPages[]): boolean {
   const merged = new Map<number, Uint32Array>();
   for (const { pages, bytes } of workers) {
@@ -15,7 +15,7 @@ export function doStoresOverlap(workers: readonly WrittenPages[]): boolean {
   return false;
 }
 
-/** Adds a page to the one of the workers before; true when both have a byte. */
+/** Merges a page into that of the previous workers. Returns whether both have a byte in common. */
 function mergeInto(all: Uint32Array, words: Uint32Array): boolean {
   let overlap = 0;
   for (let i = 0; i < words.length; i++) {

@@ -39,7 +39,7 @@ const DEFAULT_INSTRUCTIONS_PER_CTA = 2_000_000_000;
 /** One function of a module, compiled when first launched. */
 interface VirtualKernel {
   use: MemoryUse;
-  /** Launch shapes in which several CTAs were seen to store to the same place. */
+  /** Launch shapes for which several CTAs stored to the same place. */
   overlapping: Set<string>;
   plain?: { image: KernelImage; handle: number };
   counting?: { image: KernelImage; handle: number };
@@ -54,7 +54,7 @@ interface VirtualModule extends LoadedModule {
   readonly kernels: Map<string, VirtualKernel>;
 }
 
-/** A GPU that exists only here: executes PTX exactly on the host's cores, counts, and predicts times. */
+/** A simulated GPU: executes PTX exactly on the host's cores, counts, and predicts times. */
 export class VirtualDevice implements Device {
   readonly identity: DeviceIdentity;
   readonly spec: DeviceSpec;
@@ -183,7 +183,7 @@ export class VirtualDevice implements Device {
         ...options,
         timeoutMs: remainingMs,
       });
-      // What it did not finish in is what the launches before it left.
+      // The time that earlier launches left did not suffice.
       if (!outcome.ok && outcome.status === 'timed-out' && index > 0)
         return unfinished(options.timeoutMs, index, plan.steps.length);
       if (!outcome.ok) return outcome;
@@ -209,7 +209,7 @@ export class VirtualDevice implements Device {
     return new Map([...buffers].map(([name, buffer]) => [name, count(buffer)]));
   }
 
-  /** Adds what the simulated sets of L2 say, where every CTA was counted. */
+  /** Adds the traffic from the simulated sets of L2, if every CTA was counted. */
   #withCacheTraffic(launches: readonly SampledLaunch[], start: 'hot' | 'cold'): LaunchCounters[] {
     const counters = launches.map((launch) => launch.counters);
     if (counters.length === 0 || counters.some(({ countedCtas, ctaCount }) => countedCtas < ctaCount)) return counters;
@@ -361,9 +361,9 @@ export class VirtualDevice implements Device {
   }
 
   /**
-   * Runs a launch's CTAs with the result that running them one after the other, in the seeded order, has: on all
-   * threads when they cannot influence each other, else on one. Whether several store to one place shows only
-   * afterwards; then they run again, on one thread. They read nothing they have written, so nothing need be restored.
+   * Runs a launch's CTAs with the same result as one after the other in the seeded order: on all threads if they can't
+   * influence each other, otherwise on one. Only afterwards it is known whether several CTAs stored to one place. Then they
+   * run again, on one thread. They read nothing that they write, so nothing has to be restored.
    */
   async #runCtas(
     kernel: VirtualKernel,
@@ -384,7 +384,7 @@ export class VirtualDevice implements Device {
     return this.#pool.run(handle, launch, order, { serial: true, timeoutMs });
   }
 
-  /** All CTAs in the seeded order, or an evenly spread sample of them where that is allowed. */
+  /** All CTAs in the seeded order, or an evenly spread sample of them if that is allowed. */
   #ctaOrder(grid: Dim3, options: RunOptions, serial: boolean): Int32Array {
     const count = grid[0] * grid[1] * grid[2];
     if (options.sampleCtas === undefined || options.sampleCtas >= count || serial)
@@ -416,7 +416,7 @@ const sampledLaunch = (
   samples: counts.map(({ samples }) => samples),
 });
 
-/** What each launchable function occupies, by its name in kernel.json; functions that cannot run are left out. */
+/** Resources of each launchable function by its name in kernel.json, without functions that can't run. */
 function resourcesOf(code: CompiledCode, ptx: PtxModule): Record<string, KernelResources> {
   const names = new Map(Object.entries(code.functionSymbols).map(([name, symbol]) => [symbol, name]));
   const entries = ptx.functions.filter((fn) => fn.kind === 'entry' && fn.defined);
@@ -424,8 +424,8 @@ function resourcesOf(code: CompiledCode, ptx: PtxModule): Record<string, KernelR
 }
 
 /**
- * Why code could not be compiled, as a value: one kernel never ends a run. Whatever is not understood is blamed on the
- * virtual GPU, not on the kernel; hand-written PTX may also be what no assembler accepts.
+ * Turns a compilation error into a value, so that one kernel never ends a run. An unknown instruction is a limit of the
+ * virtual GPU, not a fault of the kernel; hand-written PTX may also be invalid.
  */
 function compileFailure(error: unknown): DeviceFailure {
   if (error instanceof UnsupportedPtxError || error instanceof PtxSyntaxError)

@@ -6,7 +6,10 @@ import { doStoresOverlap } from './store-overlap.ts';
 import { giveBackThread, post, takeThread } from './worker-threads.ts';
 
 export type PoolOutcome =
-  /** `overlapping`: CTAs of different workers, or of one that is watched, stored to the same bytes, so the contents depend on chance. */
+  /**
+   * `overlapping`: CTAs of different workers, or of one watched worker, stored to the same bytes, so the contents depend on
+   * chance.
+   */
   | { kind: 'finished'; counts: WorkerCounts[]; overlapping: boolean; uninitialisedRead: FaultReport | undefined }
   | { kind: 'fault'; fault: FaultReport }
   | { kind: 'timed-out' }
@@ -52,8 +55,8 @@ export class WorkerPool {
   }
 
   /**
-   * Runs the CTAs in `order`. A fault is the one of the first CTA, in that order, that has one.
-   * @param serial One worker only: for kernels whose CTAs may communicate.
+   * Runs the CTAs in `order`. The reported fault is that of the first faulting CTA in this order.
+   * @param serial use one worker only, for kernels whose CTAs may communicate.
    */
   async run(
     kernel: number,
@@ -91,7 +94,7 @@ export class WorkerPool {
     }
   }
 
-  /** Gives all threads back, or ends them where a launch is under way. The pool takes others if it is used again. */
+  /** Returns all threads, or ends them if a launch is in progress. The pool takes new ones when it is used again. */
   async close(): Promise<void> {
     if (this.#running > 0) return this.#end();
     const workers = this.#workers;
@@ -141,7 +144,7 @@ export class WorkerPool {
   }
 }
 
-/** Of what happened in several CTAs, what happened in the first one. */
+/** Among events of several CTAs, the event of the first CTA. */
 const first = (reports: readonly FaultReport[]): FaultReport =>
   reports.reduce((a, b) => (b.position < a.position ? b : a));
 

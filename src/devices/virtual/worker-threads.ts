@@ -2,16 +2,16 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { WorkerRequest } from './protocol.ts';
 
-/** The sources run as they are; a built package has JavaScript beside this file. */
+/** The sources run unbuilt; a built package has JavaScript beside this file. */
 const WORKER_URL = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
-/** A thread that waits for its next device may hold on to the memory of its last one for a while. */
+/** A thread that waits for its next device may keep the memory of the last one for a while. */
 const MOST_BYTES_HELD = 256 * 1024 ** 2;
 
 /** How long a thread waits for its next device. */
 const IDLE_MS = 1000;
 
-/** Threads without a device. Starting one takes as long as judging a small kernel: they go from device to device. */
+/** Threads without a device. Starting a thread takes as long as judging a small kernel, so devices reuse them. */
 const idle: { readonly worker: Worker; readonly timer: NodeJS.Timeout }[] = [];
 
 export const post = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request);
@@ -25,7 +25,7 @@ export function takeThread(device: WebAssembly.Memory, reads: WebAssembly.Memory
   return worker;
 }
 
-/** Takes back a thread that has answered everything it was asked. */
+/** Takes back a thread that has answered all its requests. */
 export async function giveBackThread(worker: Worker, device: WebAssembly.Memory): Promise<void> {
   if (idle.length >= availableParallelism() || device.buffer.byteLength > MOST_BYTES_HELD) {
     await worker.terminate();
@@ -46,10 +46,10 @@ function leave(worker: Worker): void {
 
 function startThread(): Worker {
   const worker = new Worker(WORKER_URL);
-  // Threads never keep the process alive; a run in progress does, through its timer.
+  // Threads never keep the process alive; the timer of a run in progress does.
   worker.unref();
   worker.on('exit', () => leave(worker));
-  // Of one that is at work, whoever waits for it hears, too.
+  // If a working thread fails, its waiting caller is notified, too.
   worker.on('error', () => leave(worker));
   return worker;
 }

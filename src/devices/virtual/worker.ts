@@ -39,7 +39,7 @@ class DeviceThread {
 const port = parentPort!;
 let thread: DeviceThread | undefined;
 
-/** Takes CTAs from the queue until it is empty or an earlier one has faulted. */
+/** Takes CTAs from the queue until it is empty or an earlier CTA has faulted. */
 function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes: WriteMap): WorkerReply {
   const { job, launch, order, queue } = request;
   runner.begin(launch);
@@ -52,7 +52,7 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
       uninitialisedRead ??= reportRead(runner.uninitialisedRead, position, order[position]!);
     } catch (error) {
       const fault = report(error, position, order[position]!);
-      // Positions before this one still finish, so that the reported fault is the first in launch order.
+      // CTAs at earlier positions still finish, so that the reported fault is the first in launch order.
       let lowest = Atomics.load(queue, QUEUE.faultedAt);
       while (position < lowest) {
         const seen = Atomics.compareExchange(queue, QUEUE.faultedAt, lowest, position);

@@ -5,7 +5,7 @@ export interface ResultMeaning {
   readonly status: FailureStatus;
   /** One sentence part, after the name of what was launched. */
   readonly sentence: string;
-  /** The context is lost: nothing works in this process any more. */
+  /** Whether the context is lost, so that no call works in this process any more. */
   readonly sticky: boolean;
 }
 
@@ -13,8 +13,7 @@ const once = (status: FailureStatus, sentence: string): ResultMeaning => ({ stat
 const sticky = (status: FailureStatus, sentence: string): ResultMeaning => ({ status, sentence, sticky: true });
 
 /**
- * The results that have a meaning of their own; the same faults have the same statuses on a virtual GPU.
- * Source: CUresult in cuda.h.
+ * Results with a meaning for candidates. A virtual GPU gives the same faults the same statuses. Source: CUresult in cuda.h.
  */
 const MEANINGS: ReadonlyMap<number, ResultMeaning> = new Map([
   [2, once('device-failed', 'the GPU is out of memory')],
@@ -48,7 +47,7 @@ const MEANINGS: ReadonlyMap<number, ResultMeaning> = new Map([
 /** Launch-time refusals that the driver reports as an invalid value. */
 const INVALID_VALUE = 1;
 
-/** What the result of a call means for the kernel that was being launched or run. */
+/** The meaning of a call's result for the launched or running kernel. */
 export function meaningOf(code: number): ResultMeaning {
   if (code === INVALID_VALUE) return once('launch-failed', 'has a launch configuration that the driver refuses');
   return MEANINGS.get(code) ?? sticky('device-failed', 'met trouble with the GPU or its driver');

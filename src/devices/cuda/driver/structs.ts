@@ -20,7 +20,7 @@ const LAUNCH_CONFIG = structLayout('CUlaunchConfig', 56, {
 const LAUNCH_ATTRIBUTE_LAYOUT = structLayout('CUlaunchAttribute', 72, { id: 'i32', padding: 4, value: 64 });
 
 export const TENSOR_MAP_BYTES = 128;
-/** cuda.h asks for 64 up to CUDA 12 and 128 from CUDA 13 on. */
+/** cuda.h requires 64 up to CUDA 12, and 128 from CUDA 13 on. */
 export const TENSOR_MAP_ALIGNMENT_BYTES = 128;
 
 export interface LaunchConfiguration {

@@ -3,10 +3,9 @@ import type { DrawRule } from '../../../core/measuring-device.ts';
 import { decode, encode, roundTo } from '../../../core/rounding.ts';
 
 /**
- * What the trusted device code of harness.cu is told, byte for byte. Its PTX is harness.ptx (made by
- * `npm run harness`).
+ * The byte-exact interface of the trusted device code in harness.cu. Its PTX is harness.ptx (made by `npm run harness`).
  *
- * One launch works on many buffers: the host packs jobs, writes them to device memory at a multiple of 8, and launches
+ * One launch works on many buffers. The host packs jobs, writes them to device memory at a multiple of 8, and launches
  *
  *   `draw`, `fill`    (u64 jobs, u64 jobCount, u64 chunkCount)
  *   `match`, `count`, `compare`  (u64 jobs, u64 jobCount, u64 chunkCount, u64 counts)
@@ -16,13 +15,13 @@ import { decode, encode, roundTo } from '../../../core/rounding.ts';
  *   `empty`           ()
  *
  * with {@link HARNESS_BLOCK} threads and {@link harnessGrid} CTAs in x. Every parameter is 8 bytes wide. `counts` is one
- * u64 for each job, zeroed by the caller before the launch. Both counting functions count what is as it should be, never
- * what is wrong, so that a launch that did nothing looks like damage: see {@link changedElements}, {@link damagedBytes}.
+ * u64 per job, zeroed by the caller before the launch. `match` and `count` count intact elements, never damaged ones, so a
+ * launch that did nothing looks like damage: see {@link changedElements}, {@link damagedBytes}.
  */
 export const HARNESS_FUNCTIONS = {
   /** Writes what the rule draws. Jobs: {@link packDrawJobs}. */
   draw: 'warpsmith_draw',
-  /** Counts the elements that hold, bit for bit, what `draw` would write. Jobs: {@link packDrawJobs}. */
+  /** Counts the elements that equal, bit for bit, those that `draw` would write. Jobs: {@link packDrawJobs}. */
   match: 'warpsmith_match',
   /** Repeats a pattern, cut off at the end. Jobs: {@link packFillJobs}. */
   fill: 'warpsmith_fill',
@@ -43,10 +42,10 @@ export type HarnessFunction = keyof typeof HARNESS_FUNCTIONS;
 
 /** Threads per CTA of every launch of the harness. */
 export const HARNESS_BLOCK = 256;
-/** CTAs per SM at most: several times what it holds at once, so that it runs dry late. */
+/** Most CTAs per SM: several times as many as it holds at once, so that SMs become idle late. */
 const CTAS_PER_SM = 32;
 
-/** One dense buffer to draw, or to compare with what was drawn. The address is a multiple of the element's size. */
+/** One dense buffer to draw, or to compare with the drawn values. The address is a multiple of the element's size. */
 export interface DrawJob {
   readonly address: bigint;
   readonly elementCount: number;
@@ -69,7 +68,9 @@ export interface CompareJob {
   readonly right: bigint;
   readonly elementCount: number;
   readonly dtype: DType;
-  /** Floating values that differ by at most this share of |left| + |right| are equal, too; 0: only equal bits are. */
+  /**
+   * Floating-point values are also equal if they differ by at most this share of |left| + |right|; 0: only equal bits are.
+   */
   readonly tolerance: number;
 }
 
@@ -79,27 +80,27 @@ export interface GuardRegion {
   readonly bytes: number;
 }
 
-/** Jobs as the device reads them, and the numbers the launch takes. */
+/** Jobs in the device's layout, and the counts that the launch takes as parameters. */
 export interface PackedJobs {
   readonly bytes: Uint8Array;
   readonly jobCount: number;
-  /** Equal pieces of work over all jobs; 0 means there is nothing to launch. */
+  /** Number of equal pieces of work over all jobs; 0 means there is nothing to launch. */
   readonly chunkCount: number;
 }
 
-/** CTAs of one launch: one for each chunk, as far as the GPU holds them at once. */
+/** CTAs of one launch: one per chunk, up to the number that the limit per SM allows. */
 export const harnessGrid = (packed: Pick<PackedJobs, 'chunkCount'>, smCount: number): number =>
   Math.max(1, Math.min(packed.chunkCount, smCount * CTAS_PER_SM));
 
-/** Elements that differ from what was drawn, from what `match` counted. */
+/** Number of elements that differ from the drawn ones, from the result of `match`. */
 export const changedElements = (jobs: readonly Pick<DrawJob, 'elementCount'>[], counts: BigUint64Array): number[] =>
   jobs.map(({ elementCount }, i) => elementCount - Number(counts[i]));
 
-/** Bytes that no longer hold the guard value, from what `count` counted over {@link packGuardJobs}. */
+/** Number of bytes that no longer hold the guard value, from the result of `count` over {@link packGuardJobs}. */
 export const damagedBytes = (regions: readonly GuardRegion[], counts: BigUint64Array): number[] =>
   regions.map(({ bytes }, i) => bytes - Number(counts[i]));
 
-// The layouts below are those of struct DrawJob, FillJob and CompareJob in harness.cu.
+// These layouts match the structs DrawJob, FillJob and CompareJob in harness.cu.
 const DRAW_JOB_BYTES = 72;
 const FILL_JOB_BYTES = 40;
 const COMPARE_JOB_BYTES = 48;
@@ -133,8 +134,8 @@ const RULE_CODES: Readonly<Record<DrawRule['kind'], number>> = {
 };
 
 /**
- * Draw jobs as `draw` and `match` read them.
- * @throws RangeError when the dtype can't hold what the rule asks for, or a job is malformed.
+ * Draw jobs in the layout of `draw` and `match`.
+ * @throws RangeError if the dtype can't hold the rule's values, or a job is malformed.
  */
 export function packDrawJobs(jobs: readonly DrawJob[]): PackedJobs {
   const bytes = new Uint8Array(jobs.length * DRAW_JOB_BYTES);
@@ -158,8 +159,8 @@ export function packDrawJobs(jobs: readonly DrawJob[]): PackedJobs {
 }
 
 /**
- * Fill jobs as `fill` and `count` read them. `count` counts whole elements as large as the pattern.
- * @throws RangeError when a pattern has not 1, 2, 4 or 8 bytes.
+ * Fill jobs in the layout of `fill` and `count`. `count` counts whole elements of the pattern's size.
+ * @throws RangeError if a pattern does not have 1, 2, 4 or 8 bytes.
  */
 export function packFillJobs(jobs: readonly FillJob[]): PackedJobs {
   const bytes = new Uint8Array(jobs.length * FILL_JOB_BYTES);
@@ -182,7 +183,7 @@ export function packFillJobs(jobs: readonly FillJob[]): PackedJobs {
   return { bytes, jobCount: jobs.length, chunkCount };
 }
 
-/** Compare jobs as `compare` reads them. @throws RangeError when a job is malformed. */
+/** Compare jobs in the layout of `compare`. @throws RangeError if a job is malformed. */
 export function packCompareJobs(jobs: readonly CompareJob[]): PackedJobs {
   const bytes = new Uint8Array(jobs.length * COMPARE_JOB_BYTES);
   const view = new DataView(bytes.buffer);
@@ -202,7 +203,7 @@ export function packCompareJobs(jobs: readonly CompareJob[]): PackedJobs {
   return { bytes, jobCount: jobs.length, chunkCount };
 }
 
-/** Guard zones as jobs of `count`: {@link damagedBytes} reads the result. */
+/** Guard zones as jobs of `count`; {@link damagedBytes} interprets the result. */
 export const packGuardJobs = (regions: readonly GuardRegion[], guardByte: number): PackedJobs =>
   packFillJobs(regions.map((region) => ({ ...region, pattern: Uint8Array.of(guardByte) })));
 
@@ -215,7 +216,7 @@ function refuseCount(name: string, value: number): void {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${name} must be a whole number, not ${value}`);
 }
 
-/** The four 8-byte parameters of a rule; which is which stands beside each packer. */
+/** The four 8-byte parameters of a rule. Each packer lists their meaning. */
 const packRule = (job: DrawJob): Uint8Array =>
   (RULE_PACKERS[job.rule.kind] as (rule: DrawRule, job: DrawJob) => Uint8Array)(job.rule, job);
 
@@ -228,7 +229,10 @@ const integers = (...values: bigint[]): Uint8Array => new Uint8Array(BigInt64Arr
 /** Mean, standard deviation. */
 const packNormal: RulePacker<'normal'> = ({ mean, standardDeviation }) => doubles(mean, standardDeviation);
 
-/** Low, high − low, and the least and greatest values of the dtype within [low, high): rounding must not leave it. */
+/**
+ * Low, high − low, and the least and greatest values of the dtype within [low, high), so that rounding does not leave the
+ * interval.
+ */
 const packUniform: RulePacker<'uniform'> = ({ low, high }, { dtype }) => {
   const range = valuesWithin(low, high, dtype);
   if (range === undefined) throw new RangeError(`no ${dtype} lies in [${low}, ${high})`);
@@ -243,7 +247,7 @@ const packIntegers: RulePacker<'integers'> = ({ low, high }, { dtype }) => {
   return integers(BigInt(low), BigInt(high) - BigInt(low));
 };
 
-/** Bits of each half of the Feistel network's word: left, right. Together the fewest that hold count − 1. */
+/** Bits of each half of the Feistel network's word: left, right. Their sum is the least that can hold count − 1. */
 const packPermutation: RulePacker<'permutation'> = (_rule, { elementCount, dtype }) => {
   const largest = BigInt(Math.max(0, elementCount - 1));
   const bits = largest === 0n ? 0 : largest.toString(2).length;
@@ -266,14 +270,14 @@ const RULE_PACKERS: { readonly [K in DrawRule['kind']]: RulePacker<K> } = {
   constant: packConstant,
 };
 
-/** Floating types round large whole numbers, integer types end somewhere: either would make other numbers of these. */
+/** Refuses whole numbers that the dtype would change: floating-point types round large ones, and integer types overflow. */
 function refuseUnheld(value: number, dtype: DType): void {
   const limit = WHOLE_NUMBER_LIMITS[dtype];
   const holds = isFloating(dtype) ? Math.abs(value) <= limit! : roundTo(dtype)(value) === value;
   if (!holds) throw new RangeError(`${dtype} does not hold every whole number up to ${value}`);
 }
 
-/** Every whole number up to these is a value of the floating type: 2 to the power of its significand's bits. */
+/** Up to these, every whole number is a value of the floating-point type: 2 to the power of its significand's bits. */
 const WHOLE_NUMBER_LIMITS: Partial<Record<DType, number>> = { f16: 2 ** 11, bf16: 2 ** 8, f32: 2 ** 24, f64: 2 ** 53 };
 
 /** Least and greatest value of the dtype in [low, high). */
@@ -296,7 +300,7 @@ function neighbour(value: number, dtype: DType, direction: 1 | -1): number {
   return decodeBits(view.getBigUint64(0, true) + away);
 }
 
-/** Threads copy this many vectors each, one CTA for each tile of {@link HARNESS_BLOCK} times as many. */
+/** Vectors that each thread copies. Each CTA copies one tile of {@link HARNESS_BLOCK} times as many. */
 const COPY_VECTORS_PER_THREAD = 4;
 
 /** CTAs of a launch of `copy4`, `copy8` or `copy16`. */

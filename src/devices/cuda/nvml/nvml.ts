@@ -2,21 +2,21 @@ import { WarpsmithError } from '../../../core/errors.ts';
 import type { GpuState, ThrottleReason } from '../../../core/measurement.ts';
 import { type ArgumentType, type NativeFunction, type NativeLibrary, openLibrary } from '../../../ffi/open-library.ts';
 
-/** What NVML says about one GPU. Only ever asks; settings are the owner's. */
+/** NVML's view of one GPU. Only reads; it never changes a setting. */
 export interface Nvml {
   /**
-   * The GPU's state now; what the board, driver or permissions do not tell is absent.
-   * @param ownPids processes of ours that may have a context on the GPU, as this process sees their ids.
+   * The GPU's current state. Values that board, driver or permissions do not reveal are absent.
+   * @param ownPids our processes that may have a context on the GPU, by the ids that this process sees.
    */
   state(ownPids: ReadonlySet<number>): GpuState;
-  /** Highest SM clock the board can be set to, in MHz: no kernel runs faster. */
+  /** Highest SM clock that the board can be set to, in MHz. No kernel runs faster. */
   maximumSmClockMhz(): number | undefined;
   close(): void;
 }
 
 /**
- * NVML's view of the GPU with this UUID (`GPU-…`); undefined when there is no NVML or it does not know the GPU: then
- * measurements go on without states.
+ * NVML's view of the GPU with this UUID (`GPU-…`); undefined if there is no NVML or it does not know the GPU. Measurements
+ * then continue without states.
  */
 export function openNvml(uuid: string): Nvml | undefined {
   try {
@@ -38,7 +38,7 @@ const INSUFFICIENT_SIZE = 7;
 const CLOCK = { sm: 1, memory: 2 } as const;
 const TEMPERATURE_GPU = 0;
 
-/** Bits of nvmlClocksEventReasons; GpuIdle (1) is no reason to doubt a measurement. */
+/** Bits of nvmlClocksEventReasons. GpuIdle (1) gives no reason to doubt a measurement. */
 const REASON_BITS: readonly (readonly [bit: bigint, reason: ThrottleReason])[] = [
   [0x02n, 'applications-clocks'],
   [0x04n, 'sw-power-cap'],
@@ -50,12 +50,12 @@ const REASON_BITS: readonly (readonly [bit: bigint, reason: ThrottleReason])[] =
   [0x100n, 'display-clocks'],
 ];
 
-/** nvmlProcessInfo_t as the _v2 and _v3 functions fill it: pid, memory used, GPU instance, compute instance. */
+/** nvmlProcessInfo_t in the layout of the _v2 and _v3 functions: pid, memory used, GPU instance, compute instance. */
 const PROCESS_INFO_BYTES = 24;
 /** Room for this many processes at first. */
 const PROCESS_COUNT = 32;
 
-/** The same for a library that is already open. @throws WarpsmithError when it lacks even the first functions. */
+/** The same for a library that is already open. @throws WarpsmithError if it lacks even the basic functions. */
 export function useNvml(library: NativeLibrary, uuid: string): Nvml | undefined {
   const initialise = library.function('nvmlInit_v2', 'i32', []);
   const shutdown = library.function('nvmlShutdown', 'i32', []);
@@ -79,7 +79,7 @@ const unsigned = (bytes: Uint8Array): bigint => bytes.reduceRight((value, byte) 
 
 type Queries = ReturnType<typeof bindQueries>;
 
-/** Each answers with a value, or undefined when it is not supported. */
+/** Each returns a value, or undefined if it is not supported. */
 function bindQueries(library: NativeLibrary, device: bigint) {
   /** A function (device, ...inputs, out): its result as a number. */
   const query = <const A extends readonly 'u32'[]>(names: readonly string[], inputs: A, outBytes = 4) => {
@@ -123,7 +123,7 @@ function firstOf<const A extends readonly ArgumentType[]>(
 type ProcessList = NativeFunction<'i32', readonly ['address', 'bytes', 'bytes']>;
 
 function listProcesses(list: ProcessList, device: bigint): number[] | undefined {
-  // A second try with room for twice as many as there were: some may have come meanwhile.
+  // Tries again with room for twice as many, because processes may have started meanwhile.
   for (let room = PROCESS_COUNT, tries = 0; tries < 2; tries++) {
     const count = new Uint8Array(4);
     const infos = new Uint8Array(room * PROCESS_INFO_BYTES);
@@ -162,8 +162,8 @@ const reasonsIn = (bits: bigint): ThrottleReason[] =>
   REASON_BITS.filter(([bit]) => (bits & bit) !== 0n).map(([, reason]) => reason);
 
 /**
- * NVML tells the host's process ids. In a container ours are others: then none of the listed is known, and as many of
- * them as we have processes are taken to be ours.
+ * Counts processes that are not ours. NVML lists the host's process ids; in a container, ours differ from them. If no
+ * listed id is known, as many of them count as ours as we have processes.
  */
 function countOthers(listed: readonly number[], ownPids: ReadonlySet<number>): number {
   const unknown = new Set(listed.filter((pid) => !ownPids.has(pid)));

@@ -2,11 +2,11 @@ import { copyGrid, packDrawJobs } from '../harness/harness.ts';
 import { median } from './median.ts';
 import { type CopyFunction, type PeakMachine, SAMPLE_COUNT, WARM_UP_COUNT } from './peak-machine.ts';
 
-/** Buffers as multiples of L2: nothing of one copy is still cached in the next. */
+/** Buffer sizes as multiples of L2, so that no copy finds data of the previous one in the cache. */
 const SIZES_IN_L2 = [8, 16] as const;
 /** Buffers end at multiples of the widest vector. */
 const ALIGNMENT_BYTES = 4096;
-/** Where L2 is small, or the driver does not tell its size: long enough for the event clock. */
+/** Least buffer size, for a small L2 or one of unknown size: long enough for the event clock. */
 const LEAST_L2_BYTES = 16 * 2 ** 20;
 const COPIES: readonly { name: CopyFunction; vectorBytes: number }[] = [
   { name: 'copy4', vectorBytes: 4 },
@@ -19,7 +19,7 @@ export interface CopyPeak {
   readonly method: string;
 }
 
-/** The best median over sizes and vector widths of device-to-device copies of random data. */
+/** Device-to-device copies of random data: the best median over sizes and vector widths. */
 export function measureCopyPeak(machine: PeakMachine): CopyPeak {
   const peaks = SIZES_IN_L2.flatMap((multiple) => copiesOf(machine, multiple));
   return peaks.reduce((best, peak) => (peak.bytesPerSecond > best.bytesPerSecond ? peak : best));

@@ -19,9 +19,9 @@ const MAJOR_VERSIONS = [13, 12, 11];
 export type MatrixPeak = { flopPerSecond: number; method: string } | { flopPerSecond?: undefined; method: string };
 
 /**
- * fp16 matrix product with fp32 accumulation through cuBLAS, on normal random data. Without cuBLAS, or when it fails, the
+ * fp16 matrix product with fp32 accumulation through cuBLAS, on normal random data. If cuBLAS is missing or fails, the
  * method says why.
- * @param folders where cuBLAS may lie beside the loader's own places.
+ * @param folders further folders to search for cuBLAS, besides the loader's own.
  */
 export function measureMatrixPeak(
   machine: PeakMachine,
@@ -69,7 +69,7 @@ function timeProduct(machine: PeakMachine, product: CublasProduct, path: string)
     const multiply = () => {
       status ||= product.enqueue(a, b, c);
     };
-    // cuBLAS loads its kernels at the first call, which must not happen while the stream is held back for timing.
+    // cuBLAS loads its kernels at the first call, which must not happen while the stream is held for timing.
     for (let i = 0; i < WARM_UP_COUNT && status === 0; i++) {
       multiply();
       machine.synchronize();
@@ -120,7 +120,7 @@ class CublasProduct {
     return `cublasSetStream gave status ${set}`;
   }
 
-  /** Puts one product of [EXTENT, EXTENT] matrices into the stream; cuBLAS's status, 0 when all is well. */
+  /** Enqueues one product of [EXTENT, EXTENT] matrices. Returns cuBLAS's status; 0 is success. */
   enqueue(a: bigint, b: bigint, c: bigint): number {
     const [m, n, k] = [EXTENT, EXTENT, EXTENT];
     return this.#gemm(

@@ -2,7 +2,7 @@ import { measureCopyPeak } from './copy-peak.ts';
 import { measureMatrixPeak, openCublas } from './matrix-peak.ts';
 import type { PeakMachine } from './peak-machine.ts';
 
-/** What the worker measures; the parent adds what it knows of the board. Plain JSON. */
+/** The worker's measurements, as plain JSON. The parent adds data of the board. */
 export interface PeakFigures {
   copyBytesPerSecond: number;
   copyMethod: string;
@@ -12,7 +12,7 @@ export interface PeakFigures {
 
 /**
  * Copy and matrix-product peaks of the machine; takes about a second.
- * @param libraryFolders where cuBLAS may lie beside the loader's own places.
+ * @param libraryFolders further folders to search for cuBLAS, besides the loader's own.
  */
 export function measurePeaks(
   machine: PeakMachine,

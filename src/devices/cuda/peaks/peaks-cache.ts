@@ -21,7 +21,7 @@ export interface PeakSubject {
 /** `$XDG_CACHE_HOME/warpsmith/peaks`, or the same below ~/.cache. */
 export function defaultPeaksFolder(environment: Readonly<Record<string, string | undefined>> = process.env): string {
   const named = environment.XDG_CACHE_HOME;
-  // A relative path is to be ignored. Source: XDG Base Directory Specification.
+  // The XDG Base Directory Specification says to ignore relative paths.
   const cache = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.cache');
   return join(cache, 'warpsmith', 'peaks');
 }
@@ -31,8 +31,8 @@ export const cudaLibraryFolders = (): string[] =>
   cudaRoots().flatMap((root) => [join(root, 'lib64'), join(root, 'targets', 'x86_64-linux', 'lib')]);
 
 /**
- * The board's peaks, measured once for each board, driver and way of measuring, then read from a file of the user's. A
- * file that cannot be read or does not hold them is measured anew; one that cannot be written is done without.
+ * The board's peaks, measured once per board, driver and method, and then read from a cache file of the user. If the file
+ * can't be read or lacks them, they are measured again; if it can't be written, they are not kept.
  */
 export async function knownPeaks(
   subject: PeakSubject,

@@ -5,24 +5,24 @@ import { gpuEnvironment } from '../../../process/gpu-environment.ts';
 import { writeTemporaryFile } from '../../../process/temporary-file.ts';
 import { type ReplayRequest, type ReplayResult, readResult, toFile } from './replay-request.ts';
 
-/** The sources run as they are; a built package has JavaScript beside this file. */
+/** The sources run unbuilt; a built package has JavaScript beside this file. */
 const ENTRY = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './replay-main.ts' : './replay-main.js', import.meta.url),
 );
 
 /** A replay made ready in a temporary folder. */
 export interface ReplayCommand {
-  /** Program and arguments that run it; a tool puts its own in front. */
+  /** Program and arguments; a tool puts its own in front of them. */
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** What the process left when it ended; nothing where it did not get that far. */
+  /** The result file of the ended process; undefined if it did not write one. */
   result(): ReplayResult | undefined;
 }
 
 /** Profilers keep their settings there. */
 const home = (): Record<string, string> => (process.env.HOME === undefined ? {} : { HOME: process.env.HOME });
 
-/** Writes the request into `folder` and says how to run it. */
+/** Writes the request into `folder`. Returns the command that runs it. */
 export function prepareReplay(request: ReplayRequest, folder: string): ReplayCommand {
   const resultPath = join(folder, 'replay-result.bin');
   const requestPath = writeTemporaryFile(folder, 'replay-request.bin', toFile(request));

@@ -5,8 +5,8 @@ import { replay } from './replay.ts';
 import { type ReplayRequest, type ReplayResult, readRequest, toFile } from './replay-request.ts';
 
 /*
- * The program that profilers and sanitizers watch: runs the launch sequences of a request file in a context of its own
- * and writes what came of it to a result file. It prints nothing; the tool around it owns the streams.
+ * The program that profilers and sanitizers watch. It runs the launch sequences of a request file in a context of its own
+ * and writes their results to a file. It prints nothing, because the surrounding tool uses the streams.
  */
 
 async function run(request: ReplayRequest): Promise<ReplayResult> {

@@ -9,13 +9,13 @@ export interface ReplayRun {
   /** What is run, for messages: e.g. a check shape. */
   readonly name: string;
   readonly plan: LaunchPlan;
-  /** Initial bytes of every `in` and `inout` buffer, their padding included. */
+  /** Initial bytes of every `in` and `inout` buffer, including padding. */
   readonly contents: ReadonlyMap<string, Uint8Array>;
-  /** Every buffer starts at an address with no more alignment than it declares. */
+  /** Every buffer starts at an address with only its declared alignment. */
   readonly minimumAlignment?: boolean;
 }
 
-/** What a replay process does, in a process of its own that a profiler or sanitizer watches. */
+/** The work of a replay process, which a profiler or sanitizer watches. */
 export interface ReplayRequest {
   readonly ordinal: number;
   readonly code: CompiledCode;
@@ -32,7 +32,7 @@ export interface ReplayRequest {
   readonly timeoutMs: number;
 }
 
-/** How a run ended, with its outputs when they were asked for. */
+/** How a run ended, with its outputs if they were requested. */
 export type ReplayRunResult =
   | { readonly ok: true; readonly name: string; readonly outputs: ReadonlyMap<string, Uint8Array> }
   | (DeviceFailure & { readonly name: string });
@@ -40,13 +40,13 @@ export type ReplayRunResult =
 export interface ReplayResult {
   /** One for each run, up to and including the first that failed. */
   readonly runs: readonly ReplayRunResult[];
-  /** Why nothing could be run: no driver, no such device, code that does not load. */
+  /** Why nothing could run: no driver, no such device, code that does not load. */
   readonly failure?: string;
 }
 
-/** Requests and results travel as files: tools that start the process in our stead own its streams. */
+/** Requests and results travel as files, because the tool that starts the process uses its streams. */
 export const toFile = (value: ReplayRequest | ReplayResult): Uint8Array => serialize(value);
 
-/** Reads a file that {@link toFile} made, by this very program. */
+/** Reads a file that {@link toFile} of the same program wrote. */
 export const readRequest = (path: string): ReplayRequest => deserialize(readFileSync(path)) as ReplayRequest;
 export const readResult = (path: string): ReplayResult => deserialize(readFileSync(path)) as ReplayResult;

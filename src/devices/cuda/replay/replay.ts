@@ -30,7 +30,7 @@ const ZERO = Uint8Array.of(0);
 /** fp16, bf16, fp32 and fp64 read it as NaN. */
 const POISON = Uint8Array.of(0xff);
 
-/** Loads the code and runs each sequence as often as asked, outside graphs; stops at the first failure. */
+/** Loads the code and runs each sequence the requested number of times, outside graphs. Stops at the first failure. */
 export async function replay(request: ReplayRequest, context: ReplayContext): Promise<ReplayResult> {
   const loaded = await context.load(request.code);
   if (!loaded.ok) return { runs: [], failure: loaded.message };
@@ -38,7 +38,7 @@ export async function replay(request: ReplayRequest, context: ReplayContext): Pr
   for (const run of request.runs) {
     const result = await replayRun(request, run, loaded.module, context);
     runs.push(result);
-    // After a fault the context is lost: what comes next would fail for that alone.
+    // After a fault the context is lost, and every further call would fail for that reason alone.
     if (!result.ok) break;
   }
   return { runs };
@@ -68,7 +68,7 @@ async function replayRun(
   return { ok: true, name: run.name, outputs };
 }
 
-/** What a sequence changes and the next one must find as at first. */
+/** Buffers that a sequence changes and that must have their initial contents for the next one. */
 const isRestored = ({ role, init }: PlannedBuffer): boolean => role === 'inout' || init === 'zero';
 
 async function prepare(

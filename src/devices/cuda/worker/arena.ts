@@ -9,7 +9,7 @@ import {
   makeBuffer,
 } from './memory.ts';
 
-/** Bytes of an arena that nothing may touch, named after the buffer before them. */
+/** A guard zone of an arena, named after the buffer before it. */
 export interface ArenaGap {
   readonly buffer: string;
   readonly address: bigint;
@@ -23,7 +23,9 @@ export interface Arena {
   readonly gaps: readonly ArenaGap[];
 }
 
-/** Gaps beyond the guard zones: up to this, in steps of a cache line pair, so that addresses fall anywhere in the caches. */
+/**
+ * Largest extra gap between guard zones, in steps of a pair of cache lines, so that addresses fall anywhere in the caches.
+ */
 const MAXIMUM_GAP_BYTES = 16384;
 const GAP_STEP_BYTES = 256;
 /** The driver maps memory in pages of 2 MiB. */
@@ -32,8 +34,8 @@ const PAGE_BYTES = 2 << 20;
 const MAXIMUM_START_BYTES = PAGE_BYTES;
 
 /**
- * Places the buffers of an arena; returns them in the order of the requests. The arena is whole pages, so that no byte that a
- * kernel can reach behind the last buffer is unguarded.
+ * Places the buffers of an arena; returns them in the order of the requests. The arena consists of whole pages, so that a
+ * kernel can't reach an unguarded byte behind the last buffer.
  */
 export function placeArena(
   requests: readonly AllocationRequest[],

@@ -49,7 +49,7 @@ class Registry<T> {
   }
 }
 
-/** The worker's state: one context and what the parent has in it. */
+/** The worker's state: one context, and the objects that the parent created in it. */
 class Session {
   readonly context: CudaContext;
   readonly measuring: CudaMeasuring;
@@ -169,11 +169,11 @@ const HANDLERS: Handlers = {
   measurePeaks: ({ context, measuring }, { libraryFolders }) =>
     context.guarded(() => measurePeaks(peakMachineOf(context, measuring), libraryFolders)),
   tally: ({ context }) => context.driver.tally.entries,
-  // The parent and all it started are ours, a baseline's process too.
+  // The parent and all its child processes are ours, including the process of baselines.
   state: ({ nvml }) => nvml?.state(processTree(process.ppid)) ?? {},
 };
 
-/** Answers the parent's commands; the first that needs a context is `open`. */
+/** Answers the parent's commands. `open` is the first that needs a context. */
 export function createCommandHandler(): (message: CommandMessage) => CommandReply {
   let session: Session | undefined;
   const isLost = () => session?.context.isLost ?? false;

@@ -23,13 +23,13 @@ import { type CudaModule, loadModule, unloadModule } from './module.ts';
 
 export interface CudaContextOptions {
   readonly ordinal: number;
-  /** Every buffer its own allocation of its exact size, without guard zones: what a memory checker wants. */
+  /** Allocate every buffer separately with its exact size and no guard zones, for a memory checker. */
   readonly exactAllocations?: boolean;
 }
 
 /**
  * A GPU's primary context in this process, with one stream. Synchronous: every call returns when the GPU is done. After a
- * fault that destroys the context {@link CudaContext.isLost} holds, and only a new process can use the GPU again.
+ * fault that destroys the context, {@link CudaContext.isLost} is true and only a new process can use the GPU again.
  */
 export class CudaContext {
   readonly info: CudaInfo;
@@ -70,11 +70,11 @@ export class CudaContext {
     return { driver: this.driver, name: this.info.name, attributes: this.info.attributes };
   }
 
-  /** @param state what the code was read to have; nothing when absent. What code may not do is refused before it comes here. */
+  /** @param state the variables and traits found in the code; none if absent. Forbidden code was refused earlier. */
   load(code: CompiledCode, state?: ModuleState): { ok: true; module: CudaModule } | DeviceFailure {
     const loaded = this.guarded(() => loadModule(this.driver, code, state));
     if (loaded.ok) this.#modules.add(loaded.module);
-    // An earlier fault that no call has told of so far, or a driver in disorder: another process starts afresh.
+    // An earlier fault that no call has reported yet, or a broken driver: a new process starts clean.
     else if (loaded.status === 'device-failed') this.#isLost = true;
     return loaded;
   }
@@ -93,7 +93,7 @@ export class CudaContext {
     this.memory.free(buffer);
   }
 
-  /** @throws RangeError when the bytes do not fit into the buffer. */
+  /** @throws RangeError if the bytes do not fit into the buffer. */
   write(buffer: CudaBuffer, bytes: Uint8Array, offsetBytes = 0): void {
     this.mustBeAllocated(buffer);
     if (offsetBytes < 0 || offsetBytes + bytes.length > buffer.bytes)
@@ -126,8 +126,8 @@ export class CudaContext {
   }
 
   /**
-   * Checks every step against the functions and the device, then runs them in order. The time limit is the caller's: only
-   * ending the process stops a kernel that does not end.
+   * Checks every step against the functions and the device, then runs the steps in order. The caller enforces the time
+   * limit, because only the end of the process stops an endless kernel.
    */
   run(
     module: CudaModule,
@@ -136,7 +136,7 @@ export class CudaContext {
     _options?: Pick<RunOptions, 'timeoutMs'>,
   ): RunOutcome {
     return this.withSequence(module, plan, buffers, (sequence) => {
-      // Everything the host asked for is finished before a kernel runs.
+      // Finishes all of the host's requests before a kernel runs.
       this.driver.call('cuCtxSynchronize');
       this.driver.call('cuEventRecord', this.#start, this.stream);
       enqueueSequence(this.driver, sequence, this.stream);
@@ -146,7 +146,7 @@ export class CudaContext {
     });
   }
 
-  /** Prepares a plan's launches, uses them and releases them; what goes wrong becomes a failure. */
+  /** Prepares a plan's launches, uses them and releases them. Errors become a failure value. */
   withSequence<T>(
     module: CudaModule,
     plan: LaunchPlan,
@@ -170,7 +170,7 @@ export class CudaContext {
     }
   }
 
-  /** What a driver error during a plan's launches says about the plan. Other errors are thrown on. */
+  /** Turns a driver error during a plan's launches into a failure of the plan. Rethrows other errors. */
   failureOf(error: unknown, plan: LaunchPlan): DeviceFailure {
     if (!(error instanceof CudaError)) throw error;
     const meaning = meaningOf(error.code);
@@ -185,7 +185,7 @@ export class CudaContext {
     );
   }
 
-  /** Runs driver calls outside a plan; notes when they show that the context is lost. */
+  /** Runs driver calls outside a plan, and records if they show that the context is lost. */
   guarded<T>(act: () => T): T {
     try {
       return act();
@@ -206,7 +206,7 @@ export class CudaContext {
     }
   }
 
-  /** Ends the context's use here; the driver frees what is still allocated with the process. */
+  /** Stops using the context. The driver frees all remaining allocations with the process. */
   close(): void {
     if (!this.#isLost) this.driver.result('cuDevicePrimaryCtxRelease_v2', this.#device);
   }
@@ -232,7 +232,9 @@ export class CudaContext {
   }
 }
 
-/** UUID of a GPU, without a context on it. @throws WarpsmithError `missing-library`, `unknown-device`; CudaError. */
+/**
+ * UUID of a GPU, read without creating a context. @throws WarpsmithError `missing-library`, `unknown-device`; CudaError.
+ */
 export function identifyGpu(ordinal: number): string {
   const { driver, device } = findGpu(ordinal);
   return uuidOf(driver, device);

@@ -7,7 +7,7 @@ import { type Driver, textFrom } from '../driver/driver.ts';
 export interface CudaInfo {
   readonly ordinal: number;
   readonly name: string;
-  /** `GPU-` and 32 hexadecimal digits in groups, as nvidia-smi prints it. */
+  /** `GPU-` and 32 hexadecimal digits in groups, in the format of nvidia-smi. */
   readonly uuid: string;
   /** e.g. `580.159.04`. */
   readonly driver: string;
@@ -39,13 +39,13 @@ export function describeDevice(driver: Driver, ordinal: number, device: number):
   };
 }
 
-/** Attributes that a driver does not know are 0: the GPU lacks what they are about. */
+/** Attributes that a driver does not know are 0: the GPU lacks the feature. */
 function attributeOf(driver: Driver, id: number, device: number): number {
   const out = new NativeMemory(4);
   return driver.result('cuDeviceGetAttribute', out.address, id, device) === 0 ? out.view.getInt32(0, true) : 0;
 }
 
-/** From compute capability 9.0 on, the instructions of one architecture need its own target. Source: nvcc manual. */
+/** From compute capability 9.0 on, architecture-specific instructions need a target of their own. Source: nvcc manual. */
 export const architectureOf = (major: number, minor: number): string => `sm_${major}${minor}${major >= 9 ? 'a' : ''}`;
 
 /** `GPU-…`, as nvidia-smi prints it. @throws CudaError */

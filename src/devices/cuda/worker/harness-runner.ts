@@ -14,16 +14,18 @@ import type { CudaContext } from './cuda-context.ts';
 
 /** Rounds in which the scrub mixes its registers. */
 const SCRUB_ROUNDS = 2n;
-/** What is read to push everything else out of L2, in L2s: a hashed cache keeps some lines for longer than one. */
+/**
+ * Bytes to read to evict everything from L2, as a multiple of L2: a hashed cache keeps some lines for longer than one pass.
+ */
 const SWEEP_L2_RATIO = 2;
 /** Parameters that any of the functions takes. */
 const MOST_PARAMETERS = 4;
-/** Grids differ by what there is to do; the same ones come back in every replay of a block. */
+/** Number of cached grids. Grids depend on the amount of work, and the same ones recur in every replay of a block. */
 const MOST_CONFIGS = 1024;
 /** Room for its job and its count. */
 const SWEEP_JOB_BYTES = 256;
 
-/** Where lists of jobs lie on the device, and the counts of those that count. */
+/** Device addresses of job lists, and of the counts of counting jobs. */
 export interface Staged {
   readonly places: ReadonlyMap<PackedJobs, { readonly jobs: bigint; readonly counts?: number }>;
   readonly countsAt: bigint;
@@ -68,7 +70,7 @@ export class HarnessRunner {
     driver.call('cuStreamSynchronize', stream);
   }
 
-  /** Device memory for so many bytes, whose contents last until the next call. */
+  /** Device memory of this size. Its contents last until the next call. */
   #scratchOf(bytes: number): bigint {
     const { driver } = this.#context;
     if (bytes > this.#scratch.bytes) {
@@ -79,7 +81,7 @@ export class HarnessRunner {
     return this.#scratch.address;
   }
 
-  /** Uploads lists of jobs, whose sizes are multiples of 8, in one copy, with a zero for each job that counts. */
+  /** Uploads job lists (sizes are multiples of 8) in one copy, with a zero for each counting job. */
   stage({ working, counting }: { working: readonly PackedJobs[]; counting: readonly PackedJobs[] }): Staged {
     const { driver } = this.#context;
     const lists = [...working, ...counting];
@@ -100,7 +102,7 @@ export class HarnessRunner {
       }
     }
     if (contents.length > 0) driver.call('cuMemcpyHtoD_v2', base, contents, contents.length);
-    // Copies do not wait for this stream, nor it for them.
+    // Copies and this stream do not wait for each other.
     driver.call('cuCtxSynchronize');
     return { places, countsAt: base + BigInt(jobBytes), countBytes };
   }
@@ -114,7 +116,7 @@ export class HarnessRunner {
     this.enqueue(name, harnessGrid(jobs, this.#context.info.attributes.smCount), values);
   }
 
-  /** What was counted, once the stream has ended; all in one copy. */
+  /** All counts, once the stream has finished, in one copy. */
   readCounts({ places, countsAt, countBytes }: Staged): CountsOf {
     const all = new BigUint64Array(countBytes / COUNT_BYTES);
     if (countBytes > 0) this.#context.driver.call('cuMemcpyDtoH_v2', new Uint8Array(all.buffer), countsAt, countBytes);
@@ -124,7 +126,7 @@ export class HarnessRunner {
     };
   }
 
-  /** Puts into the stream: overwrites every SM's shared memory and registers, and local memory as far as `localBytes`. */
+  /** Enqueues kernels that overwrite every SM's shared memory and registers, and local memory up to `localBytes`. */
   enqueueScrub(key: bigint, localBytes: number): void {
     const { smCount, sharedBytesPerCtaOptIn, maximumThreadsPerSm } = this.#context.info.attributes;
     const shared = sharedBytesPerCtaOptIn;
@@ -134,7 +136,7 @@ export class HarnessRunner {
     this.enqueue('scrubLocal', ctas, [key, BigInt(localBytes)]);
   }
 
-  /** Puts into the stream: reads so much of its own memory that L2 holds nothing else. */
+  /** Enqueues a kernel that reads so much memory of its own that L2 holds nothing else. */
   enqueueSweep(): void {
     this.#sweep ??= this.#prepareSweep();
     const { jobs, place, countsAt } = this.#sweep;
@@ -142,7 +144,7 @@ export class HarnessRunner {
     this.enqueue('count', harnessGrid(jobs, this.#context.info.attributes.smCount), values);
   }
 
-  /** Memory to read, and behind it the job that reads it. */
+  /** The memory to read, followed by the job that reads it. */
   #prepareSweep() {
     const { driver, info } = this.#context;
     const bytes = SWEEP_L2_RATIO * info.attributes.l2Bytes;
@@ -154,7 +156,7 @@ export class HarnessRunner {
     return { jobs, place, countsAt: place + BigInt(jobs.bytes.length) };
   }
 
-  /** Puts one launch into the context's stream. The driver copies what the launch is told before it returns. */
+  /** Enqueues one launch. The driver copies the parameters before it returns. */
   enqueue(name: HarnessFunction, grid: number, values: readonly bigint[], dynamicSharedBytes = 0): void {
     const { driver, stream } = this.#context;
     for (const [i, value] of values.entries()) this.#values.view.setBigUint64(8 * i, value, true);

@@ -4,8 +4,8 @@ import type { Driver } from '../driver/driver.ts';
 import { LaunchConfig } from '../driver/structs.ts';
 
 /**
- * One thread that waits until the host sets a word, or a time is over. Without it the first event would be recorded while
- * the host is still handing the work over, and a sample would contain the host's time.
+ * A kernel of one thread that waits until the host sets a word, or a time has passed. Without it, the GPU would record the
+ * first event while the host still submits work, and a sample would contain host time.
  */
 const HOLD_PTX = `
 .version 7.0
@@ -36,11 +36,11 @@ DONE:
 }
 `;
 
-/** The host needs tens of microseconds; a limit, so that nothing waits for ever. */
+/** The host needs tens of microseconds. This limit prevents an endless wait. */
 const LIMIT_NS = 20_000_000n;
 const WORD_BYTES = 64;
 
-/** Keeps a stream waiting until everything behind it has been handed over. */
+/** Holds a stream until the host has submitted everything behind it. */
 export class Hold {
   readonly #driver: Driver;
   readonly #fn: bigint;
@@ -65,7 +65,7 @@ export class Hold {
     this.#parameters.view.setBigUint64(8, this.#values.address + 8n, true);
   }
 
-  /** Makes the stream wait for {@link open}. Nothing of an earlier hold may still run. */
+  /** Makes the stream wait for {@link open}. No earlier hold may still run. */
   close(stream: bigint): void {
     Atomics.store(this.#word, 0, 0);
     this.#driver.call('cuLaunchKernelEx', this.#config.addressFor(stream), this.#fn, this.#parameters.address, 0n);

@@ -20,7 +20,7 @@ export interface LaunchTarget {
   readonly attributes: DeviceAttributes;
 }
 
-/** A step with everything that does not change from launch to launch. */
+/** A step with all values that stay the same from launch to launch. */
 type PreparedStep =
   | { readonly kind: 'memset'; readonly address: bigint; readonly byteValue: number; readonly bytes: number }
   | PreparedLaunch;
@@ -36,7 +36,7 @@ interface PreparedLaunch {
   readonly values: readonly NativeMemory[];
 }
 
-/** A launch sequence ready to be enqueued any number of times; `release` frees what it allocated. */
+/** A launch sequence that can be enqueued any number of times; `release` frees its allocations. */
 export interface PreparedSequence {
   readonly steps: readonly PreparedStep[];
   readonly pointerArrays: readonly bigint[];
@@ -44,14 +44,14 @@ export interface PreparedSequence {
 
 /** Most shared memory a CTA has without asking for more. */
 const DEFAULT_DYNAMIC_SHARED_BYTES = 48 * 1024;
-/** Clusters of more CTAs run on some GPUs only. Source: CUDA programming guide, thread block clusters. */
+/** Larger clusters run on some GPUs only. Source: CUDA programming guide, thread block clusters. */
 const PORTABLE_CLUSTER_CTAS = 8;
 /** CU_SHAREDMEM_CARVEOUT_DEFAULT. */
 const DEFAULT_CARVE_OUT = -1;
 
 /**
- * Checks every step of a plan against the device, the functions and the buffers, and lays its arguments out.
- * @throws CudaError when the driver fails at something that is not the plan's fault.
+ * Checks every step of a plan against the device, the functions and the buffers, and packs its arguments.
+ * @throws CudaError if the driver fails for a reason outside the plan.
  */
 export function prepareSequence(
   target: LaunchTarget,
@@ -83,7 +83,7 @@ export function prepareSequence(
   return { ok: true, sequence };
 }
 
-/** Enqueues every step in order. @throws CudaError, which names the function that could not be launched. */
+/** Enqueues every step in order. @throws CudaError, naming the function that could not be launched. */
 export function enqueueSequence(driver: Driver, sequence: PreparedSequence, stream: bigint): void {
   for (const step of sequence.steps) {
     if (step.kind === 'memset') driver.call('cuMemsetD8Async', step.address, step.byteValue, step.bytes, stream);
@@ -103,14 +103,14 @@ function enqueueLaunch(driver: Driver, launch: PreparedLaunch, stream: bigint): 
   }
 }
 
-/** Local memory that a thread of any of the sequence's launches has, in bytes. */
+/** Largest local memory per thread among the sequence's launches, in bytes. */
 export const localBytesOf = ({ steps }: PreparedSequence): number =>
   steps.reduce(
     (most, step) => (step.kind === 'launch' ? Math.max(most, step.fn.resources.localBytesPerThread) : most),
     0,
   );
 
-/** Frees the device arrays of pointers; nothing that uses them may still run. */
+/** Frees the device arrays of pointers. No kernel that uses them may still run. */
 export function releaseSequence(driver: Driver, sequence: PreparedSequence): void {
   for (const address of sequence.pointerArrays) driver.call('cuMemFree_v2', address);
 }
@@ -147,7 +147,7 @@ function prepareLaunch(
     dynamicSharedBytes: step.dynamicSharedBytes,
     cluster: step.cluster,
     cooperative: step.cooperative,
-    // It may start before the step in front of it ends: only ever a launch of the same sequence.
+    // It may start before the previous step ends, but only if that step belongs to the same sequence.
     programmaticDependent: step.programmaticDependent && previous?.kind === 'launch',
   });
   const tooLarge = refuseResidency(target, step, fn, config);
@@ -202,7 +202,7 @@ function refuseConfiguration(
   return undefined;
 }
 
-/** Launches that must be resident as a whole, or cluster by cluster. */
+/** Launches whose CTAs, or clusters, must be resident at once. */
 function refuseResidency(
   { driver, attributes, name }: LaunchTarget,
   step: PlannedLaunch,
@@ -240,7 +240,7 @@ function refuseResidency(
   return undefined;
 }
 
-/** Attributes belong to the function: whatever an earlier launch asked for, this one gets its own. */
+/** Attributes belong to the function, so every launch sets its own, whatever an earlier launch set. */
 function configureFunction(driver: Driver, { step, fn }: Pick<PreparedLaunch, 'step' | 'fn'>): void {
   const { staticSharedBytes } = fn.resources;
   const set = (attribute: keyof typeof FUNCTION_ATTRIBUTE, value: number) =>

@@ -30,7 +30,7 @@ import { enqueueRestore } from './saved-variables.ts';
 const OVERHEAD_SAMPLES = 101;
 const MORE_EMPTY_KERNELS = 32;
 
-/** What measuring needs of a context beside running: arenas, trusted device code, graphs and the event clock. */
+/** The measuring part of a context: arenas, trusted device code, graphs and the event clock. */
 export class CudaMeasuring {
   readonly #context: CudaContext;
   readonly #arenas = new Map<CudaBuffer, Arena>();
@@ -75,7 +75,7 @@ export class CudaMeasuring {
     this.#guarded(() => this.harness.apply('fill', packFillJobs(fillJobs(this.#context, fills))));
   }
 
-  /** Captures one sequence for each slot, instantiates and uploads, unless that must be done for every replay anew. */
+  /** Captures one sequence per slot, instantiates the graph and uploads it, unless every replay must do this again. */
   prepareReplay(
     module: CudaModule,
     plan: LaunchPlan,
@@ -94,7 +94,7 @@ export class CudaMeasuring {
     if (ready) this.#unmake(ready);
   }
 
-  /** A graph of the first sequences, and those that are run alone. */
+  /** A graph of the first sequences, and the sequences that run alone. */
   #make(
     { plan, slots, alone }: CudaReplay,
     module: CudaModule,
@@ -130,7 +130,7 @@ export class CudaMeasuring {
     });
   }
 
-  /** All of one replay: what comes before it, the replay by the event clock, what is looked at, and the reruns. */
+  /** One whole replay: its preparation, the replay by the event clock, the checks, and the reruns. */
   replayOnce(replay: CudaReplay, round: CudaRound): RoundOutcome {
     const { ready } = replay;
     return ready
@@ -138,7 +138,7 @@ export class CudaMeasuring {
       : this.#withFreshModule(replay, round.sequenceCount, (fresh) => this.#play(replay, fresh, round));
   }
 
-  /** A cut one has a graph of its own, of the same sequences. */
+  /** A replay that is cut short has a graph of its own, with the same sequences. */
   #playPrepared(replay: CudaReplay, ready: NonNullable<CudaReplay['ready']>, round: CudaRound): RoundOutcome {
     if (round.sequenceCount === ready.prepared.inGraph.length) return this.#play(replay, ready, round);
     let exec: bigint;
@@ -154,7 +154,7 @@ export class CudaMeasuring {
     }
   }
 
-  /** What the module's variables hold can be had by loading it only. */
+  /** Only loading the module gives its variables their initial values. */
   #withFreshModule<T>(
     replay: CudaReplay,
     count: number,
@@ -189,7 +189,7 @@ export class CudaMeasuring {
       // GPUs without persisting lines have nothing to give up.
       driver.optional.cuCtxResetPersistingL2Cache?.();
       this.harness.enqueueStaged('draw', packed.draw, staged);
-      // After the inputs: a workspace that fills the ring pushes them out of L2 as other slots would.
+      // After the inputs, so that a workspace that fills the ring evicts them from L2, as other slots would.
       this.harness.enqueueStaged('fill', packed.fill, staged);
       this.#settle(round.chip, Math.max(0, ...prepared.inGraph.map(localBytesOf)));
       this.#restore(prepared.module);
@@ -215,7 +215,7 @@ export class CudaMeasuring {
     }
   }
 
-  /** Sequences one at a time, each over a scrubbed chip, compared as soon as it has ended. */
+  /** Runs sequences one at a time, each over a scrubbed chip, and compares each as soon as it has ended. */
   #rerunAll(
     replay: CudaReplay,
     prepared: PreparedReplay,
@@ -241,7 +241,7 @@ export class CudaMeasuring {
     return undefined;
   }
 
-  /** One sequence from a module of its own, whose variables hold their initial values. */
+  /** Runs one sequence from a newly loaded module, whose variables hold their initial values. */
   #enqueueFresh(
     { module, plan, alone }: CudaReplay,
     sequence: number,
@@ -259,7 +259,7 @@ export class CudaMeasuring {
     return outcome.ok ? undefined : outcome;
   }
 
-  /** Leaves of what ran before only what a fresh process would find, too. */
+  /** Removes all traces of earlier kernels that a new process would not find. */
   #settle({ key, isL2Swept }: ChipState, localBytes: number): void {
     if (isL2Swept) this.harness.enqueueSweep();
     this.harness.enqueueScrub(BigInt(key) << 32n, localBytes);
@@ -270,8 +270,8 @@ export class CudaMeasuring {
   }
 
   /**
-   * What a replay takes beside its launches: the time of a graph of one empty kernel, less what one more costs in a longer
-   * graph. Measured once for a context.
+   * Overhead of a replay beyond its launches: the time of a graph of one empty kernel, minus the extra time of one more
+   * kernel in a longer graph. Measured once per context.
    */
   replayOverheadNs(): number {
     this.#overheadNs ??= this.#guarded(() => {
@@ -300,7 +300,7 @@ export class CudaMeasuring {
     }
   }
 
-  /** One sequence between two events, without a graph, some times over. */
+  /** Runs one sequence several times between two events, without a graph. */
   timeEager(
     module: CudaModule,
     plan: LaunchPlan,
@@ -320,7 +320,7 @@ export class CudaMeasuring {
     this.#context.driver.call('cuGraphLaunch', exec, this.#context.stream);
   }
 
-  /** Device time in ns of what `enqueue` puts into the stream, all of it handed over before the clock starts. */
+  /** Device time in ns of the work that `enqueue` puts into the stream. All of it is submitted before the clock starts. */
   timedNs(enqueue: () => void): number {
     const { driver, stream } = this.#context;
     const hold = this.#holdOf();
@@ -337,7 +337,7 @@ export class CudaMeasuring {
     return driver.elapsedMs(this.#start, this.#end) * 1e6;
   }
 
-  /** A graph of what `enqueue` puts into the stream, on the device and ready. */
+  /** An instantiated and uploaded graph of the work that `enqueue` puts into the stream. */
   #instantiate(enqueue: () => void): bigint {
     const { driver, stream } = this.#context;
     driver.call('cuStreamBeginCapture_v2', stream, CAPTURE_MODE_THREAD_LOCAL);
@@ -346,7 +346,7 @@ export class CudaMeasuring {
       enqueue();
       graph = this.#endCapture();
     } catch (error) {
-      // The stream must leave capture mode, whatever became of the graph.
+      // The stream must leave capture mode even if the capture failed.
       this.#abandonCapture();
       throw error;
     }

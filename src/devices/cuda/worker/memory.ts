@@ -1,16 +1,16 @@
 import type { DeviceBuffer } from '../../../core/device-values.ts';
 import type { Driver } from '../driver/driver.ts';
 
-/** Bytes on both sides of a buffer that nothing may touch. */
+/** Bytes on both sides of a buffer that no access may touch. */
 export const GUARD_BYTES = 1024;
 export const GUARD_VALUE = 0xa5;
-/** Buffers start at multiples of this unless they ask for more, or for their minimum. */
+/** Buffers start at multiples of this, unless they request more, or only their minimum. */
 const GRANULE_BYTES = 256;
 
 /** A buffer in device memory. */
 export interface CudaBuffer extends DeviceBuffer {
   readonly address: bigint;
-  /** Where each of its two guard zones lies; none for exact allocations. */
+  /** Addresses of its two guard zones; none for exact allocations. */
   readonly guards: readonly { address: bigint; bytes: number }[];
 }
 
@@ -18,7 +18,7 @@ export interface AllocationRequest {
   readonly name: string;
   readonly bytes: number;
   readonly alignmentBytes: number;
-  /** Start at an address with no more alignment than asked for: a multiple of it, but not of twice it. */
+  /** Start at an address with only the requested alignment: a multiple of it, but not of twice it. */
   readonly minimumAlignment?: boolean;
 }
 
@@ -32,7 +32,7 @@ export function alignedStart(earliest: bigint, { alignmentBytes, minimumAlignmen
   return start % (2n * alignment) === 0n ? start + alignment : start;
 }
 
-/** Allocations of a context: separate ones between guard zones, or of their exact size for a memory checker. */
+/** Allocations of a context: separate ones between guard zones, or ones of exact size for a memory checker. */
 export class DeviceMemory {
   readonly #driver: Driver;
   readonly #exact: boolean;
@@ -50,7 +50,7 @@ export class DeviceMemory {
   allocate(request: AllocationRequest): CudaBuffer {
     const { name, bytes, alignmentBytes } = request;
     const guardBytes = this.#exact ? 0 : GUARD_BYTES;
-    // The driver aligns to 256 bytes at least; an exact buffer gets room in front only when it must be moved.
+    // The driver aligns to at least 256 bytes. An exact buffer gets extra room in front only if it must be moved.
     const slack = this.#exact
       ? request.minimumAlignment || alignmentBytes > GRANULE_BYTES
         ? 2 * alignmentBytes
@@ -71,7 +71,7 @@ export class DeviceMemory {
     this.#driver.call('cuMemFree_v2', base);
   }
 
-  /** Makes the buffers of an arena known; they are freed with it. */
+  /** Registers the buffers of an arena, which frees them. */
   adopt(buffers: readonly CudaBuffer[]): void {
     for (const buffer of buffers) this.#adopted.add(buffer);
   }
@@ -85,7 +85,7 @@ export class DeviceMemory {
   }
 }
 
-/** The allocation ends where the buffer ends, as far as its alignment lets it. */
+/** The allocation ends where the buffer ends, if the alignment allows it. */
 function exactStart(base: bigint, slack: number, request: AllocationRequest): bigint {
   if (slack === 0) return base;
   const latest = base + BigInt(slack);
@@ -119,7 +119,7 @@ export function countDamage(driver: Driver, address: bigint, bytes: number): num
 
 /** Widths the driver's memset knows. */
 const MEMSET = { 1: 'cuMemsetD8_v2', 2: 'cuMemsetD16_v2', 4: 'cuMemsetD32_v2' } as const;
-/** Bytes written by the host before the device copies them onwards. */
+/** Size of the pattern that the host writes before the device copies it onwards. */
 const SEED_BYTES = 1 << 20;
 
 /** Repeats a pattern over the whole buffer, cut off at the end. */

@@ -27,7 +27,7 @@ export interface CudaModule extends LoadedModule {
   readonly hasState: boolean;
   /** What outlives a launch, as the code was read. */
   readonly state: ModuleState | undefined;
-  /** Initial values of all its variables; undefined where it has none, or not all can be found. */
+  /** Initial values of all its variables; undefined if it has none, or if not all can be found. */
   readonly initial: SavedVariables | undefined;
   /** Functions looked up so far, by their symbols. */
   readonly functions: Map<string, CudaFunction>;
@@ -63,7 +63,7 @@ export function loadModule(
   }
 }
 
-/** Unloads it and frees what was saved of it. @throws CudaError */
+/** Unloads the module and frees its saved variables. @throws CudaError */
 export function unloadModule(driver: Driver, { handle, initial }: CudaModule): void {
   if (initial) releaseVariables(driver, initial);
   driver.call('cuModuleUnload', handle);
@@ -108,7 +108,7 @@ function loadImage(driver: Driver, code: CompiledCode): bigint | DeviceFailure {
   return failure(status, `${sentence} (${code.architecture}): ${reason}`);
 }
 
-/** The function with this symbol, or undefined. @throws CudaError for anything but its absence. */
+/** The function with this symbol, or undefined if there is none. @throws CudaError for other errors. */
 export function findFunction(driver: Driver, module: CudaModule, symbol: string): CudaFunction | undefined {
   const known = module.functions.get(symbol);
   if (known) return known;
@@ -136,7 +136,7 @@ export function findFunction(driver: Driver, module: CudaModule, symbol: string)
   return found;
 }
 
-/** What the PTX declares, for drivers before CUDA 12.4, which do not tell. */
+/** Parameter sizes from the PTX, for drivers before CUDA 12.4, which do not report them. */
 function parametersInText(code: CompiledCode, symbol: string): readonly FunctionParameter[] | undefined {
   if (code.kind !== 'ptx') return undefined;
   try {
@@ -156,7 +156,7 @@ function parametersOf(driver: Driver, handle: bigint): FunctionParameter[] | und
   const offset = new NativeMemory(8);
   const size = new NativeMemory(8);
   const parameters: FunctionParameter[] = [];
-  // The first index past the last parameter is an invalid value.
+  // The first index behind the last parameter gives CUDA_ERROR_INVALID_VALUE.
   while (parameters.length < MAXIMUM_PARAMETERS) {
     if (describe(handle, parameters.length, offset.address, size.address) !== 0) break;
     parameters.push({ sizeBytes: Number(size.pointer()) });

@@ -57,13 +57,13 @@ export interface OpenedGpu {
   readonly maximumSmClockMhz?: number | undefined;
 }
 
-/** Every command of the worker: what it takes and what it returns. */
+/** Every command of the worker, with its parameters and result. */
 export interface Commands {
-  /** Without a context: what is asked before the GPU is ours. */
+  /** Commands that need no context, for questions before the GPU is reserved. */
   identify: { take: { ordinal: number }; give: { uuid: string } };
   open: { take: { ordinal: number }; give: OpenedGpu };
   load: {
-    /** `state`: what the code was read to have; the worker does not read it again. */
+    /** `state`: variables and traits found in the code, so that the worker need not read it again. */
     take: { code: CompiledCode; state: ModuleState | undefined };
     give: { ok: true; module: ModuleId; resources: Readonly<Record<string, KernelResources>> } | DeviceFailure;
   };
@@ -104,10 +104,10 @@ export interface Commands {
 export type CommandName = keyof Commands;
 export type CommandMessage = { [C in CommandName]: { command: C; take: Commands[C]['take'] } }[CommandName];
 
-/** `isLost`: the context is gone, and the worker can do nothing more. */
+/** `isLost`: the context is lost, and the worker can do nothing more. */
 export type CommandReply<C extends CommandName = CommandName> =
   | { kind: 'done'; give: Commands[C]['give']; isLost: boolean }
   /** Something the user can act on. */
   | { kind: 'user-error'; details: ErrorDetails; exitCode: number; isLost: boolean }
-  /** The driver failed at something that is not a candidate's fault. */
+  /** The driver failed for a reason outside the candidate. */
   | { kind: 'driver-error'; message: string; isLost: boolean };

@@ -49,14 +49,14 @@ export interface CudaReplay {
   readonly plan: LaunchPlan;
   readonly slots: readonly CudaSlot[];
   readonly alone: readonly CudaSlot[];
-  /** The graph of all sequences; absent where variables can't be restored, so that every run needs a module of its own. */
+  /** The graph of all sequences; absent if variables can't be restored, so that every run must load the module again. */
   readonly ready: { readonly prepared: PreparedReplay; readonly exec: bigint } | undefined;
 }
 
-/** Whether a module can be run again as if it had not run before. */
+/** Whether a module can run again as if it had never run. */
 export const isRepeatable = ({ hasState, initial }: CudaModule): boolean => !hasState || initial !== undefined;
 
-/** Lays the arguments of every sequence out. @throws CudaError, nothing being left allocated. */
+/** Packs the arguments of every sequence. @throws CudaError, with everything freed. */
 export function prepareSequences(
   context: CudaContext,
   module: CudaModule,
@@ -89,7 +89,7 @@ const releaseAll = (context: CudaContext, sequences: readonly PreparedSequence[]
   for (const sequence of sequences) releaseSequence(context.driver, sequence);
 };
 
-/** What the trusted device code is to do around one replay, list by list. */
+/** Work of the trusted device code around one replay, as job lists. */
 export interface PackedRound {
   readonly draw: PackedJobs;
   readonly fill: PackedJobs;
@@ -128,7 +128,7 @@ export const fillJobs = (context: CudaContext, fills: readonly On<Fill>[]): Fill
     return { address: buffer.address, bytes: buffer.bytes, pattern };
   });
 
-/** @throws Error when a buffer has been freed, or the two of a pair are not of one size. */
+/** @throws Error if a buffer has been freed, or the two buffers of a pair differ in size. */
 const compareJobs = (context: CudaContext, pairs: readonly CudaPair[]): CompareJob[] =>
   pairs.map(({ left, right, dtype, tolerance }) => {
     for (const buffer of [left, right]) context.mustBeAllocated(buffer);

@@ -2,18 +2,18 @@ import { NativeMemory } from '../../../ffi/native-memory.ts';
 import type { ModuleState } from '../../../toolchains/module-policy.ts';
 import type { Driver } from '../driver/driver.ts';
 
-/** A copy of a module's variables as they were before any launch. */
+/** A copy of a module's variables with their values before any launch. */
 export interface SavedVariables {
   readonly ranges: readonly { readonly address: bigint; readonly bytes: number; readonly savedAt: bigint }[];
   readonly base: bigint;
 }
 
-/** Variables this near each other lie in one section: what is between them is saved, too. */
+/** Variables closer than this lie in one section; the bytes between them are saved, too. */
 const MOST_PADDING_BYTES = 256n;
 
 /**
- * Copies every variable of a module that has not run yet. Undefined where some variable is not found by its name, or the
- * variables found do not fill their sections: then only loading the module anew gives it its initial values.
+ * Copies every variable of a module that has not run yet. Undefined if some variable is not found by name, or if the found
+ * variables do not fill their sections. Then only loading the module again restores the initial values.
  *
  * @throws CudaError
  */
@@ -33,7 +33,7 @@ export function saveVariables(driver: Driver, module: bigint, state: ModuleState
   return { ranges, base };
 }
 
-/** Puts into the stream: gives every variable its initial value. @throws CudaError */
+/** Enqueues copies that give every variable its initial value. @throws CudaError */
 export function enqueueRestore(driver: Driver, { ranges }: SavedVariables, stream: bigint): void {
   for (const { address, bytes, savedAt } of ranges)
     driver.call('cuMemcpyDtoDAsync_v2', address, savedAt, bytes, stream);
@@ -41,7 +41,7 @@ export function enqueueRestore(driver: Driver, { ranges }: SavedVariables, strea
 
 export const releaseVariables = (driver: Driver, { base }: SavedVariables): void => driver.call('cuMemFree_v2', base);
 
-/** Where the variables lie, those beside each other as one; undefined where the driver does not know one of them. */
+/** Address ranges of the variables, adjacent ones merged; undefined if the driver does not know one of them. */
 function placesOf(
   driver: Driver,
   module: bigint,

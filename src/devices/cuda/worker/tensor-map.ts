@@ -23,7 +23,7 @@ const words32 = (values: readonly number[]): NativeMemory => {
   return memory;
 };
 
-/** The encoded map, or in words why the driver refuses it. */
+/** The encoded map, or the reason in words why the driver refuses it. */
 export function encodeTensorMap(
   driver: Driver,
   map: TensorMapArgument,
