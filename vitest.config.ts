@@ -17,6 +17,7 @@ export default defineConfig({
     // The virtual GPU owns worker threads of its own: one test process per core.
     pool: 'forks',
     maxWorkers: 2,
+    globalSetup: ['test/support/shared-code-cache.ts'],
     sequence: { sequencer: LongestFirst },
     // Problems that a test writes into a temporary folder; tests of the question itself unset it. And what a test finds
     // is found now: tests of repeats turn them on.

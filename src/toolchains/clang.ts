@@ -1,3 +1,4 @@
+import { userCacheFolder } from '../process/cache-file.ts';
 import { type CheckedRequest, type CompilerRules, checkRequest } from './check-request.ts';
 import { backEndArguments, frontEndArguments, SUPPORTED_ARCHITECTURES } from './clang-arguments.ts';
 import { type CudaCompile, compileCuda } from './compile-cuda.ts';
@@ -9,7 +10,7 @@ import { type ClangCompiler, locateClang } from './locate-clang.ts';
 import type { Toolchain } from './toolchain.ts';
 
 export interface ClangToolchainOptions {
-  /** Compiled code is kept here between runs; in memory only when absent. */
+  /** Compiled code is kept here between runs. Default: the user's cache folder; see {@link userCacheFolder}. */
   cacheFolder?: string;
   limits?: Partial<CompileLimits>;
   /** Default: {@link locateClang}. */
@@ -39,7 +40,7 @@ export async function createClangToolchain(options: ClangToolchainOptions = {}):
     architectures: SUPPORTED_ARCHITECTURES,
     loadsCubins: options.driverVersion !== undefined,
   };
-  const compile = compileOnce(options.cacheFolder, compileCuda);
+  const compile = compileOnce(options.cacheFolder ?? userCacheFolder('compiled'), compileCuda);
   return {
     identity: { name: 'clang', version: compiler.version, path: compiler.path },
     digest: () => `${compiler.fingerprint} ${environment.headers.digest()}`,

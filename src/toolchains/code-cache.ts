@@ -1,7 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { utimes } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { CompiledCode } from '../core/compiled-code.ts';
+import { pruneCacheFolder, readCacheFile, writeCacheFile } from '../process/cache-file.ts';
+import { codeFingerprint } from '../process/code-fingerprint.ts';
 
 /** Compiled code by the hash of everything that determined it. */
 export interface CodeCache {
@@ -9,12 +11,16 @@ export interface CodeCache {
   put(code: CompiledCode): Promise<void>;
 }
 
+/** Code of a few thousand configurations; a shipped attention rung takes about 60 KB. */
+const MOST_BYTES_ON_DISK = 256 * 1024 ** 2;
+
 /** A search comes back to its best, its start and what it has just judged, not to all that it ever compiled. */
 const MOST_IN_MEMORY = 64;
 
 /**
  * Keeps code in memory and, given a folder, on disk: one file per key, written beside its place and renamed into it, with
- * a checksum, so that a reader sees all of an entry or none. A damaged entry counts as absent.
+ * a checksum, so that a reader sees all of an entry or none. A damaged entry counts as absent, and so does one that other
+ * code of warpsmith's made: what comes after the compiler is not part of the key.
  */
 export function openCodeCache(folder?: string): CodeCache {
   // In the order they were last asked for.
@@ -25,6 +31,7 @@ export function openCodeCache(folder?: string): CodeCache {
     const [oldest] = memory.keys();
     if (memory.size > MOST_IN_MEMORY) memory.delete(oldest!);
   };
+  let pruned: Promise<void> | undefined;
   return {
     async get(key) {
       const stored = async () => (folder === undefined ? undefined : await readEntry(entryPath(folder, key), key));
@@ -34,36 +41,33 @@ export function openCodeCache(folder?: string): CodeCache {
     },
     async put(code) {
       remember(code);
-      if (folder !== undefined) await writeEntry(entryPath(folder, code.key), code);
+      if (folder === undefined) return;
+      await writeEntry(entryPath(folder, code.key), code);
+      pruned ??= pruneCacheFolder(folder, MOST_BYTES_ON_DISK);
+      await pruned;
     },
   };
 }
 
-const entryPath = (folder: string, key: string) => join(folder, key.slice(0, 2), `${key}.json`);
+const entryPath = (folder: string, key: string) =>
+  join(folder, codeFingerprint().slice(0, 16), key.slice(0, 2), `${key}.json`);
 const checksum = (text: string) => createHash('sha256').update(text).digest('hex');
 
 async function readEntry(path: string, key: string): Promise<CompiledCode | undefined> {
-  try {
-    const text = await readFile(path, 'utf8');
-    const firstLine = text.indexOf('\n');
-    const content = text.slice(firstLine + 1);
-    if (text.slice(0, firstLine) !== checksum(content)) return undefined;
-    const code = JSON.parse(content) as CompiledCode;
-    return code.key === key ? code : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = await readCacheFile(path);
+  if (text === undefined) return undefined;
+  const firstLine = text.indexOf('\n');
+  const content = text.slice(firstLine + 1);
+  if (text.slice(0, firstLine) !== checksum(content)) return undefined;
+  const code = JSON.parse(content) as CompiledCode;
+  if (code.key !== key) return undefined;
+  const now = new Date();
+  // What is used stays when the folder is pruned.
+  await utimes(path, now, now).catch(() => {});
+  return code;
 }
 
 async function writeEntry(path: string, code: CompiledCode): Promise<void> {
   const content = JSON.stringify(code);
-  const temporary = `${path}.${randomUUID()}`;
-  try {
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(temporary, `${checksum(content)}\n${content}`);
-    await rename(temporary, path);
-  } catch {
-    // The cache only saves time: a full or read-only disk must not fail a compile.
-    await rm(temporary, { force: true }).catch(() => {});
-  }
+  await writeCacheFile(path, `${checksum(content)}\n${content}`);
 }

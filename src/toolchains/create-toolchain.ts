@@ -11,11 +11,9 @@ export interface ToolchainOptions {
   target: 'virtual' | 'cuda';
   /** Of a real GPU, e.g. `580.159.04`: the driver loads the result and may compile it. */
   driverVersion?: string;
-  /** Compiled code is kept here between runs; in memory only when absent. */
-  cacheFolder?: string;
 }
 
-type Settings = { cacheFolder?: string; driverVersion?: string };
+type Settings = { driverVersion?: string };
 
 /** Loaded when asked for, so that a command pays for one compiler only. */
 const CREATE: Readonly<Record<ToolchainKind, (settings: Settings) => Promise<Toolchain>>> = {
@@ -31,13 +29,12 @@ const CREATE: Readonly<Record<ToolchainKind, (settings: Settings) => Promise<Too
  * `no-compiler` (exit code 3), with what was searched and how to get it, when the one asked for is missing or none is there.
  */
 export async function createToolchain(options: ToolchainOptions): Promise<Toolchain> {
-  const { kind, target, driverVersion, cacheFolder } = options;
-  const cache = cacheFolder === undefined ? {} : { cacheFolder };
+  const { kind, target, driverVersion } = options;
   if (target === 'virtual') {
     if (kind !== undefined && kind !== 'clang') throw unsuitable(kind);
-    return CREATE.clang(cache);
+    return CREATE.clang({});
   }
-  const settings = { ...cache, driverVersion: driverVersion ?? 'unknown' };
+  const settings = { driverVersion: driverVersion ?? 'unknown' };
   return kind === undefined ? firstOf(TOOLCHAIN_KINDS, settings) : CREATE[kind](settings);
 }
 

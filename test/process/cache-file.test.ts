@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readCacheFile, writeCacheFile } from '../../src/process/cache-file.ts';
+import { pruneCacheFolder, readCacheFile, userCacheFolder, writeCacheFile } from '../../src/process/cache-file.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -35,4 +35,27 @@ it('that cannot be written leaves nothing behind', async () => {
   await writeCacheFile(join(folder, 'taken'), 'text');
   expect((await readdir(folder)).sort()).toEqual(['file', 'taken']);
   expect(await readCacheFile(join(folder, 'file'))).toBe('kept');
+});
+
+it('lies where the user or the XDG specification says', () => {
+  expect(userCacheFolder('peaks', { WARPSMITH_CACHE: '/mine', XDG_CACHE_HOME: '/caches' })).toBe('/mine/peaks');
+  expect(userCacheFolder('peaks', { WARPSMITH_CACHE: 'off', XDG_CACHE_HOME: '/caches' })).toBeUndefined();
+  expect(userCacheFolder('peaks', { XDG_CACHE_HOME: '/caches' })).toBe('/caches/warpsmith/peaks');
+  expect(userCacheFolder('peaks', { XDG_CACHE_HOME: 'relative' })).toMatch(/\.cache\/warpsmith\/peaks$/);
+  expect(userCacheFolder('peaks', {})).toMatch(/^\/.*\.cache\/warpsmith\/peaks$/);
+});
+
+it('goes first when it was used longest ago, as far as the rest fits', async () => {
+  for (const [name, day] of [
+    ['new', 3],
+    ['old', 1],
+    ['middle', 2],
+  ] as const) {
+    const path = join(folder, 'below', name);
+    await writeCacheFile(path, 'ten bytes.');
+    await utimes(path, day, day);
+  }
+  await pruneCacheFolder(folder, 20);
+  expect((await readdir(join(folder, 'below'))).sort()).toEqual(['middle', 'new']);
+  await pruneCacheFolder(join(folder, 'is not there'), 0);
 });

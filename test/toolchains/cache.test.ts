@@ -1,6 +1,6 @@
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { withTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import { findHeaderFolder, openHeaderPack } from '../../src/toolchains/header-pack.ts';
@@ -9,8 +9,11 @@ import { candidateOf, compiles, type KernelDescription } from './support.ts';
 
 let compiler: ClangCompiler;
 beforeAll(async () => {
+  // A folder is used where a test gives one.
+  vi.stubEnv('WARPSMITH_CACHE', 'off');
   compiler = await locateClang();
 });
+afterAll(() => vi.unstubAllEnvs());
 
 const BASE: KernelDescription = {
   source: {

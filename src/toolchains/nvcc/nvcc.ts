@@ -8,8 +8,6 @@ import { locateNvcc, type NvccCompiler } from './locate-nvcc.ts';
 import { cubinArguments, ptxArguments } from './nvcc-arguments.ts';
 
 export interface NvccToolchainOptions {
-  /** Compiled code is kept here between runs; in memory only when absent. */
-  cacheFolder?: string;
   limits?: Partial<CompileLimits>;
   /** Default: {@link locateNvcc}. */
   compiler?: NvccCompiler;
@@ -35,7 +33,7 @@ export async function createNvccToolchain(options: NvccToolchainOptions = {}): P
     architectures: ['sm_75', 'sm_80', 'sm_86', 'sm_89', 'sm_90', 'sm_90a', 'sm_100', 'sm_120'],
     loadsCubins: true,
   };
-  const compile = compileOnce(options.cacheFolder, compileWithNvcc);
+  const compile = compileOnce(undefined, compileWithNvcc);
   return {
     identity: { name: 'nvcc', version: compiler.version, path: compiler.path },
     async compile(request) {

@@ -28,8 +28,6 @@ import {
 import type { NvrtcDescription, NvrtcOutcome } from './protocol.ts';
 
 export interface NvrtcToolchainOptions {
-  /** Compiled code is kept here between runs; in memory only when absent. */
-  cacheFolder?: string;
   limits?: Partial<CompileLimits>;
   /** Default: {@link locateNvrtc}. */
   installation?: NvrtcInstallation;
@@ -83,7 +81,7 @@ export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}):
     architectures: computeCapabilities.map((capability) => `sm_${capability}`),
     loadsCubins: true,
   };
-  const compile = compileOnce(options.cacheFolder, (request: NvrtcCompile) => compileProgram(request, compiler));
+  const compile = compileOnce(undefined, (request: NvrtcCompile) => compileProgram(request, compiler));
   return {
     identity: { name: 'nvrtc', version, path: installation.path },
     async compile(request) {

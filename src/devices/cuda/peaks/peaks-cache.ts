@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import type { DeviceSpec } from '../../../core/device-spec.ts';
 import type { MeasuredPeaks } from '../../../core/measured-peaks.ts';
-import { readCacheFile, writeCacheFile } from '../../../process/cache-file.ts';
+import { readCacheFile, userCacheFolder, writeCacheFile } from '../../../process/cache-file.ts';
 import { cudaRoots } from '../../../toolchains/cuda-toolkit.ts';
 import { HARNESS_PTX } from '../harness/harness-ptx.ts';
 import type { PeakFigures } from './measure-peaks.ts';
@@ -18,14 +17,6 @@ export interface PeakSubject {
   readonly spec: DeviceSpec;
 }
 
-/** `$XDG_CACHE_HOME/warpsmith/peaks`, or the same below ~/.cache. */
-export function defaultPeaksFolder(environment: Readonly<Record<string, string | undefined>> = process.env): string {
-  const named = environment.XDG_CACHE_HOME;
-  // The XDG Base Directory Specification says to ignore relative paths.
-  const cache = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.cache');
-  return join(cache, 'warpsmith', 'peaks');
-}
-
 /** Folders of the machine's CUDA toolkits that hold libraries such as cuBLAS. */
 export const cudaLibraryFolders = (): string[] =>
   cudaRoots().flatMap((root) => [join(root, 'lib64'), join(root, 'targets', 'x86_64-linux', 'lib')]);
@@ -37,8 +28,9 @@ export const cudaLibraryFolders = (): string[] =>
 export async function knownPeaks(
   subject: PeakSubject,
   measure: () => Promise<PeakFigures>,
-  folder: string = defaultPeaksFolder(),
+  folder = userCacheFolder('peaks'),
 ): Promise<MeasuredPeaks> {
+  if (folder === undefined) return describe(subject, await measure());
   const path = join(folder, `${keyOf(subject)}.json`);
   const known = await readPeaks(path, subject);
   if (known !== undefined) return known;

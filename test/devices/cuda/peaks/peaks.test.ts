@@ -1,13 +1,13 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WarpsmithError } from '../../../../src/core/errors.ts';
 import { measureCopyPeak } from '../../../../src/devices/cuda/peaks/copy-peak.ts';
 import { measureMatrixPeak } from '../../../../src/devices/cuda/peaks/matrix-peak.ts';
 import { measurePeaks, type PeakFigures } from '../../../../src/devices/cuda/peaks/measure-peaks.ts';
 import type { PeakMachine } from '../../../../src/devices/cuda/peaks/peak-machine.ts';
-import { defaultPeaksFolder, knownPeaks } from '../../../../src/devices/cuda/peaks/peaks-cache.ts';
+import { knownPeaks } from '../../../../src/devices/cuda/peaks/peaks-cache.ts';
 import type { NativeLibrary } from '../../../../src/ffi/open-library.ts';
 import { DEVICE_SPECS } from '../../../../src/hardware/device-specs.ts';
 
@@ -227,9 +227,10 @@ describe('known peaks', () => {
     expect((await knownPeaks(subject, measure, join(file, 'below'))).copyBytesPerSecond).toBe(4e12 + 1);
   });
 
-  it('lie where the XDG specification says', () => {
-    expect(defaultPeaksFolder({ XDG_CACHE_HOME: '/caches' })).toBe('/caches/warpsmith/peaks');
-    expect(defaultPeaksFolder({ XDG_CACHE_HOME: 'relative' })).toMatch(/\.cache\/warpsmith\/peaks$/);
-    expect(defaultPeaksFolder({})).toMatch(/^\/.*\.cache\/warpsmith\/peaks$/);
+  it('are measured and not kept where nothing is to be kept', async () => {
+    vi.stubEnv('WARPSMITH_CACHE', 'off');
+    expect((await knownPeaks(subject, measure)).copyBytesPerSecond).toBe(4e12 + 1);
+    expect((await knownPeaks(subject, measure)).copyBytesPerSecond).toBe(4e12 + 2);
+    vi.unstubAllEnvs();
   });
 });
