@@ -3,7 +3,7 @@ import { typesOf } from '../../ptx/instruction-parts.ts';
 import { LANES } from '../layout.ts';
 import { unsupported } from '../unsupported.ts';
 import { bf16ToNumber, f16ToNumber, numberToF16 } from './half-numbers.ts';
-import { createTensorKernel, type TensorKernel } from './tensor-kernel.ts';
+import { createTensorKernel, type HalfFormat, type TensorKernel, type TensorKernelForm } from './tensor-kernel.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, tensorModel } from './tensor-model.ts';
 import type { WarpContext } from './warp-context.ts';
 
@@ -11,8 +11,6 @@ import type { WarpContext } from './warp-context.ts';
 interface ElementFormat {
   perRegister: number;
   read: (register: number, index: number) => number;
-  /** Values of all patterns, where elements have 16 bits. f32 holds every one. */
-  table?: Float32Array;
 }
 
 const single = new Float32Array(1);
@@ -28,17 +26,9 @@ function f32ToBits(value: number): number {
 
 const half = (register: number, index: number): number => (register >>> (index * 16)) & 0xffff;
 
-function sixteenBits(toNumber: (bits: number) => number): ElementFormat {
-  return {
-    perRegister: 2,
-    read: (r, i) => toNumber(half(r, i)),
-    table: Float32Array.from({ length: 65_536 }, (_, bits) => toNumber(bits)),
-  };
-}
-
 const FORMATS: Record<string, ElementFormat> = {
-  f16: sixteenBits(f16ToNumber),
-  bf16: sixteenBits(bf16ToNumber),
+  f16: { perRegister: 2, read: (r, i) => f16ToNumber(half(r, i)) },
+  bf16: { perRegister: 2, read: (r, i) => bf16ToNumber(half(r, i)) },
   // TF32 ignores the low 13 bits.
   tf32: { perRegister: 1, read: (r) => bitsToF32(r & 0xffffe000) },
   s8: { perRegister: 4, read: (r, i) => ((r >>> (i * 8)) << 24) >> 24 },
@@ -59,8 +49,8 @@ interface Form {
   bCount: number;
   cCount: number;
   accumulate: Accumulate;
-  /** For 16-bit elements and f32 accumulators: where their elements belong in the kernel's arrays. */
-  fast?: { kernel: TensorKernel; aPlaces: Int32Array; bPlaces: Int32Array; cPlaces: Int32Array };
+  /** For 16-bit elements of one kind and f32 accumulators. */
+  fast: TensorKernelForm | undefined;
 }
 
 /** An instruction is executed a thousand times for each time that it is read, and a kernel has many alike. */
@@ -98,19 +88,10 @@ function readForm(instruction: PtxInstruction, target: string): Form {
     bCount,
     cCount: dType === 'f16' ? 2 : 4,
     accumulate,
-    ...(dType === 'f32' &&
-      a.table &&
-      b.table && {
-        fast: {
-          kernel: createTensorKernel(k, blockSize[aType!]!, fractionBits),
-          aPlaces: places(aCount, a.perRegister, (r, lane, i) => aPlace(k, a.perRegister, r, lane, i)),
-          bPlaces: places(bCount, b.perRegister, (r, lane, i) => {
-            const byColumn = bPlace(k, b.perRegister, r, lane, i);
-            return (byColumn % k) * N + Math.floor(byColumn / k);
-          }),
-          cPlaces: places(4, 1, (r, lane) => ((lane >> 2) + (r >> 1) * 8) * N + (lane & 3) * 2 + (r & 1)),
-        },
-      }),
+    fast:
+      dType === 'f32' && aType === bType && (aType === 'f16' || aType === 'bf16')
+        ? { format: aType satisfies HalfFormat, k, block: blockSize[aType]!, fractionBits }
+        : undefined,
   };
 }
 
@@ -131,43 +112,46 @@ export function matrixMultiply(context: WarpContext): void {
   for (let r = 0; r < cCount; r++) context.setWords(context.operands[r]!, d, r * LANES);
 }
 
-/** False where there is no fast form, or some element is not finite or leaves the normal numbers; D is then unchanged. */
-function multiplyFast(context: WarpContext, { a, b, aCount, bCount, cCount, fast }: Form): boolean {
-  if (!fast) return false;
-  const { kernel, aPlaces, bPlaces, cPlaces } = fast;
-  const { registerWords, registerNumbers } = context;
-  for (let r = 0; r < aCount + bCount + 2 * cCount; r++) if (context.registerPlace(r) < 0) return false;
-  for (let r = 0; r < aCount; r++)
-    decodeHalves(kernel.a, a.table!, registerWords, context.registerPlace(cCount + r), aPlaces, r);
-  for (let r = 0; r < bCount; r++)
-    decodeHalves(kernel.b, b.table!, registerWords, context.registerPlace(cCount + aCount + r), bPlaces, r);
-  for (let r = 0; r < cCount; r++) {
-    const place = context.registerPlace(cCount + aCount + bCount + r);
-    for (let lane = 0; lane < LANES; lane++) kernel.c[cPlaces[r * LANES + lane]!] = registerNumbers[place + lane]!;
-  }
-  if (!kernel.multiply()) return false;
-  for (let r = 0; r < cCount; r++) {
-    const place = context.registerPlace(r);
-    for (let lane = 0; lane < LANES; lane++) registerNumbers[place + lane] = kernel.c[cPlaces[r * LANES + lane]!]!;
-  }
-  return true;
+/** False where there is no fast form, or the kernel for it leaves these numbers to the general one. */
+function multiplyFast(context: WarpContext, { aCount, bCount, cCount, fast }: Form): boolean {
+  const places = fast && context.registerPlaces();
+  if (!places) return false;
+  const multiply = tensorKernel(context.registerMemory, fast);
+  const at = (i: number): number => context.warp + places[i]!;
+  const [a, b, c] = [cCount, cCount + aCount, cCount + aCount + bCount];
+  // Written out for depths 8 and 16: spreading a list of addresses would cost as much as the products.
+  const done =
+    aCount === 2
+      ? multiply(at(a), at(a + 1), at(b), at(c), at(c + 1), at(c + 2), at(c + 3), at(0), at(1), at(2), at(3))
+      : multiply(
+          at(a),
+          at(a + 1),
+          at(a + 2),
+          at(a + 3),
+          at(b),
+          at(b + 1),
+          at(c),
+          at(c + 1),
+          at(c + 2),
+          at(c + 3),
+          at(0),
+          at(1),
+          at(2),
+          at(3),
+        );
+  return done === 1;
 }
 
-/** Writes the elements of all lanes' register `r` of an operand to the kernel's array. */
-function decodeHalves(
-  values: Float64Array,
-  table: Float32Array,
-  words: Uint32Array,
-  place: number,
-  into: Int32Array,
-  r: number,
-): void {
-  const first = r * LANES * 2;
-  for (let lane = 0; lane < LANES; lane++) {
-    const word = words[place + lane]!;
-    values[into[first + 2 * lane]!] = table[word & 0xffff]!;
-    values[into[first + 2 * lane + 1]!] = table[word >>> 16]!;
-  }
+/** By the memory that the registers lie in. */
+const kernels = new WeakMap<WebAssembly.Memory, Map<TensorKernelForm, TensorKernel>>();
+
+function tensorKernel(memory: WebAssembly.Memory, form: TensorKernelForm): TensorKernel {
+  const known = kernels.get(memory)?.get(form);
+  if (known) return known;
+  const kernel = createTensorKernel(memory, form);
+  const ofMemory = kernels.get(memory) ?? new Map<TensorKernelForm, TensorKernel>();
+  kernels.set(memory, ofMemory.set(form, kernel));
+  return kernel;
 }
 
 /** D element by element: any form, any numbers. */
@@ -193,14 +177,6 @@ const aPlace = (k: number, perRegister: number, r: number, lane: number, i: numb
 /** The same of B, k × 8, by column: column ⌊lane/4⌋. */
 const bPlace = (k: number, perRegister: number, r: number, lane: number, i: number): number =>
   (lane >> 2) * k + (lane & 3) * perRegister + r * perRegister * 4 + i;
-
-/** Places of all elements of an operand, [register][lane][element]. */
-function places(count: number, perRegister: number, place: (r: number, lane: number, i: number) => number): Int32Array {
-  return Int32Array.from({ length: count * LANES * perRegister }, (_, at) => {
-    const slot = Math.floor(at / perRegister);
-    return place(Math.floor(slot / LANES), slot % LANES, at % perRegister);
-  });
-}
 
 function gatherA(words: Uint32Array, { k, aCount, a: { perRegister, read } }: Form): Factors {
   const a = new Float64Array(M * k);

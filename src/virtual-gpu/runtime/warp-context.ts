@@ -65,6 +65,8 @@ function operandsOf(instruction: PtxInstruction): readonly PtxOperand[] {
 
 const takenApart = new WeakMap<PtxInstruction, readonly PtxOperand[]>();
 
+const placesByImage = new WeakMap<KernelImage, Map<PtxInstruction, Int32Array | undefined>>();
+
 /** One warp-level operation in progress: the lanes that take part and their operands. */
 export class WarpContext {
   readonly instruction: PtxInstruction;
@@ -200,23 +202,29 @@ export class WarpContext {
   }
 
   /**
-   * Where an operand's 32-bit register lies in `registerWords` and `registerNumbers`, lane by lane; negative where it is
-   * none, or one for the whole warp.
+   * Byte offsets of the operands' 32-bit registers from the warp's state, 32 lanes each, in `registerMemory`; undefined where
+   * an operand is none, or one for the whole warp.
    */
-  registerPlace(index: number): number {
-    const operand = this.operands[index];
-    if (operand?.kind !== 'register') return -1;
-    const { offset, uniform } = this.#register(operand.name);
-    return uniform ? -1 : (this.warp + offset) >> 2;
+  registerPlaces(): Int32Array | undefined {
+    let known = placesByImage.get(this.#image);
+    if (!known) {
+      known = new Map();
+      placesByImage.set(this.#image, known);
+    }
+    if (!known.has(this.instruction)) known.set(this.instruction, this.#findPlaces());
+    return known.get(this.instruction);
   }
 
-  get registerWords(): Uint32Array {
-    return this.#memory.u32;
+  #findPlaces(): Int32Array | undefined {
+    const places = this.operands.map((operand) => {
+      const register = operand.kind === 'register' ? this.#register(operand.name) : undefined;
+      return register && !register.uniform ? register.offset : -1;
+    });
+    return places.includes(-1) ? undefined : Int32Array.from(places);
   }
 
-  /** The same as floats. */
-  get registerNumbers(): Float32Array {
-    return this.#memory.f32;
+  get registerMemory(): WebAssembly.Memory {
+    return this.#memory.memory;
   }
 
   /** `count` operands of all lanes from operand `first` on, as unsigned 32-bit numbers: [operand][lane]. */
