@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { EvaluationStage } from '../core/evaluation.ts';
@@ -11,6 +11,7 @@ import { type CompleteRequest, completeRequest, loggedOf, type RequestOf } from 
 import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
 import type { SeedSubject } from '../evaluation/recording/repeat.ts';
+import { repositoryState } from '../handover/repository-state.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { parseGoal, refuseGoalBelowBound, type VetoBound } from '../optimizer/goal.ts';
 import { type Best, optimize, type RunResult } from '../optimizer/optimize.ts';
@@ -183,6 +184,7 @@ export async function runLoop(
   const drawsSeeds = seedDrawn || session.recordedAt !== undefined;
   try {
     const peaks = await session.peaks?.();
+    const repository = await repositoryState(folderOf(prepared));
     const result = await reportingFailures(run, () =>
       optimize({
         problem,
@@ -199,6 +201,7 @@ export async function runLoop(
         vetoBound: boundOf(prepared, session),
         roofline: rooflineOf(problem.file, workloads[0]!, session.device.spec, peaks),
         environment: session.environment,
+        repository,
         request: requestToLog({ ...request, seedDrawn }, problem),
         ...past,
         emit(event) {
@@ -236,6 +239,10 @@ const subjectOf = ({ problem, workloads, start, rungs }: PreparedRun): SeedSubje
 /** A guided run of the same files comes to the same end: it need not be evaluated again. A blind one is to look elsewhere. */
 const seedsOf = (prepared: PreparedRun, { repeats, drawSeed }: Session): DrawSeed =>
   (prepared.request.strategy === GUIDED ? repeats?.seedsFor(subjectOf(prepared)) : undefined) ?? drawSeed;
+
+/** Holds the start and, where that is a rung, the whole ladder. */
+const folderOf = ({ problem, start }: PreparedRun): string =>
+  start.kernel.folder.startsWith(`${problem.folder}${sep}`) ? problem.folder : start.kernel.folder;
 
 /** What `resume` needs beside what `run-started` says anyway. */
 const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest => ({

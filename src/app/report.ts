@@ -3,10 +3,12 @@ import { WarpsmithError } from '../core/errors.ts';
 import { DEFAULT_STORE } from '../core/requests/options.ts';
 import { chartFile } from '../reports/charts/chart.ts';
 import { progressionChart } from '../reports/charts/progression-chart.ts';
+import type { Document } from '../reports/document.ts';
 import { runDocument } from '../reports/documents/run.ts';
 import { jsonText } from '../reports/plain-text.ts';
 import { printHtml } from '../reports/print/html.ts';
 import { printMarkdown } from '../reports/print/markdown.ts';
+import { compareRuns, type ReadRun, type RunComparisonView } from '../reports/run-comparison-view.ts';
 import { buildRunView, type RunView } from '../reports/run-view.ts';
 import type { ReadSource } from '../reports/view/source-diffs.ts';
 import { openContentStore } from '../store/content-store.ts';
@@ -37,14 +39,15 @@ function storeOf(runFolder: string): string | undefined {
   return isInStore && store !== resolve(DEFAULT_STORE) ? store : undefined;
 }
 
-function viewOf(runFolder: string, { isOwn }: { readonly isOwn: boolean }): RunView {
+function readRun(runFolder: string, { isOwn }: { readonly isOwn: boolean }): ReadRun {
   const path = eventsPath(runFolder);
   const { events, tornLastLine } = readEventLog(path);
   requireStart(path, events);
   const store = storeOf(runFolder);
-  const options = { tornLastLine, readSource: sourcesOf(runFolder), store };
+  const readSource = sourcesOf(runFolder);
   if (!isOwn) refuseContradictions(events, path);
-  return readingLog(() => buildRunView(basename(runFolder), events, options));
+  const view = readingLog(() => buildRunView(basename(runFolder), events, { tornLastLine, readSource, store }));
+  return { view, events, readSource };
 }
 
 function requireStart(path: string, events: readonly RecordedEvent[]): void {
@@ -65,13 +68,31 @@ function requireStart(path: string, events: readonly RecordedEvent[]): void {
  * @param which `latest`, a run's id or its first digits, or a run folder.
  * @throws WarpsmithError if there is no such run, or its log is damaged or contradicts itself.
  */
-export const readReport = (store: string, which: string): RunView => viewOf(findRun(store, which), { isOwn: false });
+export const readReport = (store: string, which: string): RunView =>
+  readRun(findRun(store, which), { isOwn: false }).view;
+
+/**
+ * Compares the bests of two runs, and what each took, from their logs alone.
+ *
+ * @param which and `against`: as {@link readReport}.
+ * @throws WarpsmithError as {@link readReport}.
+ */
+export function compareReports(store: string, which: string, against: string): RunComparisonView {
+  const [run, other] = [which, against].map((one) => readRun(findRun(store, one), { isOwn: false }));
+  return readingLog(() => compareRuns(run!, other!));
+}
+
+/** A view and the document that shows it. */
+export interface Report {
+  readonly view: RunView | RunComparisonView;
+  readonly document: Document;
+}
 
 /** Formats that look the same everywhere. The terminal's depends on its colours and width. */
 export const REPORT_FORMATS = {
-  html: (view: RunView) => printHtml(runDocument(view)),
-  markdown: (view: RunView) => printMarkdown(runDocument(view)),
-  json: (view: RunView) => `${jsonText(view)}\n`,
+  html: ({ document }: Report) => printHtml(document),
+  markdown: ({ document }: Report) => printMarkdown(document),
+  json: ({ view }: Report) => `${jsonText(view)}\n`,
 } as const;
 export type ReportFormat = keyof typeof REPORT_FORMATS;
 
@@ -132,12 +153,13 @@ const PLOT_SIZE = { width: 800, height: 380, id: 'progression' };
 /** Writes the report into the run's folder in every format, with its plot, from the log so far. */
 export function writeReport(run: RunFolder): { view: RunView; htmlPath: string } {
   // This process has just written the log, so it need not be checked again.
-  const view = viewOf(run.path, { isOwn: true });
+  const { view } = readRun(run.path, { isOwn: true });
+  const document = runDocument(view);
   const chart = progressionChart(view);
   if (chart) run.write(RUN_FILES.reportPlot, chartFile(chart(PLOT_SIZE)));
-  run.write(RUN_FILES.reportJson, REPORT_FORMATS.json(view));
-  const htmlPath = run.write(RUN_FILES.reportHtml, REPORT_FORMATS.html(view));
+  run.write(RUN_FILES.reportJson, REPORT_FORMATS.json({ view, document }));
+  const htmlPath = run.write(RUN_FILES.reportHtml, REPORT_FORMATS.html({ view, document }));
   const images = { progression: RUN_FILES.reportPlot };
-  run.write(RUN_FILES.reportMarkdown, printMarkdown(runDocument(view), chart ? { images } : {}));
+  run.write(RUN_FILES.reportMarkdown, printMarkdown(document, chart ? { images } : {}));
   return { view, htmlPath };
 }

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { EXIT, WarpsmithError } from '../core/errors.ts';
-import { minimalEnvironment } from '../process/minimal-environment.ts';
-import { runProcess } from '../process/run-process.ts';
+import { WarpsmithError } from '../core/errors.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
 import type { FolderFiles } from './change-patch.ts';
+import { type Git, gitIn } from './git.ts';
 
 /** One commit to make: a folder's files after it, and what to say. */
 export interface Change {
@@ -31,15 +30,10 @@ export interface MadeBranch {
   readonly commits: readonly string[];
 }
 
-const TIMEOUT_MS = 60_000;
-const MAXIMUM_OUTPUT_BYTES = 64 * 1024 * 1024;
 /** To `update-ref`: the reference must not be there. */
 const NOT_THERE = '';
 const PLAIN = '100644';
 const EXECUTABLE = '100755';
-/** Nothing that a repository configures may run here. */
-const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
-
 /**
  * Makes a branch at HEAD with one commit for each change. Only objects and the branch's own reference are written: work
  * tree, index and current branch stay as they are, and hooks don't run.
@@ -68,48 +62,6 @@ export const makeBranch = async (request: BranchRequest): Promise<MadeBranch> =>
   );
   await git.ask(['update-ref', '-m', 'warpsmith: kept changes', reference, commits.at(-1) ?? base, NOT_THERE]);
   return { branch, repository, base, commits };
-};
-
-interface Git {
-  /** stdout of a command that must succeed. @throws WarpsmithError `git-failed`. */
-  ask(args: readonly string[], stdin?: string): Promise<string>;
-  /** stdout, or `undefined` where git says no. @throws WarpsmithError `no-git`. */
-  try(args: readonly string[]): Promise<string | undefined>;
-}
-
-/** git finds its configuration below the home folder. */
-const gitEnvironment = (): Record<string, string> => {
-  const environment = minimalEnvironment();
-  for (const name of ['HOME', 'XDG_CONFIG_HOME']) {
-    const value = process.env[name];
-    if (value !== undefined) environment[name] = value;
-  }
-  return environment;
-};
-
-const gitIn = (folder: string, environment: Readonly<Record<string, string>> = {}): Git => {
-  const run = (args: readonly string[], stdin?: string) =>
-    runProcess({
-      command: 'git',
-      args: [...NO_HOOKS, ...args],
-      cwd: folder,
-      env: { ...gitEnvironment(), ...environment },
-      stdin,
-      timeoutMs: TIMEOUT_MS,
-      maximumOutputBytes: MAXIMUM_OUTPUT_BYTES,
-    });
-  return {
-    async ask(args, stdin) {
-      const { end, exitCode, stdout, stderr } = await run(args, stdin);
-      if (end === 'exited' && exitCode === 0) return stdout;
-      throw gitFailed(folder, args, stderr.trim() || end);
-    },
-    async try(args) {
-      const { end, exitCode, stdout } = await run(args);
-      if (end === 'not-started') throw noGit();
-      return end === 'exited' && exitCode === 0 ? stdout : undefined;
-    },
-  };
 };
 
 const requireRepository = async (git: Git, folder: string): Promise<string> => {
@@ -238,30 +190,3 @@ const commitAll = async (
   }
   return commits;
 };
-
-const noGit = (): WarpsmithError =>
-  new WarpsmithError(
-    {
-      code: 'no-git',
-      message: 'There is no git here.',
-      path: '--commit',
-      received: 'nothing called git on the search path',
-      expected: 'git',
-      hint: 'Install git, or leave --commit out and apply change.patch.',
-    },
-    EXIT.deviceOrToolMissing,
-  );
-
-const gitFailed = (folder: string, args: readonly string[], said: string): WarpsmithError =>
-  new WarpsmithError(
-    {
-      code: 'git-failed',
-      message: `git ${args[0]} failed.`,
-      file: folder,
-      path: '--commit',
-      received: said,
-      expected: 'a repository that can be written',
-      hint: 'Nothing was changed beside unreachable objects.',
-    },
-    EXIT.deviceOrToolMissing,
-  );

@@ -66,6 +66,10 @@ const KNOWN_BOARDS: readonly { name: RegExp; capability: string; spec: DeviceSpe
   { name: /\bL4\b/, capability: '8.9', spec: L4 },
 ];
 
+/** The board that a GPU's name says it is, where that one's rates are known. */
+export const boardNamed = (gpu: string): DeviceSpec | undefined =>
+  KNOWN_BOARDS.find(({ name }) => name.test(gpu))?.spec;
+
 const LANES_PER_WARP = 32;
 const DRIVER = 'read from the driver';
 

@@ -82,7 +82,7 @@ function timeUsedMs(events: readonly RecordedEvent[]): number {
  */
 const TIMES: Readonly<Partial<Record<RunEvent['type'], readonly string[]>>> = {
   budget: ['minutesUsed', 'minutesLeft', 'ledger'],
-  'run-started': ['environment', 'roofline'],
+  'run-started': ['environment', 'roofline', 'repository'],
   'search-ended': ['detail'],
 };
 

@@ -15,6 +15,7 @@ import type {
   Goal,
   Priors,
   RecordedEvent,
+  RepositoryState,
   RunEvent,
   RunRequest,
   WeightedWorkload,
@@ -73,6 +74,8 @@ export interface OptimizeOptions {
   /** Called for every new best, the start included, so that it is saved at once, and again when it is confirmed. */
   onBest?: (best: Best, confirmation?: ConfirmationEvent) => void;
   environment?: Readonly<Record<string, string>>;
+  /** Of the files that the run begins with. */
+  repository?: RepositoryState;
   /** For the run's report. */
   roofline?: Roofline;
   signal?: AbortSignal;

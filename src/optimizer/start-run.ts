@@ -23,7 +23,7 @@ export const resolveBudgets = (
 /** A run before its first evaluation, and the event that describes it. */
 export function startRun(options: OptimizeOptions): Run {
   const history = createHistory(options.history ?? [], options.clockMs ?? (() => performance.now()));
-  const { workloads, goal, request, environment, roofline } = options;
+  const { workloads, goal, request, environment, repository, roofline } = options;
   const budgets = resolveBudgets(options, options.budgets);
   const run: Run = {
     options,
@@ -49,6 +49,7 @@ export function startRun(options: OptimizeOptions): Run {
       folder: options.problem.folder,
       dtype: options.problem.file.dtype,
     },
+    repository,
     start: reference(options.start),
     workload: { name, dimensions, cache },
     workloads: [...workloads],

@@ -6,12 +6,14 @@ import type {
   CandidateReference,
   Goal,
   RecordedEvent,
+  RepositoryState,
   RunFinishedEvent,
   RunStartedEvent,
   WorkloadAdviceEvent,
 } from '../store/events.ts';
 import { standingDecisions } from '../store/standing-decisions.ts';
 import { type AblationRow, ablationRows } from './view/ablation.ts';
+import { type HotLines, hotLinesOf } from './view/hot-lines.ts';
 import { type LedgerView, ledgerView } from './view/ledger.ts';
 import { type NegativeResults, negativeResults } from './view/negative-results.ts';
 import { type Objective, objectiveOf } from './view/objective.ts';
@@ -26,6 +28,7 @@ import {
   timeFigure,
 } from './view/progression.ts';
 import { reproductionCommand } from './view/reproduction.ts';
+import { type ResourcesView, resourcesOf } from './view/resources.ts';
 import { type RooflineView, rooflineView } from './view/roofline.ts';
 import { countAfterSearch, ofType } from './view/run-events.ts';
 import { type ReadSource, type SourceDiffs, sourceDiffs } from './view/source-diffs.ts';
@@ -86,6 +89,12 @@ export interface RunView extends NegativeResults {
   /** How the best fills the device as the work grows. Never a speed-up. */
   workloadAdvice: Omit<WorkloadAdviceEvent, 'type'>[];
   findings: { before: FindingsPart | null; after: FindingsPart | null };
+  /** How near each resource is to its limit. */
+  resources: { before: ResourcesView | null; after: ResourcesView | null };
+  /** The best's costliest lines, or the start's where nothing is better; `null` where no counters have lines. */
+  hotLines: HotLines | null;
+  /** State of the start kernel's folder when the run began; `null`: no git repository, or a version that did not look. */
+  repository: RepositoryState | null;
   ledger: LedgerView;
   /** A shell command that does the same run again. */
   reproduction: string;
@@ -209,6 +218,9 @@ export function buildRunView(
     advice: ofType(events, 'advice').map(describeAdvice),
     workloadAdvice: ofType(events, 'workload-advice').map(describeWorkloadAdvice),
     findings: { before: findingsOf(startEvaluation), after: findingsOf(bestEvaluation) },
+    resources: { before: resourcesOf(startEvaluation), after: resourcesOf(bestEvaluation) },
+    hotLines: readSource ? hotLinesOf(joined, bestId, readSource) : null,
+    repository: started.repository ?? null,
     ledger: ledgerView(events, budgets),
     reproduction: reproductionCommand({ ...started, budgets }, store),
   };

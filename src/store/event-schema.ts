@@ -67,6 +67,7 @@ const roofline = z.looseObject({});
 const FIELDS: Readonly<Record<RunEvent['type'], z.ZodRawShape>> = {
   'run-started': {
     problem: z.looseObject({ name: text, folder: text, dtype: z.enum(DTYPES).optional() }),
+    repository: z.looseObject({ commit: text, isDirty: z.boolean() }).optional(),
     start: candidate,
     workload: z.looseObject(workload),
     workloads: z.array(z.looseObject({ ...workload, weight: number.positive() })).min(1),

@@ -132,10 +132,20 @@ export type RunRequest = LoggedOf<'optimize'> & {
   problemFiles?: Readonly<Record<string, string>>;
 };
 
+/** What git says of the folder that a run's files come from, when it begins. */
+export interface RepositoryState {
+  /** HEAD. */
+  commit: string;
+  /** The folder's files are not those of `commit`. */
+  isDirty: boolean;
+}
+
 export interface RunStartedEvent {
   type: 'run-started';
   /** `dtype` where the problem takes several. */
   problem: { name: string; folder: string; dtype?: DType };
+  /** Of the problem's folder. Absent where no repository holds it, and from logs of versions that did not look. */
+  repository?: RepositoryState;
   start: CandidateReference;
   /** The first of `workloads`, on which candidates are screened. */
   workload: { name: string; dimensions: Dimensions; cache: 'hot' | 'cold' };

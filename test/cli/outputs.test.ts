@@ -71,6 +71,7 @@ const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]
   ['audit', () => ['audit', SCALE]],
   ['run-report', () => ['report', ...store]],
   ['run-report', () => ['resume', ...store]],
+  ['run-comparison', () => ['report', ...store, '--against', 'latest']],
   ['export', (out) => ['export', ...store, '-o', out]],
   ['compare', () => ['compare', KERNEL, join(SCALE, '02_coalesced'), ...ON_L4]],
   ['inspect', () => ['inspect', KERNEL, ...ON_L4]],

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { runDocument } from '../../src/reports/documents/run.ts';
 import { printHtml } from '../../src/reports/print/html.ts';
+import { SCRIPT } from '../../src/reports/print/html-script.ts';
 import { printMarkdown } from '../../src/reports/print/markdown.ts';
 import { buildRunView, type RunView } from '../../src/reports/run-view.ts';
 import { onTerminal } from '../support/printed.ts';
@@ -20,7 +22,7 @@ const html = runHtml(full);
 /** What a reader sees, roughly: no style, no tags. */
 const textOf = (page: string): string =>
   page
-    .replaceAll(/<style>[\s\S]*?<\/style>/g, '')
+    .replaceAll(/<(style|script)>[\s\S]*?<\/\1>/g, '')
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/\s+/g, ' ');
 
@@ -28,10 +30,19 @@ const textOf = (page: string): string =>
 const sectionOf = (page: string, id: string): string =>
   new RegExp(`<section class="section" id="${id}"[\\s\\S]*?</section>`).exec(page)?.[0] ?? '';
 
+const SCRIPTS = /<script>([\s\S]*?)<\/script>/g;
+
 describe('the HTML report', () => {
-  test('loads nothing and runs nothing', () => {
-    expect(html).toContain('default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;; img-src data:');
-    expect(html).not.toMatch(/<script|<link|<iframe|<object|@import|url\(|javascript:/i);
+  test('loads nothing, and runs nothing but its own script, which the policy names by its bytes', () => {
+    const scripts = [...html.matchAll(SCRIPTS)].map(([, text]) => text!);
+    expect(scripts).toHaveLength(1);
+    const hash = createHash('sha256').update(scripts[0]!).digest('base64');
+    expect(html).toContain(
+      `default-src &#39;none&#39;; script-src &#39;sha256-${hash}&#39;; style-src &#39;unsafe-inline&#39;; img-src data:`,
+    );
+    expect(html.replace(SCRIPTS, '')).not.toMatch(/<script|<link|<iframe|<object|@import|url\(|javascript:/i);
+    // No text of a run is part of it.
+    expect(scripts[0]).toBe(SCRIPT);
     expect(html.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:\/\//);
   });
 
@@ -120,7 +131,8 @@ describe('the HTML report', () => {
     const hostile = buildRunView(HOSTILE, hostileRun, { readSource: readHostileSource });
     expect(HOSTILE).toContain('<script>');
     for (const page of [runHtml(hostile)]) {
-      expect(page).not.toMatch(/<script|<img|onerror=alert\(1\)>/);
+      expect(page.replace(SCRIPTS, '')).not.toMatch(/<script|<img|onerror=alert\(1\)>/);
+      expect(page.match(/<\/script>/g)).toHaveLength(1);
       expect(page.match(/<\/style>/g)).toHaveLength(1);
       expect(page).toContain('&lt;script&gt;');
     }

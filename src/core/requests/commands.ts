@@ -222,10 +222,15 @@ export const COMMANDS = {
     options: { trust, ...LARGER_BUDGETS, ...STORE },
   },
   report: {
-    summary: 'print the report of a run',
+    summary: 'print the report of a run, or compare two',
     group: 'look',
     arguments: { run: runOrLatest },
     options: {
+      against: {
+        flags: '--against <run>',
+        kind: TEXT,
+        help: 'another run: best against best, evaluations to reach it, and what was different',
+      },
       format: {
         flags: '--format <format>',
         kind: choice(['terminal', 'html', 'markdown', 'json']),

@@ -75,6 +75,11 @@ export const OUTPUT_SCHEMAS = {
     ...{ contenders: list, rows: list },
   }),
   'run-report': runReport,
+  'run-comparison': document('run-comparison', {
+    ...{ problem: text, run: object, against: object, times: list, notCompared: orNull(text) },
+    ...{ compareCommand: orNull(text), reached: orNull(object), differences: list },
+    ...{ changes: orNull(object), sources: orNull(object) },
+  }),
   'per-workload': document('per-workload', { runs: z.array(runReport), dispatch: orNull(object) }),
   'dispatch-table': document('dispatch-table', { problem: text, device: object, entries: list, fallback: object }),
   export: document('export', { exported: orNull(object), branch: orNull(object) }),

@@ -11,6 +11,7 @@ import {
   formatTiming,
 } from '../format.ts';
 import type { RunView } from '../run-view.ts';
+import { EVIDENCE_SECTIONS } from '../sections/run-evidence.ts';
 import { RESULT_SECTIONS } from '../sections/run-result.ts';
 import { SEARCH_SECTIONS } from '../sections/run-search.ts';
 import { describeEvaluations, evaluationLink, headline, kindOf, SAME } from '../sections/run-words.ts';
@@ -81,7 +82,7 @@ function describeRepeats({ repeats, evaluationsUsed }: RunView): string | null {
 }
 
 function facts(view: RunView): (Item | false)[] {
-  const { problem, workload, device, stop, goal, seed, start, best, bounds, changes, tornLastLine } = view;
+  const { problem, workload, device, stop, goal, seed, start, best, bounds, changes, repository, tornLastLine } = view;
   const steps = (changes?.steps ?? []).flatMap(({ change, ratio, evaluationId }, index) => [
     `${index > 0 ? '; ' : ''}${change} ${formatRatio(ratio)} (`,
     evaluationLink(evaluationId),
@@ -109,6 +110,10 @@ function facts(view: RunView): (Item | false)[] {
     fact('Search', describeStrategy(view)),
     fact('Budget', `${describeBudget(view)}; goal: ${goal?.text ?? 'none'}; seed ${seed}`),
     fact('Repeats', describeRepeats(view)),
+    fact(
+      'Files',
+      repository && [code(repository.commit), repository.isDirty ? ', and changes that are not committed' : ''],
+    ),
     fact('Log', tornLastLine && 'The last line of the event log was cut off; it is left out.'),
   ];
 }
@@ -121,7 +126,7 @@ export function runDocument(view: RunView): Document {
   return documentOf(
     `${problem.name} on ${device.name}, ${workload.name}`,
     [{ kind: 'text', text: sentence, large }, certainty(view), kind && note(KIND_NOTES[kind]), list(facts(view))],
-    [...RESULT_SECTIONS, ...SEARCH_SECTIONS].map((build) => build(view)),
+    [...RESULT_SECTIONS, ...EVIDENCE_SECTIONS, ...SEARCH_SECTIONS].map((build) => build(view)),
     `Run ${runId}, ${startedAt} to ${finishedAt ?? '–'}.`,
   );
 }

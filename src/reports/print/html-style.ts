@@ -14,7 +14,7 @@ h1,h2,h3{line-height:1.2;text-wrap:balance}
 h1{font-size:clamp(1.5rem,4.5vw,2.125rem);letter-spacing:-.02em;overflow-wrap:anywhere}
 h2{font-size:1.375rem;letter-spacing:-.01em}
 h3{font-size:1rem}
-.page{max-width:76rem;margin:0 auto;padding:0 1.25rem 4rem}
+.page{max-width:90rem;margin:0 auto;padding:0 1.25rem 4rem}
 .note,.dim,dt{color:var(--muted)}
 .note,.result p{max-width:46rem}
 .good{color:var(--addedInk)}
@@ -38,19 +38,43 @@ const LAYOUT = `.contents{position:sticky;top:0;padding:1.5rem 0;align-self:star
 
 const PARTS = `.scroll{overflow-x:auto;max-width:100%;border:1px solid var(--rule);border-radius:.4rem}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.4;width:100%}
-th,td{text-align:left;vertical-align:top;padding:.45rem .75rem;border-bottom:1px solid var(--rule)}
-tbody tr:last-child>*{border-bottom:0}
-th{color:var(--muted);font-weight:600;white-space:nowrap;background:var(--panel)}
-td.number,th.number{text-align:right;white-space:nowrap}
-td.words{min-width:18rem}
-td.plain{white-space:nowrap}
-tr.strong td{font-weight:600}
-tr:target{background:var(--panel);outline:2px solid var(--blue);outline-offset:-2px}
+th,td{text-align:left;vertical-align:top;padding:.4rem .5rem;overflow-wrap:break-word}
+tbody{border-top:1px solid var(--rule)}
+th{color:var(--muted);font-weight:600;background:var(--panel)}
+td.number,th.number{text-align:right}
+td.number{white-space:nowrap}
+td.words{overflow-wrap:anywhere;min-width:7rem}
+.below td{padding-top:0;color:var(--muted);overflow-wrap:anywhere}
+.part{margin-right:1rem}
+.part::before{content:attr(data-title) ": "}
+.strong td{font-weight:600}
+.strong .below td{font-weight:400}
+tbody:target{background:var(--panel);outline:2px solid var(--blue);outline-offset:-2px}
+[hidden]{display:none!important}
+th button{font:inherit;color:inherit;background:none;border:0;padding:0;margin:0;text-align:inherit;cursor:pointer;text-decoration:underline dotted;text-underline-offset:.2em}
+th button:focus-visible,.filter input:focus-visible{outline:2px solid var(--blue);outline-offset:2px;border-radius:2px}
+[aria-sort] button::after{content:" ▲";font-size:.7em}
+[aria-sort=descending] button::after{content:" ▼"}
+.filter{display:block;font-size:.875rem;color:var(--muted)}
+.filter input{font:inherit;color:var(--ink);background:var(--panel);border:1px solid var(--rule);border-radius:.3rem;padding:.2rem .4rem;max-width:16rem}
+@media (max-width:48rem){table,tbody{display:block}
+thead{display:none}
+thead+tbody{border-top:0}
+tr{display:flex;flex-wrap:wrap;gap:.3rem .75rem;padding:.5rem .6rem}
+tr.below{padding-top:0}
+td{flex:1 1 8rem;padding:0;text-align:left!important;min-width:0;overflow-wrap:anywhere}
+td.words,.below td{flex-basis:100%}
+.part{display:block}
+td[data-title]:not([data-title=""])::before{display:block;content:attr(data-title);color:var(--muted);font-weight:400;font-size:.75rem;line-height:1.2}}
 .chart{display:block;max-width:100%;height:auto}
 .chart.glyph{display:inline-block;vertical-align:-.3em;flex:none}
 .wide .chart,.narrow .chart{width:100%}
 .narrow{display:none}
 @media (max-width:40rem){.wide{display:none}.narrow{display:block}}
+.chart .bar.binds{fill:var(--amber)}
+.chart .heat{fill:var(--blue)}
+.chart .setting{fill:none;stroke:var(--blue);stroke-width:1.5;stroke-linejoin:round}
+.chart .setting.fastest{stroke:var(--amber);stroke-width:3}
 .legend{display:flex;flex-wrap:wrap;gap:.15rem 1.1rem;font-size:.8125rem;color:var(--muted);list-style:none;padding:0}
 .legend li{display:flex;align-items:center;gap:.3rem}
 details{border:1px solid var(--rule);border-radius:.4rem}
@@ -73,7 +97,7 @@ dd{margin:0}
 .diff .added{background:var(--added);color:var(--addedInk)}
 .diff .removed{background:var(--removed);color:var(--removedInk)}
 footer{margin-top:3rem;padding-top:1rem;border-top:1px solid var(--rule);font-size:.8125rem;color:var(--muted);overflow-wrap:anywhere}
-@media print{.contents{display:none}.columns{display:block}body{font-size:11pt}.section,tr{break-inside:avoid-page}.scroll{overflow:visible}details::details-content{content-visibility:visible;display:block}}`;
+@media print{.contents,.filter{display:none}.columns{display:block}body{font-size:11pt}.section,tr{break-inside:avoid-page}.scroll{overflow:visible}details::details-content{content-visibility:visible;display:block}}`;
 
 /** Everything a page looks like; nothing is loaded from anywhere. */
 export const STYLE = [THEME_STYLE, PAGE, LAYOUT, PARTS, CHART_STYLE].join('\n');

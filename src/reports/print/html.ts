@@ -1,6 +1,7 @@
 import { legend } from '../charts/chart.ts';
 import { type Block, type BlockOf, type Document, type Inline, type Row, type Section, spansOf } from '../document.ts';
 import { type Markup, markup } from '../markup.ts';
+import { SCRIPT, SCRIPT_SOURCE } from './html-script.ts';
 import { STYLE } from './html-style.ts';
 
 /** Ids that links may lead to. */
@@ -23,22 +24,34 @@ const plainOf = (inline: Inline): string =>
 const scrollBox = (label: string, body: Markup): Markup =>
   markup`<div class="scroll" tabindex="0" role="region" aria-label="${label}">${body}</div>\n`;
 
-/** From this many characters on a cell may wrap. */
-const LONG_CELL = 28;
+/** A longer cell has a line of its own in a card. */
+const LONG_CELL = 16;
+/** Words that a terminal leaves out this early stand below the row's other cells, across the table. */
+const BELOW = 4;
 
+/** A row is a body of its own, which a narrow page shows as a card: there each cell says what it is. */
 function tableMarkup({ label, columns, rows }: BlockOf<'table'>, targets: Targets): Markup {
-  const classOf = (cell: Inline, index: number): string => {
-    if (columns[index]!.align === 'right') return 'number';
-    return plainOf(cell).length > LONG_CELL ? 'words' : 'plain';
+  const isBelow = columns.map(({ isShortened, drop = 0 }) => isShortened === true && drop >= BELOW);
+  const cellMarkup = (cell: Inline, index: number): Markup => {
+    const { title, align } = columns[index]!;
+    const className = align === 'right' ? 'number' : plainOf(cell).length > LONG_CELL ? 'words' : 'plain';
+    return markup`<td class="${className}" data-title="${title}">${inlineMarkup(cell, targets)}</td>`;
   };
   const head = columns.map(
-    ({ title, align }) => markup`<th scope="col"${align === 'right' && markup` class="number"`}>${title}</th>`,
+    ({ title, align }, index) =>
+      !isBelow[index] && markup`<th scope="col"${align === 'right' && markup` class="number"`}>${title}</th>`,
   );
-  const line = ({ cells, id, isStrong }: Row) =>
-    markup`<tr${id !== undefined && markup` id="${id}"`}${isStrong && markup` class="strong"`}>${cells.map(
-      (cell, index) => markup`<td class="${classOf(cell, index)}">${inlineMarkup(cell, targets)}</td>`,
-    )}</tr>\n`;
-  return scrollBox(label, markup`<table><thead><tr>${head}</tr></thead><tbody>\n${rows.map(line)}</tbody></table>`);
+  const body = ({ cells, id, isStrong }: Row): Markup => {
+    const below = cells.map(
+      (cell, index) =>
+        isBelow[index] &&
+        plainOf(cell) !== '' &&
+        markup`<span class="part" data-title="${columns[index]!.title}">${inlineMarkup(cell, targets)}</span> `,
+    );
+    const span = isBelow.filter((is) => !is).length;
+    return markup`<tbody${id !== undefined && markup` id="${id}"`}${isStrong && markup` class="strong"`}><tr>${cells.map((cell, index) => !isBelow[index] && cellMarkup(cell, index))}</tr>${below.some(Boolean) && markup`<tr class="below"><td colspan="${span}">${below}</td></tr>`}</tbody>\n`;
+  };
+  return scrollBox(label, markup`<table><thead><tr>${head}</tr></thead>\n${rows.map(body)}</table>`);
 }
 
 function listMarkup({ items }: BlockOf<'list'>, targets: Targets): Markup {
@@ -109,15 +122,16 @@ const rowIds = (blocks: readonly Block[]): string[] =>
     return block.kind === 'table' ? block.rows.flatMap(({ id }) => id ?? []) : [];
   });
 
-/** No script, no network, no form: the file is only looked at. Styles are its own. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+/** No network, no form, no script but the page's own: the file is only looked at. Styles are its own. */
+const POLICY = `default-src 'none'; script-src ${SCRIPT_SOURCE}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
 
 /** A document as one HTML file that needs nothing else. */
 export function printHtml({ title, lead, sections, footer }: Document): string {
   const targets = new Set(sections.flatMap(({ id, blocks }) => [id, ...rowIds(blocks)]));
   const contents = sections.map((section) => markup`<li><a href="#${section.id}">${section.title}</a></li>`);
-  // The style holds no text of elsewhere; escaping it would break it.
+  // Style and script hold no text of elsewhere; escaping would break them.
   const style: Markup = { markup: `<style>\n${STYLE}\n</style>` };
+  const script: Markup = { markup: `<script>${SCRIPT}</script>` };
   return markup`<!doctype html>
 <html lang="en">
 <head>
@@ -140,6 +154,7 @@ ${blocksMarkup(lead, targets)}</header>
 ${sections.map((section) => sectionMarkup(section, targets))}</main>
 </div>
 ${footer !== undefined && markup`<footer>${footer}</footer>\n`}</div>
+${script}
 </body>
 </html>
 `.markup;

@@ -1,18 +1,17 @@
-import { ablationChart } from '../charts/ablation-chart.ts';
-import type { LegendItem } from '../charts/chart.ts';
+import { barChart } from '../charts/bar-chart.ts';
+import type { Chart, LegendItem } from '../charts/chart.ts';
 import { progressionChart } from '../charts/progression-chart.ts';
 import { rooflineChart } from '../charts/roofline-chart.ts';
+import { logScale } from '../charts/scale.ts';
 import {
   type Block,
   figures,
-  fold,
   heading,
   type Inline,
   link,
   list,
   names,
   note,
-  type Part,
   type Section,
   section,
   table,
@@ -31,7 +30,7 @@ import {
 import type { ProgressionRow, RunView } from '../run-view.ts';
 import type { WorkloadOutcome } from '../view/objective.ts';
 import type { RooflineView } from '../view/roofline.ts';
-import type { SourceDiff } from '../view/source-diffs.ts';
+import { changeLines, diffParts } from './changes.ts';
 import { becauseOf, describeConfirmation, evaluationLink, kindOf, verdictCell } from './run-words.ts';
 
 /** Sections about the result: how it came about, what each change is worth, how near to the bounds it lies. */
@@ -88,6 +87,30 @@ function progression(view: RunView): Section[] {
   ]);
 }
 
+type KnownAblation = RunView['ablation'][number] & { ratio: number };
+
+/** How much slower the best is without each of its changes. Undefined where no ratio is known. */
+function ablationChart(rows: RunView['ablation'], kind: string): Chart | undefined {
+  const known = rows.filter((row): row is KnownAblation => row.ratio !== null);
+  if (known.length === 0) return undefined;
+  const values = known.flatMap(({ ratio, intervalRatio }) => [ratio, ...(intervalRatio ?? [])]);
+  const range = [Math.min(0.95, ...values) / 1.02, Math.max(1.3, ...values) * 1.02] as const;
+  return barChart({
+    title: `What each change of the best is worth, ${kind}`,
+    axis: `${kind} slow-down without it, log scale`,
+    bars: known.map(({ change, ratio, intervalRatio, evaluationId }) => ({
+      label: change,
+      value: ratio,
+      shown: formatRatio(ratio),
+      interval: intervalRatio,
+      told: `${intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : ''}${evaluationId ? ` (${evaluationId})` : ''}`,
+      style: ratio < 1 ? 'harms' : undefined,
+    })),
+    lines: [1],
+    scale: (pixels) => logScale(range, pixels, 6),
+  });
+}
+
 function ablation(view: RunView): Section[] {
   const { ablation: rows, objective, workload } = view;
   const several = objective.workloads.length > 1 ? ` On the first workload, ${workload.name}, alone.` : '';
@@ -110,50 +133,9 @@ function ablation(view: RunView): Section[] {
   ]);
 }
 
-/** `kernel.cu +12 −3`, or that sources are the same. */
-function diffSummary({ files, missing }: SourceDiff): string {
-  const parts = files.map(({ file, status, addedLines, removedLines }) => {
-    const word = status === 'changed' ? '' : ` (${status})`;
-    return `${file}${word} +${addedLines} −${removedLines}`;
-  });
-  const gone = missing.map((file) => `${file}: no longer in the run’s folder`);
-  return [...parts, ...gone].join(', ') || 'the same sources: only parameters differ';
-}
-
-/** A diff as `diff -u` prints it. */
-const unifiedDiff = ({ from, to, files }: SourceDiff): string =>
-  files
-    .flatMap(({ file, hunks }) => [
-      `--- ${from.candidate.kernel}/${file}`,
-      `+++ ${to.candidate.kernel}/${file}`,
-      ...hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
-        `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
-        ...lines,
-      ]),
-    ])
-    .join('\n');
-
-/** A line for each diff, then the diffs, folded. */
-const diffParts = (diffs: readonly (readonly [title: Inline, diff: SourceDiff])[]): Part => [
-  list(diffs.map(([title, diff]) => [title, `: ${diffSummary(diff)}`])),
-  diffs.map(
-    ([title, diff]) =>
-      diff.files.length > 0 && fold(title, [{ kind: 'code', language: 'diff', text: unifiedDiff(diff) }]),
-  ),
-];
-
-/** What the best changed against the start, one line each. */
-function changeLines({ kernel, parameters }: NonNullable<RunView['changes']>): string[] {
-  const lines = [
-    ...(kernel ? [`kernel: ${kernel.from} → ${kernel.to}`] : []),
-    ...parameters.map(({ name, from, to }) => `${name}: ${from ?? '(none)'} → ${to ?? '(none)'}`),
-  ];
-  return lines.length > 0 ? lines : ['nothing: the start is the best'];
-}
-
 const changes = ({ changes: made, sources: { startToBest, kept } }: RunView): Section[] =>
   section('changes', 'What the best changed', [
-    made ? list(changeLines(made)) : note('There is no best.'),
+    made ? list(changeLines(made, 'nothing: the start is the best')) : note('There is no best.'),
     startToBest && diffParts([['Start to best', startToBest]]),
     kept.length > 0 && heading('Kept changes, in order'),
     diffParts(kept.map((diff) => [[evaluationLink(diff.to.evaluationId), ` ${diff.change}`], diff])),

@@ -1,3 +1,4 @@
+import { parameterChart } from '../charts/parameter-chart.ts';
 import {
   type ColumnOf,
   figures,
@@ -16,6 +17,7 @@ import {
   words,
 } from '../document.ts';
 import {
+  formatCount,
   formatFigure,
   formatInterval,
   formatNs,
@@ -27,6 +29,7 @@ import {
 } from '../format.ts';
 import type { FindingsPart, ProgressionRow, RunView } from '../run-view.ts';
 import type { OptionRow, OptionsTable } from '../view/options-tables.ts';
+import { type TriedSettings, triedSettings } from '../view/tried-settings.ts';
 import { findingsInShort } from './findings.ts';
 import { describeEvaluations, evaluationLink, kindOf, revertedLine, verdictCell, whyCell } from './run-words.ts';
 
@@ -52,6 +55,43 @@ const negative = ({ reverted, failed, abandoned }: RunView): Section[] =>
       abandoned.map(({ moveKey, why, reason }) => `${moveKey} (${why}): ${reason}`),
     ),
   ]);
+
+/** The fastest time at each value, for those who look at one parameter. */
+const fastestByValue = ({ varied, settings }: TriedSettings): Part =>
+  table('Fastest time by value', varied, [
+    names('Parameter', ({ name }) => name),
+    words('Value: fastest time', ({ name, values }) =>
+      values
+        .map((value) => {
+          const { time } = settings.findLast(({ parameters }) => parameters[name] === value)!;
+          return `${value}: ${formatTime(time.kind, time.medianNs)}`;
+        })
+        .join(', '),
+    ),
+  ]);
+
+const settingsOf = (tried: TriedSettings, index: number): Part => {
+  const chart = parameterChart(tried);
+  const { kernel, settings, varied } = tried;
+  const title = `${kernel}: ${formatCount(settings.length, 'setting')} of ${varied.map(({ name }) => name).join(', ')}`;
+  return [
+    heading(title),
+    chart && { kind: 'figure', id: `parameters-${index}`, alt: title, chart, legend: [] },
+    fastestByValue(tried),
+  ];
+};
+
+const parameters = (view: RunView): Section[] => {
+  const tried = triedSettings(view);
+  const kind = kindOf(view);
+  const care = {
+    measured: 'Times of different blocks: they show where to look; decisions rest on ratios of the same blocks.',
+    predicted: 'Times within 3 % of each other are ties.',
+  };
+  const said = kind && `Settings with a valid ${kind} time on ${view.workload.name}. ${care[kind]}`;
+  const parts = tried.length > 0 && said !== undefined && [note(said), tried.map(settingsOf)];
+  return section('parameters', 'Parameters', [parts], { isDetail: true });
+};
 
 /** Open moves that an earlier turn's table shows; report.json has all that were logged. */
 const EARLIER_OPTIONS = 8;
@@ -249,6 +289,7 @@ function reproduction(view: RunView): Section[] {
 export const SEARCH_SECTIONS: readonly ((view: RunView) => Section[])[] = [
   findings,
   negative,
+  parameters,
   options,
   advice,
   evaluations,

@@ -1,3 +1,4 @@
+import type { CommandName } from '../../core/requests/commands.ts';
 import type { Cache } from '../../core/requests/options.ts';
 import { commandLine, type RequestOf } from '../../core/requests/request.ts';
 import type { RunStartedEvent, WeightedWorkload } from '../../store/events.ts';
@@ -7,6 +8,10 @@ const PLAIN_WORD = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
 /** A word of a POSIX shell command. */
 const quote = (word: string): string => (PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`);
+
+/** The command that makes a request, as a shell takes it. */
+export const shellCommand = <N extends CommandName>(name: N, request: RequestOf<N>): string =>
+  commandLine(name, request).map(quote).join(' ');
 
 const dimensionsText = ({ dimensions }: WeightedWorkload): string =>
   Object.entries(dimensions)
@@ -70,7 +75,7 @@ function roundUp(value: number | null): number | undefined {
 export function reproductionCommand(started: RunStartedEvent, store?: string): string {
   const { request, start, device, workloads, seed, strategy, budgets, goal } = started;
   const { record, replay, seedDrawn, problemFiles, ...asked } = request;
-  return commandLine('optimize', {
+  return shellCommand('optimize', {
     ...asked,
     device: device.id,
     workloads: workloadTexts(workloads),
@@ -85,7 +90,5 @@ export function reproductionCommand(started: RunStartedEvent, store?: string): s
     gpuPricePerHour: budgets.gpuPricePerHour ?? undefined,
     goal: goal?.text,
     store,
-  })
-    .map(quote)
-    .join(' ');
+  });
 }

@@ -73,7 +73,8 @@ function compareSources(before: Sources, after: Sources, read: ReadSource): Pick
   return { files, missing };
 }
 
-function diffBetween(before: Joined, after: Joined, change: string, read: ReadSource): SourceDiff {
+/** What `after`'s sources changed against `before`'s. */
+export function diffBetween(before: Joined, after: Joined, change: string, read: ReadSource): SourceDiff {
   const side = ({ finished: { evaluation } }: Joined) => ({
     evaluationId: evaluation.id,
     candidate: {

@@ -64,7 +64,8 @@ describe('text that means something to a format', () => {
   it('is text in HTML, in elements and in attributes', () => {
     const page = printHtml(everywhere(HOSTILE));
     expect(page).not.toContain(ESC);
-    expect(page).not.toMatch(/<script|alert\(1\)<\/script>/);
+    expect(page.match(/<script/g)).toHaveLength(1);
+    expect(page).not.toContain('alert(1)</script>');
     expect(page).toContain('&lt;script&gt;');
     expect(page).not.toMatch(/aria-label="[^"]*<|aria-label="[^"]*"q"/);
   });

@@ -1,0 +1,80 @@
+import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { minimalEnvironment } from '../process/minimal-environment.ts';
+import { runProcess } from '../process/run-process.ts';
+
+const TIMEOUT_MS = 60_000;
+const MAXIMUM_OUTPUT_BYTES = 64 * 1024 * 1024;
+/** Nothing that a repository configures may run here. */
+const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
+/** Objects of a partial clone are not fetched: the command that fetches is the repository's, too. */
+const NO_FETCHING = { GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1' };
+
+export interface Git {
+  /** stdout of a command that must succeed. @throws WarpsmithError `git-failed`. */
+  ask(args: readonly string[], stdin?: string): Promise<string>;
+  /** stdout, or `undefined` where git says no. @throws WarpsmithError `no-git`. */
+  try(args: readonly string[], stdin?: string): Promise<string | undefined>;
+}
+
+/** git finds its configuration below the home folder. */
+const gitEnvironment = (): Record<string, string> => {
+  const environment = minimalEnvironment();
+  for (const name of ['HOME', 'XDG_CONFIG_HOME']) {
+    const value = process.env[name];
+    if (value !== undefined) environment[name] = value;
+  }
+  return environment;
+};
+
+/** Runs git in a folder. */
+export const gitIn = (folder: string, environment: Readonly<Record<string, string>> = {}): Git => {
+  const run = (args: readonly string[], stdin?: string) =>
+    runProcess({
+      command: 'git',
+      args: [...NO_HOOKS, ...args],
+      cwd: folder,
+      env: { ...gitEnvironment(), ...NO_FETCHING, ...environment },
+      stdin,
+      timeoutMs: TIMEOUT_MS,
+      maximumOutputBytes: MAXIMUM_OUTPUT_BYTES,
+    });
+  return {
+    async ask(args, stdin) {
+      const { end, exitCode, stdout, stderr } = await run(args, stdin);
+      if (end === 'exited' && exitCode === 0) return stdout;
+      throw gitFailed(folder, args, stderr.trim() || end);
+    },
+    async try(args, stdin) {
+      const { end, exitCode, stdout } = await run(args, stdin);
+      if (end === 'not-started') throw noGit();
+      return end === 'exited' && exitCode === 0 ? stdout : undefined;
+    },
+  };
+};
+
+const noGit = (): WarpsmithError =>
+  new WarpsmithError(
+    {
+      code: 'no-git',
+      message: 'There is no git here.',
+      path: '--commit',
+      received: 'nothing called git on the search path',
+      expected: 'git',
+      hint: 'Install git, or leave --commit out and apply change.patch.',
+    },
+    EXIT.deviceOrToolMissing,
+  );
+
+const gitFailed = (folder: string, args: readonly string[], said: string): WarpsmithError =>
+  new WarpsmithError(
+    {
+      code: 'git-failed',
+      message: `git ${args[0]} failed.`,
+      file: folder,
+      path: '--commit',
+      received: said,
+      expected: 'a repository that can be written',
+      hint: 'Nothing was changed beside unreachable objects.',
+    },
+    EXIT.deviceOrToolMissing,
+  );

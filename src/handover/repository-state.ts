@@ -1,0 +1,50 @@
+import { join, resolve } from 'node:path';
+import { WarpsmithError } from '../core/errors.ts';
+import type { RepositoryState } from '../store/events.ts';
+import { type Git, gitIn } from './git.ts';
+
+/** Modes of plain and of executable files. */
+const FILE_ENTRY = /^100(?:644|755) blob (\S+)\t(.*)$/s;
+
+/** Tracked files of the folder: path, as seen from it → id of the contents at HEAD. */
+async function filesAtHead(git: Git): Promise<Map<string, string> | undefined> {
+  const entries = await git.try(['ls-tree', '-r', '-z', 'HEAD', '.']);
+  return entries === undefined
+    ? undefined
+    : new Map(
+        entries.split('\0').flatMap((entry) => {
+          const [, id, path] = FILE_ENTRY.exec(entry) ?? [];
+          return id === undefined || path === undefined || path.includes('\n') ? [] : [[path, id] as const];
+        }),
+      );
+}
+
+/**
+ * Whether the files are those of HEAD, byte by byte: `git status` would say it sooner, but runs the filters that a
+ * repository names, which nobody has looked at.
+ */
+async function isDirty(git: Git, folder: string): Promise<boolean | undefined> {
+  const [atHead, untracked] = await Promise.all([
+    filesAtHead(git),
+    git.try(['ls-files', '-z', '--others', '--exclude-standard']),
+  ]);
+  if (atHead === undefined || untracked === undefined) return undefined;
+  if (untracked !== '' || atHead.size === 0) return true;
+  const paths = [...atHead.keys()].map((path) => join(resolve(folder), path));
+  const onDisk = await git.try(['hash-object', '--no-filters', '--stdin-paths'], paths.join('\n'));
+  // Says no where a file is gone.
+  return onDisk === undefined || onDisk.trim() !== [...atHead.values()].join('\n');
+}
+
+/** What git says of a folder; undefined where no repository with a commit holds it, or git is not there or does not answer. */
+export async function repositoryState(folder: string): Promise<RepositoryState | undefined> {
+  try {
+    const git = gitIn(folder);
+    const commit = (await git.try(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']))?.trim();
+    const state = commit ? await isDirty(git, folder) : undefined;
+    return commit && state !== undefined ? { commit, isDirty: state } : undefined;
+  } catch (error) {
+    if (error instanceof WarpsmithError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import { formatFigure, formatNs } from '../format.ts';
+import type { RunComparisonView } from '../run-comparison-view.ts';
+import { type Chart, chart, frameOf, type Point, polyline, text, xAxis, yAxis } from './chart.ts';
+import { linearScale, logScale } from './scale.ts';
+
+const MARGINS = { left: 62, right: 18, top: 52, bottom: 40 };
+
+/** Best times so far of two runs by evaluations made, as steps. Undefined where they are of different things. */
+export function bestSoFarChart({ run, against, reached }: RunComparisonView): Chart | undefined {
+  if (!reached) return undefined;
+  const times = [...run.progress, ...against.progress].map(({ medianNs }) => medianNs);
+  const most = Math.max(run.evaluations, against.evaluations, 2);
+  const texts = {
+    title: `${reached.kind} best time so far by evaluation of both runs`,
+    description: [run, against].map((one) => `${one.runId}: ${one.progress.length} times kept`).join('; '),
+  };
+  return (size) => {
+    const frame = frameOf(size, MARGINS);
+    const x = linearScale([1, most], [frame.left, frame.right], 8);
+    const y = logScale([Math.min(...times) / 1.1, Math.max(...times) * 1.1], [frame.bottom, frame.top], 7);
+    const steps = ({ progress, evaluations }: RunComparisonView['run']): Point[] =>
+      progress.flatMap(({ evaluations: from, medianNs }, index) => {
+        const to = progress[index + 1]?.evaluations ?? evaluations;
+        return [from, to].map((at): Point => [x.at(at), y.at(medianNs)]);
+      });
+    return chart(size, texts, [
+      text(`${reached.kind} best time so far on ${reached.workload}, log scale`, [4, 16]),
+      text(`solid: ${run.runId}; dashed: ${against.runId}`, [4, 34]),
+      ...yAxis(y, frame, formatNs),
+      ...xAxis(x, frame, formatFigure),
+      polyline('reference', steps(against)),
+      polyline('best-so-far', steps(run)),
+    ]);
+  };
+}

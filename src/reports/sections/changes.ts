@@ -1,0 +1,49 @@
+import { fold, type Inline, list, type Part } from '../document.ts';
+import type { BestChanges } from '../view/outcome.ts';
+import type { SourceDiff } from '../view/source-diffs.ts';
+
+/** What one candidate changed against another, in lines and diffs. */
+
+/** `kernel.cu +12 −3`, or that sources are the same. */
+function diffSummary({ files, missing }: SourceDiff): string {
+  const parts = files.map(({ file, status, addedLines, removedLines }) => {
+    const word = status === 'changed' ? '' : ` (${status})`;
+    return `${file}${word} +${addedLines} −${removedLines}`;
+  });
+  const gone = missing.map((file) => `${file}: no longer in the run’s folder`);
+  return [...parts, ...gone].join(', ') || 'the same sources: only parameters differ';
+}
+
+/** A diff as `diff -u` prints it. */
+const unifiedDiff = ({ from, to, files }: SourceDiff): string =>
+  files
+    .flatMap(({ file, hunks }) => [
+      `--- ${from.candidate.kernel}/${file}`,
+      `+++ ${to.candidate.kernel}/${file}`,
+      ...hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
+        `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
+        ...lines,
+      ]),
+    ])
+    .join('\n');
+
+/** A line for each diff, then the diffs, folded. */
+export const diffParts = (diffs: readonly (readonly [title: Inline, diff: SourceDiff])[]): Part => [
+  list(diffs.map(([title, diff]) => [title, `: ${diffSummary(diff)}`])),
+  diffs.map(
+    ([title, diff]) =>
+      diff.files.length > 0 && fold(title, [{ kind: 'code', language: 'diff', text: unifiedDiff(diff) }]),
+  ),
+];
+
+/** Kernel and parameters, one line each; `none` where nothing was changed. */
+export function changeLines(
+  { kernel, parameters }: Pick<BestChanges, 'kernel' | 'parameters'>,
+  none: string,
+): string[] {
+  const lines = [
+    ...(kernel ? [`kernel: ${kernel.from} → ${kernel.to}`] : []),
+    ...parameters.map(({ name, from, to }) => `${name}: ${from ?? '(none)'} → ${to ?? '(none)'}`),
+  ];
+  return lines.length > 0 ? lines : [none];
+}

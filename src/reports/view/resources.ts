@@ -1,0 +1,53 @@
+import type { Evaluation } from '../../core/evaluation.ts';
+import type { Timing } from '../../core/timing.ts';
+import { predictTime } from '../../hardware/launch-model/predict-time.ts';
+import { boardNamed } from '../../hardware/spec-from-attributes.ts';
+
+/** How long one resource alone would need for an evaluation's work, at the best rate the time model grants it. */
+export interface ResourceUse {
+  /** e.g. `dram`, `l2`, `shared`, `fp32`, `tensor`, `issue`. */
+  resource: string;
+  ns: number;
+  /** `ns` ÷ time of the evaluation: how near the resource is to its limit; 1 is the limit. */
+  share: number;
+  arithmetic: string;
+}
+
+/** Every resource's demand against the time that the evaluation took, largest first. */
+export interface ResourcesView {
+  evaluationId: string;
+  /** Of the time that is divided by. */
+  kind: Timing['kind'];
+  medianNs: number;
+  /** Who counted the work, where it is not the device itself. */
+  countedBy: string | null;
+  uses: ResourceUse[];
+}
+
+/** What the model adds to the demands of resources: no share of a limit, and no part of a measurement. */
+const OF_THE_MODEL = new Set(['latency', 'launch']);
+
+/**
+ * A prediction brings its bounds. Of a measured time they are worked out anew, from what was counted and the rates that the
+ * model has for the board, where both are known.
+ */
+function boundsOf({ timing, counters, device }: Evaluation): Timing['bounds'] {
+  if (timing?.kind !== 'measured') return timing?.bounds;
+  const spec = boardNamed(device.name);
+  if (!spec || !counters) return undefined;
+  return predictTime(counters.launches, spec, timing).bounds?.filter(({ resource }) => !OF_THE_MODEL.has(resource));
+}
+
+/** `null` where nothing was counted, or the device is not known. */
+export function resourcesOf(evaluation: Evaluation | undefined): ResourcesView | null {
+  const bounds = evaluation?.status === 'passed' ? boundsOf(evaluation) : undefined;
+  if (!evaluation?.timing || !bounds || bounds.length === 0) return null;
+  const { kind, medianNs } = evaluation.timing;
+  return {
+    evaluationId: evaluation.id,
+    kind,
+    medianNs,
+    countedBy: evaluation.countersSource?.detail ?? null,
+    uses: bounds.map(({ resource, ns, arithmetic }) => ({ resource, ns, share: ns / medianNs, arithmetic })),
+  };
+}
