@@ -83,11 +83,18 @@ function comparedRun({ view }: ReadRun): ComparedRun {
 
 type Both = readonly [run: ReadRun, against: ReadRun];
 
+/** `gemm`, or `gemm in f16` of a problem that takes several dtypes. */
+function problemOf(read: ReadRun): string {
+  const { name, dtype } = startOf(read).problem;
+  return dtype === undefined ? name : `${name} in ${dtype}`;
+}
+
 /** Times of two devices, of a clock and a model, or of two problems say nothing about each other. */
-function whyNotCompared([{ view: run }, { view: against }]: Both): string | null {
+function whyNotCompared(both: Both): string | null {
+  const [{ view: run }, { view: against }] = both;
+  const [problem, other] = both.map(problemOf);
   const onDevice = ({ device }: RunView): string => `${device.name} (${device.id})`;
-  if (run.problem.name !== against.problem.name)
-    return `the runs are of two problems, ${run.problem.name} and ${against.problem.name}`;
+  if (problem !== other) return `the runs are of two problems, ${problem} and ${other}`;
   if (run.device.name !== against.device.name || run.device.kind !== against.device.kind)
     return `times of two devices are not compared: ${onDevice(run)} and ${onDevice(against)}`;
   if (!run.best || !against.best) return `run ${run.best ? against.runId : run.runId} has no valid time`;
@@ -111,8 +118,9 @@ function comparedTimes([{ view: run }, { view: against }]: Both, isCompared: boo
 }
 
 /** Measured times count here, too: to a few percent, medians of different blocks tell how far a search had come. */
-function reachedBy([{ view: run }, { view: against }]: Both): RunComparisonView['reached'] {
-  const isAlike = run.device.name === against.device.name && run.problem.name === against.problem.name;
+function reachedBy(both: Both): RunComparisonView['reached'] {
+  const [{ view: run }, { view: against }] = both;
+  const isAlike = run.device.name === against.device.name && problemOf(both[0]) === problemOf(both[1]);
   if (!isAlike || !isSameWork(run.workload, against.workload)) return null;
   if (!run.best || !against.best || run.best.kind !== against.best.kind) return null;
   const medianNs = Math.max(run.best.medianNs, against.best.medianNs);
@@ -169,7 +177,7 @@ export function compareRuns(run: ReadRun, against: ReadRun): RunComparisonView {
   return {
     schemaVersion: 1,
     kind: 'run-comparison',
-    problem: run.view.problem.name,
+    problem: problemOf(run),
     run: of,
     against: other,
     times,
