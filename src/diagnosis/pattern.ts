@@ -32,6 +32,11 @@ export type PatternMove =
       readonly from: number;
       readonly value: number;
     } & Expectation)
+  /** Several parameters at once, where a constraint lets no single one change; what the move is about comes first. */
+  | ({
+      readonly kind: 'parameters';
+      readonly changes: readonly { readonly parameter: string; readonly from: number; readonly value: number }[];
+    } & Expectation)
   /** `rung` is the name in kernel.json. */
   | ({ readonly kind: 'rung'; readonly rung: string } & Expectation)
   | { readonly kind: 'advice'; readonly text: string };

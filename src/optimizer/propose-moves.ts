@@ -53,19 +53,16 @@ export const evidenceText = (finding: Finding): string =>
 const valid = (kernel: Kernel, parameters: ParameterValues, dimensions: Dimensions): boolean =>
   failedConstraint(kernel.file, parameters, dimensions) === undefined;
 
-/** The best candidate with one parameter changed; undefined if kernel.json does not allow it. */
-function withParameter(
-  best: Candidate,
-  parameter: string,
-  value: number,
-  dimensions: Dimensions,
-): Candidate | undefined {
+/** The best candidate with some parameters changed; undefined if kernel.json does not allow it. */
+function withParameters(best: Candidate, changes: ParameterValues, dimensions: Dimensions): Candidate | undefined {
   const { kernel, parameters } = best;
-  const current = parameters[parameter];
-  if (current === undefined || current === value) return undefined;
-  const declaration = kernel.file.parameters?.[parameter];
-  if (!declaration || !allowsValue(declaration.values, value)) return undefined;
-  const changed = { ...parameters, [parameter]: value };
+  for (const [parameter, value] of Object.entries(changes)) {
+    const current = parameters[parameter];
+    if (current === undefined || current === value) return undefined;
+    const declaration = kernel.file.parameters?.[parameter];
+    if (!declaration || !allowsValue(declaration.values, value)) return undefined;
+  }
+  const changed = { ...parameters, ...changes };
   return valid(kernel, changed, dimensions) ? makeCandidate(kernel, changed) : undefined;
 }
 
@@ -115,7 +112,7 @@ function realise(
   const { best, dimensions } = context;
   const kernel = best.candidate.kernel.file.name;
   if (move.kind === 'parameter') {
-    const candidate = withParameter(best.candidate, move.parameter, move.value, dimensions);
+    const candidate = withParameters(best.candidate, { [move.parameter]: move.value }, dimensions);
     if (!candidate) return undefined;
     const from = best.candidate.parameters[move.parameter]!;
     return {
@@ -123,6 +120,16 @@ function realise(
       change: { kind: 'parameter', kernel, parameter: move.parameter, from, to: move.value },
       candidate,
     };
+  }
+  if (move.kind === 'parameters') {
+    const values = Object.fromEntries(move.changes.map(({ parameter, value }) => [parameter, value]));
+    const candidate = withParameters(best.candidate, values, dimensions);
+    if (!candidate) return undefined;
+    const changes = move.changes.map(({ parameter, value: to }) => {
+      return { parameter, from: best.candidate.parameters[parameter]!, to };
+    });
+    const names = changes.map(({ parameter }) => parameter).join('+');
+    return { key: `${pattern.id}/${kernel}.${names}`, change: { kind: 'parameters', kernel, changes }, candidate };
   }
   if (move.kind === 'rung') {
     // Applies to every pattern: a proposed rung must come later and must name the finding in its remedies.

@@ -29,7 +29,11 @@ const pattern = (id: string) => PATTERNS.find((entry) => entry.id === id);
 
 /** What is tried, not advised: parameters and rungs by name. */
 function triedBy(moves: readonly PatternMove[]): string[] {
-  return moves.flatMap((move) => (move.kind === 'advice' ? [] : [move.kind === 'rung' ? move.rung : move.parameter]));
+  return moves.flatMap((move) => {
+    if (move.kind === 'advice') return [];
+    if (move.kind === 'parameters') return move.changes.map(({ parameter }) => parameter);
+    return [move.kind === 'rung' ? move.rung : move.parameter];
+  });
 }
 
 describe('every pattern', () => {

@@ -39,6 +39,23 @@ export const evaluateExpression = (expression: Expression, scope: ExpressionScop
   return new Evaluation(expression, scope, where).value(cachedParse(expression, where));
 };
 
+/**
+ * The value of an expression in which nothing is rounded: `ceilDiv` divides, `ceil` and `floor` do nothing. Of a grid's
+ * extent, how many tiles the axis would fill if the last one needed no padding.
+ *
+ * @throws WarpsmithError as `evaluateExpression`.
+ */
+export const evaluateUnrounded = (expression: Expression, scope: ExpressionScope): number =>
+  typeof expression === 'number'
+    ? evaluateExpression(expression, scope)
+    : new Evaluation(expression, scope, undefined, UNROUNDED).value(cachedParse(expression));
+
+const UNROUNDED: Readonly<Record<string, (...values: number[]) => number>> = {
+  ceilDiv: (dividend, divisor) => dividend! / divisor!,
+  ceil: (value) => value!,
+  floor: (value) => value!,
+};
+
 /** Names an expression reads, each once, in order of appearance. @throws WarpsmithError as `parseExpression`. */
 export const namesInExpression = (expression: Expression, where?: ExpressionPlace): string[] => {
   const names = new Set<string>();
@@ -104,8 +121,16 @@ class Evaluation {
   readonly #text: string;
   readonly #scope: ExpressionScope;
   readonly #where: ExpressionPlace | undefined;
+  /** Functions that are other than the language's. */
+  readonly #instead: Readonly<Record<string, (...values: number[]) => number>>;
 
-  constructor(text: string, scope: ExpressionScope, where: ExpressionPlace | undefined) {
+  constructor(
+    text: string,
+    scope: ExpressionScope,
+    where: ExpressionPlace | undefined,
+    instead: Readonly<Record<string, (...values: number[]) => number>> = {},
+  ) {
+    this.#instead = instead;
     this.#text = text;
     this.#scope = scope;
     this.#where = where;
@@ -164,7 +189,7 @@ class Evaluation {
     const fn = EXPRESSION_FUNCTIONS.get(node.functionName)!;
     const values = node.arguments.map((argument) => this.value(argument));
     if (fn.divisor !== undefined && values[fn.divisor] === 0) throw this.#divisionByZero(node);
-    return fn.apply(...values);
+    return (this.#instead[node.functionName] ?? fn.apply)(...values);
   }
 
   #requireInteger(node: { operator: string; column: number }, value: number): void {

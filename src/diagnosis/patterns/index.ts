@@ -2,6 +2,7 @@ import type { Pattern } from '../pattern.ts';
 import { aggregateAtomics } from './aggregate-atomics.ts';
 import { fewerInstructions } from './fewer-instructions.ts';
 import { fewerSpecialFunctions } from './fewer-special-functions.ts';
+import { fitCtas } from './fit-ctas.ts';
 import { fuseLaunches } from './fuse-launches.ts';
 import { keepArraysInRegisters } from './keep-arrays-in-registers.ts';
 import { largerTiles } from './larger-tiles.ts';
@@ -25,6 +26,7 @@ export const PATTERNS: readonly Pattern[] = [
   tilesInSharedMemory,
   vectorisedLoads,
   padSharedRows,
+  fitCtas,
   raiseOccupancy,
   wholeWaves,
   tensorCores,

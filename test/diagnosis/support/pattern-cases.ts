@@ -19,6 +19,13 @@ const has = (parameter: string): Situation => ({ own: kernel('02_middle', [], { 
 const hasNothing: Situation = { own: kernel('02_bare', [], {}) };
 const nextRung = (remedy: FindingId): Situation => ({ ...hasNothing, laterRungs: [kernel('03_next', [remedy])] });
 
+/** One CTA of 48 KiB fits on an SM twice, if it takes a stage less three times; it was counted. */
+const staged = (sharedBytes: string): Situation => {
+  const own = kernel('02_staged', [], { STAGES: { values: [1, 2, 3], default: 3 } });
+  own.file.steps = [{ function: 'f', grid: [58 * 8], block: [128], sharedBytes, arguments: [] }];
+  return { own, counted: { ctaCount: 58 * 8, sharedBytes: 48 * 1024 } };
+};
+
 export const PATTERN_CASES: readonly PatternCase[] = [
   {
     pattern: 'parallelism-first',
@@ -49,6 +56,13 @@ export const PATTERN_CASES: readonly PatternCase[] = [
     silent: has('PAD'),
   },
   { pattern: 'pad-shared-rows', trigger: 'bank-conflicts', answers: has('PAD'), with: 'PAD', silent: has('WARPS') },
+  {
+    pattern: 'fit-ctas',
+    trigger: 'occupancy',
+    answers: staged('16384 * STAGES'),
+    with: 'STAGES',
+    silent: staged('49152'),
+  },
   { pattern: 'raise-occupancy', trigger: 'occupancy', answers: has('UNROLL'), with: 'UNROLL', silent: has('PAD') },
   // 64 CTAs of 64 rows on 58 SMs are uneven; where nothing changes the grid, nothing helps.
   { pattern: 'whole-waves', trigger: 'tail-effect', answers: {}, with: 'BLOCK_M', silent: has('WARPS') },

@@ -45,17 +45,33 @@ export interface Situation {
   dimensions?: Record<string, number>;
   timing?: Timing;
   speedup?: number;
+  /** Its only launch, of a kernel that latency binds, with what a CTA took of the SM. */
+  counted?: { ctaCount: number; sharedBytes: number };
 }
+
+const countedLaunch = ({ ctaCount, sharedBytes }: NonNullable<Situation['counted']>): Partial<Evaluation> => {
+  const resources = { registersPerThread: 32, staticSharedBytes: 0, dynamicSharedBytes: sharedBytes };
+  const bounds = [{ resource: 'latency', ns: 1e6, arithmetic: '' }];
+  return {
+    timing: { launches: [{ medianNs: 1e6, ctaCount, bounds, launchOverheadNs: 0 }] },
+    counters: { launches: [{ resources }] },
+  } as unknown as Partial<Evaluation>;
+};
 
 export function context(id: FindingId, situation: Situation = {}): PatternContext {
   const own = situation.own ?? kernel('02_tiled', []);
   const defaults = Object.fromEntries(
     Object.entries(own.file.parameters ?? {}).map(([name, declaration]) => [name, declaration.default]),
   );
-  const { timing } = situation;
+  const { timing, counted } = situation;
   return {
     finding: finding(id, situation.speedup),
-    evaluation: { status: 'passed', findings: [], ...(timing && { timing }) } as unknown as Evaluation,
+    evaluation: {
+      status: 'passed',
+      findings: [],
+      ...(timing && { timing }),
+      ...(counted && countedLaunch(counted)),
+    } as unknown as Evaluation,
     candidate: { id: 'candidate', kernel: own, parameters: { ...defaults, ...situation.parameters } },
     laterRungs: situation.laterRungs ?? [],
     dimensions: situation.dimensions ?? { B: 1, H: 8, S: 512, D: 64, causal: 0 },

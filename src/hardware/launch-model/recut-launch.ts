@@ -1,0 +1,54 @@
+import type { DeviceSpec } from '../../core/device-spec.ts';
+import type { LaunchTiming } from '../../core/timing.ts';
+import { combineBounds } from './model-launch.ts';
+
+/** How a launch's work is cut into CTAs. */
+export interface LaunchCut {
+  readonly ctaCount: number;
+  /** CTAs that the work would fill if the last tile along each axis needed no padding; at most `ctaCount`. */
+  readonly filledCtas: number;
+  readonly warpsPerCta: number;
+  /** CTAs that an SM can hold. */
+  readonly ctasPerSm: number;
+}
+
+/** Resources of the whole chip: how the work is cut does not change what they are asked for. */
+const OF_CHIP: ReadonlySet<string> = new Set(['l2', 'dram', 'atomics']);
+/** Resources of an SM that all its warps share; the others belong to its schedulers, and idle with them. */
+const OF_SM: ReadonlySet<string> = new Set(['shared', 'shuffle', 'lsu', 'l1', 'fp64']);
+
+/** CTAs that the busiest SM executes in all. */
+export const ctasOnBusiestSm = ({ ctaCount }: Pick<LaunchCut, 'ctaCount'>, spec: DeviceSpec): number =>
+  Math.ceil(ctaCount / spec.smCount.value);
+
+/** Share of the SMs' time that CTAs fill: 1 when every SM executes as many as the busiest one, and nothing is padding. */
+export const filledShare = (cut: Pick<LaunchCut, 'ctaCount' | 'filledCtas'>, spec: DeviceSpec): number =>
+  cut.filledCtas / (ctasOnBusiestSm(cut, spec) * spec.smCount.value);
+
+/**
+ * Time in ns of a launch whose work is cut otherwise, by the model that predicts: each bound of the launch is scaled with
+ * what the busiest SM gets to do, latency with the turns it takes and a warp's part of them. Registers and the traffic of
+ * the whole launch are taken to stay, so that smaller tiles look better than they are: they re-read more.
+ */
+export function recutLaunchNs(
+  launch: Pick<LaunchTiming, 'bounds' | 'launchOverheadNs'>,
+  from: LaunchCut,
+  to: LaunchCut,
+  spec: DeviceSpec,
+): number {
+  const change = (amount: (cut: LaunchCut) => number): number => amount(to) / amount(from);
+  const busiest = change((cut) => ctasOnBusiestSm(cut, spec) / cut.filledCtas);
+  const schedulers = change((cut) => Math.min(spec.schedulersPerSm.value, residentCtas(cut, spec) * cut.warpsPerCta));
+  const turns = change(
+    (cut) => Math.ceil(ctasOnBusiestSm(cut, spec) / residentCtas(cut, spec)) / (cut.filledCtas * cut.warpsPerCta),
+  );
+  const scaleOf = (resource: string): number => {
+    if (OF_CHIP.has(resource)) return 1;
+    if (resource === 'latency') return turns;
+    return OF_SM.has(resource) ? busiest : busiest / schedulers;
+  };
+  const bounds = launch.bounds.map((bound) => ({ ...bound, ns: bound.ns * scaleOf(bound.resource) }));
+  return combineBounds(bounds) + launch.launchOverheadNs;
+}
+
+const residentCtas = (cut: LaunchCut, spec: DeviceSpec): number => Math.min(cut.ctasPerSm, ctasOnBusiestSm(cut, spec));
