@@ -62,6 +62,30 @@ async function requirePassing(
   }
 }
 
+/** What is only looked at leaves nothing that could be taken for a verdict. @throws WarpsmithError `conflicting-options`. */
+function refuseConflicts({ quick, keep, record }: EvaluateOptions): void {
+  const other = keep !== undefined ? '--keep' : record !== undefined ? '--record' : undefined;
+  if (!quick || other === undefined) return;
+  throw new WarpsmithError({
+    code: 'conflicting-options',
+    message: `${other} is for kernels that are verified; --quick verifies none.`,
+    path: other,
+    received: `--quick and ${other}`,
+    expected: 'one of them',
+    hint: `Leave --quick out, or ${other}.`,
+  });
+}
+
+const quickNeedsVirtual = (device: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'quick-needs-a-virtual-device',
+    message: `A quick look predicts a time; ${device} measures times of verified kernels only.`,
+    path: '--quick',
+    received: device,
+    expected: 'a virtual device',
+    hint: 'Leave --quick out, or choose a virtual device such as --device virtual:h200.',
+  });
+
 /**
  * Judges one kernel on one workload: compiles, verifies, counts, times, diagnoses.
  *
@@ -70,15 +94,18 @@ async function requirePassing(
  * folder that can't be written.
  */
 export async function judge(options: EvaluateOptions): Promise<Judged> {
+  refuseConflicts(options);
   const { kernel, problem } = await loadKernelTarget(options.target, options.dtype);
   const workload = chooseWorkload(problem.file, options.workload, options.cache);
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters ?? {}));
   await ensureTrustedFor(options, problem);
   await using session = await openSession(options);
   const judged = { problem, candidate, workload, spec: session.device.spec };
+  if (options.quick && session.device.identity.kind !== 'virtual') throw quickNeedsVirtual(session.device.identity.id);
   refuseUnusablePlan(judged);
   const beside = await resolveBaselines(options.baselines ?? [], { session, problem, workload });
-  const seeds = session.repeats?.seedsFor({ problem, judged: [candidate], asked: workload }) ?? session.drawSeed;
+  const repeats = options.quick ? undefined : session.repeats;
+  const seeds = repeats?.seedsFor({ problem, judged: [candidate], asked: workload }) ?? session.drawSeed;
   const request: EvaluationRequest = {
     problem,
     candidate,
@@ -106,7 +133,8 @@ const judgingProblem = ({ folder, file: { name } }: Problem, kernel: Kernel): Ju
   elsewhere: dirname(resolve(kernel.folder)) !== resolve(folder),
 });
 
-const asked = ({ tier, profile, sanitize }: EvaluateOptions): Partial<EvaluationRequest> => ({
+const asked = ({ tier, profile, sanitize, quick }: EvaluateOptions): Partial<EvaluationRequest> => ({
+  quick,
   tier,
   profile,
   sanitize,

@@ -45,10 +45,13 @@ export function openRepeats(
 ): RepeatContext | undefined {
   const compiler = toolchain.digest?.();
   if (compiler === undefined) return undefined;
-  const parts = [ownDigest(), spec, compiler, environment, limits];
+  let digest: string | undefined;
   return {
     store: openRepeatStore(folder),
-    evaluatorDigest: createHash('sha256').update(JSON.stringify(parts)).digest('hex'),
+    get evaluatorDigest() {
+      digest ??= sha256Of(JSON.stringify([ownDigest(), spec, compiler, environment, limits]));
+      return digest;
+    },
     problemDigest,
     isFresh,
   };

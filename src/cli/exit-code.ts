@@ -8,6 +8,7 @@ const DEVICE_STATUSES: ReadonlySet<EvaluationStatus> = new Set(['unsupported', '
 /** Exit code of a lone evaluation. */
 export function exitCodeOfStatus(status: EvaluationStatus): number {
   if (status === 'passed') return EXIT.ok;
+  if (status === 'unverified') return EXIT.unverified;
   return DEVICE_STATUSES.has(status) ? EXIT.deviceOrToolMissing : EXIT.judgedFailed;
 }
 

@@ -11,7 +11,7 @@ Examples:
   warpsmith report latest -o report.html
 
 Exit codes: 0 fine, 1 the judged thing failed, 2 usage or bad file,
-3 device or tool missing, 130 interrupted.`;
+3 device or tool missing, 4 unverified (--quick), 130 interrupted.`;
 
 /** What every command has beside its own options: no request holds them. */
 export const COMMON_OPTIONS: readonly (readonly [flag: string, help: string])[] = [

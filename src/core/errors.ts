@@ -17,7 +17,14 @@ export interface ErrorDetails {
 }
 
 /** Exit codes of the command line. */
-export const EXIT = { ok: 0, judgedFailed: 1, usage: 2, deviceOrToolMissing: 3, interrupted: 130 } as const;
+export const EXIT = {
+  ok: 0,
+  judgedFailed: 1,
+  usage: 2,
+  deviceOrToolMissing: 3,
+  unverified: 4,
+  interrupted: 130,
+} as const;
 
 /** A user-facing error: bad file, bad argument, missing tool. Anything else thrown is a bug. */
 export class WarpsmithError extends Error {

@@ -161,6 +161,8 @@ export interface EvaluationRequest {
   workload: Workload;
   /** Seeds inputs, orders, poisons and drawn shapes; never reaches a kernel. */
   seed: number;
+  /** Virtual devices: two checks, then counters and a prediction; what gets through is `unverified`. */
+  quick?: boolean;
   /** Verify on more drawn shapes, with every generator set, as a winner is. */
   thorough?: boolean;
   id?: string;

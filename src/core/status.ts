@@ -4,6 +4,7 @@
  */
 export const EVALUATION_STATUSES = [
   'passed',
+  'unverified',
   'invalid',
   'compile-failed',
   'unsupported',

@@ -19,11 +19,12 @@ import { planRefusal } from './launches/plan-refusal.ts';
 import type { Refused } from './launches/refusal.ts';
 import { measureOutcome, profileOutcome } from './measure-outcome.ts';
 import { createExpectationCache, type ExpectationCache } from './oracle/expectation-cache.ts';
-import { compileRefusal, type Outcome, refusalOutcome } from './outcome.ts';
+import { compileRefusal, type Outcome, refusalOutcome, unverified } from './outcome.ts';
 import { predictOutcome } from './predict-outcome.ts';
 import { predictionCaveats } from './prediction-caveats.ts';
 import { problemWork } from './problem-work.ts';
 import { countOnly, type Verified, type VerifyRequest, verify } from './verify/verify.ts';
+import { verifyQuickly } from './verify/verify-quickly.ts';
 
 export interface LiveEvaluatorOptions {
   readonly device: Device;
@@ -170,7 +171,10 @@ class LiveEvaluation {
     const request = this.#request;
     request.onStage?.({ stage: 'time', kind: device.measuring ? 'measured' : 'predicted' });
     return this.#timed('time', async () => {
-      if (!device.measuring) return predictOutcome({ device, ...request }, verified);
+      if (!device.measuring) {
+        const predicted = predictOutcome({ device, ...request }, verified);
+        return request.quick ? unverified(predicted) : predicted;
+      }
       const timeoutMs = this.#runTimeoutMs();
       const loadBeside = (candidate: Candidate) => this.#loadBeside(candidate);
       return measureOutcome({ device, request, oracle, instruments, secret, timeoutMs, loadBeside }, module, verified);
@@ -244,7 +248,7 @@ class LiveEvaluation {
 
   #verifyAnew(module: LoadedModule): Promise<Verified | Refused> {
     const { device, instructionsPerCta, oracle } = this.#options;
-    const { problem, candidate, workload, seed, thorough, passedBefore, signal, onStage } = this.#request;
+    const { problem, candidate, workload, seed, thorough, quick, passedBefore, signal, onStage } = this.#request;
     const verifying: VerifyRequest = {
       device,
       module,
@@ -261,6 +265,7 @@ class LiveEvaluation {
       signal,
       onCheck: (check) => onStage?.({ stage: 'verify', ...check }),
     };
+    if (quick) return verifyQuickly(verifying);
     return passedBefore && !device.measuring ? countOnly(verifying, passedBefore) : verify(verifying);
   }
 

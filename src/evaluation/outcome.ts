@@ -43,6 +43,12 @@ const mismatchError = (kernel: Kernel, mismatch: ArgumentMismatch, message: stri
   };
 };
 
+/** What only a quick look was taken at is never `passed`: nothing may be kept, confirmed or handed over for it. */
+export const unverified = (outcome: Outcome): Outcome =>
+  outcome.status === 'passed'
+    ? { ...outcome, status: 'unverified', reason: 'two checks were run; leave --quick out to verify it' }
+    : outcome;
+
 /** No time may lie below what minimum work on the fastest pipe takes. */
 export const implausibility = ({ medianNs, vetoNs }: Timing, arithmetic: string): string | undefined =>
   medianNs >= vetoNs

@@ -92,6 +92,12 @@ export const COMMANDS = {
       ...DEVICE,
       ...JUDGING,
       ...EVIDENCE,
+      quick: {
+        flags: '--quick',
+        kind: FLAG,
+        help: 'two checks only, then counters and a prediction, on a virtual device: unverified, exit code 4',
+        notInReplays: true,
+      },
       keep: {
         flags: '--keep <folder>',
         kind: PATH,

@@ -30,8 +30,8 @@ const candidateContent = ({ kernel, parameters }: Candidate): object => ({ ...ke
  * virtual device ignores (tier, blocks, profile, sanitizer, baselines) is left out, and so is where files lie.
  */
 export function repeatKey(request: EvaluationRequest, context: RepeatContext): string | undefined {
-  const { problem, candidate, workload, seed, thorough = false, passedBefore } = request;
-  if (passedBefore) return undefined;
+  const { problem, candidate, workload, seed, thorough = false, quick = false, passedBefore } = request;
+  if (quick || passedBefore) return undefined;
   return sha256({
     kind: 'evaluation',
     evaluator: context.evaluatorDigest,

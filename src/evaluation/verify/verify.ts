@@ -248,7 +248,11 @@ const verifyCheck = async (
   }
 };
 
-const planOrRefusal = (request: VerifyRequest, dimensions: Dimensions, failedCheck: string): LaunchPlan | Refused => {
+export const planOrRefusal = (
+  request: VerifyRequest,
+  dimensions: Dimensions,
+  failedCheck: string,
+): LaunchPlan | Refused => {
   try {
     return request.planFor(dimensions);
   } catch (error) {

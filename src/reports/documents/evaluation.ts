@@ -51,7 +51,7 @@ export function evaluationTitle({ candidate, workload, device }: Evaluation): st
 
 /** `passed`, or what it was instead and why. */
 export const statusText = ({ status, reason }: Pick<Evaluation, 'status' | 'reason'>): Inline => [
-  status === 'passed' ? good(status) : bad(status),
+  status === 'passed' ? good(status) : status === 'unverified' ? warn(status) : bad(status),
   reason ? `: ${reason}` : '',
 ];
 

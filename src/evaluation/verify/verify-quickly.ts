@@ -1,0 +1,82 @@
+import type { Coverage } from '../../core/evaluation.ts';
+import type { Refused } from '../launches/refusal.ts';
+import { type Check, cheapestToRepeat, checksFor, DECLARED, describeCheck } from '../oracle/checks.ts';
+import { compareRows } from '../oracle/compare-rows.ts';
+import { outputsOf } from '../oracle/reference-runs.ts';
+import { CheckRuns, NATURAL } from './check-runs.ts';
+import { CorrectnessTally } from './correctness-tally.ts';
+import { meanwhile } from './judge-check.ts';
+import { judgeOnce } from './judge-once.ts';
+import { describeWrong, passes, refused } from './judged-check.ts';
+import { planOrRefusal, type Verified, type VerifyRequest } from './verify.ts';
+
+/** How much a quick look leaves out, for who reads its coverage. */
+const LEFT_OUT = 'a quick look runs two checks, once each';
+
+/**
+ * A quick look at a candidate: a check of one small shape, then the counted run of the main workload, of which some rows are
+ * compared. Each runs once. What comes of two runs that differ, of repeated launches, of drawn shapes and of other inputs is not
+ * looked for: a candidate that gets through is not verified.
+ *
+ * @throws as `verify`.
+ */
+export const verifyQuickly = async (request: VerifyRequest): Promise<Verified | Refused> => {
+  const { problem, candidate, dimensions, seed, oracle, signal } = request;
+  const { kernel, parameters } = candidate;
+  const { checks, coverage } = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed });
+  const others = checks.filter(({ isMain, isOnce, isDrawn }) => !isMain && !isOnce && !isDrawn);
+  const small = others.length > 0 ? cheapestToRepeat(problem.file, others) : undefined;
+  const tally = new CorrectnessTally();
+  const said = quickCoverage(small, coverage);
+  const refusal = small && (await smallCheck(request, small, tally));
+  if (refusal) return { ...refusal, coverage: said, correctness: tally.summary() };
+  signal?.throwIfAborted();
+
+  const name = describeCheck({ dimensions, generatorSet: DECLARED });
+  const plan = planOrRefusal(request, dimensions, name);
+  if ('ok' in plan) return plan;
+  const prepared = oracle.check({ problem, seed, dimensions, generatorSet: DECLARED });
+  const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain: true });
+  try {
+    const [run, expected] = await Promise.all([runs.natural(), meanwhile(() => prepared.sample())]);
+    if ('error' in expected) throw expected.error;
+    if (!run.ok) return { ...run, coverage: said, correctness: tally.summary() };
+    const verdicts = compareRows(outputsOf(prepared.buffers), expected.value, run.outputs);
+    tally.add(verdicts);
+    const correctness = tally.summary()!;
+    if (passes(verdicts)) return { ok: true, correctness, coverage: said, plan, counters: run.counters };
+    const wrong = refused('wrong', describeWrong(verdicts)!, `${name} · ${NATURAL.name}`);
+    return { ...wrong, coverage: said, correctness };
+  } finally {
+    await runs.close();
+  }
+};
+
+const smallCheck = async (
+  request: VerifyRequest,
+  check: Check,
+  tally: CorrectnessTally,
+): Promise<Refused | undefined> => {
+  const { problem, seed, oracle } = request;
+  const { dimensions, generatorSet } = check;
+  const name = describeCheck(check);
+  const plan = planOrRefusal(request, dimensions, name);
+  if ('ok' in plan) return plan;
+  const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
+  const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain: false });
+  try {
+    return await judgeOnce({ runs, prepared, tally, seed });
+  } finally {
+    await runs.close();
+  }
+};
+
+const quickCoverage = (small: Check | undefined, { excludedShapes }: Coverage): Coverage => ({
+  checkShapes: small ? 1 : 0,
+  excludedShapes,
+  drawnShapes: [],
+  generatorSets: [],
+  leftOut: [{ check: 'every other check', reason: LEFT_OUT }],
+  fixedDimensions: [],
+  timedShapeOnly: small === undefined,
+});
