@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Generator, Problem } from '../core/problem.ts';
 import { priorsKey, type RepeatContext, type SeedSubject, seedKey } from '../evaluation/recording/repeat.ts';
+import { userCacheFolder } from '../process/cache-file.ts';
+import { codeFingerprint } from '../process/code-fingerprint.ts';
 import type { Priors } from '../store/events.ts';
 import { openRepeatStore } from '../store/repeats.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
@@ -16,14 +16,6 @@ import { type DrawSeed, drawSeed } from './seed.ts';
  * What virtual devices have found before. It lies in the user's cache folder and not in a store: a store comes with a
  * repository or from another machine, and whoever wrote it could say that any kernel passed.
  */
-
-/** `$XDG_CACHE_HOME/warpsmith/repeats`, or the same below ~/.cache. */
-export function repeatsFolder(environment: Readonly<Record<string, string | undefined>> = process.env): string {
-  const named = environment.XDG_CACHE_HOME;
-  // A relative path is to be ignored. Source: XDG Base Directory Specification.
-  const cache = named !== undefined && isAbsolute(named) ? named : join(homedir(), '.cache');
-  return join(cache, 'warpsmith', 'repeats');
-}
 
 /** `WARPSMITH_REPEATS=off`: nothing is answered from earlier evaluations, and nothing is kept for later ones. */
 export const repeatsAreOff = (environment: Readonly<Record<string, string | undefined>> = process.env): boolean =>
@@ -41,15 +33,15 @@ export interface EvaluatingTools {
 /** Opens what was found before; `undefined` where something that decides can't be told. */
 export function openRepeats(
   { spec, toolchain, environment, limits }: EvaluatingTools,
-  { isFresh, folder = repeatsFolder() }: { readonly isFresh: boolean; readonly folder?: string },
+  { isFresh, folder = userCacheFolder('repeats') }: { readonly isFresh: boolean; readonly folder?: string },
 ): RepeatContext | undefined {
   const compiler = toolchain.digest?.();
-  if (compiler === undefined) return undefined;
+  if (compiler === undefined || folder === undefined) return undefined;
   let digest: string | undefined;
   return {
     store: openRepeatStore(folder),
     get evaluatorDigest() {
-      digest ??= sha256Of(JSON.stringify([ownDigest(), spec, compiler, environment, limits]));
+      digest ??= sha256Of(JSON.stringify([codeFingerprint(), spec, compiler, environment, limits]));
       return digest;
     },
     problemDigest,
@@ -110,22 +102,4 @@ function fileDigest(path: string): string {
   const digest = sha256Of(readFileSync(path));
   fileDigests.set(path, { signature, digest });
   return digest;
-}
-
-/** All of warpsmith lies below: its sources, or what was built of them. */
-const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url));
-
-let own: string | undefined;
-
-/** SHA-256 over warpsmith's own code: its version alone stands still while somebody changes it. */
-function ownDigest(): string {
-  own ??= sha256Of(
-    readdirSync(OWN_FOLDER, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .sort()
-      .map((path) => `${path.slice(OWN_FOLDER.length)} ${sha256Of(readFileSync(path))}\n`)
-      .join(''),
-  );
-  return own;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 
@@ -22,25 +23,50 @@ export function userCacheFolder(name: string, environment: Environment = process
   return join(cache, 'warpsmith', name);
 }
 
-/** Removes the files of a folder that were changed longest ago until the rest takes at most so many bytes. */
-export async function pruneCacheFolder(folder: string, maximumBytes: number): Promise<void> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const files = await Promise.all(paths.map(async (path) => ({ path, ...(await sizeAndAge(path)) })));
-  files.sort((left, right) => right.changedMs - left.changedMs);
-  let bytes = 0;
-  for (const file of files) {
-    bytes += file.bytes;
-    if (bytes > maximumBytes) await rm(file.path, { force: true }).catch(() => {});
-  }
+/** Files go until this share of the limit is left, so that not each new one looks for others to remove. */
+const SHARE_LEFT = 0.75;
+
+interface CacheFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly usedMs: number;
 }
 
-/** A file that another process has just removed takes no space. */
-const sizeAndAge = (path: string) =>
-  stat(path).then(
-    ({ size, mtimeMs }) => ({ bytes: size, changedMs: mtimeMs }),
-    () => ({ bytes: 0, changedMs: 0 }),
-  );
+/**
+ * Removes the least recently used files below a folder if all take more than so many bytes.
+ *
+ * @returns the bytes that are left.
+ */
+export function pruneCacheFolder(folder: string, maximumBytes: number): number {
+  const files = filesBelow(folder).sort((a, b) => a.usedMs - b.usedMs);
+  let left = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (left <= maximumBytes) return left;
+  for (const { path, bytes } of files) {
+    if (left <= maximumBytes * SHARE_LEFT) break;
+    rmSync(path, { force: true });
+    left -= bytes;
+  }
+  return left;
+}
+
+/** What lies in the folder, what a killed process left half-written included. */
+function filesBelow(folder: string): CacheFile[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    const path = join(entry.parentPath, entry.name);
+    const found = entry.isFile() ? statSync(path, { throwIfNoEntry: false }) : undefined;
+    return found ? [{ path, bytes: found.size, usedMs: found.mtimeMs }] : [];
+  });
+}
+
+/** The time of its file says when an entry was last used. */
+export function noteUse(path: string, now: Date = new Date()): void {
+  try {
+    utimesSync(path, now, now);
+  } catch {
+    // Another process may have removed it, or the folder can't be written.
+  }
+}
 
 /** The text of a file that only saves time; undefined when it cannot be read. */
 export async function readCacheFile(path: string): Promise<string | undefined> {

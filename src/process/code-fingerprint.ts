@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** This package's modules: the sources of a checkout, or what was built of them. */
+/** All of warpsmith lies below: its sources, or what was built of them. */
 const MODULES = fileURLToPath(new URL('..', import.meta.url));
 
 let known: string | undefined;
 
 /**
- * SHA-256 of all of warpsmith's own modules. What it computed is the same next time only if they are: a version number
- * does not change while somebody works on the code. About 20 ms for the first call of a process.
+ * SHA-256 of warpsmith's own files. What it computed is the same next time only if they are: a version number does not change
+ * while somebody works on the code. The first call of a process takes about 40 ms.
  */
 export function codeFingerprint(): string {
   known ??= fingerprintOf(MODULES);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Evaluation } from '../core/evaluation.ts';
+import { noteUse, pruneCacheFolder } from '../process/cache-file.ts';
 import type { Priors } from './events.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import { writeWhole } from './write-whole.ts';
@@ -36,8 +36,6 @@ export interface RepeatStoreOptions {
 
 /** An evaluation of attention takes about 25 kB. */
 const MAXIMUM_BYTES = 128 * 1024 ** 2;
-/** Entries go until this share of the limit is left, so that not each new one looks for others to remove. */
-const SHARE_LEFT = 0.75;
 /** Far above any evaluation. */
 const MAXIMUM_ENTRY_BYTES = 32 * 1024 ** 2;
 const SCHEMA_VERSION = 1;
@@ -63,8 +61,8 @@ export function openRepeatStore(
     const packed = pack({ schemaVersion: SCHEMA_VERSION, key, ...contents });
     try {
       writeWhole(pathOf(key), packed);
-      bytes = (bytes ?? sizeOf(folder)) + packed.length;
-      if (bytes > maximumBytes) bytes = removeOldest(folder, maximumBytes * SHARE_LEFT);
+      bytes = bytes === undefined ? undefined : bytes + packed.length;
+      if (bytes === undefined || bytes > maximumBytes) bytes = pruneCacheFolder(folder, maximumBytes);
     } catch {
       // A full or read-only disk must not cost a result.
     }
@@ -115,42 +113,4 @@ function readEntry(path: string, key: string): Entry | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The time of its file says when an entry was last used. */
-function noteUse(path: string, now: Date): void {
-  try {
-    utimesSync(path, now, now);
-  } catch {
-    // Another process may have removed it, or the folder can't be written.
-  }
-}
-
-interface StoredFile {
-  readonly path: string;
-  readonly bytes: number;
-  readonly usedMs: number;
-}
-
-/** What lies in the folder, what a killed process left half-written included. */
-function filesIn(folder: string): StoredFile[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
-    const path = join(entry.parentPath, entry.name);
-    const found = entry.isFile() ? statSync(path, { throwIfNoEntry: false }) : undefined;
-    return found ? [{ path, bytes: found.size, usedMs: found.mtimeMs }] : [];
-  });
-}
-
-const sizeOf = (folder: string): number => filesIn(folder).reduce((sum, { bytes }) => sum + bytes, 0);
-
-/** @returns the bytes that are left. */
-function removeOldest(folder: string, wantedBytes: number): number {
-  const files = filesIn(folder).sort((a, b) => a.usedMs - b.usedMs);
-  let left = files.reduce((sum, { bytes }) => sum + bytes, 0);
-  for (const { path, bytes } of files) {
-    if (left <= wantedBytes) break;
-    rmSync(path, { force: true });
-    left -= bytes;
-  }
-  return left;
 }

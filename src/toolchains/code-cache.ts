@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CompiledCode } from '../core/compiled-code.ts';
-import { pruneCacheFolder, readCacheFile, writeCacheFile } from '../process/cache-file.ts';
+import { noteUse, pruneCacheFolder, readCacheFile, writeCacheFile } from '../process/cache-file.ts';
 import { codeFingerprint } from '../process/code-fingerprint.ts';
 
 /** Compiled code by the hash of everything that determined it. */
@@ -31,7 +30,7 @@ export function openCodeCache(folder?: string): CodeCache {
     const [oldest] = memory.keys();
     if (memory.size > MOST_IN_MEMORY) memory.delete(oldest!);
   };
-  let pruned: Promise<void> | undefined;
+  let pruned = false;
   return {
     async get(key) {
       const stored = async () => (folder === undefined ? undefined : await readEntry(entryPath(folder, key), key));
@@ -43,8 +42,8 @@ export function openCodeCache(folder?: string): CodeCache {
       remember(code);
       if (folder === undefined) return;
       await writeEntry(entryPath(folder, code.key), code);
-      pruned ??= pruneCacheFolder(folder, MOST_BYTES_ON_DISK);
-      await pruned;
+      if (!pruned) pruneCacheFolder(folder, MOST_BYTES_ON_DISK);
+      pruned = true;
     },
   };
 }
@@ -61,9 +60,7 @@ async function readEntry(path: string, key: string): Promise<CompiledCode | unde
   if (text.slice(0, firstLine) !== checksum(content)) return undefined;
   const code = JSON.parse(content) as CompiledCode;
   if (code.key !== key) return undefined;
-  const now = new Date();
-  // What is used stays when the folder is pruned.
-  await utimes(path, now, now).catch(() => {});
+  noteUse(path);
   return code;
 }
 

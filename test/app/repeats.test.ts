@@ -2,14 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  openRepeats,
-  priorsFor,
-  problemDigest,
-  repeatsAreOff,
-  repeatsFolder,
-  seedsFor,
-} from '../../src/app/repeats.ts';
+import { openRepeats, priorsFor, problemDigest, repeatsAreOff, seedsFor } from '../../src/app/repeats.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { createFakeToolchain } from '../support/fake-toolchain.ts';
 import { toyCandidate, toyProblem } from '../support/toy-problem.ts';
@@ -128,11 +121,6 @@ describe('what exactly the same files are begun with', () => {
 });
 
 describe('where it lies', () => {
-  it('is the user’s cache folder; relative paths are ignored', () => {
-    expect(repeatsFolder({ XDG_CACHE_HOME: '/cache' })).toBe('/cache/warpsmith/repeats');
-    expect(repeatsFolder({ XDG_CACHE_HOME: 'cache' })).toMatch(/\.cache\/warpsmith\/repeats$/);
-  });
-
   it('is nowhere where it is turned off', () => {
     expect(repeatsAreOff({ WARPSMITH_REPEATS: 'off' })).toBe(true);
     expect(repeatsAreOff({})).toBe(false);

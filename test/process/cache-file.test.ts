@@ -55,7 +55,8 @@ it('goes first when it was used longest ago, as far as the rest fits', async () 
     await writeCacheFile(path, 'ten bytes.');
     await utimes(path, day, day);
   }
-  await pruneCacheFolder(folder, 20);
+  expect(pruneCacheFolder(folder, 30)).toBe(30);
+  expect(pruneCacheFolder(folder, 29)).toBe(20);
   expect((await readdir(join(folder, 'below'))).sort()).toEqual(['middle', 'new']);
-  await pruneCacheFolder(join(folder, 'is not there'), 0);
+  expect(pruneCacheFolder(join(folder, 'is not there'), 0)).toBe(0);
 });
