@@ -68,7 +68,7 @@ const needsGpu = (names: readonly string[], deviceId: string): WarpsmithError =>
       path: '--baseline',
       received: names.join(', '),
       expected: 'a real GPU',
-      hint: 'Use --device cuda:0; or evaluate each kernel on this device and compare what is predicted.',
+      hint: 'Use --device cuda:0, or evaluate each kernel on this device and compare the predictions.',
     },
     EXIT.deviceOrToolMissing,
   );

@@ -11,7 +11,7 @@ export function budgetsOf(request: RequestOf<'optimize'>): Budgets {
   if (maximumMoney !== null && gpuPricePerHour === null) {
     throw new WarpsmithError({
       code: 'money-needs-a-price',
-      message: 'A budget in money needs to know what the GPU costs.',
+      message: 'A budget in money needs the price of the GPU.',
       path: '--max-money',
       received: String(maximumMoney),
       expected: '--gpu-price as well, per hour and in the same currency',

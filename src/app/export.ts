@@ -69,7 +69,7 @@ export async function exportCandidate(
     start: { id: start.id, kernel: start.kernel.file.name },
     files: Object.keys(files),
     evidence: sentences,
-    notes: change ? [] : [`no change.patch: ${start.kernel.folder} is not what the run started from any more`],
+    notes: change ? [] : [`no change.patch: ${start.kernel.folder} has changed since the run started`],
   };
 }
 

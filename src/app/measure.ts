@@ -280,7 +280,7 @@ const needsGpu = (deviceId: string): WarpsmithError =>
 const setNeedsOneKernel = (count: number): WarpsmithError =>
   new WarpsmithError({
     code: 'set-needs-one-kernel',
-    message: `--set needs one kernel; ${count} are to be measured.`,
+    message: `--set needs exactly one kernel; this command measures ${count}.`,
     path: '--set',
     received: `${count} kernels`,
     expected: 'one kernel',

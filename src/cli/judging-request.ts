@@ -19,7 +19,7 @@ function refuseConflicts(name: CommandName, request: Asked): void {
       path: flag,
       received: `--replay and ${flag}`,
       expected: 'one of them',
-      hint: `Leave ${flag} out to replay, or --replay to judge anew.`,
+      hint: `Remove ${flag} to replay, or --replay to judge again.`,
     });
   }
 }

@@ -34,7 +34,7 @@ function abortOnSignals(streams: Streams): { signal: AbortSignal; dispose(): voi
 function tellSlowReferences({ err }: Streams): () => void {
   return onSlowRun(({ problem, dimensions, elapsedMs }) => {
     const shape = Object.entries(dimensions).map(([name, value]) => `${name}=${value}`);
-    const text = `reference.ts of ${problem} works out what is right for ${shape.join(',')}: ${Math.round(elapsedMs / 1000)} s so far`;
+    const text = `reference.ts of ${problem} computes the right outputs for ${shape.join(',')}: ${Math.round(elapsedMs / 1000)} s so far`;
     err.write(`${text}\n`);
   });
 }

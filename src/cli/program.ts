@@ -16,7 +16,7 @@ Exit codes: 0 fine, 1 the judged thing failed, 2 usage or bad file,
 /** What every command has beside its own options: no request holds them. */
 export const COMMON_OPTIONS: readonly (readonly [flag: string, help: string])[] = [
   ['--json', 'print one JSON object on stdout'],
-  ['--verbose', 'print what is folded, too'],
+  ['--verbose', 'also print folded parts'],
 ];
 
 const helpOf = ({ help, onlyOnGpus, default: value, defaultHelp }: OptionRow): string => {

@@ -20,7 +20,7 @@ const shortened = (text: string): string => (text.length > MOST_SHOWN ? `${text.
 export function systemError(error: unknown): WarpsmithError | undefined {
   const { code, syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
   if (!(error instanceof Error) || code === undefined || syscall === undefined) return undefined;
-  const cause = CAUSES[code] ?? { what: 'can’t be used', hint: 'See what the system says of it.' };
+  const cause = CAUSES[code] ?? { what: 'can’t be used', hint: 'Look up this error of the operating system.' };
   const place = path === undefined ? 'A file' : shortened(path);
   return new WarpsmithError({
     code: 'system-refused',

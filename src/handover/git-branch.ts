@@ -120,7 +120,7 @@ const requireUnchanged = async (
     }
     throw new WarpsmithError({
       code: 'kernel-changed',
-      message: `${prefix}${name} at HEAD is not what the run started from.`,
+      message: `${prefix}${name} at HEAD is not the kernel that the run started from.`,
       file: join(folder, name),
       path: '--commit',
       received: atHead === undefined ? 'a file that is not committed' : 'another text',

@@ -93,7 +93,7 @@ export class LineProcess {
   #receive(chunk: Buffer): void {
     try {
       for (const message of this.#reader.push(chunk)) {
-        if (!this.#settle) throw new Error('an answer that nobody asked for');
+        if (!this.#settle) throw new Error('an answer without a request');
         this.#settle({ ok: true, message });
       }
     } catch (error) {

@@ -84,7 +84,7 @@ function spaceOf(configurations: readonly Configuration[], file: string): Search
       path: 'results',
       received: error.message,
       expected: 'at most 65,536 values of a parameter',
-      hint: 'Leave out what is not a tuning parameter, such as a number of each configuration.',
+      hint: 'Remove columns that are not tuning parameters, such as the number of each configuration.',
     });
   }
 }
@@ -170,7 +170,7 @@ const noValid = (file: string, count: number): WarpsmithError =>
     message: `${file} has no configuration with a time.`,
     file,
     path: 'results',
-    received: count === 0 ? 'no results' : `${count} results, none of them correct`,
+    received: count === 0 ? 'no results' : `${count} results, but no correct one`,
     expected: 'at least one correct configuration',
     hint: 'There is nothing to search for in this space.',
   });

@@ -135,7 +135,7 @@ const deleted = (path: string): WarpsmithError =>
     message: 'The run’s event log was deleted during the run.',
     file: path,
     expected: 'run folders that nothing changes during a run',
-    hint: 'What the run found is lost; start it again.',
+    hint: 'The results of the run are lost; start it again.',
   });
 
 export interface EventLogContents {

@@ -123,5 +123,5 @@ const unreadable = (folder: string, refused: unknown): WarpsmithError =>
     file: join(folder, LOCK_FILE),
     received: refused instanceof Error ? refused.message : String(refused),
     expected: 'an empty file that this user may read',
-    hint: 'Fix its permissions; or, where no process writes the run, remove it.',
+    hint: 'Fix its permissions, or remove it if no process writes the run.',
   });

@@ -117,7 +117,7 @@ describe('the HTML report', () => {
   });
 
   test('claims nothing where there is nothing to claim', () => {
-    expect(textOf(runHtml(buildRunView('r', measuredRun('refused'))))).toContain('What was kept was not confirmed');
+    expect(textOf(runHtml(buildRunView('r', measuredRun('refused'))))).toContain('No kept change was confirmed');
     const unconfirmed = measuredRun('accepted').filter(({ type }) => type !== 'confirmation');
     expect(textOf(runHtml(buildRunView('r', unconfirmed)))).toContain('so no speed-up is claimed');
     const failed = buildRunView('r', sampleRun.slice(0, 1), { tornLastLine: true });

@@ -28,7 +28,7 @@ describe('a measured evaluation on the terminal', () => {
     'cudnn was not measured: does not take fp32',
     'torch 2.11.0+cu130 flash_fwd_kernel',
     'Large (rows, its own estimate: 41.5 % of the launch’s time): c',
-    'Small (rows, its own estimate: 60 % of what one unit could do better, not of the time): a b',
+    'Small (rows, its own estimate: 60 % of one unit’s work, not of the time): a b',
     'compute-sanitizer 2025.3.0: unsanitized',
     'racecheck: timed-out: over 60 s',
     'times under a profiler are not results and are not shown',
@@ -57,8 +57,8 @@ describe('a measured evaluation on the terminal', () => {
         timing: { ...timing!, measurement: { ...timing!.measurement!, blocks } },
       }),
     );
-    expect(untold).toContain('clocks, temperature and power: not told');
-    expect(untold).toContain('throttling: not told');
+    expect(untold).toContain('clocks, temperature and power: not reported');
+    expect(untold).toContain('throttling: not reported');
   });
 });
 

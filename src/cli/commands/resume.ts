@@ -7,7 +7,7 @@ import { printOutcome } from '../print-outcome.ts';
 import { createProgress } from '../progress.ts';
 
 function describeFinished({ result: { stopReason, detail } }: ResumeOutcome): string {
-  const more = stopReason.endsWith('-spent') ? ' It goes on with a larger budget, e.g. --max-evaluations 60.' : '';
+  const more = stopReason.endsWith('-spent') ? ' It continues with a larger budget, e.g. --max-evaluations 60.' : '';
   return `The run has ended: ${stopReason}: ${detail}. Nothing was done.${more}\n`;
 }
 

@@ -79,7 +79,7 @@ const refuseOverlap = (name: string, shape: readonly number[], strides: readonly
         ...place,
         path: `${place.path}.strides`,
         received: `shape [${shape.join(', ')}] with strides [${strides.join(', ')}]`,
-        expected: 'strides that give every element a place of its own',
+        expected: 'strides that place no two elements at the same address',
         hint: 'Leave out strides for the dense row-major layout.',
       });
     }

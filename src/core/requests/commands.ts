@@ -386,7 +386,7 @@ export const COMMANDS = {
     },
   },
   inspect: {
-    summary: 'show the source line by line with its PTX and what it costs',
+    summary: 'show each source line with its PTX and its cost',
     group: 'look',
     arguments: { target: { shown: '<candidate>', help: CANDIDATE, completes: 'candidate' } },
     options: {
@@ -402,7 +402,7 @@ export const COMMANDS = {
     },
   },
   doctor: {
-    summary: 'say what works on this machine, and what is missing',
+    summary: 'show what works on this machine and what is missing',
     group: 'machine',
     arguments: {},
     options: {},

@@ -155,7 +155,7 @@ export const DEVICE = {
   fresh: {
     flags: '--fresh',
     kind: FLAG,
-    help: 'evaluate again what a virtual device has evaluated before',
+    help: 'repeat evaluations that a virtual device has made before',
     isLogged: true,
     notInReplays: true,
   },
@@ -193,7 +193,7 @@ export const BASELINES = {
   baselines: {
     flags: '--baseline <name>',
     kind: TEXTS,
-    help: 'measure beside it: start, a rung, a kernel folder, a library baseline, or all (every library); repeatable; GPUs only',
+    help: 'baseline to measure in the same blocks: start, a rung, a kernel folder, a library baseline, or all (every library); repeatable; GPUs only',
     completes: 'rung',
     default: [],
   },

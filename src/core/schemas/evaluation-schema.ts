@@ -273,13 +273,13 @@ export const evaluationSchema = z.strictObject({
     .optional(),
   timing: timing.optional(),
   correctness: correctness.optional(),
-  coverage: coverage.describe('What it was verified on.').optional(),
+  coverage: coverage.describe('The shapes and inputs that it was verified on.').optional(),
   counters: counters.optional(),
   countersSource: countersSourceSchema.optional(),
   profile: profileSchema.optional(),
   sanitizer: sanitizerSchema.optional(),
-  comparisons: z.array(comparisonSchema).describe('Against what it was measured beside.').optional(),
-  baselines: z.array(baseline).describe('What it was measured beside.').optional(),
+  comparisons: z.array(comparisonSchema).describe('Comparisons with its baselines.').optional(),
+  baselines: z.array(baseline).describe('The baselines measured in the same blocks.').optional(),
   missingBaselines: z.array(z.strictObject({ name: z.string(), reason: z.string() })).optional(),
   findings: z.array(finding),
   hiddenFindings: z
@@ -299,7 +299,7 @@ export const evaluationSchema = z.strictObject({
       sass: z.string().describe('Content hash of the machine code as text.').optional(),
       notes: z.array(z.string()).describe('Why something is missing.').optional(),
     })
-    .describe('What was kept of the code that was judged.')
+    .describe('The kept code.')
     .optional(),
   elapsedMs: z.strictObject({ compile: count, verify: count, time: count, total: count }),
 });

@@ -64,7 +64,7 @@ const memsetStep = z.strictObject({
   when: expressionSchema.optional(),
 });
 
-const rangeEnd = z.int().describe('The greatest value it may reach; included where it is met.');
+const rangeEnd = z.int().describe('The greatest allowed value; included if a step reaches it.');
 
 const parameter = z.strictObject({
   description: z.string().optional(),

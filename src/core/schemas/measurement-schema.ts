@@ -14,7 +14,7 @@ const gpuState = z
     throttleReasons: z.array(z.enum(THROTTLE_REASONS)).optional(),
     otherProcessCount: count.optional(),
   })
-  .meta({ id: 'GpuState', description: 'As NVML tells it; what it does not tell is absent.' });
+  .meta({ id: 'GpuState', description: 'Values that NVML reports; others are absent.' });
 
 const conditions = z.strictObject({
   tier: z.enum(['screen', 'accept']),
@@ -25,7 +25,7 @@ const conditions = z.strictObject({
   fewestSlotCount: count.optional(),
   sequencesPerReplay: count,
   replaysPerSample: count,
-  replayOverheadNs: z.number().describe('What a replay takes beside its launches; taken off every replay.'),
+  replayOverheadNs: z.number().describe('The time of a replay beyond its launches; subtracted from every replay.'),
   inputs: z.enum(['drawn-on-device', 'drawn-on-host']),
 });
 

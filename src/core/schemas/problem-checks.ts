@@ -35,7 +35,7 @@ type Complaint = Omit<ErrorDetails, 'file'> & { path: string };
 
 /** Next steps by code, where the complaint has no better one. */
 const HINTS: Readonly<Record<string, string>> = {
-  'dimension-out-of-range': 'Change the value, or what the dimension allows.',
+  'dimension-out-of-range': 'Change the value, or the values that the dimension allows.',
   'duplicate-name': 'Rename one of them.',
   'no-output': 'Declare the buffer that the kernel writes.',
   'invalid-name': 'Kernels are the folders beside problem.json.',

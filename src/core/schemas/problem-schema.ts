@@ -54,7 +54,7 @@ const generator: z.ZodType<Generator> = z
       value: z.enum(SPECIAL_VALUES),
       ratio: z.number().gt(0).lte(1).optional().describe('Share of the elements; default 0.1.'),
       get of() {
-        return generator.optional().describe('What the others are; normal when absent.');
+        return generator.optional().describe('The generator of the other values; normal by default.');
       },
     }),
     z.strictObject({
@@ -190,7 +190,9 @@ export const problemFileSchema = z.strictObject({
   mistakes: z
     .record(printableSchema, z.string())
     .optional()
-    .describe('Mistakes that kernels of this kind make, which reference.ts exports for audit: name and what they do.'),
+    .describe(
+      'Mistakes that kernels for this problem make, by name, with a description. reference.ts exports them for audit.',
+    ),
   comparison,
   toleranceShare: z
     .number()

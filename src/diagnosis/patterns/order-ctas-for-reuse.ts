@@ -17,7 +17,7 @@ export const orderCtasForReuse: Pattern = {
           confidence: 0.6,
           reason: 'larger groups of neighbouring CTAs share rows and columns in L2',
         }),
-        ...rungMoves(context, 0.6, 'its CTAs re-read what is still in L2'),
+        ...rungMoves(context, 0.6, 'its CTAs re-read data that is still in L2'),
         ...parameterMoves(context, {
           role: 'row-tile',
           direction: 'more',

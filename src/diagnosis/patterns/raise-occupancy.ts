@@ -6,7 +6,7 @@ const LOW_OCCUPANCY = 0.5;
 /** More resident warps: less of the limiting resource per CTA. */
 export const raiseOccupancy: Pattern = {
   id: 'raise-occupancy',
-  title: 'Lower what one CTA takes, so that more are resident',
+  title: 'Use fewer resources per CTA, so that more CTAs are resident',
   source: 'CUDA C++ Best Practices Guide, occupancy; L4 ladder phase 3 (BLOCK_M 32 instead of 64)',
   triggers: ['occupancy', 'latency-bound'],
   propose(context) {
@@ -35,6 +35,6 @@ export const raiseOccupancy: Pattern = {
         : limiter === 'registers'
           ? [...fewer('rows-per-warp'), ...fewer('unroll'), ...fewer('row-tile')]
           : moreWarps;
-    return direct ? orAdvice(moves, 'Limit registers with __launch_bounds__, or shrink what a CTA keeps.') : moves;
+    return direct ? orAdvice(moves, 'Limit registers with __launch_bounds__, or keep less data per CTA.') : moves;
   },
 };

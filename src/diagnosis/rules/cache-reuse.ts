@@ -36,7 +36,7 @@ export const cacheReuse: Rule = {
     if (!worst) return undefined;
     const l2Megabytes = context.spec.l2Bytes.value / 2 ** 20;
     return {
-      title: `every byte read comes ${figure(rereads(worst))} times from DRAM: what is re-read leaves L2 before`,
+      title: `every byte read comes ${figure(rereads(worst))} times from DRAM: data leaves L2 before it is read again`,
       evidence: leaving.map((item) => ({
         counter: 'DRAM bytes read ÷ distinct bytes read',
         value: rereads(item),
@@ -48,7 +48,7 @@ export const cacheReuse: Rule = {
           ` ${figure(l2Megabytes)} MiB`,
       })),
       advice:
-        'Let CTAs that run at the same time share what they read: order them in blocks instead of rows (swizzle), use ' +
+        'Let concurrent CTAs read the same data: order them in blocks instead of rows (swizzle), use ' +
         'larger tiles, or do all passes over a part that fits L2 before the next part.',
       ...estimate(context, 'every distinct byte read from DRAM once', (item) =>
         leaving.includes(item) ? { launch: readOnce(item) } : undefined,

@@ -35,7 +35,7 @@ export const specialFunctionBound: Rule = {
         },
       ],
       advice:
-        'Fewer special functions: exp2 with the scale folded into what is multiplied anyway, one reciprocal instead of ' +
+        'Fewer special functions: exp2 with the scale folded into an existing multiplication, one reciprocal instead of ' +
         'many divisions, values kept instead of computed again, or part of them as a polynomial on the fp32 pipe.',
       ...estimate(context, `${figure(REMAINING)} of the special functions`, (item) => ({
         launch: replaceInstructions(item, { special: item.launch.instructionsByClass.special * REMAINING }),

@@ -99,7 +99,7 @@ const unmeasured = (
   if (isDeviceLost) {
     const other = failed.find(({ contender }) => contender !== candidate);
     const reason = other
-      ? `${other.contender}, which ran beside it, took the device with it: ${other.reason}`
+      ? `${other.contender}, which ran in the same blocks, ended the device process: ${other.reason}`
       : failed[0]!.reason;
     return { ok: false, status, reason };
   }

@@ -36,6 +36,6 @@ export function dispatchDocument(
   const { kernel, id } = fallback.candidate;
   return documentOf(
     `Dispatch table for ${device.name}: ${formatCount(entries.length, 'workload')}, ${formatCount(kernels, 'kernel')}`,
-    [winners, text(`Any other call goes to the nearest of these, or to ${kernel} (${id}) where none takes it.`)],
+    [winners, text(`Any other call goes to the nearest of these, or to ${kernel} (${id}) if none of them takes it.`)],
   );
 }

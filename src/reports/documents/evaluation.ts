@@ -230,14 +230,14 @@ function evaluationSections(evaluation: Evaluation): Section[] {
     section('correctness', 'Correctness', [correctness && correctnessList(correctness)]),
     section('coverage', 'Verified on', [coverageList(evaluation)]),
     section('time', 'Time', [timing && timingList(timing)]),
-    section('beside', 'Beside it, in the same blocks', [besideParts(evaluation)]),
+    section('beside', 'Baselines, measured in the same blocks', [besideParts(evaluation)]),
     section('launches', 'Launches', [launchesTable(evaluation)]),
     section('counters', `Counters${source}`, [countersTable(evaluation)]),
     section('profile', 'Profile', [profile && list(profileLines(profile))]),
     section('sanitizer', 'Sanitizer', [sanitizer && list(sanitizerLines(sanitizer))]),
     section('findings', 'Findings', [findingsInShort(findings)]),
     section('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
-    section('rules', 'What the profiler itself says', [profile && list(profilerRuleLines(profile))]),
+    section('rules', "The profiler's own findings", [profile && list(profilerRuleLines(profile))]),
   ].flat();
 }
 

@@ -80,7 +80,7 @@ const listing = (file: string, lines: readonly InspectedLine[]) =>
   );
 
 function describeCounters({ counters, attributedShare }: InspectView): string {
-  if (!counters) return 'Nothing was counted; below is what the compiler made of each line.';
+  if (!counters) return 'Nothing was counted. Below is the PTX of each line.';
   const lines = attributedShare === null ? '' : ` ${percent(attributedShare) || '0 %'} of them carry a source line.`;
   return `Counters: ${counters.kind} (${counters.detail}).${lines}`;
 }

@@ -48,6 +48,6 @@ export function runsDocument({ runs, store }: RunsReport, now: Date): Document {
       figures('age', ({ startedAt }) => startedAt && formatAge(now.getTime() - Date.parse(startedAt)), 2),
     ]),
     list(unreadable.map(({ id, error }) => `${id}: ${error}`)),
-    died && text(`Runs that died go on where they were: warpsmith resume ${died.id}`),
+    died && text(`Continue a run that died: warpsmith resume ${died.id}`),
   ]);
 }

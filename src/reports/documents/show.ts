@@ -61,7 +61,7 @@ function runDocument({ run, kept, revertedCount, files }: ShownRun): Document {
           `events: ${files.log}`,
           `report: ${files.report ?? 'none yet'}`,
           `best kernel: ${files.best ?? 'none'}`,
-          run.state === 'died' && `It can go on: warpsmith resume ${run.id}`,
+          run.state === 'died' && `Continue it: warpsmith resume ${run.id}`,
         ]),
       ]),
     ],

@@ -44,11 +44,11 @@ function stateLine(states: readonly GpuState[]): string {
     ...range(states, 'temperatureC', '°C'),
     ...range(states, 'powerW', 'W').map((text) => [text, ...range(states, 'powerLimitW', 'W')].join(' of ')),
   ];
-  return parts.length === 0 ? 'clocks, temperature and power: not told' : parts.join(', ');
+  return parts.length === 0 ? 'clocks, temperature and power: not reported' : parts.join(', ');
 }
 
 function throttleLine(blocks: readonly MeasuredBlock[], states: readonly GpuState[]): string {
-  if (states.every(({ throttleReasons }) => throttleReasons === undefined)) return 'throttling: not told';
+  if (states.every(({ throttleReasons }) => throttleReasons === undefined)) return 'throttling: not reported';
   const reasons = [...new Set(states.flatMap(({ throttleReasons }) => throttleReasons ?? []))];
   if (reasons.length === 0) return 'no throttling seen';
   const capped = blocks.filter(({ powerCapped }) => powerCapped === true).length;

@@ -5,7 +5,7 @@ import { formatCount, formatFigure } from '../format.ts';
 /** What outside tools said, in lines. */
 
 function describeRule({ title, message, estimatedSpeedupPercent, estimateScope, functionName }: ProfilerRule): string {
-  const whole = estimateScope === 'unit' ? 'of what one unit could do better, not of the time' : 'of the launch’s time';
+  const whole = estimateScope === 'unit' ? 'of one unit’s work, not of the time' : 'of the launch’s time';
   const estimate =
     estimatedSpeedupPercent === undefined
       ? ''

@@ -137,7 +137,7 @@ const turnTable = (turn: OptionsTable): Part =>
 
 const OPTIONS_NOTE =
   'What could be tried, best value first: (expected gain − 1) × confidence ÷ (evaluations + compiling, in evaluations’ ' +
-  'worth). Gains and confidence are expectations, weighed with what the pattern gave before; they are never results.';
+  'worth). Gains and confidence are expectations, combined with earlier results of the pattern; they are never measurements.';
 
 /** The last turn's table open, earlier ones folded. */
 function options({ options: turns, objective }: RunView): Section[] {
@@ -241,7 +241,7 @@ function ledger(view: RunView): Section[] {
   const { lines, gpuPricePerHour, phases } = view.ledger;
   const { used: count, beyond } = describeEvaluations(view);
   return section('ledger', 'Ledger', [
-    table('Budgets and what was used of them', lines, [
+    table('Budgets and expenses', lines, [
       words('Budget', ({ name }) =>
         name === 'money' ? `money, at ${formatFigure(gpuPricePerHour ?? 0)} per GPU hour` : name,
       ),

@@ -21,7 +21,7 @@ export const verdictCell = ({ stage, verdict }: ProgressionRow): string =>
 
 const STAGE_WHYS: Readonly<Record<Exclude<Stage, 'judge' | 'screen'>, string>> = {
   confirm: 'the winner again, with another seed',
-  ablation: 'what this change of the best is worth',
+  ablation: 'the gain of this change of the best',
   'workload-advice': 'how the best fills the device',
 };
 
@@ -82,7 +82,7 @@ export function headline(view: RunView): { large: string; sentence: Inline } {
   if (!best) return { large: 'No faster kernel', sentence: ['The start: ', describeTime(start), '.'] };
   if (best.evaluationId === start.evaluationId) {
     const isRefused = confirmations.some(({ outcome }) => outcome === 'refused');
-    const refused = isRefused ? 'What was kept was not confirmed. ' : '';
+    const refused = isRefused ? 'No kept change was confirmed. ' : '';
     const sentence = [`${refused}No change was kept; the start remains the best: `, describeTime(start), '.'];
     return { large: 'No faster kernel', sentence };
   }

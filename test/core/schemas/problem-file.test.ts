@@ -382,7 +382,7 @@ describe('each mistake gets file, path, value received, what was expected, and a
       'overlapping-output',
       'outputs.y.strides',
       'shape [256, 64] with strides [1, 1]',
-      'strides that give every element a place of its own',
+      'strides that place no two elements at the same address',
     ],
     ['reduced input', ['reducedAxis', 'input'], 'q', 'unknown-input', 'reducedAxis.input', 'q', 'one of x'],
     ['reduced axis', ['reducedAxis', 'axis'], 2, 'invalid-value', 'reducedAxis.axis', '2', 'an axis from 0 to 1'],

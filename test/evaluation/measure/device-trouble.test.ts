@@ -115,7 +115,7 @@ describe('a failure while times are measured', () => {
       const evaluate = rig({ kernel: honest, other: failingAt(Math.ceil(share * total), failure) });
       expect(await evaluate(BESIDE)).toMatchObject({
         status: 'device-failed',
-        reason: `other, which ran beside it, took the device with it: ${failure.message}`,
+        reason: `other, which ran in the same blocks, ended the device process: ${failure.message}`,
       });
       expect(await evaluate(BESIDE)).toMatchObject({ status: 'passed', comparisons: [{ baseline: 'other' }] });
     }

@@ -39,7 +39,7 @@ const MEANINGS: ReadonlyMap<number, ResultMeaning> = new Map([
   [719, sticky('crashed', 'stopped with a trap or another exception')],
   [720, once('launch-failed', 'is a cooperative launch of more CTAs than the GPU holds at once')],
   [721, sticky('crashed', 'ended without giving its tensor memory back')],
-  [801, once('unsupported', 'uses what this GPU or driver does not support')],
+  [801, once('unsupported', 'uses a feature that this GPU or driver does not support')],
   [912, once('launch-failed', 'asks for clusters larger than the GPU can hold')],
   [915, once('launch-failed', 'asks for a resource configuration that the GPU does not have')],
 ]);

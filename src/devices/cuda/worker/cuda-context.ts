@@ -258,7 +258,7 @@ const unknownOrdinal = (ordinal: number, count: number): WarpsmithError =>
       message: `There is no device cuda:${ordinal}: the driver shows ${count} GPU${count === 1 ? '' : 's'}.`,
       received: `cuda:${ordinal}`,
       expected: count === 0 ? 'a GPU' : `cuda:0 … cuda:${count - 1}`,
-      hint: 'CUDA_VISIBLE_DEVICES limits what the driver shows; warpsmith devices lists what there is.',
+      hint: 'CUDA_VISIBLE_DEVICES hides GPUs from the driver; warpsmith devices lists the visible ones.',
     },
     EXIT.deviceOrToolMissing,
   );

@@ -133,7 +133,7 @@ const compareJobs = (context: CudaContext, pairs: readonly CudaPair[]): CompareJ
   pairs.map(({ left, right, dtype, tolerance }) => {
     for (const buffer of [left, right]) context.mustBeAllocated(buffer);
     if (left.bytes !== right.bytes)
-      throw new Error(`${left.name} has ${left.bytes} bytes and what it is compared with ${right.bytes}`);
+      throw new Error(`${left.name} has ${left.bytes} bytes, but its counterpart has ${right.bytes}`);
     const elementCount = Math.floor(left.bytes / sizeOfDType(dtype));
     return { left: left.address, right: right.address, elementCount, dtype, tolerance };
   });

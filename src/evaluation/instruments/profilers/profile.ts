@@ -67,7 +67,12 @@ const MAXIMUM_OUTPUT_BYTES = 256 * 1024 ** 2;
 export async function profile(request: ProfileRequest): Promise<ProfileOutcome> {
   const startMs = performance.now();
   const ncu = request.ncu === undefined ? findCudaTool('ncu') : request.ncu;
-  if (!ncu) return { ok: false, reason: 'missing', detail: 'ncu is not installed, or not where it is looked for' };
+  if (!ncu)
+    return {
+      ok: false,
+      reason: 'missing',
+      detail: 'ncu is not installed, or not on the search path or in a CUDA toolkit',
+    };
   return withTemporaryFolder(async (folder) => {
     const session = new NcuSession(ncu, request, folder);
     const [collected, version] = await Promise.all([session.collect(), versionOf(ncu)]);

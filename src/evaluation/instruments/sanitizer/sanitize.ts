@@ -69,7 +69,7 @@ const absent = (tool: SanitizerTool): SanitizerToolReport => ({
   tool,
   outcome: 'absent',
   errorCount: 0,
-  detail: 'compute-sanitizer is not installed, or not where it is looked for: it comes with the CUDA toolkit',
+  detail: 'compute-sanitizer is not installed, or not on the search path or in a CUDA toolkit, which contains it',
   elapsedMs: 0,
 });
 
