@@ -2,13 +2,16 @@ import type { DispatchOutcome, PerWorkloadOutcome } from '../app/dispatch.ts';
 import type { OptimizeOutcome } from '../app/optimize.ts';
 import { dispatchDocument } from '../reports/documents/dispatch.ts';
 import { runDocument } from '../reports/documents/run.ts';
+import { runEndDocument } from '../reports/documents/run-end.ts';
 import { type Printing, printDocument, printJson } from './output.ts';
 
-/** The report, with the two paths as its last lines. */
+/** The end of the run, or all of it; the two paths are the last lines. */
 function printText(how: Printing, { view, reportPath, bestKernelPath }: OptimizeOutcome): void {
   const { out } = how.streams;
-  printDocument(how, runDocument(view));
-  out.write(`\nReport: ${reportPath}\n`);
+  printDocument(how, how.verbose ? runDocument(view) : runEndDocument(view));
+  const goOn = view.stop?.reason === 'interrupted' ? `Go on: warpsmith resume ${view.runId}\n` : '';
+  out.write(`\n${goOn}${how.verbose ? '' : `More: warpsmith report ${view.runId}\n`}`);
+  out.write(`Report: ${reportPath}\n`);
   out.write(`Best kernel: ${bestKernelPath ?? 'none, because the start did not pass'}\n`);
 }
 

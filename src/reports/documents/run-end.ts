@@ -1,0 +1,75 @@
+import type { StopReason } from '../../store/events.ts';
+import { type Document, documentOf, figures, type Inline, list, type Part, table, text, words } from '../document.ts';
+import { formatElapsed, formatFigure, formatNs, formatParameters, formatPercent, formatRatio } from '../format.ts';
+import type { RunView } from '../run-view.ts';
+import { becauseOf, describeEvaluations, headline } from '../sections/run-words.ts';
+
+/** The kept changes with the largest gains; the report has all. */
+const CHANGES_SHOWN = 3;
+const MINUTE_MS = 60_000;
+
+/** The line about what was used says why the search ended. */
+const SPENT: ReadonlySet<StopReason> = new Set([
+  ...(['evaluations-spent', 'time-spent', 'gpu-time-spent', 'money-spent'] as const),
+  ...(['no-moves-left', 'space-exhausted'] as const),
+]);
+
+/** `8 of 8 evaluations (2 of them after the search), 1 min 47 s`. */
+function used(view: RunView): string {
+  const { figure, beyond } = describeEvaluations(view);
+  const others = view.ledger.lines.flatMap(({ name, used: count, limit, unit }) => {
+    if (name === 'evaluations') return [];
+    const amount = unit === 'min' ? formatElapsed(count * MINUTE_MS) : formatFigure(count);
+    const what = name === 'wall time' ? '' : `${name} `;
+    return [`${what}${amount}${limit === null ? '' : ` of ${formatFigure(limit)}${unit && ` ${unit}`}`}`];
+  });
+  return [`${figure} evaluations${beyond && ` (${beyond})`}`, ...others].join(', ');
+}
+
+function stopped({ stop }: RunView): Inline {
+  if (!stop) return '; the log has no end: the run is still going, or died';
+  return SPENT.has(stop.reason) ? `; stopped: ${stop.reason}` : '';
+}
+
+function bestLine({ best, start, bounds }: RunView): string | false {
+  if (!best || best.evaluationId === start?.evaluationId) return false;
+  const { kernel, parameters, id } = best.candidate;
+  const reached = bounds
+    ? `; ${best.kind} ${formatPercent(bounds.attainableNs / best.medianNs)} of the attainable ${formatNs(bounds.attainableNs)}`
+    : '';
+  return `${kernel} (${formatParameters(parameters) || 'no parameters'}), candidate ${id}${reached}`;
+}
+
+/** What did not work, in numbers: the report says why. */
+function described({ changes, reverted, failed }: RunView): string {
+  const kept = changes?.steps.length ?? 0;
+  const parts = [`${kept} kept`, `${reverted.length} reverted`, failed.length > 0 && `${failed.length} failed`];
+  return parts.filter((part) => part !== false).join(', ');
+}
+
+function bestChanges(view: RunView): Part {
+  const steps = (view.changes?.steps ?? []).toSorted((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0));
+  const rows = new Map(view.progression.map((row) => [row.evaluationId, row]));
+  return table('Best changes', steps.slice(0, CHANGES_SHOWN), [
+    words('kept change', ({ change }) => change),
+    figures('gain', ({ ratio }) => formatRatio(ratio)),
+    words('because of', ({ evaluationId }) => rows.get(evaluationId) && becauseOf(rows.get(evaluationId)!), 1),
+  ]);
+}
+
+/** How a run ended, on a screen: result, what it took, the best changes. `report` has everything else. */
+export function runEndDocument(view: RunView): Document {
+  const { problem, workload, device, stop } = view;
+  const best = bestLine(view);
+  const isDetailed = stop !== null && !SPENT.has(stop.reason);
+  return documentOf(`${problem.name} on ${device.name}, ${workload.name}`, [
+    text(headline(view).sentence),
+    list([
+      best && { term: 'Best', text: best },
+      { term: 'Took', text: [used(view), stopped(view)] },
+      isDetailed && { term: 'Stopped', text: `${stop.reason}: ${stop.detail}` },
+      { term: 'Changes', text: described(view) },
+    ]),
+    bestChanges(view),
+  ]);
+}
