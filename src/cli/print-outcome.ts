@@ -1,16 +1,20 @@
+import { resolve } from 'node:path';
 import type { DispatchOutcome, PerWorkloadOutcome } from '../app/dispatch.ts';
 import type { OptimizeOutcome } from '../app/optimize.ts';
+import { DEFAULT_STORE } from '../core/requests/options.ts';
 import { dispatchDocument } from '../reports/documents/dispatch.ts';
 import { runDocument } from '../reports/documents/run.ts';
 import { runEndDocument } from '../reports/documents/run-end.ts';
 import { type Printing, printDocument, printJson } from './output.ts';
 
 /** The end of the run, or all of it; the two paths are the last lines. */
-function printText(how: Printing, { view, reportPath, bestKernelPath }: OptimizeOutcome): void {
+function printText(how: Printing, { view, runFolder, reportPath, bestKernelPath }: OptimizeOutcome): void {
   const { out } = how.streams;
+  // A run of another store goes by its folder.
+  const run = resolve(DEFAULT_STORE, 'runs', view.runId) === resolve(runFolder) ? view.runId : runFolder;
   printDocument(how, how.verbose ? runDocument(view) : runEndDocument(view));
-  const goOn = view.stop?.reason === 'interrupted' ? `Go on: warpsmith resume ${view.runId}\n` : '';
-  out.write(`\n${goOn}${how.verbose ? '' : `More: warpsmith report ${view.runId}\n`}`);
+  const goOn = view.stop?.reason === 'interrupted' ? `Go on: warpsmith resume ${run}\n` : '';
+  out.write(`\n${goOn}${how.verbose ? '' : `More: warpsmith report ${run}\n`}`);
   out.write(`Report: ${reportPath}\n`);
   out.write(`Best kernel: ${bestKernelPath ?? 'none, because the start did not pass'}\n`);
 }

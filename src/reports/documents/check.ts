@@ -1,5 +1,17 @@
 import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../core/launch-plan.ts';
-import { type Document, documentOf, heading, list, type Part, section, text } from '../document.ts';
+import {
+  type Document,
+  documentOf,
+  fold,
+  heading,
+  list,
+  names,
+  type Part,
+  section,
+  table,
+  text,
+  words,
+} from '../document.ts';
 import { formatCount, formatFigure, formatParameters } from '../format.ts';
 
 /** A kernel's plan on one workload, or why it takes none. Structurally what `check` reports. */
@@ -53,7 +65,24 @@ function launchText(launch: PlannedLaunch): string {
 const stepText = (step: PlannedStep): string =>
   step.kind === 'launch' ? launchText(step) : `memset ${step.buffer} to byte ${step.byteValue}`;
 
-function planParts({ workload, refused, plan }: CheckedPlanView): Part {
+/** `attention<64> (128, 8, 1) × (128, 1, 1)`: grid and block. */
+const stepInShort = (step: PlannedStep): string =>
+  step.kind === 'launch'
+    ? `${step.functionName} ${dim3(step.grid)} × ${dim3(step.block)}`
+    : `memset ${step.buffer} to byte ${step.byteValue}`;
+
+/** A line for each workload; buffers and arguments are folded. */
+const planParts = (plans: readonly CheckedPlanView[]): Part => [
+  table('Launch plans', plans, [
+    names('workload', ({ workload }) => workload.name),
+    words('grid × block', ({ plan, refused }) =>
+      plan ? plan.steps.map(stepInShort).join('; ') : `not taken by this kernel: ${refused ?? ''}`,
+    ),
+  ]),
+  fold('Buffers and arguments', [plans.map(planInFull)]),
+];
+
+function planInFull({ workload, refused, plan }: CheckedPlanView): Part {
   const title = `${workload.name} (${formatParameters(workload.dimensions)})`;
   if (!plan) return text(`${title}: not taken by this kernel: ${refused ?? ''}`);
   const buffers = plan.buffers.map(
@@ -76,7 +105,7 @@ export const checkDocument = ({ problem, kernels }: CheckView): Document =>
             : formatCount(validConfigurationCount, 'configuration');
         const title = `${name} is valid: ${count}${answers}`;
         const set = `parameters: ${formatParameters(parameters) || 'none'}; planned for ${assumedDevice}`;
-        return section(name, title, [text(set), plans.map(planParts)]);
+        return section(name, title, [text(set), planParts(plans)]);
       }),
       section('audit', 'Whether its checks see wrong kernels is not looked at here:', [
         { kind: 'code', language: 'sh', text: `warpsmith audit ${problem.folder}` },

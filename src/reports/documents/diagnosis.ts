@@ -1,7 +1,19 @@
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { MoveRecord } from '../../store/events.ts';
-import { type Document, documentOf, list, section } from '../document.ts';
-import { describeTiming, formatMove } from '../format.ts';
+import {
+  type Document,
+  documentOf,
+  figures,
+  fold,
+  type Item,
+  list,
+  names,
+  type Part,
+  section,
+  table,
+  words,
+} from '../document.ts';
+import { describeTiming, formatMove, formatPercent, formatRatio } from '../format.ts';
 import { findingsInFull, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
 import { profilerRuleLines } from '../sections/outside-tools.ts';
 import { evaluationTitle, statusText } from './evaluation.ts';
@@ -20,10 +32,32 @@ export interface DiagnosisView {
   advice: readonly { finding: string; text: string }[];
 }
 
-const moveLine = ({ move, finding, expectedGain, confidence, reason }: DiagnosisView['moves'][number]): string =>
-  `${formatMove(move)}: expected ${expectedGain.toFixed(2)}× at confidence ${confidence.toFixed(2)}, for ${finding}: ${reason}`;
+type ProposedMove = DiagnosisView['moves'][number];
 
-/** Findings with their evidence and arithmetic, then what to try. */
+/** The same change may answer several findings: the most promising of its proposals stands for all. */
+const byChange = (moves: readonly ProposedMove[]): [ProposedMove, ...ProposedMove[]][] =>
+  [...Map.groupBy(moves, ({ move }) => formatMove(move)).values()] as [ProposedMove, ...ProposedMove[]][];
+
+const findingsOf = (proposals: readonly ProposedMove[]): string =>
+  [...new Set(proposals.map(({ finding }) => finding))].join(', ');
+
+const reason = ({ move, finding, reason: why }: ProposedMove): Item => ({
+  term: formatMove(move),
+  text: `for ${finding}: ${why}`,
+});
+
+/** A line a move; why each was proposed is folded. */
+const movesTable = (moves: readonly ProposedMove[]): Part => [
+  table('What to try', byChange(moves), [
+    names('change', ([{ move }]) => formatMove(move)),
+    figures('expected', ([{ expectedGain }]) => formatRatio(expectedGain)),
+    figures('confidence', ([{ confidence }]) => formatPercent(confidence), 1),
+    words('because of', findingsOf),
+  ]),
+  fold('Why', [list(moves.map(reason))]),
+];
+
+/** Findings with their evidence and advice, then what to try. */
 export function diagnosisDocument({ evaluation, moves, advice }: DiagnosisView): Document {
   const { status, timing, findings, countersSource, profile } = evaluation;
   const summary = list([
@@ -38,11 +72,9 @@ export function diagnosisDocument({ evaluation, moves, advice }: DiagnosisView):
     [summary],
     [
       section('findings', 'Findings', [findingsInFull(findings)]),
-      section('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
+      section('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)], { isDetail: true }),
       section('rules', rules, [profile && list(profilerRuleLines(profile), 'nothing')]),
-      section('moves', 'What to try, most promising first (gains are expectations, not results)', [
-        list(moves.map(moveLine)),
-      ]),
+      section('moves', 'What to try, most promising first (gains are expectations, not results)', [movesTable(moves)]),
       section('advice', 'Advice beyond the moves at hand', [
         list(advice.map(({ finding, text }) => ({ term: finding, text }))),
       ]),

@@ -1,4 +1,4 @@
-import type { LaunchCounters } from '../../core/counters.ts';
+import type { CounterTotals, LaunchCounters } from '../../core/counters.ts';
 import type { DeviceFault } from '../../core/device-values.ts';
 import type { BaselineMeasurement, Correctness, Coverage, Evaluation } from '../../core/evaluation.ts';
 import type { Comparison } from '../../core/measurement.ts';
@@ -10,6 +10,7 @@ import {
   type Document,
   documentOf,
   figures,
+  fold,
   good,
   type Inline,
   list,
@@ -130,12 +131,18 @@ function coverageList({ seed, coverage }: Evaluation): Part {
 function timingList(timing: Timing): Part {
   const reached =
     timing.kind === 'measured' ? ` (${formatPercent(timing.attainableNs / timing.medianNs)} reached)` : '';
-  return list([
-    describeTiming(timing),
-    ...(timing.measurement ? measurementLines(timing.measurement) : []),
-    `${describeBounds(timing)}${reached}`,
-    ...(timing.bounds ?? []).map(({ resource, ns, arithmetic }) => `${resource}: ${formatNs(ns)}: ${arithmetic}`),
-  ]);
+  const [binding, ...others] = (timing.bounds ?? []).map(
+    ({ resource, ns, arithmetic }) => `${resource}: ${formatNs(ns)}: ${arithmetic}`,
+  );
+  return [
+    list([
+      describeTiming(timing),
+      ...(timing.measurement ? measurementLines(timing.measurement) : []),
+      `${describeBounds(timing)}${reached}`,
+      binding,
+    ]),
+    fold('Every other resource', [list(others)]),
+  ];
 }
 
 /** A candidate against what it was measured beside; p-values also adjusted for how many there are. */
@@ -200,25 +207,73 @@ const modelColumns = (models: readonly LaunchTiming[]): ColumnOf<LaunchCounters>
 const occupancyOf = ({ occupancy: { ratio, limiter } }: LaunchTiming): string =>
   `${(ratio * 100).toFixed(0)} % (${limiter})`;
 
-const COUNTER_NAMES = [
-  'instructions',
-  'globalLoadRequests',
-  'globalLoadSectors',
-  'globalStoreRequests',
-  'globalStoreSectors',
-  'sharedLoadWavefronts',
-  'sharedLoadBankConflicts',
-  'sharedStoreWavefronts',
-  'sharedStoreBankConflicts',
-  'barriers',
-  'divergentBranches',
-] as const;
+/** Counters as they are printed; documents for programs have the names of `counters.totals`. */
+interface CounterRow {
+  readonly name: string;
+  readonly value: (totals: CounterTotals) => number;
+  /** What makes a count telling: `2 per request`. */
+  readonly relative?: (totals: CounterTotals) => string | false;
+}
+
+const per = (count: number, of: number, noun: string): string | false =>
+  count > 0 && of > 0 && `${formatFigure(count / of)} per ${noun}`;
+
+const share = (count: number, of: number, nouns: string): string | false =>
+  of > 0 && `${formatPercent(count / of)} of ${nouns}`;
+
+const COUNTERS: readonly CounterRow[] = [
+  {
+    name: 'warp instructions',
+    value: ({ instructions }) => instructions,
+    relative: ({ instructions, threadInstructions }) =>
+      threadInstructions > 0 && `${formatFigure(threadInstructions / instructions)} of 32 lanes active`,
+  },
+  { name: 'global load requests', value: (totals) => totals.globalLoadRequests },
+  {
+    name: 'global load sectors',
+    value: (totals) => totals.globalLoadSectors,
+    relative: (totals) => per(totals.globalLoadSectors, totals.globalLoadRequests, 'request'),
+  },
+  { name: 'global store requests', value: (totals) => totals.globalStoreRequests },
+  {
+    name: 'global store sectors',
+    value: (totals) => totals.globalStoreSectors,
+    relative: (totals) => per(totals.globalStoreSectors, totals.globalStoreRequests, 'request'),
+  },
+  {
+    name: 'shared load wavefronts',
+    value: (totals) => totals.sharedLoadWavefronts,
+    relative: (totals) => per(totals.sharedLoadWavefronts, totals.sharedLoadRequests, 'request'),
+  },
+  {
+    name: 'shared load bank conflicts',
+    value: (totals) => totals.sharedLoadBankConflicts,
+    relative: (totals) => share(totals.sharedLoadBankConflicts, totals.sharedLoadWavefronts, 'wavefronts'),
+  },
+  {
+    name: 'shared store wavefronts',
+    value: (totals) => totals.sharedStoreWavefronts,
+    relative: (totals) => per(totals.sharedStoreWavefronts, totals.sharedStoreRequests, 'request'),
+  },
+  {
+    name: 'shared store bank conflicts',
+    value: (totals) => totals.sharedStoreBankConflicts,
+    relative: (totals) => share(totals.sharedStoreBankConflicts, totals.sharedStoreWavefronts, 'wavefronts'),
+  },
+  { name: 'barriers', value: ({ barriers }) => barriers },
+  {
+    name: 'divergent branches',
+    value: ({ divergentBranches }) => divergentBranches,
+    relative: ({ divergentBranches, branches }) => share(divergentBranches, branches, 'branches'),
+  },
+];
 
 const countersTable = ({ counters }: Evaluation): Part =>
   counters &&
-  table('Counters', COUNTER_NAMES, [
-    names('counter', (name) => name),
-    figures('in all', (name) => Math.round(counters.totals[name]).toLocaleString('en-US')),
+  table('Counters', COUNTERS, [
+    names('counter', ({ name }) => name),
+    figures('in all', ({ value }) => Math.round(value(counters.totals)).toLocaleString('en-US')),
+    words('', ({ relative }) => relative?.(counters.totals) || ''),
   ]);
 
 /** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */

@@ -209,10 +209,16 @@ function blockLines(blocks: readonly Block[], terminal: Terminal): string[] {
   return lines;
 }
 
+/** Titles that say what was not printed. */
+const MOST_TITLES = 7;
+
 /** Says what there is beyond what was printed, and how to see it. */
 function leftOut({ missing: { titles, isCut }, width }: Terminal): string[] {
+  const named = [...titles];
+  const more = named.length > MOST_TITLES ? `; and of ${named.length - MOST_TITLES + 1} more` : '';
+  const shown = more === '' ? named : named.slice(0, MOST_TITLES - 1);
   return [
-    ...(titles.size > 0 ? [`--verbose prints more of: ${[...titles].join('; ')}.`] : []),
+    ...(titles.size > 0 ? [`--verbose prints more of: ${shown.join('; ')}${more}.`] : []),
     ...(isCut ? [`Tables are cut to ${width} columns; --json has all of it.`] : []),
   ];
 }

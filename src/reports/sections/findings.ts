@@ -1,5 +1,5 @@
 import type { Finding } from '../../core/finding.ts';
-import { fold, heading, type Item, list, type Part } from '../document.ts';
+import { fold, heading, type Item, list, type Part, text } from '../document.ts';
 import { formatFigure } from '../format.ts';
 
 /** What a strategy that asks no findings gives in their place. */
@@ -28,15 +28,15 @@ export const findingsInShort = (findings: readonly Finding[], none?: string): Pa
   fold('Arithmetic and advice', [list(findings.map(reasoning))]),
 ];
 
-/** Every finding with all it says, the first one first. */
+/** Every finding with its evidence and its advice, the first one first; the arithmetic of its gain is folded. */
 export const findingsInFull = (findings: readonly Finding[]): Part =>
   findings.map((finding, index) => [
     heading(`${index + 1}. ${titleOf(finding)}`),
     list([
       { term: 'evidence', text: describeEvidence(finding) },
-      { term: 'arithmetic', text: finding.arithmetic },
       { term: 'advice', text: finding.advice },
     ]),
+    fold('Arithmetic', [text(finding.arithmetic)]),
   ]);
 
 export const HIDDEN_TITLE = 'Hidden as long as something else binds';
