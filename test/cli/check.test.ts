@@ -38,7 +38,8 @@ describe('check', () => {
 
   test('the text says the same', async () => {
     const { stdout } = await runCli(['check', SCALE]);
-    expect(unwrapped(stdout)).toContain(
+    expect(stdout).toMatch(/^ +n65536 +scale \(32, 1, 1\) × \(128, 1, 1\)$/m);
+    expect(unwrapped((await runCli(['check', SCALE, '--verbose'])).stdout)).toContain(
       'step 0: scale grid (32, 1, 1) block (128, 1, 1), arguments (X, Y, i32 65,536)',
     );
     expect(unwrapped(stdout)).toContain('nothing was compiled or run');

@@ -46,7 +46,7 @@ describe('runs', () => {
     expect(lines[2]).toMatch(/^run +(workload +)?state +(best +)?time +speed-up +age$/);
     expect(lines.slice(3, 6).map((line) => line.split(' ')[0])).toEqual(['3-died', '2-measured', '1-predicted']);
     expect(lines[3]).toMatch(/ died .*predicted [\d.]+ µs +predicted [\d.]+× so far +now$/);
-    expect(lines[4]).toMatch(/ finished: evaluat.*measured [\d.]+ µs +measured [\d.]+× +now$/);
+    expect(lines[4]).toMatch(/ evaluations-spent +measured [\d.]+ µs +measured [\d.]+× +now$/);
     expect(stdout).toContain('warpsmith resume 3-died');
   });
 

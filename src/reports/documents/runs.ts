@@ -40,7 +40,7 @@ export function runsDocument({ runs, store }: RunsReport, now: Date): Document {
       names('run', ({ id }) => id),
       words('workload', describeWorkloads, 3),
       words('device', ({ device }) => device, 5),
-      words('state', ({ state, stopReason }) => (state === 'finished' ? `finished: ${stopReason}` : state)),
+      words('state', ({ state, stopReason }) => (state === 'finished' ? stopReason : state)),
       figures('evaluations', ({ evaluations }) => evaluations, 6),
       words('best', ({ bestKernel }) => bestKernel, 4),
       figures('time', describeTime, 1),
