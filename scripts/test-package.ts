@@ -5,12 +5,13 @@
 // its declared dependencies are linked from this checkout.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Evaluation } from '../src/core/evaluation.ts';
 import { evaluationSchema } from '../src/core/schemas/evaluation-schema.ts';
+import { apiExamples } from '../test/docs/support/api-examples.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -84,9 +85,14 @@ const checkContents = async (packageFolder: string, manifest: Manifest, files: r
     'problems/attention/problem.json',
     'problems/attention/reference.js',
     'problems/attention/01_minimal/kernel.cu',
+    'examples/row-sum/problem.json',
+    'examples/row-sum/reference.ts',
+    'examples/row-sum/01_thread_per_row/kernel.cu',
     'schemas/problem.schema.json',
     'schemas/kernel.schema.json',
     'schemas/evaluation.schema.json',
+    'schemas/output.schema.json',
+    'schemas/requests.schema.json',
   ]) {
     assert.ok(files.includes(needed), `the tarball lacks ${needed}`);
   }
@@ -119,6 +125,11 @@ const checkCommandLine = async (folder: string, installed: string, manifest: Man
 
   step('warpsmith check');
   succeed('check', problem);
+
+  step('a copied example');
+  await cp(join(installed, 'examples', 'row-sum'), join(folder, 'my-problem'), { recursive: true });
+  succeed('check', 'my-problem');
+  succeed('evaluate', 'my-problem', '--device', 'virtual:l4', '--workload', 'rows=64,columns=64', '--trust');
   const missing = warpsmith('check', join(folder, 'nothing-here'), '--json');
   assert.equal(missing.status, 2, 'a missing folder is a usage error');
   assert.equal((JSON.parse(missing.out) as { error: { code: string } }).error.code, 'no-such-folder');
@@ -152,6 +163,14 @@ const checkLibrary = async (folder: string): Promise<void> => {
   const imported = run(process.execPath, ['--input-type=module', '--eval', script], folder);
   assert.equal(imported.status, 0, imported.err);
 
+  const page = await readFile(join(root, 'docs/reference/api.md'), 'utf8');
+  for (const [index, { heading, code }] of apiExamples(page).entries()) {
+    step(`api.md: ${heading}`);
+    await writeFile(join(folder, `example-${index}.ts`), code);
+    const { status, err } = run(process.execPath, [`example-${index}.ts`], folder);
+    assert.equal(status, 0, err);
+  }
+
   step('types of warpsmith');
   await link('@types/node', folder);
   await writeFile(
@@ -164,7 +183,9 @@ const checkLibrary = async (folder: string): Promise<void> => {
   );
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node'];
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const typed = run(process.execPath, [tsc, ...options, 'consumer.ts'], folder);
+  const sources = (await readdir(folder)).filter((name) => name.endsWith('.ts'));
+  const copied = 'my-problem/reference.ts';
+  const typed = run(process.execPath, [tsc, ...options, ...sources, copied], folder);
   assert.equal(typed.status, 0, `a consumer's types fail:\n${typed.out}`);
 };
 

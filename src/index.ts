@@ -1,5 +1,6 @@
 /**
- * warpsmith's programming interface: the same use cases the command line has, and the types of what they return.
+ * warpsmith's programming interface: the use cases that the command line has, each asked as its command is, and the types of what
+ * they return. docs/reference/api.md shows them with examples.
  *
  * @packageDocumentation
  */
@@ -7,13 +8,15 @@ export { audit } from './app/audit.ts';
 export { type CheckReport, checkTarget } from './app/check.ts';
 export { type DevicesReport, devices, type ListedDevice } from './app/devices.ts';
 export { type DiagnosisReport, diagnoseKernel, type SuggestedMove } from './app/diagnose.ts';
+export { type DispatchOutcome, optimizePerWorkload } from './app/dispatch.ts';
 export type { DoctorCheck } from './app/doctor/check.ts';
 export { type DoctorReport, doctor } from './app/doctor/doctor.ts';
-export { evaluateKernel } from './app/evaluate.ts';
+export type { ExportReport } from './app/export.ts';
+export { type Asked, compare, evaluate, exportKernel, inspect, optimize } from './app/library.ts';
 export { loadKernel } from './app/loading/load-kernel.ts';
 export { loadProblem } from './app/loading/load-problem.ts';
 export { measureProblem } from './app/measure.ts';
-export { type OptimizeOutcome, optimizeProblem } from './app/optimize.ts';
+export type { OptimizeOutcome } from './app/optimize.ts';
 export { patternRecords } from './app/patterns.ts';
 export { readReport } from './app/report.ts';
 export { type ResumeOutcome, resumeRun } from './app/resume.ts';
@@ -39,8 +42,10 @@ export { EVALUATION_STATUSES, type EvaluationStatus } from './core/status.ts';
 export type { Timing } from './core/timing.ts';
 export type { AuditReport } from './evaluation/audit/audit.ts';
 export { createRecordedEvaluator } from './evaluation/recording/replay.ts';
+export type { ComparedSide, ComparedWorkload, CompareView } from './reports/compare-view.ts';
 export type { Block, Document, Inline, Section } from './reports/document.ts';
 export { runDocument } from './reports/documents/run.ts';
+export type { InspectedLine, InspectView } from './reports/inspect-view.ts';
 export type { LadderCell, LadderRow, LadderView } from './reports/ladder-view.ts';
 export type { PatternRecord, PatternsReport, PatternTally } from './reports/patterns-view.ts';
 export { printHtml } from './reports/print/html.ts';

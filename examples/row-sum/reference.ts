@@ -1,4 +1,4 @@
-import type { ReferenceFunction } from '../../src/core/problem.ts';
+import type { ReferenceFunction } from 'warpsmith';
 
 /** y[r] = Σ_c x[r, c], in float64. */
 export const reference: ReferenceFunction = (inputs, { rows, columns }, round) => {

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as library from '../../src/index.ts';
+import { ROOT } from '../architecture/support/source-modules.ts';
+import { apiExamples } from './support/api-examples.ts';
+
+const page = await readFile(join(ROOT, 'docs/reference/api.md'), 'utf8');
+const examples = apiExamples(page);
+
+/** What each example prints, as its last lines. */
+const PRINTED: Readonly<Record<string, RegExp>> = {
+  evaluate: /^predicted [\d.]+ µs, [\d.]+ to [\d.]+ µs\n\d+ warp instructions\n/,
+  optimize: /^(e\d+: (keep|revert)\n)+[a-z-]+ after 4 evaluations in .*store.*\n[\d.]+× the start: .*kernel\.cu\n$/,
+  compare: /^r8n256: [\d.]+× predicted\n$/,
+  inspect: /^(kernel\.cu:\d+ \d+ warp instructions: .+\n){3}$/,
+  exportKernel: /exported: .*kernel\.cu/,
+  'checkTarget and audit': /^(0\d_\w+: \d+ configurations\n)+0 right kernels refused\n$/,
+  'Runs and reports': /^# /,
+  Errors: /^parameter-not-allowed: Parameter `WARPS` .* Received 3, expected one of /,
+};
+
+/** Resolves the package's name to the source, as an installed package's name goes to what was built of it. */
+const HOOK = `
+import { registerHooks } from 'node:module';
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'warpsmith'
+      ? { url: ${JSON.stringify(pathToFileURL(join(ROOT, 'src/index.ts')).href)}, shortCircuit: true }
+      : next(specifier, context),
+});
+`;
+const MARK = '--- next example';
+
+describe('docs/reference/api.md', () => {
+  let folder: string;
+  let printed: string[] = [];
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'warpsmith-api-'));
+    await writeFile(join(folder, 'hook.mjs'), HOOK);
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+    for (const [index, { code }] of examples.entries()) await writeFile(join(folder, `example-${index}.ts`), code);
+    const run = examples.map((_, index) => `await import('./example-${index}.ts');\nconsole.log('${MARK}');\n`);
+    await writeFile(join(folder, 'main.mjs'), run.join(''));
+    // One after the other, as a reader would: what one stores, a later one looks at.
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', './hook.mjs', 'main.mjs'], {
+      cwd: folder,
+      timeout: 110_000,
+    });
+    printed = stdout.split(`${MARK}\n`);
+  }, 120_000);
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it('has an example for each use case', () => {
+    expect(examples.map(({ heading }) => heading)).toEqual(Object.keys(PRINTED));
+    for (const { heading, code } of examples) expect(code, heading).toContain("from 'warpsmith'");
+  });
+
+  it.each(Object.entries(PRINTED).map(([heading, text], index) => ({ heading, text, index })))(
+    '$heading: the example runs',
+    ({ text, index }) => expect(printed[index]).toMatch(text),
+  );
+
+  it('is what the types allow', async () => {
+    const options = {
+      extends: join(ROOT, 'tsconfig.json'),
+      compilerOptions: {
+        paths: { warpsmith: [join(ROOT, 'src/index.ts')] },
+        typeRoots: [join(ROOT, 'node_modules/@types')],
+        declaration: false,
+      },
+      include: ['example-*.ts'],
+    };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(options));
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const checked = promisify(execFile)(process.execPath, [tsc, '--noEmit', '-p', folder], { cwd: folder });
+    expect(
+      await checked.then(
+        () => '',
+        ({ stdout }: { stdout: string }) => stdout,
+      ),
+    ).toBe('');
+  }, 60_000);
+
+  it('names only what the package exports', () => {
+    const imported = examples.flatMap(({ code }) =>
+      [...code.matchAll(/^import \{([^}]*)\} from 'warpsmith'/gm)].flatMap(([, names]) => names!.split(',')),
+    );
+    expect(imported.length).toBeGreaterThan(8);
+    for (const name of imported) expect(library).toHaveProperty(name.trim());
+  });
+});
