@@ -29,22 +29,22 @@ import { verifyQuickly } from './verify/verify-quickly.ts';
 export interface LiveEvaluatorOptions {
   readonly device: Device;
   readonly toolchain: Toolchain;
-  /** Shared between evaluators of one process to save reference runs; its own when absent. */
+  /** Shared between evaluators of one process, to save reference runs; a new one if absent. */
   readonly oracle?: ExpectationCache;
   /** Wall-clock limit of one run of a launch sequence, in ms. By default 20,000, and more for large workloads. */
   readonly runTimeoutMs?: number;
   /** Warp instructions one CTA may execute; the device's own limit when absent. */
   readonly instructionsPerCta?: number;
   /**
-   * Real GPUs: by what measuring chooses inputs, places, orders and which launches are compared. Drawn at random when absent,
-   * since a kernel's author may know the seed.
+   * Real GPUs: determines the inputs, addresses, orders and compared launches of measurements. Drawn at random if absent,
+   * because a kernel's author may know the seed.
    */
   readonly secret?: number;
   /** Real GPUs: what else can be asked of an evaluation. */
   readonly instruments?: Instruments;
 }
 
-/** Least wall-clock limit of a run in ms, and the FLOP of the problem per second below which no kernel makes progress. */
+/** Least time limit of a run in ms, and the FLOP rate of the problem below which a kernel counts as stuck. */
 const RUN_LIMITS = {
   virtual: { leastMs: 20_000, flopPerSecond: 50e6 },
   cuda: { leastMs: 10_000, flopPerSecond: 10e9 },
@@ -54,9 +54,9 @@ const RUN_LIMITS = {
 const LONGEST_RUN_MS = 24 * 3_600_000;
 
 /**
- * Judges candidates on a device, one at a time: limits and constraints, compile, load, verify (the counted run included);
- * then predict and diagnose, or measure, whichever the device does. The device and the toolchain stay the caller's; `close`
- * does not close them.
+ * Judges candidates on a device, one at a time: checks limits and constraints, compiles, loads, and verifies (counted run
+ * included). Then it predicts and diagnoses on a virtual device, or measures on a real one. `close` does not close the
+ * device and the toolchain, which belong to the caller.
  */
 export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator => {
   const oracle = options.oracle ?? createExpectationCache();
@@ -66,7 +66,7 @@ export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator =>
   let queue: Promise<unknown> = Promise.resolve();
   return {
     evaluate(request) {
-      // Reasons tell places and numbers of one measurement: the next one has others.
+      // Reasons reveal addresses and numbers of one measurement, so the next one uses others.
       const own = createStream(secret, 'evaluation', evaluationCount++).bits(0);
       const tools = { ...options, oracle, known, secret: own };
       const evaluation = queue.then(() => new LiveEvaluation(tools, request).run());
@@ -75,7 +75,7 @@ export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator =>
     },
     prepare(candidates) {
       const { device, toolchain } = options;
-      // A candidate that can't be compiled says so when it is judged.
+      // A compile error is reported when the candidate is judged.
       for (const candidate of candidates)
         toolchain.compile({ candidate, architecture: device.spec.architecture }).catch(() => {});
     },
@@ -85,7 +85,7 @@ export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator =>
   };
 };
 
-/** What verification showed of the code it was shown of, so that measuring a candidate longer does not verify it again. */
+/** Verification results by code, so that a longer measurement of a candidate does not verify it again. */
 type KnownVerified = Map<string, Pick<Verified, 'correctness' | 'coverage'>>;
 
 /** What the evaluations of one evaluator share. */
@@ -156,7 +156,7 @@ class LiveEvaluation {
     }
   }
 
-  /** Of a candidate that passed before on a real GPU; undefined for any other, which is to be judged. */
+  /** Only for a candidate that passed before on a real GPU; undefined for all others, which must be judged. */
   async #profileAgain(module: LoadedModule): Promise<Outcome | undefined> {
     const { device, oracle, instruments } = this.#options;
     const { passedBefore, workload } = this.#request;
@@ -195,7 +195,7 @@ class LiveEvaluation {
     }
   }
 
-  /** What can be told before compiling: the kernel does not take this workload, or these parameters. */
+  /** Refusals known before compiling: the kernel does not take this workload, or these parameters. */
   #misfit(): Outcome | undefined {
     const { device } = this.#options;
     const { candidate, workload } = this.#request;
@@ -231,7 +231,7 @@ class LiveEvaluation {
 
   /**
    * Predictions need the counters of a counted run; measured candidates are verified once for all their evaluations. The
-   * code alone does not say what was verified: kernel.json launches it, and the candidate's id covers that.
+   * key includes the candidate's id, because kernel.json also decides how the code is launched.
    */
   async #verify(module: LoadedModule): Promise<Verified | Refused> {
     const { device, known } = this.#options;

@@ -24,7 +24,7 @@ export interface MeasureOutcomeOptions {
   readonly secret: number;
   /** Limit of one launch sequence, in ms. */
   readonly timeoutMs: number;
-  /** Compiles and loads a kernel to be measured beside the candidate; a text says why that failed. */
+  /** Compiles and loads a baseline kernel; returns a text if that failed. */
   readonly loadBeside: (candidate: Candidate) => Promise<Omit<LoadedKernel, 'name'> | string>;
 }
 
@@ -75,7 +75,7 @@ export const profileOutcome = async (
   ...(await instrument(options, { module, plan, timing }, [])),
 });
 
-/** Kernels to be measured beside this one passed before: it is not the candidate's fault if one fails now. */
+/** A baseline kernel passed before. If it fails now, the candidate is not to blame. */
 const loadAgainst = async (
   { request, loadBeside }: MeasureOutcomeOptions,
   against: LoadedKernel[],
@@ -114,7 +114,7 @@ const timeBeside = async (
   return { ...measured, missingBaselines: [...libraries.missing, ...measured.missingBaselines] };
 };
 
-/** The problem's costs, of which L2 may serve what stays in it from one round of the ring to the next. */
+/** The problem's costs. L2 may serve bytes that stay in it from one round of the ring to the next. */
 const workOf = ({ problem, workload }: EvaluationRequest, { conditions }: Measurement): ProblemWork => ({
   ...problemWork(problem, workload),
   cachedReadRatio: conditions.l2Bytes / conditions.ringBytes,
@@ -137,7 +137,7 @@ const measuredTiming = async (
   };
 };
 
-/** Profile, counters, findings and the sanitizer, as far as they were asked for and are there. */
+/** Profile, counters, findings and the sanitizer's result, as far as they were requested and are available. */
 const instrument = async (
   { device, request, oracle, instruments }: Parameters<typeof profileOutcome>[0],
   measured: { module: LoadedModule; plan: LaunchPlan; timing: Timing },
@@ -157,6 +157,6 @@ const instrument = async (
   };
 };
 
-/** A candidate gets a profile only if it is faster than every kernel that it was measured beside. */
+/** A candidate gets a profile only if it is faster than every baseline kernel. */
 const isWorthProfiling = ({ against = [] }: EvaluationRequest, comparisons: readonly Comparison[]): boolean =>
   comparisons.every(({ verdict, baseline }) => verdict === 'faster' || !against.some(({ name }) => name === baseline));

@@ -28,7 +28,7 @@ export const refusalOutcome = (
   coverage,
 });
 
-/** Arguments that do not fit the compiled function are a mistake in kernel.json, at this place. */
+/** Arguments that do not fit the compiled function are a mistake at this place of kernel.json. */
 const mismatchError = (kernel: Kernel, mismatch: ArgumentMismatch, message: string): ErrorDetails => {
   const { functionName, argumentIndex, received, expected } = mismatch;
   const step = kernel.file.steps.findIndex((declared) => 'function' in declared && declared.function === functionName);
@@ -49,7 +49,7 @@ export const unverified = (outcome: Outcome): Outcome =>
     ? { ...outcome, status: 'unverified', reason: 'two checks were run; leave --quick out to verify it' }
     : outcome;
 
-/** No time may lie below what minimum work on the fastest pipe takes. */
+/** A time below that of the minimum work on the fastest pipe is implausible. */
 export const implausibility = ({ medianNs, vetoNs }: Timing, arithmetic: string): string | undefined =>
   medianNs >= vetoNs
     ? undefined

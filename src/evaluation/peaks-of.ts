@@ -2,7 +2,7 @@ import type { Device } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 
-/** Measured once per GPU; where that is not possible, the datasheet must do. */
+/** Measures a GPU's peaks once; if that fails, the datasheet's values apply. */
 export const peaksOf = async (device: Device): Promise<MeasuredPeaks | undefined> => {
   try {
     return await device.measuring?.peaks?.();

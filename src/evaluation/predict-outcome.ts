@@ -8,7 +8,7 @@ import { implausibility, type Outcome } from './outcome.ts';
 import { problemWork } from './problem-work.ts';
 import type { Verified } from './verify/verify.ts';
 
-/** Predicts the time of a verified candidate from its counters, and says what limits it. */
+/** Predicts the time of a verified candidate from its counters, and diagnoses it. */
 export const predictOutcome = (
   { device, problem, workload }: { device: Device; problem: Problem; workload: Workload },
   { correctness, coverage, plan, counters: launches }: Verified,

@@ -8,7 +8,7 @@ const LEFT_OUT: Readonly<Record<Wait['kind'], string>> = {
     'another is slower than predicted',
 };
 
-/** What a predicted time does not contain, for whoever reads it; one note of a kind, at its first place. */
+/** Notes on effects that a prediction leaves out; one note per kind, at its first place. */
 export function predictionCaveats(code: CompiledCode): Diagnostic[] {
   if (code.kind !== 'ptx') return [];
   const waits = waitsIn(code.text);

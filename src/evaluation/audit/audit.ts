@@ -11,7 +11,7 @@ import { acceptsRight, type MutantResult, mutantContext, playMutant } from './pl
 export interface MutantReport {
   id: string;
   title: string;
-  /** `caught`: by at least one check. `slipped`: it would pass as right. `equivalent`: its outputs are the right ones. */
+  /** `caught`: at least one check refuses it. `slipped`: it would pass. `equivalent`: its outputs are the right ones. */
   verdict: 'caught' | 'slipped' | 'equivalent' | 'not-applicable';
   results: MutantResult[];
 }
@@ -20,10 +20,10 @@ export interface MutantReport {
 export interface CheckReport {
   check: string;
   outputs: Sight[];
-  /** Wrong kernels caught; let through though their outputs differ from the right ones; of those, any problem's. */
+  /** Number of wrong kernels caught, and names of those that pass although their outputs differ from the right ones. */
   caught: number;
   accepted: string[];
-  /** Why the check is blind, an error of the problem; `null` where it is not. */
+  /** Why the check is blind, which is an error of the problem; `null` if it is not. */
   blind: string | null;
 }
 
@@ -39,7 +39,7 @@ export interface AuditReport {
   mutants: MutantReport[];
   /** Ids of the wrong kernels that every check lets through. */
   letThrough: string[];
-  /** Checks on which even the correctly rounded oracle is called wrong. */
+  /** Checks that refuse even the correctly rounded oracle. */
   falseAlarms: string[];
   /** Checks that `evaluate` and `optimize` refuse. */
   blindChecks: string[];
@@ -48,10 +48,10 @@ export interface AuditReport {
 }
 
 /**
- * Plays generic wrong kernels on the host against the problem's own check shapes, generators and comparison, and says
- * which would slip through. Needs no device.
+ * Runs the problem's own check shapes, generators and comparison on generic wrong kernels, computed on the host, and
+ * reports those that would pass. Needs no device.
  *
- * @throws the signal's reason when aborted; WarpsmithError when the problem itself is at fault.
+ * @throws the signal's reason when aborted; WarpsmithError for mistakes in the problem.
  */
 export const auditProblem = async (options: {
   problem: Problem;
@@ -109,7 +109,7 @@ export const auditProblem = async (options: {
   };
 };
 
-/** The check's context, or why nothing can be expected of it. */
+/** The check's context, or why it has no expected outputs. */
 const contextOrTrouble = async (
   problem: Problem,
   check: Check,
@@ -150,8 +150,8 @@ const checkReport = (
 };
 
 /**
- * One whose outputs equal the right ones, to the bit, wherever it applies is no wrong kernel, unless it is a mistake that must
- * show somewhere: then the checks have a hole.
+ * A mutant whose outputs equal the right ones, to the bit, wherever it applies is no wrong kernel. The exception is a
+ * mistake that must show somewhere: then the checks have a hole.
  */
 const verdictOf = ({ mustShow }: Mutant, results: readonly MutantResult[]): MutantReport['verdict'] => {
   const has = (wanted: MutantResult['outcome']): boolean => results.some(({ outcome }) => outcome === wanted);

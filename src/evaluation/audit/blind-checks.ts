@@ -7,26 +7,26 @@ import { mutantsOfAnyProblem } from './mutants/index.ts';
 import { acceptedErrorRatio, mutantContext } from './play-mutant.ts';
 
 /**
- * Largest tolerance ÷ spread that a check may have unless problem.json says another. At ¼, a kernel that writes the mean
+ * Default of problem.json's `toleranceShare`: largest tolerance ÷ spread of a check. At ¼, a kernel that writes the mean
  * passes at 20 % of normally distributed elements, and an error of one standard deviation is four tolerances.
  */
 export const MOST_TOLERANCE_SHARE = 1 / 4;
 
-/** How much of one output's signal the tolerance of a check hides. */
+/** The part of one output's signal that a check's tolerance hides. */
 export interface Sight {
   output: string;
   /** Median over the elements. */
   tolerance: number;
-  /** Standard deviation of the right values; the root of their mean square where all are equal, or fewer than 16. */
+  /** Standard deviation of the right values; their root mean square if all are equal or there are fewer than 16. */
   spread: number;
-  /** Tolerance ÷ spread; 0 where no error is allowed, `null` where all values are 0 and some error is allowed. */
+  /** Tolerance ÷ spread; 0 if no error is allowed, `null` if all values are 0 and some error is allowed. */
   share: number | null;
 }
 
-/** Elements of an output that its median and its spread are taken of. */
+/** Most elements of an output from which its median and its spread are computed. */
 const MOST_ELEMENTS = 2 ** 16;
 
-/** What the tolerance of an output hides; of a large one, judged by some of its elements. */
+/** The part of an output that its tolerance hides; of a large output, estimated from some of its elements. */
 export const sightOf = (output: string, expectation: Expectation): Sight => {
   const { want, tolerances, groupSize } = expectation;
   const step = Math.ceil(want.length / MOST_ELEMENTS);
@@ -39,7 +39,7 @@ export const sightOf = (output: string, expectation: Expectation): Sight => {
   return { output, tolerance, spread, share };
 };
 
-/** Fewer values than this have no deviation worth the name: two may be alike by chance. */
+/** With fewer values the standard deviation is meaningless: two may be equal by chance. */
 const FEW_VALUES = 16;
 
 const spreadOf = (values: Float64Array): number => {
@@ -48,11 +48,11 @@ const spreadOf = (values: Float64Array): number => {
   const mean = meanOf((value) => value);
   const deviation = Math.sqrt(meanOf((value) => (value - mean) ** 2));
   const size = Math.sqrt(meanOf((value) => value * value));
-  // Values that are all equal deviate by the rounding of their mean.
+  // Values that are all equal deviate only by the rounding of their mean.
   return values.length < FEW_VALUES || deviation <= size * 2 ** -45 ? size : deviation;
 };
 
-/** The outputs of a check of which the tolerance hides too much, in words with the arithmetic. */
+/** Describes the outputs whose tolerance hides too much, with the arithmetic. */
 export const hiddenSignals = (problem: Problem, sights: readonly Sight[]): string[] => {
   const most = problem.file.toleranceShare ?? MOST_TOLERANCE_SHARE;
   return sights
@@ -76,8 +76,8 @@ export interface BlindCheckRequest {
 
 /**
  * Why a check would pass kernels that compute nothing right: its tolerance hides the signal, or it accepts a generic wrong
- * kernel whose outputs differ from the right ones. `undefined` where it sees. The right outputs are those that are expected
- * anyway; the reference runs once more, on other inputs, unless it takes long.
+ * kernel whose outputs differ from the right ones. `undefined` if it is not blind. Needs the expected outputs and one more
+ * run of the reference, on other inputs, unless that takes long.
  *
  * @throws as `prepared.expectations()`.
  */
@@ -102,7 +102,7 @@ export const blindnessOf = async (request: BlindCheckRequest): Promise<string | 
   return undefined;
 };
 
-/** Whether a check is blind is worked out once: candidates of a run share their checks. */
+/** Computes once per check whether it is blind, because the candidates of a run share their checks. */
 const known = new WeakMap<PreparedCheck, string | null>();
 
 /** As {@link blindnessOf}, remembered. */
@@ -112,7 +112,7 @@ export const knownBlindnessOf = async (request: BlindCheckRequest): Promise<stri
   return known.get(prepared) ?? undefined;
 };
 
-/** @throws WarpsmithError `blind-check` with the arithmetic where a check is blind; as {@link blindnessOf}. */
+/** @throws WarpsmithError `blind-check` with the arithmetic if a check is blind; as {@link blindnessOf}. */
 export const refuseBlindCheck = async (request: BlindCheckRequest): Promise<void> => {
   const why = await knownBlindnessOf(request);
   if (why !== undefined) throw blindCheck(request.problem, describeCheck(request.check), why);
@@ -129,7 +129,7 @@ const blindCheck = ({ folder, file }: Problem, check: string, why: string): Warp
     hint: `Tighten the comparison, or give this shape inputs whose results differ more. \`warpsmith audit ${folder}\` shows every check.`,
   });
 
-/** @throws WarpsmithError `blind-check`: no inputs of the problem show at the timed shape what a kernel computes. */
+/** @throws WarpsmithError `blind-check`: at the timed shape, every kind of input is blind. */
 export const refuseBlindWorkload = ({ folder, file }: Problem, check: string, why: string): never => {
   throw new WarpsmithError({
     code: 'blind-check',

@@ -9,8 +9,8 @@ import { outputsOf, runReference } from '../oracle/reference-runs.ts';
 import type { Mutant, MutantContext } from './mutants/mutant.ts';
 
 /**
- * How a wrong kernel fared on one check. `same`: its output equals the right one here, so that nothing could tell;
- * `not-applicable`: the check is too small, or of the wrong shape, for this kind of mistake.
+ * The result of a wrong kernel on one check. `same`: its output equals the right one here, so no check could tell.
+ * `not-applicable`: the check is too small, or of the wrong shape, for this mistake.
  */
 export type MutantOutcome = 'caught' | 'slipped' | 'same' | 'not-applicable';
 
@@ -24,9 +24,9 @@ export interface MutantResult {
 }
 
 /**
- * What mutants of one check are made from: right outputs, and those of other inputs.
+ * The data for the mutants of one check: right outputs, and right outputs for other inputs.
  *
- * @param request.right - the right outputs where they are known; else the reference runs for them.
+ * @param request.right - the right outputs if they are known; otherwise the reference computes them.
  */
 export const mutantContext = async (request: {
   problem: Problem;
@@ -63,12 +63,12 @@ export const mutantContext = async (request: {
   };
 };
 
-/** Elements of an output that are looked at before all are: some spread over it, and the last ones. */
+/** Elements of an output that are compared first: some spread over it, and the last ones. */
 const LOOKED_AT = { spread: 4096, last: 64 } as const;
 
 /**
- * How far a wrong kernel's largest error is from its tolerance where the check accepts it though it differs; `undefined`
- * where it is caught, is right, or does not apply. Quick where it is caught: a few elements tell.
+ * Largest error ÷ tolerance of a wrong kernel that the check accepts although it differs; `undefined` if it is caught, is
+ * right, or does not apply. Fast if it is caught, because a few elements suffice.
  */
 export const acceptedErrorRatio = async (
   mutant: Mutant,

@@ -50,7 +50,7 @@ export interface Instruments {
   readonly deviceReference?: DeviceReference;
 }
 
-/** The library baselines that can be measured, and why the others can't. */
+/** The available library baselines, and why others are not. */
 export const librariesFor = async (
   instruments: Instruments | undefined,
   names: readonly string[],

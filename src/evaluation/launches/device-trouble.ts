@@ -1,9 +1,9 @@
 import { WarpsmithError } from '../../core/errors.ts';
 
-/** Errors of the device itself that a candidate may have caused, and what they make of its evaluation. */
+/** Errors of the device that a candidate may have caused, with the resulting status. */
 const STATUS_OF_CODE: Readonly<Record<string, 'device-failed' | 'unsupported'>> = {
   'device-failed': 'device-failed',
-  // What the candidate or the workload needs is more than this device has free.
+  // The candidate or the workload needs more memory than the device has free.
   'device-memory': 'unsupported',
 };
 
@@ -13,7 +13,7 @@ export interface DeviceTrouble {
   readonly reason: string;
 }
 
-/** What `work` gives, or the device's trouble meanwhile as a value. Other errors are thrown on. */
+/** The result of `work`, or a device error during it as a value. Rethrows other errors. */
 export const orDeviceTrouble = async <T>(work: Promise<T>): Promise<T | DeviceTrouble> => {
   try {
     return await work;

@@ -4,10 +4,10 @@ import { WarpsmithError } from '../../core/errors.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 
 /**
- * Whether every launch of a plan finds the shared memory it needs on the device. Tiles may grow with a dimension, so that
- * settings which are fine for one workload don't fit another; that is no mistake of theirs.
+ * Whether the device has enough shared memory for every launch of a plan. Tiles may grow with a dimension, so settings that
+ * suit one workload may not fit another; that is no mistake.
  *
- * @param plan expands the plan. What else is wrong with it is for others to say.
+ * @param plan expands the plan. Its other mistakes are reported elsewhere.
  */
 export const fitsSharedMemory = (
   plan: () => LaunchPlan,

@@ -1,13 +1,13 @@
 import { sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 
-/** The part of a planned buffer that says where its elements lie. */
+/** The part of a planned buffer that defines the positions of its elements. */
 export type Layout = Pick<PlannedBuffer, 'dtype' | 'shape' | 'strides' | 'bytes'>;
 
 /** Number of logical elements: the product of the shape. */
 export const elementCountOf = (layout: Layout): number => layout.shape.reduce((product, extent) => product * extent, 1);
 
-/** Whether the elements lie in row-major order with nothing between them. */
+/** Whether the elements lie in row-major order without gaps. */
 export const isDense = (layout: Layout): boolean => {
   let expected = 1;
   for (let axis = layout.shape.length - 1; axis >= 0; axis--) {
@@ -53,7 +53,7 @@ export const packElements = (layout: Layout, bytes: Uint8Array): Uint8Array => {
   return packed;
 };
 
-/** The buffer's bytes with these packed elements in their places; bytes between elements are `padding`. */
+/** The buffer's bytes with these packed elements at their positions; bytes between elements are `padding`. */
 export const spreadElements = (layout: Layout, packed: Uint8Array, padding: number): Uint8Array => {
   if (isDense(layout)) return packed;
   const size = sizeOfDType(layout.dtype);

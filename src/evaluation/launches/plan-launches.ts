@@ -21,7 +21,7 @@ const CTAS_PER_SM = 'kernel.ctasPerSm';
 /**
  * The launch sequence of a candidate for these dimensions on this device.
  *
- * @throws WarpsmithError when it can't be expanded or launched.
+ * @throws WarpsmithError if it can't be expanded or launched.
  */
 export const planLaunches = (request: PlanLaunchesRequest): LaunchPlan => {
   const { problem, candidate, dimensions, spec, module } = request;

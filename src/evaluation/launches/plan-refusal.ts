@@ -1,7 +1,7 @@
 import type { WarpsmithError } from '../../core/errors.ts';
 import type { FailureStatus } from '../../core/status.ts';
 
-/** Plan errors that are not mistakes in kernel.json: a driver would report the first two only at launch. */
+/** Plan errors that are not mistakes in kernel.json. A driver would report the first two only at launch. */
 const STATUS_OF_CODE: Readonly<Record<string, FailureStatus>> = {
   'shared-memory-limit': 'launch-failed',
   'block-too-large': 'launch-failed',

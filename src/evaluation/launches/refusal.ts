@@ -2,7 +2,7 @@ import type { ArgumentMismatch, DeviceFault } from '../../core/device-values.ts'
 import type { Correctness, Coverage } from '../../core/evaluation.ts';
 import type { FailureStatus } from '../../core/status.ts';
 
-/** Why a candidate is not believed, and on which check that showed. */
+/** Why a candidate is refused, and the check that showed it. */
 export interface Refused {
   readonly ok: false;
   readonly status: FailureStatus;

@@ -14,7 +14,7 @@ export const repeatPlan = (plan: LaunchPlan, slotCount: number): LaunchPlan => {
   };
 };
 
-/** The first launch of a sequence never starts before what lies in front of it has ended. */
+/** The first launch of a sequence never starts before the previous sequence has ended. */
 const firstStep = (step: PlannedStep): PlannedStep =>
   step.kind === 'launch' ? { ...step, programmaticDependent: false } : step;
 

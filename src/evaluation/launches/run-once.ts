@@ -16,9 +16,9 @@ export interface CheckMemory {
 }
 
 /**
- * Allocates the plan's buffers, fills the inputs, and zeroes the workspaces that are zeroed once.
+ * Allocates the plan's buffers, fills the inputs, and zeroes the workspaces with `init: once`.
  *
- * @param options.minimumAlignment - whether buffers lie no better aligned than they are declared.
+ * @param options.minimumAlignment - whether buffers have only their declared alignment.
  */
 export const allocateCheckMemory = async (
   device: Device,
@@ -58,7 +58,7 @@ export const replaceInputs = async (
 
 const ZERO = new Uint8Array(1);
 
-/** One execution of the launch sequence: which order and poison it ran under. */
+/** One execution of the launch sequence: its order and poison. */
 export interface RunConditions {
   readonly name: string;
   readonly orderSeed: number;
@@ -66,17 +66,17 @@ export interface RunConditions {
   readonly count: boolean;
   readonly timeoutMs: number;
   readonly instructionsPerCta?: number;
-  /** What shared and local memory hold when a CTA begins, on devices that can choose. */
+  /** Contents of shared and local memory when a CTA begins, on devices that can choose them. */
   readonly privateMemory?: number | 'zeros' | 'leftovers';
   /** Look for races, on devices that can. */
   readonly findsRaces?: boolean;
   /** What the caches hold when the sequence starts. */
   readonly cache?: 'hot' | 'cold';
-  /** Zero the workspaces again that are zeroed once, as if no run had come before. */
+  /** Zero the workspaces with `init: once` again, as if no run had come before. */
   readonly forgetsEarlierRuns?: boolean;
   /**
-   * Output name → packed elements that lie there beforehand instead of poison. Undefined workspaces then keep what the
-   * run before left in them.
+   * Output name → packed elements that fill the output instead of poison. Undefined workspaces then keep the contents that
+   * the previous run left.
    */
   readonly leftovers?: ReadonlyMap<string, Uint8Array>;
 }
@@ -87,15 +87,15 @@ export interface RunResult {
   readonly conditions: RunConditions;
   readonly outputs: ReadonlyMap<string, Uint8Array>;
   readonly counters: LaunchCounters[];
-  /** Where shared memory was first read that nothing had written, of runs that look for races. */
+  /** The first read of unwritten shared memory, if the run looks for races. */
   readonly uninitialisedRead?: string;
-  /** Distinct bytes of each buffer that were read, of runs that were counted on a virtual device. */
+  /** Distinct bytes read from each buffer, if a virtual device counted the run. */
   readonly readBytes?: ReadonlyMap<string, number>;
 }
 
 /**
- * Poisons, runs the launch sequence, then looks for damage: guard zones, inputs, and the gaps between an output's
- * elements. Damage is `unsafe`, whatever the outputs hold.
+ * Poisons, runs the launch sequence, then checks for damage: guard zones, inputs, and the gaps between an output's
+ * elements. Damage is `unsafe` for any outputs.
  */
 export const runOnce = async (
   memory: CheckMemory,
@@ -158,7 +158,7 @@ const prepareBuffer = async (
   if (planned.init === 'zero' || (planned.init === 'once' && forgetsEarlierRuns)) await device.fill(buffer, ZERO);
 };
 
-/** Gaps of an `inout` buffer hold what its initial contents put there. */
+/** Gaps of an `inout` buffer hold their initial contents. */
 const paddingOf = (buffer: PlannedBuffer, poison: Poison): number =>
   (buffer.role === 'inout' ? NAN_POISON : poison).byteValue;
 

@@ -1,4 +1,4 @@
-/** Starts a value once for each key, and again where that failed. */
+/** Starts a value once for each key, and again if that failed. */
 export const startOnDemand = <K, V>(start: (key: K) => Promise<V>) => {
   const running = new Map<K, Promise<V>>();
   return {

@@ -1,14 +1,14 @@
 import type { MeasurementConditions } from '../../core/measurement.ts';
 import type { FailureStatus } from '../../core/status.ts';
 
-/** Why a contender could not be measured. `unsafe`, `wrong` and the like come from the checks after a sample. */
+/** Why a contender could not be measured. Statuses such as `unsafe` and `wrong` come from the checks after a sample. */
 export interface ContenderFailure {
   readonly ok: false;
   readonly status: FailureStatus;
   readonly reason: string;
 }
 
-/** How many launch sequences a sample takes, and on how many slots. */
+/** Number of launch sequences and slots of a sample. */
 export interface Ring {
   readonly cache: 'hot' | 'cold';
   /** Slots, each with its own inputs, outputs and workspaces. */
@@ -17,12 +17,12 @@ export interface Ring {
   readonly ringBytes: number;
   /** Sequences in one graph replay, one for each slot. */
   readonly sequencesPerReplay: number;
-  /** Replays, with everything drawn anew between them, whose times add up to one sample. */
+  /** Replays whose times add up to one sample; everything is drawn again between them. */
   readonly replaysPerSample: number;
 }
 
 /**
- * What is timed beside others: a candidate on a device, or a library call in its own process. Names are unique within a
+ * A candidate on a device, or a library call in its own process, that is timed beside others. Names are unique within a
  * measurement.
  */
 export interface Contender {
@@ -31,15 +31,16 @@ export interface Contender {
   /** Bytes of one slot. */
   readonly slotBytes: number;
   /**
-   * Rough time of one sequence, which the ring is sized by; runs it a few times. `eagerNs`: median device time of one
-   * sequence launched alone, outside a graph.
+   * Estimated time of one sequence, for the size of the ring; runs it a few times. `eagerNs`: median device time of a
+   * single sequence outside a graph.
    */
   estimateNs(): Promise<{ ok: true; ns: number; eagerNs?: number } | ContenderFailure>;
   /**
-   * Fresh allocation, fresh graph. `seed` is secret: nothing derived from it reaches a kernel but the drawn values.
-   * @param comparesSlot whether a slot of a secretly chosen sample is compared whole with the oracle.
-   * @param within of kernels: secret numbers of sequences after which replays that do not count end, to see what is done by
-   * then; and how many samples the block will have.
+   * Allocates memory and builds the graph for one block. `seed` is secret: a kernel sees nothing derived from it except the
+   * drawn values.
+   * @param comparesSlot whether a slot of a secret sample is compared whole with the oracle.
+   * @param within for kernels: secret numbers of sequences after which uncounted replays end, to check the work done until
+   * then; and the number of samples of the block.
    */
   openBlock(
     ring: Ring,
@@ -50,20 +51,20 @@ export interface Contender {
 }
 
 export interface ContenderBlock {
-  /** Device time that a replay takes beside its launches, which every sample's replays are rid of. */
+  /** Device time of a replay beyond its launches, subtracted from every sample's replays. */
   readonly replayOverheadNs: number;
   readonly inputs: MeasurementConditions['inputs'];
   /**
-   * Untimed: draws inputs, poisons outputs, restores what must be as at first; then times; then, untimed, checks. Returns
-   * the mean device time of one sequence in ns.
+   * Untimed: draws inputs, poisons outputs, restores initial contents. Then times. Then, untimed, checks. Returns the mean
+   * device time of one sequence in ns.
    */
   sample(seed: number): Promise<{ ok: true; ns: number } | ContenderFailure>;
-  /** Slots compared with the oracle, those that `close` compares included once it has ended. */
+  /** Number of slots compared with the oracle, including those that `close` compares. */
   readonly checkedSlotCount: number;
-  /** Kernels: launch sequences run again by themselves and compared with what a replay left. */
+  /** Kernels: number of launch sequences that ran again alone and were compared with the replay's results. */
   readonly rerunCount?: number;
-  /** Makes the checks postponed until after all timing, then frees everything in any case. */
+  /** Runs the checks that were postponed until after all timing, then frees everything in any case. */
   close(): Promise<{ ok: true } | ContenderFailure>;
-  /** Frees everything and checks nothing: for a block whose samples do not count any more. */
+  /** Frees everything without checks, for a block that no longer counts. */
   discard(): Promise<void>;
 }

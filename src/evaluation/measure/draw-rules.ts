@@ -10,7 +10,7 @@ type RuleOf<K extends Generator['kind']> = (
   dimensions: Dimensions,
 ) => DrawRule | undefined;
 
-/** The same distributions as generators/, drawn on the device; kinds that are missing here are drawn on the host. */
+/** Device versions of the distributions in generators/. The host draws kinds that are missing here. */
 const RULES: { readonly [K in Generator['kind']]?: RuleOf<K> } = {
   normal: ({ mean = 0, standardDeviation = 1 }) => ({ kind: 'normal', mean, standardDeviation }),
   large: ({ magnitude }) => ({ kind: 'normal', mean: 0, standardDeviation: magnitude }),
@@ -25,7 +25,7 @@ const RULES: { readonly [K in Generator['kind']]?: RuleOf<K> } = {
   permutation: (_generator, { shape }) => (shape.length === 1 ? { kind: 'permutation' } : undefined),
 };
 
-/** How a device draws this input by itself; undefined where only the host can. */
+/** The rule by which a device draws this input; undefined if only the host can draw it. */
 export const drawRuleOf = (buffer: PlannedBuffer, dimensions: Dimensions): DrawRule | undefined => {
   if (!isDense(buffer)) return undefined;
   const generator: Generator = buffer.generator ?? { kind: 'normal' };

@@ -8,15 +8,18 @@ import { drawInputs } from '../oracle/draw-inputs.ts';
 /** Inputs that only the host can draw: index structures, files, strided layouts. */
 export interface HostInputs {
   readonly isEmpty: boolean;
-  /** @param twins where the sequences of the slots are run again; their `inout` buffers get the same values. */
+  /** @param twins buffers in which the slots' sequences run again; their `inout` buffers get the same values. */
   write(measuring: MeasuringDevice, slots: readonly Slot[], twins: readonly Slot[], seed: number): Promise<void>;
   changed(measuring: MeasuringDevice, slots: readonly Slot[]): Promise<string | undefined>;
 }
 
-/** Different sets of values that a replay's slots share out at random: drawing one for each would take longer than it measures. */
+/**
+ * Number of different sets of values that a replay's slots share at random. Drawing one set per slot would take longer than
+ * the measurement.
+ */
 const SET_COUNT = 4;
 
-/** Prepares to draw these buffers on the host; does nothing where there are none. */
+/** Prepares to draw these buffers on the host; does nothing if there are none. */
 export const prepareHostInputs = (request: {
   problem: Problem;
   dimensions: Dimensions;

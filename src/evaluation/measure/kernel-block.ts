@@ -20,19 +20,22 @@ export interface KernelBlockOptions {
   readonly timeoutMs: number;
   readonly ring: Ring;
   readonly seed: number;
-  /** How a slot of a secretly chosen sample is compared with the oracle. */
+  /** Compares a slot of a secret sample with the oracle. */
   readonly compares: 'whole' | 'part' | 'nothing';
   /** Samples that the block will have. */
   readonly sampleCount: number;
-  /** Numbers of sequences after which replays that do not count end. */
+  /** Numbers of sequences after which uncounted replays end. */
   readonly cuts: readonly number[];
-  /** Whether a replay that does not count comes first: cold instruction caches and clocks are felt by it. */
+  /** Whether an uncounted warm-up replay comes first; short replays are slowed by cold instruction caches and clocks. */
   readonly warmsUp: boolean;
 }
 
-/** Slots of a block that are compared because they look wrong: kernels of which that is right have it everywhere. */
+/**
+ * Most suspect slots of a block that are compared with the oracle. If a kernel's right results look suspect, all its slots
+ * do.
+ */
 const MOST_SUSPECTS = 2;
-/** Sequences of a replay that are run again: all, or of very long rings a secret choice. */
+/** Most sequences of a replay that run again: all, or a secret selection in very long rings. */
 export const MOST_RERUNS = 1024;
 
 type Timed = { ok: true; ns: number } | ContenderFailure;
@@ -40,13 +43,13 @@ type Timed = { ok: true; ns: number } | ContenderFailure;
 /** What one replay is for. */
 interface ReplayPurpose {
   readonly seed: number;
-  /** Whether a slot is kept to be compared with the oracle. */
+  /** Whether to keep a slot for comparison with the oracle. */
   readonly keeps?: boolean;
-  /** Sequences after which the replay ends; all of them when absent. */
+  /** Number of sequences after which the replay ends; all by default. */
   readonly cut?: number;
 }
 
-/** One block of a kernel: fresh memory, one graph, samples with everything about them checked. */
+/** One block of a kernel: fresh memory, one graph, and samples with all their checks. */
 export class KernelBlock implements ContenderBlock {
   readonly #options: KernelBlockOptions;
   readonly #slots: Slots;
@@ -57,7 +60,7 @@ export class KernelBlock implements ContenderBlock {
   #sampleCount = 0;
   #suspectCount = 0;
   replayOverheadNs = 0;
-  /** Contents of secretly chosen slots, with the sequence they belong to. */
+  /** Contents of secret slots, with the sequence that each belongs to. */
   readonly #kept: { where: string; contents: SlotContents; part?: SlotPart }[] = [];
   readonly #part: SlotPart | undefined;
   checkedSlotCount = 0;
@@ -77,7 +80,7 @@ export class KernelBlock implements ContenderBlock {
     return this.#options.compares === 'whole' || this.#part !== undefined;
   }
 
-  /** Allocates, and unless replays are long, replays once as a warm-up, cut short if it may be, checks included. */
+  /** Allocates. Unless replays are long, also replays once as a warm-up with all checks, cut short if possible. */
   static async open(options: KernelBlockOptions): Promise<{ ok: true; block: KernelBlock } | ContenderFailure> {
     const { measuring, module, ring, seed, plan, problem, dimensions } = options;
     const slots = await allocateSlots(measuring, { plan, problem, dimensions, slotCount: ring.slotCount, seed });
@@ -149,7 +152,7 @@ export class KernelBlock implements ContenderBlock {
     await this.#slots.free();
   }
 
-  /** Replays cut short at a secret place. Every launch before the cut must have done all of its work. */
+  /** Replays that end at a secret place. Every launch before it must have done all of its work. */
   async #remainingCuts(): Promise<{ ok: true } | ContenderFailure> {
     for (let cut = this.#cuts.shift(); cut !== undefined; cut = this.#cuts.shift()) {
       const outcome = await this.#replayOnce({ seed: createStream(this.#options.seed, 'cut', cut).bits(0), cut });
@@ -169,7 +172,7 @@ export class KernelBlock implements ContenderBlock {
     return { ok: true };
   }
 
-  /** Draws, poisons and restores; times; looks at what the sequences did and runs them again; one message for all of it. */
+  /** Draws, poisons and restores; times; checks the sequences' results and runs them again; all in one message. */
   async #replayOnce({ seed, keeps = false, cut }: ReplayPurpose): Promise<Timed> {
     const { measuring, ring, timeoutMs } = this.#options;
     const slots = this.#slots;
@@ -186,7 +189,7 @@ export class KernelBlock implements ContenderBlock {
     return { ok: true, ns: Math.max(0, played.ns - this.replayOverheadNs) };
   }
 
-  /** Whatever shows on the device, of the slots that the replay got to. */
+  /** All damage that the device can detect, in the slots that the replay reached. */
   async #look(
     seed: number,
     slotCount: number,
@@ -211,8 +214,8 @@ export class KernelBlock implements ContenderBlock {
   }
 
   /**
-   * What every sequence gave by itself, in a secret order: the same inputs must give the same. Where the order of operations is
-   * free, a slot that is far from it is suspect.
+   * Compares every sequence with its rerun, in a secret order: equal inputs must give equal results. If the order of
+   * operations is free, a slot with a large difference is suspect.
    */
   #differing(
     order: readonly number[],
@@ -234,7 +237,7 @@ export class KernelBlock implements ContenderBlock {
     return { ok: true };
   }
 
-  /** Keeps what a slot holds for the oracle, or a part of it, on the inputs drawn once more where the sequence changed them. */
+  /** Keeps a slot, or a part of it, for the oracle. If the sequence changed its inputs, they are drawn again. */
   async #keepSlot(slot: number, seed: number, part?: SlotPart): Promise<void> {
     const slots = this.#slots;
     const outputs = await slots.read(slot, ['out', 'inout'], part);
@@ -244,7 +247,7 @@ export class KernelBlock implements ContenderBlock {
     this.#kept.push({ where, contents: { inputs, outputs }, part });
   }
 
-  /** The last slot half of the time, since work that is put off shows there; else any. */
+  /** The last slot in half of the cases, because postponed work shows there; otherwise any slot. */
   #slotToKeep(seed: number): number {
     const stream = createStream(seed, 'slot');
     const { slotCount } = this.#options.ring;

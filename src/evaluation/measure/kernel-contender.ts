@@ -11,7 +11,7 @@ import { allocateSlots, type Slots } from './slots.ts';
 import { LARGE_SLOT_BYTES } from './tiers.ts';
 import { timedPlan } from './timed-plan.ts';
 
-/** A candidate that has been verified, ready to be timed on a device. */
+/** A verified candidate, ready to be timed on a device. */
 export interface KernelContenderOptions {
   readonly name: string;
   readonly device: Device;
@@ -25,17 +25,22 @@ export interface KernelContenderOptions {
   readonly timeoutMs: number;
 }
 
-/** A replay of many slow sequences is given this many times what they are estimated to take, on top of one's limit. */
+/**
+ * Time limit of a replay of many slow sequences, as a multiple of its estimated time, in addition to the limit of one run.
+ */
 const MOST_SLOWDOWN = 5;
 
-/** A replay as long as this does not feel what a warm-up is for, and whoever waits would feel a warm-up of it. */
+/** A replay of at least this length needs no warm-up, and one would take long. */
 const LONG_REPLAY_NS = 100e6;
 
-/** Runs of the estimate, the first of which is a warm-up. */
+/** Runs of the estimate; the first is a warm-up. */
 const ESTIMATE_RUNS = 6;
-/** A lone launch that takes no longer than this is estimated from launches in a row: much of its time is its own start. */
+/**
+ * A single launch of at most this length is estimated from several launches in a row, because much of its time is its
+ * start.
+ */
 const SHORT_SEQUENCE_NS = 50_000;
-/** Sequences in a row of such an estimate, as far as their slots take no more than this. */
+/** Sequences in a row for such an estimate, limited by the memory of their slots. */
 const ESTIMATE_SEQUENCES = 8;
 const ESTIMATE_BYTES = 2 ** 28;
 
@@ -66,8 +71,8 @@ export const createKernelContender = (options: KernelContenderOptions): Contende
 };
 
 /**
- * A few launches alone, two of long ones: the quickest, less what the events around nothing take, and the median as it is.
- * Short ones are then timed in a row.
+ * Times a few single launches, or two long ones. Returns the quickest minus the time of empty events, and the median. Short
+ * launches are then timed in a row.
  */
 const estimateNs = async (
   options: KernelContenderOptions,

@@ -43,7 +43,7 @@ export interface MeasureCandidateRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The candidate's own measurement, and how it compares with what ran beside it. */
+/** The candidate's own measurement, and its comparisons with its baselines. */
 export interface MeasuredCandidate {
   readonly ok: true;
   readonly measurement: Measurement;
@@ -89,7 +89,7 @@ const kernelContender = (request: MeasureCandidateRequest, { name, module, plan 
   return createKernelContender({ name, device, module, plan, problem, dimensions, judge, timeoutMs });
 };
 
-/** The device was lost to another contender, or no block counted. */
+/** Another contender ended the device process, or no block counted. */
 const unmeasured = (
   problem: Problem,
   candidate: string,

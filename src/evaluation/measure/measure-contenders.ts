@@ -12,16 +12,16 @@ import { planRings, type RingPlan, ringOfBlock } from './plan-ring.ts';
 import { BLOCK_BUDGET_NS, fixedTier, LARGE_SLOT_BYTES, TIERS, type TierLimits } from './tiers.ts';
 
 export interface MeasureRequest {
-  /** The first is the candidate, the others are its baselines. Names differ. */
+  /** The first is the candidate, the others are its baselines. All names differ. */
   readonly contenders: readonly Contender[];
   readonly cache: 'hot' | 'cold';
   readonly l2Bytes: number;
   readonly tier: Tier;
   /** A fixed number of counted blocks. */
   readonly blocks?: number;
-  /** Seeds the statistics, and everything else where there is no secret. */
+  /** Seeds the statistics, and everything else if there is no secret. */
   readonly seed: number;
-  /** Chooses inputs, places, orders, poisons and which slots are compared. Nobody who writes a kernel can know it. */
+  /** Determines inputs, addresses, orders, poisons and compared slots. No author of a kernel can know it. */
   readonly secret?: number;
   /** What NVML says now. */
   readonly state: () => Promise<GpuState>;
@@ -36,33 +36,33 @@ export interface FailedContender {
 }
 
 export interface MeasuredContenders {
-  /** By contender, in the order asked for; those that failed are missing. */
+  /** By contender, in the requested order, without those that failed. */
   readonly measurements: ReadonlyMap<string, Measurement>;
   readonly blocks: readonly MeasuredBlock[];
   readonly failed: readonly FailedContender[];
-  /** Baseline kernels → their block medians without the candidate, in ns; empty where no verdict was asked for. */
+  /** Baseline kernels → their block medians without the candidate, in ns; empty if no verdict was requested. */
   readonly aloneNs: ReadonlyMap<string, readonly number[]>;
-  /** A kernel took the device's memory and modules with it, the others' too. */
+  /** A kernel destroyed the device's context, and with it the memory and modules of all contenders. */
   readonly isDeviceLost: boolean;
 }
 
-/** Failures after which nothing else of the device's memory is left. */
+/** Failures after which the device's memory is lost. */
 const ENDS_THE_DEVICE: readonly FailureStatus[] = ['timed-out', 'crashed', 'device-failed'];
-/** Discarded blocks are made again, at most this many times the blocks wanted. */
+/** Most discarded blocks, as a multiple of the wanted blocks. Each is replaced. */
 const MOST_ATTEMPTS_RATIO = 2;
 
 /**
- * Times contenders beside each other. A block is a fresh allocation with fresh inputs for each, in which their samples
- * come in a random order; blocks that the GPU's state spoils do not count and are made again. More blocks follow while a
- * comparison of the candidate is ambiguous, up to the tier's limit.
+ * Times contenders beside each other. In each block every contender has a fresh allocation with fresh inputs, and samples
+ * come in random order. Blocks that the GPU's state spoils do not count and are repeated. While a comparison of the
+ * candidate is ambiguous, more blocks follow, up to the tier's limit.
  *
- * A contender that fails leaves; when the candidate fails, or the device is lost, measuring ends.
+ * A contender that fails is dropped. If the candidate fails or the device is lost, the measurement ends.
  */
 export const measureContenders = (request: MeasureRequest): Promise<MeasuredContenders> => new Measuring(request).run();
 
 interface Entrant {
   readonly contender: Contender;
-  /** Rough device time of one launch sequence: estimated at first, then as measured. */
+  /** Device time of one launch sequence: first estimated, then measured. */
   sequenceNs: number;
   ring: RingPlan;
   readonly eagerNs?: number;
@@ -71,13 +71,13 @@ interface Entrant {
   rerunCount: number;
 }
 
-/** A kernel this many times as fast or as slow as it was estimated has the wrong ring. */
+/** If a kernel's time differs from its estimate by this factor, its ring is wrong. */
 const MOST_ESTIMATE_RATIO = 1.5;
-/** A kernel whose time is never the same twice is measured all the same. */
+/** Most times that rings are planned again, so that a kernel with an unsteady time is measured, too. */
 const MOST_PLANS = 3;
-/** Multiples of it, taken modulo 1, are spread evenly however many there are. */
+/** Multiples of it, modulo 1, are spread evenly for any count. */
 const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
-/** What a block says that does not count because the rings were planned anew after it. */
+/** Reason of a discarded block after which the rings were planned again. */
 const REPLANNED = 'estimates were off';
 
 class Measuring {
@@ -138,7 +138,7 @@ class Measuring {
     return aloneNs;
   }
 
-  /** Samples of one block of one contender; none when it failed. */
+  /** Samples of one block of one contender; none if it failed. */
   async #alone(contender: Contender, number: number): Promise<number[]> {
     const entrant = this.#entrants.find((other) => other.contender === contender);
     if (!entrant) return [];
@@ -159,7 +159,9 @@ class Measuring {
     return samples;
   }
 
-  /** Whatever a baseline fails at that was fine in every block before: nothing that was measured beside it is left to stand on. */
+  /**
+   * A baseline that passed all earlier blocks and fails now: its comparisons are lost, but the candidate is not to blame.
+   */
   #spotCheckFailed(contender: Contender, failure: ContenderFailure): number[] {
     this.#leave(contender.name, failure);
     this.#deviceIsLost = true;
@@ -211,8 +213,9 @@ class Measuring {
   }
 
   /**
-   * Whether some ring was planned from an estimate that the first block shows to be wrong; then all are planned anew. A kernel
-   * that is slow when it is estimated would otherwise choose its ring. A cold one may well be slower than in its estimate.
+   * Whether the first block shows that some ring was planned from a wrong estimate; then all are planned again. Otherwise a
+   * kernel that is slow while it is estimated would choose its ring. With a cold cache a kernel may rightly be slower than
+   * its estimate.
    */
   #planAgain(samples: ReadonlyMap<string, readonly number[]>): boolean {
     if (this.#planCount >= MOST_PLANS) return false;
@@ -257,7 +260,7 @@ class Measuring {
       for (const name of [...open.keys()]) if (this.#goesOn()) await this.#close(name, open);
       if (this.#goesOn()) this.#record(samples, before, after);
     } finally {
-      // What an error, or the end of the candidate or the device, has left open.
+      // Frees blocks that an error, or the end of the candidate or the device, left open.
       for (const block of open.values()) await orDeviceTrouble(block.discard());
     }
   }
@@ -280,11 +283,10 @@ class Measuring {
   }
 
   /**
-   * Where two replays of a block that do not count end: after j sequences and after j + 1, so that launches which leave their
-   * work to later ones, in twos or more all along, are missing it once. From block to block j goes as far as covers the ring
-   * best, so that no stretch of it is left out.
+   * Where two uncounted replays of a block end: after j and after j + 1 sequences. Launches that leave work to later ones,
+   * in pairs or larger groups, then miss it once. From block to block, j moves so as to cover the ring evenly.
    *
-   * @param slotCount what every block has at least.
+   * @param slotCount fewest slots of any block.
    */
   #cuts(number: number, name: string, slotCount: number): number[] {
     const places = Math.max(1, slotCount - 1);
@@ -293,7 +295,7 @@ class Measuring {
     return [first, first + 1].map((cut) => 1 + (cut % places));
   }
 
-  /** Screens compare one slot of each contender, and so do large slots; which block it is in is secret. */
+  /** Screens, and measurements with large slots, compare one slot of each contender, in a secret block. */
   #comparesSlot(number: number, { name, slotBytes }: Contender): boolean {
     const { comparedBlocks, fewestBlocks } = this.#limits;
     const chosen = createStream(this.#secret, 'compared block', name).bits(0) % fewestBlocks;

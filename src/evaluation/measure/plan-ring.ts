@@ -3,26 +3,23 @@ import type { Ring } from './contender.ts';
 /** Shortest device time of a sample: 200 µs are some 6,000 ticks of an H200's event clock (32 ns). */
 export const LEAST_SAMPLE_NS = 200_000;
 
-/** A cold ring is this many times as large as L2, so that a slot has left the cache when its turn comes again. */
+/** Size of a cold ring as a multiple of L2, so that a slot has left the cache when its turn comes again. */
 const COLD_RING_L2_RATIO = 3;
-/** A hot ring and what else runs on the GPU fit into L2 together. */
+/** Largest hot ring as a share of L2, so that the rest of the GPU's data also fits. */
 const HOT_RING_L2_RATIO = 0.5;
-/**
- * A ring that must only be long, not cold, takes no more than this: whoever reads all of it in {@link LEAST_SAMPLE_NS}
- * reads 10 TB/s.
- */
+/** Largest ring that must be long but not cold. Reading all of it in {@link LEAST_SAMPLE_NS} would take 10 TB/s. */
 const MOST_RING_BYTES = 2 ** 31;
-/** Graphs of more launches than this take longer to build than to measure. */
+/** Most launches of a graph; building a larger one takes longer than measuring. */
 const MOST_SEQUENCES = 16_384;
-/** The most slots of a block ÷ the fewest: how many a block takes is secret, so that no launch knows whether it is the last. */
+/** Most slots of a block ÷ fewest. The number in each block is secret, so that no launch knows whether it is the last. */
 const MOST_SLOTS_RATIO = 1.25;
 /**
- * Slow contenders get as many slots as the fastest, so that gaps between launches weigh the same in all of them, unless a
- * replay of theirs would take longer than this.
+ * Slow contenders get as many slots as the fastest, so that gaps between launches weigh the same in all, unless their
+ * replay would take longer than this.
  */
 const MOST_SHARED_REPLAY_NS = 10e6;
 
-/** A ring of which every block takes a number of slots between two. */
+/** A ring whose number of slots varies from block to block between two limits. */
 export interface RingPlan extends Ring {
   readonly fewestSlotCount: number;
 }
@@ -35,11 +32,11 @@ export interface RingSubject {
 }
 
 /**
- * How many slots a sample takes, how many sequences a replay, and how many replays.
+ * The number of slots of a sample, sequences of a replay, and replays.
  *
- * Every sequence of a replay has a slot of its own, so that no launch ever finds its own right outputs; a replay whose
- * slots are too few for {@link LEAST_SAMPLE_NS} is repeated with everything drawn anew. A ring asked to be cold that stays
- * below {@link COLD_RING_L2_RATIO} × L2, because its slots are tiny, is called hot.
+ * Every sequence of a replay has a slot of its own, so that no launch finds its own right outputs. If the slots are too few
+ * for {@link LEAST_SAMPLE_NS}, the replay is repeated with everything drawn again. A ring that should be cold but stays
+ * below {@link COLD_RING_L2_RATIO} × L2, because its slots are tiny, counts as hot.
  */
 export const planRing = (request: RingSubject & { l2Bytes: number; cache: 'hot' | 'cold' }): RingPlan => {
   const { slotBytes, sequenceNs, l2Bytes, cache } = request;
@@ -56,7 +53,7 @@ export const planRing = (request: RingSubject & { l2Bytes: number; cache: 'hot' 
   };
 };
 
-/** The rings of contenders that are compared: with hot caches, as many slots for each as time and cache allow. */
+/** The rings of compared contenders. With hot caches, each gets as many slots as time and cache allow. */
 export const planRings = (
   subjects: readonly RingSubject[],
   { l2Bytes, cache }: { l2Bytes: number; cache: 'hot' | 'cold' },
@@ -73,7 +70,7 @@ export const planRings = (
   });
 };
 
-/** The ring of one block, whose number of slots is `share` of the way from the fewest to the most. */
+/** The ring of one block. `share` places its number of slots between the fewest and the most. */
 export const ringOfBlock = ({ fewestSlotCount, ...plan }: RingPlan, share: number): Ring => {
   const slotCount = fewestSlotCount + Math.floor(share * (plan.slotCount - fewestSlotCount + 1));
   const ringBytes = Math.round((plan.ringBytes / plan.slotCount) * slotCount);
@@ -98,5 +95,5 @@ const hotSlots = (slotBytes: number, l2Bytes: number, wanted: number): SlotRange
   return { fewest: Math.min(wanted, Math.ceil(most / MOST_SLOTS_RATIO)), most };
 };
 
-/** A launch that is alone in its replay has no other to leave its work to. */
+/** A single launch in a replay has no other launch to leave work to. */
 const withMore = (slots: number): number => (slots === 1 ? 1 : Math.ceil(MOST_SLOTS_RATIO * slots));

@@ -5,15 +5,16 @@ import type { RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 
 /**
- * What an output holds before a timed sequence. `nan` and `plausible` are patterns; `stale`: what the sample before left,
- * right for other inputs. Which of them a slot gets is secret, so that no kernel can tell a sample by its poison. More than
- * `mayHold` elements of a pattern afterwards were surely never written if it is `nan`; if `plausible`, the oracle tells.
+ * The contents of an output before a timed sequence. `nan` and `plausible` are patterns; `stale` is the result of the
+ * previous sample, right for other inputs. The choice for each slot is secret, so that no kernel can recognise a sample by
+ * its poison. If more than `mayHold` elements equal the pattern afterwards, they were certainly not written if it is `nan`;
+ * if it is `plausible`, the oracle decides.
  */
 export type SlotPoison =
   | { readonly kind: 'nan' | 'plausible'; readonly pattern: Uint8Array; readonly mayHold: number }
   | { readonly kind: 'stale' };
 
-/** Bits of quiet and signalling NaNs by dtype: the exponent's ones, and how many mantissa bits there are. */
+/** Bits of NaNs by dtype: the exponent's ones, and the number of mantissa bits. */
 const NAN_BITS: Readonly<Record<string, { exponent: bigint; mantissaBits: bigint; bits: bigint }>> = {
   f16: { exponent: 0x7c00n, mantissaBits: 10n, bits: 16n },
   bf16: { exponent: 0x7f80n, mantissaBits: 7n, bits: 16n },
@@ -22,8 +23,8 @@ const NAN_BITS: Readonly<Record<string, { exponent: bigint; mantissaBits: bigint
 };
 
 /**
- * A NaN with a random sign and payload that no GPU computes: neither all ones (what conversions and arithmetic give) nor
- * the first quiet one (what a host gives).
+ * A NaN with a random sign and payload that no GPU computes: neither all ones (the result of conversions and arithmetic)
+ * nor the first quiet NaN (a host's result).
  */
 const nanPattern = ({ dtype }: PlannedBuffer, stream: RandomStream): Uint8Array => {
   const { exponent, mantissaBits, bits } = NAN_BITS[dtype]!;
@@ -43,7 +44,10 @@ const plausiblePattern = ({ dtype }: PlannedBuffer, stream: RandomStream): Uint8
   return encode([value], dtype);
 };
 
-/** A share of outputs equal to a plausible pattern from which on it is suspect, though right outputs may be as alike. */
+/**
+ * Share of elements equal to a plausible pattern from which an output is suspect. Right outputs may be as uniform, so the
+ * oracle decides.
+ */
 const PLAUSIBLE_SHARE = 0.25;
 
 /** The poison of one output in one slot: half NaNs (where the dtype has them), a quarter plausible, a quarter stale. */

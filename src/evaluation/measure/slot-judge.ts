@@ -18,7 +18,7 @@ import { type ExpectedRows, expectedRows } from '../oracle/expected-rows.ts';
 import { outputsOf, runHostReference } from '../oracle/reference-runs.ts';
 import type { SlotPart } from './slot-part.ts';
 
-/** What a slot held: the bytes of every input as a sequence found them, and of every output as it left them. */
+/** A slot's contents: the bytes of every input before a sequence, and of every output after it. */
 export interface SlotContents {
   readonly inputs: ReadonlyMap<string, Uint8Array>;
   readonly outputs: ReadonlyMap<string, Uint8Array>;
@@ -26,15 +26,15 @@ export interface SlotContents {
 
 /** Describes the mistake in a slot. Undefined if there is none. */
 export interface SlotJudge {
-  /** All of it, on the inputs that the slot really held. */
+  /** Compares all of it, on the inputs that the slot held. */
   whole(contents: SlotContents): Promise<string | undefined>;
-  /** Rows that the seed chooses, of a part that was read; by the host's reference. */
+  /** Compares rows that the seed chooses, in a part that was read, with the host's reference. */
   part(part: SlotPart, contents: SlotContents, seed: number): Promise<string | undefined>;
 }
 
 /**
- * Compares slots with the oracle. Where a GPU runs the reference, first within the
- * tolerances that any inputs have: what is within them needs no runs on perturbed inputs, which take the host ten times as long.
+ * Compares slots with the oracle. If a GPU runs the reference, it first uses the tolerances that hold for any inputs.
+ * Outputs within them need no runs on perturbed inputs, which take the host ten times as long.
  */
 export const createSlotJudge = (request: {
   problem: Problem;
@@ -82,7 +82,7 @@ const packedOutputs = (
 ): Map<string, Uint8Array> =>
   new Map(outputsOf(buffers).map((buffer) => [buffer.name, packElements(buffer, outputs.get(buffer.name)!)]));
 
-/** The first output that is not as expected, in words; undefined when all are. Bytes are laid out as declared. */
+/** Describes the first wrong output; undefined if all are right. Bytes are laid out as declared. */
 export const disagreement = (
   buffers: readonly PlannedBuffer[],
   expectations: Expectations,

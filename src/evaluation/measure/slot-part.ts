@@ -6,7 +6,7 @@ import type { RandomStream } from '../../stats/random.ts';
 import { isDense } from '../launches/layout.ts';
 import { SAMPLE_FLOP } from '../oracle/expected-rows.ts';
 
-/** A problem of its own inside a slot: some indices of the dimensions that are independent, e.g. one head of attention. */
+/** An independent part of a slot: some indices of the independent dimensions, e.g. one head of attention. */
 export interface SlotPart {
   readonly dimensions: Dimensions;
   /** As the part has them. */
@@ -15,13 +15,15 @@ export interface SlotPart {
   readonly offsets: ReadonlyMap<string, number>;
 }
 
-/** A slot whose inputs are larger is compared in parts only where they can be cut: reading them takes longer than its samples. */
+/**
+ * A slot with larger inputs is compared in parts if it can be cut, because reading all of it takes longer than its samples.
+ */
 const MOST_UNCUT_BYTES = 16 * 1024 ** 2;
 
 /**
- * A part that the stream chooses: one index of each of the problem's `independentDimensions`, of the last one as many as a
- * host works out quickly. They must be the outermost axes of every buffer that has them, so that a part lies in one piece.
- * The whole slot where none can be cut; undefined where that is too large.
+ * A part that the stream chooses: one index of each of the problem's `independentDimensions`; of the last one as many as a
+ * host computes quickly. They must be the outermost axes of every buffer that has them, so that a part is contiguous. The
+ * whole slot if it can't be cut; undefined if that is too large.
  */
 export const partOfSlot = (problem: Problem, dimensions: Dimensions, stream: RandomStream): SlotPart | undefined => {
   const whole = expandBuffers(problem.file, dimensions);
@@ -65,7 +67,7 @@ const cutPart = (
   return { dimensions: reduced, buffers, offsets };
 };
 
-/** Bytes in front of the part; undefined where it does not lie in one piece. */
+/** Bytes before the part; undefined if it is not contiguous. */
 const offsetOf = (
   { file }: Problem,
   whole: PlannedBuffer,
@@ -80,7 +82,7 @@ const offsetOf = (
     const cut = cuts.get(String(expression).trim());
     if (!cut) {
       if (part.shape[axis] !== extent) return undefined;
-      // Another independent axis further in would be cut out of every index of this one.
+      // An independent axis further in would have to be cut out of every index of this one.
       isInside ||= extent > 1;
       continue;
     }

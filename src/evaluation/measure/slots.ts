@@ -22,28 +22,33 @@ import type { SlotPart } from './slot-part.ts';
 export interface Slots {
   readonly all: readonly Slot[];
   /**
-   * For each slot, where its launch sequence is run again: on the same inputs, with outputs, workspaces and `inout` buffers at
-   * other places, which the slots share but for the `inout` ones.
+   * For each slot, the buffers in which its launch sequence runs again, on the same inputs. Outputs, workspaces and `inout`
+   * buffers lie at other addresses; slots share all of them except the `inout` ones.
    */
   readonly twins: readonly Slot[];
-  /** Fresh values for every input of every slot, and nothing else. The same seed gives the same values. */
+  /** Draws fresh values for every input of every slot and changes nothing else. The same seed gives the same values. */
   drawInputs(seed: number): Promise<void>;
-  /** Of inputs that only the host can draw; the others are part of the {@link round}. */
+  /** Draws inputs that only the host can draw; the others are part of the {@link round}. */
   writeInputs(seed: number): Promise<void>;
   /**
-   * What one replay is surrounded by: inputs drawn, workspaces and outputs filled before it; inputs, guard zones and poison
-   * looked at after it; then the sequences of `order` run again.
+   * The work around one replay: before it, draws inputs and fills workspaces and outputs; after it, checks inputs, guard
+   * zones and poison; then runs the sequences of `order` again.
    *
-   * @param slotCount sequences after which the replay ends.
+   * @param slotCount number of sequences after which the replay ends.
    */
   round(seed: number, slotCount: number, order: readonly number[]): Omit<ReplayRound, 'chip'>;
-  /** Inputs that are no longer what the round put there, and bytes outside of buffers, e.g. `input 'K' of slot 3: 17 elements`. */
+  /**
+   * Describes inputs that changed during the round, and damaged bytes outside of buffers, e.g. `input 'K' of slot 3: 17
+   * elements`.
+   */
   damage(outcome: Played): Promise<string | undefined>;
-  /** An output of the round's slots that still holds its poison where it must not; a certain one, where there is any. */
+  /**
+   * An output of the round's slots that still holds poison that it must not; if possible one that is certainly unwritten.
+   */
   unwrittenOutput(outcome: Played): Unwritten | undefined;
-  /** What came out otherwise, from the elements that were equal; undefined when nothing did. */
+  /** Describes results that differ in the rerun, from the counts of equal elements; undefined if none do. */
   differenceOf(equalElements: readonly number[]): string | undefined;
-  /** Workspaces as a kernel may expect them at first: zeros where zeroed once, anything where undefined. */
+  /** Gives workspaces their initial contents: zeros for `once`, anything for `undefined`. */
   resetWorkspaces(seed: number): Promise<void>;
   /** @param part only this much of them. */
   read(slot: number, roles: readonly PlannedBuffer['role'][], part?: SlotPart): Promise<Map<string, Uint8Array>>;
@@ -55,24 +60,24 @@ export interface Slots {
 /** A round that the device played to its end. */
 export type Played = Extract<RoundOutcome, { ok: true }>;
 
-/** An output that looks as if it had not been written. */
+/** An output that seems unwritten. */
 export interface Unwritten {
   readonly slot: number;
   /** In words. */
   readonly what: string;
-  /** Its poison is no value that a right output can have. */
+  /** Whether its poison is a value that no right output can have. */
   readonly isCertain: boolean;
 }
 
 const ZERO = new Uint8Array(1);
 
 /**
- * How far two right results may lie apart where the order of operations is free: half of the digits, as a share. What is
- * further apart is not wrong for that; the oracle tells.
+ * Largest difference of two right results if the order of operations is free: half of the digits, as a share. A larger
+ * difference is not necessarily wrong; the oracle decides.
  */
 const NEAR: Partial<Record<DType, number>> = { f16: 2 ** -5, bf16: 2 ** -4, f32: 2 ** -12, f64: 2 ** -26 };
 
-/** Allocates the slots at fresh places and fills the outputs with values such as right ones, for the first stale slots. */
+/** Allocates the slots at fresh addresses, and fills the outputs with plausible values for the first stale slots. */
 export const allocateSlots = async (
   measuring: MeasuringDevice,
   request: { plan: LaunchPlan; problem: Problem; dimensions: Dimensions; slotCount: number; seed: number },
@@ -190,7 +195,7 @@ class DeviceSlots implements Slots {
     );
   }
 
-  /** What is `inout` lies where its sequence is run again, too. */
+  /** `inout` buffers also have a copy where their sequence runs again. */
   #allDraws(): Draw[] {
     const again = this.#draws
       .filter(({ name }) => this.#roleOf(name) === 'inout')
@@ -237,7 +242,7 @@ class DeviceSlots implements Slots {
     return this.#plan.buffers.find((buffer) => buffer.name === name)!.role;
   }
 
-  /** Values such as right outputs have: what a slot left stale holds before its first sequence. */
+  /** Plausible output values, which a stale slot holds before its first sequence. */
   async fillOutputs(seed: number): Promise<void> {
     await this.#measuring.draw(
       this.all.flatMap((buffers, slot) =>
@@ -297,7 +302,7 @@ class DeviceSlots implements Slots {
 
   differenceOf(equalElements: readonly number[]): string | undefined {
     for (const [i, buffer] of this.#results().entries()) {
-      // What lies between the elements of a strided output is poison, of two kinds.
+      // Gaps between the elements of a strided output hold poison, of two kinds.
       const elementCount = elementCountOf(buffer);
       const unequal = elementCount - equalElements[i]!;
       if (!(unequal <= 0)) return `${unequal} of ${elementCount} elements of '${buffer.name}'`;

@@ -14,16 +14,22 @@ export interface TierLimits {
   readonly capMs: number;
   /** What the time cap leaves. */
   readonly fewestBlocks: number;
-  /** Blocks in which a slot is compared whole with the oracle: all, or one of the first `fewestBlocks`, which is secret. */
+  /** Blocks in which a slot is compared whole with the oracle: all, or a secret one of the first `fewestBlocks`. */
   readonly comparedBlocks: 'all' | 'one';
-  /** Blocks at the end in which each baseline kernel is timed without the candidate, to see whether that slows it down. */
+  /**
+   * Extra blocks at the end that time each baseline kernel without the candidate, to see whether the candidate slows it
+   * down.
+   */
   readonly spotCheckBlocks: number;
 }
 
-/** Device time that the samples of a block may take together; slow contenders get fewer samples, one at least. */
+/** Most device time for all samples of a block. Slow contenders get fewer samples, at least one. */
 export const BLOCK_BUDGET_NS = 500e6;
 
-/** Slots above this size are compared with the oracle in one block only, in every tier: each takes longer than its samples. */
+/**
+ * Larger slots are compared with the oracle in only one block, in every tier, because each comparison takes longer than its
+ * samples.
+ */
 export const LARGE_SLOT_BYTES = 4 * 1024 ** 2;
 
 export const TIERS: Readonly<Record<Tier, TierLimits>> = {
@@ -49,7 +55,7 @@ export const TIERS: Readonly<Record<Tier, TierLimits>> = {
   },
 };
 
-/** A measurement of a size fixed beforehand: what confirms a winner must not stop when it looks good. */
+/** A measurement of fixed size. A confirmation must not stop as soon as it looks good. */
 export const fixedTier = (blocks: number): TierLimits => ({
   leastBlocks: blocks,
   moreBlocks: 0,

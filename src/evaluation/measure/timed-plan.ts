@@ -1,6 +1,6 @@
 import type { LaunchPlan, PlannedStep } from '../../core/launch-plan.ts';
 
-/** The sequence as it is timed: zeroing the workspaces that are zeroed before each sequence is part of it. */
+/** The timed sequence. It includes zeroing the workspaces with `init: zero`. */
 export const timedPlan = (plan: LaunchPlan): LaunchPlan => {
   const zeroing: PlannedStep[] = plan.buffers
     .filter(({ role, init }) => role === 'workspace' && init === 'zero')

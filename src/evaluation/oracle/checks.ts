@@ -21,7 +21,7 @@ export interface Check {
   readonly generatorSet: string;
   /** The workload that is also counted and timed. */
   readonly isMain: boolean;
-  /** Run once, and compared in some rows where the whole reference takes long; else run twice and compared whole. */
+  /** Run once, and compared in some rows if the whole reference takes long. Otherwise run twice and compared whole. */
   readonly isOnce: boolean;
   /** Of a shape that the seed chose. */
   readonly isDrawn: boolean;
@@ -58,29 +58,30 @@ const otherGeneratorSets = (problem: ProblemFile): string[] => {
 
 const NORMAL: Generator = { kind: 'normal' };
 
-/** Shapes that the seed chooses for every verification, and for a thorough one. */
+/** Number of drawn shapes of every verification, and of a thorough one. */
 const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 
 /**
- * Elements of all inputs up to which the timed workload is run with every generator set: drawing them takes a host
- * seconds for each further set. Of larger ones as many sets as fit, at least one; a thorough verification runs all.
+ * Up to this many input elements, the timed workload runs with every generator set. Above, drawing each further set takes a
+ * host seconds, so only as many sets run as fit, at least one; a thorough verification runs all.
  */
 const MOST_DRAWN_ELEMENTS = 2 ** 25;
 
-/** The problem's FLOP in all runs of further generator sets, where a CPU stands in for the GPU: tensor cores take it 10 s. */
+/** On a virtual GPU, most FLOP of all runs of further generator sets: 10 s of tensor-core instructions. */
 const MOST_EMULATED_FLOP = 2 ** 29;
 
-/** Checks in the order they are run, and what they cover. */
+/** Checks in their order, and what they cover. */
 export interface ChosenChecks {
   readonly checks: readonly Check[];
   readonly coverage: Coverage;
 }
 
 /**
- * What a candidate is verified on before its time is believed: the check shapes it takes; the main workload with its
- * declared inputs; shapes that the seed draws within the kernel's limits, so that none can be right at the listed ones
- * only; then the main workload with every other generator set, so that none can treat the timed shape as if only ordinary
- * inputs came with it. Those run in two ways come first: they say best what is wrong. A kernel whose limits or constraints turn away every other shape is run twice with every generator set.
+ * The checks of a candidate, before its time counts: the check shapes that it takes; the main workload with its declared
+ * inputs; shapes that the seed draws within the kernel's limits, so that no kernel can be right at the listed shapes only;
+ * then the main workload with every other generator set, so that no kernel can rely on ordinary inputs at the timed shape.
+ * Checks with two runs come first, because they explain mistakes best. A kernel whose limits or constraints exclude every
+ * other shape runs twice with every generator set.
  */
 export const checksFor = (request: {
   problem: ProblemFile;
@@ -90,9 +91,12 @@ export const checksFor = (request: {
   dimensions: Dimensions;
   seed: number;
   thorough?: boolean;
-  /** Whether a CPU runs the kernels: of a large timed workload, fewer generator sets fit. */
+  /** Whether a CPU runs the kernels. Then fewer generator sets fit for a large timed workload. */
   isEmulated?: boolean;
-  /** Whether the device has room for the launches at these dimensions; those without are as if a limit turned them away. */
+  /**
+   * Whether the device has room for the launches at these dimensions. Otherwise the shape is skipped, as if a limit
+   * excluded it.
+   */
   fits?: (dimensions: Dimensions) => boolean;
 }): ChosenChecks => {
   const { problem, kernel, parameters, dimensions, seed, thorough = false, isEmulated = false } = request;
@@ -145,7 +149,7 @@ const shapesOf = (problem: ProblemFile): Dimensions[] => {
 
 const keyOf = (dimensions: Dimensions): string => JSON.stringify(Object.entries(dimensions).sort());
 
-/** Its declared inputs, run twice, and other generator sets, run once; only the first where even that takes long. */
+/** The declared inputs, run twice, and other generator sets, run once; only the former if even that takes long. */
 const drawnChecks = (problem: ProblemFile, dimensions: Dimensions, generatorSets: readonly string[]): Check[] => {
   const isOnce = !costsLittle(problem, dimensions);
   if (isOnce) return [{ dimensions, generatorSet: DECLARED, ...USUAL, isOnce, isDrawn: true }];
@@ -155,7 +159,7 @@ const drawnChecks = (problem: ProblemFile, dimensions: Dimensions, generatorSets
   ];
 };
 
-/** Generator sets that fill some input otherwise than it declares, in an order that only the seed tells. */
+/** Generator sets that change some declared input, in a secret order that follows from the seed. */
 export const furtherGeneratorSets = (problem: ProblemFile, seed: number): string[] => {
   const stream = createStream(seed, 'generator sets of the main workload');
   return otherGeneratorSets(problem)
@@ -177,12 +181,12 @@ const setsThatFit = (problem: ProblemFile, dimensions: Dimensions, isEmulated: b
   );
 };
 
-/** Fewest output elements with which a kernel's launches are worth repeating: several warps have work. */
+/** Fewest output elements for repeated launches, so that several warps have work. */
 const LEAST_REPEATED_ELEMENTS = 1000;
 
 /**
- * The check whose launches are cheapest to repeat: of those with enough outputs for several warps the one with the
- * fewest operations, else the one with the most outputs.
+ * The check whose launches are cheapest to repeat: the one with the fewest operations among those with enough outputs for
+ * several warps, otherwise the one with the most outputs.
  */
 export const cheapestToRepeat = (problem: ProblemFile, checks: readonly Check[]): Check => {
   const costs = checks

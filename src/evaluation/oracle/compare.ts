@@ -9,17 +9,17 @@ export interface OutputVerdict {
   maxAbsoluteError: number | null;
   /** Tolerance of the element with the worst ratio. */
   tolerance: number;
-  /** Largest |error| ÷ tolerance; Infinity for NaN and for any error where none is allowed. */
+  /** Largest |error| ÷ tolerance; Infinity for NaN, and for any error if none is allowed. */
   worstErrorRatio: number;
   /** RMS error ÷ its limit; 0 when there is none. */
   rmsErrorRatio: number;
   rmsError: number;
-  /** The element with the worst ratio; absent where every element is as wanted. */
+  /** The element with the largest ratio; absent if every element equals the wanted value. */
   nearest?: ComparedElement;
   firstWrong?: WrongElement;
 }
 
-/** "Passes if": NaN fails unless NaN is wanted; equal infinities pass. */
+/** Written as "passes if": NaN fails unless NaN is wanted; equal infinities pass. */
 export const agrees = (got: number, want: number, tolerance: number): boolean =>
   got === want || Math.abs(got - want) <= tolerance || (Number.isNaN(got) && Number.isNaN(want));
 

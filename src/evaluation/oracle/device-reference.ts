@@ -20,7 +20,7 @@ import { type PerturbedRun, type ReferenceRuns, runsNeeded } from './reference-r
 
 export interface DeviceReferenceOptions {
   /**
-   * A device of its own: where a candidate runs, what is expected of it must not lie in memory. It stays the caller's.
+   * A separate device, which the caller owns: expected outputs must not lie in memory of the process that runs candidates.
    */
   readonly device: Device;
   readonly toolchain: Toolchain;
@@ -36,7 +36,7 @@ interface LoadedReference {
   readonly module: LoadedModule;
 }
 
-/** Runs the references that problems bring as kernels. One run at a time. */
+/** Runs the problems' device references, one at a time. */
 export const createDeviceReference = (options: DeviceReferenceOptions): DeviceReference => {
   const loaded = new Map<Problem, Promise<LoadedReference>>();
   let queue: Promise<unknown> = Promise.resolve();
@@ -58,7 +58,7 @@ export const createDeviceReference = (options: DeviceReferenceOptions): DeviceRe
         try {
           return await runReferences(options, reference, request);
         } catch (error) {
-          // What was loaded may have gone with the device's process: the next run loads it again.
+          // The loaded code may have gone with the device's process, so the next run loads it again.
           loaded.delete(problem);
           await options.device.unload(reference.module).catch(() => {});
           throw error;
@@ -75,7 +75,7 @@ export const createDeviceReference = (options: DeviceReferenceOptions): DeviceRe
   };
 };
 
-/** @throws WarpsmithError when the reference does not compile or load: the problem, or the machine, is at fault. */
+/** @throws WarpsmithError if the reference does not compile or load, which is a fault of the problem or the machine. */
 const load = async ({ device, toolchain }: DeviceReferenceOptions, problem: Problem): Promise<LoadedReference> => {
   const kernel = problem.deviceReference!;
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, {}));
@@ -86,7 +86,7 @@ const load = async ({ device, toolchain }: DeviceReferenceOptions, problem: Prob
   return { candidate, module: outcome.module };
 };
 
-/** The oracle and, where the comparison asks for them, the naive run and oracles of perturbed inputs. */
+/** The oracle and, if the comparison needs them, the naive run and oracles of perturbed inputs. */
 const runReferences = async (
   options: DeviceReferenceOptions,
   reference: LoadedReference,

@@ -17,8 +17,8 @@ export interface DrawnInputs {
 }
 
 /**
- * Draws all inputs of a check. The reference sees the values after rounding to the buffer's dtype, read back from the
- * very bytes a kernel gets.
+ * Draws all inputs of a check. The reference sees the values after rounding to the buffer's dtype, decoded from the bytes
+ * that a kernel gets.
  */
 export const drawInputs = (request: {
   problem: Problem;
@@ -53,7 +53,7 @@ export const drawInputs = (request: {
   return { bytes, tensors };
 };
 
-/** An input that is infinite only because its dtype is too small would test nothing. */
+/** Refuses an input that is infinite only because its dtype is too small; it would test nothing. */
 const refuseOverflow = (
   { name, dtype }: PlannedBuffer,
   drawn: Float64Array,

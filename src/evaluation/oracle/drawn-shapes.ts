@@ -7,7 +7,7 @@ import { elementCountOf } from '../launches/layout.ts';
 /** What shapes are drawn from, and how many. */
 export interface ShapeDraw {
   readonly problem: ProblemFile;
-  /** Whether they are a shape of the problem that the kernel takes. */
+  /** Whether these dimensions are a shape of the problem that the kernel takes. */
   readonly takes: (dimensions: Dimensions) => boolean;
   /** The main workload's. */
   readonly timed: Dimensions;
@@ -19,34 +19,37 @@ export interface ShapeDraw {
 
 export interface DrawnShapes {
   readonly shapes: Dimensions[];
-  /** Dimensions of which neither a known nor a drawn shape has another value than the timed one. */
+  /** Dimensions for which all known and drawn shapes have the timed value. */
   readonly fixed: string[];
 }
 
-/** Shapes that differ from the timed one in a dimension before it counts as verified there. */
+/** Number of shapes that must differ from the timed one in a dimension before it counts as verified there. */
 const LEAST_DIFFERING = 3;
 
-/** Floating-point operations, or elements of all buffers, up to which a shape takes a host milliseconds. */
+/** Most floating-point operations, and most elements of all buffers, for a shape that takes a host milliseconds. */
 const SMALL_COST = { flop: 2e7, elements: 3e5 };
 
-/** By how much shapes may cost more where the kernel takes none as small, up to what the timed one costs. */
+/** Factors by which shapes may cost more if the kernel takes no cheaper ones, up to the cost of the timed shape. */
 const COST_STEP = 16;
 
-/** Usual tiles and vector widths: shapes are no better aligned than the kernel's limits ask for. */
+/** Usual tiles and vector widths. Shapes are aligned to them only if the kernel's limits require it. */
 const ALIGNMENTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const TRIES = 25;
 
-/** Sizes of the dimension that a shape is about: several tiles, now and then very many; others are small half the time. */
+/**
+ * Sizes for the dimension that a shape tests: several tiles, sometimes very many. Other dimensions are small half of the
+ * time.
+ */
 const ABOUT = { least: 17, most: 300, longest: 40_000, longRatio: 0.2 } as const;
 const SMALL = { ratio: 0.5, count: 4 } as const;
 
-/** Chance that a dimension keeps the timed value where ragged shapes were not taken. */
+/** Chance that a dimension keeps the timed value if the kernel refused ragged shapes. */
 const PINNED_RATIO = 0.4;
 
 /**
- * Shapes that nobody can know beforehand: drawn from the problem's dimensions, within what the kernel takes, small enough
- * to cost little, and ragged unless the kernel's limits ask for multiples. In every dimension in which the kernel takes
- * other values than the timed one, at least three of the known and drawn shapes have one.
+ * Shapes that nobody can know beforehand. They are drawn from the problem's dimensions within the kernel's limits, are
+ * cheap, and are ragged unless the limits require multiples. In every dimension that the kernel leaves free, at least three
+ * of the known and drawn shapes differ from the timed one.
  */
 export const drawShapes = (draw: ShapeDraw): DrawnShapes => {
   const { problem, timed, known, count, seed } = draw;
@@ -83,7 +86,7 @@ class ShapeSampler {
     this.#next = () => stream.uniform(index++);
   }
 
-  /** A shape that is none of the known ones; `undefined` when none was found, in the cheapest way it can be had. */
+  /** A new shape, as cheap as possible; `undefined` if none was found. */
   draw(drawn: readonly Dimensions[], about: string | undefined, varying?: string): Dimensions | undefined {
     const { problem, timed, known, takes } = this.#draw;
     const taken = new Set([timed, ...known, ...drawn].map(keyOf));
@@ -133,14 +136,14 @@ class ShapeSampler {
   }
 }
 
-/** Whether a host takes milliseconds for a shape, or `factor` times as long. */
+/** Whether a host takes milliseconds for a shape, or up to `factor` times as long. */
 export const costsLittle = (problem: ProblemFile, dimensions: Dimensions, factor = 1): boolean => {
   try {
     const elements = expandBuffers(problem, dimensions).reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
     const flop = evaluateExpression(problem.flop, dimensions);
     return flop <= SMALL_COST.flop * factor && elements <= SMALL_COST.elements * factor;
   } catch {
-    // Not a shape of this problem: an extent that is no integer, or none.
+    // Not a shape of this problem: some extent is not a positive integer.
     return false;
   }
 };

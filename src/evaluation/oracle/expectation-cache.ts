@@ -25,13 +25,12 @@ export interface PreparedCheck {
   readonly inputs: DrawnInputs;
   /** Worked out when first asked for. Rejects as `expectationsFor` does. */
   expectations(): Promise<Expectations>;
-  /** What is expected of some rows that the seed chooses, where the whole takes a host long; else of all. */
+  /** Expected values of rows that the seed chooses, if the whole reference takes long; otherwise of all rows. */
   sample(): Promise<ExpectedRows>;
 }
 
 /**
- * From this many floating-point operations on, a device reference is worth its round trip: reference.ts takes a second
- * for about this many.
+ * From this many floating-point operations on, a device reference is used; reference.ts takes about a second for this many.
  */
 const LEAST_FLOP_ON_DEVICE = 1e9;
 
@@ -65,7 +64,7 @@ export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleT
         );
   const workOutAll = (): Promise<Expectations> => {
     expectations ??= workOut().catch((error: unknown) => {
-      // A device or another process may do better the next time.
+      // Not cached: another device or process may succeed next time.
       expectations = undefined;
       throw error;
     });
@@ -89,17 +88,19 @@ export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleT
   };
 };
 
-/** Remembers prepared checks, so that the candidates of a run are judged on the same inputs at the cost of one. */
+/**
+ * Caches prepared checks, so that all candidates of a run are judged on the same inputs and the reference runs only once.
+ */
 export interface ExpectationCache {
   check(key: CheckKey): PreparedCheck;
 }
 
-/** An eighth of the host's memory: both checks of a large workload fit where such workloads are run. */
+/** An eighth of the host's memory. On machines that run large workloads, this holds both checks of one. */
 const DEFAULT_LIMIT_BYTES = Math.max(256 * 1024 * 1024, totalmem() / 8);
 
 /**
- * An oracle that forgets the least recently used checks beyond `limitBytes`, and leaves large shapes to the device
- * reference where there is one.
+ * A cache that evicts the least recently used checks beyond `limitBytes`, and uses the device reference for large shapes if
+ * there is one.
  */
 export const createExpectationCache = (options: OracleTools & { limitBytes?: number } = {}): ExpectationCache => {
   const { limitBytes = DEFAULT_LIMIT_BYTES, ...tools } = options;
@@ -134,7 +135,7 @@ export const createExpectationCache = (options: OracleTools & { limitBytes?: num
   };
 };
 
-/** Size of what a prepared check keeps alive, with an expected value and a tolerance (float64) for each output element. */
+/** Bytes that a prepared check keeps in memory, with an expected value and a tolerance (float64) per output element. */
 const withBytes = (prepared: PreparedCheck): { prepared: PreparedCheck; bytes: number } => {
   const { inputs, buffers } = prepared;
   let bytes = 0;

@@ -14,24 +14,25 @@ export type Expectations = ReadonlyMap<string, Expectation>;
 export interface ReferenceRequest {
   readonly problem: Problem;
   readonly dimensions: Dimensions;
-  /** Bytes of every `in` and `inout` buffer as they lie there, strides and gaps included. */
+  /** Bytes of every `in` and `inout` buffer in its layout, with strides and gaps. */
   readonly inputs: ReadonlyMap<string, Uint8Array>;
-  /** Without runs on perturbed inputs: tolerances are the least that these inputs have, as if no result were ill-conditioned. */
+  /**
+   * Skip runs on perturbed inputs. Tolerances are then the smallest for these inputs, as if no result were ill-conditioned.
+   */
   readonly leastTolerances?: boolean;
 }
 
-/** Runs a problem's reference where it is quick: on a GPU, in a process where no candidate runs. */
+/** Runs a problem's reference on a GPU, in a process that runs no candidate. */
 export interface DeviceReference {
-  /** `undefined` where the problem has none, or it does not take these dimensions. */
+  /** `undefined` if the problem has none, or it does not take these dimensions. */
   run(request: ReferenceRequest): Promise<ReferenceRuns | undefined>;
   close(): Promise<void>;
 }
 
 /**
- * What is expected of every output for these inputs: by the device reference where there is one that takes them, else by
- * reference.ts.
+ * The expected outputs for these inputs, from the device reference if there is one that takes them, else from reference.ts.
  *
- * @throws WarpsmithError when the reference returns outputs of the wrong names or sizes, or the naive run overflows.
+ * @throws WarpsmithError if the reference returns outputs of the wrong names or sizes, or the naive run overflows.
  */
 export const expectationsFor = async (
   request: ReferenceRequest & {

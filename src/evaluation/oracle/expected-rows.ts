@@ -6,21 +6,21 @@ import { elementCountOf } from '../launches/layout.ts';
 import { type Expectations, expectationsFrom } from './expectations.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
 
-/** What is expected of some rows of every output, or of all of them where `rows` is absent. */
+/** Expected values of some rows of every output, or of all rows if `rows` is absent. */
 export interface ExpectedRows {
   readonly rows?: Rows;
   /** Of those rows, one after the other. */
   readonly expectations: Expectations;
 }
 
-/** Floating-point operations that a host does for a sample: some tens of milliseconds. */
+/** Floating-point operations of a host for a sample of rows: some tens of milliseconds. */
 export const SAMPLE_FLOP = 4e7;
 /** Smallest number of rows in a sample, at any cost. */
 const LEAST_ROWS = 64;
 
 /**
- * What is expected of rows that the seed chooses, the first and the last always among them; of all where the reference
- * can't leave out the others. `undefined` where the whole costs no more than a sample.
+ * Expected values of rows that the seed chooses, always including the first and the last; of all rows if the reference
+ * can't compute single rows. `undefined` if the whole costs no more than a sample.
  *
  * @throws as `runHostReference`.
  */

@@ -5,7 +5,7 @@ import { createDeviceReference } from './device-reference.ts';
 import type { DeviceReference } from './expectations.ts';
 
 /**
- * A device reference whose device is opened when a problem first brings one.
+ * A device reference that opens its device when a problem first needs it.
  *
  * @param options.openDevice opens the GPU in a process of its own; closing the reference closes it.
  */

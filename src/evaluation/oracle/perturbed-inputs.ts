@@ -4,7 +4,7 @@ import type { ReferenceTensors } from '../../core/problem.ts';
 import { createStream } from '../../stats/random.ts';
 import { unitRoundoff } from './ulp.ts';
 
-/** Multipliers drawn once; a prime, so that no axis of usual length sees the same ones in every row. */
+/** Number of multipliers that are drawn. A prime, so that rows of usual length do not all see the same ones. */
 const FACTOR_COUNT = 65_537;
 
 let factors: Float64Array | undefined;
@@ -18,8 +18,8 @@ const unitNoise = (): Float64Array => {
 };
 
 /**
- * Size of the perturbations relative to the inputs, as a standard deviation. On a host it is small enough for every
- * effect to be linear. A device's inputs are rounded to their dtype: there it spans 16 units of that.
+ * Standard deviation of the perturbations relative to the inputs. On a host they are small enough for every effect to be
+ * linear. A device's inputs are rounded to their dtype, so there they span 16 units of that.
  */
 export const HOST_PERTURBATION = 2 ** -20;
 export const devicePerturbation = (buffers: readonly PlannedBuffer[]): number =>
@@ -29,8 +29,8 @@ const perturbable = (buffers: readonly PlannedBuffer[]): PlannedBuffer[] =>
   buffers.filter(({ role, dtype }) => (role === 'in' || role === 'inout') && isFloating(dtype));
 
 /**
- * Every element x of every floating input replaced by x · (1 + relative · ξ), ξ independent with mean 0 and variance 1;
- * the same for the same `run`. Zeros, infinities, NaN and integers stay what they are.
+ * Replaces every element x of every floating-point input by x · (1 + relative · ξ), with independent ξ of mean 0 and
+ * variance 1; the same for the same `run`. Zeros, infinities, NaN and integers stay unchanged.
  */
 export const perturbInputs = (
   buffers: readonly PlannedBuffer[],

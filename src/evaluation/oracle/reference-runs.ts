@@ -7,7 +7,7 @@ import { elementCountOf } from '../launches/layout.ts';
 import { HOST_PERTURBATION, perturbInputs } from './perturbed-inputs.ts';
 import { toleranceRule } from './tolerances/index.ts';
 
-/** What the reference says of some inputs: all that a comparison may ask for. */
+/** All runs of the reference on some inputs that a comparison may need. */
 export interface ReferenceRuns {
   /** Float64, unrounded. */
   readonly oracle: ReferenceTensors;
@@ -26,11 +26,11 @@ export interface PerturbedRun {
 export const outputsOf = (buffers: readonly PlannedBuffer[]): PlannedBuffer[] =>
   buffers.filter(({ role }) => role === 'out' || role === 'inout');
 
-/** An output of few elements has no neighbours to steady an estimate; more runs have to. */
+/** Runs for outputs with few elements. These have no neighbours to stabilise an estimate, so they need more runs. */
 const FEW_ELEMENTS = 64;
 const PERTURBED_RUNS = { few: 4, many: 2 } as const;
 
-/** Which runs the problem's comparison asks for beside the oracle, and how many on perturbed inputs. */
+/** The runs that the problem's comparison needs besides the oracle, and how many on perturbed inputs. */
 export const runsNeeded = (
   { file }: Problem,
   buffers: readonly PlannedBuffer[],
@@ -44,11 +44,11 @@ export const runsNeeded = (
 };
 
 /**
- * Runs reference.ts as oracle (float64) and, where the comparison needs it, as naive run (named results and outputs rounded)
+ * Runs reference.ts as oracle (float64) and, if the comparison needs it, as naive run (named results and outputs rounded)
  * and on perturbed inputs.
  *
- * @param rows only these, if the reference can leave out the others.
- * @throws WarpsmithError when the reference is at fault; the signal's reason when aborted.
+ * @param rows only these, if the reference can compute single rows.
+ * @throws WarpsmithError if the reference is at fault; the signal's reason when aborted.
  */
 export const runHostReference = async (
   problem: Problem,

@@ -5,20 +5,18 @@ import { disassemble, WITHOUT_PTX } from '../../toolchains/disassemble.ts';
 import type { Toolchain } from '../../toolchains/toolchain.ts';
 
 export interface KeepingOptions {
-  /** What compiled for `evaluator`: asked again, it gives the same code without compiling. */
+  /** The compiled code of an evaluated candidate. `evaluator` returns it again without compiling. */
   readonly toolchain: Toolchain;
   readonly architecture: string;
   /** Replaces the toolkit's disassembler in tests. */
   readonly disassemble?: typeof disassemble;
 }
 
-/** Whether any code ran. A candidate refused earlier is not compiled for this. */
+/** Whether any code ran. A candidate refused earlier is not compiled just to keep its code. */
 const wasRun = ({ elapsedMs, repeated, coverage }: Evaluation): boolean =>
   elapsedMs.verify > 0 || (repeated !== undefined && coverage !== undefined);
 
-/**
- * Keeps the code of what `evaluator` judges, where a request says so. That happens when nothing is timed any more.
- */
+/** Keeps the code of candidates that `evaluator` judges, if the request says so, after all timing. */
 export const createKeepingEvaluator = (evaluator: Evaluator, options: KeepingOptions): Evaluator => ({
   async evaluate(request) {
     const evaluation = await evaluator.evaluate(request);

@@ -5,14 +5,14 @@ const KERNEL_FOLDER = '{kernel}';
 
 type Folders = Pick<EvaluationRequest, 'problem' | 'candidate'>;
 
-/** An evaluation without the folders of the machine it was made on, and without names of what lies in its store. */
+/** An evaluation without folders of its machine and names in its store. */
 export const toPortable = (evaluation: Evaluation, { problem, candidate }: Folders): Evaluation =>
   mapStrings(withoutStored(evaluation), (text) =>
-    // The kernel's folder usually lies in the problem's: the longer one first.
+    // The longer folder first, because the kernel's folder usually lies in the problem's.
     text.replaceAll(candidate.kernel.folder, KERNEL_FOLDER).replaceAll(problem.folder, PROBLEM_FOLDER),
   );
 
-/** The same evaluation, with the folders of the machine it is looked at on. */
+/** The same evaluation, with folders of this machine. */
 export const fromPortable = (evaluation: Evaluation, { problem, candidate }: Folders): Evaluation =>
   mapStrings(evaluation, (text) =>
     text.replaceAll(KERNEL_FOLDER, () => candidate.kernel.folder).replaceAll(PROBLEM_FOLDER, () => problem.folder),

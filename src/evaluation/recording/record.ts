@@ -4,8 +4,8 @@ import { toPortable } from './portable-evaluation.ts';
 import { describeRequest } from './request-description.ts';
 
 /**
- * Keeps every evaluation that `evaluator` makes, with its samples and counters, before anyone sees it. Requests that are
- * aborted or rejected leave nothing. Closing closes both.
+ * Records every evaluation of `evaluator`, with samples and counters, before it returns it. Aborted or rejected requests
+ * leave nothing. Closing it closes both.
  */
 export const createRecordingEvaluator = (evaluator: Evaluator, recording: RecordingWriter): Evaluator => ({
   async evaluate(request) {

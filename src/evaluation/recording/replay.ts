@@ -4,9 +4,9 @@ import { fromPortable } from './portable-evaluation.ts';
 import { describeCandidate, describeRequest, differences, requestKey } from './request-description.ts';
 
 /**
- * Answers from a recording, with no device: the same requests get the same evaluations, samples and counters included.
- * What was asked for several times is answered in the order it was recorded, the last answer standing for all later ones.
- * A request that was never recorded ends as `device-failed`, which blames no candidate; the reason names the nearest one.
+ * Answers from a recording, without a device: the same requests get the same evaluations, samples and counters included.
+ * Several recorded answers to one request come in their order, and the last one answers all further requests. A request
+ * that was never recorded ends as `device-failed`, which blames no candidate; the reason names the nearest recorded one.
  */
 export const createRecordedEvaluator = (recording: Recording): Evaluator => {
   const answers = new Map<string, RecordedEvaluation[]>();
@@ -53,6 +53,6 @@ const nearest = ({ evaluations }: Recording, asked: RequestDescription): string 
   return `the nearest that was is ${describeCandidate(first.request)}, with ${first.differing.join('; ')}`;
 };
 
-/** Another candidate is further away than the same one asked for in another way. */
+/** Another candidate counts as further away than the same candidate with other options. */
 const distance = (differing: readonly string[]): number =>
   differing.length + (differing.some((difference) => difference.startsWith('candidate:')) ? 0.5 : 0);

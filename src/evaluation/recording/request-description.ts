@@ -8,7 +8,7 @@ const HASH_DIGITS = 12;
 const sorted = <T>(values: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(values).sort(([left], [right]) => (left < right ? -1 : 1)));
 
-/** What a request asks for, by content: no folders, no ids of a run, defaults written out. */
+/** A request described by content: no folders, no ids of a run, defaults written out. */
 export const describeRequest = (request: EvaluationRequest): RequestDescription => {
   const { problem, candidate, workload, libraryBaselines = [] } = request;
   return {
@@ -31,7 +31,7 @@ export const describeRequest = (request: EvaluationRequest): RequestDescription 
 /** Equal for requests that ask for the same. */
 export const requestKey = (description: RequestDescription): string => JSON.stringify(description);
 
-/** What differs, in words, e.g. `tier: screen instead of accept`; empty when both ask for the same. */
+/** The differences in words, e.g. `tier: screen instead of accept`; empty if both are equal. */
 export const differences = (recorded: RequestDescription, asked: RequestDescription): string[] =>
   (Object.keys(asked) as (keyof RequestDescription)[])
     .filter((field) => !isDeepStrictEqual(recorded[field], asked[field]))

@@ -26,36 +26,39 @@ export interface CheckRunsOptions {
   /** Wall-clock limit of each run, in ms. */
   readonly timeoutMs: number;
   readonly instructionsPerCta?: number;
-  /** The first run looks for races, where it is not counted. */
+  /** Whether the first run looks for races; not if it is counted. */
   readonly findsRaces?: boolean;
   /** The main workload's first run is the counted one. */
   readonly isMain: boolean;
-  /** What the caches hold when the counted run starts; `cold` when absent. */
+  /** Cache state at the start of the counted run; `cold` by default. */
   readonly cache?: 'hot' | 'cold';
   readonly signal?: AbortSignal;
 }
 
-/** What one run is about; everything else follows from the check. */
+/** The settings of one run; everything else follows from the check. */
 export interface Trial {
   readonly name: string;
   /** A seeded order of CTAs and warps instead of the natural one. */
   readonly reordered?: boolean;
   readonly poison: Poison;
-  /** In buffers of its own that lie no better aligned than they are declared. */
+  /** Use separate buffers with only their declared alignment. */
   readonly minimumAlignment?: boolean;
   readonly leftovers?: ReadonlyMap<string, Uint8Array>;
   readonly forgetsEarlierRuns?: boolean;
   readonly findsRaces?: boolean;
-  /** What shared and local memory hold when a CTA begins, on devices that can choose; rubbish of its own for each order. */
+  /**
+   * Contents of shared and local memory when a CTA begins, on devices that can choose them; different random bytes for each
+   * order.
+   */
   readonly privateMemory?: RunConditions['privateMemory'];
 }
 
 export const NATURAL = { name: 'run 1 (natural order, NaN poison)', poison: NAN_POISON } as const satisfies Trial;
 
-/** The runs that one check may take, on the same buffers unless a run says otherwise. */
+/** The runs of one check, on the same buffers unless a run says otherwise. */
 export class CheckRuns {
   readonly name: string;
-  /** The second run: another CTA and warp order over finite poison, every buffer at its declared minimum alignment. */
+  /** The second run: another CTA and warp order, finite poison, every buffer with only its declared alignment. */
   readonly reordered: Trial;
   readonly #options: CheckRunsOptions;
   #memory: CheckMemory;
@@ -89,17 +92,17 @@ export class CheckRuns {
     return this.#options.contents;
   }
 
-  /** Whether a trial says what shared and local memory hold; elsewhere they hold what they hold. */
+  /** Whether the device lets a run choose the contents of shared and local memory. */
   get choosesPrivateMemory(): boolean {
     return this.#options.device.identity.kind === 'virtual';
   }
 
-  /** Whether a run can see what an earlier one left behind in a workspace that is zeroed once. */
+  /** Whether a run can see data of an earlier one in a workspace with `init: once`. */
   get keepsWorkspace(): boolean {
     return this.plan.buffers.some(({ init }) => init === 'once');
   }
 
-  /** Whether a run can see what an earlier one left behind at all, in a workspace or a variable of the module. */
+  /** Whether a run can see data of an earlier one at all, in a workspace or a variable of the module. */
   get remembers(): boolean {
     return this.keepsWorkspace || mayHoldState(this.#options.device, this.#options.module);
   }
@@ -110,7 +113,7 @@ export class CheckRuns {
     return this.#run({ ...NATURAL, count: isMain, findsRaces: findsRaces && !isMain });
   }
 
-  /** Natural order over zeros, as if first: where both poisons break a kernel alike, zeros may not. */
+  /** Natural order over zeros, as the first run: if both poisons break a kernel in the same way, zeros may not. */
   zeroed(): Promise<RunResult | Refused> {
     return this.run({
       name: 'run 3 (natural order, zeros)',
@@ -124,7 +127,7 @@ export class CheckRuns {
     return this.#run({ ...trial, count: false });
   }
 
-  /** As if no launch had come before: in a module loaded anew, once-zeroed workspaces zeroed again. */
+  /** As if there had been no launch before: with the module loaded again, and workspaces with `init: once` zeroed again. */
   async runAfresh(trial: Trial): Promise<RunResult | Refused> {
     const { device, module } = this.#options;
     if (!mayHoldState(device, module)) return this.run({ ...trial, forgetsEarlierRuns: true });
@@ -142,7 +145,7 @@ export class CheckRuns {
     this.#memory = await replaceInputs(this.#memory, contents);
   }
 
-  /** One run of another plan, in buffers of its own that are freed afterwards. */
+  /** One run of another plan, in separate buffers that are freed afterwards. */
   async runElsewhere(
     trial: Trial,
     plan: LaunchPlan,
@@ -157,7 +160,7 @@ export class CheckRuns {
     }
   }
 
-  /** Seeds the other order, and with it what shared and local memory hold then. */
+  /** Seeds the other order, and the contents of shared and local memory in it. */
   get orderSeed(): number {
     return 1 + (createStream('order', this.#options.seed, this.name).bits(0) % 0x7ffffffe);
   }

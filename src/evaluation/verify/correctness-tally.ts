@@ -1,7 +1,10 @@
 import type { Correctness } from '../../core/evaluation.ts';
 import type { OutputVerdict } from '../oracle/compare.ts';
 
-/** Sums up all comparisons of a candidate: the largest error, the one nearest its tolerance, the first wrong element. */
+/**
+ * Combines all comparisons of a candidate: the largest error, the element nearest to its tolerance, the first wrong
+ * element.
+ */
 export class CorrectnessTally {
   #checksRun = 0;
   #maximumError: number | null = 0;

@@ -28,7 +28,7 @@ export const elementsWhere = (
   return count === 0 ? undefined : { buffer, count, first };
 };
 
-/** The first output whose bits differ, and its elements that do. */
+/** The first output whose bits differ, with the differing elements. */
 export const differingElements = (
   outputs: readonly PlannedBuffer[],
   left: Outputs,
@@ -42,7 +42,7 @@ export const differingElements = (
   return undefined;
 };
 
-/** Of the elements that differ from `want`, those that equal `suspect`: how many, and whether all of them do. */
+/** The number of elements that differ from `want` and equal `suspect`, and whether all differing ones do. */
 export const elementsLike = (
   outputs: readonly PlannedBuffer[],
   got: Outputs,

@@ -6,8 +6,8 @@ import { countOf, differingElements, type Elements, elementsWhere, equalAt, plac
 import { cameOutOtherwise, describeDifference, type JudgedCheck, refused } from './judged-check.ts';
 
 /**
- * Why the two runs of a check came out differently, changing one thing at a time: earlier launches, what lay in memory,
- * where the buffers lie; what is left is the order of CTAs and warps.
+ * Finds why the two runs of a check differ, by changing one thing at a time: earlier launches, memory contents, buffer
+ * addresses. If none of them matters, the cause is the order of CTAs and warps.
  */
 export const explainDifference = async (judged: JudgedCheck, first: RunResult, second: RunResult): Promise<Refused> => {
   const { runs, outputs } = judged;
@@ -33,7 +33,7 @@ interface Cause {
   refuse: (check: string, difference: string, runs: CheckRuns) => Refused | Promise<Refused>;
 }
 
-/** One thing at a time as the second run has it. */
+/** Runs that each change one thing to its value in the second run. */
 const causes = (runs: CheckRuns): Cause[] => [
   {
     trial: {
@@ -58,7 +58,7 @@ const causes = (runs: CheckRuns): Cause[] => [
   },
 ];
 
-/** @returns the refusal of a kernel that depends on shared or local memory that it never wrote, with the first such read. */
+/** @returns the refusal of a kernel that depends on unwritten shared or local memory, with the first such read. */
 async function refusePrivate(check: string, difference: string, runs: CheckRuns): Promise<Refused> {
   const watched = await runs.run({ ...NATURAL, name: 'run 4 (natural order, reads watched)', findsRaces: true });
   const read = watched.ok ? watched.uninitialisedRead : undefined;
@@ -66,13 +66,13 @@ async function refusePrivate(check: string, difference: string, runs: CheckRuns)
   return refused('unsafe', `output depends on uninitialised shared or local memory: ${difference}${where}`, check);
 }
 
-/** @param over what memory held where it came out otherwise, if that is known. */
+/** @param over the memory contents that changed the result, if known. */
 export const refuseUninitialised = (check: string, difference: string, over?: string): Refused => {
   const where = over === undefined ? '' : `, otherwise over ${over}`;
   return refused('unsafe', `output depends on uninitialised memory${where}: ${difference}`, check);
 };
 
-/** The same launch came out otherwise than it does with no launch before it. */
+/** The launch gives another result than without earlier launches. */
 export const explainHistory = ({ runs, outputs }: JudgedCheck, run: RunResult, afresh: RunResult): Refused => {
   const name = `${runs.name} · ${run.conditions.name}`;
   const differing = differingElements(outputs, run.outputs, afresh.outputs)!;

@@ -28,8 +28,8 @@ export interface PassedCheck {
 }
 
 /**
- * Runs one check twice and judges what came out; a third time where a workspace outlives the launch. Where something is
- * wrong, further runs tell why.
+ * Runs one check twice and judges the results; a third time if a workspace outlives the launch. If something is wrong,
+ * further runs find the cause.
  */
 export const judgeCheck = async (request: {
   runs: CheckRuns;
@@ -52,8 +52,8 @@ export const judgeCheck = async (request: {
 };
 
 /**
- * Does work of the host while the device runs: by the next turn of the event loop the launch is under way. An error is
- * returned, so that the caller can let the run end first.
+ * Does host work while the device runs, from the next turn of the event loop on, when the launch is in progress. Returns
+ * errors, so that the caller can let the run end first.
  */
 export const meanwhile = async <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> => {
   await setImmediate();
@@ -95,7 +95,7 @@ const judgeRepetition = async (judged: JudgedCheck, first: RunResult): Promise<R
   return undefined;
 };
 
-/** Both runs are wrong alike: because of what lay in memory, if zeros there make a difference. */
+/** Both runs are wrong in the same way. If zeros in memory make a difference, memory contents are the cause. */
 const refuseWrong = async (judged: JudgedCheck, run: RunResult, verdicts: Verdicts): Promise<Refused> => {
   const { runs, outputs } = judged;
   const third = await runs.zeroed();
@@ -105,7 +105,7 @@ const refuseWrong = async (judged: JudgedCheck, run: RunResult, verdicts: Verdic
   return refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${run.conditions.name}`);
 };
 
-/** Elements that hold the first run's poison after the first run and the second run's after the second. */
+/** Elements that hold the first run's poison after the first run and the second run's poison after the second. */
 const unwrittenElements = ({ outputs }: JudgedCheck, first: RunResult, second: RunResult): Elements | undefined => {
   const [poison, otherPoison] = [first.conditions.poison.byteValue, second.conditions.poison.byteValue];
   for (const buffer of outputs) {

@@ -9,8 +9,8 @@ import { meanwhile } from './judge-check.ts';
 import { describeWrong, passes, refused } from './judged-check.ts';
 
 /**
- * Runs one check once, in one of the two ways that others are run in, and compares what is expected: of some rows where
- * the whole reference takes long. What runs in different orders and over different poisons show is left to those others.
+ * Runs one check once, in one of the two ways of other checks, and compares some rows if the whole reference takes long.
+ * Those other checks cover differences between orders and poisons.
  */
 export const judgeOnce = async (request: {
   runs: CheckRuns;

@@ -29,21 +29,22 @@ interface Repetition {
   readonly passed: PassedCheck;
   /** Other inputs of the same shapes. */
   readonly other: PreparedCheck;
-  /** Seeds what lies in the outputs and which launch gets which inputs. */
+  /** Seeds the contents of the outputs, and the choice of inputs for each launch. */
   readonly seed: number;
   /** What shared and local memory hold when a CTA begins. */
   readonly privateMemory?: 'leftovers';
 }
 
 /**
- * Launches a right kernel again as a measurement does, where what it remembers of earlier launches would save it work:
- * over its own results, with new inputs in the same buffers, and several times in a row.
+ * Repeats a right kernel's launches as a measurement does, in situations in which remembering earlier launches would save
+ * work: over its own results, with new inputs in the same buffers, and several times in a row.
  */
 export const judgeRepeatedLaunches = async (repetition: Repetition): Promise<Refused | undefined> => {
   const { runs } = repetition.passed.judged;
   const refusal = await judgeLaunches({ ...repetition, privateMemory: 'leftovers' });
   if (!refusal) return judgeOverZeros(repetition);
-  // A kernel with no other memory: does it go without what launches leave in shared and local memory?
+  // The kernel keeps nothing in global memory; this tests whether it depends on shared and local memory of earlier
+  // launches.
   if (!runs.choosesPrivateMemory || runs.remembers) return refusal;
   await runs.replaceInputs(runs.contents);
   const withoutLeftovers = await judgeLaunches(repetition);
@@ -51,7 +52,7 @@ export const judgeRepeatedLaunches = async (repetition: Repetition): Promise<Ref
   return { ...refusal, reason: `what earlier launches left in shared or local memory matters: ${refusal.reason}` };
 };
 
-/** Where memory happens to hold zeros: outputs, undefined workspaces, shared and local memory. */
+/** Zeros in outputs, undefined workspaces, shared and local memory. */
 const judgeOverZeros = async ({ passed }: Repetition): Promise<Refused | undefined> => {
   const { judged, first, verdicts } = passed;
   const { runs, outputs, tally } = judged;
@@ -81,7 +82,7 @@ const trialOf = ({ privateMemory }: Repetition, trial: Trial): Trial => ({
 const streamOf = ({ passed, seed }: Repetition, what: string): RandomStream =>
   createStream(seed, passed.judged.runs.name, what);
 
-/** What lies in every output that is written only, made from the results given. */
+/** Contents of every write-only output, made from the given results. */
 const leftoversOf = (
   { outputs }: JudgedCheck,
   results: Outputs,
@@ -91,7 +92,7 @@ const leftoversOf = (
     outputs.filter(({ role }) => role === 'out').map(({ name, dtype }) => [name, make(results.get(name)!, dtype)]),
   );
 
-/** The same inputs once more, over the results of the first run with some elements secretly altered. */
+/** The same inputs again, over the results of the first run with some elements secretly altered. */
 const judgeOverResults = async (repetition: Repetition): Promise<Refused | undefined> => {
   const { judged, first, verdicts } = repetition.passed;
   const { runs, outputs, tally } = judged;
@@ -129,7 +130,7 @@ interface Renewed {
   readonly expectations: Expectations;
 }
 
-/** New inputs in the same buffers, the results of the old ones still in the outputs. */
+/** New inputs in the same buffers, with the old results still in the outputs. */
 const judgeNewInputs = async (repetition: Repetition): Promise<Renewed | Refused> => {
   const { passed, other } = repetition;
   const { judged, first } = passed;
@@ -152,7 +153,7 @@ const judgeNewInputs = async (repetition: Repetition): Promise<Renewed | Refused
   return explainStale(renewed, first, run, verdicts);
 };
 
-/** Whether a wrong run on new inputs shows the results of the old ones, and whether the kernel put them there. */
+/** Whether a wrong run on new inputs shows the old results, and whether the kernel put them there. */
 const explainStale = async (
   renewed: JudgedCheck,
   old: RunResult,
@@ -184,13 +185,13 @@ const remembersResults = (elements: string): string =>
 interface BurstLaunch {
   readonly inputs: ReadonlyMap<string, Uint8Array>;
   readonly leftovers: ReadonlyMap<string, Uint8Array>;
-  /** What it must give, as an earlier run on the same inputs did. */
+  /** The required result, from an earlier run on the same inputs. */
   readonly want: RunResult;
   readonly verdicts: Verdicts;
   readonly expectations: Expectations;
 }
 
-/** Several launches in a row, each in buffers of its own, with old or new inputs over different leftovers. */
+/** Several launches in a row, each in its own buffers, with old or new inputs over different leftovers. */
 const judgeBurst = async (repetition: Repetition, renewed: Renewed): Promise<Refused | undefined> => {
   const { judged } = repetition.passed;
   const { runs, tally } = judged;
@@ -236,7 +237,10 @@ const burstLaunches = (repetition: Repetition, renewed: Renewed): BurstLaunch[] 
   });
 };
 
-/** What the launches of a burst find in their outputs: results of theirs or of the other inputs, and what becomes of them. */
+/**
+ * The initial outputs of a burst's launches (results of the same or of the other inputs), and the checks of their final
+ * ones.
+ */
 const LEFTOVERS: readonly { source: 'own' | 'foreign'; make: typeof altered }[] = [
   { source: 'own', make: noise },
   { source: 'own', make: shuffled },

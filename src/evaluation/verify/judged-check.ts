@@ -34,7 +34,7 @@ export const compareOutputs = (outputs: readonly PlannedBuffer[], expectations: 
 
 export const passes = (verdicts: Verdicts): boolean => [...verdicts.values()].every(({ passed }) => passed);
 
-/** Whether another run came out otherwise: to the bit, or in its verdict where bits may differ. */
+/** Whether another run differs: in bits, or in its verdict if bits may differ. */
 export const cameOutOtherwise = (judged: JudgedCheck, first: RunResult, other: RunResult): boolean => {
   const { outputs, expectations, isBitwise } = judged;
   if (!differingElements(outputs, first.outputs, other.outputs)) return false;

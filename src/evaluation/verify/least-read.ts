@@ -6,8 +6,8 @@ import type { RunResult } from '../launches/run-once.ts';
 import { refused } from './judged-check.ts';
 
 /**
- * Refuses a kernel that read fewer distinct bytes of its inputs than the problem says must be read: it samples, or knows
- * the answer. Never more is asked for than the inputs have. Only a virtual device counts what is read.
+ * Refuses a kernel that read fewer distinct bytes of its inputs than the problem requires: it samples, or knows the answer.
+ * The requirement never exceeds the size of the inputs. Only a virtual device counts read bytes.
  */
 export const refuseUnread = (
   { file }: Problem,

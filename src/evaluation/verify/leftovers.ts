@@ -2,19 +2,19 @@ import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { RandomStream } from '../../stats/random.ts';
 
 /**
- * What secretly lies in an output before a launch, as packed elements: contents no kernel can tell from those of an
- * ordinary run, and of which none is left when it has done its work.
+ * Secret contents of an output before a launch, as packed elements. No kernel can tell them from the contents of an
+ * ordinary run, and a right kernel overwrites all of them.
  */
 
-/** About half of the elements replaced by others of the same output; every replaced element changes. */
+/** Replaces about half of the elements by others of the same output; every replaced element changes. */
 export const altered = (elements: Uint8Array, dtype: DType, stream: RandomStream): Uint8Array => {
   const count = elements.length / sizeOfDType(dtype);
-  // One draw decides for 32 elements; a lone element is always altered.
+  // One draw decides for 32 elements; a single element is always altered.
   const isAltered = (i: number): boolean => count === 1 || ((stream.bits(1 + (i >>> 5)) >>> (i & 31)) & 1) === 1;
   return displaced(elements, sizeOfDType(dtype), stream, isAltered);
 };
 
-/** Every element replaced by another one of the same output: values of plausible size, all wrong where they lie. */
+/** Replaces every element by another one of the same output: plausible values, all at wrong places. */
 export const shuffled = (elements: Uint8Array, dtype: DType, stream: RandomStream): Uint8Array =>
   displaced(elements, sizeOfDType(dtype), stream, () => true);
 
@@ -42,7 +42,7 @@ const displaced = (
   return result;
 };
 
-/** Of an element's top byte: a high exponent bit of every floating dtype, a high bit of every integer one. */
+/** In an element's top byte: a high exponent bit of every floating-point dtype, a high bit of every integer one. */
 const CHANGED_BITS = 0x20;
 
 /** NaNs with random payloads; random bits where the dtype has no NaN. */

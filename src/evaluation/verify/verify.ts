@@ -37,7 +37,7 @@ export interface VerifyRequest {
   readonly candidate: Candidate;
   /** The main workload's. */
   readonly dimensions: Dimensions;
-  /** What the caches hold when the counted run starts; `cold` when absent. */
+  /** Cache state at the start of the counted run; `cold` by default. */
   readonly cache?: 'hot' | 'cold';
   readonly seed: number;
   /** On more shapes, with every generator set. */
@@ -54,7 +54,7 @@ export interface VerifyRequest {
   readonly onCheck?: (check: { readonly check: string; readonly index: number; readonly count: number }) => void;
 }
 
-/** A candidate that computes the right thing on every check, with the main workload's plan and counters. */
+/** A candidate that passed every check, with the main workload's plan and counters. */
 export interface Verified {
   readonly ok: true;
   readonly correctness: Correctness;
@@ -64,12 +64,12 @@ export interface Verified {
 }
 
 /**
- * Runs a candidate on every check, most of them twice: natural order over NaN poison, then a seeded CTA and warp order
- * over finite poison with every buffer at its declared minimum alignment. On one check, and where times are measured on
- * the main workload, launches are repeated as a measurement repeats them. Every output of every run is compared, whole but
- * for further inputs of large workloads. Stops at the first failure.
+ * Runs a candidate on every check, usually twice: natural order over NaN poison, then a seeded CTA and warp order over
+ * finite poison with every buffer at its declared alignment. On one check, and on the main workload if times are measured,
+ * repeats launches as a measurement does. Compares every output of every run, whole except for further inputs of large
+ * workloads. Stops at the first failure.
  *
- * @throws the signal's reason when aborted; WarpsmithError when the problem itself is at fault.
+ * @throws the signal's reason when aborted; WarpsmithError if the problem itself is at fault.
  */
 export const verify = async (request: VerifyRequest): Promise<Verified | Refused> => {
   const tally = new CorrectnessTally();
@@ -109,8 +109,8 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
 };
 
 /**
- * Why the problem's own inputs or reference do not work for a shape that the seed chose: its author never saw that shape,
- * and the kernel's is not to blame.
+ * Why the problem's own inputs or reference fail for a drawn shape. Its author never saw that shape, and the kernel is not
+ * to blame, so the check is skipped.
  */
 const troubleWithDrawn = async (
   request: VerifyRequest,
@@ -129,10 +129,10 @@ const troubleWithDrawn = async (
 };
 
 /**
- * Where the declared inputs do not show at the timed shape what a kernel computes, as in a very long sum of values of one
- * sign, a check of that shape with a generator set that does.
+ * If the declared inputs are blind at the timed shape, as in a very long sum of values of one sign: a check of that shape
+ * with a generator set that is not.
  *
- * @throws WarpsmithError `blind-check` where no generator set does.
+ * @throws WarpsmithError `blind-check` if all generator sets are blind.
  */
 const seeingAtTimedShape = async (request: VerifyRequest, coverage: Coverage): Promise<Check | undefined> => {
   const { problem, dimensions, seed, oracle, signal } = request;
@@ -159,7 +159,7 @@ const isSameCheck = (a: Check, b: Check): boolean =>
   a.generatorSet === b.generatorSet && isDeepStrictEqual(a.dimensions, b.dimensions);
 
 /**
- * The counted run alone, of a candidate that passed before: nothing is compared, so no reference is needed.
+ * The counted run alone, for a candidate that passed before. Compares nothing, so it needs no reference.
  *
  * @throws the signal's reason when aborted.
  */
@@ -182,18 +182,18 @@ export const countOnly = async (
   }
 };
 
-/** Outputs up to this size are compared a dozen more times without anyone having to wait. */
+/** Outputs up to this size can be compared a dozen more times without a noticeable delay. */
 const MOST_REPEATED_BYTES = 8 * 1024 ** 2;
 
-/** Whether launches are repeated on the main workload too: where running is quick, and so is comparing. */
+/** Whether to repeat launches on the main workload, too: if running and comparing are quick. */
 const isCheapToRepeat = ({ device, problem, dimensions }: VerifyRequest): boolean => {
   const bytes = outputsOf(expandBuffers(problem.file, dimensions)).reduce((sum, output) => sum + output.bytes, 0);
   return device.measuring !== undefined && bytes <= MOST_REPEATED_BYTES;
 };
 
 /**
- * On which checks races are looked for: on every shape but the timed one once, with inputs drawn by the seed. It takes up to
- * seven times as long.
+ * The checks on which to look for races: once on every shape except the timed one, with inputs drawn from the seed. It
+ * takes up to seven times as long.
  */
 const watchedChecks = (checks: readonly Check[], timed: Dimensions, seed: number): ReadonlySet<Check> => {
   const byShape = Map.groupBy(
@@ -206,7 +206,7 @@ const watchedChecks = (checks: readonly Check[], timed: Dimensions, seed: number
 
 type CheckResult = { ok: true; plan: LaunchPlan; counters: LaunchCounters[] } | Refused;
 
-/** Other inputs of the same shapes: another check's, so that they are drawn only once, or those of another seed. */
+/** Other inputs of the same shape: another check's, so that they are drawn only once, or those of another seed. */
 type OtherInputs = Pick<CheckKey, 'generatorSet' | 'seed'>;
 
 const otherInputs = (check: Check, checks: readonly Check[], seed: number): OtherInputs => {

@@ -6,7 +6,7 @@ import type { Mutant } from './mutant.ts';
 const shapesOf = (problem: ProblemFile, dimensions: Dimensions): string =>
   JSON.stringify(expandBuffers(problem, dimensions).map(({ shape }) => shape));
 
-/** Kernels that take a yes-or-no dimension, such as `causal`, the wrong way round. */
+/** Kernels that invert a yes-or-no dimension, such as `causal`. */
 export const flagMutants = (problem: ProblemFile): Mutant[] =>
   Object.entries(problem.dimensions)
     .filter(([, { values }]) => values?.toSorted().join() === '0,1')

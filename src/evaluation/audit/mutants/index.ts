@@ -10,7 +10,7 @@ import { reducedAxisMutants } from './reduced-axis.ts';
 import { specialValueMutants } from './special-values.ts';
 import { wholeOutputMutants } from './whole-output.ts';
 
-/** Wrong kernels that any check of any problem must refuse. They are made from right outputs alone. */
+/** Wrong kernels that any check of any problem must refuse. They are computed from right outputs alone. */
 export const mutantsOfAnyProblem: readonly Mutant[] = [
   ...wholeOutputMutants.filter(({ id }) => id !== 'gain'),
   ...misplacedMutants,

@@ -1,7 +1,7 @@
 import type { PlannedBuffer } from '../../../core/launch-plan.ts';
 import { fromRight, type Mutant } from './mutant.ts';
 
-/** The last two axes swapped: element [r, c] of each matrix holds what belongs to place r + c · rows. */
+/** The last two axes swapped: element [r, c] of each matrix holds the value of place r + c · rows. */
 const transposed = (values: Float64Array, { shape }: PlannedBuffer): Float64Array => {
   const columns = shape.at(-1) ?? 1;
   const rows = shape.at(-2) ?? 1;

@@ -5,7 +5,7 @@ import type { RandomStream } from '../../../stats/random.ts';
 import type { PreparedCheck } from '../../oracle/expectation-cache.ts';
 import type { Expectations } from '../../oracle/expectations.ts';
 
-/** What a wrong kernel can be made from on one check. Tensors are row-major float64. */
+/** The data from which a wrong kernel can be computed on one check. Tensors are row-major float64. */
 export interface MutantContext {
   readonly problem: Problem;
   readonly dimensions: Dimensions;
@@ -14,7 +14,7 @@ export interface MutantContext {
   /** Buffers a kernel must fill. */
   readonly outputs: readonly PlannedBuffer[];
   readonly inputs: ReferenceTensors;
-  /** The reference's outputs: what a perfect kernel would round and store, if it is not rounded already. */
+  /** The reference's outputs: those of a perfect kernel, before or after rounding. */
   readonly right: ReferenceTensors;
   /** Perfect outputs for the inputs of another seed. Runs the reference. */
   readonly stale: () => Promise<ReferenceTensors>;
@@ -33,18 +33,18 @@ type MutantOutputs = ReferenceTensors | undefined;
 
 /** A generic wrong kernel, played on the host. */
 export interface Mutant {
-  /** Kebab-case, with the input or dimension it is about, e.g. `ignored-input:Q`. */
+  /** Kebab-case, with its input or dimension, e.g. `ignored-input:Q`. */
   readonly id: string;
   /** What such a kernel does, e.g. `writes zeros`. */
   readonly title: string;
   /**
-   * A mistake that must show somewhere, such as never reading an input: where no check shows it, the checks are at fault. Others
-   * are no mistake where their outputs equal the right ones.
+   * A mistake that must show somewhere, such as never reading an input. If no check shows it, the checks are at fault.
+   * Other mutants are no mistake if their outputs equal the right ones.
    */
   readonly mustShow?: boolean;
   /** Its outputs take another run of the reference. */
   readonly runsReference?: boolean;
-  /** Its outputs, not yet rounded; `undefined` where the check is too small or of the wrong kind for it. */
+  /** Its outputs before rounding; `undefined` if the check is too small or of the wrong kind. */
   readonly outputs: (context: MutantContext) => MutantOutputs | Promise<MutantOutputs>;
 }
 

@@ -24,7 +24,7 @@ export const oneElementMutants: readonly Mutant[] = [
         const element = pickFinite(values, context);
         if (element < 0) return values;
         const tolerance = tolerances[Math.floor(element / groupSize)]!;
-        // Where no error is allowed, the smallest one that can be written.
+        // If no error is allowed, the smallest possible one.
         const error = Math.max(TOLERANCES_OFF * tolerance, ulpAt(values[element]!, dtype));
         return values.with(element, values[element]! + error);
       }),

@@ -4,10 +4,13 @@ import { rounderFor } from '../../../core/rounding.ts';
 import { unitRoundoff } from '../../oracle/ulp.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Bits of precision given away against the I/O dtype: fp16 becomes bf16. */
+/** Bits of precision lost relative to the I/O dtype: fp16 becomes bf16. */
 const BITS_LOST = 3;
 
-/** Significant bits of operands: tf32, which tensor cores take for fp32, and two more, as two-part splits that drop a part. */
+/**
+ * Significant bits of operands: tf32, which tensor cores use for fp32, and two more, as in two-part splits that drop a
+ * part.
+ */
 const OPERAND_BITS = [11, 13];
 
 /** Kernels that round fp32 operands; sums and everything else stay exact. */

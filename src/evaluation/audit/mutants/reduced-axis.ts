@@ -5,7 +5,7 @@ import { multiIndexOf } from '../../launches/layout.ts';
 import { outputsOf } from '../../oracle/reference-runs.ts';
 import type { Mutant, MutantContext } from './mutant.ts';
 
-/** Usual tile along a reduced axis; half the axis where that is shorter. */
+/** A usual tile along a reduced axis; half of the axis if that is shorter. */
 const TILE = 32;
 
 interface ReducedAxis {
@@ -16,7 +16,7 @@ interface ReducedAxis {
   readonly tile: number;
 }
 
-/** The axis on this check; `undefined` when it has a single element, which cannot be cut. */
+/** The axis on this check; `undefined` if it has a single element, which can't be cut. */
 const reducedAxisOf = ({ problem, prepared }: MutantContext): ReducedAxis | undefined => {
   const { input, axis } = problem.file.reducedAxis!;
   const shape = prepared.buffers.find(({ name }) => name === input)!.shape;
@@ -25,7 +25,7 @@ const reducedAxisOf = ({ problem, prepared }: MutantContext): ReducedAxis | unde
   return { input, axis, shape, extent, tile: Math.min(TILE, Math.floor(extent / 2)) };
 };
 
-/** A tensor in which each element along the axis comes from position `from(i)`, or is 0 where that is negative. */
+/** A tensor in which each element along the axis comes from position `from(i)`, or is 0 if that is negative. */
 const gather = (
   values: Float64Array,
   shape: readonly number[],
@@ -50,9 +50,9 @@ const withGathered = (context: MutantContext, reduced: ReducedAxis, from: (posit
   });
 
 /**
- * The reference over the first `keep` positions of the reduced axis. Where that axis is a dimension of its own, all
- * inputs are cut and the reference runs on the smaller problem. Outputs that have the dimension too are then complete
- * only up to `keep`; beyond, and where the dimension can't be cut, the named input is zero from `keep` on instead.
+ * The reference over the first `keep` positions of the reduced axis. If the axis is a dimension of its own, all inputs are
+ * cut and the reference runs on the smaller problem. Outputs that also have the dimension are then complete only up to
+ * `keep`. Beyond `keep`, and if the dimension can't be cut, the named input is zero from `keep` on instead.
  */
 const keepingFirst = async (context: MutantContext, reduced: ReducedAxis, keep: number): Promise<ReferenceTensors> => {
   const zeroed = await withGathered(context, reduced, (position) => (position < keep ? position : -1));
@@ -112,7 +112,9 @@ const embed = (
   return result;
 };
 
-/** The mean along the axis, repeated along the output's same axis, or with the axis gone; other shapes don't fit. */
+/**
+ * The mean along the axis, repeated along the same axis of the output, or with the axis removed. Other shapes do not fit.
+ */
 const meanAlong = (context: MutantContext, { input, axis, shape, extent }: ReducedAxis) => {
   const values = context.inputs[input]!;
   const inner = shape.slice(axis + 1).reduce((product, length) => product * length, 1);
@@ -143,7 +145,7 @@ const onAxis = (
   },
 });
 
-/** Kernels that go wrong along the axis the operation reduces over. None when problem.json names no such axis. */
+/** Kernels with mistakes along the reduced axis. None if problem.json names no such axis. */
 export const reducedAxisMutants = (problem: ProblemFile): Mutant[] => {
   if (!problem.reducedAxis) return [];
   const { input, symmetric = false } = problem.reducedAxis;
@@ -166,7 +168,7 @@ export const reducedAxisMutants = (problem: ProblemFile): Mutant[] => {
       ),
     ),
     onAxis('shifted-by-one', `reads ${input} one position too far along the reduced axis`, (context, reduced) =>
-      // Where order does not matter this is no mistake: position 0 is read last.
+      // If the order does not matter, this is no mistake: position 0 is read last.
       symmetric ? undefined : withGathered(context, reduced, (position) => (position + 1) % reduced.extent),
     ),
     onAxis('mean', `writes the mean of ${input} over the reduced axis`, meanAlong),

@@ -3,7 +3,7 @@ import { generatorSetsOf } from '../../../core/plan/generator-sets.ts';
 import type { ProblemFile, ReferenceTensors } from '../../../core/problem.ts';
 import type { Mutant, MutantContext } from './mutant.ts';
 
-/** Smallest normal numbers: what lies below is flushed to zero by `-ftz` and by careless conversions. */
+/** Smallest normal numbers: `-ftz` and careless conversions flush smaller ones to zero. */
 const SMALLEST_NORMAL: { readonly [D in DType]?: number } = {
   f16: 2 ** -14,
   bf16: 2 ** -126,
@@ -11,7 +11,7 @@ const SMALLEST_NORMAL: { readonly [D in DType]?: number } = {
   f64: 2 ** -1022,
 };
 
-/** The reference on inputs some of whose values are taken for others; `undefined` where there are none of them. */
+/** The reference on inputs with some special values replaced by others; `undefined` if the inputs have none of them. */
 const taking = (context: MutantContext, change: (value: number, dtype: DType) => number) => {
   let changed = false;
   const inputs: ReferenceTensors = Object.fromEntries(
@@ -36,7 +36,7 @@ const uses = (problem: ProblemFile, value: string): boolean =>
     Object.values(set).some((generator) => generator.kind === 'special' && generator.value === value),
   );
 
-/** Kernels that take special values for others: those that belong to the problem's domain. */
+/** Kernels that confuse special values of the problem's domain. */
 export const specialValueMutants = (problem: ProblemFile): Mutant[] => [
   ...(uses(problem, 'subnormal')
     ? [

@@ -1,11 +1,11 @@
 import { fromRight, type Mutant } from './mutant.ts';
 
-/** Too large by one in a hundred: a wrong scale, or a forgotten term of a normalisation. */
+/** One per cent too large: a wrong scale, or a forgotten term of a normalisation. */
 const GAIN_ERROR = 1.01;
 
 const meanOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Kernels whose whole output has little to do with the inputs, or nothing. */
+/** Kernels whose output depends little on the inputs, or not at all. */
 export const wholeOutputMutants: readonly Mutant[] = [
   {
     id: 'zeros',
@@ -23,7 +23,7 @@ export const wholeOutputMutants: readonly Mutant[] = [
   },
   {
     id: 'stale',
-    // A kernel with stored answers is one of these: the seed it was stored for is never the one it is judged with.
+    // This includes a kernel with stored answers, because the seed it stored them for is never the seed it is judged with.
     title: 'writes the right output of other inputs',
     runsReference: true,
     outputs: (context) => context.stale(),

@@ -26,7 +26,7 @@ export interface BaselineWorkerRequest {
   readonly oracle: ExpectationCache;
   /** Seeds the inputs they are checked on. */
   readonly seed: number;
-  /** The GPU that candidates are measured on; the worker sees no other. */
+  /** The GPU on which candidates are measured; the worker sees no other. */
   readonly gpu?: { readonly uuid: string };
   /** Path or name; `WARPSMITH_PYTHON` or `python3` when absent. */
   readonly python?: string;
@@ -50,8 +50,8 @@ export interface CompiledKernel {
 }
 
 /**
- * The long-lived Python process that measures a problem's library baselines. A hang or a crash costs that process; it is
- * started again once.
+ * The long-lived Python process that measures a problem's library baselines. After a hang or a crash it is started again
+ * once.
  */
 export class BaselineWorker {
   /** Versions of Python, PyTorch, CUDA and cuDNN, and the GPU's name. */
@@ -110,15 +110,15 @@ export class BaselineWorker {
   }
 
   /**
-   * A baseline by name, its outputs compared with the oracle on the workload itself; or why it can't be had. Asking again
-   * costs nothing.
+   * A baseline by name, after comparing its outputs with the oracle on the workload; or why it is unavailable. The answer
+   * is cached.
    */
   contender(name: string, workload: Workload): Promise<PreparedLibrary | ContenderFailure> {
     const subject = this.#subject(workload, expandBuffers(this.#request.problem.file, workload.dimensions));
     return this.#prepare({ ...subject, name, prepare: prepareBaseline(name, subject) });
   }
 
-  /** The code that a device measures, launched from this process instead: shows whether both read the same times. */
+  /** Compiled code that this process launches instead of a device. A test compares the times of both. */
   kernelContender(kernel: CompiledKernel, workload: Workload): Promise<PreparedLibrary | ContenderFailure> {
     const plan = timedPlan(kernel.plan);
     const subject = this.#subject(workload, plan.buffers);
@@ -135,7 +135,7 @@ export class BaselineWorker {
     return { session: this.#session, problem, workload, oracle, seed, buffers };
   }
 
-  /** A baseline that can't be had, hangs or crashes is not asked again. */
+  /** A baseline that is unavailable, hangs or crashes is not tried again. */
   async #prepare(subject: LibrarySubject): Promise<PreparedLibrary | ContenderFailure> {
     const key = keyOf(subject);
     const prepared = this.#prepared.get(key) ?? (await this.#prepareNew(subject));
@@ -162,7 +162,7 @@ export class BaselineWorker {
     return known;
   }
 
-  /** In a process of its own: what a profiler leaves behind in one must not touch the times of the other. */
+  /** In a process of its own, because the traces of a profiler must not affect times. */
   async #profile({ prepare }: LibrarySubject): Promise<string[] | undefined> {
     this.#profiler ??= new WorkerSession(this.#sessionOptions);
     const prepared = await this.#profiler.request(prepare);
@@ -192,13 +192,13 @@ const prepareKernel = (
   payloads: [code.kind === 'cubin' ? Buffer.from(code.text, 'base64') : Buffer.from(`${code.text}\0`, 'utf8')],
 });
 
-/** The worker sees another GPU than candidates are measured on, where both are known. */
+/** Whether the worker sees another GPU than the one on which candidates are measured; false if either is unknown. */
 const otherGpu = ({ gpu }: BaselineWorkerRequest, { gpuUuid }: Versions): string | undefined =>
   gpu === undefined || gpuUuid === undefined || digitsOf(gpuUuid) === digitsOf(gpu.uuid)
     ? undefined
     : `PyTorch runs on ${gpuUuid}, candidates are measured on ${gpu.uuid}`;
 
-/** The 32 hexadecimal digits of a UUID, however it is written. */
+/** The 32 hexadecimal digits of a UUID in any notation. */
 const digitsOf = (uuid: string): string =>
   uuid
     .toLowerCase()

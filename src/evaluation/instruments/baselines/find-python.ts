@@ -2,9 +2,9 @@ import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import { findExecutable, isExecutableFile } from '../../../process/find-executable.ts';
 
 /**
- * The Python that runs library baselines: the one given, else `WARPSMITH_PYTHON`, else `python3` on the search path.
+ * The Python for library baselines: the given one, else `WARPSMITH_PYTHON`, else `python3` on the search path.
  *
- * @throws WarpsmithError when there is none.
+ * @throws WarpsmithError if there is none.
  */
 export const findPython = (given: string | undefined = process.env.WARPSMITH_PYTHON): string => {
   const wanted = given === undefined || given === '' ? 'python3' : given;

@@ -10,7 +10,7 @@ import type { ExpectationCache, PreparedCheck } from '../../oracle/expectation-c
 import { bufferMessage } from './messages.ts';
 import type { SessionAnswer, SessionFailure, SessionRequest, WorkerSession } from './worker-session.ts';
 
-/** What is timed in the Python worker: how it is prepared there, and what its outputs must be. */
+/** A library call or compiled code for the Python worker: its preparation, and its expected outputs. */
 export interface LibrarySubject {
   readonly name: string;
   readonly session: WorkerSession;
@@ -21,7 +21,7 @@ export interface LibrarySubject {
   readonly seed: number;
   /** Buffers of a slot: the problem's, and a kernel's workspaces. */
   readonly buffers: readonly PlannedBuffer[];
-  /** The request that makes the worker ready; its answer has a `handle`. */
+  /** The request that prepares it in the worker; the answer has a `handle`. */
   readonly prepare: SessionRequest;
 }
 
@@ -37,16 +37,16 @@ export const prepareBaseline = (
   buffers: buffers.map((buffer) => bufferMessage(buffer, ruleOf(buffer, workload))),
 });
 
-/** How an input is drawn on the GPU; undefined where only the host can. */
+/** The rule by which the GPU draws an input; undefined if only the host can draw it. */
 export const ruleOf = (buffer: PlannedBuffer, { dimensions }: Workload) =>
   buffer.role === 'in' || buffer.role === 'inout' ? drawRuleOf(buffer, dimensions) : undefined;
 
-/** Sequences of a replay of the estimate, and replays, the quickest of which counts. */
+/** For the estimate: sequences per replay, and the number of replays, of which the quickest counts. */
 const ESTIMATE_SEQUENCES = 8;
 const ESTIMATE_REPLAYS = 3;
 const EAGER_CALLS = 21;
 
-/** A library call among the contenders, which counts only once its outputs have been compared with the oracle. */
+/** A library call as a contender. It counts only after its outputs were compared with the oracle. */
 export class LibraryContender implements Contender {
   readonly kind = 'library';
   readonly #subject: LibrarySubject;
@@ -141,7 +141,7 @@ export class LibraryContender implements Contender {
     return { ok: true, block };
   }
 
-  /** Median device time of a lone call; unknown when it fails. */
+  /** Median device time of a single call; undefined if it fails. */
   async #eagerNs(): Promise<number | undefined> {
     const ready = await this.prepare();
     if (!ready.ok) return undefined;
@@ -181,7 +181,10 @@ interface LibraryBlockOptions {
   readonly inputs: ContenderBlock['inputs'];
 }
 
-/** One block in the worker. A secret slot of each sample holds inputs whose right outputs are known; the last is compared. */
+/**
+ * Runs one block in the worker. A secret slot of each sample holds inputs whose right outputs are known; the slot of the
+ * last sample is compared.
+ */
 class LibraryBlock implements ContenderBlock {
   readonly #options: LibraryBlockOptions;
   #plantedSlot: number | undefined;
@@ -253,7 +256,7 @@ const failure = ({ status, reason }: SessionFailure): ContenderFailure => ({ ok:
 const outputsOfAnswer = ({ fields, payloads }: SessionAnswer): ReadonlyMap<string, Uint8Array> =>
   new Map((fields.outputs as string[]).map((name, i) => [name, payloads[i]!]));
 
-/** What the oracle says of the outputs; undefined when all is well. */
+/** The oracle's objection to the outputs; undefined if there is none. */
 const describeWrong = async (
   { buffers, expectations }: PreparedCheck,
   outputs: ReadonlyMap<string, Uint8Array>,

@@ -15,7 +15,7 @@ export type WorkerErrorKind =
   | 'gpu-error'
   | 'worker-error';
 
-/** What each refusal means for the baseline that was to be measured. */
+/** The effect of each refusal on the baseline. */
 export const STATUS_OF_KIND: Readonly<Record<WorkerErrorKind, FailureStatus>> = {
   'bad-request': 'device-failed',
   'missing-torch': 'unsupported',
@@ -29,7 +29,7 @@ export const STATUS_OF_KIND: Readonly<Record<WorkerErrorKind, FailureStatus>> = 
   'worker-error': 'device-failed',
 };
 
-/** A buffer as the worker needs it; an input without a rule gets its contents from here. */
+/** A buffer in the worker's format. An input without a rule gets its contents from the host. */
 export interface BufferMessage {
   readonly name: string;
   readonly role: PlannedBuffer['role'];
@@ -46,13 +46,13 @@ export const bufferMessage = (buffer: PlannedBuffer, rule: DrawRule | undefined)
   return { name, role, dtype, shape, strides, bytes, rule, init };
 };
 
-/** What a baseline ran on, e.g. `{ python: '3.12.3', torch: '2.11.0+cu130', cuda: '13.0', cudnn: '9.19.0', gpu: … }`. */
+/** The baseline's software, e.g. `{ python: '3.12.3', torch: '2.11.0+cu130', cuda: '13.0', cudnn: '9.19.0', gpu: … }`. */
 export type Versions = Readonly<Record<string, string>>;
 
 /** A baseline of baseline.py for some dimensions. */
 export interface BaselineListing {
   readonly name: string;
   readonly title: string;
-  /** Why it can't be had for these dimensions, by its own account. */
+  /** Why it does not take these dimensions, in its own words. */
   readonly unsupported: string | null;
 }

@@ -14,7 +14,10 @@ export const findPythonFolder = (): string => {
   return join(folder, 'python');
 };
 
-/** What PyTorch needs to find its libraries, its caches and the user's packages; libraries that baselines load by path. */
+/**
+ * Variables by which PyTorch finds its libraries, its caches and the user's packages, and those that name libraries for
+ * baselines.
+ */
 const PASSED_ON = [
   'HOME',
   'LD_LIBRARY_PATH',
@@ -26,7 +29,7 @@ const PASSED_ON = [
   'WARPSMITH_FA3',
 ];
 
-/** The worker's whole environment: it sees one GPU and leaves nothing beside its sources. */
+/** The worker's whole environment. It sees one GPU and writes nothing beside its sources. */
 export const pythonEnvironment = (gpuUuid: string | undefined): Record<string, string> => {
   const environment = minimalEnvironment();
   for (const name of PASSED_ON) {

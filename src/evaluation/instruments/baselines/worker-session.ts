@@ -34,7 +34,7 @@ export interface SessionAnswer {
   readonly ok: true;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly payloads: readonly Uint8Array[];
-  /** Which of the session's processes answered: handles of another mean nothing. */
+  /** The process of the session that answered. Handles of another process are invalid. */
   readonly generation: number;
 }
 
@@ -42,10 +42,13 @@ export interface SessionFailure extends ContenderFailure {
   readonly kind: WorkerErrorKind | LineProcessEnd['reason'];
 }
 
-/** A hang or a crash costs the process; this often it is started again. */
+/** How often the process is started again after a hang or crash. */
 const MOST_RESTARTS = 1;
 
-/** The Python worker as requests and answers. It starts the process, and starts it again after a crash or hang. Failures are values. */
+/**
+ * Requests to the Python worker, and its answers. Starts the process, also again after a crash or hang. Failures are
+ * values.
+ */
 export class WorkerSession {
   readonly #options: SessionOptions;
   #process: LineProcess | undefined;

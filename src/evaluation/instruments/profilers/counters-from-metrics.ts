@@ -12,18 +12,18 @@ export interface ProfiledLaunch {
   readonly profiled: Pick<DetailsLaunch, 'metrics' | 'instances'>;
   readonly planned: PlannedLaunch;
   readonly plan: LaunchPlan;
-  /** What the driver says the function occupies; the profiler's figures otherwise. */
+  /** The function's resources according to the driver; the profiler's figures if absent. */
   readonly resources?: KernelResources | undefined;
   readonly lines: LineCounters[];
 }
 
-/** What a profile cannot tell, in words, for the label of its counters. */
+/** The limits of a profile's counters, in words, for their label. */
 export const NOT_COUNTED =
   'machine instructions, not PTX; lanes are means, so that few-lane instructions and the busiest warp are unknown; ' +
   'distinct sectors are at most those of the buffers a launch is given; HFMA2 counts as fp16 FLOP even where it only ' +
   'sets a constant';
 
-/** The counters that the virtual GPU fills, from one launch's metrics. A metric that is missing leaves 0. */
+/** The virtual GPU's counters, computed from one launch's metrics. A missing metric gives 0. */
 export function countersFromMetrics({ profiled, planned, plan, resources, lines }: ProfiledLaunch): LaunchCounters {
   const { functionName, grid, block } = planned;
   const metric = (name: CounterMetric): number => profiled.metrics[COUNTER_METRICS[name]]?.value ?? 0;
@@ -57,7 +57,7 @@ export function countersFromMetrics({ profiled, planned, plan, resources, lines 
     resources: resources
       ? { ...resources, dynamicSharedBytes: planned.dynamicSharedBytes }
       : resourcesFromMetrics(metric, planned),
-    // Unknown: no counter tells lanes instruction by instruction, nor warps one by one.
+    // Unknown: no hardware counter counts lanes per instruction, or single warps.
     activeLaneHistogram: [],
     criticalPathInstructions: 0,
     longestCtaInstructions: 0,
@@ -75,7 +75,7 @@ const resourcesFromMetrics = (metric: (name: CounterMetric) => number, planned: 
   localBytesPerThread: 0,
 });
 
-/** Active lanes of a mean execution of an opcode: its own where lane counts are there, else those of all instructions. */
+/** Mean active lanes of an opcode: from its own lane counts if they exist, else from those of all instructions. */
 function lanesOf(
   opcodes: ReadonlyMap<string, number>,
   laneCounts: ReadonlyMap<string, number> | undefined,
@@ -139,7 +139,7 @@ function opcodeCounts(opcodes: ReadonlyMap<string, number>, lanesOf: (opcode: st
 
 const BRANCHES = new Set(['BRA', 'BRX', 'JMP', 'JMX']);
 
-/** Sectors of the buffers that the launch is given, which it can read or write. */
+/** Sectors of the launch's buffers, which it can read or write. */
 function distinctSectors(planned: PlannedLaunch, plan: LaunchPlan): { read: number; written: number } {
   const names = new Set(
     planned.arguments.flatMap((argument) => {

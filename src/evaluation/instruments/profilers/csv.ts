@@ -8,7 +8,7 @@ export function parseCsv(text: string): string[][] {
     field.lastIndex = at;
     const match = field.exec(text)!;
     row.push(match[1] === undefined ? (match[2] ?? '') : match[1].replaceAll('""', '"'));
-    // Text after a closing quote belongs to no field: skip to the separator.
+    // Ignores text after a closing quote, up to the separator.
     at = endOfField(text, field.lastIndex);
     if (text[at] === ',') {
       at++;
@@ -36,7 +36,7 @@ export function parseNumber(text: string): number | undefined {
   return Number(plain);
 }
 
-/** What a cell of a metric holds: a number, and a number for each of its instances where it has any. */
+/** A metric's cell: a number, and a number for each of its instances if it has any. */
 export interface MetricCell {
   readonly value?: number;
   readonly byInstance?: ReadonlyMap<string, number>;

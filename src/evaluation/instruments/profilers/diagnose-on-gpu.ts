@@ -18,10 +18,10 @@ export type Diagnosed = Pick<Evaluation, 'findings'> &
 export type DiagnoseSubject = InstrumentSubject & { readonly level: ProfileLevel };
 
 /**
- * Says what limits a measured candidate: by hardware counters and the profiler's own rules; without them, by what a
- * virtual GPU counts of the same source; where that can't run it, by resources and occupancy alone.
+ * Finds what limits a measured candidate: from hardware counters and the profiler's own rules; without them, from a virtual
+ * GPU's counters of the same source; if that can't run it, from resources and occupancy alone.
  *
- * @param ordinal number of the GPU, as the driver counts.
+ * @param ordinal number of the GPU in the driver's order.
  */
 export const diagnoseOnGpu = async (subject: DiagnoseSubject, ordinal: number): Promise<Diagnosed> => {
   const profiled = await profileSubject(subject, ordinal);

@@ -2,14 +2,15 @@ import type { Finding } from '../../../core/finding.ts';
 import type { ProfilerRule } from '../../../core/profile.ts';
 import { type DetailsRule, sentencesOf } from './parse-details-page.ts';
 
-/** Less than this share of the launch's time is no finding; the report keeps the rule. */
+/** A rule whose share of the launch's time is smaller gives no finding; the report keeps the rule. */
 const LEAST_PERCENT = 1;
 
 type EstimatedRule = DetailsRule & { readonly estimatedSpeedupPercent: number };
 
 /**
- * ncu's own rules as findings, `ncu/<rule>`, the largest estimate first: those that estimate a share p of the launch's
- * time, a speed-up of 1 ÷ (1 − p). Rules without an estimate, or with one for a single unit, are notes of the report.
+ * ncu's own rules as findings, `ncu/<rule>`, the largest estimate first. A rule that estimates a saving of a share p of the
+ * launch's time gives a speed-up of 1 ÷ (1 − p). Rules without an estimate, or with one for a single unit, become notes of
+ * the report.
  */
 export function findingsFromRules(
   rules: readonly DetailsRule[],
@@ -27,7 +28,7 @@ const isOfTheTime = (rule: DetailsRule): rule is EstimatedRule => {
   return estimateScope === 'launch' && percent >= LEAST_PERCENT && percent < 100;
 };
 
-/** A function that is launched several times breaks the same rule each time. */
+/** A function that is launched several times breaks the same rule each time, so only one of them is kept. */
 const oncePerFunction = <T extends { rule: { id: string }; functionName: string }>(items: readonly T[]): T[] => {
   const keyOf = ({ rule, functionName }: T): string => `${rule.id} ${functionName}`;
   return items.filter((item, i) => items.findIndex((other) => keyOf(other) === keyOf(item)) === i);

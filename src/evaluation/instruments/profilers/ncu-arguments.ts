@@ -1,13 +1,13 @@
 import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 
-/** Sequences run before the profiled one: caches and clocks are then as they are between replays of a hot ring. */
+/** Sequences that run before the profiled one, so that caches and clocks are as between replays of a hot ring. */
 export const warmUpCount = (cacheControl: 'all' | 'none'): number => (cacheControl === 'none' ? 1 : 0);
 
-/** Prints tables with full numbers: no prefixes of units, kernel names as the linker knows them. */
+/** Prints tables with full numbers: no unit prefixes, and mangled kernel names. */
 const TABLE = ['--csv', '--print-units', 'base', '--print-kernel-base', 'mangled'];
 
-/** Metrics asked for, the sections' figures and rules; with the values of each instance, e.g. of each opcode. */
+/** Requested metrics, the sections' figures and rules, with the values of each instance, e.g. of each opcode. */
 const DETAILS = ['--page', 'details', '--print-metric-instances', 'details', ...TABLE];
 
 /** Arguments that profile the launches of one sequence, before the program and its own. */
@@ -29,7 +29,7 @@ export function profileArguments(request: {
     ['--replay-mode', 'kernel'],
     ['--clock-control', 'none'],
     ['--cache-control', cacheControl],
-    // Only the plan's own kernels: the context's fills and copies are none of its launches.
+    // Only the plan's own kernels, without the context's fills and copies.
     ['--kernel-name-base', 'mangled'],
     ['--kernel-name', `regex:^(${symbols.map(escapeRegex).join('|')})$`],
     ['--launch-skip', String(functions.length * warmUpCount(cacheControl))],
@@ -44,7 +44,7 @@ export function profileArguments(request: {
         ] as [string, string][])),
     ['--export', reportPath],
   ];
-  // With a page named, the table is printed beside the export: no second start of ncu to read it.
+  // With a named page, ncu prints the table in the same start as the export.
   return [...options.flat(), '--force-overwrite', ...DETAILS];
 }
 

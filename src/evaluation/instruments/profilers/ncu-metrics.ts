@@ -5,7 +5,7 @@ export const OPCODE_METRIC = 'sass__inst_executed_per_opcode_with_modifier_all';
 /** Lane instructions whose predicate held, by opcode without modifiers. */
 export const LANE_OPCODE_METRIC = 'sass__thread_inst_executed_true_per_opcode';
 
-/** The metrics that counters are made of, by what they count. Names: Nsight Compute 2025.3 on GH100. */
+/** The metrics from which counters are computed, by counter. Names: Nsight Compute 2025.3 on GH100. */
 export const COUNTER_METRICS = {
   instructions: 'smsp__inst_executed.sum',
   threadInstructions: 'smsp__thread_inst_executed.sum',
@@ -23,7 +23,7 @@ export const COUNTER_METRICS = {
 } as const;
 export type CounterMetric = keyof typeof COUNTER_METRICS;
 
-/** Kept in the report beside them: what the memory system moved and how full the SMs were. */
+/** Further metrics that the report keeps: memory traffic and utilisation of the SMs. */
 const CONTEXT_METRICS = [
   'dram__bytes_read.sum',
   'dram__bytes_write.sum',
@@ -42,8 +42,8 @@ export const requestedMetrics = (): string[] => [
 ];
 
 /**
- * Sections whose rules estimate a speed-up. The kernel runs once more for every pass of counters: the light ones need
- * none beyond what the metrics need, where SpeedOfLight and WarpStateStats would take most of the passes.
+ * Sections whose rules estimate a speed-up. Every pass of counters runs the kernel again. The light sections need no passes
+ * beyond those of the metrics; SpeedOfLight and WarpStateStats would take most of the passes.
  */
 export const SECTIONS: Readonly<Record<ProfileLevel, readonly string[]>> = {
   light: ['LaunchStats', 'Occupancy'],

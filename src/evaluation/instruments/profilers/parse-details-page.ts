@@ -1,7 +1,7 @@
 import type { ProfileMetric, ProfilerRule } from '../../../core/profile.ts';
 import { parseCsv, parseMetricCell, parseNumber } from './csv.ts';
 
-/** One profiled launch: the metrics that were asked for, by name, and the sections' own figures, `<section>: <label>`. */
+/** One profiled launch: the requested metrics by name, and the sections' own figures, `<section>: <label>`. */
 export interface DetailsLaunch {
   readonly kernelName: string;
   readonly metrics: Readonly<Record<string, ProfileMetric>>;
@@ -26,14 +26,14 @@ export interface DetailsPage {
 
 /** The section that ncu makes of `--metrics`. */
 const ASKED_FOR = 'Command line profiler metrics';
-/** A rule that complains about metrics nobody asked for says nothing about the kernel. */
+/** A rule that complains about missing metrics says nothing about the kernel. */
 const ABOUT_ITSELF = /^The optional metric \S+ could not be found/;
 
 type Row = (column: string) => string;
 
 /**
- * `ncu --csv --page details`: a row for each metric, figure and rule of each launch, in launch order. Text before the
- * table, ncu's own messages, is skipped.
+ * Parses `ncu --csv --page details`: a row for each metric, figure and rule of each launch, in launch order. Skips ncu's
+ * own messages before the table.
  */
 export function parseDetailsPage(text: string): DetailsPage {
   const start = text.search(/^"ID",/m);
@@ -104,7 +104,7 @@ const spelledOut = (rule: string): string =>
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
     .replaceAll(/\b([A-Z])([a-z]+)/g, (_, first: string, rest: string) => first.toLowerCase() + rest);
 
-/** Its sentences, as far as a full stop before a capital letter tells them apart. */
+/** Splits a text into sentences, at full stops before capital letters. */
 export const sentencesOf = (text: string): string[] => text.split(/(?<=[.!?])\s+(?=[A-Z])/);
 
 /** Sentences that only point to the manual are left out. */

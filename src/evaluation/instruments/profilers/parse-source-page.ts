@@ -5,10 +5,10 @@ import { parseCsv, parseNumber } from './csv.ts';
 import { sassClass } from './sass-classes.ts';
 
 /**
- * Counters by source line from `ncu --import … --csv --page source --print-source cuda,sass` of one launch: for each
- * file a table in which a row with a line number is a source line, and the rows after it without one are the machine
- * instructions that came from it. Sums are taken over the instructions. One of an inlined function is listed under the
- * lines of its calls too: it counts once, for the line that lists it first, so that lines add up to the launch.
+ * Counters by source line of one launch, from `ncu --import … --csv --page source --print-source cuda,sass`. The page has a
+ * table for each file. A row with a line number is a source line; the rows after it without one are its machine
+ * instructions. Sums are taken over the instructions. ncu also lists an inlined instruction under the lines of its calls;
+ * here it counts only for the first line that lists it, so that lines add up to the launch.
  */
 export function parseSourcePage(text: string): LineCounters[] {
   const lines = new Map<string, LineCounters>();

@@ -30,16 +30,16 @@ export interface ProfileRequest {
   readonly level: ProfileLevel;
   /** `all` for cold workloads: caches are flushed before every pass; `none` for hot ones, after one unprofiled run. */
   readonly cacheControl: 'all' | 'none';
-  /** By function name, as the driver says; the profiler's own figures when absent. */
+  /** Resources by function name, from the driver; the profiler's own figures if absent. */
   readonly resources?: Readonly<Record<string, KernelResources>> | undefined;
-  /** Source files by name, so that counters can be told by line at the full level. */
+  /** Source files by name, for counters by line at the full level. */
   readonly sources?: Readonly<Record<string, string>> | undefined;
   /** The profiler's own report is kept here. */
   readonly keepReportIn?: ArtifactStore | undefined;
   /** Wall-clock limit of ncu; by default 60 s for `light` and 600 s for `full`. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** Path of ncu; looked for when absent, and taken as missing when null. */
+  /** Path of ncu; searched if absent; treated as missing if null. */
   readonly ncu?: string | null;
 }
 
@@ -61,8 +61,8 @@ const TIMEOUT_MS: Readonly<Record<ProfileLevel, number>> = { light: 60_000, full
 const MAXIMUM_OUTPUT_BYTES = 256 * 1024 ** 2;
 
 /**
- * Profiles one launch sequence with Nsight Compute in a process of its own, outside graphs. Clocks are left alone. What
- * goes wrong is an outcome: no ncu, counters forbidden, a time limit, or ncu's own message.
+ * Profiles one launch sequence with Nsight Compute in a process of its own, outside graphs. Leaves clocks alone. Failures
+ * are values: no ncu, forbidden counters, a time limit, or ncu's own message.
  */
 export async function profile(request: ProfileRequest): Promise<ProfileOutcome> {
   const startMs = performance.now();
@@ -90,10 +90,10 @@ function versionOf(ncu: string): Promise<string> {
   return version;
 }
 
-/** Metrics and sections that an ncu turned out not to know, so that it is asked for them once only. */
+/** Metrics and sections that an ncu does not know, remembered so that they are requested only once. */
 const UNKNOWN_NAMES = new Map<string, Set<string>>();
 
-/** One profile: the run under ncu, then what its report says. */
+/** One profile: runs ncu, then reads its report. */
 class NcuSession {
   readonly #ncu: string;
   readonly #request: ProfileRequest;
@@ -133,7 +133,7 @@ class NcuSession {
     return this.#request.plan.steps.filter((step) => step.kind === 'launch');
   }
 
-  /** Runs the sequence under ncu; what this ncu does not know is left out and the run is made again. */
+  /** Runs the sequence under ncu. If ncu does not know some metrics, omits them and runs it again. */
   async collect(): Promise<{ ok: true; page: DetailsPage } | Failure> {
     const sourceFolder = this.#writeSources();
     const { level, cacheControl, plan, code } = this.#request;
@@ -158,7 +158,7 @@ class NcuSession {
     }
   }
 
-  /** Sources are shown by line only where ncu finds them under their names. */
+  /** ncu shows sources by line only if it finds them under their names. */
   #writeSources(): string | undefined {
     const { sources, level } = this.#request;
     if (!sources || level !== 'full') return undefined;
@@ -259,7 +259,7 @@ class NcuSession {
 
 const COMPLAINT = /fail|unknown|invalid|not (?:found|find|available|supported)/i;
 
-/** Metrics and sections that ncu names when it stops at them, metrics as `regex:^name\\.(sum|…)$`. */
+/** Metrics and sections that ncu names as unknown, metrics as `regex:^name\\.(sum|…)$`. */
 function unknownNames(outcome: ProcessOutcome, names: readonly string[]): string[] {
   const complaints = (outcome.stdout + outcome.stderr)
     .split('\n')

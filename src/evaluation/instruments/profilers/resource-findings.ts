@@ -23,8 +23,8 @@ interface Launch {
 const OCCUPANCY_THRESHOLD = 0.5;
 
 /**
- * What limits a candidate as far as grid, resources and occupancy tell, where nothing could be counted. Ids are those of
- * the counted rules.
+ * Findings from grid, resources and occupancy alone, if nothing could be counted. Ids are those of the rules that use
+ * counters.
  */
 export function resourceFindings({ plan, resources, spec, because }: ResourceFindingsRequest): Finding[] {
   const unestimated = `no counters, hence no estimate of the time (${because})`;
@@ -45,7 +45,7 @@ export function resourceFindings({ plan, resources, spec, because }: ResourceFin
 }
 
 function parallelism(launches: readonly Launch[], smCount: number, because: string): Finding[] {
-  // A sequence with one wide launch is not starved as a whole; without times nobody knows which launch matters.
+  // A sequence with one wide launch fills the device at least once; without times the important launch is unknown.
   const widest = Math.max(...launches.map(({ ctaCount }) => ctaCount));
   if (launches.length === 0 || widest >= smCount) return [];
   const speedup = smCount / widest;

@@ -1,8 +1,8 @@
 import type { InstructionClass } from '../../../core/counters.ts';
 
 /*
- * SASS opcodes by the same classes as PTX instructions. Source: CUDA binary utilities, instruction set reference
- * (Volta to Hopper); a leading U marks the uniform datapath.
+ * SASS opcodes in the classes of PTX instructions. Source: CUDA binary utilities, instruction set reference (Volta to
+ * Hopper); a leading U marks the uniform datapath.
  */
 const OPCODES: Readonly<Record<InstructionClass, string>> = {
   fp16: 'HADD2 HFMA2 HMUL2 HMNMX2 VHMNMX',
@@ -37,7 +37,7 @@ const CLASS_OF_OPCODE: ReadonlyMap<string, InstructionClass> = new Map(
   ),
 );
 
-/** Modifiers that make something else of an opcode: IMAD.MOV.U32 moves, HADD2.F32 widens a half. */
+/** Modifiers that change an opcode's class: IMAD.MOV.U32 moves, HADD2.F32 widens a half. */
 const MOVING = /^(IMAD|UIMAD)\.MOV\b/;
 const WIDENING = /^HADD2\.F32\b/;
 

@@ -18,9 +18,9 @@ export interface VirtualCountersRequest {
   readonly candidate: Candidate;
   readonly workload: Workload;
   readonly seed: number;
-  /** The real GPU's: the virtual one with the same architecture counts, else the H200's. */
+  /** The real GPU's architecture: the virtual GPU of the same architecture counts, else the H200. */
   readonly spec: DeviceSpec;
-  /** Why the real GPU's counters are not there, for the label. */
+  /** Why the real GPU's counters are missing, for the label. */
   readonly because: string;
   /** Shared between calls, for its cache; one of its own when absent. */
   readonly toolchain?: Toolchain;
@@ -34,13 +34,13 @@ export type VirtualCountersOutcome =
   | { readonly ok: false; readonly detail: string };
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** CTAs of each launch that are executed; their counters stand for all, and say so. */
+/** CTAs of each launch that are executed. Their counters are scaled up to all CTAs, and labelled so. */
 const SAMPLED_CTAS = 256;
 const FALLBACK = 'h200';
 
 /**
- * Counts a candidate on a virtual GPU where the real one's counters can't be had: the same CUDA C++, compiled by clang.
- * What the virtual GPU can't compile or run gives a reason, never counters.
+ * Counts a candidate on a virtual GPU if the real one's counters are unavailable: the same CUDA C++, compiled by clang. If
+ * the virtual GPU can't compile or run it, gives a reason and no counters.
  */
 export async function virtualCounters(request: VirtualCountersRequest): Promise<VirtualCountersOutcome> {
   const { problem, candidate, workload, seed, signal } = request;

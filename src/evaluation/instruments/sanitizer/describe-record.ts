@@ -2,8 +2,8 @@ import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { SanitizerRecord } from './sanitizer-log.ts';
 
 /**
- * A complaint in one line, with the buffer it is about where that can be told: every buffer is an allocation of its own
- * and of its exact size, so that the size often says which one.
+ * A complaint in one line, with its buffer if it can be identified: every buffer is an allocation of its own with its exact
+ * size, so the size often identifies it.
  */
 export function describeRecord(
   { description, allocationBytes }: SanitizerRecord,

@@ -8,10 +8,10 @@ import { sanitizerBurst, sanitizerChecks } from './sanitizer-checks.ts';
 const SHARE_STEPS = 2 ** 32;
 
 /**
- * Has every tool of the sanitizer look at a candidate on the check shapes, and on the workload as it is timed: many launch
- * sequences in a row.
+ * Runs every tool of the sanitizer on a candidate's check shapes, and on the workload as it is timed: many launch sequences
+ * in a row.
  *
- * @param ordinal number of the GPU, as the driver counts.
+ * @param ordinal number of the GPU in the driver's order.
  */
 export const sanitizeOnGpu = async (
   { device, module, plan, problem, candidate, workload, seed, timing, signal }: InstrumentSubject,

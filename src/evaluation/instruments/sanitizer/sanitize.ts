@@ -25,25 +25,25 @@ export interface SanitizeRequest {
   readonly tools?: readonly SanitizerTool[];
   /** Wall-clock limit of each tool; 120 s when absent. */
   readonly timeoutMs?: number;
-  /** Tools at work at the same time on the GPU; 2 when absent. */
+  /** Tools that run at the same time on the GPU; 2 by default. */
   readonly parallelCount?: number;
   readonly signal?: AbortSignal | undefined;
-  /** Path of compute-sanitizer; looked for when absent, and taken as missing when null. */
+  /** Path of compute-sanitizer; searched if absent; treated as missing if null. */
   readonly sanitizer?: string | null;
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const DEFAULT_PARALLEL_COUNT = 2;
 const MAXIMUM_OUTPUT_BYTES = 16 * 1024 ** 2;
-/** Complaints that a tool prints, and those of them that are put into words. */
+/** Most complaints that a tool prints, and most that are described. */
 const PRINT_LIMIT = 20;
 const DESCRIBED_COUNT = 3;
-/** A code that neither node nor the tool itself ends with. */
+/** An exit code that neither Node nor the tool itself uses. */
 const ERROR_EXIT_CODE = 86;
 
 /** What each tool is told beside what all are told. */
 const TOOL_ARGUMENTS: Readonly<Record<SanitizerTool, readonly string[]>> = {
-  // Driver calls that fail are the replay's to report; looking up optional functions is no error.
+  // The replay reports failing driver calls itself; looking up optional functions is no error.
   memcheck: ['--report-api-errors', 'no'],
   racecheck: [],
   initcheck: [],
@@ -51,8 +51,8 @@ const TOOL_ARGUMENTS: Readonly<Record<SanitizerTool, readonly string[]>> = {
 };
 
 /**
- * Runs a candidate's check shapes under compute-sanitizer's tools, in processes of their own: every buffer an allocation
- * of its exact size, outputs and workspaces unwritten. Only tools that ran to their end and found nothing are clean.
+ * Runs a candidate's check shapes under compute-sanitizer's tools, in processes of their own. Every buffer is an allocation
+ * of its exact size; outputs and workspaces are unwritten. A tool is clean only if it ran to its end and found nothing.
  */
 export async function sanitize(request: SanitizeRequest): Promise<SanitizerReport> {
   const tools = request.tools ?? SANITIZER_TOOLS;
@@ -126,7 +126,7 @@ function runTool(tool: SanitizerTool, sanitizer: string, request: SanitizeReques
   });
 }
 
-/** Accesses wider than the declared alignment allows go wrong only at addresses with no more than that. */
+/** Accesses that need more than the declared alignment fail only at addresses with no more than that. */
 const runsOf = (tool: SanitizerTool, checks: readonly ReplayRun[]): readonly ReplayRun[] =>
   tool === 'memcheck'
     ? checks.flatMap((check) => [
@@ -151,7 +151,7 @@ const toolArguments = (tool: SanitizerTool, logPath: string): string[] => [
   ...TOOL_ARGUMENTS[tool],
 ];
 
-/** What one tool showed; anything but a complete log without errors, a good end and a finished replay is not clean. */
+/** The result of one tool. It is clean only with a complete log without errors, a normal exit and a finished replay. */
 function toolReport(
   tool: SanitizerTool,
   seen: {

@@ -8,12 +8,12 @@ import { nameInSlot, repeatPlan } from '../../launches/repeat-plan.ts';
 import { type Check, checksFor, DECLARED, describeCheck } from '../../oracle/checks.ts';
 import { drawInputs } from '../../oracle/draw-inputs.ts';
 
-/** Instrumented kernels run up to a hundred times slower: a few small shapes, which are the ragged ones, must do. */
+/** Instrumented kernels run up to a hundred times slower, so only a few small shapes run; these are ragged. */
 const CHECK_COUNT = 4;
 
 /**
- * The check shapes a candidate is sanitized on, with their plans and inputs: of those it takes, the smallest ones by the
- * bytes of their buffers, each once. A candidate that takes no check shape is sanitized on its workload.
+ * The check shapes for the sanitizer, with plans and inputs: the smallest distinct ones (by buffer bytes) that the
+ * candidate takes. A candidate that takes no check shape is sanitized on its workload.
  */
 export function sanitizerChecks(request: {
   problem: Problem;
@@ -49,19 +49,19 @@ const oncePerShape = (checks: readonly Check[]): Check[] =>
 
 const bytesOf = (plan: LaunchPlan): number => plan.buffers.reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** Launch sequences of a burst; how many it is, is secret. */
+/** Fewest and most launch sequences of a burst; the actual number is secret. */
 const FEWEST_SEQUENCES = 24;
 const MOST_SEQUENCES = 64;
-/** A burst takes no more memory, and no longer without instruments: with them it may take a thousand times as long. */
+/** Limits of a burst: memory, and time without instrumentation, which may make it a thousand times as slow. */
 const MOST_BURST_BYTES = 2 ** 29;
 const MOST_BURST_NS = 20e6;
 
 /**
- * The timed path: the workload's launch sequence again and again, each time in buffers of its own. What goes wrong in large
- * shapes, or only after some launches, shows there; in a single sequence where that takes long.
+ * The timed path: the workload's launch sequence many times, each in buffers of its own. It exposes mistakes that occur in
+ * large shapes, or only after several launches. Only one sequence if one takes long.
  *
- * @param sequenceNs what one takes.
- * @param share where the number of sequences lies between the fewest and the most, from 0 to 1; secret.
+ * @param sequenceNs time of one sequence.
+ * @param share position of the number of sequences between the fewest and the most, from 0 to 1; secret.
  */
 export function sanitizerBurst(request: {
   problem: Problem;

@@ -2,17 +2,17 @@
 export interface SanitizerRecord {
   /** e.g. `Invalid __global__ write of size 4 bytes in f(float *), kernel.cu:41, by thread (31,0,0) of CTA (3,0,0); …`. */
   readonly description: string;
-  /** Size of the allocation that the address lies in or nearest to. */
+  /** Size of the allocation that contains the address or lies nearest to it. */
   readonly allocationBytes?: number;
 }
 
 export interface SanitizerLog {
-  /** Whether the tool came to its end: only then does it print a summary. */
+  /** Whether the tool ran to its end: only then it prints a summary. */
   readonly isComplete: boolean;
-  /** Errors and hazards it counted, warnings about hazards included; more than were printed. */
+  /** Errors and hazards that it counted, including warnings about hazards; it may print fewer. */
   readonly errorCount: number;
   readonly records: readonly SanitizerRecord[];
-  /** What the tool says about itself: why it could not start, and the like. */
+  /** The tool's messages about itself, such as why it could not start. */
   readonly remarks: readonly string[];
 }
 
@@ -61,7 +61,7 @@ const summaryCount = (content: string): number | undefined => {
 
 const wholeNumber = (text: string): number => Number(text.replaceAll(',', ''));
 
-/** Frames of inlined calls and of the host: the first line of a complaint has the place already. */
+/** Frames of inlined calls and of the host, which are skipped: the first line of a complaint already has the place. */
 const FRAME = /^(Device Frame|Host Frame|Saved host backtrace)/;
 
 function record(block: readonly string[]): SanitizerRecord {
@@ -80,7 +80,7 @@ function record(block: readonly string[]): SanitizerRecord {
 /** `at f(int)+0x70 in /a/kernel.cu:41`; the line may be missing, and older versions name the function last. */
 const PLACE = /\bat (?:(0x[0-9a-f]+)|(\S.*?)\+0x[0-9a-f]+)(?: in (?:\S*\/)?([^/\s:]+:\d+)(?::(.+))?)?/g;
 
-/** What follows the first lines of a complaint, and how it goes on in a sentence. */
+/** Patterns of the further lines of a complaint, with their wording in a sentence. */
 const CONTINUATIONS: readonly (readonly [RegExp, string])[] = [
   [/^by thread (\([^)]*\)) in block (\([^)]*\))/, ', by thread $1 of CTA $2'],
   [/^(?:Address|Access to|Access at) (0x[0-9a-f]+)/, '; address $1'],

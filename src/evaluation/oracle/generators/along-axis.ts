@@ -1,6 +1,6 @@
 import { fillElements, type Generate, type GeneratorContext } from './generator.ts';
 
-/** Of an element its position along an axis, the last unless given, and that axis's extent. */
+/** An element's position along an axis (the last by default), and that axis's extent. */
 const alongAxis = (
   { shape }: GeneratorContext,
   axis = shape.length - 1,
@@ -11,8 +11,8 @@ const alongAxis = (
 };
 
 /**
- * Uniform magnitudes, [1/16, 1] unless given, with signs that alternate along an axis: sums cancel nearly, so that a term left
- * out, or taken twice, is as large as the result.
+ * Uniform magnitudes, by default in [1/16, 1], with alternating signs along an axis. Sums nearly cancel, so a term that is
+ * omitted or counted twice is as large as the result.
  */
 export const alternating: Generate<'alternating'> = ({ low = 0.0625, high = 1, axis }, context) => {
   const { at } = alongAxis(context, axis);
@@ -21,8 +21,8 @@ export const alternating: Generate<'alternating'> = ({ low = 0.0625, high = 1, a
 };
 
 /**
- * Values that rise from `low` to `high` along an axis, each drawn within its step: a running maximum changes at every element,
- * the last is the largest, and a place further on has another value.
+ * Values that rise from `low` to `high` along an axis, each drawn within its step. A running maximum changes at every
+ * element, and shifted reads show.
  */
 export const ramp: Generate<'ramp'> = ({ low, high, axis }, context) => {
   const { at, extent } = alongAxis(context, axis);

@@ -2,7 +2,7 @@ import type { DType } from '../../../core/dtype.ts';
 import type { Dimensions, Generator } from '../../../core/problem.ts';
 import type { RandomStream } from '../../../stats/random.ts';
 
-/** What a generator may look at. Values are returned unrounded; the caller rounds them to the buffer's dtype. */
+/** The data that a generator may use. It returns unrounded values; the caller rounds them to the buffer's dtype. */
 export interface GeneratorContext {
   /** Name of the input, for error messages. */
   readonly input: string;

@@ -6,7 +6,7 @@ import { WarpsmithError } from '../../../core/errors.ts';
 import { decode } from '../../../core/rounding.ts';
 import type { Generate } from './generator.ts';
 
-/** NumPy's type codes, little-endian, as they stand in a .npy header's `descr`. */
+/** NumPy's type codes, little-endian, as in the `descr` of a .npy header. */
 const DTYPE_OF_DESCR: Readonly<Record<string, DType>> = {
   '<f2': 'f16',
   '<f4': 'f32',

@@ -1,6 +1,6 @@
 import type { Generate } from './generator.ts';
 
-/** Rows (last axis) that are zero but for one element, at a random place: finds swapped or shifted indices. */
+/** Rows (last axis) with one non-zero element at a random place. Finds swapped or shifted indices. */
 export const oneHot: Generate<'one-hot'> = ({ magnitude = 1 }, { shape, elementCount, stream }) => {
   const rowLength = shape.at(-1) ?? 1;
   const values = new Float64Array(elementCount);

@@ -1,6 +1,6 @@
 import type { Generate } from './generator.ts';
 
-/** Zeros but for a few places: finds kernels that do not read everything, which random values average out. */
+/** Zeros except at a few places. Finds kernels that do not read everything, which random values average out. */
 export const sparse: Generate<'sparse'> = ({ count = 64, magnitude = 1 }, { elementCount, stream }) => {
   const values = new Float64Array(elementCount);
   for (let i = 0; i < count; i++) {

@@ -2,7 +2,7 @@ import type { DType } from '../../../core/dtype.ts';
 import type { Generator } from '../../../core/problem.ts';
 import type { GeneratorContext } from './generator.ts';
 
-/** Smallest subnormal of a floating dtype, and how many of them make the smallest normal number. */
+/** Smallest subnormal of a floating-point dtype, and the smallest normal number as a multiple of it. */
 const SUBNORMALS: { readonly [D in DType]?: readonly [smallest: number, count: number] } = {
   f16: [2 ** -24, 2 ** 10],
   bf16: [2 ** -133, 2 ** 7],
@@ -24,8 +24,9 @@ const VALUES = {
 const DEFAULT_RATIO = 0.1;
 
 /**
- * Another generator's values, in place, a share of them replaced by special ones at random places. In every row (last axis) of two
- * and more elements at least one stays, unless all are to be replaced: a row of masked logits alone has no right answer.
+ * Another generator's values, with a share of them replaced by special ones at random places. In every row (last axis) with
+ * at least two elements, at least one value stays, unless all are to be replaced: a row of masked logits alone has no right
+ * answer.
  */
 export const special = (
   values: Float64Array,

@@ -2,8 +2,8 @@ import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import { fillElements, type Generate } from './generator.ts';
 
 /**
- * Integers 0 … count − 1 of which few are very frequent: P(k) ∝ (k + 1)^−exponent, exponent 1 unless given. Zipf's law, as
- * words, keys and grey values have it. Drawn by inverting the cumulative distribution.
+ * Integers 0 … count − 1 by Zipf's law: P(k) ∝ (k + 1)^−exponent, with exponent 1 by default. Few values are very frequent,
+ * as in words, keys and grey values. Drawn by inverting the cumulative distribution.
  */
 export const zipf: Generate<'zipf'> = ({ count, exponent = 1 }, { elementCount, dimensions, stream }) => {
   const cumulative = fillElements(evaluateExpression(count, dimensions), (k) => (k + 1) ** -exponent);
@@ -12,7 +12,7 @@ export const zipf: Generate<'zipf'> = ({ count, exponent = 1 }, { elementCount, 
   return fillElements(elementCount, (i) => firstAbove(cumulative, stream.uniform(i) * total));
 };
 
-/** Index of the first of the ascending values that is greater than x; the last one where none is. */
+/** Index of the first of the ascending values that is greater than x; the last index if none is. */
 const firstAbove = (ascending: Float64Array, x: number): number => {
   let [low, high] = [0, ascending.length - 1];
   while (low < high) {

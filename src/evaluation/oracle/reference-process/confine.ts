@@ -1,9 +1,9 @@
 import { registerHooks } from 'node:module';
 
-/** Globals (available without an import) that lead out of the process. */
+/** Globals that need no import and give access to something outside the process. */
 const LEADING_OUT = ['process', 'fetch', 'WebSocket', 'EventSource', 'navigator', 'BroadcastChannel'] as const;
 
-/** The format in which Node must read a file, in any package. CommonJS would bring `require` and `module`. */
+/** The format in which Node must read a file, in any package. CommonJS would provide `require` and `module`. */
 const FORMATS: Readonly<Record<string, string>> = {
   ts: 'module-typescript',
   mts: 'module-typescript',
@@ -13,8 +13,8 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Leaves a module nothing but computing: it may import files that lie beside it, none of Node's own modules and no
- * package, and finds no `process` and no `fetch`.
+ * Confines a module to computing: it may import files beside it, but no module of Node and no package, and it has no
+ * `process` and no `fetch`.
  */
 export function confine(url: string): void {
   const folder = new URL('.', url).href;
@@ -33,7 +33,7 @@ export function confine(url: string): void {
     },
   });
   for (const name of LEADING_OUT) Reflect.deleteProperty(globalThis, name);
-  // A setter here would be shown what Node's streams assign to plain objects: their handles.
+  // A setter here would receive the handles that Node's streams assign to plain objects.
   Object.preventExtensions(Object.prototype);
 }
 

@@ -17,7 +17,7 @@ export interface ReferenceHostOptions {
   /** Folder that the module may read: its own. */
   readonly folder: string;
   readonly limits?: Partial<ReferenceLimits>;
-  /** Called before the first process is started. @throws when the module may not run. */
+  /** Called before the first process starts. @throws if the module may not run. */
   readonly beforeStart?: () => void;
 }
 
@@ -34,7 +34,7 @@ export interface ReferenceLimits {
 
 const MIB = 1024 ** 2;
 
-/** Half of what there is: the machine's, or that of the container it is asked in (0 or beyond the machine's: no limit). */
+/** Half of the memory: the machine's, or the container's (whose limit is 0 or beyond the machine's if there is none). */
 export const referenceMemoryBytes = (machineBytes: number, containerBytes: number): number =>
   Math.max(1024 * MIB, (containerBytes > 0 ? Math.min(machineBytes, containerBytes) : machineBytes) / 2);
 
@@ -45,9 +45,9 @@ const DEFAULT_LIMITS: ReferenceLimits = {
   processes: Math.min(4, availableParallelism()),
 };
 
-/** A run that waits this long is worth another process; starting one takes half as long. */
+/** A run that waits this long justifies another process; starting one takes half as long. */
 const PATIENCE_MS = 150;
-/** What is not needed goes; a command rarely pauses for so long. */
+/** An idle process ends after this time; a command rarely pauses for so long. */
 const IDLE_MS = 10_000;
 const MEMORY_POLL_MS = 100;
 
@@ -57,9 +57,9 @@ const ENTRY = fileURLToPath(new URL(`./reference-main.${SUFFIX}`, import.meta.ur
 const OWN_FOLDER = fileURLToPath(new URL('../../..', import.meta.url));
 
 /**
- * Runs a problem's reference in processes of its own: under Node's permission model, with nothing to read but its folder,
- * an empty environment and limits, behind a network wall where the system has one. A process is started when a run needs one, stays for the next, and goes after a while
- * without any; a second one is started for a run that would have to wait.
+ * Runs a problem's reference in processes of its own: under Node's permission model, with access to its folder only, an
+ * empty environment and limits, behind a network wall if the system has one. Starts a process when a run needs one, keeps
+ * it for the next, and ends it after idle time. Starts a second one for a run that would have to wait.
  */
 export const hostReference = (options: ReferenceHostOptions): RunReference => {
   const host = new ReferenceHost(options);
@@ -294,9 +294,9 @@ const pathToModule = (file: string): string =>
   new URL(`file://${encodeURI(file).replaceAll('#', '%23').replaceAll('?', '%3F')}`).href;
 
 /**
- * No file but ours and the problem's can be read, none written; no child process, worker thread, addon, WASI or inspector.
- * What the permission model of Node 24 leaves open (network, signals, SQLite) is taken away by confine.ts, and the network
- * by a wall around the process where the system has one.
+ * It can read only our files and the problem's, and write none; no child process, worker thread, addon, WASI or inspector.
+ * Node 24's permission model leaves network, signals and SQLite open: confine.ts removes these, and a wall around the
+ * process cuts off the network if the system has one.
  */
 const nodeArguments = (folder: string, { memoryBytes }: ReferenceLimits): string[] => [
   '--permission',
@@ -309,7 +309,7 @@ const nodeArguments = (folder: string, { memoryBytes }: ReferenceLimits): string
   `--max-old-space-size=${Math.round(memoryBytes / MIB)}`,
 ];
 
-/** The line that names an error, in front of its stack; without one, the last line. */
+/** The line that names an error, before its stack; without one, the last line. */
 const lastWords = (stderr: string): string => {
   const lines = stderr.split('\n');
   return (lines.findLast((line) => /^(?:Uncaught )?\w*Error\b/.test(line)) ?? lines.at(-1) ?? '').trim();

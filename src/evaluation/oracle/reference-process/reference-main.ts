@@ -7,8 +7,8 @@ import { confine } from './confine.ts';
 import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
 
 /*
- * The process in which a problem's reference runs. One argument: the URL of the module. It is started under Node's
- * permission model (see reference-host.ts) and takes away what that leaves open before it loads the module.
+ * The process in which a problem's reference runs. One argument: the URL of the module. It starts under Node's permission
+ * model (see reference-host.ts) and closes its gaps before it loads the module.
  */
 
 const url = process.argv[2]!;

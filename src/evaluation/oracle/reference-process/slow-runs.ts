@@ -1,6 +1,6 @@
 import type { Dimensions } from '../../../core/problem.ts';
 
-/** A run of a reference that takes long enough for somebody to wonder. */
+/** A run of a reference that takes noticeably long. */
 export interface SlowRun {
   readonly problem: string;
   readonly dimensions: Dimensions;

@@ -1,8 +1,8 @@
 import type { ToleranceRule } from './tolerance.ts';
 
 /**
- * |got − want| ≤ atol + rtol · |want| with `want` rounded to the output's dtype: what torch.testing.assert_close and
- * numpy.testing.assert_allclose ask for. NaN passes where NaN is wanted.
+ * |got − want| ≤ atol + rtol · |want| with `want` rounded to the output's dtype, as in torch.testing.assert_close and
+ * numpy.testing.assert_allclose. NaN passes where NaN is wanted.
  */
 export const allclose: ToleranceRule<'allclose'> = {
   needs: () => ({ naive: false, perturbed: false }),

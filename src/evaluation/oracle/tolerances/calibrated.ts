@@ -14,27 +14,27 @@ type Calibrated = Extract<Tolerance, { kind: 'calibrated' }>;
 /** Additions behind one output where problem.json names no `terms`. */
 const DEFAULT_TERMS = 256;
 
-/** Errors of the accumulator may be so many times those that √n predicts. */
+/** Allowed errors of the accumulator, as a multiple of the √n prediction. */
 const ACCUMULATOR_CONSTANT = 1;
 
-/** Where nothing but the result may be rounded: RMS error ÷ that of the correctly rounded oracle. */
+/** If only the result may be rounded: allowed RMS error ÷ that of the correctly rounded oracle. */
 const ROUNDED_ONCE = 1.1;
 
 /**
- * For narrow storage and wide accumulators: inputs and outputs in fp16 or bf16, everything between in fp32. The allowed error is
- * the sum of what fp32 arithmetic does (by condition, element by element), of rounding the result, and of those
- * intermediate roundings that problem.json names:
+ * For narrow storage and wide accumulators: inputs and outputs in fp16 or bf16, everything between in fp32. The allowed
+ * error is the sum of three: the error of fp32 arithmetic (by condition, element by element), the rounding of the result,
+ * and the intermediate roundings that problem.json names:
  *
  *   |got − oracle| ≤ 2 ulp(m) + factor · max |naive − oracle| + arithmetic        m = largest |oracle| of the row
  *   RMS(got − oracle) ≤ √( max(u · RMS(oracle), ½ ulp(0))² + (rmsFactor · RMS(naive − oracle))² + RMS(arithmetic)² )
  *
- * `naive` is the reference with the named results, and the outputs, rounded; without names there is no such term. Accumulating in
- * the storage dtype errs by √n roundings instead of one, everywhere: the second line finds it.
- * 2 ulp(m) is FlashAttention's 2 · max |(ref + 0.3 − 0.3) − ref| with 0.3 replaced by the row's own m: ½ for rounding
- * the result, the rest for one unnamed intermediate of the same size (softmax weights as tensor cores take them).
- * With `"roundings": {}` nothing but the result may be rounded: ½ ulp of the element itself + arithmetic, and 1.1 times the RMS
- * error of the correctly rounded oracle.
- * Elements whose correctly rounded value is infinite or NaN must be so. Outputs of integer dtype are compared exactly.
+ * `naive` is the reference with the named results and the outputs rounded; without names there is no such term.
+ * Accumulating in the storage dtype errs by √n roundings instead of one, everywhere: the second line finds it. 2 ulp(m) is
+ * FlashAttention's 2 · max |(ref + 0.3 − 0.3) − ref| with the row's m in place of 0.3: ½ for rounding the result, the rest
+ * for one unnamed intermediate of the same size (softmax weights in the input precision of tensor cores). With
+ * `"roundings": {}` only the result may be rounded: ½ ulp of the element itself + arithmetic, and 1.1 times the RMS error
+ * of the correctly rounded oracle. Elements whose correctly rounded value is infinite or NaN must be so. Outputs of integer
+ * dtype are compared exactly.
  *
  * Source: Dao-AILab/flash-attention, tests/test_flash_attn.py.
  */
@@ -95,7 +95,7 @@ const withSlack = (comparison: Calibrated, facts: OutputFacts, arithmetic: Float
     tolerances: arithmetic.map((error, i) => error + slack[Math.floor(i / groupSize)]!),
     groupSize: 1,
     rmsLimit: Math.hypot(
-      // Below the normal numbers, rounding errs by half of the smallest subnormal, however small the result.
+      // Below the normal numbers, rounding errs by half of the smallest subnormal, for any result.
       Math.max(unitRoundoff(storage) * rmsOf(want), ulpAt(0, storage) / 2),
       rmsFactor * rmsOf(naiveErrors),
       rmsOf(arithmetic),

@@ -4,17 +4,17 @@ import { groupSizeOf, medianPerGroup } from './groups.ts';
 import type { OutputFacts } from './tolerance.ts';
 
 /**
- * Share of its group's median condition that every element is granted at least: a few samples are sometimes all small. Not of
- * the mean: a few ill-conditioned elements must not blind a check to their neighbours.
+ * Every element's condition is at least this share of its group's median, because a few samples can all be small by chance.
+ * The median, not the mean: a few ill-conditioned elements must not hide errors of their neighbours.
  */
 const LEAST_SHARE = 1 / 2;
 
 /**
- * How strongly each output element reacts to relative errors of the inputs: √Σ (x_k · ∂y/∂x_k)², estimated from runs of
- * the reference on perturbed inputs. For a sum of products it is the root of the sum of the squared terms; where a
- * difference cancels it stays as large as what was subtracted. Without such runs it is 0, which allows the least.
+ * How strongly each output element reacts to relative errors of the inputs: √Σ (x_k · ∂y/∂x_k)², estimated from runs of the
+ * reference on perturbed inputs. For a sum of products it is the root of the sum of the squared terms. If a difference
+ * cancels, it stays as large as its terms. Without such runs it is 0, which gives the smallest tolerance.
  *
- * @throws WarpsmithError `uncalibratable` when a perturbed run is not finite where the oracle is.
+ * @throws WarpsmithError `uncalibratable` if a perturbed run is not finite where the oracle is.
  */
 export const conditionOf = (facts: OutputFacts): Float64Array => {
   const { oracle, rounded, shape } = facts;

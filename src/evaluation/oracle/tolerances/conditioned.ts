@@ -6,18 +6,17 @@ import { exact } from './exact.ts';
 import type { Expectation, OutputFacts, ToleranceRule } from './tolerance.ts';
 
 /**
- * Partial sums stay within the result plus so many standard deviations of a random walk over the terms, whatever the
- * order they are added in.
+ * Partial sums stay within the result plus this many standard deviations of a random walk over the terms, in any order of
+ * addition.
  */
 const WALK = 3;
 
 /**
- * Allowed for n operations in precision u: `constant` · u · √n · (|y| + 3 · condition). Every partial result of a sum of n
- * terms lies within |y| + 3 · √Σ t² (a random walk that ends at y), each addition errs by u of it, and n independent
- * errors add up to √n of one.
- * Below the normal numbers an operation errs by the smallest subnormal instead. Flushing those to zero is not allowed.
- * Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput.
- * 2019.
+ * Allowed error of n operations in precision u: `constant` · u · √n · (|y| + 3 · condition). Every partial result of a sum
+ * of n terms lies within |y| + 3 · √Σ t² (a random walk that ends at y), each addition errs by u of it, and n independent
+ * errors add up to √n of one. Below the normal numbers an operation errs by the smallest subnormal instead; flushing those
+ * to zero is not allowed. Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error
+ * analysis", SIAM J. Sci. Comput. 2019.
  */
 export const arithmeticErrors = (
   facts: OutputFacts,
@@ -31,7 +30,7 @@ export const arithmeticErrors = (
   );
 };
 
-/** |got − want| ≤ what `terms` operations in `unit` may do, plus ½ ulp for rounding the result to the output's dtype. */
+/** |got − want| ≤ the error of `terms` operations in `unit`, plus ½ ulp for rounding the result to the output's dtype. */
 export const conditioned: ToleranceRule<'conditioned'> = {
   needs: () => ({ naive: false, perturbed: true }),
   expect: ({ constant, unit, terms }, facts) => {

@@ -1,16 +1,16 @@
 /**
- * Fewest elements that something is estimated on: below it a largest value, or a root of the mean square, is too often
- * small by luck. Shorter rows are taken together with their neighbours.
+ * Fewest elements for an estimate. With fewer, a maximum or a root mean square is too often small by chance. Shorter rows
+ * are combined with their neighbours.
  */
 const MINIMUM_GROUP_ELEMENTS = 64;
 
-/** Elements of a group: whole rows (last axis), as many as make up the minimum. */
+/** Elements of a group: as many whole rows (last axis) as the minimum needs. */
 export const groupSizeOf = (shape: readonly number[]): number => {
   const rowLength = Math.max(1, shape.at(-1) ?? 1);
   return rowLength * Math.ceil(MINIMUM_GROUP_ELEMENTS / rowLength);
 };
 
-/** Something of every group of consecutive elements; a short last group is widened backwards to full size. */
+/** A value for every group of consecutive elements. A short last group is extended backwards to full size. */
 const perGroup = (
   values: Float64Array,
   groupSize: number,
@@ -36,7 +36,7 @@ export const maximumPerGroup = (values: Float64Array, groupSize: number): Float6
     return maximum;
   });
 
-/** Median of each group, of some 65 of its elements where it has more. */
+/** Median of each group, from about 65 of its elements if it has more. */
 export const medianPerGroup = (values: Float64Array, groupSize: number): Float64Array =>
   perGroup(values, groupSize, (all, start, end) => {
     const step = Math.max(1, Math.floor((end - start) / MINIMUM_GROUP_ELEMENTS));

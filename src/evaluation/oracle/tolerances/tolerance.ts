@@ -1,7 +1,7 @@
 import type { DType } from '../../../core/dtype.ts';
 import type { Dimensions, Tolerance } from '../../../core/problem.ts';
 
-/** What a comparison may look at to set an output's tolerances. All tensors are row-major. */
+/** The data from which a comparison sets an output's tolerances. All tensors are row-major. */
 export interface OutputFacts {
   readonly output: string;
   readonly dtype: DType;
@@ -11,11 +11,11 @@ export interface OutputFacts {
   readonly oracle: Float64Array;
   /** The oracle rounded to the output's dtype. */
   readonly rounded: Float64Array;
-  /** Reference with the results that problem.json names, and the outputs, rounded; only if the comparison asked for it. */
+  /** The reference with the named results and the outputs rounded; only if the comparison asks for it. */
   readonly naive?: Float64Array;
   /**
-   * Reference on inputs changed by so much relative to themselves; only if the comparison asked for it. Tolerances never
-   * shrink for it: what passes without passes with it.
+   * The reference on perturbed inputs; only if the comparison asks for it. It can only raise tolerances: what passes
+   * without it passes with it.
    */
   readonly perturbed?: readonly { readonly relative: number; readonly values: Float64Array }[];
 }
@@ -36,7 +36,7 @@ export interface RunsNeeded {
   readonly perturbed: boolean;
 }
 
-/** One way to compare: which extra reference runs it needs, and the tolerances it sets. */
+/** One kind of comparison: the extra reference runs that it needs, and the tolerances that it sets. */
 export interface ToleranceRule<K extends Tolerance['kind']> {
   readonly needs: (comparison: Extract<Tolerance, { kind: K }>) => RunsNeeded;
   readonly expect: (comparison: Extract<Tolerance, { kind: K }>, facts: OutputFacts) => Expectation;
