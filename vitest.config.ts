@@ -20,8 +20,8 @@ export default defineConfig({
     globalSetup: ['test/support/shared-code-cache.ts'],
     sequence: { sequencer: LongestFirst },
     // Problems that a test writes into a temporary folder; tests of the question itself unset it. And what a test finds
-    // is found now: tests of repeats turn them on.
-    env: { WARPSMITH_TRUST: 'all', WARPSMITH_REPEATS: 'off' },
+    // is found now: tests of repeats and of the journal turn them on.
+    env: { WARPSMITH_TRUST: 'all', WARPSMITH_REPEATS: 'off', WARPSMITH_JOURNAL: 'off' },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [

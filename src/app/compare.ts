@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { DeviceIdentity } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
@@ -18,6 +19,13 @@ import {
   meanRatio,
 } from '../reports/compare-view.ts';
 import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
+import {
+  type AttemptOptions,
+  attemptCandidate,
+  type Judgement,
+  keepAttempt,
+  requireAttemptOptions,
+} from './journal.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { chooseWorkloads } from './workload.ts';
@@ -52,6 +60,7 @@ export async function compareCandidates(request: CompareOptions): Promise<Compar
   for (const { problem: own, origin } of [baseline, candidate]) {
     await ensureTrustedFor(options, own, origin ? 'log' : 'user');
   }
+  requireAttemptOptions(options, problem.file.name);
   await using session = await openSession(options);
   const judged = [baseline.candidate, candidate.candidate];
   const seeds = session.repeats?.seedsFor({ problem, judged, asked: workloads }) ?? session.drawSeed;
@@ -69,6 +78,7 @@ export async function compareCandidates(request: CompareOptions): Promise<Compar
     };
     rows.push(await untilAborted(compareOn(pair), options.signal));
   }
+  const attempts = { options, rows, problem, workloads, seed, device: session.device.identity };
   return {
     schemaVersion: 1,
     kind: 'compare',
@@ -77,10 +87,57 @@ export async function compareCandidates(request: CompareOptions): Promise<Compar
     seed,
     baseline: describe(baseline),
     candidate: describe(candidate),
+    journal: keepComparison(attempts, baseline.candidate, candidate.candidate),
     workloads: rows,
     geometricMean: meanRatio(rows),
     failOn,
     failing: failingWorkloads(rows, failOn),
+  };
+}
+
+interface Compared {
+  readonly options: AttemptOptions;
+  readonly problem: Problem;
+  readonly workloads: readonly Workload[];
+  readonly device: DeviceIdentity;
+  readonly seed: number;
+  readonly rows: readonly ComparedWorkload[];
+}
+
+/** The candidate as an attempt, whose parent is the baseline. */
+function keepComparison(compared: Compared, baseline: Candidate, candidate: Candidate): CompareView['journal'] {
+  return keepAttempt(
+    compared.options,
+    judgementOf(compared, candidate, 'candidate'),
+    judgementOf(compared, baseline, 'baseline'),
+  );
+}
+
+function judgementOf(
+  { options, problem, workloads, device, seed, rows }: Compared,
+  of: Candidate,
+  side: 'baseline' | 'candidate',
+): Judgement {
+  return {
+    command: 'compare',
+    note: side === 'candidate' ? options.note : undefined,
+    problem: problem.file.name,
+    device: { id: device.id, name: device.name },
+    seed,
+    candidate: attemptCandidate(of),
+    of,
+    results: rows.map((row, index) => ({
+      workload: row.workload,
+      dimensions: row.dimensions,
+      cache: workloads[index]!.cache,
+      status: row[side].status,
+      reason: row[side].reason,
+      timing: row[side].timing && { ...row[side].timing, intervalNs: [...row[side].timing.intervalNs] },
+      beside:
+        side === 'candidate' && row.ratio !== null && row.verdict !== undefined && row.intervalRatio
+          ? { ratio: row.ratio, verdict: row.verdict, intervalRatio: [...row.intervalRatio] }
+          : undefined,
+    })),
   };
 }
 

@@ -35,10 +35,10 @@ const DIAGNOSIS_PROFILE = 'light';
  * @throws WarpsmithError as {@link judge}.
  */
 export async function diagnoseKernel(options: EvaluateOptions): Promise<DiagnosisReport> {
-  const { evaluation, problem, candidate, workload, spec } = await judge({
-    ...options,
-    profile: options.profile ?? DIAGNOSIS_PROFILE,
-  });
+  const { evaluation, problem, candidate, workload, spec } = await judge(
+    { ...options, profile: options.profile ?? DIAGNOSIS_PROFILE },
+    'diagnose',
+  );
   const rungs = await loadRungs(problem);
   const { moves, advice } = proposeMoves({
     dimensions: workload.dimensions,

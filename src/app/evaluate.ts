@@ -7,11 +7,12 @@ import type { Candidate, Kernel } from '../core/kernel.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
-import type { RequestOf } from '../core/requests/request.ts';
+import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
 import { planLaunches } from '../evaluation/launches/plan-launches.ts';
 import { holdKeptFiles } from '../store/kept-files.ts';
 import { resolveBaselines } from './baselines.ts';
+import { attemptCandidate, attemptResult, keepAttempt, requireAttemptOptions } from './journal.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { type OnDevice, openSession, type Session } from './session.ts';
 import { loadKernelTarget } from './target.ts';
@@ -93,11 +94,13 @@ const quickNeedsVirtual = (device: string): WarpsmithError =>
  * arguments that do not fit the compiled function; for unavailable baselines; for a missing compiler or device; and for a
  * folder that can't be written.
  */
-export async function judge(options: EvaluateOptions): Promise<Judged> {
+export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagnose' = 'evaluate'): Promise<Judged> {
+  const options = completeRequest('evaluate', asked);
   refuseConflicts(options);
   const { kernel, problem } = await loadKernelTarget(options.target, options.dtype);
   const workload = chooseWorkload(problem.file, options.workload, options.cache);
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, options.parameters ?? {}));
+  requireAttemptOptions(options, problem.file.name);
   await ensureTrustedFor(options, problem);
   await using session = await openSession(options);
   const judged = { problem, candidate, workload, spec: session.device.spec };
@@ -118,12 +121,22 @@ export async function judge(options: EvaluateOptions): Promise<Judged> {
   const keep = held && { keep: { store: held, sass: session.device.identity.kind === 'cuda' } };
   const work = async (): Promise<Evaluation> => {
     await requirePassing(session, request, beside.against);
-    return session.evaluator.evaluate({ ...request, id: 'e0', ...asked(options), ...given(beside), ...keep });
+    return session.evaluator.evaluate({ ...request, id: 'e0', ...measuringOf(options), ...given(beside), ...keep });
   };
   // Returning closes the session, which ends all running work.
   const evaluation = await untilAborted(work(), options.signal);
   if (evaluation.error) throw new WarpsmithError(evaluation.error);
-  const told = { ...evaluation, problem: judgingProblem(problem, kernel) };
+  const journal = keepAttempt(options, {
+    command,
+    note: options.note,
+    problem: problem.file.name,
+    device: { id: evaluation.device.id, name: evaluation.device.name },
+    seed: request.seed,
+    candidate: attemptCandidate(candidate),
+    of: candidate,
+    results: [attemptResult(evaluation, workload)],
+  });
+  const told = { ...evaluation, problem: judgingProblem(problem, kernel), journal };
   return { ...judged, evaluation: told, kept: held ? held.write(options.keep!, evaluation) : undefined };
 }
 
@@ -133,7 +146,7 @@ const judgingProblem = ({ folder, file: { name } }: Problem, kernel: Kernel): Ju
   elsewhere: dirname(resolve(kernel.folder)) !== resolve(folder),
 });
 
-const asked = ({ tier, profile, sanitize, quick }: EvaluateOptions): Partial<EvaluationRequest> => ({
+const measuringOf = ({ tier, profile, sanitize, quick }: EvaluateOptions): Partial<EvaluationRequest> => ({
   quick,
   tier,
   profile,

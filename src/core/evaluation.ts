@@ -80,6 +80,9 @@ export interface JudgingProblem {
   elsewhere: boolean;
 }
 
+/** Where what was judged stands in the journal of its store, or why it does not. */
+export type JournalMark = { attempt: string; parent: string | null } | { notKept: string };
+
 /** One candidate judged on one workload and device. Plain JSON: what `evaluate --json` prints. */
 export interface Evaluation {
   schemaVersion: 1;
@@ -90,6 +93,8 @@ export interface Evaluation {
   candidate: { id: string; kernel: string; folder: string; parameters: ParameterValues };
   /** Whose reference and checks judged; told by commands that judge a folder. */
   problem?: JudgingProblem;
+  /** Told by commands that judge what somebody tries. */
+  journal?: JournalMark;
   device: DeviceIdentity;
   workload: { name: string; dimensions: Dimensions };
   /** Seeded inputs, orders and drawn shapes. Absent from evaluations of versions that did not say. */

@@ -1,5 +1,5 @@
 import type { DeviceIdentity } from '../core/device.ts';
-import type { Correctness, Evaluation } from '../core/evaluation.ts';
+import type { Correctness, Evaluation, JournalMark } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Comparison, Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
@@ -46,6 +46,8 @@ export interface CompareView {
   seed: number;
   baseline: ComparedCandidate;
   candidate: ComparedCandidate;
+  /** Absent where nothing was to be kept. */
+  journal?: JournalMark;
   workloads: ComparedWorkload[];
   /** Weighted geometric mean of the ratios; `null` unless every workload has one. */
   geometricMean: { kind: Timing['kind']; ratio: number } | null;

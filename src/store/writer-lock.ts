@@ -15,6 +15,12 @@ const HOLDER_FILE = 'writer.json';
 /** A process that only asks whether the lock is held takes it for an instant. */
 const PATIENCE_MS = 500;
 
+/** What is locked, and how long to wait for a process that has it. */
+export interface LockOptions {
+  readonly what?: 'run' | 'journal';
+  readonly patienceMs?: number;
+}
+
 /** The right to write into a run folder. */
 export interface WriterLock {
   release(): void;
@@ -30,9 +36,9 @@ const held = new Set<DatabaseSync>();
  * @throws WarpsmithError `run-in-use`, naming the process that writes into it; `unreadable-lock`; or if the folder can't be
  * written.
  */
-export function lockWriter(folder: string): WriterLock {
+export function lockWriter(folder: string, { what = 'run', patienceMs = PATIENCE_MS }: LockOptions = {}): WriterLock {
   withStorageErrors(folder, () => accessSync(folder, constants.W_OK));
-  const database = openLockFile(folder);
+  const database = openLockFile(folder, patienceMs);
   try {
     // Nothing is ever written to the database, so it has no journal beside it.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
@@ -41,7 +47,7 @@ export function lockWriter(folder: string): WriterLock {
   } catch (error) {
     held.delete(database);
     database.close();
-    if (isBusy(error)) throw inUse(folder);
+    if (isBusy(error)) throw inUse(folder, what);
     throw isDamaged(error) ? unreadable(folder, error) : storageError(asSystemError(error), folder);
   }
   let isHeld = true;
@@ -56,9 +62,9 @@ export function lockWriter(folder: string): WriterLock {
   };
 }
 
-function openLockFile(folder: string): DatabaseSync {
+function openLockFile(folder: string, timeout: number): DatabaseSync {
   try {
-    return openDatabase(join(folder, LOCK_FILE), { timeout: PATIENCE_MS });
+    return openDatabase(join(folder, LOCK_FILE), { timeout });
   } catch (error) {
     throw storageError(asSystemError(error), folder);
   }
@@ -106,10 +112,10 @@ export function describeWriter(folder: string): string {
   }
 }
 
-const inUse = (folder: string): WarpsmithError =>
+const inUse = (folder: string, what: 'run' | 'journal' = 'run'): WarpsmithError =>
   new WarpsmithError({
     code: 'run-in-use',
-    message: `The run is being written by ${describeWriter(folder)}.`,
+    message: `The ${what} is being written by ${describeWriter(folder)}.`,
     file: folder,
     received: describeWriter(folder),
     expected: 'a run that nobody is writing',

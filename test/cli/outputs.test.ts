@@ -75,6 +75,7 @@ const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]
   ['export', (out) => ['export', ...store, '-o', out]],
   ['compare', () => ['compare', KERNEL, join(SCALE, '02_coalesced'), ...ON_L4]],
   ['inspect', () => ['inspect', KERNEL, ...ON_L4]],
+  ['log', () => ['log', ...store]],
   ['runs', () => ['runs', ...store]],
   ['run', () => ['show', ...store]],
   ['evaluation', () => ['show', 'latest/e1', ...store]],

@@ -17,6 +17,7 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   export: () => import('./export.ts'),
   compare: () => import('./compare.ts'),
   inspect: () => import('./inspect.ts'),
+  log: () => import('./log.ts'),
   runs: () => import('./runs.ts'),
   show: () => import('./show.ts'),
   patterns: () => import('./patterns.ts'),

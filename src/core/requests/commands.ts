@@ -1,5 +1,6 @@
 import { choice, choices, FLAG, IDENTIFIER, integer, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
 import {
+  ATTEMPT,
   BASELINES,
   BUDGETS,
   type Completed,
@@ -105,13 +106,14 @@ export const COMMANDS = {
         completes: 'folder',
         notInReplays: true,
       },
+      ...ATTEMPT,
     },
   },
   diagnose: {
     summary: 'say what limits a kernel and what to try',
     group: 'judge',
     arguments: { target: kernelFolder },
-    options: { ...DEVICE, ...JUDGING, ...EVIDENCE },
+    options: { ...DEVICE, ...JUDGING, ...EVIDENCE, ...ATTEMPT },
   },
   audit: {
     summary: "test a problem's checks with generic wrong kernels, and list those that pass",
@@ -244,6 +246,22 @@ export const COMMANDS = {
         defaultHelp: "what --output's name says, else terminal",
       },
       output: { ...output, flags: '-o, --output <file>', help: 'write it into this file', completes: 'file' },
+      ...STORE,
+    },
+  },
+  log: {
+    summary: 'show what was tried by hand, as a tree: what each change did',
+    group: 'look',
+    arguments: {
+      what: { shown: '[what]', help: 'all, a problem by its name, or one attempt such as a3', default: 'all' },
+    },
+    options: {
+      last: {
+        flags: '--last <count>',
+        kind: integer(1, 100_000),
+        help: 'only so many attempts, the newest',
+        default: 50,
+      },
       ...STORE,
     },
   },
@@ -382,6 +400,8 @@ export const COMMANDS = {
         kind: choice(FAIL_ON),
         help: 'exit with 1 if the candidate is slower, or not-faster',
       },
+      note: ATTEMPT.note,
+      journal: ATTEMPT.journal,
       ...STORE,
     },
   },

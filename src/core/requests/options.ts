@@ -227,6 +227,25 @@ export const STORE = {
   },
 } as const satisfies Options;
 
+/** What is kept of what somebody tries by hand. */
+export const ATTEMPT = {
+  note: { flags: '--note <text>', kind: TEXT, help: 'what you tried, for `warpsmith log`', notInReplays: true },
+  parent: {
+    flags: '--parent <attempt>',
+    kind: TEXT,
+    help: 'the attempt that it changes, such as a3, or none',
+    defaultHelp: 'the earlier one that differs least',
+    notInReplays: true,
+  },
+  journal: {
+    flags: '--no-journal',
+    kind: FLAG,
+    help: 'keep nothing of this attempt in the store',
+    default: true,
+  },
+  ...STORE,
+} as const satisfies Options;
+
 export const RUN_FILTER = {
   problem: { flags: '--problem <problem>', kind: TEXT, help: 'only runs of this problem, by its name' },
   device: {

@@ -222,6 +222,13 @@ const fault = z.strictObject({
   ptxLine: z.int().optional(),
 });
 
+const journalMarkSchema = z
+  .union([
+    z.strictObject({ attempt: z.string(), parent: z.string().nullable() }),
+    z.strictObject({ notKept: z.string().describe('Why not.') }),
+  ])
+  .describe('Where it stands in the journal: see `warpsmith log`.');
+
 /** Schema of what `evaluate --json` prints. */
 export const evaluationSchema = z.strictObject({
   schemaVersion: z.literal(1),
@@ -237,6 +244,7 @@ export const evaluationSchema = z.strictObject({
     .strictObject({ name: z.string(), folder: z.string(), elsewhere: z.boolean() })
     .describe('Whose reference and checks judged; whether the kernel lies elsewhere than in its ladder.')
     .optional(),
+  journal: journalMarkSchema.optional(),
   device: z.strictObject({
     id: z.string(),
     kind: z.enum(['virtual', 'cuda']),

@@ -91,6 +91,7 @@ export const OUTPUT_SCHEMAS = {
     ...{ candidate: object, device: object, workload: text, status: text, counters: orNull(object) },
     ...{ totals: object, attributedShare: orNull(number), hot: list, lines: list },
   }),
+  log: document('log', { store: text, problem: orNull(text), attempts: list, leftOut: number, unreadable: number }),
   runs: document('runs', { store: text, runs: list }),
   run: document('run', { run: object, kept: list, revertedCount: number, files: object }),
   evaluation: document('evaluation', {

@@ -13,6 +13,7 @@ import {
   words,
 } from '../document.ts';
 import { formatParameters, formatRatioInterval, formatTime } from '../format.ts';
+import { journalLine } from '../sections/run-words.ts';
 
 const SIDES = ['baseline', 'candidate'] as const;
 
@@ -66,7 +67,11 @@ function conclusion({ geometricMean, workloads, failOn, failing }: CompareView):
 export const compareDocument = (view: CompareView): Document =>
   documentOf(
     `${view.problem} on ${view.device.name} (${view.device.id})`,
-    [list(SIDES.map((side) => ({ term: side, text: describeCandidate(view[side]) }))), text(correctness(view))],
+    [
+      list(SIDES.map((side) => ({ term: side, text: describeCandidate(view[side]) }))),
+      text(correctness(view)),
+      view.journal && text(journalLine(view.journal)),
+    ],
     [
       section('reasons', 'What did not pass', [list(reasons(view))]),
       section('workloads', 'Workloads', [

@@ -39,7 +39,7 @@ import { shortKernelNames } from '../kernel-names.ts';
 import { findingsInShort, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
 import { measurementLines } from '../sections/measurement.ts';
 import { profileLines, profilerRuleLines, sanitizerLines } from '../sections/outside-tools.ts';
-import { SAME } from '../sections/run-words.ts';
+import { journalLine, SAME } from '../sections/run-words.ts';
 
 /** Shown where nothing is known of any shape but the timed one. */
 const ONE_SHAPE = 'VERIFIED AT THE TIMED SHAPE ONLY';
@@ -79,7 +79,7 @@ const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repe
  * the verdict, and what goes with it.
  */
 const statusList = (evaluation: Evaluation): Part => {
-  const { problem, coverage, failedCheck, fault, repeated } = evaluation;
+  const { problem, coverage, failedCheck, fault, repeated, journal } = evaluation;
   return list([
     problem && `judged by problem ${problem.name} in ${problem.folder}`,
     problem?.elsewhere && warn('which kernel.json names; it is not that of the folder above the kernel'),
@@ -88,6 +88,7 @@ const statusList = (evaluation: Evaluation): Part => {
     failedCheck && `found by: ${failedCheck}`,
     fault && describeFault(fault),
     repeated && describeRepeat(repeated),
+    journal && journalLine(journal),
   ]);
 };
 

@@ -1,5 +1,6 @@
+import type { JournalMark } from '../../core/evaluation.ts';
 import type { Timing } from '../../core/timing.ts';
-import { type Inline, link } from '../document.ts';
+import { type Inline, link, warn } from '../document.ts';
 import { formatFigure, formatRatioInterval, formatTiming } from '../format.ts';
 import type { Confirmation, ProgressionRow, RunView, Stage, TimeFigure } from '../run-view.ts';
 import { NO_FINDING } from './findings.ts';
@@ -8,6 +9,12 @@ import { NO_FINDING } from './findings.ts';
 
 /** Why a virtual device need not evaluate again. */
 export const SAME = 'kernel, problem, workload, seed, device, compiler and version are the same';
+
+/** `attempt a12, after a9: see warpsmith log`. */
+export const journalLine = (mark: JournalMark): Inline =>
+  'notKept' in mark
+    ? warn(`not in the journal: ${mark.notKept}`)
+    : `attempt ${mark.attempt}${mark.parent === null ? '' : `, after ${mark.parent}`}: see warpsmith log`;
 
 /** Leads to the evaluation's row in the table of all of them, which names its candidate and its reason. */
 export const evaluationLink = (id: string | null): Inline => (id === null ? '–' : link(id, `evaluation-${id}`));

@@ -60,7 +60,11 @@ function fileDiff(file: string, before: string | undefined, after: string | unde
 }
 
 /** Files whose contents differ; of those whose text is gone, only the names. */
-function compareSources(before: Sources, after: Sources, read: ReadSource): Pick<SourceDiff, 'files' | 'missing'> {
+export function compareSources(
+  before: Sources,
+  after: Sources,
+  read: ReadSource,
+): Pick<SourceDiff, 'files' | 'missing'> {
   const files: FileDiff[] = [];
   const missing: string[] = [];
   for (const file of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()) {
