@@ -25,7 +25,7 @@ export interface Analysis {
 const analyses = new WeakMap<PtxModule, Map<string, Analysis>>();
 
 /**
- * Found once: a kernel is compiled up to three times, to run, to be counted, to be watched.
+ * Computed once per function, because a kernel is compiled up to three times: to run, to be counted, to be watched.
  * @throws UnsupportedPtxError, and PtxSyntaxError for operands that do not fit their instruction.
  */
 export function analysisOf(module: PtxModule, functionName: string): Analysis {
@@ -53,8 +53,8 @@ function asGraph(blocks: JitBlock[]): ControlFlowGraph {
 }
 
 /**
- * What one CTA of a function occupies, estimated from its PTX, without dynamic shared memory.
- * @throws UnsupportedPtxError for calls that cannot be inlined.
+ * Resources of one CTA of a function, estimated from its PTX, without dynamic shared memory.
+ * @throws UnsupportedPtxError for calls that can't be inlined.
  */
 export function functionResources(module: PtxModule, functionName: string): KernelResources {
   const fn = inlineCalls(module, functionName);

@@ -62,7 +62,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     tableStart: end,
   });
   emitBlocks(kernel, weightTable, tables);
-  // What compiled code leaves to JavaScript must be known there: unsupported is found here, not in a worker.
+  // Checks here that JavaScript implements the rest, so that an unsupported instruction is not found only in a worker.
   for (const site of kernel.warpSites) warpOperation(site.instruction);
   return {
     functionName: options.functionName,

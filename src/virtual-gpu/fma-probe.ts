@@ -1,6 +1,6 @@
 import { ModuleBuilder } from './wasm/module-builder.ts';
 
-/** Cases in which rounding the product first gives another result than one rounding at the end. */
+/** Cases in which rounding the product first gives another result than a single rounding at the end. */
 const CASES: readonly (readonly [number, number, number])[] = [
   [1 + 2 ** -12, 1 + 2 ** -12, -(1 + 2 ** -11)],
   [1 + 2 ** -23, 1 - 2 ** -23, -1],

@@ -4,7 +4,7 @@ import type { WarpSite } from './codegen/kernel-context.ts';
 import type { AccessGroup } from './codegen/memory/access-groups.ts';
 import type { RegisterKind } from './codegen/state/register-kinds.ts';
 
-/** A kernel compiled to WebAssembly with all that running it needs. Plain data: it travels to worker threads. */
+/** A kernel compiled to WebAssembly, with all data for running it. Plain data that travels to worker threads. */
 export interface KernelImage {
   functionName: string;
   /** PTX target, e.g. `sm_89`. */

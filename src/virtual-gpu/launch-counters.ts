@@ -76,7 +76,7 @@ function distinctSectors(workers: readonly WorkerCounts[]): { read: number; writ
   return { read, written };
 }
 
-/** Sums of a sample of CTAs stand for all: multiplied up, and rounded to whole events. */
+/** Scales the sums of a sample of CTAs to all CTAs, rounded to whole events. */
 function scaleSums(totals: CounterTotals, lines: LineCounters[], histogram: number[], scale: number): void {
   const scaleRecord = (record: Record<string, unknown>) => {
     for (const [key, value] of Object.entries(record)) {
@@ -113,7 +113,7 @@ class Collector {
     this.#image.blockInstructions.forEach((instructions, block) => {
       for (const instruction of instructions) this.#addInstruction(instruction, this.#runs[block]!);
       const last = instructions.at(-1);
-      // Lanes that leave through a guarded ret part too, but that is no branch.
+      // Lanes that leave through a guarded ret also diverge, but that is no branch.
       const counted = last && countedFor(last);
       const parted = counted && isBranch(counted) ? sum(this.#workers.map((w) => w.divergences[block]!)) : 0;
       this.#totals.divergentBranches += parted;
@@ -186,7 +186,7 @@ class Collector {
     });
   }
 
-  /** One address for the whole warp: one sector, or a broadcast's wavefronts, for every time the block ran. */
+  /** One address for the whole warp: one sector, or a broadcast's wavefronts, for every execution of the block. */
   #uniformCounts(group: AccessGroup, access: Access): AccessCounts {
     const runs = this.#runs[group.block]!;
     const requests = group.masked ? runs.partialRuns : runs.converged;
@@ -244,11 +244,11 @@ class Collector {
   }
 }
 
-/** The instruction of the source that counts when this one runs. */
+/** The source instruction for which this one counts. */
 const countedFor = (instruction: PtxInstruction): PtxInstruction | null =>
   instruction.countedAs === undefined ? instruction : instruction.countedAs;
 
-/** True for what the threads of a CTA wait or arrive at; fences and warp barriers are not. */
+/** Whether the threads of a CTA wait or arrive at it; fences and warp barriers do not count. */
 const isCtaBarrier = (instruction: PtxInstruction): boolean => {
   const meeting = synchronisationOf(instruction);
   return meeting === 'cta' || meeting === 'cta-arrival';

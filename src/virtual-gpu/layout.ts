@@ -1,6 +1,6 @@
 /**
- * Where things lie in a worker's private memory (memory 0 of a compiled kernel). Device memory, which all
- * workers share, is memory 1. All figures in bytes. The first 1024 are always zero: inactive lanes read there.
+ * Layout of a worker's private memory (memory 0 of a compiled kernel). Device memory, which all workers share, is memory 1.
+ * All figures in bytes. The first 1024 are always zero; inactive lanes read there.
  */
 
 /** Launch-wide values, one i32 each. */
@@ -24,17 +24,14 @@ export const LAUNCH = {
   warpsPerSm: 1084,
   /** i64, always 0. */
   gridId: 1088,
-  /** Where the next access to a sampled line is noted, and the end of the room for them. */
+  /** Where to record the next access to a sampled line, and the end of the buffer. */
   sampleCursor: 1096,
   sampleEnd: 1100,
   /** Budget of the warp's slice that remained when the current block began. Kept only while counting. */
   budget: 1104,
 } as const;
 
-/**
- * An access to a sampled line, as compiled code notes it: sector number × 4 + bits (1 read, 2 written), and
- * LAUNCH.budget.
- */
+/** A recorded access to a sampled line: sector number × 4 + bits (1 read, 2 written), and LAUNCH.budget. */
 export const SAMPLE = { entry: 0, budget: 4, bytes: 8 } as const;
 
 /** 1 KiB for moving lane values to and from JavaScript and between lanes. */
@@ -48,16 +45,16 @@ export const CONSTANT_BYTES = 65536;
 /** Tables sized by the kernel (block weights, counters, check caches) start here. */
 export const TABLES = CONSTANTS + CONSTANT_BYTES;
 export const TABLE_BYTES = 8 << 20;
-/** Shared memory of the CTA that runs; 256 KiB is more than any GPU has. */
+/** Shared memory of the running CTA; 256 KiB is more than any GPU has. */
 export const SHARED = TABLES + TABLE_BYTES;
 export const SHARED_BYTES = 256 << 10;
 /** States of the CTA's warps, then their local memory, then the sector map. */
 export const WARPS = SHARED + SHARED_BYTES + (64 << 10);
 
-/** Bounds of one access group: the start of what it may touch, and how many start addresses are in range. */
+/** Bounds of one access group: the start of its range, and the number of valid start addresses. */
 export const BOUNDS = { start: 0, count: 4, bytes: 8 } as const;
 
-/** A counted access group: its lanes' addresses and mask, and per way the pattern seen last. */
+/** A counted access group: its lanes' addresses and mask, and the last pattern of each way. */
 export const PATTERN = {
   addresses: 0,
   mask: 128,
@@ -78,8 +75,8 @@ export const PATTERN_WAY = {
 } as const;
 
 /**
- * Which part of an address a request's cost depends on besides the lanes' differences, and which bits of it choose
- * the way: the place in a sector for device memory, in a word for shared (whole words only rotate the banks).
+ * The part of an address on which a request's cost depends besides the lanes' differences, and its bits that choose the
+ * way: the position in a sector for device memory, in a word for shared memory (whole words only rotate the banks).
  */
 export const PATTERN_PHASE = {
   global: { mask: 31, wayShift: 3, wayMask: 3 },
@@ -110,16 +107,16 @@ export const WARP = {
 /** Flags in a lane's program counter. Larger values run later, so waiting and finished lanes never run. */
 export const PC = {
   blockMask: 0x0fffffff,
-  /** The block starts with a warp-synchronous instruction: other lanes of the warp run first. */
+  /** The block starts with a warp-synchronous instruction, so other lanes of the warp run first. */
   syncPoint: 0x10000000,
-  /** The block holds values common to the warp: it runs only when all lanes that have not exited are there. */
+  /** The block holds values common to the warp, so it runs only when all lanes that have not exited have arrived. */
   convergent: 0x20000000,
   /** Waiting at a CTA barrier. */
   waiting: 0x40000000,
   exited: 0x7fffffff,
 } as const;
 
-/** What a block's function returns when it isn't the index of the next block. */
+/** Return values of a block's function that are not the index of the next block. */
 export const CONTROL = { diverged: -1, exited: -2, barrier: -3 } as const;
 
 /** What `run` returns. */
@@ -137,8 +134,8 @@ export const CHUNK_BYTES = 16;
 export const CHUNKS = 8;
 
 /**
- * Device memory below this holds no buffer: null pointers and lanes that are off point there, and in the write map
- * (memory 2, with device memory's offsets) the flags of its pages lie there.
+ * No buffer lies below this address in device memory: null pointers and inactive lanes point there. In the write map
+ * (memory 2, with device memory's offsets) the page flags lie there.
  */
 export const DEVICE_START = 2 * 65536;
 export const WRITE_PAGE_BYTES = 65536;

@@ -4,8 +4,8 @@ import type { PtxParameter } from '../ptx/ast.ts';
 import { PARAMETER_BYTES, WINDOW } from './layout.ts';
 
 /**
- * Lays arguments, which fit the parameters, out as the function expects them.
- * @param addressOf offset in device memory of what an argument points to.
+ * Packs arguments, which fit the parameters, in the function's layout.
+ * @param addressOf offset in device memory of an argument's target.
  */
 export function packParameters(
   parameters: readonly PtxParameter[],

@@ -4,8 +4,8 @@ import { definitionsAndUses, resultOf } from '../ptx/instructions/properties.ts'
 import type { Result } from '../ptx/instructions/row.ts';
 
 /**
- * What a value may have been computed from: a set of alternatives (a register may be defined in several places), each
- * the names of the parameters and variables that went into it, sorted and joined by `+`. `*` stands for something
+ * The possible origins of a value: a set of alternatives, because a register may have several definitions. Each alternative
+ * lists the parameters and variables from which the value was computed, sorted and joined by `+`. `*` stands for a value
  * loaded from memory, which may be a pointer; `#` for an address outside device memory; the empty text for numbers.
  */
 export type Origins = ReadonlySet<string>;
@@ -20,16 +20,16 @@ const UNKNOWN: Origins = new Set([LOADED]);
 /** More alternatives than this are not told apart. */
 const MAXIMUM_ALTERNATIVES = 24;
 
-/** How many sources the result may be, where it is one of them rather than computed from all. */
+/** Number of sources of which the result is one, for instructions that select instead of compute. */
 const ALTERNATIVES: Partial<Record<Result, number>> = { copy: 1, choice: 2 };
 
-/** Finds out what the operands of a function's instructions come from. */
+/** Finds the origins of the operands of a function's instructions. */
 export class OriginTracer {
   #parameters: ReadonlySet<string>;
   /** Variables in device memory. */
   #globals: ReadonlySet<string>;
   #origins = new Map<string, Set<string>>();
-  /** Registers with too many alternatives: unknown for good, or the analysis would not end. */
+  /** Registers with too many alternatives. They stay unknown, so that the analysis ends. */
   #unknown = new Set<string>();
 
   /** @param globals Names of the variables that lie in device memory. */
@@ -95,7 +95,7 @@ export class OriginTracer {
     return this.#parameters.has(address.base.name) ? new Set([address.base.name]) : UNKNOWN;
   }
 
-  /** Like `of`, but nothing yet for a register whose definitions have not been reached. */
+  /** Like `of`, but empty for a register whose definitions have not been reached. */
   #pending(operand: PtxOperand): Origins {
     return operand.kind === 'register' ? (this.#origins.get(operand.name) ?? new Set()) : this.of(operand);
   }
@@ -118,8 +118,8 @@ function combine(a: Origins, b: Origins): Origins {
 }
 
 /**
- * Which buffers an address may point into, for one launch. A number loaded from memory and added to a buffer's address
- * is an index; loaded from memory alone it is a pointer to anywhere. Undefined: any buffer.
+ * The buffers into which an address may point, for one launch. A loaded number that is added to a buffer's address is an
+ * index; a loaded number alone is a pointer to any buffer. Undefined: any buffer.
  * @param buffersOf buffers behind a parameter or variable; none for scalars.
  */
 export function reachableBuffers<B>(

@@ -31,9 +31,9 @@ export interface InlineRequest {
   /** Contents of each buffer before the first launch. */
   readonly buffers: Readonly<Record<string, Uint8Array>>;
   readonly launches: readonly InlineLaunch[];
-  /** What L2 holds beforehand, for the sampled traffic; `cold` when absent. */
+  /** Contents of L2 at the start, for the sampled traffic; `cold` by default. */
   readonly cache?: 'hot' | 'cold';
-  /** Warp instructions that a CTA may execute; 100 million when absent, some seconds. */
+  /** Most warp instructions of a CTA; 100 million by default, which takes some seconds. */
   readonly instructionsPerCta?: number;
 }
 
@@ -44,7 +44,7 @@ export type InlineOutcome =
       readonly buffers: Readonly<Record<string, Uint8Array>>;
       readonly counters: LaunchCounters[];
     }
-  /** What the kernel did wrong: fault kind, message, CTA and source line. */
+  /** The kernel's mistake: fault kind, message, CTA and source line. */
   | {
       readonly ok: false;
       readonly kind: string;
@@ -57,10 +57,9 @@ const INSTRUCTIONS_PER_CTA = 100_000_000;
 const ALIGNMENT_BYTES = 256;
 
 /**
- * Executes and counts a sequence of launches on the calling thread, as a virtual device does on its worker threads: the
- * same results and the same counters. Compiles asynchronously, as pages must. For modules without variables in device
- * memory.
- * @throws PtxSyntaxError and UnsupportedPtxError for PTX that cannot be run; RangeError for one that cannot be launched.
+ * Executes and counts a sequence of launches on the calling thread, with the same results and counters as a virtual
+ * device's worker threads. Compiles asynchronously, as web pages must. For modules without variables in device memory.
+ * @throws PtxSyntaxError and UnsupportedPtxError for PTX that can't be run; RangeError for one that can't be launched.
  */
 export async function runInline(request: InlineRequest): Promise<InlineOutcome> {
   const module = parsePtx(request.ptx, { isUserFile });

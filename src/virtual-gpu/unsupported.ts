@@ -1,7 +1,7 @@
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { UnsupportedPtxError } from '../ptx/errors.ts';
 
-/** The virtual GPU does not know this instruction. It never warns and goes on. */
+/** The virtual GPU does not know this instruction. It never continues after a warning. */
 export const unsupported = (instruction: PtxInstruction, why = 'is not implemented on the virtual GPU'): Error =>
   new UnsupportedPtxError(
     instruction.text,

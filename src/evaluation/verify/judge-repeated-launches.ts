@@ -43,8 +43,7 @@ export const judgeRepeatedLaunches = async (repetition: Repetition): Promise<Ref
   const { runs } = repetition.passed.judged;
   const refusal = await judgeLaunches({ ...repetition, privateMemory: 'leftovers' });
   if (!refusal) return judgeOverZeros(repetition);
-  // The kernel keeps nothing in global memory; this tests whether it depends on shared and local memory of earlier
-  // launches.
+  // If the kernel keeps nothing in global memory: does the refusal depend on shared and local memory of earlier launches?
   if (!runs.choosesPrivateMemory || runs.remembers) return refusal;
   await runs.replaceInputs(runs.contents);
   const withoutLeftovers = await judgeLaunches(repetition);

@@ -4,21 +4,21 @@ import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import { sampleLevel } from './line-hash.ts';
 import { LinePlaces, lineOfSector, sectorOfEntry } from './line-places.ts';
 
-/** Accesses of one launch to sampled lines, as one worker saw them; the columns of a table. */
+/** One worker's accesses of one launch to sampled lines, as columns of a table. */
 export interface AccessSamples {
-  /** Lines are in the sample when their `sampleLevel` is at least this: a share of 2^−level of all. */
+  /** A line is in the sample if its `sampleLevel` is at least this: a share of 2^−level of all lines. */
   level: number;
   /** Sector number × 4 + bits (1 read, 2 written). */
   entries: Int32Array<ArrayBuffer>;
   ctas: Int32Array<ArrayBuffer>;
-  /** When in the CTA's life: warp instructions on its critical path before the access. */
+  /** Time within the CTA: warp instructions on its critical path before the access. */
   times: Float64Array<ArrayBuffer>;
-  /** CTAs that ran, and the length of each one's critical path. */
+  /** The CTAs that ran, with the length of each critical path. */
   ctaNumbers: Int32Array<ArrayBuffer>;
   ctaLengths: Float64Array<ArrayBuffer>;
 }
 
-/** Entries that are kept of a launch; beyond, the sample is halved. Bounds the cost, whatever the kernel does. */
+/** Most entries kept of a launch; beyond, the sample is halved. This bounds the cost for any kernel. */
 export const MAXIMUM_ENTRIES = 1 << 13;
 /** Lines that are enough to start with. */
 const WANTED_LINES = 1024;
@@ -28,10 +28,10 @@ const NOTHING = 33;
 const BUFFER_ENTRIES = MAXIMUM_ENTRIES + 1;
 
 /**
- * Records which sampled lines a launch touches, and when. Compiled code appends to a buffer in private memory whenever a
- * sector is marked whose line is in the sample (a bit of the sector map), unless it is the sector it appended last; after
- * each slice of a warp the entries come here. When they are too many, the sample is halved. Which lines remain depends on
- * their hashes alone, so the sample is the same however CTAs are spread over threads.
+ * Records which sampled lines a launch touches, and when. Compiled code appends to a buffer in private memory when it marks
+ * a sector whose line is in the sample (a bit of the sector map), except for repetitions of the last sector. After each
+ * slice of a warp, this class takes the entries. If there are too many, it halves the sample. Only their hashes decide
+ * which lines remain, so the sample does not depend on the distribution of CTAs over threads.
  */
 export class AccessSampler {
   #memory: PrivateMemory;
@@ -46,7 +46,7 @@ export class AccessSampler {
   #ctaNumbers: number[] = [];
   #ctaLengths: number[] = [];
 
-  /** Bytes of the buffer that compiled code appends to; before its first entry lies one that is none. */
+  /** Bytes of the buffer to which compiled code appends, including an unused entry before the first. */
   static readonly bufferBytes = (1 + BUFFER_ENTRIES) * SAMPLE.bytes;
 
   /**
@@ -80,9 +80,9 @@ export class AccessSampler {
   }
 
   /**
-   * Takes over what a warp has recorded in a slice.
+   * Takes the entries that a warp recorded in a slice.
    * @param start instructions on the CTA's critical path before the slice.
-   * @param budget instructions that the slice had to begin with.
+   * @param budget the slice's instructions at its start.
    */
   endSlice(cta: number, start: number, budget: number): void {
     if (this.#buffered === 0) return;
@@ -102,7 +102,7 @@ export class AccessSampler {
     this.#ctaLengths.push(length);
   }
 
-  /** Halves the sample: the bits of the map, what is kept, and what is still in the buffer. */
+  /** Halves the sample: the bits of the map, the kept entries, and those still in the buffer. */
   halve(): void {
     const dropped = this.#level;
     this.#level = Math.min(NOTHING, dropped + 1);

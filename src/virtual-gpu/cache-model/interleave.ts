@@ -2,7 +2,7 @@ import { type AccessSamples, MAXIMUM_ENTRIES } from './access-sampler.ts';
 import { sampleLevel } from './line-hash.ts';
 import { type LinePlaces, lineOfSector, sectorOfEntry } from './line-places.ts';
 
-/** Sampled accesses of a launch in the order in which L2 is taken to see them. */
+/** Sampled accesses of a launch in the assumed order of L2. */
 export interface AccessStream {
   /** Sector number × 4 + bits, as in `AccessSamples`. */
   readonly entries: Int32Array;
@@ -10,7 +10,7 @@ export interface AccessStream {
   readonly hashes: Uint32Array;
 }
 
-/** Ends of the CTAs that run, the earliest first: a binary heap. */
+/** End times of running CTAs, the earliest first: a binary heap. */
 class Running {
   #ends: number[] = [];
 
@@ -40,7 +40,7 @@ class Running {
   }
 }
 
-/** Start of each CTA: in the order of their numbers, each as soon as one of the `resident` places is free. */
+/** Start of each CTA, in the order of their numbers: as soon as one of the `resident` places is free. */
 export function ctaStarts(lengths: ReadonlyMap<number, number>, resident: number): Map<number, number> {
   const starts = new Map<number, number>();
   const running = new Running();
@@ -61,7 +61,7 @@ interface AccessTable {
   readonly times: Float64Array;
 }
 
-/** Leaves out what is not in the sample at this level, and repetitions of the same sector right after each other. */
+/** Removes entries outside the sample at this level, and immediate repetitions of a sector. */
 function tableAt(level: number, samples: readonly AccessSamples[], places: LinePlaces): AccessTable {
   const room = samples.reduce((sum, { entries }) => sum + entries.length, 0);
   const [entries, ctas] = [new Int32Array(room), new Int32Array(room)];
@@ -82,7 +82,10 @@ function tableAt(level: number, samples: readonly AccessSamples[], places: LineP
   return { count, entries, hashes, ctas, times };
 }
 
-/** The lowest level at which all workers together keep no more than one alone would: independent of their number. */
+/**
+ * The lowest level at which all workers together keep no more entries than one worker would. It does not depend on their
+ * number.
+ */
 export function commonLevel(samples: readonly AccessSamples[], places: LinePlaces): number {
   let level = Math.max(0, ...samples.map((sample) => sample.level));
   if (samples.length > 1) while (tableAt(level, samples, places).count > MAXIMUM_ENTRIES) level++;
@@ -90,9 +93,9 @@ export function commonLevel(samples: readonly AccessSamples[], places: LinePlace
 }
 
 /**
- * Puts the accesses of all workers in the order in which L2 is taken to see them. CTAs were executed one after the other;
- * on a GPU those resident at once run side by side. Assumed: all resident warps execute instructions at one pace, and a
- * CTA starts when one ends.
+ * Sorts the accesses of all workers into the assumed order of L2. CTAs were executed one after the other; on a GPU,
+ * resident CTAs run side by side. Assumption: all resident warps execute instructions at the same pace, and a CTA starts
+ * when another ends.
  * @param level at least `commonLevel`.
  * @param residentCtas over the whole GPU.
  */
@@ -107,14 +110,14 @@ export function interleave(
   );
   const starts = ctaStarts(lengths, residentCtas);
   const { count, entries, hashes, ctas, times } = tableAt(level, samples, places);
-  // Each CTA ran on one worker: by CTA, keeping the order within it, then by time, keeping that order.
+  // Each CTA ran on one worker. Stable sorts: by CTA, then by time.
   const byCta = sortedBy(count, (row) => ctas[row]!);
   const byTime = sortedBy(count, (rank) => times[byCta[rank]!]! + starts.get(ctas[byCta[rank]!]!)!);
   const order = byTime.map((rank) => byCta[rank]!);
   return { entries: order.map((row) => entries[row]!), hashes: Uint32Array.from(order, (row) => hashes[row]!) };
 }
 
-/** 0 … count − 1, ordered by whole keys of at most 2^39; equal ones stay in order. */
+/** 0 … count − 1, sorted by integer keys of at most 2^39; stable. */
 function sortedBy(count: number, key: (index: number) => number): Int32Array {
   const keys = Float64Array.from({ length: count }, (_, i) => key(i) * count + i).sort();
   return Int32Array.from(keys, (value) => value % count);

@@ -1,8 +1,8 @@
 import { LINE_BYTES } from './line-hash.ts';
 
 /**
- * Ways of a set. NVIDIA does not say; 16 is what Accel-Sim's microbenchmark suite assumes (l2_config), as published
- * measurements of earlier generations found.
+ * Ways of a set. NVIDIA does not publish this; Accel-Sim's microbenchmark suite (l2_config) assumes 16, from published
+ * measurements of earlier generations.
  */
 const WAYS = 16;
 const EMPTY = -1;
@@ -55,9 +55,9 @@ export class SampledL2 {
   }
 
   /**
-   * One access.
+   * Simulates one access.
    * @param hash of the line.
-   * @param read sectors of the line that are read, a bit each; `written` likewise.
+   * @param read sectors of the line that are read, one bit each; `written` likewise.
    */
   access(launch: number, line: number, hash: number, read: number, written: number): void {
     const first = (((hash / 2 ** this.#level) >>> 0) % this.#sets) * this.#ways;
@@ -81,7 +81,7 @@ export class SampledL2 {
     this.#writers[first] = writer;
   }
 
-  /** Writes back what is dirty, on the account of the launch that last wrote to the line. */
+  /** Writes back dirty sectors; they count for the launch that last wrote to the line. */
   flush(): void {
     this.#dirty.forEach((dirty, i) => {
       if (dirty !== 0) this.#traffic[this.#writers[i]!]!.written += bitCount(dirty);

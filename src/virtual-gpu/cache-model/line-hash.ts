@@ -23,5 +23,5 @@ export function hashOfName(name: string): number {
  */
 export const hashOfLine = (nameHash: number, line: number): number => mix(line + Math.imul(nameHash, 0x9e3779b1));
 
-/** How often the sample can be halved with the line still in it: the number of zero bits at the hash's low end. */
+/** How often the sample can be halved while the line stays in it: the number of zero bits at the hash's low end. */
 export const sampleLevel = (hash: number): number => (hash === 0 ? 32 : 31 - Math.clz32(hash & -hash));

@@ -4,7 +4,7 @@ import { hashOfLine, hashOfName, LINE_BYTES } from './line-hash.ts';
 const SECTORS_PER_LINE = 4;
 
 interface Buffer {
-  /** Line of device memory that the buffer starts in, and one past the last. */
+  /** The buffer's first line of device memory, and one past its last. */
   readonly first: number;
   readonly end: number;
   readonly nameHash: number;

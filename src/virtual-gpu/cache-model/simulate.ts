@@ -17,7 +17,7 @@ export interface SampledLaunch {
 
 const READ = 1;
 const WRITTEN = 2;
-/** Fewer sampled lines than this say nothing, unless they are all. */
+/** With fewer sampled lines the result is meaningless, unless they are all lines. */
 const FEWEST_LINES = 32;
 
 /** CTAs that the whole GPU holds at once. */
@@ -34,7 +34,7 @@ interface Touched {
 }
 
 function touchedBy({ entries }: AccessStream): Touched {
-  // Sorted, the accesses to one sector follow each other, and the sectors of one line.
+  // Sorting brings accesses to one sector together, and sectors of one line.
   const sorted = entries.toSorted();
   let [lines, sectorsRead, sectorsWritten] = [0, 0, 0];
   let [line, sector, bits] = [-1, -1, 0];
@@ -51,10 +51,10 @@ function touchedBy({ entries }: AccessStream): Touched {
 }
 
 /**
- * Simulates a sample of the sets of L2 over a sequence of launches, and scales what they exchanged with DRAM up to all of
- * it: by distinct sectors, which are known exactly, so that what every launch must move comes out exact and only what
- * moves more than once is sampled. Deterministic. Undefined for launches of which the sample holds too little.
- * @param start `hot`: the sequence runs once before it is counted, and what is dirty afterwards stays.
+ * Simulates a sample of L2's sets over a sequence of launches, and scales its DRAM traffic to the whole cache by distinct
+ * sectors, whose number is known exactly. So traffic that happens once is exact, and only repeated traffic carries a
+ * sampling error. Deterministic. Undefined for launches with too small a sample.
+ * @param start `hot`: the sequence runs once before it is counted, and dirty sectors stay in L2 afterwards.
  */
 export function simulateCache(
   launches: readonly SampledLaunch[],

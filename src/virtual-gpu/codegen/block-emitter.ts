@@ -21,7 +21,7 @@ const TEMPORARY_COUNT = 6;
 /** Emits an instruction at a position in its block. */
 type Room = (emitter: BlockEmitter, instruction: PtxInstruction, position: number) => void;
 
-/** Where an instruction is emitted, by how a warp runs it. */
+/** The code generator of an instruction, by how a warp runs it. */
 const ROOMS: Readonly<Record<Runs, Room>> = {
   lane: (emitter, instruction, position) => {
     if (emitter.isUniform(instruction)) emitUniform(emitter.frame, instruction);
@@ -104,7 +104,7 @@ export class BlockEmitter {
     this.#pending.push({ instruction, uniforms });
   }
 
-  /** Runs the waiting lane-wise instructions; `position` is the first instruction after them. */
+  /** Emits the pending lane-wise instructions; `position` is the first instruction after them. */
   flush(position: number): void {
     if (this.#pending.length === 0) return;
     const liveOut = this.frame.kernel.liveness.liveOut[this.frame.block.index]!;
@@ -118,7 +118,7 @@ export class BlockEmitter {
     segment.emit();
   }
 
-  /** Uniform registers that later blocks read go to the warp's state. */
+  /** Stores uniform registers that later blocks read in the warp's state. */
   #storeUniforms(): void {
     const { kernel, block, uniforms } = this.frame;
     const liveOut = kernel.liveness.liveOut[block.index]!;

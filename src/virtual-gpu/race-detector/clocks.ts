@@ -1,12 +1,12 @@
 /**
- * What has happened before some point, as far as warps of several CTAs go: for each CTA, by its linear index, a time per
- * warp. Everything that warp did up to that time has happened before. Never changed once made, so it can be shared.
+ * A vector clock over warps of several CTAs: for each CTA, by its linear index, a time per warp. Everything that the warp
+ * did up to that time happened before. Immutable, so it can be shared.
  */
 export type GridClock = ReadonlyMap<number, Int32Array>;
 
 export const NOTHING_BEFORE: GridClock = new Map();
 
-/** The later of two times for every warp; one of the arguments where it is no earlier than the other. */
+/** The later of two times for every warp. Returns one of the arguments if it is nowhere earlier. */
 export function later(a: GridClock, b: GridClock): GridClock {
   if (a === b || b.size === 0) return a;
   if (a.size === 0) return b;
@@ -26,10 +26,10 @@ function laterTimes(a: Int32Array, b: Int32Array): Int32Array {
   return a.map((time, warp) => Math.max(time, b[warp]!));
 }
 
-/** Times of one CTA's warps as each of its warps knows them, and of other CTAs' warps. */
+/** Vector clocks of one CTA's warps, over its own warps and those of other CTAs. */
 export class WarpClocks {
   readonly #warps: number;
-  /** Row w: the time of each warp up to which everything has happened before what warp w does now. */
+  /** Row w: for each warp, the time up to which its work happened before the current access of warp w. */
   readonly rows: Int32Array;
   readonly #others: GridClock[];
 
@@ -44,13 +44,13 @@ export class WarpClocks {
     this.#others.fill(NOTHING_BEFORE);
   }
 
-  /** Of another CTA's warp: whether `time` has happened before what `warp` does now. */
+  /** For a warp of another CTA: whether `time` happened before the current access of `warp`. */
   isAfterOther(warp: number, cta: number, otherWarp: number, time: number): boolean {
     const times = this.#others[warp]!.get(cta);
     return times !== undefined && times[otherWarp]! >= time;
   }
 
-  /** Everything known to `warp`, for others to take over; undefined when that is nothing. */
+  /** The clock of `warp`, for others to merge; undefined if it is empty. */
   snapshot(warp: number, cta: number): GridClock | undefined {
     const row = this.#row(warp);
     const others = this.#others[warp]!;
@@ -58,7 +58,7 @@ export class WarpClocks {
     return new Map(others).set(cta, row.slice());
   }
 
-  /** From now on, everything in `clock` has happened before what `warp` does. */
+  /** Merges `clock` into that of `warp`: everything in it happened before its next accesses. */
   acquire(warp: number, cta: number, clock: GridClock): void {
     const own = clock.get(cta);
     if (own) this.#raise(this.#row(warp), own);
@@ -78,7 +78,7 @@ export class WarpClocks {
     this.#others[warp] = from.#others[warp]!;
   }
 
-  /** All of these warps know what any of them knows, and what `arrived` holds. */
+  /** Merges the clocks of all these warps, and `arrived`, into each of them. */
   join(warps: readonly number[], cta: number, arrived: GridClock | undefined): void {
     if (arrived) for (const warp of warps) this.acquire(warp, cta, arrived);
     const joined = new Int32Array(this.#warps);

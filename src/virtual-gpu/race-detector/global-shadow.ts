@@ -8,7 +8,7 @@ interface Reader {
   owner: number;
   time: number;
   where: number;
-  /** Has read it by a strong access since its last strong write. */
+  /** The warp has read it by a strong access since its last strong write. */
   hasSeenStrong: boolean;
 }
 
@@ -22,9 +22,9 @@ interface LastWrites {
 /** Cells of a part of device memory. An owner is a CTA's linear index × 32 + warp, plus 1; 0 is nobody. */
 interface Page {
   plain: LastWrites;
-  /** Several warps wrote the same value, in no order: whoever reads it, gets it. */
+  /** Several warps wrote the same value without an order, so every reader gets that value. */
   isAgreed: Uint8Array;
-  /** Made where there is anything to note; so are the readers. */
+  /** Allocated when first needed, like the readers. */
   strong: LastWrites | undefined;
   values: Uint8Array;
   /** Who has read a cell since its last plain write. */
@@ -41,8 +41,8 @@ export interface Accessor {
 }
 
 /**
- * Who last wrote each cell of device memory during a launch, and who has read it since. A cell is as large as the
- * kernel's smallest access to device memory.
+ * The last writer of each cell of device memory during a launch, and its readers since. A cell is as large as the kernel's
+ * smallest access to device memory.
  */
 export class GlobalShadow {
   readonly #warps: number;
@@ -52,7 +52,7 @@ export class GlobalShadow {
   readonly #pages = new Map<number, Page>();
   #crossed = false;
 
-  /** @param acrossCtas whether CTAs are compared too; otherwise it is only noted that several wrote to one place. */
+  /** @param acrossCtas whether to compare CTAs, too; otherwise records only that several wrote to one place. */
   constructor(warps: number, unitBytes: number, acrossCtas: boolean) {
     this.#warps = warps;
     this.#unitBytes = unitBytes;
@@ -60,12 +60,12 @@ export class GlobalShadow {
     this.#acrossCtas = acrossCtas;
   }
 
-  /** Several CTAs wrote to one place, and whether they race was not looked at. */
+  /** Whether several CTAs wrote to one place, without a check for races. */
   get crossed(): boolean {
     return this.#crossed;
   }
 
-  /** Notes a read; returns the write that it races with, if there is one. */
+  /** Records a read. Returns the write that it races with, if there is one. */
   read(address: number, bytes: number, where: number, isStrong: boolean, by: Accessor): EarlierAccess | undefined {
     const end = (address + bytes) >>> this.#shift;
     for (let cell = address >>> this.#shift; cell < end; cell++) {
@@ -78,7 +78,7 @@ export class GlobalShadow {
   }
 
   /**
-   * Notes a write that has been carried out; returns the access that it races with, if there is one.
+   * Records a completed write. Returns the access that it races with, if there is one.
    * @param memory device memory.
    */
   write(
@@ -132,7 +132,7 @@ export class GlobalShadow {
     return page;
   }
 
-  /** Remembers what the cell holds; false when the last write of this launch left the same there. */
+  /** Remembers the cell's contents. Returns false if this launch's last write left the same contents. */
   #takeValue(page: Page, cell: number, memory: Uint8Array): boolean {
     const index = cell % PAGE_CELLS;
     const at = index * this.#unitBytes;
@@ -164,12 +164,12 @@ export class GlobalShadow {
     own.hasSeenStrong ||= isStrong;
   }
 
-  /** Whether somebody's last write is not before what is done now. */
+  /** Whether the owner's last write is not ordered before the current access. */
   #isUnordered({ owner, time }: LastWrites, at: number, by: Accessor): boolean {
     return owner[at] !== 0 && !this.#isBefore(owner[at]!, time[at]!, by);
   }
 
-  /** Whether what the owner did at that time has happened before what is done now. */
+  /** Whether the owner's work up to that time happened before the current access. */
   #isBefore(owner: number, time: number, by: Accessor): boolean {
     const [cta, warp] = [ctaOf(owner), warpOf(owner)];
     if (cta === by.cta) return warp === by.warp || time <= by.clocks.rows[by.warp * this.#warps + warp]!;
@@ -197,7 +197,7 @@ const setLast = (writes: LastWrites, at: number, where: number, by: Accessor): v
   writes.where[at] = where;
 };
 
-/** A warp that has seen what an atomic left comes after it, at this place. */
+/** A warp that has read an atomic's result comes after it, at this place. */
 const hasSeenStrong = (page: Page, at: number, by: Accessor): boolean =>
   page.readers?.[at]?.some((reader) => reader.owner === ownerOf(by) && reader.hasSeenStrong) ?? false;
 

@@ -18,13 +18,13 @@ export interface WatchedLaunch {
   block: Dim3;
   warps: number;
   sharedBytes: number;
-  /** Compare accesses of different CTAs, too: all of them run here, one after the other. */
+  /** Compare accesses of different CTAs, too; all of them then run on this thread, one after the other. */
   acrossCtas: boolean;
   bounds: BoundsChecker;
   device: Uint8Array;
 }
 
-/** A read of shared memory that nobody in the CTA had written. */
+/** A read of shared memory that no thread of the CTA had written. */
 export interface UninitialisedRead {
   access: WatchedAccess;
   address: number;
@@ -37,25 +37,25 @@ const ANY_UNIT = 4;
 type Space = 'global' | 'shared';
 
 /**
- * Finds two accesses to one byte by different warps, one of them a write, that nothing puts in order. In order are: what
- * one warp does; what warps do before and after a barrier at which they meet; and what is done before a fence and an
- * atomic, volatile or release store after it, with what is done after reading that. So a race is found in whatever order
- * the warps ran, and in whatever order they could have run, as long as both accesses are executed. Not races: two
- * accesses that are both atomic or volatile; a plain read beside an atomic; writes of the value that is there already.
+ * Finds two unordered accesses to one byte by different warps, of which at least one is a write. Ordered are: accesses of
+ * one warp; accesses before and after a barrier at which both warps meet; and accesses before a fence that precedes an
+ * atomic, volatile or release store, with accesses after a read of that store. So the detector finds a race in any
+ * execution order, if both accesses execute. Not races: two atomic or volatile accesses; a plain read beside an atomic;
+ * writes that leave the value unchanged.
  */
 export class RaceDetector {
   readonly #image: KernelImage;
   readonly #memory: PrivateMemory;
-  /** Accesses of each group, and of each warp site; `number` names one in a shadow. */
+  /** Accesses of each group, and of each warp site; `number` identifies one in a shadow. */
   readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
   readonly #sites: ({ number: number; access: WatchedAccess } | undefined)[];
   readonly #accesses: WatchedAccess[] = [];
   readonly #units: Record<Space, number>;
   #launch!: WatchedLaunch;
-  /** By group and by site: whether the launch may both read and write the device memory it touches. */
+  /** By group and by site: whether the launch may both read and write the touched device memory. */
   #isTrackedGroup: boolean[] = [];
   #isTrackedSite: boolean[] = [];
-  /** What has happened before each warp's next access; and before its last fence. */
+  /** Each warp's clock now, and at its last fence. */
   #clocks!: WarpClocks;
   #fenced!: WarpClocks;
   #shared!: SharedShadow;
@@ -63,7 +63,7 @@ export class RaceDetector {
   /** What whoever reads an address takes over, by address. */
   #sharedReleases = new Map<number, GridClock>();
   #globalReleases = new Map<number, GridClock>();
-  /** What arrivals without waiting brought to a barrier, by its number. */
+  /** Clocks of arrivals without waiting, by barrier number. */
   #arrived = new Map<number, GridClock>();
   /** Of the group at hand; and one lane's alone. */
   readonly #together: LaneAddresses = laneAddresses();
@@ -115,7 +115,7 @@ export class RaceDetector {
     this.#time = 0;
   }
 
-  /** The first read of shared memory that nobody in its CTA had written, since the launch began. */
+  /** The launch's first read of shared memory that no thread of the CTA had written. */
   get uninitialisedRead(): UninitialisedRead | undefined {
     const found = this.#shared.unwritten;
     if (!found) return undefined;
@@ -123,7 +123,7 @@ export class RaceDetector {
     return { access, address: found.address, thread: found.warp * LANES + (found.where % LANES) };
   }
 
-  /** Several CTAs wrote to one place, and whether they race was not looked at. */
+  /** Whether several CTAs wrote to one place, without a check for races. */
   get crossed(): boolean {
     return this.#global.crossed;
   }
@@ -138,7 +138,7 @@ export class RaceDetector {
     for (let warp = 0; warp < this.#launch.warps; warp++) this.#tick(warp);
   }
 
-  /** What `warp` does from now on, others have not seen yet. */
+  /** Advances the time of `warp`: others have not seen its accesses from now on. */
   #tick(warp: number): void {
     this.#clocks.rows[warp * (this.#launch.warps + 1)] = ++this.#time;
   }
@@ -152,7 +152,7 @@ export class RaceDetector {
     for (const warp of warps) this.#tick(warp);
   }
 
-  /** A warp arrives at a barrier and goes on; `completes` when nobody waits for it. */
+  /** A warp arrives at a barrier and continues; `completes` if nobody waits for it. */
   arrive(id: number, warpAddress: number, completes: boolean): void {
     const warp = this.#warpOf(warpAddress);
     if (completes) this.#arrived.delete(id);
@@ -190,7 +190,7 @@ export class RaceDetector {
     }
   }
 
-  /** Collects the group's active lanes and their addresses, without neighbours that have the same. */
+  /** Collects the group's active lanes and their addresses, without equal neighbours. */
   #collectLanes(group: AccessGroup, warpAddress: number, masked: boolean): void {
     const { i32 } = this.#memory;
     const { addresses, lanes } = this.#together;
@@ -229,7 +229,7 @@ export class RaceDetector {
       this.#note(group.space as Space, (address + offset) >>> 0, number, access, warpAddress, lane);
   }
 
-  /** One request that JavaScript carried out. A copy to shared memory is on its way, and lands later. */
+  /** One request that JavaScript executed. A copy to shared memory lands later. */
   request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
     const { number, access } = this.#sites[site]!;
     if (space === 'local' || (space === 'global' && !this.#isTrackedSite[site])) return;

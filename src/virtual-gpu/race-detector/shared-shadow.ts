@@ -11,7 +11,7 @@ export interface LaneAddresses {
   count: number;
 }
 
-/** An access as a shadow notes it; `number` names the instruction. */
+/** A recorded access; `number` identifies the instruction. */
 export interface NotedAccess {
   bytes: number;
   warp: number;
@@ -19,22 +19,25 @@ export interface NotedAccess {
   isStrong: boolean;
 }
 
-/** The first lane, by its index, whose access races, and with what. */
+/** The lowest lane whose access races, and the other access. */
 export interface RacingLane {
   index: number;
   earlier: EarlierAccess;
 }
 
 /**
- * Who last wrote each cell of a CTA's shared memory, and who has read it since. A cell is as large as the kernel's
- * smallest access. Times only grow from CTA to CTA, so what is older than the CTA at hand counts as never.
+ * The last writer of each cell of a CTA's shared memory, and its readers since. A cell is as large as the kernel's smallest
+ * access. Times only grow from CTA to CTA, so entries of earlier CTAs count as empty.
  */
 export class SharedShadow {
   readonly #warps: number;
   readonly #shift: number;
-  /** Row w: up to which time of each warp everything has happened before what warp w does now. */
+  /** Row w: for each warp, the time up to which its work happened before the current access of warp w. */
   readonly #rows: Int32Array;
-  /** Each cell's last plain write, and whether several warps wrote the same, in no order: whoever reads it, gets it. */
+  /**
+   * Each cell's last plain write, and whether several warps wrote the same value without an order, so that every reader
+   * gets it.
+   */
   readonly #writeTime: Int32Array;
   readonly #writeWarp: Uint8Array;
   readonly #writeWhere: Int32Array;
@@ -43,13 +46,13 @@ export class SharedShadow {
   readonly #strongTime: Int32Array;
   readonly #strongWarp: Uint8Array;
   readonly #strongWhere: Int32Array;
-  /** Bit per warp that has read the cell since its last plain write; and when and where, by cell and warp. */
+  /** One bit per warp that has read the cell since its last plain write; and the time and instruction, by cell and warp. */
   readonly #readers: Int32Array;
   readonly #readTime: Int32Array;
   readonly #readWhere: Int32Array;
-  /** Bit per warp that has read it by a strong access since its last strong write. */
+  /** One bit per warp that has read it by a strong access since its last strong write. */
   readonly #strongReaders: Int32Array;
-  /** Shared memory, and what the last write left there, in words of a cell's size or 4 bytes. */
+  /** Shared memory, and the contents after the last write, in words of a cell's size or 4 bytes. */
   readonly #memory: Words;
   readonly #values: Words;
   readonly #wordsPerCell: number;
@@ -58,7 +61,7 @@ export class SharedShadow {
   unwritten: { address: number; warp: number; where: number } | undefined;
 
   /**
-   * @param memory the CTA's shared memory; there is more behind it, up to a whole cell.
+   * @param memory the CTA's shared memory, readable up to a whole cell beyond its end.
    * @param unitBytes size of a cell, a power of two.
    */
   constructor(warps: number, memory: Uint8Array, unitBytes: number, rows: Int32Array) {
@@ -90,7 +93,7 @@ export class SharedShadow {
     this.#strongReaders.fill(0);
   }
 
-  /** Whether the warp has made all of these plain reads before, since it last met others: then they add nothing. */
+  /** Whether the warp has made all of these plain reads since it last synchronised. Then they add nothing. */
   knowsReads({ addresses, count }: LaneAddresses, offset: number, bytes: number, warp: number): boolean {
     const times = this.#readTime;
     const warps = this.#warps;
@@ -105,7 +108,7 @@ export class SharedShadow {
   }
 
   /**
-   * Notes one warp's reads at `addresses[i]` + `offset`, i below `count`; returns the first write that one of them races
+   * Records one warp's reads at `addresses[i]` + `offset`, i < `count`. Returns the first write that one of them races
    * with, if there is one.
    */
   reads(lanes: LaneAddresses, offset: number, access: NotedAccess): RacingLane | undefined {
@@ -149,8 +152,8 @@ export class SharedShadow {
   }
 
   /**
-   * Notes one warp's writes at `addresses[i]` + `offset`, i below `count`, that have been carried out; returns the first
-   * access that one of them races with, if there is one.
+   * Records one warp's completed writes at `addresses[i]` + `offset`, i < `count`. Returns the first access that one of
+   * them races with, if there is one.
    */
   writes(lanes: LaneAddresses, offset: number, access: NotedAccess): RacingLane | undefined {
     const { addresses, lanes: numbers, count } = lanes;
@@ -203,7 +206,7 @@ export class SharedShadow {
     return undefined;
   }
 
-  /** The read that a write still on its way to memory races with: it may land at any time. */
+  /** The read with which a pending write races; the write may land at any time. */
   overwritten(address: number, bytes: number, warp: number): EarlierAccess | undefined {
     const end = (address + bytes) >> this.#shift;
     for (let cell = address >> this.#shift; cell < end; cell++) {
@@ -213,7 +216,7 @@ export class SharedShadow {
     return undefined;
   }
 
-  /** Remembers what the cell holds; whether that is not what was remembered. */
+  /** Remembers the cell's contents. Returns whether they changed. */
   #takeValue(cell: number): boolean {
     const [values, memory, perCell] = [this.#values, this.#memory, this.#wordsPerCell];
     let differs = false;
@@ -226,12 +229,12 @@ export class SharedShadow {
     return differs;
   }
 
-  /** Whether a write was by another warp, and nothing puts it before what `warp` does now. */
+  /** Whether another warp made the write, and nothing orders it before the current access of `warp`. */
   #isUnordered(time: number, writer: number, warp: number): boolean {
     return time > this.#start && writer !== warp && time > this.#rows[warp * this.#warps + writer]!;
   }
 
-  /** A warp that has seen what an atomic left comes after it, at this place. */
+  /** A warp that has read an atomic's result comes after it, at this place. */
   #racingStrongWrite(cell: number, warp: number): EarlierAccess | undefined {
     const writer = this.#strongWarp[cell]!;
     const hasSeen = ((this.#strongReaders[cell]! >>> warp) & 1) !== 0;

@@ -11,20 +11,20 @@ export interface WatchedAccess {
   space: StateSpace;
   isRead: boolean;
   isWrite: boolean;
-  /** Atomic, volatile, relaxed, acquire or release: two of these never race. */
+  /** Whether it is atomic, volatile, relaxed, acquire or release. Two such accesses never race. */
   isStrong: boolean;
-  /** What others learn who read it afterwards: nothing, what was done before the last fence, or all that was done. */
+  /** The work that it releases to later readers: none, the work before the last fence, or all. */
   releases: 'nothing' | 'fenced' | 'everything';
 }
 
 const STRONG: ReadonlySet<string> = new Set(['volatile', 'relaxed', 'acquire', 'release', 'acq_rel', 'mmio']);
 const RELEASING: ReadonlySet<string> = new Set(['release', 'acq_rel']);
 
-/** What `discard` works on, and what a lane's address stands for in a matrix load. */
+/** Bytes that `discard` affects, and the bytes behind a lane's address in a matrix load. */
 const DISCARDED_BYTES = 128;
 const MATRIX_ROW_BYTES = 16;
 
-/** Describes a load, store, atomic, matrix load or asynchronous copy; undefined for what accesses no memory. */
+/** Describes a load, store, atomic, matrix load or asynchronous copy; undefined for other instructions. */
 export function watchedAccess(instruction: PtxInstruction): WatchedAccess | undefined {
   return DESCRIBE[memoryActionOf(instruction)]?.(instruction);
 }

@@ -1,6 +1,6 @@
 import { LANES } from '../layout.ts';
 
-/** What one warp-level request costs the memory system. Pure functions of the lanes' addresses. */
+/** The cost of one warp-level request for the memory system. Pure functions of the lanes' addresses. */
 
 export const SECTOR_BYTES = 32;
 const BANKS = 32;
@@ -32,10 +32,10 @@ function wordsPerBank(addresses: readonly number[], bytes: number): number {
   return Math.max(...perBank);
 }
 
-/** Lanes whose requests are looked at together: bytes per lane → lanes. */
+/** Number of lanes that are served together, by bytes per lane. */
 const lanesServedTogether = (bytes: number): number => (bytes > 8 ? 8 : bytes > 4 ? 16 : 32);
 
-/** True when every active lane of a group asks for the same address as its partner at distance `step`. */
+/** Whether every active lane of a group requests the same address as its partner at distance `step`. */
 const pairsAgree = (addressOf: ReadonlyMap<number, number>, lanes: readonly number[], step: 1 | 2): boolean =>
   lanes.every((lane) => {
     const partner = addressOf.get(lane ^ step);
@@ -65,7 +65,7 @@ export function sharedCost(
   const parts = partsServedTogether(addresses, lanes, bytes, isStore);
   let wavefronts = 0;
   for (const part of parts) wavefronts += wordsPerBank(part, bytes);
-  // A part asks for at most 32 words, which without conflicts is one wavefront.
+  // A part requests at most 32 words, which take one wavefront without conflicts.
   return { wavefronts, conflicts: wavefronts - parts.length };
 }
 

@@ -7,8 +7,8 @@ import type { WarpContext } from './warp-context.ts';
 type Step = (context: WarpContext) => void;
 
 /**
- * cp.async. A copy lands when the kernel waits for it, not before: code that forgets the wait reads what was in
- * shared memory earlier, as it may on hardware. Source addresses are read at that time too.
+ * cp.async. A copy lands when the kernel waits for it, not before. Code that forgets the wait reads the old contents of
+ * shared memory, as may happen on hardware. The source is also read at that time.
  */
 export function asyncCopy(context: WarpContext): void {
   stepFor(context.instruction)(context);

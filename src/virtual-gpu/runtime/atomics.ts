@@ -45,7 +45,7 @@ const FLOAT_ADDITIONS: Record<string, Combine<number>> = {
   bf16x2: (a, b) => pack(bfloatAdd(low16(a), low16(b)), bfloatAdd(high16(a), high16(b))),
 };
 
-/** What a bit pattern of up to 32 bits stands for, as far as its order goes. */
+/** The value of a bit pattern of up to 32 bits, for comparisons. */
 function ordered(type: string, bits: number): (pattern: number) => number {
   if (type === 'f32') return f32;
   return type.startsWith('s') ? (pattern) => (pattern << (32 - bits)) >> (32 - bits) : (pattern) => pattern;

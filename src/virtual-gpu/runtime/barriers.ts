@@ -4,7 +4,7 @@ import { has } from '../../ptx/instruction-parts.ts';
 /** Lanes of one warp that wait at one barrier instruction. */
 export interface WaitingLanes {
   warp: number;
-  /** The block they go on with, which names the barrier instruction. */
+  /** The block from which they continue, which names the barrier instruction. */
   block: number;
   lanes: number[];
 }

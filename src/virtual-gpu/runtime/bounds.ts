@@ -5,7 +5,7 @@ import { type Origins, reachableBuffers } from '../pointer-origins.ts';
 import { type FaultPlace, KernelFault } from './fault.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 
-/** Sizes of the spaces other than device memory, for the launch at hand. */
+/** Sizes of the spaces other than device memory, for the current launch. */
 export interface SpaceLimits {
   shared: number;
   local: number;
@@ -19,8 +19,8 @@ export interface DeviceBuffers {
 }
 
 /**
- * Decides which addresses a kernel may touch: a pointer made from a parameter, only that parameter's buffer. Compiled
- * code asks only when its fast check fails.
+ * Decides which addresses a kernel may access: through a pointer from a parameter, only that parameter's buffer. Compiled
+ * code asks only if its fast check fails.
  */
 export class BoundsChecker {
   #memory: PrivateMemory;
@@ -79,9 +79,9 @@ export class BoundsChecker {
   }
 
   /**
-   * The slow path: checks four lanes' addresses (left in the scratch area) access by access. Returns when all are
-   * valid; device-memory groups then get the first lane's buffer as their new fast range.
-   * @throws KernelFault for the first access, in program order, of the lowest lane that is not.
+   * The slow path: checks four lanes' addresses (left in the scratch area) access by access. Returns if all are valid;
+   * groups in device memory then get the first lane's buffer as their new fast range.
+   * @throws KernelFault for the first invalid access, in program order, of the lowest lane that has one.
    */
   miss(groupIndex: number, chunk: number, warp: number): void {
     const group = this.#groups[groupIndex]!;
@@ -91,7 +91,7 @@ export class BoundsChecker {
     for (const access of group.accesses) {
       for (let lane = 0; lane < 4; lane++) {
         if (i32[at + 8 + lane] === 0) continue;
-        // The window was checked on the base, before the offset was added: a carry belongs to the address.
+        // The window was checked on the base, before the offset was added, so a carry belongs to the address.
         const base = (BigInt(u32[at + 4 + lane]!) << 32n) | BigInt((u32[at + lane]! - group.minimum) >>> 0);
         const address = group.space === 'global' ? BigInt.asUintN(64, base + BigInt(access.offset)) : undefined;
         const low = (u32[at + lane]! + access.offset - group.minimum) >>> 0;
@@ -141,8 +141,8 @@ export class BoundsChecker {
   }
 
   /**
-   * The one of `reachable` buffers that holds all of the bytes.
-   * @throws KernelFault when none does.
+   * The buffer among `reachable` that contains all of the bytes.
+   * @throws KernelFault if none does.
    */
   inDeviceMemory(
     reachable: readonly DeviceRange[],

@@ -28,7 +28,7 @@ export function bulkPrefetch(context: WarpContext): void {
   }
 }
 
-/** discard: nobody may rely on what the line held. It holds rubbish from now on. */
+/** discard: the line's contents are undefined afterwards, so it is filled with meaningless bytes. */
 export function discard(context: WarpContext): void {
   const targets = check(context, LINE_BYTES, true);
   for (const { view, offset } of targets)

@@ -39,7 +39,7 @@ export interface LaunchRequest {
   instructionsPerCta: number;
   /** End of the used part of device memory. */
   deviceBytes: number;
-  /** Of the device: CTA i reads i modulo the count as its multiprocessor. */
+  /** The device's multiprocessors: CTA i reads i modulo this count as its multiprocessor. */
   smCount: number;
   warpsPerSm: number;
   /** What shared and local memory hold when a CTA begins. */
@@ -64,19 +64,19 @@ export interface WorkerCounts {
   samples: AccessSamples;
 }
 
-/** What JavaScript adds up itself; the rest is read from memory at the end. */
+/** Counts that JavaScript keeps; the others are read from memory at the end. */
 type SummedCounts = Omit<WorkerCounts, 'accesses' | 'sectorMap' | 'samples' | 'converged' | 'partial' | 'divergences'>;
 
 interface RunExports {
   run(warp: number): number;
 }
 
-/** Warp instructions a warp may run before the others get their turn; matters only to spin-waits. */
+/** Warp instructions of one slice. Affects only spin-waits. */
 const SLICE = 1 << 18;
 
 const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
 
-/** What a request leaves in the sector map; an atomic reads and writes. */
+/** Bits that a request sets in the sector map; an atomic reads and writes. */
 const SECTOR_BITS: Record<RequestKind, number> = {
   load: SECTOR_READ,
   store: SECTOR_WRITTEN,
@@ -118,9 +118,9 @@ export class CtaRunner {
 
   /**
    * Runs nothing before an instance of `image.wasm`, made with `imports`, is attached.
-   * @param writes where stores to device memory are noted; `begin` starts it afresh.
-   * @param reads where reads of device memory are noted that counted launches make.
-   * @param leftovers what CTAs leave behind, for launches that find it.
+   * @param writes records stores to device memory; `begin` clears it.
+   * @param reads records reads of device memory by counted launches.
+   * @param leftovers memory that CTAs leave behind, for launches that find it.
    */
   constructor(
     image: KernelImage,
@@ -245,7 +245,7 @@ export class CtaRunner {
   }
 
   /**
-   * Runs one CTA to its end; asks `isPointless` from time to time and gives up when it is.
+   * Runs one CTA to its end. Asks `isPointless` from time to time, and stops if it is.
    * @throws KernelFault with warpIndex set.
    */
   runCta(linear: number, isPointless: () => boolean = () => false): void {
@@ -366,7 +366,7 @@ export class CtaRunner {
     return SLICE - this.#memory.i32[budget]!;
   }
 
-  /** All lanes that wait at a barrier, by warp and by the block they go on with. */
+  /** All lanes that wait at a barrier, by warp and by the block from which they continue. */
   #waitingLanes(): WaitingLanes[] {
     const waiting: WaitingLanes[] = [];
     this.#states.forEach((state, warp) => {
@@ -504,7 +504,7 @@ export class CtaRunner {
     return this.#watcher?.uninitialisedRead;
   }
 
-  /** Several CTAs wrote to one place, and whether they race was not looked at. */
+  /** Whether several CTAs wrote to one place, without a check for races. */
   get crossed(): boolean {
     return this.#watcher?.crossed ?? false;
   }

@@ -6,7 +6,7 @@ import type { DeviceRange } from './memories.ts';
 const PAGE_BYTES = 65536;
 /** wasm32 addresses. */
 const MAXIMUM_PAGES = 65536;
-/** Bytes on both sides of a buffer that nothing may touch. */
+/** Bytes on both sides of a buffer that no access may touch. */
 const GUARD_BYTES = 256;
 const GUARD_VALUE = 0xa5;
 const GRANULE_BYTES = 256;
@@ -39,7 +39,7 @@ export class DeviceMemory {
     this.memory = new WebAssembly.Memory({ initial: 2, maximum: MAXIMUM_PAGES, shared: true });
   }
 
-  /** @throws WarpsmithError `device-memory` when what a virtual device has does not suffice. */
+  /** @throws WarpsmithError `device-memory` if the virtual device has too little memory. */
   allocate({ name, bytes, alignmentBytes, minimumAlignment = false }: AllocationRequest): Block {
     const place = minimumAlignment ? oddMultiple(alignmentBytes) : multiple(Math.max(alignmentBytes, GRANULE_BYTES));
     let offset = place(DEVICE_START + GUARD_BYTES);

@@ -10,7 +10,7 @@ export interface FaultPlace {
   address?: bigint;
   accessBytes?: number;
   space?: string;
-  /** The buffer the address was made for, and where in it the access would be. */
+  /** The buffer to which the pointer belongs, and the access's offset in it. */
   buffer?: { name: string; offsetBytes: number; sizeBytes: number };
 }
 
@@ -18,7 +18,7 @@ export interface FaultPlace {
 export class KernelFault extends Error {
   readonly kind: FaultKind;
   readonly instruction: PtxInstruction | undefined;
-  /** Lane within its warp, or undefined when the fault is not one lane's. */
+  /** Lane within its warp; undefined if no single lane caused the fault. */
   readonly lane: number | undefined;
   readonly address: bigint | undefined;
   readonly accessBytes: number | undefined;

@@ -53,7 +53,7 @@ interface Form {
   fast: TensorKernelForm | undefined;
 }
 
-/** An instruction is executed a thousand times for each time that it is read, and a kernel has many alike. */
+/** Decoded once per instruction, because each executes a thousand times, and a kernel has many equal ones. */
 const forms = new WeakMap<PtxInstruction, Form>();
 const formsByText = new Map<string, Form>();
 
@@ -112,7 +112,7 @@ export function matrixMultiply(context: WarpContext): void {
   for (let r = 0; r < cCount; r++) context.setWords(context.operands[r]!, d, r * LANES);
 }
 
-/** False where there is no fast form, or the kernel for it leaves these numbers to the general one. */
+/** False if there is no fast form, or if its kernel leaves these numbers to the general form. */
 function multiplyFast(context: WarpContext, { aCount, bCount, cCount, fast }: Form): boolean {
   const places = fast && context.registerPlaces();
   if (!places) return false;

@@ -16,9 +16,9 @@ interface AccessCost {
   conflicts: number;
 }
 
-/** What one execution of a group with a given address pattern adds. */
+/** The counts that one execution of a group with a given address pattern adds. */
 interface PatternCost {
-  /** Differences to the first active lane, and the mask, that this is the cost of. */
+  /** The differences to the first active lane, and the mask, that have this cost. */
   key: Int32Array;
   lanes: number;
   costs: AccessCost[];
@@ -34,9 +34,9 @@ function sameKey(a: Int32Array, b: Int32Array): boolean {
 const emptyCounts = (): AccessCounts => ({ requests: 0, lanes: 0, units: 0, conflicts: 0 });
 
 /**
- * Counts requests, sectors and wavefronts exactly. The cost of a request depends only on the lanes' address
- * differences and on the address modulo a sector, so each such pattern is worked out once and remembered;
- * compiled code counts repetitions of the last one by itself.
+ * Counts requests, sectors and wavefronts exactly. The cost of a request depends only on the lanes' address differences and
+ * on the address modulo a sector, so each such pattern is computed once and cached. Compiled code itself counts repetitions
+ * of the last pattern.
  */
 export class PatternCounter {
   #memory: PrivateMemory;
@@ -57,7 +57,7 @@ export class PatternCounter {
       if (group.pattern !== 0) memory.u8.fill(0, group.pattern, group.pattern + PATTERN.bytes);
   }
 
-  /** One execution whose pattern is not the last one. `masked`: the warp's mask says which lanes take part. */
+  /** One execution with a new pattern. `masked`: the warp's mask gives the active lanes. */
   miss(groupIndex: number, warp: number, masked: boolean): void {
     const group = this.#groups[groupIndex]!;
     const cost = this.#lookUp(group, warp, masked);
@@ -106,7 +106,7 @@ export class PatternCounter {
     });
   }
 
-  /** Finds or works out the cost of the addresses the group has just recorded. */
+  /** The cost of the addresses that the group has just recorded, cached or computed. */
   #lookUp(group: AccessGroup, warp: number, masked: boolean): PatternCost {
     const { i32 } = this.#memory;
     const addresses = (group.pattern + PATTERN.addresses) >> 2;

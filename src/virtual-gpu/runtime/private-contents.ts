@@ -1,8 +1,9 @@
 import { mulberry32 } from '../../stats/random.ts';
 
 /**
- * What a CTA's shared and local memory holds when it begins: `rubbish` bytes drawn by a number, NaN in every float format
- * for 0; `zeros`; or `leftovers`, what the last CTA on the same multiprocessor left, in this launch or an earlier one.
+ * Contents of a CTA's shared and local memory at its start. `rubbish`: bytes drawn from a number, or NaN in every float
+ * format for 0. `zeros`. `leftovers`: the memory that the last CTA on the same multiprocessor left, in this launch or an
+ * earlier one.
  */
 export type PrivateContents = { kind: 'rubbish'; seed: number } | { kind: 'zeros' } | { kind: 'leftovers' };
 

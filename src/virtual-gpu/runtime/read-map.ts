@@ -1,14 +1,14 @@
 import { DEVICE_START, WRITE_PAGE_BYTES } from '../layout.ts';
 
 /**
- * Which bytes of device memory counted launches have read: 255 at the same offset of this memory. All threads mark in it,
- * and no mark is ever taken back while they do.
+ * The bytes of device memory that counted launches have read: 255 at the same offset of this memory. All threads write
+ * marks, and none removes one meanwhile.
  */
 export class ReadMap {
   readonly memory: WebAssembly.Memory;
   #bytes: Uint8Array;
 
-  /** @param memory that of another thread's map, to mark in the same. */
+  /** @param memory the memory of another thread's map, to share it. */
   constructor(memory?: WebAssembly.Memory) {
     const initial = DEVICE_START / WRITE_PAGE_BYTES;
     this.memory = memory ?? new WebAssembly.Memory({ initial, maximum: 65536, shared: true });

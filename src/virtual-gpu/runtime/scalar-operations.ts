@@ -8,7 +8,7 @@ import { INTEGER_FUNCTIONS } from './scalar/integer-functions.ts';
 import type { ScalarCompiler, ScalarFunction } from './scalar/scalar-function.ts';
 import type { WarpContext } from './warp-context.ts';
 
-/** prmt of four bytes per lane, on numbers: selectors that vary are no rarity. */
+/** prmt of four bytes per lane, on numbers, because varying selectors are common. */
 function permute(context: WarpContext): void {
   const [destination, a, b, selector] = context.operands;
   for (const lane of context.lanes) {
@@ -46,7 +46,9 @@ export const GENERAL_FUNCTIONS: ReadonlyMap<string, ScalarCompiler> = new Map([
   ['slct', selectBySign],
 ]);
 
-/** The function of one lane of an instruction: exact, in every form the ISA has, and slow; undefined if not lane-wise. */
+/**
+ * The function of one lane of an instruction: exact, in every form of the ISA, and slow; undefined if it is not lane-wise.
+ */
 function compileScalar(instruction: PtxInstruction): ScalarFunction | undefined {
   const type = instruction.modifiers.at(-1) ?? '';
   const table = elementName(type) ? FLOAT_FUNCTIONS : INTEGER_FUNCTIONS;

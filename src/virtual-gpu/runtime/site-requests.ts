@@ -19,7 +19,7 @@ export interface MemoryRequest {
 type Destination = `${MemoryRequest['space']}-${RequestKind}`;
 const DESTINATIONS = SPACES.flatMap((space) => KINDS.map((kind): Destination => `${space}-${kind}`));
 
-/** Requests of one warp-level instruction, by where they went. `bytes` sums what lanes asked for. */
+/** Requests of one warp-level instruction, by destination. `bytes` sums the requested bytes of all lanes. */
 export type SiteRequests = Record<Destination, AccessCounts & { bytes: number }>;
 
 export const noSiteRequests = (): SiteRequests =>

@@ -4,20 +4,20 @@ import { ModuleBuilder } from '../wasm/module-builder.ts';
 /** 16-bit formats whose products f32 holds exactly. */
 export type HalfFormat = 'f16' | 'bf16';
 
-/** What one mma.sync m16n8k* of a kernel with f32 accumulators is. */
+/** Shape and types of one mma.sync m16n8k* with f32 accumulators. */
 export interface TensorKernelForm {
   readonly format: HalfFormat;
   /** Depth: 8 or 16. */
   readonly k: number;
-  /** Products added at a time, and how many fractional bits they keep: `tensor-model.ts`. */
+  /** Products that are added at a time, and their fractional bits: see `tensor-model.ts`. */
   readonly block: number;
   readonly fractionBits: number;
 }
 
 /**
- * `tensor-model.ts` for whole warps, in WebAssembly: what every mma.sync of a kernel goes through. Takes the byte addresses
- * of the registers of A, B, C and D in the memory it was made for, each 32 lanes of 32 bits; D's may be C's. Gives 1, or 0 where
- * some element is not finite or so large or small that f32 arithmetic could not follow the model: D is then unchanged.
+ * `tensor-model.ts` for whole warps, in WebAssembly, for every mma.sync of a kernel. Takes the byte addresses of the
+ * registers of A, B, C and D in its memory, each 32 lanes of 32 bits; D's may be C's. Returns 1; or 0, with D unchanged, if
+ * some element is not finite or so large or small that f32 arithmetic could not follow the model.
  */
 export type TensorKernel = (...registers: number[]) => number;
 
@@ -33,19 +33,19 @@ const F32_BITS = BigInt.asIntN(64, 0xffffffffe0000000n);
 const PRODUCTS_PER_SUM = 8;
 
 /**
- * Magnitudes (as f32 bit patterns) that operands may have: all finite f16, and bf16 up to 2^±40. Products' exponents, the
- * sums of two biased ones, are then above those of a zero times anything.
+ * Allowed magnitudes of operands, as f32 bit patterns: all finite f16, and bf16 up to 2^±40. The exponents of products
+ * (sums of two biased exponents) then exceed those of zero times anything.
  */
 const OPERANDS: Readonly<Record<HalfFormat, { least: number; end: number }>> = {
   f16: { least: (BIAS - 24) << 23, end: (BIAS + 16) << 23 },
   bf16: { least: (BIAS - 40) << 23, end: (BIAS + 40) << 23 },
 };
-/** Sums of two biased exponents from here on count; aligned to less, nothing that operands or C may be is cut off. */
+/** Least sum of two biased exponents that counts. With alignment to a smaller one, no allowed operand or C loses bits. */
 const LEAST_EXPONENT = 170;
-/** Smallest magnitude of C apart from zero: its last bit is above what is cut off at `LEAST_EXPONENT`. */
+/** Smallest non-zero magnitude of C: its last bit is above the truncation at `LEAST_EXPONENT`. */
 const LEAST_C = (BIAS - 80) << 23;
 
-/** Where things lie in the kernel's own memory. Columns come in the order of C's registers: even ones, then odd ones. */
+/** Layout of the kernel's own memory. Columns have the order of C's registers: even ones, then odd ones. */
 const SCRATCH_MEMORY = 1;
 /** B, f32 [k][8], and its biased exponents, i16 [k][8]. */
 const B_VALUES = 0;
@@ -210,7 +210,7 @@ class Emitter {
     }
   }
 
-  /** Pushes four of the halves as f32; those out of range are noted. */
+  /** Pushes four of the halves as f32, and records those out of range. */
   #decode(part: 'low' | 'high'): FunctionBuilder {
     const f = this.#f;
     const { least, end } = OPERANDS[this.#form.format];
@@ -228,7 +228,10 @@ class Emitter {
     return f.get(this.#value);
   }
 
-  /** Subnormal halves without subnormal f32, which a CPU takes a hundred cycles for. Inf and NaN become 65536 and more. */
+  /**
+   * Converts subnormal halves without subnormal f32 numbers, which cost a CPU a hundred cycles. Inf and NaN become 65536
+   * and more.
+   */
   #decodeF16(): void {
     const f = this.#f;
     const [magnitude, smallest] = [this.#value, (BIAS - 14) << 23];
@@ -282,7 +285,7 @@ class Emitter {
     });
   }
 
-  /** Adds `count` products, aligned to the largest exponent and cut off, to the sums of even and odd columns. */
+  /** Adds `count` products, aligned to the largest exponent and truncated, to the sums of even and odd columns. */
   #addBlock(sums: readonly number[], first: number, count: number): void {
     const f = this.#f;
     const { fractionBits } = this.#form;
@@ -349,7 +352,7 @@ class Emitter {
     });
   }
 
-  /** Pushes two lanes of the sum of integers, cut off to what f32 holds, as f32. */
+  /** Pushes two lanes of the sum of integers as f32, truncated to its precision. */
   #cutOff(parts: readonly number[], [lane, next]: readonly [number, number]): void {
     const f = this.#f;
     parts.forEach((part, i) => {

@@ -1,8 +1,8 @@
 import { f16ToNumber, numberToF16 } from './half-numbers.ts';
 
 /**
- * How a generation's tensor cores add products: in blocks of so many, each block fused: aligned to its largest
- * exponent, cut off (towards zero) at this many fractional bits, added exactly, then cut off to the accumulator.
+ * How a generation's tensor cores add products: in blocks of a fixed size. Each block is fused: aligned to its largest
+ * exponent, truncated (towards zero) at this many fractional bits, added exactly, then truncated to the accumulator.
  */
 export interface TensorModel {
   fractionBits: number;
@@ -17,7 +17,7 @@ const HOPPER: TensorModel = { fractionBits: 25, blockSize: { f16: 16, bf16: 16, 
 /** The model of a PTX target such as `sm_90a`. */
 export const tensorModel = (target: string): TensorModel => (/^sm_9/.test(target) ? HOPPER : AMPERE_AND_ADA);
 
-/** Elements of A (row-major, k wide) or of B (by column), decoded once for all the products they are part of. */
+/** Elements of A (row-major, k wide) or of B (by column), decoded once for all their products. */
 export interface Factors {
   readonly values: Float64Array;
   /** ⌊log₂|x|⌋ of each; `EXPONENT_OF_ZERO` for zeros. */
@@ -44,7 +44,7 @@ export function factorsOf(values: Float64Array): Factors {
 /** Start value plus the dot product of row `row` of A and column `column` of B. */
 export type Accumulate = (start: number, a: Factors, b: Factors, row: number, column: number, k: number) => number;
 
-/** How D's elements come about, for an accumulator and an element type; undefined where there is no model. */
+/** The function that computes D's elements, by accumulator and element type; undefined if there is no model. */
 export function accumulatorFor(accumulator: string, element: string, model: TensorModel): Accumulate | undefined {
   if (accumulator === 's32') return integerAccumulate;
   const block = model.blockSize[element];
@@ -70,7 +70,7 @@ const double = new Float64Array(1);
 const single = new Float32Array(double.buffer);
 const words = new Uint32Array(double.buffer);
 
-/** Exponent of a finite non-zero number: ⌊log₂|x|⌋, exact; 1024 of what is not finite. */
+/** Exponent of a finite non-zero number: ⌊log₂|x|⌋, exact; 1024 for other numbers. */
 function exponentOf(value: number): number {
   double[0] = value;
   return ((words[1]! >>> 20) & 0x7ff) - 1023;
@@ -83,7 +83,7 @@ function powerOfTwo(exponent: number): number {
   return double[0]!;
 }
 
-/** Sum of `sum` and `count` products, aligned and cut off as the hardware does. */
+/** Sum of `sum` and `count` products, aligned and truncated as in hardware. */
 function fusedBlock(
   sum: number,
   a: Factors,
@@ -95,7 +95,7 @@ function fusedBlock(
 ): number {
   let largest = sum === 0 ? NO_PRODUCT : exponentOf(sum);
   for (let i = 0; i < count; i++) {
-    // The aligner sees the sum of the factors' exponents, not the normalised product's.
+    // The hardware aligns by the sum of the factors' exponents, not by the normalised product's exponent.
     const exponent = a.exponents[aStart + i]! + b.exponents[bStart + i]!;
     if (exponent > largest) largest = exponent;
   }

@@ -14,7 +14,7 @@ import type { ReadMap } from './read-map.ts';
 import type { MemoryRequest, RequestKind } from './site-requests.ts';
 import type { WriteMap } from './write-map.ts';
 
-/** A 64-bit address in halves, which cost a fraction of a bigint. */
+/** A 64-bit address in halves, which are much cheaper than a bigint. */
 export interface Address {
   low: number;
   /** Of a generic address, its window. */
@@ -54,7 +54,7 @@ export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
 
 const ALL_LANES: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane);
 
-/** An instruction's operands, vectors taken apart. It is executed a thousand times for each time that it is read. */
+/** An instruction's operands with vectors flattened. Computed once, because an instruction executes a thousand times. */
 function operandsOf(instruction: PtxInstruction): readonly PtxOperand[] {
   const known = takenApart.get(instruction);
   if (known) return known;
@@ -67,11 +67,11 @@ const takenApart = new WeakMap<PtxInstruction, readonly PtxOperand[]>();
 
 const placesByImage = new WeakMap<KernelImage, Map<PtxInstruction, Int32Array | undefined>>();
 
-/** One warp-level operation in progress: the lanes that take part and their operands. */
+/** One warp-level operation in progress: its lanes and their operands. */
 export class WarpContext {
   readonly instruction: PtxInstruction;
   readonly warp: number;
-  /** Lanes that take part: active, and not switched off by the guard. */
+  /** Participating lanes: active, and not disabled by the guard. */
   readonly lanes: readonly number[];
   /** Bit per lane of `lanes`. */
   readonly bits: number;
@@ -160,7 +160,7 @@ export class WarpContext {
     return result;
   }
 
-  /** Reports requests that count as none to those who look for races. */
+  /** Reports uncounted requests to the race detector. */
   watchRequest(accesses: Parameters<WarpContext['countRequest']>[0], bytes: number, kind: RequestKind): void {
     if (this.watcher) this.countRequest(accesses, bytes, kind);
   }
@@ -202,8 +202,8 @@ export class WarpContext {
   }
 
   /**
-   * Byte offsets of the operands' 32-bit registers from the warp's state, 32 lanes each, in `registerMemory`; undefined where
-   * an operand is none, or one for the whole warp.
+   * Byte offsets of the operands' 32-bit registers from the warp's state, 32 lanes each, in `registerMemory`; undefined if
+   * an operand is not a register, or is uniform.
    */
   registerPlaces(): Int32Array | undefined {
     let known = placesByImage.get(this.#image);
@@ -319,9 +319,9 @@ export class WarpContext {
   }
 
   /**
-   * Checks and resolves one lane's access in `space` (`generic` looks at the address's window).
-   * @param readBytes as many of its bytes are read.
-   * @throws KernelFault when it is out of bounds or misaligned.
+   * Checks and resolves one lane's access in `space` (for `generic`, by the address's window).
+   * @param readBytes number of its bytes that are read.
+   * @throws KernelFault if it is out of bounds or misaligned.
    */
   resolve(
     address: Address,
@@ -368,9 +368,9 @@ export class WarpContext {
   }
 
   /**
-   * Where rows of `bytes` lie that lanes `firstLane` ... read from shared memory, as indices into `sharedHalves`. Each is
-   * checked as by `resolve`, and the request is counted.
-   * @throws KernelFault when one is out of bounds or misaligned.
+   * Positions of the rows of `bytes` that lanes from `firstLane` on read from shared memory, as indices into
+   * `sharedHalves`. Checks each like `resolve`, and counts the request.
+   * @throws KernelFault if one is out of bounds or misaligned.
    */
   sharedRows(operand: PtxOperand, firstLane: number, count: number, bytes: number): Int32Array {
     const rows = new Int32Array(count);

@@ -67,14 +67,14 @@ function arrive(context: WarpContext): void {
   const { operands, lanes, arrived } = context;
   const [id, expected] = [context.word(operands[0]!, lanes[0]!), context.word(operands[1]!, lanes[0]!)];
   const threads = (arrived.get(id) ?? 0) + lanes.length;
-  // Complete with nobody waiting: the next arrivals belong to the barrier's next use.
+  // The barrier is complete and nobody waits, so the next arrivals belong to its next use.
   const completes = threads >= expected;
   if (completes) arrived.delete(id);
   else arrived.set(id, threads);
   context.watcher?.arrive(id, context.warp, completes);
 }
 
-/** Only kernels that are watched for races get here: otherwise a fence has nothing to do. */
+/** Called only if the kernel is watched for races; otherwise a fence has no effect. */
 function fence({ watcher, warp }: WarpContext): void {
   watcher?.fence(warp);
 }
@@ -207,8 +207,8 @@ export const WARP_OPERATIONS: ReadonlyMap<string, WarpOperation> = new Map<strin
 ]);
 
 /**
- * The JavaScript implementation of an instruction that compiled code leaves to it.
- * @throws UnsupportedPtxError when there is none.
+ * The JavaScript implementation of an instruction without compiled code.
+ * @throws UnsupportedPtxError if there is none.
  */
 export function warpOperation(instruction: PtxInstruction): WarpOperation {
   const operation = WARP_OPERATIONS.get(instruction.opcode) ?? scalarOperation(instruction);

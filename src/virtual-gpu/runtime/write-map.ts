@@ -1,20 +1,20 @@
 import { DEVICE_START, WRITE_FLAGS, WRITE_PAGE_BYTES } from '../layout.ts';
 
-/** The parts of a write map that hold anything: numbers of pages, and their bytes one after the other. */
+/** The non-empty parts of a write map: page numbers, and the bytes of these pages one after the other. */
 export interface WrittenPages {
   pages: Int32Array<ArrayBuffer>;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * Which bytes of device memory the CTAs of one worker have stored to in a launch: 255 at the same offset of this
- * memory. Compiled code marks its stores here; a flag per page says where to look.
+ * The bytes of device memory to which one worker's CTAs have stored in a launch: 255 at the same offset of this memory.
+ * Compiled code marks its stores here; a flag per page says where to look.
  */
 export class WriteMap {
   readonly memory = new WebAssembly.Memory({ initial: DEVICE_START / WRITE_PAGE_BYTES });
   #bytes = new Uint8Array(this.memory.buffer);
 
-  /** Makes room for the stores of a launch and forgets those of the last one. */
+  /** Makes room for the stores of a launch and clears those of the last one. */
   begin(deviceBytes: number): void {
     for (const page of this.#flaggedPages())
       if (page > 0) this.#bytes.fill(0, page * WRITE_PAGE_BYTES, (page + 1) * WRITE_PAGE_BYTES);
@@ -33,7 +33,7 @@ export class WriteMap {
 
   /** A copy of all pages stored to since `begin`. */
   written(): WrittenPages {
-    // Below the first buffer only lanes that are off leave marks.
+    // Below the first buffer only inactive lanes leave marks.
     const pages = this.#flaggedPages().filter((page) => page >= DEVICE_START / WRITE_PAGE_BYTES);
     const bytes = new Uint8Array(pages.length * WRITE_PAGE_BYTES);
     pages.forEach((page, i) => {

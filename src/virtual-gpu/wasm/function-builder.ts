@@ -12,7 +12,7 @@ export type MemoryIndex = 0 | 1 | 2 | 3;
 
 const BLOCK_VOID = 0x40;
 
-/** Emits the body of one function. Methods append instructions; the operand stack is the caller's business. */
+/** Emits the body of one function. Methods append instructions; the caller keeps track of the operand stack. */
 export class FunctionBuilder {
   readonly index: number;
   #code: number[] = [];

@@ -14,7 +14,7 @@ export type Terminator =
   | { kind: 'barrier'; instruction: PtxInstruction; next: number }
   | { kind: 'trap'; instruction: PtxInstruction };
 
-/** A block as the JIT compiles it: no barrier inside, warp-synchronous instructions first where lanes may part. */
+/** A block for the JIT: without inner barriers; if lanes may diverge, warp-synchronous instructions come first. */
 export interface JitBlock extends BasicBlock {
   /** Instructions without the terminator. */
   body: PtxInstruction[];
@@ -33,18 +33,17 @@ export function programCounterOf(target: number, blocks: readonly JitBlock[]): n
   return target | (syncPoint ? PC.syncPoint : 0);
 }
 
-/** True where a warp stops until all threads of its CTA are there. */
+/** Whether a warp waits there for all threads of its CTA. */
 const isBarrier = (i: PtxInstruction): boolean => synchronisationOf(i) === 'cta';
 
 export const readsClock = (i: PtxInstruction): boolean =>
   i.operands.some((o) => o.kind === 'special' && CLOCKS.has(o.name));
 
-/** Instructions that exchange data between lanes and so want them together. */
+/** Instructions that exchange data between lanes and therefore need them together. */
 const isWarpSynchronous = (i: PtxInstruction): boolean => synchronisationOf(i) === 'warp';
 
 /**
- * Cuts the blocks of `cfg` after barriers and readings of the clock and, in divergent blocks, before warp-synchronous
- * instructions.
+ * Splits the blocks of `cfg` after barriers and clock reads and, in divergent blocks, before warp-synchronous instructions.
  */
 export function splitBlocks(cfg: ControlFlowGraph, divergentBlocks: ReadonlySet<number>): JitBlock[] {
   const pieces = cfg.blocks.map((block) => cut(block, divergentBlocks.has(block.index)));

@@ -12,9 +12,9 @@ export interface RunOptions {
 }
 
 /**
- * (warp) → RUN_STATUS. Runs the warp from its saved state until it exits, reaches a barrier, has used its budget,
- * or has only waiting lanes left. While converged the next block is what a block returns; while diverged the
- * lanes with the lowest program counter run, but none enters a convergent block before all others are there.
+ * (warp) → RUN_STATUS. Runs the warp from its saved state until it exits, reaches a barrier, has used its budget, or has
+ * only waiting lanes left. While the warp is converged, a block returns the next block. While it is diverged, the lanes
+ * with the lowest program counter run; none enters a convergent block before all others have arrived.
  */
 export function defineRun(module: ModuleBuilder, options: RunOptions): FunctionBuilder {
   return new RunFunction(module, options).emit();
@@ -98,7 +98,7 @@ class RunFunction {
     pushWeight().op('i64.extend_i32_u').op('i64.add').memory('i64.store', WARP.clock);
   }
 
-  /** Inside the loop's `if`: a block that all lanes go on from together continues the loop. */
+  /** Inside the loop's `if`: a block from which all lanes continue together continues the loop. */
   #runConverged(): void {
     const b = this.#b;
     const { tables } = this.#options;
@@ -121,7 +121,7 @@ class RunFunction {
     b.get(THE_WARP).get(this.#current).i32(blockCount).op('i32.add').callIndirect(this.#blockType).op('drop');
   }
 
-  /** Offset of the current block's count for as many active lanes. */
+  /** Offset of the current block's count for this number of active lanes. */
   #pushPartialCell(): void {
     this.#b
       .get(this.#current)
@@ -134,7 +134,7 @@ class RunFunction {
       .op('i32.shl');
   }
 
-  /** Chooses the lanes that run next, and their block; finishes where there are none. */
+  /** Chooses the lanes that run next, and their block. Finishes if there are none. */
   #selectLanes(): void {
     const b = this.#b;
     this.#findLowestCounter();
@@ -163,7 +163,7 @@ class RunFunction {
     b.get(this.#lowest).lane('i32x4.extract_lane', 0).set(this.#next);
   }
 
-  /** Nobody else can run, so lanes that are neither here nor gone wait at a barrier. */
+  /** No lane can run, so all lanes that have not exited wait at a barrier. */
   #finishUnlessAllMet(): void {
     const b = this.#b;
     b.i32x4(0).set(this.#others);

@@ -3,7 +3,7 @@ import type { FunctionBuilder } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
 import type { Imports, Runtime } from '../kernel-context.ts';
 
-/** Of the warp's eight chunks in a vector of words, in bytes. */
+/** Offsets of the warp's eight chunks in a vector of words, in bytes. */
 export const chunkOffsets = Array.from({ length: CHUNKS }, (_, chunk) => chunk * 16);
 
 /** Tables that the functions below count into. */
@@ -12,7 +12,7 @@ export interface CountTables {
   converged: number;
   /** i64 per block and number of active lanes (0…32): runs by part of a warp. */
   partial: number;
-  /** i64 per block: conditional branches at its end on which lanes parted. */
+  /** i64 per block: conditional branches at its end at which lanes diverged. */
   divergences: number;
 }
 
@@ -41,7 +41,7 @@ function defineSetProgramCounters(module: ModuleBuilder): number {
   return b.index;
 }
 
-/** (warp, masked, block): counts a divergence if the lanes, which have their new program counters, have parted. */
+/** (warp, masked, block): counts a divergence if the lanes, which have their new program counters, have diverged. */
 function defineCountParting(module: ModuleBuilder, tables: CountTables | undefined): number {
   const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32'], results: [] });
   if (!tables) return b.index;
@@ -79,7 +79,7 @@ export function increment(b: FunctionBuilder, pushAddress: () => void, table: nu
 
 const SPLIT_PARAMETERS = ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'] as const;
 
-/** (warp, predicate slot, invert, taken pc, fall-through pc, block) → 1 all taken, 0 none, −1 parted. */
+/** (warp, predicate slot, invert, taken pc, fall-through pc, block) → 1 all taken, 0 none, −1 diverged. */
 function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): number {
   const b = module.defineFunction({ parameters: [...SPLIT_PARAMETERS], results: ['i32'] });
   const [slot, all, any, p] = [b.local('i32'), b.local('v128'), b.local('v128'), b.local('v128')];
@@ -105,7 +105,7 @@ function defineSplit(module: ModuleBuilder, tables: CountTables | undefined): nu
   return b.index;
 }
 
-/** The same for the active lanes of a diverged warp. Its result means nothing. */
+/** The same for the active lanes of a diverged warp. Its result is meaningless. */
 function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefined): number {
   const b = module.defineFunction({ parameters: [...SPLIT_PARAMETERS], results: ['i32'] });
   const [slot, taken, fallen, p, m] = [
@@ -139,9 +139,8 @@ function defineSplitMasked(module: ModuleBuilder, tables: CountTables | undefine
 }
 
 /**
- * (pattern, group, warp, phase mask, way shift, way mask): counts one more execution when all lanes' addresses have
- * the same differences and phase as the last time in this way, which is when sectors and wavefronts are the same;
- * else calls out.
+ * (pattern, group, warp, phase mask, way shift, way mask): counts one more execution if all lanes' addresses have the same
+ * differences and phase as the last time in this way. Sectors and wavefronts are then the same. Otherwise calls out.
  */
 function defineCountPattern(module: ModuleBuilder, patternMiss: number): number {
   const b = module.defineFunction({ parameters: ['i32', 'i32', 'i32', 'i32', 'i32', 'i32'], results: [] });
@@ -177,7 +176,7 @@ function defineCountPattern(module: ModuleBuilder, patternMiss: number): number 
   return b.index;
 }
 
-/** (sector, bits): notes an access to a sampled line, unless it was to the same sector as the last one noted. */
+/** (sector, bits): records an access to a sampled line, unless it is the same sector as the last one. */
 function defineRecordAccess(module: ModuleBuilder, samplesFull: number): number {
   const b = module.defineFunction({ parameters: ['i32', 'i32'], results: [] });
   const [cursor, entry] = [b.local('i32'), b.local('i32')];

@@ -8,7 +8,7 @@ import { EXIT, programCounterOf, type Terminator } from './blocks.ts';
 
 type TerminatorOf<K extends Terminator['kind']> = Extract<Terminator, { kind: K }>;
 
-/** Emits how control leaves a block: a converged block returns where to go, a masked one sets program counters. */
+/** Emits the end of a block: a converged block returns the next block, a masked one sets program counters. */
 const TERMINATORS: { readonly [K in Terminator['kind']]: (frame: BlockFrame, terminator: TerminatorOf<K>) => void } = {
   jump: (frame, { target }) => go(frame, target),
   branch: (frame, { instruction, taken, fallThrough }) => {
@@ -66,7 +66,7 @@ function branchByLane(frame: BlockFrame, { guard }: PtxInstruction, taken: numbe
     .i32(block.index)
     .call(masked ? kernel.runtime.splitMasked : kernel.runtime.split);
   if (masked) return;
-  // `split` returns 1 when all lanes took the branch, 0 when none did, −1 when they parted.
+  // `split` returns 1 if all lanes took the branch, 0 if none did, −1 if they diverged.
   const outcome = b.local('i32');
   b.tee(outcome).i32(1).op('i32.eq');
   b.if(() => b.i32(controlFor(taken)).op('return'));
@@ -75,7 +75,7 @@ function branchByLane(frame: BlockFrame, { guard }: PtxInstruction, taken: numbe
   b.i32(CONTROL.diverged);
 }
 
-/** Gives every lane the target its index names; an index past the end, which PTX leaves undefined, means the first. */
+/** Gives every lane the target of its index. An index past the end, which PTX leaves undefined, gives the first target. */
 function switchByLane(frame: BlockFrame, instruction: PtxInstruction, targets: readonly number[]): void {
   const { b, kernel, masked, locals, uniforms } = frame;
   const [index] = instruction.operands;

@@ -5,7 +5,7 @@ import { UNIFORM_SPECIALS } from '../state/specials.ts';
 import { uniformEmitter } from '../uniform/forms.ts';
 
 export interface Uniformity {
-  /** Registers that hold one value for all lanes of a warp wherever they are read. */
+  /** Registers that hold one value for all lanes of a warp at every read. */
   uniform: ReadonlySet<string>;
   /** Blocks that lanes of one warp may run at different times. */
   divergentBlocks: ReadonlySet<number>;

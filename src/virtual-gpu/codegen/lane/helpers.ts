@@ -296,7 +296,7 @@ function fmaBf16(b: FunctionBuilder, helpers: Helpers): void {
   helpers.emit(b, 'floatToBfloat');
 }
 
-/** Pushes `single` made odd where promoting it back does not give `wide`. */
+/** Pushes `single`, made odd if converting it back does not give `wide`. */
 function forceOdd(b: FunctionBuilder, wide: number, single: number): void {
   const [grow, inexact] = [b.local('v128'), b.local('v128')];
   const narrow = () => b.i32x4(0).shuffle32([0, 2, 4, 6]);

@@ -4,8 +4,8 @@ import type { BlockFrame } from '../block-frame.ts';
 import type { PendingInstruction } from './context.ts';
 
 /**
- * Registers in a chunk loop. Values stay in wasm locals within the loop body; what is needed later goes to the warp's
- * state right after its last write.
+ * Registers in a chunk loop. Values stay in wasm locals within the loop body. Values that are needed later are stored in
+ * the warp's state right after their last write.
  */
 export class LaneRegisters {
   #frame: BlockFrame;

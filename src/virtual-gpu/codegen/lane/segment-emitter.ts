@@ -22,7 +22,7 @@ export class SegmentEmitter implements Segment {
   #registers: LaneRegisters;
   #operands: LaneOperands;
   #memory: LaneMemory;
-  /** Of the current instruction: its place in the segment, and the lanes that its guard leaves on. */
+  /** Of the current instruction: its position in the segment, and the lanes that its guard leaves active. */
   #position = 0;
   #guard: Local | undefined;
 

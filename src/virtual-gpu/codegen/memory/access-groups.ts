@@ -35,17 +35,17 @@ export interface AccessGroup {
   bounds: number;
   /** Address of its PATTERN in memory 0; 0 when not counted by pattern. */
   pattern: number;
-  /** What its addresses come from, for device memory: which buffers it may touch. */
+  /** Origin of its addresses, for device memory: it decides which buffers the group may touch. */
   origins: Origins;
   guarded: boolean;
   /** Belongs to the code for diverged warps. */
   masked: boolean;
 }
 
-/** One check must not reach so far that valid accesses near a buffer's end fail it often. */
+/** Largest span of one check. A larger one would often fail for valid accesses near a buffer's end. */
 const MAXIMUM_RANGE = 16384;
 
-/** Tries to add an access to a group's span; false when it must have a group of its own. */
+/** Tries to add an access to a group's span; false if it needs a group of its own. */
 export function joinGroup(group: AccessGroup, access: Access): boolean {
   const minimum = Math.min(group.minimum, access.offset);
   const end = Math.max(group.minimum + group.range, access.offset + access.bytes);
@@ -65,18 +65,18 @@ export function joinGroup(group: AccessGroup, access: Access): boolean {
 /** Bits of a sector map. */
 export const SECTOR_READ = 1;
 export const SECTOR_WRITTEN = 2;
-/** Its line is in the cache model's sample: each access is noted. */
+/** Whether its line is in the cache model's sample, so that each access is recorded. */
 export const SECTOR_SAMPLED = 4;
 
 const SECTOR_BYTES = 32;
 
-/** A byte (by its distance from the checked address) whose sector is to be marked. */
+/** A byte (as its distance from the checked address) whose sector is marked. */
 export interface SectorMark {
   offset: number;
   bits: number;
 }
 
-/** Bytes whose sectors together are those that the group's accesses touch. */
+/** Bytes whose sectors together are the sectors of the group's accesses. */
 export function sectorMarks(group: AccessGroup): SectorMark[] {
   const marks = new Map<number, number>();
   for (const isStore of [false, true]) {
@@ -86,7 +86,7 @@ export function sectorMarks(group: AccessGroup): SectorMark[] {
   return [...marks].map(([offset, bits]) => ({ offset, bits }));
 }
 
-/** One byte in each sector of each contiguous span of accesses, wherever sectors begin. */
+/** One byte in each sector of each contiguous span of accesses, for any position of sector boundaries. */
 function markedBytes(group: AccessGroup, isStore: boolean): number[] {
   const accesses = group.accesses.filter((access) => access.isStore === isStore);
   const spans: { start: number; end: number; isAligned: boolean }[] = [];

@@ -1,4 +1,6 @@
-/** What counting and watching add to accesses: addresses for patterns and the race detector, and marks by sector and byte. */
+/**
+ * Code for counting and watching of accesses: addresses for patterns and the race detector, and marks by sector and byte.
+ */
 import { LAUNCH, PATTERN, PATTERN_PHASE, WRITE_FLAGS, WRITE_PAGE_BYTES } from '../../layout.ts';
 import type { FunctionBuilder, Local, MemoryIndex } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
@@ -32,8 +34,8 @@ function markLanesSectors(frame: BlockFrame, group: AccessGroup, checked: Local,
 }
 
 /**
- * Sets a byte per 32-byte sector that the group's accesses touch: bit 0 for reads, bit 1 for writes. Notes those whose
- * line is sampled.
+ * Sets a byte per 32-byte sector that the group's accesses touch: bit 0 for reads, bit 1 for writes. Records sectors of
+ * sampled lines.
  */
 export function markSectors({ b, kernel }: BlockFrame, group: AccessGroup, pushAddress: () => void): void {
   const [address, marks] = [b.local('i32'), b.local('i32')];
@@ -50,7 +52,7 @@ export function markSectors({ b, kernel }: BlockFrame, group: AccessGroup, pushA
   }
 }
 
-/** Memories with a byte for each byte of device memory: 1 where it was written, or read by a counted launch. */
+/** Memories with a byte for each byte of device memory: 1 if it was written, or read by a counted launch. */
 const WRITES: MemoryIndex = 2;
 const READS: MemoryIndex = 3;
 
@@ -59,12 +61,12 @@ type MarkedTransfer = Pick<Transfer, 'addresses' | 'uniform' | 'offset'>;
 
 const STORE_BY_BYTES: Readonly<Record<number, string>> = { 1: 'i32.store8', 2: 'i32.store16', 4: 'i32.store' };
 
-/** Marks the bytes in the read map. Lanes that are off mark address 0, where no buffer is. */
+/** Marks the bytes in the read map. Inactive lanes mark address 0, which no buffer contains. */
 export function markRead(b: FunctionBuilder, transfer: MarkedTransfer, bytes: number): void {
   for (const address of ownAddresses(transfer)) markBytes(b, address, transfer.offset, bytes, READS);
 }
 
-/** Marks the stored bytes, and their page, in the write map. Lanes that are off mark address 0, where no buffer is. */
+/** Marks the stored bytes, and their page, in the write map. Inactive lanes mark address 0, which no buffer contains. */
 export function markWritten(b: FunctionBuilder, transfer: MarkedTransfer, bytes: number): void {
   const { offset } = transfer;
   for (const address of ownAddresses(transfer)) {

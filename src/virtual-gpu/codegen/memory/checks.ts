@@ -1,4 +1,4 @@
-/** Bounds and alignment: one check for all accesses of a group; where it fails, the bounds checker has the last word. */
+/** Bounds and alignment: one check for all accesses of a group. If it fails, the bounds checker decides. */
 import { BOUNDS, SCRATCH, WINDOW } from '../../layout.ts';
 import type { Local } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
@@ -73,7 +73,7 @@ function reportUniformMiss(
   b.i32(group.index).i32(-1).get(locals.warp).call(kernel.imports.boundsMiss);
 }
 
-/** Leaves base + minimum of the four lanes in `checked`; calls out when one is out of bounds or misaligned. */
+/** Leaves base + minimum of the four lanes in `checked`; calls out if one is out of bounds or misaligned. */
 export function emitLaneCheck(
   segment: Segment,
   planned: PlannedGroup,
@@ -93,7 +93,7 @@ export function emitLaneCheck(
   b.if(() => reportLaneMiss(segment.frame, group, { checked, high, mask }));
 }
 
-/** Pushes the lanes' base addresses; of pointers to device memory it returns a local with the upper halves. */
+/** Pushes the lanes' base addresses. For pointers to device memory, returns a local with the upper halves. */
 function pushLaneAddresses(segment: Segment, planned: PlannedGroup, pending: PendingInstruction): Local | undefined {
   const { frame } = segment;
   const { b } = frame;

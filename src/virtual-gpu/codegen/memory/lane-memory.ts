@@ -97,7 +97,7 @@ export class LaneMemory {
     return planned.laneAddresses;
   }
 
-  /** Neighbouring lanes mostly read neighbouring elements: found out once, then one load serves four lanes. */
+  /** Neighbouring lanes usually read neighbouring elements. This is tested once; then one load serves four lanes. */
   #emitStep(checked: Local): Local {
     const { b } = this.#segment.frame;
     const step = b.local('i32');

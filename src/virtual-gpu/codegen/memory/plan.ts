@@ -10,7 +10,7 @@ import type { KernelContext } from '../kernel-context.ts';
 import type { PendingInstruction } from '../lane/context.ts';
 import { type Access, type AccessGroup, type AccessSpace, joinGroup } from './access-groups.ts';
 
-/** A group during emission, with the locals its checked addresses are in. */
+/** A group during emission, with the locals that hold its checked addresses. */
 export interface PlannedGroup {
   group: AccessGroup;
   base: PtxOperand | null;
@@ -28,14 +28,14 @@ export const COUNTED: ReadonlySet<AccessSpace> = new Set(['global', 'shared']);
 const addressOperand = (instruction: PtxInstruction): PtxOperand =>
   instruction.operands[memoryActionOf(instruction) === 'store' ? 0 : instruction.operands.length - 1]!;
 
-/** True for a load or store whose space is known, so that lanes can access it four at a time. */
+/** Whether this is a load or store with a known space, so that lanes can access it four at a time. */
 export function isVectorAccess(instruction: PtxInstruction, kernel: KernelContext): boolean {
   if (spaceOf(instruction) !== 'generic') return true;
   const address = addressOperand(instruction);
   return address.kind === 'address' && address.base?.kind === 'symbol' && kernel.symbols.has(address.base.name);
 }
 
-/** Which group each access of a segment belongs to, and the groups in the order they come up. */
+/** The group of each access of a segment, and the groups in order of first use. */
 export interface AccessPlan {
   readonly groupOf: ReadonlyMap<PtxInstruction, PlannedGroup>;
   readonly groups: readonly PlannedGroup[];
@@ -54,7 +54,7 @@ class Planner implements AccessPlan {
   #frame: BlockFrame;
   /** Groups that more accesses may join. */
   #open = new Map<string, PlannedGroup>();
-  /** Definitions so far, by register: accesses share a group while their base has one value. */
+  /** Definitions so far, by register. Accesses share a group while their base register keeps its value. */
   #definitions = new Map<string, number>();
 
   constructor(frame: BlockFrame) {
@@ -107,16 +107,16 @@ class Planner implements AccessPlan {
     baseLocal: Local | undefined,
   ): string {
     if (register !== undefined) return `${register}|${baseLocal ?? `v${this.#definitions.get(register) ?? 0}`}`;
-    // Each variable in device memory is a buffer of its own, with bounds of its own.
+    // Each variable in device memory is a separate buffer with its own bounds.
     return `#${space === 'global' && address.base?.kind === 'symbol' ? address.base.name : ''}`;
   }
 
-  /** How many parts of a warp pay for a wide request depends on which lanes are active: counted by pattern. */
+  /** Counted by pattern, because the number of wavefronts of a wide request depends on the active lanes. */
   #isCountedByLanes(space: AccessSpace, bytes: number): boolean {
     return this.#frame.kernel.counting && this.#frame.masked && space === 'shared' && bytes > 4;
   }
 
-  /** A generic access through a register is left to the warp operations; symbols say their space. */
+  /** Generic accesses through a register are left to the warp operations; symbols determine their space. */
   #spaceOf(instruction: PtxInstruction, base: PtxOperand | null): AccessSpace {
     const space = spaceOf(instruction);
     if (space !== 'generic') return space;

@@ -3,7 +3,7 @@ import { unsupported } from '../../unsupported.ts';
 import type { Local, MemoryIndex } from '../../wasm/function-builder.ts';
 import type { LaneContext } from '../lane/context.ts';
 
-/** One load or store of a chunk, its addresses already checked. */
+/** One load or store of a chunk, with checked addresses. */
 export interface Transfer {
   context: LaneContext;
   /** wasm addresses of the four lanes. */
@@ -18,7 +18,7 @@ export interface Transfer {
   count: number;
   /** Lanes that take part; all when undefined. */
   mask: Local | undefined;
-  /** i32 local: the step between the lanes' addresses, −1 when there is none; undefined when not worked out. */
+  /** i32 local: the step between the lanes' addresses, −1 if there is none; undefined if not computed. */
   step: Local | undefined;
 }
 
@@ -98,7 +98,7 @@ function loadScalar(t: Transfer, bytes: number): void {
   t.context.setWord();
 }
 
-/** One wide load when the lanes' elements lie side by side, one splat when they are the same, else a gather. */
+/** One wide load if the lanes' elements are adjacent, one splat if they are the same, else a gather. */
 function pushSteppedOrGathered(t: Transfer, bytes: number, step: Local): void {
   const { b } = t.context;
   const value = t.context.temporary(0);

@@ -18,8 +18,8 @@ interface Interval {
 }
 
 /**
- * Gives every register a place in the warp's state; registers that are never alive at the same time share one,
- * so that a warp's state stays in the host's first-level cache. Linear scan over block order.
+ * Assigns every register a place in the warp's state. Registers with disjoint live ranges share one, so that a warp's state
+ * stays in the host's L1 cache. Linear scan over block order.
  */
 export function assignSlots(
   blocks: readonly JitBlock[],
@@ -48,7 +48,7 @@ export function assignSlots(
   return { offsets, warpBytes: (end + 255) & ~255 };
 }
 
-/** From the first to the last position at which a register is named or alive, in block order. */
+/** From the first to the last position at which a register is named or live, in block order. */
 function intervals(blocks: readonly JitBlock[], liveness: Liveness): Interval[] {
   const byRegister = new Map<string, Interval>();
   const touch = (register: string, position: number) => {

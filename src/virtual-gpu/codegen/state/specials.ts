@@ -1,6 +1,6 @@
 import { LAUNCH, WARP } from '../../layout.ts';
 
-/** Where a special register with one value per warp lies: in the launch area or in the warp's state. */
+/** Place of a special register with one value per warp: in the launch area or in the warp's state. */
 export interface UniformSpecial {
   area: 'launch' | 'warp';
   offset: number;
@@ -8,7 +8,7 @@ export interface UniformSpecial {
   isWide?: true;
 }
 
-/** Time is counted in instructions of the warp, so that it does not depend on the host. */
+/** Time counts instructions of the warp, so that it does not depend on the host. */
 const CLOCK: UniformSpecial = { area: 'warp', offset: WARP.clock };
 const CLOCK_HIGH: UniformSpecial = { area: 'warp', offset: WARP.clock + 4 };
 const CLOCK_WIDE: UniformSpecial = { ...CLOCK, isWide: true };

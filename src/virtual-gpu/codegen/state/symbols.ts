@@ -67,7 +67,7 @@ export function layOutSymbols(module: PtxModule, fn: PtxFunction, globals: Reado
   };
 }
 
-/** Names of all symbols the function's instructions mention: other kernels' shared memory takes no room here. */
+/** Names of all symbols in the function's instructions, so that other kernels' shared memory takes no room. */
 function namesIn(fn: PtxFunction): Set<string> {
   const names = new Set<string>();
   for (const statement of fn.body) {
@@ -80,7 +80,7 @@ function namesIn(fn: PtxFunction): Set<string> {
   return names;
 }
 
-/** Upper half of a generic address, by space; symbols in device memory carry theirs already. */
+/** Upper half of a generic address, by space; addresses of symbols in device memory already contain theirs. */
 const GENERIC_WINDOW: Record<SymbolAddress['space'], number> = {
   global: 0,
   shared: WINDOW.shared,
@@ -89,7 +89,7 @@ const GENERIC_WINDOW: Record<SymbolAddress['space'], number> = {
   param: WINDOW.parameter,
 };
 
-/** A copy of the instruction in which numbers stand for the names of variables: what is left to JavaScript needs no names. */
+/** A copy of the instruction with numbers instead of variable names, because the JavaScript operations know no names. */
 export function resolveSymbols(
   instruction: PtxInstruction,
   symbols: ReadonlyMap<string, SymbolAddress>,

@@ -3,7 +3,7 @@ import { formOf } from '../../../ptx/instruction-parts.ts';
 import { sizeOfPtxType } from '../../../ptx/types.ts';
 import type { FunctionBuilder } from '../../wasm/function-builder.ts';
 
-/** What an emitter of a warp-uniform instruction sees: scalars, predicates as 0 or 1. Operands as in LaneContext. */
+/** The view of an emitter for a warp-uniform instruction: scalars; predicates are 0 or 1. Operands as in LaneContext. */
 export interface UniformContext {
   readonly b: FunctionBuilder;
   readonly instruction: PtxInstruction;

@@ -31,8 +31,8 @@ export class UniformRegisters {
   }
 
   /**
-   * Pops a new value. Every definition gets a local of its own: lane code emitted later still sees the value it saw in
-   * order.
+   * Pops a new value. Every definition gets its own local, so that lane code emitted later still sees the value of its
+   * position.
    */
   define(register: string): void {
     const local = this.#b.local(this.#type(register));

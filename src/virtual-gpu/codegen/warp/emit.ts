@@ -3,7 +3,7 @@ import { registersOf } from '../../../ptx/operands.ts';
 import type { BlockFrame } from '../block-frame.ts';
 import { warpEmitter } from './forms.ts';
 
-/** Emits an instruction that the lanes of a warp execute together, or leaves it to JavaScript. */
+/** Emits an instruction that the lanes of a warp execute together, or a call to JavaScript. */
 export function emitWarp(frame: BlockFrame, instruction: PtxInstruction): void {
   const emit = warpEmitter(instruction);
   if (emit) emit({ ...frame, instruction });

@@ -82,6 +82,6 @@ export const WARP_FORMS: ReadonlyMap<string, WarpEmitter> = new Map([
   ['activemask', activeMask],
 ]);
 
-/** Code for a whole-warp instruction, if there is any; the others are left to JavaScript. */
+/** Code for a whole-warp instruction, if there is any; JavaScript executes the others. */
 export const warpEmitter = (instruction: PtxInstruction): WarpEmitter | undefined =>
   instruction.guard ? undefined : WARP_FORMS.get(instruction.opcode);

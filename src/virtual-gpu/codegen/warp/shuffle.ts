@@ -73,7 +73,7 @@ function shuffleByMap(context: WarpFormContext): void {
     });
 }
 
-/** Pushes four words of a slot, from any lanes: one shuffle where they lie in at most two chunks. */
+/** Pushes four words of a slot from any lanes; one shuffle suffices if they lie in at most two chunks. */
 function pushLanes(b: FunctionBuilder, kernel: KernelContext, register: string, lanes: number[]): void {
   const slot = kernel.slotOf(register);
   const chunks = [...new Set(lanes.map((lane) => lane >> 2))];
@@ -123,11 +123,11 @@ function broadcast(context: WarpFormContext): void {
   storeLanes(context, destination!.name, () => b.get(value));
 }
 
-/** Where a shuffle by lane leaves the words it fetched, and whether their lanes were in range (−1 or 0). */
+/** Where a shuffle by lane stores the fetched words, and whether their lanes were in range (−1 or 0). */
 const FETCHED = SCRATCH + 128;
 const IN_RANGE = SCRATCH + 256;
 
-/** Any shuffle, lane by lane: source lanes and range flags are worked out as in `shuffleSource`. */
+/** Any shuffle, lane by lane; computes source lanes and range flags like `shuffleSource`. */
 function shuffleByLane(context: WarpFormContext): void {
   const { b, instruction } = context;
   const at = b.local('i32');

@@ -8,7 +8,7 @@ interface Layout {
   fraction: number;
   /** Exponent of the last place of subnormals. */
   leastExponent: number;
-  /** Pattern of the largest finite magnitude; what lies above is infinity, then NaN. */
+  /** Pattern of the largest finite magnitude; larger patterns are infinity, then NaN. */
   largest: bigint;
   nan: bigint;
   /** Pattern of infinity; the NaN pattern for e4m3, which has none. */
@@ -92,8 +92,8 @@ export function patternOf(name: FloatName, value: Value, rounding: Rounding, fin
 }
 
 /**
- * True when `.ftz` makes the value zero: rounded with no bound on the exponent it lies below the normal range. Rounding
- * to a subnormal first would now and then give the least normal value, which the hardware does not.
+ * Whether `.ftz` makes the value zero: rounded with unbounded exponent, it lies below the normal range. Rounding to a
+ * subnormal first would sometimes give the least normal value, unlike the hardware.
  */
 export function isTiny(name: FloatName, value: Value, rounding: Rounding): boolean {
   if (value.kind !== 'number' || value.units === 0n) return false;
@@ -137,7 +137,7 @@ export function product(a: Value, b: Value): Value {
   return { kind: 'number', negative, units: a.units * b.units, exponent: a.exponent + b.exponent };
 }
 
-/** Bits beyond any format's precision; the last one says that something was cut off. */
+/** Extra bits beyond any format's precision; the last one records that bits were truncated. */
 const EXTRA_BITS = 130;
 
 const withSticky = (units: bigint, isExact: boolean, exponent: number, negative: boolean): Value => ({

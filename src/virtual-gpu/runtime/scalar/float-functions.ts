@@ -35,7 +35,7 @@ export function finisher(instruction: PtxInstruction, name: FloatName): (pattern
   return (pattern) => steps.reduce((result, step) => step(result), pattern);
 }
 
-/** What an operand pattern counts as: under `.ftz` a subnormal is zero. */
+/** The value of an operand pattern: under `.ftz` a subnormal is zero. */
 const reader = (instruction: PtxInstruction, name: FloatName): ((pattern: bigint) => bigint) =>
   instruction.modifiers.includes('ftz') ? (pattern) => exact.flushPattern(name, pattern) : (pattern) => pattern;
 

@@ -109,7 +109,7 @@ const f32ToF64: LaneEmitter = (e) => {
   }
 };
 
-/** What rounds to f32's least normal value with no bound on the exponent lies at or above this. */
+/** Values that round to f32's least normal value, with unbounded exponent, are at least this. */
 const LEAST_ROUNDED_TO_NORMAL = bitsOfF64(2 ** -126 * (1 - 2 ** -25));
 
 const f64ToF32: LaneEmitter = (e) => {

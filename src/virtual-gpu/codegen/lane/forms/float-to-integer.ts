@@ -44,7 +44,7 @@ const f32ToWord =
     e.setWord();
   };
 
-/** What NaN gives where f64 or a 64-bit integer takes part: only the top bit set, sign-extended. */
+/** The result for NaN if f64 or a 64-bit integer takes part: only the top bit set, sign-extended. */
 const nanResult = (to: string): bigint => (isSigned(to) ? -1n : 1n) << BigInt(bitsOfPtxType(to) - 1);
 
 const f64ToWord =

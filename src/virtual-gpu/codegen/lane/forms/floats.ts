@@ -28,9 +28,9 @@ const FACTOR_SCALE = 2 ** 32;
 const SCALED_LEAST_NORMAL = 2 ** (64 - 126);
 
 /**
- * Under `.ftz` replaces the product (or fused sum) on the stack by a zero of its sign where, rounded with no bound on
- * the exponent, it lies below the normal range. Flushing the rounded result instead would keep results that only
- * rounding to subnormals' coarser places made normal; the hardware does not.
+ * Under `.ftz`: replaces the product (or fused sum) on the stack by a zero of its sign if, rounded with unbounded exponent,
+ * it lies below the normal range. Flushing the rounded result instead would keep results that became normal only by
+ * rounding to the coarser subnormal grid; the hardware flushes those, too.
  */
 function flushTiny(e: LaneContext, hasAddend: boolean): void {
   if (!flushes(e)) return;

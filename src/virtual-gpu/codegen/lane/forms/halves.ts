@@ -97,8 +97,8 @@ const SCALE = 2 ** 10;
 const SCALED_LEAST_NORMAL = 0x2c00;
 
 /**
- * Under `.ftz` replaces the pattern on the stack by a zero of its sign where the result, rounded with no bound on the
- * exponent, lies below the normal range. `pushScaled` pushes the pattern of SCALE × the result.
+ * Under `.ftz`: replaces the pattern on the stack by a zero of its sign if the result, rounded with unbounded exponent,
+ * lies below the normal range. `pushScaled` pushes the pattern of SCALE × the result.
  */
 function flushTiny(e: LaneContext, pushScaled: () => void): void {
   if (!has(e, 'ftz')) return;

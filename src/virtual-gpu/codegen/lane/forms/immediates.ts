@@ -42,7 +42,7 @@ const PERMUTE_MODES: Readonly<Record<string, (selector: number, byte: number) =>
   rc16: (s, byte) => (s & 1) * 2 + (byte & 1),
 };
 
-/** What prmt picks for each result byte: a byte of {a, b}, and in bit 3 whether its sign is replicated instead. */
+/** prmt's choice for each result byte: a byte of {a, b}, and in bit 3 whether to replicate its sign instead. */
 export function pickedBytes({ modifiers }: PtxInstruction, selector: number): number[] {
   const mode = PERMUTE_MODES[modifiers.at(-1)!];
   return [0, 1, 2, 3].map((byte) => (mode ? mode(selector & 3, byte) : (selector >>> (byte * 4)) & 15));

@@ -273,7 +273,7 @@ const absHalf: LaneEmitter = (e) => {
   setHalf(e);
 };
 
-/** Sum or difference that stays at the end of the range it would leave. */
+/** Saturating sum or difference. */
 const saturating =
   (op: 'add' | 'sub'): LaneEmitter =>
   (e) => {
@@ -284,7 +284,7 @@ const saturating =
     e.b.op(`i32x4.${op}`).set(result);
     // The limit on a's side of zero …
     e.b.get(a).i32(31).op('i32x4.shr_s').i32x4(0x7fffffff).op('v128.xor').get(result);
-    // … where the result's sign differs from a's though b's did not let it.
+    // … if the result's sign differs from a's in a way that b's sign does not allow.
     e.b.get(a).get(result).op('v128.xor').get(a);
     e.word(2);
     e.b.op('v128.xor');

@@ -148,7 +148,7 @@ function widen8(e: LaneContext, upper: boolean, name: 'e4m3' | 'e5m2'): void {
     .i32(10 - fractionBits)
     .op('i32x4.shl');
   if (name === 'e4m3') {
-    // The exponent field is a bit shorter than f16's: the value is 2⁸ times what the pattern says.
+    // The exponent field is one bit shorter than f16's, so the value is 2⁸ times that of the pattern.
     e.helper('halfToFloat');
     e.b.f32x4(2 ** 8).op('f32x4.mul');
     e.helper('floatToHalf');
