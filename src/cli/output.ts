@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import type { WarpsmithError } from '../core/errors.ts';
 import type { Document } from '../reports/document.ts';
 import { jsonText } from '../reports/plain-text.ts';
-import { type Paint, printTerminal } from '../reports/print/terminal.ts';
+import { commandLines, type Paint, printTerminal } from '../reports/print/terminal.ts';
 
 /** Where the command line writes: results to `out`, everything else to `err`. */
 export interface Streams {
@@ -26,10 +26,19 @@ export interface Printing {
 /** Narrower ones break every row. */
 const NARROWEST = 40;
 
+/** Of a terminal; undefined for files and pipes. */
+const widthOf = (out: NodeJS.WriteStream): number | undefined =>
+  out.isTTY ? Math.max(NARROWEST, out.columns) : undefined;
+
 /** A document as wide as the terminal is; in files and pipes as wide as a usual one. */
 export function printDocument({ streams: { out }, verbose }: Printing, document: Document): void {
-  const width = out.isTTY ? { width: Math.max(NARROWEST, out.columns) } : {};
-  out.write(printTerminal(document, { paint: paintFor(out), isVerbose: verbose, ...width }));
+  out.write(printTerminal(document, { paint: paintFor(out), isVerbose: verbose, width: widthOf(out) }));
+}
+
+/** A command to be copied, in lines that a shell joins. */
+export function printCommand({ streams: { out } }: Printing, label: string, command: string): void {
+  const lines = commandLines(`${label}: ${command}`, widthOf(out) ?? Number.POSITIVE_INFINITY);
+  out.write(`${lines.join('\n')}\n`);
 }
 
 /** A result as JSON, or as the document that says it. */

@@ -5,7 +5,7 @@ import { DEFAULT_STORE } from '../core/requests/options.ts';
 import { dispatchDocument } from '../reports/documents/dispatch.ts';
 import { runDocument } from '../reports/documents/run.ts';
 import { runEndDocument } from '../reports/documents/run-end.ts';
-import { type Printing, printDocument, printJson } from './output.ts';
+import { type Printing, printCommand, printDocument, printJson } from './output.ts';
 
 /** The end of the run, or all of it; the two paths are the last lines. */
 function printText(how: Printing, { view, runFolder, reportPath, bestKernelPath }: OptimizeOutcome): void {
@@ -13,8 +13,9 @@ function printText(how: Printing, { view, runFolder, reportPath, bestKernelPath 
   // A run of another store goes by its folder.
   const run = resolve(DEFAULT_STORE, 'runs', view.runId) === resolve(runFolder) ? view.runId : runFolder;
   printDocument(how, how.verbose ? runDocument(view) : runEndDocument(view));
-  const goOn = view.stop?.reason === 'interrupted' ? `Go on: warpsmith resume ${run}\n` : '';
-  out.write(`\n${goOn}${how.verbose ? '' : `More: warpsmith report ${run}\n`}`);
+  out.write('\n');
+  if (view.stop?.reason === 'interrupted') printCommand(how, 'Go on', `warpsmith resume ${run}`);
+  if (!how.verbose) printCommand(how, 'More', `warpsmith report ${run}`);
   out.write(`Report: ${reportPath}\n`);
   out.write(`Best kernel: ${bestKernelPath ?? 'none, because the start did not pass'}\n`);
 }

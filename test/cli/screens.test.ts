@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/main.ts';
 import { SCALE } from './run-cli.ts';
 
@@ -80,21 +80,25 @@ const normalised = (text: string): string =>
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d/g, '2026-01-01T00-00-00')
     .replaceAll(/^(Took: .* evaluations.*?), [\d hmins]+ (?=min|s\b)/gm, '$1, <time> ')
     .replaceAll(/^( +wall time +)[\d.]+ min/gm, (line) => line.replaceAll(/\d/g, '0'))
-    .replaceAll(/\b(compiling|verifying|timing)(\s+)[\d.]+ (?:[nµm]?s|min)/g, '$1$2<time>')
+    .replaceAll(/(Wall time of the evaluations: )[^.]*(?:\.\d[^.]*)*\.$/gm, '$1<times>.')
+    .replaceAll(/^Environment\n(?: +\S.*\n)+/gm, 'Environment\n  <machine>\n')
     .replaceAll(/^(Ready: )\d+ of \d+ checks passed.*$/gm, '$1<checks> passed');
 
 const wordsOf = (text: string): Set<string> => new Set(text.split(/\s+/));
 
-/** Lines that are wider than the terminal, but for those that hold one long word, such as a path. */
+/** Lines that are wider than the terminal, but for those that hold one long word, such as a path, after its name. */
 const tooWide = (text: string, columns: number): string[] =>
-  text.split('\n').filter((line) => [...line].length > columns && line.trim().split(/\s+/).length > 2);
+  text.split('\n').filter((line) => [...line].length > columns && /\S\s/.test(line.trim().replace(/^[\w ]+: /, '')));
 
 /** What was cut within a word: what stands before `…` is no word of the whole text. */
 const broken = (text: string, whole: Set<string>): string[] =>
   [...text.matchAll(/(\S+)…(?=\s|$)/gm)].map(([, word]) => word!).filter((word) => !whole.has(word));
 
 beforeAll(async () => {
-  process.env.NO_COLOR = '1';
+  // A terminal without colours, and a machine without a GPU.
+  vi.stubEnv('NO_COLOR', '1');
+  vi.stubEnv('FORCE_COLOR', undefined);
+  vi.stubEnv('CUDA_VISIBLE_DEVICES', '');
   mkdirSync(folder);
   cpSync(SCALE, problem, { recursive: true });
   const file = join(problem, 'problem.json');
@@ -103,7 +107,10 @@ beforeAll(async () => {
   await printed(['optimize', problem, ...ON_L4, '--max-evaluations', '6', ...STORE], 80);
 }, 120_000);
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 describe.skipIf(!isLongEnough)('what a terminal shows', () => {
   test.each(Object.keys(SCREENS))('%s', { timeout: 120_000 }, async (name) => {

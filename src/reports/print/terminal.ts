@@ -23,12 +23,14 @@ const plainPaint: Paint = (_style, text) => text;
 
 export interface TerminalOptions {
   readonly paint?: Paint;
-  /** Columns; prose stays narrower where there are many. */
+  /** Columns; prose stays narrower where there are many. Absent for files, which are as wide as a usual terminal, but for code. */
   readonly width?: number;
   /** Prints folded parts, too. */
   readonly isVerbose?: boolean;
 }
 
+/** Further right than code that begins a line of its own. */
+const CODE_HANG = 8;
 /** Longer lines of prose are hard to read. */
 const WIDEST_PROSE = 100;
 
@@ -43,6 +45,8 @@ interface Terminal {
   readonly paint: Paint;
   readonly width: number;
   readonly isVerbose: boolean;
+  /** Code stays as it is, however wide. */
+  readonly isFile: boolean;
   readonly missing: Missing;
 }
 
@@ -155,11 +159,11 @@ function tableLines(block: BlockOf<'table'>, terminal: Terminal): string[] {
   return [head, ...body].map((cells) => tableLine(cells, columns, layout, terminal.paint));
 }
 
-/** A word of a shell command, quoted parts in one. */
-const SHELL_WORD = /(?:'[^']*'|\\'|[^\s'])+/g;
+/** A word of a shell command, quoted parts in one; an option and its value are not parted. */
+const SHELL_WORD = /(?:--[\w-]+ (?!-))?(?:'[^']*'|\\'|[^\s'])+/g;
 
 /** A shell command in lines that a shell joins again. */
-function commandLines(command: string, width: number): string[] {
+export function commandLines(command: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
   for (const [word] of command.matchAll(SHELL_WORD)) {
@@ -170,6 +174,12 @@ function commandLines(command: string, width: number): string[] {
   }
   return [...lines, line];
 }
+
+/** A line of code that goes on further right: a terminal would break it anywhere. */
+const wrappedCode = (line: string, width: number): string[] =>
+  wrapRanges(line, width, CODE_HANG).map(
+    ([start, end], index) => ' '.repeat(index > 0 ? CODE_HANG : 0) + line.slice(start, end),
+  );
 
 function foldLines({ summary, blocks }: BlockOf<'fold'>, terminal: Terminal): string[] {
   if (!terminal.isVerbose) {
@@ -186,8 +196,11 @@ const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, terminal: Terminal) => 
     items.flatMap(({ term, text }) => prose(term === undefined ? text : [`${term}: `, text], terminal, { hang: 2 })),
   table: tableLines,
   figure: ({ data }, terminal) => (data ? linesOfBlock(data, terminal) : []),
-  code: ({ language, text }, { width }) =>
-    language === 'sh' ? commandLines(plainText(text), width) : plainText(text).split('\n'),
+  code: ({ language, text }, { width, isFile }) => {
+    if (language === 'sh') return commandLines(plainText(text), width);
+    const lines = plainText(text).split('\n');
+    return isFile ? lines : lines.flatMap((line) => wrappedCode(line, width));
+  },
   fold: foldLines,
 };
 
@@ -226,9 +239,12 @@ function leftOut({ missing: { titles, isCut }, width }: Terminal): string[] {
 /** A document as a terminal shows it. */
 export function printTerminal(
   document: Document,
-  { paint = plainPaint, width = TERMINAL_WIDTH, isVerbose = false }: TerminalOptions = {},
+  { paint = plainPaint, width, isVerbose = false }: TerminalOptions = {},
 ): string {
-  const terminal: Terminal = { paint, width, isVerbose, missing: { titles: new Set(), isFolded: false, isCut: false } };
+  const terminal: Terminal = {
+    ...{ paint, width: width ?? TERMINAL_WIDTH, isVerbose, isFile: width === undefined },
+    missing: { titles: new Set(), isFolded: false, isCut: false },
+  };
   const parts = [prose(document.title, terminal, { style: 'bold' }), blockLines(document.lead, terminal)];
   // What the lead folds is named by its own summary, where that is wanted.
   terminal.missing.isFolded = false;
@@ -252,5 +268,6 @@ export const printTable = (block: BlockOf<'table'>, width: number): string[] =>
     paint: plainPaint,
     width,
     isVerbose: false,
+    isFile: false,
     missing: { titles: new Set(), isFolded: false, isCut: false },
   });
