@@ -159,18 +159,24 @@ function tableLines(block: BlockOf<'table'>, terminal: Terminal): string[] {
   return [head, ...body].map((cells) => tableLine(cells, columns, layout, terminal.paint));
 }
 
-/** A word of a shell command, quoted parts in one; an option and its value are not parted. */
-const SHELL_WORD = /(?:--[\w-]+ (?!-))?(?:'[^']*'|\\'|[^\s'])+/g;
+/** A word of a shell command, quoted parts in one, after the option that it is the value of. */
+const SHELL_WORDS = /(--[\w-]+ )?((?:'[^']*'|\\'|[^\s'])+)/g;
+const COMMAND_HANG = 4;
 
-/** A shell command in lines that a shell joins again. */
+/** A shell command in lines that a shell joins again; an option and its value are parted where a line is too short for both. */
 export function commandLines(command: string, width: number): string[] {
+  const units = [...command.matchAll(SHELL_WORDS)].flatMap(([both, option = '', word = '']) =>
+    option !== '' && (word.startsWith('-') || COMMAND_HANG + lengthOf(`${both} \\`) > width)
+      ? [option.trimEnd(), word]
+      : [both],
+  );
   const lines: string[] = [];
   let line = '';
-  for (const [word] of command.matchAll(SHELL_WORD)) {
-    if (line !== '' && lengthOf(`${line} ${word} \\`) > width) {
+  for (const unit of units) {
+    if (line !== '' && lengthOf(`${line} ${unit} \\`) > width) {
       lines.push(`${line} \\`);
-      line = `    ${word}`;
-    } else line = line === '' ? word : `${line} ${word}`;
+      line = ' '.repeat(COMMAND_HANG) + unit;
+    } else line = line === '' ? unit : `${line} ${unit}`;
   }
   return [...lines, line];
 }
