@@ -20,7 +20,7 @@ const { values } = parseArgs({
   options: { evaluations: { type: 'string', default: '500' }, output: { type: 'string' } },
 });
 // What the first evaluations load stays: modules, the compiler's service, thread pools.
-await soak(WARM_UP_EVALUATIONS);
+await soak(WARM_UP_EVALUATIONS, () => {}, false);
 const result = await soak(Number(values.evaluations), (count) => {
   if (count % 50 === 0)
     process.stderr.write(`${count} evaluations, ${(process.memoryUsage.rss() / MIB).toFixed(0)} MiB\n`);

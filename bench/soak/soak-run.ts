@@ -57,12 +57,16 @@ const referencesEnded = async (): Promise<void> => {
  * Optimises the cheapest problem with a search that goes through its settings in any order, for so many evaluations.
  *
  * @param onEvaluation sees how many are done.
+ * @param settles waits for what ends by itself; not worth it where only the run after this one counts.
  */
-export async function soak(evaluations: number, onEvaluation: (count: number) => void = () => {}): Promise<SoakResult> {
+export async function soak(
+  evaluations: number,
+  onEvaluation: (count: number) => void = () => {},
+  settles = true,
+): Promise<SoakResult> {
   const folder = mkdtempSync(join(tmpdir(), 'warpsmith-soak-'));
   const temporary = join(folder, 'tmp');
   mkdirSync(temporary);
-  await referencesEnded();
   const before = { TMPDIR: process.env.TMPDIR, openFiles: openFileCount(), children: new Set(children()) };
   process.env.TMPDIR = temporary;
   const rssBytes: number[] = [];
@@ -87,7 +91,7 @@ export async function soak(evaluations: number, onEvaluation: (count: number) =>
         onEvaluation(rssBytes.length);
       },
     });
-    await referencesEnded();
+    if (settles) await referencesEnded();
     return {
       evaluations: rssBytes.length,
       statuses,

@@ -3,7 +3,7 @@ import { slope, soak } from '../../bench/soak/soak-run.ts';
 
 // bench/soak/memory.ts does 500 evaluations and looks at memory, too.
 test('a run leaves no process, no temporary file and no open file behind', { timeout: 120_000 }, async () => {
-  await soak(2);
+  await soak(2, () => {}, false);
   const { statuses, childProcesses, temporaryFiles, openFiles } = await soak(5);
   expect(statuses).toEqual({ passed: 5 });
   expect(childProcesses).toEqual([]);
