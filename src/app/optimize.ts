@@ -31,7 +31,6 @@ import type {
 import { readPriors } from '../store/index/read-priors.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
-import { budgetsOf } from './budgets.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { writeReport } from './report.ts';
@@ -273,4 +272,25 @@ function bestPaths(run: RunFolder, result: RunResult): { bestFolder?: string; be
   const bestFolder = join(run.path, RUN_FILES.best);
   const [mainFile = 'kernel.cu'] = result.best.candidate.kernel.file.source.files;
   return { bestFolder, bestKernelPath: join(bestFolder, mainFile) };
+}
+
+/** Where no other budget is given. */
+const DEFAULT_MAXIMUM_EVALUATIONS = 30;
+
+/** @throws WarpsmithError `money-needs-a-price`. */
+function budgetsOf(request: RequestOf<'optimize'>): Budgets {
+  const { maximumMinutes = null, maximumGpuMinutes = null, maximumMoney = null, gpuPricePerHour = null } = request;
+  if (maximumMoney !== null && gpuPricePerHour === null) {
+    throw new WarpsmithError({
+      code: 'money-needs-a-price',
+      message: 'A budget in money needs the price of the GPU.',
+      path: '--max-money',
+      received: String(maximumMoney),
+      expected: '--gpu-price as well, per hour and in the same currency',
+      hint: 'For example --max-money 5 --gpu-price 3.50.',
+    });
+  }
+  const isOtherwiseLimited = maximumMinutes !== null || maximumGpuMinutes !== null || maximumMoney !== null;
+  const maximumEvaluations = request.maximumEvaluations ?? (isOtherwiseLimited ? null : DEFAULT_MAXIMUM_EVALUATIONS);
+  return { maximumEvaluations, allowance: null, maximumMinutes, maximumGpuMinutes, maximumMoney, gpuPricePerHour };
 }

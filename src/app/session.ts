@@ -1,3 +1,4 @@
+import { cpus, release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Device } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
@@ -11,8 +12,8 @@ import type { DeviceReference } from '../evaluation/oracle/expectations.ts';
 import type { SeedSubject } from '../evaluation/recording/repeat.ts';
 import type { Priors } from '../store/events.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
-import { describeEnvironment } from './environment.ts';
 import type { AskTrust } from './loading/trust.ts';
+import { packageVersion } from './package-version.ts';
 import { openReplay, recordTo } from './recording.ts';
 import { type DrawSeed, drawSeed } from './seed.ts';
 
@@ -185,7 +186,7 @@ async function atMost(limitMs: number, work: Promise<void>): Promise<void> {
  */
 async function openReference(device: Device, toolchain: Toolchain): Promise<DeviceReference> {
   const [{ lazyDeviceReference }, { openReferenceDevice }] = await Promise.all([
-    import('../evaluation/oracle/lazy-device-reference.ts'),
+    import('../evaluation/oracle/device-reference.ts'),
     import('../devices/open-device.ts'),
   ]);
   return lazyDeviceReference({ toolchain, openDevice: () => openReferenceDevice(device.identity.id) });
@@ -211,3 +212,24 @@ const listLibraries =
 
 /** Seed of the inputs on which library baselines are checked. */
 const REFERENCE_SEED = 1;
+
+/** Names and versions of the software that results depend on, for the log and the report. No paths. */
+function describeEnvironment({
+  device: { identity, spec },
+  toolchain,
+}: {
+  device: Pick<Device, 'identity' | 'spec'>;
+  toolchain: Pick<Toolchain, 'identity'>;
+}): Readonly<Record<string, string>> {
+  const processors = cpus();
+  return {
+    warpsmith: packageVersion(),
+    node: process.versions.node,
+    v8: process.versions.v8,
+    system: `${process.platform} ${process.arch} ${release()}`,
+    processor: `${processors.length} × ${processors[0]?.model.trim() || 'unknown'}`,
+    compiler: `${toolchain.identity.name} ${toolchain.identity.version}`,
+    device: `${identity.name} (${identity.id}), ${spec.architecture}`,
+    ...(identity.driver === undefined ? {} : { driver: identity.driver }),
+  };
+}

@@ -1,8 +1,10 @@
+import type { CompiledCode, Diagnostic } from '../core/compiled-code.ts';
 import type { Device } from '../core/device.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { sumCounters } from '../core/sum-counters.ts';
 import { diagnoseWhole } from '../diagnosis/diagnose.ts';
 import { attainableBoundNs, vetoBoundNs } from '../hardware/bounds.ts';
+import { type Wait, waitsIn } from '../ptx/waits.ts';
 import { hasHalfPrecisionMatrixWork } from './instruments/half-precision-matrix-work.ts';
 import { implausibility, type Outcome } from './outcome.ts';
 import { problemWork } from './problem-work.ts';
@@ -33,3 +35,20 @@ export const predictOutcome = (
     hiddenFindings: hiddenFindings.length > 0 ? hiddenFindings : undefined,
   };
 };
+
+const LEFT_OUT: Readonly<Record<Wait['kind'], string>> = {
+  sleep: 'the prediction leaves out __nanosleep: the kernel sleeps, and is slower than predicted',
+  poll:
+    'the prediction leaves out waiting for other CTAs: a loop reads what they may write; a chain of CTAs that wait for one ' +
+    'another is slower than predicted',
+};
+
+/** Notes on effects that a prediction leaves out; one note per kind, at its first place. */
+export function predictionCaveats(code: CompiledCode): Diagnostic[] {
+  if (code.kind !== 'ptx') return [];
+  const waits = waitsIn(code.text);
+  return (Object.keys(LEFT_OUT) as Wait['kind'][]).flatMap((kind) => {
+    const first = waits.find((wait) => wait.kind === kind);
+    return first ? [{ severity: 'note', message: LEFT_OUT[kind], location: first.source }] : [];
+  });
+}

@@ -3,10 +3,16 @@ import { dirname } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
 import { brokenField } from './event-schema.ts';
 import { misshapen } from './event-shape.ts';
-import { EVENT_SCHEMA_VERSION, type RecordedEvent, type RunEvent } from './events.ts';
+import {
+  EVENT_SCHEMA_VERSION,
+  NOTHING_KEPT,
+  type RecordedEvent,
+  type RunEvent,
+  type RunStartedEvent,
+  UNLIMITED,
+} from './events.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import { withStorageErrors } from './storage-error.ts';
-import { upgradeEvent } from './upgrade-event.ts';
 import { syncFolder, writeAll, writeWhole } from './write-whole.ts';
 
 /**
@@ -282,4 +288,29 @@ function damageIn(path: string): WarpsmithError | undefined {
     if (!(error instanceof WarpsmithError)) throw error;
     return error.details.code === 'no-event-log' ? undefined : error; // One that has gone since says nothing.
   }
+}
+
+/** Values of a run's start that version 1 did not log. Fields that a log does have stay unchanged. */
+const impliedByVersion1 = ({ workload, problem }: RunStartedEvent) => ({
+  workloads: [{ ...workload, weight: 1 }],
+  strategy: 'guided',
+  priors: { patterns: [], costs: [] },
+  request: { target: problem.folder },
+});
+
+/** The fp16 product was a problem of its own, in a folder of its own. */
+const renamedProblem = ({ problem }: RunStartedEvent): RunStartedEvent['problem'] => ({
+  ...problem,
+  ...(problem.name === 'gemm-f16' &&
+    problem.dtype === undefined && { folder: problem.folder.replace(/gemm-f16$/, 'gemm'), dtype: 'f16' as const }),
+});
+
+/** Adds to an event the fields that its version did not log. The version stays, because such a log can't be resumed. */
+function upgradeEvent(recorded: RecordedEvent): RecordedEvent {
+  if (recorded.type !== 'run-started') return recorded;
+  const event = { ...recorded, problem: renamedProblem(recorded) };
+  // The limit applied to the search alone; the steps after it went beyond.
+  const budgets = { ...UNLIMITED, ...event.budgets, allowance: event.budgets.allowance ?? NOTHING_KEPT };
+  if ((event.schemaVersion as number) > 1) return { ...event, budgets };
+  return { ...impliedByVersion1(event), ...event, budgets };
 }

@@ -1,6 +1,6 @@
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Candidate } from '../core/kernel.ts';
-import { passThroughCubin } from './cubin-source.ts';
+import { passThroughCubin } from './cubin.ts';
 import { findDeviceLaunches } from './device-launches.ts';
 import { isFunctionName } from './function-symbols.ts';
 import { passThroughPtx } from './ptx-source.ts';

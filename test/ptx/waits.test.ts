@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { predictionCaveats } from '../../src/evaluation/prediction-caveats.ts';
+import { predictionCaveats } from '../../src/evaluation/predict-outcome.ts';
 import { waitsIn } from '../../src/ptx/waits.ts';
 
 const module = (...lines: string[]): string =>

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { studentCentralArea, studentCentralQuantile } from '../../src/stats/bootstrap.ts';
 import { normalUpperTail } from '../../src/stats/normal.ts';
 import { median, quantileOfSorted } from '../../src/stats/quantile.ts';
 import { randomSource, xoshiro128 } from '../../src/stats/random.ts';
-import { studentCentralArea, studentCentralQuantile } from '../../src/stats/student-t.ts';
 
 describe('quantiles', () => {
   const sorted = [10, 12, 15, 20, 40];

@@ -5,7 +5,6 @@ import type { Dim3, LaunchPlan, PlannedBuffer, PlannedLaunch, PlannedStep } from
 import type { Dimensions, ProblemFile } from '../problem.ts';
 import { expandArgument } from './expand-arguments.ts';
 import { expandBuffers } from './expand-buffers.ts';
-import { expandWorkspaces } from './expand-workspaces.ts';
 import { evaluateInteger, planError } from './plan-error.ts';
 import { planScope, REPEAT_INDEX, type Scope } from './scope.ts';
 
@@ -218,3 +217,30 @@ const integer = (
   context: StepContext,
   limits: Parameters<typeof evaluateInteger>[1],
 ): number => evaluateInteger(placed(expression, path, context), limits);
+
+/** What cudaMalloc guarantees, so that a workspace can hold anything. */
+const DEFAULT_ALIGNMENT_BYTES = 256;
+
+/**
+ * The kernel's workspaces as byte buffers.
+ *
+ * @throws WarpsmithError when a size is not an integer of at least 1.
+ */
+const expandWorkspaces = (kernel: KernelFile, scope: Scope, file?: string): PlannedBuffer[] =>
+  Object.entries(kernel.workspaces ?? {}).map(([name, declaration]) => {
+    const place = { path: `workspaces.${name}.bytes`, file };
+    const bytes = evaluateInteger(
+      { ...place, expression: declaration.bytes, scope },
+      { what: `The size of workspace \`${name}\``, minimum: 1 },
+    );
+    return {
+      name,
+      role: 'workspace',
+      dtype: 'u8',
+      shape: [bytes],
+      strides: [1],
+      bytes,
+      alignmentBytes: declaration.alignmentBytes ?? DEFAULT_ALIGNMENT_BYTES,
+      init: declaration.init,
+    };
+  });

@@ -1,6 +1,8 @@
-import type { DeviceBuffer } from '../../core/device-values.ts';
+import type { DeviceBuffer, DeviceFailure } from '../../core/device-values.ts';
 import type { PlannedArgument } from '../../core/launch-plan.ts';
 import type { PtxParameter } from '../../ptx/ast.ts';
+import { packParameters } from '../../virtual-gpu/pack-parameters.ts';
+import { refuseArguments } from '../match-arguments.ts';
 
 /** The memory one launch may touch, in the order in which its ranges are numbered. */
 export interface LaunchBuffers {
@@ -35,4 +37,19 @@ export function launchBuffers(
   });
   for (const variable of globals) add(variable.name, variable);
   return { buffers, byName };
+}
+
+/**
+ * Packs the launch's arguments in the layout of the function's parameters.
+ * @param addressOf offset in device memory of a buffer, or of the device array of a pointer list.
+ */
+export function packArguments(
+  functionName: string,
+  parameters: readonly PtxParameter[],
+  values: readonly PlannedArgument[],
+  addressOf: (argument: PlannedArgument) => number,
+): { ok: true; bytes: Uint8Array } | DeviceFailure {
+  const refusal = refuseArguments(functionName, parameters, values);
+  if (refusal) return refusal;
+  return { ok: true, bytes: packParameters(parameters, values, addressOf) };
 }

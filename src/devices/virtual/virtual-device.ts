@@ -28,8 +28,7 @@ import { isUserFile } from '../../virtual-gpu/user-files.ts';
 import { failure } from '../failure.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
 import { describeFault, describeReport } from './describe-fault.ts';
-import { launchBuffers } from './launch-buffers.ts';
-import { packArguments } from './pack-arguments.ts';
+import { launchBuffers, packArguments } from './launch-buffers.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
 import { type PoolOutcome, WorkerPool } from './worker-pool.ts';
 

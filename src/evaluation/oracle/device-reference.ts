@@ -14,6 +14,7 @@ import type { Toolchain } from '../../toolchains/toolchain.ts';
 import { spreadElements } from '../launches/layout.ts';
 import { planLaunches } from '../launches/plan-launches.ts';
 import { allocateCheckMemory } from '../launches/run-once.ts';
+import { startOnDemand } from '../launches/start-on-demand.ts';
 import { type DeviceReference, decodeInputs, type ReferenceRequest } from './expectations.ts';
 import { devicePerturbation, perturbInputs } from './perturbed-inputs.ts';
 import { type PerturbedRun, type ReferenceRuns, runsNeeded } from './reference-runs.ts';
@@ -156,3 +157,30 @@ const failed = (problem: Problem, what: string, message: string): WarpsmithError
     file: `${problem.deviceReference!.folder}/kernel.json`,
     hint: 'Without `deviceReference` in problem.json, reference.ts is used for every shape.',
   });
+
+/**
+ * A device reference that opens its device when a problem first needs it.
+ *
+ * @param options.openDevice opens the GPU in a process of its own; closing the reference closes it.
+ */
+export const lazyDeviceReference = (options: {
+  readonly openDevice: () => Promise<Device>;
+  readonly toolchain: Toolchain;
+}): DeviceReference => {
+  const opened = startOnDemand(async (_only: 'reference') => {
+    const device = await options.openDevice();
+    return { device, reference: createDeviceReference({ device, toolchain: options.toolchain }) };
+  });
+  return {
+    async run(request) {
+      if (!request.problem.deviceReference) return undefined;
+      return (await opened.get('reference')).reference.run(request);
+    },
+    async close() {
+      for (const { device, reference } of await opened.started()) {
+        await reference.close();
+        await device.close();
+      }
+    },
+  };
+};

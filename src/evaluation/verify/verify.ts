@@ -4,6 +4,7 @@ import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Correctness, Coverage } from '../../core/evaluation.ts';
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
@@ -13,6 +14,7 @@ import { knownBlindnessOf, refuseBlindCheck, refuseBlindWorkload } from '../audi
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
 import { planRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
+import type { RunResult } from '../launches/run-once.ts';
 import {
   type Check,
   cheapestToRepeat,
@@ -28,7 +30,7 @@ import { CorrectnessTally } from './correctness-tally.ts';
 import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
-import { refuseUnread } from './least-read.ts';
+import { refused } from './judged-check.ts';
 
 export interface VerifyRequest {
   readonly device: Device;
@@ -259,4 +261,34 @@ export const planOrRefusal = (
     if (!(error instanceof WarpsmithError)) throw error;
     return { ok: false, ...planRefusal(error), failedCheck };
   }
+};
+
+/**
+ * Refuses a kernel that read fewer distinct bytes of its inputs than the problem requires: it samples, or knows the answer.
+ * The requirement never exceeds the size of the inputs. Only a virtual device counts read bytes.
+ */
+const refuseUnread = (
+  { file }: Problem,
+  dimensions: Dimensions,
+  { buffers }: LaunchPlan,
+  { readBytes, conditions }: RunResult,
+  check: string,
+): Refused | undefined => {
+  if (!readBytes) return undefined;
+  const inputs = buffers.filter(({ role }) => role === 'in' || role === 'inout');
+  const sum = (bytesOf: (input: LaunchPlan['buffers'][number]) => number): number =>
+    inputs.reduce((total, input) => total + bytesOf(input), 0);
+  const needed = Math.min(
+    evaluateExpression(file.minimumReadBytes, dimensions),
+    sum(({ bytes }) => bytes),
+  );
+  const read = sum(({ name }) => readBytes.get(name) ?? 0);
+  if (read >= needed) return undefined;
+  const each = inputs.map(({ name, bytes }) => `${name}: ${readBytes.get(name) ?? 0} of ${bytes}`).join(', ');
+  return refused(
+    'wrong',
+    `reads ${read} distinct bytes of its inputs (${each}); at least ${needed} must be read ` +
+      `(minimumReadBytes = ${file.minimumReadBytes})`,
+    `${check} · ${conditions.name}`,
+  );
 };

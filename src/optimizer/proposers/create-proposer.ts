@@ -1,10 +1,11 @@
+import { isTooManyAssignments } from '../../core/plan/parameters.ts';
 import { GUIDED } from '../../core/requests/options.ts';
 import { DEFAULT_BLIND_STRATEGY } from '../../search/strategies.ts';
+import type { ProposedMove } from '../propose-moves.ts';
 import type { OptimizeOptions, Run } from '../run.ts';
 import { createByStrategy } from './by-strategy.ts';
 import { createGuided } from './guided.ts';
-import { handingOver } from './handing-over.ts';
-import type { Proposer } from './proposer.ts';
+import type { Judged, Proposer, Turn } from './proposer.ts';
 
 /** @throws WarpsmithError `unknown-strategy`; for a ladder with more settings than a strategy can list. */
 export const createProposer = (options: OptimizeOptions): Proposer<Run> => {
@@ -13,3 +14,36 @@ export const createProposer = (options: OptimizeOptions): Proposer<Run> => {
   const guided = createGuided();
   return exploring ? handingOver(guided, () => createByStrategy(options, DEFAULT_BLIND_STRATEGY)) : guided;
 };
+
+/**
+ * Asks `first` while it has a move, otherwise `second`. Both are told every judged move. After a new best, `first` is asked
+ * again. Creates `second` when first needed.
+ */
+function handingOver(first: Proposer<Run>, createSecond: () => Proposer<Run>): Proposer<Run> {
+  const judgements: [ProposedMove, Judged][] = [];
+  let second: Proposer<Run> | undefined;
+  const take = (): Proposer<Run> => {
+    if (second) return second;
+    second = createSecond();
+    for (const [move, judged] of judgements) second.note(move, judged);
+    return second;
+  };
+  return {
+    next(run) {
+      const { exhausted, ...turn } = first.next(run);
+      if (!exhausted) return turn;
+      try {
+        return { ...turn, ...take().next(run) };
+      } catch (error) {
+        // Findings need no list of all settings. If there are too many to list, only findings propose moves.
+        if (isTooManyAssignments(error)) return { ...turn, exhausted } satisfies Turn;
+        throw error;
+      }
+    },
+    note(move, judged) {
+      first.note(move, judged);
+      if (second) second.note(move, judged);
+      else judgements.push([move, judged]);
+    },
+  };
+}

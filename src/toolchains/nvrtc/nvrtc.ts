@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import type { CompiledCode, CompileOutcome, Diagnostic } from '../../core/compiled-code.ts';
 import { WarpsmithError } from '../../core/errors.ts';
@@ -16,7 +17,7 @@ import type { Toolchain } from '../toolchain.ts';
 import { errorOfUnit, summarise, unresolvedFunction } from '../unit-errors.ts';
 import { locateNvrtc, type NvrtcInstallation } from './locate-nvrtc.ts';
 import { nvrtcArguments } from './nvrtc-arguments.ts';
-import { NvrtcPool } from './nvrtc-pool.ts';
+import { type NvrtcEnd, type NvrtcLimits, NvrtcProcess } from './nvrtc-process.ts';
 import {
   findUncheckableReferences,
   kernelHeaders,
@@ -25,7 +26,7 @@ import {
   readStandardHeaders,
   UNIT_NAME,
 } from './program.ts';
-import type { NvrtcDescription, NvrtcOutcome } from './protocol.ts';
+import type { NvrtcDescription, NvrtcOutcome, NvrtcProgram } from './protocol.ts';
 
 export interface NvrtcToolchainOptions {
   limits?: Partial<CompileLimits>;
@@ -224,4 +225,40 @@ function locateIn(kernel: Kernel, { installation, standardHeaders }: Compiler): 
     // No other file is read: the name comes from a #line directive.
     return { origin: 'kernel', location: at(file) };
   };
+}
+
+/** A process takes some 300 MB and one core while it compiles. */
+const MOST_PROCESSES = 8;
+
+/** Processes that compile side by side; each is started when all before it are busy. */
+class NvrtcPool {
+  readonly #processes: { process: NvrtcProcess; waiting: number }[];
+
+  constructor(libraryPath: string, entry?: URL) {
+    const count = Math.max(1, Math.min(MOST_PROCESSES, Math.floor(availableParallelism() / 2)));
+    this.#processes = Array.from({ length: count }, () => ({
+      process: new NvrtcProcess(libraryPath, entry),
+      waiting: 0,
+    }));
+  }
+
+  /** As {@link NvrtcProcess.describe}. */
+  describe(timeoutMs: number): Promise<NvrtcDescription> {
+    return this.#processes[0]!.process.describe(timeoutMs);
+  }
+
+  /** As {@link NvrtcProcess.compile}, in the process with the least to do. */
+  async compile(program: NvrtcProgram, limits: NvrtcLimits, signal: AbortSignal | undefined): Promise<NvrtcEnd> {
+    const idlest = this.#processes.reduce((best, other) => (other.waiting < best.waiting ? other : best));
+    idlest.waiting += 1;
+    try {
+      return await idlest.process.compile(program, limits, signal);
+    } finally {
+      idlest.waiting -= 1;
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#processes.map(({ process }) => process.close()));
+  }
 }

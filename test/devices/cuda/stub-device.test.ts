@@ -5,8 +5,7 @@ import type { DeviceBuffer, LoadedModule } from '../../../src/core/device-values
 import type { LaunchPlan, PlannedArgument, PlannedLaunch } from '../../../src/core/launch-plan.ts';
 import type { ReplayRound } from '../../../src/core/measuring-device.ts';
 import type { CudaDevice } from '../../../src/devices/cuda/cuda-device.ts';
-import { lockGpu } from '../../../src/devices/cuda/gpu-lock.ts';
-import { openCudaDevice } from '../../../src/devices/cuda/open-cuda-device.ts';
+import { lockGpu, openCudaDevice } from '../../../src/devices/cuda/open-cuda-device.ts';
 import { processTree } from '../../../src/process/process-tree.ts';
 import { eventually } from '../../process/processes.ts';
 import {

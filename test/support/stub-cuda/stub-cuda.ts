@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LIBRARY_VARIABLE } from '../../../src/devices/cuda/driver/driver.ts';
-import { gpuLockPath } from '../../../src/devices/cuda/gpu-lock.ts';
+import { gpuLockPath } from '../../../src/devices/cuda/open-cuda-device.ts';
 import { findExecutable } from '../../../src/process/find-executable.ts';
 import { npmBinaryPath } from '../../../src/toolchains/locate-clang.ts';
 

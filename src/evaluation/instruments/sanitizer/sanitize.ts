@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CompiledCode } from '../../../core/compiled-code.ts';
+import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import {
   SANITIZER_TOOLS,
   type SanitizerReport,
@@ -12,8 +13,7 @@ import type { ReplayResult, ReplayRun } from '../../../devices/cuda/replay/repla
 import { type ProcessOutcome, runProcess } from '../../../process/run-process.ts';
 import { withTemporaryFolder } from '../../../process/temporary-folder.ts';
 import { findCudaTool, toolVersion } from '../../../toolchains/cuda-toolkit.ts';
-import { describeRecord } from './describe-record.ts';
-import { parseSanitizerLog } from './sanitizer-log.ts';
+import { parseSanitizerLog, type SanitizerRecord } from './sanitizer-log.ts';
 
 export interface SanitizeRequest {
   /** Number of the GPU, as the driver counts. */
@@ -197,4 +197,20 @@ function troubleOf(
   const failed = replayed.runs.find((run) => !run.ok);
   if (failed && !failed.ok) return `${failed.name}: ${failed.message}`;
   return replayed.runs.length === checkCount ? undefined : `${replayed.runs.length} of ${checkCount} checks were run`;
+}
+
+/**
+ * A complaint in one line, with its buffer if it can be identified: every buffer is an allocation of its own with its exact
+ * size, so the size often identifies it.
+ */
+export function describeRecord(
+  { description, allocationBytes }: SanitizerRecord,
+  plans: readonly LaunchPlan[],
+): string {
+  const names = new Set(
+    plans.flatMap(({ buffers }) =>
+      buffers.filter(({ bytes }) => bytes === allocationBytes).map(({ name }) => `'${name}'`),
+    ),
+  );
+  return names.size === 0 ? description : `${description} (as large as ${[...names].join(' or ')})`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeRecord } from '../../../../src/evaluation/instruments/sanitizer/describe-record.ts';
+import { describeRecord } from '../../../../src/evaluation/instruments/sanitizer/sanitize.ts';
 import { parseSanitizerLog } from '../../../../src/evaluation/instruments/sanitizer/sanitizer-log.ts';
 import { PLAN } from '../profilers/fixtures.ts';
 import * as logs from './fixtures.ts';
