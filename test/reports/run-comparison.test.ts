@@ -44,7 +44,7 @@ describe('two runs, best against best', () => {
     expect(view.notCompared).toBeNull();
     expect(view.times).toMatchObject([{ workload: 'b1h1s64d64', cache: 'hot', ratio: 1.5 }]);
     const text = onTerminal(runComparisonDocument(view));
-    expect(text).toContain('The best of run-a is predicted 1.50× faster than that of run-b.');
+    expect(text).toContain('The best of A is predicted 1.50× faster than that of B.');
   });
 
   test('evaluations to reach the slower best', () => {

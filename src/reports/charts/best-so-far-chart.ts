@@ -25,7 +25,7 @@ export function bestSoFarChart({ run, against, reached }: RunComparisonView): Ch
       });
     return chart(size, texts, [
       text(`${reached.kind} best time so far on ${reached.workload}, log scale`, [4, 16]),
-      text(`solid: ${run.runId}; dashed: ${against.runId}`, [4, 34]),
+      text('solid: A; dashed: B', [4, 34]),
       ...yAxis(y, frame, formatNs),
       ...xAxis(x, frame, formatFigure),
       polyline('reference', steps(against)),

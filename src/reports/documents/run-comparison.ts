@@ -9,37 +9,34 @@ import {
   note,
   type Part,
   section,
-  strong,
   table,
   text,
   warn,
   words,
 } from '../document.ts';
-import { formatParameters, formatRatio, formatTime, formatTiming } from '../format.ts';
+import { formatCount, formatParameters, formatRatio, formatTime, formatTiming } from '../format.ts';
 import type { ComparedRun, ComparedTimes, RunComparisonView } from '../run-comparison-view.ts';
 import { changeLines, diffParts } from '../sections/changes.ts';
 
 const timeOf = (time: ComparedTimes['run']): string =>
   time ? `${time.kind} ${formatTime(time.kind, time.medianNs)}` : '–';
 
-/** `run 20… needed 5 evaluations, run 20… 12, to be as fast as predicted 870 µs on b1h8s512d64`. */
-const reachedLine = ({ run, against, reached }: RunComparisonView): string | null =>
-  reached &&
-  `To be as fast as the slower best (${reached.kind} ${formatTime(reached.kind, reached.medianNs)} on ${reached.workload}), ` +
-    `${run.runId} needed ${reached.run} evaluations and ${against.runId} ${reached.against}.`;
+/** Ids are long: in sentences and tables the runs have letters. */
+const [A, B] = ['A', 'B'];
 
-function conclusion({ run, against, times, notCompared }: RunComparisonView): Inline {
+const reachedLine = ({ reached }: RunComparisonView): string | null =>
+  reached &&
+  `To be as fast as the slower best, ${reached.kind} ${formatTime(reached.kind, reached.medianNs)} on ${reached.workload}, ` +
+    `${A} needed ${formatCount(reached.run, 'evaluation')}, ${B} ${reached.against}.`;
+
+function conclusion({ times, notCompared }: RunComparisonView): Inline {
   if (notCompared !== null) return warn(`The bests are not compared: ${notCompared}.`);
   const [first] = times;
   if (times.length > 1 || !first?.ratio) return 'The table has the ratio on each workload.';
   const { ratio, run: time } = first;
   if (ratio === 1) return `Both bests take ${timeOf(time)}.`;
-  const [faster, slower] = ratio > 1 ? [run, against] : [against, run];
-  return [
-    'The best of ',
-    strong(faster.runId),
-    ` is ${time!.kind} ${formatRatio(Math.max(ratio, 1 / ratio))} faster than that of ${slower.runId}.`,
-  ];
+  const [faster, slower] = ratio > 1 ? [A, B] : [B, A];
+  return `The best of ${faster} is ${time!.kind} ${formatRatio(Math.max(ratio, 1 / ratio))} faster than that of ${slower}.`;
 }
 
 const bestOf = ({ best }: ComparedRun): string =>
@@ -52,8 +49,7 @@ const runsTable = ({ run, against }: RunComparisonView): Part =>
     'Runs',
     [run, against],
     [
-      names('run', ({ runId }) => runId),
-      words('device', ({ device }) => device.name, 3),
+      names('run', (_, index) => [A, B][index]),
       words('best', bestOf),
       figures('× its start', ({ speedup }) => formatRatio(speedup)),
       figures('evaluations', ({ evaluations }) => evaluations, 2),
@@ -68,9 +64,15 @@ export function runComparisonDocument(view: RunComparisonView): Document {
   const reached = reachedLine(view);
   const nothing = 'nothing: both are the same kernel with the same parameters';
   return documentOf(
-    `${problem}: ${run.runId} against ${against.runId}`,
+    `${problem}: two runs, best against best`,
     [
-      { kind: 'text', text: conclusion(view) },
+      list(
+        [run, against].map(({ runId, device }, index) => ({
+          term: [A, B][index],
+          text: `${runId}, on ${device.name}`,
+        })),
+      ),
+      text(conclusion(view)),
       reached !== null && text(reached),
       compareCommand !== null && [
         note('This measures both in the same blocks, and gives a verdict:'),
@@ -89,20 +91,20 @@ export function runComparisonDocument(view: RunComparisonView): Document {
         },
         table('Times of the bests', times, [
           words('workload', ({ workload, cache }) => `${workload} (${cache})`),
-          figures(run.runId, ({ run: time }) => timeOf(time)),
-          figures(against.runId, ({ against: time }) => timeOf(time)),
+          figures(A, ({ run: time }) => timeOf(time)),
+          figures(B, ({ against: time }) => timeOf(time)),
           figures('ratio', ({ ratio }) => formatRatio(ratio)),
         ]),
       ]),
-      section('changes', `From the best of ${against.runId} to that of ${run.runId}`, [
+      section('changes', `From the best of ${B} to that of ${A}`, [
         changes && list(changeLines(changes, nothing)),
         sources && diffParts([['sources', sources]]),
       ]),
       section('differences', 'What else was different', [
         table('What else was different', differences, [
           names('what', ({ what }) => what),
-          words(run.runId, (row) => row.run),
-          words(against.runId, (row) => row.against),
+          words(A, (row) => row.run),
+          words(B, (row) => row.against),
         ]),
         differences.length === 0 && note('Nothing: both runs were asked the same, with the same programs.'),
       ]),

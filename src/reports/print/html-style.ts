@@ -64,6 +64,7 @@ tr{display:flex;flex-wrap:wrap;gap:.3rem .75rem;padding:.5rem .6rem}
 tr.below{padding-top:0}
 td{flex:1 1 8rem;padding:0;text-align:left!important;min-width:0;overflow-wrap:anywhere}
 td.words,.below td{flex-basis:100%}
+td.number{white-space:normal}
 .part{display:block}
 td[data-title]:not([data-title=""])::before{display:block;content:attr(data-title);color:var(--muted);font-weight:400;font-size:.75rem;line-height:1.2}}
 .chart{display:block;max-width:100%;height:auto}

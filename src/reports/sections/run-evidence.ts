@@ -36,7 +36,7 @@ const RESOURCE_WORDS: Readonly<Record<string, string>> = {
 const wordsFor = (resource: string): string => RESOURCE_WORDS[resource] ?? resource;
 
 /** `counted by ncu 2025.3`, without what follows of limits. */
-const inShort = (countedBy: string): string => countedBy.split(/[:(]/)[0]!.trim();
+const inShort = (countedBy: string): string => countedBy.split(/: | \(/)[0]!;
 
 /** What is a clock's, what a count and what a model's. */
 function describeResources({ kind, medianNs, countedBy }: ResourcesView): string {
