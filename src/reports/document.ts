@@ -105,6 +105,11 @@ export function spansOf(inline: Inline): StyledSpan[] {
   return 'text' in inline ? [inline] : inline.flatMap(spansOf);
 }
 
+export const plainOf = (inline: Inline): string =>
+  spansOf(inline)
+    .map(({ text }) => text)
+    .join('');
+
 export const flattened = (parts: readonly Part[]): Block[] =>
   parts.flatMap((part) => {
     if (!part) return [];

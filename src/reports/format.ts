@@ -33,6 +33,10 @@ export const formatTime = (kind: Timing['kind'], ns: number): string => FORMATS[
 export const formatInterval = (kind: Timing['kind'], [low, high]: readonly [number, number]): string =>
   `[${formatTime(kind, low)} … ${formatTime(kind, high)}]`;
 
+/** `predicted 870 µs`. */
+export const formatKindAndTime = (time: Pick<Timing, 'kind' | 'medianNs'> | null | undefined): string =>
+  time ? `${time.kind} ${formatTime(time.kind, time.medianNs)}` : '–';
+
 /** `predicted 870 µs [610 µs … 1.2 ms]`: a time never comes without its kind. */
 export const formatTiming = ({
   kind,
@@ -50,8 +54,8 @@ export const describeBounds = ({ vetoNs, attainableNs }: Pick<Timing, 'vetoNs' |
   `${vetoNs > 0 ? `lower bound ${formatNs(vetoNs)}; ` : ''}attainable ${formatNs(attainableNs)}`;
 
 /** `[1.382, 1.421]`: the interval of a ratio of measured times. */
-export const formatRatioInterval = ([low, high]: readonly [number, number]): string =>
-  `[${low.toFixed(3)}, ${high.toFixed(3)}]`;
+export const formatRatioInterval = (interval: readonly [low: number, high: number] | null | undefined): string =>
+  interval ? `[${interval.map((ratio) => ratio.toFixed(3)).join(', ')}]` : '–';
 
 /** `1.40×`, old time ÷ new time. */
 export const formatRatio = (ratio: number | null): string => (ratio === null ? '–' : `${ratio.toFixed(2)}×`);
@@ -106,6 +110,10 @@ export const formatParameters = (parameters: ParameterValues): string =>
   Object.entries(parameters)
     .map(([name, value]) => `${name}=${value}`)
     .join(', ');
+
+/** `04_warp (BLOCK_M=64, PAD=8)`. */
+export const formatCandidate = ({ kernel, parameters }: { kernel: string; parameters: ParameterValues }): string =>
+  `${kernel} (${formatParameters(parameters) || 'no parameters'})`;
 
 type Change = { parameter: string; from: number; to: number };
 

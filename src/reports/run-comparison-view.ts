@@ -3,10 +3,10 @@ import type { Timing } from '../core/timing.ts';
 import type { RecordedEvent, RepositoryState, RunStartedEvent, WeightedWorkload } from '../store/events.ts';
 import { formatParameters } from './format.ts';
 import type { RunView } from './run-view.ts';
+import { ofType } from './view/logged.ts';
 import { type BestChanges, bestChanges } from './view/outcome.ts';
 import { joinEvaluations, type TimeFigure } from './view/progression.ts';
 import { shellCommand } from './view/reproduction.ts';
-import { ofType } from './view/run-events.ts';
 import { diffBetween, type ReadSource, type SourceDiff } from './view/source-diffs.ts';
 
 /** One of two runs. */
@@ -135,7 +135,8 @@ function reachedBy(both: Both): RunComparisonView['reached'] {
 function settingsOf(read: ReadRun): Readonly<Record<string, string>> {
   const { view } = read;
   const { workloads, request, start } = startOf(read);
-  const commit = view.repository && `${view.repository.commit}${view.repository.isDirty ? ', changed' : ''}`;
+  const commit =
+    view.repository && `${view.repository.commit.slice(0, 12)}${view.repository.isDirty ? ', changed' : ''}`;
   return {
     device: `${view.device.name} (${view.device.id})`,
     workloads: workloads.map(({ name, cache, weight }) => `${name} ${cache} × ${weight}`).join(', '),

@@ -1,26 +1,25 @@
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Finding } from '../core/finding.ts';
 import type {
-  AdviceEvent,
   Budgets,
   CandidateReference,
   Goal,
+  RankedOption,
   RecordedEvent,
   RepositoryState,
   RunFinishedEvent,
   RunStartedEvent,
-  WorkloadAdviceEvent,
 } from '../store/events.ts';
 import { standingDecisions } from '../store/standing-decisions.ts';
-import { type AblationRow, ablationRows } from './view/ablation.ts';
+import { formatMove } from './format.ts';
 import { type HotLines, hotLinesOf } from './view/hot-lines.ts';
 import { type LedgerView, ledgerView } from './view/ledger.ts';
-import { type NegativeResults, negativeResults } from './view/negative-results.ts';
+import { countAfterSearch, type Logged, logged, ofType } from './view/logged.ts';
 import { type Objective, objectiveOf } from './view/objective.ts';
-import { type OptionsTable, optionsTables } from './view/options-tables.ts';
-import { type BestChanges, bestChanges, type Confirmation, describeConfirmation, speedupOf } from './view/outcome.ts';
+import { type BestChanges, bestChanges, speedupOf } from './view/outcome.ts';
 import {
   candidateOf,
+  describeUndone,
   joinEvaluations,
   type ProgressionRow,
   progressionRow,
@@ -30,10 +29,8 @@ import {
 import { reproductionCommand } from './view/reproduction.ts';
 import { type ResourcesView, resourcesOf } from './view/resources.ts';
 import { type RooflineView, rooflineView } from './view/roofline.ts';
-import { countAfterSearch, ofType } from './view/run-events.ts';
 import { type ReadSource, type SourceDiffs, sourceDiffs } from './view/source-diffs.ts';
 
-export type { Confirmation } from './view/outcome.ts';
 export type { ProgressionRow, Stage, TimeFigure } from './view/progression.ts';
 
 /** Findings of one evaluation. */
@@ -42,8 +39,17 @@ export interface FindingsPart {
   findings: Finding[];
 }
 
+/** One change of the best, undone. The change is what the best has → what the ablated candidate has instead. */
+export type AblationRow = Logged<'ablation'> & { change: string };
+
+/** What a guided run could have tried at one turn, best expected return first. Gains are expectations, not results. */
+export type OptionsTable = Omit<Logged<'options-ranked'>, 'options'> & {
+  /** With the change that its next candidate would make, in words. */
+  options: (Omit<RankedOption, 'move'> & { change: string })[];
+};
+
 /** Everything a run's report says. `report.json` is exactly this. */
-export interface RunView extends NegativeResults {
+export interface RunView {
   schemaVersion: 2;
   kind: 'run-report';
   runId: string;
@@ -75,7 +81,7 @@ export interface RunView extends NegativeResults {
   speedup: number | null;
   objective: Objective;
   /** Measured only: in the order made; a refused winner gives way to the best before it. */
-  confirmations: Confirmation[];
+  confirmations: Logged<'confirmation'>[];
   bounds: { vetoNs: number; attainableNs: number } | null;
   roofline: RooflineView | null;
   progression: ProgressionRow[];
@@ -83,11 +89,17 @@ export interface RunView extends NegativeResults {
   /** What each change of the best is worth; empty where there was no budget left for it. */
   ablation: AblationRow[];
   sources: SourceDiffs;
+  /** Decided against: not faster, or not valid. */
+  reverted: ProgressionRow[];
+  /** Not valid, where nothing was to be decided: a winner that could not be measured again, an undone change. */
+  failed: ProgressionRow[];
+  /** Moves that were given up. */
+  abandoned: Logged<'move-abandoned'>[];
   /** One table per turn of a guided run. */
   options: OptionsTable[];
   advice: { pattern: string; finding: string; evaluationId: string; text: string }[];
   /** How the best fills the device as the work grows. Never a speed-up. */
-  workloadAdvice: Omit<WorkloadAdviceEvent, 'type'>[];
+  workloadAdvice: Logged<'workload-advice'>[];
   findings: { before: FindingsPart | null; after: FindingsPart | null };
   /** How near each resource is to its limit. */
   resources: { before: ResourcesView | null; after: ResourcesView | null };
@@ -110,20 +122,26 @@ export interface RunViewOptions {
   store?: string;
 }
 
-const describeAdvice = ({ pattern, finding, text }: AdviceEvent) => ({
-  pattern: pattern.id,
-  finding: finding.id,
-  evaluationId: finding.evaluationId,
-  text,
-});
+/** What each change of `best`, an evaluation's id, is worth beside the others, the most valuable first. */
+const ablationRows = (events: readonly RecordedEvent[], best: string | undefined): AblationRow[] =>
+  logged(events, 'ablation')
+    .filter((event) => event.best === best)
+    .map((event) => ({ ...event, change: describeUndone(event.undone) }))
+    .toSorted((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0));
 
-const describeWorkloadAdvice = ({
-  candidate,
-  dimensions,
-  rows,
-  saturatedAt,
-  text,
-}: WorkloadAdviceEvent): Omit<WorkloadAdviceEvent, 'type'> => ({ candidate, dimensions, rows, saturatedAt, text });
+const optionsTables = (events: readonly RecordedEvent[]): OptionsTable[] =>
+  logged(events, 'options-ranked').map(({ options, ...turn }) => ({
+    ...turn,
+    options: options.map(({ move, ...rest }) => ({ ...rest, change: formatMove(move) })),
+  }));
+
+const adviceOf = (events: readonly RecordedEvent[]): RunView['advice'] =>
+  logged(events, 'advice').map(({ pattern, finding, text }) => ({
+    pattern: pattern.id,
+    finding: finding.id,
+    evaluationId: finding.evaluationId,
+    text,
+  }));
 
 const findingsOf = (evaluation: Evaluation | undefined): FindingsPart | null =>
   evaluation ? { evaluationId: evaluation.id, findings: evaluation.findings } : null;
@@ -177,7 +195,7 @@ export function buildRunView(
   const start = candidateTime(startEvaluation);
   const first = { workload: started.workload.name, startNs: start?.medianNs ?? null };
   const rows = joined.map((one) => progressionRow(one, first));
-  const confirmations = ofType(events, 'confirmation').map(describeConfirmation);
+  const confirmations = logged(events, 'confirmation');
   const standing = new Set(standingDecisions(events).map(({ evaluationId }) => evaluationId));
   const kept = rows.filter(({ evaluationId }) => standing.has(evaluationId));
   const bestId = kept.at(-1)?.evaluationId;
@@ -213,10 +231,12 @@ export function buildRunView(
     changes: bestEvaluation ? bestChanges(started.start, candidateOf(bestEvaluation), kept) : null,
     ablation: ablationRows(events, bestId),
     sources: readSource ? sourceDiffs(joined, kept, readSource) : { startToBest: null, kept: [] },
-    ...negativeResults(events, rows),
+    reverted: rows.filter(({ decision }) => decision === 'revert'),
+    failed: rows.filter(({ decision, status }) => decision === null && status !== 'passed'),
+    abandoned: logged(events, 'move-abandoned'),
     options: optionsTables(events),
-    advice: ofType(events, 'advice').map(describeAdvice),
-    workloadAdvice: ofType(events, 'workload-advice').map(describeWorkloadAdvice),
+    advice: adviceOf(events),
+    workloadAdvice: logged(events, 'workload-advice'),
     findings: { before: findingsOf(startEvaluation), after: findingsOf(bestEvaluation) },
     resources: { before: resourcesOf(startEvaluation), after: resourcesOf(bestEvaluation) },
     hotLines: readSource ? hotLinesOf(joined, bestId, readSource) : null,

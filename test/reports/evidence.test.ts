@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Evaluation } from '../../src/core/evaluation.ts';
+import { parameterChart } from '../../src/reports/charts/parameter-chart.ts';
 import { runDocument } from '../../src/reports/documents/run.ts';
 import { printMarkdown } from '../../src/reports/print/markdown.ts';
 import { buildRunView } from '../../src/reports/run-view.ts';
@@ -110,5 +111,44 @@ describe('hot lines', () => {
     expect(buildRunView('r', withLines, { readSource: () => undefined }).hotLines).toBeNull();
     expect(buildRunView('r', sampleRun, { readSource: () => source }).hotLines).toBeNull();
     expect(buildRunView('r', withLines).hotLines).toBeNull();
+  });
+});
+
+describe('the picture of the settings', () => {
+  const settings = [32, 64, 128].flatMap((BLOCK) =>
+    [1, 2, 4].map((WARPS) => ({
+      parameters: { BLOCK, WARPS, FIXED: 7 },
+      time: {
+        evaluationId: `e${BLOCK + WARPS}`,
+        kind: 'predicted' as const,
+        medianNs: BLOCK * 100 + 200 * WARPS,
+        intervalNs: [1, 2] as [number, number],
+      },
+    })),
+  );
+  const draw = (varied: readonly string[], of = settings) => {
+    const values = (name: string) => [...new Set(of.map(({ parameters }) => parameters[name as 'BLOCK']))];
+    const tried = {
+      kernel: 'k',
+      varied: varied.map((name) => ({ name, values: values(name) })),
+      settings: of.toReversed(),
+    };
+    return parameterChart(tried)?.({ width: 860, height: 400, id: 'p' }).markup;
+  };
+
+  test('two parameters are a map, with a cell for each setting that was tried; the fastest is the strongest', () => {
+    const map = draw(['WARPS', 'BLOCK'], settings.slice(0, 8))!;
+    const cells = [...map.matchAll(/<title>(e\d+) [^<]*<\/title><rect class="heat" style="opacity:([\d.]+)"/g)];
+    expect(cells).toHaveLength(8);
+    const strongest = cells.toSorted((a, b) => Number(b[2]) - Number(a[2]))[0]!;
+    expect(strongest.slice(1)).toEqual(['e33', '1']);
+  });
+
+  test('more of them are parallel axes, with a line for each setting; one alone is a table', () => {
+    const lines = draw(['WARPS', 'BLOCK', 'FIXED'])!;
+    expect(lines.match(/<polyline class="setting/g)).toHaveLength(settings.length);
+    expect(lines).toMatch(/e33 [^<]*<\/title><polyline class="setting fastest"/);
+    expect(lines).toContain('>3.4 µs</text>');
+    expect(draw(['WARPS'])).toBeUndefined();
   });
 });

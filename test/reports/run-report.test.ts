@@ -28,8 +28,8 @@ All times are **predicted** by a model of the device, with its interval; nothing
 
 - Problem: attention, workload b1h1s64d64 (B=1, H=1, S=64, D=64; hot cache)
 - Device: NVIDIA L4 (virtual) (\`virtual:l4\`)
-- Start: **02_tiled** (BLOCK_M=32), predicted 100 µs [70 µs … 150 µs], candidate \`hash-of-e1\`, e1
-- Best: **03_rows** (BLOCK_M=32, PAD=0), predicted 50 µs [35 µs … 75 µs], candidate \`hash-of-e2\`, e2
+- Start: **02_tiled (BLOCK_M=32)**, predicted 100 µs [70 µs … 150 µs], candidate \`hash-of-e1\`, e1
+- Best: **03_rows (BLOCK_M=32, PAD=0)**, predicted 50 µs [35 µs … 75 µs], candidate \`hash-of-e2\`, e2
 - Kept changes: 02_tiled → 03_rows 2.00× (e2), each against the best before it
 - Bounds: lower bound 1.2 µs; attainable 4.3 µs (8.6 % reached, predicted)
 - Stopped: no-moves-left: every move has been tried
@@ -89,7 +89,7 @@ What limits the kernel, with the counters that say so. Gains are estimates and d
 
 ## What failed or was reverted, and why
 
-- e3: 03_rows: PAD 0 → 8: tried for bank-conflicts (e2): wrong: O[0, 0, 3, 1] is 2, should be 1
+- e3: 03_rows: PAD 0 → 8: tried for bank-conflicts of e2: wrong: O[0, 0, 3, 1] is 2, should be 1
 
 ### Given up
 
@@ -112,8 +112,8 @@ Every figure of this report names its evaluation; all of it, counters and sample
 | Iteration | Evaluation | Change | Why | Result | Predicted time | Interval | × previous best | × start | Decision | Candidate | Reason |
 | ---: | --- | --- | --- | --- | ---: | --- | ---: | ---: | --- | --- | --- |
 | 0 | e1 | start | where every run begins | passed | 100 µs | [70 µs … 150 µs] | – | 1.00× | keep | 02_tiled (BLOCK_M=32) | the start |
-| 1 | e2 | 02_tiled → 03_rows | serial-sections of e1: active lanes per instruction 9.31, below 16 | passed | 50 µs | [35 µs … 75 µs] | 2.00× | 2.00× | keep | 03_rows (BLOCK_M=32, PAD=0) | predicted 2.00× faster than e1 |
-| 2 | e3 | 03_rows: PAD 0 → 8 | bank-conflicts of e2: wavefronts per request 3, above 1.5 | wrong | – | – | – | – | revert | 03_rows (BLOCK_M=32, PAD=8) | wrong: O[0, 0, 3, 1] is 2, should be 1 |
+| 1 | e2 | 02_tiled → 03_rows | for serial-sections of e1: active lanes per instruction 9.31, below 16 | passed | 50 µs | [35 µs … 75 µs] | 2.00× | 2.00× | keep | 03_rows (BLOCK_M=32, PAD=0) | predicted 2.00× faster than e1 |
+| 2 | e3 | 03_rows: PAD 0 → 8 | for bank-conflicts of e2: wavefronts per request 3, above 1.5 | wrong | – | – | – | – | revert | 03_rows (BLOCK_M=32, PAD=8) | wrong: O[0, 0, 3, 1] is 2, should be 1 |
 
 ## Ledger
 
@@ -156,9 +156,9 @@ describe('the report of a run', () => {
 
   test('the terminal says what was reverted and why, and labels every time as predicted', () => {
     const text = unwrapped(runTerminal(view));
-    expect(text).toContain('predicted time');
+    expect(text).toContain('Predicted time');
     expect(text).toContain(
-      'e3: 03_rows: PAD 0 → 8: tried for bank-conflicts (e2): wrong: O[0, 0, 3, 1] is 2, should be 1',
+      'e3: 03_rows: PAD 0 → 8: tried for bank-conflicts of e2: wrong: O[0, 0, 3, 1] is 2, should be 1',
     );
     expect(text).not.toMatch(/measured(?! on hardware)/i);
   });

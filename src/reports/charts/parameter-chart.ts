@@ -1,4 +1,4 @@
-import { formatNs, formatParameters, formatTime } from '../format.ts';
+import { formatKindAndTime, formatNs, formatParameters } from '../format.ts';
 import { type Markup, markup } from '../markup.ts';
 import type { TriedSetting, TriedSettings } from '../view/tried-settings.ts';
 import {
@@ -17,11 +17,11 @@ import { logScale } from './scale.ts';
 
 const MARGINS = { left: 62, right: 18, top: 34, bottom: 40 };
 /** Around parallel axes: room for a value on each side, and for two lines of names. */
-const AXES = { left: 34, right: 62, top: 66, bottom: 14 };
+const AXES = { left: 34, right: 62, top: 46, bottom: 14 };
 const MOST_CELL = { width: 110, height: 44 };
 
 const described = ({ parameters, time }: TriedSetting): string =>
-  `${time.evaluationId} ${formatParameters(parameters)}: ${time.kind} ${formatTime(time.kind, time.medianNs)}`;
+  `${time.evaluationId} ${formatParameters(parameters)}: ${formatKindAndTime(time)}`;
 
 /** 0 for the slowest setting, 1 for the fastest; by the logarithm, as times differ by factors. */
 function speedOf(settings: readonly TriedSetting[]): (setting: TriedSetting) => number {
@@ -66,7 +66,8 @@ function heatMap({ varied, settings }: TriedSettings, size: ChartSize): Markup[]
   };
   const bottom = frame.top + down.values.length * height;
   return [
-    text(`${down.name} downwards, ${across.name} across; the stronger the faster`, [4, 16]),
+    text(`${down.name} ↓`, [4, 16]),
+    text(`${across.name} →`, [frame.left, round(bottom + 34)]),
     ...settings.map(cell),
     ...down.values.map((value, row) =>
       text(String(value), [frame.left - 8, round(frame.top + (row + 0.5) * height + 4)], { anchor: 'end' }),
@@ -108,7 +109,6 @@ function parallelAxes({ varied, settings }: TriedSettings, size: ChartSize): Mar
     }),
   ];
   return [
-    text('a line for each setting; the stronger the faster', [4, 14]),
     ...settings.map(path),
     ...varied.flatMap(({ name, values }, at) => [
       ...axis(at, name),
@@ -129,6 +129,10 @@ export function parameterChart(tried: TriedSettings): Chart | undefined {
     title: `Times of ${kernel} by ${varied.map(({ name }) => name).join(', ')}`,
     description: `${settings.length} settings; the fastest is ${described(settings.at(-1)!)}`,
   };
-  const draw = varied.length === 2 ? heatMap : parallelAxes;
-  return (size) => chart(size, texts, draw(tried, size));
+  if (varied.length > 2) return (size) => chart(size, texts, parallelAxes(tried, size));
+  const height = MARGINS.top + MARGINS.bottom + MOST_CELL.height * varied[1]!.values.length;
+  return (size) => {
+    const whole = { ...size, height: Math.min(size.height, height) };
+    return chart(whole, texts, heatMap(tried, whole));
+  };
 }

@@ -1,4 +1,4 @@
-import { formatInterval, formatNs, formatTime } from '../format.ts';
+import { formatNs, formatTime, formatTiming } from '../format.ts';
 import type { Markup } from '../markup.ts';
 import type { RunView } from '../run-view.ts';
 import { kindOf, verdictCell } from '../sections/run-words.ts';
@@ -51,7 +51,7 @@ const charted = ({ progression, workload }: RunView): ProgressionRow[] =>
 function describe(row: ProgressionRow): string {
   const { time } = row;
   return [
-    `${row.evaluationId} ${row.change}: ${time ? `${time.kind} ${formatTime(time.kind, time.medianNs)} ${formatInterval(time.kind, time.intervalNs)}` : row.status}`,
+    `${row.evaluationId} ${row.change}: ${time ? formatTiming(time) : row.status}`,
     ...(row.verdict ? [verdictCell(row)] : []),
     row.decision ?? STAGE_WORDS[row.stage],
   ].join(', ');

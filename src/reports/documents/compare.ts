@@ -12,13 +12,13 @@ import {
   text,
   words,
 } from '../document.ts';
-import { formatParameters, formatRatioInterval, formatTime } from '../format.ts';
+import { formatKindAndTime, formatParameters, formatRatioInterval } from '../format.ts';
 import { journalLine } from '../sections/run-words.ts';
 
 const SIDES = ['baseline', 'candidate'] as const;
 
 const describeSide = ({ status, timing }: ComparedSide): string =>
-  status === 'passed' && timing ? `${timing.kind} ${formatTime(timing.kind, timing.medianNs)}` : status;
+  status === 'passed' && timing ? formatKindAndTime(timing) : status;
 
 const describeRatio = (kind: string, ratio: number): string => {
   const [times, word] = ratio >= 1 ? [ratio.toFixed(3), 'faster'] : [(1 / ratio).toFixed(3), 'slower'];
@@ -80,7 +80,7 @@ export const compareDocument = (view: CompareView): Document =>
           figures('baseline', ({ baseline }) => describeSide(baseline)),
           figures('candidate', ({ candidate }) => describeSide(candidate)),
           words('candidate is', describeRow),
-          words('95 % interval', ({ intervalRatio }) => intervalRatio && formatRatioInterval(intervalRatio), 1),
+          words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 1),
           figures('blocks', ({ blockCount }) => blockCount, 2),
         ]),
         list(conclusion(view)),

@@ -13,7 +13,7 @@ import {
   warn,
   words,
 } from '../document.ts';
-import { formatFigure, formatParameters } from '../format.ts';
+import { formatCandidate, formatFigure } from '../format.ts';
 import { hottestFirst, type InspectedAccess, type InspectedLine, type InspectView } from '../inspect-view.ts';
 import { statusText } from './evaluation.ts';
 
@@ -91,7 +91,7 @@ export function inspectDocument(view: InspectView, hotLines: number): Document {
   const hot = hottestFirst(lines);
   const files = [...new Set(lines.map(({ file }) => file))];
   return documentOf(
-    `${candidate.label} (${formatParameters(candidate.parameters) || 'no parameters'}), ${workload} on ${device.name} (${device.id})`,
+    `${formatCandidate({ ...candidate, kernel: candidate.label })}, ${workload} on ${device.name} (${device.id})`,
     [
       text(statusText(view)),
       text(describeCounters(view)),

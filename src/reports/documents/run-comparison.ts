@@ -14,19 +14,16 @@ import {
   warn,
   words,
 } from '../document.ts';
-import { formatCount, formatParameters, formatRatio, formatTime, formatTiming } from '../format.ts';
-import type { ComparedRun, ComparedTimes, RunComparisonView } from '../run-comparison-view.ts';
+import { formatCandidate, formatCount, formatKindAndTime, formatRatio, formatTiming } from '../format.ts';
+import type { ComparedRun, RunComparisonView } from '../run-comparison-view.ts';
 import { changeLines, diffParts } from '../sections/changes.ts';
-
-const timeOf = (time: ComparedTimes['run']): string =>
-  time ? `${time.kind} ${formatTime(time.kind, time.medianNs)}` : '–';
 
 /** Ids are long: in sentences and tables the runs have letters. */
 const [A, B] = ['A', 'B'];
 
 const reachedLine = ({ reached }: RunComparisonView): string | null =>
   reached &&
-  `To be as fast as the slower best, ${reached.kind} ${formatTime(reached.kind, reached.medianNs)} on ${reached.workload}, ` +
+  `To be as fast as the slower best, ${formatKindAndTime(reached)} on ${reached.workload}, ` +
     `${A} needed ${formatCount(reached.run, 'evaluation')}, ${B} ${reached.against}.`;
 
 function conclusion({ times, notCompared }: RunComparisonView): Inline {
@@ -34,15 +31,13 @@ function conclusion({ times, notCompared }: RunComparisonView): Inline {
   const [first] = times;
   if (times.length > 1 || !first?.ratio) return 'The table has the ratio on each workload.';
   const { ratio, run: time } = first;
-  if (ratio === 1) return `Both bests take ${timeOf(time)}.`;
+  if (ratio === 1) return `Both bests take ${formatKindAndTime(time)}.`;
   const [faster, slower] = ratio > 1 ? [A, B] : [B, A];
   return `The best of ${faster} is ${time!.kind} ${formatRatio(Math.max(ratio, 1 / ratio))} faster than that of ${slower}.`;
 }
 
 const bestOf = ({ best }: ComparedRun): string =>
-  best
-    ? `${best.candidate.kernel} (${formatParameters(best.candidate.parameters) || 'no parameters'}), ${formatTiming(best)}`
-    : 'no valid time';
+  best ? `${formatCandidate(best.candidate)}, ${formatTiming(best)}` : 'no valid time';
 
 const runsTable = ({ run, against }: RunComparisonView): Part =>
   table(
@@ -91,8 +86,8 @@ export function runComparisonDocument(view: RunComparisonView): Document {
         },
         table('Times of the bests', times, [
           words('workload', ({ workload, cache }) => `${workload} (${cache})`),
-          figures(A, ({ run: time }) => timeOf(time)),
-          figures(B, ({ against: time }) => timeOf(time)),
+          figures(A, ({ run: time }) => formatKindAndTime(time)),
+          figures(B, ({ against: time }) => formatKindAndTime(time)),
           figures('ratio', ({ ratio }) => formatRatio(ratio)),
         ]),
       ]),

@@ -1,12 +1,14 @@
 import { code, type Document, documentOf, type Inline, type Item, list, note, type Part, strong } from '../document.ts';
 import {
   describeBounds,
+  formatCandidate,
   formatFigure,
   formatInstant,
   formatInterval,
   formatParameters,
   formatPercent,
   formatRatio,
+  formatRatioInterval,
   formatSeconds,
   formatTiming,
 } from '../format.ts';
@@ -59,14 +61,14 @@ function certainty({ best, start, speedup, confirmations }: RunView): Part {
     );
   }
   const { intervalRatio, verdict, outcome, sanitizer } = confirmation!;
-  const interval = intervalRatio ? `95 % interval [${intervalRatio.map((one) => one.toFixed(3)).join(', ')}], ` : '';
+  const interval = intervalRatio ? `95 % interval ${formatRatioInterval(intervalRatio)}, ` : '';
   const clean = sanitizer ? `; sanitizer: ${sanitizer}` : '';
   return note(`${interval}${verdict ?? 'no verdict'} than the start on fresh blocks, ${outcome}${clean}.`);
 }
 
 const describeCandidate = (time: NonNullable<RunView['best']>): Inline => [
-  strong(time.candidate.kernel),
-  ` (${formatParameters(time.candidate.parameters) || 'no parameters'}), ${formatTiming(time)}, candidate `,
+  strong(formatCandidate(time.candidate)),
+  `, ${formatTiming(time)}, candidate `,
   code(time.candidate.id),
   ', ',
   evaluationLink(time.evaluationId),

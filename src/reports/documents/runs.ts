@@ -1,5 +1,5 @@
 import { type Document, documentOf, figures, list, names, table, text, words } from '../document.ts';
-import { formatCount, formatTime } from '../format.ts';
+import { formatCount, formatKindAndTime } from '../format.ts';
 import type { ListedRun, RunsReport } from '../runs-view.ts';
 
 const MINUTE_MS = 60_000;
@@ -25,7 +25,7 @@ export function describeSpeedup({ kind, speedup, best, state }: ListedRun): stri
 }
 
 const describeTime = ({ bestNs, kind }: ListedRun): string =>
-  bestNs === null || kind === null ? '–' : `${kind} ${formatTime(kind, bestNs)}`;
+  bestNs === null || kind === null ? '–' : formatKindAndTime({ kind, medianNs: bestNs });
 
 const describeWorkloads = ({ workload, workloads }: ListedRun): string =>
   workloads > 1 ? `${workload} and ${workloads - 1} more` : (workload ?? '–');

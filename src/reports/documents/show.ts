@@ -14,7 +14,7 @@ import {
   text,
   words,
 } from '../document.ts';
-import { formatMove, formatParameters, formatRatio, formatTime } from '../format.ts';
+import { formatKindAndTime, formatMove, formatParameters, formatRatio } from '../format.ts';
 import { NO_FINDING } from '../sections/findings.ts';
 import type { Shown, ShownCandidate, ShownEvaluation, ShownRun, StoredSource } from '../show-view.ts';
 import { evaluationDocument } from './evaluation.ts';
@@ -37,8 +37,8 @@ function keptLine(
   return { term: evaluation, text: `${move}: ${kind} ${formatRatio(ratio)} faster than the best before, ${why}` };
 }
 
-const timeOf = (kind: Timing['kind'] | null, ns: number | null): string =>
-  kind === null || ns === null ? '' : `${kind} ${formatTime(kind, ns)}`;
+const timeOf = (kind: Timing['kind'] | null, medianNs: number | null): string =>
+  kind === null || medianNs === null ? '' : formatKindAndTime({ kind, medianNs });
 
 function runDocument({ run, kept, revertedCount, files }: ShownRun): Document {
   const [start, best] = [timeOf(run.kind, run.startNs), timeOf(run.kind, run.bestNs)];

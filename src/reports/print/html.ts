@@ -1,5 +1,14 @@
 import { legend } from '../charts/chart.ts';
-import { type Block, type BlockOf, type Document, type Inline, type Row, type Section, spansOf } from '../document.ts';
+import {
+  type Block,
+  type BlockOf,
+  type Document,
+  type Inline,
+  plainOf,
+  type Row,
+  type Section,
+  spansOf,
+} from '../document.ts';
 import { type Markup, markup } from '../markup.ts';
 import { SCRIPT, SCRIPT_SOURCE } from './html-script.ts';
 import { STYLE } from './html-style.ts';
@@ -14,11 +23,6 @@ const inlineMarkup = (inline: Inline, targets: Targets): Markup[] =>
     if (style === 'strong') return markup`<strong>${text}</strong>`;
     return style === 'code' ? markup`<code>${text}</code>` : markup`<span class="${style}">${text}</span>`;
   });
-
-const plainOf = (inline: Inline): string =>
-  spansOf(inline)
-    .map(({ text }) => text)
-    .join('');
 
 /** A box that scrolls by itself, by keyboard too, so that the page never does. */
 const scrollBox = (label: string, body: Markup): Markup =>

@@ -1,4 +1,4 @@
-import { type Block, type BlockOf, type Document, type Inline, type Section, spansOf } from '../document.ts';
+import { type Block, type BlockOf, type Document, type Inline, plainOf, type Section, spansOf } from '../document.ts';
 import { escapeMarkup } from '../markup.ts';
 import { plainText } from '../plain-text.ts';
 
@@ -60,11 +60,6 @@ function fenced({ language, text }: BlockOf<'code'>): string {
   const fence = '`'.repeat(Math.max(3, 1 + longestRun(plain)));
   return `${fence}${language === 'text' ? '' : language}\n${plain}\n${fence}`;
 }
-
-const plainOf = (inline: Inline): string =>
-  spansOf(inline)
-    .map(({ text }) => text)
-    .join('');
 
 const PRINT: { [K in Block['kind']]: (block: BlockOf<K>, options: MarkdownOptions) => string } = {
   heading: ({ text }) => `### ${inlineText(text)}`,

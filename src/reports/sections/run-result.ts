@@ -4,7 +4,6 @@ import { progressionChart } from '../charts/progression-chart.ts';
 import { rooflineChart } from '../charts/roofline-chart.ts';
 import { logScale } from '../charts/scale.ts';
 import {
-  type Block,
   figures,
   heading,
   type Inline,
@@ -20,22 +19,20 @@ import {
 } from '../document.ts';
 import {
   formatFigure,
+  formatKindAndTime,
   formatNs,
   formatParameters,
   formatRate,
   formatRatio,
   formatRatioInterval,
-  formatTime,
 } from '../format.ts';
-import type { ProgressionRow, RunView } from '../run-view.ts';
+import type { RunView } from '../run-view.ts';
 import type { WorkloadOutcome } from '../view/objective.ts';
 import type { RooflineView } from '../view/roofline.ts';
 import { changeLines, diffParts } from './changes.ts';
-import { becauseOf, describeConfirmation, evaluationLink, kindOf, verdictCell } from './run-words.ts';
+import { describeConfirmation, evaluationColumns, evaluationLink, kindOf } from './run-words.ts';
 
 /** Sections about the result: how it came about, what each change is worth, how near to the bounds it lies. */
-
-const interval = (ratio: readonly [number, number] | null): string => (ratio ? formatRatioInterval(ratio) : '–');
 
 const PROGRESSION_LEGEND: readonly LegendItem[] = [
   ['start', 'start'],
@@ -49,29 +46,12 @@ const PROGRESSION_LEGEND: readonly LegendItem[] = [
   ['attainable', 'attainable'],
 ];
 
-/** Every evaluation in short, for formats that draw no chart. */
-function progressionTable(view: RunView): Block | null {
-  const kind = kindOf(view);
-  return table('Progression', view.progression, [
-    figures('#', ({ iteration }) => iteration, 4),
-    names('eval', ({ evaluationId }) => evaluationId),
-    words('change', ({ change }) => change),
-    words('because of', becauseOf, 3),
-    words('result', ({ status }) => status, 2),
-    figures(kind === undefined ? 'time' : `${kind} time`, ({ time }) =>
-      time ? formatTime(time.kind, time.medianNs) : '–',
-    ),
-    figures('× best', ({ ratioToPreviousBest }) => formatRatio(ratioToPreviousBest)),
-    ...(kind === 'measured' ? [words('verdict', verdictCell)] : []),
-    figures('× start', ({ ratioToStart }) => formatRatio(ratioToStart), 1),
-    names<ProgressionRow>('decision', ({ decision }) => decision),
-  ]);
-}
-
 function progression(view: RunView): Section[] {
   const { problem, workload, device, confirmations } = view;
   const kind = kindOf(view);
-  const data = progressionTable(view);
+  // What a narrow terminal leaves out is in the table of all evaluations.
+  const columns = evaluationColumns(view).filter(({ drop = 0 }) => drop < 3);
+  const data = table('Progression', view.progression, columns);
   const chart = progressionChart(view);
   return section('progression', 'Progression', [
     chart && {
@@ -127,7 +107,7 @@ function ablation(view: RunView): Section[] {
       words('Undone', ({ change }) => change),
       names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 1),
       figures('The change gives', ({ ratio }) => formatRatio(ratio)),
-      words('95 % interval', ({ intervalRatio }) => interval(intervalRatio)),
+      words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio)),
       words('Remark', ({ reason }) => reason ?? '', 2),
     ]),
   ]);
@@ -204,13 +184,7 @@ function roofline({ roofline: view }: RunView): Section[] {
 }
 
 const timeCell = (time: WorkloadOutcome['start']): Inline =>
-  time
-    ? [
-        `${time.kind} ${formatTime(time.kind, time.medianNs)} (`,
-        link(time.evaluationId, `evaluation-${time.evaluationId}`),
-        ')',
-      ]
-    : '–';
+  time ? [`${formatKindAndTime(time)} (`, link(time.evaluationId, `evaluation-${time.evaluationId}`), ')'] : '–';
 
 function workloads({ objective }: RunView): Section[] {
   const isSeveral = objective.workloads.length > 1;
@@ -228,7 +202,7 @@ function workloads({ objective }: RunView): Section[] {
         figures('Start', ({ start }) => timeCell(start), 1),
         figures('Best', ({ best }) => timeCell(best)),
         figures('Best is', ({ ratio }) => formatRatio(ratio)),
-        words('95 % interval', ({ intervalRatio }) => interval(intervalRatio), 3),
+        words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 3),
       ]),
       titledList(
         'Vetoes',

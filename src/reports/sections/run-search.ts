@@ -1,6 +1,6 @@
+import type { RankedOption } from '../../store/events.ts';
 import { parameterChart } from '../charts/parameter-chart.ts';
 import {
-  type ColumnOf,
   figures,
   fold,
   heading,
@@ -16,22 +16,11 @@ import {
   titledList,
   words,
 } from '../document.ts';
-import {
-  formatCount,
-  formatFigure,
-  formatInterval,
-  formatNs,
-  formatParameters,
-  formatPercent,
-  formatRatio,
-  formatRatioInterval,
-  formatTime,
-} from '../format.ts';
-import type { FindingsPart, ProgressionRow, RunView } from '../run-view.ts';
-import type { OptionRow, OptionsTable } from '../view/options-tables.ts';
+import { formatCount, formatFigure, formatNs, formatPercent, formatTime } from '../format.ts';
+import type { FindingsPart, OptionsTable, RunView } from '../run-view.ts';
 import { type TriedSettings, triedSettings } from '../view/tried-settings.ts';
 import { findingsInShort } from './findings.ts';
-import { describeEvaluations, evaluationLink, kindOf, revertedLine, verdictCell, whyCell } from './run-words.ts';
+import { describeEvaluations, evaluationColumns, evaluationLink, kindOf, revertedLine } from './run-words.ts';
 
 /** Sections about the search: what it found and tried, what it spent, and how to do it again. */
 
@@ -88,7 +77,9 @@ const parameters = (view: RunView): Section[] => {
     measured: 'Times of different blocks: they show where to look; decisions rest on ratios of the same blocks.',
     predicted: 'Times within 3 % of each other are ties.',
   };
-  const said = kind && `Settings with a valid ${kind} time on ${view.workload.name}. ${care[kind]}`;
+  const said =
+    kind &&
+    `Settings with a valid ${kind} time on ${view.workload.name}; the stronger a cell or a line, the faster. ${care[kind]}`;
   const parts = tried.length > 0 && said !== undefined && [note(said), tried.map(settingsOf)];
   return section('parameters', 'Parameters', [parts], { isDetail: true });
 };
@@ -96,7 +87,7 @@ const parameters = (view: RunView): Section[] => {
 /** Open moves that an earlier turn's table shows; report.json has all that were logged. */
 const EARLIER_OPTIONS = 8;
 
-const isOpen = ({ state }: OptionRow): boolean => state !== 'abandoned';
+const isOpen = ({ state }: Pick<RankedOption, 'state'>): boolean => state !== 'abandoned';
 
 /** The best of an earlier turn's open moves and all it gave up: a run of hundreds of turns stays a page. */
 function shortened({ options, omitted, ...turn }: OptionsTable): OptionsTable {
@@ -190,36 +181,6 @@ const advice = ({ workloadAdvice, advice: beyond }: RunView): Section[] =>
     ),
     workloadAdvice.length + beyond.length === 0 && note('None.'),
   ]);
-
-const ratioInterval = ({ intervalRatio }: ProgressionRow): string =>
-  intervalRatio ? formatRatioInterval(intervalRatio) : '–';
-
-function evaluationColumns(view: RunView): ColumnOf<ProgressionRow>[] {
-  const kind = kindOf(view);
-  // Rows of the first workload alone need not say so.
-  const isAboutSeveral = view.progression.some((row) => row.workload !== view.workload.name);
-  const title = { predicted: 'Predicted time', measured: 'Measured time' };
-  return [
-    figures('Iteration', ({ iteration }) => iteration, 5),
-    names('Evaluation', ({ evaluationId }) => evaluationId),
-    words('Change', ({ change }) => change),
-    ...(isAboutSeveral ? [words<ProgressionRow>('Workload', ({ workload }) => workload, 2)] : []),
-    words('Why', whyCell, 4),
-    words('Result', ({ status }) => status, 3),
-    figures(kind ? title[kind] : 'Time', ({ time }) => (time ? formatTime(time.kind, time.medianNs) : '–')),
-    words('Interval', ({ time }) => (time ? formatInterval(time.kind, time.intervalNs) : '–'), 3),
-    figures('× previous best', ({ ratioToPreviousBest }) => formatRatio(ratioToPreviousBest)),
-    ...(kind === 'measured' ? [words('Ratio interval', ratioInterval, 2), words('Verdict', verdictCell)] : []),
-    figures('× start', ({ ratioToStart }) => formatRatio(ratioToStart), 1),
-    words('Decision', ({ decision }) => decision),
-    words(
-      'Candidate',
-      ({ candidate }) => `${candidate.kernel} (${formatParameters(candidate.parameters) || 'no parameters'})`,
-      5,
-    ),
-    words('Reason', ({ reason }) => reason, 4),
-  ];
-}
 
 const evaluations = (view: RunView): Section[] =>
   section(

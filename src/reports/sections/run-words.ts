@@ -1,8 +1,16 @@
 import type { JournalMark } from '../../core/evaluation.ts';
 import type { Timing } from '../../core/timing.ts';
-import { type Inline, link, warn } from '../document.ts';
-import { formatFigure, formatRatioInterval, formatTiming } from '../format.ts';
-import type { Confirmation, ProgressionRow, RunView, Stage, TimeFigure } from '../run-view.ts';
+import { type ColumnOf, figures, type Inline, link, names, warn, words } from '../document.ts';
+import {
+  formatCandidate,
+  formatFigure,
+  formatInterval,
+  formatRatio,
+  formatRatioInterval,
+  formatTime,
+  formatTiming,
+} from '../format.ts';
+import type { ProgressionRow, RunView, Stage, TimeFigure } from '../run-view.ts';
 import { NO_FINDING } from './findings.ts';
 
 /** Words that several parts of a run's report share. */
@@ -32,32 +40,26 @@ const STAGE_WHYS: Readonly<Record<Exclude<Stage, 'judge' | 'screen'>, string>> =
   'workload-advice': 'how the best fills the device',
 };
 
+/** `for bank-conflicts of e1`, or which strategy asked where findings are not. */
+const describeWhy = ({ finding, pattern, evaluationId }: NonNullable<ProgressionRow['why']>): Inline =>
+  finding === NO_FINDING ? `as ${pattern} asked` : [`for ${finding} of `, evaluationLink(evaluationId)];
+
 /** Why an evaluation was made: the finding with its evidence. */
-export function whyCell({ why, stage }: ProgressionRow): Inline {
+function whyCell({ why, stage }: ProgressionRow): Inline {
   if (stage !== 'judge' && stage !== 'screen') return STAGE_WHYS[stage];
   if (!why) return 'where every run begins';
-  if (why.finding === NO_FINDING) return `asked for by ${why.pattern}`;
-  return [`${why.finding} of `, evaluationLink(why.evaluationId), `: ${why.evidence}`];
+  return [describeWhy(why), why.finding === NO_FINDING ? '' : `: ${why.evidence}`];
 }
 
-/** The finding alone. */
-export const becauseOf = ({ why }: ProgressionRow): string => {
-  if (!why) return '–';
-  return why.finding === NO_FINDING ? why.pattern : `${why.finding} (${why.evaluationId})`;
+export const revertedLine = (row: ProgressionRow): Inline => {
+  const tried = row.why ? ['tried ', describeWhy(row.why)] : row.change === 'start' ? 'the start' : 'tried';
+  return [evaluationLink(row.evaluationId), `: ${row.change}: `, tried, `: ${row.reason}`];
 };
-
-function whyTried({ why, change }: ProgressionRow): string {
-  if (!why) return change === 'start' ? 'the start' : 'tried';
-  return why.finding === NO_FINDING ? `asked for by ${why.pattern}` : `tried for ${why.finding} (${why.evaluationId})`;
-}
-
-export const revertedLine = (row: ProgressionRow): Inline => [
-  evaluationLink(row.evaluationId),
-  `: ${row.change}: ${whyTried(row)}: ${row.reason}`,
-];
 
 /** `predicted 870 µs [610 µs … 1.2 ms] (e7)`. */
 const describeTime = (time: TimeFigure): Inline => [`${formatTiming(time)} (`, evaluationLink(time.evaluationId), ')'];
+
+type Confirmation = RunView['confirmations'][number];
 
 /** `measured 1.402× faster [1.382, 1.421] than the start on 20 fresh blocks`, or why nothing can be said. */
 export function describeConfirmation({ evaluationId, candidate, ratio, intervalRatio, ...rest }: Confirmation): Inline {
@@ -118,4 +120,33 @@ export function describeEvaluations({ evaluationsUsed, evaluationsAfterSearch: a
     figure: limit === null ? `${used}` : `${used} of ${formatFigure(limit)}`,
     beyond: after === 0 ? '' : `${after} ${isWithin ? 'of them ' : ''}after the search`,
   };
+}
+
+/** Columns of every table of evaluations. */
+export function evaluationColumns(view: RunView): ColumnOf<ProgressionRow>[] {
+  const kind = kindOf(view);
+  // Rows of the first workload alone need not say so.
+  const isAboutSeveral = view.progression.some((row) => row.workload !== view.workload.name);
+  const title = { predicted: 'Predicted time', measured: 'Measured time' };
+  return [
+    figures('Iteration', ({ iteration }) => iteration, 5),
+    names('Evaluation', ({ evaluationId }) => evaluationId),
+    words('Change', ({ change }) => change),
+    ...(isAboutSeveral ? [words<ProgressionRow>('Workload', ({ workload }) => workload, 2)] : []),
+    words('Why', whyCell, 4),
+    words('Result', ({ status }) => status, 2),
+    figures(kind ? title[kind] : 'Time', ({ time }) => (time ? formatTime(time.kind, time.medianNs) : '–')),
+    words('Interval', ({ time }) => (time ? formatInterval(time.kind, time.intervalNs) : '–'), 3),
+    figures('× previous best', ({ ratioToPreviousBest }) => formatRatio(ratioToPreviousBest)),
+    ...(kind === 'measured'
+      ? [
+          words<ProgressionRow>('Ratio interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 2),
+          words('Verdict', verdictCell),
+        ]
+      : []),
+    figures('× start', ({ ratioToStart }) => formatRatio(ratioToStart), 1),
+    names('Decision', ({ decision }) => decision),
+    words('Candidate', ({ candidate }) => formatCandidate(candidate), 5),
+    words('Reason', ({ reason }) => reason, 4),
+  ];
 }

@@ -1,5 +1,5 @@
 import type { Budgets, EvaluationFinishedEvent, RecordedEvent } from '../../store/events.ts';
-import { ofType } from './run-events.ts';
+import { ofType } from './logged.ts';
 
 const MS_PER_MINUTE = 60_000;
 const MS_PER_HOUR = 3_600_000;

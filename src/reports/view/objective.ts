@@ -1,5 +1,5 @@
 import type { RunStartedEvent, WeightedWorkload } from '../../store/events.ts';
-import type { Confirmation } from './outcome.ts';
+import type { Logged } from './logged.ts';
 import { type Joined, type ProgressionRow, type TimeFigure, timeFigure } from './progression.ts';
 
 /** How the best does on one workload, against the start. */
@@ -52,7 +52,7 @@ interface ObjectiveSource {
   joined: readonly Joined[];
   rows: readonly ProgressionRow[];
   bestCandidateId: string | undefined;
-  confirmation: Confirmation | undefined;
+  confirmation: Logged<'confirmation'> | undefined;
 }
 
 export function objectiveOf({ started, joined, rows, bestCandidateId, confirmation }: ObjectiveSource): Objective {
@@ -65,7 +65,7 @@ export function objectiveOf({ started, joined, rows, bestCandidateId, confirmati
     if (start.kind === 'predicted') return { ...outcome, ratio: start.medianNs / best.medianNs };
     if (!confirmation || confirmation.outcome === 'refused') return outcome;
     const confirmed =
-      confirmation.perWorkload.find(({ workload: name }) => name === workload.name) ??
+      confirmation.perWorkload?.find(({ workload: name }) => name === workload.name) ??
       (started.workloads.length === 1 ? confirmation : undefined);
     return { ...outcome, ratio: confirmed?.ratio ?? null, intervalRatio: confirmed?.intervalRatio ?? null };
   };

@@ -1,7 +1,6 @@
 import type { ParameterValues } from '../../core/kernel.ts';
-import type { Verdict } from '../../core/measurement.ts';
-import type { SanitizerReport } from '../../core/sanitizer-report.ts';
-import type { CandidateReference, ConfirmationEvent, WorkloadRatio } from '../../store/events.ts';
+import type { CandidateReference } from '../../store/events.ts';
+import type { Logged } from './logged.ts';
 import type { ProgressionRow, TimeFigure } from './progression.ts';
 
 /** What the best candidate changed against the start. */
@@ -11,33 +10,6 @@ export interface BestChanges {
   /** Kept changes in the order they were made. */
   steps: { evaluationId: string; change: string; ratio: number | null }[];
 }
-
-/** The last word on a winner of a measured run, against the start on fresh blocks. */
-export interface Confirmation {
-  evaluationId: string;
-  candidate: CandidateReference;
-  /** Start's time ÷ winner's time. */
-  ratio: number | null;
-  intervalRatio: readonly [low: number, high: number] | null;
-  verdict: Verdict | null;
-  sanitizer: SanitizerReport['outcome'] | null;
-  /** Runs over several workloads: `ratio` is the weighted geometric mean of these. */
-  perWorkload: WorkloadRatio[];
-  outcome: ConfirmationEvent['outcome'];
-  reason: string;
-}
-
-export const describeConfirmation = (event: ConfirmationEvent): Confirmation => ({
-  evaluationId: event.evaluationId,
-  candidate: event.candidate,
-  ratio: event.ratio,
-  intervalRatio: event.intervalRatio,
-  verdict: event.verdict,
-  sanitizer: event.sanitizer,
-  perWorkload: event.perWorkload ?? [],
-  outcome: event.outcome,
-  reason: event.reason,
-});
 
 function changedParameters(start: ParameterValues, best: ParameterValues): BestChanges['parameters'] {
   const names = [...new Set([...Object.keys(start), ...Object.keys(best)])];
@@ -69,7 +41,7 @@ export function bestChanges(
 export function speedupOf(
   start: TimeFigure | null,
   best: (TimeFigure & { candidate: CandidateReference }) | null,
-  confirmations: readonly Confirmation[],
+  confirmations: readonly Logged<'confirmation'>[],
   /** Runs over several workloads: the objective as the run's end says it. */
   objective: number | null,
 ): number | null {

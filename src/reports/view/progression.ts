@@ -14,7 +14,7 @@ import type {
   WorkloadRatio,
 } from '../../store/events.ts';
 import { formatMove } from '../format.ts';
-import { ofType } from './run-events.ts';
+import { ofType } from './logged.ts';
 
 /** A time as reports show it, with the evaluation it comes from. */
 export interface TimeFigure {

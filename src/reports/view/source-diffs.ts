@@ -1,6 +1,6 @@
 import { structuredPatch } from 'diff';
 import type { CandidateReference } from '../../store/events.ts';
-import type { Joined, ProgressionRow } from './progression.ts';
+import { candidateOf, type Joined, type ProgressionRow } from './progression.ts';
 
 /** Gives the text of a stored source by its SHA-256, or undefined when it is no longer there. */
 export type ReadSource = (hash: string) => string | undefined;
@@ -49,13 +49,7 @@ function fileDiff(file: string, before: string | undefined, after: string | unde
     status: before === undefined ? 'added' : after === undefined ? 'removed' : 'changed',
     addedLines: lines.filter((line) => line.startsWith('+')).length,
     removedLines: lines.filter((line) => line.startsWith('-')).length,
-    hunks: hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => ({
-      oldStart,
-      oldLines,
-      newStart,
-      newLines,
-      lines,
-    })),
+    hunks,
   };
 }
 
@@ -81,11 +75,7 @@ export function compareSources(
 export function diffBetween(before: Joined, after: Joined, change: string, read: ReadSource): SourceDiff {
   const side = ({ finished: { evaluation } }: Joined) => ({
     evaluationId: evaluation.id,
-    candidate: {
-      id: evaluation.candidate.id,
-      kernel: evaluation.candidate.kernel,
-      parameters: evaluation.candidate.parameters,
-    },
+    candidate: candidateOf(evaluation),
   });
   return {
     from: side(before),

@@ -4,7 +4,7 @@ import { printHtml } from '../../../src/reports/print/html.ts';
 import { printMarkdown } from '../../../src/reports/print/markdown.ts';
 import { buildRunView, type RunView } from '../../../src/reports/run-view.ts';
 import { describeEvaluations } from '../../../src/reports/sections/run-words.ts';
-import { countAfterSearch } from '../../../src/reports/view/run-events.ts';
+import { countAfterSearch } from '../../../src/reports/view/logged.ts';
 import type { RecordedEvent } from '../../../src/store/events.ts';
 import { onTerminal, unwrapped } from '../../support/printed.ts';
 import { fullRun, readSource } from '../full-run.ts';
