@@ -1,6 +1,6 @@
 import type { StopReason } from '../../store/events.ts';
 import { type Document, documentOf, figures, type Inline, list, type Part, table, text, words } from '../document.ts';
-import { formatElapsed, formatFigure, formatNs, formatParameters, formatPercent, formatRatio } from '../format.ts';
+import { formatCandidate, formatElapsed, formatFigure, formatNs, formatPercent, formatRatio } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import { becauseOf, describeEvaluations, headline } from '../sections/run-words.ts';
 
@@ -33,11 +33,10 @@ function stopped({ stop }: RunView): Inline {
 
 function bestLine({ best, start, bounds }: RunView): string | false {
   if (!best || best.evaluationId === start?.evaluationId) return false;
-  const { kernel, parameters, id } = best.candidate;
   const reached = bounds
     ? `; ${best.kind} ${formatPercent(bounds.attainableNs / best.medianNs)} of the attainable ${formatNs(bounds.attainableNs)}`
     : '';
-  return `${kernel} (${formatParameters(parameters) || 'no parameters'}), candidate ${id}${reached}`;
+  return `${formatCandidate(best.candidate)}, candidate ${best.candidate.id}${reached}`;
 }
 
 /** What did not work, in numbers: the report says why. */

@@ -51,6 +51,12 @@ function whyCell({ why, stage }: ProgressionRow): Inline {
   return [describeWhy(why), why.finding === NO_FINDING ? '' : `: ${why.evidence}`];
 }
 
+/** The finding alone. */
+export const becauseOf = ({ why }: ProgressionRow): string => {
+  if (!why) return '–';
+  return why.finding === NO_FINDING ? why.pattern : `${why.finding} (${why.evaluationId})`;
+};
+
 export const revertedLine = (row: ProgressionRow): Inline => {
   const tried = row.why ? ['tried ', describeWhy(row.why)] : row.change === 'start' ? 'the start' : 'tried';
   return [evaluationLink(row.evaluationId), `: ${row.change}: `, tried, `: ${row.reason}`];
