@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkTarget } from '../../src/app/check.ts';
+import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { moduleOf } from '../architecture/support/source-modules.ts';
 
 const EXAMPLES = await readdir('examples');
@@ -35,6 +36,28 @@ describe.each(EXAMPLES)('a copy of examples/%s', (example) => {
     }
     expect(broken).toEqual([]);
   });
+
+  it.runIf(example === 'row-sum')(
+    'runs with any value of a range that its kernel.json gives instead of a list',
+    async () => {
+      const file = join(copy, '02_warp_per_row/kernel.json');
+      const written = JSON.parse(await readFile(file, 'utf8'));
+      written.parameters.WARPS.values = { from: 1, to: 64, step: 1 };
+      await writeFile(file, JSON.stringify(written));
+      const { kernels } = await checkTarget({ target: dirname(file) });
+      // The constraint leaves 32 warps at most.
+      expect(kernels[0]!.validConfigurationCount).toBe(32);
+      const request = {
+        target: dirname(file),
+        device: 'virtual:l4',
+        workload: 'rows=21,columns=40',
+        trust: true,
+        seed: 1,
+      };
+      const { status, candidate } = await evaluateKernel({ ...request, parameters: { WARPS: 5 } });
+      expect([status, candidate.parameters]).toEqual(['passed', { WARPS: 5 }]);
+    },
+  );
 
   it('is valid', async () => {
     const { kernels } = await checkTarget({ target: copy });
