@@ -13,8 +13,13 @@ if (Number(process.versions.node.split('.')[0]) < MINIMUM_NODE_MAJOR) {
   const { existsSync } = await import('node:fs');
   const { enableCompileCache } = await import('node:module');
   const { tmpdir } = await import('node:os');
+  const { join } = await import('node:path');
   // It would make a folder that TMPDIR names and that is not there, so that a slip in the name goes unseen.
-  if (existsSync(tmpdir())) enableCompileCache();
+  if (existsSync(tmpdir())) {
+    enableCompileCache();
+    // Worker threads look here only.
+    process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
+  }
   // A checkout runs its sources; the published package has only the build.
   const source = new URL('../src/cli/main.ts', import.meta.url);
   const built = new URL('../dist/src/cli/main.js', import.meta.url);

@@ -39,7 +39,7 @@ async function optimize(problem: string, store: string): Promise<Printed> {
   const child = spawn(process.execPath, ['bin/warpsmith.mjs', 'optimize', target, ...limits, '--json'], {
     cwd: root,
     // What is recorded here is found here.
-    env: { ...process.env, WARPSMITH_REPEATS: 'off' },
+    env: { ...process.env, WARPSMITH_REPEATS: 'off', WARPSMITH_JOURNAL: 'off' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const chunks: Buffer[] = [];

@@ -37,7 +37,7 @@ const warpsmith = async <T>(args: readonly string[]): Promise<T> => {
   const child = spawn(process.execPath, ['bin/warpsmith.mjs', ...args, '--json'], {
     cwd: root,
     // What is recorded here is found here.
-    env: { ...process.env, WARPSMITH_REPEATS: 'off' },
+    env: { ...process.env, WARPSMITH_REPEATS: 'off', WARPSMITH_JOURNAL: 'off' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const chunks: Buffer[] = [];

@@ -65,6 +65,8 @@ export interface Device {
   readonly spec: DeviceSpec;
   /** Present where times are measured; absent where they are predicted. */
   readonly measuring?: MeasuringDevice;
+  /** Starts what running code takes, such as threads, while there is none to run yet. Never changes a result. */
+  prepare?(): void;
   /** Compiles or JIT-loads the code; the module stays valid until `unload` or `close`. */
   load(code: CompiledCode): Promise<{ ok: true; module: LoadedModule } | DeviceFailure>;
   unload(module: LoadedModule): Promise<void>;

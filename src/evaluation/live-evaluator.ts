@@ -23,7 +23,7 @@ import { compileRefusal, type Outcome, refusalOutcome, unverified } from './outc
 import { predictionCaveats, predictOutcome } from './predict-outcome.ts';
 import { problemWork } from './problem-work.ts';
 import { countOnly, type Verified, type VerifyRequest, verify } from './verify/verify.ts';
-import { verifyQuickly } from './verify/verify-quickly.ts';
+import { anticipateQuickly, verifyQuickly } from './verify/verify-quickly.ts';
 
 export interface LiveEvaluatorOptions {
   readonly device: Device;
@@ -135,6 +135,8 @@ class LiveEvaluation {
     const misfit = this.#misfit();
     if (misfit) return misfit;
     this.#request.onStage?.({ stage: 'compile' });
+    this.#options.device.prepare?.();
+    this.#anticipate();
     const compiled = await this.#timed('compile', () => this.#compile(this.#request.candidate));
     if (!compiled.ok) return compileRefusal(compiled);
     const loaded = await this.#timed('compile', () => this.#options.device.load(compiled.code));
@@ -156,6 +158,13 @@ class LiveEvaluation {
   }
 
   /** Only for a candidate that passed before on a real GPU; undefined for all others, which must be judged. */
+  /** Someone waits for a quick look: what its checks expect is worked out while the candidate is compiled. */
+  #anticipate(): void {
+    const { quick, problem, candidate, workload, seed } = this.#request;
+    const { oracle } = this.#options;
+    if (quick) void anticipateQuickly({ problem, candidate, dimensions: workload.dimensions, seed, oracle });
+  }
+
   async #profileAgain(module: LoadedModule): Promise<Outcome | undefined> {
     const { device, oracle, instruments } = this.#options;
     const { passedBefore, workload } = this.#request;

@@ -68,6 +68,10 @@ export class VirtualDevice implements Device {
     this.#pool = new WorkerPool(this.#memory.memory, this.#reads.memory, options.threads ?? availableParallelism());
   }
 
+  prepare(): void {
+    this.#pool.prepare();
+  }
+
   async load(code: CompiledCode): Promise<{ ok: true; module: LoadedModule } | DeviceFailure> {
     if (code.kind !== 'ptx')
       return failure('unsupported', `a virtual GPU runs PTX from clang, not ${code.kind}; give CUDA C++ or PTX source`);

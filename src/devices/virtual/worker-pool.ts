@@ -41,6 +41,11 @@ export class WorkerPool {
     this.threads = threads;
   }
 
+  /** Takes the threads before they are needed. */
+  prepare(): void {
+    this.#start();
+  }
+
   /** Makes a kernel known to all workers; returns its handle. */
   load(image: KernelImage): number {
     const module = new WebAssembly.Module(image.wasm);

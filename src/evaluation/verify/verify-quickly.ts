@@ -1,4 +1,6 @@
 import type { Coverage } from '../../core/evaluation.ts';
+import type { Dimensions } from '../../core/problem.ts';
+import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
 import type { Refused } from '../launches/refusal.ts';
 import { type Check, cheapestToRepeat, checksFor, DECLARED, describeCheck } from '../oracle/checks.ts';
 import { compareRows } from '../oracle/compare-rows.ts';
@@ -13,6 +15,35 @@ import { planOrRefusal, type Verified, type VerifyRequest } from './verify.ts';
 /** How much a quick look leaves out, for who reads its coverage. */
 const LEFT_OUT = 'a quick look runs two checks, once each';
 
+type Asked = Pick<VerifyRequest, 'problem' | 'candidate' | 'dimensions' | 'seed' | 'oracle'>;
+
+/** The small check, if the kernel takes a shape for one, and what the whole list would cover. */
+function chooseChecks(
+  { problem, candidate, dimensions, seed }: Asked,
+  fits?: (shape: Dimensions) => boolean,
+): { small?: Check; coverage: Coverage } {
+  const { kernel, parameters } = candidate;
+  const asked = { problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, fits };
+  const { checks, coverage } = checksFor(asked);
+  const others = checks.filter(({ isMain, isOnce, isDrawn }) => !isMain && !isOnce && !isDrawn);
+  return { small: others.length > 0 ? cheapestToRepeat(problem.file, others) : undefined, coverage };
+}
+
+/** Works out what the checks of a quick look expect, before there is code to run. Trouble shows again in the checks. */
+export const anticipateQuickly = async (asked: Asked): Promise<void> => {
+  const { problem, dimensions, seed, oracle } = asked;
+  try {
+    const { small } = chooseChecks(asked);
+    // The small one first: it starts the reference's process.
+    for (const check of [...(small ? [small] : []), { dimensions, generatorSet: DECLARED }]) {
+      const { dimensions: shape, generatorSet } = check;
+      await oracle.check({ problem, seed, dimensions: shape, generatorSet }).sample();
+    }
+  } catch {
+    // As said.
+  }
+};
+
 /**
  * A quick look at a candidate: a check of one small shape, then the counted run of the main workload, of which some rows are
  * compared. Each runs once. What comes of two runs that differ, of repeated launches, of drawn shapes and of other inputs is not
@@ -21,11 +52,12 @@ const LEFT_OUT = 'a quick look runs two checks, once each';
  * @throws as `verify`.
  */
 export const verifyQuickly = async (request: VerifyRequest): Promise<Verified | Refused> => {
-  const { problem, candidate, dimensions, seed, oracle, signal } = request;
-  const { kernel, parameters } = candidate;
-  const { checks, coverage } = checksFor({ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed });
-  const others = checks.filter(({ isMain, isOnce, isDrawn }) => !isMain && !isOnce && !isDrawn);
-  const small = others.length > 0 ? cheapestToRepeat(problem.file, others) : undefined;
+  const { problem, dimensions, seed, oracle, signal } = request;
+  const { spec } = request.device;
+  const { resources } = request.module;
+  const { small, coverage } = chooseChecks(request, (shape) =>
+    fitsSharedMemory(() => request.planFor(shape), { spec, resources }),
+  );
   const tally = new CorrectnessTally();
   const said = quickCoverage(small, coverage);
   const refusal = small && (await smallCheck(request, small, tally));
