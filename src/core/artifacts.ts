@@ -1,13 +1,13 @@
-/** Takes files that belong to an evaluation and names them by their contents. */
+/** Stores files that belong to an evaluation, named by their contents. */
 export interface ArtifactStore {
   /** Stores `contents` and returns its SHA-256 in hexadecimal. */
   put(contents: string | Uint8Array): string;
 }
 
-/** What an evaluation is to keep beside its numbers, and where. */
+/** The files that an evaluation keeps, and where. */
 export interface KeepRequest {
   readonly store: ArtifactStore;
-  /** Machine code as text too: it takes a disassembler of the CUDA toolkit, and a part of a second. */
+  /** Also keep machine code as text. This needs a disassembler of the CUDA toolkit and a fraction of a second. */
   readonly sass: boolean;
 }
 

@@ -9,12 +9,12 @@ import type { ProblemFile, ProblemSource } from './problem.ts';
 const BYTES = /\bdtype\.bytes\b/g;
 const DTYPE_KEYS: ReadonlySet<string> = new Set(['dtype', 'storage', 'unit']);
 
-/** The dtypes that a problem takes; empty where each of its buffers has one of its own. */
+/** The dtypes that a problem takes; empty if each buffer has a fixed one. */
 export const dtypesOf = ({ dtypes = {} }: ProblemSource): DType[] => Object.keys(dtypes) as DType[];
 
 /**
- * A problem of one dtype: `T` and `dtype.bytes` replaced, the dtype's own fields in place of the problem's. Problems without
- * dtypes come back as they are.
+ * The problem for one dtype: replaces `T` and `dtype.bytes`, and overrides the problem's fields with those of the dtype.
+ * Returns problems without dtypes unchanged.
  *
  * @throws WarpsmithError `unknown-dtype`.
  */
@@ -40,10 +40,10 @@ const mergedSets = (
   generatorSets || variant.generatorSets ? { ...generatorSets, ...variant.generatorSets } : undefined;
 
 /**
- * A kernel for a problem of one dtype: `T` and `dtype.bytes` replaced, parameters' values worked out, and the macro `DTYPE`
- * defined as the element's C++ type. What was bound before comes back as it is, as do kernels of problems without dtypes.
+ * A kernel for a problem of one dtype: replaces `T` and `dtype.bytes`, evaluates parameter values, and defines the macro
+ * `DTYPE` as the element's C++ type. Returns already bound kernels, and kernels of problems without dtypes, unchanged.
  *
- * @throws WarpsmithError for a parameter's value that is no number.
+ * @throws WarpsmithError for a parameter value that is not a number.
  */
 export const bindKernel = (source: KernelSource, dtype: DType | undefined, file: string): KernelFile => {
   const isBound = dtype === undefined || source.dtype !== undefined;

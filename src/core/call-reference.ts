@@ -9,7 +9,7 @@ import type {
 } from './problem.ts';
 import { rounderFor } from './rounding.ts';
 
-/** The mistake of a reference, in the words of an error. */
+/** Describes a mistake of a reference, for the error. */
 export interface ReferenceFault {
   readonly code: 'reference-failed' | 'reference-output' | 'reference-changed-input';
   /** Goes on after "the reference of NAME": `throws TypeError: …`. */
@@ -33,8 +33,8 @@ export type ReferenceOutcome =
   | { readonly ok: false; readonly fault: ReferenceFault };
 
 /**
- * Calls a reference and looks at what it did: it must return float64 arrays and leave its inputs as they were. The inputs
- * are the caller's to lose.
+ * Calls a reference and checks that it returns float64 arrays and leaves its inputs unchanged. The caller's inputs may be
+ * lost.
  */
 export const callReference = (
   { reference, referenceRows, mistakes = {} }: ReferenceModule,
@@ -55,7 +55,7 @@ export const callReference = (
   return fault ? { ok: false, fault } : { ok: true, outputs: outputs as ReferenceTensors };
 };
 
-/** A reference that runs here, for those who wrote it themselves: tests, and programs that use warpsmith. */
+/** Runs a reference in this process, for its own author: tests, and programs that use warpsmith. */
 export const inProcess =
   (reference: ReferenceFunction, others: Omit<ReferenceModule, 'reference'> = {}): RunReference =>
   async ({ inputs, signal, ...run }) => {

@@ -6,8 +6,8 @@ import { completeParameters } from './plan/parameters.ts';
 const ID_DIGITS = 12;
 
 /**
- * A kernel with its parameters completed, named by its content: kernel.json, sources and parameter values, not by the
- * folder it lies in.
+ * A kernel with completed parameters, named by its content: kernel.json, sources and parameter values. Its folder does not
+ * matter.
  *
  * @throws WarpsmithError as `completeParameters`.
  */
@@ -17,7 +17,7 @@ export const makeCandidate = (kernel: Kernel, parameters: ParameterValues): Cand
   return { id: bytesToHex(sha256(utf8ToBytes(content))).slice(0, ID_DIGITS), kernel, parameters: complete };
 };
 
-/** JSON with sorted keys, so that the order of keys in a file names nothing new. */
+/** JSON with sorted keys, so that the order of keys in a file does not change the name. */
 const stableJson = (value: unknown): string =>
   JSON.stringify(value, (_key, item: unknown) =>
     typeof item === 'object' && item !== null && !Array.isArray(item)

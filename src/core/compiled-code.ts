@@ -15,7 +15,7 @@ export interface CompiledCode {
   readonly kind: 'ptx' | 'cubin';
   /** PTX text; for a cubin, base64. */
   readonly text: string;
-  /** Of a cubin: the PTX it was assembled from, where the compiler tells. */
+  /** For a cubin: the PTX from which it was assembled, if the compiler provides it. */
   readonly ptx?: string;
   /** e.g. `sm_89`. */
   readonly architecture: string;

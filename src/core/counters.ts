@@ -80,7 +80,7 @@ export interface LineCounters {
   divergentBranches: number;
 }
 
-/** What one CTA of a function occupies. Estimated from PTX unless a real compiler said so. */
+/** Resources of one CTA of a function. Estimated from PTX, unless a real compiler reported them. */
 export interface KernelResources {
   registersPerThread: number;
   registersSource: 'estimated' | 'compiler';
@@ -109,7 +109,7 @@ export interface SampledCache {
   sampledRatio: number;
   /** Distinct lines of 128 bytes that the launch touched in these sets. */
   sampledLines: number;
-  /** What L2 held before the sequence: `cold` nothing of it, `hot` what the same sequence leaves. */
+  /** Contents of L2 before the sequence. `cold`: none of its data; `hot`: the data that the same sequence leaves. */
   start: 'hot' | 'cold';
   /** Bytes that L2 reads from DRAM. */
   dramReadBytes: number;
@@ -122,7 +122,7 @@ export interface LaunchCounters extends CounterTotals {
   grid: Dim3;
   block: Dim3;
   ctaCount: number;
-  /** CTAs whose execution was counted; sums are scaled when smaller than `ctaCount`, and that is printed. */
+  /** Counted CTAs. If fewer than `ctaCount`, sums are scaled up, and the output says so. */
   countedCtas: number;
   resources: KernelResources;
   /** Instructions with exactly n active lanes, n = 0…32. */
@@ -137,7 +137,7 @@ export interface LaunchCounters extends CounterTotals {
   /** Distinct sectors touched, the least DRAM traffic a cold cache allows. Estimate when CTAs were sampled. */
   distinctSectorsRead: number;
   distinctSectorsWritten: number;
-  /** Absent where nothing was simulated: a sample of the CTAs, a profile of a real GPU, or too few lines. */
+  /** Absent if nothing was simulated: with a sample of the CTAs, a profile of a real GPU, or too few lines. */
   sampledCache?: SampledCache;
   lines: LineCounters[];
 }

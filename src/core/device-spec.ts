@@ -5,18 +5,18 @@ export interface Sourced {
 }
 
 /**
- * What the time model's figures for a device rest on: times measured on this very board, figures measured on another
- * board with the same chip, or published figures alone. Decides how wide a prediction's interval is.
+ * The origin of the time model's figures for a device: measurements of this board, measurements of another board with the
+ * same chip, or published figures alone. It determines the width of a prediction's interval.
  */
 export type CalibrationBasis = 'measured' | 'same-chip' | 'published';
 
 export interface Calibration {
   readonly basis: CalibrationBasis;
-  /** Says which figures were measured, and the board that the others come from. */
+  /** Says which figures were measured, and the board from which the others come. */
   readonly note: string;
 }
 
-/** What a GPU can do. Rates are per SM per clock unless the name says otherwise; dense, never sparse, peaks. */
+/** The capabilities of a GPU. Rates are per SM per clock unless the name says otherwise; peaks are dense, never sparse. */
 export interface DeviceSpec {
   readonly id: string;
   readonly name: string;

@@ -1,11 +1,13 @@
-/** How often something was done, how long the caller waited for it in ms, and the bytes it moved, if any. */
+/** Number of operations, time in ms that the caller waited for them, and the bytes they moved, if any. */
 export interface TallyEntry {
   readonly count: number;
   readonly ms: number;
   readonly bytes?: number;
 }
 
-/** Requests to a device in a process of its own since it was opened. The time of a request includes the times of its parts. */
+/**
+ * Requests to a device in a process of its own since it was opened. The time of a request includes the times of its parts.
+ */
 export interface DeviceTally {
   /** Messages to the process, by command. */
   readonly messages: Readonly<Record<string, TallyEntry>>;
@@ -13,7 +15,7 @@ export interface DeviceTally {
   readonly driver: Readonly<Record<string, TallyEntry>>;
 }
 
-/** What came to `after` since `before`; what did not is absent. */
+/** The difference of two tallies, without entries that did not change. */
 export const tallyBetween = (before: DeviceTally, after: DeviceTally): DeviceTally => ({
   messages: between(before.messages, after.messages),
   driver: between(before.driver, after.driver),

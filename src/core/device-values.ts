@@ -26,7 +26,7 @@ export interface ArgumentMismatch {
   expected: string;
 }
 
-/** A failure as a value: which status it gives the evaluation, and why. */
+/** A failure as a value: the status of the evaluation, and the reason. */
 export interface DeviceFailure {
   ok: false;
   status: FailureStatus;
@@ -37,7 +37,7 @@ export interface DeviceFailure {
 
 export interface LoadedModule {
   readonly code: CompiledCode;
-  /** By function name, what one CTA occupies before dynamic shared memory; `kernel.ctasPerSm` is derived from it. */
+  /** Resources of one CTA without dynamic shared memory, by function name; `kernel.ctasPerSm` derives from them. */
   readonly resources?: Readonly<Record<string, KernelResources>>;
 }
 
@@ -45,7 +45,7 @@ export interface AllocationRequest {
   readonly name: string;
   readonly bytes: number;
   readonly alignmentBytes: number;
-  /** Lie at a multiple of `alignmentBytes`, but not of twice that: no better aligned than was declared. */
+  /** Place the buffer at a multiple of `alignmentBytes`, but not of twice that: only as well aligned as declared. */
   readonly minimumAlignment?: boolean;
 }
 

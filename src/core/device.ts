@@ -26,26 +26,26 @@ export interface RunOptions {
   count: boolean;
   /** Wall-clock limit for the whole sequence. */
   timeoutMs: number;
-  /** Warp instructions one CTA may execute before it is `timed-out`; the device's default when absent. */
+  /** Warp instructions that one CTA may execute before it is `timed-out`; the device's default if absent. */
   instructionsPerCta?: number;
   /**
-   * What shared and local memory hold when a CTA begins: rubbish drawn by this number (NaN in every floating dtype for 0),
-   * zeros, or what the last CTA on the same multiprocessor left. Rubbish drawn by `orderSeed` when absent. Virtual devices
-   * only: on others it is what it is.
+   * Contents of shared and local memory when a CTA begins: bytes drawn from this number (NaN in every floating-point dtype
+   * for 0), zeros, or the memory that the last CTA on the same multiprocessor left. By default bytes drawn from
+   * `orderSeed`. Virtual devices only; a real device can't choose.
    */
   privateMemory?: number | 'zeros' | 'leftovers';
-  /** Look for accesses of several warps or CTAs that race; not while counting. Virtual devices only. */
+  /** Look for races between warps or CTAs; not while counting. Virtual devices only. */
   findRaces?: boolean;
-  /** What the caches hold when the sequence starts, for the traffic that is estimated; `cold` when absent. */
+  /** Cache state at the start of the sequence, for estimated traffic; `cold` by default. */
   cache?: 'hot' | 'cold';
   /** Count only about this many CTAs of each launch (the others are not executed). Never for verification. */
   sampleCtas?: number;
 }
 
 /**
- * `counters` has one entry per launch step executed, empty unless asked for. `uninitialisedRead` says where shared memory
- * was first read that nothing had written, where races were looked for; by itself that is no mistake. `readBytes` are the
- * distinct bytes of each buffer that the sequence read, where a virtual device counted.
+ * `counters` has one entry per executed launch step; empty unless requested. `uninitialisedRead` is the first read of
+ * unwritten shared memory, if the run looked for races; it is not a mistake by itself. `readBytes` are the distinct bytes
+ * of each buffer that the sequence read, if a virtual device counted.
  */
 export type RunOutcome =
   | {
@@ -57,9 +57,7 @@ export type RunOutcome =
     }
   | DeviceFailure;
 
-/**
- * Seam 1: a GPU, real or virtual. One caller at a time. Failures of a kernel are values; only misuse throws.
- */
+/** Seam 1: a GPU, real or virtual. One caller at a time. Failures of a kernel are values; only misuse throws. */
 export interface Device {
   readonly identity: DeviceIdentity;
   readonly spec: DeviceSpec;
@@ -76,7 +74,7 @@ export interface Device {
   /** Repeats `pattern` over the whole buffer. */
   fill(buffer: DeviceBuffer, pattern: Uint8Array): Promise<void>;
   read(buffer: DeviceBuffer): Promise<Uint8Array>;
-  /** Bytes of the guard zones around the buffer that no longer hold the guard pattern; 0 when intact. */
+  /** Bytes of the buffer's guard zones that no longer hold the guard pattern; 0 if they are intact. */
   damagedGuardBytes(buffer: DeviceBuffer): Promise<number>;
   /** Checks arguments against the function's parameters, then runs every step of the plan in order. */
   run(

@@ -2,7 +2,7 @@
 export const DTYPES = ['f16', 'bf16', 'f32', 'f64', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64'] as const;
 export type DType = (typeof DTYPES)[number];
 
-/** In problem.json and kernel.json of a problem that takes several dtypes: the one that was asked for. */
+/** In problem.json and kernel.json of a problem with several dtypes: stands for the requested one. */
 export const ASKED_DTYPE = 'T';
 /** A dtype as a file may write it. */
 export type WrittenDType = DType | typeof ASKED_DTYPE;
@@ -22,7 +22,7 @@ const CPP_TYPES: Record<DType, string> = {
   u64: 'unsigned long long',
 };
 
-/** What an element is called in device code: the macro `DTYPE`. */
+/** The C++ type of an element in device code: the macro `DTYPE`. */
 export const cppTypeOf = (dtype: DType): string => CPP_TYPES[dtype];
 
 const SIZE_BYTES: Record<DType, number> = {

@@ -6,7 +6,7 @@ export interface ErrorDetails {
   message: string;
   /** File the error is about, if any. */
   file?: string;
-  /** Where in that file: a JSON path such as `steps[0].grid[1]`, or `line:column`. */
+  /** The place in that file: a JSON path such as `steps[0].grid[1]`, or `line:column`. */
   path?: string;
   /** The value received, as text. */
   received?: string;

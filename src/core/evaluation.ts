@@ -39,9 +39,9 @@ export interface ComparedElement {
 }
 
 export interface Correctness {
-  /** Largest |output − oracle| over all checks; `null` when it was not a number. */
+  /** Largest |output − oracle| over all checks; `null` if it was not a number. */
   maxAbsoluteError: number | null;
-  /** Tolerance at the element that came nearest to (or went furthest over) it. */
+  /** Tolerance at the element with the largest error ÷ tolerance. */
   tolerance: number;
   /** That element. Absent if every output equals its wanted value. */
   nearest?: ComparedElement;
@@ -50,11 +50,11 @@ export interface Correctness {
   firstWrong?: WrongElement;
   /** Largest |error| ÷ tolerance. Passes if ≤ 1. */
   worstErrorRatio?: number;
-  /** Largest RMS error of an output ÷ its limit; 0 where the comparison sets none. Passes if ≤ 1. */
+  /** Largest RMS error of an output ÷ its limit; 0 if the comparison sets none. Passes if ≤ 1. */
   rmsErrorRatio?: number;
 }
 
-/** What a candidate was verified on beside the timed workload's own inputs. */
+/** The shapes and inputs on which a candidate was verified, besides the timed workload's own inputs. */
 export interface Coverage {
   /** How many of the problem's check shapes the kernel takes. */
   checkShapes: number;
@@ -62,13 +62,13 @@ export interface Coverage {
   excludedShapes: Dimensions[];
   /** Shapes that the seed chose, within the kernel's limits. */
   drawnShapes: Dimensions[];
-  /** Generator sets that the timed workload was run with, beside the declared inputs. */
+  /** Generator sets that the timed workload ran with, besides the declared inputs. */
   generatorSets: string[];
-  /** Checks that were left out, and why; `code` of the error that kept one from being run. */
+  /** Checks that did not run, with the reason, and the `code` of the error if one prevented it. */
   leftOut: { check: string; reason: string; code?: string }[];
-  /** Dimensions of which the kernel takes no value but the timed one, though the problem has others. */
+  /** Dimensions for which the kernel takes only the timed value, although the problem allows others. */
   fixedDimensions: string[];
-  /** The kernel was verified at no shape but the timed one: nothing is known of any other. */
+  /** True if the kernel was verified only at the timed shape, so that nothing is known of others. */
   timedShapeOnly: boolean;
 }
 
@@ -76,28 +76,28 @@ export interface Coverage {
 export interface JudgingProblem {
   name: string;
   folder: string;
-  /** The kernel does not lie directly below that folder, as a rung of its ladder would. */
+  /** True unless the kernel lies directly below that folder, like a rung of its ladder. */
   elsewhere: boolean;
 }
 
-/** Where what was judged stands in the journal of its store, or why it does not. */
+/** The attempt's place in the store's journal, or why it has none. */
 export type JournalMark = { attempt: string; parent: string | null } | { notKept: string };
 
 /** One candidate judged on one workload and device. Plain JSON: what `evaluate --json` prints. */
 export interface Evaluation {
   schemaVersion: 1;
-  /** Of the document that `evaluate --json` prints; evaluations inside others have none. */
+  /** Only in the document that `evaluate --json` prints, not in evaluations inside other documents. */
   kind?: 'evaluate';
   /** `e1`, `e2`, … within a run; `e0` for a lone evaluation. */
   id: string;
   candidate: { id: string; kernel: string; folder: string; parameters: ParameterValues };
-  /** Whose reference and checks judged; told by commands that judge a folder. */
+  /** The problem whose reference and checks judged it; only from commands that judge a folder. */
   problem?: JudgingProblem;
   /** Told by commands that judge what somebody tries. */
   journal?: JournalMark;
   device: DeviceIdentity;
   workload: { name: string; dimensions: Dimensions };
-  /** Seeded inputs, orders and drawn shapes. Absent from evaluations of versions that did not say. */
+  /** The seed of inputs, orders and drawn shapes. Absent in evaluations of older versions. */
   seed?: number;
   status: EvaluationStatus;
   /** Why the status is not `passed`: what, where, how many. */
@@ -105,7 +105,7 @@ export interface Evaluation {
   /** Which check found it: shape, generator set, poison, order. */
   failedCheck?: string;
   fault?: DeviceFault;
-  /** The mistake in kernel.json that made the candidate `invalid`, with its file and path, where there is one. */
+  /** The mistake in kernel.json that made the candidate `invalid`, with file and path, if there is one. */
   error?: ErrorDetails;
   diagnostics?: Diagnostic[];
   timing?: Timing;
@@ -124,9 +124,9 @@ export interface Evaluation {
   /** Baselines asked for that could not be measured, and why. */
   missingBaselines?: { name: string; reason: string }[];
   findings: Finding[];
-  /** Beyond their threshold, and worth nothing as long as something else binds; absent where there are none. */
+  /** Findings beyond their threshold whose fix gains nothing while another resource binds; absent if there are none. */
   hiddenFindings?: Finding[];
-  /** Not evaluated now: virtual devices find the same each time, and this is what was found then, in so many ms. */
+  /** Set if the evaluation comes from the cache of a virtual device: when it was made, and how many ms it took. */
   repeated?: { evaluatedAt: string; elapsedMs: number };
   /** PTX and machine code of the candidate, if the request asked to keep them. */
   artifacts?: EvaluationArtifacts;
@@ -134,10 +134,13 @@ export interface Evaluation {
   elapsedMs: { compile: number; verify: number; time: number; total: number };
 }
 
-/** `failedCheck` of a candidate that was right as long as it was verified. */
+/** `failedCheck` of a candidate that was right when verified. */
 export const WHILE_TIMED = 'while it was timed';
 
-/** Right when verified, wrong or unsafe when timed: a kernel that tells the two apart, or comes out right by chance. */
+/**
+ * Whether it was right when verified, and wrong or unsafe when timed: a kernel that distinguishes the two, or is right by
+ * chance.
+ */
 export const isWrongWhenTimed = ({ status, failedCheck }: Pick<Evaluation, 'status' | 'failedCheck'>): boolean =>
   (status === 'wrong' || status === 'unsafe') && failedCheck === WHILE_TIMED;
 
@@ -156,7 +159,7 @@ export interface BaselineMeasurement {
 /** What is being done of an evaluation. */
 export type EvaluationStage =
   | { readonly stage: 'compile' }
-  /** The `index`-th of `count` checks; there may turn out to be one more. */
+  /** The `index`-th of `count` checks. One more check may be added later. */
   | { readonly stage: 'verify'; readonly check: string; readonly index: number; readonly count: number }
   | { readonly stage: 'time'; readonly kind: 'measured' | 'predicted' };
 
@@ -164,28 +167,28 @@ export interface EvaluationRequest {
   problem: Problem;
   candidate: Candidate;
   workload: Workload;
-  /** Seeds inputs, orders, poisons and drawn shapes; never reaches a kernel. */
+  /** Seeds inputs, orders, poisons and drawn shapes. It never reaches a kernel. */
   seed: number;
-  /** Virtual devices: two checks, then counters and a prediction; what gets through is `unverified`. */
+  /** Virtual devices: only two checks, then counters and a prediction. The result is at best `unverified`. */
   quick?: boolean;
-  /** Verify on more drawn shapes, with every generator set, as a winner is. */
+  /** Verify as a winner: on more drawn shapes, with every generator set. */
   thorough?: boolean;
   id?: string;
   signal?: AbortSignal;
   /**
-   * What was found when the candidate passed on this workload; it is counted then, not compared again. A real GPU needs its
-   * time as well, and profiles instead of measuring.
+   * The result of an earlier run in which the candidate passed on this workload. It is then counted, not compared again. A
+   * real GPU also needs its time, and profiles instead of measuring.
    */
   passedBefore?: { correctness: Correctness; coverage: Coverage; timing?: Timing };
   /** Real GPUs: how long to measure; `screen` when absent. */
   tier?: Tier;
-  /** Real GPUs: a fixed number of blocks; what confirms a winner. */
+  /** Real GPUs: a fixed number of blocks, for a confirmation. */
   blocks?: number;
-  /** Real GPUs: candidates to measure beside this one, in the same blocks. They must have passed before. */
+  /** Real GPUs: candidates to measure in the same blocks. They must have passed before. */
   against?: readonly { name: string; candidate: Candidate }[];
-  /** Real GPUs: library baselines to measure beside it, by the names baseline.py gives them. */
+  /** Real GPUs: library baselines to measure in the same blocks, by their names in baseline.py. */
   libraryBaselines?: readonly string[];
-  /** Real GPUs: profile as well, unless it is not faster than a kernel it ran `against`; `none` when absent. */
+  /** Real GPUs: also profile, unless the candidate is not faster than a kernel in `against`; `none` by default. */
   profile?: ProfileLevel | 'none';
   /** Real GPUs: run the sanitizer as well. */
   sanitize?: boolean;
@@ -195,10 +198,10 @@ export interface EvaluationRequest {
   onStage?: (stage: EvaluationStage) => void;
 }
 
-/** Seam 2: judges candidates. Never rejects for anything a candidate did; rejects only when aborted or misused. */
+/** Seam 2: judges candidates. Its promise rejects only if aborted or misused, never because of a candidate. */
 export interface Evaluator {
   evaluate(request: EvaluationRequest): Promise<Evaluation>;
-  /** Starts work ahead (compiling) for candidates that may be asked for soon. Never changes a result, never fails. */
+  /** Starts work ahead (compiling) for candidates that may be requested soon. Never changes a result, never fails. */
   prepare?(candidates: readonly Candidate[]): void;
   close(): Promise<void>;
 }

@@ -11,7 +11,7 @@ export interface EvidenceItem {
   where?: string;
 }
 
-/** A diagnosis: what limits the kernel, how we know, and what fixing it could give. */
+/** A diagnosis: what limits the kernel, with evidence and the estimated gain of a fix. */
 export interface Finding {
   /** Kebab-case rule id, e.g. `bank-conflicts`; kernel.json's `remedies` name these. A profiler's own rule: `ncu/CPIStall`. */
   id: string;
@@ -24,7 +24,7 @@ export interface Finding {
   advice: string;
 }
 
-/** Ids of every rule, in the order they are considered; parallelism first. */
+/** Ids of all rules, in the order of their evaluation; parallelism first. */
 export const FINDING_IDS = [
   'parallelism',
   'tail-effect',

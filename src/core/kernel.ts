@@ -2,7 +2,7 @@ import type { DType, WrittenDType } from './dtype.ts';
 import type { Expression } from './expressions/syntax-tree.ts';
 
 /**
- * Whole numbers from `from` up to `to`, which is included where it is met: each `step` more than the one before, or
+ * Whole numbers from `from` up to `to` (included if a step reaches it): each is `step` more than the previous one, or
  * `factor` times as much.
  */
 export type ParameterRange = { from: number; to: number; step: number } | { from: number; to: number; factor: number };
@@ -17,7 +17,10 @@ export interface ParameterDeclaration<V = number> {
 export interface WorkspaceDeclaration {
   bytes: Expression;
   alignmentBytes?: number;
-  /** `zero`: zeroed before each launch sequence, and timed; `once`: zeroed once, then the kernel keeps it valid. */
+  /**
+   * `zero`: zeroed before each launch sequence, and timed. `once`: zeroed before the first one; then the kernel keeps it
+   * valid.
+   */
   init: 'undefined' | 'zero' | 'once';
 }
 
@@ -71,7 +74,7 @@ export interface MemsetStepDeclaration {
 
 export type StepDeclaration<T = DType> = LaunchStepDeclaration<T> | MemsetStepDeclaration;
 
-/** A kernel for a problem of one dtype: what everything but loading knows. */
+/** A kernel for a problem of one dtype. All code except loading uses this type. */
 export interface KernelFile {
   $schema?: string;
   schemaVersion: 1;
@@ -79,7 +82,7 @@ export interface KernelFile {
   description: string;
   /** Relative path of problem.json. */
   problem: string;
-  /** Dtypes of a problem with several that this kernel computes in; all of them when absent. */
+  /** Of a problem's several dtypes, those in which this kernel computes; all by default. */
   dtypes?: DType[];
   /** What `T` stood for; in files that warpsmith wrote. */
   dtype?: DType;
@@ -91,7 +94,7 @@ export interface KernelFile {
     architectures?: string[];
   };
   parameters?: Readonly<Record<string, ParameterDeclaration>>;
-  /** Every one must be non-zero for a parameter assignment to be valid. */
+  /** A parameter assignment is valid if every one of these is non-zero. */
   constraints?: Expression[];
   /** Ids of the findings this rung answers. */
   remedies?: string[];
@@ -101,7 +104,7 @@ export interface KernelFile {
   steps: StepDeclaration[];
 }
 
-/** kernel.json as it is written: `T` may stand for a dtype, and expressions and parameters may name `dtype.bytes`. */
+/** kernel.json as written: `T` may stand for a dtype, and expressions and parameters may name `dtype.bytes`. */
 export interface KernelSource extends Omit<KernelFile, 'parameters' | 'steps'> {
   parameters?: Readonly<Record<string, ParameterDeclaration<Expression>>>;
   steps: StepDeclaration<WrittenDType>[];

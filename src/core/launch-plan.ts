@@ -60,7 +60,7 @@ export interface PlannedMemset {
 
 export type PlannedStep = PlannedLaunch | PlannedMemset;
 
-/** Everything a device needs to run a candidate on one workload, apart from code and contents. */
+/** Everything that a device needs to run a candidate on one workload, except code and contents. */
 export interface LaunchPlan {
   readonly buffers: readonly PlannedBuffer[];
   readonly steps: readonly PlannedStep[];

@@ -1,10 +1,10 @@
 /** Peaks measured on one GPU, beside those of its datasheet. Plain JSON. */
 export interface MeasuredPeaks {
-  /** Bytes read plus bytes written per second by warpsmith's own copy kernel, in the fastest of the ways tried. */
+  /** Bytes read plus bytes written per second by the fastest variant of warpsmith's copy kernel. */
   readonly copyBytesPerSecond: number;
   /** How the copy was made, e.g. `copy16, 480 MB, median of 11`. */
   readonly copyMethod: string;
-  /** Dense fp16 with fp32 accumulation, by the vendor's library on random data; absent when there is none. */
+  /** Dense fp16 with fp32 accumulation, by the vendor's library on random data; absent if there is no library. */
   readonly matrixFlopPerSecond?: number;
   /** How the product was made, or why there is none. */
   readonly matrixMethod: string;

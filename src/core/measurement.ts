@@ -37,10 +37,10 @@ export interface MeasuredBlock {
   samples: BlockSamples[];
   before: GpuState;
   after: GpuState;
-  /** Why the block does not count, e.g. `thermal-slowdown`; absent when it does. */
+  /** Why the block does not count, e.g. `thermal-slowdown`; absent if it counts. */
   discarded?: string;
   powerCapped?: boolean;
-  /** Baselines whose median is more than 2 % off that of the blocks before. */
+  /** Baselines whose median is more than 2 % off that of earlier blocks. */
   unsteadyBaselines?: string[];
 }
 
@@ -63,7 +63,7 @@ export interface SampleSummary {
 export const VERDICTS = ['faster', 'slower', 'same', 'ambiguous'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** How a candidate's samples compare with a baseline's, from the same blocks. */
+/** Comparison of a candidate's samples with a baseline's, from the same blocks. */
 export interface Comparison {
   candidate: string;
   baseline: string;
@@ -82,8 +82,8 @@ export interface Comparison {
   /** P(candidate faster) − P(candidate slower) over all pairs of samples, from −1 to 1. */
   cliffsDelta: number;
   /**
-   * Baseline's time beside the candidate ÷ its time in blocks of its own: above 1, the candidate slows it down. Kernels, where
-   * a verdict was asked for.
+   * Baseline's time beside the candidate ÷ its time in blocks without it; above 1, the candidate slows it down. Only for
+   * baseline kernels, if a verdict was requested.
    */
   baselineSlowdown?: number;
 }
@@ -96,14 +96,16 @@ export interface MeasurementConditions {
   /** Of the smallest block. */
   ringBytes: number;
   l2Bytes: number;
-  /** Most slots of a block; how many each has, from `fewestSlotCount` on, is secret. */
+  /** Most slots of a block; the number in each block, at least `fewestSlotCount`, is secret. */
   slotCount: number;
   fewestSlotCount?: number;
   /** Launch sequences in one graph replay: as many as the block has slots. */
   sequencesPerReplay: number;
   /** Replays whose times are added up for one sample. */
   replaysPerSample: number;
-  /** Device time that a replay takes beside its launches; taken off every replay before it is divided by its sequences. */
+  /**
+   * Device time of a replay beyond its launches. It is subtracted from every replay before the division by its sequences.
+   */
   replayOverheadNs: number;
   /** Where the inputs of every sample come from. */
   inputs: 'drawn-on-device' | 'drawn-on-host';
@@ -120,10 +122,10 @@ export interface Measurement {
   discardedBlockCount: number;
   /** Some blocks ran at the power cap. */
   powerCapped: boolean;
-  /** What else was going on, in words; empty when the GPU was ours alone. */
+  /** Other activity on the GPU, in words; empty if there was none. */
   disturbances: string[];
   /** Slots that were compared with the oracle. */
   checkedSlotCount: number;
-  /** Launch sequences that were run again by themselves and compared with what the replay left. */
+  /** Launch sequences that ran again alone and were compared with the replay's results. */
   rerunCount?: number;
 }

@@ -5,8 +5,8 @@ import type { MeasuredPeaks } from './measured-peaks.ts';
 import type { GpuState } from './measurement.ts';
 
 /**
- * How a device fills a dense buffer by itself from a secret key: element i is a pure function of (rule, key, i), so that
- * what lies there later can be compared with what was drawn. Source of the counter-based bits: stats/random.ts.
+ * The rule by which a device fills a dense buffer from a secret key. Element i is a pure function of (rule, key, i), so the
+ * device can later compare contents with the drawn values. Source of the counter-based bits: stats/random.ts.
  */
 export type DrawRule =
   | { kind: 'normal'; mean: number; standardDeviation: number }
@@ -40,12 +40,12 @@ export interface ReadRange {
   readonly bytes?: number;
 }
 
-/** Launch sequences of one plan, captured as one graph in the order of their slots, and ready to be run one by one. */
+/** Launch sequences of one plan, captured as one graph in the order of their slots, and prepared to run one by one. */
 export interface Replay {
   readonly sequenceCount: number;
 }
 
-/** The buffers one launch sequence works on, by their names in the plan. */
+/** The buffers of one launch sequence, by their names in the plan. */
 export type Slot = ReadonlyMap<string, DeviceBuffer>;
 
 /** Two dense buffers of one size whose elements should be equal. */
@@ -53,7 +53,9 @@ export interface BufferPair {
   readonly left: DeviceBuffer;
   readonly right: DeviceBuffer;
   readonly dtype: DType;
-  /** Floating values that differ by at most this share of |left| + |right| are equal, too; 0: only equal bits are. */
+  /**
+   * Floating-point values are also equal if they differ by at most this share of |left| + |right|; 0: only equal bits are.
+   */
   readonly tolerance: number;
 }
 
@@ -65,30 +67,30 @@ export interface Rerun {
   readonly pairs: readonly BufferPair[];
 }
 
-/** In what state the chip is left before a replay is timed. */
+/** State of the chip before a timed replay. */
 export interface ChipState {
-  /** What shared memory, registers and local memory are overwritten with follows from this. */
+  /** Seed of the bytes that overwrite shared memory, registers and local memory. */
   readonly key: number;
-  /** Whether L2 holds nothing of the replay's buffers. If false, it holds the bytes written last. */
+  /** Whether to evict the replay's buffers from L2. If false, L2 holds the bytes written last. */
   readonly isL2Swept: boolean;
 }
 
-/** One replay and everything around it, in the order in which it is done; only the replay itself is timed. */
+/** One replay and the work around it, in this order. Only the replay itself is timed. */
 export interface ReplayRound {
   readonly draws: readonly Draw[];
   readonly fills: readonly Fill[];
   readonly chip: ChipState;
-  /** Sequences after which the replay ends, from a graph of its own if these are not all. */
+  /** Number of sequences after which the replay ends. If these are not all, it has a graph of its own. */
   readonly sequenceCount: number;
   /** What must still hold what these draws put there. */
   readonly unchanged: readonly Draw[];
-  /** Buffers of arenas whose guard bytes are looked at, all of each arena. */
+  /** Buffers of arenas whose guard bytes are checked, all buffers of each arena. */
   readonly guarded: readonly DeviceBuffer[];
   /** Patterns that are looked for. */
   readonly poisons: readonly Fill[];
   /**
-   * Sequences that are run again one at a time, in this order, each compared as soon as it has ended. Before each, what earlier
-   * launches left on the chip is overwritten and module variables get their initial values.
+   * Sequences that run again one at a time, in this order, and are each compared as soon as they have ended. Before each,
+   * the device overwrites the chip's memory that earlier launches may have used, and restores module variables.
    */
   readonly reruns: readonly Rerun[];
 }
@@ -104,7 +106,7 @@ export type RoundOutcome =
       changedElements: readonly number[];
       /** Guard bytes that no longer hold the guard pattern, by the buffer before them. */
       damagedGuards: readonly { buffer: string; bytes: number }[];
-      /** For each of `poisons`, the elements, as large as the pattern, that hold it. */
+      /** For each of `poisons`, the number of pattern-sized elements that still hold it. */
       heldElements: readonly number[];
       /** For each rerun, the elements of each of its pairs that are equal. */
       equalElements: readonly (readonly number[])[];
@@ -112,13 +114,13 @@ export type RoundOutcome =
   | DeviceFailure;
 
 /**
- * What a real GPU offers beside {@link Device}: memory for many slots, graphs, an event clock, and trusted device code
- * that draws inputs, poisons outputs and looks for what changed.
+ * The additional abilities of a real GPU: memory for many slots, graphs, an event clock, and trusted device code that draws
+ * inputs, poisons outputs and detects changes.
  */
 export interface MeasuringDevice {
   /**
-   * Buffers at fresh places of one arena, in an order and with gaps drawn from `seed`, guard zones between them. Freed
-   * together by `freeArena` with any of its buffers.
+   * Buffers in a new arena, with order and gaps drawn from `seed` and guard zones between them. `freeArena` with any of its
+   * buffers frees all.
    */
   allocateArena(
     requests: readonly { name: string; bytes: number; alignmentBytes: number }[],
@@ -132,9 +134,9 @@ export interface MeasuringDevice {
   /** Whether the module has variables that outlive a launch. */
   hasState(module: LoadedModule): boolean;
   /**
-   * Captures one sequence for each slot, and prepares one for each of `alone` to be run by itself.
+   * Captures one sequence per slot, and prepares one for each of `alone` to run by itself.
    *
-   * @param alone where reruns happen; none when absent.
+   * @param alone buffers for reruns; none if absent.
    */
   prepareReplay(
     module: LoadedModule,
@@ -143,19 +145,19 @@ export interface MeasuringDevice {
     alone?: readonly Slot[],
   ): Promise<ReplayOutcome>;
   /**
-   * Draws and fills; overwrites what earlier launches left on the chip, gives up L2 lines that they marked as persisting, gives
-   * module variables their initial values; runs the graph once and reads the event clock; then looks and runs again. All of
-   * it is handed over in one piece: a message, and a wait for the device, would otherwise cost more than most replays take.
+   * Draws and fills buffers, overwrites leftovers of earlier launches on the chip, resets L2 lines that they marked as
+   * persisting, and restores module variables. Then runs the graph once and reads the event clock. Then checks and runs
+   * sequences again. All of this is one request: separate messages and waits would cost more than most replays take.
    *
    * @param timeoutMs of the replay, and of all reruns together.
    */
   replayOnce(replay: Replay, round: ReplayRound, timeoutMs: number): Promise<RoundOutcome>;
   releaseReplay(replay: Replay): Promise<void>;
-  /** Device time that a replay takes beside its launches: a graph of one empty kernel, less what one more costs. */
+  /** Device time of a replay beyond its launches: a graph of one empty kernel, minus the extra time of one more kernel. */
   replayOverheadNs(): Promise<number>;
   /**
-   * Device times of single launches between two events, outside graphs: what a lone call costs. `runs` of them, or fewer if
-   * one but the first takes `longNs` or longer.
+   * Device times of single launches between two events, outside graphs: the cost of a lone call. `runs` of them, or fewer
+   * if one after the first takes at least `longNs`.
    */
   timeEager(
     module: LoadedModule,
@@ -163,9 +165,9 @@ export interface MeasuringDevice {
     slot: Slot,
     limits: { runs: number; longNs: number; timeoutMs: number },
   ): Promise<{ ok: true; times: readonly number[] } | DeviceFailure>;
-  /** What NVML says now; fields it does not tell are absent. */
+  /** NVML's current readings; fields that it does not report are absent. */
   state(): Promise<GpuState>;
-  /** What this board was seen to reach: measured once, then remembered. */
+  /** Peak rates of this board, measured once and cached. */
   peaks?(): Promise<MeasuredPeaks>;
   /** L2 size of the device; it decides the sizes of hot and cold rings. */
   readonly l2Bytes: number;

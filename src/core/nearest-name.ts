@@ -1,7 +1,7 @@
 /**
- * The name a user most likely meant, for "Did you mean …?" hints.
+ * The name that a user most likely meant, for "Did you mean …?" hints.
  *
- * @returns the nearest of `names` by edit distance, ignoring case, or `undefined` when none is near.
+ * @returns the nearest of `names` by edit distance, ignoring case, or `undefined` if none is near.
  */
 export const nearestName = (name: string, names: Iterable<string>): string | undefined => {
   let best: string | undefined;
@@ -16,7 +16,7 @@ export const nearestName = (name: string, names: Iterable<string>): string | und
   return best;
 };
 
-/** `Did you mean \`x\`?`, or the names there are when none is near. */
+/** `Did you mean \`x\`?`, or the list of names if none is near. */
 export const suggestName = (name: string, names: Iterable<string>, what = 'Names'): string => {
   const known = [...names];
   const nearest = nearestName(name, known);

@@ -19,7 +19,7 @@ export interface DimensionDeclaration {
 export const SPECIAL_VALUES = ['subnormal', '-infinity', 'infinity', 'nan', 'zero'] as const;
 export type SpecialValue = (typeof SPECIAL_VALUES)[number];
 
-/** How an input is filled. Every generator is seeded; the seed never reaches a kernel. */
+/** The rule that fills an input. Every generator is seeded; the seed never reaches a kernel. */
 export type Generator =
   | { kind: 'normal'; mean?: number; standardDeviation?: number }
   | { kind: 'uniform'; low: number; high: number }
@@ -43,7 +43,7 @@ export interface BufferDeclaration<T = DType> {
   dtype: T;
   /** One expression per axis, outermost first. */
   shape: Expression[];
-  /** Elements per step of each axis; row-major (last axis contiguous) when absent. */
+  /** Elements per step of each axis; row-major (last axis contiguous) by default. */
   strides?: Expression[];
   /** Names of the axes, e.g. `BHSD`; documentation only. */
   layout?: string;
@@ -52,7 +52,7 @@ export interface BufferDeclaration<T = DType> {
   access: 'in' | 'out' | 'inout';
   /** How the values are drawn; default `{ kind: 'normal' }`. Inputs only. */
   generator?: Generator;
-  /** Special values that callers pass beside ordinary ones; each makes a generator set. Inputs of floating dtypes only. */
+  /** Special values that callers pass among ordinary ones; each adds a generator set. Floating-point inputs only. */
   domain?: SpecialValue[];
 }
 
@@ -69,14 +69,14 @@ export interface WorkloadDeclaration {
   weight?: number;
 }
 
-/** A shape that only correctness is judged on, run whole, once per generator set. */
+/** A shape that is only verified: run whole, once per generator set. */
 export interface CheckShape {
   dimensions: Dimensions;
   /** Names of generator sets; all of them when absent. */
   generators?: string[];
 }
 
-/** One way to fill all inputs: input name → generator; inputs left out use their own declaration. */
+/** One way to fill all inputs: input name → generator. Missing inputs use their own declaration. */
 export type GeneratorSet = Readonly<Record<string, Generator>>;
 
 export type Tolerance<T = DType> =
@@ -88,8 +88,8 @@ export type Tolerance<T = DType> =
       storage: T;
       accumulate: 'f32';
       /**
-       * Intermediate results that a kernel may round, by the names reference.ts gives them (`round(weight, 'P')`), and to
-       * what. `{}`: nothing but the result may be rounded. Absent: one unnamed rounding of the result's own size is allowed.
+       * Intermediate results that a kernel may round, by their names in reference.ts (`round(weight, 'P')`), with the
+       * dtype. `{}`: only the result may be rounded. Absent: one unnamed rounding of the result's own size is allowed.
        */
       roundings?: Readonly<Record<string, T>>;
       /** Additions behind one output, for errors of the accumulator. Default 256. */
@@ -101,7 +101,7 @@ export type Tolerance<T = DType> =
       /** Allowed RMS error as a multiple of the naive run's. Default 1.5. */
       rmsFactor?: number;
     }
-  /** |got − want| ≤ atol + rtol · |want|, as torch.allclose and numpy.allclose compare; for who must match another suite. */
+  /** |got − want| ≤ atol + rtol · |want|, as in torch.allclose and numpy.allclose; for matching another test suite. */
   | { kind: 'allclose'; atol: number; rtol: number }
   | { kind: 'conditioned'; constant: number; unit: T; terms: Expression };
 
@@ -115,7 +115,7 @@ export interface ProblemFile {
   /** What `T` stands for, where problem.json takes several dtypes. */
   dtype?: DType;
   dimensions: Readonly<Record<string, DimensionDeclaration>>;
-  /** Conditions over the dimensions: shapes that fail one are none of the problem's, and nothing is judged there. */
+  /** Conditions over the dimensions. A shape that violates one does not belong to the problem and is never judged. */
   limits?: Expression[];
   inputs: Readonly<Record<string, BufferDeclaration>>;
   outputs: Readonly<Record<string, BufferDeclaration>>;
@@ -130,18 +130,18 @@ export interface ProblemFile {
   reducedAxis?: {
     input: string;
     axis: number;
-    /** The output does not depend on the order along the axis, as a sum does not. */
+    /** Whether the output is independent of the order along the axis, like a sum. */
     symmetric?: boolean;
   };
-  /** Dimensions whose growth only adds independent work, the one to grow first; for advice on how large a workload should be. */
+  /** Dimensions whose growth only adds independent work, in the order in which to grow them, for workload advice. */
   independentDimensions?: string[];
   workloads: WorkloadDeclaration[];
   checkShapes: CheckShape[];
   generatorSets?: Readonly<Record<string, GeneratorSet>>;
-  /** Mistakes that kernels of this kind make: name → what such a kernel does. reference.ts exports them, for `audit`. */
+  /** Mistakes of kernels for this problem: name → description. reference.ts exports them, for `audit`. */
   mistakes?: Readonly<Record<string, string>>;
   comparison: Tolerance;
-  /** Largest tolerance ÷ spread of the right values with which a check still sees anything. Default ¼. */
+  /** Largest tolerance ÷ spread of the right values at which a check is not blind. Default ¼. */
   toleranceShare?: number;
   determinism: 'bitwise' | 'tolerance';
   /** Folder name of the kernel a run starts from. */
@@ -149,8 +149,8 @@ export interface ProblemFile {
   /** Folder names of all rungs, in ladder order. */
   rungs: string[];
   /**
-   * Folder name of a kernel that computes the reference on a GPU: for every output a workspace `<output>_exact` (f64, the
-   * oracle) and, where the comparison names roundings, `<output>_naive` (the output's dtype), both dense.
+   * Folder name of a kernel that computes the reference on a GPU. It fills a workspace `<output>_exact` (f64, the oracle)
+   * for every output and, if the comparison names roundings, `<output>_naive` (the output's dtype), both dense.
    */
   deviceReference?: string;
 }
@@ -159,13 +159,13 @@ export interface ProblemFile {
 export interface DTypeVariant {
   description?: string;
   comparison?: Tolerance<WrittenDType>;
-  /** In place of the problem's sets of these names, or beside them. */
+  /** Generator sets that replace the problem's sets of the same names, or add to them. */
   generatorSets?: Readonly<Record<string, GeneratorSet>>;
 }
 
-/** problem.json as it is written: `T` may stand for a dtype, and expressions may name `dtype.bytes`. */
+/** problem.json as written: `T` may stand for a dtype, and expressions may name `dtype.bytes`. */
 export interface ProblemSource extends Omit<ProblemFile, 'dtype' | 'inputs' | 'outputs' | 'scalars' | 'comparison'> {
-  /** The dtypes that `T` may stand for, and what differs between them; the first is what a command means that names none. */
+  /** The dtypes for which `T` may stand, with the fields that differ between them. The first is the default. */
   dtypes?: Readonly<Partial<Record<DType, DTypeVariant>>>;
   inputs: Readonly<Record<string, BufferDeclaration<WrittenDType>>>;
   outputs: Readonly<Record<string, BufferDeclaration<WrittenDType>>>;
@@ -179,7 +179,7 @@ export type ReferenceTensors = Readonly<Record<string, Float64Array>>;
 export type ReferenceFunction = (
   inputs: ReferenceTensors,
   dimensions: Dimensions,
-  /** Called on the result of each operation; `name` where problem.json may allow kernels to round it. */
+  /** Called on the result of each operation; with a `name` for results that problem.json may allow kernels to round. */
   round: (value: number, name?: string) => number,
 ) => ReferenceTensors;
 
@@ -187,8 +187,8 @@ export type ReferenceFunction = (
 export type Rows = Readonly<Record<string, Uint32Array>>;
 
 /**
- * Optional export `referenceRows` of reference.ts: some rows of what `reference` returns, for shapes of which the whole
- * takes long. Returns for every output the rows asked for, one after the other.
+ * Optional export `referenceRows` of reference.ts: computes only some rows of `reference`'s result, for shapes for which
+ * the whole takes long. Returns, for every output, the requested rows one after the other.
  */
 export type ReferenceRowsFunction = (
   inputs: ReferenceTensors,
@@ -202,7 +202,7 @@ export interface ReferenceRun {
   readonly inputs: ReferenceTensors;
   readonly dimensions: Dimensions;
   readonly rounding: Rounding;
-  /** Only these rows of every output, if the reference can leave out the others; else all are returned. */
+  /** Compute only these rows of every output, if the reference can; otherwise it returns all. */
   readonly rows?: Rows | undefined;
   /** One of problem.json's `mistakes` instead of the reference. */
   readonly mistake?: string | undefined;
@@ -211,8 +211,8 @@ export interface ReferenceRun {
 }
 
 /**
- * Runs a problem's reference, wherever that happens. Rejects with a WarpsmithError when the reference is at fault, and
- * with the signal's reason when aborted.
+ * Runs a problem's reference, in any process. Rejects with a WarpsmithError if the reference is at fault, and with the
+ * signal's reason if aborted.
  */
 export type RunReference = (run: ReferenceRun) => Promise<ReferenceTensors>;
 
@@ -221,13 +221,13 @@ export interface Problem {
   readonly folder: string;
   readonly file: ProblemFile;
   readonly reference: RunReference;
-  /** Throws when the problem's host code may not run. Absent where it is the caller's own. */
+  /** Throws if the problem's host code may not run. Absent if the host code is the caller's own. */
   readonly requireTrusted?: () => void;
   /** Trusted as reference.ts is; problem.json's `deviceReference`. */
   readonly deviceReference?: Kernel;
 }
 
-/** One binding of the dimensions. `name` is the declared one, or a canonical `b1h8s512d64`-like spelling. */
+/** One binding of the dimensions. `name` is the declared name, or a canonical one such as `b1h8s512d64`. */
 export interface Workload {
   readonly name: string;
   readonly dimensions: Dimensions;

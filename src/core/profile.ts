@@ -14,12 +14,12 @@ export interface ProfilerRule {
   message: string;
   /** Its own estimate; absent where it gives none. */
   estimatedSpeedupPercent?: number;
-  /** What the estimate is a share of: the launch’s time, or one unit’s inefficiency seen alone. */
+  /** The reference of the estimate: the launch’s time, or the inefficiency of one unit alone. */
   estimateScope?: 'launch' | 'unit';
   functionName: string;
 }
 
-/** What a hardware profile says of one launch sequence. Times in it are never results. */
+/** A hardware profile of one launch sequence. Its times are never results. */
 export interface ProfileReport {
   tool: 'ncu';
   version: string;

@@ -1,7 +1,7 @@
-/** Peak rates of a device for one problem: no kernel is above the lower of the two at its arithmetic intensity. */
+/** Peak rates of a device for one problem. No kernel exceeds the lower of the two at its arithmetic intensity. */
 export interface Roof {
   readonly flopPerSecond: number;
-  /** What the FLOP rate is of, e.g. `fp16 tensor, measured matrix product`. */
+  /** The origin of the FLOP rate, e.g. `fp16 tensor, measured matrix product`. */
   readonly computeSource: string;
   /** `null` where no rate of memory bounds the time. */
   readonly bytesPerSecond: number | null;
@@ -9,7 +9,7 @@ export interface Roof {
   readonly memorySource: string | null;
 }
 
-/** What a workload costs, and what a device does for it: everything a roofline plot is drawn from. Plain JSON. */
+/** Costs of a workload and rates of a device: the data of a roofline plot. Plain JSON. */
 export interface Roofline {
   readonly workload: string;
   /** Floating-point operations of the usual algorithm. */

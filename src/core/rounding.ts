@@ -4,9 +4,8 @@ import { type DType, sizeOfDType } from './dtype.ts';
 export const roundTo = (dtype: DType): ((value: number) => number) => ROUNDERS[dtype];
 
 /**
- * What a run of a reference does with the result of every operation: nothing, rounding to a dtype or to so many
- * significant bits, or rounding of those results that have these names. Data, not a function: references run in a process of their
- * own.
+ * What `round` does in a run of a reference: nothing, rounding to a dtype or a number of significant bits, or rounding of
+ * the named results only. Data, not a function, because references run in a process of their own.
  */
 export type Rounding =
   | 'exact'
@@ -59,8 +58,8 @@ export const encode = (values: ArrayLike<number>, dtype: DType): Uint8Array => {
 };
 
 /**
- * How many representable values apart `left` and `right` are, after rounding both to the dtype. Equal NaNs and zeros
- * of either sign are 0 apart; NaN and a number are infinitely far apart.
+ * The number of representable values between `left` and `right`, after rounding both to the dtype. Equal NaNs, and zeros of
+ * either sign, are 0 apart; NaN and a number are infinitely far apart.
  */
 export const ulpDistance = (left: number, right: number, dtype: DType): number => {
   if (Number.isNaN(left) || Number.isNaN(right)) return Object.is(left, right) ? 0 : Number.POSITIVE_INFINITY;
@@ -86,7 +85,7 @@ const bf16Bits = (value: number): number => {
   const bits = scratchBits[0]!;
   const magnitude = Math.abs(nearest);
   const isTie = (bits & 0xffff) === 0x8000;
-  // float32 landed on the midpoint of two bf16 values, but the value itself lies to one side of it.
+  // The float32 lies on the midpoint of two bf16 values, but the original value lies to one side of it.
   if (isTie && magnitude < Math.abs(value)) return (bits >>> 16) + 1;
   if (isTie && magnitude > Math.abs(value)) return bits >>> 16;
   if (magnitude === Number.POSITIVE_INFINITY) return bits >>> 16;

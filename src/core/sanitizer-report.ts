@@ -3,7 +3,7 @@ export type SanitizerTool = (typeof SANITIZER_TOOLS)[number];
 
 export interface SanitizerToolReport {
   tool: SanitizerTool;
-  /** Only `clean` is clean: a tool that is absent, fails to start or times out has shown nothing. */
+  /** A tool that is absent, fails to start or times out has shown nothing, so it is not `clean`. */
   outcome: 'clean' | 'errors' | 'absent' | 'failed' | 'timed-out';
   errorCount: number;
   /** First errors, or why there is no result. */
@@ -13,7 +13,10 @@ export interface SanitizerToolReport {
 
 /** What compute-sanitizer said of a candidate on the check shapes. */
 export interface SanitizerReport {
-  /** `clean`: every tool ran and found nothing; `errors`: one found something; `unsanitized`: one showed nothing. */
+  /**
+   * `clean`: every tool ran and found nothing. `errors`: some tool found something. `unsanitized`: some tool did not run to
+   * its end.
+   */
   outcome: 'clean' | 'errors' | 'unsanitized';
   version: string | null;
   tools: SanitizerToolReport[];

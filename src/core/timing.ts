@@ -31,14 +31,14 @@ export interface LaunchTiming {
   ctaCount: number;
   /** Waves of CTAs, e.g. 1.3. */
   waves: number;
-  /** Whole waves ÷ waves: what the last, partly filled wave costs. */
+  /** Whole waves ÷ waves: the cost of the last, partly filled wave. */
   tailRatio: number;
   launchOverheadNs: number;
   dramBytesEstimate: number;
   /** Estimated from what misses L1, stores and atomics. */
   l2BytesEstimate?: number;
-  /** Share of the loads' L2 traffic that DRAM need not serve. */
+  /** Share of the loads' L2 traffic that L2 serves without DRAM. */
   l2HitRatioEstimate?: number;
-  /** Where DRAM traffic comes from a sample of L2's sets: the share of them; absent where it follows from capacities. */
+  /** The share of L2's sets in the sample from which DRAM traffic comes; absent if it follows from capacities. */
   cacheSampledRatio?: number;
 }

@@ -1,4 +1,4 @@
-/** Settles as `work` does, or rejects with the signal's reason as soon as it fires, even if `work` is slow to notice. */
+/** Settles like `work`, or rejects with the signal's reason as soon as it fires, even if `work` notices late. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {

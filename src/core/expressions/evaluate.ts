@@ -22,7 +22,7 @@ const cachedParse = (text: string, place?: ExpressionPlace): ExpressionNode => {
 };
 
 /**
- * The finite value of an expression; names are looked up as they stand, dots included.
+ * The finite value of an expression. Names are looked up literally, dots included.
  *
  * @throws WarpsmithError `expression-syntax`, `unknown-function`, `unknown-name`, `division-by-zero`, `not-finite`,
  * `not-an-integer` (operand of a bit operator) or `negative-shift`.
@@ -40,8 +40,8 @@ export const evaluateExpression = (expression: Expression, scope: ExpressionScop
 };
 
 /**
- * The value of an expression in which nothing is rounded: `ceilDiv` divides, `ceil` and `floor` do nothing. Of a grid's
- * extent, how many tiles the axis would fill if the last one needed no padding.
+ * The value of an expression without rounding: `ceilDiv` divides, `ceil` and `floor` do nothing. For a grid's extent, this
+ * is the number of tiles that the axis fills without padding.
  *
  * @throws WarpsmithError as `evaluateExpression`.
  */

@@ -15,7 +15,7 @@ export type ExpressionErrorCode =
   | 'not-an-integer'
   | 'negative-shift';
 
-/** The next step when the place of the mistake suggests none. */
+/** The next step if the place of the mistake suggests none. */
 const HINTS: Readonly<Record<ExpressionErrorCode, string>> = {
   'expression-syntax': 'Operators are those of C++; functions: ceilDiv, floor, ceil, abs, log2, sqrt, pow, min, max.',
   'unknown-name': 'Expressions know dimensions, scalars, parameters and device.smCount.',

@@ -25,7 +25,7 @@ export const EXPRESSION_FUNCTIONS: ReadonlyMap<string, ExpressionFunction> = new
       minimumArity: 2,
       maximumArity: 2,
       usage: 'ceilDiv(dividend, divisor)',
-      // Not ceil(a / b): the remainder is exact where the quotient is rounded.
+      // Not ceil(a / b): the remainder is exact, but the quotient is rounded.
       apply: (dividend: number, divisor: number) => {
         const remainder = dividend % divisor;
         const quotient = (dividend - remainder) / divisor;

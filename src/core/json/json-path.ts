@@ -1,4 +1,7 @@
-/** Control characters, line separators, and marks that turn the direction of text: what a terminal or a compiler obeys. */
+/**
+ * Control characters, line separators, and marks that change the text direction: characters that a terminal or a compiler
+ * interprets.
+ */
 export const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
 const CONTROLS = new RegExp(`[${CONTROL_CHARACTERS}]`, 'g');
 
@@ -27,7 +30,7 @@ export const valueAtJsonPath = (root: unknown, path: readonly PropertyKey[]): un
     root,
   );
 
-/** A value as it would stand in the file, cut to one short line. */
+/** A value as JSON, cut to one short line. */
 export const formatJsonValue = (value: unknown): string => {
   if (value === undefined) return 'nothing';
   const text = escapeControls(JSON.stringify(value));

@@ -14,8 +14,8 @@ const LITERALS = new Map<string, JsonValue>([
 ]);
 
 /**
- * Parses JSON written by a person: unlike `JSON.parse` it always says the line and column of a mistake, and refuses a
- * key given twice, which would silently drop the first.
+ * Parses JSON written by a person. Unlike `JSON.parse` it always gives the line and column of a mistake, and refuses
+ * duplicate keys, of which `JSON.parse` silently drops the first.
  *
  * @throws WarpsmithError `invalid-json` with `path` = `line:column`.
  */

@@ -3,14 +3,14 @@ import { suggestName } from '../nearest-name.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../problem.ts';
 import { failedLimit } from './limits.ts';
 
-/** Where dimension values were written: a file and the JSON path of the object, or neither for a command line. */
+/** The place of dimension values: a file and the JSON path of the object, or neither for a command line. */
 export interface DimensionsPlace {
   readonly file?: string;
   readonly path?: string;
 }
 
 /**
- * The given values with defaults filled in, in declared order; each one declared, an integer and in range.
+ * The given values with defaults added, in declared order. Each is declared, an integer and in range.
  *
  * @throws WarpsmithError `unknown-dimension`, `missing-dimension` or `dimension-out-of-range`.
  */
@@ -54,7 +54,7 @@ export const isShapeOf = (problem: Pick<ProblemFile, 'dimensions' | 'limits'>, d
   Object.entries(problem.dimensions).every(([name, declaration]) => isAllowed(declaration, dimensions[name]!)) &&
   failedLimit(problem, dimensions) === undefined;
 
-/** Whether the value is an integer the declaration admits; the least is 1 unless it says otherwise. */
+/** Whether the declaration allows the value: an integer, at least 1 by default. */
 export const isAllowed = (declaration: DimensionDeclaration, value: number): boolean => {
   if (!Number.isSafeInteger(value)) return false;
   if (declaration.values) return declaration.values.includes(value);

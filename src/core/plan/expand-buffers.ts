@@ -66,7 +66,10 @@ export const rowMajorStrides = (shape: readonly number[]): number[] => {
 const spanElements = (shape: readonly number[], strides: readonly number[]): number =>
   shape.reduce((span, extent, axis) => span + (extent - 1) * strides[axis]!, 1);
 
-/** Two elements of an output in one place would have no right value. Sufficient: every axis steps over the inner ones. */
+/**
+ * Refuses outputs with two elements at one address, which would have no right value. Sufficient condition: every axis steps
+ * over the inner ones.
+ */
 const refuseOverlap = (name: string, shape: readonly number[], strides: readonly number[], place: Place): void => {
   const axes = shape.map((extent, axis) => ({ extent, stride: strides[axis]! })).filter(({ extent }) => extent > 1);
   axes.sort((left, right) => left.stride - right.stride);

@@ -8,13 +8,13 @@ import { expandBuffers } from './expand-buffers.ts';
 import { evaluateInteger, planError } from './plan-error.ts';
 import { planScope, REPEAT_INDEX, type Scope } from './scope.ts';
 
-/** What a launch may ask for on every CUDA device since sm_30. Source: CUDA C++ Programming Guide, technical specifications. */
+/** Limits of launches on every CUDA device since sm_30. Source: CUDA C++ Programming Guide, technical specifications. */
 const GRID_LIMITS: Dim3 = [2 ** 31 - 1, 65_535, 65_535];
 const BLOCK_LIMITS: Dim3 = [1024, 1024, 64];
 const MAXIMUM_THREADS_PER_CTA = 1024;
 /** Non-portable cluster size of sm_90. */
 const MAXIMUM_CTAS_PER_CLUSTER = 16;
-/** A slip, not a plan, above this many launches of one step, or steps in a sequence. */
+/** Most launches of one step, and most steps of a sequence; more are certainly a mistake. */
 const MAXIMUM_REPEAT = 10_000;
 const MAXIMUM_STEPS = 10_000;
 
@@ -30,7 +30,7 @@ export interface PlanRequest {
     /** When given, dynamic shared memory above it is refused. */
     readonly sharedBytesPerCta?: number;
   };
-  /** Resident CTAs per SM of the compiled function; `kernel.ctasPerSm` in expressions, taken as 1 while unknown. */
+  /** Resident CTAs per SM of the compiled function, `kernel.ctasPerSm` in expressions; 1 while unknown. */
   readonly ctasPerSm?: number;
   /** Name of kernel.json for messages. */
   readonly file?: string;

@@ -1,15 +1,15 @@
 import type { Generator, GeneratorSet, ProblemFile, SpecialValue } from '../problem.ts';
 
-/** Subnormals show only among their like: beside ordinary values they are below every tolerance. */
+/** Subnormals fill a whole input, because beside ordinary values they lie below every tolerance. */
 const RATIO: { readonly [V in SpecialValue]?: number } = { subnormal: 1 };
 
-/** Generator sets by name: those that the problem writes down, and one for each special value of an input's domain. */
+/** Generator sets by name: those of problem.json, and one for each special value of an input's domain. */
 export const generatorSetsOf = (problem: ProblemFile): Readonly<Record<string, GeneratorSet>> => ({
   ...domainSets(problem),
   ...problem.generatorSets,
 });
 
-/** `-infinity:X`: X as it declares itself, with some of these values in it. */
+/** `-infinity:X`: X with its declared generator, in which some values are replaced by −∞. */
 const domainSets = ({ inputs, outputs }: ProblemFile): Record<string, GeneratorSet> =>
   Object.fromEntries(
     [...Object.entries(inputs), ...Object.entries(outputs)].flatMap(([input, { domain = [], generator: of }]) =>

@@ -5,10 +5,10 @@ import type { Dimensions } from '../problem.ts';
 import { describeCondition } from './describe-condition.ts';
 
 /**
- * The first limit of a kernel, or of a problem, that these dimensions fail, as text such as `D <= 128 (D = 256)`, or the
- * dtypes of a kernel that another one was asked of; `undefined` when all hold.
+ * The first limit of a kernel or problem that these dimensions violate, as text such as `D <= 128 (D = 256)`, or the dtypes
+ * of a kernel that lacks the requested one; `undefined` if all limits hold.
  *
- * @throws WarpsmithError when a limit can't be evaluated.
+ * @throws WarpsmithError if a limit can't be evaluated.
  */
 export const failedLimit = (
   { limits = [], dtypes, dtype }: { limits?: readonly Expression[]; dtypes?: readonly DType[]; dtype?: DType },

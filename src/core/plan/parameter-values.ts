@@ -2,12 +2,12 @@ import type { ParameterDeclaration, ParameterRange } from '../kernel.ts';
 
 export type AllowedValues = ParameterDeclaration['values'];
 
-/** More values of one parameter than any search tells apart; a guard against a slip in a range. */
+/** Most values of one parameter; more are certainly a mistake in a range. */
 export const MAXIMUM_RANGE_VALUES = 4096;
 
 export const isRange = (values: AllowedValues): values is ParameterRange => !Array.isArray(values);
 
-/** How many values there are; of a range computed, not counted. 0 where a range begins beyond its end. */
+/** Number of values, computed for a range. 0 if a range begins beyond its end. */
 export const countValues = (values: AllowedValues): number => {
   if (!isRange(values)) return values.length;
   const { from, to } = values;
@@ -27,7 +27,7 @@ export const listValues = (values: AllowedValues): readonly number[] => {
   );
 };
 
-/** Whether a parameter may have this value; no range is listed for it. */
+/** Whether a parameter may have this value, without listing a range. */
 export const allowsValue = (values: AllowedValues, value: number): boolean => {
   if (!isRange(values)) return values.includes(value);
   if (!(Number.isInteger(value) && value >= values.from && value <= values.to)) return false;
@@ -37,7 +37,7 @@ export const allowsValue = (values: AllowedValues, value: number): boolean => {
   return member === value;
 };
 
-/** The allowed values next to one that is not: the greatest below it and the least above it, as far as there are any. */
+/** The nearest allowed values of one that is not allowed: the greatest below it and the least above it, if they exist. */
 export const valuesNear = (values: AllowedValues, value: number): number[] => {
   const all = listValues(values);
   const below = all.filter((other) => other < value);

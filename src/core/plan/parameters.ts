@@ -7,13 +7,13 @@ import type { Dimensions } from '../problem.ts';
 import { describeCondition } from './describe-condition.ts';
 import { allowsValue, countValues, describeValues, isRange, listValues, valuesNear } from './parameter-values.ts';
 
-/** More assignments than any search visits; a guard against a slip in `values`. */
+/** Most assignments; more are certainly a mistake in `values`. */
 const MAXIMUM_ASSIGNMENTS = 1_000_000;
-/** Values tried on the way to them: constraints may leave few of very many, but not for nothing. */
+/** Most values tried while listing: constraints may leave few of very many assignments, but finding them takes time. */
 const MAXIMUM_TRIED = 2_000_000;
 
 /**
- * The given values with defaults filled in, in declared order.
+ * The given values with defaults added, in declared order.
  *
  * @throws WarpsmithError `unknown-parameter` or `parameter-not-allowed`.
  */
@@ -32,10 +32,10 @@ export const completeParameters = (kernel: KernelFile, values: ParameterValues):
 };
 
 /**
- * The first constraint these parameters fail, with the values in it; `undefined` when they are valid. Without
- * dimensions, constraints that name one are left out.
+ * The first constraint that these parameters violate, with its values; `undefined` if they are valid. Without dimensions,
+ * skips constraints that name one.
  *
- * @throws WarpsmithError when a constraint can't be evaluated.
+ * @throws WarpsmithError if a constraint can't be evaluated.
  */
 export const failedConstraint = (
   kernel: KernelFile,
@@ -71,10 +71,10 @@ export const validAssignments = (kernel: KernelFile, dimensions?: Dimensions): P
 };
 
 /**
- * How many assignments {@link validAssignments} would list, without listing what no constraint is about; `undefined`
- * where constraints leave too many to be counted.
+ * The number of assignments that {@link validAssignments} would list. Does not list parameters that no constraint names;
+ * `undefined` if the others have too many values.
  *
- * @throws WarpsmithError when a constraint can't be evaluated.
+ * @throws WarpsmithError if a constraint can't be evaluated.
  */
 export const countAssignments = (kernel: KernelFile, dimensions?: Dimensions): number | undefined => {
   const named = new Set((kernel.constraints ?? []).flatMap((constraint) => namesInExpression(constraint)));
@@ -92,8 +92,8 @@ export const countAssignments = (kernel: KernelFile, dimensions?: Dimensions): n
 };
 
 /**
- * The valid assignment that agrees with most of the wanted values, the first of equals in the order of
- * {@link validAssignments}; the best found where there are too many to look through, `undefined` where there is none.
+ * The valid assignment that keeps most of the wanted values, the first of equals in the order of {@link validAssignments}.
+ * The best found so far if there are too many to list; `undefined` if there is none.
  */
 export const closestAssignment = (
   kernel: KernelFile,
@@ -120,7 +120,7 @@ export const closestAssignment = (
 export const isTooManyAssignments = (error: unknown): boolean =>
   error instanceof WarpsmithError && error.details.code === 'too-many-assignments';
 
-/** One parameter, and the constraints that can be judged as soon as it and all before it have values. */
+/** One parameter, and the constraints that can be checked as soon as it and all earlier ones have values. */
 interface Level {
   readonly name: string;
   readonly values: readonly number[];
@@ -139,9 +139,9 @@ const levelsOf = (kernel: KernelFile, names: readonly string[], dimensions: Dime
 };
 
 /**
- * Assigns one parameter after the other and goes no further where a constraint fails already. Constraints may guard one
- * another, so one that can't be evaluated is left to the whole assignment, where they are judged in their order.
- * Yields the same object again and again.
+ * Assigns one parameter after the other, and stops early if a constraint already fails. A constraint may guard a later one,
+ * so one that can't be evaluated yet is checked on the whole assignment, where constraints are evaluated in order. Always
+ * yields the same object.
  */
 function* assign(
   kernel: KernelFile,
@@ -155,7 +155,7 @@ function* assign(
   function* from(depth: number, isDoubtful: boolean): Generator<ParameterValues> {
     const level = levels[depth];
     if (!level) {
-      // Where there are no parameters, constraints over dimensions alone are still to be judged.
+      // Without parameters, constraints over dimensions alone still need a check.
       const isJudged = levels.length > 0 && !isDoubtful;
       if (isJudged || failedConstraint(kernel, assignment, dimensions) === undefined) yield assignment;
       return;

@@ -11,7 +11,7 @@ export interface PlacedExpression {
   readonly file?: string;
 }
 
-/** The error about an expression whose value can't be used: prints the expression, its value and the names in it. */
+/** The error about an expression with an unusable value: prints the expression, its value and the values of its names. */
 export const planError = (
   code: string,
   { expression, scope, path, file }: PlacedExpression,
@@ -27,7 +27,7 @@ export const planError = (
     hint: problem.hint ?? valuesHint(expression, scope),
   });
 
-/** The values behind an expression, for a reader who has to find out which one is off. */
+/** The values of an expression's names, so that the reader can find the wrong one. */
 const valuesHint = (expression: Expression, scope: Scope): string => {
   const values = namesInExpression(expression).map((name) => `${name} = ${scope[name]}`);
   return values.length === 0 ? 'Change the number.' : `Here ${values.join(', ')}.`;

@@ -4,8 +4,8 @@ import type { DimensionDeclaration, Dimensions, ProblemFile, Workload } from '..
 import { completeShape } from './dimensions.ts';
 
 /**
- * The workload a user named: one of problem.json's, or a list of dimensions such as `B=1,H=8,S=512,D=64`. A list that
- * equals a declared workload gets its name; another one a canonical name. Caches are hot unless declared otherwise.
+ * The workload that a user named: one of problem.json's, or a list of dimensions such as `B=1,H=8,S=512,D=64`. A list that
+ * equals a declared workload gets its name, others a canonical one. Caches are hot unless declared otherwise.
  *
  * @throws WarpsmithError `unknown-workload`, `workload-syntax`, or as `completeShape`.
  */
@@ -18,7 +18,7 @@ export const resolveWorkload = (problem: ProblemFile, text: string): Workload =>
   return workloadOf(problem, dimensions);
 };
 
-/** Names complete dimensions: as declared if problem.json declares just these, else canonically. */
+/** The name of complete dimensions: the declared one if problem.json declares exactly these, otherwise a canonical one. */
 export const workloadOf = (problem: ProblemFile, dimensions: Dimensions): Workload => {
   const same = problem.workloads.find((workload) =>
     Object.keys(problem.dimensions).every((name) => workload.dimensions[name] === dimensions[name]),

@@ -2,8 +2,8 @@ import type { Device } from '../device.ts';
 import type { ArgumentDeclaration, KernelFile } from '../kernel.ts';
 
 /**
- * Why a kernel runs nowhere on a device, whatever the workload and the parameters: it is for other architectures, or
- * uses what virtual GPUs do not execute. Undefined when it may run.
+ * Why a kernel can't run on a device, for any workload and parameters: it is for other architectures, or uses features that
+ * virtual GPUs lack. Undefined if it may run.
  */
 export function deviceRefusal(
   file: KernelFile,

@@ -5,9 +5,9 @@ import { roundTo } from '../rounding.ts';
 
 export type Scope = Readonly<Record<string, number>>;
 
-/** Names every expression of a launch step may use beside dimensions, scalars and parameters. */
+/** Names that every expression of a launch step may use besides dimensions, scalars and parameters. */
 export const DEVICE_NAMES = ['device.smCount', 'kernel.ctasPerSm'] as const;
-/** In the arguments of a step with `repeat`: which repetition this is, from 0. */
+/** In the arguments of a step with `repeat`: the number of the repetition, from 0. */
 export const REPEAT_INDEX = 'repeat.index';
 
 /** Names that problem.json's own expressions may use. */
@@ -35,7 +35,7 @@ export const evaluateScalars = (problem: ProblemFile, dimensions: Dimensions, fi
   );
 
 /**
- * Everything an expression of a launch step can name. `kernel.ctasPerSm` is 1 until the compiled function is known.
+ * All names of an expression in a launch step. `kernel.ctasPerSm` is 1 until the compiled function is known.
  *
  * @throws WarpsmithError as `evaluateScalars`.
  */

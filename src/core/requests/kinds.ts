@@ -1,14 +1,14 @@
 import { WarpsmithError } from '../errors.ts';
 import type { ParameterValues } from '../kernel.ts';
 
-/** What values an option takes: how a command line's words become one, how one becomes words again, and its schema. */
+/** The values of an option: how command-line words become a value, how a value becomes words, and its schema. */
 export interface Kind<T> {
   /**
-   * The value after one more mention of the option.
-   * @param flag as errors name it, e.g. `--seed`. @throws WarpsmithError `bad-option-value`.
+   * The value after another mention of the option.
+   * @param flag its name in errors, e.g. `--seed`. @throws WarpsmithError `bad-option-value`.
    */
   read(flag: string, text: string, previous: T | undefined): T;
-  /** The words that give this value; none where it is what leaving the option out means. */
+  /** The words that give this value; none if the value is the same as omitting the option. */
   write(flag: string, value: T): string[];
   /** JSON Schema of the value. */
   readonly schema: Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { DTYPES } from '../dtype.ts';
 import { choice, FLAG, integer, type Kind, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
 
-/** What a shell offers for a value, beside the words of a {@link choice}. */
+/** Completions that a shell offers for a value, besides the words of a {@link choice}. */
 export type Completed =
   /** Files, or folders alone. */
   | 'file'
@@ -27,11 +27,11 @@ export interface Option<T = unknown> {
   /** The default in words, where it is worked out. */
   readonly defaultHelp?: string;
   readonly completes?: Completed;
-  /** Whether a run's log keeps it among what decides how the run goes on. */
+  /** Whether a run's log keeps it, because it affects how the run continues. */
   readonly isLogged?: true;
-  /** It asks a real GPU for more: why a virtual one needs none of it. */
+  /** Set if only real GPUs use the option: why a virtual one does not. */
   readonly onlyOnGpus?: string;
-  /** It says on what a recording was made, which a replay can't change, or asks for what a recording has not got. */
+  /** Whether a replay excludes it, because the recording fixes its value or can't answer it. */
   readonly notInReplays?: true;
 }
 
@@ -44,7 +44,7 @@ export type Cache = (typeof CACHES)[number];
 
 const TOOLCHAIN_NAMES = ['nvrtc', 'nvcc', 'clang'] as const;
 
-/** Strategies that know nothing but the space and the times they are told. */
+/** Strategies that know only the space and the times they are told. */
 export const STRATEGY_NAMES = ['exhaustive', 'random', 'tpe', 'evolutionary', 'bayesian'] as const;
 export type StrategyName = (typeof STRATEGY_NAMES)[number];
 
@@ -56,7 +56,7 @@ export const RUN_STRATEGIES = [GUIDED, ...STRATEGY_NAMES] as const;
 export const FAIL_ON = ['slower', 'not-faster'] as const;
 export type FailOn = (typeof FAIL_ON)[number];
 
-/** Where results go when `--store` is not given, relative to the working folder. */
+/** Default of `--store`, relative to the working folder. */
 export const DEFAULT_STORE = '.warpsmith';
 
 export const TIERS = ['screen', 'accept'] as const;

@@ -14,7 +14,7 @@ type ArgumentValue<A> = A extends { shown: `${string}...${string}` }
 type WithDefault<T> = { [K in keyof T]: T[K] extends { default: NonNullable<unknown> } ? K : never }[keyof T];
 type WithoutDefault<T> = Exclude<keyof T, WithDefault<T>>;
 
-/** What a command is asked, as a caller writes it: what has a default may be left out. */
+/** A command's request as a caller writes it; fields with a default are optional. */
 export type RequestOf<N extends CommandName> = {
   readonly [K in WithoutDefault<ArgumentsOf<N>>]: ArgumentValue<ArgumentsOf<N>[K]>;
 } & { readonly [K in WithDefault<ArgumentsOf<N>>]?: ArgumentValue<ArgumentsOf<N>[K]> } & {
@@ -28,7 +28,7 @@ export type CompleteRequest<N extends CommandName> = {
   readonly [K in WithoutDefault<OptionsOf<N>>]?: ValueOf<OptionsOf<N>[K]>;
 };
 
-/** The part of a request that a run's log keeps, beside the events. */
+/** The part of a request that a run's log keeps besides the events. */
 export type LoggedOf<N extends CommandName> = {
   -readonly [K in keyof OptionsOf<N> as OptionsOf<N>[K] extends { isLogged: true } ? K : never]?: ValueOf<
     OptionsOf<N>[K]

@@ -4,10 +4,10 @@ import { deviceReferenceWorkspaces } from '../plan/device-reference-workspaces.t
 import type { ProblemFile } from '../problem.ts';
 
 /**
- * A device reference fills a workspace with the oracle of every output, and one with its naive run where tolerances are
- * calibrated on it.
+ * Checks that a device reference has a workspace for the oracle of every output, and one for its naive run if tolerances
+ * depend on it.
  *
- * @throws WarpsmithError naming the workspace that is missing.
+ * @throws WarpsmithError naming the missing workspace.
  */
 export const checkDeviceReference = (kernel: KernelFile, problem: ProblemFile, file: string): void => {
   const declared = Object.keys(kernel.workspaces ?? {});

@@ -11,7 +11,7 @@ const described = (schema: z.ZodType, title: string, description: string): objec
   return { $schema, title, description, ...rest };
 };
 
-/** JSON Schemas of the files warpsmith reads and prints, by file name; editors find them through `$schema`. */
+/** JSON Schemas of the files that warpsmith reads and prints, by file name. Editors find them through `$schema`. */
 export const jsonSchemas = (): Readonly<Record<string, object>> => ({
   'problem.schema.json': described(
     problemFileSchema,

@@ -16,9 +16,9 @@ import { namesOfPlan, REPEAT_INDEX } from '../plan/scope.ts';
 import type { ProblemFile } from '../problem.ts';
 
 /**
- * What a schema can't say about kernel.json by itself: parameters, remedies, file names, syntax of expressions.
+ * Checks of kernel.json that a schema can't express: parameters, remedies, file names, syntax of expressions.
  *
- * @throws WarpsmithError naming the file, the JSON path, what was found and what was expected.
+ * @throws WarpsmithError naming the file, the JSON path, the value received and the expected one.
  */
 export const checkKernel = (kernel: KernelFile, file: string): void => {
   const fail = failer(file);
@@ -29,9 +29,9 @@ export const checkKernel = (kernel: KernelFile, file: string): void => {
 };
 
 /**
- * Everything in kernel.json that refers to problem.json: names in expressions, buffers of arguments and memsets.
+ * Checks everything in kernel.json that refers to problem.json: names in expressions, buffers of arguments and memsets.
  *
- * @throws WarpsmithError naming the file, the JSON path, what was found and what was expected.
+ * @throws WarpsmithError naming the file, the JSON path, the value received and the expected one.
  */
 export const checkKernelAgainstProblem = (kernel: KernelFile, problem: ProblemFile, file: string): void => {
   const fail = failer(file);
@@ -141,7 +141,7 @@ const checkSourcePaths = (kernel: KernelFile, fail: Fail): void => {
   }
 };
 
-/** Judged by the text alone; the loader also follows symbolic links. */
+/** Checks the text alone; the loader also follows symbolic links. */
 const isInsideFolder = (name: string): boolean =>
   !name.startsWith('/') && !/[\\\0:]/.test(name) && !name.split('/').includes('..');
 

@@ -14,7 +14,7 @@ const document = <Fields extends z.ZodRawShape>(kind: string, fields: Fields, sc
     .looseObject({ schemaVersion: z.literal(schemaVersion), kind: z.literal(kind), ...fields })
     .meta({ id: `Output-${kind}` });
 
-/** A run's report; `optimize` and `resume` add where its files lie. */
+/** A run's report; `optimize` and `resume` add the paths of its files. */
 const runReport = document(
   'run-report',
   {
@@ -48,7 +48,7 @@ const runReport = document(
   2,
 );
 
-/** What every `--json` prints, by its `kind`: the fields that a program may rely on. */
+/** The output of every `--json`, by its `kind`: the fields on which a program may rely. */
 export const OUTPUT_SCHEMAS = {
   error: document('error', {
     error: z.looseObject({

@@ -11,12 +11,12 @@ import { problemFileSchema } from './problem-schema.ts';
 import { schemaError } from './schema-error.ts';
 
 /**
- * Reads the text of problem.json, of one of its dtypes if it takes several; dimensions of workloads and check shapes come
- * back completed from defaults. Mistakes in another dtype's fields are found, too.
+ * Parses problem.json; if it takes several dtypes, for one of them. Completes the dimensions of workloads and check shapes
+ * from defaults. Also finds mistakes in the fields of other dtypes.
  *
  * @param file - its name in messages.
- * @param choose - the dtype out of those the problem takes; the first when absent.
- * @throws WarpsmithError with file, JSON path, value received, what was expected, and a hint; `unknown-dtype`.
+ * @param choose - selects one of the problem's dtypes; the first by default.
+ * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint; `unknown-dtype`.
  */
 export const parseProblemFile = (
   text: string,
@@ -31,15 +31,15 @@ export const parseProblemFile = (
 };
 
 /**
- * Reads the text of kernel.json. What it says about its problem is checked by `checkKernelAgainstProblem`.
+ * Parses kernel.json. `checkKernelAgainstProblem` checks its references to the problem.
  *
  * @param file - its name in messages.
- * @throws WarpsmithError with file, JSON path, value received, what was expected, and a hint.
+ * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint.
  */
 export const parseKernelFile = (text: string, file: string): KernelSource => parseWith(kernelFileSchema, text, file);
 
 /**
- * A kernel for a problem of one dtype, and checked as far as it can be without the problem.
+ * A kernel for a problem of one dtype, with all checks that do not need the problem.
  *
  * @throws WarpsmithError as {@link parseKernelFile}.
  */

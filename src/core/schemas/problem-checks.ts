@@ -10,10 +10,10 @@ import { evaluateScalars, namesOfProblem } from '../plan/scope.ts';
 import type { BufferDeclaration, Dimensions, Generator, ProblemFile } from '../problem.ts';
 
 /**
- * Everything about problem.json that a schema can't say. Returns it with the dimensions of workloads and check shapes
+ * Checks of problem.json that a schema can't express. Returns it with the dimensions of workloads and check shapes
  * completed from their defaults.
  *
- * @throws WarpsmithError naming the file, the JSON path, what was found and what was expected.
+ * @throws WarpsmithError naming the file, the JSON path, the value received and the expected one.
  */
 export const checkProblem = (problem: ProblemFile, file: string): ProblemFile => {
   const check = new ProblemCheck(problem, file);

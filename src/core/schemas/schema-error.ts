@@ -112,8 +112,8 @@ const isMissing = (issue: Issue, document: unknown): boolean =>
   issue.path.length > 0 && valueAtJsonPath(document, issue.path) === undefined;
 
 /**
- * Replaces "none of the alternatives" by what is wrong with the one that was meant: the alternative with the fewest
- * unknown and missing keys, if it shares a key with the value.
+ * Replaces "none of the alternatives" by the mistake in the intended alternative: the one with the fewest unknown and
+ * missing keys, if it shares a key with the value.
  */
 const nearestAlternative = (issue: Issue, document: unknown): Issue => {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;

@@ -12,7 +12,7 @@ interface SchemaDefinition {
 
 const definitionOf = (schema: z.ZodType): SchemaDefinition => schema._zod.def as unknown as SchemaDefinition;
 
-/** Keys an object at this path of a document may have; those of every alternative where the schema has several. */
+/** Keys that an object at this path of a document may have; of all alternatives if the schema has several. */
 export const keysAt = (schema: z.ZodType, path: readonly PropertyKey[], value: unknown): string[] => {
   const definition = definitionOf(schema);
   if (definition.innerType) return keysAt(definition.innerType, path, value);
@@ -27,7 +27,7 @@ export const keysAt = (schema: z.ZodType, path: readonly PropertyKey[], value: u
   return keysAt(child, rest, (value as Record<PropertyKey, unknown> | undefined)?.[step]);
 };
 
-/** Alternatives that the value may have meant: by its discriminator, else those that know one of its keys. */
+/** Alternatives that the value may mean: by its discriminator, otherwise those that know one of its keys. */
 const matchingOptions = (definition: SchemaDefinition, value: unknown): readonly z.ZodType[] => {
   const options = definition.options ?? [];
   if (typeof value !== 'object' || value === null) return options;
