@@ -163,6 +163,18 @@ describe('the report of a run', () => {
     expect(text).not.toMatch(/measured(?! on hardware)/i);
   });
 
+  test.each([
+    [false, '- Files: `0123abc`\n'],
+    [true, '- Files: `0123abc`, and changes that are not committed\n'],
+  ])('names the commit of the kernel’s folder, dirty %s', (isDirty, said) => {
+    const repository = { commit: '0123abc', isDirty };
+    const events = sampleRun.map((event) => (event.type === 'run-started' ? { ...event, repository } : event));
+    const known = buildRunView('r', events);
+    expect(known.repository).toEqual(repository);
+    expect(runMarkdown(known)).toContain(said);
+    expect(view.repository).toBeNull();
+  });
+
   test('predicted is never printed as measured', () => {
     expect(runMarkdown(view)).not.toMatch(/measured(?! on hardware)/i);
   });
