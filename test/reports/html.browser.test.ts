@@ -135,7 +135,7 @@ describe.skipIf(!CHROMIUM)('the HTML report in a browser (needs Chromium in /usr
       await writeFile(files[name], html);
     }
     browser = await chromium.launch({ executablePath: CHROMIUM!, args: ARGUMENTS });
-  });
+  }, 180_000);
   afterAll(async () => {
     await browser?.close();
     await rm(folder, { recursive: true, force: true });
