@@ -115,6 +115,7 @@ export async function judge(asked: EvaluateOptions, command: 'evaluate' | 'diagn
     workload,
     seed: options.seed ?? seeds(),
     signal: options.signal,
+    onStage: options.onStage,
   };
   const held = options.keep === undefined ? undefined : holdKeptFiles();
   // A virtual GPU runs PTX, so there is no machine code.

@@ -44,6 +44,7 @@ export async function inspectCandidate(request: InspectOptions): Promise<Inspect
       profile: measures ? ('full' as const) : undefined,
       passedBefore,
       signal: options.signal,
+      onStage: options.onStage,
     }),
     options.signal,
   );

@@ -1,7 +1,6 @@
 import { join, resolve, sep } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import { WarpsmithError } from '../core/errors.ts';
-import type { EvaluationStage } from '../core/evaluation.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
 import { deviceRefusal } from '../core/plan/runs-on.ts';
@@ -46,8 +45,6 @@ export type OptimizeRequest = OnDevice<RequestOf<'optimize'>> & {
   readonly budgets?: Budgets;
   /** Sees every event as it is logged. */
   readonly onEvent?: (event: RecordedEvent) => void;
-  /** Told what is being done of the evaluation at hand. */
-  readonly onStage?: (stage: EvaluationStage) => void;
 };
 
 export interface OptimizeOutcome {

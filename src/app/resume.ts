@@ -31,8 +31,6 @@ export type ResumeRequest = RequestOf<'resume'> &
   Surroundings & {
     /** Called for every event that is added to the log. */
     readonly onEvent?: (event: RecordedEvent) => void;
-    /** Told what is being done of the evaluation at hand. */
-    readonly onStage?: OptimizeRequest['onStage'];
     /** Called first for the events that the log already holds, up to the point where the run continues. */
     readonly onHistory?: (events: readonly RecordedEvent[]) => void;
   };

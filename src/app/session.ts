@@ -2,7 +2,7 @@ import { cpus, release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Device } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
-import type { Evaluator } from '../core/evaluation.ts';
+import type { EvaluationStage, Evaluator } from '../core/evaluation.ts';
 import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import type { RequestOf } from '../core/requests/request.ts';
@@ -28,6 +28,8 @@ export interface Surroundings {
   readonly askTrust?: AskTrust;
   /** Called before each step, with what it does. */
   readonly onStep?: (text: string) => void;
+  /** Told what is being done of the evaluation at hand. */
+  readonly onStage?: (stage: EvaluationStage) => void;
 }
 
 /** A request with its device resolved, e.g. `virtual:l4`. */

@@ -1,4 +1,3 @@
-import type { EvaluationStage } from '../core/evaluation.ts';
 import { formatCount, formatElapsed, formatMove, formatRatio, formatTime } from '../reports/format.ts';
 import { cutText } from '../reports/print/wrap.ts';
 import type { AblationEvent, EvaluationFinishedEvent, RecordedEvent } from '../store/events.ts';
@@ -7,6 +6,7 @@ import { createLiveArea, type LiveArea } from './live-area.ts';
 import { paintFor } from './output.ts';
 import type { Progress } from './plain-progress.ts';
 import { sparkline } from './sparkline.ts';
+import { describeStage } from './status-line.ts';
 
 /** Speeds of the evaluations so far are drawn in so many columns at most. */
 const WIDEST_SPARKLINE = 30;
@@ -19,16 +19,6 @@ interface Clock {
   /** Of a resumed run, what its earlier parts took. */
   readonly beforeMs: number;
 }
-
-const STAGES: { [S in EvaluationStage['stage']]: (stage: Extract<EvaluationStage, { stage: S }>) => string } = {
-  compile: () => 'compiling',
-  verify: ({ check, index, count }) => `check ${index} of ${count}: ${check}`,
-  time: ({ kind }) => (kind === 'measured' ? 'measuring' : 'predicting'),
-};
-
-/** `check 3 of 12: S=77,D=64, large inputs`. */
-export const describeStage = (stage: EvaluationStage): string =>
-  (STAGES[stage.stage] as (stage: EvaluationStage) => string)(stage);
 
 const describeUndone = ({ undone }: AblationEvent): string =>
   `${undone.kind === 'rung' ? 'kernel' : undone.parameter} ${undone.from} → ${undone.to}`;

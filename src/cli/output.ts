@@ -3,6 +3,7 @@ import type { WarpsmithError } from '../core/errors.ts';
 import type { Document } from '../reports/document.ts';
 import { jsonText } from '../reports/plain-text.ts';
 import { commandLines, type Paint, printTerminal } from '../reports/print/terminal.ts';
+import { TERMINAL_WIDTH } from '../reports/print/wrap.ts';
 
 /** Where the command line writes: results to `out`, everything else to `err`. */
 export interface Streams {
@@ -28,7 +29,7 @@ const NARROWEST = 40;
 
 /** Of a terminal; undefined for files and pipes. */
 const widthOf = (out: NodeJS.WriteStream): number | undefined =>
-  out.isTTY ? Math.max(NARROWEST, out.columns) : undefined;
+  out.isTTY ? Math.max(NARROWEST, out.columns || TERMINAL_WIDTH) : undefined;
 
 /** A document as wide as the terminal is; in files and pipes as wide as a usual one. */
 export function printDocument({ streams: { out }, verbose }: Printing, document: Document): void {

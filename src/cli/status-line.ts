@@ -1,3 +1,4 @@
+import type { EvaluationStage } from '../core/evaluation.ts';
 import { cutText } from '../reports/print/wrap.ts';
 import { canRedraw, createLiveArea, type LiveArea } from './live-area.ts';
 import { paintFor } from './output.ts';
@@ -44,6 +45,16 @@ export function createStatusLine(stream: NodeJS.WriteStream): StatusLine {
   };
 }
 
+const STAGES: { [S in EvaluationStage['stage']]: (stage: Extract<EvaluationStage, { stage: S }>) => string } = {
+  compile: () => 'compiling',
+  verify: ({ check, index, count }) => `check ${index} of ${count}: ${check}`,
+  time: ({ kind }) => (kind === 'measured' ? 'measuring' : 'predicting'),
+};
+
+/** `check 3 of 12: S=77,D=64, large inputs`. */
+export const describeStage = (stage: EvaluationStage): string =>
+  (STAGES[stage.stage] as (stage: EvaluationStage) => string)(stage);
+
 /** Shows the steps of a use case on one line until it ends, however it ends. */
 export async function withStatusLine<T>(
   stream: NodeJS.WriteStream,
@@ -52,6 +63,19 @@ export async function withStatusLine<T>(
   const status = createStatusLine(stream);
   try {
     return await work((text) => status.step(text));
+  } finally {
+    status.clear();
+  }
+}
+
+/** Shows on a terminal what is being done of an evaluation, until it ends, however it ends. */
+export async function withStages<T>(
+  stream: NodeJS.WriteStream,
+  work: (onStage: (stage: EvaluationStage) => void) => Promise<T>,
+): Promise<T> {
+  const status = createStatusLine(stream);
+  try {
+    return await work((stage) => status.busy(describeStage(stage)));
   } finally {
     status.clear();
   }

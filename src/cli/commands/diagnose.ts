@@ -5,9 +5,11 @@ import type { Run } from '../context.ts';
 import { exitCodeOfStatus } from '../exit-code.ts';
 import { onDevice } from '../judging-request.ts';
 import { printResult } from '../output.ts';
+import { withStages } from '../status-line.ts';
 
 export const run: Run<RequestOf<'diagnose'>> = async (request, context) => {
-  const report = await diagnoseKernel(await onDevice('diagnose', request, context));
+  const asked = await onDevice('diagnose', request, context);
+  const report = await withStages(context.streams.err, (onStage) => diagnoseKernel({ ...asked, onStage }));
   printResult(context, report, diagnosisDocument);
   return exitCodeOfStatus(report.evaluation.status);
 };
