@@ -163,7 +163,8 @@ describe('optimising gemm', () => {
       const { result } = await optimizeProblem({
         target: 'problems/gemm',
         device: 'virtual:l4',
-        workloads: [],
+        // Large enough for the ladder's order, small enough for a test.
+        workloads: ['M=512,N=512,K=128'],
         parameters: {},
         seed: 1,
         threads: 1,

@@ -121,26 +121,29 @@ describe('the red team', () => {
   });
 });
 
-/** Where all outputs are subnormal, even the rightly rounded one has an RMS error of 1/√12 quanta of the half allowed. */
-const RMS_OF_SUBNORMALS = 0.58;
+/**
+ * Where all outputs are subnormal, even the rightly rounded one has an RMS error of 1/√12 quanta of the half allowed: 0.577,
+ * and a few per cent more or less in one row.
+ */
+const RMS_OF_SUBNORMALS = 0.6;
 
 describe('an honest rung', () => {
   // Not only within the limits: fp32 weights stay below half of them. Tensor cores take weights rounded to fp16, which is as
-  // good as a rounding of the output. The other rungs share one of these's arithmetic, and each takes seconds.
+  // good as a rounding of the output. The other rungs share one of these's arithmetic, and each takes seconds. Many more
+  // seeds: bench/referee/honest.ts.
   it.each([
-    ['01_minimal', 0.5],
-    ['02_tiled', 0.5],
-    ['03_rows', 0.5],
-    ['04_warp', 0.5],
-    ['05_mma', 0.7],
-    ['08_key_split', 0.7],
-  ])('%s raises no alarm, whatever the seed', { timeout: 120_000 }, async (rung, most) => {
-    for (const seed of [1, 2]) {
-      const { status, reason, failedCheck, correctness } = await judge(path.join(ATTENTION, rung), seed);
-      expect({ status, reason, failedCheck }, `seed ${seed}`).toEqual({ status: 'passed' });
-      expect(correctness?.worstErrorRatio, `seed ${seed}`).toBeLessThan(most);
-      expect(correctness?.rmsErrorRatio, `seed ${seed}`).toBeLessThan(Math.max(most, RMS_OF_SUBNORMALS));
-    }
+    ['01_minimal', 1, 0.5],
+    ['01_minimal', 2, 0.5],
+    ['02_tiled', 3, 0.5],
+    ['03_rows', 4, 0.5],
+    ['04_warp', 5, 0.5],
+    ['05_mma', 6, 0.7],
+    ['08_key_split', 7, 0.7],
+  ])('%s raises no alarm with seed %i', { timeout: 120_000 }, async (rung, seed, most) => {
+    const { status, reason, failedCheck, correctness } = await judge(path.join(ATTENTION, rung), seed);
+    expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
+    expect(correctness?.worstErrorRatio).toBeLessThan(most);
+    expect(correctness?.rmsErrorRatio).toBeLessThan(Math.max(most, RMS_OF_SUBNORMALS));
   });
 });
 
