@@ -15,8 +15,8 @@ export interface ProblemWork {
   readonly comparison: Tolerance;
   readonly cache: 'hot' | 'cold';
   /**
-   * Cold only: share of the reads that L2 may serve all the same, because a part of what the ring of slots holds stays
-   * in it from one round to the next: at most L2 ÷ ring. 0 when absent.
+   * Cold only: share of the reads that L2 may still serve, because part of the ring of slots stays in it from one round to
+   * the next: at most L2 ÷ ring. 0 if absent.
    */
   readonly cachedReadRatio?: number;
 }
@@ -116,7 +116,7 @@ export function vetoBoundNs(work: ProblemWork, spec: DeviceSpec): TimeBound {
  */
 const ATTAINABLE_COMPUTE_SHARE = 0.8;
 
-/** The measured matrix product, where it is the pipe in question that was measured. */
+/** The measured rate of the matrix product, if it was measured for this pipe. */
 function measuredComputeBound(flop: number, pipe: Pipe, peaks: MeasuredPeaks | undefined): TimeBound | undefined {
   if (peaks?.matrixFlopPerSecond === undefined || pipe.tensorProducts === undefined) return undefined;
   const rate = peaks.matrixFlopPerSecond / pipe.tensorProducts;
@@ -156,9 +156,9 @@ function attainableRead(work: ProblemWork, spec: DeviceSpec, peaks: MeasuredPeak
 }
 
 /**
- * What realistic peaks allow, in ns: the usual algorithm's FLOP at the measured matrix rate, or else the sustained clock
- * and a realistic share of the peak; or the reads at the rate of DRAM (cold, as measured where it was) or L2 (hot); plus
- * one launch. Never below the lower bound, which measured peaks do not touch.
+ * Time in ns at realistic rates. It is the larger of two, plus one launch: the usual algorithm's FLOP at the measured
+ * matrix rate (or a realistic share of the peak at the sustained clock), and the reads at the rate of DRAM (cold; measured
+ * if possible) or L2 (hot). Never below the lower bound, which does not use measured peaks.
  */
 export function attainableBoundNs(work: ProblemWork, spec: DeviceSpec, peaks?: MeasuredPeaks): TimeBound {
   const pipe = fastestPipe(work.comparison, spec);

@@ -1,6 +1,6 @@
 import { SOURCES } from './specs/sources.ts';
 
-/** What the compute capability says about an SM. Rates as in DeviceSpec: lane operations per clock per SM. */
+/** Figures of an SM that follow from the compute capability. Rates as in DeviceSpec: lane operations per clock per SM. */
 export interface ComputeCapability {
   /** e.g. `8.6`. */
   readonly name: string;

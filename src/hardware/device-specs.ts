@@ -5,7 +5,7 @@ import { H200 } from './specs/h200.ts';
 import { L4 } from './specs/l4.ts';
 import { RTX4090 } from './specs/rtx4090.ts';
 
-/** Of boards with one architecture the first stands for it where nothing but the architecture is known. */
+/** If only the architecture is known, the first board of that architecture represents it. */
 const SPECS: readonly DeviceSpec[] = [L4, H200, A100, H100, RTX4090];
 
 /** Every known device, by id (`virtual:l4` is the virtual device with spec `l4`). */

@@ -6,7 +6,7 @@ import { H200 } from './specs/h200.ts';
 import { L4 } from './specs/l4.ts';
 import { SOURCES } from './specs/sources.ts';
 
-/** Attributes of a GPU that its spec takes, as the driver tells them; 0 stands for what it does not tell. */
+/** Attributes of a GPU for its spec, from the driver; 0 if the driver does not know one. */
 export interface SpecAttributes {
   readonly computeCapabilityMajor: number;
   readonly computeCapabilityMinor: number;
@@ -66,7 +66,7 @@ const KNOWN_BOARDS: readonly { name: RegExp; capability: string; spec: DeviceSpe
   { name: /\bL4\b/, capability: '8.9', spec: L4 },
 ];
 
-/** The board that a GPU's name says it is, where that one's rates are known. */
+/** The board that a GPU's name identifies, if its rates are known. */
 export const boardNamed = (gpu: string): DeviceSpec | undefined =>
   KNOWN_BOARDS.find(({ name }) => name.test(gpu))?.spec;
 
@@ -74,8 +74,8 @@ const LANES_PER_WARP = 32;
 const DRIVER = 'read from the driver';
 
 /**
- * The spec of a real GPU: what its driver says, over the known board's figures where the name is known, else over those
- * of its compute capability. Each figure names its source.
+ * The spec of a real GPU: the driver's figures, completed by those of the known board, or else of its compute capability.
+ * Each figure names its source.
  */
 export function specFromAttributes(device: DescribedDevice): DeviceSpec {
   const { computeCapabilityMajor: major, computeCapabilityMinor: minor } = device.attributes;
@@ -121,7 +121,7 @@ function maximumClock(device: DescribedDevice, otherwise: Sourced): Sourced {
   return told.reduce((highest, clock) => (clock.value > highest.value ? clock : highest), otherwise);
 }
 
-/** A spec for a board of which only the compute capability and the attributes are known. */
+/** A spec for a board of which only compute capability and attributes are known. */
 function unknownBoard(device: DescribedDevice, capability: ComputeCapability): DeviceSpec {
   const { attributes } = device;
   // Latencies and widths per SM of the measured board with the same kind of memory.

@@ -18,7 +18,7 @@ export function userCacheFolder(name: string, environment: Environment = process
   if (asked === 'off') return undefined;
   if (asked) return join(asked, name);
   const xdg = environment.XDG_CACHE_HOME;
-  // A relative path is to be ignored. Source: XDG Base Directory Specification.
+  // The XDG Base Directory Specification says to ignore relative paths.
   const cache = xdg !== undefined && isAbsolute(xdg) ? xdg : join(homedir(), '.cache');
   return join(cache, 'warpsmith', name);
 }
@@ -49,7 +49,7 @@ export function pruneCacheFolder(folder: string, maximumBytes: number): number {
   return left;
 }
 
-/** What lies in the folder, what a killed process left half-written included. */
+/** All files in the folder, including half-written ones of killed processes. */
 function filesBelow(folder: string): CacheFile[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {

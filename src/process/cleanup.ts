@@ -1,6 +1,6 @@
 /**
- * What must not outlive this process: child process groups and temporary folders register here and are ended or removed
- * when the process exits, throws, or is told to stop.
+ * Child process groups and temporary folders register here. They are ended or removed when this process exits, throws, or
+ * gets a signal to stop.
  */
 
 const callbacks = new Set<() => void>();
@@ -33,7 +33,7 @@ function install(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, endBySignal);
 }
 
-/** A program with a handler of its own decides when to end; without one, end as the signal's default would. */
+/** A program with its own handler decides when to end; without one, ends as the signal's default does. */
 function endBySignal(signal: NodeJS.Signals): void {
   if (process.listeners(signal).some((listener) => listener !== endBySignal)) return;
   runAll();

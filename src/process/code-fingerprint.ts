@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** All of warpsmith lies below: its sources, or what was built of them. */
+/** The folder that contains all of warpsmith: its sources, or the files built from them. */
 const MODULES = fileURLToPath(new URL('..', import.meta.url));
 
 let known: string | undefined;
 
 /**
- * SHA-256 of warpsmith's own files. What it computed is the same next time only if they are: a version number does not change
- * while somebody works on the code. The first call of a process takes about 40 ms.
+ * SHA-256 of warpsmith's own files. Results repeat only if these are the same; a version number does not change while
+ * somebody edits the code. The first call of a process takes about 40 ms.
  */
 export function codeFingerprint(): string {
   known ??= fingerprintOf(MODULES);

@@ -10,7 +10,7 @@ import { killGroup } from './process-group.ts';
  * One argument: the mark that every child of the parent carries in its environment.
  */
 
-/** What the parent has, one line of JSON each; taken back with `"gone": true`. */
+/** Resources of the parent, one line of JSON each; removed with `"gone": true`. */
 export interface GuardLine {
   readonly kind: 'group' | 'folder';
   /** Process group, or absolute path. */
@@ -32,7 +32,7 @@ function note({ kind, id, gone = false }: GuardLine): void {
   else known.add(id);
 }
 
-/** Linux: every process of this user that was started with the mark, in whatever group it is by now. */
+/** Linux: every process of this user that was started with the mark, in any group. */
 function markedProcesses(): number[] {
   if (mark === '') return [];
   try {
@@ -72,7 +72,7 @@ function attempt(act: () => void): void {
   }
 }
 
-// A terminal that closes, or whoever ends everything of the parent's, must not end this first.
+// A closing terminal, or a signal to all of the parent's processes, must not end the guard first.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 createInterface({ input: process.stdin })
   .on('line', (line) => attempt(() => note(JSON.parse(line) as GuardLine)))

@@ -7,8 +7,8 @@ import { minimalEnvironment } from './minimal-environment.ts';
 import { killGroup } from './process-group.ts';
 
 /*
- * What must not outlive this process even when it is killed outright: the guard, a process of its own, ends and removes
- * it then. Everything that ends in order is cleaned up by `cleanup.ts`.
+ * Cleans up even if this process is killed outright: the guard, a separate process, then ends children and removes folders.
+ * `cleanup.ts` handles every orderly end.
  */
 
 /** The sources run as they are; a built package has JavaScript beside this file. */
@@ -24,15 +24,15 @@ let guard: ChildProcess | undefined;
 /** Removes a temporary folder when this process is killed while the guard runs. @returns how to take that back. */
 export const guardFolder = (path: string): (() => void) => watch({ kind: 'folder', id: path });
 
-/** What a child may choose; it gets a group of its own, and no shell. */
+/** Options of a child. It always gets its own group and never a shell. */
 export type GuardedSpawnOptions = Pick<SpawnOptions, 'cwd' | 'stdio' | 'serialization'> & {
   /** The whole environment, but for the guard's mark. */
   readonly env: Readonly<Record<string, string>>;
 };
 
 /**
- * Starts a program in a process group of its own, whose id is the child's. The group is killed when this process ends,
- * however it ends, until the child does.
+ * Starts a program in its own process group, whose id is the child's. The group is killed when this process ends, for
+ * whatever reason, unless the child ends first.
  */
 export function spawnGuarded(command: string, args: readonly string[], options: GuardedSpawnOptions): ChildProcess {
   startGuard();
@@ -46,7 +46,7 @@ export function spawnGuarded(command: string, args: readonly string[], options: 
   if (pid === undefined) return child;
   const forgetGuard = watch({ kind: 'group', id: pid });
   const forgetEnd = onProcessEnd(() => killGroup(pid));
-  // What it left running in its group goes with it; then the group's number may become another's.
+  // Also kills remaining processes of its group, before another group can get the same number.
   child.once('exit', () => {
     killGroup(pid);
     forgetEnd();

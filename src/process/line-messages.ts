@@ -4,7 +4,7 @@ export interface LineMessage {
   readonly payloads: readonly Uint8Array[];
 }
 
-/** A header is a few hundred bytes; what is longer is not our protocol. */
+/** A header has a few hundred bytes; a longer one does not belong to this protocol. */
 const MAXIMUM_LINE_BYTES = 16 * 1024 * 1024;
 
 /** Writes the line, then the bytes. */

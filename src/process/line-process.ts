@@ -26,8 +26,8 @@ export type LineOutcome =
   | { readonly ok: false; readonly end: LineProcessEnd };
 
 /**
- * A {@link LongLivedChild} that answers each line of JSON on stdin with one on stdout, both followed by raw bytes where
- * there are any. One question at a time.
+ * A {@link LongLivedChild} that answers each line of JSON on stdin with one on stdout. Raw bytes may follow either. One
+ * request at a time.
  */
 export class LineProcess {
   readonly #child: LongLivedChild;

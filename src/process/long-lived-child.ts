@@ -20,8 +20,8 @@ interface Handle {
 }
 
 /**
- * A child in a process group of its own that answers for as long as it is needed. It does not keep this process running
- * while it is idle, and it is killed when this process ends.
+ * A child in its own process group that answers requests as long as it is needed. While idle it does not keep this process
+ * alive, and it is killed when this process ends.
  */
 export class LongLivedChild {
   readonly child: ChildProcess;

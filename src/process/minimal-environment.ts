@@ -1,4 +1,4 @@
-/** What a tool needs and nothing that could be a secret: the search path, the temporary folder and a fixed locale. */
+/** The environment of a tool, without secrets: the search path, the temporary folder and a fixed locale. */
 export function minimalEnvironment(): Record<string, string> {
   const environment: Record<string, string> = { LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8' };
   for (const name of ['PATH', 'TMPDIR']) {

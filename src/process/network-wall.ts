@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs';
 import { findExecutable } from './find-executable.ts';
 import { runProcess } from './run-process.ts';
 
-/** What the kernel keeps a program from, when it is started through another one. */
+/** Restrictions that the kernel puts on a program started through another one. */
 export interface NetworkWall {
   /** `none` where the system offers nothing that works. */
   readonly name: string;
@@ -20,19 +20,19 @@ interface Builder {
   readonly keepsOut: readonly string[];
 }
 
-/** The best first. What is no use here (a container, a hardened kernel) shows when it is tried. */
+/** The best comes first. Each is tried, because it may not work here (a container, a hardened kernel). */
 const BUILDERS: readonly Builder[] = [
   {
     name: 'bubblewrap',
     program: 'bwrap',
-    // The file system as it is, but not to be written: Node's own permissions decide what is read.
+    // The file system is read-only; Node's own permissions restrict reading.
     args: [
       ...['--unshare-net', '--unshare-pid', '--unshare-ipc', '--die-with-parent'],
       ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--'],
     ],
     keepsOut: ['the network', 'signals to other processes', 'writing files'],
   },
-  // As root: without a user namespace it still reads what another user's files let root read.
+  // As root: without a user namespace, so that it can still read files of other users.
   { name: 'unshare', program: 'unshare', args: ['--net', '--'], keepsOut: ['the network'] },
   // Without --map-root-user: nothing that the program could do as root of a namespace is needed.
   { name: 'unshare', program: 'unshare', args: ['--user', '--net', '--'], keepsOut: ['the network'] },
@@ -46,7 +46,7 @@ const PROBE_OUTPUT_BYTES = 4096;
 
 let found: Promise<NetworkWall> | undefined;
 
-/** The best wall that works here; tried once for each process. Never rejects. */
+/** The best wall that works here; tried once per process. Never rejects. */
 export const networkWall = (): Promise<NetworkWall> => {
   found ??= findNetworkWall();
   return found;
@@ -72,7 +72,7 @@ export async function findNetworkWall(searchPath?: string, timeoutMs = PROBE_TIM
 
 const NAMESPACE = '/proc/self/ns/net';
 
-/** Which network this process sees; undefined where there are no namespaces. */
+/** The network namespace of this process; undefined if there are no namespaces. */
 function networkNamespace(): string | undefined {
   try {
     return readlinkSync(NAMESPACE);

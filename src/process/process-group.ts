@@ -9,7 +9,7 @@ export function killGroup(groupId: number): void {
   }
 }
 
-/** Resident memory of all processes of the group in bytes; 0 where there is no /proc. */
+/** Resident memory of all processes of the group in bytes; 0 if there is no /proc. */
 export function groupResidentBytes(groupId: number): number {
   let bytes = 0;
   for (const pid of processIds()) {
@@ -20,8 +20,8 @@ export function groupResidentBytes(groupId: number): number {
 }
 
 /**
- * Resident memory of a process in bytes, with what its main thread started: what a wall around it is made of may wait
- * beside it. 0 once it has ended, and where there is no /proc.
+ * Resident memory in bytes of a process and the children of its main thread, because a wall around it may add processes. 0
+ * after its end, and if there is no /proc.
  */
 export function residentBytes(pid: number): number {
   const own = (readProcessStat(`${pid}`)?.residentPages ?? 0) * PAGE_BYTES;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The process and everything it started, directly or not, that still hangs together; only itself where there is no /proc. */
+/** The process and all its descendants that are still connected; only itself if there is no /proc. */
 export function processTree(root: number): Set<number> {
   const parents = new Map<number, number>();
   for (const pid of processIds()) {

@@ -29,7 +29,7 @@ export interface ProcessOutcome {
   end: 'exited' | 'signaled' | 'timed-out' | 'aborted' | 'memory-exceeded' | 'output-exceeded' | 'not-started';
   exitCode?: number;
   signal?: NodeJS.Signals;
-  /** What was written up to the end, at most `maximumOutputBytes` in all. */
+  /** The output until the end, at most `maximumOutputBytes` in all. */
   stdout: string;
   stderr: string;
   elapsedMs: number;
@@ -42,12 +42,8 @@ const MEMORY_POLL_MS = 50;
 const POLLS_PER_GROUP = 10;
 
 /**
- * Runs a program in a process group of its own and returns how it ended; never rejects for anything the program does.
- * When it ends, by itself or by a limit, everything it started and left in its group is killed with it.
- *
- * Memory is bounded twice: the resident set, of the program often and of its group now and then, is polled, which works
- * on every Linux; and where `prlimit` is
- * installed, the address space of each process is capped, which also stops what outruns the poll.
+ * Runs a program in its own process group and returns how it ended; never rejects because of the program. At its end, by
+ * itself or by a limit, all remaining processes of its group are killed.
  */
 export async function runProcess(request: ProcessRequest): Promise<ProcessOutcome> {
   const startMs = performance.now();
@@ -97,7 +93,7 @@ function resolveCommand(request: ProcessRequest): string | undefined {
 function withHardLimits(command: string, request: ProcessRequest): { command: string; args: string[] } {
   const prlimit = request.maximumMemoryBytes === undefined ? undefined : findExecutable('prlimit');
   if (prlimit === undefined || request.maximumMemoryBytes === undefined) return { command, args: [...request.args] };
-  // Address space is larger than what is resident; CPU time also bounds a child that nobody watches.
+  // Address space exceeds resident memory. The CPU-time limit also bounds a child that nobody watches.
   const addressSpaceBytes = 2 * request.maximumMemoryBytes;
   const cpuSeconds = Math.ceil(request.timeoutMs / 1000) * availableParallelism() + 1;
   const limits = [`--as=${addressSpaceBytes}`, `--cpu=${cpuSeconds}`, '--core=0'];
@@ -155,8 +151,8 @@ function feed(child: ChildProcess, stdin: string | Uint8Array | undefined): void
 const PIPE_GRACE_MS = 500;
 
 /**
- * Resolves when the program has ended and its pipes are closed. What it left running in its group is killed first,
- * so that no grandchild that inherited the pipes holds them open.
+ * Resolves when the program has ended and its pipes are closed. Kills the rest of its group first, so that no grandchild
+ * keeps inherited pipes open.
  */
 function ended(child: ChildProcess): Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }> {
   return new Promise((resolve) => {

@@ -3,8 +3,8 @@ import { format } from 'node:util';
 import { type LineMessage, MessageReader, writeMessage } from './line-messages.ts';
 
 /**
- * The child's side of a line process: answers each message on stdin with what `handler` returns, one after the other, on
- * stdout. What else the program prints goes to stderr. The process ends when its parent closes stdin.
+ * The child's side of a line process: answers messages on stdin one after the other with `handler`'s results on stdout. All
+ * other output of the program goes to stderr. The process ends when its parent closes stdin.
  */
 export function serveLines(handler: (message: LineMessage) => LineMessage | Promise<LineMessage>): void {
   const { stdin, stdout, stderr } = process;

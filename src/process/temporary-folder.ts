@@ -8,12 +8,15 @@ import { guardFolder } from './guard.ts';
 
 const OWNED = /^warpsmith-(\d+)-/;
 
-/** A folder of a process that seems gone may be one in another container's: only what is this old is removed. */
+/**
+ * Age from which leftover folders are removed. The folder of a process that seems gone may belong to one in another
+ * container.
+ */
 const ABANDONED_AFTER_MS = 24 * 3_600_000;
 
 /**
- * Gives `use` a new empty folder and removes it afterwards, whatever happens: return, throw, exit or interrupt. What a
- * killed process left behind is removed by a later one, a day on.
+ * Gives `use` a new empty folder and removes it afterwards in any case: return, throw, exit or interrupt. A later process
+ * removes folders of killed processes after a day.
  */
 export async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   sweepOnce();

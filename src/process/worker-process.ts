@@ -14,7 +14,7 @@ export interface WorkerProcessOptions {
 export interface WorkerRequestOptions {
   /** Wall-clock limit; when it passes, the child's whole group is killed. None when absent. */
   readonly timeoutMs?: number;
-  /** Aborting kills the child's group: what it is doing cannot be interrupted otherwise. */
+  /** Aborting kills the child's group, because its work can't be interrupted otherwise. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -86,11 +86,7 @@ export class WorkerProcess {
     return this.#child.pid;
   }
 
-  /**
-   * Sends a message and waits for what the child's handler returns.
-   * @throws WorkerProcessEnded when the process ends before it answers; the handler's error when it throws; the signal's
-   * reason when aborted.
-   */
+  /** Sends a message and waits for the result of the child's handler. */
   request<T>(message: unknown, options: WorkerRequestOptions = {}): Promise<T> {
     if (this.#end) return Promise.reject(new WorkerProcessEnded(this.#end));
     const { timeoutMs, signal } = options;

@@ -9,11 +9,11 @@ import { type Unvisited, unvisitedOf } from './unvisited.ts';
 /** Configurations far from each other, told before the surrogate is believed; of these, how many must have a time. */
 const START_COUNT = 15;
 const FEWEST_TIMED = 4;
-/** Configurations of which the start takes the one farthest from all before. */
+/** Number of initial configurations, each as far as possible from all earlier ones. */
 const START_RIVALS = 30;
 /**
- * Standard deviations below its mean that a time is hoped to lie, in turn: one question refines what is known to be good,
- * the next balances, the third goes where least is known, so that a wide plateau can't hold the search.
+ * Degrees of optimism in standard deviations below the mean, used in turn: the first refines a known good region, the
+ * second balances, the third explores where least is known, so that a wide plateau can't hold the search.
  */
 const OPTIMISM = [0.5, 1.5, 4] as const;
 /** Apart from the numbers of the steps that ask, and from each other. */
@@ -21,11 +21,9 @@ const TELLING = 2 ** 20;
 const LABELLING = 2 ** 20 + 2 ** 19;
 
 /**
- * Bayesian optimisation: a Gaussian process predicts the times of what is left from the times so far, and asked for is
- * the configuration whose time may turn out lowest, weighed with the probability that it has one. The start is a handful
- * of configurations far from each other.
- *
- * Source for choosing by a bound: N. Srinivas et al., "Gaussian Process Optimization in the Bandit Setting" (2010).
+ * Bayesian optimisation. A Gaussian process predicts times of the remaining configurations. The strategy asks for the one
+ * with the best optimistic time, weighted by the probability that it has a time. It starts with some configurations far
+ * from each other.
  */
 export function bayesian({ space, seed }: StrategyOptions): Strategy {
   const unvisited = unvisitedOf(space.size);

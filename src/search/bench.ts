@@ -11,7 +11,7 @@ export interface Spread {
   readonly p90: number | null;
 }
 
-/** What strategies are measured on. `null` stands for what was not reached. */
+/** A benchmark of strategies. `null` means not reached. */
 export interface BenchedSpace {
   readonly configurations: number;
   /** With a time. */

@@ -2,8 +2,8 @@
 const SMALLEST_PIVOT = 1e-12;
 
 /**
- * Cholesky factor of a symmetric matrix whose lower triangle is given row by row, in place; undefined where it is not
- * positive definite.
+ * In-place Cholesky factor of a symmetric matrix, given as its lower triangle row by row; undefined if it is not positive
+ * definite.
  */
 export function factorise(matrix: Float64Array, count: number): Float64Array | undefined {
   for (let column = 0; column < count; column += 1) {

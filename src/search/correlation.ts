@@ -1,6 +1,6 @@
 import type { Trait } from './traits.ts';
 
-/** What a trait is worth: how much of the variation it explains, and how far likeness reaches along it. */
+/** The hyperparameters of a trait: the share of variation that it explains, and its length scale. */
 export interface TraitSetting {
   /** 0…1. At 0 the trait does not matter; at 1 configurations that are unlike in it tell nothing of one another. */
   readonly weight: number;

@@ -9,8 +9,8 @@ export const integerBelow = (random: RandomSource, bound: number): number => Mat
 export const unit = (random: RandomSource): number => random.next() / WORDS;
 
 /**
- * A generator for each step of a strategy. What a step draws follows from the seed and the step's number alone, so that
- * a strategy that was told an old run's answers draws what the run would have drawn next.
+ * A random generator for each step of a strategy. A step's draws depend only on the seed and its number, so a strategy that
+ * is told the answers of an old run continues with the same draws.
  */
 export function stepSource(seed: number): (step: number) => RandomSource {
   const word = randomSource(seed).next();

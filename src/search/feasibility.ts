@@ -9,7 +9,7 @@ type Places = Readonly<ArrayLike<number>>;
 
 /** The latest of either kind count. */
 const MOST_OF_A_KIND = 96;
-/** Settings are fitted anew when there are this many times as many answers. */
+/** Hyperparameters are fitted again when the number of answers has grown by this factor. */
 const FIT_GROWTH = 1.3;
 /** Standard deviations by which the estimate may be too low: the best often lie at the edge of what fits. */
 const OPTIMISM = 1;
@@ -24,8 +24,8 @@ export interface Feasibility {
 }
 
 /**
- * A Gaussian process on ones and zeros: the share of those that got a time, shifted by what is known of configurations
- * alike. It has settings of its own, since other parameters decide whether a configuration fits than how fast it is.
+ * A Gaussian process on ones and zeros: the share of configurations with a time, shifted by similar configurations. It has
+ * its own hyperparameters, because other parameters decide whether a configuration fits than how fast it is.
  */
 export function createFeasibility(space: SearchSpace): Feasibility {
   const traits = traitsOf(space);

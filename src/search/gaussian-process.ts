@@ -15,10 +15,8 @@ export interface GaussianProcess {
 }
 
 /**
- * Keeps, for every member of the pool, its correlations with the added configurations after whitening, so that adding one
- * costs a pass over what is there and predicting needs no matrix.
- *
- * Source: C. E. Rasmussen, C. K. I. Williams, "Gaussian Processes for Machine Learning" (2006), algorithm 2.1.
+ * Stores, for every member of the pool, its whitened correlations with the added configurations. So adding one costs a
+ * single pass, and predicting needs no matrix.
  */
 export function gaussianProcess(pool: readonly Places[], correlation: Correlation, noise: number): GaussianProcess {
   const added: Places[] = [];

@@ -3,7 +3,7 @@ import type { SearchDimension, SearchSpace } from './strategy.ts';
 
 export type ConfigurationValue = SearchDimension['values'][number];
 
-/** Values by dimension. A dimension that is left out is `null`. */
+/** Values by dimension; `null` for a missing dimension. */
 export type Configuration = Readonly<Record<string, ConfigurationValue>>;
 
 /**
@@ -57,7 +57,7 @@ export function configurationAt(space: SearchSpace, index: number): Record<strin
   return configuration;
 }
 
-/** The place of this configuration, or undefined where it is not in the space. */
+/** The index of this configuration, or undefined if it is not in the space. */
 export function findConfiguration(space: SearchSpace, configuration: Configuration): number | undefined {
   const places = space.dimensions.map(({ name, values }) => values.indexOf(configuration[name] ?? null));
   return places.includes(-1) ? undefined : space.find(places);

@@ -28,7 +28,7 @@ export function packedSpace(dimensions: readonly SearchDimension[], rows: Uint16
   };
 }
 
-/** One key per configuration: its places as digits of a mixed-radix number where that is exact, else as text. */
+/** One key per configuration: its places as digits of a mixed-radix number if that is exact, else as text. */
 function placesToKey(dimensions: readonly SearchDimension[]): (places: ArrayLike<number>) => number | string {
   const radices = dimensions.map(({ values }) => values.length);
   const product = radices.reduce((total, radix) => total * radix, 1);

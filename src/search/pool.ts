@@ -4,8 +4,8 @@ import type { SearchSpace } from './strategy.ts';
 import type { Unvisited } from './unvisited.ts';
 
 /**
- * At most `limit` unvisited configurations worth predicting: all where there are no more; else those that differ from
- * one of the elites in one value, then in two, as far as half of the room goes, and any others.
+ * At most `limit` unvisited configurations to predict: all if they fit. Otherwise those that differ from an elite in one
+ * value, then in two, up to half of the limit, and random others.
  */
 export function drawPool(
   space: SearchSpace,

@@ -13,7 +13,7 @@ export const STRATEGIES = { exhaustive, random, tpe, evolutionary, bayesian } as
   Record<StrategyName, (options: StrategyOptions) => Strategy>
 >;
 
-/** What finds good configurations with the fewest evaluations where nothing is known beforehand. */
+/** Default: needs the fewest evaluations if nothing is known beforehand. */
 export const DEFAULT_BLIND_STRATEGY: StrategyName = 'bayesian';
 
 /**

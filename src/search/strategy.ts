@@ -1,6 +1,6 @@
 /**
- * A finite space of configurations, every valid one listed once. Strategies name a configuration by its place in the
- * list, so that what was evaluated is a set of numbers and nothing is evaluated twice.
+ * A finite space that lists every valid configuration once. Strategies name a configuration by its index, so evaluated ones
+ * are a set of numbers and none is evaluated twice.
  */
 export interface SearchSpace {
   readonly dimensions: readonly SearchDimension[];
@@ -11,7 +11,7 @@ export interface SearchSpace {
    * Shared storage: callers must not change it.
    */
   at(index: number): Readonly<ArrayLike<number>>;
-  /** The configuration with these places, or undefined where it breaks a constraint. */
+  /** The configuration with these places, or undefined if it breaks a constraint. */
   find(places: ArrayLike<number>): number | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface SearchDimension {
   readonly name: string;
   /** `null` where the dimension does not apply: a parameter that another rung has. */
   readonly values: readonly (number | string | boolean | null)[];
-  /** Whether neighbouring values are alike: numbers in ascending order, behind `null` where that is among them. */
+  /** Whether neighbouring values are similar: numbers in ascending order, after `null` if there is one. */
   readonly ordered: boolean;
 }
 
@@ -31,8 +31,8 @@ export type Outcome =
   | { readonly kind: 'failed' };
 
 /**
- * Chooses what to evaluate next from what it was told. Deterministic: the same space, seed and answers give the same
- * questions, so telling a new strategy an old run's answers in order resumes that run.
+ * Chooses the next configuration from the answers so far. Deterministic: the same space, seed and answers give the same
+ * questions. So telling a new strategy an old run's answers in order resumes that run.
  */
 export interface Strategy {
   /** A configuration that was never asked for or told before; undefined when none is left. */

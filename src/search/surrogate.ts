@@ -31,7 +31,7 @@ export interface Prediction {
   readonly deviations: Float64Array;
 }
 
-/** What is predicted of the configurations that are left, from the times so far. */
+/** Predictions for the remaining configurations, from the times so far. */
 export interface Surrogate {
   /** Takes in a time. Cheap: everything is computed when a prediction is asked for. */
   add(trial: Trial, random: RandomSource): void;
@@ -55,8 +55,8 @@ interface Model {
 }
 
 /**
- * Fits and pools are planned when times come in and made when they are needed, so that what is predicted follows from
- * the times in their order, not from when it was asked for.
+ * Schedules fits and pools when times arrive, and computes them when needed. So predictions depend on the times and their
+ * order, not on when they were requested.
  */
 export function createSurrogate(space: SearchSpace, unvisited: Unvisited): Surrogate {
   const traits = traitsOf(space);

@@ -3,7 +3,7 @@ import { median } from '../stats/quantile.ts';
 import { type Configuration, type ConfigurationValue, listSpace } from './list-space.ts';
 import type { Outcome, SearchSpace } from './strategy.ts';
 
-/** A space whose every configuration was evaluated once: what a strategy asks for is looked up. */
+/** A fully evaluated space: a strategy's request is a look-up. */
 export interface RecordedSpace {
   readonly space: SearchSpace;
   /** By configuration. */
@@ -124,7 +124,7 @@ interface Measured {
   readonly unit?: unknown;
 }
 
-/** The measurement that the first objective names, if it is a time; any time where there are no objectives. */
+/** The measurement of the first objective, if it is a time; any time if there are no objectives. */
 function measuredTime({ measurements, objectives }: Json, path: string, refuse: Refuse): Measured | undefined {
   if (measurements === undefined) return undefined;
   if (!Array.isArray(measurements)) return refuse(`${path}.measurements`, measurements, 'an array');

@@ -6,7 +6,7 @@ import { type Unvisited, unvisitedOf } from './unvisited.ts';
 
 /** Latin hypercube before the estimator chooses: the usual 20, then 100 trials. */
 const START_COUNT = 20;
-/** Configurations drawn near good ones, and any others, of which the most promising is asked for. */
+/** Number of candidates drawn near good ones, and of random ones. The strategy asks for the most promising. */
 const NEAR_COUNT = 48;
 const OTHER_COUNT = 16;
 /** Bad configurations the density is estimated from; the latest ones. Bounds the cost of a step. */
@@ -18,7 +18,7 @@ const PRIOR_WEIGHT = 1;
 
 interface Trial {
   readonly index: number;
-  /** Infinite for what failed or was screened out: bad, whatever its time. */
+  /** Infinite for configurations that failed or were screened out, so that they count as bad. */
   readonly timeNs: number;
 }
 

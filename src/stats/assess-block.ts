@@ -24,7 +24,7 @@ function describeOthers(states: readonly GpuState[]): string[] {
   ];
 }
 
-/** What the states before and after a block say of it. */
+/** The effect of the GPU states before and after a block on its validity. */
 export function assessBlock(before: GpuState, after: GpuState): BlockAssessment {
   const reasons = new Set([...(before.throttleReasons ?? []), ...(after.throttleReasons ?? [])]);
   const discarding = new Set([...reasons].flatMap((reason) => DISCARDING[reason] ?? []));

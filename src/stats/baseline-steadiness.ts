@@ -3,7 +3,7 @@ import { blockMedians, countedBlocks } from './block-statistics.ts';
 import { median } from './quantile.ts';
 import { verdictOf } from './verdict.ts';
 
-/** A baseline whose time differs by more from what it was is worth a word. */
+/** A larger difference of a baseline's time from its earlier one is reported. */
 export const STEADY_MARGIN = 0.02;
 /** Blocks before the first that is compared with them. */
 const LEAST_EARLIER_BLOCKS = 3;

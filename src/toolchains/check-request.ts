@@ -8,7 +8,7 @@ import { findForbiddenReferences } from './source-policy.ts';
 import type { CompileRequest } from './toolchain.ts';
 import { type CompileSettings, parseFlags } from './user-flags.ts';
 
-/** What a compiler needs to know about itself to refuse what it can't do. */
+/** A compiler's limits, by which unsupported requests are refused. */
 export interface CompilerRules {
   /** As in messages: `clang`, `NVRTC`, `nvcc`. */
   readonly name: string;

@@ -13,13 +13,13 @@ export interface CodeCache {
 /** Code of a few thousand configurations; a shipped attention rung takes about 60 KB. */
 const MOST_BYTES_ON_DISK = 256 * 1024 ** 2;
 
-/** A search comes back to its best, its start and what it has just judged, not to all that it ever compiled. */
+/** Most entries in memory: a search comes back only to its best, its start and the latest candidates. */
 const MOST_IN_MEMORY = 64;
 
 /**
- * Keeps code in memory and, given a folder, on disk: one file per key, written beside its place and renamed into it, with
- * a checksum, so that a reader sees all of an entry or none. A damaged entry counts as absent, and so does one that other
- * code of warpsmith's made: what comes after the compiler is not part of the key.
+ * Keeps code in memory and, given a folder, on disk. Each key has one file, written beside its place and renamed into it,
+ * with a checksum, so that a reader sees a whole entry or none. A damaged entry counts as absent. So does one from another
+ * version of warpsmith's code, because the key does not cover the steps after the compiler.
  */
 export function openCodeCache(folder?: string): CodeCache {
   // In the order they were last asked for.

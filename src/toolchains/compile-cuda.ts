@@ -13,7 +13,7 @@ import { limitRegisters, nameFilesAsUser } from './tidy-ptx.ts';
 import type { CompileSettings } from './user-flags.ts';
 import { widenCopies } from './widen-copies.ts';
 
-/** What the compile of one candidate needs, once everything about it has been checked. */
+/** Checked input for the compile of one candidate. */
 export interface CudaCompile {
   compiler: ClangCompiler;
   headers: HeaderPack;

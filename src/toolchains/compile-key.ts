@@ -12,7 +12,7 @@ export interface KeyInputs {
   commandLines: readonly (readonly string[])[];
   headerDigest: string;
   compilerFingerprint: string;
-  /** Of the driver that loads or compiles the result; absent where none does. */
+  /** The driver that loads or compiles the result; absent if none does. */
   driverVersion?: string;
 }
 

@@ -10,10 +10,8 @@ export interface KeyedCompile {
 }
 
 /**
- * Runs a compile unless its code is known. Requests for code that is being compiled for a request that can't be aborted
- * wait for that one; aborting them ends their wait, not the compile. What the code may not do is refused, known or new.
- *
- * @param cacheFolder - compiled code is kept here between runs; in memory only when absent.
+ * Runs a compile unless its code is cached. A request for code that is already being compiled waits for that compile, which
+ * can't be aborted; aborting the request ends only its wait. Refuses forbidden code, cached or new.
  */
 export function compileOnce<C extends KeyedCompile>(
   cacheFolder: string | undefined,

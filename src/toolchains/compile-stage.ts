@@ -27,7 +27,7 @@ export const DEFAULT_COMPILE_LIMITS: CompileLimits = {
 
 type Failure = Extract<CompileOutcome, { ok: false }>;
 
-/** A temporary folder with what one compile reads and nothing else. */
+/** A temporary folder with only the files that one compile reads. */
 export interface Workplace extends DiagnosticFolders {
   /** Where the compiler lists the files it read. */
   dependencies: string;
@@ -52,7 +52,7 @@ export async function layOut(
   return { working, kernel, headers, unit, dependencies: join(working, 'dependencies'), compileUnit };
 }
 
-/** What the text alone can't show: files reached through macros. Their content must not come back in messages either. */
+/** Checks files reached through macros, which the source text alone can't show. Messages must not show their content. */
 export async function refuseOutsideFiles(
   kernel: Kernel,
   place: Workplace,
@@ -78,7 +78,7 @@ function realPath(path: string): string {
   }
 }
 
-/** What a compiler's end means for the candidate; undefined when it did its work. */
+/** The effect of a compiler's exit on the candidate; undefined if it succeeded. */
 export function failureOfStage(
   outcome: ProcessOutcome,
   kernel: Kernel,

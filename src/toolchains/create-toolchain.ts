@@ -5,7 +5,7 @@ export const TOOLCHAIN_KINDS = ['nvrtc', 'nvcc', 'clang'] as const;
 export type ToolchainKind = (typeof TOOLCHAIN_KINDS)[number];
 
 export interface ToolchainOptions {
-  /** Default on a real GPU: NVRTC where it is found, else nvcc, else clang. Virtual GPUs run clang's PTX. */
+  /** Default on a real GPU: NVRTC if found, else nvcc, else clang. Virtual GPUs run clang's PTX. */
   kind?: ToolchainKind;
   /** What runs the result. */
   target: 'virtual' | 'cuda';
@@ -38,7 +38,7 @@ export async function createToolchain(options: ToolchainOptions): Promise<Toolch
   return kind === undefined ? firstOf(TOOLCHAIN_KINDS, settings) : CREATE[kind](settings);
 }
 
-/** The first that is installed; what is missing is told only when all are. */
+/** The first compiler that is installed. Reports missing ones only if all are missing. */
 async function firstOf(kinds: readonly ToolchainKind[], settings: Settings): Promise<Toolchain> {
   const missing: string[] = [];
   for (const kind of kinds) {

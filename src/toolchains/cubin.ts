@@ -3,7 +3,7 @@ import type { Candidate } from '../core/kernel.ts';
 import { elfSections } from './elf.ts';
 import { precompiled } from './precompiled.ts';
 
-/** What a cubin says about itself: an ELF file of 64-bit words, little-endian, for the machine `EM_CUDA`. */
+/** Contents of a cubin: an ELF file of 64-bit words, little-endian, for the machine `EM_CUDA`. */
 export interface Cubin {
   /** 90 for sm_90 and sm_90a. */
   readonly computeCapability: number;
@@ -12,7 +12,7 @@ export interface Cubin {
 }
 
 const EM_CUDA = 190;
-/** Where the ELF header keeps what is read here. Source: ELF-64 object file format, "File header". */
+/** Offsets of the ELF header's fields. Source: ELF-64 object file format, "File header". */
 const HEADER = { abiVersion: 8, machine: 18, flags: 48 };
 /** From this ABI version on (CUDA 13) the compute capability is the second byte of e_flags, before it the first. */
 const ABI_WITH_CAPABILITY_IN_SECOND_BYTE = 8;
@@ -40,7 +40,7 @@ function parse(elf: Buffer): Cubin | undefined {
   return { computeCapability, functions };
 }
 
-/** A kernel that is machine code already: checked for its architecture and its functions, and taken as it is. */
+/** A kernel that is already machine code. Its architecture and functions are checked; the code stays unchanged. */
 export function passThroughCubin(
   candidate: Candidate,
   architecture: string,

@@ -66,11 +66,7 @@ export function cudaToolFolders(search: CudaSearch = {}): string[] {
   ];
 }
 
-/**
- * Absolute path of a program of the CUDA toolkit or of Nsight Compute, or nothing where it isn't installed.
- *
- * @param tool - e.g. `ncu`.
- */
+/** Absolute path of a program of the CUDA toolkit or of Nsight Compute; undefined if it isn't installed. */
 export function findCudaTool(tool: CudaTool, search: CudaSearch = {}): string | undefined {
   return cudaToolFolders(search)
     .map((folder) => join(folder, tool))

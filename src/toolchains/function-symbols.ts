@@ -1,9 +1,9 @@
 import type { KernelFile } from '../core/kernel.ts';
 
 /**
- * kernel.json names functions as C++ does: `softmax`, `attention<64, 128>`. The generated unit takes the address of each
- * one, which instantiates templates and lets the compiler itself say which symbol the name stands for; the variables that
- * hold the addresses are removed again before code is generated.
+ * kernel.json names functions as in C++: `softmax`, `attention<64, 128>`. The generated unit takes the address of each.
+ * This instantiates templates, and the compiler resolves each name to a symbol. The variables that hold the addresses are
+ * removed before code is generated.
  */
 
 const PROBE = '__warpsmith_function_';

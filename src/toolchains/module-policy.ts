@@ -3,7 +3,7 @@ import { PtxSyntaxError } from '../ptx/errors.ts';
 import { type ModuleTraits, readTraits } from '../ptx/module-traits.ts';
 import { elfSections, undefinedSymbols } from './elf.ts';
 
-/** What compiled code is refused for, whatever compiled it, and what is told of it. */
+/** Code that is refused, for any compiler, and code that adds a note to the evaluation. */
 export interface ModuleVerdict {
   /** Why it is refused. */
   readonly refusal?: string;
@@ -30,14 +30,14 @@ const MOST_READ = 16;
 
 const verdicts = new WeakMap<CompiledCode, ModuleVerdict>();
 
-/** Looks at a module's PTX, or at a cubin's symbols where there is none. */
+/** Examines a module's PTX, or a cubin's symbols if there is no PTX. */
 export function judgeModule(code: CompiledCode): ModuleVerdict {
   const known = verdicts.get(code) ?? judge(code);
   verdicts.set(code, known);
   return known;
 }
 
-/** Turns code that is refused into a refusal; adds what is told of the rest to its diagnostics. */
+/** Turns forbidden code into a refusal; otherwise adds notes to its diagnostics. */
 export function screenModule(outcome: CompileOutcome): CompileOutcome {
   if (!outcome.ok) return outcome;
   const { refusal, notes } = judgeModule(outcome.code);
@@ -58,7 +58,7 @@ export interface ModuleState {
   readonly sectionBytes?: number;
 }
 
-/** Some variable keeps what a launch left in it; what can't be read is taken to have one. */
+/** Whether some variable keeps data of a launch. True if the code can't be read. */
 export const hasWritableVariables = (code: CompiledCode): boolean => stateOf(code) !== undefined;
 
 const states = new WeakMap<CompiledCode, ModuleState | 'none'>();
@@ -157,7 +157,7 @@ function notesOn({ specialRegisters: registers, cacheHints }: ModuleTraits): Dia
 
 const SHF_WRITE_OR_ALLOC = 1 | 2;
 
-/** What lies in device memory without being a variable that outlives a launch. Names as nvcc writes them. */
+/** Symbols in device memory that are not variables that outlive a launch. Names as nvcc writes them. */
 const STATELESS = /^\.(?:text|nv\.constant\d+|nv\.shared|nv\.local)(?:\.|$)/;
 /** `__constant__` variables, whose addresses PTX shows to be taken or not. */
 const CONSTANTS = /^\.nv\.constant3(?:\.|$)/;
@@ -178,7 +178,7 @@ const cubinState = (elf: Buffer, traits: Read): ModuleState | undefined => {
     const isCertain = traits instanceof PtxSyntaxError || (isRead && traits.hasVariables);
     return isCertain || sections.length > 0 ? { variables, sectionBytes } : undefined;
   } catch (error) {
-    // What can't be read is taken to have more than can be named.
+    // Unreadable code counts as having more variables than can be named.
     if (error instanceof RangeError) return { variables: [], sectionBytes: Number.POSITIVE_INFINITY };
     throw error;
   }

@@ -12,8 +12,8 @@ const ASSEMBLER = /^ptxas\s+(?:(?:.*?, )?line (\d+); )?(error|fatal|warning)\s*:
 const CONTEXT = /\bat line (\d+) of "?([^"\s]+)"?/;
 
 /**
- * Reads the text diagnostics of NVIDIA's compilers (NVRTC, nvcc, ptxas). What is inside a header of the toolkit is moved
- * to the user's line that led there, and says where it was.
+ * Parses the text diagnostics of NVIDIA's compilers (NVRTC, nvcc, ptxas). A diagnostic inside a toolkit header moves to the
+ * user's line that led there, and names its origin.
  */
 export function parseEdgDiagnostics(text: string, locate: Locate): RawDiagnostic[] {
   const diagnostics: RawDiagnostic[] = [];

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import { screenModule } from './module-policy.ts';
 
-/** What a kernel that comes compiled, as PTX or cubin, is taken as: its functions are named as its symbols. */
+/** The compiled code of a kernel that comes as PTX or cubin: its function names are its symbols. */
 export function precompiled(
   kind: 'ptx' | 'cubin',
   text: string,

@@ -4,7 +4,7 @@ import { PtxSyntaxError } from '../ptx/errors.ts';
 import { lexPtx } from '../ptx/lexer.ts';
 import { precompiled } from './precompiled.ts';
 
-/** A kernel written in PTX needs no compiler: its text is taken as it is, and its entries are its functions. */
+/** A kernel written in PTX needs no compiler: its text stays unchanged, and its entries are its functions. */
 export function passThroughPtx(
   candidate: Candidate,
   architecture: string,

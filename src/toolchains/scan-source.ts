@@ -98,7 +98,7 @@ function* logicalLines(text: string): Generator<{ line: number; code: string }> 
   }
 }
 
-/** Up to C++14 they stand for `#` and for a backslash, which may join lines. */
+/** Trigraphs: up to C++14 they mean `#` and a backslash, which may join lines. */
 const withoutTrigraphs = (text: string): string => text.replaceAll('??=', '#').replaceAll('??/', '\\');
 
 /** `R"` after a letter, as in `FOOR"(`, is the end of a name and an ordinary string, but for the prefixes of strings. */

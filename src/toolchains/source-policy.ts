@@ -3,8 +3,8 @@ import type { Diagnostic } from '../core/compiled-code.ts';
 import { findFilePragmas, findFileReferences } from './scan-source.ts';
 
 /**
- * A kernel may read its own files and the header pack, nothing else. What the text says outright is refused here, with
- * file and line; what only the preprocessor can see is caught by the list of files that the compile read.
+ * A kernel may read only its own files and the header pack. This refuses violations in the source text, with file and line;
+ * the compile's list of read files reveals those that only the preprocessor can see.
  */
 export function findForbiddenReferences(sources: Readonly<Record<string, string>>): Diagnostic[] {
   return Object.entries(sources).flatMap(([file, text]) => [

@@ -11,10 +11,10 @@ export interface CompileRequest {
 /** Turns candidates into code for one architecture. */
 export interface Toolchain {
   readonly identity: { readonly name: string; readonly version: string; readonly path: string };
-  /** Changes with the compiler and with the headers it reads, as they are now. Absent where that is not known. */
+  /** Changes with the compiler and its headers. Absent if that is unknown. */
   digest?(): string;
   /**
-   * Compiles the candidate, or returns what the same inputs gave before. A candidate's faults are outcomes; rejects only
+   * Compiles the candidate, or returns the cached code for the same inputs. A candidate's faults are outcomes; rejects only
    * with the signal's reason when aborted.
    */
   compile(request: CompileRequest): Promise<CompileOutcome>;

@@ -1,6 +1,6 @@
 /**
- * kernel.json's `source.flags`: nvcc's spellings, mapped to what they mean here. A flag that isn't listed is refused, so
- * that a kernel can neither reach files nor change how it is judged.
+ * kernel.json's `source.flags`: nvcc's spellings, mapped to their meaning here. Other flags are refused, so that a kernel
+ * can neither reach files nor change how it is judged.
  */
 
 export interface CompileSettings {

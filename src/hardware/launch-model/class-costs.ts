@@ -10,7 +10,7 @@ export interface MemoryLatencies {
   readonly barrier: number;
 }
 
-/** The execution unit an instruction keeps busy; loads and stores are counted by what they move instead. */
+/** The execution unit that an instruction occupies. Loads and stores count by their traffic instead. */
 export type Pipe = 'fp16' | 'fp32' | 'fp64' | 'integer' | 'conversion' | 'special' | 'shuffle' | 'none';
 
 type Latency = (spec: DeviceSpec, memory: MemoryLatencies) => number;
@@ -23,9 +23,8 @@ interface ClassCost {
   /** What covers that latency in one warp. */
   readonly cover: keyof typeof INDEPENDENT_INSTRUCTIONS | 'global-loads';
   /**
-   * Machine instructions per PTX instruction. ptxas folds half of the moves and nearly all parameter loads into
-   * operands; elsewhere what it merges and what it adds (64-bit addresses) cancel: 0.85 to 1.1 over 32 attention
-   * kernels.
+   * Machine instructions per PTX instruction. ptxas folds half of the moves and nearly all parameter loads into operands.
+   * Elsewhere, instructions that it merges and adds (64-bit addresses) cancel: 0.85 to 1.1 over 32 attention kernels.
    */
   readonly machineInstructions: number;
 }

@@ -1,6 +1,6 @@
 /*
- * What the counters cannot say about a kernel's machine code, as constants. Each is a physical argument; where a figure
- * was set by measurement the comment says so. docs/decisions holds the equations and the known errors.
+ * Constants for properties of machine code that counters do not show. Each has a physical reason; the comment says if a
+ * measurement set the figure. docs/decisions has the equations and the known errors.
  */
 
 /** Lanes of a warp. */

@@ -72,8 +72,9 @@ export function clocksPerInstruction(launch: LaunchCounters, traffic: Traffic, s
 }
 
 /**
- * Splits the critical path. Few-lane instructions are serial wherever they lie: shared among the warps (every warp
- * walks with one lane) or on top of the mean warp (one warp walks); so is whatever else the path has beyond the mean.
+ * Splits the critical path into balanced and serial instructions. Instructions with few lanes are serial, whether all warps
+ * execute them with one lane each or one warp does on top of the mean. Everything else on the path beyond the mean warp is
+ * serial, too.
  */
 export function criticalPath(launch: LaunchCounters, schedule: Schedule): CriticalPath {
   const warps = Math.max(1, launch.ctaCount) * schedule.warpsPerCta;
@@ -84,8 +85,8 @@ export function criticalPath(launch: LaunchCounters, schedule: Schedule): Critic
 }
 
 /**
- * Time of one CTA alone. Its balanced part takes the longer of its latency and its own throughput demand; what one warp
- * or a few lanes do comes on top, because the others wait at the next barrier.
+ * Time of one CTA alone. Its balanced part takes the longer of its latency and its own throughput demand. Work of one warp
+ * or a few lanes is added, because the others wait at the next barrier.
  */
 export function ctaLatency(
   launch: LaunchCounters,

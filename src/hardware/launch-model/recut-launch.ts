@@ -12,7 +12,7 @@ export interface LaunchCut {
   readonly ctasPerSm: number;
 }
 
-/** Resources of the whole chip: how the work is cut does not change what they are asked for. */
+/** Resources of the whole chip. Their demand does not depend on how the work is divided. */
 const OF_CHIP: ReadonlySet<string> = new Set(['l2', 'dram', 'atomics']);
 /** Resources of an SM that all its warps share; the others belong to its schedulers, and idle with them. */
 const OF_SM: ReadonlySet<string> = new Set(['shared', 'shuffle', 'lsu', 'l1', 'fp64']);
@@ -26,9 +26,9 @@ export const filledShare = (cut: Pick<LaunchCut, 'ctaCount' | 'filledCtas'>, spe
   cut.filledCtas / (ctasOnBusiestSm(cut, spec) * spec.smCount.value);
 
 /**
- * Time in ns of a launch whose work is cut otherwise, by the model that predicts: each bound of the launch is scaled with
- * what the busiest SM gets to do, latency with the turns it takes and a warp's part of them. Registers and the traffic of
- * the whole launch are taken to stay, so that smaller tiles look better than they are: they re-read more.
+ * Time in ns of a launch whose work is divided differently, by the time model. Scales each bound with the work of the
+ * busiest SM, and latency with the number of waves and a warp's share of them. Keeps registers and the traffic of the whole
+ * launch, so smaller tiles look better than they are: they re-read more.
  */
 export function recutLaunchNs(
   launch: Pick<LaunchTiming, 'bounds' | 'launchOverheadNs'>,

@@ -32,7 +32,7 @@ export interface ScheduleAssumptions {
 
 export const threadsPerCta = (launch: LaunchCounters): number => launch.block[0] * launch.block[1] * launch.block[2];
 
-/** Spreads a launch over the SMs of a device. A kernel of which no CTA fits is treated as one CTA per SM. */
+/** Spreads a launch over the SMs of a device. If not even one CTA of a kernel fits, it counts as one CTA per SM. */
 export function scheduleLaunch(
   launch: LaunchCounters,
   spec: DeviceSpec,

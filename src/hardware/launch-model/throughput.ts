@@ -116,7 +116,7 @@ function chipDemands(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec)
   ];
 }
 
-/** Every throughput demand of one launch; resources with nothing to do are left out. */
+/** Every throughput demand of one launch, without idle resources. */
 export function throughputDemands(
   launch: LaunchCounters,
   traffic: Traffic,

@@ -23,7 +23,7 @@ export interface Traffic {
 
 /** L2 sectors an atomic request touches: counters hold requests, not addresses; four is a coalesced one. */
 const ATOMIC_REQUEST_BYTES = 4 * SECTOR_BYTES;
-/** L1 and shared memory are one array; the driver leaves L1 what the resident CTAs do not claim. */
+/** L1 and shared memory share one array; L1 gets the part that resident CTAs do not use. */
 const UNIFIED_BYTES_BEYOND_SHARED = 28 * 1024;
 
 /** L1 capacity left beside the shared memory of the resident CTAs, in bytes. */
@@ -69,8 +69,8 @@ function neighbourHitRatio(launch: LaunchCounters, residentWarps: number, cacheB
 }
 
 /**
- * Estimates the traffic of one launch from its sectors and the distinct sectors it touched; beyond L2 from the simulated
- * sets of the cache, where there are any.
+ * Estimates the traffic of one launch from its sectors and distinct sectors; beyond L2 from the simulated sets, if there
+ * are any.
  */
 export function estimateTraffic(launch: LaunchCounters, schedule: Schedule, spec: DeviceSpec): Traffic {
   const loadBytes = launch.globalLoadSectors * SECTOR_BYTES;

@@ -18,7 +18,7 @@ export interface NvccCompiler {
   fingerprint: string;
 }
 
-/** What kernels include of C++, so that its folders are known. */
+/** C++ headers that kernels include, by which their folders are found. */
 const PROBE = `${['algorithm', 'cmath', 'cstdint', 'cstdio', 'limits', 'type_traits', 'cuda_fp16.h', 'mma.h']
   .map((name) => `#include <${name}>\n`)
   .join('')}__global__ void warpsmith_probe() {}\n`;

@@ -15,7 +15,7 @@ export interface NvccToolchainOptions {
   driverVersion?: string;
 }
 
-/** Those that nvcc of CUDA 12 and 13 know; what a given version doesn't, it says. */
+/** Architectures known to nvcc of CUDA 12 and 13. nvcc itself reports those that its version lacks. */
 const ARCHITECTURE = /^sm_(?:75|8[06789]|9[0]a?|1[0-2]\d[af]?)$/;
 
 /**

@@ -1,6 +1,6 @@
 import type { CompileSettings } from '../user-flags.ts';
 
-/** What NVRTC is told, in nvcc's terms; `includeFolders` are the toolkit's. */
+/** NVRTC's arguments, in nvcc's terms; `includeFolders` are the toolkit's. */
 export function nvrtcArguments(
   architecture: string,
   settings: CompileSettings,
@@ -26,7 +26,7 @@ export function nvrtcArguments(
 const languageStandard = (settings: CompileSettings) =>
   settings.languageStandard.replace('gnu', 'c').replace(/1[14]$/, '17');
 
-/** Fast math first: what follows it wins. The spellings are nvcc's too. */
+/** Fast math comes first, because later flags override it. nvcc spells them the same way. */
 export function arithmeticArguments(settings: CompileSettings): string[] {
   return [
     ...(settings.fastIntrinsics ? ['--use_fast_math'] : []),

@@ -78,7 +78,7 @@ export class NvrtcProcess {
       const request = { kind: 'compile', ...program };
       return { end: 'finished', outcome: await worker.request<NvrtcOutcome>(request, { timeoutMs, signal }) };
     } catch (error) {
-      // Whatever ended the request, a process that may be going down must not get the next one.
+      // For any end of the request: a process that may be ending must not get the next one.
       if (error instanceof WorkerProcessEnded || signal?.aborted) await worker.close();
       signal?.throwIfAborted();
       if (tooLarge) return { end: 'memory-exceeded' };

@@ -67,8 +67,8 @@ function rewriteIncludes(text: string, resolve: (target: string) => string, kern
 const ALLOWED = 'A kernel can include only files of its own folder, listed in kernel.json, and the device headers.';
 
 /**
- * What can't be allowed where the compiler gives no list of the files it read: names made by macros, macros that steer
- * the toolkit's own includes, and files that NVRTC would find beside the unit.
+ * Refuses constructs that are unsafe with a compiler that does not list the files it read: include names from macros,
+ * macros that steer the toolkit's own includes, and files that NVRTC would find beside the unit.
  */
 export function findUncheckableReferences(kernel: Kernel, includeFolders: readonly string[]): Diagnostic[] {
   const known = new Set([...STANDARD_HEADERS, PRELUDE, ...Object.keys(kernel.sources)]);
