@@ -59,7 +59,12 @@ export async function composeDispatch(request: DispatchOptions): Promise<Dispatc
   const { winners, notes } = oneForEachCall(given);
   for (const { problem } of winners) await ensureTrustedFor(options, problem, 'log');
   await using session = await openSession(options);
-  const seed = options.seed ?? session.drawSeed();
+  const subject = {
+    problem: winners[0]!.problem,
+    judged: winners.map(({ candidate }) => candidate),
+    asked: winners.map(({ workload }) => workload),
+  };
+  const seed = options.seed ?? (session.repeats?.seedsFor(subject) ?? session.drawSeed)();
   const judged = await judgeEverywhere(winners, session, { ...options, seed });
   const times: Times = new Map([...judged].map(([name, row]) => [name, medians(row)]));
   const chosen = chooseKernels(times);

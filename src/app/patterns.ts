@@ -14,7 +14,9 @@ export function patternRecords({
   device,
   evidence = false,
 }: RequestOf<'patterns'>): PatternsReport {
-  const moves = withRunIndex(store, (index) => index.moves({ problem, device }));
+  const moves = withRunIndex(store, (index) => index.moves({ problem, device })).filter(
+    ({ repeated }) => repeated === 0,
+  );
   const known = PATTERNS.map(({ id, title, source, triggers }) => ({ id, title, source, triggers }));
   const others = [...new Set(moves.map(({ pattern }) => pattern))]
     .filter((id) => !known.some((pattern) => pattern.id === id))

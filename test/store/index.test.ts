@@ -36,6 +36,7 @@ interface Attempt {
   ratio?: number;
   status?: EvaluationStatus;
   compileMs?: number;
+  isRepeated?: boolean;
 }
 
 interface RunOptions {
@@ -48,7 +49,7 @@ interface RunOptions {
 const evaluated = (
   number: number,
   device: typeof L4 | typeof H200,
-  { status = 'passed', compileMs = 100 }: Partial<Attempt> = {},
+  { status = 'passed', compileMs = 100, isRepeated = false }: Partial<Attempt> = {},
 ): RunEvent => ({
   type: 'evaluation-finished',
   iteration: number - 1,
@@ -65,7 +66,10 @@ const evaluated = (
     workload: { name: 'n', dimensions: {} },
     status,
     findings: [],
-    elapsedMs: { compile: compileMs, verify: 10, time: 2, total: compileMs + 12 },
+    elapsedMs: isRepeated
+      ? { compile: 0, verify: 0, time: 0, total: 1 }
+      : { compile: compileMs, verify: 10, time: 2, total: compileMs + 12 },
+    ...(isRepeated && { repeated: { evaluatedAt: '2025-11-20T18:41:03Z', elapsedMs: 112 } }),
     ...(status === 'passed' && {
       timing: {
         kind: device.kind === 'cuda' ? 'measured' : 'predicted',
@@ -342,6 +346,17 @@ describe('priors', () => {
       kept: 2,
       realisedGain: expect.closeTo(4, 9),
     });
+  });
+
+  test('what was only repeated is no further attempt, and says nothing of costs', () => {
+    const again = { ...helped, isRepeated: true };
+    writeRun('a', { attempts: [helped, failed, failed] });
+    writeRun('b', { attempts: [again, again, again, again] });
+    const { patterns, costs } = readPriors(store, query);
+    expect(patterns).toMatchObject([{ attempts: 3, kept: 1, realisedGain: 2 }]);
+    expect(costs).toContainEqual({ kernel: '02_second', compileMs: 100, runMs: 12 });
+    // The run kept it all the same.
+    expect(withRunIndex(store, (index) => index.moves().filter(({ run }) => run === 'b'))).toHaveLength(4);
   });
 
   test('a pattern that never helped has gained nothing', () => {

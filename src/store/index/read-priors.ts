@@ -22,7 +22,10 @@ export const ATTEMPTS_FOR_A_SCOPE = 3;
 export function readPriors(store: string, query: PriorsQuery): Priors {
   const kind: Timing['kind'] = query.device.kind === 'cuda' ? 'measured' : 'predicted';
   return withRunIndex(store, (index) => ({
-    patterns: patternPriors(index.moves({ kind }), query),
+    patterns: patternPriors(
+      index.moves({ kind }).filter(({ repeated }) => repeated === 0),
+      query,
+    ),
     costs: kernelCosts(index, query, kind),
   }));
 }
@@ -62,7 +65,8 @@ function kernelCosts(index: RunIndex, { problem, device, rungs }: PriorsQuery, k
   const evaluations = index.costs({ problem, device: device.name, kind });
   return rungs.flatMap((kernel) => {
     const compiled = evaluations.filter((row) => row.kernel === kernel && row.compileMs > 0);
-    const run = evaluations.filter((row) => row.kernel === kernel && row.status === 'passed');
+    // What was only repeated took no time to run.
+    const run = evaluations.filter((row) => row.kernel === kernel && row.status === 'passed' && row.runMs > 0);
     if (compiled.length === 0 || run.length === 0) return [];
     return [{ kernel, compileMs: medianOf(compiled, 'compileMs'), runMs: medianOf(run, 'runMs') }];
   });

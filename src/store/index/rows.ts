@@ -1,3 +1,4 @@
+import type { Evaluation } from '../../core/evaluation.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import type {
@@ -82,6 +83,8 @@ export interface MoveRow {
   confidence: number;
   candidate: string;
   evaluation: string;
+  /** 1 if it was evaluated before and only repeated: no further attempt. */
+  repeated: 0 | 1;
   status: EvaluationStatus;
   decision: DecisionEvent['decision'];
   /** Time of the previous best ÷ time of this candidate; `null` if it has no valid time. */
@@ -224,16 +227,16 @@ function evaluationRow(
 function moveRows(run: string, events: readonly RecordedEvent[]): MoveRow[] {
   const rows: MoveRow[] = [];
   const standing = new Set(standingDecisions(events).map(({ evaluationId }) => evaluationId));
-  const statuses = new Map<string, EvaluationStatus>();
+  const known = new Map<string, Evaluation>();
   let proposed: (MoveProposedEvent & { sequence: number }) | undefined;
   for (const event of events) {
-    if (event.type === 'evaluation-finished') statuses.set(event.evaluation.id, event.evaluation.status);
+    if (event.type === 'evaluation-finished') known.set(event.evaluation.id, event.evaluation);
     if (event.type === 'move-proposed') proposed = event;
     if (event.type !== 'decision' || proposed?.iteration !== event.iteration) continue;
-    const status = statuses.get(event.evaluationId);
+    const evaluation = known.get(event.evaluationId);
     const isTakenBack = event.decision === 'keep' && !standing.has(event.evaluationId);
     const decision = isTakenBack ? { ...event, ...TAKEN_BACK } : event;
-    if (status) rows.push(moveRow(run, proposed, decision, status));
+    if (evaluation) rows.push(moveRow(run, proposed, decision, evaluation));
   }
   return rows;
 }
@@ -244,7 +247,7 @@ const moveRow = (
   run: string,
   proposed: MoveProposedEvent & { sequence: number },
   decision: DecisionEvent,
-  status: EvaluationStatus,
+  { status, repeated }: Evaluation,
 ): MoveRow => ({
   run,
   sequence: proposed.sequence,
@@ -258,6 +261,7 @@ const moveRow = (
   confidence: proposed.confidence,
   candidate: proposed.candidate.id,
   evaluation: decision.evaluationId,
+  repeated: repeated ? 1 : 0,
   status,
   decision: decision.decision,
   ratio: decision.ratio,
