@@ -116,6 +116,8 @@ const comparable = (report: Record<string, unknown>): unknown => {
 };
 
 const MOVING_KEYS: ReadonlySet<string> = new Set([
+  // Where git is not on the search path, nobody can say.
+  'repository',
   'runId',
   // Names the store.
   'reproduction',
