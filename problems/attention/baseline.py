@@ -59,6 +59,9 @@ def make_pinned(backend):
 
 
 def attend(torch, buffers, scalars, dimensions):
+    refuse_lse(dimensions)
+    if dimensions["bottomRight"] == 1 and dimensions["S"] != dimensions["Skv"]:
+        raise Unsupported("is_causal masks from the top left corner")
     # is_causal masks key j of query i where j > i, top-left, as the problem does.
     return torch.nn.functional.scaled_dot_product_attention(
         buffers["Q"],
@@ -66,7 +69,13 @@ def attend(torch, buffers, scalars, dimensions):
         buffers["V"],
         is_causal=dimensions["causal"] == 1,
         scale=scalars["softmaxScale"],
+        **({} if dimensions["Hkv"] == dimensions["H"] else {"enable_gqa": True}),
     )
+
+
+def refuse_lse(dimensions):
+    if dimensions["lse"] == 1:
+        raise Unsupported("it returns no logarithms of sums")
 
 
 def has_fa3():
@@ -81,10 +90,14 @@ def make_fa3():
     def make(torch, buffers, scalars, dimensions):
         if not loaded:
             loaded.append(load_fa3(torch))
+        refuse_lse(dimensions)
+        if dimensions["causal"] == 1 and not dimensions["bottomRight"] and dimensions["S"] != dimensions["Skv"]:
+            raise Unsupported("FlashAttention-3: its causal mask is aligned with the bottom right corner")
         queries, keys, values, output = (buffers[name].transpose(1, 2) for name in ("Q", "K", "V", "O"))
+        # One query leaves most SMs without work unless the keys are split: 0 lets it choose by its own rule.
+        splits = 0 if dimensions["S"] == 1 else 1
 
         def call():
-            # Its causal mask is bottom-right, which is top-left here: there are as many queries as keys.
             try:
                 loaded[0](
                     queries,
@@ -93,7 +106,7 @@ def make_fa3():
                     out=output,
                     softmax_scale=scalars["softmaxScale"],
                     is_causal=dimensions["causal"] == 1,
-                    num_splits=1,
+                    num_splits=splits,
                 )
             except RuntimeError as error:
                 # A build may leave out head dimensions and dtypes; it says which.
@@ -122,17 +135,28 @@ def three_steps():
     masks = []
 
     def make(torch, buffers, scalars, dimensions):
+        refuse_lse(dimensions)
         queries, keys, values = buffers["Q"], buffers["K"], buffers["V"]
+        if dimensions["bottomRight"] == 1 and dimensions["S"] > dimensions["Skv"]:
+            raise Unsupported("queries that see no key become NaN")
         if dimensions["causal"] == 1 and not masks:
             # Added before the softmax; made once, since no program would make it anew for every call.
-            shape = (dimensions["S"], dimensions["S"])
-            masks.append(torch.full(shape, float("-inf"), dtype=queries.dtype, device=queries.device).triu_(1))
+            shape = (dimensions["S"], dimensions["Skv"])
+            first = 1 + (dimensions["Skv"] - dimensions["S"] if dimensions["bottomRight"] == 1 else 0)
+            masks.append(torch.full(shape, float("-inf"), dtype=queries.dtype, device=queries.device).triu_(first))
+        # A group's queries become rows of one matrix, so that nothing of K and V is copied.
+        heads, group = dimensions["Hkv"], dimensions["H"] // dimensions["Hkv"]
+        if group > 1:
+            if dimensions["causal"] == 1 and dimensions["S"] > 1:
+                raise Unsupported("grouped heads and a mask would need a copy of K and V")
+            queries = queries.reshape(dimensions["B"], heads, group * dimensions["S"], dimensions["D"])
 
         def call():
             scores = torch.matmul(queries, keys.transpose(-2, -1)).mul_(scalars["softmaxScale"])
             for mask in masks:
                 scores.add_(mask)
-            return torch.matmul(torch.softmax(scores, dim=-1), values)
+            output = torch.matmul(torch.softmax(scores, dim=-1), values)
+            return output.reshape(buffers["O"].shape) if group > 1 else output
 
         return call
 

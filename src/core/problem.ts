@@ -12,8 +12,8 @@ export interface DimensionDeclaration {
   maximum?: number;
   /** When given, the only values allowed. */
   values?: number[];
-  /** Used when a workload list leaves the dimension out. */
-  default?: number;
+  /** Used when a workload list leaves the dimension out; an expression may name dimensions declared before. */
+  default?: Expression;
 }
 
 export const SPECIAL_VALUES = ['subnormal', '-infinity', 'infinity', 'nan', 'zero'] as const;
@@ -52,7 +52,11 @@ export interface BufferDeclaration<T = DType> {
   access: 'in' | 'out' | 'inout';
   /** How the values are drawn; default `{ kind: 'normal' }`. Inputs only. */
   generator?: Generator;
-  /** Special values that callers pass among ordinary ones; each adds a generator set. Floating-point inputs only. */
+  /** Outputs only: the buffer is there where this is not 0; else kernels get a null pointer for it. */
+  when?: Expression;
+  /** Outputs only, where the problem's comparison does not fit. */
+  comparison?: Tolerance<T>;
+  /** Special values that callers pass beside ordinary ones; each makes a generator set. Inputs of floating dtypes only. */
   domain?: SpecialValue[];
 }
 

@@ -1,6 +1,6 @@
 import type { Evaluation } from '../core/evaluation.ts';
 import type { FindingId } from '../core/finding.ts';
-import { isShapeOf } from '../core/plan/dimensions.ts';
+import { followersOf, isShapeOf } from '../core/plan/dimensions.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import { workloadOf } from '../core/plan/resolve-workload.ts';
 import type { Dimensions } from '../core/problem.ts';
@@ -101,7 +101,11 @@ function twiceAsLarge(
 ): WeightedWorkload | undefined {
   const { file } = options.problem;
   const dimensions = names
-    .map((name) => ({ ...workload.dimensions, [name]: 2 * workload.dimensions[name]! }))
+    .map((name) => {
+      const { following } = followersOf(file.dimensions, workload.dimensions, name);
+      const doubled = [name, ...following].map((each) => [each, 2 * workload.dimensions[name]!]);
+      return { ...workload.dimensions, ...Object.fromEntries(doubled) };
+    })
     .find((doubled) => isShapeOf(file, doubled));
   if (dimensions === undefined) return undefined;
   return { ...workload, ...workloadOf(file, dimensions), cache: workload.cache };

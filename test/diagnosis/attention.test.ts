@@ -13,10 +13,11 @@ import { openDevice } from '../../src/devices/open-device.ts';
 import { diagnose } from '../../src/diagnosis/diagnose.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
 import type { Toolchain } from '../../src/toolchains/toolchain.ts';
+import { attentionShape } from '../support/attention-problem.ts';
 
 const PROBLEM = join(import.meta.dirname, '..', '..', 'problems', 'attention');
 const RUNGS_BY_TIME = ['04_warp', '03_rows', '01_minimal', '02_tiled'];
-const CLASSIC: Dimensions = { B: 1, H: 8, S: 512, D: 64, causal: 0 };
+const CLASSIC: Dimensions = attentionShape({ B: 1, H: 8, S: 512, D: 64, causal: 0 });
 /** fp16 zeros would do for counting, were it not for data-dependent branches: 0.0158 in every element. */
 const FILL = new Uint8Array([0x0c, 0x24]);
 
@@ -95,7 +96,9 @@ describe('the attention ladder on the virtual L4', () => {
   });
 
   it('says parallelism first of B1 H1 S128 with 64-row tiles: 2 CTAs on 58 SMs = 3.4 %', async () => {
-    const { findings } = await diagnoseRung('02_tiled', { B: 1, H: 1, S: 128, D: 64, causal: 0 }, { BLOCK_M: 64 });
+    const { findings } = await diagnoseRung('02_tiled', attentionShape({ B: 1, H: 1, S: 128, D: 64, causal: 0 }), {
+      BLOCK_M: 64,
+    });
     expect(findings[0]!.id).toBe('parallelism');
     expect(findings[0]!.title).toContain('2 CTAs on 58 SMs = 3.4 %');
     expect(findings[0]!.estimatedSpeedup).toBeGreaterThan(5);

@@ -3,7 +3,8 @@ import { FINDING_IDS, type FindingId } from '../../src/core/finding.ts';
 import type { Timing } from '../../src/core/timing.ts';
 import type { Pattern, PatternMove } from '../../src/diagnosis/pattern.ts';
 import { PATTERNS } from '../../src/diagnosis/patterns/index.ts';
-import { type ParameterRole, roleOf } from '../../src/diagnosis/patterns/moves.ts';
+import { type ParameterRole, roleOf } from '../../src/diagnosis/patterns/parameter-roles.ts';
+import { attentionShape } from '../support/attention-problem.ts';
 import { context, kernel, PARAMETERS, type Situation } from './support/pattern-context.ts';
 
 const pattern = (id: string): Pattern => PATTERNS.find((candidate) => candidate.id === id)!;
@@ -91,7 +92,7 @@ describe('next rungs', () => {
 
 describe('parallelism-first', () => {
   it('shrinks the row tile where that makes more CTAs: B1 H1 S128, 64 rows = 2 CTAs', () => {
-    const dimensions = { B: 1, H: 1, S: 128, D: 64, causal: 0 };
+    const dimensions = attentionShape({ B: 1, H: 1, S: 128, D: 64, causal: 0 });
     const moves = parameterMoves(propose('parallelism-first', 'parallelism', { dimensions, speedup: 20 }));
     expect(moves.map(({ parameter, value, expectedGain }) => ({ parameter, value, expectedGain }))).toEqual([
       { parameter: 'BLOCK_M', value: 4, expectedGain: 16 },

@@ -13,13 +13,14 @@ import { completeParameters, validAssignments } from '../../src/core/plan/parame
 import { deviceRefusal } from '../../src/core/plan/runs-on.ts';
 import type { Problem } from '../../src/core/problem.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { attentionShape } from '../support/attention-problem.ts';
 
 // Rungs for sm_90a: wgmma and TMA run on no virtual GPU, so what can be said without a GPU is said here.
 const RUNGS = ['10_wgmma', '11_sums_first'];
 
 /** Shared memory of a CTA, SMs. Source: the H200's data sheet in hardware/specs. */
 const H200 = { smCount: 132, sharedBytesPerCta: 227 * 1024 };
-const shape = (D: number) => ({ B: 2, H: 3, S: 200, D, causal: 1 });
+const shape = (D: number) => attentionShape({ B: 2, H: 3, S: 200, D, causal: 1 });
 
 const hasNvcc = spawnSync('nvcc', ['--version']).status === 0;
 

@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { reference } from '../../problems/attention/reference.ts';
+import { reference, referenceRows } from '../../problems/attention/reference.ts';
+import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { evaluateExpression } from '../../src/core/expressions/evaluate.ts';
 import type { Kernel } from '../../src/core/kernel.ts';
 import { completeDimensions } from '../../src/core/plan/dimensions.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
-import { validAssignments } from '../../src/core/plan/parameters.ts';
+import { failedLimit } from '../../src/core/plan/limits.ts';
+import { completeParameters, validAssignments } from '../../src/core/plan/parameters.ts';
 import type { Problem } from '../../src/core/problem.ts';
 
 const RUNGS = [
@@ -22,7 +24,11 @@ const column0 = (values: readonly number[], headDim: number): Float64Array => {
   return matrix;
 };
 
-const oneHead = (S: number, causal: number) => ({ B: 1, H: 1, S, D: 64, causal });
+const PLAIN = { bottomRight: 0, bshd: 0, lse: 0 };
+const oneHead = (S: number, causal: number) => ({ B: 1, H: 1, S, D: 64, causal, Hkv: 1, Skv: S, ...PLAIN });
+
+/** What only a general kernel takes, beside shapes in which keys and queries are alike. */
+const GENERAL = '09_lean';
 
 describe('reference', () => {
   it('weighs two keys by the logistic function of the difference of their scaled scores', () => {
@@ -52,13 +58,50 @@ describe('reference', () => {
     const D = 32;
     const V = Float64Array.from({ length: 2 * 2 * S * D }, (_, i) => Math.floor(i / (S * D)));
     const zeros = new Float64Array(V.length);
-    const { O } = reference({ Q: zeros, K: zeros, V }, { B: 2, H: 2, S, D, causal: 0 }, exact);
+    const { O } = reference(
+      { Q: zeros, K: zeros, V },
+      { B: 2, H: 2, S, D, causal: 0, Hkv: 2, Skv: S, ...PLAIN },
+      exact,
+    );
     for (const [i, value] of O!.entries()) expect(value).toBeCloseTo(V[i]!, 14);
   });
 
   it('is not upset by logits far beyond the range of exp', () => {
     const inputs = { Q: column0([8000, 8000], 64), K: column0([3, 1], 64), V: column0([5, 7], 64) };
     expect(reference(inputs, oneHead(2, 0), exact).O![0]).toBe(5);
+  });
+
+  it('lets neighbouring heads share keys and values', () => {
+    const sizes = { B: 1, H: 4, S: 1, D: 32, causal: 0, Hkv: 2, Skv: 1, ...PLAIN };
+    const V = Float64Array.from({ length: 2 * 32 }, (_, i) => Math.floor(i / 32));
+    const { O } = reference({ Q: new Float64Array(4 * 32), K: new Float64Array(V.length), V }, sizes, exact);
+    expect([0, 1, 2, 3].map((head) => O![head * 32])).toEqual([0, 0, 1, 1]);
+  });
+
+  it.each([
+    ['top left', 0, [1, 1.5, 1.5, 1.5]],
+    ['bottom right', 1, [0, 0, 1, 1.5]],
+  ])('aligns a mask over 4 queries and 2 keys with the %s', (_, bottomRight, means) => {
+    const sizes = { ...oneHead(4, 1), Skv: 2, bottomRight, lse: 1 };
+    const inputs = { Q: new Float64Array(4 * 64), K: new Float64Array(2 * 64), V: column0([1, 2], 64) };
+    const { O, LSE } = reference(inputs, sizes, exact);
+    expect(means.map((_mean, row) => O![row * 64])).toEqual(means);
+    // All scores are 0: the sum of exponentials is the number of keys that a query sees.
+    const seen = bottomRight ? [0, 0, 1, 2] : [1, 2, 2, 2];
+    expect([...LSE!]).toEqual(seen.map(Math.log));
+  });
+
+  it('returns the rows of LSE that are asked for, whichever rows of O are', () => {
+    const sizes = { ...oneHead(5, 0), lse: 1 };
+    const inputs = {
+      Q: column0([1, 2, 3, 4, 5], 64),
+      K: column0([1, 2, 3, 4, 5], 64),
+      V: column0([1, 2, 3, 4, 5], 64),
+    };
+    const whole = reference(inputs, sizes, exact);
+    const some = referenceRows(inputs, sizes, exact, { O: Uint32Array.of(1), LSE: Uint32Array.of(0, 4) });
+    expect([...some.LSE!]).toEqual([whole.LSE![0], whole.LSE![4]]);
+    expect([...some.O!]).toEqual([...whole.O!.subarray(64, 128)]);
   });
 
   it('rounds the result of each operation', () => {
@@ -96,7 +139,7 @@ describe('the ladder', () => {
   it('has at least 50 valid configurations at every head dimension from 06 on, at least 16 before', () => {
     for (const [place, { file }] of kernels.entries()) {
       for (const D of [32, 64, 96, 128]) {
-        const count = validAssignments(file, { B: 1, H: 8, S: 512, D, causal: 0 }).length;
+        const count = validAssignments(file, { B: 1, H: 8, S: 512, D, causal: 0, Hkv: 8, Skv: 512, ...PLAIN }).length;
         expect(count, `${file.name} at D = ${D}`).toBeGreaterThanOrEqual(place < 5 ? 16 : 50);
       }
     }
@@ -122,7 +165,10 @@ describe('the ladder', () => {
   });
 
   it('plans one launch for every valid configuration at every head dimension, within 99 KiB of shared memory', () => {
-    const shapes = new Map(problem.file.checkShapes.map((shape) => [shape.dimensions.D, shape]));
+    const plain = problem.file.checkShapes.filter(
+      ({ dimensions }) => failedLimit(kernels[0]!.file, dimensions) === undefined,
+    );
+    const shapes = new Map(plain.map((shape) => [shape.dimensions.D, shape]));
     const oneShapeOfEachD = [...shapes.values()];
     expect(oneShapeOfEachD).toHaveLength(4);
     for (const kernel of kernels) {
@@ -138,5 +184,45 @@ describe('the ladder', () => {
         }
       }
     }
+  });
+
+  it('takes grouped heads, other keys than queries, both corners, layouts and LSE in the general rung, and says so in others', () => {
+    const others = problem.file.checkShapes.filter(({ dimensions }) => failedLimit(kernels[0]!.file, dimensions));
+    expect(others.length).toBeGreaterThanOrEqual(6);
+    for (const { file } of kernels) {
+      for (const { dimensions } of others) {
+        const refused = failedLimit(file, dimensions);
+        if (file.name === GENERAL) expect(refused).toBeUndefined();
+        else expect(refused).toMatch(/^(D <= 128|Skv == S && Hkv == H && !bottomRight && !bshd && !lse) \(/);
+      }
+    }
+  });
+
+  it('hands the general rung a null pointer for LSE where it is not wanted', () => {
+    const { file } = kernels.find(({ file: { name } }) => name === GENERAL)!;
+    const device = { smCount: 58 };
+    const argumentsOf = (lse: number) => {
+      const dimensions = completeDimensions(problem.file.dimensions, { S: 40, D: 64, bshd: 1, lse });
+      const parameters = completeParameters(file, {});
+      const [step] = expandPlan({ problem: problem.file, kernel: file, parameters, dimensions, device }).steps;
+      return step?.kind === 'launch' ? step.arguments : [];
+    };
+    expect(argumentsOf(0)[4]).toEqual({ kind: 'null' });
+    expect(argumentsOf(1)[4]).toMatchObject({ kind: 'buffer', buffer: 'LSE' });
+  });
+});
+
+describe('the general rung', () => {
+  it.each(['f16', 'bf16'] as const)('is right at D = 256 in %s', async (dtype) => {
+    const { status, reason } = await evaluateKernel({
+      target: `problems/attention/${GENERAL}`,
+      dtype,
+      device: 'virtual:l4',
+      workload: 'H=2,Hkv=1,S=17,Skv=40,D=256,causal=1,bottomRight=1,bshd=1,lse=1',
+      parameters: { WARPS: 4, STAGES: 2 },
+      seed: 1,
+      threads: 1,
+    });
+    expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
   });
 });

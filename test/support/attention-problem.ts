@@ -1,12 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { mistakes, reference, referenceRows } from '../../problems/attention/reference.ts';
 import { inProcess } from '../../src/core/call-reference.ts';
-import type { Problem, ProblemFile } from '../../src/core/problem.ts';
+import { completeDimensions } from '../../src/core/plan/dimensions.ts';
+import type { Dimensions, Problem, ProblemFile } from '../../src/core/problem.ts';
+import { parseProblemFile } from '../../src/core/schemas/parse-files.ts';
 
 const folder = new URL('../../problems/attention', import.meta.url).pathname;
 
 /** The real attention problem, without going through the loader; with changes where a test needs them. */
 export const attentionProblem = (changes: Partial<ProblemFile> = {}): Problem => {
-  const file = JSON.parse(readFileSync(`${folder}/problem.json`, 'utf8')) as ProblemFile;
+  const path = `${folder}/problem.json`;
+  const file = parseProblemFile(readFileSync(path, 'utf8'), path);
   return { folder, file: { ...file, ...changes }, reference: inProcess(reference, { referenceRows, mistakes }) };
 };
+
+/** A shape of attention, what is left out as problem.json says. */
+export const attentionShape = (given: Dimensions): Dimensions =>
+  completeDimensions(attentionProblem().file.dimensions, given);

@@ -6,7 +6,7 @@
 //           now lie in shared memory, where no warp holds a row of them, so thread 0 walks the tile row by row
 //           (maximum, then weights and sum) while all others wait at the barrier. This rung can be slower than the one
 //           before it: a lesson the ladder keeps.
-// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+// Layouts   Q, K, V, O: fp16 or bf16 (DTYPE) [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
 //           Scores and outputs are dealt to the threads of the CTA element by element, keys and columns innermost.
 //           K_smem rows are padded by PAD halves: neighbouring lanes read neighbouring keys, which without padding lie
 //           in the same bank (2 * D bytes apart).
@@ -19,7 +19,19 @@
 //           2.04 GHz, and 64 CTAs on the 58 SMs of an L4, one at a time, take two turns: 2 ms. The scores without
 //           padding: 4.2 M requests of 32 wavefronts = 134 M wavefronts = 1.1 ms of shared memory on 58 SMs.
 // Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y).
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+using Element = DTYPE;
+
+__device__ float to_float(half value) { return __half2float(value); }
+__device__ float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
+template <typename T>
+__device__ T rounded(float value);
+template <>
+__device__ half rounded<half>(float value) { return __float2half(value); }
+template <>
+__device__ __nv_bfloat16 rounded<__nv_bfloat16>(float value) { return __float2bfloat16(value); }
 
 constexpr int kWarpSize = 32;
 constexpr int kBlockM = BLOCK_M;  // query rows per CTA
@@ -34,28 +46,28 @@ struct SharedTiles {
   float running_max[kBlockM];
   float running_sum[kBlockM];
   float correction[kBlockM];  // what the new maximum makes of everything added so far
-  half Q[kBlockM][kHeadDim];
-  half K[kBlockN][kHeadDim + kPad];
-  half V[kBlockN][kHeadDim];
+  Element Q[kBlockM][kHeadDim];
+  Element K[kBlockN][kHeadDim + kPad];
+  Element V[kBlockN][kHeadDim];
 };
 
 // Copies rows first ... first + kRows - 1 of a matrix [S, kHeadDim] into shared memory; rows from S on become zero.
 template <int kHeadDim, int kRows, int kStride>
-__device__ void load_tile(half (&tile)[kRows][kStride], const half* __restrict__ matrix, int first, int S) {
+__device__ void load_tile(Element (&tile)[kRows][kStride], const Element* __restrict__ matrix, int first, int S) {
   for (int i = threadIdx.x; i < kRows * kHeadDim; i += kThreads) {
     const int row = i / kHeadDim;
     const int column = i % kHeadDim;
     const bool exists = first + row < S;
-    tile[row][column] = exists ? matrix[static_cast<size_t>(first + row) * kHeadDim + column] : __float2half(0.0f);
+    tile[row][column] = exists ? matrix[static_cast<size_t>(first + row) * kHeadDim + column] : rounded<Element>(0.0f);
   }
 }
 
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads)
-    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
-              const half* __restrict__ K,  // [B * H, S, kHeadDim]
-              const half* __restrict__ V,  // [B * H, S, kHeadDim]
-              half* __restrict__ O,        // [B * H, S, kHeadDim]
+    attention(const Element* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ K,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ V,  // [B * H, S, kHeadDim]
+              Element* __restrict__ O,        // [B * H, S, kHeadDim]
               int S, int causal, float softmax_scale) {
   static_assert(sizeof(SharedTiles<kHeadDim>) <= 99 * 1024, "tiles exceed one CTA's shared memory on sm_89");
   extern __shared__ __align__(16) unsigned char shared_bytes[];
@@ -82,7 +94,7 @@ __global__ void __launch_bounds__(kThreads)
       const int key = i % kBlockN;
       float score = 0.0f;
 #pragma unroll 8
-      for (int d = 0; d < kHeadDim; ++d) score += __half2float(smem.Q[row][d]) * __half2float(smem.K[key][d]);
+      for (int d = 0; d < kHeadDim; ++d) score += to_float(smem.Q[row][d]) * to_float(smem.K[key][d]);
       const bool visible = first_key + key < S && (!causal || first_key + key <= first_row + row);
       smem.scores[row][key] = visible ? softmax_scale * score : -INFINITY;
     }
@@ -112,7 +124,7 @@ __global__ void __launch_bounds__(kThreads)
       const int column = i % kHeadDim;
       float o = smem.O[row][column] * smem.correction[row];
 #pragma unroll 8
-      for (int key = 0; key < kBlockN; ++key) o += smem.scores[row][key] * __half2float(smem.V[key][column]);
+      for (int key = 0; key < kBlockN; ++key) o += smem.scores[row][key] * to_float(smem.V[key][column]);
       smem.O[row][column] = o;
     }
     __syncthreads();  // before the next tile overwrites K, V and the scores
@@ -123,12 +135,12 @@ __global__ void __launch_bounds__(kThreads)
     const int column = i % kHeadDim;
     if (first_row + row < S) {
       O[matrix + static_cast<size_t>(first_row + row) * kHeadDim + column] =
-          __float2half(smem.O[row][column] / smem.running_sum[row]);
+          rounded<Element>(smem.O[row][column] / smem.running_sum[row]);
     }
   }
 }
 
-template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<32>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<64>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<96>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<128>(const Element*, const Element*, const Element*, Element*, int, int, float);

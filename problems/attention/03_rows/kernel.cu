@@ -7,7 +7,7 @@
 //           row's scores (T times the same work, but nobody waits), takes the exponentials of its own keys only, and
 //           sums the weights while it multiplies them with V. Outputs, maximum and sum stay in registers; two barriers
 //           per tile instead of four.
-// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+// Layouts   Q, K, V, O: fp16 or bf16 (DTYPE) [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
 //           K_smem rows are padded by PAD halves: the T keys that a request reads lie in the same bank without padding.
 //           Rows of scores are padded by one float, so that the rows a warp owns start in different banks.
 // Tile      BLOCK_M queries x BLOCK_N keys per CTA; BLOCK_N / T scores and D / T outputs per thread.
@@ -18,7 +18,19 @@
 //           threads / 32 lanes = 0.26 M loads for the maxima: about 25 M warp instructions = 54 us of issue slots on an
 //           L4 (58 SMs * 4 schedulers * 2.04 GHz), with 128 CTAs of 4 warps, 2.2 warps per scheduler to hide latency.
 // Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y).
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+using Element = DTYPE;
+
+__device__ float to_float(half value) { return __half2float(value); }
+__device__ float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
+template <typename T>
+__device__ T rounded(float value);
+template <>
+__device__ half rounded<half>(float value) { return __float2half(value); }
+template <>
+__device__ __nv_bfloat16 rounded<__nv_bfloat16>(float value) { return __float2bfloat16(value); }
 
 constexpr int kWarpSize = 32;
 constexpr int kBlockM = BLOCK_M;  // query rows per CTA
@@ -34,29 +46,29 @@ static_assert(kBlockN % kThreadsPerRow == 0, "every thread must score the same n
 
 template <int kHeadDim>
 struct SharedTiles {
-  alignas(16) half K[kBlockN][kHeadDim + kPad];
-  alignas(16) half V[kBlockN][kHeadDim];
+  alignas(16) Element K[kBlockN][kHeadDim + kPad];
+  alignas(16) Element V[kBlockN][kHeadDim];
   float scores[kBlockM][kBlockN + 1];  // then weights
 };
 
 // Copies rows first_key ... first_key + kBlockN - 1 of a matrix [S, kHeadDim] into shared memory; rows from S on become
 // zero.
 template <int kHeadDim, int kStride>
-__device__ void load_tile(half (&tile)[kBlockN][kStride], const half* __restrict__ matrix, int first_key, int S) {
+__device__ void load_tile(Element (&tile)[kBlockN][kStride], const Element* __restrict__ matrix, int first_key, int S) {
   for (int i = threadIdx.x; i < kBlockN * kHeadDim; i += kThreads) {
     const int key = i / kHeadDim;
     const int column = i % kHeadDim;
     const bool exists = first_key + key < S;
-    tile[key][column] = exists ? matrix[static_cast<size_t>(first_key + key) * kHeadDim + column] : __float2half(0.0f);
+    tile[key][column] = exists ? matrix[static_cast<size_t>(first_key + key) * kHeadDim + column] : rounded<Element>(0.0f);
   }
 }
 
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads)
-    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
-              const half* __restrict__ K,  // [B * H, S, kHeadDim]
-              const half* __restrict__ V,  // [B * H, S, kHeadDim]
-              half* __restrict__ O,        // [B * H, S, kHeadDim]
+    attention(const Element* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ K,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ V,  // [B * H, S, kHeadDim]
+              Element* __restrict__ O,        // [B * H, S, kHeadDim]
               int S, int causal, float softmax_scale) {
   static_assert(kHeadDim % kThreadsPerRow == 0, "every thread owns the same number of output columns");
   static_assert(sizeof(SharedTiles<kHeadDim>) <= 99 * 1024, "tiles exceed one CTA's shared memory on sm_89");
@@ -74,7 +86,7 @@ __global__ void __launch_bounds__(kThreads)
   float q[kHeadDim];
 #pragma unroll
   for (int d = 0; d < kHeadDim; ++d) {
-    q[d] = row < S ? softmax_scale * __half2float(Q[matrix + static_cast<size_t>(row) * kHeadDim + d]) : 0.0f;
+    q[d] = row < S ? softmax_scale * to_float(Q[matrix + static_cast<size_t>(row) * kHeadDim + d]) : 0.0f;
   }
 
   float running_max = -INFINITY;
@@ -94,7 +106,7 @@ __global__ void __launch_bounds__(kThreads)
       const int key = n * kThreadsPerRow + member;
       float score = 0.0f;
 #pragma unroll
-      for (int d = 0; d < kHeadDim; ++d) score += q[d] * __half2float(smem.K[key][d]);
+      for (int d = 0; d < kHeadDim; ++d) score += q[d] * to_float(smem.K[key][d]);
       scores[key] = first_key + key < row_key_end ? score : -INFINITY;
     }
     __syncwarp();
@@ -121,7 +133,7 @@ __global__ void __launch_bounds__(kThreads)
       running_sum += weight;
 #pragma unroll
       for (int c = 0; c < kColumnsPerThread; ++c) {
-        accumulator[c] += weight * __half2float(smem.V[key][c * kThreadsPerRow + member]);
+        accumulator[c] += weight * to_float(smem.V[key][c * kThreadsPerRow + member]);
       }
     }
   }
@@ -130,12 +142,12 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int c = 0; c < kColumnsPerThread; ++c) {
       O[matrix + static_cast<size_t>(row) * kHeadDim + c * kThreadsPerRow + member] =
-          __float2half(accumulator[c] / running_sum);
+          rounded<Element>(accumulator[c] / running_sum);
     }
   }
 }
 
-template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<32>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<64>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<96>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<128>(const Element*, const Element*, const Element*, Element*, int, int, float);

@@ -7,7 +7,7 @@
 // Change    From 03_rows: shuffles instead of every thread walking the scores; a register tile of rows x keys instead
 //           of one score at a time; global loads of VECTOR_WIDTH halves, shared loads of 16 bytes; the softmax in base
 //           2, so that the scale and log2(e) are one factor on Q; Q converted to fp32 once.
-// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+// Layouts   Q, K, V, O: fp16 or bf16 (DTYPE) [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
 //           K_smem rows are padded by PAD halves: 8 put the 16-byte reads of neighbouring keys 4 banks apart
 //           (D = 64: 144 bytes, 8 lanes cover all 32 banks); 0 puts them all on the same banks.
 // Tile      BLOCK_M queries x BLOCK_N keys per CTA; BLOCK_M / WARPS x BLOCK_N / 32 scores per lane.
@@ -19,7 +19,19 @@
 //           pass: 16 FMA, 2 conversions, 3 shared loads: about 3/4 of the issue slots are FMAs, so 24 us of issue.
 //           128 CTAs on 58 SMs leave the last wave partly empty.
 // Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y); no tensor cores.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+using Element = DTYPE;
+
+__device__ float to_float(half value) { return __half2float(value); }
+__device__ float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
+template <typename T>
+__device__ T rounded(float value);
+template <>
+__device__ half rounded<half>(float value) { return __float2half(value); }
+template <>
+__device__ __nv_bfloat16 rounded<__nv_bfloat16>(float value) { return __float2bfloat16(value); }
 
 constexpr int kWarpSize = 32;
 constexpr int kBlockM = BLOCK_M;  // query rows per CTA
@@ -75,27 +87,27 @@ __device__ void store(T* address, const Vector<T, kCount>& value) {
 template <int kHeadDim>
 struct SharedTiles {
   alignas(16) float Q[kBlockM][kHeadDim];          // times softmax_scale * log2(e)
-  alignas(16) half K[kBlockN][kHeadDim + kPad];
-  alignas(16) half V[kBlockN][kHeadDim];
+  alignas(16) Element K[kBlockN][kHeadDim + kPad];
+  alignas(16) Element V[kBlockN][kHeadDim];
   // Weights of one key for a group of rows lie side by side: written and read as one vector, without conflicts.
   alignas(16) float weights[kWarps][kRowsPerWarp / kRowGroup][kBlockN][kRowGroup];
 };
 
-using Piece = Vector<half, kVectorWidth>;
+using Piece = Vector<Element, kVectorWidth>;
 
 // Element [row, column ...] of a matrix [S, kHeadDim]; zeros for rows from S on.
 template <int kHeadDim>
-__device__ Piece load_or_zero(const half* __restrict__ matrix, int row, int column, int S) {
+__device__ Piece load_or_zero(const Element* __restrict__ matrix, int row, int column, int S) {
   if (row < S) return load<kVectorWidth>(matrix + static_cast<size_t>(row) * kHeadDim + column);
   Piece zeros;
 #pragma unroll
-  for (int i = 0; i < kVectorWidth; ++i) zeros.element[i] = __float2half(0.0f);
+  for (int i = 0; i < kVectorWidth; ++i) zeros.element[i] = rounded<Element>(0.0f);
   return zeros;
 }
 
 // Copies rows first_key ... first_key + kBlockN - 1 of a matrix [S, kHeadDim] into shared memory.
 template <int kHeadDim, int kStride>
-__device__ void load_tile(half (&tile)[kBlockN][kStride], const half* __restrict__ matrix, int first_key, int S) {
+__device__ void load_tile(Element (&tile)[kBlockN][kStride], const Element* __restrict__ matrix, int first_key, int S) {
   constexpr int kPiecesPerRow = kHeadDim / kVectorWidth;
   for (int piece = threadIdx.x; piece < kBlockN * kPiecesPerRow; piece += kThreads) {
     const int key = piece / kPiecesPerRow;
@@ -106,10 +118,10 @@ __device__ void load_tile(half (&tile)[kBlockN][kStride], const half* __restrict
 
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads)
-    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
-              const half* __restrict__ K,  // [B * H, S, kHeadDim]
-              const half* __restrict__ V,  // [B * H, S, kHeadDim]
-              half* __restrict__ O,        // [B * H, S, kHeadDim]
+    attention(const Element* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ K,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ V,  // [B * H, S, kHeadDim]
+              Element* __restrict__ O,        // [B * H, S, kHeadDim]
               int S, int causal, float softmax_scale) {
   constexpr int kColumnsPerLane = kHeadDim / kWarpSize;
   // A lane's columns are neighbours where their number is a power of two, else (D = 96) 32 apart.
@@ -133,7 +145,7 @@ __global__ void __launch_bounds__(kThreads)
     const auto q = load_or_zero<kHeadDim>(Q + matrix, first_row + row, column, S);
 #pragma unroll
     for (int i = 0; i < kVectorWidth; ++i) {
-      smem.Q[row][column + i] = __half2float(q.element[i]) * softmax_scale * kLog2E;
+      smem.Q[row][column + i] = to_float(q.element[i]) * softmax_scale * kLog2E;
     }
   }
 
@@ -161,7 +173,7 @@ __global__ void __launch_bounds__(kThreads)
       for (int n = 0; n < kKeysPerLane; ++n) {
         const auto chunk = load<kChunk>(&smem.K[n * kWarpSize + lane][d]);
 #pragma unroll
-        for (int i = 0; i < kChunk; ++i) k[n][i] = __half2float(chunk.element[i]);
+        for (int i = 0; i < kChunk; ++i) k[n][i] = to_float(chunk.element[i]);
       }
 #pragma unroll
       for (int r = 0; r < kRowsPerWarp; ++r) {
@@ -220,7 +232,7 @@ __global__ void __launch_bounds__(kThreads)
       for (int c = 0; c < kColumnsPerLane; c += kValueWidth) {
         const auto piece = load<kValueWidth>(&smem.V[key][c * kWarpSize + lane * kValueWidth]);
 #pragma unroll
-        for (int i = 0; i < kValueWidth; ++i) v[c + i] = __half2float(piece.element[i]);
+        for (int i = 0; i < kValueWidth; ++i) v[c + i] = to_float(piece.element[i]);
       }
 #pragma unroll
       for (int g = 0; g < kRowsPerWarp / kRowGroup; ++g) {
@@ -241,18 +253,18 @@ __global__ void __launch_bounds__(kThreads)
     const int row = first_row + warp_row + r;
     const float inverse_sum = 1.0f / warp_sum(running_sum[r]);
     if (row >= S) continue;  // the same for all lanes
-    half* O_row = O + matrix + static_cast<size_t>(row) * kHeadDim;
+    Element* O_row = O + matrix + static_cast<size_t>(row) * kHeadDim;
 #pragma unroll
     for (int c = 0; c < kColumnsPerLane; c += kValueWidth) {
-      Vector<half, kValueWidth> piece;
+      Vector<Element, kValueWidth> piece;
 #pragma unroll
-      for (int i = 0; i < kValueWidth; ++i) piece.element[i] = __float2half(accumulator[r][c + i] * inverse_sum);
+      for (int i = 0; i < kValueWidth; ++i) piece.element[i] = rounded<Element>(accumulator[r][c + i] * inverse_sum);
       store(O_row + c * kWarpSize + lane * kValueWidth, piece);
     }
   }
 }
 
-template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<32>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<64>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<96>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<128>(const Element*, const Element*, const Element*, Element*, int, int, float);

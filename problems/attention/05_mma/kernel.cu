@@ -6,7 +6,7 @@
 // Change    From 04_warp: a warp owns whole tiles of 16 query rows; Q stays fp16 in registers, in mma.sync's order; no
 //           weights in shared memory; scale and log2(e) are folded into one FMA in front of exp2, with fp32 scores; a
 //           row's sum is reduced across lanes once, at the end. Tiles without masked keys skip the mask.
-// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+// Layouts   Q, K, V, O: fp16 or bf16 (DTYPE) [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
 //           mma.sync m16n8k16, with g = lane / 4 and t = lane % 4 (PTX ISA, matrix fragments): a lane holds of A rows g
 //           and g + 8, columns 2t, 2t + 1, 2t + 8, 2t + 9; of B rows 2t, 2t + 1, 2t + 8, 2t + 9 of column g; of C rows g
 //           and g + 8, columns 2t and 2t + 1. B is K^T (row = column of K, so pairs are 4-byte loads) and V (pairs are
@@ -21,7 +21,10 @@
 //           of V: 48 wavefronts of the one shared memory for every 64 clocks of the four units together, so the loads
 //           bind about as much as the products do.
 // Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y). Copies and products take turns.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+using Element = DTYPE;
 
 constexpr int kWarpSize = 32;
 constexpr int kBlockM = BLOCK_M;  // query rows per CTA
@@ -62,12 +65,49 @@ struct RowState {
   float sum[2];  // over this lane's columns only, until the end
 };
 
+// What depends on the 16-bit format: the instruction, and two neighbours in a register.
+template <typename T>
+struct Format;
+template <>
+struct Format<half> {
+  __device__ static unsigned pack(half low, half high) {
+    const half2 pair = __halves2half2(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+  __device__ static unsigned pack(float low, float high) {
+    const half2 pair = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+};
+template <>
+struct Format<__nv_bfloat16> {
+  __device__ static unsigned pack(__nv_bfloat16 low, __nv_bfloat16 high) {
+    const __nv_bfloat162 pair = __halves2bfloat162(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+  __device__ static unsigned pack(float low, float high) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+};
+
 __device__ void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
-      : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
-        "r"(b.registers[1]));
+  Format<Element>::multiply_add(d, a, b);
 }
+__device__ unsigned pack(Element low, Element high) { return Format<Element>::pack(low, high); }
+__device__ unsigned pack(float low, float high) { return Format<Element>::pack(low, high); }
 
 // One instruction; exp2f would treat subnormal results apart, which a weight rounded to fp16 has no use for.
 __device__ float fast_exp2(float x) {
@@ -76,17 +116,7 @@ __device__ float fast_exp2(float x) {
   return y;
 }
 
-__device__ unsigned pack(half low, half high) {
-  const half2 pair = __halves2half2(low, high);
-  return *reinterpret_cast<const unsigned*>(&pair);
-}
-
-__device__ unsigned pack(float low, float high) {
-  const half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const unsigned*>(&pair);
-}
-
-__device__ unsigned load_pair(const half* address) { return *reinterpret_cast<const unsigned*>(address); }
+__device__ unsigned load_pair(const Element* address) { return *reinterpret_cast<const unsigned*>(address); }
 
 // Largest, or sum, over the four lanes that share a row.
 __device__ float quad_max(float value) {
@@ -100,13 +130,13 @@ __device__ float quad_sum(float value) {
 
 template <int kHeadDim>
 struct SharedTiles {
-  alignas(16) half K[kBlockN][kHeadDim + kPad];
-  alignas(16) half V[kBlockN][kHeadDim + kPad];
+  alignas(16) Element K[kBlockN][kHeadDim + kPad];
+  alignas(16) Element V[kBlockN][kHeadDim + kPad];
 };
 
 // Copies rows first_key ... first_key + kBlockN - 1 of a matrix [S, kHeadDim] into shared memory; zeros from row S on.
 template <int kHeadDim>
-__device__ void load_tile(half (&tile)[kBlockN][kHeadDim + kPad], const half* __restrict__ matrix, int first_key,
+__device__ void load_tile(Element (&tile)[kBlockN][kHeadDim + kPad], const Element* __restrict__ matrix, int first_key,
                           int S) {
   constexpr int kPiecesPerRow = kHeadDim / kVectorWidth;
 #pragma unroll
@@ -123,14 +153,14 @@ __device__ void load_tile(half (&tile)[kBlockN][kHeadDim + kPad], const half* __
 
 // Rows first_row ... first_row + 15 and columns column ... column + 15 of Q [S, kHeadDim]; zeros from row S on.
 template <int kHeadDim>
-__device__ FragmentA load_q(const half* __restrict__ Q, int first_row, int column, int S) {
+__device__ FragmentA load_q(const Element* __restrict__ Q, int first_row, int column, int S) {
   const int g = threadIdx.x % kWarpSize / 4;
   const int t = threadIdx.x % 4;
   FragmentA a;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int row = first_row + g + i % 2 * 8;
-    const half* address = Q + static_cast<size_t>(row) * kHeadDim + column + i / 2 * 8 + 2 * t;
+    const Element* address = Q + static_cast<size_t>(row) * kHeadDim + column + i / 2 * 8 + 2 * t;
     a.registers[i] = row < S ? load_pair(address) : 0;
   }
   return a;
@@ -171,10 +201,10 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
 
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads)
-    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
-              const half* __restrict__ K,  // [B * H, S, kHeadDim]
-              const half* __restrict__ V,  // [B * H, S, kHeadDim]
-              half* __restrict__ O,        // [B * H, S, kHeadDim]
+    attention(const Element* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ K,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ V,  // [B * H, S, kHeadDim]
+              Element* __restrict__ O,        // [B * H, S, kHeadDim]
               int S, int causal, float softmax_scale) {
   constexpr int kHeadSteps = kHeadDim / kMmaK;    // of Q K^T
   constexpr int kColumnTiles = kHeadDim / kMmaN;  // of the output
@@ -215,7 +245,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int k = 0; k < kHeadSteps; ++k) {
 #pragma unroll
       for (int n = 0; n < kKeyTiles; ++n) {
-        const half* K_row = &smem.K[n * kMmaN + g][k * kMmaK + 2 * t];
+        const Element* K_row = &smem.K[n * kMmaN + g][k * kMmaK + 2 * t];
         const FragmentB b = {load_pair(K_row), load_pair(K_row + 8)};
 #pragma unroll
         for (int r = 0; r < kRowTiles; ++r) multiply_add(score[r][n], Q_rmem[r][k], b);
@@ -274,7 +304,7 @@ __global__ void __launch_bounds__(kThreads)
       const int row = warp_row + r * kMmaM + g + h * 8;
       const float inverse_sum = 1.0f / quad_sum(state[r].sum[h]);
       if (row >= S) continue;
-      half* O_row = O + matrix + static_cast<size_t>(row) * kHeadDim + 2 * t;
+      Element* O_row = O + matrix + static_cast<size_t>(row) * kHeadDim + 2 * t;
 #pragma unroll
       for (int d = 0; d < kColumnTiles; ++d) {
         const float* pair = &output[r][d].value[2 * h];
@@ -284,7 +314,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<32>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<64>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<96>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<128>(const Element*, const Element*, const Element*, Element*, int, int, float);

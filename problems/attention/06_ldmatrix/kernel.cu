@@ -6,7 +6,7 @@
 //           row's puts them on eight different groups of four banks, without padding.
 // Change    From 05_mma: ldmatrix.x4 for K and ldmatrix.x4.trans for V in place of 2- and 4-byte loads and PRMTs; an XOR
 //           in place of PAD. Addresses: one XOR for each 16 columns, the rest are constants of the instructions.
-// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+// Layouts   Q, K, V, O: fp16 or bf16 (DTYPE) [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
 //           Row r of K_smem and V_smem holds its 16-byte piece c at piece c ^ (r % 8) where D is a multiple of 64 (8
 //           pieces are all 32 banks), else at c ^ (r / 2 % 4): rows of 64 and 192 bytes start on banks 0 and 16 in turn.
 //           mma.sync m16n8k16, with g = lane / 4 and t = lane % 4: see 05_mma.
@@ -17,7 +17,10 @@
 //           8 ldmatrix.x4 = 32 wavefronts for 16 mma.sync (64 clocks of the four tensor units together): half of what
 //           the products take, and a quarter with 32 rows per warp.
 // Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y). Copies and products take turns.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+using Element = DTYPE;
 
 constexpr int kWarpSize = 32;
 constexpr int kBlockM = BLOCK_M;  // query rows per CTA
@@ -56,12 +59,40 @@ struct RowState {
   float sum[2];  // over this lane's columns only, until the end
 };
 
+// What depends on the 16-bit format: the instruction, and two neighbours in a register.
+template <typename T>
+struct Format;
+template <>
+struct Format<half> {
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+  __device__ static unsigned pack(float low, float high) {
+    const half2 pair = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+};
+template <>
+struct Format<__nv_bfloat16> {
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+  __device__ static unsigned pack(float low, float high) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+};
+
 __device__ void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
-      : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
-        "r"(b.registers[1]));
+  Format<Element>::multiply_add(d, a, b);
 }
+__device__ unsigned pack(float low, float high) { return Format<Element>::pack(low, high); }
 
 // One instruction; exp2f would treat subnormal results apart, which a weight rounded to fp16 has no use for.
 __device__ float fast_exp2(float x) {
@@ -70,12 +101,7 @@ __device__ float fast_exp2(float x) {
   return y;
 }
 
-__device__ unsigned pack(float low, float high) {
-  const half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const unsigned*>(&pair);
-}
-
-__device__ unsigned load_pair(const half* address) { return *reinterpret_cast<const unsigned*>(address); }
+__device__ unsigned load_pair(const Element* address) { return *reinterpret_cast<const unsigned*>(address); }
 
 // Largest, or sum, over the four lanes that share a row.
 __device__ float quad_max(float value) {
@@ -89,8 +115,8 @@ __device__ float quad_sum(float value) {
 
 template <int kHeadDim>
 struct SharedTiles {
-  alignas(128) half K[kBlockN][kHeadDim];
-  alignas(128) half V[kBlockN][kHeadDim];
+  alignas(128) Element K[kBlockN][kHeadDim];
+  alignas(128) Element V[kBlockN][kHeadDim];
 };
 
 // The pieces of 16 bytes that trade places in a row, and what row r trades them by.
@@ -107,13 +133,13 @@ __device__ int swizzle(int row) {
 template <int kHeadDim>
 __device__ unsigned step_address(unsigned address, int step) {
   constexpr int kWindow = kSwizzledPieces<kHeadDim> * 16;  // bytes
-  const int offset = step * kMmaK * static_cast<int>(sizeof(half));
+  const int offset = step * kMmaK * static_cast<int>(sizeof(Element));
   return (address ^ offset % kWindow) + offset / kWindow * kWindow;
 }
 
 // Address of row `row`, columns 8 `piece` ..., of a swizzled tile.
 template <int kHeadDim>
-__device__ unsigned piece_address(const half (&tile)[kBlockN][kHeadDim], int row, int piece) {
+__device__ unsigned piece_address(const Element (&tile)[kBlockN][kHeadDim], int row, int piece) {
   const int column = (piece ^ swizzle<kHeadDim>(row)) * kVectorWidth;
   return static_cast<unsigned>(__cvta_generic_to_shared(&tile[row][column]));
 }
@@ -134,7 +160,7 @@ __device__ void load_v(FragmentB& left, FragmentB& right, unsigned address) {
 
 // Copies rows first_key ... first_key + kBlockN - 1 of a matrix [S, kHeadDim] into shared memory; zeros from row S on.
 template <int kHeadDim>
-__device__ void load_tile(half (&tile)[kBlockN][kHeadDim], const half* __restrict__ matrix, int first_key,
+__device__ void load_tile(Element (&tile)[kBlockN][kHeadDim], const Element* __restrict__ matrix, int first_key,
                           int S) {
   constexpr int kPiecesPerRow = kHeadDim / kVectorWidth;
 #pragma unroll
@@ -152,14 +178,14 @@ __device__ void load_tile(half (&tile)[kBlockN][kHeadDim], const half* __restric
 
 // Rows first_row ... first_row + 15 and columns column ... column + 15 of Q [S, kHeadDim]; zeros from row S on.
 template <int kHeadDim>
-__device__ FragmentA load_q(const half* __restrict__ Q, int first_row, int column, int S) {
+__device__ FragmentA load_q(const Element* __restrict__ Q, int first_row, int column, int S) {
   const int g = threadIdx.x % kWarpSize / 4;
   const int t = threadIdx.x % 4;
   FragmentA a;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int row = first_row + g + i % 2 * 8;
-    const half* address = Q + static_cast<size_t>(row) * kHeadDim + column + i / 2 * 8 + 2 * t;
+    const Element* address = Q + static_cast<size_t>(row) * kHeadDim + column + i / 2 * 8 + 2 * t;
     a.registers[i] = row < S ? load_pair(address) : 0;
   }
   return a;
@@ -200,14 +226,14 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
 
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads)
-    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
-              const half* __restrict__ K,  // [B * H, S, kHeadDim]
-              const half* __restrict__ V,  // [B * H, S, kHeadDim]
-              half* __restrict__ O,        // [B * H, S, kHeadDim]
+    attention(const Element* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ K,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ V,  // [B * H, S, kHeadDim]
+              Element* __restrict__ O,        // [B * H, S, kHeadDim]
               int S, int causal, float softmax_scale) {
   constexpr int kHeadSteps = kHeadDim / kMmaK;    // of Q K^T
   constexpr int kColumnTiles = kHeadDim / kMmaN;  // of the output
-  constexpr int kRowBytes = kHeadDim * sizeof(half);
+  constexpr int kRowBytes = kHeadDim * sizeof(Element);
   static_assert(sizeof(SharedTiles<kHeadDim>) <= 99 * 1024, "tiles exceed one CTA's shared memory on sm_89");
 
   extern __shared__ __align__(128) unsigned char shared_bytes[];
@@ -312,7 +338,7 @@ __global__ void __launch_bounds__(kThreads)
       const int row = warp_row + r * kMmaM + g + h * 8;
       const float inverse_sum = 1.0f / quad_sum(state[r].sum[h]);
       if (row >= S) continue;
-      half* O_row = O + matrix + static_cast<size_t>(row) * kHeadDim + 2 * t;
+      Element* O_row = O + matrix + static_cast<size_t>(row) * kHeadDim + 2 * t;
 #pragma unroll
       for (int d = 0; d < kColumnTiles; ++d) {
         const float* pair = &output[r][d].value[2 * h];
@@ -322,7 +348,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<32>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<64>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<96>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<128>(const Element*, const Element*, const Element*, Element*, int, int, float);

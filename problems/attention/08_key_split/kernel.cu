@@ -7,7 +7,7 @@
 // Change    From 07_cp_async: warps stand in BLOCK_M / ROWS_PER_WARP rows and as many columns (groups) as are left; each
 //           group has a ring of its own and waits only for itself, where it is one warp with no barrier at all; a merge
 //           at the end; a group may see no key of a row, so a maximum of -infinity is one more case.
-// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+// Layouts   Q, K, V, O: fp16 or bf16 (DTYPE) [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
 //           Row r of a tile holds its 16-byte piece c at piece c ^ (r % 8), or c ^ (r / 2 % 4): see 06_ldmatrix.
 //           mma.sync m16n8k16, with g = lane / 4 and t = lane % 4: see 05_mma. Tile i of the keys is group i % groups'.
 //           The merge takes the ring's place; its rows are D + 8 floats long, so that the 8-byte stores of four rows
@@ -20,8 +20,11 @@
 //           SM / 0.25 per clock = 1.0 us run beside that; the merge moves 2 * 32 KiB through shared memory, 0.3 us.
 //           With one launch, 1 us, and one trip to L2 for the first tile, 0.5 us: 3 to 4 us.
 // Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y). Fewer rows per CTA read K and V more often.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline_primitives.h>
+
+using Element = DTYPE;
 
 constexpr int kWarpSize = 32;
 constexpr int kBlockM = BLOCK_M;  // query rows per CTA
@@ -68,12 +71,40 @@ struct RowState {
   float sum[2];  // over this lane's columns only, until the end
 };
 
+// What depends on the 16-bit format: the instruction, and two neighbours in a register.
+template <typename T>
+struct Format;
+template <>
+struct Format<half> {
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+  __device__ static unsigned pack(float low, float high) {
+    const half2 pair = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+};
+template <>
+struct Format<__nv_bfloat16> {
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+  __device__ static unsigned pack(float low, float high) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+};
+
 __device__ void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
-      : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
-        "r"(b.registers[1]));
+  Format<Element>::multiply_add(d, a, b);
 }
+__device__ unsigned pack(float low, float high) { return Format<Element>::pack(low, high); }
 
 // One instruction; exp2f would treat subnormal results apart, which a weight rounded to fp16 has no use for.
 __device__ float fast_exp2(float x) {
@@ -82,12 +113,7 @@ __device__ float fast_exp2(float x) {
   return y;
 }
 
-__device__ unsigned pack(float low, float high) {
-  const half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const unsigned*>(&pair);
-}
-
-__device__ unsigned load_pair(const half* address) { return *reinterpret_cast<const unsigned*>(address); }
+__device__ unsigned load_pair(const Element* address) { return *reinterpret_cast<const unsigned*>(address); }
 
 // Largest, or sum, over the four lanes that share a row.
 __device__ float quad_max(float value) {
@@ -103,8 +129,8 @@ __device__ float quad_sum(float value) {
 template <int kHeadDim>
 struct alignas(128) GroupMemory {
   struct Ring {
-    half K[kStages][kBlockN][kHeadDim];
-    half V[kStages][kBlockN][kHeadDim];
+    Element K[kStages][kBlockN][kHeadDim];
+    Element V[kStages][kBlockN][kHeadDim];
   };
   union {
     Ring ring;
@@ -136,13 +162,13 @@ __device__ int swizzle(int row) {
 template <int kHeadDim>
 __device__ unsigned step_address(unsigned address, int step) {
   constexpr int kWindow = kSwizzledPieces<kHeadDim> * 16;  // bytes
-  const int offset = step * kMmaK * static_cast<int>(sizeof(half));
+  const int offset = step * kMmaK * static_cast<int>(sizeof(Element));
   return (address ^ offset % kWindow) + offset / kWindow * kWindow;
 }
 
 // Address of row `row`, columns 8 `piece` ..., of a swizzled tile.
 template <int kHeadDim>
-__device__ unsigned piece_address(const half (&tile)[kBlockN][kHeadDim], int row, int piece) {
+__device__ unsigned piece_address(const Element (&tile)[kBlockN][kHeadDim], int row, int piece) {
   const int column = (piece ^ swizzle<kHeadDim>(row)) * kVectorWidth;
   return static_cast<unsigned>(__cvta_generic_to_shared(&tile[row][column]));
 }
@@ -164,7 +190,7 @@ __device__ void load_v(FragmentB& left, FragmentB& right, unsigned address) {
 // A thread of a group starts to copy its part of rows first_key ... first_key + kBlockN - 1 of a matrix [S, kHeadDim] into
 // shared memory; zeros from row S on.
 template <int kHeadDim>
-__device__ void copy_tile(half (&tile)[kBlockN][kHeadDim], const half* __restrict__ matrix, int first_key, int S,
+__device__ void copy_tile(Element (&tile)[kBlockN][kHeadDim], const Element* __restrict__ matrix, int first_key, int S,
                           int thread) {
   constexpr int kPiecesPerRow = kHeadDim / kVectorWidth;
 #pragma unroll
@@ -173,7 +199,7 @@ __device__ void copy_tile(half (&tile)[kBlockN][kHeadDim], const half* __restric
     const int column = piece % kPiecesPerRow * kVectorWidth;
     const int place = ((piece % kPiecesPerRow) ^ swizzle<kHeadDim>(key)) * kVectorWidth;
     const bool inside = first_key + key < S;
-    const half* from = matrix + static_cast<size_t>(first_key + key) * kHeadDim + column;
+    const Element* from = matrix + static_cast<size_t>(first_key + key) * kHeadDim + column;
     // Of a piece outside, no byte is read and 16 are zeroed.
     __pipeline_memcpy_async(&tile[key][place], inside ? from : matrix, 16, inside ? 0 : 16);
   }
@@ -181,14 +207,14 @@ __device__ void copy_tile(half (&tile)[kBlockN][kHeadDim], const half* __restric
 
 // Rows first_row ... first_row + 15 and columns column ... column + 15 of Q [S, kHeadDim]; zeros from row S on.
 template <int kHeadDim>
-__device__ FragmentA load_q(const half* __restrict__ Q, int first_row, int column, int S) {
+__device__ FragmentA load_q(const Element* __restrict__ Q, int first_row, int column, int S) {
   const int g = threadIdx.x % kWarpSize / 4;
   const int t = threadIdx.x % 4;
   FragmentA a;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int row = first_row + g + i % 2 * 8;
-    const half* address = Q + static_cast<size_t>(row) * kHeadDim + column + i / 2 * 8 + 2 * t;
+    const Element* address = Q + static_cast<size_t>(row) * kHeadDim + column + i / 2 * 8 + 2 * t;
     a.registers[i] = row < S ? load_pair(address) : 0;
   }
   return a;
@@ -230,7 +256,7 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
 
 // Adds up what the groups have for each row, four columns a thread, and stores rows first_row ... of O [S, kHeadDim].
 template <int kHeadDim>
-__device__ void merge(const GroupMemory<kHeadDim>* groups, half* __restrict__ O, int first_row, int S,
+__device__ void merge(const GroupMemory<kHeadDim>* groups, Element* __restrict__ O, int first_row, int S,
                       float scale_log2) {
   constexpr int kPiecesPerRow = kHeadDim / 4;
 #pragma unroll
@@ -262,14 +288,14 @@ __device__ void merge(const GroupMemory<kHeadDim>* groups, half* __restrict__ O,
 
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads)
-    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
-              const half* __restrict__ K,  // [B * H, S, kHeadDim]
-              const half* __restrict__ V,  // [B * H, S, kHeadDim]
-              half* __restrict__ O,        // [B * H, S, kHeadDim]
+    attention(const Element* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ K,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ V,  // [B * H, S, kHeadDim]
+              Element* __restrict__ O,        // [B * H, S, kHeadDim]
               int S, int causal, float softmax_scale) {
   constexpr int kHeadSteps = kHeadDim / kMmaK;    // of Q K^T
   constexpr int kColumnTiles = kHeadDim / kMmaN;  // of the output
-  constexpr int kRowBytes = kHeadDim * sizeof(half);
+  constexpr int kRowBytes = kHeadDim * sizeof(Element);
 
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   auto* groups = reinterpret_cast<GroupMemory<kHeadDim>*>(shared_bytes);  // [kGroups]
@@ -409,7 +435,7 @@ __global__ void __launch_bounds__(kThreads)
   merge<kHeadDim>(groups, O + matrix, first_row, S, scale_log2);
 }
 
-template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<32>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<64>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<96>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<128>(const Element*, const Element*, const Element*, Element*, int, int, float);

@@ -7,7 +7,7 @@
 // Change    From 08_key_split: operands by 16-byte global loads. The next tile's K is loaded when Q K^T is done with this
 //           one's registers, its V when P V is. Rows beyond S are read at row S - 1 and masked. Shared memory is for the
 //           merge alone.
-// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+// Layouts   Q, K, V, O: fp16 or bf16 (DTYPE) [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
 //           mma.sync m16n8k16, with g = lane / 4 and t = lane % 4: see 05_mma.
 //           Q K^T: of every 32 columns, a lane loads 8t ... 8t + 7 of row g of Q and K: two steps' operands, the first
 //           four halves being what mma.sync calls columns 2t, 2t + 1, 2t + 8, 2t + 9 of the first.
@@ -22,7 +22,10 @@
 //           8 + 8 mma.sync in rows of 4 (33 clocks each), 8 exponentials a lane, a merge of 8 * 4 KiB: about 600 clocks,
 //           0.3 us. So 2 us with a launch of 1 us.
 // Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y). Warps that share keys each load them.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+using Element = DTYPE;
 
 constexpr int kWarpSize = 32;
 constexpr int kBlockM = BLOCK_M;  // query rows per CTA
@@ -70,23 +73,46 @@ struct RowState {
   float sum[2];  // over this lane's columns only, until the end
 };
 
+// What depends on the 16-bit format: the instruction, and two neighbours in a register.
+template <typename T>
+struct Format;
+template <>
+struct Format<half> {
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+  __device__ static unsigned pack(float low, float high) {
+    const half2 pair = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+};
+template <>
+struct Format<__nv_bfloat16> {
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+  __device__ static unsigned pack(float low, float high) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+};
+
 __device__ void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
-      : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
-        "r"(b.registers[1]));
+  Format<Element>::multiply_add(d, a, b);
 }
+__device__ unsigned pack(float low, float high) { return Format<Element>::pack(low, high); }
 
 // One instruction; exp2f would treat subnormal results apart, which a weight rounded to fp16 has no use for.
 __device__ float fast_exp2(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
-}
-
-__device__ unsigned pack(float low, float high) {
-  const half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const unsigned*>(&pair);
 }
 
 // Largest, or sum, over the four lanes that share a row.
@@ -119,13 +145,13 @@ struct Vector {
   unsigned registers[4];
 };
 
-__device__ Vector load_vector(const half* address) {
+__device__ Vector load_vector(const Element* address) {
   const uint4 v = __ldg(reinterpret_cast<const uint4*>(address));
   return {{v.x, v.y, v.z, v.w}};
 }
 
 // Four halves and four that nobody looks at.
-__device__ Vector load_half_vector(const half* address) {
+__device__ Vector load_half_vector(const Element* address) {
   const uint2 v = __ldg(reinterpret_cast<const uint2*>(address));
   return {{v.x, v.y, 0, 0}};
 }
@@ -135,12 +161,12 @@ template <int kHeadDim, int kRows>
 struct RowVectors {
   Vector row[kRows / 8][kHeadDim / kVectorColumns];
 
-  __device__ void load(const half* __restrict__ matrix, int first_row, int S) {
+  __device__ void load(const Element* __restrict__ matrix, int first_row, int S) {
     const int g = threadIdx.x % kWarpSize / 4;
     const int t = threadIdx.x % 4;
 #pragma unroll
     for (int n = 0; n < kRows / 8; ++n) {
-      const half* from = matrix + static_cast<size_t>(min(first_row + n * 8 + g, S - 1)) * kHeadDim + t * kVectorWidth;
+      const Element* from = matrix + static_cast<size_t>(min(first_row + n * 8 + g, S - 1)) * kHeadDim + t * kVectorWidth;
 #pragma unroll
       for (int c = 0; c < kHeadDim / kVectorColumns; ++c) row[n][c] = load_vector(from + c * kVectorColumns);
     }
@@ -165,7 +191,7 @@ struct KeyVectors {
   static constexpr int kBlocks = (kHeadDim + kColumnBlock - 1) / kColumnBlock;
   Vector key[kBlockN / 4][kBlocks];
 
-  __device__ void load(const half* __restrict__ V, int first_key, int S) {
+  __device__ void load(const Element* __restrict__ V, int first_key, int S) {
     const int g = threadIdx.x % kWarpSize / 4;
     const int t = threadIdx.x % 4;
 #pragma unroll
@@ -174,7 +200,7 @@ struct KeyVectors {
 #pragma unroll
       for (int c = 0; c < kBlocks; ++c) {
         const int width = block_width<kHeadDim>(c);
-        const half* from = V + static_cast<size_t>(row) * kHeadDim + c * kColumnBlock + g * width;
+        const Element* from = V + static_cast<size_t>(row) * kHeadDim + c * kColumnBlock + g * width;
         key[n][c] = width == kVectorWidth ? load_vector(from) : load_half_vector(from);
       }
     }
@@ -230,7 +256,7 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
 
 // Adds up what the groups have for each row, four columns a thread, and stores rows first_row ... of O [S, kHeadDim].
 template <int kHeadDim>
-__device__ void merge(const GroupResult<kHeadDim>* groups, half* __restrict__ O, int first_row, int S,
+__device__ void merge(const GroupResult<kHeadDim>* groups, Element* __restrict__ O, int first_row, int S,
                       float scale_log2) {
   constexpr int kPiecesPerRow = kHeadDim / 4;
 #pragma unroll
@@ -267,10 +293,10 @@ __device__ void merge(const GroupResult<kHeadDim>* groups, half* __restrict__ O,
 
 template <int kHeadDim>
 __global__ void __launch_bounds__(kThreads)
-    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
-              const half* __restrict__ K,  // [B * H, S, kHeadDim]
-              const half* __restrict__ V,  // [B * H, S, kHeadDim]
-              half* __restrict__ O,        // [B * H, S, kHeadDim]
+    attention(const Element* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ K,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ V,  // [B * H, S, kHeadDim]
+              Element* __restrict__ O,        // [B * H, S, kHeadDim]
               int S, int causal, float softmax_scale) {
   constexpr int kHeadSteps = kHeadDim / kMmaK;    // of Q K^T
   constexpr int kColumnTiles = kHeadDim / kMmaN;  // of the output
@@ -387,7 +413,7 @@ __global__ void __launch_bounds__(kThreads)
   merge<kHeadDim>(groups, O + matrix, first_row, S, scale_log2);
 }
 
-template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);
+template __global__ void attention<32>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<64>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<96>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<128>(const Element*, const Element*, const Element*, Element*, int, int, float);

@@ -4,8 +4,12 @@
 //           time. A thread always copies the same places of a tile, so its addresses are one pointer that moves on, and
 //           constants. Rows are clamped or checked in the last tile only. Sums of weights are one more column of P V, ones,
 //           on the tensor cores. Outputs are rescaled only when some row of the warp has a new maximum.
-// Change    From 08_key_split: the above; nothing else moves. Sums are of weights rounded to fp16, as P V's are.
-// Layouts   Q, K, V, O: fp16 [B, H, S, D], contiguous. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
+//           What most calls don't ask for costs them nothing: attention<D> is for as many keys and heads of K and V as
+//           queries have, attention_general<D> for everything else.
+// Change    From 08_key_split: the above; nothing else moves. Sums are of weights rounded to 16 bits, as P V's
+//           are; attention_general adds up weights before they are rounded, since LSE is to be exact.
+// Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, S, D], K, V: [B, Hkv, Skv, D], contiguous, or with heads inside positions
+//           (bshd); LSE: fp32 [B, H, S] or null. grid = (ceil(S / BLOCK_M), B * H), block = 32 * WARPS.
 //           Row r of a tile holds its 16-byte piece c at piece c ^ (r % 8), or c ^ (r / 2 % 4): see 06_ldmatrix.
 //           mma.sync m16n8k16, with g = lane / 4 and t = lane % 4: see 05_mma. Groups and merge: see 08_key_split.
 //           Copies: 8 threads (4 where D is 96 or 32) stand side by side in a row, so that threads keep their columns, and
@@ -15,9 +19,12 @@
 // Bound     For 16 rows and 32 keys at D = 64, a warp issues 36 mma.sync, 16 ldmatrix, 16 cp.async, 16 exponentials with an
 //           FMA and half a conversion each, 16 maxima: about 150 instructions. B1 H8 S512 D64 in 128 CTAs of 8 warps is
 //           1200 per scheduler, 0.6 us; with launch, first trip to L2 and merge 3 us.
-// Limits    D in {32, 64, 96, 128}; any S >= 1; B * H <= 65535 (grid.y).
+// Limits    D in {32, 64, 96, 128, 256}; any S, Skv >= 1; B * H <= 65535 (grid.y).
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline_primitives.h>
+
+using Element = DTYPE;
 
 constexpr int kWarpSize = 32;
 constexpr int kBlockM = BLOCK_M;  // query rows per CTA
@@ -63,12 +70,42 @@ struct RowState {
   float max[2];
 };
 
+// What depends on the 16-bit format: the instruction, and two neighbours in a register.
+template <typename T>
+struct Format;
+template <>
+struct Format<half> {
+  static constexpr unsigned kOnes = 0x3c003c00u;
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+  __device__ static unsigned pack(float low, float high) {
+    const half2 pair = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+};
+template <>
+struct Format<__nv_bfloat16> {
+  static constexpr unsigned kOnes = 0x3f803f80u;
+  __device__ static void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
+        : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
+          "r"(b.registers[1]));
+  }
+  __device__ static unsigned pack(float low, float high) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&pair);
+  }
+};
+
 __device__ void multiply_add(Accumulator& d, const FragmentA& a, const FragmentB& b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
-      : "r"(a.registers[0]), "r"(a.registers[1]), "r"(a.registers[2]), "r"(a.registers[3]), "r"(b.registers[0]),
-        "r"(b.registers[1]));
+  Format<Element>::multiply_add(d, a, b);
 }
+__device__ unsigned pack(float low, float high) { return Format<Element>::pack(low, high); }
 
 // One instruction; exp2f would treat subnormal results apart, which a weight rounded to fp16 has no use for.
 __device__ float fast_exp2(float x) {
@@ -77,12 +114,7 @@ __device__ float fast_exp2(float x) {
   return y;
 }
 
-__device__ unsigned pack(float low, float high) {
-  const half2 pair = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const unsigned*>(&pair);
-}
-
-__device__ unsigned load_pair(const half* address) { return *reinterpret_cast<const unsigned*>(address); }
+__device__ unsigned load_pair(const Element* address) { return *reinterpret_cast<const unsigned*>(address); }
 
 // Largest over the four lanes that share a row.
 __device__ float quad_max(float value) {
@@ -90,12 +122,49 @@ __device__ float quad_max(float value) {
   return fmaxf(value, __shfl_xor_sync(kAllLanes, value, 2));
 }
 
+// And their sum.
+__device__ float quad_sum(float value) {
+  value += __shfl_xor_sync(kAllLanes, value, 1);
+  return value + __shfl_xor_sync(kAllLanes, value, 2);
+}
+
+// Sizes and strides. Of an ordinary problem they follow from S and the head dimension, which is known.
+template <int kHeadDim>
+struct OrdinaryShape {
+  static constexpr bool kIsOrdinary = true;
+  int S;
+  __device__ int keys() const { return S; }
+  __device__ int diagonal() const { return 0; }
+  __device__ int row_of_Q() const { return kHeadDim; }
+  __device__ int row_of_K() const { return kHeadDim; }
+  __device__ size_t start_of_Q(int head) const { return static_cast<size_t>(head) * S * kHeadDim; }
+  __device__ size_t start_of_K(int head) const { return start_of_Q(head); }
+};
+template <int kHeadDim>
+struct AnyShape {
+  static constexpr bool kIsOrdinary = false;
+  int S, Skv, H, Hkv;
+  int last_key;  // that query 0 sees, where the mask is causal
+  int bshd;
+  __device__ int keys() const { return Skv; }
+  __device__ int diagonal() const { return last_key; }
+  __device__ int row_of_Q() const { return bshd ? H * kHeadDim : kHeadDim; }
+  __device__ int row_of_K() const { return bshd ? Hkv * kHeadDim : kHeadDim; }
+  // `head` counts the query heads of all batch elements; H / Hkv neighbours share a head of K and V.
+  __device__ size_t start_of_Q(int head) const { return start(head / H, head % H, H, S); }
+  __device__ size_t start_of_K(int head) const { return start(head / H, head % H / (H / Hkv), Hkv, Skv); }
+  __device__ size_t start(int batch, int head, int heads, int rows) const {
+    const size_t before = static_cast<size_t>(batch) * heads * rows;
+    return (bshd ? before + head : before + static_cast<size_t>(head) * rows) * kHeadDim;
+  }
+};
+
 // What a group of warps has in shared memory.
 template <int kHeadDim>
 struct alignas(128) GroupMemory {
   struct Ring {
-    half K[kStages][kBlockN][kHeadDim];
-    half V[kStages][kBlockN][kHeadDim];
+    Element K[kStages][kBlockN][kHeadDim];
+    Element V[kStages][kBlockN][kHeadDim];
   };
   union {
     Ring ring;
@@ -127,13 +196,13 @@ __device__ int swizzle(int row) {
 template <int kHeadDim>
 __device__ unsigned step_address(unsigned address, int step) {
   constexpr int kWindow = kSwizzledPieces<kHeadDim> * 16;  // bytes
-  const int offset = step * kMmaK * static_cast<int>(sizeof(half));
+  const int offset = step * kMmaK * static_cast<int>(sizeof(Element));
   return (address ^ offset % kWindow) + offset / kWindow * kWindow;
 }
 
 // Address of row `row`, columns 8 `piece` ..., of a swizzled tile.
 template <int kHeadDim>
-__device__ unsigned piece_address(const half (&tile)[kBlockN][kHeadDim], int row, int piece) {
+__device__ unsigned piece_address(const Element (&tile)[kBlockN][kHeadDim], int row, int piece) {
   const int column = (piece ^ swizzle<kHeadDim>(row)) * kVectorWidth;
   return static_cast<unsigned>(__cvta_generic_to_shared(&tile[row][column]));
 }
@@ -169,9 +238,9 @@ struct CopyShare {
   }
 
   // Starts to copy this share. `from` is its first piece of the tile in device memory, `tile` the tile's address in shared
-  // memory. Rows from `row_end` on are zeroed; no byte of them is read.
+  // memory, rows of it `stride` elements apart. Rows from `row_end` on are zeroed; no byte of them is read.
   template <bool kWhole>
-  __device__ void copy(unsigned tile, const half* from, int row_end) const {
+  __device__ void copy(unsigned tile, const Element* from, int stride, int row_end) const {
 #pragma unroll
     for (int pass = 0; pass < kPasses; ++pass) {
       const int first = pass * kRowsPerPass;
@@ -183,11 +252,11 @@ struct CopyShare {
         const int columns = c * kThreadsPerRow * kVectorWidth;
         if (kWhole) {
           asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + columns * 2),
-                       "l"(__cvta_generic_to_global(from + first * kHeadDim + columns))
+                       "l"(__cvta_generic_to_global(from + first * stride + columns))
                        : "memory");
         } else {
           const int inside = row + first < row_end ? 16 : 0;
-          const half* source = inside ? from + first * kHeadDim + columns : from - row * kHeadDim;
+          const Element* source = inside ? from + first * stride + columns : from - row * stride;
           asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to + columns * 2),
                        "l"(__cvta_generic_to_global(source)), "r"(inside)
                        : "memory");
@@ -197,13 +266,13 @@ struct CopyShare {
   }
 };
 
-// Rows first_row ... first_row + 15 of Q [S, kHeadDim]; from row S on, row S - 1 again, which nobody stores.
-template <int kHeadDim, int kHeadSteps>
-__device__ void load_q(FragmentA (&a)[kHeadSteps], const half* __restrict__ Q, int first_row, int S) {
+// Rows first_row ... first_row + 15 of Q [S, kHeadDim], `stride` apart; from row S on, row S - 1 again, which nobody stores.
+template <int kHeadSteps>
+__device__ void load_q(FragmentA (&a)[kHeadSteps], const Element* __restrict__ Q, int first_row, int S, int stride) {
   const int g = threadIdx.x % kWarpSize / 4;
   const int t = threadIdx.x % 4;
-  const half* top = Q + static_cast<size_t>(min(first_row + g, S - 1)) * kHeadDim + 2 * t;
-  const half* bottom = Q + static_cast<size_t>(min(first_row + g + 8, S - 1)) * kHeadDim + 2 * t;
+  const Element* top = Q + static_cast<size_t>(min(first_row + g, S - 1)) * stride + 2 * t;
+  const Element* bottom = Q + static_cast<size_t>(min(first_row + g + 8, S - 1)) * stride + 2 * t;
 #pragma unroll
   for (int k = 0; k < kHeadSteps; ++k) {
     a[k] = {{load_pair(top + k * kMmaK), load_pair(bottom + k * kMmaK), load_pair(top + k * kMmaK + 8),
@@ -212,8 +281,8 @@ __device__ void load_q(FragmentA (&a)[kHeadSteps], const half* __restrict__ Q, i
 }
 
 // Softmax of one tile of scores, in place: scores become weights, and what was summed up before is rescaled where a row
-// has a new maximum.
-template <int kColumnTiles>
+// has a new maximum. kAddsUp: `sum`, rows g and g + 8 in values 0 and 2, gets this lane's weights; else P V adds them up.
+template <bool kAddsUp, int kColumnTiles>
 __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, Accumulator (&output)[kColumnTiles],
                              Accumulator& sum, float scale_log2) {
   float origin[2];
@@ -246,25 +315,33 @@ __device__ void softmax_tile(Accumulator (&score)[kKeyTiles], RowState& state, A
       for (int d = 0; d < kColumnTiles; ++d) output[d].value[i] *= correction[i / 2];
     }
   }
+  if (!kAddsUp) return;
+#pragma unroll
+  for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sum.value[i / 2 * 2] += score[n].value[i];
+  }
 }
 
-// Adds up what the groups have for each row, four columns a thread, and stores rows first_row ... of O [S, kHeadDim].
-template <int kHeadDim>
-__device__ void merge(const GroupMemory<kHeadDim>* groups, half* __restrict__ O, int first_row, int S,
-                      float scale_log2) {
+// Adds up what the groups have for each row, four columns a thread, and stores rows first_row ... of O [S, kHeadDim] and
+// of LSE [S], if that is wanted.
+template <int kHeadDim, typename Shape>
+__device__ void merge(const GroupMemory<kHeadDim>* groups, Element* __restrict__ O, float* __restrict__ LSE,
+                      int first_row, const Shape& shape, float scale_log2) {
   constexpr int kPiecesPerRow = kHeadDim / 4;
 #pragma unroll
   for (int piece = threadIdx.x; piece < kBlockM * kPiecesPerRow; piece += kThreads) {
     const int row = piece / kPiecesPerRow;
     const int column = piece % kPiecesPerRow * 4;
-    float max = -INFINITY;  // finite after the loop: some group has key 0
+    float max = -INFINITY;  // in an ordinary problem finite after the loop: some group has key 0
 #pragma unroll
     for (int i = 0; i < kGroups; ++i) max = fmaxf(max, groups[i].max[row]);
     float sum = 0.0f;
     float4 output = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int i = 0; i < kGroups; ++i) {
-      const float weight = fast_exp2((groups[i].max[row] - max) * scale_log2);
+      const bool is_empty = !Shape::kIsOrdinary && max == -INFINITY;
+      const float weight = is_empty ? 0.0f : fast_exp2((groups[i].max[row] - max) * scale_log2);
       const float4 part = *reinterpret_cast<const float4*>(&groups[i].output[row][column]);
       sum += weight * groups[i].sum[row];
       output.x += weight * part.x;
@@ -272,24 +349,24 @@ __device__ void merge(const GroupMemory<kHeadDim>* groups, half* __restrict__ O,
       output.z += weight * part.z;
       output.w += weight * part.w;
     }
-    if (first_row + row >= S) continue;
-    const float inverse_sum = 1.0f / sum;
+    if (first_row + row >= shape.S) continue;
+    if (!Shape::kIsOrdinary && LSE != nullptr && column == 0) {
+      LSE[first_row + row] = sum == 0.0f ? -INFINITY : max * scale_log2 / kLog2E + logf(sum);
+    }
+    const float inverse_sum = !Shape::kIsOrdinary && sum == 0.0f ? 0.0f : 1.0f / sum;
     const uint2 halves = make_uint2(pack(output.x * inverse_sum, output.y * inverse_sum),
                                     pack(output.z * inverse_sum, output.w * inverse_sum));
-    *reinterpret_cast<uint2*>(O + static_cast<size_t>(first_row + row) * kHeadDim + column) = halves;
+    *reinterpret_cast<uint2*>(O + static_cast<size_t>(first_row + row) * shape.row_of_Q() + column) = halves;
   }
 }
 
-template <int kHeadDim>
-__global__ void __launch_bounds__(kThreads)
-    attention(const half* __restrict__ Q,  // [B * H, S, kHeadDim]
-              const half* __restrict__ K,  // [B * H, S, kHeadDim]
-              const half* __restrict__ V,  // [B * H, S, kHeadDim]
-              half* __restrict__ O,        // [B * H, S, kHeadDim]
-              int S, int causal, float softmax_scale) {
+template <int kHeadDim, typename Shape>
+__device__ __forceinline__ void attend(const Element* __restrict__ Q, const Element* __restrict__ K,
+                                       const Element* __restrict__ V, Element* __restrict__ O,
+                                       float* __restrict__ LSE, const Shape& shape, int causal, float softmax_scale) {
   constexpr int kHeadSteps = kHeadDim / kMmaK;    // of Q K^T
   constexpr int kColumnTiles = kHeadDim / kMmaN;  // of the output
-  constexpr int kRowBytes = kHeadDim * sizeof(half);
+  constexpr int kRowBytes = kHeadDim * sizeof(Element);
 
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   auto* groups = reinterpret_cast<GroupMemory<kHeadDim>*>(shared_bytes);  // [kGroups]
@@ -301,37 +378,43 @@ __global__ void __launch_bounds__(kThreads)
   const int lane = threadIdx.x % kWarpSize;
   const int g = lane / 4;
   const int t = lane % 4;
-  const size_t matrix = static_cast<size_t>(blockIdx.y) * S * kHeadDim;
+  const int S = shape.S;
+  const int Skv = shape.keys();
+  const int diagonal = shape.diagonal();
+  const int K_stride = shape.row_of_K();
+  const size_t Q_start = shape.start_of_Q(blockIdx.y);
+  const size_t K_start = Shape::kIsOrdinary ? Q_start : shape.start_of_K(blockIdx.y);
   const int first_row = blockIdx.x * kBlockM;
   const int row_in_block = group_thread / kWarpSize * kRowsPerWarp;  // the warp's first
   const int warp_row = first_row + row_in_block;
   const float scale_log2 = softmax_scale * kLog2E;
 
-  const int key_end = causal ? min(S, first_row + kBlockM) : S;
+  const int key_end = causal ? min(Skv, first_row + kBlockM + diagonal) : Skv;
 
   const CopyShare<kHeadDim> share(group_thread);
-  const size_t share_start = matrix + static_cast<size_t>(group * kBlockN + share.row) * kHeadDim + share.column * kVectorWidth;
-  const half* K_from = K + share_start;  // in the next tile to copy
-  const half* V_from = V + share_start;
+  const size_t share_start =
+      K_start + static_cast<size_t>(group * kBlockN + share.row) * K_stride + share.column * kVectorWidth;
+  const Element* K_from = K + share_start;  // in the next tile to copy
+  const Element* V_from = V + share_start;
   int copy_key = group * kBlockN;  // its first key
   const unsigned K_ring = static_cast<unsigned>(__cvta_generic_to_shared(smem.K));
   const unsigned V_ring = static_cast<unsigned>(__cvta_generic_to_shared(smem.V));
 
   // Every tile is two groups of copies, also one beyond the last, so that groups can be counted.
   const auto start_tile = [&](unsigned slot_bytes) {
-    if (copy_key + kBlockN <= S) {
-      if (copy_key < key_end) share.template copy<true>(K_ring + slot_bytes, K_from, kBlockN);
+    if (copy_key + kBlockN <= Skv) {
+      if (copy_key < key_end) share.template copy<true>(K_ring + slot_bytes, K_from, K_stride, kBlockN);
       __pipeline_commit();
-      if (copy_key < key_end) share.template copy<true>(V_ring + slot_bytes, V_from, kBlockN);
+      if (copy_key < key_end) share.template copy<true>(V_ring + slot_bytes, V_from, K_stride, kBlockN);
     } else {
-      if (copy_key < key_end) share.template copy<false>(K_ring + slot_bytes, K_from, S - copy_key);
+      if (copy_key < key_end) share.template copy<false>(K_ring + slot_bytes, K_from, K_stride, Skv - copy_key);
       __pipeline_commit();
-      if (copy_key < key_end) share.template copy<false>(V_ring + slot_bytes, V_from, S - copy_key);
+      if (copy_key < key_end) share.template copy<false>(V_ring + slot_bytes, V_from, K_stride, Skv - copy_key);
     }
     __pipeline_commit();
     copy_key += kGroups * kBlockN;
-    K_from += kGroups * kBlockN * kHeadDim;
-    V_from += kGroups * kBlockN * kHeadDim;
+    K_from += kGroups * kBlockN * K_stride;
+    V_from += kGroups * kBlockN * K_stride;
   };
   constexpr unsigned kSlotBytes = kBlockN * kRowBytes;
   for (int i = 0; i < kStages - 1; ++i) start_tile(i * kSlotBytes);
@@ -342,10 +425,10 @@ __global__ void __launch_bounds__(kThreads)
   RowState state[kRowTiles];
 #pragma unroll
   for (int r = 0; r < kRowTiles; ++r) {
-    load_q<kHeadDim>(Q_rmem[r], Q + matrix, warp_row + r * kMmaM, S);
+    load_q(Q_rmem[r], Q + Q_start, warp_row + r * kMmaM, S, shape.row_of_Q());
     state[r] = {{-INFINITY, -INFINITY}};
   }
-  const FragmentB ones = {{0x3c003c00u, 0x3c003c00u}};  // halves
+  const FragmentB ones = {{Format<Element>::kOnes, Format<Element>::kOnes}};
 
   // The row whose 16 bytes a lane hands to ldmatrix. The four matrices are, of K: keys 0-7 and columns 0-7, the same
   // keys and columns 8-15, keys 8-15 and columns 0-7, both; of V: the same with keys and columns swapped.
@@ -375,7 +458,7 @@ __global__ void __launch_bounds__(kThreads)
       }
     }
 
-    const bool masked = first_key + kBlockN > S || (causal && first_key + kBlockN > warp_row + 1);
+    const bool masked = first_key + kBlockN > Skv || (causal && first_key + kBlockN > warp_row + diagonal + 1);
     if (masked) {
 #pragma unroll
       for (int r = 0; r < kRowTiles; ++r) {
@@ -385,14 +468,16 @@ __global__ void __launch_bounds__(kThreads)
           for (int i = 0; i < 4; ++i) {
             const int row = warp_row + r * kMmaM + g + i / 2 * 8;
             const int key = first_key + n * kMmaN + 2 * t + i % 2;
-            if (key >= S || (causal && key > row)) score[r][n].value[i] = -INFINITY;
+            if (key >= Skv || (causal && key > row + diagonal)) score[r][n].value[i] = -INFINITY;
           }
         }
       }
     }
 
 #pragma unroll
-    for (int r = 0; r < kRowTiles; ++r) softmax_tile(score[r], state[r], output[r], sum[r], scale_log2);
+    for (int r = 0; r < kRowTiles; ++r) {
+      softmax_tile<!Shape::kIsOrdinary>(score[r], state[r], output[r], sum[r], scale_log2);
+    }
 
     __pipeline_wait_prior(2 * kStages - 2);  // this thread's copies of V
     wait_for_group(group);                   // and the group's
@@ -409,7 +494,9 @@ __global__ void __launch_bounds__(kThreads)
         }
       }
 #pragma unroll
-      for (int r = 0; r < kRowTiles; ++r) multiply_add(sum[r], weight[r], ones);
+      for (int r = 0; r < kRowTiles; ++r) {
+        if (Shape::kIsOrdinary) multiply_add(sum[r], weight[r], ones);
+      }
 #pragma unroll
       for (int d = 0; d < kColumnTiles; d += 2) {
         FragmentB left, right;  // columns 8d ... 8d + 7, and the next 8
@@ -431,9 +518,10 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int row = row_in_block + r * kMmaM + g + h * 8;
+      const float row_sum = Shape::kIsOrdinary ? sum[r].value[2 * h] : quad_sum(sum[r].value[2 * h]);
       if (t == 0) {
         memory.max[row] = state[r].max[h];
-        memory.sum[row] = sum[r].value[2 * h];
+        memory.sum[row] = row_sum;
       }
 #pragma unroll
       for (int d = 0; d < kColumnTiles; ++d) {
@@ -443,10 +531,42 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   __syncthreads();
-  merge<kHeadDim>(groups, O + matrix, first_row, S, scale_log2);
+  merge<kHeadDim>(groups, O + Q_start, LSE == nullptr ? LSE : LSE + static_cast<size_t>(blockIdx.y) * S,
+                  first_row, shape, scale_log2);
 }
 
-template __global__ void attention<32>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<64>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<96>(const half*, const half*, const half*, half*, int, int, float);
-template __global__ void attention<128>(const half*, const half*, const half*, half*, int, int, float);
+template <int kHeadDim>
+__global__ void __launch_bounds__(kThreads)
+    attention(const Element* __restrict__ Q,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ K,  // [B * H, S, kHeadDim]
+              const Element* __restrict__ V,  // [B * H, S, kHeadDim]
+              Element* __restrict__ O,        // [B * H, S, kHeadDim]
+              int S, int causal, float softmax_scale) {
+  attend<kHeadDim>(Q, K, V, O, nullptr, OrdinaryShape<kHeadDim>{S}, causal, softmax_scale);
+}
+
+template <int kHeadDim>
+__global__ void __launch_bounds__(kThreads)
+    attention_general(const Element* __restrict__ Q,  // [B, H, S, kHeadDim]
+                      const Element* __restrict__ K,  // [B, Hkv, Skv, kHeadDim]
+                      const Element* __restrict__ V,  // [B, Hkv, Skv, kHeadDim]
+                      Element* __restrict__ O,        // [B, H, S, kHeadDim]
+                      float* __restrict__ LSE,        // [B, H, S], or null
+                      int S, int Skv, int H, int Hkv, int causal, int last_key, int bshd, float softmax_scale) {
+  attend<kHeadDim>(Q, K, V, O, LSE, AnyShape<kHeadDim>{S, Skv, H, Hkv, last_key, bshd}, causal, softmax_scale);
+}
+
+template __global__ void attention<32>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<64>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<96>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention<128>(const Element*, const Element*, const Element*, Element*, int, int, float);
+template __global__ void attention_general<32>(const Element*, const Element*, const Element*, Element*, float*, int, int, int, int,
+                                                 int, int, int, float);
+template __global__ void attention_general<64>(const Element*, const Element*, const Element*, Element*, float*, int, int, int, int,
+                                                 int, int, int, float);
+template __global__ void attention_general<96>(const Element*, const Element*, const Element*, Element*, float*, int, int, int, int,
+                                                 int, int, int, float);
+template __global__ void attention_general<128>(const Element*, const Element*, const Element*, Element*, float*, int, int, int, int,
+                                                 int, int, int, float);
+template __global__ void attention_general<256>(const Element*, const Element*, const Element*, Element*, float*, int, int, int, int,
+                                                 int, int, int, float);

@@ -3,7 +3,13 @@
 //
 // A CTA owns TILE queries of one head and goes over the keys twice, TILE at a time: first for the maximum and the sum of
 // each row, then, with the weights known, for P·V. Scores are computed anew in the second pass.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+
+using Element = DTYPE;
+
+__device__ double to_double(half value) { return static_cast<double>(__half2float(value)); }
+__device__ double to_double(__nv_bfloat16 value) { return static_cast<double>(__bfloat162float(value)); }
 
 constexpr int TILE = 32;    // queries of a CTA, and keys of a tile
 constexpr int SIDE = 16;    // threads along queries and along keys; each has 2 × 2 scores
@@ -36,30 +42,46 @@ struct Shared {
   double weights[TILE][TILE];  // before that, partial softmaxes of SIDE threads a row
 };
 
-// Rows first … first + TILE − 1 of a matrix of S rows; zeros beyond its end.
+// Rows first … first + TILE − 1 of a matrix of S rows, stride elements apart; zeros beyond its end.
 template <int D>
-__device__ void load(double (*to)[D + 1], const half* matrix, int first, int S) {
+__device__ void load(double (*to)[D + 1], const Element* matrix, int first, int S, size_t stride) {
   for (int i = threadIdx.x; i < TILE * D; i += THREADS) {
     const int row = first + i / D;
-    to[i / D][i % D] = row < S ? static_cast<double>(__half2float(matrix[static_cast<size_t>(row) * D + i % D])) : 0.0;
+    to[i / D][i % D] = row < S ? to_double(matrix[row * stride + i % D]) : 0.0;
   }
 }
 
+struct Shape {
+  int H, S, Hkv, Skv, causal, diagonal, bshd, lse;  // diagonal: the last key that query 0 sees, where it is causal
+};
+
 template <int D>
-__device__ void reference(const half* Q, const half* K, const half* V, double* O, int S, int causal,
+__device__ void reference(const Element* Q, const Element* K, const Element* V, double* O, double* LSE, const Shape& shape,
                           double scale) {
   extern __shared__ double storage[];
   Shared<D>& shared = *reinterpret_cast<Shared<D>*>(storage);
-  const size_t matrix = static_cast<size_t>(blockIdx.y) * S * D;
+  const int batch = blockIdx.y / shape.H, head = blockIdx.y % shape.H, keyHead = head / (shape.H / shape.Hkv);
+  const int S = shape.S, Skv = shape.Skv;
+  // Of a matrix with so many heads and rows: where it begins, and how far its rows are apart.
+  const auto start = [&](int ofHead, int heads, int rows) {
+    const size_t before = static_cast<size_t>(batch) * heads * rows;
+    return (shape.bshd ? before + ofHead : before + static_cast<size_t>(ofHead) * rows) * D;
+  };
+  const size_t rowOfQ = shape.bshd ? static_cast<size_t>(shape.H) * D : D;
+  const size_t rowOfK = shape.bshd ? static_cast<size_t>(shape.Hkv) * D : D;
+  Q += start(head, shape.H, S);
+  K += start(keyHead, shape.Hkv, Skv);
+  V += start(keyHead, shape.Hkv, Skv);
+  O += static_cast<size_t>(blockIdx.y) * S * D;
   const int firstQuery = blockIdx.x * TILE;
   const int queryThread = threadIdx.x / SIDE, keyThread = threadIdx.x % SIDE;  // row r is queryThread + SIDE * r
-  const int keyEnd = causal ? min(S, firstQuery + TILE) : S;
+  const int keyEnd = shape.causal ? min(Skv, firstQuery + TILE + shape.diagonal) : Skv;
 
   // Of this thread's query r and key c of the tile.
   double score[2][2];
   const auto scores = [&](int firstKey) {
     __syncthreads();
-    load<D>(shared.kv, K + matrix, firstKey, S);
+    load<D>(shared.kv, K, firstKey, Skv, rowOfK);
     __syncthreads();
     double dot[2][2] = {};
     for (int d = 0; d < D; ++d) {
@@ -81,10 +103,10 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* O
   };
   const auto isSeen = [&](int firstKey, int r, int c) {
     const int query = firstQuery + queryThread + SIDE * r, key = firstKey + keyThread + SIDE * c;
-    return key < S && (!causal || key <= query);
+    return key < Skv && (!shape.causal || key <= query + shape.diagonal);
   };
 
-  load<D>(shared.q, Q + matrix, firstQuery, S);
+  load<D>(shared.q, Q, firstQuery, S, rowOfQ);
   Softmax softmax[2];
   for (int firstKey = 0; firstKey < keyEnd; firstKey += TILE) {
     scores(firstKey);
@@ -125,7 +147,7 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* O
       }
     }
     __syncthreads();
-    load<D>(shared.kv, V + matrix, firstKey, S);
+    load<D>(shared.kv, V, firstKey, Skv, rowOfK);
     __syncthreads();
     for (int key = 0; key < TILE; ++key) {
       #pragma unroll
@@ -141,9 +163,13 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* O
   for (int r = 0; r < 2; ++r) {
     const int query = firstQuery + queryThread + SIDE * r;
     if (query >= S) continue;
+    if (shape.lse && keyThread == 0) {
+      LSE[static_cast<size_t>(blockIdx.y) * S + query] =
+          softmax[r].sum == 0.0 ? -INFINITY : softmax[r].maximum + log(softmax[r].sum);
+    }
     #pragma unroll
     for (int i = 0; i < D / SIDE; ++i) {
-      O[matrix + static_cast<size_t>(query) * D + keyThread + SIDE * i] = sum[r][i];
+      O[static_cast<size_t>(query) * D + keyThread + SIDE * i] = sum[r][i];
     }
   }
 }
@@ -151,6 +177,8 @@ __device__ void reference(const half* Q, const half* K, const half* V, double* O
 // The scale is the fp32 scalar that kernels are given.
 template <int D>
 __global__ void __launch_bounds__(THREADS, 2)
-    attention(const half* Q, const half* K, const half* V, double* O_exact, int S, int causal, float scale) {
-  reference<D>(Q, K, V, O_exact, S, causal, static_cast<double>(scale));
+    attention(const Element* Q, const Element* K, const Element* V, double* O_exact, double* LSE_exact, int H, int S,
+              int Hkv, int Skv, int causal, int diagonal, int bshd, int lse, float scale) {
+  reference<D>(Q, K, V, O_exact, LSE_exact, Shape{H, S, Hkv, Skv, causal, diagonal, bshd, lse},
+               static_cast<double>(scale));
 }

@@ -1,4 +1,5 @@
 import { WarpsmithError } from '../errors.ts';
+import { evaluateExpression } from '../expressions/evaluate.ts';
 import { suggestName } from '../nearest-name.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../problem.ts';
 import { failedLimit } from './limits.ts';
@@ -25,12 +26,33 @@ export const completeDimensions = (
   }
   const complete: Record<string, number> = {};
   for (const [name, declaration] of Object.entries(declarations)) {
-    const value = Object.hasOwn(values, name) ? values[name] : declaration.default;
+    const value = Object.hasOwn(values, name) ? values[name] : defaultOf(name, declaration, complete);
     if (value === undefined) throw missingDimension(name, declaration, names, place);
     if (!isAllowed(declaration, value)) throw outOfRange(name, value, declaration, place);
     complete[name] = value;
   }
   return complete;
+};
+
+/** The value of a dimension that is left out; `before` are those declared before it. */
+export const defaultOf = (
+  name: string,
+  { default: value }: DimensionDeclaration,
+  before: Dimensions,
+): number | undefined =>
+  value === undefined ? undefined : evaluateExpression(value, before, { path: `dimensions.${name}.default` });
+
+/** Dimensions of which the value is what follows from another one alone: of `"Hkv": { "default": "H" }`, H's. */
+export const followersOf = (
+  declarations: ProblemFile['dimensions'],
+  dimensions: Dimensions,
+  name: string,
+): { readonly following: string[]; readonly others: string[] } => {
+  const named = Object.keys(declarations).filter((other) => declarations[other]!.default === name);
+  return {
+    following: named.filter((other) => dimensions[other] === dimensions[name]),
+    others: named.filter((other) => dimensions[other] !== dimensions[name]),
+  };
 };
 
 /**

@@ -11,6 +11,8 @@ import type { Scope } from './scope.ts';
 
 export interface ArgumentContext {
   readonly buffers: ReadonlyMap<string, PlannedBuffer>;
+  /** Outputs that are not wanted at these dimensions: null pointers. */
+  readonly absent?: ReadonlySet<string>;
   readonly scope: Scope;
   readonly path: string;
   readonly file?: string | undefined;
@@ -22,6 +24,7 @@ export interface ArgumentContext {
  * @throws WarpsmithError for an unknown buffer, an offset outside it, or an integer that does not fit its dtype.
  */
 export const expandArgument = (argument: ArgumentDeclaration, context: ArgumentContext): PlannedArgument => {
+  if ('buffer' in argument && context.absent?.has(argument.buffer)) return { kind: 'null' };
   if ('buffer' in argument) return { kind: 'buffer', ...expandReference(argument, context) };
   if ('null' in argument) return { kind: 'null' };
   if ('scalar' in argument) {

@@ -1,5 +1,6 @@
 import { sizeOfDType } from '../dtype.ts';
 import { WarpsmithError } from '../errors.ts';
+import { evaluateExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
 import type { PlannedBuffer } from '../launch-plan.ts';
 import type { BufferDeclaration, Dimensions, ProblemFile } from '../problem.ts';
@@ -14,11 +15,17 @@ const DEFAULT_ALIGNMENT_BYTES = 16;
  */
 export const expandBuffers = (problem: ProblemFile, dimensions: Dimensions, file?: string): PlannedBuffer[] => {
   const expand = (section: 'inputs' | 'outputs'): PlannedBuffer[] =>
-    Object.entries(problem[section]).map(([name, declaration]) =>
-      expandBuffer(name, declaration, dimensions, { path: `${section}.${name}`, file }),
-    );
+    Object.entries(problem[section])
+      .filter(([name]) => !absentOutputs(problem, dimensions).includes(name))
+      .map(([name, declaration]) => expandBuffer(name, declaration, dimensions, { path: `${section}.${name}`, file }));
   return [...expand('inputs'), ...expand('outputs')];
 };
+
+/** Outputs that nobody wants at these dimensions. */
+export const absentOutputs = (problem: ProblemFile, dimensions: Dimensions): string[] =>
+  Object.entries(problem.outputs)
+    .filter(([name, { when = 1 }]) => evaluateExpression(when, dimensions, { path: `outputs.${name}.when` }) === 0)
+    .map(([name]) => name);
 
 interface Place {
   path: string;

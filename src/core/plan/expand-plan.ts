@@ -4,7 +4,8 @@ import type { KernelFile, LaunchStepDeclaration, ParameterValues, StepDeclaratio
 import type { Dim3, LaunchPlan, PlannedBuffer, PlannedLaunch, PlannedStep } from '../launch-plan.ts';
 import type { Dimensions, ProblemFile } from '../problem.ts';
 import { expandArgument } from './expand-arguments.ts';
-import { expandBuffers } from './expand-buffers.ts';
+import { absentOutputs, expandBuffers } from './expand-buffers.ts';
+import { expandWorkspaces } from './expand-workspaces.ts';
 import { evaluateInteger, planError } from './plan-error.ts';
 import { planScope, REPEAT_INDEX, type Scope } from './scope.ts';
 
@@ -50,6 +51,7 @@ export const expandPlan = (request: PlanRequest): LaunchPlan => {
   ];
   const context: StepContext = {
     buffers: new Map(buffers.map((buffer) => [buffer.name, buffer])),
+    absent: new Set(absentOutputs(request.problem, request.dimensions)),
     scope,
     device: request.device,
     file: request.file,
@@ -63,6 +65,7 @@ export const expandPlan = (request: PlanRequest): LaunchPlan => {
 
 interface StepContext {
   readonly buffers: ReadonlyMap<string, PlannedBuffer>;
+  readonly absent: ReadonlySet<string>;
   readonly scope: Scope;
   readonly device: PlanRequest['device'];
   readonly file: string | undefined;
@@ -75,6 +78,7 @@ const expandStep = (step: StepDeclaration, path: string, context: StepContext, r
     if (condition === 0) return [];
   }
   if (room < 1) throw tooManySteps(path, 1, context);
+  if ('memset' in step && context.absent.has(step.memset.buffer)) return [];
   if ('memset' in step) return [{ kind: 'memset', ...step.memset }];
   const repeatCount = integer(step.repeat ?? 1, `${path}.repeat`, context, {
     what: 'The repeat count',

@@ -1,7 +1,7 @@
 import { WarpsmithError } from '../errors.ts';
 import { suggestName } from '../nearest-name.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile, Workload } from '../problem.ts';
-import { completeShape } from './dimensions.ts';
+import { completeShape, defaultOf } from './dimensions.ts';
 
 /**
  * The workload that a user named: one of problem.json's, or a list of dimensions such as `B=1,H=8,S=512,D=64`. A list that
@@ -30,13 +30,17 @@ export const workloadOf = (problem: ProblemFile, dimensions: Dimensions): Worklo
 export const canonicalName = (problem: ProblemFile, dimensions: Dimensions): string => {
   const entries = Object.entries(problem.dimensions);
   const sizes = entries
-    .filter(([, declaration]) => !isFlag(declaration))
+    .filter(([name, declaration]) => !isFlag(declaration) && !follows(name, declaration, dimensions))
     .map(([name]) => `${name.toLowerCase()}${dimensions[name]}`);
   const flags = entries
     .filter(([name, declaration]) => isFlag(declaration) && dimensions[name] === 1)
     .map(([name]) => name.toLowerCase());
   return [sizes.join(''), ...flags].filter((part) => part !== '').join('-') || 'default';
 };
+
+/** A dimension that is what follows from those before it: `Skv`, where it is `S`. */
+const follows = (name: string, declaration: DimensionDeclaration, dimensions: Dimensions): boolean =>
+  typeof declaration.default === 'string' && defaultOf(name, declaration, dimensions) === dimensions[name];
 
 /** A dimension that only says yes or no. */
 const isFlag = ({ values, minimum, maximum }: DimensionDeclaration): boolean =>

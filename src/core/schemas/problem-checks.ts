@@ -7,7 +7,7 @@ import { completeShape, describeAllowed, isAllowed } from '../plan/dimensions.ts
 import { expandBuffers } from '../plan/expand-buffers.ts';
 import { generatorSetsOf } from '../plan/generator-sets.ts';
 import { evaluateScalars, namesOfProblem } from '../plan/scope.ts';
-import type { BufferDeclaration, Dimensions, Generator, ProblemFile } from '../problem.ts';
+import type { BufferDeclaration, Dimensions, Generator, ProblemFile, Tolerance } from '../problem.ts';
 
 /**
  * Checks of problem.json that a schema can't express. Returns it with the dimensions of workloads and check shapes
@@ -53,6 +53,7 @@ class ProblemCheck {
   }
 
   dimensionDeclarations(): void {
+    const before: string[] = [];
     for (const [name, declaration] of Object.entries(this.#problem.dimensions)) {
       const path = `dimensions.${name}`;
       const { minimum = 1, maximum = Number.POSITIVE_INFINITY } = declaration;
@@ -66,7 +67,10 @@ class ProblemCheck {
           expected: 'minimum ≤ maximum',
         });
       }
-      if (declaration.default !== undefined && !isAllowed(declaration, declaration.default)) {
+      if (typeof declaration.default === 'string')
+        checkExpression(declaration.default, before, { file: this.#file, path: `${path}.default` });
+      before.push(name);
+      if (typeof declaration.default === 'number' && !isAllowed(declaration, declaration.default)) {
         this.#fail({
           code: 'dimension-out-of-range',
           message: `The default of \`${name}\` is not one of its own values.`,
@@ -116,6 +120,7 @@ class ProblemCheck {
       this.#buffer(`inputs.${name}`, buffer, ['in', 'inout']);
     for (const [name, buffer] of Object.entries(this.#problem.outputs))
       this.#buffer(`outputs.${name}`, buffer, ['out']);
+    this.#outputsOnly();
     const { reducedAxis } = this.#problem;
     if (!reducedAxis) return;
     this.#known(reducedAxis.input, Object.keys(this.#problem.inputs), 'reducedAxis.input', 'input');
@@ -136,10 +141,19 @@ class ProblemCheck {
       this.#expression(expression, path);
     for (const [name, scalar] of Object.entries(scalars)) this.#expression(scalar.value, `scalars.${name}.value`);
     if (comparison.kind === 'conditioned') this.#expression(comparison.terms, 'comparison.terms');
+    for (const [name, { when, comparison: own }] of Object.entries(this.#problem.outputs)) {
+      if (when !== undefined) this.#expression(when, `outputs.${name}.when`);
+      if (own?.kind === 'conditioned') this.#expression(own.terms, `outputs.${name}.comparison.terms`);
+    }
   }
 
   comparison(): void {
-    const { comparison } = this.#problem;
+    this.#rounds(this.#problem.comparison, 'comparison');
+    for (const [name, { comparison }] of Object.entries(this.#problem.outputs))
+      if (comparison) this.#rounds(comparison, `outputs.${name}.comparison`);
+  }
+
+  #rounds(comparison: Tolerance, path: string): void {
     const storage =
       comparison.kind === 'calibrated'
         ? comparison.storage
@@ -150,7 +164,7 @@ class ProblemCheck {
     this.#fail({
       code: 'invalid-value',
       message: `\`${storage}\` has no rounding to calibrate with.`,
-      path: comparison.kind === 'calibrated' ? 'comparison.storage' : 'comparison.unit',
+      path: comparison.kind === 'calibrated' ? `${path}.storage` : `${path}.unit`,
       received: storage,
       expected: 'one of f16, bf16, f32, f64',
       hint: 'Compare integers with { "kind": "exact" }.',
@@ -285,6 +299,20 @@ class ProblemCheck {
         path: `${path}.generator`,
         received: buffer.generator.kind,
         expected: 'no generator',
+      });
+    }
+  }
+
+  #outputsOnly(): void {
+    for (const [name, { when, comparison }] of Object.entries(this.#problem.inputs)) {
+      if (when === undefined && comparison === undefined) continue;
+      const key = when === undefined ? 'comparison' : 'when';
+      this.#fail({
+        code: 'invalid-value',
+        message: `Input \`${name}\` can't have \`${key}\`.`,
+        path: `inputs.${name}.${key}`,
+        received: key,
+        expected: `\`${key}\` of outputs only`,
       });
     }
   }

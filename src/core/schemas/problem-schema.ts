@@ -16,7 +16,9 @@ const dimensionDeclaration = z.strictObject({
   minimum: z.int().optional(),
   maximum: z.int().optional(),
   values: z.array(z.int()).min(1).optional().describe('When given, the only values allowed.'),
-  default: z.int().optional().describe('Used when a workload list leaves the dimension out.'),
+  default: expressionSchema
+    .optional()
+    .describe('Used when a workload list leaves the dimension out; an expression may name dimensions declared before.'),
 });
 
 const generator: z.ZodType<Generator> = z
@@ -78,29 +80,6 @@ const generator: z.ZodType<Generator> = z
   ])
   .meta({ id: 'Generator', description: 'How an input is filled. Every generator is seeded.' });
 
-const bufferDeclaration = z
-  .strictObject({
-    description: z.string().optional(),
-    dtype: writtenDTypeSchema,
-    shape: z.array(expressionSchema).min(1).max(8).describe('One expression per axis, outermost first.'),
-    strides: z
-      .array(expressionSchema)
-      .min(1)
-      .max(8)
-      .optional()
-      .describe('Elements per step of each axis; row-major when absent.'),
-    layout: z.string().optional().describe('Names of the axes, e.g. BHSD; documentation only.'),
-    alignmentBytes: z.int().positive().optional().describe('Power of two; default 16.'),
-    access: z.enum(['in', 'out', 'inout']),
-    generator: generator.optional(),
-    domain: z
-      .array(z.enum(SPECIAL_VALUES))
-      .min(1)
-      .optional()
-      .describe('Special values that callers pass beside ordinary ones; each makes a generator set.'),
-  })
-  .meta({ id: 'Buffer' });
-
 const comparison = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('exact') }),
@@ -133,6 +112,33 @@ const comparison = z
     }),
   ])
   .meta({ id: 'Comparison' });
+
+const bufferDeclaration = z
+  .strictObject({
+    description: z.string().optional(),
+    dtype: writtenDTypeSchema,
+    shape: z.array(expressionSchema).min(1).max(8).describe('One expression per axis, outermost first.'),
+    strides: z
+      .array(expressionSchema)
+      .min(1)
+      .max(8)
+      .optional()
+      .describe('Elements per step of each axis; row-major when absent.'),
+    layout: z.string().optional().describe('Names of the axes, e.g. BHSD; documentation only.'),
+    alignmentBytes: z.int().positive().optional().describe('Power of two; default 16.'),
+    access: z.enum(['in', 'out', 'inout']),
+    generator: generator.optional(),
+    when: expressionSchema
+      .optional()
+      .describe('Outputs only: the buffer is there where this is not 0; else kernels get a null pointer for it.'),
+    comparison: comparison.optional().describe('Outputs only, where the problem’s comparison does not fit.'),
+    domain: z
+      .array(z.enum(SPECIAL_VALUES))
+      .min(1)
+      .optional()
+      .describe('Special values that callers pass beside ordinary ones; each makes a generator set.'),
+  })
+  .meta({ id: 'Buffer' });
 
 const generatorSets = z.record(printableSchema, z.record(identifierSchema, generator));
 

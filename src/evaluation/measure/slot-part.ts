@@ -1,5 +1,6 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { followersOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
 import type { RandomStream } from '../../stats/random.ts';
@@ -45,15 +46,21 @@ const cutPart = (
   whole: readonly PlannedBuffer[],
   stream: RandomStream,
 ): SlotPart | undefined => {
-  const names = (problem.file.independentDimensions ?? []).filter((name) => dimensions[name]! > 1);
+  const { dimensions: declared, independentDimensions = [] } = problem.file;
+  const followers = (name: string) => followersOf(declared, dimensions, name);
+  // Heads that share others' keys and values can't be cut apart from them.
+  const names = independentDimensions.filter((name) => dimensions[name]! > 1 && followers(name).others.length === 0);
   if (names.length === 0 || !whole.every(isDense)) return undefined;
-  const ones = Object.fromEntries(names.map((name) => [name, 1]));
+  const ones = Object.fromEntries(
+    names.flatMap((name) => [name, ...followers(name).following].map((each) => [each, 1])),
+  );
   const flop = Math.max(1, evaluateExpression(problem.file.flop, { ...dimensions, ...ones }));
   const cuts = new Map<string, Cut>();
   for (const [i, name] of names.entries()) {
     const most = i === names.length - 1 ? Math.floor(SAMPLE_FLOP / flop) : 1;
     const count = Math.max(1, Math.min(dimensions[name]!, most));
-    cuts.set(name, { start: stream.bits(i) % (dimensions[name]! - count + 1), count });
+    const cut = { start: stream.bits(i) % (dimensions[name]! - count + 1), count };
+    for (const each of [name, ...followers(name).following]) cuts.set(each, cut);
   }
   const counts = Object.fromEntries([...cuts].map(([name, { count }]) => [name, count]));
   const reduced = { ...dimensions, ...counts };

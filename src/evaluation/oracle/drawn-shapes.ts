@@ -1,4 +1,5 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
+import { defaultOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
 import { createStream } from '../../stats/random.ts';
@@ -45,6 +46,9 @@ const SMALL = { ratio: 0.5, count: 4 } as const;
 
 /** Chance that a dimension keeps the timed value if the kernel refused ragged shapes. */
 const PINNED_RATIO = 0.4;
+
+/** Chance that a dimension is what follows from those before it, as most kernels take it. */
+const FOLLOWING_RATIO = 0.6;
 
 /**
  * Shapes that nobody can know beforehand. They are drawn from the problem's dimensions within the kernel's limits, are
@@ -104,12 +108,14 @@ class ShapeSampler {
 
   #sample(alignment: number, about: string | undefined, varying: string | undefined): Dimensions {
     const { problem, timed } = this.#draw;
-    return Object.fromEntries(
-      Object.entries(problem.dimensions).map(([name, declared]) => {
-        const isPinned = name !== varying && alignment > 1 && this.#next() < PINNED_RATIO;
-        return [name, isPinned ? timed[name]! : this.#value(declared, name === about, alignment)];
-      }),
-    );
+    const shape: Record<string, number> = {};
+    for (const [name, declared] of Object.entries(problem.dimensions)) {
+      const isPinned = name !== varying && alignment > 1 && this.#next() < PINNED_RATIO;
+      const value = isPinned ? timed[name]! : this.#value(declared, name === about, alignment);
+      const follows = typeof declared.default === 'string' && name !== varying && this.#next() < FOLLOWING_RATIO;
+      shape[name] = (follows ? defaultOf(name, declared, shape) : undefined) ?? value;
+    }
+    return shape;
   }
 
   #value(declared: DimensionDeclaration, isAbout: boolean, alignment: number): number {

@@ -3,7 +3,7 @@ import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.ts';
 import { decode, roundAll } from '../../core/rounding.ts';
 import { packElements } from '../launches/layout.ts';
-import { outputsOf, type ReferenceRuns, runHostReference } from './reference-runs.ts';
+import { comparisonOf, outputsOf, type ReferenceRuns, runHostReference } from './reference-runs.ts';
 import { toleranceRule } from './tolerances/index.ts';
 import type { Expectation } from './tolerances/tolerance.ts';
 
@@ -66,11 +66,10 @@ export const expectationsFrom = (
   dimensions: Dimensions,
   { oracle, naive, perturbed }: ReferenceRuns,
 ): Expectations => {
-  const { comparison } = problem.file;
-  const rule = toleranceRule(comparison);
   return new Map(
     outputsOf(buffers).map(({ name, dtype, shape }) => {
-      const expectation = rule.expect(comparison, {
+      const comparison = comparisonOf(problem.file, name);
+      const expectation = toleranceRule(comparison).expect(comparison, {
         output: name,
         dtype,
         shape,

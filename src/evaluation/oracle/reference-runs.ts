@@ -1,7 +1,15 @@
 import { isFloating } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
-import type { Dimensions, Problem, ReferenceRun, ReferenceTensors, Rows } from '../../core/problem.ts';
+import type {
+  Dimensions,
+  Problem,
+  ProblemFile,
+  ReferenceRun,
+  ReferenceTensors,
+  Rows,
+  Tolerance,
+} from '../../core/problem.ts';
 import { type Rounding, roundAll } from '../../core/rounding.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { HOST_PERTURBATION, perturbInputs } from './perturbed-inputs.ts';
@@ -30,12 +38,20 @@ export const outputsOf = (buffers: readonly PlannedBuffer[]): PlannedBuffer[] =>
 const FEW_ELEMENTS = 64;
 const PERTURBED_RUNS = { few: 4, many: 2 } as const;
 
-/** The runs that the problem's comparison needs besides the oracle, and how many on perturbed inputs. */
+/** How an output is compared: as it says itself, else as the problem does. */
+export const comparisonOf = ({ outputs, comparison }: ProblemFile, output: string): Tolerance =>
+  outputs[output]?.comparison ?? comparison;
+
+/** Which runs the problem's comparisons ask for beside the oracle, and how many on perturbed inputs. */
 export const runsNeeded = (
   { file }: Problem,
   buffers: readonly PlannedBuffer[],
 ): { readonly naive: boolean; readonly perturbedRuns: number } => {
-  const { naive, perturbed } = toleranceRule(file.comparison).needs(file.comparison);
+  const needs = outputsOf(buffers).map(({ name }) => {
+    const comparison = comparisonOf(file, name);
+    return toleranceRule(comparison).needs(comparison);
+  });
+  const [naive, perturbed] = [needs.some((one) => one.naive), needs.some((one) => one.perturbed)];
   const elementCounts = outputsOf(buffers)
     .filter(({ dtype }) => isFloating(dtype))
     .map(elementCountOf);

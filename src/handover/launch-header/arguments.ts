@@ -82,7 +82,9 @@ export const writeArgument = (
   if ('buffer' in argument) {
     const { base, bytes } = scope.buffer(argument.buffer);
     const offset = offsetOf(argument.offsetBytes, `${path}.offsetBytes`, bytes, scope);
-    return [`put_pointer(step, ${offsetBytes}, ${base}, ${offset});`];
+    const isOptional = scope.problem.outputs[argument.buffer]?.when !== undefined;
+    const pointer = isOptional ? `(${bytes} > 0 ? ${base} : nullptr)` : base;
+    return [`put_pointer(step, ${offsetBytes}, ${pointer}, ${offset});`];
   }
   if ('null' in argument) return [`put_pointer(step, ${offsetBytes}, nullptr, 0);`];
   if ('scalar' in argument) return [writeScalar(argument.scalar, argument.dtype, offsetBytes, `${path}.scalar`, scope)];

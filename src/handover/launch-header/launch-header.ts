@@ -70,7 +70,7 @@ const dimensionValues = ({ problem }: HeaderScope): Values[] => {
   const names = fieldNames(Object.keys(problem.dimensions));
   return Object.entries(problem.dimensions).map(([name, declaration]) => ({
     field: names.get(name)!,
-    initial: declaration.default ?? 0,
+    initial: typeof declaration.default === 'number' ? declaration.default : 0,
     comment: `${commentText(declaration.description).replace(/\.$/, '')}: ${describeAllowed(declaration)}.`,
   }));
 };
@@ -212,5 +212,7 @@ const sizeOf = (name: string, buffer: BufferDeclaration, path: string, scope: He
   );
   const elements = spans ? `(${['Number(1)', ...spans].join(' + ')})` : shape.join(' * ');
   const bytes = `${elements} * ${sizeOfDType(buffer.dtype)}`;
-  return [`layout.sizes.${scope.sizeField(name)} = check.bytes(${bytes}, ${scope.text(path)});`];
+  const size = `check.bytes(${bytes}, ${scope.text(path)})`;
+  const wanted = buffer.when === undefined ? size : `(${scope.expression(buffer.when)}).value != 0 ? ${size} : 0`;
+  return [`layout.sizes.${scope.sizeField(name)} = ${wanted};`];
 };

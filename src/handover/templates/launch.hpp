@@ -261,7 +261,7 @@ inline cudaError_t launch(const Dimensions& dimensions, const Buffers& buffers, 
   scope.verify(check, dimensions);
   if (!check.failed()) scope.measure(check, layout);
 @each buffers@
-  check.aligned(buffers.@field@, @alignment@, @literal@);
+  if (layout.sizes.@size@ > 0) check.aligned(buffers.@field@, @alignment@, @literal@);
 @end@
   if (layout.total > 0) check.aligned(workspace, @workspaceAlignment@, "workspace");
   if (static_cast<std::size_t>(layout.total) > workspace_bytes)

@@ -1,5 +1,6 @@
 import type { FindingId } from '../../../src/core/finding.ts';
 import type { ParameterDeclaration } from '../../../src/core/kernel.ts';
+import { attentionShape } from '../../support/attention-problem.ts';
 import { kernel, type Situation } from './pattern-context.ts';
 
 /** A situation in which a pattern has a move to offer, and one in which it has none (advice at most). */
@@ -30,7 +31,7 @@ export const PATTERN_CASES: readonly PatternCase[] = [
   {
     pattern: 'parallelism-first',
     trigger: 'parallelism',
-    answers: { dimensions: { B: 1, H: 1, S: 128, D: 64, causal: 0 } },
+    answers: { dimensions: attentionShape({ B: 1, H: 1, S: 128, D: 64, causal: 0 }) },
     with: 'BLOCK_M',
     silent: has('WARPS'),
   },

@@ -4,6 +4,7 @@ import type { Kernel, KernelFile, ParameterDeclaration, ParameterValues } from '
 import type { Timing } from '../../../src/core/timing.ts';
 import type { PatternContext } from '../../../src/diagnosis/pattern.ts';
 import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
+import { attentionShape } from '../../support/attention-problem.ts';
 
 /** Of the kernels below, unless they are given others. */
 export const PARAMETERS: Record<string, ParameterDeclaration> = {
@@ -74,7 +75,7 @@ export function context(id: FindingId, situation: Situation = {}): PatternContex
     } as unknown as Evaluation,
     candidate: { id: 'candidate', kernel: own, parameters: { ...defaults, ...situation.parameters } },
     laterRungs: situation.laterRungs ?? [],
-    dimensions: situation.dimensions ?? { B: 1, H: 8, S: 512, D: 64, causal: 0 },
+    dimensions: situation.dimensions ?? attentionShape({ B: 1, H: 8, S: 512, D: 64, causal: 0 }),
     spec: DEVICE_SPECS.get('l4')!,
   };
 }

@@ -4,13 +4,13 @@ import { inProcess, type ReferenceModule } from '../../../src/core/call-referenc
 import type { Problem } from '../../../src/core/problem.ts';
 import { parseProblemFile } from '../../../src/core/schemas/parse-files.ts';
 import { type AuditReport, auditProblem } from '../../../src/evaluation/audit/audit.ts';
-import { attentionProblem } from '../../support/attention-problem.ts';
+import { attentionProblem, attentionShape } from '../../support/attention-problem.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
 const outcomesOf = (report: AuditReport, id: string): string[] =>
   report.mutants.find((mutant) => mutant.id === id)!.results.map(({ outcome }) => outcome);
 
-const SMALL = [{ dimensions: { B: 1, H: 1, S: 65, D: 32, causal: 1 }, generators: ['normal'] }];
+const SMALL = [{ dimensions: attentionShape({ B: 1, H: 1, S: 65, D: 32, causal: 1 }), generators: ['normal'] }];
 
 describe('bundled problems', () => {
   it.each([
@@ -61,6 +61,8 @@ describe('attention', () => {
       'subnormals-flushed',
       'one-shape-only',
       'no-maximum',
+      'other-corner',
+      'heads-in-turn',
       'copy:Q',
       'copy:K',
       'copy:V',
@@ -75,13 +77,15 @@ describe('attention', () => {
       'shifted-by-one',
       'mean',
       'flipped:causal',
+      'flipped:bottomRight',
+      'flipped:lse',
     ]);
     expect(JSON.parse(JSON.stringify(report))).toEqual(report);
   });
 
   it('would let mean(V) through without a check that sees the scores', async () => {
     const flat = { Q: { kind: 'constant', value: 0 }, V: { kind: 'normal' } } as const;
-    const checkShapes = [{ dimensions: { B: 1, H: 1, S: 65, D: 32, causal: 0 }, generators: ['flat'] }];
+    const checkShapes = [{ dimensions: attentionShape({ B: 1, H: 1, S: 65, D: 32, causal: 0 }), generators: ['flat'] }];
     const report = await auditProblem({ problem: attentionProblem({ generatorSets: { flat }, checkShapes }), seed: 1 });
     // Inputs that no check needs are a hole. The others are no mistakes where no score tells a key from another.
     expect(report.letThrough).toEqual(expect.arrayContaining(['ignored-input:Q', 'ignored-input:K']));

@@ -12,7 +12,7 @@ import { drawInputs } from '../../../src/evaluation/oracle/draw-inputs.ts';
 import { type DeviceReference, decodeInputs } from '../../../src/evaluation/oracle/expectations.ts';
 import { runHostReference } from '../../../src/evaluation/oracle/reference-runs.ts';
 import { createStream } from '../../../src/stats/random.ts';
-import { attentionProblem } from '../../support/attention-problem.ts';
+import { attentionProblem, attentionShape } from '../../support/attention-problem.ts';
 import { planLaunch } from '../../support/launch/launch-kernel.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
@@ -96,7 +96,7 @@ describe('parts of a slot', () => {
 
   it('an axis in front of them is cut to one index; one behind can’t be', () => {
     const heads = { ...attentionProblem(), file: attentionProblem().file };
-    const sizes = { B: 2, H: 3, S: 16, D: 64, causal: 0 };
+    const sizes = attentionShape({ B: 2, H: 3, S: 16, D: 64, causal: 0 });
     const part = partOfSlot(heads, sizes, createStream(1))!;
     expect(part.dimensions).toMatchObject({ B: 1, H: 3, S: 16 });
     expect(part.offsets.get('Q')! % (3 * 16 * 64 * 2)).toBe(0);

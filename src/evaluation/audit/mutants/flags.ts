@@ -1,3 +1,4 @@
+import { namesInExpression } from '../../../core/expressions/evaluate.ts';
 import { isShapeOf } from '../../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../../core/problem.ts';
@@ -6,10 +7,16 @@ import type { Mutant } from './mutant.ts';
 const shapesOf = (problem: ProblemFile, dimensions: Dimensions): string =>
   JSON.stringify(expandBuffers(problem, dimensions).map(({ shape }) => shape));
 
-/** Kernels that invert a yes-or-no dimension, such as `causal`. */
+/** Outputs are row-major here, whatever lies in memory: a kernel that mistakes a layout cannot be played. */
+const isOfLayout = ({ inputs, outputs }: ProblemFile, flag: string): boolean =>
+  [...Object.values(inputs), ...Object.values(outputs)].some(({ strides = [] }) =>
+    strides.some((stride) => namesInExpression(stride).includes(flag)),
+  );
+
+/** Kernels that take a yes-or-no dimension, such as `causal`, the wrong way round. */
 export const flagMutants = (problem: ProblemFile): Mutant[] =>
   Object.entries(problem.dimensions)
-    .filter(([, { values }]) => values?.toSorted().join() === '0,1')
+    .filter(([name, { values }]) => values?.toSorted().join() === '0,1' && !isOfLayout(problem, name))
     .map(([flag]) => ({
       id: `flipped:${flag}`,
       title: `computes as if ${flag} were the other way`,

@@ -5,7 +5,7 @@ import { BaselineWorker } from '../../../../src/evaluation/instruments/baselines
 import { createExpectationCache } from '../../../../src/evaluation/oracle/expectation-cache.ts';
 import { findExecutable } from '../../../../src/process/find-executable.ts';
 import { runProcess } from '../../../../src/process/run-process.ts';
-import { attentionProblem } from '../../../support/attention-problem.ts';
+import { attentionProblem, attentionShape } from '../../../support/attention-problem.ts';
 
 const python = process.env.WARPSMITH_PYTHON ?? findExecutable('python3');
 
@@ -29,7 +29,7 @@ const NAMES = ['sdpa', 'sdpa-flash', 'sdpa-efficient', 'sdpa-cudnn', 'sdpa-math'
 it.skipIf(!python)('attention lists every SDPA backend without PyTorch', async () => {
   const worker = await start('host_backend.py');
   try {
-    const listed = await worker.list({ B: 1, H: 1, S: 32, D: 64, causal: 0 });
+    const listed = await worker.list(attentionShape({ B: 1, H: 1, S: 32, D: 64, causal: 0 }));
     expect(listed.ok && listed.baselines.map(({ name }) => name)).toEqual(NAMES);
   } finally {
     await worker.close();
@@ -40,7 +40,7 @@ it.skipIf(!python)('attention lists FlashAttention-3 where a built library is na
   vi.stubEnv('WARPSMITH_FA3', '/somewhere/_C.so');
   const worker = await start('host_backend.py');
   try {
-    const listed = await worker.list({ B: 1, H: 1, S: 32, D: 64, causal: 0 });
+    const listed = await worker.list(attentionShape({ B: 1, H: 1, S: 32, D: 64, causal: 0 }));
     expect(listed.ok && listed.baselines.map(({ name }) => name)).toContain('fa3');
   } finally {
     await worker.close();

@@ -5,7 +5,7 @@ import { compareOutput, type OutputVerdict } from '../../../../src/evaluation/or
 import { prepareCheck } from '../../../../src/evaluation/oracle/expectation-cache.ts';
 import { calibrated } from '../../../../src/evaluation/oracle/tolerances/calibrated.ts';
 import type { OutputFacts } from '../../../../src/evaluation/oracle/tolerances/tolerance.ts';
-import { attentionProblem } from '../../../support/attention-problem.ts';
+import { attentionProblem, attentionShape } from '../../../support/attention-problem.ts';
 import { type AttentionRounding, FP32, hostAttention } from '../../../support/host-attention.ts';
 
 const problem = attentionProblem();
@@ -18,11 +18,11 @@ const judge = async (rounding: AttentionRounding, dimensions: Dimensions, genera
 };
 
 const SHAPES: Dimensions[] = [
-  { B: 1, H: 1, S: 1, D: 64, causal: 0 },
-  { B: 1, H: 1, S: 2, D: 32, causal: 1 },
-  { B: 2, H: 3, S: 17, D: 32, causal: 1 },
-  { B: 1, H: 1, S: 113, D: 64, causal: 1 },
-  { B: 1, H: 1, S: 130, D: 128, causal: 0 },
+  attentionShape({ B: 1, H: 1, S: 1, D: 64, causal: 0 }),
+  attentionShape({ B: 1, H: 1, S: 2, D: 32, causal: 1 }),
+  attentionShape({ B: 2, H: 3, S: 17, D: 32, causal: 1 }),
+  attentionShape({ B: 1, H: 1, S: 113, D: 64, causal: 1 }),
+  attentionShape({ B: 1, H: 1, S: 130, D: 128, causal: 0 }),
 ];
 
 /** Far from the edge: an honest kernel is not only passed for every seed. */
@@ -54,7 +54,7 @@ describe('low-precision accumulation', () => {
   for (const [name, rounding] of Object.entries(kernels)) {
     it(`${name} is caught at S = 239 for every seed`, async () => {
       for (let seed = 0; seed < 5; seed++) {
-        const dimensions = { B: 1, H: 1, S: 239, D: 64, causal: 0 };
+        const dimensions = attentionShape({ B: 1, H: 1, S: 239, D: 64, causal: 0 });
         expect((await judge(rounding, dimensions, 'normal', seed)).passed, `seed ${seed}`).toBe(false);
       }
     });
@@ -63,7 +63,7 @@ describe('low-precision accumulation', () => {
 
 describe('one wrong element', () => {
   it('of 3 tolerances is found, whatever the scale of the values', async () => {
-    const dimensions = { B: 1, H: 1, S: 130, D: 64, causal: 0 };
+    const dimensions = attentionShape({ B: 1, H: 1, S: 130, D: 64, causal: 0 });
     for (const scale of [1e-3, 1, 100]) {
       const scaled = attentionProblem({
         generatorSets: { scaled: { V: { kind: 'normal', standardDeviation: scale } } },
