@@ -103,8 +103,9 @@ const ladder = async (): Promise<Entry<RecordedEvaluation>[]> => {
   const entries: Entry<RecordedEvaluation>[] = [];
   for (const device of DEVICES)
     for (const rung of rungs) {
-      const { source } = await readJson<KernelFile>(`problems/attention/${rung}/kernel.json`);
-      if (source.architectures) continue; // what virtual GPUs don't run
+      const { source, limits = [] } = await readJson<KernelFile>(`problems/attention/${rung}/kernel.json`);
+      // What virtual GPUs don't run, and what is for one query.
+      if (source.architectures || limits.includes('S == 1')) continue;
       entries.push(await evaluate(`problems/attention/${rung}`, '--device', device, '--workload', WORKLOAD));
     }
   return entries;

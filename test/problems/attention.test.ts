@@ -212,6 +212,39 @@ describe('the ladder', () => {
   });
 });
 
+describe('the decode rung', () => {
+  const FOLDER = 'problems/attention/12_decode';
+
+  it('is for one query, and has at least 50 settings at every head dimension', async () => {
+    const { kernel, problem } = await loadKernel(FOLDER);
+    const shape = (S: number, D: number) =>
+      completeDimensions(problem.file.dimensions, { H: 32, Hkv: 8, S, Skv: 8192, D });
+    expect(failedLimit(kernel.file, shape(2, 64))).toBe('S == 1 (S = 2)');
+    for (const D of [32, 64, 96, 128]) {
+      expect(failedLimit(kernel.file, shape(1, D))).toBeUndefined();
+      expect(validAssignments(kernel.file, shape(1, D)).length, `D = ${D}`).toBeGreaterThanOrEqual(50);
+    }
+    expect(validAssignments(kernel.file, shape(1, 256)).length).toBeGreaterThan(10);
+  });
+
+  it.each(['f16', 'bf16'] as const)(
+    'is right in %s, also where keys are split over CTAs and a group has 16 heads',
+    async (dtype) => {
+      const { status, reason, coverage } = await evaluateKernel({
+        target: FOLDER,
+        dtype,
+        device: 'virtual:l4',
+        workload: 'B=2,H=16,Hkv=1,S=1,Skv=700,D=64,lse=1,bshd=1',
+        parameters: { SPLIT_KEYS: 128, WARPS: 2 },
+        seed: 1,
+        threads: 1,
+      });
+      expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
+      expect(coverage!.checkShapes).toBeGreaterThanOrEqual(2);
+    },
+  );
+});
+
 describe('the general rung', () => {
   it.each(['f16', 'bf16'] as const)('is right at D = 256 in %s', async (dtype) => {
     const { status, reason } = await evaluateKernel({

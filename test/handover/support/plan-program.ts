@@ -161,7 +161,7 @@ export const plansHere = ({ problem, candidate, dimensions }: PlanCase): PlanTex
         device: DEVICE,
         ctasPerSm: DEVICE.ctasPerSm,
       });
-      return plan.steps.length === 0 ? ['refused'] : describePlan(plan, candidate);
+      return plan.steps.length === 0 ? ['refused'] : describePlan(plan, candidate, problem);
     } catch (error) {
       if (error instanceof WarpsmithError) return ['refused'];
       throw error;
@@ -198,10 +198,10 @@ const addressesOf = (plan: LaunchPlan, candidate: Candidate) => {
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const pointer = (address: number): string => hex(new Uint8Array(BigUint64Array.of(BigInt(address)).buffer));
 
-const describePlan = (plan: LaunchPlan, candidate: Candidate): string[] => {
+const describePlan = (plan: LaunchPlan, candidate: Candidate, problem: ProblemFile): string[] => {
   const { addresses, tables, workspaceBytes } = addressesOf(plan, candidate);
   const bytesOf = new Map(plan.buffers.map(({ name, bytes }) => [name, bytes]));
-  const sizes = plan.buffers.filter(({ role }) => role !== 'workspace').map(({ bytes }) => bytes);
+  const sizes = buffersOf(problem).map((name) => bytesOf.get(name) ?? 0);
   const memset = (buffer: string, value: number): string =>
     `memset ${addresses.get(buffer)!.toString(16)} ${value} ${bytesOf.get(buffer)}`;
   const zeroed = plan.buffers.filter(({ init }) => init === 'zero').map(({ name }) => memset(name, 0));
