@@ -56,7 +56,7 @@ export interface BufferDeclaration<T = DType> {
   when?: Expression;
   /** Outputs only, where the problem's comparison does not fit. */
   comparison?: Tolerance<T>;
-  /** Special values that callers pass beside ordinary ones; each makes a generator set. Inputs of floating dtypes only. */
+  /** Special values that callers pass among ordinary ones; each adds a generator set. Floating-point inputs only. */
   domain?: SpecialValue[];
 }
 

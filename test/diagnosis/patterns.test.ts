@@ -3,7 +3,7 @@ import { FINDING_IDS, type FindingId } from '../../src/core/finding.ts';
 import type { Timing } from '../../src/core/timing.ts';
 import type { Pattern, PatternMove } from '../../src/diagnosis/pattern.ts';
 import { PATTERNS } from '../../src/diagnosis/patterns/index.ts';
-import { type ParameterRole, roleOf } from '../../src/diagnosis/patterns/parameter-roles.ts';
+import { type ParameterRole, roleOf } from '../../src/diagnosis/patterns/moves.ts';
 import { attentionShape } from '../support/attention-problem.ts';
 import { context, kernel, PARAMETERS, type Situation } from './support/pattern-context.ts';
 

@@ -5,7 +5,6 @@ import type { Dim3, LaunchPlan, PlannedBuffer, PlannedLaunch, PlannedStep } from
 import type { Dimensions, ProblemFile } from '../problem.ts';
 import { expandArgument } from './expand-arguments.ts';
 import { absentOutputs, expandBuffers } from './expand-buffers.ts';
-import { expandWorkspaces } from './expand-workspaces.ts';
 import { evaluateInteger, planError } from './plan-error.ts';
 import { planScope, REPEAT_INDEX, type Scope } from './scope.ts';
 

@@ -35,7 +35,8 @@ describe('each mistake gets file, path, value received, what was expected, and a
       file,
       path: 'inputs.x.shap',
       received: 'shap',
-      expected: 'one of description, dtype, shape, strides, layout, alignmentBytes, access, generator, when, comparison, domain',
+      expected:
+        'one of description, dtype, shape, strides, layout, alignmentBytes, access, generator, when, comparison, domain',
       hint: 'Did you mean `shape`?',
     });
   });

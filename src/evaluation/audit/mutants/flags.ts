@@ -13,7 +13,7 @@ const isOfLayout = ({ inputs, outputs }: ProblemFile, flag: string): boolean =>
     strides.some((stride) => namesInExpression(stride).includes(flag)),
   );
 
-/** Kernels that take a yes-or-no dimension, such as `causal`, the wrong way round. */
+/** Kernels that invert a yes-or-no dimension, such as `causal`. */
 export const flagMutants = (problem: ProblemFile): Mutant[] =>
   Object.entries(problem.dimensions)
     .filter(([name, { values }]) => values?.toSorted().join() === '0,1' && !isOfLayout(problem, name))
