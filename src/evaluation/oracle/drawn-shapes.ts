@@ -44,6 +44,15 @@ const TRIES = 25;
 const ABOUT = { least: 17, most: 300, longest: 40_000, longRatio: 0.2 } as const;
 const SMALL = { ratio: 0.5, count: 4 } as const;
 
+/**
+ * Usual tiles, and how often a size is a multiple of one, or one beside it: there tails, vector remainders and paths for
+ * whole tiles go wrong, which a uniform draw meets once in as many shapes as a tile has elements.
+ */
+const EDGE = { ratio: 0.75, tiles: [16, 32, 64, 128, 256, 512, 1024] } as const;
+
+/** How often a size that must be a multiple is an odd one, and no power of two. */
+const ODD_MULTIPLE_RATIO = 0.5;
+
 /** Chance that a dimension keeps the timed value if the kernel refused ragged shapes. */
 const PINNED_RATIO = 0.4;
 
@@ -122,8 +131,23 @@ class ShapeSampler {
     const { values, minimum = 1, maximum = Number.MAX_SAFE_INTEGER } = declared;
     if (values) return values[Math.floor(this.#next() * values.length)]!;
     const size = isAbout ? this.#size(Math.max(minimum, ABOUT.least)) : this.#smallOrAny(minimum);
-    const aligned = this.#next() < 0.5 ? size : Math.ceil(size / alignment) * alignment;
-    return Math.max(minimum, Math.min(maximum, aligned));
+    const chosen = this.#next() < 0.5 ? this.#besideATile(size) : this.#multiple(size, alignment);
+    return Math.max(minimum, Math.min(maximum, chosen));
+  }
+
+  /** Often a multiple of a usual tile, or one more or one less; small sizes stay. */
+  #besideATile(size: number): number {
+    const tiles = EDGE.tiles.filter((tile) => 2 * tile <= size); // no shape gets much larger
+    if (tiles.length === 0 || this.#next() >= EDGE.ratio) return size;
+    const tile = tiles[Math.floor(this.#next() * tiles.length)]!;
+    const offset = Math.floor(this.#next() * 3) - 1;
+    return offset === 0 ? oddMultiple(size, tile) : Math.round(size / tile) * tile + offset;
+  }
+
+  #multiple(size: number, alignment: number): number {
+    if (alignment === 1) return this.#besideATile(size);
+    if (this.#next() < ODD_MULTIPLE_RATIO) return oddMultiple(size, alignment);
+    return Math.ceil(size / alignment) * alignment;
   }
 
   #size(least: number): number {
@@ -141,6 +165,9 @@ class ShapeSampler {
     return Math.floor(Math.exp(Math.log(low + 1) + this.#next() * Math.log((high + 1) / (low + 1)))) - 1 || low;
   }
 }
+
+/** About as large, at least three times the unit, and no multiple of twice the unit. */
+const oddMultiple = (size: number, unit: number): number => unit * Math.max(3, Math.ceil(size / unit) | 1);
 
 /** Whether a host takes milliseconds for a shape, or up to `factor` times as long. */
 export const costsLittle = (problem: ProblemFile, dimensions: Dimensions, factor = 1): boolean => {

@@ -1,3 +1,4 @@
+import { isFloating, sizeOfDType } from '../../core/dtype.ts';
 import { createStream, type RandomStream } from '../../stats/random.ts';
 import { FINITE_POISON } from '../launches/poison.ts';
 import type { Refused } from '../launches/refusal.ts';
@@ -19,7 +20,7 @@ import {
   refused,
   type Verdicts,
 } from './judged-check.ts';
-import { altered, noise, shuffled } from './leftovers.ts';
+import { almostSame, altered, noise, shuffled } from './leftovers.ts';
 
 /** Launches in a row without a look between them. */
 const BURST_LAUNCHES = 4;
@@ -69,7 +70,7 @@ const judgeLaunches = async (repetition: Repetition): Promise<Refused | undefine
   if (overResults) return overResults;
   const renewed = await judgeNewInputs(repetition);
   if (!renewed.ok) return renewed;
-  return judgeBurst(repetition, renewed);
+  return (await judgeAlmostSameInputs(repetition)) ?? judgeBurst(repetition, renewed);
 };
 
 /** A trial with what shared and local memory hold. */
@@ -179,6 +180,40 @@ const explainStale = async (
 const remembersResults = (elements: string): string =>
   `output is that of earlier inputs, in ${elements}: the kernel remembers results, by the address of its inputs or in a ` +
   'workspace or __device__ variable';
+
+/**
+ * Inputs that agree with those of the launch before in most elements: a kernel that knows earlier inputs by a few of them takes
+ * these for the same. Its own run without a memory says what is right. Only for kernels that have one, and for inputs whose
+ * elements do not depend on one another.
+ */
+const judgeAlmostSameInputs = async (repetition: Repetition): Promise<Refused | undefined> => {
+  const { judged } = repetition.passed;
+  const { runs, outputs, isBitwise } = judged;
+  if (!runs.remembers || !isBitwise) return undefined;
+  const mixed = new Map(repetition.other.inputs.bytes);
+  for (const { name, dtype, generator } of runs.plan.buffers) {
+    const [current, others] = [mixed.get(name), runs.contents.get(name)];
+    if (!current || !others || !(isFloating(dtype) || generator?.kind === 'index-range')) continue;
+    const stream = streamOf(repetition, `almost the same ${name}`);
+    mixed.set(name, almostSame(current, others, sizeOfDType(dtype), stream));
+  }
+  await runs.replaceInputs(mixed);
+  const trial = trialOf(repetition, {
+    ...NATURAL,
+    name: 'a run with inputs that differ from the last ones in few elements',
+  });
+  const run = await runs.run(trial);
+  if (!run.ok) return run;
+  const afresh = await runs.runAfresh(trial);
+  if (!afresh.ok) return afresh;
+  const difference = describeDifference(outputs, afresh.outputs, run.outputs);
+  if (difference === undefined) return undefined;
+  return refused(
+    'wrong',
+    `results of earlier inputs come back for others that resemble them: ${difference}`,
+    runs.name,
+  );
+};
 
 /** One launch of the burst. */
 interface BurstLaunch {

@@ -1,5 +1,6 @@
 import type { DType } from '../../../core/dtype.ts';
 import type { Generator } from '../../../core/problem.ts';
+import type { RandomStream } from '../../../stats/random.ts';
 import type { GeneratorContext } from './generator.ts';
 
 /** Smallest subnormal of a floating-point dtype, and the smallest normal number as a multiple of it. */
@@ -14,7 +15,7 @@ const VALUES = {
   '-infinity': () => Number.NEGATIVE_INFINITY,
   infinity: () => Number.POSITIVE_INFINITY,
   nan: () => Number.NaN,
-  zero: () => 0,
+  zero: (_dtype: DType, _uniform: number, sign: number) => sign * 0,
   subnormal: (dtype: DType, uniform: number, sign: number) => {
     const [smallest, count] = SUBNORMALS[dtype] ?? [1, 1];
     return sign * smallest * (1 + Math.floor(uniform * (count - 1)));
@@ -23,10 +24,13 @@ const VALUES = {
 
 const DEFAULT_RATIO = 0.1;
 
+/** How many rows have special values side by side: masks and padding come so, and fill whole tiles. */
+const RUN_RATIO = 0.4;
+
 /**
- * Another generator's values, with a share of them replaced by special ones at random places. In every row (last axis) with
- * at least two elements, at least one value stays, unless all are to be replaced: a row of masked logits alone has no right
- * answer.
+ * Another generator's values, in place, a share of them replaced by special ones: at random places, and in two of five rows
+ * (last axis) from the first element on or up to the last, for half of a row on average. In every row of two and more elements at
+ * least one stays, unless all are to be replaced: a row of masked logits alone has no right answer.
  */
 export const special = (
   values: Float64Array,
@@ -35,11 +39,28 @@ export const special = (
 ): Float64Array => {
   const places = sharedStream(`special places of ${input}`);
   const rowLength = shape.at(-1) ?? 1;
+  const isInRun = runsIn(rowLength, sharedStream(`special runs of ${input}`));
   for (let i = 0; i < elementCount; i++) {
     const isKept =
       ratio < 1 && i % rowLength === Math.floor(places.uniform(elementCount + i - (i % rowLength)) * rowLength);
-    if (isKept || places.uniform(i) >= ratio) continue;
+    if (isKept || (places.uniform(i) >= ratio && !isInRun(i))) continue;
     values[i] = VALUES[value](dtype, stream.uniform(i), places.bits(2 * elementCount + i) % 2 === 0 ? 1 : -1);
   }
   return values;
+};
+
+/** Whether an element is in the run at the begin or the end of its row. */
+const runsIn = (rowLength: number, runs: RandomStream): ((i: number) => boolean) => {
+  let current = -1;
+  let [from, to] = [0, 0];
+  return (i) => {
+    const row = Math.floor(i / rowLength);
+    if (row !== current) {
+      current = row;
+      const length = runs.uniform(3 * row) < RUN_RATIO ? Math.floor(runs.uniform(3 * row + 1) * rowLength) : 0;
+      [from, to] = runs.uniform(3 * row + 2) < 0.5 ? [0, length] : [rowLength - length, rowLength];
+    }
+    const place = i % rowLength;
+    return place >= from && place < to;
+  };
 };
