@@ -70,7 +70,7 @@ const judgeLaunches = async (repetition: Repetition): Promise<Refused | undefine
   if (overResults) return overResults;
   const renewed = await judgeNewInputs(repetition);
   if (!renewed.ok) return renewed;
-  return (await judgeAlmostSameInputs(repetition)) ?? judgeBurst(repetition, renewed);
+  return (await judgeBurst(repetition, renewed)) ?? judgeAlmostSameInputs(repetition);
 };
 
 /** A trial with what shared and local memory hold. */
