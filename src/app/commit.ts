@@ -69,10 +69,10 @@ function messageOf(run: LoadedRun, { event, decision, move, confirmation }: Kept
   return lines.join('\n');
 }
 
-const sentence = (text: string): string => {
+function sentence(text: string): string {
   const first = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
-};
+}
 
 const needsRun = (target: string): WarpsmithError =>
   new WarpsmithError({

@@ -143,13 +143,13 @@ function holdsSources({ kernel }: Candidate): boolean {
   });
 }
 
-const workloadOf = ({ origin, problem }: CandidateTarget): Workload => {
+function workloadOf({ origin, problem }: CandidateTarget): Workload {
   const { workload } = origin?.run.started ?? {};
   return workload ?? chooseWorkload(problem.file, undefined);
-};
+}
 
 /** For nvcc's `-arch`: the architecture on which the candidate was judged, or `native`, that of the compiling machine. */
-const architectureOf = ({ origin, candidate }: CandidateTarget): string => {
+function architectureOf({ origin, candidate }: CandidateTarget): string {
   const judged = /sm_\d+[af]?/.exec(origin?.run.started.environment.device ?? '')?.[0];
   const declared = candidate.kernel.file.source.architectures;
   return (
@@ -158,7 +158,7 @@ const architectureOf = ({ origin, candidate }: CandidateTarget): string => {
     declared?.[0] ??
     'native'
   );
-};
+}
 
 /** The run's data of one of its evaluations. */
 export function evidenceOf(run: LoadedRun, evaluationId: string): Evidence {
@@ -253,10 +253,10 @@ export function describeEvidence({ origin }: Pick<CandidateTarget, 'origin'>, ev
   return sentences;
 }
 
-const describeStartRatio = ({ kind, ratio, intervalRatio, ...rest }: StartRatio): string => {
+function describeStartRatio({ kind, ratio, intervalRatio, ...rest }: StartRatio): string {
   const interval = intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : '';
   return `Against the start: ${describeRatio(kind, ratio)}${interval}${certaintyOf({ kind, ...rest })}`;
-};
+}
 
 function certaintyOf({ kind, verdict, confirmed, confirmation }: Omit<StartRatio, 'ratio' | 'intervalRatio'>): string {
   if (kind === 'predicted') return confirmed ? ', right with another seed, too, when it was confirmed' : '';

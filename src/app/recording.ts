@@ -66,7 +66,7 @@ export async function openReplay(file: string): Promise<Replay> {
 }
 
 /** Every measured library, in the order of the requests. */
-const recordedLibraries = ({ evaluations }: Recording, problem: Problem): string[] => {
+function recordedLibraries({ evaluations }: Recording, problem: Problem): string[] {
   const ofProblem = evaluations.filter(({ request }) => request.problem.name === problem.file.name);
   return [...new Set(ofProblem.flatMap(({ request: { libraryBaselines } }) => libraryBaselines))];
-};
+}

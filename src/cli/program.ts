@@ -19,11 +19,11 @@ export const COMMON_OPTIONS: readonly (readonly [flag: string, help: string])[] 
   ['--verbose', 'also print folded parts'],
 ];
 
-const helpOf = ({ help, onlyOnGpus, default: value, defaultHelp }: OptionRow): string => {
+function helpOf({ help, onlyOnGpus, default: value, defaultHelp }: OptionRow): string {
   const where = onlyOnGpus === undefined || /GPU/.test(help) ? '' : '; GPUs only';
   const shown = defaultHelp ?? (typeof value === 'string' || typeof value === 'number' ? String(value) : undefined);
   return `${help}${where}${shown === undefined ? '' : ` (default: ${shown})`}`;
-};
+}
 
 /** Name in the request → commander's option, which reads what the row describes. */
 function commanderOption(row: OptionRow): Option {
@@ -80,10 +80,10 @@ export function buildProgram(
   return { program, running };
 }
 
-const shownArgument = (argument: Argument): string => {
+function shownArgument(argument: Argument): string {
   const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
   return argument.required ? `<${name}>` : `[${name}]`;
-};
+}
 
 function addCommand(program: Command, name: CommandName, execute: Execute): void {
   const { summary, group, arguments: positional, options }: CommandRow = COMMANDS[name];

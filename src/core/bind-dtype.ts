@@ -18,7 +18,7 @@ export const dtypesOf = ({ dtypes = {} }: ProblemSource): DType[] => Object.keys
  *
  * @throws WarpsmithError `unknown-dtype`.
  */
-export const bindProblem = (source: ProblemSource, asked: DType | undefined, file: string): ProblemFile => {
+export function bindProblem(source: ProblemSource, asked: DType | undefined, file: string): ProblemFile {
   const { dtypes, ...rest } = source;
   const known = dtypesOf(source);
   if (asked !== undefined && !known.includes(asked)) throw unknownDType(source.name, asked, known, file);
@@ -31,7 +31,7 @@ export const bindProblem = (source: ProblemSource, asked: DType | undefined, fil
     return bound;
   }
   return { ...bound, name: dtype === known[0] ? source.name : `${source.name}-${dtype}`, dtype };
-};
+}
 
 const mergedSets = (
   { generatorSets }: Pick<ProblemSource, 'generatorSets'>,
@@ -45,7 +45,7 @@ const mergedSets = (
  *
  * @throws WarpsmithError for a parameter value that is not a number.
  */
-export const bindKernel = (source: KernelSource, dtype: DType | undefined, file: string): KernelFile => {
+export function bindKernel(source: KernelSource, dtype: DType | undefined, file: string): KernelFile {
   const isBound = dtype === undefined || source.dtype !== undefined;
   const bound = isBound ? source : bindDeep(source, dtype);
   const kernel = { ...bound, ...(bound.parameters && { parameters: numbersOf(bound.parameters, file) }) } as KernelFile;
@@ -55,7 +55,7 @@ export const bindKernel = (source: KernelSource, dtype: DType | undefined, file:
   }
   const flags = [...(source.source.flags ?? []), `-DDTYPE=${cppTypeOf(dtype)}`];
   return { ...kernel, dtype, source: { ...kernel.source, ...(source.source.kind === 'cuda' && { flags }) } };
-};
+}
 
 const numbersOf = (parameters: NonNullable<KernelSource['parameters']>, file: string): KernelFile['parameters'] =>
   Object.fromEntries(
@@ -76,14 +76,14 @@ const numbersOf = (parameters: NonNullable<KernelSource['parameters']>, file: st
   );
 
 /** `T` stands for nothing in files of a problem that takes one dtype. */
-const refuseUnbound = (document: unknown, name: string, file: string, path = ''): void => {
+function refuseUnbound(document: unknown, name: string, file: string, path = ''): void {
   if (typeof document !== 'object' || document === null) return;
   for (const [key, value] of Object.entries(document)) {
     const own = Array.isArray(document) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
     if (DTYPE_KEYS.has(key) && value === ASKED_DTYPE) throw unbound(name, file, own);
     refuseUnbound(value, name, file, own);
   }
-};
+}
 
 const unbound = (name: string, file: string, path: string): WarpsmithError =>
   new WarpsmithError({
@@ -96,7 +96,7 @@ const unbound = (name: string, file: string, path: string): WarpsmithError =>
     hint: 'List the dtypes in `dtypes` of problem.json, or write the one that is meant.',
   });
 
-const bindDeep = <Document>(document: Document, dtype: DType): Document => {
+function bindDeep<Document>(document: Document, dtype: DType): Document {
   const bind = (value: unknown, isDType: boolean): unknown => {
     if (typeof value === 'string') {
       return isDType && value === ASKED_DTYPE ? dtype : value.replaceAll(BYTES, String(sizeOfDType(dtype)));
@@ -113,7 +113,7 @@ const bindDeep = <Document>(document: Document, dtype: DType): Document => {
   const bindValues = (values: Record<string, string>): Record<string, unknown> =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, bind(value, true)]));
   return bind(document, false) as Document;
-};
+}
 
 const unknownDType = (name: string, asked: DType, known: readonly DType[], file: string): WarpsmithError =>
   new WarpsmithError({

@@ -36,10 +36,10 @@ export type ReferenceOutcome =
  * Calls a reference and checks that it returns float64 arrays and leaves its inputs unchanged. The caller's inputs may be
  * lost.
  */
-export const callReference = (
+export function callReference(
   { reference, referenceRows, mistakes = {} }: ReferenceModule,
   { inputs, dimensions, rounding, rows, mistake }: Omit<ReferenceRun, 'signal'>,
-): ReferenceOutcome => {
+): ReferenceOutcome {
   if (mistake !== undefined && !mistakes[mistake]) return { ok: false, fault: noSuchMistake(mistake, mistakes) };
   const before = Object.entries(inputs).map(([name, values]) => [name, values.slice()] as const);
   let outputs: unknown;
@@ -53,7 +53,7 @@ export const callReference = (
   const changed = before.find(([name, values]) => !isSame(values, inputs[name]!));
   const fault = changed ? changedInput(changed[0]) : wrongKind(outputs);
   return fault ? { ok: false, fault } : { ok: true, outputs: outputs as ReferenceTensors };
-};
+}
 
 /** Runs a reference in this process, for its own author: tests, and programs that use warpsmith. */
 export const inProcess =
@@ -90,7 +90,7 @@ const changedInput = (name: string): ReferenceFault => ({
 
 const RETURNS = 'an object with a Float64Array for every output, row-major';
 
-const wrongKind = (outputs: unknown): ReferenceFault | undefined => {
+function wrongKind(outputs: unknown): ReferenceFault | undefined {
   const received = describeWrong(outputs);
   return received === undefined
     ? undefined
@@ -101,19 +101,19 @@ const wrongKind = (outputs: unknown): ReferenceFault | undefined => {
         expected: RETURNS,
         hint: 'problems/attention/reference.ts is an example.',
       };
-};
+}
 
-const describeWrong = (outputs: unknown): string | undefined => {
+function describeWrong(outputs: unknown): string | undefined {
   if (typeof outputs !== 'object' || outputs === null) return outputs === null ? 'null' : typeof outputs;
   if (outputs instanceof Promise) return 'a promise';
   const wrong = Object.entries(outputs).find(([, values]) => !(values instanceof Float64Array));
   return wrong && `'${wrong[0]}' as ${wrong[1] === null ? 'null' : kindOf(wrong[1])}`;
-};
+}
 
 const kindOf = (value: unknown): string =>
   typeof value === 'object' ? (value?.constructor?.name ?? 'an object') : typeof value;
 
-const thrown = (error: unknown, dimensions: Dimensions): ReferenceFault => {
+function thrown(error: unknown, dimensions: Dimensions): ReferenceFault {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const at = Object.entries(dimensions).map(([name, value]) => `${name}=${value}`);
   return {
@@ -124,4 +124,4 @@ const thrown = (error: unknown, dimensions: Dimensions): ReferenceFault => {
     hint: 'Correct reference.ts; the mistake is the problem’s, not a kernel’s.',
     stack: error instanceof Error && error.stack !== undefined ? error.stack : undefined,
   };
-};
+}

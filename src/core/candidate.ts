@@ -11,11 +11,11 @@ const ID_DIGITS = 12;
  *
  * @throws WarpsmithError as `completeParameters`.
  */
-export const makeCandidate = (kernel: Kernel, parameters: ParameterValues): Candidate => {
+export function makeCandidate(kernel: Kernel, parameters: ParameterValues): Candidate {
   const complete = completeParameters(kernel.file, parameters);
   const content = stableJson({ file: kernel.file, sources: kernel.sources, parameters: complete });
   return { id: bytesToHex(sha256(utf8ToBytes(content))).slice(0, ID_DIGITS), kernel, parameters: complete };
-};
+}
 
 /** JSON with sorted keys, so that the order of keys in a file does not change the name. */
 const stableJson = (value: unknown): string =>

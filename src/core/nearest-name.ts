@@ -3,7 +3,7 @@
  *
  * @returns the nearest of `names` by edit distance, ignoring case, or `undefined` if none is near.
  */
-export const nearestName = (name: string, names: Iterable<string>): string | undefined => {
+export function nearestName(name: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(name.length / 3)) + 1;
   for (const candidate of names) {
@@ -14,18 +14,18 @@ export const nearestName = (name: string, names: Iterable<string>): string | und
     }
   }
   return best;
-};
+}
 
 /** `Did you mean \`x\`?`, or the list of names if none is near. */
-export const suggestName = (name: string, names: Iterable<string>, what = 'Names'): string => {
+export function suggestName(name: string, names: Iterable<string>, what = 'Names'): string {
   const known = [...names];
   const nearest = nearestName(name, known);
   if (nearest !== undefined) return `Did you mean \`${nearest}\`?`;
   return known.length === 0 ? `There are no ${what.toLowerCase()} here.` : `${what}: ${known.join(', ')}.`;
-};
+}
 
 /** Damerau–Levenshtein distance with adjacent transpositions (optimal string alignment). */
-const editDistance = (left: string, right: string): number => {
+function editDistance(left: string, right: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: right.length + 1 }, (_, column) => column);
   for (let row = 1; row <= left.length; row++) {
@@ -42,4 +42,4 @@ const editDistance = (left: string, right: string): number => {
     previous = current;
   }
   return previous[right.length]!;
-};
+}

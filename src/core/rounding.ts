@@ -14,26 +14,26 @@ export type Rounding =
   | { readonly named: Readonly<Record<string, DType>> };
 
 /** The function that rounds so. */
-export const rounderFor = (rounding: Rounding): ((value: number, name?: string) => number) => {
+export function rounderFor(rounding: Rounding): (value: number, name?: string) => number {
   if (rounding === 'exact') return (value) => value;
   if (typeof rounding === 'string') return roundTo(rounding);
   return 'named' in rounding ? roundNamed(rounding.named) : roundToBits(rounding.significantBits);
-};
+}
 
-const roundNamed = (dtypes: Readonly<Record<string, DType>>): ((value: number, name?: string) => number) => {
+function roundNamed(dtypes: Readonly<Record<string, DType>>): (value: number, name?: string) => number {
   const rounders = new Map(Object.entries(dtypes).map(([name, dtype]) => [name, roundTo(dtype)]));
   return (value, name) => (name === undefined ? value : (rounders.get(name)?.(value) ?? value));
-};
+}
 
 /** Rounds to a number of significant bits, for any exponent. */
-const roundToBits = (bits: number): ((value: number) => number) => {
+function roundToBits(bits: number): (value: number) => number {
   // Veltkamp's splitting: the product and the difference round away all but the leading bits.
   const splitter = 2 ** (53 - bits) + 1;
   return (value) => {
     const scaled = value * splitter;
     return Number.isFinite(scaled) ? scaled - (scaled - value) : value;
   };
-};
+}
 
 /** Every value rounded as by {@link roundTo}; for long arrays. */
 export const roundAll = (values: Float64Array, dtype: DType): Float64Array => decode(encode(values, dtype), dtype);
@@ -43,42 +43,42 @@ export const roundAll = (values: Float64Array, dtype: DType): Float64Array => de
  *
  * @throws RangeError when `bytes` is not a whole number of elements.
  */
-export const decode = (bytes: Uint8Array, dtype: DType): Float64Array => {
+export function decode(bytes: Uint8Array, dtype: DType): Float64Array {
   const count = elementCount(bytes, dtype);
   // Typed arrays need aligned storage; a copy is cheap beside the decoding. Not `slice`: Node's Buffers don't copy there.
   const { buffer, byteOffset } = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
   return DECODERS[dtype](buffer as ArrayBuffer, byteOffset, count);
-};
+}
 
 /** Encodes float64 values as little-endian elements, rounding as `roundTo`. */
-export const encode = (values: ArrayLike<number>, dtype: DType): Uint8Array => {
+export function encode(values: ArrayLike<number>, dtype: DType): Uint8Array {
   const buffer = new ArrayBuffer(values.length * sizeOfDType(dtype));
   ENCODERS[dtype](buffer, values);
   return new Uint8Array(buffer);
-};
+}
 
 /**
  * The number of representable values between `left` and `right`, after rounding both to the dtype. Equal NaNs, and zeros of
  * either sign, are 0 apart; NaN and a number are infinitely far apart.
  */
-export const ulpDistance = (left: number, right: number, dtype: DType): number => {
+export function ulpDistance(left: number, right: number, dtype: DType): number {
   if (Number.isNaN(left) || Number.isNaN(right)) return Object.is(left, right) ? 0 : Number.POSITIVE_INFINITY;
   const order = ORDERS[dtype];
   const distance = order(left) - order(right);
   return Number(distance < 0n ? -distance : distance);
-};
+}
 
-const elementCount = (bytes: Uint8Array, dtype: DType): number => {
+function elementCount(bytes: Uint8Array, dtype: DType): number {
   const count = bytes.byteLength / sizeOfDType(dtype);
   if (Number.isInteger(count)) return count;
   throw new RangeError(`${bytes.byteLength} bytes are not a whole number of ${dtype} elements`);
-};
+}
 
 const scratchFloat = new Float32Array(1);
 const scratchBits = new Uint32Array(scratchFloat.buffer);
 
 /** Bits of the nearest bf16, straight from float64: going through float32 would round twice. */
-const bf16Bits = (value: number): number => {
+function bf16Bits(value: number): number {
   if (Number.isNaN(value)) return 0x7fff;
   scratchFloat[0] = value;
   const nearest = scratchFloat[0];
@@ -90,19 +90,19 @@ const bf16Bits = (value: number): number => {
   if (isTie && magnitude > Math.abs(value)) return bits >>> 16;
   if (magnitude === Number.POSITIVE_INFINITY) return bits >>> 16;
   return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
-};
+}
 
-const bf16Value = (bits: number): number => {
+function bf16Value(bits: number): number {
   scratchBits[0] = bits << 16;
   return scratchFloat[0]!;
-};
+}
 
-const roundHalfToEven = (value: number): number => {
+function roundHalfToEven(value: number): number {
   const below = Math.floor(value);
   const fraction = value - below;
   if (fraction !== 0.5) return Math.round(value);
   return below % 2 === 0 ? below : below + 1;
-};
+}
 
 /** Rounds to an integer of `[low, high]`; adding 0 turns −0 into 0. */
 const integerRounder =
@@ -209,21 +209,21 @@ const ENCODERS: Readonly<Record<DType, Encoder>> = {
 };
 
 /** Position of a sign-magnitude bit pattern on the number line; both zeros are at 0. */
-const signMagnitudeOrder = (bits: bigint, width: bigint): bigint => {
+function signMagnitudeOrder(bits: bigint, width: bigint): bigint {
   const sign = 1n << (width - 1n);
   return bits & sign ? -(bits & (sign - 1n)) : bits;
-};
+}
 
 const scratch64 = new Float64Array(1);
 const scratch64Bits = new BigUint64Array(scratch64.buffer);
-const f64Order = (value: number): bigint => {
+function f64Order(value: number): bigint {
   scratch64[0] = value;
   return signMagnitudeOrder(scratch64Bits[0]!, 64n);
-};
-const f32Order = (value: number): bigint => {
+}
+function f32Order(value: number): bigint {
   scratchFloat[0] = value;
   return signMagnitudeOrder(BigInt(scratchBits[0]!), 32n);
-};
+}
 const f16Order = (value: number): bigint =>
   signMagnitudeOrder(BigInt(new Uint16Array(new Float16Array([value]).buffer)[0]!), 16n);
 const integerOrder =

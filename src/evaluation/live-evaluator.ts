@@ -57,7 +57,7 @@ const LONGEST_RUN_MS = 24 * 3_600_000;
  * included). Then it predicts and diagnoses on a virtual device, or measures on a real one. `close` does not close the
  * device and the toolchain, which belong to the caller.
  */
-export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator => {
+export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
   const oracle = options.oracle ?? createExpectationCache();
   const known: KnownVerified = new Map();
   const secret = options.secret ?? randomInt(2 ** 32);
@@ -82,7 +82,7 @@ export const createLiveEvaluator = (options: LiveEvaluatorOptions): Evaluator =>
       await queue;
     },
   };
-};
+}
 
 /** Verification results by code, so that a longer measurement of a candidate does not verify it again. */
 type KnownVerified = Map<string, Pick<Verified, 'correctness' | 'coverage'>>;

@@ -32,11 +32,11 @@ export interface MeasureOutcomeOptions {
 export const CANDIDATE = 'candidate';
 
 /** Measures a verified candidate beside the requested baselines, then profiles and sanitizes it if requested. */
-export const measureOutcome = async (
+export async function measureOutcome(
   options: MeasureOutcomeOptions,
   module: LoadedModule,
   { correctness, coverage, plan }: Verified,
-): Promise<Outcome> => {
+): Promise<Outcome> {
   const { device, request } = options;
   const against: LoadedKernel[] = [];
   try {
@@ -60,7 +60,7 @@ export const measureOutcome = async (
   } finally {
     for (const kernel of against) await device.unload(kernel.module);
   }
-};
+}
 
 /** Profiles a candidate that passed before, without measuring. A profile needs no oracle. */
 export const profileOutcome = async (
@@ -76,23 +76,23 @@ export const profileOutcome = async (
 });
 
 /** A baseline kernel passed before. If it fails now, the candidate is not to blame. */
-const loadAgainst = async (
+async function loadAgainst(
   { request, loadBeside }: MeasureOutcomeOptions,
   against: LoadedKernel[],
-): Promise<string | undefined> => {
+): Promise<string | undefined> {
   for (const { name, candidate } of request.against ?? []) {
     const loaded = await loadBeside(candidate);
     if (typeof loaded === 'string') return `baseline ${name} can't be loaded any more: ${loaded}`;
     against.push({ name, ...loaded });
   }
   return undefined;
-};
+}
 
-const timeBeside = async (
+async function timeBeside(
   { device, request, instruments, secret, timeoutMs }: MeasureOutcomeOptions,
   candidate: LoadedKernel,
   against: readonly LoadedKernel[],
-): Promise<MeasuredCandidate | Refused> => {
+): Promise<MeasuredCandidate | Refused> {
   const { problem, workload, tier = 'screen', blocks, seed, libraryBaselines = [], signal } = request;
   const libraries = await librariesFor(instruments, libraryBaselines, problem, workload, seed);
   const measured = await measureCandidate({
@@ -112,7 +112,7 @@ const timeBeside = async (
   });
   if (!measured.ok) return measured;
   return { ...measured, missingBaselines: [...libraries.missing, ...measured.missingBaselines] };
-};
+}
 
 /** The problem's costs. L2 may serve bytes that stay in it from one round of the ring to the next. */
 const workOf = ({ problem, workload }: EvaluationRequest, { conditions }: Measurement): ProblemWork => ({
@@ -120,10 +120,7 @@ const workOf = ({ problem, workload }: EvaluationRequest, { conditions }: Measur
   cachedReadRatio: conditions.l2Bytes / conditions.ringBytes,
 });
 
-const measuredTiming = async (
-  { device, request }: MeasureOutcomeOptions,
-  measurement: Measurement,
-): Promise<Timing> => {
+async function measuredTiming({ device, request }: MeasureOutcomeOptions, measurement: Measurement): Promise<Timing> {
   const { medianNs, intervalNs } = measurement.summary;
   const work = workOf(request, measurement);
   return {
@@ -135,14 +132,14 @@ const measuredTiming = async (
     bindingResource: 'unknown',
     measurement,
   };
-};
+}
 
 /** Profile, counters, findings and the sanitizer's result, as far as they were requested and are available. */
-const instrument = async (
+async function instrument(
   { device, request, oracle, instruments }: Parameters<typeof profileOutcome>[0],
   measured: { module: LoadedModule; plan: LaunchPlan; timing: Timing },
   comparisons: readonly Comparison[],
-): Promise<Partial<Evaluation>> => {
+): Promise<Partial<Evaluation>> {
   const { problem, candidate, workload, seed, profile = 'none', sanitize = false, keep, signal } = request;
   const subject = {
     ...{ device, problem, candidate, workload, seed, oracle, ...measured },
@@ -155,7 +152,7 @@ const instrument = async (
       (await instruments?.diagnose?.({ ...subject, level: profile }))),
     ...(sanitize && (await instruments?.sanitize?.(subject))),
   };
-};
+}
 
 /** A candidate gets a profile only if it is faster than every baseline kernel. */
 const isWorthProfiling = ({ against = [] }: EvaluationRequest, comparisons: readonly Comparison[]): boolean =>

@@ -29,7 +29,7 @@ export const refusalOutcome = (
 });
 
 /** Arguments that do not fit the compiled function are a mistake at this place of kernel.json. */
-const mismatchError = (kernel: Kernel, mismatch: ArgumentMismatch, message: string): ErrorDetails => {
+function mismatchError(kernel: Kernel, mismatch: ArgumentMismatch, message: string): ErrorDetails {
   const { functionName, argumentIndex, received, expected } = mismatch;
   const step = kernel.file.steps.findIndex((declared) => 'function' in declared && declared.function === functionName);
   return {
@@ -41,7 +41,7 @@ const mismatchError = (kernel: Kernel, mismatch: ArgumentMismatch, message: stri
     expected,
     hint: `Make the step's arguments match the parameters of ${functionName}, in order and in dtype.`,
   };
-};
+}
 
 /** What only a quick look was taken at is never `passed`: nothing may be kept, confirmed or handed over for it. */
 export const unverified = (outcome: Outcome): Outcome =>

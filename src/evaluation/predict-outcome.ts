@@ -11,10 +11,10 @@ import { problemWork } from './problem-work.ts';
 import type { Verified } from './verify/verify.ts';
 
 /** Predicts the time of a verified candidate from its counters, and diagnoses it. */
-export const predictOutcome = (
+export function predictOutcome(
   { device, problem, workload }: { device: Device; problem: Problem; workload: Workload },
   { correctness, coverage, plan, counters: launches }: Verified,
-): Outcome => {
+): Outcome {
   const { spec } = device;
   const work = problemWork(problem, workload);
   const veto = vetoBoundNs(work, spec);
@@ -34,7 +34,7 @@ export const predictOutcome = (
     findings,
     hiddenFindings: hiddenFindings.length > 0 ? hiddenFindings : undefined,
   };
-};
+}
 
 const LEFT_OUT: Readonly<Record<Wait['kind'], string>> = {
   sleep: 'the prediction leaves out __nanosleep: the kernel sleeps, and is slower than predicted',

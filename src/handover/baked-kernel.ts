@@ -16,7 +16,7 @@ export interface KernelPlace {
  *
  * @param text - kernel.json as it lies in the kernel's folder.
  */
-export const kernelJsonWithDefaults = (candidate: Candidate, text: string, place: KernelPlace): string => {
+export function kernelJsonWithDefaults(candidate: Candidate, text: string, place: KernelPlace): string {
   const { problem, schema, rung } = place;
   const wanted = withDefaults(candidate, place);
   let edited = replaceString(text, '"problem"', candidate.kernel.file.problem, problem);
@@ -27,7 +27,7 @@ export const kernelJsonWithDefaults = (candidate: Candidate, text: string, place
   }
   for (const [name, value] of Object.entries(candidate.parameters)) edited = replaceDefault(edited, name, value);
   return isSameKernel(edited, wanted) ? edited : `${JSON.stringify(wanted, null, 2)}\n`;
-};
+}
 
 const withDefaults = ({ kernel, parameters }: Candidate, { problem, schema, rung }: KernelPlace): KernelFile => ({
   ...(rung === undefined ? kernel.file : onRung(kernel.file, rung)),
@@ -54,22 +54,22 @@ const onRung = (
 
 const REMEDIES = String.raw`"remedies"\s*:\s*\[[^\]]*\]`;
 
-const replaceRemedies = (text: string, remedies: readonly string[] | undefined): string => {
+function replaceRemedies(text: string, remedies: readonly string[] | undefined): string {
   if (remedies === undefined) return text.replace(new RegExp(String.raw`,\s*${REMEDIES}`), '');
   const list = remedies.map((id) => JSON.stringify(id)).join(', ');
   return text.replace(new RegExp(REMEDIES), () => `"remedies": [${list}]`);
-};
+}
 
-const replaceString = (text: string, key: string, from: string, to: string): string => {
+function replaceString(text: string, key: string, from: string, to: string): string {
   const at = text.indexOf(JSON.stringify(from), text.indexOf(key));
   if (at < 0 || from === to) return text;
   return text.slice(0, at) + JSON.stringify(to) + text.slice(at + JSON.stringify(from).length);
-};
+}
 
 /** The first `default` after the parameter's name and its values; the caller looks whether that was the right one. */
-const replaceDefault = (text: string, name: string, value: number): string => {
+function replaceDefault(text: string, name: string, value: number): string {
   const declaration = new RegExp(
     `("${name}"\\s*:\\s*\\{(?:[^{}]|\\{[^{}]*\\})*?"default"\\s*:\\s*)(?:-?[\\d.eE+-]+|"[^"]*")`,
   );
   return text.replace(declaration, (_match, before: string) => `${before}${value}`);
-};
+}

@@ -17,7 +17,7 @@ export const changePatch = (from: FolderFiles, to: FolderFiles): string =>
     .map((name) => filePatch(name, from[name], to[name]))
     .join('');
 
-const filePatch = (name: string, from: string | undefined, to: string | undefined): string => {
+function filePatch(name: string, from: string | undefined, to: string | undefined): string {
   const [before, after] = [`a/${name}`, `b/${name}`];
   const mode = from === undefined ? 'new file mode 100644\n' : to === undefined ? 'deleted file mode 100644\n' : '';
   const hunks = createTwoFilesPatch(
@@ -30,4 +30,4 @@ const filePatch = (name: string, from: string | undefined, to: string | undefine
     { context: CONTEXT_LINES, headerOptions: FILE_HEADERS_ONLY },
   );
   return `diff --git ${before} ${after}\n${mode}${hunks}`;
-};
+}

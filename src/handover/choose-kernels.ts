@@ -30,10 +30,10 @@ function byWins(times: Times, candidates: ReadonlySet<string>): string[] {
   return [...candidates].sort((a, b) => wins(a) - wins(b));
 }
 
-const isServed = (row: ReadonlyMap<string, number>, by: ReadonlySet<string>): boolean => {
+function isServed(row: ReadonlyMap<string, number>, by: ReadonlySet<string>): boolean {
   const least = Math.min(...row.values());
   return row.size === 0 || [...by].some((id) => (row.get(id) ?? Number.POSITIVE_INFINITY) <= TOLERATED_RATIO * least);
-};
+}
 
 const fastestOf = (row: ReadonlyMap<string, number>, of: ReadonlySet<string>): string | undefined =>
   [...row]

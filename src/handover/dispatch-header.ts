@@ -7,7 +7,7 @@ import { CppNames, commentText, identifierOf, stringLiteral } from './launch-hea
 const TIE = '1e-9';
 
 /** C++11 that chooses a kernel for a call and launches it. */
-export const dispatchHeader = (table: DispatchTable, problem: ProblemFile): string => {
+export function dispatchHeader(table: DispatchTable, problem: ProblemFile): string {
   const { entries, fallback } = table;
   const folders = [...new Set([...entries.map(({ folder }) => folder), fallback.folder])];
   const targetOf = (label: string, folder: string): Values => ({ label, folder, index: folders.indexOf(folder) });
@@ -33,14 +33,14 @@ export const dispatchHeader = (table: DispatchTable, problem: ProblemFile): stri
       targetOf('default', fallback.folder),
     ],
   });
-};
+}
 
-const fieldsOf = (names: readonly string[], taken: readonly string[] = []): string[] => {
+function fieldsOf(names: readonly string[], taken: readonly string[] = []): string[] {
   const given = new CppNames(taken);
   return names.map((name) => given.of(name));
-};
+}
 
-const commentRows = ({ entries, fallback }: DispatchTable): string[] => {
+function commentRows({ entries, fallback }: DispatchTable): string[] {
   const width = Math.max(8, ...entries.map(({ workload }) => commentText(workload).length));
   const row = (workload: string, rest: string): string =>
     `${commentText(workload).padEnd(width)}  ${commentText(rest)}`;
@@ -50,9 +50,9 @@ const commentRows = ({ entries, fallback }: DispatchTable): string[] => {
     ),
     row('fallback', `${fallback.candidate.kernel} (${fallback.candidate.id})`),
   ];
-};
+}
 
-const entryValues = (table: DispatchTable, problem: ProblemFile, folders: readonly string[]): Values[] => {
+function entryValues(table: DispatchTable, problem: ProblemFile, folders: readonly string[]): Values[] {
   const names = new CppNames();
   const declared = Object.entries(problem.dimensions).map(([name, declaration]) => ({
     name,
@@ -76,4 +76,4 @@ const entryValues = (table: DispatchTable, problem: ProblemFile, folders: readon
       index: folders.indexOf(folder),
     };
   });
-};
+}

@@ -108,11 +108,11 @@ const takes = (problem: ProblemFile, { kernel, parameters }: Candidate, dimensio
  * The entry a call goes to: of those whose declared-value dimensions are the call's and whose kernel takes the call, the
  * nearest in the logarithms of the others, the first of equals; `undefined` where it goes to the fallback.
  */
-export const chooseEntry = (
+export function chooseEntry(
   table: DispatchTable,
   { problem, candidates }: { problem: ProblemFile; candidates: ReadonlyMap<string, Candidate> },
   dimensions: Dimensions,
-): DispatchEntry | undefined => {
+): DispatchEntry | undefined {
   const categorical = categoricalDimensions(problem);
   const others = Object.keys(problem.dimensions).filter((name) => !categorical.includes(name));
   let nearest: { entry: DispatchEntry; distance: number } | undefined;
@@ -123,4 +123,4 @@ export const chooseEntry = (
     if (nearest === undefined || away < nearest.distance - TIE) nearest = { entry, distance: away };
   }
   return nearest?.entry;
-};
+}

@@ -21,7 +21,7 @@ const CPP_TYPES: Readonly<Record<DType, string>> = {
 };
 
 /** How the example draws one input: C++ of element `i`'s value as a double. Small numbers; only shapes and ranges count. */
-const elementOf = (generator: Generator | undefined, dtype: DType, dimensions: Dimensions): string => {
+function elementOf(generator: Generator | undefined, dtype: DType, dimensions: Dimensions): string {
   if (generator?.kind === 'index-range') {
     const low = evaluateExpression(generator.low, dimensions);
     const high = evaluateExpression(generator.high, dimensions);
@@ -33,7 +33,7 @@ const elementOf = (generator: Generator | undefined, dtype: DType, dimensions: D
   if (generator?.kind === 'constant') return String(generator.value);
   if (!isFloating(dtype)) return 'static_cast<double>(static_cast<int>(draw() * 16))';
   return generator?.kind === 'positive' ? '0.5 + draw()' : '2.0 * draw() - 1.0';
-};
+}
 
 /** Conversions of the 16-bit types, which the toolkit's headers don't make by a cast. */
 const CONVERSIONS = [
@@ -41,7 +41,7 @@ const CONVERSIONS = [
   { type: '__nv_bfloat16', toFloat: '__bfloat162float', fromFloat: '__float2bfloat16' },
 ];
 
-const bufferValues = (problem: ProblemFile, dimensions: Dimensions): Values[] => {
+function bufferValues(problem: ProblemFile, dimensions: Dimensions): Values[] {
   const fields = new CppNames();
   const sizes = new CppNames(['workspace_bytes']);
   const buffers = [...Object.entries(problem.inputs), ...Object.entries(problem.outputs)];
@@ -58,10 +58,10 @@ const bufferValues = (problem: ProblemFile, dimensions: Dimensions): Values[] =>
       parameter: /\bi\b/.test(element) ? 'std::size_t i' : 'std::size_t',
     };
   });
-};
+}
 
 /** A main that allocates a workload's buffers, fills the inputs, launches, and looks whether the outputs are numbers. */
-export const exampleMain = (problem: ProblemFile, workload: Workload, name: string): string => {
+export function exampleMain(problem: ProblemFile, workload: Workload, name: string): string {
   const dimensionNames = new CppNames();
   const buffers = bufferValues(problem, workload.dimensions);
   return fillTemplate('example.cu', {
@@ -74,4 +74,4 @@ export const exampleMain = (problem: ProblemFile, workload: Workload, name: stri
     })),
     buffers,
   });
-};
+}

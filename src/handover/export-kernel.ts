@@ -51,7 +51,7 @@ export const exportName = (problem: string, kernel: string): string => identifie
  *
  * @throws WarpsmithError `export-needs-cuda-source` for a kernel that comes compiled.
  */
-export const exportKernel = (request: ExportRequest): ExportedKernel => {
+export function exportKernel(request: ExportRequest): ExportedKernel {
   const { problem, candidate, start, change, evidence } = request;
   refuseCompiled(candidate);
   const name = request.name ?? exportName(problem.file.name, candidate.kernel.file.name);
@@ -89,10 +89,10 @@ export const exportKernel = (request: ExportRequest): ExportedKernel => {
   };
   const listed = { ...reproduce, files: [...Object.keys(files), REPRODUCTION_FILE] };
   return { name, files: { ...files, [REPRODUCTION_FILE]: `${JSON.stringify(listed, null, 2)}\n` } };
-};
+}
 
 /** Files of an earlier export, from its reproduce.json; none where that is not one. */
-export const filesOfExport = (reproduceJson: string): string[] => {
+export function filesOfExport(reproduceJson: string): string[] {
   try {
     const { kind, files } = JSON.parse(reproduceJson) as Partial<Reproduction>;
     if (kind !== 'reproduction' || !Array.isArray(files)) return [];
@@ -100,9 +100,9 @@ export const filesOfExport = (reproduceJson: string): string[] => {
   } catch {
     return [];
   }
-};
+}
 
-const refuseCompiled = ({ kernel: { file, folder } }: Candidate): void => {
+function refuseCompiled({ kernel: { file, folder } }: Candidate): void {
   if (file.source.kind === 'cuda') return;
   throw new WarpsmithError({
     code: 'export-needs-cuda-source',
@@ -113,4 +113,4 @@ const refuseCompiled = ({ kernel: { file, folder } }: Candidate): void => {
     expected: 'cuda',
     hint: 'Load it with cudaLibraryLoadFromFile and launch it with cudaLaunchKernelEx; `warpsmith check` prints its plan.',
   });
-};
+}

@@ -25,7 +25,7 @@ const linesOf = (file: string): string[] =>
  */
 export const fillTemplate = (file: string, values: Values): string => `${filled(linesOf(file), values).join('\n')}\n`;
 
-const filled = (lines: readonly string[], values: Values): string[] => {
+function filled(lines: readonly string[], values: Values): string[] {
   const text: string[] = [];
   for (let at = 0; at < lines.length; at++) {
     const { word, name } = DIRECTIVE.exec(lines[at]!)?.groups ?? {};
@@ -38,7 +38,7 @@ const filled = (lines: readonly string[], values: Values): string[] => {
     }
   }
   return text;
-};
+}
 
 interface Block {
   readonly body: readonly string[];
@@ -47,7 +47,7 @@ interface Block {
   readonly end: number;
 }
 
-const blockAt = (lines: readonly string[], start: number): Block => {
+function blockAt(lines: readonly string[], start: number): Block {
   let depth = 0;
   let middle: number | undefined;
   for (let at = start; at < lines.length; at++) {
@@ -59,7 +59,7 @@ const blockAt = (lines: readonly string[], start: number): Block => {
     }
   }
   throw new Error(`no end of ${lines[start]}`);
-};
+}
 
 const repeated = ({ body }: Block, items: Values[string], values: Values): string[] =>
   (items as readonly Values[]).flatMap((item) => filled(body, { ...values, ...item }));
@@ -67,16 +67,16 @@ const repeated = ({ body }: Block, items: Values[string], values: Values): strin
 const chosen = ({ body, otherwise }: Block, value: Values[string], values: Values): string[] =>
   filled((Array.isArray(value) ? value.length > 0 : value) ? body : otherwise, values);
 
-const filledLine = (line: string, values: Values): string[] => {
+function filledLine(line: string, values: Values): string[] {
   const names = [...line.matchAll(PLACE)].map(([, name]) => name!);
   const list = names.find((name) => Array.isArray(placed(name, values)));
   if (list !== undefined)
     return (values[list] as readonly string[]).flatMap((item) => filledLine(line, { ...values, [list]: item }));
   return [line.replaceAll(PLACE, (_, name: string) => String(placed(name, values))).trimEnd()];
-};
+}
 
-const placed = (name: string, values: Values): Values[string] => {
+function placed(name: string, values: Values): Values[string] {
   const value = values[name];
   if (value === undefined) throw new Error(`no value for @${name}@`);
   return value;
-};
+}

@@ -41,7 +41,7 @@ const EXECUTABLE = '100755';
  * @throws WarpsmithError `no-git`, `not-a-repository`, `no-commits`, `branch-exists`, `kernel-changed`, `no-author`,
  * `git-failed`.
  */
-export const makeBranch = async (request: BranchRequest): Promise<MadeBranch> => {
+export async function makeBranch(request: BranchRequest): Promise<MadeBranch> {
   const { folder, branch } = request;
   const git = gitIn(folder);
   const repository = await requireRepository(git, folder);
@@ -62,9 +62,9 @@ export const makeBranch = async (request: BranchRequest): Promise<MadeBranch> =>
   );
   await git.ask(['update-ref', '-m', 'warpsmith: kept changes', reference, commits.at(-1) ?? base, NOT_THERE]);
   return { branch, repository, base, commits };
-};
+}
 
-const requireRepository = async (git: Git, folder: string): Promise<string> => {
+async function requireRepository(git: Git, folder: string): Promise<string> {
   const top = await git.try(['rev-parse', '--show-toplevel']);
   if (top !== undefined && top.trim() !== '') return top.trim();
   throw new WarpsmithError({
@@ -76,9 +76,9 @@ const requireRepository = async (git: Git, folder: string): Promise<string> => {
     expected: 'the start kernel in a git repository',
     hint: 'Leave --commit out and apply change.patch, or put the kernel under version control first.',
   });
-};
+}
 
-const requireHead = async (git: Git, repository: string): Promise<string> => {
+async function requireHead(git: Git, repository: string): Promise<string> {
   const head = await git.try(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   if (head !== undefined) return head.trim();
   throw new WarpsmithError({
@@ -90,9 +90,9 @@ const requireHead = async (git: Git, repository: string): Promise<string> => {
     expected: 'a commit that holds the start kernel',
     hint: 'Commit the kernel first.',
   });
-};
+}
 
-const refuseExisting = async (git: Git, branch: string, reference: string, repository: string): Promise<void> => {
+async function refuseExisting(git: Git, branch: string, reference: string, repository: string): Promise<void> {
   if ((await git.try(['rev-parse', '--verify', '--quiet', reference])) === undefined) return;
   throw new WarpsmithError({
     code: 'branch-exists',
@@ -103,14 +103,14 @@ const refuseExisting = async (git: Git, branch: string, reference: string, repos
     expected: 'a branch that is not there yet',
     hint: `Look at it with \`git log ${branch}\`, or remove it with \`git branch -D ${branch}\`.`,
   });
-};
+}
 
-const requireUnchanged = async (
+async function requireUnchanged(
   git: Git,
   { folder, before, isSame = () => false }: BranchRequest,
   prefix: string,
   repository: string,
-): Promise<FolderFiles> => {
+): Promise<FolderFiles> {
   const files: Record<string, string> = {};
   for (const [name, text] of Object.entries(before)) {
     const atHead = await git.try(['cat-file', 'blob', `HEAD:${prefix}${name}`]);
@@ -129,9 +129,9 @@ const requireUnchanged = async (
     });
   }
   return files;
-};
+}
 
-const requireAuthor = async (git: Git, repository: string): Promise<Record<string, string>> => {
+async function requireAuthor(git: Git, repository: string): Promise<Record<string, string>> {
   const name = (await git.try(['config', 'user.name']))?.trim();
   const email = (await git.try(['config', 'user.email']))?.trim();
   if (name && email) {
@@ -151,22 +151,22 @@ const requireAuthor = async (git: Git, repository: string): Promise<Record<strin
     expected: 'both, in the configuration of git',
     hint: 'Set them with `git config user.name …` and `git config user.email …`.',
   });
-};
+}
 
 /** Names of the folder's files, as seen from it, that may be executed. */
-const executablesIn = async (git: Git, base: string): Promise<ReadonlySet<string>> => {
+async function executablesIn(git: Git, base: string): Promise<ReadonlySet<string>> {
   const entries = (await git.ask(['ls-tree', '-r', '-z', base])).split('\0');
   const executable = entries.filter((entry) => entry.startsWith(`${EXECUTABLE} `));
   return new Set(executable.map((entry) => entry.slice(entry.indexOf('\t') + 1)));
-};
+}
 
-const commitAll = async (
+async function commitAll(
   git: Git,
   changes: readonly Change[],
   before: FolderFiles,
   prefix: string,
   base: string,
-): Promise<string[]> => {
+): Promise<string[]> {
   await git.ask(['read-tree', base]);
   const executables = await executablesIn(git, base);
   // Ids are longer where the repository hashes with SHA-256.
@@ -189,4 +189,4 @@ const commitAll = async (
     previous = files;
   }
   return commits;
-};
+}

@@ -17,17 +17,17 @@ export interface Git {
 }
 
 /** git finds its configuration below the home folder. */
-const gitEnvironment = (): Record<string, string> => {
+function gitEnvironment(): Record<string, string> {
   const environment = minimalEnvironment();
   for (const name of ['HOME', 'XDG_CONFIG_HOME']) {
     const value = process.env[name];
     if (value !== undefined) environment[name] = value;
   }
   return environment;
-};
+}
 
 /** Runs git in a folder. */
-export const gitIn = (folder: string, environment: Readonly<Record<string, string>> = {}): Git => {
+export function gitIn(folder: string, environment: Readonly<Record<string, string>> = {}): Git {
   const run = (args: readonly string[], stdin?: string) =>
     runProcess({
       command: 'git',
@@ -50,7 +50,7 @@ export const gitIn = (folder: string, environment: Readonly<Record<string, strin
       return end === 'exited' && exitCode === 0 ? stdout : undefined;
     },
   };
-};
+}
 
 const noGit = (): WarpsmithError =>
   new WarpsmithError(

@@ -21,7 +21,7 @@ export interface KeptChange {
  * What a run kept on the way from its start to its best, in order. Changes that were kept for a time but are not in the
  * best (their candidate was refused when it was confirmed) are left out.
  */
-export const keptChanges = (events: readonly RecordedEvent[], bestCandidate: string): KeptChange[] => {
+export function keptChanges(events: readonly RecordedEvent[], bestCandidate: string): KeptChange[] {
   const evaluations = events.filter((event) => event.type === 'evaluation-finished');
   const kept = standingDecisions(events)
     .filter(({ comparedWith }) => comparedWith !== null)
@@ -45,4 +45,4 @@ export const keptChanges = (events: readonly RecordedEvent[], bestCandidate: str
     });
   const last = kept.findLastIndex(({ event }) => event.evaluation.candidate.id === bestCandidate);
   return kept.slice(0, last + 1);
-};
+}

@@ -5,7 +5,7 @@ import { fillTemplate } from './fill-template.ts';
 import type { Reproduction } from './reproduction.ts';
 
 /** The flags nvcc needs beside an architecture to compile the kernel as it was judged. */
-export const nvccFlags = (candidate: Candidate): string[] => {
+export function nvccFlags(candidate: Candidate): string[] {
   const { source } = candidate.kernel.file;
   const parsed = parseFlags(source.flags ?? [], Object.keys(candidate.parameters));
   if (!parsed.ok) return [];
@@ -18,17 +18,17 @@ export const nvccFlags = (candidate: Candidate): string[] => {
     ...(settings.maximumRegisters === undefined ? [] : [`--maxrregcount=${settings.maximumRegisters}`]),
     ...settings.macros,
   ];
-};
+}
 
 /** README.md of an export. `evidence` are sentences about the result, each with its kind. */
-export const exportReadme = (request: {
+export function exportReadme(request: {
   readonly name: string;
   readonly candidate: Candidate;
   readonly evidence: readonly string[];
   readonly architecture: string;
   readonly reproduction: Omit<Reproduction, 'files'>;
   readonly patchedKernel: string | undefined;
-}): string => {
+}): string {
   const { name, candidate, evidence, architecture, reproduction, patchedKernel } = request;
   const { file } = candidate.kernel;
   const values = Object.entries(candidate.parameters).map(([parameter, value]) => `${parameter}=${value}`);
@@ -46,4 +46,4 @@ export const exportReadme = (request: {
     flags: [`-arch=${architecture}`, ...nvccFlags(candidate)].join(' '),
     command: reproduction.command,
   });
-};
+}

@@ -59,13 +59,13 @@ export const hashesOf = (files: Readonly<Record<string, string>>): Record<string
   Object.fromEntries(Object.entries(files).map(([name, text]) => [name, sha256(text)]));
 
 /** What to run, and on what, to see the same again. */
-export const reproduction = (request: {
+export function reproduction(request: {
   readonly version: string;
   readonly problem: { readonly name: string; readonly files: Readonly<Record<string, string>> };
   readonly candidate: Candidate;
   readonly start: Candidate;
   readonly evidence: Evidence | null;
-}): Omit<Reproduction, 'files'> => {
+}): Omit<Reproduction, 'files'> {
   const { version, problem, candidate, start, evidence } = request;
   return {
     schemaVersion: 1,
@@ -82,14 +82,14 @@ export const reproduction = (request: {
     evidence,
     command: commandOf(evidence),
   };
-};
+}
 
 /** Words of a command line; workload names and device ids have no other characters. */
-const commandOf = (evidence: Evidence | null): string => {
+function commandOf(evidence: Evidence | null): string {
   if (!evidence) return 'warpsmith evaluate .';
   const { device, workloads, seed } = evidence;
   const workload = workloads[0]!;
   const dimensions = Object.entries(workload.dimensions).map(([name, value]) => `${name}=${value}`);
   const options = [`--device ${device.id}`, `--workload ${dimensions.join(',')}`, `--cache ${workload.cache}`];
   return ['warpsmith evaluate .', ...options, `--seed ${seed}`].join(' ');
-};
+}

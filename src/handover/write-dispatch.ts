@@ -17,7 +17,7 @@ import { nvccFlags } from './readme.ts';
  * @param request.folder - where the files are to lie.
  * @throws WarpsmithError `export-needs-cuda-source` for a kernel that comes compiled.
  */
-export const writeDispatch = (
+export function writeDispatch(
   table: DispatchTable,
   request: {
     readonly problem: ProblemFile;
@@ -25,7 +25,7 @@ export const writeDispatch = (
     readonly folder: string;
     readonly version: string;
   },
-): Readonly<Record<string, string>> => {
+): Readonly<Record<string, string>> {
   const { problem, candidates, folder, version } = request;
   const used = new Map([...table.entries, table.fallback].map((entry) => [entry.folder, entry.candidate.id]));
   const files: Record<string, string> = {
@@ -49,9 +49,9 @@ export const writeDispatch = (
     files[`${place}/${place}_launch.cu`] = launchUnit(candidate, place);
   }
   return files;
-};
+}
 
-const refuseCompiled = ({ kernel: { file, folder } }: Candidate): void => {
+function refuseCompiled({ kernel: { file, folder } }: Candidate): void {
   if (file.source.kind === 'cuda') return;
   throw new WarpsmithError({
     code: 'export-needs-cuda-source',
@@ -62,7 +62,7 @@ const refuseCompiled = ({ kernel: { file, folder } }: Candidate): void => {
     expected: 'cuda',
     hint: 'Leave the kernel out, or export each winner by itself.',
   });
-};
+}
 
 const readme = (table: DispatchTable, used: readonly { folder: string; candidate: Candidate }[]): string =>
   fillTemplate('dispatch.md', {

@@ -69,10 +69,10 @@ function row(
 type Limits = readonly [warps: number, ctas: number, sharedKib: number, reservedKib: number, allocationUnit: number];
 type Rates = readonly [fp32: number, fp16: number, fp64: number, tensor: number, lsu: number];
 
-const order = (name: string): number => {
+function order(name: string): number {
   const [major, minor] = name.split('.').map(Number);
   return major! * 100 + minor!;
-};
+}
 
 /** The table's row for a compute capability, or of the newest older one: new minor versions differ little. */
 export const capabilityOf = (major: number, minor: number): ComputeCapability =>

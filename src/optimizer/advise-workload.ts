@@ -86,12 +86,12 @@ function isSaturated(rows: readonly Row[]): boolean {
 }
 
 /** The least work that fills the device; `null` if larger workloads still gain. */
-const saturatedAt = (rows: readonly Row[]): number | null => {
+function saturatedAt(rows: readonly Row[]): number | null {
   if (!isSaturated(rows)) return null;
   const last = rows.at(-1)!.attainedRatio!;
   const below = rows.findLastIndex((row) => !isNear(row.attainedRatio, last));
   return rows[below + 1]!.product;
-};
+}
 
 /** Doubles the first dimension that may still grow. */
 function twiceAsLarge(

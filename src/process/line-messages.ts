@@ -71,9 +71,9 @@ export class MessageReader {
   }
 }
 
-const sizesOf = (value: unknown): number[] => {
+function sizesOf(value: unknown): number[] {
   if (value === undefined) return [];
   const isSize = (size: unknown): size is number => Number.isSafeInteger(size) && (size as number) >= 0;
   if (!Array.isArray(value) || !value.every(isSize)) throw new Error('payloadBytes are not sizes');
   return value;
-};
+}

@@ -47,10 +47,10 @@ const PROBE_OUTPUT_BYTES = 4096;
 let found: Promise<NetworkWall> | undefined;
 
 /** The best wall that works here; tried once per process. Never rejects. */
-export const networkWall = (): Promise<NetworkWall> => {
+export function networkWall(): Promise<NetworkWall> {
   found ??= findNetworkWall();
   return found;
-};
+}
 
 /** The first wall whose programs are on the search path, and behind which the network is another one. */
 export async function findNetworkWall(searchPath?: string, timeoutMs = PROBE_TIMEOUT_MS): Promise<NetworkWall> {

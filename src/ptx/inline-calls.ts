@@ -82,9 +82,9 @@ function expandCall(call: PtxInstruction, target: Target, inliner: Inliner, call
 
 const branch = { opcode: 'bra', modifiers: [], text: 'bra' };
 
-const emit = (target: Target, instruction: PtxInstruction): void => {
+function emit(target: Target, instruction: PtxInstruction): void {
   target.fn.body.push({ kind: 'instruction', instruction });
-};
+}
 
 function calleeOf(call: PtxInstruction, inliner: Inliner, callers: readonly string[]): PtxFunction {
   const operand = call.operands[1];

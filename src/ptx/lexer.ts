@@ -23,11 +23,11 @@ export interface LexedPtx {
 const TOKEN =
   /([ \t\r\n]+)|\/\/([^\n]*)|\/\*([\s\S]*?)\*\/|([A-Za-z_$%][\w$]*(?:(?:\.|::)[A-Za-z0-9_]+)*)|(\.[A-Za-z_]\w*)|(0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+U?)|"((?:[^"\\\n]|\\.)*)"|(<<|>>|[{}()[\],;:<>=@!|+\-*/~%&^?])/y;
 
-const countNewlines = (text: string): number => {
+function countNewlines(text: string): number {
   let count = 0;
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++;
   return count;
-};
+}
 
 /** Splits PTX text into tokens. @throws PtxSyntaxError on a character no token starts with. */
 export function lexPtx(text: string): LexedPtx {

@@ -22,7 +22,7 @@ export interface ModuleTraits {
  * @throws PtxSyntaxError when the text does not split into tokens, and where ptxas may split it otherwise: at a string
  * with an escaped quote, and at a `.global` that is glued to a name (`sm_90.global`).
  */
-export const readTraits = (ptx: string): ModuleTraits => {
+export function readTraits(ptx: string): ModuleTraits {
   const { tokens } = lexPtx(ptx);
   const escaped = tokens.find(({ kind, text }) => kind === 'string' && text.includes('\\"'));
   if (escaped) throw new PtxSyntaxError('a string with an escaped quote', escaped.line, escaped.text);
@@ -37,7 +37,7 @@ export const readTraits = (ptx: string): ModuleTraits => {
     specialRegisters: specialRegisters(tokens),
     cacheHints: cacheHints(tokens),
   };
-};
+}
 
 const isDirective = (token: Token | undefined, text: string): boolean =>
   token?.kind === 'directive' && token.text === text;
@@ -52,7 +52,7 @@ const declaresAny = (tokens: readonly Token[], index: number): boolean =>
   declaresVariable(tokens, index) || isDirective(tokens[index], '.const');
 
 /** `.align 4 .b8 name[16] = { … };`: the one name before `;`; nothing where there are several, or something else stands there. */
-const variableName = (tokens: readonly Token[], start: number): string => {
+function variableName(tokens: readonly Token[], start: number): string {
   let index = start;
   while (tokens[index]?.kind === 'directive' || tokens[index]?.kind === 'number') index++;
   const name = tokens[index]?.kind === 'word' ? tokens[index]!.text : '';
@@ -65,16 +65,16 @@ const variableName = (tokens: readonly Token[], start: number): string => {
     else if (text === ',' && depth === 0) return '';
   }
   return '';
-};
+}
 
 const LINKING = new Set(['.visible', '.weak', '.common', '.extern']);
 
-const isExternal = (tokens: readonly Token[], index: number): boolean => {
+function isExternal(tokens: readonly Token[], index: number): boolean {
   for (let at = index - 1; at >= 0 && LINKING.has(tokens[at]!.text); at--) {
     if (tokens[at]!.text === '.extern') return true;
   }
   return false;
-};
+}
 
 /** True for the opcode of an instruction that names its state space. */
 const namesItsSpace = (text: string): boolean => INSTRUCTIONS.get(text.split('.')[0]!)?.namesSpace ?? false;
@@ -82,7 +82,7 @@ const namesItsSpace = (text: string): boolean => INSTRUCTIONS.get(text.split('.'
 const ENDS_STATEMENT = new Set([';', '{', '}', ':']);
 
 /** First in its statement, or after a guard such as `@!%p1`. */
-const isOpcode = (tokens: readonly Token[], index: number): boolean => {
+function isOpcode(tokens: readonly Token[], index: number): boolean {
   const { text, line } = tokens[index]!;
   const before = tokens[index - 1];
   if (!before || !text.includes('.')) return false;
@@ -91,14 +91,14 @@ const isOpcode = (tokens: readonly Token[], index: number): boolean => {
   if (before.kind === 'word' && guard?.text === '@') return true;
   // It may follow a `.loc`, which ends with its line.
   return before.kind !== 'directive' && before.line < line && namesItsSpace(text);
-};
+}
 
 /** A generic address of a constant can be written through. */
 const leaksConstants = (tokens: readonly Token[]): boolean =>
   tokens.some((token) => isDirective(token, '.const')) &&
   tokens.some(({ kind, text }) => kind === 'word' && (/^cvta\.const\b/.test(text) || text === 'generic'));
 
-const externalFunctions = (tokens: readonly Token[]): string[] => {
+function externalFunctions(tokens: readonly Token[]): string[] {
   const declared = new Set<string>();
   const defined = new Set<string>();
   tokens.forEach((token, index) => {
@@ -107,10 +107,10 @@ const externalFunctions = (tokens: readonly Token[]): string[] => {
     if (name !== undefined) (isDefined ? defined : declared).add(name);
   });
   return [...declared].filter((name) => !defined.has(name));
-};
+}
 
 /** What stands after `.func`: directives, results in parentheses, the name, parameters, directives, then `{` or `;`. */
-const functionAt = (tokens: readonly Token[], start: number): { name: string | undefined; isDefined: boolean } => {
+function functionAt(tokens: readonly Token[], start: number): { name: string | undefined; isDefined: boolean } {
   let name: string | undefined;
   let depth = 0;
   for (let index = start; index < tokens.length; index++) {
@@ -122,7 +122,7 @@ const functionAt = (tokens: readonly Token[], start: number): { name: string | u
     } else if (depth === 0 && kind === 'word') name ??= text;
   }
   return { name, isDefined: false };
-};
+}
 
 /** Those of the PTX ISA that are no place in the grid and no property of the launch. */
 const WATCHED =

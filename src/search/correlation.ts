@@ -36,10 +36,10 @@ export function correlationOf(traits: readonly Trait[], settings: readonly Trait
 /** Values of a trait whose pairs are tabled; those of a long range are more than are ever compared. */
 const MOST_TABLED = 256;
 
-const factorOf = ({ coordinates }: Trait, { weight, reach }: TraitSetting, a: number, b: number): number => {
+function factorOf({ coordinates }: Trait, { weight, reach }: TraitSetting, a: number, b: number): number {
   const apart = a === b ? 0 : apartOf(coordinates?.[a], coordinates?.[b]);
   return 1 - weight + weight * Math.exp(-apart / reach);
-};
+}
 
 /** Factors of one trait for each pair of places. */
 function tableOf(trait: Trait, setting: TraitSetting): Float64Array {

@@ -55,12 +55,12 @@ export function kernelSpace(rungs: readonly Kernel[], dimensions: Dimensions): K
 }
 
 /** The rungs' names; folders where two share a name. */
-const kernelNames = (kernels: readonly Kernel[]): string[] => {
+function kernelNames(kernels: readonly Kernel[]): string[] {
   const names = kernels.map(({ file }) => file.name);
   return kernels.map(({ file, folder }) =>
     names.filter((name) => name === file.name).length > 1 ? folder : file.name,
   );
-};
+}
 
 /** Names a kernel by its content, whatever its parameters' values. */
 const kernelId = (kernel: Kernel): string => makeCandidate(kernel, {}).id;
@@ -69,9 +69,9 @@ const kernelId = (kernel: Kernel): string => makeCandidate(kernel, {}).id;
 const listOf = (declaration: ParameterDeclaration | undefined): readonly (number | null)[] =>
   declaration ? listValues(declaration.values) : [null];
 
-const parameterDimensions = (kernels: readonly Kernel[]) => {
+function parameterDimensions(kernels: readonly Kernel[]) {
   const names = new Set(kernels.flatMap(({ file }) => Object.keys(file.parameters ?? {})));
   return [...names].map((name) =>
     dimensionOf(name, new Set(kernels.flatMap(({ file }) => listOf(file.parameters?.[name])))),
   );
-};
+}

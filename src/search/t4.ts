@@ -151,7 +151,7 @@ function medianRuntime({ times }: Json, path: string, refuse: Refuse): Measured 
 
 const MAXIMUM_SHOWN = 60;
 
-const notT4 = (file: string, path: string, received: unknown, expected: string): WarpsmithError => {
+function notT4(file: string, path: string, received: unknown, expected: string): WarpsmithError {
   const text = received === undefined ? 'nothing' : (JSON.stringify(received) ?? String(received));
   return new WarpsmithError({
     code: 'not-t4',
@@ -162,7 +162,7 @@ const notT4 = (file: string, path: string, received: unknown, expected: string):
     expected,
     hint: 'T4 files have results[], each with a configuration, its invalidity and measurements.',
   });
-};
+}
 
 const noValid = (file: string, count: number): WarpsmithError =>
   new WarpsmithError({

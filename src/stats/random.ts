@@ -116,17 +116,17 @@ export interface RandomStream {
   fillNormal(target: Float64Array, mean: number, standardDeviation: number): void;
 }
 
-const mix = (value: number): number => {
+function mix(value: number): number {
   let x = value | 0;
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
   x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
   return (x ^ (x >>> 16)) >>> 0;
-};
+}
 
 const FNV_PRIME = 0x01000193;
 
 /** 32-bit FNV-1a over the labels' UTF-16 code units, finished with `mix`. Labels are separated, so ("a","b") ≠ ("ab"). */
-const hashLabels = (labels: readonly (string | number)[], basis: number): number => {
+function hashLabels(labels: readonly (string | number)[], basis: number): number {
   let hash = basis | 0;
   for (const label of labels) {
     const text = String(label);
@@ -134,10 +134,10 @@ const hashLabels = (labels: readonly (string | number)[], basis: number): number
     hash = Math.imul(hash ^ 0x1f, FNV_PRIME);
   }
   return mix(hash);
-};
+}
 
 /** The stream named by these labels, e.g. run seed, check and input name. Equal labels give equal streams. */
-export const createStream = (...labels: readonly (string | number)[]): RandomStream => {
+export function createStream(...labels: readonly (string | number)[]): RandomStream {
   const key0 = hashLabels(labels, 0x811c9dc5);
   const key1 = hashLabels(labels, 0x5bd1e995);
   const bits = (index: number): number => mix(mix(index + key0) ^ key1);
@@ -157,7 +157,7 @@ export const createStream = (...labels: readonly (string | number)[]): RandomStr
     }
   };
   return { bits, uniform, normal, fillNormal };
-};
+}
 
 /** As {@link shuffle} asks for them: one draw for each place. */
 export const belowOf =

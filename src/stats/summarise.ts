@@ -3,11 +3,11 @@ import { allSamples, blockMedians, countedBlocks } from './block-statistics.ts';
 import { bootstrapMedian } from './bootstrap.ts';
 import { ascending, median, quantileOfSorted } from './quantile.ts';
 
-const meanOf = (values: ArrayLike<number>): number => {
+function meanOf(values: ArrayLike<number>): number {
   let sum = 0;
   for (let i = 0; i < values.length; i++) sum += values[i]!;
   return sum / values.length;
-};
+}
 
 /** Standard deviation (n − 1 in the divisor) ÷ mean; 0 for a single value. */
 function coefficientOfVariation(values: Float64Array, mean: number): number {

@@ -26,10 +26,10 @@ export interface StoredSources {
  *
  * @throws WarpsmithError for a kernel.json that can't be read; as `ContentStore.get`.
  */
-export const readCandidateSources = (
+export function readCandidateSources(
   objects: Pick<ContentStore, 'get'>,
   hashes: Readonly<Record<string, string>>,
-): StoredSources => {
+): StoredSources {
   const textOf = (hash: string): string => new TextDecoder().decode(objects.get(hash));
   const { [KERNEL_JSON]: file, ...sources } = hashes;
   const name = `${KERNEL_JSON} of the run`;
@@ -37,4 +37,4 @@ export const readCandidateSources = (
     sources: Object.fromEntries(Object.entries(sources).map(([name, hash]) => [name, textOf(hash)])),
     ...(file !== undefined && { file: bindKernelFile(parseKernelFile(textOf(file), name), undefined, name) }),
   };
-};
+}

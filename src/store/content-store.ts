@@ -20,11 +20,11 @@ export interface ContentStore {
 const sha256 = (contents: string | Uint8Array): string => createHash('sha256').update(contents).digest('hex');
 
 /** Whether a file of this size exists. A shorter one is left from a power cut, and is written again. */
-const holds = (path: string, contents: string | Uint8Array): boolean => {
+function holds(path: string, contents: string | Uint8Array): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   const bytes = typeof contents === 'string' ? Buffer.byteLength(contents) : contents.length;
   return found?.isFile() === true && found.size === bytes;
-};
+}
 
 /** Opens (and creates when needed) a content store in `folder`. */
 export function openContentStore(folder: string): ContentStore {

@@ -9,19 +9,19 @@ const ERRNO: Readonly<Record<number, string>> = { 8: 'EROFS', 10: 'EIO', 13: 'EN
 /** The primary result code is in the low byte of an extended one. */
 const PRIMARY_CODE = 0xff;
 
-const primaryCode = (error: unknown): number | undefined => {
+function primaryCode(error: unknown): number | undefined {
   const { errcode } = (error ?? {}) as { errcode?: unknown };
   return typeof errcode === 'number' ? errcode & PRIMARY_CODE : undefined;
-};
+}
 
 /** Whether another connection holds a conflicting lock. */
 export const isBusy = (error: unknown): boolean => primaryCode(error) === SQLITE.busy;
 
 /** Whether the file is no database, or a damaged one. */
-export const isDamaged = (error: unknown): boolean => {
+export function isDamaged(error: unknown): boolean {
   const code = primaryCode(error);
   return code === SQLITE.corrupt || code === SQLITE.notADatabase;
-};
+}
 
 /** Whether the error comes from SQLite or the file system below it. */
 export const isDatabaseError = (error: unknown): boolean =>

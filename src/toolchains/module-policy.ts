@@ -76,10 +76,10 @@ export function stateOf(code: CompiledCode): ModuleState | undefined {
 
 type Read = ModuleTraits | PtxSyntaxError | undefined;
 
-const ptxState = (traits: Read): ModuleState | undefined => {
+function ptxState(traits: Read): ModuleState | undefined {
   if (traits === undefined || traits instanceof PtxSyntaxError) return { variables: [] };
   return traits.hasVariables ? { variables: traits.variables } : undefined;
-};
+}
 
 function judge(code: CompiledCode): ModuleVerdict {
   const traits = traitsOf(code);
@@ -163,7 +163,7 @@ const STATELESS = /^\.(?:text|nv\.constant\d+|nv\.shared|nv\.local)(?:\.|$)/;
 const CONSTANTS = /^\.nv\.constant3(?:\.|$)/;
 
 /** Non-empty sections of device memory that may hold variables. Source: the ELF specification. */
-const cubinState = (elf: Buffer, traits: Read): ModuleState | undefined => {
+function cubinState(elf: Buffer, traits: Read): ModuleState | undefined {
   const isRead = traits !== undefined && !(traits instanceof PtxSyntaxError);
   const variables = isRead ? traits.variables : [];
   const isConstantState = !isRead || traits.hasVariables;
@@ -182,4 +182,4 @@ const cubinState = (elf: Buffer, traits: Read): ModuleState | undefined => {
     if (error instanceof RangeError) return { variables: [], sectionBytes: Number.POSITIVE_INFINITY };
     throw error;
   }
-};
+}

@@ -249,15 +249,15 @@ const countedFor = (instruction: PtxInstruction): PtxInstruction | null =>
   instruction.countedAs === undefined ? instruction : instruction.countedAs;
 
 /** Whether the threads of a CTA wait or arrive at it; fences and warp barriers do not count. */
-const isCtaBarrier = (instruction: PtxInstruction): boolean => {
+function isCtaBarrier(instruction: PtxInstruction): boolean {
   const meeting = synchronisationOf(instruction);
   return meeting === 'cta' || meeting === 'cta-arrival';
-};
+}
 
-const isBranch = (instruction: PtxInstruction): boolean => {
+function isBranch(instruction: PtxInstruction): boolean {
   const control = controlOf(instruction);
   return control === 'branch' || control === 'switch';
-};
+}
 
 /** An unguarded `bra` sends all lanes to one place. */
 const mayPart = (branch: PtxInstruction): boolean => branch.guard !== undefined || controlOf(branch) === 'switch';

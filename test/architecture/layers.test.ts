@@ -21,6 +21,7 @@ describe('every module of src/', () => {
   it('starts workers only in devices/ and toolchains/', () => expect(violations(rules.workers)).toEqual([]));
   it('writes files only in store/, process/ and toolchains/', () => expect(violations(rules.writing)).toEqual([]));
   it('prints and exits only in cli/', () => expect(violations(rules.printing)).toEqual([]));
+  it('declares functions of several statements as functions', () => expect(violations(rules.declarations)).toEqual([]));
   it('runs no text as code', () => expect(violations(rules.evaluating)).toEqual([]));
   it('is in no import cycle, types included', () => expect(rules.importCycles(modules)).toEqual([]));
 });
@@ -35,6 +36,7 @@ const {
   workers,
   writing,
   printing,
+  declarations,
   evaluating,
 } = rules;
 const RULES = {
@@ -47,6 +49,7 @@ const RULES = {
   workers,
   writing,
   printing,
+  declarations,
   evaluating,
 };
 
@@ -99,6 +102,12 @@ describe('each rule refuses what it is for', () => {
     ['printing', 'src/app/a.ts', `if (bad) process.exit(1);`, true],
     ['printing', 'src/app/a.ts', ` * Never calls console.log itself.`, false],
     ['printing', 'src/cli/a.ts', `console.log('done');`, false],
+    ['declarations', 'src/core/a.ts', `export const f = (x: number): number => {\n  return x;\n};`, true],
+    ['declarations', 'src/core/a.ts', `const f = async (\n  x: number,\n): Promise<void> => {\n  await x;\n};`, true],
+    ['declarations', 'src/core/a.ts', `const f = (x: number): number => x;`, false],
+    ['declarations', 'src/core/a.ts', `const f: F = (x) => {\n  return x;\n};`, false],
+    ['declarations', 'src/core/a.ts', `const all = (await read()).map((x) => {\n  return x;\n});`, false],
+    ['declarations', 'src/core/a.ts', `const f = (x: number) => (y: number) => {\n  return x + y;\n};`, false],
     ['evaluating', 'src/core/a.ts', `const f = new Function('x', body);`, true],
     ['evaluating', 'src/core/a.ts', `eval(text);`, true],
     ['evaluating', 'src/core/a.ts', `session.eval(text); evaluate(text);`, false],

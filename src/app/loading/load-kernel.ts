@@ -18,10 +18,10 @@ import { folderOf, liesInside, readUserFile } from './read-user-file.ts';
  * @param options.dtype - of a problem with several; else the first of them that the kernel computes in.
  * @throws WarpsmithError for a missing folder or file, a mistake in kernel.json, a source outside the folder.
  */
-export const loadKernel = async (
+export async function loadKernel(
   path: string,
   options: { problem?: Problem; dtype?: DType | undefined } = {},
-): Promise<{ kernel: Kernel; problem: Problem }> => {
+): Promise<{ kernel: Kernel; problem: Problem }> {
   const folder = folderOf(path, KERNEL_FILE);
   const source = await readKernelFile(folder);
   const file = join(folder, KERNEL_FILE);
@@ -30,7 +30,7 @@ export const loadKernel = async (
   const kernelFile = bindKernelFile(source, problem.file.dtype, file);
   checkKernelAgainstProblem(kernelFile, problem.file, file);
   return { kernel: { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) }, problem };
-};
+}
 
 /** What warpsmith wrote for one dtype, asked for another. */
 const otherDType = ({ dtype, name }: KernelSource, { file: { dtype: asked } }: Problem, file: string): WarpsmithError =>
@@ -44,12 +44,12 @@ const otherDType = ({ dtype, name }: KernelSource, { file: { dtype: asked } }: P
     hint: 'The rung that it was made of may take other dtypes.',
   });
 
-const problemOf = async (
+async function problemOf(
   kernel: KernelSource,
   folder: string,
   file: string,
   { problem: known, dtype = kernel.dtype }: { problem?: Problem; dtype?: DType | undefined },
-): Promise<Problem> => {
+): Promise<Problem> {
   const problemFile = resolve(folder, kernel.problem);
   const problemFolder = dirname(problemFile);
   if (known && resolve(known.folder) === problemFolder) return known;
@@ -83,4 +83,4 @@ const problemOf = async (
     });
   }
   return await loadProblem(problemFolder, { dtype, among: kernel.dtypes });
-};
+}

@@ -36,7 +36,7 @@ const loaded = new Map<string, { readonly contents: string; readonly problem: Pr
  * @param path - the folder, or its problem.json.
  * @throws WarpsmithError `unknown-dtype`; for a missing folder or file, a mistake in problem.json, or a device reference that does not load.
  */
-export const loadProblem = async (path: string, { dtype, among }: DTypeChoice = {}): Promise<Problem> => {
+export async function loadProblem(path: string, { dtype, among }: DTypeChoice = {}): Promise<Problem> {
   const folder = folderOf(path, PROBLEM_FILE);
   await requireFolder(folder, `a problem folder with ${PROBLEM_FILE} and reference.ts`);
   const file = join(folder, PROBLEM_FILE);
@@ -67,24 +67,24 @@ export const loadProblem = async (path: string, { dtype, among }: DTypeChoice = 
   };
   loaded.set(name, { contents, problem });
   return problem;
-};
+}
 
-const loadDeviceReference = async (folder: string, problem: ProblemFile): Promise<Kernel> => {
+async function loadDeviceReference(folder: string, problem: ProblemFile): Promise<Kernel> {
   const file = join(folder, KERNEL_FILE);
   const kernelFile = bindKernelFile(await readKernelFile(folder), problem.dtype, file);
   checkKernelAgainstProblem(kernelFile, problem, file);
   checkDeviceReference(kernelFile, problem, file);
   return { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) };
-};
+}
 
 /** The module's absolute path, symbolic links resolved. */
-const findReference = async (folder: string): Promise<string> => {
+async function findReference(folder: string): Promise<string> {
   const file = await referenceFile(folder);
   await readUserFile({ file, expected: 'a module that exports `reference`', hint: REFERENCE_HINT });
   const real = await realpath(file);
   if (dirname(real) !== (await realpath(folder))) throw outsideProblem(file, real);
   return real;
-};
+}
 
 /** A module behind a link would import files beside the link's target, to which nobody has agreed. */
 const outsideProblem = (file: string, received: string): WarpsmithError =>
@@ -98,7 +98,7 @@ const outsideProblem = (file: string, received: string): WarpsmithError =>
   });
 
 /** Node refuses to strip types under node_modules. There the package contains reference.js, built from reference.ts. */
-const referenceFile = async (folder: string): Promise<string> => {
+async function referenceFile(folder: string): Promise<string> {
   const installed = (await realpath(folder)).split(sep).includes('node_modules');
   const names = installed ? ['reference.js'] : ['reference.ts', 'reference.js'];
   for (const name of names) {
@@ -106,4 +106,4 @@ const referenceFile = async (folder: string): Promise<string> => {
     if ((await stat(file).catch(() => undefined))?.isFile()) return file;
   }
   return join(folder, names[0]!);
-};
+}

@@ -11,7 +11,7 @@ export const KERNEL_FILE = 'kernel.json';
  *
  * @throws WarpsmithError for a missing folder or file, or a mistake in kernel.json.
  */
-export const readKernelFile = async (folder: string): Promise<KernelSource> => {
+export async function readKernelFile(folder: string): Promise<KernelSource> {
   await requireFolder(folder, `a kernel folder with ${KERNEL_FILE}`);
   const file = join(folder, KERNEL_FILE);
   const text = await readUserFile({
@@ -20,14 +20,14 @@ export const readKernelFile = async (folder: string): Promise<KernelSource> => {
     hint: 'A problem folder (problem.json) is not a kernel folder; kernels are its sub-folders, such as 01_minimal.',
   });
   return parseKernelFile(text.toString('utf8'), file);
-};
+}
 
 /** Text of every listed file by its listed name; base64 for a cubin. */
-export const readSources = async (
+export async function readSources(
   kernel: Pick<KernelFile, 'source'>,
   folder: string,
   file: string,
-): Promise<Record<string, string>> => {
+): Promise<Record<string, string>> {
   const sources: Record<string, string> = {};
   for (const key of ['files', 'includes'] as const) {
     for (const [index, name] of (kernel.source[key] ?? []).entries()) {
@@ -43,7 +43,7 @@ export const readSources = async (
     }
   }
   return sources;
-};
+}
 
 const outsideKernel = (file: string, path: string, received: string): WarpsmithError =>
   new WarpsmithError({

@@ -10,7 +10,7 @@ const MAXIMUM_BYTES = 8 * 1024 * 1024;
  *
  * @throws WarpsmithError `no-such-folder` or `not-a-folder`.
  */
-export const requireFolder = async (folder: string, what: string): Promise<void> => {
+export async function requireFolder(folder: string, what: string): Promise<void> {
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory()) return;
   throw new WarpsmithError({
@@ -21,7 +21,7 @@ export const requireFolder = async (folder: string, what: string): Promise<void>
     expected: what,
     hint: found ? `Did you mean ${dirname(folder)}?` : 'Check the path.',
   });
-};
+}
 
 /**
  * The bytes of a file that the user named.
@@ -29,7 +29,7 @@ export const requireFolder = async (folder: string, what: string): Promise<void>
  * @param request.expected - what the file should contain, for messages.
  * @throws WarpsmithError `missing-file`, `not-a-file`, `file-too-large` or `unreadable-file`.
  */
-export const readUserFile = async (request: { file: string; expected: string; hint: string }): Promise<Buffer> => {
+export async function readUserFile(request: { file: string; expected: string; hint: string }): Promise<Buffer> {
   const { file, expected, hint } = request;
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => error);
   if (found instanceof Error) throw unreadable(found, request);
@@ -57,12 +57,12 @@ export const readUserFile = async (request: { file: string; expected: string; hi
   return await readFile(file).catch((error: NodeJS.ErrnoException) => {
     throw unreadable(error, request);
   });
-};
+}
 
-const unreadable = (
+function unreadable(
   error: NodeJS.ErrnoException,
   { file, expected, hint }: { file: string; expected: string; hint: string },
-): WarpsmithError => {
+): WarpsmithError {
   const missing = error.code === 'ENOENT' || error.code === 'ENOTDIR';
   return new WarpsmithError({
     code: missing ? 'missing-file' : 'unreadable-file',
@@ -72,13 +72,13 @@ const unreadable = (
     expected,
     hint: missing ? hint : 'Check the permissions of the file.',
   });
-};
+}
 
 /** Whether `file` lies inside `folder`, after resolving symbolic links of both. @throws if one is missing. */
-export const liesInside = async (file: string, folder: string): Promise<boolean> => {
+export async function liesInside(file: string, folder: string): Promise<boolean> {
   const path = relative(await realpath(folder), await realpath(file));
   return path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && resolve(path) !== path;
-};
+}
 
 /** Accepts `problems/attention/problem.json` for its folder. */
 export const folderOf = (path: string, fileName: string): string =>

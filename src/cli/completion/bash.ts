@@ -4,15 +4,15 @@ import type { CommandGrammar, Grammar, Offer } from './grammar.ts';
 export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** What `_warpsmith_offer` is called with: the name of what is offered, or words. */
-const offerWords = (offer: Offer): string => {
+function offerWords(offer: Offer): string {
   if (offer === undefined) return 'nothing';
   return typeof offer === 'string' ? offer : `words ${offer.join(' ')}`;
-};
+}
 
-const flagCase = ({ name, options }: CommandGrammar): string => {
+function flagCase({ name, options }: CommandGrammar): string {
   const flags = options.flatMap(({ long, short }) => (short === undefined ? [long] : [`-${short}`, long]));
   return `    ${name}) echo ${quoted(flags.join(' '))} ;;`;
-};
+}
 
 /** A line for each option that takes a value: what follows it. */
 const valueCases = ({ name, options }: CommandGrammar): string[] =>

@@ -43,10 +43,10 @@ export interface Grammar extends KnownNames {
 /** The words between the brackets of `<folder>`, `[run]` and `<runs...>`. */
 const placeholder = (shown: string): string => shown.replaceAll(/[[\]<>.]/g, '');
 
-const choicesOf = ({ kind: { schema } }: Option): readonly string[] | undefined => {
+function choicesOf({ kind: { schema } }: Option): readonly string[] | undefined {
   const { enum: words, items } = schema as { enum?: readonly string[]; items?: { enum?: readonly string[] } };
   return words ?? items?.enum;
-};
+}
 
 const isMany = ({ kind: { schema } }: Option): boolean => schema.type === 'array' || schema.type === 'object';
 

@@ -12,14 +12,14 @@ const parsed = new Map<string, ExpressionNode>();
 const MAXIMUM_CACHED = 10_000;
 
 /** Parses with a cache. @throws WarpsmithError as `parseExpression`. */
-const cachedParse = (text: string, place?: ExpressionPlace): ExpressionNode => {
+function cachedParse(text: string, place?: ExpressionPlace): ExpressionNode {
   const known = parsed.get(text);
   if (known) return known;
   const node = parseExpression(text, place);
   if (parsed.size >= MAXIMUM_CACHED) parsed.clear();
   parsed.set(text, node);
   return node;
-};
+}
 
 /**
  * The finite value of an expression. Names are looked up literally, dots included.
@@ -27,7 +27,7 @@ const cachedParse = (text: string, place?: ExpressionPlace): ExpressionNode => {
  * @throws WarpsmithError `expression-syntax`, `unknown-function`, `unknown-name`, `division-by-zero`, `not-finite`,
  * `not-an-integer` (operand of a bit operator) or `negative-shift`.
  */
-export const evaluateExpression = (expression: Expression, scope: ExpressionScope, where?: ExpressionPlace): number => {
+export function evaluateExpression(expression: Expression, scope: ExpressionScope, where?: ExpressionPlace): number {
   if (typeof expression === 'number') {
     if (Number.isFinite(expression)) return expression;
     throw expressionError(
@@ -37,7 +37,7 @@ export const evaluateExpression = (expression: Expression, scope: ExpressionScop
     );
   }
   return new Evaluation(expression, scope, where).value(cachedParse(expression, where));
-};
+}
 
 /**
  * The value of an expression without rounding: `ceilDiv` divides, `ceil` and `floor` do nothing. For a grid's extent, this
@@ -57,7 +57,7 @@ const UNROUNDED: Readonly<Record<string, (...values: number[]) => number>> = {
 };
 
 /** Names an expression reads, each once, in order of appearance. @throws WarpsmithError as `parseExpression`. */
-export const namesInExpression = (expression: Expression, where?: ExpressionPlace): string[] => {
+export function namesInExpression(expression: Expression, where?: ExpressionPlace): string[] {
   const names = new Set<string>();
   const visit = (node: ExpressionNode): void => {
     if (node.kind === 'name') names.add(node.name);
@@ -65,23 +65,23 @@ export const namesInExpression = (expression: Expression, where?: ExpressionPlac
   };
   if (typeof expression === 'string') visit(cachedParse(expression, where));
   return [...names];
-};
+}
 
 /**
  * Checks that an expression parses and reads only known names, without values for them.
  *
  * @throws WarpsmithError `expression-syntax`, `unknown-function` or `unknown-name`.
  */
-export const checkExpression = (expression: Expression, names: Iterable<string>, where?: ExpressionPlace): void => {
+export function checkExpression(expression: Expression, names: Iterable<string>, where?: ExpressionPlace): void {
   const known = new Set(names);
   const visit = (node: ExpressionNode): void => {
     if (node.kind === 'name' && !known.has(node.name)) throw unknownName(node, String(expression), known, where);
     for (const child of childrenOf(node)) visit(child);
   };
   if (typeof expression === 'string') visit(cachedParse(expression, where));
-};
+}
 
-const childrenOf = (node: ExpressionNode): readonly ExpressionNode[] => {
+function childrenOf(node: ExpressionNode): readonly ExpressionNode[] {
   switch (node.kind) {
     case 'number':
     case 'name':
@@ -95,14 +95,14 @@ const childrenOf = (node: ExpressionNode): readonly ExpressionNode[] => {
     case 'call':
       return node.arguments;
   }
-};
+}
 
-const unknownName = (
+function unknownName(
   node: { name: string; column: number },
   text: string,
   names: Iterable<string>,
   where?: ExpressionPlace,
-): Error => {
+): Error {
   const known = [...names];
   return expressionError(
     'unknown-name',
@@ -115,7 +115,7 @@ const unknownName = (
     },
     where,
   );
-};
+}
 
 class Evaluation {
   readonly #text: string;

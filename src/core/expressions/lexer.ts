@@ -19,7 +19,7 @@ const TOKEN =
  *
  * @throws WarpsmithError `expression-syntax` at a character that starts no token.
  */
-export const tokenize = (text: string, place?: ExpressionPlace): Token[] => {
+export function tokenize(text: string, place?: ExpressionPlace): Token[] {
   if (text.length > MAXIMUM_LENGTH) throw tooLong(text, place);
   const tokens: Token[] = [];
   let position = skipWhitespace(text, 0);
@@ -36,13 +36,13 @@ export const tokenize = (text: string, place?: ExpressionPlace): Token[] => {
   }
   tokens.push({ kind: 'end', text: '', column: text.length + 1 });
   return tokens;
-};
+}
 
-const skipWhitespace = (text: string, position: number): number => {
+function skipWhitespace(text: string, position: number): number {
   WHITESPACE.lastIndex = position;
   WHITESPACE.exec(text);
   return WHITESPACE.lastIndex;
-};
+}
 
 const tooLong = (text: string, place?: ExpressionPlace): Error =>
   expressionError(
@@ -56,7 +56,7 @@ const tooLong = (text: string, place?: ExpressionPlace): Error =>
     place,
   );
 
-const unexpectedCharacter = (text: string, position: number, place?: ExpressionPlace): Error => {
+function unexpectedCharacter(text: string, position: number, place?: ExpressionPlace): Error {
   const character = String.fromCodePoint(text.codePointAt(position)!);
   return expressionError(
     'expression-syntax',
@@ -69,7 +69,7 @@ const unexpectedCharacter = (text: string, position: number, place?: ExpressionP
     },
     place,
   );
-};
+}
 
 const malformedNumber = (text: string, column: number, place?: ExpressionPlace): Error =>
   expressionError(

@@ -13,10 +13,10 @@ const MAXIMUM_DEPTH = 200;
  *
  * @throws WarpsmithError `expression-syntax` or `unknown-function`, with the column.
  */
-export const parseExpression = (text: string, place?: ExpressionPlace): ExpressionNode => {
+export function parseExpression(text: string, place?: ExpressionPlace): ExpressionNode {
   const parser = new Parser(text, place);
   return parser.parse();
-};
+}
 
 class Parser {
   readonly #text: string;

@@ -31,8 +31,8 @@ export const valueAtJsonPath = (root: unknown, path: readonly PropertyKey[]): un
   );
 
 /** A value as JSON, cut to one short line. */
-export const formatJsonValue = (value: unknown): string => {
+export function formatJsonValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = escapeControls(JSON.stringify(value));
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
-};
+}

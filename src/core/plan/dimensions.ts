@@ -15,11 +15,11 @@ export interface DimensionsPlace {
  *
  * @throws WarpsmithError `unknown-dimension`, `missing-dimension` or `dimension-out-of-range`.
  */
-export const completeDimensions = (
+export function completeDimensions(
   declarations: ProblemFile['dimensions'],
   values: Readonly<Record<string, number>>,
   place: DimensionsPlace = {},
-): Dimensions => {
+): Dimensions {
   const names = Object.keys(declarations);
   for (const name of Object.keys(values)) {
     if (!Object.hasOwn(declarations, name)) throw unknownDimension(name, names, place);
@@ -32,7 +32,7 @@ export const completeDimensions = (
     complete[name] = value;
   }
   return complete;
-};
+}
 
 /** The value of a dimension that is left out; `before` are those declared before it. */
 export const defaultOf = (
@@ -43,33 +43,33 @@ export const defaultOf = (
   value === undefined ? undefined : evaluateExpression(value, before, { path: `dimensions.${name}.default` });
 
 /** Dimensions of which the value is what follows from another one alone: of `"Hkv": { "default": "H" }`, H's. */
-export const followersOf = (
+export function followersOf(
   declarations: ProblemFile['dimensions'],
   dimensions: Dimensions,
   name: string,
-): { readonly following: string[]; readonly others: string[] } => {
+): { readonly following: string[]; readonly others: string[] } {
   const named = Object.keys(declarations).filter((other) => declarations[other]!.default === name);
   return {
     following: named.filter((other) => dimensions[other] === dimensions[name]),
     others: named.filter((other) => dimensions[other] !== dimensions[name]),
   };
-};
+}
 
 /**
  * As {@link completeDimensions}, of a shape that also meets the problem's limits.
  *
  * @throws WarpsmithError `shape-outside-limits`; as {@link completeDimensions}.
  */
-export const completeShape = (
+export function completeShape(
   problem: Pick<ProblemFile, 'dimensions' | 'limits'>,
   values: Readonly<Record<string, number>>,
   place: DimensionsPlace = {},
-): Dimensions => {
+): Dimensions {
   const dimensions = completeDimensions(problem.dimensions, values, place);
   const failed = failedLimit(problem, dimensions);
   if (failed !== undefined) throw outsideLimits(failed, dimensions, place);
   return dimensions;
-};
+}
 
 /** Whether complete dimensions are a shape of the problem: each value allowed, and every limit met. */
 export const isShapeOf = (problem: Pick<ProblemFile, 'dimensions' | 'limits'>, dimensions: Dimensions): boolean =>
@@ -77,20 +77,20 @@ export const isShapeOf = (problem: Pick<ProblemFile, 'dimensions' | 'limits'>, d
   failedLimit(problem, dimensions) === undefined;
 
 /** Whether the declaration allows the value: an integer, at least 1 by default. */
-export const isAllowed = (declaration: DimensionDeclaration, value: number): boolean => {
+export function isAllowed(declaration: DimensionDeclaration, value: number): boolean {
   if (!Number.isSafeInteger(value)) return false;
   if (declaration.values) return declaration.values.includes(value);
   return value >= (declaration.minimum ?? 1) && value <= (declaration.maximum ?? Number.MAX_SAFE_INTEGER);
-};
+}
 
 /** e.g. `an integer from 1 to 4096`, `one of 32, 64`. */
-export const describeAllowed = (declaration: DimensionDeclaration): string => {
+export function describeAllowed(declaration: DimensionDeclaration): string {
   if (declaration.values) return `one of ${declaration.values.join(', ')}`;
   const from = declaration.minimum ?? 1;
   return declaration.maximum === undefined
     ? `an integer of at least ${from}`
     : `an integer from ${from} to ${declaration.maximum}`;
-};
+}
 
 const at = (place: DimensionsPlace, name?: string): { file?: string; path?: string } => ({
   file: place.file,

@@ -23,7 +23,7 @@ export interface ArgumentContext {
  *
  * @throws WarpsmithError for an unknown buffer, an offset outside it, or an integer that does not fit its dtype.
  */
-export const expandArgument = (argument: ArgumentDeclaration, context: ArgumentContext): PlannedArgument => {
+export function expandArgument(argument: ArgumentDeclaration, context: ArgumentContext): PlannedArgument {
   if ('buffer' in argument && context.absent?.has(argument.buffer)) return { kind: 'null' };
   if ('buffer' in argument) return { kind: 'buffer', ...expandReference(argument, context) };
   if ('null' in argument) return { kind: 'null' };
@@ -40,14 +40,14 @@ export const expandArgument = (argument: ArgumentDeclaration, context: ArgumentC
     return { kind: 'pointers', targets };
   }
   return expandTensorMap(argument.tensorMap, { ...context, path: `${context.path}.tensorMap` });
-};
+}
 
 const place = (context: ArgumentContext): { path: string; file?: string } => ({
   path: context.path,
   file: context.file,
 });
 
-const bufferNamed = (name: string, context: ArgumentContext): PlannedBuffer => {
+function bufferNamed(name: string, context: ArgumentContext): PlannedBuffer {
   const buffer = context.buffers.get(name);
   if (buffer) return buffer;
   throw new WarpsmithError({
@@ -59,12 +59,12 @@ const bufferNamed = (name: string, context: ArgumentContext): PlannedBuffer => {
     expected: `one of ${[...context.buffers.keys()].join(', ')}`,
     hint: suggestName(name, context.buffers.keys(), 'Buffers'),
   });
-};
+}
 
-const expandReference = (
+function expandReference(
   reference: { buffer: string; offsetBytes?: Expression },
   context: ArgumentContext,
-): { buffer: string; offsetBytes: number } => {
+): { buffer: string; offsetBytes: number } {
   const buffer = bufferNamed(reference.buffer, context);
   const offsetBytes = evaluateInteger(
     {
@@ -76,9 +76,9 @@ const expandReference = (
     { what: `The offset into buffer \`${buffer.name}\``, minimum: 0, maximum: buffer.bytes },
   );
   return { buffer: buffer.name, offsetBytes };
-};
+}
 
-const expandScalar = (expression: Expression, dtype: DType, context: ArgumentContext): number => {
+function expandScalar(expression: Expression, dtype: DType, context: ArgumentContext): number {
   const value = evaluateExpression(expression, context.scope, place(context));
   const rounded = roundTo(dtype)(value);
   const isInteger = dtype.startsWith('i') || dtype.startsWith('u');
@@ -92,13 +92,13 @@ const expandScalar = (expression: Expression, dtype: DType, context: ArgumentCon
     expected: isInteger ? `an integer within the range of ${dtype}` : `a number within the range of ${dtype}`,
     hint: isInteger ? 'Round with floor(…), or pass it as f32.' : 'Pass it as f32.',
   });
-};
+}
 
 /** C layout: each field at the next multiple of its size, the whole padded to the largest. */
-const expandStruct = (
+function expandStruct(
   fields: readonly { dtype: DType; value: Expression }[],
   context: ArgumentContext,
-): PlannedArgument => {
+): PlannedArgument {
   const alignmentBytes = Math.max(...fields.map(({ dtype }) => sizeOfDType(dtype)));
   const bytes: number[] = [];
   fields.forEach(({ dtype, value }, index) => {
@@ -108,18 +108,18 @@ const expandStruct = (
   });
   padTo(bytes, alignmentBytes);
   return { kind: 'bytes', bytes: Uint8Array.from(bytes), alignmentBytes };
-};
+}
 
-const padTo = (bytes: number[], alignmentBytes: number): void => {
+function padTo(bytes: number[], alignmentBytes: number): void {
   while (bytes.length % alignmentBytes !== 0) bytes.push(0);
-};
+}
 
 const bytesOfHex = (hex: string): Uint8Array =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 
 type TensorMapDeclaration = Extract<ArgumentDeclaration, { tensorMap: object }>['tensorMap'];
 
-const expandTensorMap = (map: TensorMapDeclaration, context: ArgumentContext): PlannedArgument => {
+function expandTensorMap(map: TensorMapDeclaration, context: ArgumentContext): PlannedArgument {
   const rank = map.globalDim.length;
   const integers = (key: string, values: readonly Expression[], count: number, maximum: number): number[] => {
     if (values.length !== count) throw wrongRank(key, values.length, count, context);
@@ -144,7 +144,7 @@ const expandTensorMap = (map: TensorMapDeclaration, context: ArgumentContext): P
     l2Promotion: map.l2Promotion ?? 'none',
     fill: map.fill ?? 'zeros',
   };
-};
+}
 
 const wrongRank = (key: string, received: number, expected: number, context: ArgumentContext): Error =>
   new WarpsmithError({

@@ -13,13 +13,13 @@ const DEFAULT_ALIGNMENT_BYTES = 16;
  *
  * @throws WarpsmithError for an extent below 1, a fractional one, or an output whose elements overlap.
  */
-export const expandBuffers = (problem: ProblemFile, dimensions: Dimensions, file?: string): PlannedBuffer[] => {
+export function expandBuffers(problem: ProblemFile, dimensions: Dimensions, file?: string): PlannedBuffer[] {
   const expand = (section: 'inputs' | 'outputs'): PlannedBuffer[] =>
     Object.entries(problem[section])
       .filter(([name]) => !absentOutputs(problem, dimensions).includes(name))
       .map(([name, declaration]) => expandBuffer(name, declaration, dimensions, { path: `${section}.${name}`, file }));
   return [...expand('inputs'), ...expand('outputs')];
-};
+}
 
 /** Outputs that nobody wants at these dimensions. */
 export const absentOutputs = (problem: ProblemFile, dimensions: Dimensions): string[] =>
@@ -32,12 +32,12 @@ interface Place {
   file?: string;
 }
 
-const expandBuffer = (
+function expandBuffer(
   name: string,
   declaration: BufferDeclaration,
   dimensions: Dimensions,
   place: Place,
-): PlannedBuffer => {
+): PlannedBuffer {
   const integers = (expressions: readonly Expression[], key: string, what: string, minimum: number): number[] =>
     expressions.map((expression, axis) =>
       evaluateInteger(
@@ -60,14 +60,14 @@ const expandBuffer = (
     alignmentBytes: declaration.alignmentBytes ?? DEFAULT_ALIGNMENT_BYTES,
     ...(declaration.access !== 'out' && { generator: declaration.generator ?? { kind: 'normal' } }),
   };
-};
+}
 
 /** Strides in elements of a dense row-major layout. */
-export const rowMajorStrides = (shape: readonly number[]): number[] => {
+export function rowMajorStrides(shape: readonly number[]): number[] {
   const strides = new Array<number>(shape.length).fill(1);
   for (let axis = shape.length - 2; axis >= 0; axis--) strides[axis] = strides[axis + 1]! * shape[axis + 1]!;
   return strides;
-};
+}
 
 /** Elements from the first to just after the last. */
 const spanElements = (shape: readonly number[], strides: readonly number[]): number =>
@@ -77,7 +77,7 @@ const spanElements = (shape: readonly number[], strides: readonly number[]): num
  * Refuses outputs with two elements at one address, which would have no right value. Sufficient condition: every axis steps
  * over the inner ones.
  */
-const refuseOverlap = (name: string, shape: readonly number[], strides: readonly number[], place: Place): void => {
+function refuseOverlap(name: string, shape: readonly number[], strides: readonly number[], place: Place): void {
   const axes = shape.map((extent, axis) => ({ extent, stride: strides[axis]! })).filter(({ extent }) => extent > 1);
   axes.sort((left, right) => left.stride - right.stride);
   let span = 1;
@@ -95,4 +95,4 @@ const refuseOverlap = (name: string, shape: readonly number[], strides: readonly
     }
     span += (extent - 1) * stride;
   }
-};
+}

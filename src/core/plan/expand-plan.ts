@@ -42,7 +42,7 @@ export interface PlanRequest {
  * @throws WarpsmithError for a plan that no device can launch: a grid of zero CTAs (`zero-size-grid`), more than
  * 1024 threads per CTA, fractional sizes, offsets beyond a buffer, …
  */
-export const expandPlan = (request: PlanRequest): LaunchPlan => {
+export function expandPlan(request: PlanRequest): LaunchPlan {
   const scope = planScope(request);
   const buffers = [
     ...expandBuffers(request.problem, request.dimensions),
@@ -60,7 +60,7 @@ export const expandPlan = (request: PlanRequest): LaunchPlan => {
     steps.push(...expandStep(step, `steps[${index}]`, context, MAXIMUM_STEPS - steps.length));
   }
   return { buffers, steps };
-};
+}
 
 interface StepContext {
   readonly buffers: ReadonlyMap<string, PlannedBuffer>;
@@ -71,7 +71,7 @@ interface StepContext {
 }
 
 /** @param room steps that the sequence may still take. */
-const expandStep = (step: StepDeclaration, path: string, context: StepContext, room: number): PlannedStep[] => {
+function expandStep(step: StepDeclaration, path: string, context: StepContext, room: number): PlannedStep[] {
   if (step.when !== undefined) {
     const condition = evaluateExpression(step.when, context.scope, { file: context.file, path: `${path}.when` });
     if (condition === 0) return [];
@@ -89,7 +89,7 @@ const expandStep = (step: StepDeclaration, path: string, context: StepContext, r
     const scope = step.repeat === undefined ? context.scope : { ...context.scope, [REPEAT_INDEX]: index };
     return expandLaunch(step, path, { ...context, scope });
   });
-};
+}
 
 const tooManySteps = (path: string, count: number, context: StepContext): Error =>
   planError('too-many-launches', placed(count, path, context), {
@@ -99,7 +99,7 @@ const tooManySteps = (path: string, count: number, context: StepContext): Error 
     hint: 'Let each launch do more, or loop inside the kernel.',
   });
 
-const expandLaunch = (step: LaunchStepDeclaration, path: string, context: StepContext): PlannedLaunch => {
+function expandLaunch(step: LaunchStepDeclaration, path: string, context: StepContext): PlannedLaunch {
   const grid = extent(step.grid, `${path}.grid`, context, GRID_RULES);
   const cluster = step.cluster && extent(step.cluster, `${path}.cluster`, context, CLUSTER_RULES);
   if (cluster) checkCluster(cluster, grid, step, path, context);
@@ -117,7 +117,7 @@ const expandLaunch = (step: LaunchStepDeclaration, path: string, context: StepCo
       expandArgument(argument, { ...context, path: `${path}.arguments[${index}]` }),
     ),
   };
-};
+}
 
 interface ExtentRules {
   readonly what: string;
@@ -147,7 +147,7 @@ const CLUSTER_RULES: ExtentRules = {
 
 const AXES = ['x', 'y', 'z'] as const;
 
-const extent = (expressions: readonly Expression[], path: string, context: StepContext, rules: ExtentRules): Dim3 => {
+function extent(expressions: readonly Expression[], path: string, context: StepContext, rules: ExtentRules): Dim3 {
   const along = (axis: 0 | 1 | 2): number =>
     axis >= expressions.length
       ? 1
@@ -159,9 +159,9 @@ const extent = (expressions: readonly Expression[], path: string, context: StepC
           hint: rules.hint,
         });
   return [along(0), along(1), along(2)];
-};
+}
 
-const expandBlock = (step: LaunchStepDeclaration, path: string, context: StepContext): Dim3 => {
+function expandBlock(step: LaunchStepDeclaration, path: string, context: StepContext): Dim3 {
   const block = extent(step.block, `${path}.block`, context, BLOCK_RULES);
   const threads = block[0] * block[1] * block[2];
   if (threads <= MAXIMUM_THREADS_PER_CTA) return block;
@@ -171,9 +171,9 @@ const expandBlock = (step: LaunchStepDeclaration, path: string, context: StepCon
     expected: `at most ${MAXIMUM_THREADS_PER_CTA} threads`,
     hint: 'Give each thread more work, or more CTAs to the grid.',
   });
-};
+}
 
-const expandSharedBytes = (step: LaunchStepDeclaration, path: string, context: StepContext): number => {
+function expandSharedBytes(step: LaunchStepDeclaration, path: string, context: StepContext): number {
   const expression = step.sharedBytes ?? 0;
   const sharedPath = `${path}.sharedBytes`;
   const bytes = integer(expression, sharedPath, context, { what: 'Dynamic shared memory', minimum: 0 });
@@ -185,15 +185,15 @@ const expandSharedBytes = (step: LaunchStepDeclaration, path: string, context: S
     expected: `at most ${limit} bytes`,
     hint: 'Lower the tile sizes or the number of stages.',
   });
-};
+}
 
-const checkCluster = (
+function checkCluster(
   cluster: Dim3,
   grid: Dim3,
   step: LaunchStepDeclaration,
   path: string,
   context: StepContext,
-): void => {
+): void {
   const ctas = cluster[0] * cluster[1] * cluster[2];
   const divides = cluster.every((size, axis) => grid[axis]! % size === 0);
   if (ctas <= MAXIMUM_CTAS_PER_CLUSTER && divides) return;
@@ -205,7 +205,7 @@ const checkCluster = (
     expected: `at most ${MAXIMUM_CTAS_PER_CLUSTER} CTAs, and a grid divisible by the cluster along each axis`,
     hint: divides ? 'Make the cluster smaller.' : 'Round the grid up to whole clusters, and let the extra CTAs return.',
   });
-};
+}
 
 const placed = (expression: Expression, path: string, context: StepContext) => ({
   expression,

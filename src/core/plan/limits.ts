@@ -10,10 +10,10 @@ import { describeCondition } from './describe-condition.ts';
  *
  * @throws WarpsmithError if a limit can't be evaluated.
  */
-export const failedLimit = (
+export function failedLimit(
   { limits = [], dtypes, dtype }: { limits?: readonly Expression[]; dtypes?: readonly DType[]; dtype?: DType },
   dimensions: Dimensions,
-): string | undefined => {
+): string | undefined {
   if (dtype !== undefined && dtypes !== undefined && !dtypes.includes(dtype))
     return `dtype in ${dtypes.join(', ')} (dtype = ${dtype})`;
   const index = limits.findIndex(
@@ -21,4 +21,4 @@ export const failedLimit = (
   );
   if (index < 0) return undefined;
   return describeCondition(limits[index]!, dimensions);
-};
+}

@@ -8,7 +8,7 @@ export const MAXIMUM_RANGE_VALUES = 4096;
 export const isRange = (values: AllowedValues): values is ParameterRange => !Array.isArray(values);
 
 /** Number of values, computed for a range. 0 if a range begins beyond its end. */
-export const countValues = (values: AllowedValues): number => {
+export function countValues(values: AllowedValues): number {
   if (!isRange(values)) return values.length;
   const { from, to } = values;
   if (!(from <= to)) return 0;
@@ -16,40 +16,40 @@ export const countValues = (values: AllowedValues): number => {
   let count = 0;
   for (let value = from; value <= to; value *= values.factor) count += 1;
   return count;
-};
+}
 
 /** Every value: as listed, or a range's ascending. */
-export const listValues = (values: AllowedValues): readonly number[] => {
+export function listValues(values: AllowedValues): readonly number[] {
   if (!isRange(values)) return values;
   const { from } = values;
   return Array.from({ length: countValues(values) }, (_, place) =>
     'step' in values ? from + place * values.step : from * values.factor ** place,
   );
-};
+}
 
 /** Whether a parameter may have this value, without listing a range. */
-export const allowsValue = (values: AllowedValues, value: number): boolean => {
+export function allowsValue(values: AllowedValues, value: number): boolean {
   if (!isRange(values)) return values.includes(value);
   if (!(Number.isInteger(value) && value >= values.from && value <= values.to)) return false;
   if ('step' in values) return (value - values.from) % values.step === 0;
   let member = values.from;
   while (member < value) member *= values.factor;
   return member === value;
-};
+}
 
 /** The nearest allowed values of one that is not allowed: the greatest below it and the least above it, if they exist. */
-export const valuesNear = (values: AllowedValues, value: number): number[] => {
+export function valuesNear(values: AllowedValues, value: number): number[] {
   const all = listValues(values);
   const below = all.filter((other) => other < value);
   const above = all.filter((other) => other > value);
   return [...(below.length > 0 ? [Math.max(...below)] : []), ...(above.length > 0 ? [Math.min(...above)] : [])];
-};
+}
 
 /** `one of 64, 128, 256`; `16 to 256 in steps of 16`; `1 to 64, each 2 times the one before`. */
-export const describeValues = (values: AllowedValues): string => {
+export function describeValues(values: AllowedValues): string {
   if (!isRange(values)) return `one of ${values.join(', ')}`;
   const ends = `${values.from} to ${values.to}`;
   return 'step' in values
     ? `${ends} in steps of ${values.step}`
     : `${ends}, each ${values.factor} times the one before`;
-};
+}

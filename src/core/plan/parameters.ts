@@ -17,7 +17,7 @@ const MAXIMUM_TRIED = 2_000_000;
  *
  * @throws WarpsmithError `unknown-parameter` or `parameter-not-allowed`.
  */
-export const completeParameters = (kernel: KernelFile, values: ParameterValues): ParameterValues => {
+export function completeParameters(kernel: KernelFile, values: ParameterValues): ParameterValues {
   const declarations = kernel.parameters ?? {};
   for (const name of Object.keys(values)) {
     if (!Object.hasOwn(declarations, name)) throw unknownParameter(kernel, name);
@@ -29,7 +29,7 @@ export const completeParameters = (kernel: KernelFile, values: ParameterValues):
     complete[name] = value;
   }
   return complete;
-};
+}
 
 /**
  * The first constraint that these parameters violate, with its values; `undefined` if they are valid. Without dimensions,
@@ -37,11 +37,11 @@ export const completeParameters = (kernel: KernelFile, values: ParameterValues):
  *
  * @throws WarpsmithError if a constraint can't be evaluated.
  */
-export const failedConstraint = (
+export function failedConstraint(
   kernel: KernelFile,
   parameters: ParameterValues,
   dimensions?: Dimensions,
-): string | undefined => {
+): string | undefined {
   const scope = { ...dimensions, ...parameters };
   for (const [index, constraint] of (kernel.constraints ?? []).entries()) {
     const needsDimensions = namesInExpression(constraint).some((name) => !Object.hasOwn(parameters, name));
@@ -50,7 +50,7 @@ export const failedConstraint = (
     if (!holds) return describeCondition(constraint, scope);
   }
   return undefined;
-};
+}
 
 /**
  * Every assignment of the parameters that meets all constraints; one empty assignment when there are no parameters.
@@ -58,7 +58,7 @@ export const failedConstraint = (
  *
  * @throws WarpsmithError `too-many-assignments` above a million of them, or where constraints leave too few of too many.
  */
-export const validAssignments = (kernel: KernelFile, dimensions?: Dimensions): ParameterValues[] => {
+export function validAssignments(kernel: KernelFile, dimensions?: Dimensions): ParameterValues[] {
   const levels = levelsOf(kernel, Object.keys(kernel.parameters ?? {}), dimensions);
   if (levels.every(({ constraints }) => constraints.length === 0) && combinations(kernel) > MAXIMUM_ASSIGNMENTS)
     throw tooMany(kernel);
@@ -68,7 +68,7 @@ export const validAssignments = (kernel: KernelFile, dimensions?: Dimensions): P
     assignments.push({ ...assignment });
   }
   return assignments;
-};
+}
 
 /**
  * The number of assignments that {@link validAssignments} would list. Does not list parameters that no constraint names;
@@ -76,7 +76,7 @@ export const validAssignments = (kernel: KernelFile, dimensions?: Dimensions): P
  *
  * @throws WarpsmithError if a constraint can't be evaluated.
  */
-export const countAssignments = (kernel: KernelFile, dimensions?: Dimensions): number | undefined => {
+export function countAssignments(kernel: KernelFile, dimensions?: Dimensions): number | undefined {
   const named = new Set((kernel.constraints ?? []).flatMap((constraint) => namesInExpression(constraint)));
   const declarations = Object.entries(kernel.parameters ?? {});
   const free = declarations.filter(([name]) => !named.has(name));
@@ -89,17 +89,17 @@ export const countAssignments = (kernel: KernelFile, dimensions?: Dimensions): n
     throw error;
   }
   return free.reduce((product, [, { values }]) => product * countValues(values), count);
-};
+}
 
 /**
  * The valid assignment that keeps most of the wanted values, the first of equals in the order of {@link validAssignments}.
  * The best found so far if there are too many to list; `undefined` if there is none.
  */
-export const closestAssignment = (
+export function closestAssignment(
   kernel: KernelFile,
   wanted: ParameterValues,
   dimensions: Dimensions,
-): ParameterValues | undefined => {
+): ParameterValues | undefined {
   const levels = levelsOf(kernel, Object.keys(kernel.parameters ?? {}), dimensions);
   let best: ParameterValues | undefined;
   let fewest = Number.POSITIVE_INFINITY;
@@ -115,7 +115,7 @@ export const closestAssignment = (
     if (!isTooManyAssignments(error)) throw error;
   }
   return best;
-};
+}
 
 export const isTooManyAssignments = (error: unknown): boolean =>
   error instanceof WarpsmithError && error.details.code === 'too-many-assignments';
@@ -127,7 +127,7 @@ interface Level {
   readonly constraints: readonly Expression[];
 }
 
-const levelsOf = (kernel: KernelFile, names: readonly string[], dimensions: Dimensions | undefined): Level[] => {
+function levelsOf(kernel: KernelFile, names: readonly string[], dimensions: Dimensions | undefined): Level[] {
   const known = new Set(Object.keys(dimensions ?? {}));
   let open = kernel.constraints ?? [];
   return names.map((name) => {
@@ -136,7 +136,7 @@ const levelsOf = (kernel: KernelFile, names: readonly string[], dimensions: Dime
     open = open.filter((constraint) => !decided.includes(constraint));
     return { name, values: listValues(kernel.parameters![name]!.values), constraints: decided };
   });
-};
+}
 
 /**
  * Assigns one parameter after the other, and stops early if a constraint already fails. A constraint may guard a later one,
@@ -173,10 +173,10 @@ function* assign(
   yield* from(0, false);
 }
 
-const judge = (
+function judge(
   constraints: readonly Expression[],
   scope: Readonly<Record<string, number>>,
-): 'holds' | 'fails' | 'open' => {
+): 'holds' | 'fails' | 'open' {
   let verdict: 'holds' | 'open' = 'holds';
   for (const constraint of constraints) {
     try {
@@ -186,12 +186,12 @@ const judge = (
     }
   }
   return verdict;
-};
+}
 
 const combinations = (kernel: KernelFile): number =>
   Object.values(kernel.parameters ?? {}).reduce((product, { values }) => product * countValues(values), 1);
 
-const unknownParameter = (kernel: KernelFile, name: string): Error => {
+function unknownParameter(kernel: KernelFile, name: string): Error {
   const names = Object.keys(kernel.parameters ?? {});
   return new WarpsmithError({
     code: 'unknown-parameter',
@@ -200,9 +200,9 @@ const unknownParameter = (kernel: KernelFile, name: string): Error => {
     expected: names.length === 0 ? 'no parameters' : `one of ${names.join(', ')}`,
     hint: suggestName(name, names, 'Parameters'),
   });
-};
+}
 
-const notAllowed = (kernel: KernelFile, name: string, value: number, { values }: ParameterDeclaration): Error => {
+function notAllowed(kernel: KernelFile, name: string, value: number, { values }: ParameterDeclaration): Error {
   const near = valuesNear(values, value).join(' and ');
   return new WarpsmithError({
     code: 'parameter-not-allowed',
@@ -213,9 +213,9 @@ const notAllowed = (kernel: KernelFile, name: string, value: number, { values }:
       ? `Nearest: ${near}. Change the range parameters.${name}.values in kernel.json if the kernel supports ${value}.`
       : `Add ${value} to parameters.${name}.values in kernel.json if the kernel supports it.`,
   });
-};
+}
 
-const tooMany = (kernel: KernelFile): Error => {
+function tooMany(kernel: KernelFile): Error {
   const count = combinations(kernel);
   return new WarpsmithError({
     code: 'too-many-assignments',
@@ -225,4 +225,4 @@ const tooMany = (kernel: KernelFile): Error => {
     expected: `at most ${MAXIMUM_ASSIGNMENTS} that meet the constraints`,
     hint: 'Give fewer values to some parameters, or search with --strategy guided, which lists none.',
   });
-};
+}

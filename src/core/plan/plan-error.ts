@@ -28,20 +28,20 @@ export const planError = (
   });
 
 /** The values of an expression's names, so that the reader can find the wrong one. */
-const valuesHint = (expression: Expression, scope: Scope): string => {
+function valuesHint(expression: Expression, scope: Scope): string {
   const values = namesInExpression(expression).map((name) => `${name} = ${scope[name]}`);
   return values.length === 0 ? 'Change the number.' : `Here ${values.join(', ')}.`;
-};
+}
 
 /**
  * The value of an expression that must be an integer of `[minimum, maximum]`.
  *
  * @throws WarpsmithError `not-an-integer`, `out-of-range`, or as `evaluateExpression`.
  */
-export const evaluateInteger = (
+export function evaluateInteger(
   placed: PlacedExpression,
   limits: { what: string; minimum: number; maximum?: number; codeBelow?: string; hint?: string },
-): number => {
+): number {
   const value = evaluateExpression(placed.expression, placed.scope, placed);
   const maximum = limits.maximum ?? Number.MAX_SAFE_INTEGER;
   const expected = `an integer ${limits.maximum === undefined ? `of at least ${limits.minimum}` : `from ${limits.minimum} to ${maximum}`}`;
@@ -56,4 +56,4 @@ export const evaluateInteger = (
   }
   if (value > maximum) throw planError('out-of-range', placed, { message, value, expected, ...hint });
   return value + 0;
-};
+}

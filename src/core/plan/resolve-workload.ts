@@ -9,25 +9,25 @@ import { completeShape, defaultOf } from './dimensions.ts';
  *
  * @throws WarpsmithError `unknown-workload`, `workload-syntax`, or as `completeShape`.
  */
-export const resolveWorkload = (problem: ProblemFile, text: string): Workload => {
+export function resolveWorkload(problem: ProblemFile, text: string): Workload {
   const wanted = text.trim();
   const declared = problem.workloads.find((workload) => workload.name === wanted);
   if (declared) return toWorkload(declared);
   if (!wanted.includes('=')) throw unknownWorkload(problem, wanted);
   const dimensions = completeShape(problem, parseDimensionList(problem, wanted));
   return workloadOf(problem, dimensions);
-};
+}
 
 /** The name of complete dimensions: the declared one if problem.json declares exactly these, otherwise a canonical one. */
-export const workloadOf = (problem: ProblemFile, dimensions: Dimensions): Workload => {
+export function workloadOf(problem: ProblemFile, dimensions: Dimensions): Workload {
   const same = problem.workloads.find((workload) =>
     Object.keys(problem.dimensions).every((name) => workload.dimensions[name] === dimensions[name]),
   );
   return same ? toWorkload(same) : { name: canonicalName(problem, dimensions), dimensions, cache: 'hot' };
-};
+}
 
 /** `b1h8s512d64`, and `b1h8s512d64-causal` where a 0/1 dimension `causal` is 1. */
-export const canonicalName = (problem: ProblemFile, dimensions: Dimensions): string => {
+export function canonicalName(problem: ProblemFile, dimensions: Dimensions): string {
   const entries = Object.entries(problem.dimensions);
   const sizes = entries
     .filter(([name, declaration]) => !isFlag(declaration) && !follows(name, declaration, dimensions))
@@ -36,7 +36,7 @@ export const canonicalName = (problem: ProblemFile, dimensions: Dimensions): str
     .filter(([name, declaration]) => isFlag(declaration) && dimensions[name] === 1)
     .map(([name]) => name.toLowerCase());
   return [sizes.join(''), ...flags].filter((part) => part !== '').join('-') || 'default';
-};
+}
 
 /** A dimension that is what follows from those before it: `Skv`, where it is `S`. */
 const follows = (name: string, declaration: DimensionDeclaration, dimensions: Dimensions): boolean =>
@@ -52,7 +52,7 @@ const toWorkload = (declared: ProblemFile['workloads'][number]): Workload => ({
   cache: declared.cache ?? 'hot',
 });
 
-const parseDimensionList = (problem: ProblemFile, text: string): Record<string, number> => {
+function parseDimensionList(problem: ProblemFile, text: string): Record<string, number> {
   const values: Record<string, number> = {};
   for (const item of text.split(',')) {
     const match = /^\s*([A-Za-z_]\w*)\s*=\s*(-?\d+)\s*$/.exec(item);
@@ -62,9 +62,9 @@ const parseDimensionList = (problem: ProblemFile, text: string): Record<string, 
     values[name] = Number(match[2]);
   }
   return values;
-};
+}
 
-const listError = (problem: ProblemFile, message: string, received: string): Error => {
+function listError(problem: ProblemFile, message: string, received: string): Error {
   const example = Object.entries(problem.workloads[0]!.dimensions).map(([name, value]) => `${name}=${value}`);
   return new WarpsmithError({
     code: 'workload-syntax',
@@ -73,9 +73,9 @@ const listError = (problem: ProblemFile, message: string, received: string): Err
     expected: 'each dimension once, as name=integer, separated by commas',
     hint: `For example: ${example.join(',')}`,
   });
-};
+}
 
-const unknownWorkload = (problem: ProblemFile, name: string): Error => {
+function unknownWorkload(problem: ProblemFile, name: string): Error {
   const names = problem.workloads.map((workload) => workload.name);
   return new WarpsmithError({
     code: 'unknown-workload',
@@ -86,4 +86,4 @@ const unknownWorkload = (problem: ProblemFile, name: string): Error => {
       .join(',')}`,
     hint: suggestName(name, names, 'Workloads'),
   });
-};
+}

@@ -73,14 +73,14 @@ export const choice = <const T extends string>(choices: readonly T[]): Kind<T> =
   });
 
 /** Words out of a few, each once, in the order of their mentions. */
-export const choices = <const T extends string>(words: readonly T[]): Kind<readonly T[]> => {
+export function choices<const T extends string>(words: readonly T[]): Kind<readonly T[]> {
   const one = choice(words);
   return {
     schema: { type: 'array', items: one.schema },
     read: (flag, text, previous = []) => [...new Set([...previous, one.read(flag, text, undefined)])],
     write: (flag, values) => values.flatMap((value) => [flag, value]),
   };
-};
+}
 
 /** Repeated texts. */
 export const TEXTS: Kind<readonly string[]> = {

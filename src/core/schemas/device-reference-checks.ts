@@ -9,7 +9,7 @@ import type { ProblemFile } from '../problem.ts';
  *
  * @throws WarpsmithError naming the missing workspace.
  */
-export const checkDeviceReference = (kernel: KernelFile, problem: ProblemFile, file: string): void => {
+export function checkDeviceReference(kernel: KernelFile, problem: ProblemFile, file: string): void {
   const declared = Object.keys(kernel.workspaces ?? {});
   for (const { name, what } of deviceReferenceWorkspaces(problem)) {
     if (declared.includes(name)) continue;
@@ -23,4 +23,4 @@ export const checkDeviceReference = (kernel: KernelFile, problem: ProblemFile, f
       hint: 'problems/attention/reference is an example.',
     });
   }
-};
+}

@@ -6,10 +6,10 @@ import { kernelFileSchema } from './kernel-schema.ts';
 import { outputSchema } from './output-schemas.ts';
 import { problemFileSchema } from './problem-schema.ts';
 
-const described = (schema: z.ZodType, title: string, description: string): object => {
+function described(schema: z.ZodType, title: string, description: string): object {
   const { $schema, ...rest } = z.toJSONSchema(schema, { target: 'draft-2020-12' });
   return { $schema, title, description, ...rest };
-};
+}
 
 /** JSON Schemas of the files that warpsmith reads and prints, by file name. Editors find them through `$schema`. */
 export const jsonSchemas = (): Readonly<Record<string, object>> => ({

@@ -20,20 +20,20 @@ import type { ProblemFile } from '../problem.ts';
  *
  * @throws WarpsmithError naming the file, the JSON path, the value received and the expected one.
  */
-export const checkKernel = (kernel: KernelFile, file: string): void => {
+export function checkKernel(kernel: KernelFile, file: string): void {
   const fail = failer(file);
   checkParameters(kernel, fail);
   checkRemedies(kernel, fail);
   checkSourcePaths(kernel, fail);
   for (const { expression, path } of expressionsOf(kernel)) namesInExpression(expression, { file, path });
-};
+}
 
 /**
  * Checks everything in kernel.json that refers to problem.json: names in expressions, buffers of arguments and memsets.
  *
  * @throws WarpsmithError naming the file, the JSON path, the value received and the expected one.
  */
-export const checkKernelAgainstProblem = (kernel: KernelFile, problem: ProblemFile, file: string): void => {
+export function checkKernelAgainstProblem(kernel: KernelFile, problem: ProblemFile, file: string): void {
   const fail = failer(file);
   checkNames(kernel, problem, fail);
   const scopes: Record<NameScope, string[]> = {
@@ -45,7 +45,7 @@ export const checkKernelAgainstProblem = (kernel: KernelFile, problem: ProblemFi
   for (const { expression, path, scope } of expressionsOf(kernel))
     checkExpression(expression, scopes[scope], { file, path });
   for (const reference of bufferReferences(kernel)) checkBuffer(reference, kernel, problem, fail);
-};
+}
 
 type Fail = (complaint: Omit<ErrorDetails, 'file'> & { path: string; hint: string }) => never;
 const failer =
@@ -54,7 +54,7 @@ const failer =
     throw new WarpsmithError({ ...complaint, file });
   };
 
-const checkParameters = (kernel: KernelFile, fail: Fail): void => {
+function checkParameters(kernel: KernelFile, fail: Fail): void {
   for (const [name, { values, default: start }] of Object.entries(kernel.parameters ?? {})) {
     const path = `parameters.${name}`;
     if (isRange(values)) checkRange(name, values, fail);
@@ -83,9 +83,9 @@ const checkParameters = (kernel: KernelFile, fail: Fail): void => {
       hint: 'Remove one of them.',
     });
   }
-};
+}
 
-const checkRange = (name: string, range: ParameterRange, fail: Fail): void => {
+function checkRange(name: string, range: ParameterRange, fail: Fail): void {
   const path = `parameters.${name}.values`;
   const { from, to } = range;
   if (from > to) {
@@ -108,9 +108,9 @@ const checkRange = (name: string, range: ParameterRange, fail: Fail): void => {
     expected: `at most ${MAXIMUM_RANGE_VALUES} values`,
     hint: 'Take a larger "step", a smaller "to", or a "factor" such as 2 instead of "step".',
   });
-};
+}
 
-const checkRemedies = (kernel: KernelFile, fail: Fail): void => {
+function checkRemedies(kernel: KernelFile, fail: Fail): void {
   const ids: readonly string[] = FINDING_IDS;
   for (const [index, id] of (kernel.remedies ?? []).entries()) {
     if (ids.includes(id)) continue;
@@ -123,9 +123,9 @@ const checkRemedies = (kernel: KernelFile, fail: Fail): void => {
       hint: suggestName(id, ids, 'Findings'),
     });
   }
-};
+}
 
-const checkSourcePaths = (kernel: KernelFile, fail: Fail): void => {
+function checkSourcePaths(kernel: KernelFile, fail: Fail): void {
   for (const key of ['files', 'includes'] as const) {
     for (const [index, name] of (kernel.source[key] ?? []).entries()) {
       if (isInsideFolder(name)) continue;
@@ -139,14 +139,14 @@ const checkSourcePaths = (kernel: KernelFile, fail: Fail): void => {
       });
     }
   }
-};
+}
 
 /** Checks the text alone; the loader also follows symbolic links. */
 const isInsideFolder = (name: string): boolean =>
   !name.startsWith('/') && !/[\\\0:]/.test(name) && !name.split('/').includes('..');
 
 /** Parameters, dimensions and scalars share the names of expressions; workspaces and buffers those of arguments. */
-const checkNames = (kernel: KernelFile, problem: ProblemFile, fail: Fail): void => {
+function checkNames(kernel: KernelFile, problem: ProblemFile, fail: Fail): void {
   const refuse = (
     section: string,
     names: readonly string[],
@@ -171,7 +171,7 @@ const checkNames = (kernel: KernelFile, problem: ProblemFile, fail: Fail): void 
   refuse('parameters', parameters, problem.scalars ?? {}, 'a scalar');
   refuse('workspaces', workspaces, problem.inputs, 'an input');
   refuse('workspaces', workspaces, problem.outputs, 'an output');
-};
+}
 
 type NameScope = 'limit' | 'constraint' | 'plan' | 'repeated';
 interface PlacedExpression {
@@ -180,7 +180,7 @@ interface PlacedExpression {
   scope: NameScope;
 }
 
-const expressionsOf = (kernel: KernelFile): PlacedExpression[] => {
+function expressionsOf(kernel: KernelFile): PlacedExpression[] {
   const all: PlacedExpression[] = [];
   const add = (expression: Expression | undefined, path: string, scope: NameScope): void => {
     if (expression !== undefined) all.push({ expression, path, scope });
@@ -206,12 +206,9 @@ const expressionsOf = (kernel: KernelFile): PlacedExpression[] => {
     }
   }
   return all;
-};
+}
 
-const argumentExpressions = (
-  argument: ArgumentDeclaration,
-  path: string,
-): { expression: Expression; path: string }[] => {
+function argumentExpressions(argument: ArgumentDeclaration, path: string): { expression: Expression; path: string }[] {
   if ('scalar' in argument) return [{ expression: argument.scalar, path: `${path}.scalar` }];
   if ('buffer' in argument) return [{ expression: argument.offsetBytes ?? 0, path: `${path}.offsetBytes` }];
   if ('struct' in argument) {
@@ -228,7 +225,7 @@ const argumentExpressions = (
   return Object.entries({ globalDim, globalStridesBytes, boxDim, elementStrides }).flatMap(([key, list]) =>
     list.map((expression, index) => ({ expression, path: `${path}.tensorMap.${key}[${index}]` })),
   );
-};
+}
 
 interface BufferReference {
   name: string;
@@ -257,7 +254,7 @@ const launchReferences = (step: LaunchStepDeclaration, path: string): BufferRefe
     }));
   });
 
-const checkBuffer = (reference: BufferReference, kernel: KernelFile, problem: ProblemFile, fail: Fail): void => {
+function checkBuffer(reference: BufferReference, kernel: KernelFile, problem: ProblemFile, fail: Fail): void {
   const { name, path } = reference;
   const buffers = [...Object.keys(problem.inputs), ...Object.keys(problem.outputs)];
   const known = [...buffers, ...Object.keys(kernel.workspaces ?? {})];
@@ -282,4 +279,4 @@ const checkBuffer = (reference: BufferReference, kernel: KernelFile, problem: Pr
     expected: 'an output, an inout buffer or a workspace',
     hint: 'Write to a workspace instead.',
   });
-};
+}

@@ -18,17 +18,17 @@ import { schemaError } from './schema-error.ts';
  * @param choose - selects one of the problem's dtypes; the first by default.
  * @throws WarpsmithError with file, JSON path, value received, expected value, and a hint; `unknown-dtype`.
  */
-export const parseProblemFile = (
+export function parseProblemFile(
   text: string,
   file: string,
   choose: (dtypes: readonly DType[]) => DType | undefined = ([first]) => first,
-): ProblemFile => {
+): ProblemFile {
   const source: ProblemSource = parseWith(problemFileSchema, text, file);
   const dtypes = dtypesOf(source);
   const chosen = choose(dtypes);
   for (const other of dtypes) if (other !== chosen) checkProblem(bindProblem(source, other, file), file);
   return checkProblem(bindProblem(source, chosen, file), file);
-};
+}
 
 /**
  * Parses kernel.json. `checkKernelAgainstProblem` checks its references to the problem.
@@ -43,15 +43,15 @@ export const parseKernelFile = (text: string, file: string): KernelSource => par
  *
  * @throws WarpsmithError as {@link parseKernelFile}.
  */
-export const bindKernelFile = (source: KernelSource, dtype: DType | undefined, file: string): KernelFile => {
+export function bindKernelFile(source: KernelSource, dtype: DType | undefined, file: string): KernelFile {
   const kernel = bindKernel(source, dtype, file);
   checkKernel(kernel, file);
   return kernel;
-};
+}
 
-const parseWith = <Schema extends z.ZodType>(schema: Schema, text: string, file: string): z.infer<Schema> => {
+function parseWith<Schema extends z.ZodType>(schema: Schema, text: string, file: string): z.infer<Schema> {
   const document = parseJson(text, file);
   const outcome = schema.safeParse(document);
   if (outcome.success) return outcome.data;
   throw schemaError(schema, document, outcome.error.issues, file);
-};
+}

@@ -15,7 +15,7 @@ import type { BufferDeclaration, Dimensions, Generator, ProblemFile, Tolerance }
  *
  * @throws WarpsmithError naming the file, the JSON path, the value received and the expected one.
  */
-export const checkProblem = (problem: ProblemFile, file: string): ProblemFile => {
+export function checkProblem(problem: ProblemFile, file: string): ProblemFile {
   const check = new ProblemCheck(problem, file);
   check.dimensionDeclarations();
   check.names();
@@ -29,7 +29,7 @@ export const checkProblem = (problem: ProblemFile, file: string): ProblemFile =>
   const completed = check.completed();
   check.values(completed);
   return completed;
-};
+}
 
 type Complaint = Omit<ErrorDetails, 'file'> & { path: string };
 

@@ -7,24 +7,24 @@ import { keysAt } from './schema-keys.ts';
 type Issue = z.core.$ZodIssue;
 
 /** The one error to show for a document that does not match its schema. */
-export const schemaError = (
+export function schemaError(
   schema: z.ZodType,
   document: unknown,
   issues: readonly Issue[],
   file: string,
-): WarpsmithError => {
+): WarpsmithError {
   const flat = issues.map((issue) => nearestAlternative(issue, document));
   // A misspelt key also makes the right one missing: name the misspelling.
   const issue = flat.find(({ code }) => code === 'unrecognized_keys') ?? flat[0]!;
   return new WarpsmithError({ file, ...describe(issue, schema, document) });
-};
+}
 
 type Description = { code: string; message: string; path: string; received: string; expected: string; hint: string };
 
 /** Next step for a value that is near no other. */
 const SCHEMA_HINT = 'The JSON Schema named by `$schema` describes every field; editors complete from it.';
 
-const describe = (issue: Issue, schema: z.ZodType, document: unknown): Description => {
+function describe(issue: Issue, schema: z.ZodType, document: unknown): Description {
   if (issue.code === 'unrecognized_keys') return unknownKey(issue, schema, document);
   if (isMissing(issue, document)) return missingKey(issue);
   if (issue.code === 'invalid_union' && issue.errors.length > 0) return noAlternative(issue, schema, document);
@@ -53,13 +53,9 @@ const describe = (issue: Issue, schema: z.ZodType, document: unknown): Descripti
     expected: expectation(issue),
     hint: nearest === undefined ? SCHEMA_HINT : `Did you mean "${nearest}"?`,
   };
-};
+}
 
-const unknownKey = (
-  issue: Issue & { code: 'unrecognized_keys' },
-  schema: z.ZodType,
-  document: unknown,
-): Description => {
+function unknownKey(issue: Issue & { code: 'unrecognized_keys' }, schema: z.ZodType, document: unknown): Description {
   const unknown = issue.keys[0]!;
   const key = escapeControls(unknown);
   const keys = keysAt(schema, issue.path, document);
@@ -71,9 +67,9 @@ const unknownKey = (
     expected: `one of ${keys.join(', ')}`,
     hint: nearestName(key, keys) === undefined ? 'Remove it, or check its spelling.' : suggestName(key, keys),
   };
-};
+}
 
-const missingKey = (issue: Issue): Description => {
+function missingKey(issue: Issue): Description {
   const key = String(issue.path.at(-1));
   const parent = formatJsonPath(issue.path.slice(0, -1));
   return {
@@ -84,10 +80,10 @@ const missingKey = (issue: Issue): Description => {
     expected: expectation(issue),
     hint: `Add "${key}".`,
   };
-};
+}
 
 /** No alternative is near, so name them all. */
-const noAlternative = (issue: Issue & { code: 'invalid_union' }, schema: z.ZodType, document: unknown): Description => {
+function noAlternative(issue: Issue & { code: 'invalid_union' }, schema: z.ZodType, document: unknown): Description {
   const path = formatJsonPath(issue.path);
   const value = valueAtJsonPath(document, issue.path);
   const keys = keysAt(schema, issue.path, document);
@@ -103,7 +99,7 @@ const noAlternative = (issue: Issue & { code: 'invalid_union' }, schema: z.ZodTy
     expected: keys.length > 0 ? `an object with one of the keys ${keys.join(', ')}` : [...types].join(' or '),
     hint: nearest === undefined ? SCHEMA_HINT : `Did you mean \`${nearest}\`?`,
   };
-};
+}
 
 const isRootType = (issue: Issue): boolean => issue.path.length === 0 && issue.code === 'invalid_type';
 
@@ -115,7 +111,7 @@ const isMissing = (issue: Issue, document: unknown): boolean =>
  * Replaces "none of the alternatives" by the mistake in the intended alternative: the one with the fewest unknown and
  * missing keys, if it shares a key with the value.
  */
-const nearestAlternative = (issue: Issue, document: unknown): Issue => {
+function nearestAlternative(issue: Issue, document: unknown): Issue {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
   const value = valueAtJsonPath(document, issue.path);
   if (typeof value !== 'object' || value === null) return issue;
@@ -131,7 +127,7 @@ const nearestAlternative = (issue: Issue, document: unknown): Issue => {
   const inner = branches[0]?.errors.map((error) => ({ ...error, path: [...issue.path, ...error.path] }));
   const best = inner?.find(({ code }) => code === 'unrecognized_keys') ?? inner?.[0];
   return best ? nearestAlternative(best as Issue, document) : issue;
-};
+}
 
 const unknownCount = (errors: readonly Issue[]): number =>
   errors.reduce(
@@ -152,13 +148,13 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   record: 'an object',
 };
 
-const allowedValues = (issue: Issue): readonly unknown[] | undefined => {
+function allowedValues(issue: Issue): readonly unknown[] | undefined {
   if (issue.code === 'invalid_value') return issue.values;
   if (issue.code === 'invalid_union' && 'options' in issue) return issue.options as readonly unknown[];
   return undefined;
-};
+}
 
-const expectation = (issue: Issue): string => {
+function expectation(issue: Issue): string {
   const allowed = allowedValues(issue);
   if (allowed)
     return allowed.length === 1 ? formatJsonValue(allowed[0]) : `one of ${allowed.map(formatJsonValue).join(', ')}`;
@@ -174,7 +170,7 @@ const expectation = (issue: Issue): string => {
     default:
       return issue.message;
   }
-};
+}
 
 const SIZED: Readonly<Record<string, string>> = { array: 'entries', string: 'characters' };
 const bound = (origin: string, relation: string, limit: number): string =>

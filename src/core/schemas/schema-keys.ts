@@ -13,7 +13,7 @@ interface SchemaDefinition {
 const definitionOf = (schema: z.ZodType): SchemaDefinition => schema._zod.def as unknown as SchemaDefinition;
 
 /** Keys that an object at this path of a document may have; of all alternatives if the schema has several. */
-export const keysAt = (schema: z.ZodType, path: readonly PropertyKey[], value: unknown): string[] => {
+export function keysAt(schema: z.ZodType, path: readonly PropertyKey[], value: unknown): string[] {
   const definition = definitionOf(schema);
   if (definition.innerType) return keysAt(definition.innerType, path, value);
   if (definition.options) {
@@ -25,10 +25,10 @@ export const keysAt = (schema: z.ZodType, path: readonly PropertyKey[], value: u
   const child = definition.element ?? definition.valueType ?? definition.shape?.[String(step)];
   if (!child) return [];
   return keysAt(child, rest, (value as Record<PropertyKey, unknown> | undefined)?.[step]);
-};
+}
 
 /** Alternatives that the value may mean: by its discriminator, otherwise those that know one of its keys. */
-const matchingOptions = (definition: SchemaDefinition, value: unknown): readonly z.ZodType[] => {
+function matchingOptions(definition: SchemaDefinition, value: unknown): readonly z.ZodType[] {
   const options = definition.options ?? [];
   if (typeof value !== 'object' || value === null) return options;
   const known = options.filter((option) => {
@@ -38,4 +38,4 @@ const matchingOptions = (definition: SchemaDefinition, value: unknown): readonly
     return discriminator?.safeParse((value as Record<string, unknown>)[definition.discriminator]).success ?? false;
   });
   return known.length > 0 ? known : options;
-};
+}

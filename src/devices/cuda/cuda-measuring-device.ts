@@ -174,8 +174,8 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   }
 }
 
-const placeOf = (places: ReadonlyMap<Draw, number>, draw: Draw): number => {
+function placeOf(places: ReadonlyMap<Draw, number>, draw: Draw): number {
   const place = places.get(draw);
   if (place === undefined) throw new Error(`${draw.buffer.name} is compared with drawn values, but was not drawn`);
   return place;
-};
+}

@@ -65,7 +65,7 @@ export class Transfers {
 /**
  * Divides buffers of these sizes into messages, several small ones per message. An empty message still checks for misuse.
  */
-export const messages = (sizes: readonly number[], limitBytes: number): Piece[][] => {
+export function messages(sizes: readonly number[], limitBytes: number): Piece[][] {
   const all: Piece[][] = [];
   let room = 0;
   for (const [index, size] of sizes.entries()) {
@@ -82,4 +82,4 @@ export const messages = (sizes: readonly number[], limitBytes: number): Piece[][
     } while (offsetBytes < size);
   }
   return all;
-};
+}

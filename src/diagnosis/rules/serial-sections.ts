@@ -12,10 +12,10 @@ const FEW_LANES_THRESHOLD = 0.2;
 const FEW_LANES = SERIAL_LANES;
 const LANES = 32;
 
-const serialPathRatio = (item: ModelledLaunch): number => {
+function serialPathRatio(item: ModelledLaunch): number {
   const { criticalPathInstructions } = item.launch;
   return criticalPathInstructions > 0 ? Math.max(0, 1 - meanWarpInstructions(item) / criticalPathInstructions) : 0;
-};
+}
 
 const fewLaneInstructions = (launch: LaunchCounters): number =>
   launch.activeLaneHistogram.slice(1, FEW_LANES + 1).reduce((sum, count) => sum + count, 0);

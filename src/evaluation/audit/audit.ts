@@ -53,13 +53,13 @@ export interface AuditReport {
  *
  * @throws the signal's reason when aborted; WarpsmithError for mistakes in the problem.
  */
-export const auditProblem = async (options: {
+export async function auditProblem(options: {
   problem: Problem;
   seed: number;
   signal?: AbortSignal;
   /** Called before each check. */
   onCheck?: (check: string, index: number, count: number) => void;
-}): Promise<AuditReport> => {
+}): Promise<AuditReport> {
   const { problem, seed, signal, onCheck } = options;
   const checks = shapeChecks(problem.file);
   const mutants = mutantsOf(problem.file);
@@ -107,15 +107,15 @@ export const auditProblem = async (options: {
     blindChecks,
     ok: letThrough.length === 0 && falseAlarms.length === 0 && blindChecks.length === 0,
   };
-};
+}
 
 /** The check's context, or why it has no expected outputs. */
-const contextOrTrouble = async (
+async function contextOrTrouble(
   problem: Problem,
   check: Check,
   seed: number,
   signal: AbortSignal | undefined,
-): Promise<MutantContext | string> => {
+): Promise<MutantContext | string> {
   const { dimensions, generatorSet } = check;
   const prepared = prepareCheck({ problem, dimensions, generatorSet, seed }, { signal });
   try {
@@ -124,15 +124,15 @@ const contextOrTrouble = async (
     if (error instanceof WarpsmithError && error.details.code === 'uncalibratable') return error.message;
     throw error;
   }
-};
+}
 
-const checkReport = (
+function checkReport(
   problem: Problem,
   { expectations }: MutantContext,
   check: string,
   mutants: readonly Mutant[],
   results: readonly MutantResult[],
-): CheckReport => {
+): CheckReport {
   const outputs = [...expectations].map(([output, expectation]) => sightOf(output, expectation));
   const accepted = mutants.filter((_, i) => results[i]!.outcome === 'slipped');
   const generic = accepted.filter(({ id }) => mutantsOfAnyProblem.some((any) => any.id === id));
@@ -147,16 +147,16 @@ const checkReport = (
     accepted: accepted.map(({ id }) => id),
     blind: reasons.length > 0 ? reasons.join('; ') : null,
   };
-};
+}
 
 /**
  * A mutant whose outputs equal the right ones, to the bit, wherever it applies is no wrong kernel. The exception is a
  * mistake that must show somewhere: then the checks have a hole.
  */
-const verdictOf = ({ mustShow }: Mutant, results: readonly MutantResult[]): MutantReport['verdict'] => {
+function verdictOf({ mustShow }: Mutant, results: readonly MutantResult[]): MutantReport['verdict'] {
   const has = (wanted: MutantResult['outcome']): boolean => results.some(({ outcome }) => outcome === wanted);
   if (has('caught')) return 'caught';
   if (has('slipped')) return 'slipped';
   if (!has('same')) return 'not-applicable';
   return mustShow ? 'slipped' : 'equivalent';
-};
+}

@@ -27,7 +27,7 @@ export interface Sight {
 const MOST_ELEMENTS = 2 ** 16;
 
 /** The part of an output that its tolerance hides; of a large output, estimated from some of its elements. */
-export const sightOf = (output: string, expectation: Expectation): Sight => {
+export function sightOf(output: string, expectation: Expectation): Sight {
   const { want, tolerances, groupSize } = expectation;
   const step = Math.ceil(want.length / MOST_ELEMENTS);
   const finite: number[] = [];
@@ -37,12 +37,12 @@ export const sightOf = (output: string, expectation: Expectation): Sight => {
   const tolerance = allowed[Math.floor(allowed.length / 2)] ?? 0;
   const share = tolerance === 0 ? 0 : spread === 0 ? null : tolerance / spread;
   return { output, tolerance, spread, share };
-};
+}
 
 /** With fewer values the standard deviation is meaningless: two may be equal by chance. */
 const FEW_VALUES = 16;
 
-const spreadOf = (values: Float64Array): number => {
+function spreadOf(values: Float64Array): number {
   const meanOf = (of: (value: number) => number): number =>
     values.reduce((sum, value) => sum + of(value), 0) / Math.max(1, values.length);
   const mean = meanOf((value) => value);
@@ -50,10 +50,10 @@ const spreadOf = (values: Float64Array): number => {
   const size = Math.sqrt(meanOf((value) => value * value));
   // Values that are all equal deviate only by the rounding of their mean.
   return values.length < FEW_VALUES || deviation <= size * 2 ** -45 ? size : deviation;
-};
+}
 
 /** Describes the outputs whose tolerance hides too much, with the arithmetic. */
-export const hiddenSignals = (problem: Problem, sights: readonly Sight[]): string[] => {
+export function hiddenSignals(problem: Problem, sights: readonly Sight[]): string[] {
   const most = problem.file.toleranceShare ?? MOST_TOLERANCE_SHARE;
   return sights
     .filter(({ share }) => share !== null && !(share < most))
@@ -61,7 +61,7 @@ export const hiddenSignals = (problem: Problem, sights: readonly Sight[]): strin
       ({ output, tolerance, spread, share }) =>
         `${output}: tolerance ${digits(tolerance)} ÷ spread ${digits(spread)} = ${digits(share!)}, less than ${digits(most)} wanted`,
     );
-};
+}
 
 const digits = (value: number): string => String(Number(value.toPrecision(3)));
 
@@ -81,7 +81,7 @@ export interface BlindCheckRequest {
  *
  * @throws as `prepared.expectations()`.
  */
-export const blindnessOf = async (request: BlindCheckRequest): Promise<string | undefined> => {
+export async function blindnessOf(request: BlindCheckRequest): Promise<string | undefined> {
   const { problem, check, prepared } = request;
   const expectations = await prepared.expectations();
   // Where no error is allowed, whatever differs is caught.
@@ -100,23 +100,23 @@ export const blindnessOf = async (request: BlindCheckRequest): Promise<string | 
     return `it accepts a kernel that ${mutant.title} (${mutant.id}): its largest error is ${digits(ratio)} of the tolerance`;
   }
   return undefined;
-};
+}
 
 /** Computes once per check whether it is blind, because the candidates of a run share their checks. */
 const known = new WeakMap<PreparedCheck, string | null>();
 
 /** As {@link blindnessOf}, remembered. */
-export const knownBlindnessOf = async (request: BlindCheckRequest): Promise<string | undefined> => {
+export async function knownBlindnessOf(request: BlindCheckRequest): Promise<string | undefined> {
   const { prepared } = request;
   if (!known.has(prepared)) known.set(prepared, (await blindnessOf(request)) ?? null);
   return known.get(prepared) ?? undefined;
-};
+}
 
 /** @throws WarpsmithError `blind-check` with the arithmetic if a check is blind; as {@link blindnessOf}. */
-export const refuseBlindCheck = async (request: BlindCheckRequest): Promise<void> => {
+export async function refuseBlindCheck(request: BlindCheckRequest): Promise<void> {
   const why = await knownBlindnessOf(request);
   if (why !== undefined) throw blindCheck(request.problem, describeCheck(request.check), why);
-};
+}
 
 const blindCheck = ({ folder, file }: Problem, check: string, why: string): WarpsmithError =>
   new WarpsmithError({
@@ -130,7 +130,7 @@ const blindCheck = ({ folder, file }: Problem, check: string, why: string): Warp
   });
 
 /** @throws WarpsmithError `blind-check`: at the timed shape, every kind of input is blind. */
-export const refuseBlindWorkload = ({ folder, file }: Problem, check: string, why: string): never => {
+export function refuseBlindWorkload({ folder, file }: Problem, check: string, why: string): never {
   throw new WarpsmithError({
     code: 'blind-check',
     message: `the timed shape of ${file.name} is blind with all its inputs, ${check}: ${why}`,
@@ -140,4 +140,4 @@ export const refuseBlindWorkload = ({ folder, file }: Problem, check: string, wh
     expected: 'one generator set at least that tells wrong kernels from right ones there',
     hint: `Tighten the comparison, or add a generator set whose results differ more. \`warpsmith audit ${folder}\` shows every check.`,
   });
-};
+}

@@ -28,14 +28,14 @@ export interface MutantResult {
  *
  * @param request.right - the right outputs if they are known; otherwise the reference computes them.
  */
-export const mutantContext = async (request: {
+export async function mutantContext(request: {
   problem: Problem;
   check: Pick<Check, 'dimensions' | 'generatorSet'>;
   prepared: PreparedCheck;
   seed: number;
   right?: ReferenceTensors;
   signal?: AbortSignal | undefined;
-}): Promise<MutantContext> => {
+}): Promise<MutantContext> {
   const { problem, check, prepared, seed, signal } = request;
   const { dimensions, generatorSet } = check;
   const { buffers } = prepared;
@@ -61,7 +61,7 @@ export const mutantContext = async (request: {
         signal,
       }),
   };
-};
+}
 
 /** Elements of an output that are compared first: some spread over it, and the last ones. */
 const LOOKED_AT = { spread: 4096, last: 64 } as const;
@@ -70,16 +70,16 @@ const LOOKED_AT = { spread: 4096, last: 64 } as const;
  * Largest error ÷ tolerance of a wrong kernel that the check accepts although it differs; `undefined` if it is caught, is
  * right, or does not apply. Fast if it is caught, because a few elements suffice.
  */
-export const acceptedErrorRatio = async (
+export async function acceptedErrorRatio(
   mutant: Mutant,
   context: MutantContext,
   check: string,
-): Promise<number | undefined> => {
+): Promise<number | undefined> {
   const outputs = await mutant.outputs(context);
   if (!outputs || isCaughtByFew(context, outputs)) return undefined;
   const { outcome, worstErrorRatio } = judge(context, outputs, check);
   return outcome === 'slipped' ? (worstErrorRatio ?? 0) : undefined;
-};
+}
 
 const isCaughtByFew = (context: MutantContext, outputs: ReferenceTensors): boolean =>
   context.outputs.some(({ name, dtype }) => {
@@ -94,13 +94,13 @@ const isCaughtByFew = (context: MutantContext, outputs: ReferenceTensors): boole
     return false;
   });
 
-export const playMutant = async (mutant: Mutant, context: MutantContext, check: string): Promise<MutantResult> => {
+export async function playMutant(mutant: Mutant, context: MutantContext, check: string): Promise<MutantResult> {
   const outputs = await mutant.outputs(context);
   if (!outputs) return { check, outcome: 'not-applicable', worstErrorRatio: null, rmsErrorRatio: null };
   return judge(context, outputs, check);
-};
+}
 
-const judge = (context: MutantContext, outputs: ReferenceTensors, check: string): MutantResult => {
+function judge(context: MutantContext, outputs: ReferenceTensors, check: string): MutantResult {
   const verdicts = compareWithOracle(context, outputs);
   const worst = (ratio: (verdict: OutputVerdict) => number): number | null => {
     const largest = Math.max(...verdicts.map(ratio));
@@ -112,32 +112,32 @@ const judge = (context: MutantContext, outputs: ReferenceTensors, check: string)
     worstErrorRatio: worst((verdict) => verdict.worstErrorRatio),
     rmsErrorRatio: worst((verdict) => verdict.rmsErrorRatio),
   };
-};
+}
 
-const outcomeOf = (
+function outcomeOf(
   context: MutantContext,
   outputs: ReferenceTensors,
   verdicts: readonly OutputVerdict[],
-): MutantOutcome => {
+): MutantOutcome {
   if (verdicts.some(({ passed }) => !passed)) return 'caught';
   return isSame(context, outputs) ? 'same' : 'slipped';
-};
+}
 
 const rounded = (context: MutantContext, outputs: ReferenceTensors): Float64Array[] =>
   context.outputs.map(({ name, dtype }) => outputs[name]!.map(roundTo(dtype)));
 
-const compareWithOracle = (context: MutantContext, outputs: ReferenceTensors): OutputVerdict[] => {
+function compareWithOracle(context: MutantContext, outputs: ReferenceTensors): OutputVerdict[] {
   const values = rounded(context, outputs);
   return context.outputs.map((buffer, i) => compareOutput(buffer, context.expectations.get(buffer.name)!, values[i]!));
-};
+}
 
 /** Whether the correctly rounded oracle itself passes. */
 export const acceptsRight = (context: MutantContext): boolean =>
   compareWithOracle(context, context.right).every(({ passed }) => passed);
 
-const isSame = (context: MutantContext, outputs: ReferenceTensors): boolean => {
+function isSame(context: MutantContext, outputs: ReferenceTensors): boolean {
   const right = rounded(context, context.right);
   return rounded(context, outputs).every((values, i) =>
     values.every((value, j) => value === right[i]![j] || Object.is(value, right[i]![j])),
   );
-};
+}

@@ -25,7 +25,7 @@ export interface GpuInstruments extends Instruments {
   close(): Promise<void>;
 }
 
-export const createGpuInstruments = (options: GpuInstrumentsOptions): GpuInstruments => {
+export function createGpuInstruments(options: GpuInstrumentsOptions): GpuInstruments {
   const ordinal = Number(options.device.identity.id.slice('cuda:'.length));
   const workers = startOnDemand((problem: Problem) => startBaselines(options, problem));
   return {
@@ -48,13 +48,13 @@ export const createGpuInstruments = (options: GpuInstrumentsOptions): GpuInstrum
       for (const worker of await workers.started()) if (typeof worker !== 'string') await worker.close();
     },
   };
-};
+}
 
 /** The Python worker of a problem, or why there is none: the rest works without it. */
-const startBaselines = async (
+async function startBaselines(
   { device, oracle, seed }: GpuInstrumentsOptions,
   problem: Problem,
-): Promise<BaselineWorker | string> => {
+): Promise<BaselineWorker | string> {
   const { uuid } = device.identity;
   try {
     return await BaselineWorker.start({ problem, oracle, seed, gpu: uuid !== undefined ? { uuid } : undefined });
@@ -62,4 +62,4 @@ const startBaselines = async (
     if (error instanceof WarpsmithError) return [error.message, error.details.hint].filter(Boolean).join(' ');
     throw error;
   }
-};
+}

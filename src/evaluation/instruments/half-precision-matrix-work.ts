@@ -5,7 +5,7 @@ import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 const MATRIX_FLOP_PER_ELEMENT = 16;
 
 /** Whether the problem multiplies fp16 or bf16 matrices, which tensor cores take. */
-export const hasHalfPrecisionMatrixWork = (problem: ProblemFile, dimensions: Dimensions): boolean => {
+export function hasHalfPrecisionMatrixWork(problem: ProblemFile, dimensions: Dimensions): boolean {
   const buffers = [...Object.values(problem.inputs), ...Object.values(problem.outputs)];
   const half = Object.values(problem.inputs).filter(({ dtype }) => dtype === 'f16' || dtype === 'bf16');
   if (half.length < 2) return false;
@@ -15,4 +15,4 @@ export const hasHalfPrecisionMatrixWork = (problem: ProblemFile, dimensions: Dim
     0,
   );
   return evaluateExpression(problem.flop, dimensions) / elements >= MATRIX_FLOP_PER_ELEMENT;
-};
+}

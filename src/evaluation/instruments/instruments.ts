@@ -51,13 +51,13 @@ export interface Instruments {
 }
 
 /** The available library baselines, and why others are not. */
-export const librariesFor = async (
+export async function librariesFor(
   instruments: Instruments | undefined,
   names: readonly string[],
   problem: Problem,
   workload: Workload,
   seed: number,
-): Promise<{ found: LibraryContender[]; missing: { name: string; reason: string }[] }> => {
+): Promise<{ found: LibraryContender[]; missing: { name: string; reason: string }[] }> {
   const found: LibraryContender[] = [];
   const missing: { name: string; reason: string }[] = [];
   for (const name of names) {
@@ -67,4 +67,4 @@ export const librariesFor = async (
     else found.push(library);
   }
   return { found, missing };
-};
+}

@@ -14,7 +14,7 @@ export interface DeviceTrouble {
 }
 
 /** The result of `work`, or a device error during it as a value. Rethrows other errors. */
-export const orDeviceTrouble = async <T>(work: Promise<T>): Promise<T | DeviceTrouble> => {
+export async function orDeviceTrouble<T>(work: Promise<T>): Promise<T | DeviceTrouble> {
   try {
     return await work;
   } catch (error) {
@@ -23,4 +23,4 @@ export const orDeviceTrouble = async <T>(work: Promise<T>): Promise<T | DeviceTr
     const { message, hint } = (error as WarpsmithError).details;
     return { ok: false, status, reason: [message, hint].filter(Boolean).join(' ') };
   }
-};
+}

@@ -9,10 +9,10 @@ import type { LaunchPlan } from '../../core/launch-plan.ts';
  *
  * @param plan expands the plan. Its other mistakes are reported elsewhere.
  */
-export const fitsSharedMemory = (
+export function fitsSharedMemory(
   plan: () => LaunchPlan,
   { spec, resources }: { readonly spec: DeviceSpec; readonly resources?: LoadedModule['resources'] },
-): boolean => {
+): boolean {
   try {
     return plan().steps.every((step) => {
       if (step.kind !== 'launch') return true;
@@ -22,4 +22,4 @@ export const fitsSharedMemory = (
   } catch (error) {
     return !(error instanceof WarpsmithError && error.details.code === 'shared-memory-limit');
   }
-};
+}

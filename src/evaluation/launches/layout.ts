@@ -8,17 +8,17 @@ export type Layout = Pick<PlannedBuffer, 'dtype' | 'shape' | 'strides' | 'bytes'
 export const elementCountOf = (layout: Layout): number => layout.shape.reduce((product, extent) => product * extent, 1);
 
 /** Whether the elements lie in row-major order without gaps. */
-export const isDense = (layout: Layout): boolean => {
+export function isDense(layout: Layout): boolean {
   let expected = 1;
   for (let axis = layout.shape.length - 1; axis >= 0; axis--) {
     if (layout.shape[axis] !== 1 && layout.strides[axis] !== expected) return false;
     expected *= layout.shape[axis]!;
   }
   return layout.bytes === expected * sizeOfDType(layout.dtype);
-};
+}
 
 /** Multi-index of a row-major element number, outermost first. */
-export const multiIndexOf = (shape: readonly number[], element: number): number[] => {
+export function multiIndexOf(shape: readonly number[], element: number): number[] {
   const index = new Array<number>(shape.length);
   let rest = element;
   for (let axis = shape.length - 1; axis >= 0; axis--) {
@@ -26,10 +26,10 @@ export const multiIndexOf = (shape: readonly number[], element: number): number[
     rest = Math.floor(rest / shape[axis]!);
   }
   return index;
-};
+}
 
 /** Offset of every logical element in the buffer, in elements; index is row-major. */
-const elementOffsets = (layout: Layout): Float64Array => {
+function elementOffsets(layout: Layout): Float64Array {
   let offsets = new Float64Array(1);
   layout.shape.forEach((extent, axis) => {
     const next = new Float64Array(offsets.length * extent);
@@ -39,10 +39,10 @@ const elementOffsets = (layout: Layout): Float64Array => {
     offsets = next;
   });
   return offsets;
-};
+}
 
 /** Bytes of the logical elements, row-major and packed, out of the buffer's bytes. */
-export const packElements = (layout: Layout, bytes: Uint8Array): Uint8Array => {
+export function packElements(layout: Layout, bytes: Uint8Array): Uint8Array {
   if (isDense(layout)) return bytes;
   const size = sizeOfDType(layout.dtype);
   const offsets = elementOffsets(layout);
@@ -51,10 +51,10 @@ export const packElements = (layout: Layout, bytes: Uint8Array): Uint8Array => {
     packed.set(bytes.subarray(offset * size, offset * size + size), element * size);
   });
   return packed;
-};
+}
 
 /** The buffer's bytes with these packed elements at their positions; bytes between elements are `padding`. */
-export const spreadElements = (layout: Layout, packed: Uint8Array, padding: number): Uint8Array => {
+export function spreadElements(layout: Layout, packed: Uint8Array, padding: number): Uint8Array {
   if (isDense(layout)) return packed;
   const size = sizeOfDType(layout.dtype);
   const bytes = new Uint8Array(layout.bytes).fill(padding);
@@ -62,13 +62,13 @@ export const spreadElements = (layout: Layout, packed: Uint8Array, padding: numb
     bytes.set(packed.subarray(element * size, element * size + size), offset * size);
   });
   return bytes;
-};
+}
 
 /** First byte between elements that is not `padding` any more, or −1. */
-export const firstChangedPaddingByte = (layout: Layout, bytes: Uint8Array, padding: number): number => {
+export function firstChangedPaddingByte(layout: Layout, bytes: Uint8Array, padding: number): number {
   if (isDense(layout)) return -1;
   const size = sizeOfDType(layout.dtype);
   const isElement = new Uint8Array(layout.bytes);
   for (const offset of elementOffsets(layout)) isElement.fill(1, offset * size, offset * size + size);
   return bytes.findIndex((byte, i) => isElement[i] === 0 && byte !== padding);
-};
+}

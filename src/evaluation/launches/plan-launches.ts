@@ -23,7 +23,7 @@ const CTAS_PER_SM = 'kernel.ctasPerSm';
  *
  * @throws WarpsmithError if it can't be expanded or launched.
  */
-export const planLaunches = (request: PlanLaunchesRequest): LaunchPlan => {
+export function planLaunches(request: PlanLaunchesRequest): LaunchPlan {
   const { problem, candidate, dimensions, spec, module } = request;
   const { kernel, parameters } = candidate;
   const expand = (ctasPerSm: number): LaunchPlan =>
@@ -39,10 +39,10 @@ export const planLaunches = (request: PlanLaunchesRequest): LaunchPlan => {
   const plan = expand(1);
   const asksForOccupancy = JSON.stringify(kernel.file).includes(CTAS_PER_SM);
   return module && asksForOccupancy ? expand(residentCtas(plan, module, spec)) : plan;
-};
+}
 
 /** CTAs per SM that every launch of the plan can have resident. Block and shared memory must not depend on it. */
-const residentCtas = (plan: LaunchPlan, module: LoadedModule, spec: DeviceSpec): number => {
+function residentCtas(plan: LaunchPlan, module: LoadedModule, spec: DeviceSpec): number {
   const launches = plan.steps.filter((step): step is PlannedLaunch => step.kind === 'launch');
   const counts = launches.map(({ functionName, block, dynamicSharedBytes }) => {
     const resources = module.resources?.[functionName];
@@ -50,7 +50,7 @@ const residentCtas = (plan: LaunchPlan, module: LoadedModule, spec: DeviceSpec):
     return occupancy({ ...resources, dynamicSharedBytes }, block[0] * block[1] * block[2], spec).ctasPerSm;
   });
   return Math.max(1, Math.min(...counts));
-};
+}
 
 const unknownResources = (functionName: string): WarpsmithError =>
   new WarpsmithError({

@@ -4,7 +4,7 @@ import type { LaunchPlan, PlannedArgument, PlannedStep } from '../../core/launch
 export const nameInSlot = (buffer: string, slot: number): string => `${buffer}#${slot}`;
 
 /** The launch sequence several times in a row, each time on buffers of its own. */
-export const repeatPlan = (plan: LaunchPlan, slotCount: number): LaunchPlan => {
+export function repeatPlan(plan: LaunchPlan, slotCount: number): LaunchPlan {
   const slots = Array.from({ length: slotCount }, (_, slot) => slot);
   return {
     buffers: slots.flatMap((slot) =>
@@ -12,7 +12,7 @@ export const repeatPlan = (plan: LaunchPlan, slotCount: number): LaunchPlan => {
     ),
     steps: slots.flatMap((slot) => plan.steps.map((step, i) => stepInSlot(i === 0 ? firstStep(step) : step, slot))),
   };
-};
+}
 
 /** The first launch of a sequence never starts before the previous sequence has ended. */
 const firstStep = (step: PlannedStep): PlannedStep =>
@@ -23,7 +23,7 @@ const stepInSlot = (step: PlannedStep, slot: number): PlannedStep =>
     ? { ...step, buffer: nameInSlot(step.buffer, slot) }
     : { ...step, arguments: step.arguments.map((argument) => argumentInSlot(argument, slot)) };
 
-const argumentInSlot = (argument: PlannedArgument, slot: number): PlannedArgument => {
+function argumentInSlot(argument: PlannedArgument, slot: number): PlannedArgument {
   switch (argument.kind) {
     case 'buffer':
     case 'tensor-map':
@@ -36,4 +36,4 @@ const argumentInSlot = (argument: PlannedArgument, slot: number): PlannedArgumen
     default:
       return argument;
   }
-};
+}

@@ -20,12 +20,12 @@ export interface CheckMemory {
  *
  * @param options.minimumAlignment - whether buffers have only their declared alignment.
  */
-export const allocateCheckMemory = async (
+export async function allocateCheckMemory(
   device: Device,
   plan: LaunchPlan,
   contents: ReadonlyMap<string, Uint8Array>,
   { minimumAlignment = false }: { minimumAlignment?: boolean } = {},
-): Promise<CheckMemory> => {
+): Promise<CheckMemory> {
   const buffers = new Map<string, DeviceBuffer>();
   const close = async (): Promise<void> => {
     for (const buffer of buffers.values()) await device.free(buffer);
@@ -43,18 +43,18 @@ export const allocateCheckMemory = async (
     throw error;
   }
   return { device, plan, buffers, contents, close };
-};
+}
 
 /** The same buffers with other inputs written into them. */
-export const replaceInputs = async (
+export async function replaceInputs(
   memory: CheckMemory,
   contents: ReadonlyMap<string, Uint8Array>,
-): Promise<CheckMemory> => {
+): Promise<CheckMemory> {
   for (const { name, role } of memory.plan.buffers) {
     if (role === 'in') await memory.device.write(memory.buffers.get(name)!, contents.get(name)!);
   }
   return { ...memory, contents };
-};
+}
 
 const ZERO = new Uint8Array(1);
 
@@ -97,11 +97,11 @@ export interface RunResult {
  * Poisons, runs the launch sequence, then checks for damage: guard zones, inputs, and the gaps between an output's
  * elements. Damage is `unsafe` for any outputs.
  */
-export const runOnce = async (
+export async function runOnce(
   memory: CheckMemory,
   module: LoadedModule,
   conditions: RunConditions,
-): Promise<RunResult | DeviceFailure> => {
+): Promise<RunResult | DeviceFailure> {
   const { device, plan, buffers } = memory;
   for (const buffer of plan.buffers) await prepareBuffer(memory, buffer, conditions);
   const { orderSeed, count, timeoutMs, instructionsPerCta, cache, findsRaces, privateMemory } = conditions;
@@ -139,15 +139,15 @@ export const runOnce = async (
     uninitialisedRead,
     readBytes,
   };
-};
+}
 
 const unsafe = (message: string): DeviceFailure => ({ ok: false, status: 'unsafe', message });
 
-const prepareBuffer = async (
+async function prepareBuffer(
   memory: CheckMemory,
   planned: PlannedBuffer,
   { poison, forgetsEarlierRuns, leftovers }: RunConditions,
-): Promise<void> => {
+): Promise<void> {
   const { device } = memory;
   const buffer = memory.buffers.get(planned.name)!;
   const left = leftovers?.get(planned.name);
@@ -156,13 +156,13 @@ const prepareBuffer = async (
   else if (planned.role === 'out' || (planned.init === 'undefined' && !leftovers))
     await device.fill(buffer, Uint8Array.of(poison.byteValue));
   if (planned.init === 'zero' || (planned.init === 'once' && forgetsEarlierRuns)) await device.fill(buffer, ZERO);
-};
+}
 
 /** Gaps of an `inout` buffer hold their initial contents. */
 const paddingOf = (buffer: PlannedBuffer, poison: Poison): number =>
   (buffer.role === 'inout' ? NAN_POISON : poison).byteValue;
 
-const inputChange = (buffer: PlannedBuffer, before: Uint8Array, after: Uint8Array): string | undefined => {
+function inputChange(buffer: PlannedBuffer, before: Uint8Array, after: Uint8Array): string | undefined {
   if (Buffer.compare(before, after) === 0) return undefined;
   const [packedBefore, packedAfter] = [packElements(buffer, before), packElements(buffer, after)];
   const elementCount = elementCountOf(buffer);
@@ -175,4 +175,4 @@ const inputChange = (buffer: PlannedBuffer, before: Uint8Array, after: Uint8Arra
   const where =
     first === undefined ? 'between its elements' : `first [${multiIndexOf(buffer.shape, first).join(', ')}]`;
   return `modified input '${buffer.name}': ${changed.size} of ${elementCount} elements changed, ${where}`;
-};
+}

@@ -1,5 +1,5 @@
 /** Starts a value once for each key, and again if that failed. */
-export const startOnDemand = <K, V>(start: (key: K) => Promise<V>) => {
+export function startOnDemand<K, V>(start: (key: K) => Promise<V>) {
   const running = new Map<K, Promise<V>>();
   return {
     get(key: K): Promise<V> {
@@ -12,4 +12,4 @@ export const startOnDemand = <K, V>(start: (key: K) => Promise<V>) => {
     },
     started: (): Promise<V[]> => Promise.all(running.values()),
   };
-};
+}

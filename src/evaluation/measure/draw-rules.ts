@@ -26,9 +26,9 @@ const RULES: { readonly [K in Generator['kind']]?: RuleOf<K> } = {
 };
 
 /** The rule by which a device draws this input; undefined if only the host can draw it. */
-export const drawRuleOf = (buffer: PlannedBuffer, dimensions: Dimensions): DrawRule | undefined => {
+export function drawRuleOf(buffer: PlannedBuffer, dimensions: Dimensions): DrawRule | undefined {
   if (!isDense(buffer)) return undefined;
   const generator: Generator = buffer.generator ?? { kind: 'normal' };
   const rule = RULES[generator.kind] as RuleOf<Generator['kind']> | undefined;
   return rule?.(generator as never, buffer, dimensions);
-};
+}

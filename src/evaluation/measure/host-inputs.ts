@@ -20,11 +20,11 @@ export interface HostInputs {
 const SET_COUNT = 4;
 
 /** Prepares to draw these buffers on the host; does nothing if there are none. */
-export const prepareHostInputs = (request: {
+export function prepareHostInputs(request: {
   problem: Problem;
   dimensions: Dimensions;
   buffers: readonly PlannedBuffer[];
-}): HostInputs => {
+}): HostInputs {
   const { problem, dimensions, buffers } = request;
   if (buffers.length === 0) return { isEmpty: true, write: async () => {}, changed: async () => undefined };
   let written: ReadonlyMap<string, Uint8Array>[] = [];
@@ -58,4 +58,4 @@ export const prepareHostInputs = (request: {
       return undefined;
     },
   };
-};
+}

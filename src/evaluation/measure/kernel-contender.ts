@@ -45,7 +45,7 @@ const ESTIMATE_SEQUENCES = 8;
 const ESTIMATE_BYTES = 2 ** 28;
 
 /** A kernel among the contenders. The module stays the caller's. */
-export const createKernelContender = (options: KernelContenderOptions): Contender => {
+export function createKernelContender(options: KernelContenderOptions): Contender {
   const measuring = options.device.measuring;
   if (!measuring) throw new Error(`${options.device.identity.id} predicts times; it can't measure them`);
   const timed = { ...options, plan: timedPlan(options.plan) };
@@ -68,16 +68,16 @@ export const createKernelContender = (options: KernelContenderOptions): Contende
       return KernelBlock.open({ ...timed, timeoutMs, measuring, ring, seed, compares, cuts, sampleCount, warmsUp });
     },
   };
-};
+}
 
 /**
  * Times a few single launches, or two long ones. Returns the quickest minus the time of empty events, and the median. Short
  * launches are then timed in a row.
  */
-const estimateNs = async (
+async function estimateNs(
   options: KernelContenderOptions,
   measuring: MeasuringDevice,
-): Promise<{ ok: true; ns: number; eagerNs: number } | ContenderFailure> => {
+): Promise<{ ok: true; ns: number; eagerNs: number } | ContenderFailure> {
   const { module, plan, problem, dimensions, timeoutMs } = options;
   const slotBytes = plan.buffers.reduce((sum, { bytes }) => sum + bytes, 0);
   const slotCount = Math.max(1, Math.min(ESTIMATE_SEQUENCES, Math.floor(ESTIMATE_BYTES / Math.max(1, slotBytes))));
@@ -97,7 +97,7 @@ const estimateNs = async (
   } finally {
     await slots.free();
   }
-};
+}
 
 const NOTHING_AROUND: Omit<ReplayRound, 'sequenceCount'> = {
   draws: [],
@@ -110,15 +110,15 @@ const NOTHING_AROUND: Omit<ReplayRound, 'sequenceCount'> = {
 };
 
 /** Time of one replay with a sequence for each slot. */
-const inARowNs = async (
+async function inARowNs(
   { module, plan, timeoutMs }: KernelContenderOptions,
   measuring: MeasuringDevice,
   slots: Slots,
-): Promise<{ ok: true; ns: number } | ContenderFailure> => {
+): Promise<{ ok: true; ns: number } | ContenderFailure> {
   const prepared = await measuring.prepareReplay(module, plan, slots.all);
   if (!prepared.ok) return contenderFailure(prepared);
   const round = { ...NOTHING_AROUND, sequenceCount: slots.all.length };
   const timed = await measuring.replayOnce(prepared.replay, round, timeoutMs);
   await measuring.releaseReplay(prepared.replay);
   return timed.ok ? timed : contenderFailure(timed);
-};
+}

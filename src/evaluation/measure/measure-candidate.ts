@@ -54,7 +54,7 @@ export interface MeasuredCandidate {
 }
 
 /** Times a candidate beside other kernels and library calls. Failures of the candidate are values. */
-export const measureCandidate = async (request: MeasureCandidateRequest): Promise<MeasuredCandidate | Refused> => {
+export async function measureCandidate(request: MeasureCandidateRequest): Promise<MeasuredCandidate | Refused> {
   const { device, problem, workload, candidate, against, libraries, tier, blocks, seed, secret, signal } = request;
   const kernels = [candidate, ...against].map((kernel) => kernelContender(request, kernel));
   const measured = await measureContenders({
@@ -80,21 +80,21 @@ export const measureCandidate = async (request: MeasureCandidateRequest): Promis
     ...(await besideIt(request, measured)),
     missingBaselines: measured.failed.map(({ contender, reason }) => ({ name: contender, reason })),
   };
-};
+}
 
-const kernelContender = (request: MeasureCandidateRequest, { name, module, plan }: LoadedKernel): Contender => {
+function kernelContender(request: MeasureCandidateRequest, { name, module, plan }: LoadedKernel): Contender {
   const { device, problem, workload, timeoutMs, deviceReference, signal } = request;
   const { dimensions } = workload;
   const judge = createSlotJudge({ problem, dimensions, deviceReference, signal });
   return createKernelContender({ name, device, module, plan, problem, dimensions, judge, timeoutMs });
-};
+}
 
 /** Another contender ended the device process, or no block counted. */
-const unmeasured = (
+function unmeasured(
   problem: Problem,
   candidate: string,
   { failed, blocks, isDeviceLost }: MeasuredContenders,
-): Refused => {
+): Refused {
   const status = 'device-failed';
   if (isDeviceLost) {
     const other = failed.find(({ contender }) => contender !== candidate);
@@ -106,12 +106,12 @@ const unmeasured = (
   const discarded = blocks.filter((block) => block.discarded !== undefined).length;
   const reason = `no block of the measurement of ${problem.file.name} counts: ${discarded} of ${blocks.length} were discarded`;
   return { ok: false, status, reason };
-};
+}
 
-const besideIt = async (
+async function besideIt(
   { candidate, against, libraries, seed }: MeasureCandidateRequest,
   { measurements, blocks, aloneNs }: MeasuredContenders,
-): Promise<Pick<MeasuredCandidate, 'comparisons' | 'baselines'>> => {
+): Promise<Pick<MeasuredCandidate, 'comparisons' | 'baselines'>> {
   const baselines: BaselineMeasurement[] = [];
   for (const { name } of against) {
     const measurement = measurements.get(name);
@@ -127,4 +127,4 @@ const besideIt = async (
     return alone ? besideAndAlone(comparison, blocks, alone) : comparison;
   });
   return { comparisons, baselines };
-};
+}

@@ -38,7 +38,7 @@ export interface RingSubject {
  * for {@link LEAST_SAMPLE_NS}, the replay is repeated with everything drawn again. A ring that should be cold but stays
  * below {@link COLD_RING_L2_RATIO} × L2, because its slots are tiny, counts as hot.
  */
-export const planRing = (request: RingSubject & { l2Bytes: number; cache: 'hot' | 'cold' }): RingPlan => {
+export function planRing(request: RingSubject & { l2Bytes: number; cache: 'hot' | 'cold' }): RingPlan {
   const { slotBytes, sequenceNs, l2Bytes, cache } = request;
   const bytes = Math.max(1, slotBytes);
   const wanted = Math.max(1, Math.ceil(LEAST_SAMPLE_NS / Math.max(1, sequenceNs)));
@@ -51,13 +51,13 @@ export const planRing = (request: RingSubject & { l2Bytes: number; cache: 'hot' 
     sequencesPerReplay: most,
     replaysPerSample: Math.ceil(wanted / fewest),
   };
-};
+}
 
 /** The rings of compared contenders. With hot caches, each gets as many slots as time and cache allow. */
-export const planRings = (
+export function planRings(
   subjects: readonly RingSubject[],
   { l2Bytes, cache }: { l2Bytes: number; cache: 'hot' | 'cold' },
-): RingPlan[] => {
+): RingPlan[] {
   const largest = Math.max(...subjects.map(({ slotBytes }) => slotBytes));
   const quickest = Math.min(...subjects.map(({ sequenceNs }) => sequenceNs));
   const shared = planRing({ slotBytes: largest, sequenceNs: quickest, l2Bytes, cache: 'hot' });
@@ -68,32 +68,32 @@ export const planRings = (
     const replaysPerSample = Math.ceil(wanted / shared.fewestSlotCount);
     return { ...shared, ringBytes: shared.slotCount * subject.slotBytes, replaysPerSample };
   });
-};
+}
 
 /** The ring of one block. `share` places its number of slots between the fewest and the most. */
-export const ringOfBlock = ({ fewestSlotCount, ...plan }: RingPlan, share: number): Ring => {
+export function ringOfBlock({ fewestSlotCount, ...plan }: RingPlan, share: number): Ring {
   const slotCount = fewestSlotCount + Math.floor(share * (plan.slotCount - fewestSlotCount + 1));
   const ringBytes = Math.round((plan.ringBytes / plan.slotCount) * slotCount);
   return { ...plan, slotCount, ringBytes, sequencesPerReplay: slotCount };
-};
+}
 
 interface SlotRange {
   readonly fewest: number;
   readonly most: number;
 }
 
-const coldSlots = (slotBytes: number, l2Bytes: number, wanted: number): SlotRange => {
+function coldSlots(slotBytes: number, l2Bytes: number, wanted: number): SlotRange {
   const fitting = Math.floor(MOST_RING_BYTES / slotBytes);
   const cold = Math.max(Math.min(wanted, fitting), Math.ceil((COLD_RING_L2_RATIO * l2Bytes) / slotBytes));
   const fewest = Math.min(Math.floor(MOST_SEQUENCES / MOST_SLOTS_RATIO), cold);
   return { fewest, most: Math.max(fewest, Math.min(withMore(fewest), fitting, MOST_SEQUENCES)) };
-};
+}
 
-const hotSlots = (slotBytes: number, l2Bytes: number, wanted: number): SlotRange => {
+function hotSlots(slotBytes: number, l2Bytes: number, wanted: number): SlotRange {
   const fitting = Math.max(1, Math.floor((HOT_RING_L2_RATIO * l2Bytes) / slotBytes));
   const most = Math.min(fitting, withMore(wanted));
   return { fewest: Math.min(wanted, Math.ceil(most / MOST_SLOTS_RATIO)), most };
-};
+}
 
 /** A single launch in a replay has no other launch to leave work to. */
 const withMore = (slots: number): number => (slots === 1 ? 1 : Math.ceil(MOST_SLOTS_RATIO * slots));

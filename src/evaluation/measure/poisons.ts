@@ -26,7 +26,7 @@ const NAN_BITS: Readonly<Record<string, { exponent: bigint; mantissaBits: bigint
  * A NaN with a random sign and payload that no GPU computes: neither all ones (the result of conversions and arithmetic)
  * nor the first quiet NaN (a host's result).
  */
-const nanPattern = ({ dtype }: PlannedBuffer, stream: RandomStream): Uint8Array => {
+function nanPattern({ dtype }: PlannedBuffer, stream: RandomStream): Uint8Array {
   const { exponent, mantissaBits, bits } = NAN_BITS[dtype]!;
   const payloads = (1n << mantissaBits) - 1n;
   const quiet = 1n << (mantissaBits - 1n);
@@ -36,13 +36,13 @@ const nanPattern = ({ dtype }: PlannedBuffer, stream: RandomStream): Uint8Array 
   const view = new DataView(new ArrayBuffer(8));
   view.setBigUint64(0, sign | exponent | payload, true);
   return new Uint8Array(view.buffer, 0, Number(bits / 8n));
-};
+}
 
 /** A value such as an output could hold. */
-const plausiblePattern = ({ dtype }: PlannedBuffer, stream: RandomStream): Uint8Array => {
+function plausiblePattern({ dtype }: PlannedBuffer, stream: RandomStream): Uint8Array {
   const value = isFloating(dtype) ? 0.25 * stream.normal(4) || 0.125 : 1 + (stream.bits(4) % 100);
   return encode([value], dtype);
-};
+}
 
 /**
  * Share of elements equal to a plausible pattern from which an output is suspect. Right outputs may be as uniform, so the
@@ -51,7 +51,7 @@ const plausiblePattern = ({ dtype }: PlannedBuffer, stream: RandomStream): Uint8
 const PLAUSIBLE_SHARE = 0.25;
 
 /** The poison of one output in one slot: half NaNs (where the dtype has them), a quarter plausible, a quarter stale. */
-export const drawPoison = (buffer: PlannedBuffer, stream: RandomStream): SlotPoison => {
+export function drawPoison(buffer: PlannedBuffer, stream: RandomStream): SlotPoison {
   const choice = stream.bits(0) % 4;
   if (choice === 3) return { kind: 'stale' };
   const elementCount = Math.floor(buffer.bytes / sizeOfDType(buffer.dtype));
@@ -60,4 +60,4 @@ export const drawPoison = (buffer: PlannedBuffer, stream: RandomStream): SlotPoi
     return { kind: 'nan', pattern: nanPattern(buffer, stream), mayHold: paddingCount };
   const mayHold = paddingCount + Math.ceil(PLAUSIBLE_SHARE * (elementCount - paddingCount));
   return { kind: 'plausible', pattern: plausiblePattern(buffer, stream), mayHold };
-};
+}

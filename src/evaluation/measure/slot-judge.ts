@@ -36,12 +36,12 @@ export interface SlotJudge {
  * Compares slots with the oracle. If a GPU runs the reference, it first uses the tolerances that hold for any inputs.
  * Outputs within them need no runs on perturbed inputs, which take the host ten times as long.
  */
-export const createSlotJudge = (request: {
+export function createSlotJudge(request: {
   problem: Problem;
   dimensions: Dimensions;
   deviceReference?: DeviceReference | undefined;
   signal?: AbortSignal | undefined;
-}): SlotJudge => {
+}): SlotJudge {
   const { problem, dimensions } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const whole: SlotJudge['whole'] = async ({ inputs, outputs }) => {
@@ -74,7 +74,7 @@ export const createSlotJudge = (request: {
       return undefined;
     },
   };
-};
+}
 
 const packedOutputs = (
   buffers: readonly PlannedBuffer[],
@@ -83,15 +83,15 @@ const packedOutputs = (
   new Map(outputsOf(buffers).map((buffer) => [buffer.name, packElements(buffer, outputs.get(buffer.name)!)]));
 
 /** Describes the first wrong output; undefined if all are right. Bytes are laid out as declared. */
-export const disagreement = (
+export function disagreement(
   buffers: readonly PlannedBuffer[],
   expectations: Expectations,
   outputs: ReadonlyMap<string, Uint8Array>,
-): string | undefined => {
+): string | undefined {
   for (const buffer of outputsOf(buffers)) {
     const got = decode(packElements(buffer, outputs.get(buffer.name)!), buffer.dtype);
     const reason = describeVerdict(buffer.name, compareOutput(buffer, expectations.get(buffer.name)!, got));
     if (reason !== undefined) return reason;
   }
   return undefined;
-};
+}

@@ -26,26 +26,26 @@ const MOST_UNCUT_BYTES = 16 * 1024 ** 2;
  * host computes quickly. They must be the outermost axes of every buffer that has them, so that a part is contiguous. The
  * whole slot if it can't be cut; undefined if that is too large.
  */
-export const partOfSlot = (problem: Problem, dimensions: Dimensions, stream: RandomStream): SlotPart | undefined => {
+export function partOfSlot(problem: Problem, dimensions: Dimensions, stream: RandomStream): SlotPart | undefined {
   const whole = expandBuffers(problem.file, dimensions);
   const part = cutPart(problem, dimensions, whole, stream);
   if (part) return part;
   const inputBytes = whole.reduce((sum, { role, bytes }) => sum + (role === 'out' ? 0 : bytes), 0);
   if (inputBytes > MOST_UNCUT_BYTES) return undefined;
   return { dimensions, buffers: whole, offsets: new Map(whole.map(({ name }) => [name, 0])) };
-};
+}
 
 interface Cut {
   readonly start: number;
   readonly count: number;
 }
 
-const cutPart = (
+function cutPart(
   problem: Problem,
   dimensions: Dimensions,
   whole: readonly PlannedBuffer[],
   stream: RandomStream,
-): SlotPart | undefined => {
+): SlotPart | undefined {
   const { dimensions: declared, independentDimensions = [] } = problem.file;
   const followers = (name: string) => followersOf(declared, dimensions, name);
   // Heads that share others' keys and values can't be cut apart from them.
@@ -72,15 +72,15 @@ const cutPart = (
     offsets.set(buffer.name, offset);
   }
   return { dimensions: reduced, buffers, offsets };
-};
+}
 
 /** Bytes before the part; undefined if it is not contiguous. */
-const offsetOf = (
+function offsetOf(
   { file }: Problem,
   whole: PlannedBuffer,
   part: PlannedBuffer,
   cuts: ReadonlyMap<string, Cut>,
-): number | undefined => {
+): number | undefined {
   const { shape } = (file.inputs[whole.name] ?? file.outputs[whole.name])!;
   let [before, isInside] = [0, false];
   let rest = whole.bytes;
@@ -99,4 +99,4 @@ const offsetOf = (
     isInside = cut.count > 1;
   }
   return before;
-};
+}

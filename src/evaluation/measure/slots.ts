@@ -78,10 +78,10 @@ const ZERO = new Uint8Array(1);
 const NEAR: Partial<Record<DType, number>> = { f16: 2 ** -5, bf16: 2 ** -4, f32: 2 ** -12, f64: 2 ** -26 };
 
 /** Allocates the slots at fresh addresses, and fills the outputs with plausible values for the first stale slots. */
-export const allocateSlots = async (
+export async function allocateSlots(
   measuring: MeasuringDevice,
   request: { plan: LaunchPlan; problem: Problem; dimensions: Dimensions; slotCount: number; seed: number },
-): Promise<Slots> => {
+): Promise<Slots> {
   const { plan, slotCount, seed } = request;
   const arenas: DeviceBuffer[][] = [];
   const allocate = async (planned: readonly PlannedBuffer[], name: string): Promise<DeviceBuffer[]> => {
@@ -111,13 +111,13 @@ export const allocateSlots = async (
     for (const arena of arenas) await measuring.freeArena(arena);
     throw error;
   }
-};
+}
 
 /** `count` pieces of equal length. */
-const slices = <T>(items: readonly T[], count: number): T[][] => {
+function slices<T>(items: readonly T[], count: number): T[][] {
   const length = items.length / count;
   return Array.from({ length: count }, (_, i) => items.slice(i * length, (i + 1) * length));
-};
+}
 
 class DeviceSlots implements Slots {
   readonly all: readonly Slot[];

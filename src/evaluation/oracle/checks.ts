@@ -28,10 +28,10 @@ export interface Check {
 }
 
 /** All generator sets a problem names; the declared generators when it names none. */
-export const generatorSetNames = (problem: ProblemFile): string[] => {
+export function generatorSetNames(problem: ProblemFile): string[] {
   const names = Object.keys(generatorSetsOf(problem));
   return names.length > 0 ? names : [DECLARED];
-};
+}
 
 /** Run twice, of a shape that the problem names. */
 const USUAL = { isMain: false, isOnce: false, isDrawn: false } as const;
@@ -45,7 +45,7 @@ export const shapeChecks = (problem: ProblemFile): Check[] =>
   });
 
 /** Generator sets that fill some input otherwise than it declares. */
-const otherGeneratorSets = (problem: ProblemFile): string[] => {
+function otherGeneratorSets(problem: ProblemFile): string[] {
   const inputs = { ...problem.outputs, ...problem.inputs };
   return Object.entries(generatorSetsOf(problem))
     .filter(([, set]) =>
@@ -54,7 +54,7 @@ const otherGeneratorSets = (problem: ProblemFile): string[] => {
       ),
     )
     .map(([name]) => name);
-};
+}
 
 const NORMAL: Generator = { kind: 'normal' };
 
@@ -83,7 +83,7 @@ export interface ChosenChecks {
  * Checks with two runs come first, because they explain mistakes best. A kernel whose limits or constraints exclude every
  * other shape runs twice with every generator set.
  */
-export const checksFor = (request: {
+export function checksFor(request: {
   problem: ProblemFile;
   kernel: KernelFile;
   parameters: ParameterValues;
@@ -98,7 +98,7 @@ export const checksFor = (request: {
    * excluded it.
    */
   fits?: (dimensions: Dimensions) => boolean;
-}): ChosenChecks => {
+}): ChosenChecks {
   const { problem, kernel, parameters, dimensions, seed, thorough = false, isEmulated = false } = request;
   const { fits = () => true } = request;
   const takes = (shape: Dimensions): boolean =>
@@ -139,36 +139,36 @@ export const checksFor = (request: {
       timedShapeOnly,
     },
   };
-};
+}
 
 /** The problem's check shapes, each once. */
-const shapesOf = (problem: ProblemFile): Dimensions[] => {
+function shapesOf(problem: ProblemFile): Dimensions[] {
   const shapes = problem.checkShapes.map((shape) => completeDimensions(problem.dimensions, shape.dimensions));
   return shapes.filter((shape, i) => shapes.findIndex((other) => keyOf(other) === keyOf(shape)) === i);
-};
+}
 
 const keyOf = (dimensions: Dimensions): string => JSON.stringify(Object.entries(dimensions).sort());
 
 /** The declared inputs, run twice, and other generator sets, run once; only the former if even that takes long. */
-const drawnChecks = (problem: ProblemFile, dimensions: Dimensions, generatorSets: readonly string[]): Check[] => {
+function drawnChecks(problem: ProblemFile, dimensions: Dimensions, generatorSets: readonly string[]): Check[] {
   const isOnce = !costsLittle(problem, dimensions);
   if (isOnce) return [{ dimensions, generatorSet: DECLARED, ...USUAL, isOnce, isDrawn: true }];
   return [
     { dimensions, generatorSet: DECLARED, ...USUAL, isDrawn: true },
     ...generatorSets.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: true, isDrawn: true })),
   ];
-};
+}
 
 /** Generator sets that change some declared input, in a secret order that follows from the seed. */
-export const furtherGeneratorSets = (problem: ProblemFile, seed: number): string[] => {
+export function furtherGeneratorSets(problem: ProblemFile, seed: number): string[] {
   const stream = createStream(seed, 'generator sets of the main workload');
   return otherGeneratorSets(problem)
     .map((name, i) => ({ name, place: stream.bits(i) }))
     .sort((a, b) => a.place - b.place)
     .map(({ name }) => name);
-};
+}
 
-const setsThatFit = (problem: ProblemFile, dimensions: Dimensions, isEmulated: boolean): number => {
+function setsThatFit(problem: ProblemFile, dimensions: Dimensions, isEmulated: boolean): number {
   const elements = expandBuffers(problem, dimensions)
     .filter(({ role }) => role !== 'out')
     .reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
@@ -179,7 +179,7 @@ const setsThatFit = (problem: ProblemFile, dimensions: Dimensions, isEmulated: b
       Math.min(MOST_DRAWN_ELEMENTS / elements, flop > 0 ? MOST_EMULATED_FLOP / flop : Number.POSITIVE_INFINITY),
     ),
   );
-};
+}
 
 /** Fewest output elements for repeated launches, so that several warps have work. */
 const LEAST_REPEATED_ELEMENTS = 1000;
@@ -188,7 +188,7 @@ const LEAST_REPEATED_ELEMENTS = 1000;
  * The check whose launches are cheapest to repeat: the one with the fewest operations among those with enough outputs for
  * several warps, otherwise the one with the most outputs.
  */
-export const cheapestToRepeat = (problem: ProblemFile, checks: readonly Check[]): Check => {
+export function cheapestToRepeat(problem: ProblemFile, checks: readonly Check[]): Check {
   const costs = checks
     .filter(({ isOnce, isDrawn }) => !isOnce && !isDrawn)
     .map((check) => ({
@@ -203,7 +203,7 @@ export const cheapestToRepeat = (problem: ProblemFile, checks: readonly Check[])
   const [best] =
     large.length > 0 ? large.sort((a, b) => a.flop - b.flop) : costs.sort((a, b) => b.elements - a.elements);
   return best!.check;
-};
+}
 
 /** e.g. `B=1, S=113, D=64, causal=1 · large`. */
 export const describeCheck = ({ dimensions, generatorSet }: Pick<Check, 'dimensions' | 'generatorSet'>): string =>

@@ -24,11 +24,11 @@ export const compareRows = (
   );
 
 /** The elements that it names at their places in the whole output. */
-const inPlace = (verdict: OutputVerdict, { shape }: PlannedBuffer, rows: Uint32Array): OutputVerdict => {
+function inPlace(verdict: OutputVerdict, { shape }: PlannedBuffer, rows: Uint32Array): OutputVerdict {
   const place = <T extends { index: number[] }>(element: T): T => {
     const [row, column] = element.index as [number, number];
     return { ...element, index: multiIndexOf(shape, rows[row]! * (shape.at(-1) ?? 1) + column) };
   };
   const { nearest, firstWrong } = verdict;
   return { ...verdict, nearest: nearest && place(nearest), firstWrong: firstWrong && place(firstWrong) };
-};
+}

@@ -23,18 +23,18 @@ export interface OutputVerdict {
 export const agrees = (got: number, want: number, tolerance: number): boolean =>
   got === want || Math.abs(got - want) <= tolerance || (Number.isNaN(got) && Number.isNaN(want));
 
-const ratioOf = (error: number, tolerance: number): number => {
+function ratioOf(error: number, tolerance: number): number {
   if (error === 0) return 0;
   const ratio = error / tolerance;
   return Number.isNaN(ratio) ? Number.POSITIVE_INFINITY : ratio;
-};
+}
 
 /** Compares an output (row-major, float64) with its expectation. */
-export const compareOutput = (
+export function compareOutput(
   output: { name: string; shape: readonly number[] },
   expectation: Expectation,
   got: Float64Array,
-): OutputVerdict => {
+): OutputVerdict {
   const { want, tolerances, groupSize, rmsLimit } = expectation;
   const elementCount = want.length;
   let [maximumError, squares, wrongCount, firstWrong, worst, worstRatio] = [0, 0, 0, -1, -1, 0];
@@ -91,4 +91,4 @@ export const compareOutput = (
           }
         : undefined,
   };
-};
+}

@@ -38,7 +38,7 @@ interface LoadedReference {
 }
 
 /** Runs the problems' device references, one at a time. */
-export const createDeviceReference = (options: DeviceReferenceOptions): DeviceReference => {
+export function createDeviceReference(options: DeviceReferenceOptions): DeviceReference {
   const loaded = new Map<Problem, Promise<LoadedReference>>();
   let queue: Promise<unknown> = Promise.resolve();
   const loadedFor = (problem: Problem): Promise<LoadedReference> => {
@@ -74,10 +74,10 @@ export const createDeviceReference = (options: DeviceReferenceOptions): DeviceRe
       loaded.clear();
     },
   };
-};
+}
 
 /** @throws WarpsmithError if the reference does not compile or load, which is a fault of the problem or the machine. */
-const load = async ({ device, toolchain }: DeviceReferenceOptions, problem: Problem): Promise<LoadedReference> => {
+async function load({ device, toolchain }: DeviceReferenceOptions, problem: Problem): Promise<LoadedReference> {
   const kernel = problem.deviceReference!;
   const candidate = makeCandidate(kernel, completeParameters(kernel.file, {}));
   const compiled = await toolchain.compile({ candidate, architecture: device.spec.architecture });
@@ -85,14 +85,14 @@ const load = async ({ device, toolchain }: DeviceReferenceOptions, problem: Prob
   const outcome = await device.load(compiled.code);
   if (!outcome.ok) throw failed(problem, `does not load on ${device.identity.id}`, outcome.message);
   return { candidate, module: outcome.module };
-};
+}
 
 /** The oracle and, if the comparison needs them, the naive run and oracles of perturbed inputs. */
-const runReferences = async (
+async function runReferences(
   options: DeviceReferenceOptions,
   reference: LoadedReference,
   request: ReferenceRequest,
-): Promise<ReferenceRuns> => {
+): Promise<ReferenceRuns> {
   const { problem, dimensions, inputs, leastTolerances = false } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const needed = runsNeeded(problem, buffers);
@@ -108,13 +108,13 @@ const runReferences = async (
     }
   }
   return { oracle, naive: needed.naive ? naive : undefined, perturbed: perturbed.length > 0 ? perturbed : undefined };
-};
+}
 
-const runOnDevice = async (
+async function runOnDevice(
   { device, timeoutMs = DEFAULT_TIMEOUT_MS }: DeviceReferenceOptions,
   { candidate, module }: LoadedReference,
   { problem, dimensions, inputs }: ReferenceRequest,
-): Promise<{ oracle: ReferenceTensors; naive: ReferenceTensors }> => {
+): Promise<{ oracle: ReferenceTensors; naive: ReferenceTensors }> {
   const plan = planLaunches({ problem, candidate, dimensions, spec: device.spec, module });
   const memory = await allocateCheckMemory(device, plan, inputs);
   try {
@@ -135,14 +135,14 @@ const runOnDevice = async (
   } finally {
     await memory.close();
   }
-};
+}
 
-const checkSize = (problem: Problem, plan: LaunchPlan, name: string, output: string, received: number): void => {
+function checkSize(problem: Problem, plan: LaunchPlan, name: string, output: string, received: number): void {
   const { shape } = plan.buffers.find((buffer) => buffer.name === output)!;
   const expected = shape.reduce((product, extent) => product * extent, 1);
   if (received !== expected)
     throw failed(problem, `has a workspace ${name} of ${received} elements`, `${expected} expected`);
-};
+}
 
 const encodeInputs = (buffers: readonly PlannedBuffer[], tensors: ReferenceTensors): Map<string, Uint8Array> =>
   new Map(
@@ -164,10 +164,10 @@ const failed = (problem: Problem, what: string, message: string): WarpsmithError
  *
  * @param options.openDevice opens the GPU in a process of its own; closing the reference closes it.
  */
-export const lazyDeviceReference = (options: {
+export function lazyDeviceReference(options: {
   readonly openDevice: () => Promise<Device>;
   readonly toolchain: Toolchain;
-}): DeviceReference => {
+}): DeviceReference {
   const opened = startOnDemand(async (_only: 'reference') => {
     const device = await options.openDevice();
     return { device, reference: createDeviceReference({ device, toolchain: options.toolchain }) };
@@ -184,4 +184,4 @@ export const lazyDeviceReference = (options: {
       }
     },
   };
-};
+}

@@ -20,14 +20,14 @@ export interface DrawnInputs {
  * Draws all inputs of a check. The reference sees the values after rounding to the buffer's dtype, decoded from the bytes
  * that a kernel gets.
  */
-export const drawInputs = (request: {
+export function drawInputs(request: {
   problem: Problem;
   buffers: readonly PlannedBuffer[];
   dimensions: Dimensions;
   seed: number;
   /** Name of a generator set, or `declared` for each input's own generator. */
   generatorSet: string;
-}): DrawnInputs => {
+}): DrawnInputs {
   const { problem, buffers, dimensions, seed, generatorSet } = request;
   const overrides = generatorSetsOf(problem.file)[generatorSet] ?? {};
   const check = `${JSON.stringify(Object.entries(dimensions).sort())} ${generatorSet}`;
@@ -51,15 +51,15 @@ export const drawInputs = (request: {
     refuseOverflow(buffer, values, tensors[buffer.name]!, generatorSet);
   }
   return { bytes, tensors };
-};
+}
 
 /** Refuses an input that is infinite only because its dtype is too small; it would test nothing. */
-const refuseOverflow = (
+function refuseOverflow(
   { name, dtype }: PlannedBuffer,
   drawn: Float64Array,
   rounded: Float64Array,
   generatorSet: string,
-): void => {
+): void {
   const element = rounded.findIndex((value, i) => !Number.isFinite(value) && Number.isFinite(drawn[i]));
   if (element < 0) return;
   throw new WarpsmithError({
@@ -70,4 +70,4 @@ const refuseOverflow = (
     expected: `a finite ${dtype}`,
     hint: 'Lower the magnitude.',
   });
-};
+}

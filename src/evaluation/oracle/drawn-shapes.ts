@@ -64,7 +64,7 @@ const FOLLOWING_RATIO = 0.6;
  * cheap, and are ragged unless the limits require multiples. In every dimension that the kernel leaves free, at least three
  * of the known and drawn shapes differ from the timed one.
  */
-export const drawShapes = (draw: ShapeDraw): DrawnShapes => {
+export function drawShapes(draw: ShapeDraw): DrawnShapes {
   const { problem, timed, known, count, seed } = draw;
   const open = Object.entries(problem.dimensions)
     .filter(([name, declared]) => hasChoice(declared, timed[name]!))
@@ -83,7 +83,7 @@ export const drawShapes = (draw: ShapeDraw): DrawnShapes => {
     [...known, ...shapes].filter((shape) => shape[name] !== timed[name]).length;
   for (const name of open) while (differing(name) < LEAST_DIFFERING && drawInto(name, name));
   return { shapes, fixed: open.filter((name) => differing(name) === 0) };
-};
+}
 
 const hasChoice = ({ values, minimum = 1, maximum }: DimensionDeclaration, timed: number): boolean =>
   values ? values.some((value) => value !== timed) : maximum === undefined || maximum > minimum;
@@ -170,7 +170,7 @@ class ShapeSampler {
 const oddMultiple = (size: number, unit: number): number => unit * Math.max(3, Math.ceil(size / unit) | 1);
 
 /** Whether a host takes milliseconds for a shape, or up to `factor` times as long. */
-export const costsLittle = (problem: ProblemFile, dimensions: Dimensions, factor = 1): boolean => {
+export function costsLittle(problem: ProblemFile, dimensions: Dimensions, factor = 1): boolean {
   try {
     const elements = expandBuffers(problem, dimensions).reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
     const flop = evaluateExpression(problem.flop, dimensions);
@@ -179,6 +179,6 @@ export const costsLittle = (problem: ProblemFile, dimensions: Dimensions, factor
     // Not a shape of this problem: some extent is not a positive integer.
     return false;
   }
-};
+}
 
 const keyOf = (dimensions: Dimensions): string => JSON.stringify(Object.entries(dimensions).sort());

@@ -46,7 +46,7 @@ export interface OracleTools {
 }
 
 /** Draws the inputs of a check. It computes the expectations of the outputs on the first request. */
-export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleTools = {}): PreparedCheck => {
+export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleTools = {}): PreparedCheck {
   const { problem, dimensions } = key;
   const buffers = expandBuffers(problem.file, dimensions);
   const inputs = drawInputs({ ...key, buffers });
@@ -86,7 +86,7 @@ export const prepareCheck = (key: CheckKey, { deviceReference, signal }: OracleT
       return (isQuick ? undefined : await workOutSome()) ?? { expectations: await workOutAll() };
     },
   };
-};
+}
 
 /**
  * Caches prepared checks, so that all candidates of a run are judged on the same inputs and the reference runs only once.
@@ -102,7 +102,7 @@ const DEFAULT_LIMIT_BYTES = Math.max(256 * 1024 * 1024, totalmem() / 8);
  * A cache that evicts the least recently used checks beyond `limitBytes`, and uses the device reference for large shapes if
  * there is one.
  */
-export const createExpectationCache = (options: OracleTools & { limitBytes?: number } = {}): ExpectationCache => {
+export function createExpectationCache(options: OracleTools & { limitBytes?: number } = {}): ExpectationCache {
   const { limitBytes = DEFAULT_LIMIT_BYTES, ...tools } = options;
   const remembered = new Map<string, { prepared: PreparedCheck; bytes: number }>();
   const problemNumbers = new WeakMap<Problem, number>();
@@ -133,14 +133,14 @@ export const createExpectationCache = (options: OracleTools & { limitBytes?: num
       return entry.prepared;
     },
   };
-};
+}
 
 /** Bytes that a prepared check keeps in memory, with an expected value and a tolerance (float64) per output element. */
-const withBytes = (prepared: PreparedCheck): { prepared: PreparedCheck; bytes: number } => {
+function withBytes(prepared: PreparedCheck): { prepared: PreparedCheck; bytes: number } {
   const { inputs, buffers } = prepared;
   let bytes = 0;
   for (const content of inputs.bytes.values()) bytes += content.byteLength;
   for (const tensor of Object.values(inputs.tensors)) bytes += tensor.byteLength;
   for (const buffer of outputsOf(buffers)) bytes += elementCountOf(buffer) * 2 * Float64Array.BYTES_PER_ELEMENT;
   return { prepared, bytes };
-};
+}

@@ -34,19 +34,19 @@ export interface DeviceReference {
  *
  * @throws WarpsmithError if the reference returns outputs of the wrong names or sizes, or the naive run overflows.
  */
-export const expectationsFor = async (
+export async function expectationsFor(
   request: ReferenceRequest & {
     readonly deviceReference?: DeviceReference | undefined;
     readonly signal?: AbortSignal | undefined;
   },
-): Promise<Expectations> => {
+): Promise<Expectations> {
   const { problem, dimensions, inputs, leastTolerances = false, deviceReference, signal } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const runs =
     (await deviceReference?.run({ problem, dimensions, inputs, leastTolerances })) ??
     (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, signal));
   return expectationsFrom(problem, buffers, dimensions, runs);
-};
+}
 
 /** The elements of every input, row-major, out of the bytes of its buffer. */
 export const decodeInputs = (
@@ -60,12 +60,12 @@ export const decodeInputs = (
   );
 
 /** Each output's tolerances, by the problem's comparison. */
-export const expectationsFrom = (
+export function expectationsFrom(
   problem: Problem,
   buffers: readonly PlannedBuffer[],
   dimensions: Dimensions,
   { oracle, naive, perturbed }: ReferenceRuns,
-): Expectations => {
+): Expectations {
   return new Map(
     outputsOf(buffers).map(({ name, dtype, shape }) => {
       const comparison = comparisonOf(problem.file, name);
@@ -84,4 +84,4 @@ export const expectationsFrom = (
       return [name, expectation];
     }),
   );
-};
+}

@@ -24,7 +24,7 @@ const LEAST_ROWS = 64;
  *
  * @throws as `runHostReference`.
  */
-export const expectedRows = async (request: {
+export async function expectedRows(request: {
   problem: Problem;
   dimensions: Dimensions;
   seed: number;
@@ -32,7 +32,7 @@ export const expectedRows = async (request: {
   buffers: readonly PlannedBuffer[];
   inputs: ReferenceTensors;
   signal?: AbortSignal | undefined;
-}): Promise<ExpectedRows | undefined> => {
+}): Promise<ExpectedRows | undefined> {
   const { problem, dimensions, buffers, inputs, signal } = request;
   const flop = evaluateExpression(problem.file.flop, dimensions);
   if (flop <= SAMPLE_FLOP) return undefined;
@@ -43,13 +43,13 @@ export const expectedRows = async (request: {
   if (areAll) return { expectations: expectationsFrom(problem, buffers, dimensions, runs) };
   const cut = buffers.map((buffer) => (rows[buffer.name] ? withRows(buffer, rows[buffer.name]!.length) : buffer));
   return { rows, expectations: expectationsFrom(problem, cut, dimensions, runs) };
-};
+}
 
-const chooseRowsOf = (
+function chooseRowsOf(
   outputs: readonly PlannedBuffer[],
   flop: number,
   { dimensions, seed, generatorSet }: { dimensions: Dimensions; seed: number; generatorSet: string },
-): Rows => {
+): Rows {
   const check = JSON.stringify(Object.entries(dimensions).sort());
   return Object.fromEntries(
     outputs.map((buffer) => {
@@ -58,7 +58,7 @@ const chooseRowsOf = (
       return [buffer.name, chooseRows(count, Math.max(LEAST_ROWS, Math.floor((count * SAMPLE_FLOP) / flop)), stream)];
     }),
   );
-};
+}
 
 const rowLength = ({ shape }: PlannedBuffer): number => shape.at(-1) ?? 1;
 
@@ -70,18 +70,18 @@ const withRows = (buffer: PlannedBuffer, count: number): PlannedBuffer => ({
   shape: [count, rowLength(buffer)],
 });
 
-const chooseRows = (count: number, wanted: number, stream: RandomStream): Uint32Array => {
+function chooseRows(count: number, wanted: number, stream: RandomStream): Uint32Array {
   if (wanted >= count) return Uint32Array.from({ length: count }, (_, row) => row);
   const chosen = new Set([0, count - 1]);
   for (let i = 0; chosen.size < wanted; i++) chosen.add(Math.floor(stream.uniform(i) * count));
   return Uint32Array.from(chosen).sort();
-};
+}
 
 /** The chosen rows of a whole output, one after the other. */
-export const gatherRows = (values: Float64Array, rows: Uint32Array, length: number): Float64Array => {
+export function gatherRows(values: Float64Array, rows: Uint32Array, length: number): Float64Array {
   const gathered = new Float64Array(rows.length * length);
   rows.forEach((row, i) => {
     gathered.set(values.subarray(row * length, (row + 1) * length), i * length);
   });
   return gathered;
-};
+}

@@ -10,12 +10,12 @@ const FACTOR_COUNT = 65_537;
 let factors: Float64Array | undefined;
 
 /** Uniform with mean 0 and variance 1. */
-const unitNoise = (): Float64Array => {
+function unitNoise(): Float64Array {
   if (factors) return factors;
   const stream = createStream('relative perturbations of inputs');
   factors = Float64Array.from({ length: FACTOR_COUNT }, (_, i) => Math.sqrt(12) * (stream.uniform(i) - 0.5));
   return factors;
-};
+}
 
 /**
  * Standard deviation of the perturbations relative to the inputs. On a host they are small enough for every effect to be
@@ -32,12 +32,12 @@ const perturbable = (buffers: readonly PlannedBuffer[]): PlannedBuffer[] =>
  * Replaces every element x of every floating-point input by x · (1 + relative · ξ), with independent ξ of mean 0 and
  * variance 1; the same for the same `run`. Zeros, infinities, NaN and integers stay unchanged.
  */
-export const perturbInputs = (
+export function perturbInputs(
   buffers: readonly PlannedBuffer[],
   inputs: ReferenceTensors,
   run: number,
   relative: number,
-): ReferenceTensors => {
+): ReferenceTensors {
   const noise = unitNoise();
   const perturbed: Record<string, Float64Array> = { ...inputs };
   for (const [position, { name }] of perturbable(buffers).entries()) {
@@ -51,4 +51,4 @@ export const perturbInputs = (
     perturbed[name] = changed;
   }
   return perturbed;
-};
+}

@@ -43,10 +43,10 @@ export const comparisonOf = ({ outputs, comparison }: ProblemFile, output: strin
   outputs[output]?.comparison ?? comparison;
 
 /** Which runs the problem's comparisons ask for beside the oracle, and how many on perturbed inputs. */
-export const runsNeeded = (
+export function runsNeeded(
   { file }: Problem,
   buffers: readonly PlannedBuffer[],
-): { readonly naive: boolean; readonly perturbedRuns: number } => {
+): { readonly naive: boolean; readonly perturbedRuns: number } {
   const needs = outputsOf(buffers).map(({ name }) => {
     const comparison = comparisonOf(file, name);
     return toleranceRule(comparison).needs(comparison);
@@ -57,7 +57,7 @@ export const runsNeeded = (
     .map(elementCountOf);
   if (!perturbed || elementCounts.length === 0) return { naive, perturbedRuns: 0 };
   return { naive, perturbedRuns: PERTURBED_RUNS[Math.min(...elementCounts) < FEW_ELEMENTS ? 'few' : 'many'] };
-};
+}
 
 /**
  * Runs reference.ts as oracle (float64) and, if the comparison needs it, as naive run (named results and outputs rounded)
@@ -66,14 +66,14 @@ export const runsNeeded = (
  * @param rows only these, if the reference can compute single rows.
  * @throws WarpsmithError if the reference is at fault; the signal's reason when aborted.
  */
-export const runHostReference = async (
+export async function runHostReference(
   problem: Problem,
   buffers: readonly PlannedBuffer[],
   inputs: ReferenceTensors,
   dimensions: Dimensions,
   signal?: AbortSignal,
   rows?: Rows,
-): Promise<ReferenceRuns> => {
+): Promise<ReferenceRuns> {
   const needed = runsNeeded(problem, buffers);
   const run = (tensors: ReferenceTensors, rounding: Rounding): Promise<ReferenceTensors> =>
     runReference(problem, buffers, { inputs: tensors, dimensions, rounding, rows, signal });
@@ -92,7 +92,7 @@ export const runHostReference = async (
     naive: naive ? roundedOutputs(buffers, naive) : undefined,
     perturbed: perturbed.length > 0 ? perturbed : undefined,
   };
-};
+}
 
 const namedRounding = ({ file: { comparison } }: Problem): Rounding => ({
   named: (comparison.kind === 'calibrated' && comparison.roundings) || {},
@@ -107,11 +107,11 @@ const roundedOutputs = (buffers: readonly PlannedBuffer[], outputs: ReferenceTen
  * @throws WarpsmithError `reference-output` when an output is missing or has the wrong number of elements; as
  * {@link RunReference}.
  */
-export const runReference = async (
+export async function runReference(
   problem: Problem,
   buffers: readonly PlannedBuffer[],
   run: ReferenceRun,
-): Promise<ReferenceTensors> => {
+): Promise<ReferenceTensors> {
   const outputs = await problem.reference(run);
   for (const buffer of outputsOf(buffers)) {
     const received = outputs[buffer.name]?.length;
@@ -128,7 +128,7 @@ export const runReference = async (
     });
   }
   return outputs;
-};
+}
 
 /** How many elements the chosen rows of an output have. */
 const elementsIn = (rows: Rows, { name, shape }: PlannedBuffer): number => rows[name]!.length * (shape.at(-1) ?? 1);

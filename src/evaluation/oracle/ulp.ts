@@ -11,17 +11,17 @@ const FORMATS: Readonly<Record<string, { precision: number; minimumExponent: num
 const scratch = new DataView(new ArrayBuffer(8));
 
 /** Exponent e with 2^e ≤ |value| < 2^(e+1); −1023 for zero and float64 subnormals. */
-const exponentOf = (value: number): number => {
+function exponentOf(value: number): number {
   scratch.setFloat64(0, value);
   return ((scratch.getUint16(0) >> 4) & 0x7ff) - 1023;
-};
+}
 
 /** Distance between neighbouring numbers of the dtype at |value|; 1 for integers. */
-export const ulpAt = (value: number, dtype: DType): number => {
+export function ulpAt(value: number, dtype: DType): number {
   const format = FORMATS[dtype];
   if (!format) return 1;
   return 2 ** (Math.max(exponentOf(value), format.minimumExponent) - format.precision + 1);
-};
+}
 
 /** Largest relative error of one rounding to nearest: 2^−precision; 0 for integers. */
 export const unitRoundoff = (dtype: DType): number => (isFloating(dtype) ? 2 ** -FORMATS[dtype]!.precision : 0);

@@ -30,19 +30,19 @@ export const createKeepingEvaluator = (evaluator: Evaluator, options: KeepingOpt
   close: () => evaluator.close(),
 });
 
-const codeOf = async (
+async function codeOf(
   { candidate }: EvaluationRequest,
   { toolchain, architecture }: KeepingOptions,
-): Promise<CompiledCode | undefined> => {
+): Promise<CompiledCode | undefined> {
   const compiled = await toolchain.compile({ candidate, architecture });
   return compiled.ok ? compiled.code : undefined;
-};
+}
 
-const keepCode = async (
+async function keepCode(
   code: CompiledCode,
   { store, sass }: KeepRequest,
   print: typeof disassemble,
-): Promise<EvaluationArtifacts> => {
+): Promise<EvaluationArtifacts> {
   const ptx = code.kind === 'ptx' ? code.text : code.ptx;
   const printed = sass ? await print(code) : undefined;
   const notes = printed?.notes ?? (ptx === undefined ? [WITHOUT_PTX] : []);
@@ -51,4 +51,4 @@ const keepCode = async (
     sass: printed?.sass !== undefined ? store.put(printed.sass) : undefined,
     notes: notes.length > 0 ? notes : undefined,
   };
-};
+}

@@ -18,15 +18,15 @@ export const fromPortable = (evaluation: Evaluation, { problem, candidate }: Fol
     text.replaceAll(KERNEL_FOLDER, () => candidate.kernel.folder).replaceAll(PROBLEM_FOLDER, () => problem.folder),
   );
 
-const withoutStored = ({ artifacts: _, ...evaluation }: Evaluation): Evaluation => {
+function withoutStored({ artifacts: _, ...evaluation }: Evaluation): Evaluation {
   if (!evaluation.profile) return evaluation;
   const { reportObject: __, ...profile } = evaluation.profile;
   return { ...evaluation, profile };
-};
+}
 
-const mapStrings = <T>(value: T, change: (text: string) => string): T => {
+function mapStrings<T>(value: T, change: (text: string) => string): T {
   if (typeof value === 'string') return change(value) as T;
   if (Array.isArray(value)) return value.map((item: unknown) => mapStrings(item, change)) as T;
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, mapStrings(item, change)])) as T;
-};
+}

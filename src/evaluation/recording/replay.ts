@@ -8,7 +8,7 @@ import { describeCandidate, describeRequest, differences, requestKey } from './r
  * Several recorded answers to one request come in their order, and the last one answers all further requests. A request
  * that was never recorded ends as `device-failed`, which blames no candidate; the reason names the nearest recorded one.
  */
-export const createRecordedEvaluator = (recording: Recording): Evaluator => {
+export function createRecordedEvaluator(recording: Recording): Evaluator {
   const answers = new Map<string, RecordedEvaluation[]>();
   for (const entry of recording.evaluations) {
     const key = requestKey(entry.request);
@@ -25,7 +25,7 @@ export const createRecordedEvaluator = (recording: Recording): Evaluator => {
     },
     close: async () => {},
   };
-};
+}
 
 const missing = (recording: Recording, request: EvaluationRequest, asked: RequestDescription): Evaluation => ({
   schemaVersion: 1,
@@ -45,13 +45,13 @@ const missing = (recording: Recording, request: EvaluationRequest, asked: Reques
 });
 
 /** The recorded request that differs least, and in what. */
-const nearest = ({ evaluations }: Recording, asked: RequestDescription): string => {
+function nearest({ evaluations }: Recording, asked: RequestDescription): string {
   const [first] = evaluations
     .map(({ request }) => ({ request, differing: differences(request, asked) }))
     .sort((a, b) => distance(a.differing) - distance(b.differing));
   if (!first) return 'the recording holds no evaluation';
   return `the nearest that was is ${describeCandidate(first.request)}, with ${first.differing.join('; ')}`;
-};
+}
 
 /** Another candidate counts as further away than the same candidate with other options. */
 const distance = (differing: readonly string[]): number =>

@@ -9,7 +9,7 @@ const sorted = <T>(values: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(values).sort(([left], [right]) => (left < right ? -1 : 1)));
 
 /** A request described by content: no folders, no ids of a run, defaults written out. */
-export const describeRequest = (request: EvaluationRequest): RequestDescription => {
+export function describeRequest(request: EvaluationRequest): RequestDescription {
   const { problem, candidate, workload, libraryBaselines = [] } = request;
   return {
     problem: {
@@ -26,7 +26,7 @@ export const describeRequest = (request: EvaluationRequest): RequestDescription 
     profile: request.profile ?? 'none',
     sanitize: request.sanitize ?? false,
   };
-};
+}
 
 /** Equal for requests that ask for the same. */
 export const requestKey = (description: RequestDescription): string => JSON.stringify(description);
@@ -37,11 +37,11 @@ export const differences = (recorded: RequestDescription, asked: RequestDescript
     .filter((field) => !isDeepStrictEqual(recorded[field], asked[field]))
     .map((field) => `${field}: ${inWords(field, recorded)} instead of ${inWords(field, asked)}`);
 
-const inWords = (field: keyof RequestDescription, description: RequestDescription): string => {
+function inWords(field: keyof RequestDescription, description: RequestDescription): string {
   const value = description[field];
   if (field === 'candidate') return describeCandidate(description);
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
-};
+}
 
 /** e.g. `04_warp (3f2a…) BLOCK_M=32`. */
 export const describeCandidate = ({ candidate: { id, kernel, parameters } }: RequestDescription): string =>

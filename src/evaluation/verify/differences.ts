@@ -13,10 +13,10 @@ export interface Elements {
 }
 
 /** Counts the elements for which the predicate holds; `undefined` when there is none. */
-export const elementsWhere = (
+export function elementsWhere(
   buffer: PlannedBuffer,
   predicate: (offset: number, size: number) => boolean,
-): Elements | undefined => {
+): Elements | undefined {
   const size = sizeOfDType(buffer.dtype);
   const elementCount = elementCountOf(buffer);
   let count = 0;
@@ -26,36 +26,36 @@ export const elementsWhere = (
     if (count++ === 0) first = element;
   }
   return count === 0 ? undefined : { buffer, count, first };
-};
+}
 
 /** The first output whose bits differ, with the differing elements. */
-export const differingElements = (
+export function differingElements(
   outputs: readonly PlannedBuffer[],
   left: Outputs,
   right: Outputs,
-): Elements | undefined => {
+): Elements | undefined {
   for (const buffer of outputs) {
     const [a, b] = [left.get(buffer.name)!, right.get(buffer.name)!];
     if (Buffer.compare(a, b) === 0) continue;
     return elementsWhere(buffer, (offset, size) => !equalAt(a, b, offset, size));
   }
   return undefined;
-};
+}
 
 /** The number of elements that differ from `want` and equal `suspect`, and whether all differing ones do. */
-export const elementsLike = (
+export function elementsLike(
   outputs: readonly PlannedBuffer[],
   got: Outputs,
   want: Outputs,
   suspect: Outputs,
-): (Elements & { readonly all: boolean }) | undefined => {
+): (Elements & { readonly all: boolean }) | undefined {
   const differing = differingElements(outputs, got, want);
   if (!differing) return undefined;
   const { buffer } = differing;
   const [a, b, c] = [got.get(buffer.name)!, want.get(buffer.name)!, suspect.get(buffer.name)!];
   const alike = elementsWhere(buffer, (offset, size) => !equalAt(a, b, offset, size) && equalAt(a, c, offset, size));
   return alike && { ...alike, all: alike.count === differing.count };
-};
+}
 
 /** e.g. `17 of 51 elements of Y`. */
 export const countOf = ({ buffer, count }: Elements): string =>
@@ -64,7 +64,7 @@ export const countOf = ({ buffer, count }: Elements): string =>
 /** e.g. `[2, 16]`. */
 export const placeOf = ({ buffer, first }: Elements): string => `[${multiIndexOf(buffer.shape, first).join(', ')}]`;
 
-export const equalAt = (left: Uint8Array, right: Uint8Array, offset: number, size: number): boolean => {
+export function equalAt(left: Uint8Array, right: Uint8Array, offset: number, size: number): boolean {
   for (let i = offset; i < offset + size; i++) if (left[i] !== right[i]) return false;
   return true;
-};
+}

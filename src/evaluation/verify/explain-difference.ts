@@ -9,7 +9,7 @@ import { cameOutOtherwise, describeDifference, type JudgedCheck, refused } from 
  * Finds why the two runs of a check differ, by changing one thing at a time: earlier launches, memory contents, buffer
  * addresses. If none of them matters, the cause is the order of CTAs and warps.
  */
-export const explainDifference = async (judged: JudgedCheck, first: RunResult, second: RunResult): Promise<Refused> => {
+export async function explainDifference(judged: JudgedCheck, first: RunResult, second: RunResult): Promise<Refused> {
   const { runs, outputs } = judged;
   const difference = describeDifference(outputs, first.outputs, second.outputs)!;
   for (const [run, trial] of [
@@ -26,7 +26,7 @@ export const explainDifference = async (judged: JudgedCheck, first: RunResult, s
     if (cameOutOtherwise(judged, first, other)) return refuse(runs.name, difference, runs);
   }
   return refused('wrong', `output depends on the order of CTAs or warps: ${difference}`, runs.name);
-};
+}
 
 interface Cause {
   trial: Trial;
@@ -67,13 +67,13 @@ async function refusePrivate(check: string, difference: string, runs: CheckRuns)
 }
 
 /** @param over the memory contents that changed the result, if known. */
-export const refuseUninitialised = (check: string, difference: string, over?: string): Refused => {
+export function refuseUninitialised(check: string, difference: string, over?: string): Refused {
   const where = over === undefined ? '' : `, otherwise over ${over}`;
   return refused('unsafe', `output depends on uninitialised memory${where}: ${difference}`, check);
-};
+}
 
 /** The launch gives another result than without earlier launches. */
-export const explainHistory = ({ runs, outputs }: JudgedCheck, run: RunResult, afresh: RunResult): Refused => {
+export function explainHistory({ runs, outputs }: JudgedCheck, run: RunResult, afresh: RunResult): Refused {
   const name = `${runs.name} · ${run.conditions.name}`;
   const differing = differingElements(outputs, run.outputs, afresh.outputs)!;
   if (unwrittenAmong(differing, run, afresh) === differing.count) return refused('wrong', skipsWork(differing), name);
@@ -82,10 +82,10 @@ export const explainHistory = ({ runs, outputs }: JudgedCheck, run: RunResult, a
     ? 'on what earlier launches left in a workspace that is zeroed once or in a __device__ variable'
     : 'on nothing that is the same in two launches: its threads race for memory';
   return refused('wrong', `output depends ${cause}: ${difference}`, name);
-};
+}
 
 /** Elements that hold the run's poison, of those that differ. */
-const unwrittenAmong = ({ buffer }: Elements, run: RunResult, afresh: RunResult): number => {
+function unwrittenAmong({ buffer }: Elements, run: RunResult, afresh: RunResult): number {
   const [got, want] = [run.outputs.get(buffer.name)!, afresh.outputs.get(buffer.name)!];
   const poison = new Uint8Array(8).fill(run.conditions.poison.byteValue);
   const isPoison = (offset: number, size: number): boolean =>
@@ -93,7 +93,7 @@ const unwrittenAmong = ({ buffer }: Elements, run: RunResult, afresh: RunResult)
   return (
     elementsWhere(buffer, (offset, size) => isPoison(offset, size) && !equalAt(got, want, offset, size))?.count ?? 0
   );
-};
+}
 
 /** e.g. `a launch leaves 51 of 51 elements of Y as they lay, first [0, 0], because of launches before it: …`. */
 export const skipsWork = (left: Elements): string =>

@@ -31,12 +31,12 @@ export interface PassedCheck {
  * Runs one check twice and judges the results; a third time if a workspace outlives the launch. If something is wrong,
  * further runs find the cause.
  */
-export const judgeCheck = async (request: {
+export async function judgeCheck(request: {
   runs: CheckRuns;
   prepared: PreparedCheck;
   tally: CorrectnessTally;
   isBitwise: boolean;
-}): Promise<PassedCheck | Refused> => {
+}): Promise<PassedCheck | Refused> {
   const { runs, prepared, tally, isBitwise } = request;
   const [first, expected] = await Promise.all([runs.natural(), meanwhile(() => prepared.expectations())]);
   if ('error' in expected) throw expected.error;
@@ -49,22 +49,22 @@ export const judgeCheck = async (request: {
   const passed = await judgeRuns(judged, first, second);
   const repeated = passed.ok && runs.keepsWorkspace && (await judgeRepetition(judged, first));
   return repeated || passed;
-};
+}
 
 /**
  * Does host work while the device runs, from the next turn of the event loop on, when the launch is in progress. Returns
  * errors, so that the caller can let the run end first.
  */
-export const meanwhile = async <T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> => {
+export async function meanwhile<T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> {
   await setImmediate();
   try {
     return { value: await work() };
   } catch (error) {
     return { error };
   }
-};
+}
 
-const judgeRuns = async (judged: JudgedCheck, first: RunResult, second: RunResult): Promise<PassedCheck | Refused> => {
+async function judgeRuns(judged: JudgedCheck, first: RunResult, second: RunResult): Promise<PassedCheck | Refused> {
   const { runs, outputs, expectations, tally } = judged;
   const isSame = differingElements(outputs, first.outputs, second.outputs) === undefined;
   const firstVerdicts = compareOutputs(outputs, expectations, first.outputs);
@@ -83,30 +83,30 @@ const judgeRuns = async (judged: JudgedCheck, first: RunResult, second: RunResul
     if (!passes(verdicts)) return refuseWrong(judged, run, verdicts);
   }
   return { ok: true, judged, first, verdicts: firstVerdicts };
-};
+}
 
 /** The same run again in the same buffers; its workspace holds the results of the first run. */
-const judgeRepetition = async (judged: JudgedCheck, first: RunResult): Promise<Refused | undefined> => {
+async function judgeRepetition(judged: JudgedCheck, first: RunResult): Promise<Refused | undefined> {
   const { runs, outputs, expectations, tally } = judged;
   const again = await runs.run({ ...NATURAL, name: 'run 3 (run 1 again)' });
   if (!again.ok) return again;
   if (cameOutOtherwise(judged, first, again)) return explainHistory(judged, again, first);
   tally.add(compareOutputs(outputs, expectations, again.outputs));
   return undefined;
-};
+}
 
 /** Both runs are wrong in the same way. If zeros in memory make a difference, memory contents are the cause. */
-const refuseWrong = async (judged: JudgedCheck, run: RunResult, verdicts: Verdicts): Promise<Refused> => {
+async function refuseWrong(judged: JudgedCheck, run: RunResult, verdicts: Verdicts): Promise<Refused> {
   const { runs, outputs } = judged;
   const third = await runs.zeroed();
   if (!third.ok) return third;
   const difference = describeDifference(outputs, run.outputs, third.outputs);
   if (difference && cameOutOtherwise(judged, run, third)) return refuseUninitialised(runs.name, difference);
   return refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${run.conditions.name}`);
-};
+}
 
 /** Elements that hold the first run's poison after the first run and the second run's poison after the second. */
-const unwrittenElements = ({ outputs }: JudgedCheck, first: RunResult, second: RunResult): Elements | undefined => {
+function unwrittenElements({ outputs }: JudgedCheck, first: RunResult, second: RunResult): Elements | undefined {
   const [poison, otherPoison] = [first.conditions.poison.byteValue, second.conditions.poison.byteValue];
   for (const buffer of outputs) {
     if (buffer.role !== 'out') continue;
@@ -118,9 +118,9 @@ const unwrittenElements = ({ outputs }: JudgedCheck, first: RunResult, second: R
     if (unwritten) return unwritten;
   }
   return undefined;
-};
+}
 
-const isAll = (bytes: Uint8Array, value: number, offset: number, size: number): boolean => {
+function isAll(bytes: Uint8Array, value: number, offset: number, size: number): boolean {
   for (let i = offset; i < offset + size; i++) if (bytes[i] !== value) return false;
   return true;
-};
+}

@@ -12,12 +12,12 @@ import { describeWrong, passes, refused } from './judged-check.ts';
  * Runs one check once, in one of the two ways of other checks, and compares some rows if the whole reference takes long.
  * Those other checks cover differences between orders and poisons.
  */
-export const judgeOnce = async (request: {
+export async function judgeOnce(request: {
   runs: CheckRuns;
   prepared: PreparedCheck;
   tally: CorrectnessTally;
   seed: number;
-}): Promise<Refused | undefined> => {
+}): Promise<Refused | undefined> {
   const { runs, prepared, tally, seed } = request;
   const trial = createStream(seed, runs.name, 'the one run').bits(0) % 2 === 0 ? NATURAL : runs.reordered;
   const [run, expected] = await Promise.all([runs.run(trial), meanwhile(() => prepared.sample())]);
@@ -26,4 +26,4 @@ export const judgeOnce = async (request: {
   const verdicts = compareRows(outputsOf(prepared.buffers), expected.value, run.outputs);
   tally.add(verdicts);
   return passes(verdicts) ? undefined : refused('wrong', describeWrong(verdicts)!, `${runs.name} · ${trial.name}`);
-};
+}

@@ -40,7 +40,7 @@ interface Repetition {
  * Repeats a right kernel's launches as a measurement does, in situations in which remembering earlier launches would save
  * work: over its own results, with new inputs in the same buffers, and several times in a row.
  */
-export const judgeRepeatedLaunches = async (repetition: Repetition): Promise<Refused | undefined> => {
+export async function judgeRepeatedLaunches(repetition: Repetition): Promise<Refused | undefined> {
   const { runs } = repetition.passed.judged;
   const refusal = await judgeLaunches({ ...repetition, privateMemory: 'leftovers' });
   if (!refusal) return judgeOverZeros(repetition);
@@ -50,10 +50,10 @@ export const judgeRepeatedLaunches = async (repetition: Repetition): Promise<Ref
   const withoutLeftovers = await judgeLaunches(repetition);
   if (withoutLeftovers) return refusal;
   return { ...refusal, reason: `what earlier launches left in shared or local memory matters: ${refusal.reason}` };
-};
+}
 
 /** Zeros in outputs, undefined workspaces, shared and local memory. */
-const judgeOverZeros = async ({ passed }: Repetition): Promise<Refused | undefined> => {
+async function judgeOverZeros({ passed }: Repetition): Promise<Refused | undefined> {
   const { judged, first, verdicts } = passed;
   const { runs, outputs, tally } = judged;
   await runs.replaceInputs(runs.contents);
@@ -63,15 +63,15 @@ const judgeOverZeros = async ({ passed }: Repetition): Promise<Refused | undefin
     return refuseUninitialised(runs.name, describeDifference(outputs, first.outputs, run.outputs)!, 'zeros');
   tally.add(verdicts);
   return undefined;
-};
+}
 
-const judgeLaunches = async (repetition: Repetition): Promise<Refused | undefined> => {
+async function judgeLaunches(repetition: Repetition): Promise<Refused | undefined> {
   const overResults = await judgeOverResults(repetition);
   if (overResults) return overResults;
   const renewed = await judgeNewInputs(repetition);
   if (!renewed.ok) return renewed;
   return (await judgeBurst(repetition, renewed)) ?? judgeAlmostSameInputs(repetition);
-};
+}
 
 /** A trial with what shared and local memory hold. */
 const trialOf = ({ privateMemory }: Repetition, trial: Trial): Trial => ({
@@ -93,7 +93,7 @@ const leftoversOf = (
   );
 
 /** The same inputs again, over the results of the first run with some elements secretly altered. */
-const judgeOverResults = async (repetition: Repetition): Promise<Refused | undefined> => {
+async function judgeOverResults(repetition: Repetition): Promise<Refused | undefined> {
   const { judged, first, verdicts } = repetition.passed;
   const { runs, outputs, tally } = judged;
   const stream = streamOf(repetition, 'altered results');
@@ -120,7 +120,7 @@ const judgeOverResults = async (repetition: Repetition): Promise<Refused | undef
     ? `${countOf(left)} are left as they lay, first ${placeOf(left)}`
     : describeDifference(outputs, first.outputs, run.outputs)!;
   return refused('unsafe', `output depends on what it held before: ${difference}`, name);
-};
+}
 
 /** A right run on the other inputs, with its expectation. */
 interface Renewed {
@@ -131,7 +131,7 @@ interface Renewed {
 }
 
 /** New inputs in the same buffers, with the old results still in the outputs. */
-const judgeNewInputs = async (repetition: Repetition): Promise<Renewed | Refused> => {
+async function judgeNewInputs(repetition: Repetition): Promise<Renewed | Refused> {
   const { passed, other } = repetition;
   const { judged, first } = passed;
   const { runs, outputs, tally } = judged;
@@ -151,15 +151,15 @@ const judgeNewInputs = async (repetition: Repetition): Promise<Renewed | Refused
 
   const renewed: JudgedCheck = { ...judged, expectations };
   return explainStale(renewed, first, run, verdicts);
-};
+}
 
 /** Whether a wrong run on new inputs shows the old results, and whether the kernel put them there. */
-const explainStale = async (
+async function explainStale(
   renewed: JudgedCheck,
   old: RunResult,
   run: RunResult,
   verdicts: Verdicts,
-): Promise<Refused> => {
+): Promise<Refused> {
   const { runs, outputs, expectations } = renewed;
   const name = `${runs.name} · ${run.conditions.name}`;
   const [repoisoned, afresh] = [await runs.run(NATURAL), await runs.runAfresh(NATURAL)];
@@ -175,7 +175,7 @@ const explainStale = async (
   if (cameOutOtherwise(renewed, afresh, repoisoned)) return refused('wrong', skipsWork(left), name);
   const difference = `${countOf(left)} are left as they lay, first ${placeOf(left)}`;
   return refused('unsafe', `output depends on what it held before: ${difference}`, name);
-};
+}
 
 const remembersResults = (elements: string): string =>
   `output is that of earlier inputs, in ${elements}: the kernel remembers results, by the address of its inputs or in a ` +
@@ -186,7 +186,7 @@ const remembersResults = (elements: string): string =>
  * these for the same. Its own run without a memory says what is right. Only for kernels that have one, and for inputs whose
  * elements do not depend on one another.
  */
-const judgeAlmostSameInputs = async (repetition: Repetition): Promise<Refused | undefined> => {
+async function judgeAlmostSameInputs(repetition: Repetition): Promise<Refused | undefined> {
   const { judged } = repetition.passed;
   const { runs, outputs, isBitwise } = judged;
   if (!runs.remembers || !isBitwise) return undefined;
@@ -213,7 +213,7 @@ const judgeAlmostSameInputs = async (repetition: Repetition): Promise<Refused | 
     `results of earlier inputs come back for others that resemble them: ${difference}`,
     runs.name,
   );
-};
+}
 
 /** One launch of the burst. */
 interface BurstLaunch {
@@ -226,7 +226,7 @@ interface BurstLaunch {
 }
 
 /** Several launches in a row, each in its own buffers, with old or new inputs over different leftovers. */
-const judgeBurst = async (repetition: Repetition, renewed: Renewed): Promise<Refused | undefined> => {
+async function judgeBurst(repetition: Repetition, renewed: Renewed): Promise<Refused | undefined> {
   const { judged } = repetition.passed;
   const { runs, tally } = judged;
   const launches = burstLaunches(repetition, renewed);
@@ -253,9 +253,9 @@ const judgeBurst = async (repetition: Repetition, renewed: Renewed): Promise<Ref
     tally.add(launch.verdicts);
   }
   return undefined;
-};
+}
 
-const burstLaunches = (repetition: Repetition, renewed: Renewed): BurstLaunch[] => {
+function burstLaunches(repetition: Repetition, renewed: Renewed): BurstLaunch[] {
   const { passed, other } = repetition;
   const { judged, first, verdicts } = passed;
   const stream = streamOf(repetition, 'launches in a row');
@@ -269,7 +269,7 @@ const burstLaunches = (repetition: Repetition, renewed: Renewed): BurstLaunch[] 
     const drawn = streamOf(repetition, `leftovers of launch ${i}`);
     return { ...own, leftovers: leftoversOf(judged, results, (elements, dtype) => make(elements, dtype, drawn)) };
   });
-};
+}
 
 /**
  * The initial outputs of a burst's launches (results of the same or of the other inputs), and the checks of their final
@@ -282,9 +282,9 @@ const LEFTOVERS: readonly { source: 'own' | 'foreign'; make: typeof altered }[] 
   { source: 'own', make: altered },
 ];
 
-const launchTrouble = (judged: JudgedCheck, launch: BurstLaunch, run: RunResult): string | undefined => {
+function launchTrouble(judged: JudgedCheck, launch: BurstLaunch, run: RunResult): string | undefined {
   if (!cameOutOtherwise(judged, launch.want, run)) return undefined;
   const left = elementsLike(judged.outputs, run.outputs, launch.want.outputs, launch.leftovers);
   if (left?.all) return skipsWork(left);
   return describeDifference(judged.outputs, launch.want.outputs, run.outputs)!;
-};
+}

@@ -35,31 +35,31 @@ export const compareOutputs = (outputs: readonly PlannedBuffer[], expectations: 
 export const passes = (verdicts: Verdicts): boolean => [...verdicts.values()].every(({ passed }) => passed);
 
 /** Whether another run differs: in bits, or in its verdict if bits may differ. */
-export const cameOutOtherwise = (judged: JudgedCheck, first: RunResult, other: RunResult): boolean => {
+export function cameOutOtherwise(judged: JudgedCheck, first: RunResult, other: RunResult): boolean {
   const { outputs, expectations, isBitwise } = judged;
   if (!differingElements(outputs, first.outputs, other.outputs)) return false;
   const passed = (run: RunResult): boolean => passes(compareOutputs(outputs, expectations, run.outputs));
   return isBitwise || passed(first) !== passed(other);
-};
+}
 
 /** e.g. `17 of 51 elements of Y differ between runs, first [2, 16]`; `undefined` when no bit differs. */
-export const describeDifference = (
+export function describeDifference(
   outputs: readonly PlannedBuffer[],
   left: Outputs,
   right: Outputs,
-): string | undefined => {
+): string | undefined {
   const differing = differingElements(outputs, left, right);
   return differing && `${countOf(differing)} differ between runs, first ${placeOf(differing)}`;
-};
+}
 
 /** Why the first output that is wrong is wrong. */
-export const describeWrong = (verdicts: Verdicts): string | undefined => {
+export function describeWrong(verdicts: Verdicts): string | undefined {
   for (const [output, verdict] of verdicts) {
     const reason = describeVerdict(output, verdict);
     if (reason !== undefined) return reason;
   }
   return undefined;
-};
+}
 
 export const refused = (status: FailureStatus, reason: string, failedCheck: string): Refused => ({
   ok: false,

@@ -7,24 +7,24 @@ import type { RandomStream } from '../../stats/random.ts';
  */
 
 /** Replaces about half of the elements by others of the same output; every replaced element changes. */
-export const altered = (elements: Uint8Array, dtype: DType, stream: RandomStream): Uint8Array => {
+export function altered(elements: Uint8Array, dtype: DType, stream: RandomStream): Uint8Array {
   const count = elements.length / sizeOfDType(dtype);
   // One draw decides for 32 elements; a single element is always altered.
   const isAltered = (i: number): boolean => count === 1 || ((stream.bits(1 + (i >>> 5)) >>> (i & 31)) & 1) === 1;
   return displaced(elements, sizeOfDType(dtype), stream, isAltered);
-};
+}
 
 /** Replaces every element by another one of the same output: plausible values, all at wrong places. */
 export const shuffled = (elements: Uint8Array, dtype: DType, stream: RandomStream): Uint8Array =>
   displaced(elements, sizeOfDType(dtype), stream, () => true);
 
 /** Takes the chosen elements from a secret distance further on. */
-const displaced = (
+function displaced(
   elements: Uint8Array,
   size: number,
   stream: RandomStream,
   isChosen: (element: number) => boolean,
-): Uint8Array => {
+): Uint8Array {
   const count = elements.length / size;
   const distance = (1 + (stream.bits(0) % Math.max(1, count - 1))) * size;
   const result = elements.slice();
@@ -40,13 +40,13 @@ const displaced = (
     if (!changed) result[offset + size - 1]! ^= CHANGED_BITS;
   }
   return result;
-};
+}
 
 /** In an element's top byte: a high exponent bit of every floating-point dtype, a high bit of every integer one. */
 const CHANGED_BITS = 0x20;
 
 /** NaNs with random payloads; random bits where the dtype has no NaN. */
-export const noise = (elements: Uint8Array, dtype: DType, stream: RandomStream): Uint8Array => {
+export function noise(elements: Uint8Array, dtype: DType, stream: RandomStream): Uint8Array {
   const size = sizeOfDType(dtype);
   const result = new Uint8Array(elements.length);
   for (let i = 0; i < result.length; i++) result[i] = stream.bits(i >> 2) >>> (8 * (i & 3));
@@ -57,7 +57,7 @@ export const noise = (elements: Uint8Array, dtype: DType, stream: RandomStream):
     result[end - 2]! |= next;
   }
   return result;
-};
+}
 
 /** The bits of an element's two top bytes that make it a quiet NaN, for any sign and any other payload bits. */
 const QUIET_NAN = { f16: [0x7e, 0], bf16: [0x7f, 0xc0], f32: [0x7f, 0xc0], f64: [0x7f, 0xf8] } as const;
@@ -66,12 +66,7 @@ const QUIET_NAN = { f16: [0x7e, 0], bf16: [0x7f, 0xc0], f32: [0x7f, 0xc0], f64: 
 const ALMOST_SAME = 64;
 
 /** The elements, about one in 64 replaced by that of `others` at the same place, at least one. */
-export const almostSame = (
-  elements: Uint8Array,
-  others: Uint8Array,
-  size: number,
-  stream: RandomStream,
-): Uint8Array => {
+export function almostSame(elements: Uint8Array, others: Uint8Array, size: number, stream: RandomStream): Uint8Array {
   const count = elements.length / size;
   const result = elements.slice();
   const always = stream.bits(0) % Math.max(1, count);
@@ -80,4 +75,4 @@ export const almostSame = (
     result.set(others.subarray(i * size, (i + 1) * size), i * size);
   }
   return result;
-};
+}

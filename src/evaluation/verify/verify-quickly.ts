@@ -30,7 +30,7 @@ function chooseChecks(
 }
 
 /** Works out what the checks of a quick look expect, before there is code to run. Trouble shows again in the checks. */
-export const anticipateQuickly = async (asked: Asked): Promise<void> => {
+export async function anticipateQuickly(asked: Asked): Promise<void> {
   const { problem, dimensions, seed, oracle } = asked;
   try {
     const { small } = chooseChecks(asked);
@@ -42,7 +42,7 @@ export const anticipateQuickly = async (asked: Asked): Promise<void> => {
   } catch {
     // As said.
   }
-};
+}
 
 /**
  * A quick look at a candidate: a check of one small shape, then the counted run of the main workload, of which some rows are
@@ -51,7 +51,7 @@ export const anticipateQuickly = async (asked: Asked): Promise<void> => {
  *
  * @throws as `verify`.
  */
-export const verifyQuickly = async (request: VerifyRequest): Promise<Verified | Refused> => {
+export async function verifyQuickly(request: VerifyRequest): Promise<Verified | Refused> {
   const { problem, dimensions, seed, oracle, signal } = request;
   const { spec } = request.device;
   const { resources } = request.module;
@@ -82,13 +82,9 @@ export const verifyQuickly = async (request: VerifyRequest): Promise<Verified | 
   } finally {
     await runs.close();
   }
-};
+}
 
-const smallCheck = async (
-  request: VerifyRequest,
-  check: Check,
-  tally: CorrectnessTally,
-): Promise<Refused | undefined> => {
+async function smallCheck(request: VerifyRequest, check: Check, tally: CorrectnessTally): Promise<Refused | undefined> {
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet } = check;
   const name = describeCheck(check);
@@ -101,7 +97,7 @@ const smallCheck = async (
   } finally {
     await runs.close();
   }
-};
+}
 
 const quickCoverage = (small: Check | undefined, { excludedShapes }: Coverage): Coverage => ({
   checkShapes: small ? 1 : 0,

@@ -73,7 +73,7 @@ export interface Verified {
  *
  * @throws the signal's reason when aborted; WarpsmithError if the problem itself is at fault.
  */
-export const verify = async (request: VerifyRequest): Promise<Verified | Refused> => {
+export async function verify(request: VerifyRequest): Promise<Verified | Refused> {
   const tally = new CorrectnessTally();
   let main: { plan: LaunchPlan; counters: LaunchCounters[] } | undefined;
   const { problem, candidate, dimensions, seed, thorough = false } = request;
@@ -108,16 +108,16 @@ export const verify = async (request: VerifyRequest): Promise<Verified | Refused
     if (check.isMain) main = result;
   }
   return { ok: true, correctness: tally.summary()!, coverage, ...main! };
-};
+}
 
 /**
  * Why the problem's own inputs or reference fail for a drawn shape. Its author never saw that shape, and the kernel is not
  * to blame, so the check is skipped.
  */
-const troubleWithDrawn = async (
+async function troubleWithDrawn(
   request: VerifyRequest,
   check: Check,
-): Promise<{ reason: string; code: string } | undefined> => {
+): Promise<{ reason: string; code: string } | undefined> {
   const { problem, seed, oracle, signal } = request;
   const { dimensions, generatorSet } = check;
   try {
@@ -128,7 +128,7 @@ const troubleWithDrawn = async (
     if (error instanceof WarpsmithError) return { reason: error.message, code: error.details.code };
     throw error;
   }
-};
+}
 
 /**
  * If the declared inputs are blind at the timed shape, as in a very long sum of values of one sign: a check of that shape
@@ -136,7 +136,7 @@ const troubleWithDrawn = async (
  *
  * @throws WarpsmithError `blind-check` if all generator sets are blind.
  */
-const seeingAtTimedShape = async (request: VerifyRequest, coverage: Coverage): Promise<Check | undefined> => {
+async function seeingAtTimedShape(request: VerifyRequest, coverage: Coverage): Promise<Check | undefined> {
   const { problem, dimensions, seed, oracle, signal } = request;
   const whyBlind = (generatorSet: string): Promise<string | undefined> => {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
@@ -155,7 +155,7 @@ const seeingAtTimedShape = async (request: VerifyRequest, coverage: Coverage): P
     return check;
   }
   return refuseBlindWorkload(problem, declared, why);
-};
+}
 
 const isSameCheck = (a: Check, b: Check): boolean =>
   a.generatorSet === b.generatorSet && isDeepStrictEqual(a.dimensions, b.dimensions);
@@ -165,10 +165,10 @@ const isSameCheck = (a: Check, b: Check): boolean =>
  *
  * @throws the signal's reason when aborted.
  */
-export const countOnly = async (
+export async function countOnly(
   request: VerifyRequest,
   passedBefore: Pick<Verified, 'correctness' | 'coverage'>,
-): Promise<Verified | Refused> => {
+): Promise<Verified | Refused> {
   const { problem, dimensions, seed, oracle } = request;
   const check: Check = { dimensions, generatorSet: DECLARED, isMain: true, isOnce: true, isDrawn: false };
   const name = describeCheck(check);
@@ -182,48 +182,48 @@ export const countOnly = async (
   } finally {
     await runs.close();
   }
-};
+}
 
 /** Outputs up to this size can be compared a dozen more times without a noticeable delay. */
 const MOST_REPEATED_BYTES = 8 * 1024 ** 2;
 
 /** Whether to repeat launches on the main workload, too: if running and comparing are quick. */
-const isCheapToRepeat = ({ device, problem, dimensions }: VerifyRequest): boolean => {
+function isCheapToRepeat({ device, problem, dimensions }: VerifyRequest): boolean {
   const bytes = outputsOf(expandBuffers(problem.file, dimensions)).reduce((sum, output) => sum + output.bytes, 0);
   return device.measuring !== undefined && bytes <= MOST_REPEATED_BYTES;
-};
+}
 
 /**
  * The checks on which to look for races: once on every shape except the timed one, with inputs drawn from the seed. It
  * takes up to seven times as long.
  */
-const watchedChecks = (checks: readonly Check[], timed: Dimensions, seed: number): ReadonlySet<Check> => {
+function watchedChecks(checks: readonly Check[], timed: Dimensions, seed: number): ReadonlySet<Check> {
   const byShape = Map.groupBy(
     checks.filter(({ dimensions }) => dimensions !== timed),
     ({ dimensions }) => JSON.stringify(dimensions),
   );
   const draws = createStream(seed, 'checks on which races are looked for');
   return new Set([...byShape.values()].map((all, i) => all[draws.bits(i) % all.length]!));
-};
+}
 
 type CheckResult = { ok: true; plan: LaunchPlan; counters: LaunchCounters[] } | Refused;
 
 /** Other inputs of the same shape: another check's, so that they are drawn only once, or those of another seed. */
 type OtherInputs = Pick<CheckKey, 'generatorSet' | 'seed'>;
 
-const otherInputs = (check: Check, checks: readonly Check[], seed: number): OtherInputs => {
+function otherInputs(check: Check, checks: readonly Check[], seed: number): OtherInputs {
   const other = checks.find(
     ({ dimensions, generatorSet }) => dimensions === check.dimensions && generatorSet !== check.generatorSet,
   );
   return other ? { generatorSet: other.generatorSet, seed } : { generatorSet: check.generatorSet, seed: seed + 1 };
-};
+}
 
-const verifyCheck = async (
+async function verifyCheck(
   request: VerifyRequest,
   check: Check,
   tally: CorrectnessTally,
   { findsRaces, repeatWith }: { findsRaces: boolean; repeatWith: OtherInputs | undefined },
-): Promise<CheckResult> => {
+): Promise<CheckResult> {
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet, isMain } = check;
   const name = describeCheck(check);
@@ -248,32 +248,32 @@ const verifyCheck = async (
   } finally {
     await runs.close();
   }
-};
+}
 
-export const planOrRefusal = (
+export function planOrRefusal(
   request: VerifyRequest,
   dimensions: Dimensions,
   failedCheck: string,
-): LaunchPlan | Refused => {
+): LaunchPlan | Refused {
   try {
     return request.planFor(dimensions);
   } catch (error) {
     if (!(error instanceof WarpsmithError)) throw error;
     return { ok: false, ...planRefusal(error), failedCheck };
   }
-};
+}
 
 /**
  * Refuses a kernel that read fewer distinct bytes of its inputs than the problem requires: it samples, or knows the answer.
  * The requirement never exceeds the size of the inputs. Only a virtual device counts read bytes.
  */
-const refuseUnread = (
+function refuseUnread(
   { file }: Problem,
   dimensions: Dimensions,
   { buffers }: LaunchPlan,
   { readBytes, conditions }: RunResult,
   check: string,
-): Refused | undefined => {
+): Refused | undefined {
   if (!readBytes) return undefined;
   const inputs = buffers.filter(({ role }) => role === 'in' || role === 'inout');
   const sum = (bytesOf: (input: LaunchPlan['buffers'][number]) => number): number =>
@@ -291,4 +291,4 @@ const refuseUnread = (
       `(minimumReadBytes = ${file.minimumReadBytes})`,
     `${check} · ${conditions.name}`,
   );
-};
+}

@@ -15,9 +15,10 @@ export interface PlacedArgument {
 }
 
 /** The arguments of a launch one behind the other, each naturally aligned or better. */
-export const placeArguments = (
-  declarations: readonly ArgumentDeclaration[],
-): { placed: PlacedArgument[]; bytes: number } => {
+export function placeArguments(declarations: readonly ArgumentDeclaration[]): {
+  placed: PlacedArgument[];
+  bytes: number;
+} {
   let end = 0;
   const placed = declarations.map((argument) => {
     const { bytes, alignmentBytes } = extentOf(argument);
@@ -26,21 +27,21 @@ export const placeArguments = (
     return { argument, offsetBytes, bytes };
   });
   return { placed, bytes: end };
-};
+}
 
 const roundUp = (bytes: number, multiple: number): number => Math.ceil(bytes / multiple) * multiple;
 
-const extentOf = (argument: ArgumentDeclaration): { bytes: number; alignmentBytes: number } => {
+function extentOf(argument: ArgumentDeclaration): { bytes: number; alignmentBytes: number } {
   if ('scalar' in argument) return { bytes: sizeOfDType(argument.dtype), alignmentBytes: POINTER_BYTES };
   if ('struct' in argument) return { bytes: structOf(argument.struct).bytes, alignmentBytes: POINTER_BYTES };
   // Raw bytes may be a struct of any alignment.
   if ('bytes' in argument) return { bytes: argument.bytes.length / 2, alignmentBytes: 16 };
   if ('tensorMap' in argument) return TENSOR_MAP;
   return { bytes: POINTER_BYTES, alignmentBytes: POINTER_BYTES };
-};
+}
 
 /** C layout: each field at the next multiple of its size, the whole padded to the largest. */
-const structOf = (fields: Extract<ArgumentDeclaration, { struct: unknown }>['struct']) => {
+function structOf(fields: Extract<ArgumentDeclaration, { struct: unknown }>['struct']) {
   const alignmentBytes = Math.max(...fields.map(({ dtype }) => sizeOfDType(dtype)));
   let end = 0;
   const offsets = fields.map(({ dtype }) => {
@@ -49,7 +50,7 @@ const structOf = (fields: Extract<ArgumentDeclaration, { struct: unknown }>['str
     return offset;
   });
   return { offsets, bytes: roundUp(end, alignmentBytes) };
-};
+}
 
 /** Tensor-map enumerators of cuda.h by what kernel.json calls them. */
 const TENSOR_MAP_TYPES: Readonly<Record<string, string>> = {
@@ -74,11 +75,7 @@ const fillOf = (value: string | undefined): string =>
   `CU_TENSOR_MAP_FLOAT_OOB_FILL_${value === 'nan' ? 'NAN_REQUEST_ZERO_FMA' : 'NONE'}`;
 
 /** C++ that writes one argument of `step`; `path` is its JSON path in kernel.json. */
-export const writeArgument = (
-  { argument, offsetBytes }: PlacedArgument,
-  path: string,
-  scope: HeaderScope,
-): string[] => {
+export function writeArgument({ argument, offsetBytes }: PlacedArgument, path: string, scope: HeaderScope): string[] {
   if ('buffer' in argument) {
     const { base, bytes } = scope.buffer(argument.buffer);
     const offset = offsetOf(argument.offsetBytes, `${path}.offsetBytes`, bytes, scope);
@@ -104,32 +101,32 @@ export const writeArgument = (
   }
   if ('pointers' in argument) return writePointers(argument.pointers, offsetBytes, path, scope);
   return writeTensorMap(argument.tensorMap, offsetBytes, `${path}.tensorMap`, scope);
-};
+}
 
 const offsetOf = (expression: Expression | undefined, path: string, bytes: string, scope: HeaderScope): string =>
   expression === undefined || expression === 0
     ? '0'
     : scope.integer(expression, path, '0', `static_cast<double>(${bytes})`);
 
-const writeScalar = (
+function writeScalar(
   expression: Expression,
   dtype: Parameters<typeof sizeOfDType>[0],
   offsetBytes: number,
   path: string,
   scope: HeaderScope,
-): string => {
+): string {
   const value = scope.expression(expression);
   const rounded = `round_to_${dtype}(${value})`;
   const place = `${scope.text(path)}, ${scope.text(String(expression))}`;
   return `put_${dtype}(step, ${offsetBytes}, check.scalar(${value}, ${rounded}, ${!isFloating(dtype)}, ${place}));`;
-};
+}
 
-const writePointers = (
+function writePointers(
   pointers: readonly { buffer: string; offsetBytes?: Expression }[],
   offsetBytes: number,
   path: string,
   scope: HeaderScope,
-): string[] => {
+): string[] {
   const targets = pointers.map((target, index) => {
     const { base, bytes } = scope.buffer(target.buffer);
     return `place_at(${base}, ${offsetOf(target.offsetBytes, `${path}.pointers[${index}].offsetBytes`, bytes, scope)})`;
@@ -142,14 +139,14 @@ const writePointers = (
     `if (error != cudaSuccess) return error;`,
     `put_pointer(step, ${offsetBytes}, ${table}, 0);`,
   ];
-};
+}
 
-const writeTensorMap = (
+function writeTensorMap(
   map: Extract<ArgumentDeclaration, { tensorMap: unknown }>['tensorMap'],
   offsetBytes: number,
   path: string,
   scope: HeaderScope,
-): string[] => {
+): string[] {
   const rank = map.globalDim.length;
   const list = (key: string, values: readonly Expression[], most: number): string =>
     `const std::int64_t ${key}_${offsetBytes}[] = {${[
@@ -170,4 +167,4 @@ const writeTensorMap = (
     `                 ${enumerator('INTERLEAVE', map.interleave)}, ${enumerator('SWIZZLE', map.swizzle)},`,
     `                 ${promotion(map.l2Promotion)}, ${fillOf(map.fill)});`,
   ];
-};
+}

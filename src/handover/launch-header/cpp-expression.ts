@@ -24,10 +24,10 @@ const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=']);
 const ADDITION = BINARY_OPERATORS.get('+')!.precedence;
 
 /** Compilers warn of && in ||, + in <<, == in &, ! or < in ==: brackets there say what precedence says anyway. */
-const needsBrackets = (operator: string, precedence: number, side: number): boolean => {
+function needsBrackets(operator: string, precedence: number, side: number): boolean {
   if (COMPARISONS.has(operator)) return side < ADDITION || side === UNARY;
   return BRACKETS_OPERANDS.has(operator) && side <= UNARY && side !== precedence;
-};
+}
 
 /** Functions whose C++ names differ; `min` and `max` are macros on some systems. */
 const FUNCTION_NAMES: Readonly<Record<string, string>> = { min: 'minimum', max: 'maximum' };
@@ -38,13 +38,13 @@ const FOLDED = new Set(['min', 'max']);
 export const cppExpression = (expression: Expression, nameOf: (name: string) => string): string =>
   typeof expression === 'number' ? literal(expression).text : translate(parseExpression(expression), nameOf).text;
 
-const literal = (value: number): Translated => {
+function literal(value: number): Translated {
   const isInt = Number.isInteger(value) && Math.abs(value) <= LARGEST_INT;
   const text = isInt || /[.e]/.test(String(value)) ? String(value) : `${value}.0`;
   return { text: value < 0 ? `(${text})` : text, isNumber: false, precedence: PRIMARY };
-};
+}
 
-const translate = (node: ExpressionNode, nameOf: (name: string) => string): Translated => {
+function translate(node: ExpressionNode, nameOf: (name: string) => string): Translated {
   switch (node.kind) {
     case 'number':
       return literal(node.value);
@@ -61,16 +61,16 @@ const translate = (node: ExpressionNode, nameOf: (name: string) => string): Tran
     case 'call':
       return callOf(node.functionName, node.arguments, nameOf);
   }
-};
+}
 
-const binary = (operator: string, left: Translated, right: Translated): Translated => {
+function binary(operator: string, left: Translated, right: Translated): Translated {
   const { precedence } = BINARY_OPERATORS.get(operator)!;
   const first = left.isNumber || right.isNumber ? left : asNumber(left);
   const mixes = (side: Translated) => needsBrackets(operator, precedence, side.precedence);
   const leftText = mixes(first) ? `(${first.text})` : bracketed(first, precedence);
   const rightText = mixes(right) ? `(${right.text})` : bracketed(right, precedence + 1);
   return { text: `${leftText} ${operator} ${rightText}`, isNumber: true, precedence };
-};
+}
 
 const bracketed = ({ text, precedence }: Translated, least: number): string =>
   precedence < least ? `(${text})` : text;
@@ -84,11 +84,11 @@ const call = (name: string, values: readonly ExpressionNode[], nameOf: (name: st
   precedence: PRIMARY,
 });
 
-const callOf = (name: string, values: readonly ExpressionNode[], nameOf: (name: string) => string): Translated => {
+function callOf(name: string, values: readonly ExpressionNode[], nameOf: (name: string) => string): Translated {
   const cppName = FUNCTION_NAMES[name] ?? name;
   if (!FOLDED.has(name)) return call(cppName, values, nameOf);
   const [first, ...rest] = values.map((value) => translate(value, nameOf).text);
   if (rest.length === 0) return { text: `Number(${first!})`, isNumber: true, precedence: PRIMARY };
   const text = rest.reduce((folded, value) => `${cppName}(${folded}, ${value})`, first!);
   return { text, isNumber: true, precedence: PRIMARY };
-};
+}

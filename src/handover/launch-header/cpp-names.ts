@@ -12,14 +12,14 @@ const RESERVED = new Set(
 );
 
 /** Any text as a C++ identifier. */
-export const identifierOf = (text: string): string => {
+export function identifierOf(text: string): string {
   const plain = text
     .replaceAll(/[^A-Za-z0-9_]+/g, '_')
     .replaceAll(/__+/g, '_')
     .replace(/^_+|_+$/g, '');
   const named = plain === '' ? 'kernel' : plain;
   return /^\d/.test(named) || RESERVED.has(named) ? `k${named}` : named;
-};
+}
 
 /** Gives each name of kernel.json and problem.json a C++ name of its own in one scope. */
 export class CppNames {
@@ -46,7 +46,7 @@ export class CppNames {
 }
 
 /** A C++ string literal; anything but printable ASCII is written as the bytes of its UTF-8. */
-export const stringLiteral = (text: string): string => {
+export function stringLiteral(text: string): string {
   let literal = '';
   for (const byte of new TextEncoder().encode(text)) {
     const character = String.fromCharCode(byte);
@@ -54,7 +54,7 @@ export const stringLiteral = (text: string): string => {
     else literal += byte >= 0x20 && byte < 0x7f ? character : `\\${byte.toString(8).padStart(3, '0')}`;
   }
   return `"${literal}"`;
-};
+}
 
 /** Text that ends no comment and is one line. */
 export const commentText = (text: string): string =>

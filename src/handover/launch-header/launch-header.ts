@@ -29,7 +29,7 @@ const LARGEST_INTEGER = '9007199254740991.0';
  * A C++11 header over the CUDA runtime API that launches a candidate: sizes, plan, launch. It needs nothing of
  * warpsmith; the kernel itself is bound by {@link launchUnit}.
  */
-export const launchHeader = (request: LaunchHeaderRequest): string => {
+export function launchHeader(request: LaunchHeaderRequest): string {
   const { name, provenance, candidate, problem } = request;
   const scope = new HeaderScope(problem, candidate);
   // Steps come first: they say which arrays of pointers there are.
@@ -59,21 +59,21 @@ export const launchHeader = (request: LaunchHeaderRequest): string => {
     kept: workspacesWith(scope, 'once'),
     workspaceAlignment: Math.max(DEFAULT_WORKSPACE_ALIGNMENT, ...workspacesOf(scope).map(([, w]) => alignmentOf(w))),
   });
-};
+}
 
-const fieldNames = (names: readonly string[]): Map<string, string> => {
+function fieldNames(names: readonly string[]): Map<string, string> {
   const given = new CppNames();
   return new Map(names.map((name) => [name, given.of(name)]));
-};
+}
 
-const dimensionValues = ({ problem }: HeaderScope): Values[] => {
+function dimensionValues({ problem }: HeaderScope): Values[] {
   const names = fieldNames(Object.keys(problem.dimensions));
   return Object.entries(problem.dimensions).map(([name, declaration]) => ({
     field: names.get(name)!,
     initial: typeof declaration.default === 'number' ? declaration.default : 0,
     comment: `${commentText(declaration.description).replace(/\.$/, '')}: ${describeAllowed(declaration)}.`,
   }));
-};
+}
 
 const buffersOf = (problem: ProblemFile): [string, BufferDeclaration][] => [
   ...Object.entries(problem.inputs),
@@ -109,7 +109,7 @@ const workspacesWith = (scope: HeaderScope, init: Workspace['init']): Values[] =
     .map(([name]) => ({ ...scope.buffer(name) }));
 
 /** Dimensions, scalars, parameters, device facts: in the order in which one may need another. */
-const memberValues = (scope: HeaderScope): Values[] => {
+function memberValues(scope: HeaderScope): Values[] {
   const { problem, candidate } = scope;
   const fields = fieldNames(Object.keys(problem.dimensions));
   const member = (name: string, value: string, comment?: string): Values => ({
@@ -130,9 +130,9 @@ const memberValues = (scope: HeaderScope): Values[] => {
     ...fact(SM_COUNT, 'sm_count'),
     ...fact(CTAS_PER_SM, 'ctas_per_sm'),
   ];
-};
+}
 
-const verification = (scope: HeaderScope): string[] => {
+function verification(scope: HeaderScope): string[] {
   const { problem, candidate } = scope;
   const fields = fieldNames(Object.keys(problem.dimensions));
   const dimensions = Object.entries(problem.dimensions).map(([name, declaration]) => {
@@ -158,16 +158,16 @@ const verification = (scope: HeaderScope): string[] => {
     ...scalars,
     ...conditions.flatMap(({ condition, path }) => writeCondition(condition, path, scope)),
   ];
-};
+}
 
-const allows = (field: string, declaration: DimensionDeclaration): string => {
+function allows(field: string, declaration: DimensionDeclaration): string {
   if (declaration.values) return declaration.values.map((value) => `${field} == ${value}`).join(' || ');
   const least = `${field} >= ${declaration.minimum ?? 1}`;
   const most = declaration.maximum ?? Number.MAX_SAFE_INTEGER;
   return `${least} && ${field} <= ${most}${most > 2 ** 31 - 1 ? 'LL' : ''}`;
-};
+}
 
-const writeCondition = (condition: Expression, path: string, scope: HeaderScope): string[] => {
+function writeCondition(condition: Expression, path: string, scope: HeaderScope): string[] {
   const values = namesInExpression(condition).map(
     (name, index) => `${scope.text(`${index === 0 ? '' : ', '}${name} = `)} + Check::print(${scope.name(name)}.value)`,
   );
@@ -177,9 +177,9 @@ const writeCondition = (condition: Expression, path: string, scope: HeaderScope)
     `if (!check.holds(${scope.expression(condition)}, ${scope.text(path)}, ${scope.text(String(condition))}))`,
     `  check.refuse_text(std::string(${text})${described});`,
   ];
-};
+}
 
-const measuring = (scope: HeaderScope): string[] => {
+function measuring(scope: HeaderScope): string[] {
   return [
     ...Object.entries(scope.problem.inputs).flatMap(([name, buffer]) => sizeOf(name, buffer, `inputs.${name}`, scope)),
     ...Object.entries(scope.problem.outputs).flatMap(([name, buffer]) =>
@@ -200,10 +200,10 @@ const measuring = (scope: HeaderScope): string[] => {
     ]),
     'layout.sizes.workspace_bytes = static_cast<std::size_t>(layout.total);',
   ];
-};
+}
 
 /** Elements from the first to just after the last, in bytes. */
-const sizeOf = (name: string, buffer: BufferDeclaration, path: string, scope: HeaderScope): string[] => {
+function sizeOf(name: string, buffer: BufferDeclaration, path: string, scope: HeaderScope): string[] {
   const extent = (expression: Expression, key: string, least: number): string =>
     `check.extent(${scope.expression(expression)}, ${scope.text(`${path}.${key}`)}, ${scope.text(String(expression))}, ${least})`;
   const shape = buffer.shape.map((expression, axis) => extent(expression, `shape[${axis}]`, 1));
@@ -215,4 +215,4 @@ const sizeOf = (name: string, buffer: BufferDeclaration, path: string, scope: He
   const size = `check.bytes(${bytes}, ${scope.text(path)})`;
   const wanted = buffer.when === undefined ? size : `(${scope.expression(buffer.when)}).value != 0 ? ${size} : 0`;
   return [`layout.sizes.${scope.sizeField(name)} = ${wanted};`];
-};
+}

@@ -12,7 +12,7 @@ const PLAIN_NAME = /^(?:::)?([A-Za-z_]\w*)$/;
  * the namespace as a prefix. Pointers are stored by a launch, not a copy: what is captured into a graph keeps the
  * addresses in the launch's own arguments.
  */
-export const launchUnit = (candidate: Candidate, name: string): string => {
+export function launchUnit(candidate: Candidate, name: string): string {
   const { file, sources } = candidate.kernel;
   const includes = new Set(
     Object.values(sources).flatMap((text) => [...text.matchAll(SYSTEM_INCLUDE)].map(([, header]) => header!)),
@@ -26,4 +26,4 @@ export const launchUnit = (candidate: Candidate, name: string): string => {
     functions: functions.map((text) => text.replace(/^::/, '')),
     usesPointers: JSON.stringify(file.steps).includes('"pointers"'),
   });
-};
+}

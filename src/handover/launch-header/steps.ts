@@ -18,16 +18,16 @@ export const launchedFunctions = (kernel: KernelFile): string[] => [
 ];
 
 /** What an array of arguments must hold for every step. */
-export const argumentLimits = (kernel: KernelFile): { count: number; bytes: number } => {
+export function argumentLimits(kernel: KernelFile): { count: number; bytes: number } {
   const launches = kernel.steps.filter((step): step is LaunchStepDeclaration => 'function' in step);
   return {
     count: Math.max(1, ...launches.map((step) => step.arguments.length)),
     bytes: Math.max(8, ...launches.map((step) => placeArguments(step.arguments).bytes)),
   };
-};
+}
 
 /** C++ of all steps, in the body of a function with `visitor`, `layout`, `check` and `error`. */
-export const writeSteps = (scope: HeaderScope): string[] => {
+export function writeSteps(scope: HeaderScope): string[] {
   const { steps } = scope.candidate.kernel.file;
   const functions = launchedFunctions(scope.candidate.kernel.file);
   return steps.flatMap((step, index) => {
@@ -36,18 +36,18 @@ export const writeSteps = (scope: HeaderScope): string[] => {
     const what = 'memset' in step ? `memset of ${step.memset.buffer}` : step.function;
     return [`// ${path}: ${commentText(what)}`, ...guarded(step.when, path, body, scope)];
   });
-};
+}
 
 const indent = (lines: readonly string[]): string[] => lines.map((line) => (line === '' ? line : `  ${line}`));
 
-const guarded = (when: Expression | undefined, path: string, body: readonly string[], scope: HeaderScope): string[] => {
+function guarded(when: Expression | undefined, path: string, body: readonly string[], scope: HeaderScope): string[] {
   const end = 'if (check.failed()) return cudaErrorInvalidValue;';
   if (when === undefined) return ['{', ...indent(body), '}', end];
   const place = `${scope.text(`${path}.when`)}, ${scope.text(String(when))}`;
   return [`if (check.holds(${scope.expression(when)}, ${place})) {`, ...indent(body), '}', end];
-};
+}
 
-const writeMemset = ({ memset }: MemsetStepDeclaration, scope: HeaderScope): string[] => {
+function writeMemset({ memset }: MemsetStepDeclaration, scope: HeaderScope): string[] {
   const { base, bytes } = scope.buffer(memset.buffer);
   return [
     `error = visitor.memset(${base}, ${memset.byteValue}, static_cast<std::size_t>(${bytes}));`,
@@ -55,14 +55,14 @@ const writeMemset = ({ memset }: MemsetStepDeclaration, scope: HeaderScope): str
     'after_launch = false;',
     '++launches;',
   ];
-};
+}
 
-const writeLaunches = (
+function writeLaunches(
   step: LaunchStepDeclaration,
   path: string,
   functions: readonly string[],
   scope: HeaderScope,
-): string[] => {
+): string[] {
   const launch = writeLaunch(step, path, functions.indexOf(step.function), scope);
   if (step.repeat === undefined) return launch;
   const count = scope.integer(step.repeat, `${path}.repeat`, '0', String(MAXIMUM_REPEAT));
@@ -74,14 +74,9 @@ const writeLaunches = (
     ...indent(launch),
     '}',
   ];
-};
+}
 
-const writeLaunch = (
-  step: LaunchStepDeclaration,
-  path: string,
-  functionIndex: number,
-  scope: HeaderScope,
-): string[] => {
+function writeLaunch(step: LaunchStepDeclaration, path: string, functionIndex: number, scope: HeaderScope): string[] {
   const { placed } = placeArguments(step.arguments);
   const hasPointers = step.arguments.some((argument) => 'pointers' in argument);
   return [
@@ -109,29 +104,29 @@ const writeLaunch = (
     'after_launch = true;',
     '++launches;',
   ];
-};
+}
 
-const extent = (
+function extent(
   expressions: readonly Expression[],
   path: string,
   limits: readonly number[],
   scope: HeaderScope,
-): string => {
+): string {
   const along = (expression: Expression, axis: number): string =>
     `check.size(${scope.expression(expression)}, ${scope.text(`${path}[${axis}]`)}, ${scope.text(String(expression))}, ${limits[axis]})`;
   return `dim3(${expressions.map(along).join(', ')})`;
-};
+}
 
-const writeSharedBytes = ({ sharedBytes }: LaunchStepDeclaration, path: string, scope: HeaderScope): string[] => {
+function writeSharedBytes({ sharedBytes }: LaunchStepDeclaration, path: string, scope: HeaderScope): string[] {
   if (sharedBytes === undefined || sharedBytes === 0) return [];
   const bytes = scope.integer(sharedBytes, `${path}.sharedBytes`, '0', LARGEST_INTEGER);
   return [
     `step.shared_bytes = static_cast<std::size_t>(${bytes});`,
     `check.shared_memory(step.shared_bytes, device.shared_bytes_per_cta, ${scope.text(path)});`,
   ];
-};
+}
 
-const writeCluster = ({ cluster }: LaunchStepDeclaration, path: string, scope: HeaderScope): string[] => {
+function writeCluster({ cluster }: LaunchStepDeclaration, path: string, scope: HeaderScope): string[] {
   if (cluster === undefined) return [];
   const limits = [MAXIMUM_CTAS_PER_CLUSTER, MAXIMUM_CTAS_PER_CLUSTER, MAXIMUM_CTAS_PER_CLUSTER];
   return [
@@ -139,4 +134,4 @@ const writeCluster = ({ cluster }: LaunchStepDeclaration, path: string, scope: H
     `step.cluster = ${extent(cluster, `${path}.cluster`, limits, scope)};`,
     `check.clusters(step.grid, step.cluster, ${scope.text(`${path}.cluster`)}, ${MAXIMUM_CTAS_PER_CLUSTER});`,
   ];
-};
+}

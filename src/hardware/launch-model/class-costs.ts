@@ -83,7 +83,7 @@ export const latencyClocks = (instructionClass: InstructionClass, memory: Memory
   COSTS[instructionClass].latency(spec, memory);
 
 /** Instructions of a class in flight at once in one warp; global loads bring their own figure. */
-export const independentInstructions = (instructionClass: InstructionClass, globalLoads: number): number => {
+export function independentInstructions(instructionClass: InstructionClass, globalLoads: number): number {
   const { cover } = COSTS[instructionClass];
   return cover === 'global-loads' ? globalLoads : INDEPENDENT_INSTRUCTIONS[cover];
-};
+}

@@ -36,11 +36,11 @@ export function l1Bytes(launch: LaunchCounters, ctasPerSm: number, spec: DeviceS
  * Share of re-read sectors that a cache serves: all of them when the working set fits, in proportion when it does
  * not (random replacement).
  */
-const hitRatio = (requestedBytes: number, workingSetBytes: number, cacheBytes: number): number => {
+function hitRatio(requestedBytes: number, workingSetBytes: number, cacheBytes: number): number {
   if (requestedBytes <= 0) return 0;
   const reread = Math.max(0, 1 - workingSetBytes / requestedBytes);
   return reread * Math.min(1, cacheBytes / Math.max(1, workingSetBytes));
-};
+}
 
 /** L1 looks up and delivers one line of 128 bytes per clock, and allocates it whole even when one sector is wanted. */
 export const LINE_BYTES = 128;

@@ -69,9 +69,9 @@ function moveTo(candidate: Candidate, strategy: string, { iteration }: Run): Pro
   };
 }
 
-const exhausted = (size: number, skipped: number): Turn => {
+function exhausted(size: number, skipped: number): Turn {
   const butFor = skipped === 0 ? '' : `, except ${skipped} that do not take every workload`;
   return {
     exhausted: { reason: 'space-exhausted', detail: `all ${size} configurations have been evaluated${butFor}` },
   };
-};
+}

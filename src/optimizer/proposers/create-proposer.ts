@@ -8,12 +8,12 @@ import { createGuided } from './guided.ts';
 import type { Judged, Proposer, Turn } from './proposer.ts';
 
 /** @throws WarpsmithError `unknown-strategy`; for a ladder with more settings than a strategy can list. */
-export const createProposer = (options: OptimizeOptions): Proposer<Run> => {
+export function createProposer(options: OptimizeOptions): Proposer<Run> {
   const { strategy = GUIDED, exploring = true } = options;
   if (strategy !== GUIDED) return createByStrategy(options, strategy);
   const guided = createGuided();
   return exploring ? handingOver(guided, () => createByStrategy(options, DEFAULT_BLIND_STRATEGY)) : guided;
-};
+}
 
 /**
  * Asks `first` while it has a move, otherwise `second`. Both are told every judged move. After a new best, `first` is asked

@@ -51,7 +51,7 @@ function settings({ candidate: { kernel, parameters } }: Best, dimensions: Dimen
 }
 
 /** The best candidate's successors on every other rung. */
-const otherRungs = ({ candidate }: Best, rungs: readonly Kernel[], dimensions: Dimensions): Change[] => {
+function otherRungs({ candidate }: Best, rungs: readonly Kernel[], dimensions: Dimensions): Change[] {
   const from = candidate.kernel.file.name;
   return rungs
     .filter(({ file }) => file.name !== from)
@@ -60,4 +60,4 @@ const otherRungs = ({ candidate }: Best, rungs: readonly Kernel[], dimensions: D
       const to = rung.file.name;
       return successor ? [{ key: `undirected/${to}`, change: { kind: 'rung', from, to }, candidate: successor }] : [];
     });
-};
+}

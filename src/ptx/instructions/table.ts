@@ -101,11 +101,11 @@ const first = (instruction: PtxInstruction): string => instruction.modifiers[0] 
 const lanesOfMask = (i: PtxInstruction): Synchronisation => (has(i, 'sync') ? 'warp' : 'active-lanes');
 
 /** `bar.warp.sync`, `barrier.cluster`, `bar.arrive`; the others wait for all threads of the CTA. */
-const barrierScope = (i: PtxInstruction): Synchronisation => {
+function barrierScope(i: PtxInstruction): Synchronisation {
   if (has(i, 'warp')) return 'warp';
   if (has(i, 'cluster')) return 'cluster';
   return has(i, 'arrive') ? 'cta-arrival' : 'cta';
-};
+}
 
 const BARRIER_RUNS: Partial<Record<Synchronisation, Runs>> = { warp: 'order', cta: 'control' };
 

@@ -20,16 +20,16 @@ const SIDES = ['baseline', 'candidate'] as const;
 const describeSide = ({ status, timing }: ComparedSide): string =>
   status === 'passed' && timing ? formatKindAndTime(timing) : status;
 
-const describeRatio = (kind: string, ratio: number): string => {
+function describeRatio(kind: string, ratio: number): string {
   const [times, word] = ratio >= 1 ? [ratio.toFixed(3), 'faster'] : [(1 / ratio).toFixed(3), 'slower'];
   return times === '1.000' ? `${kind} as fast` : `${kind} ${times}× ${word}`;
-};
+}
 
 /** Of a measured ratio the verdict comes first: the ratio alone says nothing. */
-const describeRow = ({ ratio, verdict }: ComparedWorkload): string => {
+function describeRow({ ratio, verdict }: ComparedWorkload): string {
   if (ratio === null) return 'not compared';
   return verdict === undefined ? describeRatio('predicted', ratio) : `${verdict}: measured ${ratio.toFixed(3)}×`;
-};
+}
 
 const describeCandidate = ({ label, id, parameters }: ComparedCandidate): string =>
   [label, `candidate ${id}`, formatParameters(parameters)].filter((part) => part !== '').join(', ');

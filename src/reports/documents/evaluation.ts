@@ -78,7 +78,7 @@ const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repe
  * Which problem's checks the verdict rests on (of a kernel's own choice where it does not lie in that problem's ladder),
  * the verdict, and what goes with it.
  */
-const statusList = (evaluation: Evaluation): Part => {
+function statusList(evaluation: Evaluation): Part {
   const { problem, coverage, failedCheck, fault, repeated, journal } = evaluation;
   return list([
     problem && `judged by problem ${problem.name} in ${problem.folder}`,
@@ -90,7 +90,7 @@ const statusList = (evaluation: Evaluation): Part => {
     repeated && describeRepeat(repeated),
     journal && journalLine(journal),
   ]);
-};
+}
 
 const compilerLines = ({ diagnostics = [] }: Evaluation): string[] =>
   diagnostics.map(({ severity, message, location }) => {

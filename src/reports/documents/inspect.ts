@@ -17,10 +17,10 @@ import { formatCandidate, formatFigure } from '../format.ts';
 import { hottestFirst, type InspectedAccess, type InspectedLine, type InspectView } from '../inspect-view.ts';
 import { statusText } from './evaluation.ts';
 
-const percent = (share: number | null): string => {
+function percent(share: number | null): string {
   if (share === null || share === 0) return '';
   return share < 0.001 ? '<0.1 %' : `${(100 * share).toFixed(1)} %`;
-};
+}
 
 const describeAccess = (name: string, unit: string, access: InspectedAccess | null): string[] =>
   access

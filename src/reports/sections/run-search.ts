@@ -59,7 +59,7 @@ const fastestByValue = ({ varied, settings }: TriedSettings): Part =>
     ),
   ]);
 
-const settingsOf = (tried: TriedSettings, index: number): Part => {
+function settingsOf(tried: TriedSettings, index: number): Part {
   const chart = parameterChart(tried);
   const { kernel, settings, varied } = tried;
   const title = `${kernel}: ${formatCount(settings.length, 'setting')} of ${varied.map(({ name }) => name).join(', ')}`;
@@ -68,9 +68,9 @@ const settingsOf = (tried: TriedSettings, index: number): Part => {
     chart && { kind: 'figure', id: `parameters-${index}`, alt: title, chart, legend: [] },
     fastestByValue(tried),
   ];
-};
+}
 
-const parameters = (view: RunView): Section[] => {
+function parameters(view: RunView): Section[] {
   const tried = triedSettings(view);
   const kind = kindOf(view);
   const care = {
@@ -82,7 +82,7 @@ const parameters = (view: RunView): Section[] => {
     `Settings with a valid ${kind} time on ${view.workload.name}; the stronger a cell or a line, the faster. ${care[kind]}`;
   const parts = tried.length > 0 && said !== undefined && [note(said), tried.map(settingsOf)];
   return section('parameters', 'Parameters', [parts], { isDetail: true });
-};
+}
 
 /** Open moves that an earlier turn's table shows; report.json has all that were logged. */
 const EARLIER_OPTIONS = 8;

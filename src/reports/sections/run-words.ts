@@ -52,15 +52,15 @@ function whyCell({ why, stage }: ProgressionRow): Inline {
 }
 
 /** The finding alone. */
-export const becauseOf = ({ why }: ProgressionRow): string => {
+export function becauseOf({ why }: ProgressionRow): string {
   if (!why) return '–';
   return why.finding === NO_FINDING ? why.pattern : `${why.finding} (${why.evaluationId})`;
-};
+}
 
-export const revertedLine = (row: ProgressionRow): Inline => {
+export function revertedLine(row: ProgressionRow): Inline {
   const tried = row.why ? ['tried ', describeWhy(row.why)] : row.change === 'start' ? 'the start' : 'tried';
   return [evaluationLink(row.evaluationId), `: ${row.change}: `, tried, `: ${row.reason}`];
-};
+}
 
 /** `predicted 870 µs [610 µs … 1.2 ms] (e7)`. */
 const describeTime = (time: TimeFigure): Inline => [`${formatTiming(time)} (`, evaluationLink(time.evaluationId), ')'];

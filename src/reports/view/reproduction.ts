@@ -50,10 +50,10 @@ function workloadTexts(workloads: readonly WeightedWorkload[]): string[] {
 }
 
 /** `--cache` is for all workloads: where they differ, each has its own as declared. */
-const cacheOf = (workloads: readonly WeightedWorkload[]): Cache | undefined => {
+function cacheOf(workloads: readonly WeightedWorkload[]): Cache | undefined {
   const [cache, ...others] = new Set(workloads.map((workload) => workload.cache));
   return others.length === 0 ? cache : undefined;
-};
+}
 
 const BUDGET_DIGITS = 4;
 

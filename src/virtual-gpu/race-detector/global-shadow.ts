@@ -191,11 +191,11 @@ const noWrites = (): LastWrites => ({
   where: new Int32Array(PAGE_CELLS),
 });
 
-const setLast = (writes: LastWrites, at: number, where: number, by: Accessor): void => {
+function setLast(writes: LastWrites, at: number, where: number, by: Accessor): void {
   writes.owner[at] = ownerOf(by);
   writes.time[at] = by.time;
   writes.where[at] = where;
-};
+}
 
 /** A warp that has read an atomic's result comes after it, at this place. */
 const hasSeenStrong = (page: Page, at: number, by: Accessor): boolean =>

@@ -35,10 +35,10 @@ const element = (instruction: PtxInstruction, direction: 'read' | 'write'): Watc
 
 const isMarkedStrong = ({ modifiers }: PtxInstruction): boolean => modifiers.some((m) => STRONG.has(m));
 
-const strongWrite = (access: WatchedAccess, isRead: boolean): WatchedAccess => {
+function strongWrite(access: WatchedAccess, isRead: boolean): WatchedAccess {
   const releases = access.instruction.modifiers.some((m) => RELEASING.has(m)) ? 'everything' : 'fenced';
   return { ...access, isRead, isWrite: true, isStrong: true, releases };
-};
+}
 
 const DESCRIBE: Partial<Record<MemoryAction, (instruction: PtxInstruction) => WatchedAccess | undefined>> = {
   load: (instruction) => ({ ...element(instruction, 'read'), isStrong: isMarkedStrong(instruction) }),

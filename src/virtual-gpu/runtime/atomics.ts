@@ -10,22 +10,22 @@ type Combine<Bits> = (old: Bits, operand: Bits, second: Bits) => Bits;
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-const f32 = (bits: number): number => {
+function f32(bits: number): number {
   scratch.setUint32(0, bits);
   return scratch.getFloat32(0);
-};
-const f32Bits = (value: number): number => {
+}
+function f32Bits(value: number): number {
   scratch.setFloat32(0, value);
   return scratch.getUint32(0);
-};
-const f64 = (bits: bigint): number => {
+}
+function f64(bits: bigint): number {
   scratch.setBigUint64(0, bits);
   return scratch.getFloat64(0);
-};
-const f64Bits = (value: number): bigint => {
+}
+function f64Bits(value: number): bigint {
   scratch.setFloat64(0, value);
   return scratch.getBigUint64(0);
-};
+}
 
 const low16 = (bits: number): number => bits & 0xffff;
 const high16 = (bits: number): number => bits >>> 16;

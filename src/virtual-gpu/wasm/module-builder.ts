@@ -22,10 +22,10 @@ type Bytes = number[] | Uint8Array;
 
 const section = (id: number, body: Bytes): Bytes => concatenate([[id], unsignedLeb(body.length), body]);
 const vector = (items: Bytes[]): Bytes => concatenate([unsignedLeb(items.length), ...items]);
-const utf8 = (text: string): number[] => {
+function utf8(text: string): number[] {
   const bytes = [...new TextEncoder().encode(text)];
   return [...unsignedLeb(bytes.length), ...bytes];
-};
+}
 
 /** Assembles a WebAssembly module: imports first, then functions in the order they are declared. */
 export class ModuleBuilder {

@@ -167,6 +167,25 @@ export const evaluating: Rule = ({ file, text }) =>
     .filter(({ code }) => /(?<![.\w])eval\(|\bnew Function\(|['"]node:vm['"]/.test(code))
     .map(({ line, code }) => `${file}:${line}: runs text as code: ${code.trim()}`);
 
+/**
+ * Functions of several statements are declarations, wherever they are; arrows are for one expression, for callbacks, and for
+ * what a type describes.
+ */
+export const declarations: Rule = ({ file, text }) => {
+  const lines = text.split('\n');
+  return lines.flatMap((line, start) => {
+    const name = /^(?:export )?const (\w+) = (?:async )?[<(]/.exec(line)?.[1];
+    if (name === undefined) return [];
+    // The parameters may take several lines, the last of which begins with the parenthesis; the body ends at the margin.
+    const opening = lines.findIndex((other, i) => i >= start && (i === start ? / => \{$/ : /^\S/).test(other));
+    const head = lines.slice(start, opening + 1).join(' ');
+    const closing = lines.slice(opening + 1).find((other) => /^\S/.test(other));
+    const isOwn = opening === start || lines[opening]?.startsWith(')');
+    const isBlock = isOwn && head.endsWith(' => {') && closing === '};' && !/\) => \(/.test(head);
+    return isBlock ? [`${file}:${start + 1}: ${name} has statements: write \`function ${name}\``] : [];
+  });
+};
+
 /** Cycles of imports, those of types included, each once, as `a → b → a`. */
 export const importCycles = (modules: readonly SourceModule[]): string[] => {
   const edges = new Map(

@@ -84,10 +84,10 @@ export function prepareSequences(
 export const releasePrepared = (context: CudaContext, { inGraph, alone }: PreparedReplay): void =>
   releaseAll(context, [...inGraph, ...alone]);
 
-const releaseAll = (context: CudaContext, sequences: readonly PreparedSequence[]): void => {
+function releaseAll(context: CudaContext, sequences: readonly PreparedSequence[]): void {
   if (context.isLost) return;
   for (const sequence of sequences) releaseSequence(context.driver, sequence);
-};
+}
 
 /** Work of the trusted device code around one replay, as job lists. */
 export interface PackedRound {

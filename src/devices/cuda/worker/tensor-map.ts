@@ -12,16 +12,16 @@ import { TENSOR_MAP_ALIGNMENT_BYTES, TENSOR_MAP_BYTES } from '../driver/structs.
 
 export type TensorMapArgument = Extract<PlannedArgument, { kind: 'tensor-map' }>;
 
-const words64 = (values: readonly number[]): NativeMemory => {
+function words64(values: readonly number[]): NativeMemory {
   const memory = new NativeMemory(8 * Math.max(1, values.length));
   for (const [i, value] of values.entries()) memory.view.setBigUint64(8 * i, BigInt(value), true);
   return memory;
-};
-const words32 = (values: readonly number[]): NativeMemory => {
+}
+function words32(values: readonly number[]): NativeMemory {
   const memory = new NativeMemory(4 * Math.max(1, values.length));
   for (const [i, value] of values.entries()) memory.view.setUint32(4 * i, value, true);
   return memory;
-};
+}
 
 /** The encoded map, or the reason in words why the driver refuses it. */
 export function encodeTensorMap(

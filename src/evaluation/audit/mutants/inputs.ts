@@ -19,8 +19,8 @@ const ignoring = (input: string): Mutant => ({
 });
 
 /** Kernels that copy an input, or never look at one. */
-export const inputMutants = (problem: ProblemFile): Mutant[] => {
+export function inputMutants(problem: ProblemFile): Mutant[] {
   const buffers = [...Object.entries(problem.inputs), ...Object.entries(problem.outputs)];
   const names = buffers.filter(([, { access }]) => access !== 'out').map(([name]) => name);
   return [...names.map(copyOf), ...names.map(ignoring)];
-};
+}

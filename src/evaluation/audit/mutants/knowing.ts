@@ -4,7 +4,7 @@ import type { ProblemFile } from '../../../core/problem.ts';
 import { fromRight, type Mutant } from './mutant.ts';
 
 /** Kernels that are right where their author could look. */
-export const knowingMutants = (problem: ProblemFile): Mutant[] => {
+export function knowingMutants(problem: ProblemFile): Mutant[] {
   const shape = completeDimensions(problem.dimensions, problem.checkShapes[0]!.dimensions);
   return [
     {
@@ -16,7 +16,7 @@ export const knowingMutants = (problem: ProblemFile): Mutant[] => {
           : fromRight(context, (values) => new Float64Array(values.length)),
     },
   ];
-};
+}
 
 /** Kernels that make the mistakes that problem.json names. */
 export const namedMistakes = ({ mistakes = {} }: ProblemFile): Mutant[] =>

@@ -2,14 +2,14 @@ import type { PlannedBuffer } from '../../../core/launch-plan.ts';
 import { fromRight, type Mutant } from './mutant.ts';
 
 /** The last two axes swapped: element [r, c] of each matrix holds the value of place r + c · rows. */
-const transposed = (values: Float64Array, { shape }: PlannedBuffer): Float64Array => {
+function transposed(values: Float64Array, { shape }: PlannedBuffer): Float64Array {
   const columns = shape.at(-1) ?? 1;
   const rows = shape.at(-2) ?? 1;
   return values.map((_, i) => {
     const within = i % (rows * columns);
     return values[i - within + (within % rows) * columns + Math.floor(within / rows)]!;
   });
-};
+}
 
 const isVector = ({ shape }: PlannedBuffer): boolean => (shape.at(-1) ?? 1) === 1 || (shape.at(-2) ?? 1) === 1;
 

@@ -4,14 +4,14 @@ import { fromRight, type Mutant, type MutantContext } from './mutant.ts';
 const TOLERANCES_OFF = 3;
 
 /** A seeded element of the output whose right value is finite, or −1. */
-const pickFinite = (values: Float64Array, { stream }: MutantContext): number => {
+function pickFinite(values: Float64Array, { stream }: MutantContext): number {
   const start = Math.floor(stream.uniform(0) * values.length);
   for (let step = 0; step < values.length; step++) {
     const element = (start + step) % values.length;
     if (Number.isFinite(values[element])) return element;
   }
   return -1;
-};
+}
 
 /** Kernels that are right but for one element. */
 export const oneElementMutants: readonly Mutant[] = [

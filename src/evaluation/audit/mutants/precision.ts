@@ -14,7 +14,7 @@ const BITS_LOST = 3;
 const OPERAND_BITS = [11, 13];
 
 /** Kernels that round fp32 operands; sums and everything else stay exact. */
-export const operandMutants = (problem: ProblemFile): Mutant[] => {
+export function operandMutants(problem: ProblemFile): Mutant[] {
   const isNarrow = Object.values(problem.inputs).every(
     ({ dtype }) => !isFloating(dtype) || unitRoundoff(dtype) > 2 ** -24,
   );
@@ -28,7 +28,7 @@ export const operandMutants = (problem: ProblemFile): Mutant[] => {
       return compute({ inputs: Object.fromEntries(rounded) });
     },
   }));
-};
+}
 
 /** Kernels that keep intermediates in too few bits. */
 export const precisionMutants: readonly Mutant[] = [

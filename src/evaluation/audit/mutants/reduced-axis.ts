@@ -17,21 +17,21 @@ interface ReducedAxis {
 }
 
 /** The axis on this check; `undefined` if it has a single element, which can't be cut. */
-const reducedAxisOf = ({ problem, prepared }: MutantContext): ReducedAxis | undefined => {
+function reducedAxisOf({ problem, prepared }: MutantContext): ReducedAxis | undefined {
   const { input, axis } = problem.file.reducedAxis!;
   const shape = prepared.buffers.find(({ name }) => name === input)!.shape;
   const extent = shape[axis]!;
   if (extent < 2) return undefined;
   return { input, axis, shape, extent, tile: Math.min(TILE, Math.floor(extent / 2)) };
-};
+}
 
 /** A tensor in which each element along the axis comes from position `from(i)`, or is 0 if that is negative. */
-const gather = (
+function gather(
   values: Float64Array,
   shape: readonly number[],
   axis: number,
   from: (position: number) => number,
-): Float64Array => {
+): Float64Array {
   const inner = shape.slice(axis + 1).reduce((product, extent) => product * extent, 1);
   const extent = shape[axis]!;
   return values.map((_, i) => {
@@ -39,7 +39,7 @@ const gather = (
     const source = from(position);
     return source < 0 ? 0 : values[i + (source - position) * inner]!;
   });
-};
+}
 
 const withGathered = (context: MutantContext, reduced: ReducedAxis, from: (position: number) => number) =>
   context.compute({
@@ -54,7 +54,7 @@ const withGathered = (context: MutantContext, reduced: ReducedAxis, from: (posit
  * cut and the reference runs on the smaller problem. Outputs that also have the dimension are then complete only up to
  * `keep`. Beyond `keep`, and if the dimension can't be cut, the named input is zero from `keep` on instead.
  */
-const keepingFirst = async (context: MutantContext, reduced: ReducedAxis, keep: number): Promise<ReferenceTensors> => {
+async function keepingFirst(context: MutantContext, reduced: ReducedAxis, keep: number): Promise<ReferenceTensors> {
   const zeroed = await withGathered(context, reduced, (position) => (position < keep ? position : -1));
   const cut = cutDimensions(context, reduced, keep);
   if (!cut) return zeroed;
@@ -67,19 +67,19 @@ const keepingFirst = async (context: MutantContext, reduced: ReducedAxis, keep: 
       return [name, values];
     }),
   );
-};
+}
 
 interface Cut {
   readonly dimension: string;
   readonly dimensions: Dimensions;
 }
 
-const cutDimensions = ({ problem, dimensions }: MutantContext, reduced: ReducedAxis, keep: number): Cut | undefined => {
+function cutDimensions({ problem, dimensions }: MutantContext, reduced: ReducedAxis, keep: number): Cut | undefined {
   const dimension = declarationOf(problem.file, reduced.input).shape[reduced.axis];
   if (typeof dimension !== 'string' || !Object.hasOwn(problem.file.dimensions, dimension)) return undefined;
   const cut = { ...dimensions, [dimension]: keep };
   return isShapeOf(problem.file, cut) ? { dimension, dimensions: cut } : undefined;
-};
+}
 
 const declarationOf = ({ inputs, outputs }: ProblemFile, name: string): BufferDeclaration =>
   inputs[name] ?? outputs[name]!;
@@ -98,24 +98,24 @@ const cutInputs = ({ problem, prepared, inputs }: MutantContext, { dimension }: 
   );
 
 /** `small`'s elements at their multi-indices in `large`, whose other elements stay. */
-const embed = (
+function embed(
   large: Float64Array,
   shape: readonly number[],
   small: Float64Array,
   smallShape: readonly number[],
-): Float64Array => {
+): Float64Array {
   const result = large.slice();
   small.forEach((value, i) => {
     const index = multiIndexOf(smallShape, i);
     result[index.reduce((offset, position, axis) => offset * shape[axis]! + position, 0)] = value;
   });
   return result;
-};
+}
 
 /**
  * The mean along the axis, repeated along the same axis of the output, or with the axis removed. Other shapes do not fit.
  */
-const meanAlong = (context: MutantContext, { input, axis, shape, extent }: ReducedAxis) => {
+function meanAlong(context: MutantContext, { input, axis, shape, extent }: ReducedAxis) {
   const values = context.inputs[input]!;
   const inner = shape.slice(axis + 1).reduce((product, length) => product * length, 1);
   const means = new Float64Array(values.length / extent);
@@ -130,7 +130,7 @@ const meanAlong = (context: MutantContext, { input, axis, shape, extent }: Reduc
     return [name, bySize.find((candidate) => candidate.length === size)] as const;
   });
   return outputs.every(([, tensor]) => tensor) ? (Object.fromEntries(outputs) as ReferenceTensors) : undefined;
-};
+}
 
 const onAxis = (
   id: string,
@@ -146,7 +146,7 @@ const onAxis = (
 });
 
 /** Kernels with mistakes along the reduced axis. None if problem.json names no such axis. */
-export const reducedAxisMutants = (problem: ProblemFile): Mutant[] => {
+export function reducedAxisMutants(problem: ProblemFile): Mutant[] {
   if (!problem.reducedAxis) return [];
   const { input, symmetric = false } = problem.reducedAxis;
   return [
@@ -173,4 +173,4 @@ export const reducedAxisMutants = (problem: ProblemFile): Mutant[] => {
     ),
     onAxis('mean', `writes the mean of ${input} over the reduced axis`, meanAlong),
   ];
-};
+}

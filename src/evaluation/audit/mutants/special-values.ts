@@ -12,7 +12,7 @@ const SMALLEST_NORMAL: { readonly [D in DType]?: number } = {
 };
 
 /** The reference on inputs with some special values replaced by others; `undefined` if the inputs have none of them. */
-const taking = (context: MutantContext, change: (value: number, dtype: DType) => number) => {
+function taking(context: MutantContext, change: (value: number, dtype: DType) => number) {
   let changed = false;
   const inputs: ReferenceTensors = Object.fromEntries(
     Object.entries(context.inputs).map(([name, values]) => {
@@ -29,7 +29,7 @@ const taking = (context: MutantContext, change: (value: number, dtype: DType) =>
     }),
   );
   return changed ? context.compute({ inputs }) : undefined;
-};
+}
 
 const uses = (problem: ProblemFile, value: string): boolean =>
   Object.values(generatorSetsOf(problem)).some((set) =>

@@ -6,7 +6,7 @@ import { findExecutable, isExecutableFile } from '../../../process/find-executab
  *
  * @throws WarpsmithError if there is none.
  */
-export const findPython = (given: string | undefined = process.env.WARPSMITH_PYTHON): string => {
+export function findPython(given: string | undefined = process.env.WARPSMITH_PYTHON): string {
   const wanted = given === undefined || given === '' ? 'python3' : given;
   const found = wanted.includes('/') ? (isExecutableFile(wanted) ? wanted : undefined) : findExecutable(wanted);
   if (found !== undefined) return found;
@@ -20,4 +20,4 @@ export const findPython = (given: string | undefined = process.env.WARPSMITH_PYT
     },
     EXIT.deviceOrToolMissing,
   );
-};
+}

@@ -41,10 +41,10 @@ export interface BufferMessage {
   readonly init?: PlannedBuffer['init'];
 }
 
-export const bufferMessage = (buffer: PlannedBuffer, rule: DrawRule | undefined): BufferMessage => {
+export function bufferMessage(buffer: PlannedBuffer, rule: DrawRule | undefined): BufferMessage {
   const { name, role, dtype, shape, strides, bytes, init } = buffer;
   return { name, role, dtype, shape, strides, bytes, rule, init };
-};
+}
 
 /** The baseline's software, e.g. `{ python: '3.12.3', torch: '2.11.0+cu130', cuda: '13.0', cudnn: '9.19.0', gpu: … }`. */
 export type Versions = Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { minimalEnvironment } from '../../../process/minimal-environment.ts';
 
 /** The `python` folder beside package.json, from the sources and from the built package alike. */
-export const findPythonFolder = (): string => {
+export function findPythonFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json')) || !existsSync(join(folder, 'python', 'warpsmith_worker'))) {
     const parent = dirname(folder);
@@ -12,7 +12,7 @@ export const findPythonFolder = (): string => {
     folder = parent;
   }
   return join(folder, 'python');
-};
+}
 
 /**
  * Variables by which PyTorch finds its libraries, its caches and the user's packages, and those that name libraries for
@@ -30,7 +30,7 @@ const PASSED_ON = [
 ];
 
 /** The worker's whole environment. It sees one GPU and writes nothing beside its sources. */
-export const pythonEnvironment = (gpuUuid: string | undefined): Record<string, string> => {
+export function pythonEnvironment(gpuUuid: string | undefined): Record<string, string> {
   const environment = minimalEnvironment();
   for (const name of PASSED_ON) {
     const value = process.env[name];
@@ -38,4 +38,4 @@ export const pythonEnvironment = (gpuUuid: string | undefined): Record<string, s
   }
   if (gpuUuid !== undefined) environment.CUDA_VISIBLE_DEVICES = gpuUuid;
   return { ...environment, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' };
-};
+}

@@ -130,12 +130,12 @@ export class WorkerSession {
   }
 }
 
-const failureOfAnswer = ({ kind, message }: Readonly<Record<string, unknown>>): SessionFailure => {
+function failureOfAnswer({ kind, message }: Readonly<Record<string, unknown>>): SessionFailure {
   const known = typeof kind === 'string' && kind in STATUS_OF_KIND ? (kind as WorkerErrorKind) : 'worker-error';
   return { ok: false, kind: known, status: STATUS_OF_KIND[known], reason: String(message) };
-};
+}
 
-const failureOfEnd = ({ reason, description, stderr }: LineProcessEnd, command: string): SessionFailure => {
+function failureOfEnd({ reason, description, stderr }: LineProcessEnd, command: string): SessionFailure {
   const lastLines = stderr.split('\n').slice(-MOST_STDERR_LINES).join('\n');
   const said = lastLines === '' ? '' : `; it last wrote: ${lastLines}`;
   return {
@@ -144,6 +144,6 @@ const failureOfEnd = ({ reason, description, stderr }: LineProcessEnd, command: 
     status: reason === 'timed-out' ? 'timed-out' : 'crashed',
     reason: `the Python worker, asked to ${command}: ${description}${said}`,
   };
-};
+}
 
 const MOST_STDERR_LINES = 5;

@@ -23,7 +23,7 @@ export type DiagnoseSubject = InstrumentSubject & { readonly level: ProfileLevel
  *
  * @param ordinal number of the GPU in the driver's order.
  */
-export const diagnoseOnGpu = async (subject: DiagnoseSubject, ordinal: number): Promise<Diagnosed> => {
+export async function diagnoseOnGpu(subject: DiagnoseSubject, ordinal: number): Promise<Diagnosed> {
   const profiled = await profileSubject(subject, ordinal);
   if (profiled.ok) {
     const { report, counters, countersSource, findings } = profiled;
@@ -50,9 +50,9 @@ export const diagnoseOnGpu = async (subject: DiagnoseSubject, ordinal: number): 
       because: `${because}; ${counted.detail}`,
     }),
   };
-};
+}
 
-const profileSubject = (subject: DiagnoseSubject, ordinal: number): Promise<ProfileOutcome> => {
+function profileSubject(subject: DiagnoseSubject, ordinal: number): Promise<ProfileOutcome> {
   const { oracle, problem, workload, seed, module, plan, level, candidate, keepReportIn, signal } = subject;
   const { dimensions, cache } = workload;
   return profile({
@@ -67,14 +67,14 @@ const profileSubject = (subject: DiagnoseSubject, ordinal: number): Promise<Prof
     keepReportIn,
     signal,
   });
-};
+}
 
-const fromCounters = (
+function fromCounters(
   { problem, workload, timing, device }: DiagnoseSubject,
   launches: LaunchCounters[],
   countersSource: CountersSource,
   others: readonly Finding[],
-): Diagnosed => {
+): Diagnosed {
   const counters = sumCounters(launches);
   const halfPrecisionMatrixWork = hasHalfPrecisionMatrixWork(problem.file, workload.dimensions);
   const { findings, hiddenFindings } = diagnoseWhole({
@@ -89,4 +89,4 @@ const fromCounters = (
     findings: [...findings, ...others],
     hiddenFindings: hiddenFindings.length > 0 ? hiddenFindings : undefined,
   };
-};
+}

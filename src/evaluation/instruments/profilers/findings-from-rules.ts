@@ -23,16 +23,16 @@ export function findingsFromRules(
   return oncePerFunction(findings).map(({ rule, functionName }) => finding(rule, functionName));
 }
 
-const isOfTheTime = (rule: DetailsRule): rule is EstimatedRule => {
+function isOfTheTime(rule: DetailsRule): rule is EstimatedRule {
   const { estimatedSpeedupPercent: percent = 0, estimateScope } = rule;
   return estimateScope === 'launch' && percent >= LEAST_PERCENT && percent < 100;
-};
+}
 
 /** A function that is launched several times breaks the same rule each time, so only one of them is kept. */
-const oncePerFunction = <T extends { rule: { id: string }; functionName: string }>(items: readonly T[]): T[] => {
+function oncePerFunction<T extends { rule: { id: string }; functionName: string }>(items: readonly T[]): T[] {
   const keyOf = ({ rule, functionName }: T): string => `${rule.id} ${functionName}`;
   return items.filter((item, i) => items.findIndex((other) => keyOf(other) === keyOf(item)) === i);
-};
+}
 
 function finding({ id, message, estimatedSpeedupPercent: percent }: EstimatedRule, functionName: string): Finding {
   const estimatedSpeedup = 1 / (1 - percent / 100);

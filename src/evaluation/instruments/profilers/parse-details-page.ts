@@ -108,7 +108,7 @@ const spelledOut = (rule: string): string =>
 export const sentencesOf = (text: string): string[] => text.split(/(?<=[.!?])\s+(?=[A-Z])/);
 
 /** Sentences that only point to the manual are left out. */
-const withoutLinks = (text: string): string => {
+function withoutLinks(text: string): string {
   const own = sentencesOf(text).filter((sentence) => !/https?:\/\//.test(sentence));
   return own.length > 0 ? own.join(' ') : text;
-};
+}

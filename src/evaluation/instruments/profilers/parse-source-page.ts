@@ -32,13 +32,13 @@ export function parseSourcePage(text: string): LineCounters[] {
   return [...lines.values()].filter(({ instructions }) => instructions > 0);
 }
 
-const cellOf = (header: readonly string[], row: readonly string[], ...names: string[]): string => {
+function cellOf(header: readonly string[], row: readonly string[], ...names: string[]): string {
   for (const name of names) {
     const value = row[header.indexOf(name)] ?? row[header.indexOf(`# ${name}`)];
     if (value !== undefined) return value.trim();
   }
   return '';
-};
+}
 
 function lineCounters(lines: Map<string, LineCounters>, file: string, line: number): LineCounters {
   const key = `${file}:${line}`;

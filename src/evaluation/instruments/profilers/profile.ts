@@ -279,9 +279,9 @@ const messageOf = (output: string): string =>
     .slice(0, MESSAGE_CHARACTERS);
 
 /** The last that was said, for causes nobody foresaw. */
-const tail = ({ stdout, stderr }: ProcessOutcome): string => {
+function tail({ stdout, stderr }: ProcessOutcome): string {
   const message = messageOf(stdout + stderr);
   return message === '' ? `${stderr}\n${stdout}`.trim().slice(-MESSAGE_CHARACTERS) : message;
-};
+}
 
 const MESSAGE_CHARACTERS = 1000;

@@ -13,10 +13,10 @@ const SHARE_STEPS = 2 ** 32;
  *
  * @param ordinal number of the GPU in the driver's order.
  */
-export const sanitizeOnGpu = async (
+export async function sanitizeOnGpu(
   { device, module, plan, problem, candidate, workload, seed, timing, signal }: InstrumentSubject,
   ordinal: number,
-): Promise<Required<Pick<Evaluation, 'sanitizer'>>> => {
+): Promise<Required<Pick<Evaluation, 'sanitizer'>>> {
   const { spec } = device;
   const checks = sanitizerChecks({
     problem,
@@ -30,4 +30,4 @@ export const sanitizeOnGpu = async (
   const share = randomInt(SHARE_STEPS) / SHARE_STEPS;
   const burst = sanitizerBurst({ problem, plan, dimensions, seed, sequenceNs: timing.medianNs, share });
   return { sanitizer: await sanitize({ ordinal, code: module.code, checks: [...checks, burst], signal }) };
-};
+}

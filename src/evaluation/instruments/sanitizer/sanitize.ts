@@ -74,10 +74,10 @@ const absent = (tool: SanitizerTool): SanitizerToolReport => ({
 });
 
 /** An empty list of tools has shown nothing either. */
-const overall = (reports: readonly SanitizerToolReport[]): SanitizerReport['outcome'] => {
+function overall(reports: readonly SanitizerToolReport[]): SanitizerReport['outcome'] {
   if (reports.some(({ outcome }) => outcome === 'errors')) return 'errors';
   return reports.length > 0 && reports.every(({ outcome }) => outcome === 'clean') ? 'clean' : 'unsanitized';
-};
+}
 
 /** Works on at most `count` items at a time; results in the items' order. */
 async function inTurns<T, R>(items: readonly T[], count: number, work: (item: T) => Promise<R>): Promise<R[]> {

@@ -52,12 +52,12 @@ export function parseSanitizerLog(text: string): SanitizerLog {
   };
 }
 
-const summaryCount = (content: string): number | undefined => {
+function summaryCount(content: string): number | undefined {
   const errors = ERROR_SUMMARY.exec(content)?.[1];
   if (errors !== undefined) return wholeNumber(errors);
   const hazards = HAZARD_SUMMARY.exec(content);
   return hazards ? wholeNumber(hazards[2]!) + wholeNumber(hazards[3]!) : undefined;
-};
+}
 
 const wholeNumber = (text: string): number => Number(text.replaceAll(',', ''));
 

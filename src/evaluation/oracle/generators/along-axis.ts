@@ -1,14 +1,14 @@
 import { fillElements, type Generate, type GeneratorContext } from './generator.ts';
 
 /** An element's position along an axis (the last by default), and that axis's extent. */
-const alongAxis = (
+function alongAxis(
   { shape }: GeneratorContext,
   axis = shape.length - 1,
-): { at: (i: number) => number; extent: number } => {
+): { at: (i: number) => number; extent: number } {
   const inner = shape.slice(axis + 1).reduce((product, length) => product * length, 1);
   const extent = shape[axis]!;
   return { at: (i) => Math.floor(i / inner) % extent, extent };
-};
+}
 
 /**
  * Uniform magnitudes, by default in [1/16, 1], with alternating signs along an axis. Sums nearly cancel, so a term that is

@@ -29,7 +29,7 @@ export const csr: Generate<'csr'> = (generator, { input, elementCount, dimension
 };
 
 /** Offsets of rows whose lengths follow squared-uniform weights, capped at `columns`, summing to `nonZeroCount`. */
-const drawRowOffsets = (rows: number, columns: number, nonZeroCount: number, stream: RandomStream): Float64Array => {
+function drawRowOffsets(rows: number, columns: number, nonZeroCount: number, stream: RandomStream): Float64Array {
   const weights = Array.from({ length: rows }, (_, row) => stream.uniform(row) ** 2);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const lengths = weights.map((weight) => Math.min(columns, Math.floor((nonZeroCount * weight) / total)));
@@ -44,10 +44,10 @@ const drawRowOffsets = (rows: number, columns: number, nonZeroCount: number, str
     offsets[row + 1] = offsets[row]! + length;
   });
   return offsets;
-};
+}
 
 /** Distinct ascending columns for each row, by selection sampling (Knuth's algorithm S). */
-const drawColumns = (offsets: Float64Array, columns: number, stream: RandomStream): Float64Array => {
+function drawColumns(offsets: Float64Array, columns: number, stream: RandomStream): Float64Array {
   const rows = offsets.length - 1;
   const result = new Float64Array(offsets[rows]!);
   for (let row = 0; row < rows; row++) {
@@ -58,4 +58,4 @@ const drawColumns = (offsets: Float64Array, columns: number, stream: RandomStrea
     }
   }
   return result;
-};
+}

@@ -27,8 +27,8 @@ export type Generate<K extends Generator['kind']> = (
 ) => Float64Array;
 
 /** Fills row-major elements one by one from their index. */
-export const fillElements = (count: number, valueAt: (index: number) => number): Float64Array => {
+export function fillElements(count: number, valueAt: (index: number) => number): Float64Array {
   const values = new Float64Array(count);
   for (let i = 0; i < count; i++) values[i] = valueAt(i);
   return values;
-};
+}

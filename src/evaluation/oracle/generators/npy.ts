@@ -45,7 +45,7 @@ export const npy: Generate<'npy'> = ({ file }, { input, shape, folder }) => {
   return decode(array.data.slice(0, bytes), dtype);
 };
 
-const readNpy = (location: string, input: string): Uint8Array => {
+function readNpy(location: string, input: string): Uint8Array {
   try {
     return readFileSync(location);
   } catch {
@@ -56,7 +56,7 @@ const readNpy = (location: string, input: string): Uint8Array => {
       hint: 'The path is relative to the folder of problem.json.',
     });
   }
-};
+}
 
 interface NpyArray {
   descr: string;
@@ -66,7 +66,7 @@ interface NpyArray {
 }
 
 /** Source: NumPy enhancement proposal 1 and numpy.lib.format. */
-const parseNpy = (bytes: Uint8Array): NpyArray | undefined => {
+function parseNpy(bytes: Uint8Array): NpyArray | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 12 || bytes[0] !== 0x93 || String.fromCharCode(...bytes.subarray(1, 6)) !== 'NUMPY') return;
   const wide = bytes[6]! > 1;
@@ -86,4 +86,4 @@ const parseNpy = (bytes: Uint8Array): NpyArray | undefined => {
       .map(Number),
     data: bytes.subarray(headerStart + headerLength),
   };
-};
+}

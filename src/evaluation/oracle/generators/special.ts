@@ -32,11 +32,11 @@ const RUN_RATIO = 0.4;
  * (last axis) from the first element on or up to the last, for half of a row on average. In every row of two and more elements at
  * least one stays, unless all are to be replaced: a row of masked logits alone has no right answer.
  */
-export const special = (
+export function special(
   values: Float64Array,
   { value, ratio = DEFAULT_RATIO }: Extract<Generator, { kind: 'special' }>,
   { dtype, shape, stream, elementCount, sharedStream, input }: GeneratorContext,
-): Float64Array => {
+): Float64Array {
   const places = sharedStream(`special places of ${input}`);
   const rowLength = shape.at(-1) ?? 1;
   const isInRun = runsIn(rowLength, sharedStream(`special runs of ${input}`));
@@ -47,10 +47,10 @@ export const special = (
     values[i] = VALUES[value](dtype, stream.uniform(i), places.bits(2 * elementCount + i) % 2 === 0 ? 1 : -1);
   }
   return values;
-};
+}
 
 /** Whether an element is in the run at the begin or the end of its row. */
-const runsIn = (rowLength: number, runs: RandomStream): ((i: number) => boolean) => {
+function runsIn(rowLength: number, runs: RandomStream): (i: number) => boolean {
   let current = -1;
   let [from, to] = [0, 0];
   return (i) => {
@@ -63,4 +63,4 @@ const runsIn = (rowLength: number, runs: RandomStream): ((i: number) => boolean)
     const place = i % rowLength;
     return place >= from && place < to;
   };
-};
+}

@@ -13,7 +13,7 @@ export const zipf: Generate<'zipf'> = ({ count, exponent = 1 }, { elementCount, 
 };
 
 /** Index of the first of the ascending values that is greater than x; the last index if none is. */
-const firstAbove = (ascending: Float64Array, x: number): number => {
+function firstAbove(ascending: Float64Array, x: number): number {
   let [low, high] = [0, ascending.length - 1];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -21,4 +21,4 @@ const firstAbove = (ascending: Float64Array, x: number): number => {
     else low = middle + 1;
   }
   return low;
-};
+}

@@ -61,10 +61,10 @@ const OWN_FOLDER = fileURLToPath(new URL('../../..', import.meta.url));
  * empty environment and limits, behind a network wall if the system has one. Starts a process when a run needs one, keeps
  * it for the next, and ends it after idle time. Starts a second one for a run that would have to wait.
  */
-export const hostReference = (options: ReferenceHostOptions): RunReference => {
+export function hostReference(options: ReferenceHostOptions): RunReference {
   const host = new ReferenceHost(options);
   return (run) => host.run(run);
-};
+}
 
 class ReferenceHost {
   readonly #options: ReferenceHostOptions;
@@ -310,13 +310,13 @@ const nodeArguments = (folder: string, { memoryBytes }: ReferenceLimits): string
 ];
 
 /** The line that names an error, before its stack; without one, the last line. */
-const lastWords = (stderr: string): string => {
+function lastWords(stderr: string): string {
   const lines = stderr.split('\n');
   return (lines.findLast((line) => /^(?:Uncaught )?\w*Error\b/.test(line)) ?? lines.at(-1) ?? '').trim();
-};
+}
 
 /** `line:column` of the innermost frame in the file. */
-const placeIn = (stack: string, file: string): string | undefined => {
+function placeIn(stack: string, file: string): string | undefined {
   const frame = stack.split('\n').find((line) => line.includes(file.slice(file.lastIndexOf('/'))));
   return frame && /(\d+:\d+)\)?$/.exec(frame)?.[1];
-};
+}

@@ -16,7 +16,7 @@ let loaded: ReferenceModule | undefined;
 
 const answer = (header: Answer): LineMessage => withTensors(header, {});
 
-const load = async (): Promise<Answer> => {
+async function load(): Promise<Answer> {
   try {
     const module: Record<string, unknown> = await import(/* @vite-ignore */ url);
     const { reference, referenceRows, mistakes } = module;
@@ -36,19 +36,19 @@ const load = async (): Promise<Answer> => {
       message: isError ? error.message : `${error}`,
     };
   }
-};
+}
 
 const rowsFrom = (names: readonly string[], message: LineMessage): Rows =>
   Object.fromEntries(Object.entries(tensorsOf(names, message)).map(([name, rows]) => [name, Uint32Array.from(rows)]));
 
-const run = (question: Question & { command: 'run' }, message: LineMessage): LineMessage => {
+function run(question: Question & { command: 'run' }, message: LineMessage): LineMessage {
   const { names, rowsOf } = question;
   const inputs = tensorsOf(names, message);
   const rows = rowsOf && rowsFrom(rowsOf, { ...message, payloads: message.payloads.slice(names.length) });
   const outcome = callReference(loaded!, { ...question, inputs, rows });
   if (!outcome.ok) return answer({ kind: 'fault', fault: outcome.fault });
   return withTensors({ kind: 'done', names: Object.keys(outcome.outputs) }, outcome.outputs);
-};
+}
 
 serveLines(async (message) => {
   const question = message.header as unknown as Question;

@@ -58,14 +58,14 @@ const namesAny = (roundings: Calibrated['roundings']): boolean =>
   roundings !== undefined && Object.keys(roundings).length > 0;
 
 /** Of the finite ones; the others count as 0. */
-const rmsOf = (values: Float64Array): number => {
+function rmsOf(values: Float64Array): number {
   let squares = 0;
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
     if (Number.isFinite(value)) squares += value * value;
   }
   return values.length === 0 ? 0 : Math.sqrt(squares / values.length);
-};
+}
 
 /** The oracle; infinite or NaN where the rounded result is. */
 const wantOf = ({ oracle, rounded }: OutputFacts): Float64Array =>
@@ -82,7 +82,7 @@ const roundedOnce = (facts: OutputFacts, arithmetic: Float64Array): Expectation 
   rmsLimit: Math.hypot(ROUNDED_ONCE * rmsOf(errorsOf(facts, facts.rounded)), rmsOf(arithmetic)),
 });
 
-const withSlack = (comparison: Calibrated, facts: OutputFacts, arithmetic: Float64Array): Expectation => {
+function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float64Array): Expectation {
   const { storage, factor = 2, group = 'row', rmsFactor = 1.5 } = comparison;
   const want = wantOf(facts);
   const naiveErrors = facts.naive ? naiveErrorsOf(facts, facts.naive) : new Float64Array(want.length);
@@ -101,14 +101,14 @@ const withSlack = (comparison: Calibrated, facts: OutputFacts, arithmetic: Float
       rmsOf(arithmetic),
     ),
   };
-};
+}
 
-const naiveErrorsOf = (facts: OutputFacts, naive: Float64Array): Float64Array => {
+function naiveErrorsOf(facts: OutputFacts, naive: Float64Array): Float64Array {
   const errors = errorsOf(facts, naive);
   const element = errors.findIndex((error) => !Number.isFinite(error));
   if (element >= 0) throw uncalibratable(facts, naive, element);
   return errors;
-};
+}
 
 /** Roundings to the storage dtype say nothing about errors of the accumulator itself. */
 const notNarrower = (storage: string): WarpsmithError =>

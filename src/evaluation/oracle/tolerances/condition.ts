@@ -16,7 +16,7 @@ const LEAST_SHARE = 1 / 2;
  *
  * @throws WarpsmithError `uncalibratable` if a perturbed run is not finite where the oracle is.
  */
-export const conditionOf = (facts: OutputFacts): Float64Array => {
+export function conditionOf(facts: OutputFacts): Float64Array {
   const { oracle, rounded, shape } = facts;
   const runs = facts.perturbed ?? [];
   const squares = new Float64Array(oracle.length);
@@ -33,7 +33,7 @@ export const conditionOf = (facts: OutputFacts): Float64Array => {
   const groupSize = groupSizeOf(shape);
   const usual = medianPerGroup(conditions, groupSize);
   return conditions.map((condition, i) => Math.max(condition, LEAST_SHARE * usual[Math.floor(i / groupSize)]!));
-};
+}
 
 const notFinite = ({ output, shape, oracle }: OutputFacts, values: Float64Array, element: number): WarpsmithError =>
   new WarpsmithError({

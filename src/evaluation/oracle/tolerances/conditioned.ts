@@ -18,17 +18,17 @@ const WALK = 3;
  * to zero is not allowed. Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error
  * analysis", SIAM J. Sci. Comput. 2019.
  */
-export const arithmeticErrors = (
+export function arithmeticErrors(
   facts: OutputFacts,
   { constant, unit, operations }: { constant: number; unit: DType; operations: number },
-): Float64Array => {
+): Float64Array {
   const scale = constant * Math.sqrt(operations);
   const [relative, least] = [scale * unitRoundoff(unit), scale * ulpAt(0, unit)];
   const condition = conditionOf(facts);
   return facts.oracle.map((value, i) =>
     Number.isFinite(value) ? relative * (Math.abs(value) + WALK * condition[i]!) + least : 0,
   );
-};
+}
 
 /** |got − want| ≤ the error of `terms` operations in `unit`, plus ½ ulp for rounding the result to the output's dtype. */
 export const conditioned: ToleranceRule<'conditioned'> = {

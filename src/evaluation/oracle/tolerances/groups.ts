@@ -5,24 +5,24 @@
 const MINIMUM_GROUP_ELEMENTS = 64;
 
 /** Elements of a group: as many whole rows (last axis) as the minimum needs. */
-export const groupSizeOf = (shape: readonly number[]): number => {
+export function groupSizeOf(shape: readonly number[]): number {
   const rowLength = Math.max(1, shape.at(-1) ?? 1);
   return rowLength * Math.ceil(MINIMUM_GROUP_ELEMENTS / rowLength);
-};
+}
 
 /** A value for every group of consecutive elements. A short last group is extended backwards to full size. */
-const perGroup = (
+function perGroup(
   values: Float64Array,
   groupSize: number,
   of: (values: Float64Array, start: number, end: number) => number,
-): Float64Array => {
+): Float64Array {
   const result = new Float64Array(Math.ceil(values.length / groupSize));
   for (let group = 0; group < result.length; group++) {
     const end = Math.min(values.length, (group + 1) * groupSize);
     result[group] = of(values, Math.max(0, end - groupSize), end);
   }
   return result;
-};
+}
 
 /** Largest finite magnitude of each group. */
 export const maximumPerGroup = (values: Float64Array, groupSize: number): Float64Array =>

@@ -22,10 +22,10 @@ export interface Transfer {
   step: Local | undefined;
 }
 
-const signExtend = (context: LaneContext, type: string): void => {
+function signExtend(context: LaneContext, type: string): void {
   if (type === 's8') context.b.i32(24).op('i32x4.shl').i32(24).op('i32x4.shr_s');
   // s16 into a 16-bit register stays zero-extended there; wider registers get their sign from cvt.
-};
+}
 
 /** Loads `count` elements per lane into destinations 0 … count − 1. */
 export function emitLoad(t: Transfer): void {

@@ -70,10 +70,10 @@ const shift =
     u.set();
   };
 
-const extend = (u: UniformContext, index: number, signed: boolean) => {
+function extend(u: UniformContext, index: number, signed: boolean) {
   u.word(index);
   u.b.op(signed ? 'i64.extend_i32_s' : 'i64.extend_i32_u');
-};
+}
 
 const mulWide =
   (signed: boolean, add: boolean): UniformEmitter =>

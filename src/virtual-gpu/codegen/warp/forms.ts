@@ -6,10 +6,10 @@ import { shuffle } from './shuffle.ts';
 
 type WarpEmitter = (context: WarpFormContext) => void;
 
-const pushActiveBits = ({ b, masked }: WarpFormContext): void => {
+function pushActiveBits({ b, masked }: WarpFormContext): void {
   if (masked) b.get(0).memory('i32.load', WARP.activeBits);
   else b.i32(-1);
-};
+}
 
 /** Pushes the lanes whose predicate holds, as bits; inactive lanes count as false. */
 function pushPredicateBits(context: WarpFormContext, operand: PtxOperand): void {

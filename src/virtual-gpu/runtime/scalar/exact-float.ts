@@ -112,10 +112,10 @@ const number = (signed: bigint, exponent: number, negativeZero: boolean): Value 
 });
 
 type Finite = Extract<Value, { kind: 'number' }>;
-const signedUnits = (v: Finite, exponent: number): bigint => {
+function signedUnits(v: Finite, exponent: number): bigint {
   const units = v.units << BigInt(v.exponent - exponent);
   return v.negative ? -units : units;
-};
+}
 
 export function sum(a: Value, b: Value, rounding: Rounding): Value {
   if (a.kind === 'nan' || b.kind === 'nan') return NAN;

@@ -55,10 +55,10 @@ const multiplyAdd24: ScalarCompiler = (instruction) => (operands) => {
 };
 
 /** Position of the highest bit that differs from the sign, or −1. */
-const highestBit = (value: bigint): number => {
+function highestBit(value: bigint): number {
   const bits = value < 0n ? ~value : value;
   return bits === 0n ? -1 : bits.toString(2).length - 1;
-};
+}
 
 const findHighest = ofIntegers(1, ([value], instruction) => {
   const found = highestBit(value!);

@@ -124,7 +124,7 @@ const wideHalf =
   };
 
 /** Upper 32 bits of the 64-bit products. */
-const pushHigh = (e: LaneContext, signed: boolean): void => {
+function pushHigh(e: LaneContext, signed: boolean): void {
   const suffix = signed ? 's' : 'u';
   for (const half of ['low', 'high']) {
     e.word(1);
@@ -132,7 +132,7 @@ const pushHigh = (e: LaneContext, signed: boolean): void => {
     e.b.op(`i64x2.extmul_${half}_i32x4_${suffix}`);
   }
   e.b.shuffle32([1, 3, 5, 7]);
-};
+}
 
 const mad: LaneEmitter = (e) => {
   e.word(1);
@@ -210,10 +210,10 @@ const sad =
   };
 
 /** Pushes a 16-bit operand extended by its sign. */
-const pushHalf = (e: LaneContext, index: number, signed: boolean): void => {
+function pushHalf(e: LaneContext, index: number, signed: boolean): void {
   if (signed) signedHalf(e, index);
   else e.word(index);
-};
+}
 
 /** 16-bit factors with 32-bit products; `.wide` adds a word, `.hi` a half to the upper half. */
 const madHalfWide =
@@ -304,17 +304,17 @@ const rectified =
   };
 
 /** Pushes a factor of mul24: its low 24 bits, extended. */
-const push24 = (e: LaneContext, index: number, signed: boolean): void => {
+function push24(e: LaneContext, index: number, signed: boolean): void {
   e.word(index);
   e.b
     .i32(8)
     .op('i32x4.shl')
     .i32(8)
     .op(signed ? 'i32x4.shr_s' : 'i32x4.shr_u');
-};
+}
 
 /** 24-bit products: `.lo` is bits 0 … 31, `.hi` bits 16 … 47. */
-const product24 = (e: LaneContext, signed: boolean, high: boolean): void => {
+function product24(e: LaneContext, signed: boolean, high: boolean): void {
   if (!high) {
     push24(e, 1, signed);
     push24(e, 2, signed);
@@ -330,7 +330,7 @@ const product24 = (e: LaneContext, signed: boolean, high: boolean): void => {
       .op('i64x2.shr_u');
   }
   e.b.shuffle32([0, 2, 4, 6]);
-};
+}
 
 const multiply24 =
   (signed: boolean, high: boolean, adds: boolean): LaneEmitter =>

@@ -178,12 +178,12 @@ const selectDouble: LaneEmitter = (e) => {
 };
 
 /** Pushes the mask of lanes where operand 3 is at least 0. */
-const pushNotNegative = (e: LaneContext, type: string): void => {
+function pushNotNegative(e: LaneContext, type: string): void {
   if (type === 'f32') pushF32(e, 3);
   else e.word(3);
   if (type === 'f32') e.b.f32x4(0).op('f32x4.ge');
   else e.b.i32x4(0).op('i32x4.ge_s');
-};
+}
 
 const selectWordBySign =
   (type: string): LaneEmitter =>
