@@ -21,12 +21,22 @@ const posix = (path: string): string => path.replaceAll('\\', '/');
 const asComment = (text: string): string[] =>
   text.split(/[\r\n\u2028\u2029]+/).map((line) => `// ${line.replace(/\\+\s*$/, '')}`.trimEnd());
 
-/** `#define`s of all parameters. A later `-D` with the same value is an identical redefinition, which C++ allows. */
+/**
+ * `#define`s of all parameters and of the macros among the flags, such as the problem's dtype. A later `-D` with the same value
+ * is an identical redefinition, which C++ allows.
+ */
 function header(candidate: Candidate, lines: readonly string[]): string {
   const comment = lines.flatMap(asComment);
-  const defines = Object.entries(candidate.parameters).map(([parameter, value]) => `#define ${parameter} ${value}`);
+  const defines = [...Object.entries(candidate.parameters), ...macrosOf(candidate)];
   if (defines.length > 0) comment.push('// Parameters, baked in:');
-  return `${[...comment, ...defines].join('\n')}\n\n`;
+  return `${[...comment, ...defines.map(([name, value]) => `#define ${name} ${value}`)].join('\n')}\n\n`;
+}
+
+function macrosOf({ kernel }: Candidate): [name: string, value: string][] {
+  return (kernel.file.source.flags ?? []).flatMap((flag) => {
+    const [, name, value = '1'] = /^-D(\w+)(?:=(.*))?$/.exec(flag) ?? [];
+    return name === undefined ? [] : [[name, value]];
+  });
 }
 
 const CUDA_SOURCE = /\.(cu|cuh|h|hpp|cpp)$/;

@@ -8,7 +8,7 @@ import { repository, runCli, runJson, SCALE, temporaryFolder } from './run-cli.t
 const BIN = join(repository, 'bin/warpsmith.mjs');
 const ON_L4 = ['--device', 'virtual:l4', '--threads', '1'];
 /** Compiled anew, whatever another test compiled. */
-const noCache = () => ({ XDG_CACHE_HOME: temporaryFolder() });
+const noCache = () => ({ WARPSMITH_CACHE: temporaryFolder() });
 
 describe('a temporary folder that', () => {
   test.each([

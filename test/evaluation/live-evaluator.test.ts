@@ -112,7 +112,8 @@ describe('an honest kernel', () => {
     expect(evaluation.status).toBe('passed');
     const twoChecks = [0, 0, 1, 0, 0, 1];
     // Run 2 and every launch of the burst have a workspace of their own.
-    const repeated = [2, 3, 0, 0, 0, 0];
+    // Then one sees inputs that resemble the last ones, beside one that remembers nothing.
+    const repeated = [2, 3, 0, 0, 0, 0, 4, 0];
     const main = [0, 0, 1];
     const runs = [...twoChecks, ...main, ...repeated];
     expect(seen.slice(0, runs.length)).toEqual(runs.map((run) => [run, 0]));

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Candidate } from '../../src/core/kernel.ts';
-import type { Dimensions } from '../../src/core/problem.ts';
+import { completeDimensions } from '../../src/core/plan/dimensions.ts';
+import type { Dimensions, ProblemFile } from '../../src/core/problem.ts';
 import { dispatchHeader } from '../../src/handover/dispatch-header.ts';
 import { chooseEntry, dispatchTable } from '../../src/handover/dispatch-table.ts';
 import { writeDispatch } from '../../src/handover/write-dispatch.ts';
@@ -15,6 +16,17 @@ const attention = new URL('../../problems/attention/', import.meta.url).pathname
 const load = async (rung: string, parameters: Record<string, number> = {}): Promise<Candidate> =>
   makeCandidate((await loadKernel(join(attention, rung))).kernel, parameters);
 
+/** What the entries take, and what only their fallback or none does. */
+const randomCalls = (problem: ProblemFile, count: number): Dimensions[] =>
+  randomDimensions(problem, 11, count).map((call) => ({
+    ...call,
+    Hkv: call.H!,
+    Skv: call.S!,
+    bottomRight: 0,
+    bshd: 0,
+    lse: 0,
+  }));
+
 const setUp = async () => {
   const { problem } = await loadKernel(join(attention, '01_minimal'));
   const [start, small, wide, narrow] = await Promise.all([
@@ -24,13 +36,8 @@ const setUp = async () => {
     // A second setting of one kernel: its names are those of the first, and must not clash with them.
     load('04_warp', { BLOCK_M: 16, WARPS: 2 }),
   ]);
-  const dimensions = (B: number, H: number, S: number, D: number, causal: number): Dimensions => ({
-    B,
-    H,
-    S,
-    D,
-    causal,
-  });
+  const dimensions = (B: number, H: number, S: number, D: number, causal: number): Dimensions =>
+    completeDimensions(problem.file.dimensions, { B, H, S, D, causal });
   const winner = (name: string, at: Dimensions, candidate: Candidate, medianNs: number) => ({
     workload: { name, dimensions: at },
     candidate,
@@ -102,7 +109,7 @@ describe('a dispatch table', () => {
 describe.skipIf(!hostCompiler)('dispatch.hpp (needs g++)', () => {
   it('chooses as the table does, and launches what it chose', { timeout: 60_000 }, async () => {
     const { problem, table, candidates, files, dimensions } = await setUp();
-    const calls = [dimensions(1, 1, 32, 64, 0), dimensions(1, 1, 32, 128, 0), ...randomDimensions(problem, 11, 200)];
+    const calls = [dimensions(1, 1, 32, 64, 0), dimensions(1, 1, 32, 128, 0), ...randomCalls(problem, 200)];
     const names = Object.keys(problem.dimensions);
     const folders = [...new Set([...table.entries.map(({ folder }) => folder), table.fallback.folder])];
     const main = [
@@ -123,7 +130,7 @@ describe.skipIf(!hostCompiler)('dispatch.hpp (needs g++)', () => {
       '    std::printf("chosen %s\\n", attention_dispatch::chosen_workload(dimensions));',
       '  }',
       '  attention_dispatch::Dimensions dimensions;',
-      '  dimensions.S = 2048; dimensions.D = 64; dimensions.H = 8;',
+      '  dimensions.S = dimensions.Skv = 2048; dimensions.D = 64; dimensions.H = dimensions.Hkv = 8;',
       '  attention_dispatch::Sizes sizes;',
       '  std::string why;',
       '  if (attention_dispatch::sizes(dimensions, &sizes, &why) != cudaSuccess) return 1;',
@@ -149,7 +156,7 @@ describe.skipIf(!hostCompiler)('dispatch.hpp (needs g++)', () => {
     expect(lines.slice(calls.length)).toEqual([
       `O ${2 * 8 * 2048 * 64}`,
       'launch 64 x 8 x 1, 0 attributes',
-      'D is 65; expected one of 32, 64, 96, 128',
+      'D is 65; expected one of 32, 64, 96, 128, 256',
     ]);
   });
 });
@@ -158,7 +165,7 @@ describe.skipIf(!nvcc)('a dispatch table is linked into one program (needs nvcc)
   it('with two settings of one kernel', { timeout: 240_000 }, async () => {
     const { files, table } = await setUp();
     const main =
-      '#include "dispatch.hpp"\n#include <cstdio>\nint main() {\n  attention_dispatch::Dimensions d;\n  d.S = 512; d.D = 64; d.H = 8;\n' +
+      '#include "dispatch.hpp"\n#include <cstdio>\nint main() {\n  attention_dispatch::Dimensions d;\n  d.S = d.Skv = 512; d.D = 64; d.H = d.Hkv = 8;\n' +
       '  std::printf("%s\\n", attention_dispatch::chosen_workload(d));\n  attention_dispatch::Buffers b;\n' +
       '  return attention_dispatch::launch(d, b, nullptr, 0, nullptr) == cudaSuccess ? 1 : 0;\n}\n';
     const folders = [...new Set([...table.entries.map(({ folder }) => folder), table.fallback.folder])];

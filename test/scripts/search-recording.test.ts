@@ -28,8 +28,11 @@ describe('what guided search promises', () => {
 describe('the recorded comparisons', async () => {
   const { problems, spaces } = await readSearchRecordings();
 
-  it('have every shipped problem', () =>
-    expect(problems!.problems.map(({ problem }) => problem)).toEqual(readdirSync('problems').sort()));
+  it('have every shipped problem', () => {
+    // A problem in a dtype that is not its first is named after both.
+    const folders = problems!.problems.map(({ problem }) => problem.replace(/-f16$/, ''));
+    expect([...new Set(folders)]).toEqual(readdirSync('problems').sort());
+  });
 
   it('keep the promise over all of them', () =>
     expect(isGuidedWorthIt(sharesOf(problems!.problems.map(mediansOf)))).toBe(true));

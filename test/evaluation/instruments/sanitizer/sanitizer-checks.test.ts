@@ -46,7 +46,9 @@ describe('sanitizerChecks', () => {
     const drawn = checksOf({ limits: ['S == 512'] });
     expect(drawn.length).toBeGreaterThan(1);
     expect(drawn.every(({ name }) => name.includes('S=512'))).toBe(true);
-    const only = checksOf({ limits: ['S == 512 && B == 1 && H == 8 && D == 64 && causal == 0'] });
+    const only = checksOf({
+      limits: ['S == 512 && B == 1 && H == 8 && D == 64 && !causal && Hkv == H && Skv == S && !bshd && !lse'],
+    });
     expect(only).toHaveLength(1);
     expect(only[0]!.name).toContain('S=512');
   });
