@@ -2,15 +2,11 @@ import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, JournalMark } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { Workload } from '../core/problem.ts';
-import type { CommandName } from '../core/requests/commands.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { buildLogView, type LogView } from '../reports/log-view.ts';
 import { storeCandidateSources } from '../store/candidate-sources.ts';
 import { type Attempt, addToJournal, journalObjects, type NewAttempt, readJournal } from '../store/journal.ts';
 import { nearestAttempt } from './nearest-attempt.ts';
-
-/** A command that judges what somebody tries by hand. */
-export type TryingCommand = Extract<CommandName, 'evaluate' | 'diagnose' | 'compare'>;
 
 /** What a request says of its attempt. */
 export interface AttemptOptions {

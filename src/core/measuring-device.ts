@@ -96,8 +96,6 @@ export interface ReplayRound {
 }
 
 export type ReplayOutcome = { ok: true; replay: Replay } | DeviceFailure;
-/** `ns`: device time between the events around one replay or launch. */
-export type TimedOutcome = { ok: true; ns: number } | DeviceFailure;
 export type RoundOutcome =
   | {
       ok: true;

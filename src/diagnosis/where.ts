@@ -1,7 +1,7 @@
 import type { LaunchCounters, LineCounters } from '../core/counters.ts';
 
 /** The line of a launch with most of something; undefined when no line has any. */
-export function hottestLine(launch: LaunchCounters, amount: (line: LineCounters) => number): LineCounters | undefined {
+function hottestLine(launch: LaunchCounters, amount: (line: LineCounters) => number): LineCounters | undefined {
   let hottest: LineCounters | undefined;
   for (const line of launch.lines) {
     if (amount(line) > (hottest ? amount(hottest) : 0)) hottest = line;

@@ -49,7 +49,7 @@ export interface Winner {
 const ID_DIGITS = 8;
 
 /** The folder and namespace of a candidate: those of two settings of one kernel differ. */
-export const dispatchFolder = (problem: string, { id, kernel }: Candidate): string =>
+const dispatchFolder = (problem: string, { id, kernel }: Candidate): string =>
   identifierOf(`${problem}_${kernel.file.name}_${id.slice(0, ID_DIGITS)}`);
 
 const named = ({ id, kernel, parameters }: Candidate): DispatchCandidate => ({
@@ -85,7 +85,7 @@ export const dispatchTable = (request: {
 });
 
 /** Dimensions that are compared as they are; all others by how far apart their logarithms are. */
-export const categoricalDimensions = (problem: Pick<ProblemFile, 'dimensions'>): string[] =>
+const categoricalDimensions = (problem: Pick<ProblemFile, 'dimensions'>): string[] =>
   Object.entries(problem.dimensions)
     .filter(([, declaration]) => declaration.values !== undefined)
     .map(([name]) => name);

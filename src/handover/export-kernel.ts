@@ -44,7 +44,7 @@ export const REPRODUCTION_FILE = 'reproduce.json';
 const PATCH = 'change.patch';
 
 /** `attention_04_warp`. */
-export const exportName = (problem: string, kernel: string): string => identifierOf(`${problem}_${kernel}`);
+const exportName = (problem: string, kernel: string): string => identifierOf(`${problem}_${kernel}`);
 
 /**
  * Everything that hands a candidate over: kernel, launch header, example, patch, and what it takes to judge it again.

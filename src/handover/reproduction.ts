@@ -55,7 +55,7 @@ export interface Reproduction {
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-export const hashesOf = (files: Readonly<Record<string, string>>): Record<string, string> =>
+const hashesOf = (files: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(files).map(([name, text]) => [name, sha256(text)]));
 
 /** What to run, and on what, to see the same again. */

@@ -5,7 +5,7 @@ const LANES_PER_WARP = 32;
 const roundUp = (value: number, unit: number): number => Math.ceil(value / unit) * unit;
 
 /** Registers one warp of the kernel takes, rounded to the allocation unit. */
-export const registersPerWarp = (resources: KernelResources, spec: DeviceSpec): number =>
+const registersPerWarp = (resources: KernelResources, spec: DeviceSpec): number =>
   roundUp(Math.max(1, resources.registersPerThread) * LANES_PER_WARP, spec.registerAllocationUnit.value);
 
 /** Shared memory one CTA takes: static + dynamic + the driver's reservation, rounded to the allocation unit. */

@@ -1,7 +1,7 @@
 import type { ProposedMove } from './propose-moves.ts';
 
 /** Failures of one move after which the loop no longer proposes it. */
-export const FAILURES_BEFORE_ABANDONING = 3;
+const FAILURES_BEFORE_ABANDONING = 3;
 
 /**
  * If this many settings of one kernel were right when verified and wrong when timed, the loop proposes none of its settings

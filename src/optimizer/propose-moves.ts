@@ -42,7 +42,7 @@ export interface ProposalContext {
 }
 
 /** Evidence in one line: counter, value, threshold. */
-export const evidenceText = (finding: Finding): string =>
+const evidenceText = (finding: Finding): string =>
   finding.evidence
     .map(
       ({ counter, value, unit, comparison, threshold }) =>

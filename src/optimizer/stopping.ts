@@ -3,7 +3,7 @@ import type { Goal, StopReason } from '../store/events.ts';
 import { goalReached } from './goal.ts';
 
 /** A run stops if its best time is within this factor of the attainable bound, because the model is no more accurate. */
-export const NEAR_ATTAINABLE_RATIO = 1.1;
+const NEAR_ATTAINABLE_RATIO = 1.1;
 
 export interface Stop {
   reason: StopReason;

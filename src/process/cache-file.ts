@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -33,7 +33,8 @@ interface CacheFile {
 }
 
 /**
- * Removes the least recently used files below a folder if all take more than so many bytes.
+ * Removes the least recently used files below a folder if all take more than so many bytes. What can't be listed or removed
+ * stays: the files only save time.
  *
  * @returns the bytes that are left.
  */
@@ -43,20 +44,31 @@ export function pruneCacheFolder(folder: string, maximumBytes: number): number {
   if (left <= maximumBytes) return left;
   for (const { path, bytes } of files) {
     if (left <= maximumBytes * SHARE_LEFT) break;
-    rmSync(path, { force: true });
-    left -= bytes;
+    if (removed(path)) left -= bytes;
   }
   return left;
 }
 
 /** All files in the folder, including half-written ones of killed processes. */
 function filesBelow(folder: string): CacheFile[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
-    const path = join(entry.parentPath, entry.name);
-    const found = entry.isFile() ? statSync(path, { throwIfNoEntry: false }) : undefined;
-    return found ? [{ path, bytes: found.size, usedMs: found.mtimeMs }] : [];
-  });
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      const found = entry.isFile() ? statSync(path, { throwIfNoEntry: false }) : undefined;
+      return found ? [{ path, bytes: found.size, usedMs: found.mtimeMs }] : [];
+    });
+  } catch {
+    return [];
+  }
+}
+
+function removed(path: string): boolean {
+  try {
+    rmSync(path, { force: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The time of its file says when an entry was last used. */
@@ -90,4 +102,16 @@ export async function writeCacheFile(path: string, text: string): Promise<void> 
   } catch {
     await rm(temporary, { force: true }).catch(() => {});
   }
+}
+
+const checksum = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** A text below its checksum. */
+export const sealText = (text: string): string => `${checksum(text)}\n${text}`;
+
+/** The text that was sealed; undefined if anything of it has changed. */
+export function openSealedText(sealed: string): string | undefined {
+  const firstLine = sealed.indexOf('\n');
+  const text = sealed.slice(firstLine + 1);
+  return sealed.slice(0, firstLine) === checksum(text) ? text : undefined;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The folder that contains all of warpsmith: its sources, or the files built from them. */
-const MODULES = fileURLToPath(new URL('..', import.meta.url));
+const OWN_FOLDER = fileURLToPath(new URL('..', import.meta.url));
 
 let known: string | undefined;
 
@@ -13,17 +13,17 @@ let known: string | undefined;
  * somebody edits the code. The first call of a process takes about 40 ms.
  */
 export function codeFingerprint(): string {
-  known ??= fingerprintOf(MODULES);
+  known ??= fingerprintOf(OWN_FOLDER);
   return known;
 }
 
-function fingerprintOf(folder: string): string {
+/** SHA-256 over the paths and contents of all files below a folder. */
+export function fingerprintOf(folder: string): string {
   const hash = createHash('sha256');
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => /\.[jt]s$/.test(path));
-  for (const path of files.sort())
-    hash
-      .update(`${path}\0`)
-      .update(readFileSync(join(folder, path)))
-      .update('\0');
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  for (const path of entries.map((entry) => join(entry.parentPath, entry.name)).sort()) {
+    const contents = readFileSync(path);
+    hash.update(`${path.slice(folder.length)}\0${contents.length}\0`).update(contents);
+  }
   return hash.digest('hex');
 }

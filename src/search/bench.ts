@@ -3,7 +3,7 @@ import { bestRankFor, randomSearch } from './random-search.ts';
 import type { Outcome } from './strategy.ts';
 
 /** Numbers of evaluations at which the best so far is tabled. */
-export const CHECKPOINTS = [25, 50, 100, 200] as const;
+const CHECKPOINTS = [25, 50, 100, 200] as const;
 
 export interface Spread {
   readonly p10: number | null;

@@ -4,7 +4,7 @@ import type { SearchDimension, SearchSpace } from './strategy.ts';
  * How unlike two places of a dimension are, 0…1: steps apart along ordered values, else 1 for any other value. A
  * parameter that one of the two lacks is as unlike as can be.
  */
-export function unlikeness({ values, ordered }: SearchDimension, a: number, b: number): number {
+function unlikeness({ values, ordered }: SearchDimension, a: number, b: number): number {
   if (a === b) return 0;
   if (!ordered || values[a] === null || values[b] === null) return 1;
   return Math.abs(a - b) / (values.length - 1);

@@ -26,7 +26,7 @@ export function createStrategy(name: string, options: StrategyOptions): Strategy
   return STRATEGIES[name](options);
 }
 
-export const isStrategyName = (name: string): name is StrategyName => Object.hasOwn(STRATEGIES, name);
+const isStrategyName = (name: string): name is StrategyName => Object.hasOwn(STRATEGIES, name);
 
 const unknownStrategy = (name: string): Error =>
   new WarpsmithError({

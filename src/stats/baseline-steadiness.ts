@@ -4,7 +4,7 @@ import { median } from './quantile.ts';
 import { verdictOf } from './verdict.ts';
 
 /** A larger difference of a baseline's time from its earlier one is reported. */
-export const STEADY_MARGIN = 0.02;
+const STEADY_MARGIN = 0.02;
 /** Blocks before the first that is compared with them. */
 const LEAST_EARLIER_BLOCKS = 3;
 

@@ -2,7 +2,7 @@ import { normalUpperTail } from './normal.ts';
 import { ascending, quantileOfSorted } from './quantile.ts';
 import { type RandomSource, randomSource } from './random.ts';
 
-export const RESAMPLE_COUNT = 10_000;
+const RESAMPLE_COUNT = 10_000;
 export const CONFIDENCE = 0.95;
 
 export type Interval = [low: number, high: number];

@@ -7,7 +7,7 @@ import { withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
 
 /** Files of one evaluation, in a folder that the user chose. */
-export const KEPT_FILES = { ptx: 'kernel.ptx', sass: 'kernel.sass', profile: 'profile.ncu-rep' } as const;
+const KEPT_FILES = { ptx: 'kernel.ptx', sass: 'kernel.sass', profile: 'profile.ncu-rep' } as const;
 
 /** Holds the files of an evaluation in memory until the evaluation names them. */
 export interface KeptFiles extends ArtifactStore {

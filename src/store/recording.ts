@@ -14,7 +14,7 @@ import { MAXIMUM_FILE_BYTES, readRegularFile } from './read-regular-file.ts';
 import { withStorageErrors } from './storage-error.ts';
 import { writeAll, writeWhole } from './write-whole.ts';
 
-export const RECORDING_SCHEMA_VERSION = 1;
+const RECORDING_SCHEMA_VERSION = 1;
 
 /** The device and software of a recording session. The first line of a recording, and of every later addition. */
 export interface RecordedSession {

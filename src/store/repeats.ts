@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Evaluation } from '../core/evaluation.ts';
-import { noteUse, pruneCacheFolder } from '../process/cache-file.ts';
+import { noteUse, openSealedText, pruneCacheFolder, sealText } from '../process/cache-file.ts';
 import type { Priors } from './events.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import { writeWhole } from './write-whole.ts';
@@ -80,8 +79,6 @@ export function openRepeatStore(
   };
 }
 
-const checksum = (text: string): string => createHash('sha256').update(text).digest('hex');
-
 /** JSON knows neither NaN nor infinities, which a wrong kernel's outputs hold. */
 const NOT_FINITE = '$number';
 
@@ -95,19 +92,13 @@ const decode = (text: string): unknown =>
     typeof value === 'object' && value !== null && NOT_FINITE in value ? Number(value[NOT_FINITE]) : value,
   );
 
-/** The checksum of the text, and the text. */
-function pack(entry: Entry): Buffer {
-  const text = encode(entry);
-  return gzipSync(`${checksum(text)}\n${text}`);
-}
+const pack = (entry: Entry): Buffer => gzipSync(sealText(encode(entry)));
 
 function readEntry(path: string, key: string): Entry | undefined {
   try {
     const unpacked = gunzipSync(readRegularFile(path, MAXIMUM_ENTRY_BYTES), { maxOutputLength: MAXIMUM_ENTRY_BYTES });
-    const contents = unpacked.toString('utf8');
-    const firstLine = contents.indexOf('\n');
-    const text = contents.slice(firstLine + 1);
-    if (contents.slice(0, firstLine) !== checksum(text)) return undefined;
+    const text = openSealedText(unpacked.toString('utf8'));
+    if (text === undefined) return undefined;
     const entry = decode(text) as Entry;
     return entry.schemaVersion === SCHEMA_VERSION && entry.key === key ? entry : undefined;
   } catch {

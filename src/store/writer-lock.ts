@@ -101,7 +101,7 @@ function lockState(folder: string): 'free' | 'held' | { refused: unknown } {
 const describeSelf = () => ({ pid: process.pid, host: hostname(), since: new Date().toISOString() });
 
 /** `process 4711 on build-3, since 2025-11-20T18:41:03.000Z`. */
-export function describeWriter(folder: string): string {
+function describeWriter(folder: string): string {
   try {
     const { pid, host, since } = JSON.parse(readFileSync(join(folder, HOLDER_FILE), 'utf8')) as ReturnType<
       typeof describeSelf

@@ -1,7 +1,13 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { CompiledCode } from '../core/compiled-code.ts';
-import { noteUse, pruneCacheFolder, readCacheFile, writeCacheFile } from '../process/cache-file.ts';
+import {
+  noteUse,
+  openSealedText,
+  pruneCacheFolder,
+  readCacheFile,
+  sealText,
+  writeCacheFile,
+} from '../process/cache-file.ts';
 import { codeFingerprint } from '../process/code-fingerprint.ts';
 
 /** Compiled code by the hash of everything that determined it. */
@@ -50,21 +56,14 @@ export function openCodeCache(folder?: string): CodeCache {
 
 const entryPath = (folder: string, key: string) =>
   join(folder, codeFingerprint().slice(0, 16), key.slice(0, 2), `${key}.json`);
-const checksum = (text: string) => createHash('sha256').update(text).digest('hex');
 
 async function readEntry(path: string, key: string): Promise<CompiledCode | undefined> {
-  const text = await readCacheFile(path);
-  if (text === undefined) return undefined;
-  const firstLine = text.indexOf('\n');
-  const content = text.slice(firstLine + 1);
-  if (text.slice(0, firstLine) !== checksum(content)) return undefined;
-  const code = JSON.parse(content) as CompiledCode;
-  if (code.key !== key) return undefined;
+  const content = openSealedText((await readCacheFile(path)) ?? '');
+  const code = content === undefined ? undefined : (JSON.parse(content) as CompiledCode);
+  if (code?.key !== key) return undefined;
   noteUse(path);
   return code;
 }
 
-async function writeEntry(path: string, code: CompiledCode): Promise<void> {
-  const content = JSON.stringify(code);
-  await writeCacheFile(path, `${checksum(content)}\n${content}`);
-}
+const writeEntry = (path: string, code: CompiledCode): Promise<void> =>
+  writeCacheFile(path, sealText(JSON.stringify(code)));

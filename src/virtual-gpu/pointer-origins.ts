@@ -11,7 +11,7 @@ import type { Result } from '../ptx/instructions/row.ts';
 export type Origins = ReadonlySet<string>;
 
 export const LOADED = '*';
-export const PRIVATE = '#';
+const PRIVATE = '#';
 const NUMBER = '';
 
 const NUMBERS: Origins = new Set([NUMBER]);

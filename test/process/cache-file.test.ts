@@ -2,7 +2,14 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { pruneCacheFolder, readCacheFile, userCacheFolder, writeCacheFile } from '../../src/process/cache-file.ts';
+import {
+  openSealedText,
+  pruneCacheFolder,
+  readCacheFile,
+  sealText,
+  userCacheFolder,
+  writeCacheFile,
+} from '../../src/process/cache-file.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -59,4 +66,17 @@ it('goes first when it was used longest ago, as far as the rest fits', async () 
   expect(pruneCacheFolder(folder, 29)).toBe(20);
   expect((await readdir(join(folder, 'below'))).sort()).toEqual(['middle', 'new']);
   expect(pruneCacheFolder(join(folder, 'is not there'), 0)).toBe(0);
+});
+
+it('is not pruned, and nothing thrown, where its folder can not be listed', async () => {
+  await writeFile(join(folder, 'file'), 'text');
+  expect(pruneCacheFolder(join(folder, 'file'), 0)).toBe(0);
+  expect(await readCacheFile(join(folder, 'file'))).toBe('text');
+});
+
+it('gives a sealed text back whole, and nothing of a damaged one', () => {
+  const sealed = sealText('two\nlines');
+  expect(openSealedText(sealed)).toBe('two\nlines');
+  for (const damaged of ['', '\n', sealed.slice(0, -1), sealed.replace('two', 'tow'), sealed.slice(1)])
+    expect(openSealedText(damaged)).toBeUndefined();
 });

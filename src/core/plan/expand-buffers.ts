@@ -63,7 +63,7 @@ function expandBuffer(
 }
 
 /** Strides in elements of a dense row-major layout. */
-export function rowMajorStrides(shape: readonly number[]): number[] {
+function rowMajorStrides(shape: readonly number[]): number[] {
   const strides = new Array<number>(shape.length).fill(1);
   for (let axis = shape.length - 2; axis >= 0; axis--) strides[axis] = strides[axis + 1]! * shape[axis + 1]!;
   return strides;

@@ -27,7 +27,7 @@ export function workloadOf(problem: ProblemFile, dimensions: Dimensions): Worklo
 }
 
 /** `b1h8s512d64`, and `b1h8s512d64-causal` where a 0/1 dimension `causal` is 1. */
-export function canonicalName(problem: ProblemFile, dimensions: Dimensions): string {
+function canonicalName(problem: ProblemFile, dimensions: Dimensions): string {
   const entries = Object.entries(problem.dimensions);
   const sizes = entries
     .filter(([name, declaration]) => !isFlag(declaration) && !follows(name, declaration, dimensions))

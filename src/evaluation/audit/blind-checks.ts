@@ -10,7 +10,7 @@ import { acceptedErrorRatio, mutantContext } from './play-mutant.ts';
  * Default of problem.json's `toleranceShare`: largest tolerance ÷ spread of a check. At ¼, a kernel that writes the mean
  * passes at 20 % of normally distributed elements, and an error of one standard deviation is four tolerances.
  */
-export const MOST_TOLERANCE_SHARE = 1 / 4;
+const MOST_TOLERANCE_SHARE = 1 / 4;
 
 /** The part of one output's signal that a check's tolerance hides. */
 export interface Sight {
@@ -81,7 +81,7 @@ export interface BlindCheckRequest {
  *
  * @throws as `prepared.expectations()`.
  */
-export async function blindnessOf(request: BlindCheckRequest): Promise<string | undefined> {
+async function blindnessOf(request: BlindCheckRequest): Promise<string | undefined> {
   const { problem, check, prepared } = request;
   const expectations = await prepared.expectations();
   // Where no error is allowed, whatever differs is caught.

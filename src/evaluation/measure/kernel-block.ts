@@ -36,7 +36,7 @@ export interface KernelBlockOptions {
  */
 const MOST_SUSPECTS = 2;
 /** Most sequences of a replay that run again: all, or a secret selection in very long rings. */
-export const MOST_RERUNS = 1024;
+const MOST_RERUNS = 1024;
 
 type Timed = { ok: true; ns: number } | ContenderFailure;
 

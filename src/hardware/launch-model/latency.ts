@@ -36,7 +36,7 @@ const linesPerLoad = ({ globalLoadRequests, globalLoadSectors, globalLoadBytes }
  * Latencies as the launch's accesses make them: a load waits for all its wavefronts or lines, and a barrier for the
  * last loads before it, whose latency nothing after the barrier can hide.
  */
-export function memoryLatencies(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): MemoryLatencies {
+function memoryLatencies(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): MemoryLatencies {
   const byClass = launch.instructionsByClass;
   const extraWavefronts = Math.max(0, ratio(launch.sharedLoadWavefronts, launch.sharedLoadRequests) - 1);
   const sharedLoad = spec.latencyClocks.shared.value + extraWavefronts;

@@ -20,8 +20,7 @@ const machineInstructionsOf = (launch: LaunchCounters, classes: readonly Instruc
   classes.reduce((sum, name) => sum + launch.instructionsByClass[name] * machineInstructions(name), 0);
 
 /** Warp instructions that the machine code is estimated to issue. */
-export const issuedInstructions = (launch: LaunchCounters): number =>
-  machineInstructionsOf(launch, INSTRUCTION_CLASSES);
+const issuedInstructions = (launch: LaunchCounters): number => machineInstructionsOf(launch, INSTRUCTION_CLASSES);
 
 /** Those of them that one pipe executes. */
 const onPipe = (launch: LaunchCounters, pipe: Pipe): number =>

@@ -13,7 +13,7 @@ export interface PriorsQuery {
 }
 
 /** Fewest attempts for which a scope is used; with fewer, the next wider scope is. */
-export const ATTEMPTS_FOR_A_SCOPE = 3;
+const ATTEMPTS_FOR_A_SCOPE = 3;
 
 /**
  * The results of each pattern in earlier runs of the store, and the cost of evaluations. Uses only runs with times of the

@@ -19,7 +19,7 @@ function isStaticShuffle({ instruction, kernel }: WarpFormContext): boolean {
  * The lane each lane reads, and whether that lane was in range.
  * Source: PTX ISA, shfl.sync: segment mask in bits 8–12 of c, clamp in bits 0–4.
  */
-export function shuffleSource(mode: string, lane: number, b: number, c: number): { source: number; inRange: boolean } {
+function shuffleSource(mode: string, lane: number, b: number, c: number): { source: number; inRange: boolean } {
   const operand = b & 31;
   const clamp = c & 31;
   const segmentMask = (c >>> 8) & 31;
