@@ -157,7 +157,6 @@ class LiveEvaluation {
     }
   }
 
-  /** Only for a candidate that passed before on a real GPU; undefined for all others, which must be judged. */
   /** Someone waits for a quick look: what its checks expect is worked out while the candidate is compiled. */
   #anticipate(): void {
     const { quick, problem, candidate, workload, seed } = this.#request;
@@ -165,6 +164,7 @@ class LiveEvaluation {
     if (quick) void anticipateQuickly({ problem, candidate, dimensions: workload.dimensions, seed, oracle });
   }
 
+  /** Only for a candidate that passed before on a real GPU; undefined for all others, which must be judged. */
   async #profileAgain(module: LoadedModule): Promise<Outcome | undefined> {
     const { device, oracle, instruments } = this.#options;
     const { passedBefore, workload } = this.#request;

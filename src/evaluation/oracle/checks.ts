@@ -76,6 +76,51 @@ export interface ChosenChecks {
   readonly coverage: Coverage;
 }
 
+/** What checks are chosen for. */
+export interface ChecksRequest {
+  readonly problem: ProblemFile;
+  readonly kernel: KernelFile;
+  readonly parameters: ParameterValues;
+  /** The main workload's. */
+  readonly dimensions: Dimensions;
+  readonly seed: number;
+  readonly thorough?: boolean;
+  /** Whether a CPU runs the kernels. Then fewer generator sets fit for a large timed workload. */
+  readonly isEmulated?: boolean;
+  /**
+   * Whether the device has room for the launches at these dimensions. Otherwise the shape is skipped, as if a limit
+   * excluded it.
+   */
+  readonly fits?: (dimensions: Dimensions) => boolean;
+}
+
+type KernelTaking = Pick<ChecksRequest, 'problem' | 'kernel' | 'parameters' | 'fits'>;
+
+/** Whether dimensions are a shape of the problem, and the kernel takes them. */
+const takesShape =
+  ({ problem, kernel, parameters, fits = () => true }: KernelTaking) =>
+  (shape: Dimensions): boolean =>
+    isShapeOf(problem, shape) &&
+    failedLimit(kernel, shape) === undefined &&
+    failedConstraint(kernel, parameters, shape) === undefined &&
+    fits(shape);
+
+/** The problem's check shapes: checks on those that the kernel takes, and the shapes that it does not take. */
+export function listedChecks(request: KernelTaking): {
+  readonly checks: readonly Check[];
+  readonly known: readonly Dimensions[];
+  readonly excludedShapes: Dimensions[];
+} {
+  const { problem } = request;
+  const takes = takesShape(request);
+  const declared = shapesOf(problem);
+  return {
+    checks: shapeChecks(problem).filter(({ dimensions }) => takes(dimensions)),
+    known: declared.filter(takes),
+    excludedShapes: declared.filter((shape) => !takes(shape)),
+  };
+}
+
 /**
  * The checks of a candidate, before its time counts: the check shapes that it takes; the main workload with its declared
  * inputs; shapes that the seed draws within the kernel's limits, so that no kernel can be right at the listed shapes only;
@@ -83,31 +128,10 @@ export interface ChosenChecks {
  * Checks with two runs come first, because they explain mistakes best. A kernel whose limits or constraints exclude every
  * other shape runs twice with every generator set.
  */
-export function checksFor(request: {
-  problem: ProblemFile;
-  kernel: KernelFile;
-  parameters: ParameterValues;
-  /** The main workload's. */
-  dimensions: Dimensions;
-  seed: number;
-  thorough?: boolean;
-  /** Whether a CPU runs the kernels. Then fewer generator sets fit for a large timed workload. */
-  isEmulated?: boolean;
-  /**
-   * Whether the device has room for the launches at these dimensions. Otherwise the shape is skipped, as if a limit
-   * excluded it.
-   */
-  fits?: (dimensions: Dimensions) => boolean;
-}): ChosenChecks {
-  const { problem, kernel, parameters, dimensions, seed, thorough = false, isEmulated = false } = request;
-  const { fits = () => true } = request;
-  const takes = (shape: Dimensions): boolean =>
-    isShapeOf(problem, shape) &&
-    failedLimit(kernel, shape) === undefined &&
-    failedConstraint(kernel, parameters, shape) === undefined &&
-    fits(shape);
-  const declared = shapesOf(problem);
-  const known = declared.filter(takes);
+export function checksFor(request: ChecksRequest): ChosenChecks {
+  const { problem, dimensions, seed, thorough = false, isEmulated = false } = request;
+  const takes = takesShape(request);
+  const { checks: listed, known, excludedShapes } = listedChecks(request);
   const drawn = drawShapes({
     ...{ problem, takes, timed: dimensions, known, seed },
     count: DRAWN_SHAPES[thorough ? 'thorough' : 'usual'],
@@ -117,7 +141,7 @@ export function checksFor(request: {
   const differs = (shape: Dimensions): boolean => keyOf(shape) !== keyOf(dimensions);
   const timedShapeOnly = drawn.shapes.length === 0 && !known.some(differs);
   const checks: Check[] = [
-    ...shapeChecks(problem).filter((check) => takes(check.dimensions)),
+    ...listed,
     { dimensions, generatorSet: DECLARED, ...USUAL, isMain: true },
     ...drawn.shapes.flatMap((shape, i) => drawnChecks(problem, shape, thorough ? others : others.slice(i, i + 1))),
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
@@ -126,7 +150,7 @@ export function checksFor(request: {
     checks,
     coverage: {
       checkShapes: known.length,
-      excludedShapes: declared.filter((shape) => !takes(shape)),
+      excludedShapes,
       drawnShapes: drawn.shapes,
       generatorSets: onMain,
       leftOut: others
@@ -144,7 +168,7 @@ export function checksFor(request: {
 /** The problem's check shapes, each once. */
 function shapesOf(problem: ProblemFile): Dimensions[] {
   const shapes = problem.checkShapes.map((shape) => completeDimensions(problem.dimensions, shape.dimensions));
-  return shapes.filter((shape, i) => shapes.findIndex((other) => keyOf(other) === keyOf(shape)) === i);
+  return [...new Map(shapes.map((shape) => [keyOf(shape), shape])).values()];
 }
 
 const keyOf = (dimensions: Dimensions): string => JSON.stringify(Object.entries(dimensions).sort());

@@ -102,13 +102,15 @@ class ShapeSampler {
   /** A new shape, as cheap as possible; `undefined` if none was found. */
   draw(drawn: readonly Dimensions[], about: string | undefined, varying?: string): Dimensions | undefined {
     const { problem, timed, known, takes } = this.#draw;
+    const names = Object.keys(problem.dimensions);
+    const keyOf = (shape: Dimensions): string => names.map((name) => shape[name]).join();
     const taken = new Set([timed, ...known, ...drawn].map(keyOf));
     for (let factor = 1; ; factor *= COST_STEP) {
       for (const alignment of ALIGNMENTS) {
         for (let attempt = 0; attempt < TRIES; attempt++) {
           const shape = this.#sample(alignment, about, varying);
           if (varying !== undefined && shape[varying] === timed[varying]) continue;
-          if (!taken.has(keyOf(shape)) && takes(shape) && costsLittle(problem, shape, factor)) return shape;
+          if (takes(shape) && !taken.has(keyOf(shape)) && costsLittle(problem, shape, factor)) return shape;
         }
       }
       if (costsLittle(problem, timed, factor)) return undefined;
@@ -180,5 +182,3 @@ export function costsLittle(problem: ProblemFile, dimensions: Dimensions, factor
     return false;
   }
 }
-
-const keyOf = (dimensions: Dimensions): string => JSON.stringify(Object.entries(dimensions).sort());

@@ -123,8 +123,8 @@ export class CheckRuns {
     });
   }
 
-  run(trial: Trial): Promise<RunResult | Refused> {
-    return this.#run({ ...trial, count: false });
+  run(trial: Trial, count = false): Promise<RunResult | Refused> {
+    return this.#run({ ...trial, count });
   }
 
   /** As if there had been no launch before: with the module loaded again, and workspaces with `init: once` zeroed again. */

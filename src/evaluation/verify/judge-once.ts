@@ -17,10 +17,12 @@ export async function judgeOnce(request: {
   prepared: PreparedCheck;
   tally: CorrectnessTally;
   seed: number;
+  /** Whether the device runs its counting code. */
+  isCounted?: boolean;
 }): Promise<Refused | undefined> {
-  const { runs, prepared, tally, seed } = request;
+  const { runs, prepared, tally, seed, isCounted = false } = request;
   const trial = createStream(seed, runs.name, 'the one run').bits(0) % 2 === 0 ? NATURAL : runs.reordered;
-  const [run, expected] = await Promise.all([runs.run(trial), meanwhile(() => prepared.sample())]);
+  const [run, expected] = await Promise.all([runs.run(trial, isCounted), meanwhile(() => prepared.sample())]);
   if ('error' in expected) throw expected.error;
   if (!run.ok) return run;
   const verdicts = compareRows(outputsOf(prepared.buffers), expected.value, run.outputs);

@@ -2,7 +2,7 @@ import type { Coverage } from '../../core/evaluation.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
 import type { Refused } from '../launches/refusal.ts';
-import { type Check, cheapestToRepeat, checksFor, DECLARED, describeCheck } from '../oracle/checks.ts';
+import { type Check, cheapestToRepeat, DECLARED, describeCheck, listedChecks } from '../oracle/checks.ts';
 import { compareRows } from '../oracle/compare-rows.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
 import { CheckRuns, NATURAL } from './check-runs.ts';
@@ -17,16 +17,13 @@ const LEFT_OUT = 'a quick look runs two checks, once each';
 
 type Asked = Pick<VerifyRequest, 'problem' | 'candidate' | 'dimensions' | 'seed' | 'oracle'>;
 
-/** The small check, if the kernel takes a shape for one, and what the whole list would cover. */
+/** The small check, if the kernel takes a shape for one, and the shapes that it does not take. */
 function chooseChecks(
-  { problem, candidate, dimensions, seed }: Asked,
+  { problem, candidate: { kernel, parameters } }: Asked,
   fits?: (shape: Dimensions) => boolean,
-): { small?: Check; coverage: Coverage } {
-  const { kernel, parameters } = candidate;
-  const asked = { problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, fits };
-  const { checks, coverage } = checksFor(asked);
-  const others = checks.filter(({ isMain, isOnce, isDrawn }) => !isMain && !isOnce && !isDrawn);
-  return { small: others.length > 0 ? cheapestToRepeat(problem.file, others) : undefined, coverage };
+): { small?: Check; excludedShapes: Dimensions[] } {
+  const { checks, excludedShapes } = listedChecks({ problem: problem.file, kernel: kernel.file, parameters, fits });
+  return { small: checks.length > 0 ? cheapestToRepeat(problem.file, checks) : undefined, excludedShapes };
 }
 
 /** Works out what the checks of a quick look expect, before there is code to run. Trouble shows again in the checks. */
@@ -55,13 +52,13 @@ export async function verifyQuickly(request: VerifyRequest): Promise<Verified | 
   const { problem, dimensions, seed, oracle, signal } = request;
   const { spec } = request.device;
   const { resources } = request.module;
-  const { small, coverage } = chooseChecks(request, (shape) =>
+  const { small, excludedShapes } = chooseChecks(request, (shape) =>
     fitsSharedMemory(() => request.planFor(shape), { spec, resources }),
   );
   const tally = new CorrectnessTally();
-  const said = quickCoverage(small, coverage);
+  const coverage = quickCoverage(small, excludedShapes);
   const refusal = small && (await smallCheck(request, small, tally));
-  if (refusal) return { ...refusal, coverage: said, correctness: tally.summary() };
+  if (refusal) return { ...refusal, coverage, correctness: tally.summary() };
   signal?.throwIfAborted();
 
   const name = describeCheck({ dimensions, generatorSet: DECLARED });
@@ -72,13 +69,13 @@ export async function verifyQuickly(request: VerifyRequest): Promise<Verified | 
   try {
     const [run, expected] = await Promise.all([runs.natural(), meanwhile(() => prepared.sample())]);
     if ('error' in expected) throw expected.error;
-    if (!run.ok) return { ...run, coverage: said, correctness: tally.summary() };
+    if (!run.ok) return { ...run, coverage, correctness: tally.summary() };
     const verdicts = compareRows(outputsOf(prepared.buffers), expected.value, run.outputs);
     tally.add(verdicts);
     const correctness = tally.summary()!;
-    if (passes(verdicts)) return { ok: true, correctness, coverage: said, plan, counters: run.counters };
+    if (passes(verdicts)) return { ok: true, correctness, coverage, plan, counters: run.counters };
     const wrong = refused('wrong', describeWrong(verdicts)!, `${name} · ${NATURAL.name}`);
-    return { ...wrong, coverage: said, correctness };
+    return { ...wrong, coverage, correctness };
   } finally {
     await runs.close();
   }
@@ -93,13 +90,14 @@ async function smallCheck(request: VerifyRequest, check: Check, tally: Correctne
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
   const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain: false });
   try {
-    return await judgeOnce({ runs, prepared, tally, seed });
+    // The counted run needs the counting code anyway, and compiling a second variant takes longer than counting here.
+    return await judgeOnce({ runs, prepared, tally, seed, isCounted: true });
   } finally {
     await runs.close();
   }
 }
 
-const quickCoverage = (small: Check | undefined, { excludedShapes }: Coverage): Coverage => ({
+const quickCoverage = (small: Check | undefined, excludedShapes: Dimensions[]): Coverage => ({
   checkShapes: small ? 1 : 0,
   excludedShapes,
   drawnShapes: [],
