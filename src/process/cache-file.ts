@@ -93,11 +93,11 @@ export async function readCacheFile(path: string): Promise<string | undefined> {
  * Writes such a file beside its place and renames it into it, so that a reader sees all of it or none. A full or
  * read-only disk is no error: the file only saves time.
  */
-export async function writeCacheFile(path: string, text: string): Promise<void> {
+export async function writeCacheFile(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
   try {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(temporary, text);
+    await writeFile(temporary, content);
     await rename(temporary, path);
   } catch {
     await rm(temporary, { force: true }).catch(() => {});

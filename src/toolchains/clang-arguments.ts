@@ -17,6 +17,9 @@ const PTX_VERSIONS: Readonly<Record<string, string>> = {
   sm_120a: '87',
 };
 
+/** Included before every kernel. */
+export const PRELUDE = 'warpsmith/prelude.h';
+
 export const SUPPORTED_ARCHITECTURES: readonly string[] = Object.keys(PTX_VERSIONS);
 
 /** What both stages must agree on. */
@@ -42,6 +45,39 @@ export interface FrontEndPaths {
   headerFolder: string;
   dependencyFile: string;
   includeFolders: readonly string[];
+  /** What {@link precompileArguments} made of the prelude and more headers; it stands in for the prelude. */
+  precompiled?: string;
+}
+
+/** What headers are parsed under: the same for those parsed beforehand and for the kernel. */
+function languageArguments(architecture: string, settings: CompileSettings, headerFolder: string): string[] {
+  return [
+    ...targetArguments(architecture, settings),
+    ...['-aux-triple', 'x86_64-unknown-linux-gnu', '-x', 'cuda', '-fcuda-is-device', '-fdeclspec'],
+    `-std=${settings.languageStandard}`,
+    // No folder of the machine is searched, only the kernel's own and the header pack.
+    ...['-nostdsysteminc', '-nobuiltininc', '-internal-isystem', headerFolder],
+    ...(settings.fastIntrinsics ? ['-D__USE_FAST_MATH__=1'] : []),
+    // __DATE__ and __TIME__ are constant: equal inputs must give equal code.
+    ...['-source-date-epoch', '0'],
+    // Line tables only, with paths that don't depend on where the temporary folder is.
+    ...['-debug-info-kind=line-directives-only', '-dwarf-version=2', '-fdebug-compilation-dir=.'],
+    `-fdebug-prefix-map=${headerFolder}=warpsmith-headers`,
+    ...['-ferror-limit', '20'],
+  ];
+}
+
+/** Parses the headers that stdin includes, into a file that clang reads faster than their text. */
+export function precompileArguments(
+  architecture: string,
+  settings: CompileSettings,
+  paths: { headerFolder: string; output: string },
+): string[] {
+  return [
+    ...['-cc1', ...languageArguments(architecture, settings, paths.headerFolder)],
+    // A header that was copied or checked out again is the same header.
+    ...['-fno-pch-timestamp', '-emit-pch', '-o', paths.output, '-'],
+  ];
 }
 
 /** Stage 1: CUDA C++ to unoptimised LLVM IR on stdout, and the list of files it read. */
@@ -52,24 +88,12 @@ export function frontEndArguments(
   paths: FrontEndPaths,
 ): string[] {
   return [
-    '-cc1',
-    ...targetArguments(architecture, settings),
-    ...['-aux-triple', 'x86_64-unknown-linux-gnu', '-x', 'cuda', '-fcuda-is-device', '-fdeclspec'],
-    `-std=${settings.languageStandard}`,
-    // No folder of the machine is searched, only the kernel's own and the header pack.
-    ...['-nostdsysteminc', '-nobuiltininc', '-internal-isystem', paths.headerFolder],
+    ...['-cc1', ...languageArguments(architecture, settings, paths.headerFolder)],
     ...paths.includeFolders.flatMap((folder) => ['-I', folder]),
-    ...['-include', 'warpsmith/prelude.h'],
-    ...(settings.fastIntrinsics ? ['-D__USE_FAST_MATH__=1'] : []),
+    ...(paths.precompiled ? ['-include-pch', paths.precompiled] : ['-include', PRELUDE]),
     ...settings.macros,
     ...parameterMacros,
-    // __DATE__ and __TIME__ are constant: equal inputs must give equal code.
-    ...['-source-date-epoch', '0'],
-    // Line tables only, with paths that don't depend on where the temporary folder is.
-    ...['-debug-info-kind=line-directives-only', '-dwarf-version=2', '-fdebug-compilation-dir=.'],
-    `-fdebug-prefix-map=${paths.headerFolder}=warpsmith-headers`,
     ...['-sys-header-deps', '-dependency-file', paths.dependencyFile, '-MT', 'unit'],
-    ...['-ferror-limit', '20'],
     ...['-disable-llvm-passes', '-emit-llvm', '-o', '-', paths.unit],
   ];
 }

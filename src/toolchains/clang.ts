@@ -7,11 +7,14 @@ import { compileOnce } from './compile-once.ts';
 import { type CompileLimits, DEFAULT_COMPILE_LIMITS } from './compile-stage.ts';
 import { type HeaderPack, openHeaderPack } from './header-pack.ts';
 import { type ClangCompiler, locateClang } from './locate-clang.ts';
+import { openPrecompiledHeaders } from './precompiled-headers.ts';
 import type { Toolchain } from './toolchain.ts';
 
 export interface ClangToolchainOptions {
   /** Compiled code is kept here between runs. Default: the user's cache folder; see {@link userCacheFolder}. */
   cacheFolder?: string;
+  /** So are parsed headers; by default in that cache folder, too. */
+  parsedHeadersFolder?: string;
   limits?: Partial<CompileLimits>;
   /** Default: {@link locateClang}. */
   compiler?: ClangCompiler;
@@ -33,6 +36,7 @@ export async function createClangToolchain(options: ClangToolchainOptions = {}):
     headers: options.headers ?? openHeaderPack(),
     limits: { ...DEFAULT_COMPILE_LIMITS, ...options.limits },
     driverVersion: options.driverVersion,
+    precompiledHeaders: openPrecompiledHeaders(options.parsedHeadersFolder ?? userCacheFolder('headers')),
   };
   const rules: CompilerRules = {
     name: 'clang',
@@ -54,11 +58,13 @@ export async function createClangToolchain(options: ClangToolchainOptions = {}):
   };
 }
 
-type Environment = Pick<CudaCompile, 'compiler' | 'headers' | 'limits'> & { driverVersion: string | undefined };
+type Environment = Pick<CudaCompile, 'compiler' | 'headers' | 'limits' | 'precompiledHeaders'> & {
+  driverVersion: string | undefined;
+};
 
 function prepare(checked: CheckedRequest, environment: Environment): CudaCompile {
   const { candidate, architecture, functions, settings, parameterMacros } = checked;
-  const { compiler, headers, limits, driverVersion } = environment;
+  const { compiler, headers, limits, precompiledHeaders, driverVersion } = environment;
   const key = compileKey({
     candidate,
     architecture,
@@ -76,5 +82,5 @@ function prepare(checked: CheckedRequest, environment: Environment): CudaCompile
     compilerFingerprint: compiler.fingerprint,
     driverVersion,
   });
-  return { ...checked, compiler, headers, limits, key };
+  return { ...checked, compiler, headers, limits, precompiledHeaders, key };
 }

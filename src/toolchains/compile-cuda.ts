@@ -1,28 +1,19 @@
 import { realpath } from 'node:fs/promises';
 import type { CompiledCode, CompileOutcome, Diagnostic } from '../core/compiled-code.ts';
-import type { Candidate } from '../core/kernel.ts';
+import { untilAborted } from '../core/until-aborted.ts';
 import { type ProcessOutcome, runProcess } from '../process/run-process.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
 import { backEndArguments, frontEndArguments } from './clang-arguments.ts';
-import { type CompileLimits, failureOfStage, layOut, refuseOutsideFiles, type Workplace } from './compile-stage.ts';
+import { failureOfStage, layOut, refuseOutsideFiles, type Workplace } from './compile-stage.ts';
 import { compiledFiles, generateUnit, takeFunctionSymbols } from './function-symbols.ts';
-import type { HeaderPack } from './header-pack.ts';
-import type { ClangCompiler } from './locate-clang.ts';
 import { parseDiagnostics, withoutOrigin } from './parse-diagnostics.ts';
+import type { HeaderRequest, PrecompiledHeaders } from './precompiled-headers.ts';
 import { limitRegisters, nameFilesAsUser } from './tidy-ptx.ts';
-import type { CompileSettings } from './user-flags.ts';
 import { widenCopies } from './widen-copies.ts';
 
 /** Checked input for the compile of one candidate. */
-export interface CudaCompile {
-  compiler: ClangCompiler;
-  headers: HeaderPack;
-  limits: CompileLimits;
-  candidate: Candidate;
-  architecture: string;
-  settings: CompileSettings;
-  /** `-DNAME=value` per parameter. */
-  parameterMacros: readonly string[];
+export interface CudaCompile extends HeaderRequest {
+  precompiledHeaders: PrecompiledHeaders;
   functions: readonly string[];
   key: string;
   signal: AbortSignal | undefined;
@@ -34,7 +25,7 @@ export function compileCuda(compile: CudaCompile): Promise<CompileOutcome> {
   return withTemporaryFolder(async (temporary) => {
     const deadlineMs = performance.now() + compile.limits.timeoutMs;
     const place = await layOutForClang(compile, await realpath(temporary));
-    const front = await runStage(compile, place, deadlineMs, frontEnd(compile, place));
+    const front = await runFrontEnd(compile, place, deadlineMs);
     const outside = await refuseOutsideFiles(compile.candidate.kernel, place, [place.headers]);
     if (outside) return outside;
     const failure = failureOf(compile, place, front);
@@ -56,12 +47,27 @@ async function layOutForClang(compile: CudaCompile, working: string): Promise<Wo
   return layOut(kernel, unit, { working, headers: await realpath(compile.headers.folder) });
 }
 
-function frontEnd(compile: CudaCompile, place: Workplace): { args: string[] } {
+/**
+ * With headers parsed beforehand where there are such. What fails with them is compiled again without: no message depends on
+ * what was parsed when, and a damaged file of parsed headers costs time only.
+ */
+async function runFrontEnd(compile: CudaCompile, place: Workplace, deadlineMs: number): Promise<ProcessOutcome> {
+  const run = (precompiled: string | undefined) =>
+    runStage(compile, place, deadlineMs, frontEnd(compile, place, precompiled));
+  const precompiled = await untilAborted(compile.precompiledHeaders(compile, place.headers), compile.signal);
+  if (precompiled === undefined) return run(undefined);
+  const outcome = await run(precompiled);
+  const failed = outcome.end === 'signaled' || (outcome.end === 'exited' && outcome.exitCode !== 0);
+  return failed ? run(undefined) : outcome;
+}
+
+function frontEnd(compile: CudaCompile, place: Workplace, precompiled: string | undefined): { args: string[] } {
   const args = frontEndArguments(compile.architecture, compile.settings, compile.parameterMacros, {
     unit: 'unit.cu',
     headerFolder: place.headers,
     dependencyFile: place.dependencies,
     includeFolders: ['kernel'],
+    ...(precompiled && { precompiled }),
   });
   return { args };
 }
