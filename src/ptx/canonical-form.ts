@@ -6,7 +6,7 @@ import { isPtxType, sizeOfPtxType } from './types.ts';
 /**
  * The same function with a few rare forms spelt in common ones, so that whoever executes PTX need not know them:
  * - extended-precision chains (`add.cc` … `madc`) without the condition code;
- * - `cvt` into a register wider than its type as a conversion to the register's width;
+ * - `cvt` into a register wider than its type as a conversion to the register's width, from one in two steps;
  * - loads into and stores from such registers with a conversion of its own;
  * - decimal literals of `.f32` instructions as f32;
  * - guarded warp-wide instructions, barriers and traps behind a branch.
@@ -37,10 +37,12 @@ function rewriteStatement(statement: PtxStatement, rewriter: Rewriter): PtxState
   if (instruction.guard && belongsBehindBranch(instruction)) return behindBranch(instruction, rewriter);
   if (runsAs(instruction) === 'access')
     return withNarrowRegisters(instruction, rewriter).map((part) => ({ kind: 'instruction', instruction: part }));
-  return withoutCarry(instruction, rewriter).map((plain, index, all) => ({
-    kind: 'instruction',
-    instruction: countedOnce(toRegisterWidth(plain, rewriter.registers), instruction, index, all.length),
-  }));
+  return withoutCarry(instruction, rewriter)
+    .flatMap((plain) => withNarrowSource(toRegisterWidth(plain, rewriter.registers), rewriter))
+    .map((plain, index, all) => ({
+      kind: 'instruction',
+      instruction: countedOnce(plain, instruction, index, all.length),
+    }));
 }
 
 /** The first of several stands for the one they replace. */
@@ -150,6 +152,19 @@ function toRegisterWidth(instruction: PtxInstruction, registers: ReadonlyMap<str
   if (registerBytes <= Math.max(2, sizeOfPtxType(to!))) return instruction;
   const narrowest = sizeOfPtxType(from!) < sizeOfPtxType(to!) ? from! : to!;
   return rewritten(instruction, 'cvt', [`${to![0]}${registerBytes * 8}`, narrowest], instruction.operands);
+}
+
+/** `cvt.s64.s32` reads the low half of a 64-bit register: that half becomes a register of its own first. */
+function withNarrowSource(instruction: PtxInstruction, rewriter: Rewriter): PtxInstruction[] {
+  const [to, source] = instruction.operands;
+  const from = instruction.modifiers.at(-1);
+  if (instruction.opcode !== 'cvt' || source?.kind !== 'register' || !isInteger(from!)) return [instruction];
+  const registerBytes = sizeOfPtxType(rewriter.registers.get(source.name) ?? '');
+  if (registerBytes < 8 || sizeOfPtxType(from!) === 8) return [instruction];
+  // Names with `@` can't occur in PTX text.
+  const narrow: PtxOperand = { kind: 'register', name: '@narrow32_0' };
+  rewriter.registers.set(narrow.name, 'b32');
+  return [rewritten(instruction, 'cvt', ['u32', 'u64'], [narrow, source]), { ...instruction, operands: [to!, narrow] }];
 }
 
 const isInteger = (type: string): boolean => isPtxType(type) && /^[us]\d/.test(type);

@@ -16,6 +16,16 @@ describe('canonicalForm', () => {
     );
   });
 
+  it('converts the low half of a register wider than the type', () => {
+    expect(canonical('@%p1 cvt.s64.s32 %rd1, %rd2; cvt.rn.f32.u16 %f1, %rd2; cvt.s64.s16 %rd1, %r1;')).toEqual([
+      '@%p1 cvt.u32.u64 @narrow32_0, %rd2',
+      '@%p1 cvt.s64.s32 %rd1, @narrow32_0',
+      'cvt.u32.u64 @narrow32_0, %rd2',
+      'cvt.rn.f32.u16 %f1, @narrow32_0',
+      'cvt.s64.s16 %rd1, %r1',
+    ]);
+  });
+
   it('loads and stores through registers as wide as the type', () => {
     expect(
       canonical('@%p1 ld.global.s32 %rd1, [%rd2]; ld.shared.v2.u8 {%r1, %rs1}, [%r2]; st.global.u16 [%rd2], %rd1;'),

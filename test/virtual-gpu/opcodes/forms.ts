@@ -305,6 +305,13 @@ function conversions(): OpcodeForm[] {
   }
   // A destination wider than the type takes the extended value.
   for (const type of ['s8', 'u8', 's16', 'u16']) forms.push(form(`cvt.${type}.s32`, 'b32', ['s32']));
+  // Of a source wider than the type the low bits count.
+  for (const from of ['s8', 'u8', 's16', 'u16', 's32', 'u32']) {
+    for (const to of ['u16', 's32', 'u64', 's64']) {
+      if (to !== from) forms.push(form(`cvt.${to}.${from}`, to, ['b64']));
+    }
+    forms.push(form(`cvt.rn.f32.${from}`, 'f32', ['b64']), form(`cvt.rn.f64.${from}`, 'f64', ['b64']));
+  }
   for (const mode of F32_ROUNDINGS) {
     for (const [to, from] of [
       ['f16', 'f32'],
