@@ -50,21 +50,12 @@ const knownRatio = (recording: KnownRatioComparisons): string => {
   );
 };
 
-/** Libraries of the same versions as one contender: their names in a row. */
-const byVersions = (view: LadderView): LadderView => ({
-  ...view,
-  contenders: [...Map.groupBy(view.contenders, ({ versions }) => JSON.stringify(versions))].map(([, group]) => ({
-    ...group[0]!,
-    name: group.map(({ name }) => name).join(', '),
-  })),
-});
-
 const detailBlock = (view: LadderView): string => {
   const fastest = fastestContenders(view);
   return [
     markdownBlocks(flattened([ladderDetail(fastest)])),
     LADDER_LEGEND,
-    markdownBlocks(flattened([ladderNotes(fastest), ladderVersions(byVersions(view))])),
+    markdownBlocks(flattened([ladderNotes(fastest), ladderVersions(view)])),
   ].join('\n\n');
 };
 

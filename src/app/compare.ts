@@ -191,6 +191,7 @@ const requestOf = (
   seed,
   id,
   signal: options.signal,
+  onStage: options.onStage,
 });
 
 async function judgeAlone(pair: Pair, candidate: Candidate, id: string, thorough = false): Promise<ComparedSide> {

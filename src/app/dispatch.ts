@@ -159,7 +159,7 @@ async function judgeOn(
   own: RunWinner,
   candidate: Candidate,
   { device, evaluator }: Session,
-  { seed, signal }: SeededOptions,
+  { seed, signal, onStage }: SeededOptions,
 ): Promise<Timing | undefined> {
   const { status, timing, comparisons } = await evaluator.evaluate({
     problem: own.problem,
@@ -169,6 +169,7 @@ async function judgeOn(
     id: candidate.id,
     ...(device.identity.kind === 'cuda' && { tier: 'accept', against: [{ name: 'own', candidate: own.candidate }] }),
     signal,
+    onStage,
   });
   if (status !== 'passed' || !timing) return undefined;
   if (timing.kind === 'predicted') return timing;

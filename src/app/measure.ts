@@ -162,6 +162,7 @@ const evaluationOf = ({ options, problem, workload }: RowRequest, kernel: NamedC
   seed: options.seed,
   id: kernel.name,
   signal: options.signal,
+  onStage: options.onStage,
 });
 
 function measureBeside(

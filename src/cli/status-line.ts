@@ -55,27 +55,27 @@ const STAGES: { [S in EvaluationStage['stage']]: (stage: Extract<EvaluationStage
 export const describeStage = (stage: EvaluationStage): string =>
   (STAGES[stage.stage] as (stage: EvaluationStage) => string)(stage);
 
-/** Shows the steps of a use case on one line until it ends, however it ends. */
-export async function withStatusLine<T>(
-  stream: NodeJS.WriteStream,
-  work: (onStep: (text: string) => void) => Promise<T>,
-): Promise<T> {
-  const status = createStatusLine(stream);
-  try {
-    return await work((text) => status.step(text));
-  } finally {
-    status.clear();
-  }
+/** What a use case tells while it works. */
+interface Told {
+  readonly onStep: (text: string) => void;
+  readonly onStage: (stage: EvaluationStage) => void;
 }
 
-/** Shows on a terminal what is being done of an evaluation, until it ends, however it ends. */
-export async function withStages<T>(
-  stream: NodeJS.WriteStream,
-  work: (onStage: (stage: EvaluationStage) => void) => Promise<T>,
-): Promise<T> {
+/**
+ * Shows the steps of a use case on one line until it ends, however it ends. On a terminal the line also says what is being
+ * done of the step's evaluation.
+ */
+export async function withStatus<T>(stream: NodeJS.WriteStream, work: (told: Told) => Promise<T>): Promise<T> {
   const status = createStatusLine(stream);
+  let step = '';
   try {
-    return await work((stage) => status.busy(describeStage(stage)));
+    return await work({
+      onStep(text) {
+        step = `${text}: `;
+        status.step(text);
+      },
+      onStage: (stage) => status.busy(step + describeStage(stage)),
+    });
   } finally {
     status.clear();
   }

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { plainStream } from '../../src/cli/plain-stream.ts';
 import { createProgress } from '../../src/cli/progress.ts';
 import { sparkline } from '../../src/cli/sparkline.ts';
-import { createStatusLine } from '../../src/cli/status-line.ts';
+import { createStatusLine, withStatus } from '../../src/cli/status-line.ts';
 import type { EvaluationStage } from '../../src/core/evaluation.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
 import { fullRun } from '../reports/full-run.ts';
@@ -261,6 +261,23 @@ describe('the status line', () => {
     status.busy('a text that is much longer than thirty columns');
     expect(screen(written())).toEqual(['… a text that is much longer…']);
     status.clear();
+  });
+
+  test('says the step and the check of it; elsewhere the step alone', async () => {
+    const plain = fakeStream();
+    const terminal = fakeStream({ columns: 80 });
+    for (const { stream, shown } of [
+      { ...plain, shown: plain.written },
+      { ...terminal, shown: () => screen(terminal.written()).join('\n') },
+    ]) {
+      await withStatus(plainStream(stream), async ({ onStep, onStage }) => {
+        onStep('n256: judging the baseline');
+        onStage({ stage: 'verify', check: 'N=77, large inputs', index: 3, count: 12 });
+        expect(shown()).toContain('n256: judging the baseline');
+      });
+    }
+    expect(terminal.written()).toContain('… n256: judging the baseline: check 3 of 12: N=77, large inputs (0 s)');
+    expect(plain.written()).toBe('n256: judging the baseline\n');
   });
 
   test('steps replace each other on a terminal and are lines elsewhere', () => {

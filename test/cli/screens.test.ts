@@ -39,6 +39,7 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
   evaluate: ['evaluate', STRIDED, ...ON_L4],
   diagnose: ['diagnose', STRIDED, ...ON_L4],
   compare: ['compare', STRIDED, COALESCED, ...ON_L4],
+  measure: MEASURED,
   // A run that has ended prints its end again.
   'optimize-end': ['resume', ...STORE],
   show: ['show', ...STORE],
@@ -53,7 +54,6 @@ const LONG: Readonly<Record<string, readonly string[]>> = {
   report: ['report', ...STORE],
   inspect: ['inspect', STRIDED, ...ON_L4],
   patterns: ['patterns', ...STORE],
-  measure: MEASURED,
   'the end of a run with --verbose': ['resume', ...STORE, '--verbose'],
   'check --verbose': ['check', problem, '--verbose'],
   'evaluate --verbose': ['evaluate', STRIDED, ...ON_L4, '--verbose'],

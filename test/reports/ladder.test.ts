@@ -89,16 +89,19 @@ describe('a row of the ladder', () => {
   });
 });
 
+/** The same row under another name, so that there are two. */
+const several: LadderView = { ...view, rows: [row, { ...row, workload: 'b1h8s1024d64' }] };
+// Backslashes are there only so that nothing is taken for markup.
+const inMarkdown = (shown: LadderView): string => printMarkdown(ladderDocument(shown)).replaceAll('\\', '');
+
 describe.each([
-  ['the terminal', unwrapped(onTerminal(ladderDocument(view)))],
-  ['a narrow terminal', unwrapped(onTerminal(ladderDocument(view), { width: 80 }))],
-  // Backslashes are there only so that nothing is taken for markup.
-  ['Markdown', printMarkdown(ladderDocument(view)).replaceAll('\\', '')],
+  ['the terminal', unwrapped(onTerminal(ladderDocument(several)))],
+  ['a narrow terminal', unwrapped(onTerminal(ladderDocument(several), { width: 80 }))],
+  ['Markdown', inMarkdown(several)],
 ])('on %s', (_where, text) => {
   test.each([
-    '50.05 µs, 9.99 TFLOP/s, 2.001× faster',
-    '4.99 TFLOP/s, peer',
-    'flash (library)',
+    '50.05 µs',
+    '2.001×',
     'b1h8s512d64, broken: wrong: O[0] is 2',
     'b1h8s512d64, cudnn: does not take D = 96',
     'b1h8s512d64, flash: GPU kernels: pytorch_flash::flash_fwd_kernel, softmax_warp_forward, nvjet_sm90_hsh_64x48, at::native::unrolled_elementwise_kernel',
@@ -107,6 +110,30 @@ describe.each([
   ])('says: %s', (line) => expect(text).toContain(line));
 
   test('never says predicted', () => expect(text).not.toMatch(/predicted/i));
+});
+
+test('a terminal prints a contender’s row once, and by workload when asked for more', () => {
+  const count = (text: string): number => text.split('50.05 µs').length - 1;
+  expect(count(onTerminal(ladderDocument(several), { isVerbose: false }))).toBe(several.rows.length);
+  const verbose = unwrapped(onTerminal(ladderDocument(several), { isVerbose: true }));
+  for (const text of [verbose, inMarkdown(several)]) {
+    for (const said of ['50.05 µs, 9.99 TFLOP/s, 2.001× faster', '4.99 TFLOP/s, peer', 'flash (library)'])
+      expect(text).toContain(said);
+  }
+});
+
+test('of one workload, the title says which; rows and notes need not', () => {
+  const text = inMarkdown(view);
+  expect(text).toContain('# attention b1h8s512d64 (cold) on NVIDIA H200');
+  expect(text).not.toContain('Contenders by workload');
+  expect(text).toContain('- broken: wrong: O[0] is 2');
+  expect(text.split('50.05 µs')).toHaveLength(2);
+});
+
+test('libraries of the same versions share a line', () => {
+  const versions = { torch: '2.11.0+cu130' };
+  const contenders = ['flash', 'cudnn'].map((name) => ({ name, kind: 'library' as const, versions }));
+  expect(inMarkdown({ ...view, contenders })).toContain('- flash, cudnn: torch 2.11.0+cu130');
 });
 
 test('JSON survives a round trip', () => expect(JSON.parse(JSON.stringify(view))).toEqual(view));

@@ -124,8 +124,6 @@ Every figure of this report names its evaluation; all of it, counters and sample
 
 Wall time of the evaluations: compiling 0 ns, verifying 0 ns, timing 0 ns.
 
-Stopped: **no-moves-left**: every move has been tried.
-
 ## Environment
 
 - device: NVIDIA L4 (virtual) (virtual:l4)

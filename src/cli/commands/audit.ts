@@ -5,11 +5,11 @@ import { auditDocument } from '../../reports/documents/audit.ts';
 import type { Run } from '../context.ts';
 import { surroundings } from '../judging-request.ts';
 import { printResult } from '../output.ts';
-import { withStatusLine } from '../status-line.ts';
+import { withStatus } from '../status-line.ts';
 
 export const run: Run<RequestOf<'audit'>> = async (request, context) => {
   const { streams } = context;
-  const report = await withStatusLine(streams.err, (onStep) => audit({ ...request, ...surroundings(context), onStep }));
+  const report = await withStatus(streams.err, (told) => audit({ ...request, ...surroundings(context), ...told }));
   printResult(context, report, auditDocument);
   return report.ok ? EXIT.ok : EXIT.judgedFailed;
 };

@@ -8,7 +8,7 @@ import type { Run } from '../context.ts';
 import { exitCodeOfStatus } from '../exit-code.ts';
 import { onDevice } from '../judging-request.ts';
 import { printResult } from '../output.ts';
-import { withStatusLine } from '../status-line.ts';
+import { withStatus } from '../status-line.ts';
 
 /** The worst that either side was; then what --fail-on asks for. */
 function exitCodeOf({ workloads, failing }: CompareView): number {
@@ -24,7 +24,7 @@ export const run: Run<RequestOf<'compare'>> = async (request, context) => {
   const { streams } = context;
   const { baseline, candidate, store } = completeRequest('compare', request);
   const asked = await onDevice('compare', request, context, () => deviceOfCandidates([baseline, candidate], store));
-  const view = await withStatusLine(streams.err, (onStep) => compareCandidates({ ...asked, onStep }));
+  const view = await withStatus(streams.err, (told) => compareCandidates({ ...asked, ...told }));
   printResult(context, view, compareDocument);
   return exitCodeOf(view);
 };

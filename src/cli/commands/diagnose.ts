@@ -5,11 +5,11 @@ import type { Run } from '../context.ts';
 import { exitCodeOfStatus } from '../exit-code.ts';
 import { onDevice } from '../judging-request.ts';
 import { printResult } from '../output.ts';
-import { withStages } from '../status-line.ts';
+import { withStatus } from '../status-line.ts';
 
 export const run: Run<RequestOf<'diagnose'>> = async (request, context) => {
   const asked = await onDevice('diagnose', request, context);
-  const report = await withStages(context.streams.err, (onStage) => diagnoseKernel({ ...asked, onStage }));
+  const report = await withStatus(context.streams.err, (told) => diagnoseKernel({ ...asked, ...told }));
   printResult(context, report, diagnosisDocument);
   return exitCodeOfStatus(report.evaluation.status);
 };

@@ -5,13 +5,13 @@ import { completeRequest, type RequestOf } from '../../core/requests/request.ts'
 import type { Run } from '../context.ts';
 import { onDevice } from '../judging-request.ts';
 import { printDispatch } from '../print-outcome.ts';
-import { withStatusLine } from '../status-line.ts';
+import { withStatus } from '../status-line.ts';
 
 export const run: Run<RequestOf<'dispatch'>> = async (request, context) => {
   const { streams } = context;
   const { runs, store } = completeRequest('dispatch', request);
   const asked = await onDevice('dispatch', request, context, () => deviceOfRun(runs[0]!, store));
-  const outcome = await withStatusLine(streams.err, (onStep) => composeDispatch({ ...asked, onStep }));
+  const outcome = await withStatus(streams.err, (told) => composeDispatch({ ...asked, ...told }));
   printDispatch(context, outcome);
   return EXIT.ok;
 };

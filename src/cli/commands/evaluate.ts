@@ -6,12 +6,12 @@ import type { Run } from '../context.ts';
 import { exitCodeOfStatus } from '../exit-code.ts';
 import { onDevice } from '../judging-request.ts';
 import { printResult } from '../output.ts';
-import { withStages } from '../status-line.ts';
+import { withStatus } from '../status-line.ts';
 
 export const run: Run<RequestOf<'evaluate'>> = async (request, context) => {
   const { streams } = context;
   const asked = await onDevice('evaluate', request, context);
-  const { evaluation, kept } = await withStages(streams.err, (onStage) => judge({ ...asked, onStage }));
+  const { evaluation, kept } = await withStatus(streams.err, (told) => judge({ ...asked, ...told }));
   printResult(context, { kind: 'evaluate', ...evaluation }, evaluationDocument);
   if (kept) streams.err.write(describeKept(request.keep!, kept, evaluation));
   return exitCodeOfStatus(evaluation.status);

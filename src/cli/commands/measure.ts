@@ -6,7 +6,7 @@ import type { LadderView } from '../../reports/ladder-view.ts';
 import type { Run } from '../context.ts';
 import { onDevice } from '../judging-request.ts';
 import { printResult } from '../output.ts';
-import { withStatusLine } from '../status-line.ts';
+import { withStatus } from '../status-line.ts';
 
 /** Kernels that do not take a workload are no failure; kernels and libraries that fail are. */
 const everyoneWasMeasured = ({ rows }: LadderView): boolean =>
@@ -15,7 +15,7 @@ const everyoneWasMeasured = ({ rows }: LadderView): boolean =>
 export const run: Run<RequestOf<'measure'>> = async (request, context) => {
   const { streams } = context;
   const asked = await onDevice('measure', request, context);
-  const view = await withStatusLine(streams.err, (onStep) => measureProblem({ ...asked, onStep }));
+  const view = await withStatus(streams.err, (told) => measureProblem({ ...asked, ...told }));
   printResult(context, view, ladderDocument);
   return everyoneWasMeasured(view) ? EXIT.ok : EXIT.judgedFailed;
 };

@@ -4,11 +4,11 @@ import type { RequestOf } from '../../core/requests/request.ts';
 import { searchBenchDocument } from '../../reports/documents/search-bench.ts';
 import type { Run } from '../context.ts';
 import { printResult } from '../output.ts';
-import { withStatusLine } from '../status-line.ts';
+import { withStatus } from '../status-line.ts';
 
 export const run: Run<RequestOf<'search-bench'>> = async (request, context) => {
   const { streams, signal } = context;
-  const report = await withStatusLine(streams.err, (onStep) => searchBench({ ...request, signal, onStep }));
+  const report = await withStatus(streams.err, (told) => searchBench({ ...request, signal, ...told }));
   if (request.svg !== undefined) writeSearchBenchPlot(report, request.svg);
   printResult(context, report, searchBenchDocument);
   return EXIT.ok;

@@ -16,6 +16,11 @@ import type { LadderCell, LadderRow, LadderView } from '../ladder-view.ts';
 
 type MeasuredCell = Extract<LadderCell, { outcome: 'measured' }>;
 
+interface DetailRow {
+  readonly row: LadderRow;
+  readonly cell: MeasuredCell;
+}
+
 const teraflops = ({ flopPerSecond }: MeasuredCell): string => `${Number((flopPerSecond / 1e12).toPrecision(3))}`;
 
 /** `69.13 µs, 7.23 TFLOP/s, 1.24× faster` than the row's peer; the peer itself says so. */
@@ -27,22 +32,24 @@ function cellText(cell: LadderCell): string {
   return `${formatMeasuredNs(summary.medianNs)}, ${teraflops(cell)} TFLOP/s, ${beside}`;
 }
 
-/** One row per workload, one column per contender. */
+/** One row per workload, one column per contender. Of one workload the table in detail says as much. */
 const ladderTable = ({ rows, contenders }: LadderView): Block | null =>
-  table('Contenders by workload', rows, [
+  table('Contenders by workload', rows.length > 1 ? rows : [], [
     words('workload', ({ workload, cache }) => `${workload} (${cache})`),
     ...contenders.map(({ name, kind }, index) =>
       figures<LadderRow>(kind === 'library' ? `${name} (library)` : name, ({ cells }) => cellText(cells[index]!)),
     ),
   ]);
 
-/** One row per workload and measured contender, with everything behind the first table. */
+/** One row per workload and measured contender: its time, how sure it is, and how it compares. */
 export const ladderDetail = ({ rows }: LadderView): Block | null =>
   table(
     'In detail',
-    rows.flatMap((row) => row.cells.flatMap((cell) => (cell.outcome === 'measured' ? [{ row, cell }] : []))),
+    rows.flatMap((row) =>
+      row.cells.flatMap((cell): DetailRow[] => (cell.outcome === 'measured' ? [{ row, cell }] : [])),
+    ),
     [
-      words('workload', ({ row }) => row.workload),
+      ...(rows.length > 1 ? [words<DetailRow>('workload', ({ row }) => row.workload)] : []),
       names('contender', ({ cell }) => cell.contender),
       figures('measured time', ({ cell }) => formatMeasuredNs(cell.summary.medianNs)),
       words('95 % interval', ({ cell }) => `[${cell.summary.intervalNs.map(formatMeasuredNs).join(', ')}]`, 4),
@@ -64,7 +71,9 @@ export const ladderDetail = ({ rows }: LadderView): Block | null =>
 export const ladderNotes = ({ rows }: LadderView): Block | null =>
   list(
     rows.flatMap(({ workload, cells }) =>
-      cells.flatMap((cell) => notesOf(cell).map((said) => `${workload}, ${cell.contender}: ${said}`)),
+      cells.flatMap((cell) =>
+        notesOf(cell).map((said) => `${rows.length > 1 ? `${workload}, ` : ''}${cell.contender}: ${said}`),
+      ),
     ),
   );
 
@@ -81,27 +90,32 @@ function notesOf(cell: LadderCell): string[] {
 
 /** How to read the tables. */
 export const LADDER_LEGEND =
-  'All times are measured, all contenders of a row in the same blocks. × peer is peer time ÷ contender time (above 1 is ' +
-  'faster than the peer), the peer being the fastest library of the row. TFLOP/s are of the problem, not of the kernel.';
+  'All times are measured, all contenders of a workload in the same blocks. The peer is the fastest library of the ' +
+  'workload. × peer is peer time ÷ contender time; above 1, the contender is faster. TFLOP/s are of the problem, not of the kernel.';
 
 const listed = (versions: Readonly<Record<string, string>>): string[] =>
   Object.entries(versions).map(([name, version]) => `${name} ${version}`);
 
-export const ladderVersions = ({ versions, contenders }: LadderView): Block | null =>
-  list([
+/** Libraries of the same versions share a line. */
+export function ladderVersions({ versions, contenders }: LadderView): Block | null {
+  const groups = Map.groupBy(contenders, ({ versions: own }) => own && listed(own).join(', '));
+  return list([
     ...listed(versions),
-    ...contenders.flatMap(({ name, versions: own }) => (own ? [`${name}: ${listed(own).join(', ')}`] : [])),
+    ...[...groups].map(([own, group]) => own !== undefined && `${group.map(({ name }) => name).join(', ')}: ${own}`),
   ]);
+}
 
-/** Several kernels beside several libraries at several workloads. */
+/** Several kernels beside several libraries, at one workload or several. */
 export function ladderDocument(view: LadderView): Document {
-  const { problem, device, tier, seed, recordedAt } = view;
+  const { problem, device, tier, seed, recordedAt, rows } = view;
+  const only = rows.length === 1 ? ` ${rows[0]!.workload} (${rows[0]!.cache})` : '';
   const driver = device.driver ? `, driver ${device.driver}` : '';
   return documentOf(
-    `${problem} on ${device.name} (${device.id}${driver}), tier ${tier}, seed ${seed}`,
+    `${problem}${only} on ${device.name} (${device.id}${driver}), tier ${tier}, seed ${seed}`,
     [text(LADDER_LEGEND)],
     [
-      section('contenders', 'Contenders by workload', [ladderTable(view)]),
+      // A terminal prints each contender's row in detail, and the same by workload only when asked for more.
+      section('contenders', 'Contenders by workload', [ladderTable(view)], { isDetail: true }),
       section('detail', 'In detail', [ladderDetail(view)]),
       section('notes', 'Notes', [ladderNotes(view)]),
       section('versions', 'Versions', [ladderVersions(view)]),

@@ -117,8 +117,11 @@ const changes = ({ changes: made, sources: { startToBest, kept } }: RunView): Se
   section('changes', 'What the best changed', [
     made ? list(changeLines(made, 'nothing: the start is the best')) : note('There is no best.'),
     startToBest && diffParts([['Start to best', startToBest]]),
-    kept.length > 0 && heading('Kept changes, in order'),
-    diffParts(kept.map((diff) => [[evaluationLink(diff.to.evaluationId), ` ${diff.change}`], diff])),
+    // The only one is the difference from the start.
+    (kept.length > 1 || !startToBest) && [
+      kept.length > 0 && heading('Kept changes, in order'),
+      diffParts(kept.map((diff) => [[evaluationLink(diff.to.evaluationId), ` ${diff.change}`], diff])),
+    ],
   ]);
 
 const ROOFLINE_LEGEND: readonly LegendItem[] = [

@@ -10,7 +10,6 @@ import {
   type Part,
   type Section,
   section,
-  strong,
   table,
   text,
   titledList,
@@ -215,7 +214,6 @@ function ledger(view: RunView): Section[] {
     note(
       `Wall time of the evaluations: compiling ${formatNs(phases.compileMs * 1e6)}, verifying ${formatNs(phases.verifyMs * 1e6)}, timing ${formatNs(phases.timeMs * 1e6)}.`,
     ),
-    view.stop && text(['Stopped: ', strong(view.stop.reason), `: ${view.stop.detail}.`]),
   ]);
 }
 
