@@ -75,6 +75,7 @@ export async function composeDispatch(request: DispatchOptions): Promise<Dispatc
   const table = dispatchTable({
     problem: problem.file,
     device: session.device.identity,
+    date: (session.recordedAt ?? new Date().toISOString()).slice(0, 10),
     fallback,
     winners: winners.flatMap(({ workload }): Winner[] => {
       const id = chosen.get(workload.name);

@@ -32,6 +32,8 @@ export interface DispatchTable {
   kind: 'dispatch-table';
   problem: string;
   device: { id: string; name: string };
+  /** When the winners were judged beside each other, as 2026-01-31. Absent from tables of older versions. */
+  date?: string;
   entries: DispatchEntry[];
   /** Where no winner takes the call: the start kernel. */
   fallback: { candidate: DispatchCandidate; folder: string };
@@ -64,11 +66,13 @@ export const dispatchTable = (request: {
   readonly device: { readonly id: string; readonly name: string };
   readonly winners: readonly Winner[];
   readonly fallback: Candidate;
+  readonly date?: string;
 }): DispatchTable => ({
   schemaVersion: 1,
   kind: 'dispatch-table',
   problem: request.problem.name,
   device: { id: request.device.id, name: request.device.name },
+  ...(request.date !== undefined && { date: request.date }),
   entries: request.winners.map(({ workload, candidate, timing, seed }) => ({
     workload: workload.name,
     dimensions: workload.dimensions,

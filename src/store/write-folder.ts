@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { withStorageErrors } from './storage-error.ts';
@@ -21,7 +21,7 @@ export function requireFreeFolder(folder: string, { option, earlier }: FolderUse
   const names = statSync(path, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(path) : [];
   const own = names.length === 0 ? [] : earlier(path);
   if (names.length > 0 && own.length === 0) throw notEmpty(path, names, option);
-  return own.filter((name) => names.includes(name));
+  return own.filter((name) => existsSync(join(path, name)));
 }
 
 /**
@@ -29,7 +29,11 @@ export function requireFreeFolder(folder: string, { option, earlier }: FolderUse
  *
  * @throws WarpsmithError `folder-not-empty`, or if the folder can't be written.
  */
-export function writeFolder(folder: string, files: Readonly<Record<string, string>>, use: FolderUse): string {
+export function writeFolder(
+  folder: string,
+  files: Readonly<Record<string, string | Uint8Array>>,
+  use: FolderUse,
+): string {
   const path = resolve(folder);
   const { option } = use;
   for (const name of requireFreeFolder(path, use)) {

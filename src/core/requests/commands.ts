@@ -356,16 +356,36 @@ export const COMMANDS = {
     options: {
       dtype,
       parameters: { ...parameters, default: undefined },
-      output: { ...output, defaultHelp: 'export; nowhere with --commit' },
+      output: { ...output, defaultHelp: 'export; nowhere with --commit or --torch' },
       commit: {
         flags: '--commit',
         kind: FLAG,
         help: "commit the run's kept changes to a branch of the start kernel's repository",
       },
+      torch: {
+        flags: '--torch <folder>',
+        kind: PATH,
+        help: 'write a Python package for PyTorch, with machine code, into this folder; also of a folder that dispatch wrote',
+        completes: 'folder',
+      },
+      architectures: {
+        flags: '--arch <architecture>',
+        kind: TEXTS,
+        help: 'with --torch: an architecture to compile for, such as sm_80 or sm_90a; repeatable',
+        default: [],
+        defaultHelp: "the run's device; else what the kernels declare, or sm_80 and sm_90",
+      },
+      toolchain: {
+        ...DEVICE.toolchain,
+        help: 'with --torch: compiler, nvrtc or nvcc',
+        defaultHelp: 'the first of them that is there',
+        isLogged: undefined,
+        notInReplays: undefined,
+      },
       name: {
         flags: '--name <name>',
         kind: IDENTIFIER,
-        help: "the launch header's namespace",
+        help: "the launch header's namespace, and the Python package",
         defaultHelp: 'problem and kernel',
       },
       ...STORE,

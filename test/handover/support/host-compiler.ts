@@ -24,7 +24,7 @@ export const runTool = (command: string, args: readonly string[], cwd: string, i
 };
 
 /** Writes files into a temporary folder, hands it on, and removes it. */
-export function inFolder<T>(files: Readonly<Record<string, string>>, work: (folder: string) => T): T {
+export function inFolder<T>(files: Readonly<Record<string, string | Uint8Array>>, work: (folder: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'warpsmith-handover-'));
   try {
     for (const [name, text] of Object.entries(files)) {

@@ -1,0 +1,218 @@
+import type { Expression } from '../../core/expressions/syntax-tree.ts';
+import type {
+  ArgumentDeclaration,
+  Candidate,
+  LaunchStepDeclaration,
+  MemsetStepDeclaration,
+} from '../../core/kernel.ts';
+import { REPEAT_INDEX } from '../../core/plan/scope.ts';
+import type { ProblemFile } from '../../core/problem.ts';
+import { fillTemplate, type Values } from '../fill-template.ts';
+import { launchedFunctions } from '../launch-header/steps.ts';
+import { brokenConditions } from './conditions.ts';
+import { EXPRESSION_NAMES, pythonCondition, pythonExpression } from './python-expression.ts';
+import { PythonNames, pythonString, pythonTuple } from './python-names.ts';
+
+/** What cudaMalloc guarantees. */
+const DEFAULT_WORKSPACE_ALIGNMENT = 256;
+const SM_COUNT = 'device.smCount';
+const CTAS_PER_SM = 'kernel.ctasPerSm';
+
+/** Functions of _plan.py that a generated module calls. */
+const PLAN_NAMES = ['null', 'raw', 'scalar', 'struct_of'];
+
+/** Python of one kernel: its conditions, and its launches in numbers. `version` is warpsmith's. */
+export function kernelModule(candidate: Candidate, problem: ProblemFile, version: string): string {
+  const writer = new KernelWriter(candidate, problem);
+  const [conditions, scope, steps] = [writer.conditions(), writer.scope(), writer.steps()];
+  const body = [...conditions, ...scope, ...steps].join('\n');
+  return fillTemplate('torch/_kernel.py', {
+    kernel: candidate.kernel.file.name,
+    candidate: candidate.id,
+    version,
+    numbers: usedNames(EXPRESSION_NAMES.concat('integer'), body).join(', ') || 'finite',
+    plans: ['Plan', ...usedNames(PLAN_NAMES, body)].join(', '),
+    members: writer.members(),
+    asksResidency: writer.uses(CTAS_PER_SM) ? 'True' : 'False',
+    dimensions: writer.dimensions,
+    conditions,
+    scope,
+    steps,
+  });
+}
+
+/** Of these functions, those that the Python text calls. */
+export const usedNames = (names: readonly string[], text: string): string[] =>
+  names.filter((name) => new RegExp(String.raw`(?<![.\w])${name}\(`).test(text)).sort();
+
+const indent = (lines: readonly string[]): string[] => lines.map((line) => `    ${line}`);
+
+class KernelWriter {
+  readonly #candidate: Candidate;
+  readonly #problem: ProblemFile;
+  readonly #names = new PythonNames([
+    ...EXPRESSION_NAMES,
+    ...PLAN_NAMES,
+    ...['Plan', 'plan', 'refusal', 'integer', 'buffer_bytes', 'device', 'ASKS_RESIDENCY'],
+  ]);
+  readonly dimensions: string;
+
+  constructor(candidate: Candidate, problem: ProblemFile) {
+    this.#candidate = candidate;
+    this.#problem = problem;
+    this.dimensions = pythonTuple(Object.keys(problem.dimensions).map((name) => this.#names.of(name)));
+  }
+
+  /** Whether an expression in the steps or workspaces names it. */
+  uses(name: string): boolean {
+    const { steps, workspaces } = this.#candidate.kernel.file;
+    return JSON.stringify({ steps, workspaces }).includes(name);
+  }
+
+  members(): Values[] {
+    return Object.entries(this.#candidate.parameters).map(([name, value]) => ({
+      member: this.#names.of(name),
+      value: this.#number(value),
+    }));
+  }
+
+  conditions(): string[] {
+    return brokenConditions(this.#problem, this.#candidate, (name) => this.#names.of(name));
+  }
+
+  scope(): string[] {
+    const fact = (name: string, field: string): string[] =>
+      this.uses(name) ? [`${this.#names.of(name)} = float(device.${field})`] : [];
+    return [
+      ...Object.entries(this.#problem.scalars ?? {}).map(
+        ([name, { dtype, value }]) =>
+          `${this.#names.of(name)} = rounded(${pythonString(dtype)}, ${this.#number(value)})`,
+      ),
+      ...fact(SM_COUNT, 'sm_count'),
+      ...fact(CTAS_PER_SM, 'ctas_per_sm'),
+    ];
+  }
+
+  steps(): string[] {
+    const { steps, workspaces = {} } = this.#candidate.kernel.file;
+    const functions = launchedFunctions(this.#candidate.kernel.file);
+    return [
+      ...Object.entries(workspaces).map(([name, { bytes, alignmentBytes, init }]) => {
+        const alignment = alignmentBytes ?? DEFAULT_WORKSPACE_ALIGNMENT;
+        const place = this.#place(`workspaces.${name}.bytes`, bytes);
+        return `plan.workspace(${pythonString(name)}, ${this.#number(bytes)}, ${place}, ${alignment}, ${pythonString(init)})`;
+      }),
+      ...steps.flatMap((step, index) => {
+        const path = `steps[${index}]`;
+        const body = 'memset' in step ? memset(step) : this.#launches(step, path, functions.indexOf(step.function));
+        return [
+          `# ${path}: ${'memset' in step ? 'memset' : step.function.replaceAll(/\s+/g, ' ')}`,
+          ...(step.when === undefined ? body : [`if ${this.#condition(step.when)}:`, ...indent(body)]),
+        ];
+      }),
+    ];
+  }
+
+  #launches(step: LaunchStepDeclaration, path: string, index: number): string[] {
+    const launch = this.#launch(step, path, index);
+    if (step.repeat === undefined) return launch;
+    const count = `${this.#number(step.repeat)}, ${this.#place(`${path}.repeat`, step.repeat)}`;
+    return [`for ${this.#names.of(REPEAT_INDEX)} in plan.repeats(${count}):`, ...indent(launch)];
+  }
+
+  #launch(step: LaunchStepDeclaration, path: string, index: number): string[] {
+    const { sharedBytes, cluster, cooperative, programmaticDependent, carveOut } = step;
+    return [
+      'plan.launch(',
+      ...indent([
+        `${index},`,
+        `${pythonString(path)},`,
+        `grid=${this.#list(step.grid)},`,
+        `block=${this.#list(step.block)},`,
+        'arguments=[',
+        ...indent(step.arguments.map((argument, at) => `${this.#argument(argument, `${path}.arguments[${at}]`)},`)),
+        '],',
+        ...(sharedBytes === undefined ? [] : [`shared=${this.#pair(sharedBytes)},`]),
+        ...(cluster === undefined ? [] : [`cluster=${this.#list(cluster)},`]),
+        ...(cooperative ? ['cooperative=True,'] : []),
+        ...(programmaticDependent ? ['programmatic=True,'] : []),
+        ...(carveOut === undefined ? [] : [`carve_out=${Math.round(carveOut)},`]),
+      ]),
+      ')',
+    ];
+  }
+
+  #argument(argument: ArgumentDeclaration, path: string): string {
+    if ('buffer' in argument) return this.#pointer(argument, path);
+    if ('null' in argument) return 'null()';
+    if ('scalar' in argument) {
+      const { dtype, scalar } = argument;
+      return `scalar(${pythonString(dtype)}, ${this.#number(scalar)}, ${this.#place(`${path}.scalar`, scalar)})`;
+    }
+    if ('struct' in argument) {
+      const fields = argument.struct.map(
+        ({ dtype, value }, field) =>
+          `(${pythonString(dtype)}, ${this.#number(value)}, ${this.#place(`${path}.struct[${field}].value`, value)})`,
+      );
+      return `struct_of([${fields.join(', ')}])`;
+    }
+    if ('bytes' in argument) return `raw(${pythonString(argument.bytes)})`;
+    if ('pointers' in argument) {
+      const targets = argument.pointers.map(({ buffer, offsetBytes = 0 }, target) => {
+        const place = this.#place(`${path}.pointers[${target}].offsetBytes`, offsetBytes);
+        return `(${pythonString(buffer)}, ${this.#number(offsetBytes)}, ${place})`;
+      });
+      return `plan.pointers([${targets.join(', ')}])`;
+    }
+    return this.#tensorMap(argument.tensorMap, `${path}.tensorMap`);
+  }
+
+  #pointer({ buffer, offsetBytes }: { buffer: string; offsetBytes?: Expression }, path: string): string {
+    if (offsetBytes === undefined) return `plan.pointer(${pythonString(buffer)})`;
+    const place = this.#place(`${path}.offsetBytes`, offsetBytes);
+    return `plan.pointer(${pythonString(buffer)}, ${this.#number(offsetBytes)}, ${place})`;
+  }
+
+  #tensorMap(map: Extract<ArgumentDeclaration, { tensorMap: object }>['tensorMap'], path: string): string {
+    const ones = new Array<number>(map.globalDim.length).fill(1);
+    const modes = Object.entries({
+      interleave: map.interleave ?? 'none',
+      swizzle: map.swizzle ?? 'none',
+      l2_promotion: map.l2Promotion ?? 'none',
+      fill: map.fill ?? 'zeros',
+    }).map(([key, value]) => `${pythonString(key)}: ${pythonString(value)}`);
+    return [
+      `plan.tensor_map(${pythonString(path)}, ${pythonString(map.buffer)}, ${pythonString(map.dtype)}`,
+      `{${modes.join(', ')}}`,
+      `global_dim=${this.#list(map.globalDim)}`,
+      `strides_bytes=${this.#list(map.globalStridesBytes)}`,
+      `box_dim=${this.#list(map.boxDim)}`,
+      `element_strides=${this.#list(map.elementStrides ?? ones)})`,
+    ].join(', ');
+  }
+
+  #number(expression: Expression): string {
+    return pythonExpression(expression, { kind: 'numbers', nameOf: (name) => this.#names.of(name) });
+  }
+
+  #condition(expression: Expression): string {
+    return pythonCondition(expression, { kind: 'numbers', nameOf: (name) => this.#names.of(name) });
+  }
+
+  /** A value, and the expression's text for messages. */
+  #pair(expression: Expression): string {
+    return `(${this.#number(expression)}, ${pythonString(String(expression))})`;
+  }
+
+  #list(expressions: readonly Expression[]): string {
+    return `[${expressions.map((expression) => this.#pair(expression)).join(', ')}]`;
+  }
+
+  #place(path: string, expression: Expression): string {
+    return pythonString(`${path}: ${expression}`);
+  }
+}
+
+const memset = ({ memset: { buffer, byteValue } }: MemsetStepDeclaration): string[] => [
+  `plan.memset(${pythonString(buffer)}, ${byteValue})`,
+];
