@@ -4,10 +4,12 @@ import { lexPtx, type Token } from './lexer.ts';
 
 /** What a PTX module has and uses beside its parameters and buffers, read from its tokens. */
 export interface ModuleTraits {
-  /** Some variable in device memory keeps what a launch left in it. */
+  /** Some variable in device memory keeps what a launch left in it: one that code or another variable names. */
   readonly hasVariables: boolean;
-  /** Their names, and those of constants if these can be written; empty where a declaration does not show its name. */
+  /** The names of all, and of constants if these can be written; empty where a declaration does not show its name. */
   readonly variables: readonly string[];
+  /** Most bytes that they take, with what aligns them; NaN if a declaration does not show its size. */
+  readonly variableBytes: number;
   /** Functions that are declared and not defined: the driver's, such as `malloc`. */
   readonly externalFunctions: readonly string[];
   /** Special registers that are read, without their component: `%clock64`, `%smid`. */
@@ -29,10 +31,12 @@ export function readTraits(ptx: string): ModuleTraits {
   const glued = tokens.find((token, index) => namesSpace(token) && !isOpcode(tokens, index));
   if (glued) throw new PtxSyntaxError('a state space that is glued to a name', glued.line, glued.text);
   const isWritable = leaksConstants(tokens) ? declaresAny : declaresVariable;
-  const declared = tokens.flatMap((_, index) => (isWritable(tokens, index) ? [index] : []));
+  const declared = tokens.flatMap((_, index) => (isWritable(tokens, index) ? [index + 1] : []));
+  const variables = declared.map((index) => variableName(tokens, index));
   return {
-    hasVariables: declared.length > 0,
-    variables: declared.map((index) => variableName(tokens, index + 1)),
+    hasVariables: namesSome(tokens, variables),
+    variables,
+    variableBytes: declared.reduce((sum, index) => sum + mostBytes(tokens, index), 0),
     externalFunctions: externalFunctions(tokens),
     specialRegisters: specialRegisters(tokens),
     cacheHints: cacheHints(tokens),
@@ -65,6 +69,36 @@ function variableName(tokens: readonly Token[], start: number): string {
     else if (text === ',' && depth === 0) return '';
   }
   return '';
+}
+
+/**
+ * Whether some variable is named outside its declaration, or may be because its own name is not known. NVRTC declares every
+ * constant of a source as a variable; its value stands in the code, and nothing names the variable.
+ */
+function namesSome(tokens: readonly Token[], variables: readonly string[]): boolean {
+  const unnamed = new Set(variables);
+  if (unnamed.has('') || unnamed.size < variables.length) return true;
+  return tokens.filter(({ kind, text }) => kind === 'word' && unnamed.has(text)).length > variables.length;
+}
+
+/** Bytes of an element: `.b8`, `.u32`, `.f16x2`. */
+const ELEMENT = /^\.(?:b|u|s|f|bf)(8|16|32|64|128)(x2)?$/;
+
+/** Bytes of `.align 4 .v2 .f32 name[3][4]`, and the most that may lie before it so that it is aligned. */
+function mostBytes(tokens: readonly Token[], start: number): number {
+  let [bytes, alignment] = [Number.NaN, 0];
+  let index = start;
+  for (; tokens[index]?.kind === 'directive' || tokens[index]?.kind === 'number'; index++) {
+    const { text } = tokens[index]!;
+    const element = ELEMENT.exec(text);
+    if (element) bytes = (Number(element[1]) / 8) * (element[2] ? 2 : 1);
+    if (text === '.align') alignment = Number(tokens[index + 1]?.text);
+  }
+  const vector = tokens.slice(start, index).find(({ text }) => text === '.v2' || text === '.v4');
+  bytes *= vector ? Number(vector.text.slice(2)) : 1;
+  alignment ||= bytes;
+  for (index++; tokens[index]?.text === '['; index += 3) bytes *= Number(tokens[index + 1]?.text);
+  return bytes + alignment - 1;
 }
 
 const LINKING = new Set(['.visible', '.weak', '.common', '.extern']);

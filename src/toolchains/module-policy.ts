@@ -54,8 +54,8 @@ export function screenModule(outcome: CompileOutcome): CompileOutcome {
 export interface ModuleState {
   /** Names of all its variables, as far as its PTX tells. */
   readonly variables: readonly string[];
-  /** Bytes of its sections that hold variables; of PTX the driver makes them, and they are not known. */
-  readonly sectionBytes?: number;
+  /** The module has no others. */
+  readonly isComplete: boolean;
 }
 
 /** Whether some variable keeps data of a launch. True if the code can't be read. */
@@ -77,8 +77,8 @@ export function stateOf(code: CompiledCode): ModuleState | undefined {
 type Read = ModuleTraits | PtxSyntaxError | undefined;
 
 function ptxState(traits: Read): ModuleState | undefined {
-  if (traits === undefined || traits instanceof PtxSyntaxError) return { variables: [] };
-  return traits.hasVariables ? { variables: traits.variables } : undefined;
+  if (traits === undefined || traits instanceof PtxSyntaxError) return { variables: [], isComplete: false };
+  return traits.hasVariables ? { variables: traits.variables, isComplete: true } : undefined;
 }
 
 function judge(code: CompiledCode): ModuleVerdict {
@@ -162,7 +162,10 @@ const STATELESS = /^\.(?:text|nv\.constant\d+|nv\.shared|nv\.local)(?:\.|$)/;
 /** `__constant__` variables, whose addresses PTX shows to be taken or not. */
 const CONSTANTS = /^\.nv\.constant3(?:\.|$)/;
 
-/** Non-empty sections of device memory that may hold variables. Source: the ELF specification. */
+/**
+ * Non-empty sections of device memory that may hold variables, and more than the PTX's that no code names.
+ * Source: the ELF specification.
+ */
 function cubinState(elf: Buffer, traits: Read): ModuleState | undefined {
   const isRead = traits !== undefined && !(traits instanceof PtxSyntaxError);
   const variables = isRead ? traits.variables : [];
@@ -175,11 +178,12 @@ function cubinState(elf: Buffer, traits: Read): ModuleState | undefined {
         (!STATELESS.test(name) || (isConstantState && CONSTANTS.test(name))),
     );
     const sectionBytes = sections.reduce((sum, { bytes }) => sum + bytes, 0);
+    const isComplete = isRead && sectionBytes <= traits.variableBytes;
     const isCertain = traits instanceof PtxSyntaxError || (isRead && traits.hasVariables);
-    return isCertain || sections.length > 0 ? { variables, sectionBytes } : undefined;
+    return isCertain || !(isComplete || sections.length === 0) ? { variables, isComplete } : undefined;
   } catch (error) {
     // Unreadable code counts as having more variables than can be named.
-    if (error instanceof RangeError) return { variables: [], sectionBytes: Number.POSITIVE_INFINITY };
+    if (error instanceof RangeError) return { variables: [], isComplete: false };
     throw error;
   }
 }

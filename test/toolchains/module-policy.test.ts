@@ -48,7 +48,11 @@ describe('variables that outlive a launch', () => {
     ['a comment about one', '// .global .u32 calls;', false],
     ['one after a place in the source', '.file 1 "a.cu" .global .u32 calls;', true],
     ['one in the file’s name', '.file 1 "a.global .u32 calls;"', false],
-    ['a constant whose address escapes', '.const .f32 weight; .func f() { cvta.const.u64 %d0, %d1; }', true],
+    [
+      'a constant whose address escapes',
+      '.const .f32 weight; .func f() { mov.u64 %d1, weight; cvta.const.u64 %d0, %d1; }',
+      true,
+    ],
     ['a constant that a variable points to', '.const .f32 w; .const .u64 p = generic(w);', true],
     ['guarded accesses', '.func f() { @%p1 ld.global.u32 %r0, [%d0]; @!%p1 st.global.u32 [%d0], %r0; }', false],
     ['an access after a label', '.func f() { L1: ld.global.u32 %r0, [%d0]; }', false],
@@ -56,8 +60,29 @@ describe('variables that outlive a launch', () => {
     ['a pointer among the parameters', '.func f(.param .u64 .ptr .global .align 4 x);', false],
   ];
   it.each(cases)('in PTX: %s', (_what, variables, state) => {
-    const text = moduleText(variables, entry({ body: 'ld.global.u32 %r0, [%d0]; ld.weak.global.u32 %r0, [%d0];' }));
-    expect(hasWritableVariables(ptxCode(text))).toBe(state);
+    const uses = 'mov.u64 %d0, calls; mov.u64 %d0, table;';
+    const body = `${uses} ld.global.u32 %r0, [%d0]; ld.weak.global.u32 %r0, [%d0];`;
+    expect(hasWritableVariables(ptxCode(moduleText(variables, entry({ body }))))).toBe(state);
+  });
+
+  it('but not variables that nothing names, as NVRTC writes constants', () => {
+    const constants = '.visible .global .align 4 .u32 kWarps = 8; .global .align 1 .b8 kIsOrdinary[1] = {1};';
+    const state = (body: string, bytes: number, declared = constants) => {
+      const sections = [
+        { name: '.text.f', flags: 6, bytes: 512 },
+        { name: '.nv.global.init', flags: 3, bytes },
+      ];
+      return stateOf({ ...cubin(elf(...sections)), ptx: moduleText(declared, entry({ body })) });
+    };
+    expect(state('mov.u32 %r0, 8;', 5)).toBeUndefined();
+    expect(state('mov.u64 %d0, kWarps;', 5)).toEqual({ variables: ['kWarps', 'kIsOrdinary'], isComplete: true });
+    expect(state('mov.u32 %r0, 8;', 5, `${constants} .global .u64 p = generic(kWarps);`)).toMatchObject({
+      isComplete: true,
+    });
+    // More than the PTX shows, with 3 bytes for alignment: something else is there.
+    expect(state('mov.u32 %r0, 8;', 8)).toBeUndefined();
+    expect(state('mov.u32 %r0, 8;', 9)).toEqual({ variables: ['kWarps', 'kIsOrdinary'], isComplete: false });
+    expect(state('mov.u32 %r0, 8;', 5, `${constants} .global .texref t;`)).toMatchObject({ isComplete: false });
   });
 
   it('in a cubin: sections of device variables', () => {
@@ -68,7 +93,7 @@ describe('variables that outlive a launch', () => {
     const constants = { name: '.nv.constant3', flags: 2, bytes: 16 };
     expect(hasWritableVariables({ ...cubin(elf(...code, constants)), ptx: '.const .f32 w;' })).toBe(false);
     expect(hasWritableVariables(cubin(elf(...code, constants)))).toBe(true);
-    expect(hasWritableVariables({ ...cubin(elf(...code)), ptx: '.global .u32 x;' })).toBe(true);
+    expect(hasWritableVariables({ ...cubin(elf(...code)), ptx: '.global .u32 x; .global .u64 p = x;' })).toBe(true);
     const reserved = { name: '.nv.shared.reserved.0', flags: 3, type: 8, bytes: 1024 };
     expect(hasWritableVariables(cubin(elf(...code, reserved)))).toBe(false);
     expect(hasWritableVariables(cubin(elf(...code, { name: '.nv.global', flags: 3, type: 8, bytes: 4 })))).toBe(true);
@@ -196,7 +221,10 @@ describe('variables that can be put back', () => {
     ['.global .attribute(.managed) .u32 m;', ['']],
     ['.const .u32 c; .global .u64 p = generic(c);', ['c', 'p']],
   ])('%s', (text, variables) => {
-    expect(variablesIn(text)).toEqual({ variables });
+    expect(variablesIn(`${text} .func f() { mov.u64 %d0, calls; mov.u64 %d1, x; }`)).toEqual({
+      variables,
+      isComplete: true,
+    });
   });
 
   it('none where there are none', () => {

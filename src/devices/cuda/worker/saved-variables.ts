@@ -8,19 +8,16 @@ export interface SavedVariables {
   readonly base: bigint;
 }
 
-/** Variables closer than this lie in one section; the bytes between them are saved, too. */
-const MOST_PADDING_BYTES = 256n;
-
 /**
- * Copies every variable of a module that has not run yet. Undefined if some variable is not found by name, or if the found
- * variables do not fill their sections. Then only loading the module again restores the initial values.
+ * Copies every variable of a module that has not run yet. Undefined if the module may have others, or if the driver does not
+ * know the name of one. Then only loading the module again restores the initial values.
  *
  * @throws CudaError
  */
 export function saveVariables(driver: Driver, module: bigint, state: ModuleState): SavedVariables | undefined {
-  const places = placesOf(driver, module, state.variables);
+  const places = state.isComplete ? placesOf(driver, module, state.variables) : undefined;
   const total = places?.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0;
-  if (!places || total === 0 || !((state.sectionBytes ?? 0) <= total)) return undefined;
+  if (!places || total === 0) return undefined;
   const base = driver.create('cuMemAlloc_v2', total);
   let savedAt = base;
   const ranges = places.map(({ address, bytes }) => {
@@ -41,24 +38,20 @@ export function enqueueRestore(driver: Driver, { ranges }: SavedVariables, strea
 
 export const releaseVariables = (driver: Driver, { base }: SavedVariables): void => driver.call('cuMemFree_v2', base);
 
-/** Address ranges of the variables, adjacent ones merged; undefined if the driver does not know one of them. */
+/**
+ * Where the variables lie; undefined if the driver does not know one of them. Each is a range of its own: the driver refuses a
+ * copy from one variable on into the next, even where they are neighbours.
+ */
 function placesOf(
   driver: Driver,
   module: bigint,
   names: readonly string[],
 ): { address: bigint; bytes: number }[] | undefined {
   const [address, bytes] = [new NativeMemory(8), new NativeMemory(8)];
-  const found: { address: bigint; end: bigint }[] = [];
+  const found: { address: bigint; bytes: number }[] = [];
   for (const name of names) {
     if (driver.result('cuModuleGetGlobal_v2', address.address, bytes.address, module, name) !== 0) return undefined;
-    found.push({ address: address.pointer(), end: address.pointer() + bytes.pointer() });
+    found.push({ address: address.pointer(), bytes: Number(bytes.pointer()) });
   }
-  found.sort((a, b) => (a.address < b.address ? -1 : 1));
-  const merged: { address: bigint; end: bigint }[] = [];
-  for (const place of found) {
-    const last = merged.at(-1);
-    if (!last || place.address > last.end + MOST_PADDING_BYTES) merged.push({ ...place });
-    else if (place.end > last.end) last.end = place.end;
-  }
-  return merged.map((place) => ({ address: place.address, bytes: Number(place.end - place.address) }));
+  return found;
 }
