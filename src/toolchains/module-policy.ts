@@ -15,13 +15,17 @@ const HARMLESS = new Set(['vprintf', '__assertfail']);
 const HEAP = /^(?:malloc|free|cudaMalloc|cudaFree|__nv_(?:malloc|free)\w*)$/;
 const LAUNCH = /^(?:cuda\w+|__cudaCDP\w+|cnp\w+|__cuda_syscall_\w+)$/;
 
-/** Registers that tell one launch from another, and nothing a kernel could compute with. */
-const REFUSED_REGISTERS = /^%(?:gridid|envreg\d+|pm\d+(?:_64)?|current_graph_exec)$/;
+/**
+ * Registers that tell one launch from another, and nothing a kernel could compute with. Not %envreg1 and 2: through them,
+ * cooperative groups find the barrier of a grid.
+ */
+const REFUSED_REGISTERS = /^%(?:gridid|envreg(?![12]$)\d+|pm\d+(?:_64)?|current_graph_exec)$/;
 
 const TELLS_OF: readonly [RegExp, string][] = [
   [/^%clock/, 'the clock'],
   [/^%globaltimer/, 'the time of day'],
   [/^%n?smid$|^%n?warpid$/, 'where it runs on the GPU'],
+  [/^%envreg[12]$/, 'what the driver keeps for the barrier of a cooperative grid, which outlives a launch'],
 ];
 
 /** By its text: the code of a kernel that is measured beside many others comes as a new object every time. */

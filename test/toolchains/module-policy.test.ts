@@ -177,7 +177,8 @@ describe('what a module is refused for', () => {
 });
 
 it('clocks and SM numbers are told', () => {
-  const body = 'mov.u64 %d0, %clock64; mov.u64 %d0, %globaltimer; mov.u32 %r0, %smid; mov.u32 %r0, %nsmid;';
+  const body =
+    'mov.u64 %d0, %clock64; mov.u64 %d0, %globaltimer; mov.u32 %r0, %smid; mov.u32 %r0, %nsmid; mov.u32 %r0, %envreg2;';
   const screened = screenModule({ ok: true, code: ptxCode(entry({ body })), cached: false, elapsedMs: 0 });
   expect(screened).toMatchObject({
     ok: true,
@@ -186,6 +187,11 @@ it('clocks and SM numbers are told', () => {
         { severity: 'note', message: 'reads %clock64: what it does may depend on the clock' },
         { severity: 'note', message: 'reads %globaltimer: what it does may depend on the time of day' },
         { severity: 'note', message: 'reads %smid, %nsmid: what it does may depend on where it runs on the GPU' },
+        {
+          severity: 'note',
+          message:
+            'reads %envreg2: what it does may depend on what the driver keeps for the barrier of a cooperative grid, which outlives a launch',
+        },
       ],
     },
   });
