@@ -84,7 +84,7 @@ export const STUB_PTX_WITH_STATE = `.version 8.4
 .target sm_90
 .address_size 64
 .visible .global .align 4 .u32 calls;
-.visible .entry count_calls(.param .u64 out) { ret; }
+.visible .entry count_calls(.param .u64 out) { .reg .u32 %r<2>; atom.global.add.u32 %r0, [calls], 1; ret; }
 `;
 
 /** The same with another variable, which the driver does not know by its name. */
