@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern.ts';
-import { orAdvice, parameterMoves, rungMoves } from './moves.ts';
+import { fewer, more, movesOr, rungs } from './moves.ts';
 
 /** One atomic per CTA. */
 export const aggregateAtomics: Pattern = {
@@ -7,23 +7,10 @@ export const aggregateAtomics: Pattern = {
   title: 'Reduce in the warp and the CTA before an atomic',
   source: 'warp-aggregated atomics, NVIDIA developer blog',
   triggers: ['atomics-contention'],
-  propose: (context) =>
-    orAdvice(
-      [
-        ...rungMoves(context, 0.7, 'it reduces before it adds atomically'),
-        ...parameterMoves(context, {
-          role: 'items-per-thread',
-          direction: 'more',
-          confidence: 0.4,
-          reason: 'each CTA puts more together before it adds atomically',
-        }),
-        ...parameterMoves(context, {
-          role: 'ctas-per-sm',
-          direction: 'fewer',
-          confidence: 0.2,
-          reason: 'fewer CTAs add to the result',
-        }),
-      ],
-      'Sum over the lanes with shuffles, over the warps in shared memory, then add once per CTA.',
-    ),
+  propose: movesOr(
+    'Sum over the lanes with shuffles, over the warps in shared memory, then add once per CTA.',
+    rungs(0.7, 'it reduces before it adds atomically'),
+    more('items-per-thread', 0.4, 'each CTA puts more together before it adds atomically'),
+    fewer('ctas-per-sm', 0.2, 'fewer CTAs add to the result'),
+  ),
 };

@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern.ts';
-import { orAdvice, parameterMoves, rungMoves } from './moves.ts';
+import { fewer, movesOr, rungs } from './moves.ts';
 
 /** Fewer, larger launches. */
 export const fuseLaunches: Pattern = {
@@ -9,20 +9,12 @@ export const fuseLaunches: Pattern = {
     'kernel fusion, CUDA C++ Best Practices Guide; threadFenceReduction of the CUDA samples: one launch instead of two',
   triggers: ['launch-bound'],
   propose: (context) =>
-    // A launch that is alone has nothing to be fused with, and the finding says so by a gain of 1.
-    orAdvice(
-      context.finding.estimatedSpeedup > 1
-        ? [
-            ...rungMoves(context, 0.6, 'it needs fewer launches'),
-            ...parameterMoves(context, {
-              role: 'split',
-              direction: 'fewer',
-              confidence: 0.3,
-              reason: 'fewer parts leave less to combine',
-            }),
-          ]
-        : [],
+    movesOr(
       'Do the final step in the CTA that finishes last (a counter in device memory), or batch several problems into one ' +
         'launch.',
-    ),
+      // A launch that is alone has nothing to be fused with, and the finding says so by a gain of 1.
+      ...(context.finding.estimatedSpeedup > 1
+        ? [rungs(0.6, 'it needs fewer launches'), fewer('split', 0.3, 'fewer parts leave less to combine')]
+        : []),
+    )(context),
 };

@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern.ts';
-import { orAdvice, parameterMoves } from './moves.ts';
+import { fewer, movesOr } from './moves.ts';
 
 /** Smaller per-thread tiles and constant indices. */
 export const keepArraysInRegisters: Pattern = {
@@ -7,16 +7,10 @@ export const keepArraysInRegisters: Pattern = {
   title: 'Keep per-thread arrays in registers',
   source: 'CUDA C++ Programming Guide, local memory; FA2 register budgets',
   triggers: ['register-spills'],
-  propose: (context) =>
-    orAdvice(
-      (['rows-per-warp', 'unroll', 'row-tile', 'column-tile'] as const).flatMap((role) =>
-        parameterMoves(context, {
-          role,
-          direction: 'fewer',
-          confidence: 0.5,
-          reason: 'a smaller per-thread tile needs fewer registers',
-        }),
-      ),
-      'Unroll the loops that index per-thread arrays, so that every index is a constant.',
+  propose: movesOr(
+    'Unroll the loops that index per-thread arrays, so that every index is a constant.',
+    ...(['rows-per-warp', 'unroll', 'row-tile', 'column-tile'] as const).map((role) =>
+      fewer(role, 0.5, 'a smaller per-thread tile needs fewer registers'),
     ),
+  ),
 };

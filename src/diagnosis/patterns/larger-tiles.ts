@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern.ts';
-import { orAdvice, parameterMoves, rungMoves } from './moves.ts';
+import { more, movesOr, rungs } from './moves.ts';
 
 /** More reuse of what is loaded, and more work between barriers. */
 export const largerTiles: Pattern = {
@@ -8,28 +8,11 @@ export const largerTiles: Pattern = {
   source: 'roofline; FlashAttention tile choices (128 × 112 at D = 64 on sm_8x)',
   triggers: ['memory-bound', 'barrier-heavy'],
   propose: (context) =>
-    orAdvice(
-      [
-        ...(context.finding.id === 'memory-bound' ? rungMoves(context, 0.6, 'it reuses what it loads') : []),
-        ...parameterMoves(context, {
-          role: 'column-tile',
-          direction: 'more',
-          confidence: 0.5,
-          reason: 'more work per tile and barrier',
-        }),
-        ...parameterMoves(context, {
-          role: 'rows-per-warp',
-          direction: 'more',
-          confidence: 0.4,
-          reason: 'each loaded value is used for more rows',
-        }),
-        ...parameterMoves(context, {
-          role: 'row-tile',
-          direction: 'more',
-          confidence: 0.4,
-          reason: 'each loaded tile is used for more rows',
-        }),
-      ],
+    movesOr(
       'Keep more results per thread in registers, so that each loaded value is used several times.',
-    ),
+      ...(context.finding.id === 'memory-bound' ? [rungs(0.6, 'it reuses what it loads')] : []),
+      more('column-tile', 0.5, 'more work per tile and barrier'),
+      more('rows-per-warp', 0.4, 'each loaded value is used for more rows'),
+      more('row-tile', 0.4, 'each loaded tile is used for more rows'),
+    )(context),
 };

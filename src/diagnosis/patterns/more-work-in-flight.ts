@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern.ts';
-import { orAdvice, parameterMoves, rungMoves } from './moves.ts';
+import { more, movesOr, rungs } from './moves.ts';
 
 /** Independent work to fill the waits: register tiles, pipelined loads, more warps. */
 export const moreWorkInFlight: Pattern = {
@@ -7,41 +7,13 @@ export const moreWorkInFlight: Pattern = {
   title: 'Keep more independent work in flight',
   source: 'Little’s law; published ladders: eager loads 72.6 → 77.6 %, two stages 86 → 91 %',
   triggers: ['latency-bound'],
-  propose: (context) =>
-    orAdvice(
-      [
-        ...rungMoves(context, 0.6, 'register tiles give independent accumulators'),
-        ...parameterMoves(context, {
-          role: 'stages',
-          direction: 'more',
-          confidence: 0.5,
-          reason: 'the next tile loads while this one is used',
-        }),
-        ...parameterMoves(context, {
-          role: 'warps',
-          direction: 'more',
-          confidence: 0.4,
-          reason: 'more warps to switch to while one waits',
-        }),
-        ...parameterMoves(context, {
-          role: 'ctas-per-sm',
-          direction: 'more',
-          confidence: 0.4,
-          reason: 'more warps to switch to while one waits',
-        }),
-        ...parameterMoves(context, {
-          role: 'items-per-thread',
-          direction: 'more',
-          confidence: 0.3,
-          reason: 'more independent loads of a thread in flight',
-        }),
-        ...parameterMoves(context, {
-          role: 'unroll',
-          direction: 'more',
-          confidence: 0.3,
-          reason: 'more independent instructions between a load and its use',
-        }),
-      ],
-      'Issue loads before the work that does not need them, and give each thread several independent accumulators.',
-    ),
+  propose: movesOr(
+    'Issue loads before the work that does not need them, and give each thread several independent accumulators.',
+    rungs(0.6, 'register tiles give independent accumulators'),
+    more('stages', 0.5, 'the next tile loads while this one is used'),
+    more('warps', 0.4, 'more warps to switch to while one waits'),
+    more('ctas-per-sm', 0.4, 'more warps to switch to while one waits'),
+    more('items-per-thread', 0.3, 'more independent loads of a thread in flight'),
+    more('unroll', 0.3, 'more independent instructions between a load and its use'),
+  ),
 };

@@ -10,13 +10,6 @@ const CONFIDENCE_PER_STEP = 0.8;
 /** Confidence lost for each rung that is skipped. */
 const CONFIDENCE_PER_RUNG = 0.9;
 
-interface ParameterRequest {
-  readonly role: ParameterRole;
-  readonly direction: Direction;
-  readonly confidence: number;
-  readonly reason: string;
-}
-
 /** Values of one parameter in one direction that are proposed each by itself. */
 const MOST_NEIGHBOURS = 8;
 
@@ -34,26 +27,6 @@ export function valuesBeyond(values: AllowedValues, current: number, direction: 
 /** Part of a gain: 1 + share × (gain − 1). */
 export const partOfGain = (gain: number, share: number): number => 1 + share * Math.max(0, gain - 1);
 
-/** Moves of every parameter with a role, one per allowed value in the direction, the nearest value first. */
-export function parameterMoves(context: PatternContext, request: ParameterRequest): PatternMove[] {
-  const declared = Object.entries(context.candidate.kernel.file.parameters ?? {});
-  return declared.flatMap(([parameter, declaration]) => {
-    const from = context.candidate.parameters[parameter];
-    if (from === undefined || roleOf(parameter) !== request.role) return [];
-    return valuesBeyond(declaration.values, from, request.direction).map(
-      (value, step): PatternMove => ({
-        kind: 'parameter',
-        parameter,
-        from,
-        value,
-        expectedGain: partOfGain(context.finding.estimatedSpeedup, PARAMETER_GAIN_SHARE),
-        confidence: request.confidence * CONFIDENCE_PER_STEP ** step,
-        reason: request.reason,
-      }),
-    );
-  });
-}
-
 /** Moves to every later rung that says it remedies the finding, the next one first. */
 export function rungMoves(context: PatternContext, confidence: number, reason: string): PatternMove[] {
   return context.laterRungs
@@ -68,6 +41,50 @@ export function rungMoves(context: PatternContext, confidence: number, reason: s
       }),
     );
 }
+
+/** Moves that a context gives rise to. */
+type Proposal = (context: PatternContext) => PatternMove[];
+
+/** Moves of every parameter with a role, one per allowed value in the direction, the nearest value first. */
+const towards =
+  (direction: Direction) =>
+  (role: ParameterRole, confidence: number, reason: string): Proposal =>
+  ({ candidate, finding }) =>
+    Object.entries(candidate.kernel.file.parameters ?? {}).flatMap(([parameter, declaration]) => {
+      const from = candidate.parameters[parameter];
+      if (from === undefined || roleOf(parameter) !== role) return [];
+      return valuesBeyond(declaration.values, from, direction).map(
+        (value, step): PatternMove => ({
+          kind: 'parameter',
+          parameter,
+          from,
+          value,
+          expectedGain: partOfGain(finding.estimatedSpeedup, PARAMETER_GAIN_SHARE),
+          confidence: confidence * CONFIDENCE_PER_STEP ** step,
+          reason,
+        }),
+      );
+    });
+
+/** Larger values of the parameters with a role. `confidence` is that of the nearest value, 0 to 1. */
+export const more = towards('more');
+/** Smaller ones. */
+export const fewer = towards('fewer');
+
+/** Later rungs; see {@link rungMoves}. */
+export const rungs =
+  (confidence: number, reason: string): Proposal =>
+  (context) =>
+    rungMoves(context, confidence, reason);
+
+/** The moves of all proposals in their order, or the advice alone when there are none. */
+export const movesOr =
+  (advice: string, ...proposals: readonly Proposal[]): Proposal =>
+  (context) =>
+    orAdvice(
+      proposals.flatMap((proposal) => proposal(context)),
+      advice,
+    );
 
 /** The moves, or the advice alone when there are none. */
 export const orAdvice = (moves: PatternMove[], text: string): PatternMove[] =>

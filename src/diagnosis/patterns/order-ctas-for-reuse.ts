@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern.ts';
-import { orAdvice, parameterMoves, rungMoves } from './moves.ts';
+import { more, movesOr, rungs } from './moves.ts';
 
 /** CTAs that run side by side read the same tiles, while these are in L2. */
 export const orderCtasForReuse: Pattern = {
@@ -8,30 +8,12 @@ export const orderCtasForReuse: Pattern = {
   source:
     'CUTLASS threadblock swizzle; Triton matrix-multiplication tutorial, grouped ordering: 220 → 245 TFLOPS on A100',
   triggers: ['cache-reuse'],
-  propose: (context) =>
-    orAdvice(
-      [
-        ...parameterMoves(context, {
-          role: 'cta-group',
-          direction: 'more',
-          confidence: 0.6,
-          reason: 'larger groups of neighbouring CTAs share rows and columns in L2',
-        }),
-        ...rungMoves(context, 0.6, 'its CTAs re-read data that is still in L2'),
-        ...parameterMoves(context, {
-          role: 'row-tile',
-          direction: 'more',
-          confidence: 0.4,
-          reason: 'each tile that comes from DRAM is used for more rows',
-        }),
-        ...parameterMoves(context, {
-          role: 'column-tile',
-          direction: 'more',
-          confidence: 0.4,
-          reason: 'each tile that comes from DRAM is used for more columns',
-        }),
-      ],
-      'Number the CTAs in square blocks instead of along rows (blockIdx swizzle), or finish all passes over a part that ' +
-        'fits L2 before the next part.',
-    ),
+  propose: movesOr(
+    'Number the CTAs in square blocks instead of along rows (blockIdx swizzle), or finish all passes over a part that ' +
+      'fits L2 before the next part.',
+    more('cta-group', 0.6, 'larger groups of neighbouring CTAs share rows and columns in L2'),
+    rungs(0.6, 'its CTAs re-read data that is still in L2'),
+    more('row-tile', 0.4, 'each tile that comes from DRAM is used for more rows'),
+    more('column-tile', 0.4, 'each tile that comes from DRAM is used for more columns'),
+  ),
 };

@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern.ts';
-import { orAdvice, parameterMoves } from './moves.ts';
+import { fewer, more, orAdvice, type ParameterRole } from './moves.ts';
 
 const LOW_OCCUPANCY = 0.5;
 
@@ -16,25 +16,17 @@ export const raiseOccupancy: Pattern = {
     if (!direct && !(occupancy && occupancy.ratio < LOW_OCCUPANCY)) return [];
     const limiter = occupancy?.limiter ?? 'registers';
     const confidence = direct ? 0.6 : 0.4;
-    const fewer = (role: 'row-tile' | 'column-tile' | 'stages' | 'rows-per-warp' | 'unroll') =>
-      parameterMoves(context, {
-        role,
-        direction: 'fewer',
-        confidence,
-        reason: `less ${limiter === 'shared-memory' ? 'shared memory' : limiter} per CTA, the limiter of occupancy`,
-      });
-    const moreWarps = parameterMoves(context, {
-      role: 'warps',
-      direction: 'more',
-      confidence,
-      reason: 'more warps share the CTA’s tiles, so more warps are resident',
-    });
-    const moves =
-      limiter === 'shared-memory'
-        ? [...fewer('column-tile'), ...fewer('row-tile'), ...fewer('stages'), ...moreWarps]
-        : limiter === 'registers'
-          ? [...fewer('rows-per-warp'), ...fewer('unroll'), ...fewer('row-tile')]
-          : moreWarps;
+    const resource = limiter === 'shared-memory' ? 'shared memory' : limiter;
+    const smaller = (role: ParameterRole) =>
+      fewer(role, confidence, `less ${resource} per CTA, the limiter of occupancy`);
+    const moreWarps = more('warps', confidence, 'more warps share the CTA’s tiles, so more warps are resident');
+    const proposals = {
+      'shared-memory': [smaller('column-tile'), smaller('row-tile'), smaller('stages'), moreWarps],
+      registers: [smaller('rows-per-warp'), smaller('unroll'), smaller('row-tile')],
+      warps: [moreWarps],
+      ctas: [moreWarps],
+    }[limiter];
+    const moves = proposals.flatMap((proposal) => proposal(context));
     return direct ? orAdvice(moves, 'Limit registers with __launch_bounds__, or keep less data per CTA.') : moves;
   },
 };

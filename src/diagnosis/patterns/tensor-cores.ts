@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern.ts';
-import { orAdvice, rungMoves } from './moves.ts';
+import { movesOr, rungs } from './moves.ts';
 
 /** Matrix products on the matrix unit. */
 export const tensorCores: Pattern = {
@@ -7,9 +7,8 @@ export const tensorCores: Pattern = {
   title: 'Compute half-precision products on tensor cores',
   source: 'L4 ladder: WMMA family 870 → 98.5 µs; mma.sync reaches 99 % of FA2 on A100',
   triggers: ['tensor-cores-unused'],
-  propose: (context) =>
-    orAdvice(
-      rungMoves(context, 0.7, 'its products run on the tensor cores'),
-      'Write the products with mma.sync.m16n8k16 (fp16 inputs, fp32 accumulators): no rung of this ladder does yet.',
-    ),
+  propose: movesOr(
+    'Write the products with mma.sync.m16n8k16 (fp16 inputs, fp32 accumulators): no rung of this ladder does yet.',
+    rungs(0.7, 'its products run on the tensor cores'),
+  ),
 };

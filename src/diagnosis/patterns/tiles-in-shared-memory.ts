@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern.ts';
-import { orAdvice, parameterMoves, rungMoves } from './moves.ts';
+import { more, movesOr, rungs } from './moves.ts';
 
 /** Load a tile once, coalesced, and let every row of the CTA use it. */
 export const tilesInSharedMemory: Pattern = {
@@ -8,16 +8,13 @@ export const tilesInSharedMemory: Pattern = {
   source: 'FlashAttention tiling; L4 ladder phases 1 to 4',
   triggers: ['uncoalesced-access', 'redundant-global-loads'],
   propose: (context) =>
-    orAdvice(
-      [
-        ...rungMoves(context, 0.7, 'tiles come through shared memory, coalesced'),
-        ...parameterMoves(context, {
-          role: 'row-tile',
-          direction: 'more',
-          confidence: context.finding.id === 'redundant-global-loads' ? 0.5 : 0.1,
-          reason: 'more rows per CTA use each loaded tile',
-        }),
-      ],
+    movesOr(
       'Copy a tile of the operand into shared memory with neighbouring lanes on neighbouring addresses.',
-    ),
+      rungs(0.7, 'tiles come through shared memory, coalesced'),
+      more(
+        'row-tile',
+        context.finding.id === 'redundant-global-loads' ? 0.5 : 0.1,
+        'more rows per CTA use each loaded tile',
+      ),
+    )(context),
 };

@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern.ts';
-import { orAdvice, parameterMoves, rungMoves } from './moves.ts';
+import { more, movesOr, rungs } from './moves.ts';
 
 /** 16 bytes per lane and load. */
 export const vectorisedLoads: Pattern = {
@@ -9,15 +9,12 @@ export const vectorisedLoads: Pattern = {
   triggers: ['narrow-loads', 'compute-bound', 'uncoalesced-access'],
   propose(context) {
     const direct = context.finding.id === 'narrow-loads';
-    const moves = [
-      ...parameterMoves(context, {
-        role: 'vector-width',
-        direction: 'more',
-        confidence: direct ? 0.8 : 0.3,
-        reason: 'fewer requests move the same bytes',
-      }),
-      ...(direct ? rungMoves(context, 0.6, 'its global loads are wide') : []),
-    ];
-    return direct ? orAdvice(moves, 'Load float4 (8 halves) where addresses are 16-byte aligned.') : moves;
+    const width = more('vector-width', direct ? 0.8 : 0.3, 'fewer requests move the same bytes');
+    if (!direct) return width(context);
+    return movesOr(
+      'Load float4 (8 halves) where addresses are 16-byte aligned.',
+      width,
+      rungs(0.6, 'its global loads are wide'),
+    )(context);
   },
 };
