@@ -1,4 +1,5 @@
 import { WarpsmithError } from '../core/errors.ts';
+import { assignments } from '../core/values.ts';
 import { type MadeBranch, makeBranch } from '../handover/git-branch.ts';
 import { type KeptChange, keptChanges } from '../handover/kept-changes.ts';
 import { isSameKernel } from '../handover/same-kernel.ts';
@@ -46,8 +47,7 @@ export async function commitRun(target: string, { store }: { store: string }): P
 function messageOf(run: LoadedRun, { event, decision, move, confirmation }: KeptChange): string {
   const { evaluation } = event;
   const { device } = run.started;
-  const values = Object.entries(evaluation.candidate.parameters).map(([name, value]) => `${name}=${value}`);
-  const setting = [evaluation.candidate.kernel, ...values].join(' ');
+  const setting = [evaluation.candidate.kernel, ...assignments(evaluation.candidate.parameters)].join(' ');
   const lines = [
     move ? formatMove(move.move) : setting,
     '',

@@ -9,6 +9,7 @@ import type { Problem, Workload } from '../core/problem.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import type { Timing } from '../core/timing.ts';
 import { untilAborted } from '../core/until-aborted.ts';
+import { assignments } from '../core/values.ts';
 import { chooseKernels, type Times } from '../handover/choose-kernels.ts';
 import { type DispatchTable, dispatchTable, type Winner } from '../handover/dispatch-table.ts';
 import { writeDispatch } from '../handover/write-dispatch.ts';
@@ -250,11 +251,7 @@ export async function optimizePerWorkload(request: OptimizeRequest): Promise<Per
 
 /** The workload as a user would name it. Its name comes first, because two workloads may differ only in their caches. */
 const textOf = ({ file }: Problem, { name, dimensions }: Workload): string =>
-  file.workloads.some((declared) => declared.name === name)
-    ? name
-    : Object.entries(dimensions)
-        .map(([dimension, value]) => `${dimension}=${value}`)
-        .join(',');
+  file.workloads.some((declared) => declared.name === name) ? name : assignments(dimensions).join(',');
 
 /** The rest of each budget ÷ the workloads left. */
 function shareOf(budgets: Budgets, runs: readonly OptimizeOutcome[], left: number): Budgets {

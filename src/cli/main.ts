@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
+import { assignments } from '../core/values.ts';
 import { onSlowRun } from '../evaluation/oracle/reference-process/slow-runs.ts';
 import { runCommand } from './commands/index.ts';
 import { errorJson, errorText, paintFor, printJson, type Streams } from './output.ts';
@@ -33,8 +34,7 @@ function abortOnSignals(streams: Streams): { signal: AbortSignal; dispose(): voi
 /** A reference of a large workload may take minutes; nobody should wonder what is going on. */
 function tellSlowReferences({ err }: Streams): () => void {
   return onSlowRun(({ problem, dimensions, elapsedMs }) => {
-    const shape = Object.entries(dimensions).map(([name, value]) => `${name}=${value}`);
-    const text = `reference.ts of ${problem} computes the right outputs for ${shape.join(',')}: ${Math.round(elapsedMs / 1000)} s so far`;
+    const text = `reference.ts of ${problem} computes the right outputs for ${assignments(dimensions).join(',')}: ${Math.round(elapsedMs / 1000)} s so far`;
     err.write(`${text}\n`);
   });
 }

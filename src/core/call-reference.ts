@@ -8,6 +8,7 @@ import type {
   RunReference,
 } from './problem.ts';
 import { rounderFor } from './rounding.ts';
+import { assignments } from './values.ts';
 
 /** Describes a mistake of a reference, for the error. */
 export interface ReferenceFault {
@@ -115,11 +116,10 @@ const kindOf = (value: unknown): string =>
 
 function thrown(error: unknown, dimensions: Dimensions): ReferenceFault {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const at = Object.entries(dimensions).map(([name, value]) => `${name}=${value}`);
   return {
     code: 'reference-failed',
     message: `throws ${text}`,
-    received: `${text} for ${at.join(', ')}`,
+    received: `${text} for ${assignments(dimensions).join(', ')}`,
     expected: `a function that returns ${RETURNS}, for every shape that problem.json admits`,
     hint: 'Correct reference.ts; the mistake is the problem’s, not a kernel’s.',
     stack: error instanceof Error && error.stack !== undefined ? error.stack : undefined,

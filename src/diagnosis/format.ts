@@ -1,8 +1,7 @@
-/** Four significant digits. */
-export const figure = (value: number): string => Number(value.toPrecision(4)).toString();
+import { figure } from '../core/values.ts';
 
 /** `0.034` → `3.4 %`. */
-export const percent = (ratio: number): string => `${Number((ratio * 100).toPrecision(2))} %`;
+export const percent = (ratio: number): string => `${figure(ratio * 100, 2)} %`;
 
 /** A time in the unit that reads best. */
 export function nanoseconds(ns: number): string {

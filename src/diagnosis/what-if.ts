@@ -1,8 +1,9 @@
 import type { InstructionClass, LaunchCounters } from '../core/counters.ts';
 import { INSTRUCTION_CLASSES } from '../core/counters.ts';
+import { figure } from '../core/values.ts';
 import { modelLaunch } from '../hardware/launch-model/model-launch.ts';
 import type { ScheduleAssumptions } from '../hardware/launch-model/schedule.ts';
-import { figure, nanoseconds } from './format.ts';
+import { nanoseconds } from './format.ts';
 import type { DiagnosisContext, ModelledLaunch } from './rule.ts';
 
 /** How a launch would look without a defect. */

@@ -10,6 +10,7 @@ import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
 import { deviceRefusal } from '../core/plan/runs-on.ts';
 import type { Dimensions } from '../core/problem.ts';
+import { valuesKey } from '../core/values.ts';
 import { createStream } from '../stats/random.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import type { Instruments } from './instruments/instruments.ts';
@@ -245,8 +246,8 @@ class LiveEvaluation {
     const { device, known } = this.#options;
     const { workload, seed, problem, candidate, thorough = false } = this.#request;
     if (!device.measuring) return this.#verifyAnew(module);
-    const dimensions = Object.entries(workload.dimensions).sort();
-    const key = JSON.stringify([problem.folder, candidate.id, module.code.key, dimensions, seed, thorough]);
+    const shape = valuesKey(workload.dimensions);
+    const key = JSON.stringify([problem.folder, candidate.id, module.code.key, shape, seed, thorough]);
     const shown = known.get(key);
     if (shown) return { ok: true, ...shown, plan: this.#planFor(workload.dimensions, module), counters: [] };
     const verified = await this.#verifyAnew(module);

@@ -1,4 +1,5 @@
 import type { ProblemFile } from '../core/problem.ts';
+import { figure } from '../core/values.ts';
 import type { DispatchTable } from './dispatch-table.ts';
 import { fillTemplate, type Values } from './fill-template.ts';
 import { CppNames, commentText, identifierOf, stringLiteral } from './launch-header/cpp-names.ts';
@@ -46,7 +47,7 @@ function commentRows({ entries, fallback }: DispatchTable): string[] {
     `${commentText(workload).padEnd(width)}  ${commentText(rest)}`;
   return [
     ...entries.map(({ workload, candidate, kind, medianNs }) =>
-      row(workload, `${candidate.kernel} (${candidate.id}), ${kind} ${Number((medianNs / 1000).toPrecision(4))} us`),
+      row(workload, `${candidate.kernel} (${candidate.id}), ${kind} ${figure(medianNs / 1000)} us`),
     ),
     row('fallback', `${fallback.candidate.kernel} (${fallback.candidate.id})`),
   ];

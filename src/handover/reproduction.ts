@@ -3,6 +3,7 @@ import type { Candidate, ParameterValues } from '../core/kernel.ts';
 import type { Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { Timing } from '../core/timing.ts';
+import { assignments } from '../core/values.ts';
 import type { ConfirmationEvent } from '../store/events.ts';
 
 /** How a candidate compares with the kernel its run started from. */
@@ -89,7 +90,7 @@ function commandOf(evidence: Evidence | null): string {
   if (!evidence) return 'warpsmith evaluate .';
   const { device, workloads, seed } = evidence;
   const workload = workloads[0]!;
-  const dimensions = Object.entries(workload.dimensions).map(([name, value]) => `${name}=${value}`);
-  const options = [`--device ${device.id}`, `--workload ${dimensions.join(',')}`, `--cache ${workload.cache}`];
+  const dimensions = assignments(workload.dimensions).join(',');
+  const options = [`--device ${device.id}`, `--workload ${dimensions}`, `--cache ${workload.cache}`];
   return ['warpsmith evaluate .', ...options, `--seed ${seed}`].join(' ');
 }

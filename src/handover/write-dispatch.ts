@@ -1,6 +1,7 @@
 import { WarpsmithError } from '../core/errors.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { ProblemFile } from '../core/problem.ts';
+import { figure } from '../core/values.ts';
 import { bakeUnder } from '../store/best-kernel.ts';
 import { dispatchHeader } from './dispatch-header.ts';
 import type { DispatchTable } from './dispatch-table.ts';
@@ -73,7 +74,7 @@ const readme = (table: DispatchTable, used: readonly { folder: string; candidate
       workload,
       kernel: candidate.kernel,
       candidate: candidate.id,
-      time: `${kind} ${Number((medianNs / 1000).toPrecision(4))} µs`,
+      time: `${kind} ${figure(medianNs / 1000)} µs`,
       seed,
     })),
     fallback: table.fallback.candidate.kernel,

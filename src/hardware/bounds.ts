@@ -3,6 +3,7 @@ import type { DType } from '../core/dtype.ts';
 import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Tolerance } from '../core/problem.ts';
 import type { Roof } from '../core/roofline.ts';
+import { figure } from '../core/values.ts';
 
 /** problem.json's cost expressions, evaluated for one workload. */
 export interface ProblemWork {
@@ -73,8 +74,6 @@ function fastestPipe(comparison: Tolerance, spec: DeviceSpec): Pipe {
   return tensor.flopPerClock >= vector.flopPerClock ? tensor : vector;
 }
 
-const format = (value: number): string => Number(value.toPrecision(4)).toString();
-
 const pipeRate = (pipe: Pipe, clockHz: number, share: number, spec: DeviceSpec): number =>
   pipe.flopPerClock * spec.smCount.value * clockHz * share;
 
@@ -85,14 +84,14 @@ function computeBound(flop: number, pipe: Pipe, clockHz: number, share: number, 
   return {
     ns,
     arithmetic:
-      `${format(flop)} FLOP ÷ (${spec.smCount.value} SMs × ${format(pipe.flopPerClock)} FLOP/clock (${pipe.name})` +
-      ` × ${format(clockHz / 1e9)} GHz${shareText}) = ${format(ns)} ns`,
+      `${figure(flop)} FLOP ÷ (${spec.smCount.value} SMs × ${figure(pipe.flopPerClock)} FLOP/clock (${pipe.name})` +
+      ` × ${figure(clockHz / 1e9)} GHz${shareText}) = ${figure(ns)} ns`,
   };
 }
 
 function readBound(bytes: number, bytesPerSecond: number, level: string): TimeBound {
   const ns = (bytes / bytesPerSecond) * 1e9;
-  return { ns, arithmetic: `${format(bytes)} B ÷ ${format(bytesPerSecond / 1e9)} GB/s (${level}) = ${format(ns)} ns` };
+  return { ns, arithmetic: `${figure(bytes)} B ÷ ${figure(bytesPerSecond / 1e9)} GB/s (${level}) = ${figure(ns)} ns` };
 }
 
 const larger = (a: TimeBound, b: TimeBound): TimeBound => (b.ns > a.ns ? b : a);
@@ -125,8 +124,8 @@ function measuredComputeBound(flop: number, pipe: Pipe, peaks: MeasuredPeaks | u
   return {
     ns,
     arithmetic:
-      `${format(flop)} FLOP ÷ ${format(peaks.matrixFlopPerSecond / 1e12)} TFLOP/s${products} (measured matrix product;` +
-      ` datasheet ${format(peaks.datasheet.matrixFlopPerSecond / 1e12)} dense) = ${format(ns)} ns`,
+      `${figure(flop)} FLOP ÷ ${figure(peaks.matrixFlopPerSecond / 1e12)} TFLOP/s${products} (measured matrix product;` +
+      ` datasheet ${figure(peaks.datasheet.matrixFlopPerSecond / 1e12)} dense) = ${figure(ns)} ns`,
   };
 }
 
@@ -146,7 +145,7 @@ function attainableReadRate(
     const bytesPerSecond = spec.dramBytesPerSecond.value * spec.dramAttainableRatio.value;
     return { bytesPerSecond, level: 'attainable DRAM' };
   }
-  const datasheet = format(peaks.datasheet.dramBytesPerSecond / 1e9);
+  const datasheet = figure(peaks.datasheet.dramBytesPerSecond / 1e9);
   return { bytesPerSecond: peaks.copyBytesPerSecond, level: `measured copy; datasheet ${datasheet}` };
 }
 
@@ -169,7 +168,7 @@ export function attainableBoundNs(work: ProblemWork, spec: DeviceSpec, peaks?: M
   const launchNs = spec.launchOverheadNs.value;
   const realistic: TimeBound = {
     ns: slower.ns + launchNs,
-    arithmetic: `${slower.arithmetic}, + ${launchNs} ns launch = ${format(slower.ns + launchNs)} ns`,
+    arithmetic: `${slower.arithmetic}, + ${launchNs} ns launch = ${figure(slower.ns + launchNs)} ns`,
   };
   return larger(realistic, vetoBoundNs(work, spec));
 }

@@ -7,6 +7,7 @@ import { failedLimit } from '../core/plan/limits.ts';
 import { allowsValue } from '../core/plan/parameter-values.ts';
 import { closestAssignment, failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions } from '../core/problem.ts';
+import { figure } from '../core/values.ts';
 import type { Pattern, PatternMove } from '../diagnosis/pattern.ts';
 import type { MoveRecord } from '../store/events.ts';
 
@@ -46,7 +47,7 @@ const evidenceText = (finding: Finding): string =>
   finding.evidence
     .map(
       ({ counter, value, unit, comparison, threshold }) =>
-        `${counter} ${Number(value.toPrecision(4))}${unit ? ` ${unit}` : ''}, ${comparison} ${Number(threshold.toPrecision(4))}`,
+        `${counter} ${figure(value)}${unit ? ` ${unit}` : ''}, ${comparison} ${figure(threshold)}`,
     )
     .join('; ');
 

@@ -1,5 +1,6 @@
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Timing } from '../core/timing.ts';
+import { assignments, figure } from '../core/values.ts';
 import type { MoveRecord } from '../store/events.ts';
 
 const SCALES: readonly (readonly [number, string])[] = [
@@ -12,7 +13,7 @@ const SCALES: readonly (readonly [number, string])[] = [
 function withDigits(ns: number, digits: number): string {
   if (!Number.isFinite(ns)) return '–';
   const [scale, unit] = SCALES.find(([candidate]) => Math.abs(ns) >= candidate * 0.9995) ?? SCALES.at(-1)!;
-  return `${Number((ns / scale).toPrecision(digits))} ${unit}`;
+  return `${figure(ns / scale, digits)} ${unit}`;
 }
 
 /** A time in the unit that suits it, three significant digits: `870 µs`, `2.87 ms`. */
@@ -64,7 +65,7 @@ export const formatRatio = (ratio: number | null): string => (ratio === null ? '
 export function formatFigure(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-US');
-  return String(Number(value.toPrecision(3)));
+  return figure(value, 3);
 }
 
 /** A count with its noun: `1 block`, `1,200 samples`. */
@@ -86,7 +87,7 @@ export const formatInstant = (time: string): string => `${time.slice(0, 16).repl
 export const formatSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /** `12.3 %` of a ratio of 0.123. */
-export const formatPercent = (ratio: number): string => `${Number((100 * ratio).toPrecision(3))} %`;
+export const formatPercent = (ratio: number): string => `${figure(100 * ratio, 3)} %`;
 
 const PREFIXES = [
   [1e15, 'P'],
@@ -106,10 +107,7 @@ export function formatPrefixed(value: number): string {
 export const formatRate = (perSecond: number, unit: string): string => `${formatPrefixed(perSecond)}${unit}/s`;
 
 /** `BLOCK_M=64, BLOCK_N=32`. */
-export const formatParameters = (parameters: ParameterValues): string =>
-  Object.entries(parameters)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(', ');
+export const formatParameters = (parameters: ParameterValues): string => assignments(parameters).join(', ');
 
 /** `04_warp (BLOCK_M=64, PAD=8)`. */
 export const formatCandidate = ({ kernel, parameters }: { kernel: string; parameters: ParameterValues }): string =>

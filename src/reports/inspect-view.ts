@@ -4,6 +4,7 @@ import { emptyLineCounters } from '../core/empty-line-counters.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { EvaluationStatus } from '../core/status.ts';
+import { figure } from '../core/values.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { parsePtx } from '../ptx/parse.ts';
 
@@ -214,17 +215,17 @@ function inspectLine(
   return { ...line, flags: flagsOf(line, ptx) };
 }
 
-const figure = (value: number): string => String(Number(value.toPrecision(3)));
+const digits = (value: number): string => figure(value, 3);
 
 function flagsOf(line: Omit<InspectedLine, 'flags'>, ptx: readonly PlacedInstruction[]): string[] {
   const conflicts = line.bankConflicts / ((line.sharedLoad?.requests ?? 0) + (line.sharedStore?.requests ?? 0));
   return [
     ...scattered(line.globalLoad, 'load', sectorsNeeded(ptx, 'ld')),
     ...scattered(line.globalStore, 'store', sectorsNeeded(ptx, 'st')),
-    ...(line.bankConflicts > 0 ? [`bank conflicts: ${figure(conflicts)} extra wavefronts per request`] : []),
+    ...(line.bankConflicts > 0 ? [`bank conflicts: ${digits(conflicts)} extra wavefronts per request`] : []),
     ...(line.divergentBranches > 0 ? [`divergence: ${line.divergentBranches} branches on which lanes part`] : []),
     ...(line.lanesPerInstruction !== null && line.lanesPerInstruction < FEW_LANES
-      ? [`few lanes: ${figure(line.lanesPerInstruction)} of 32 active`]
+      ? [`few lanes: ${digits(line.lanesPerInstruction)} of 32 active`]
       : []),
   ];
 }
@@ -232,7 +233,7 @@ function flagsOf(line: Omit<InspectedLine, 'flags'>, ptx: readonly PlacedInstruc
 /** Without PTX of the line, what 16 bytes a lane would need: then only what no width explains is called scattered. */
 function scattered(access: InspectedAccess | null, name: string, needed: number): string[] {
   if (!access || !(access.unitsPerRequest > EXCESS * needed)) return [];
-  return [`scattered ${name}: ${figure(access.unitsPerRequest)} sectors per request, ${figure(needed)} would do`];
+  return [`scattered ${name}: ${digits(access.unitsPerRequest)} sectors per request, ${digits(needed)} would do`];
 }
 
 const WIDEST_BYTES = 16;

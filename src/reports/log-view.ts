@@ -1,3 +1,4 @@
+import { valuesKey } from '../core/values.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import type { Attempt, AttemptResult } from '../store/journal.ts';
 import { compareSources, type FileDiff, type ReadSource } from './view/source-diffs.ts';
@@ -179,10 +180,8 @@ function ratioTo(parent: Attempt, one: Attempt): AttemptRatio | string {
 const isTimed = ({ status, timing }: AttemptResult): boolean =>
   TIMED.includes(status) && timing !== undefined && timing.medianNs > 0;
 
-const keyOf = ({ dimensions, cache }: AttemptResult): string =>
-  JSON.stringify([Object.entries(dimensions).sort(), cache]);
-
-const isSameWorkload = (a: AttemptResult, b: AttemptResult): boolean => keyOf(a) === keyOf(b);
+const isSameWorkload = (a: AttemptResult, b: AttemptResult): boolean =>
+  a.cache === b.cache && valuesKey(a.dimensions) === valuesKey(b.dimensions);
 
 const meanOf = (kind: AttemptRatio['kind'], ratios: readonly number[]): AttemptRatio => ({
   kind,

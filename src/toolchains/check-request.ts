@@ -1,5 +1,6 @@
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Candidate } from '../core/kernel.ts';
+import { assignments } from '../core/values.ts';
 import { passThroughCubin } from './cubin.ts';
 import { findDeviceLaunches } from './device-launches.ts';
 import { isFunctionName } from './function-symbols.ts';
@@ -71,7 +72,7 @@ function checkCuda(
   if (forbidden.length > 0) {
     return { ok: false, status: 'invalid', message: forbidden[0]!.message, diagnostics: forbidden, elapsedMs: 0 };
   }
-  const parameterMacros = Object.entries(candidate.parameters).map(([name, value]) => `-D${name}=${value}`);
+  const parameterMacros = assignments(candidate.parameters).map((assignment) => `-D${assignment}`);
   return { candidate, architecture, settings: flags.settings, parameterMacros, functions, signal };
 }
 

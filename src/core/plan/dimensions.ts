@@ -2,6 +2,7 @@ import { WarpsmithError } from '../errors.ts';
 import { evaluateExpression } from '../expressions/evaluate.ts';
 import { suggestName } from '../nearest-name.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../problem.ts';
+import { assignments } from '../values.ts';
 import { failedLimit } from './limits.ts';
 
 /** The place of dimension values: a file and the JSON path of the object, or neither for a command line. */
@@ -102,9 +103,7 @@ const outsideLimits = (failed: string, dimensions: Dimensions, place: Dimensions
     code: 'shape-outside-limits',
     message: `The problem's limits leave this shape out: ${failed}.`,
     ...at(place),
-    received: Object.entries(dimensions)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(','),
+    received: assignments(dimensions).join(','),
     expected: 'a shape that meets every one of the `limits` of problem.json',
     hint: 'Change the shape, or the limit where the operation is meant to take it.',
   });

@@ -1,6 +1,7 @@
 import { WarpsmithError } from '../errors.ts';
 import { suggestName } from '../nearest-name.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile, Workload } from '../problem.ts';
+import { assignments } from '../values.ts';
 import { completeShape, defaultOf } from './dimensions.ts';
 
 /**
@@ -65,7 +66,7 @@ function parseDimensionList(problem: ProblemFile, text: string): Record<string, 
 }
 
 function listError(problem: ProblemFile, message: string, received: string): Error {
-  const example = Object.entries(problem.workloads[0]!.dimensions).map(([name, value]) => `${name}=${value}`);
+  const example = assignments(problem.workloads[0]!.dimensions);
   return new WarpsmithError({
     code: 'workload-syntax',
     message,

@@ -1,5 +1,6 @@
 import { WarpsmithError } from '../errors.ts';
 import type { ParameterValues } from '../kernel.ts';
+import { assignments } from '../values.ts';
 
 /** The values of an option: how command-line words become a value, how a value becomes words, and its schema. */
 export interface Kind<T> {
@@ -103,7 +104,7 @@ export const PARAMETERS: Kind<ParameterValues> = {
       throw badValue(flag, text, 'each parameter once', `${name} is set to ${previous[name]} already.`);
     return { ...previous, [name]: Number(value) };
   },
-  write: (flag, values) => Object.entries(values).flatMap(([name, value]) => [flag, `${name}=${value}`]),
+  write: (flag, values) => assignments(values).flatMap((assignment) => [flag, assignment]),
 };
 
 /** A C++ identifier. */

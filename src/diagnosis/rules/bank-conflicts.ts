@@ -1,4 +1,5 @@
-import { figure, percent } from '../format.ts';
+import { figure } from '../../core/values.ts';
+import { percent } from '../format.ts';
 import type { Rule } from '../rule.ts';
 import { estimate } from '../what-if.ts';
 import { where } from '../where.ts';

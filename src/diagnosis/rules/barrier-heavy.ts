@@ -1,4 +1,4 @@
-import { figure } from '../format.ts';
+import { figure } from '../../core/values.ts';
 import type { Rule } from '../rule.ts';
 import { estimate, replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';

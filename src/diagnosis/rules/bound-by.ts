@@ -1,5 +1,6 @@
+import { figure } from '../../core/values.ts';
 import { combineBounds } from '../../hardware/launch-model/model-launch.ts';
-import { figure, nanoseconds, percent } from '../format.ts';
+import { nanoseconds, percent } from '../format.ts';
 import type { DiagnosisContext, ModelledLaunch, Observation } from '../rule.ts';
 
 /** The binding resource must take this share of the launches' time. */

@@ -1,6 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
+import { figure } from '../../core/values.ts';
 import { SECTOR_BYTES } from '../../hardware/launch-model/constants.ts';
-import { figure, percent } from '../format.ts';
+import { percent } from '../format.ts';
 import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate } from '../what-if.ts';
 import { where } from '../where.ts';

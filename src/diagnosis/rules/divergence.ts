@@ -1,5 +1,5 @@
+import { figure } from '../../core/values.ts';
 import { SERIAL_LANES } from '../../hardware/launch-model/constants.ts';
-import { figure } from '../format.ts';
 import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate, packInstructions } from '../what-if.ts';
 import { where } from '../where.ts';

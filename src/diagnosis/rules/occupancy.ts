@@ -1,5 +1,6 @@
 import type { Occupancy } from '../../core/counters.ts';
-import { figure, percent } from '../format.ts';
+import { figure } from '../../core/values.ts';
+import { percent } from '../format.ts';
 import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate } from '../what-if.ts';
 

@@ -1,5 +1,5 @@
 import type { LaunchCounters } from '../../core/counters.ts';
-import { figure } from '../format.ts';
+import { figure } from '../../core/values.ts';
 import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate, replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';

@@ -1,5 +1,6 @@
 import type { LaunchCounters } from '../../core/counters.ts';
-import { figure, percent } from '../format.ts';
+import { figure } from '../../core/values.ts';
+import { percent } from '../format.ts';
 import type { Rule } from '../rule.ts';
 import { estimate, replaceInstructions } from '../what-if.ts';
 

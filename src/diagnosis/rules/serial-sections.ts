@@ -1,6 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
+import { figure } from '../../core/values.ts';
 import { SERIAL_LANES } from '../../hardware/launch-model/constants.ts';
-import { figure, percent } from '../format.ts';
+import { percent } from '../format.ts';
 import { type ModelledLaunch, meanWarpInstructions, type Rule } from '../rule.ts';
 import { estimate, packInstructions } from '../what-if.ts';
 import { where } from '../where.ts';

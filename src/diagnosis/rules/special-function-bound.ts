@@ -1,4 +1,5 @@
-import { figure, percent } from '../format.ts';
+import { figure } from '../../core/values.ts';
+import { percent } from '../format.ts';
 import type { ModelledLaunch, Rule } from '../rule.ts';
 import { estimate, replaceInstructions } from '../what-if.ts';
 

@@ -1,5 +1,5 @@
 import type { CounterTotals, LaunchCounters } from '../../core/counters.ts';
-import { figure } from '../format.ts';
+import { figure } from '../../core/values.ts';
 import type { Rule } from '../rule.ts';
 import { estimate } from '../what-if.ts';
 import { where } from '../where.ts';

@@ -1,4 +1,4 @@
-import { figure } from '../format.ts';
+import { figure } from '../../core/values.ts';
 import { type ModelledLaunch, meanWarpInstructions, type Rule } from '../rule.ts';
 import { estimate } from '../what-if.ts';
 

@@ -1,5 +1,6 @@
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Problem } from '../../core/problem.ts';
+import { figure } from '../../core/values.ts';
 import { type Check, describeCheck } from '../oracle/checks.ts';
 import { isLarge, type PreparedCheck } from '../oracle/expectation-cache.ts';
 import type { Expectation } from '../oracle/tolerances/tolerance.ts';
@@ -63,7 +64,7 @@ export function hiddenSignals(problem: Problem, sights: readonly Sight[]): strin
     );
 }
 
-const digits = (value: number): string => String(Number(value.toPrecision(3)));
+const digits = (value: number): string => figure(value, 3);
 
 /** One check, with the data needed to judge wrong kernels on it. */
 export interface BlindCheckRequest {

@@ -7,6 +7,7 @@ import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
 import { failedLimit } from '../../core/plan/limits.ts';
 import { failedConstraint } from '../../core/plan/parameters.ts';
 import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
+import { assignments, valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { costsLittle, drawShapes } from './drawn-shapes.ts';
@@ -138,7 +139,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
   });
   const others = furtherGeneratorSets(problem, seed);
   const onMain = thorough ? others : others.slice(0, setsThatFit(problem, dimensions, isEmulated));
-  const differs = (shape: Dimensions): boolean => keyOf(shape) !== keyOf(dimensions);
+  const differs = (shape: Dimensions): boolean => valuesKey(shape) !== valuesKey(dimensions);
   const timedShapeOnly = drawn.shapes.length === 0 && !known.some(differs);
   const checks: Check[] = [
     ...listed,
@@ -168,10 +169,8 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
 /** The problem's check shapes, each once. */
 function shapesOf(problem: ProblemFile): Dimensions[] {
   const shapes = problem.checkShapes.map((shape) => completeDimensions(problem.dimensions, shape.dimensions));
-  return [...new Map(shapes.map((shape) => [keyOf(shape), shape])).values()];
+  return [...new Map(shapes.map((shape) => [valuesKey(shape), shape])).values()];
 }
-
-const keyOf = (dimensions: Dimensions): string => JSON.stringify(Object.entries(dimensions).sort());
 
 /** The declared inputs, run twice, and other generator sets, run once; only the former if even that takes long. */
 function drawnChecks(problem: ProblemFile, dimensions: Dimensions, generatorSets: readonly string[]): Check[] {
@@ -231,6 +230,4 @@ export function cheapestToRepeat(problem: ProblemFile, checks: readonly Check[])
 
 /** e.g. `B=1, S=113, D=64, causal=1 · large`. */
 export const describeCheck = ({ dimensions, generatorSet }: Pick<Check, 'dimensions' | 'generatorSet'>): string =>
-  `${Object.entries(dimensions)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(', ')} · ${generatorSet} inputs`;
+  `${assignments(dimensions).join(', ')} · ${generatorSet} inputs`;

@@ -1,4 +1,5 @@
 import type { ComparedElement } from '../../core/evaluation.ts';
+import { figure } from '../../core/values.ts';
 import type { OutputVerdict } from './compare.ts';
 
 /**
@@ -46,4 +47,4 @@ function visiblePrecision(got: number, want: number): number {
   return Math.min(MOST_DIGITS, Math.max(LEAST_DIGITS, Math.ceil(Math.log10(ratio)) + 2));
 }
 
-const digits = (value: number, precision = LEAST_DIGITS): string => String(Number(value.toPrecision(precision)));
+const digits = (value: number, precision = LEAST_DIGITS): string => figure(value, precision);

@@ -3,6 +3,7 @@ import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
 import type { Dimensions, Problem, ReferenceTensors } from '../../core/problem.ts';
 import { decode, encode } from '../../core/rounding.ts';
+import { valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf, packElements, spreadElements } from '../launches/layout.ts';
 import { NAN_POISON } from '../launches/poison.ts';
@@ -30,7 +31,7 @@ export function drawInputs(request: {
 }): DrawnInputs {
   const { problem, buffers, dimensions, seed, generatorSet } = request;
   const overrides = generatorSetsOf(problem.file)[generatorSet] ?? {};
-  const check = `${JSON.stringify(Object.entries(dimensions).sort())} ${generatorSet}`;
+  const check = `${valuesKey(dimensions)} ${generatorSet}`;
   const bytes = new Map<string, Uint8Array>();
   const tensors: Record<string, Float64Array> = {};
   for (const buffer of buffers) {

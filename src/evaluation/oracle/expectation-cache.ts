@@ -3,6 +3,7 @@ import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem } from '../../core/problem.ts';
+import { valuesKey } from '../../core/values.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
 import { type DeviceReference, type Expectations, expectationsFor, expectationsFrom } from './expectations.ts';
@@ -111,7 +112,7 @@ export function createExpectationCache(options: OracleTools & { limitBytes?: num
 
   const nameOf = ({ problem, dimensions, seed, generatorSet }: CheckKey): string => {
     if (!problemNumbers.has(problem)) problemNumbers.set(problem, problemCount++);
-    return JSON.stringify([problemNumbers.get(problem), Object.entries(dimensions).sort(), seed, generatorSet]);
+    return JSON.stringify([problemNumbers.get(problem), valuesKey(dimensions), seed, generatorSet]);
   };
   const forgetOldest = (): void => {
     for (const [name, { bytes }] of remembered) {

@@ -1,6 +1,7 @@
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import type { Dimensions, Problem, ReferenceTensors, Rows } from '../../core/problem.ts';
+import { valuesKey } from '../../core/values.ts';
 import { createStream, type RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Expectations, expectationsFrom } from './expectations.ts';
@@ -50,7 +51,7 @@ function chooseRowsOf(
   flop: number,
   { dimensions, seed, generatorSet }: { dimensions: Dimensions; seed: number; generatorSet: string },
 ): Rows {
-  const check = JSON.stringify(Object.entries(dimensions).sort());
+  const check = valuesKey(dimensions);
   return Object.fromEntries(
     outputs.map((buffer) => {
       const stream = createStream(seed, check, generatorSet, 'rows', buffer.name);

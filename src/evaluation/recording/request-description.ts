@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EvaluationRequest } from '../../core/evaluation.ts';
+import { assignments } from '../../core/values.ts';
 import type { RequestDescription } from '../../store/recording.ts';
 
 const HASH_DIGITS = 12;
@@ -45,4 +46,4 @@ function inWords(field: keyof RequestDescription, description: RequestDescriptio
 
 /** e.g. `04_warp (3f2a…) BLOCK_M=32`. */
 export const describeCandidate = ({ candidate: { id, kernel, parameters } }: RequestDescription): string =>
-  [`${kernel} (${id})`, ...Object.entries(parameters).map(([name, value]) => `${name}=${value}`)].join(' ');
+  [`${kernel} (${id})`, ...assignments(parameters)].join(' ');

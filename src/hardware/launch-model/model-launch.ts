@@ -1,7 +1,7 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import { figure } from '../../core/values.ts';
 import { OVERLAP_EXPONENT } from './constants.ts';
-import { figure } from './format.ts';
 import { type CtaLatency, ctaLatency } from './latency.ts';
 import { type Schedule, type ScheduleAssumptions, scheduleLaunch } from './schedule.ts';
 import { type Demand, throughputDemands } from './throughput.ts';

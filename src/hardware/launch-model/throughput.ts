@@ -1,9 +1,9 @@
 import type { InstructionClass, LaunchCounters } from '../../core/counters.ts';
 import { INSTRUCTION_CLASSES } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import { figure } from '../../core/values.ts';
 import { machineInstructions, type Pipe, pipeOf } from './class-costs.ts';
 import { ATOMIC_CLOCKS, LANES_PER_WARP } from './constants.ts';
-import { figure } from './format.ts';
 import type { Schedule } from './schedule.ts';
 import { LINE_BYTES, type Traffic } from './traffic.ts';
 

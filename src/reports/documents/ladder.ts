@@ -1,3 +1,4 @@
+import { figure } from '../../core/values.ts';
 import {
   type Block,
   type Document,
@@ -21,7 +22,7 @@ interface DetailRow {
   readonly cell: MeasuredCell;
 }
 
-const teraflops = ({ flopPerSecond }: MeasuredCell): string => `${Number((flopPerSecond / 1e12).toPrecision(3))}`;
+const teraflops = ({ flopPerSecond }: MeasuredCell): string => figure(flopPerSecond / 1e12, 3);
 
 /** `69.13 µs, 7.23 TFLOP/s, 1.24× faster` than the row's peer; the peer itself says so. */
 function cellText(cell: LadderCell): string {

@@ -1,6 +1,7 @@
 import type { CommandName } from '../../core/requests/commands.ts';
 import type { Cache } from '../../core/requests/options.ts';
 import { commandLine, type RequestOf } from '../../core/requests/request.ts';
+import { assignments } from '../../core/values.ts';
 import type { RunStartedEvent, WeightedWorkload } from '../../store/events.ts';
 
 /** Characters that no shell gives a meaning. */
@@ -13,10 +14,7 @@ const quote = (word: string): string => (PLAIN_WORD.test(word) ? word : `'${word
 export const shellCommand = <N extends CommandName>(name: N, request: RequestOf<N>): string =>
   commandLine(name, request).map(quote).join(' ');
 
-const dimensionsText = ({ dimensions }: WeightedWorkload): string =>
-  Object.entries(dimensions)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(',');
+const dimensionsText = ({ dimensions }: WeightedWorkload): string => assignments(dimensions).join(',');
 
 /**
  * Whether a workload has the name that one gets which problem.json does not declare: its sizes, then the flags that are set.

@@ -6,6 +6,7 @@ import type { BaselineMeasurement } from '../../../core/evaluation.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../../core/launch-plan.ts';
 import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, Workload } from '../../../core/problem.ts';
+import { valuesKey } from '../../../core/values.ts';
 import type { Contender, ContenderFailure } from '../../measure/contender.ts';
 import { timedPlan } from '../../measure/timed-plan.ts';
 import type { ExpectationCache } from '../../oracle/expectation-cache.ts';
@@ -173,7 +174,7 @@ export class BaselineWorker {
 }
 
 const keyOf = ({ name, prepare, workload }: LibrarySubject): string =>
-  JSON.stringify([prepare.command, name, Object.entries(workload.dimensions).sort()]);
+  JSON.stringify([prepare.command, name, valuesKey(workload.dimensions)]);
 
 const prepareKernel = (
   { code }: CompiledKernel,

@@ -1,5 +1,6 @@
 import type { Finding } from '../../../core/finding.ts';
 import type { ProfilerRule } from '../../../core/profile.ts';
+import { figure } from '../../../core/values.ts';
 import { type DetailsRule, sentencesOf } from './parse-details-page.ts';
 
 /** A rule whose share of the launch's time is smaller gives no finding; the report keeps the rule. */
@@ -42,8 +43,8 @@ function finding({ id, message, estimatedSpeedupPercent: percent }: EstimatedRul
     title: `${functionName}: ${first.replace(/\.$/, '')}`,
     estimatedSpeedup,
     arithmetic:
-      `ncu estimates ${percent} % of the launch’s time: 1 ÷ (1 − ${Number((percent / 100).toPrecision(4))}) = ` +
-      `${Number(estimatedSpeedup.toPrecision(4))}×`,
+      `ncu estimates ${percent} % of the launch’s time: 1 ÷ (1 − ${figure(percent / 100)}) = ` +
+      `${figure(estimatedSpeedup)}×`,
     evidence: [
       {
         counter: 'ncu’s estimate of the time to be saved',

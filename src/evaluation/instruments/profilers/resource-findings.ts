@@ -2,6 +2,7 @@ import type { KernelResources, Occupancy } from '../../../core/counters.ts';
 import type { DeviceSpec } from '../../../core/device-spec.ts';
 import type { Finding } from '../../../core/finding.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../../core/launch-plan.ts';
+import { figure } from '../../../core/values.ts';
 import { occupancy } from '../../../hardware/occupancy.ts';
 
 export interface ResourceFindingsRequest {
@@ -54,7 +55,7 @@ function parallelism(launches: readonly Launch[], smCount: number, because: stri
       id: 'parallelism',
       title: `${widest} ${widest === 1 ? 'CTA' : 'CTAs'} on ${smCount} SMs: part of the GPU does nothing`,
       estimatedSpeedup: speedup,
-      arithmetic: `at most ${smCount} SMs ÷ ${widest} CTAs = ${Number(speedup.toPrecision(4))}×; nothing was counted (${because})`,
+      arithmetic: `at most ${smCount} SMs ÷ ${widest} CTAs = ${figure(speedup)}×; nothing was counted (${because})`,
       evidence: launches.map(({ planned, ctaCount }) => ({
         counter: 'CTAs ÷ SMs',
         value: ctaCount / smCount,

@@ -1,0 +1,12 @@
+/** Dimensions or parameters by name. */
+type Values = Readonly<Record<string, number>>;
+
+/** `['M=64', 'N=8']`: as a command line takes them. */
+export const assignments = (values: Values): string[] =>
+  Object.entries(values).map(([name, value]) => `${name}=${value}`);
+
+/** The same text for equal values, whatever the order of their names. Seeds depend on it, so it may never change. */
+export const valuesKey = (values: Values): string => JSON.stringify(Object.entries(values).sort());
+
+/** A figure in so many significant digits, without zeros at its end: `3.142`. */
+export const figure = (value: number, digits = 4): string => String(Number(value.toPrecision(digits)));

@@ -1,2 +1,0 @@
-/** Four significant digits, for the arithmetic texts. */
-export const figure = (value: number): string => Number(value.toPrecision(4)).toString();
