@@ -1,17 +1,6 @@
 import type { Comparison, Verdict } from '../../src/core/measurement.ts';
-import {
-  chart,
-  chartFile,
-  dot,
-  frameOf,
-  line,
-  rectangle,
-  round,
-  text,
-  told,
-  yAxis,
-} from '../../src/reports/charts/chart.ts';
-import { linearScale } from '../../src/reports/charts/scale.ts';
+import { chart, chartFile, dot, frameOf, line, rectangle, text, told, yAxis } from '../../src/reports/charts/chart.ts';
+import { linearScale, round } from '../../src/reports/charts/scale.ts';
 import { EQUIVALENCE_MARGIN } from '../../src/stats/verdict.ts';
 
 const SIZE = { width: 860, height: 360, id: 'comparisons' };

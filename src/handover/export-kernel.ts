@@ -1,4 +1,3 @@
-import { WarpsmithError } from '../core/errors.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { bakeUnder } from '../store/best-kernel.ts';
@@ -9,6 +8,12 @@ import { launchHeader } from './launch-header/launch-header.ts';
 import { launchUnit } from './launch-header/launch-unit.ts';
 import { exportReadme } from './readme.ts';
 import { type Evidence, type Reproduction, reproduction } from './reproduction.ts';
+import { requireCudaSource } from './require-cuda-source.ts';
+
+const FOR_A_HEADER = {
+  because: 'a launch header has to be compiled together with CUDA C++',
+  hint: 'Load it with cudaLibraryLoadFromFile and launch it with cudaLaunchKernelEx; `warpsmith check` prints its plan.',
+};
 
 export interface ExportRequest {
   readonly problem: Problem;
@@ -53,7 +58,7 @@ const exportName = (problem: string, kernel: string): string => identifierOf(`${
  */
 export function exportKernel(request: ExportRequest): ExportedKernel {
   const { problem, candidate, start, change, evidence } = request;
-  refuseCompiled(candidate);
+  requireCudaSource(candidate, FOR_A_HEADER);
   const name = request.name ?? exportName(problem.file.name, candidate.kernel.file.name);
   const baked = bakeUnder(candidate, request.folder, [
     `${candidate.kernel.file.name}, candidate ${candidate.id}, as warpsmith exported it.`,
@@ -100,17 +105,4 @@ export function filesOfExport(reproduceJson: string): string[] {
   } catch {
     return [];
   }
-}
-
-function refuseCompiled({ kernel: { file, folder } }: Candidate): void {
-  if (file.source.kind === 'cuda') return;
-  throw new WarpsmithError({
-    code: 'export-needs-cuda-source',
-    message: `${file.name} is ${file.source.kind}: a launch header has to be compiled together with CUDA C++.`,
-    file: `${folder}/kernel.json`,
-    path: 'source.kind',
-    received: file.source.kind,
-    expected: 'cuda',
-    hint: 'Load it with cudaLibraryLoadFromFile and launch it with cudaLaunchKernelEx; `warpsmith check` prints its plan.',
-  });
 }

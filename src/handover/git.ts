@@ -17,14 +17,7 @@ export interface Git {
 }
 
 /** git finds its configuration below the home folder. */
-function gitEnvironment(): Record<string, string> {
-  const environment = minimalEnvironment();
-  for (const name of ['HOME', 'XDG_CONFIG_HOME']) {
-    const value = process.env[name];
-    if (value !== undefined) environment[name] = value;
-  }
-  return environment;
-}
+const gitEnvironment = (): Record<string, string> => minimalEnvironment(['HOME', 'XDG_CONFIG_HOME']);
 
 /** Runs git in a folder. */
 export function gitIn(folder: string, environment: Readonly<Record<string, string>> = {}): Git {

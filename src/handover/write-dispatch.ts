@@ -1,4 +1,3 @@
-import { WarpsmithError } from '../core/errors.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { ProblemFile } from '../core/problem.ts';
 import { figure } from '../core/values.ts';
@@ -9,6 +8,7 @@ import { fillTemplate } from './fill-template.ts';
 import { launchHeader } from './launch-header/launch-header.ts';
 import { launchUnit } from './launch-header/launch-unit.ts';
 import { nvccFlags } from './readme.ts';
+import { requireCudaSource } from './require-cuda-source.ts';
 
 /**
  * The files of a dispatch table: dispatch.json, dispatch.hpp that chooses and launches, a folder with kernel, launch
@@ -39,7 +39,7 @@ export function writeDispatch(
   };
   for (const [place, id] of used) {
     const candidate = candidates.get(id)!;
-    refuseCompiled(candidate);
+    requireCudaSource(candidate, FOR_A_TABLE);
     const comment = [`${candidate.kernel.file.name}, candidate ${id}, of a dispatch table for ${table.problem}.`];
     const baked = bakeUnder(candidate, `${folder}/${place}`, comment);
     for (const [name, text] of Object.entries(baked)) files[`${place}/${name}`] = text;
@@ -52,18 +52,10 @@ export function writeDispatch(
   return files;
 }
 
-function refuseCompiled({ kernel: { file, folder } }: Candidate): void {
-  if (file.source.kind === 'cuda') return;
-  throw new WarpsmithError({
-    code: 'export-needs-cuda-source',
-    message: `${file.name} is ${file.source.kind}: a dispatch table is made of CUDA C++.`,
-    file: `${folder}/kernel.json`,
-    path: 'source.kind',
-    received: file.source.kind,
-    expected: 'cuda',
-    hint: 'Leave the kernel out, or export each winner by itself.',
-  });
-}
+const FOR_A_TABLE = {
+  because: 'a dispatch table is made of CUDA C++',
+  hint: 'Leave the kernel out, or export each winner by itself.',
+};
 
 const readme = (table: DispatchTable, used: readonly { folder: string; candidate: Candidate }[]): string =>
   fillTemplate('dispatch.md', {

@@ -4,13 +4,8 @@ const PASSED_ON = ['LD_LIBRARY_PATH', 'CUDA_VISIBLE_DEVICES', 'CUDA_HOME', 'CUDA
 
 /** The minimal environment and what finding and steering CUDA needs. */
 export function gpuEnvironment(): Record<string, string> {
-  const environment = minimalEnvironment();
-  for (const name of PASSED_ON) {
-    const value = process.env[name];
-    if (value !== undefined) environment[name] = value;
-  }
   return {
-    ...environment,
+    ...minimalEnvironment(PASSED_ON),
     // Functions are loaded with their module, never inside a timed launch.
     CUDA_MODULE_LOADING: 'EAGER',
     // Ordinals as nvidia-smi shows them.

@@ -1,7 +1,10 @@
-/** The environment of a tool, without secrets: the search path, the temporary folder and a fixed locale. */
-export function minimalEnvironment(): Record<string, string> {
+/**
+ * The environment of a tool, without secrets: the search path, the temporary folder and a fixed locale, and of the caller's
+ * variables those named in `passedOn`.
+ */
+export function minimalEnvironment(passedOn: readonly string[] = []): Record<string, string> {
   const environment: Record<string, string> = { LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8' };
-  for (const name of ['PATH', 'TMPDIR']) {
+  for (const name of ['PATH', 'TMPDIR', ...passedOn]) {
     const value = process.env[name];
     if (value !== undefined) environment[name] = value;
   }

@@ -137,7 +137,7 @@ export const documentOf = (
   title,
   lead: flattened(lead),
   sections: sections.flat(),
-  footer: footer !== undefined ? footer : undefined,
+  footer,
 });
 
 export const text = (content: Inline): Block => ({ kind: 'text', text: content });

@@ -113,6 +113,12 @@ export const formatParameters = (parameters: ParameterValues): string => assignm
 export const formatCandidate = ({ kernel, parameters }: { kernel: string; parameters: ParameterValues }): string =>
   `${kernel} (${formatParameters(parameters) || 'no parameters'})`;
 
+/** `torch 2.11, cudnn 9.1`. */
+export const formatVersions = (versions: Readonly<Record<string, string>>): string =>
+  Object.entries(versions)
+    .map((entry) => entry.join(' '))
+    .join(', ');
+
 type Change = { parameter: string; from: number; to: number };
 
 const formatChanges = (kernel: string, changes: readonly Change[]): string =>

@@ -89,7 +89,7 @@ export function buildInspectView(request: {
   const counted = sumByLine(evaluation);
   const instructions = ptx === undefined ? [] : ptxInstructions(ptx, sources);
   const all = totals(evaluation);
-  const byLine = groupByLine(instructions);
+  const byLine = Map.groupBy(instructions, ({ place }) => keyOf(place));
   const lines = Object.entries(sources).flatMap(([file, text]) =>
     textLines(text).map((line, index) =>
       inspectLine({ file, line: index + 1 }, line, counted, byLine, { ...all, ptxInstructions: instructions.length }),
@@ -164,15 +164,6 @@ function ptxInstructions(ptx: string, sources: Readonly<Record<string, string>>)
       return [{ place: statement.instruction.source, function: name, instruction, text }];
     }),
   );
-}
-
-function groupByLine(instructions: readonly PlacedInstruction[]): Map<string, PlacedInstruction[]> {
-  const groups = new Map<string, PlacedInstruction[]>();
-  for (const instruction of instructions) {
-    const key = keyOf(instruction.place);
-    groups.set(key, [...(groups.get(key) ?? []), instruction]);
-  }
-  return groups;
 }
 
 function inspectLine(

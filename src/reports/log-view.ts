@@ -1,17 +1,11 @@
 import { valuesKey } from '../core/values.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import type { Attempt, AttemptResult } from '../store/journal.ts';
-import { compareSources, type FileDiff, type ReadSource } from './view/source-diffs.ts';
+import { type BestChanges, settingChanges } from './view/outcome.ts';
+import { compareSources, type ReadSource, type SourceDiff } from './view/source-diffs.ts';
 
 /** What an attempt changed against its parent. */
-export interface AttemptChange {
-  kernel: { from: string; to: string } | null;
-  /** `null` where one of them has no such parameter. */
-  parameters: { name: string; from: number | null; to: number | null }[];
-  files: FileDiff[];
-  /** Sources that are no longer in the store; nothing is said of them. */
-  missing: string[];
-}
+export type AttemptChange = Pick<BestChanges, 'kernel' | 'parameters'> & Pick<SourceDiff, 'files' | 'missing'>;
 
 /** How an attempt's times stand against its parent's. */
 export interface AttemptRatio {
@@ -130,17 +124,10 @@ function against(
   };
 }
 
-function changeOf(parent: Attempt, one: Attempt, readSource: ReadSource): AttemptChange {
-  const [before, after] = [parent.candidate, one.candidate];
-  const names = [...new Set([...Object.keys(before.parameters), ...Object.keys(after.parameters)])];
-  return {
-    kernel: before.kernel === after.kernel ? null : { from: before.kernel, to: after.kernel },
-    parameters: names
-      .filter((name) => before.parameters[name] !== after.parameters[name])
-      .map((name) => ({ name, from: before.parameters[name] ?? null, to: after.parameters[name] ?? null })),
-    ...compareSources(parent.sources, one.sources, readSource),
-  };
-}
+const changeOf = (parent: Attempt, one: Attempt, readSource: ReadSource): AttemptChange => ({
+  ...settingChanges(parent.candidate, one.candidate),
+  ...compareSources(parent.sources, one.sources, readSource),
+});
 
 /** Statuses with a time that means something. */
 const TIMED: readonly AttemptResult['status'][] = ['passed', 'unverified'];

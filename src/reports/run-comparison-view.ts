@@ -4,7 +4,7 @@ import type { RecordedEvent, RepositoryState, RunStartedEvent, WeightedWorkload 
 import { formatParameters } from './format.ts';
 import type { RunView } from './run-view.ts';
 import { ofType } from './view/logged.ts';
-import { type BestChanges, bestChanges } from './view/outcome.ts';
+import { type BestChanges, settingChanges } from './view/outcome.ts';
 import { joinEvaluations, type TimeFigure } from './view/progression.ts';
 import { shellCommand } from './view/reproduction.ts';
 import { diffBetween, type ReadSource, type SourceDiff } from './view/source-diffs.ts';
@@ -188,7 +188,7 @@ export function compareRuns(run: ReadRun, against: ReadRun): RunComparisonView {
       : null,
     reached: reachedBy(both),
     differences: differencesOf(both),
-    changes: of.best && other.best ? bestChanges(other.best.candidate, of.best.candidate, []) : null,
+    changes: of.best && other.best ? settingChanges(other.best.candidate, of.best.candidate) : null,
     sources: sourcesOf(both),
   };
 }

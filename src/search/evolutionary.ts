@@ -1,8 +1,8 @@
 import type { RandomSource } from '../stats/random.ts';
-import { integerBelow, stepSource, unit } from './draw.ts';
-import { latinHypercube } from './latin-hypercube.ts';
+import { integerBelow, unit } from './draw.ts';
+import { fromHypercube } from './from-hypercube.ts';
 import type { SearchSpace, Strategy, StrategyOptions } from './strategy.ts';
-import { type Unvisited, unvisitedOf } from './unvisited.ts';
+import type { Unvisited } from './unvisited.ts';
 
 /** Evaluated before the first child. */
 const START_COUNT = 20;
@@ -22,30 +22,16 @@ interface Elite {
  * Steady-state evolution: every child descends from the elites at that moment, crossed over or not, and differs from its
  * parents' values in at most two parameters. A Latin hypercube comes first. What fails or is screened out has no children.
  */
-export function evolutionary({ space, seed }: StrategyOptions): Strategy {
-  const unvisited = unvisitedOf(space.size);
-  const sourceOf = stepSource(seed);
-  const start = latinHypercube(space, START_COUNT, sourceOf(0)).reverse();
+export function evolutionary(options: StrategyOptions): Strategy {
   let elites: Elite[] = [];
-  const choose = (random: RandomSource): number | undefined => {
-    while (start.length > 0) {
-      const index = start.pop()!;
-      if (unvisited.has(index)) return index;
-    }
-    return breed(space, elites, unvisited, random) ?? unvisited.draw(random);
-  };
-  return {
-    ask() {
-      const index = choose(sourceOf(1 + unvisited.taken));
-      if (index !== undefined) unvisited.take(index);
-      return index;
-    },
-    tell(index, outcome) {
-      unvisited.take(index);
+  return fromHypercube(options, {
+    startCount: START_COUNT,
+    choose: (unvisited, random) => breed(options.space, elites, unvisited, random),
+    learn(index, outcome) {
       if (outcome.kind !== 'timed') return;
       elites = [...elites, { index, timeNs: outcome.timeNs }].sort((a, b) => a.timeNs - b.timeNs).slice(0, ELITE_COUNT);
     },
-  };
+  });
 }
 
 /** An unvisited child of the elites; undefined when none turns up. */

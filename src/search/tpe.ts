@@ -1,8 +1,8 @@
 import type { RandomSource } from '../stats/random.ts';
-import { integerBelow, stepSource, unit } from './draw.ts';
-import { latinHypercube } from './latin-hypercube.ts';
+import { integerBelow, unit } from './draw.ts';
+import { fromHypercube } from './from-hypercube.ts';
 import type { SearchDimension, SearchSpace, Strategy, StrategyOptions } from './strategy.ts';
-import { type Unvisited, unvisitedOf } from './unvisited.ts';
+import type { Unvisited } from './unvisited.ts';
 
 /** Latin hypercube before the estimator chooses: the usual 20, then 100 trials. */
 const START_COUNT = 20;
@@ -31,31 +31,18 @@ interface Trial {
  * Source: J. Bergstra, R. Bardenet, Y. Bengio, B. Kégl, "Algorithms for Hyper-Parameter Optimization" (2011); kernels
  * over all dimensions at once as in S. Falkner, A. Klein, F. Hutter, "BOHB" (2018).
  */
-export function tpe({ space, seed }: StrategyOptions): Strategy {
-  const unvisited = unvisitedOf(space.size);
-  const sourceOf = stepSource(seed);
-  const start = latinHypercube(space, START_COUNT, sourceOf(0)).reverse();
+export function tpe(options: StrategyOptions): Strategy {
   const trials: Trial[] = [];
-  const choose = (random: RandomSource): number | undefined => {
-    while (start.length > 0) {
-      const index = start.pop()!;
-      if (unvisited.has(index)) return index;
-    }
-    const { good, bad } = split(trials);
-    if (good.length === 0) return unvisited.draw(random);
-    return mostPromising(space, good, bad, unvisited, random);
-  };
-  return {
-    ask() {
-      const index = choose(sourceOf(1 + unvisited.taken));
-      if (index !== undefined) unvisited.take(index);
-      return index;
+  return fromHypercube(options, {
+    startCount: START_COUNT,
+    choose(unvisited, random) {
+      const { good, bad } = split(trials);
+      return good.length === 0 ? undefined : mostPromising(options.space, good, bad, unvisited, random);
     },
-    tell(index, outcome) {
-      unvisited.take(index);
+    learn(index, outcome) {
       trials.push({ index, timeNs: outcome.kind === 'timed' ? outcome.timeNs : Number.POSITIVE_INFINITY });
     },
-  };
+  });
 }
 
 /** As many count as good as the square root of all: few enough to be good, enough to be a density. */

@@ -31,8 +31,19 @@ export interface CheckedRequest {
   readonly signal: AbortSignal | undefined;
 }
 
+/** `compile` of a toolchain with these rules: checks the request, has `run` do the rest, and takes the time of both. */
+export const compileChecked =
+  (rules: CompilerRules, run: (checked: CheckedRequest) => CompileOutcome | Promise<CompileOutcome>) =>
+  async (request: CompileRequest): Promise<CompileOutcome> => {
+    request.signal?.throwIfAborted();
+    const startMs = performance.now();
+    const checked = checkRequest(request, rules);
+    const outcome = 'ok' in checked ? checked : await run(checked);
+    return { ...outcome, elapsedMs: performance.now() - startMs };
+  };
+
 /** What every compiler checks before it runs; kernels that are compiled already pass through. */
-export function checkRequest(request: CompileRequest, rules: CompilerRules): CheckedRequest | CompileOutcome {
+function checkRequest(request: CompileRequest, rules: CompilerRules): CheckedRequest | CompileOutcome {
   const { candidate, architecture } = request;
   const { source } = candidate.kernel.file;
   const functions = functionNames(candidate);

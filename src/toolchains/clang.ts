@@ -1,5 +1,5 @@
 import { userCacheFolder } from '../process/cache-file.ts';
-import { type CheckedRequest, type CompilerRules, checkRequest } from './check-request.ts';
+import { type CheckedRequest, type CompilerRules, compileChecked } from './check-request.ts';
 import { backEndArguments, frontEndArguments, SUPPORTED_ARCHITECTURES } from './clang-arguments.ts';
 import { type CudaCompile, compileCuda } from './compile-cuda.ts';
 import { compileKey } from './compile-key.ts';
@@ -48,13 +48,7 @@ export async function createClangToolchain(options: ClangToolchainOptions = {}):
   return {
     identity: { name: 'clang', version: compiler.version, path: compiler.path },
     digest: () => `${compiler.fingerprint} ${environment.headers.digest()}`,
-    async compile(request) {
-      request.signal?.throwIfAborted();
-      const startMs = performance.now();
-      const checked = checkRequest(request, rules);
-      const outcome = 'ok' in checked ? checked : await compile(prepare(checked, environment));
-      return { ...outcome, elapsedMs: performance.now() - startMs };
-    },
+    compile: compileChecked(rules, (checked) => compile(prepare(checked, environment))),
   };
 }
 

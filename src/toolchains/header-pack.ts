@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { packageFolder } from '../process/package-folder.ts';
 
 /** The device headers shipped with warpsmith: what `<cuda_fp16.h>` and the like resolve to. */
 export interface HeaderPack {
@@ -10,16 +10,8 @@ export interface HeaderPack {
   digest(): string;
 }
 
-/** The `headers` folder beside package.json, from the sources and from the built package alike. */
-export function findHeaderFolder(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json')) || !existsSync(join(folder, 'headers'))) {
-    const parent = dirname(folder);
-    if (parent === folder) throw new Error('The headers folder is missing from this installation of warpsmith.');
-    folder = parent;
-  }
-  return join(folder, 'headers');
-}
+/** The device headers of this installation. */
+export const findHeaderFolder = (): string => packageFolder('headers');
 
 export function openHeaderPack(folder: string = findHeaderFolder()): HeaderPack {
   const digests = new Map<string, { signature: string; digest: string }>();

@@ -21,18 +21,9 @@ export const H100: DeviceSpec = {
   dramBytesPerSecond: { value: 3.35e12, source: SOURCES.h100Datasheet },
   dramAttainableRatio: sameChip(H200.dramAttainableRatio),
   dramBytes: { value: 80e9, source: SOURCES.h100Datasheet },
-  latencyClocks: {
-    fp32: sameChip(H200.latencyClocks.fp32),
-    integer: sameChip(H200.latencyClocks.integer),
-    special: sameChip(H200.latencyClocks.special),
-    shared: sameChip(H200.latencyClocks.shared),
-    l1: sameChip(H200.latencyClocks.l1),
-    l2: sameChip(H200.latencyClocks.l2),
-    dram: sameChip(H200.latencyClocks.dram),
-    barrier: sameChip(H200.latencyClocks.barrier),
-    shuffle: sameChip(H200.latencyClocks.shuffle),
-    atomic: sameChip(H200.latencyClocks.atomic),
-  },
+  latencyClocks: Object.fromEntries(
+    Object.entries(H200.latencyClocks).map(([name, figure]) => [name, sameChip(figure)]),
+  ) as DeviceSpec['latencyClocks'],
   launchOverheadNs: sameChip(H200.launchOverheadNs),
   calibration: {
     basis: 'same-chip',

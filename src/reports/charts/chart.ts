@@ -1,6 +1,6 @@
 import { type Markup, markup } from '../markup.ts';
 import { CHART_STYLE, THEME_STYLE } from './chart-style.ts';
-import type { Scale } from './scale.ts';
+import { round, type Scale } from './scale.ts';
 
 /** What all charts are made of: those of reports, of the documentation and of benches. Classes are of {@link CHART_STYLE}. */
 
@@ -72,9 +72,6 @@ export const text = (
 
 /** What is told when pointed at. */
 export const told = (title: string, body: readonly Markup[]): Markup => markup`<g><title>${title}</title>${body}</g>\n`;
-
-/** To a tenth of a pixel. */
-export const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** An interval: a line with ends, upright or level. */
 export function whisker(from: Point, to: Point, className = 'whisker'): Markup {

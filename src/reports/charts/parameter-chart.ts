@@ -1,19 +1,8 @@
 import { formatKindAndTime, formatNs, formatParameters } from '../format.ts';
 import { type Markup, markup } from '../markup.ts';
 import type { TriedSetting, TriedSettings } from '../view/tried-settings.ts';
-import {
-  type Chart,
-  type ChartSize,
-  chart,
-  type Frame,
-  frameOf,
-  line,
-  type Point,
-  round,
-  text,
-  told,
-} from './chart.ts';
-import { logScale } from './scale.ts';
+import { type Chart, type ChartSize, chart, type Frame, frameOf, line, type Point, text, told } from './chart.ts';
+import { logScale, round } from './scale.ts';
 
 const MARGINS = { left: 62, right: 18, top: 34, bottom: 40 };
 /** Around parallel axes: room for a value on each side, and for two lines of names. */

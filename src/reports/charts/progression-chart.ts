@@ -18,7 +18,7 @@ import {
   whisker,
   yAxis,
 } from './chart.ts';
-import { logScale, type Scale } from './scale.ts';
+import { logScale, round, type Scale } from './scale.ts';
 
 const MARGINS = { left: 62, right: 18, top: 34, bottom: 40 };
 /** Height of the strip below the plot for evaluations without a time. */
@@ -85,7 +85,7 @@ function plotOf(rows: readonly ProgressionRow[], attainableNs: number | undefine
   return {
     rows,
     frame,
-    x: (index) => Math.round(10 * (frame.left + ((frame.right - frame.left) * (index + 0.5)) / rows.length)) / 10,
+    x: (index) => round(frame.left + ((frame.right - frame.left) * (index + 0.5)) / rows.length),
     y: logScale(range, [frame.bottom, frame.top], 7),
     failedY: frame.bottom + strip - 6,
   };

@@ -10,7 +10,8 @@ export interface Scale {
 
 type Range = readonly [low: number, high: number];
 
-const round = (value: number): number => Math.round(value * 10) / 10;
+/** To a tenth of a pixel. */
+export const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** Steps of a decade, coarser where there are many decades. */
 const STEPS: readonly (readonly number[])[] = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3], [1]];

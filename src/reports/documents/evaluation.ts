@@ -1,6 +1,6 @@
 import type { CounterTotals, LaunchCounters } from '../../core/counters.ts';
 import type { DeviceFault } from '../../core/device-values.ts';
-import type { BaselineMeasurement, Correctness, Coverage, Evaluation } from '../../core/evaluation.ts';
+import type { Correctness, Coverage, Evaluation } from '../../core/evaluation.ts';
 import type { Comparison } from '../../core/measurement.ts';
 import type { LaunchTiming, Timing } from '../../core/timing.ts';
 import { holm } from '../../stats/holm.ts';
@@ -34,6 +34,7 @@ import {
   formatPercent,
   formatRatioInterval,
   formatSeconds,
+  formatVersions,
 } from '../format.ts';
 import { shortKernelNames } from '../kernel-names.ts';
 import { findingsInShort, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
@@ -161,11 +162,6 @@ function comparisonTable(comparisons: readonly Comparison[]): Part {
   ]);
 }
 
-const describeVersions = ({ versions = {} }: BaselineMeasurement): string =>
-  Object.entries(versions)
-    .map((entry) => entry.join(' '))
-    .join(', ') || '–';
-
 const besideParts = ({ comparisons = [], baselines = [], missingBaselines = [] }: Evaluation): Part => [
   comparisonTable(comparisons),
   table('Baselines', baselines, [
@@ -176,7 +172,7 @@ const besideParts = ({ comparisons = [], baselines = [], missingBaselines = [] }
       '95 % interval',
       ({ measurement: { summary } }) => `[${summary.intervalNs.map(formatMeasuredNs).join(' … ')}]`,
     ),
-    words('versions', describeVersions, 1),
+    words('versions', ({ versions = {} }) => formatVersions(versions) || '–', 1),
     words('GPU kernels', ({ gpuKernels }) => gpuKernels && shortKernelNames(gpuKernels), 2),
   ]),
   list(missingBaselines.map(({ name, reason }) => `${name} was not measured: ${reason}`)),
@@ -208,73 +204,54 @@ const modelColumns = (models: readonly LaunchTiming[]): ColumnOf<LaunchCounters>
 const occupancyOf = ({ occupancy: { ratio, limiter } }: LaunchTiming): string =>
   `${(ratio * 100).toFixed(0)} % (${limiter})`;
 
+/** What makes a count telling: `2 per request`. */
+type Relation = (totals: CounterTotals) => string | false;
+
+/** The names of totals that are one number. */
+type CounterName = { [N in keyof CounterTotals]: CounterTotals[N] extends number ? N : never }[keyof CounterTotals];
+
+const per =
+  (count: CounterName, of: CounterName, noun: string): Relation =>
+  (totals) =>
+    totals[count] > 0 && totals[of] > 0 && `${formatFigure(totals[count] / totals[of])} per ${noun}`;
+
+const share =
+  (count: CounterName, of: CounterName, nouns: string): Relation =>
+  (totals) =>
+    totals[of] > 0 && `${formatPercent(totals[count] / totals[of])} of ${nouns}`;
+
+const lanes: Relation = ({ instructions, threadInstructions }) =>
+  threadInstructions > 0 && `${formatFigure(threadInstructions / instructions)} of 32 lanes active`;
+
 /** Counters as they are printed; documents for programs have the names of `counters.totals`. */
-interface CounterRow {
-  readonly name: string;
-  readonly value: (totals: CounterTotals) => number;
-  /** What makes a count telling: `2 per request`. */
-  readonly relative?: (totals: CounterTotals) => string | false;
-}
-
-const per = (count: number, of: number, noun: string): string | false =>
-  count > 0 && of > 0 && `${formatFigure(count / of)} per ${noun}`;
-
-const share = (count: number, of: number, nouns: string): string | false =>
-  of > 0 && `${formatPercent(count / of)} of ${nouns}`;
-
-const COUNTERS: readonly CounterRow[] = [
-  {
-    name: 'warp instructions',
-    value: ({ instructions }) => instructions,
-    relative: ({ instructions, threadInstructions }) =>
-      threadInstructions > 0 && `${formatFigure(threadInstructions / instructions)} of 32 lanes active`,
-  },
-  { name: 'global load requests', value: (totals) => totals.globalLoadRequests },
-  {
-    name: 'global load sectors',
-    value: (totals) => totals.globalLoadSectors,
-    relative: (totals) => per(totals.globalLoadSectors, totals.globalLoadRequests, 'request'),
-  },
-  { name: 'global store requests', value: (totals) => totals.globalStoreRequests },
-  {
-    name: 'global store sectors',
-    value: (totals) => totals.globalStoreSectors,
-    relative: (totals) => per(totals.globalStoreSectors, totals.globalStoreRequests, 'request'),
-  },
-  {
-    name: 'shared load wavefronts',
-    value: (totals) => totals.sharedLoadWavefronts,
-    relative: (totals) => per(totals.sharedLoadWavefronts, totals.sharedLoadRequests, 'request'),
-  },
-  {
-    name: 'shared load bank conflicts',
-    value: (totals) => totals.sharedLoadBankConflicts,
-    relative: (totals) => share(totals.sharedLoadBankConflicts, totals.sharedLoadWavefronts, 'wavefronts'),
-  },
-  {
-    name: 'shared store wavefronts',
-    value: (totals) => totals.sharedStoreWavefronts,
-    relative: (totals) => per(totals.sharedStoreWavefronts, totals.sharedStoreRequests, 'request'),
-  },
-  {
-    name: 'shared store bank conflicts',
-    value: (totals) => totals.sharedStoreBankConflicts,
-    relative: (totals) => share(totals.sharedStoreBankConflicts, totals.sharedStoreWavefronts, 'wavefronts'),
-  },
-  { name: 'barriers', value: ({ barriers }) => barriers },
-  {
-    name: 'divergent branches',
-    value: ({ divergentBranches }) => divergentBranches,
-    relative: ({ divergentBranches, branches }) => share(divergentBranches, branches, 'branches'),
-  },
+const COUNTERS: readonly (readonly [name: string, counter: CounterName, relation?: Relation])[] = [
+  ['warp instructions', 'instructions', lanes],
+  ['global load requests', 'globalLoadRequests'],
+  ['global load sectors', 'globalLoadSectors', per('globalLoadSectors', 'globalLoadRequests', 'request')],
+  ['global store requests', 'globalStoreRequests'],
+  ['global store sectors', 'globalStoreSectors', per('globalStoreSectors', 'globalStoreRequests', 'request')],
+  ['shared load wavefronts', 'sharedLoadWavefronts', per('sharedLoadWavefronts', 'sharedLoadRequests', 'request')],
+  [
+    'shared load bank conflicts',
+    'sharedLoadBankConflicts',
+    share('sharedLoadBankConflicts', 'sharedLoadWavefronts', 'wavefronts'),
+  ],
+  ['shared store wavefronts', 'sharedStoreWavefronts', per('sharedStoreWavefronts', 'sharedStoreRequests', 'request')],
+  [
+    'shared store bank conflicts',
+    'sharedStoreBankConflicts',
+    share('sharedStoreBankConflicts', 'sharedStoreWavefronts', 'wavefronts'),
+  ],
+  ['barriers', 'barriers'],
+  ['divergent branches', 'divergentBranches', share('divergentBranches', 'branches', 'branches')],
 ];
 
 const countersTable = ({ counters }: Evaluation): Part =>
   counters &&
   table('Counters', COUNTERS, [
-    names('counter', ({ name }) => name),
-    figures('in all', ({ value }) => Math.round(value(counters.totals)).toLocaleString('en-US')),
-    words('', ({ relative }) => relative?.(counters.totals) || ''),
+    names('counter', ([name]) => name),
+    figures('in all', ([, counter]) => Math.round(counters.totals[counter]).toLocaleString('en-US')),
+    words('', ([, , relation]) => relation?.(counters.totals) || ''),
   ]);
 
 /** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */

@@ -11,7 +11,7 @@ import {
   text,
   words,
 } from '../document.ts';
-import { formatMeasuredNs, formatPercent, formatRatioInterval } from '../format.ts';
+import { formatMeasuredNs, formatPercent, formatRatioInterval, formatVersions } from '../format.ts';
 import { shortKernelNames } from '../kernel-names.ts';
 import type { LadderCell, LadderRow, LadderView } from '../ladder-view.ts';
 
@@ -94,14 +94,11 @@ export const LADDER_LEGEND =
   'All times are measured, all contenders of a workload in the same blocks. The peer is the fastest library of the ' +
   'workload. × peer is peer time ÷ contender time; above 1, the contender is faster. TFLOP/s are of the problem, not of the kernel.';
 
-const listed = (versions: Readonly<Record<string, string>>): string[] =>
-  Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-
 /** Libraries of the same versions share a line. */
 export function ladderVersions({ versions, contenders }: LadderView): Block | null {
-  const groups = Map.groupBy(contenders, ({ versions: own }) => own && listed(own).join(', '));
+  const groups = Map.groupBy(contenders, ({ versions: own }) => own && formatVersions(own));
   return list([
-    ...listed(versions),
+    ...Object.entries(versions).map((entry) => entry.join(' ')),
     ...[...groups].map(([own, group]) => own !== undefined && `${group.map(({ name }) => name).join(', ')}: ${own}`),
   ]);
 }

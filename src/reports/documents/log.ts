@@ -1,13 +1,10 @@
 import type { AttemptResult } from '../../store/journal.ts';
 import {
-  bad,
   code,
   type Document,
   dim,
   documentOf,
-  good,
   heading,
-  type Inline,
   list,
   type Part,
   type Section,
@@ -18,12 +15,14 @@ import {
 import {
   formatCount,
   formatInstant,
+  formatKindAndTime,
   formatParameters,
   formatRatioInterval,
-  formatTime,
   formatTiming,
 } from '../format.ts';
 import type { AttemptChange, LoggedAttempt, LogView } from '../log-view.ts';
+import { unifiedDiff } from '../sections/changes.ts';
+import { statusText } from './evaluation.ts';
 
 /** `BLOCK_M 32 → 64, kernel.cu +12 −3`. */
 function describeChange({ kernel, parameters, files, missing }: AttemptChange): string {
@@ -40,16 +39,10 @@ const settingOf = ({ candidate }: LoggedAttempt): string =>
   [candidate.kernel, formatParameters(candidate.parameters)].filter((part) => part !== '').join(' ');
 
 /** The worst of several workloads is what counts. */
-const worst = ({ results }: LoggedAttempt): AttemptResult | undefined =>
+const worst = ({ results }: LoggedAttempt): AttemptResult =>
   results.find(({ status }) => status !== 'passed' && status !== 'unverified') ??
   results.find(({ status }) => status !== 'passed') ??
-  results[0];
-
-function statusText(attempt: LoggedAttempt): Inline {
-  const status = worst(attempt)?.status ?? '–';
-  if (status === 'passed') return good(status);
-  return status === 'unverified' ? warn(status) : bad(status);
-}
+  results[0]!;
 
 /** A ratio never comes without its kind. */
 function describeRatio({ versusParent, whyNoRatio, parent }: LoggedAttempt): string | undefined {
@@ -61,7 +54,7 @@ function describeRatio({ versusParent, whyNoRatio, parent }: LoggedAttempt): str
 }
 
 const timesOf = ({ results }: LoggedAttempt): string[] =>
-  results.flatMap(({ timing }) => (timing ? [`${timing.kind} ${formatTime(timing.kind, timing.medianNs)}`] : []));
+  results.flatMap(({ timing }) => (timing ? [formatKindAndTime(timing)] : []));
 
 /** Branches further out stand no further to the right, so that a line keeps its width. */
 const MOST_BRANCHES = 12;
@@ -77,7 +70,7 @@ const tree = (attempts: readonly LoggedAttempt[]): Part =>
       text: [
         one.change ? describeChange(one.change) : settingOf(one),
         '; ',
-        statusText(one),
+        statusText({ status: worst(one).status }),
         [describeRatio(one), ...timesOf(one)].filter(Boolean).map((part) => `, ${part}`),
         one.note === undefined ? '' : dim(` “${one.note}”`),
       ],
@@ -120,14 +113,7 @@ function describeResult({ workload, status, reason, timing, finding }: AttemptRe
 
 function attemptDocument(attempt: LoggedAttempt): Document {
   const { id, time, command, note, parent, problem, device, candidate, results, change, seed } = attempt;
-  const diff = (change?.files ?? []).flatMap(({ file, hunks }) => [
-    `--- ${parent}/${file}`,
-    `+++ ${id}/${file}`,
-    ...hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
-      `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
-      ...lines,
-    ]),
-  ]);
+  const diff = unifiedDiff(parent ?? '', id, change?.files ?? []);
   return documentOf(`Attempt ${id} of ${problem} on ${device.name}, ${formatInstant(time)}`, [
     list([
       note !== undefined && { term: 'Note', text: note },
@@ -138,6 +124,6 @@ function attemptDocument(attempt: LoggedAttempt): Document {
       change && { term: 'Than its parent', text: describeRatio(attempt) ?? 'no ratio' },
     ]),
     list(results.map(describeResult)),
-    diff.length > 0 && [heading('Difference'), { kind: 'code', language: 'diff', text: diff.join('\n') }],
+    diff !== '' && [heading('Difference'), { kind: 'code', language: 'diff', text: diff }],
   ]);
 }

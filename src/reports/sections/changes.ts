@@ -1,6 +1,6 @@
 import { fold, type Inline, list, type Part } from '../document.ts';
 import type { BestChanges } from '../view/outcome.ts';
-import type { SourceDiff } from '../view/source-diffs.ts';
+import type { FileDiff, SourceDiff } from '../view/source-diffs.ts';
 
 /** What one candidate changed against another, in lines and diffs. */
 
@@ -14,12 +14,12 @@ function diffSummary({ files, missing }: SourceDiff): string {
   return [...parts, ...gone].join(', ') || 'the same sources: only parameters differ';
 }
 
-/** A diff as `diff -u` prints it. */
-const unifiedDiff = ({ from, to, files }: SourceDiff): string =>
+/** A diff as `diff -u` prints it, between the folders `from` and `to`. */
+export const unifiedDiff = (from: string, to: string, files: readonly FileDiff[]): string =>
   files
     .flatMap(({ file, hunks }) => [
-      `--- ${from.candidate.kernel}/${file}`,
-      `+++ ${to.candidate.kernel}/${file}`,
+      `--- ${from}/${file}`,
+      `+++ ${to}/${file}`,
       ...hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
         `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
         ...lines,
@@ -31,8 +31,11 @@ const unifiedDiff = ({ from, to, files }: SourceDiff): string =>
 export const diffParts = (diffs: readonly (readonly [title: Inline, diff: SourceDiff])[]): Part => [
   list(diffs.map(([title, diff]) => [title, `: ${diffSummary(diff)}`])),
   diffs.map(
-    ([title, diff]) =>
-      diff.files.length > 0 && fold(title, [{ kind: 'code', language: 'diff', text: unifiedDiff(diff) }]),
+    ([title, { from, to, files }]) =>
+      files.length > 0 &&
+      fold(title, [
+        { kind: 'code', language: 'diff', text: unifiedDiff(from.candidate.kernel, to.candidate.kernel, files) },
+      ]),
   ),
 ];
 

@@ -6,10 +6,20 @@ import type { ProgressionRow, TimeFigure } from './progression.ts';
 /** What the best candidate changed against the start. */
 export interface BestChanges {
   kernel: { from: string; to: string } | null;
+  /** `null` where one of them has no such parameter. */
   parameters: { name: string; from: number | null; to: number | null }[];
   /** Kept changes in the order they were made. */
   steps: { evaluationId: string; change: string; ratio: number | null }[];
 }
+
+/** Kernel and parameters of `after` that are not those of `before`. */
+export const settingChanges = (
+  before: Omit<CandidateReference, 'id'>,
+  after: Omit<CandidateReference, 'id'>,
+): Pick<BestChanges, 'kernel' | 'parameters'> => ({
+  kernel: before.kernel === after.kernel ? null : { from: before.kernel, to: after.kernel },
+  parameters: changedParameters(before.parameters, after.parameters),
+});
 
 function changedParameters(start: ParameterValues, best: ParameterValues): BestChanges['parameters'] {
   const names = [...new Set([...Object.keys(start), ...Object.keys(best)])];
@@ -29,8 +39,7 @@ export function bestChanges(
   kept: readonly ProgressionRow[],
 ): BestChanges {
   return {
-    kernel: start.kernel === best.kernel ? null : { from: start.kernel, to: best.kernel },
-    parameters: changedParameters(start.parameters, best.parameters),
+    ...settingChanges(start, best),
     steps: kept
       .filter(({ why }) => why)
       .map(({ evaluationId, change, ratioToPreviousBest }) => ({ evaluationId, change, ratio: ratioToPreviousBest })),

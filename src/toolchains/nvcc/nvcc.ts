@@ -1,4 +1,4 @@
-import { type CompilerRules, checkRequest } from '../check-request.ts';
+import { type CompilerRules, compileChecked } from '../check-request.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
 import { type CompileLimits, DEFAULT_COMPILE_LIMITS } from '../compile-stage.ts';
@@ -36,13 +36,7 @@ export async function createNvccToolchain(options: NvccToolchainOptions = {}): P
   const compile = compileOnce(undefined, compileWithNvcc);
   return {
     identity: { name: 'nvcc', version: compiler.version, path: compiler.path },
-    async compile(request) {
-      request.signal?.throwIfAborted();
-      const startMs = performance.now();
-      const checked = checkRequest(request, rules);
-      const outcome = 'ok' in checked ? checked : await compile(withKey(checked));
-      return { ...outcome, elapsedMs: performance.now() - startMs };
-    },
+    compile: compileChecked(rules, (checked) => compile(withKey(checked))),
   };
 
   function withKey(checked: Omit<NvccCompile, 'key' | 'compiler' | 'limits'>): NvccCompile {

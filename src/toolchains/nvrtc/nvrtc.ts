@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path';
 import type { CompiledCode, CompileOutcome, Diagnostic } from '../../core/compiled-code.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel } from '../../core/kernel.ts';
-import { type CheckedRequest, type CompilerRules, checkRequest, refuse } from '../check-request.ts';
+import { type CheckedRequest, type CompilerRules, compileChecked, refuse } from '../check-request.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
 import { type CompileLimits, DEFAULT_COMPILE_LIMITS, tooMuchMemory } from '../compile-stage.ts';
@@ -85,14 +85,10 @@ export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}):
   const compile = compileOnce(undefined, (request: NvrtcCompile) => compileProgram(request, compiler));
   return {
     identity: { name: 'nvrtc', version, path: installation.path },
-    async compile(request) {
-      request.signal?.throwIfAborted();
-      const startMs = performance.now();
-      const checked = checkRequest(request, rules);
-      const prepared = 'ok' in checked ? checked : prepare(checked, compiler);
-      const outcome = 'ok' in prepared ? prepared : await compile(prepared);
-      return { ...outcome, elapsedMs: performance.now() - startMs };
-    },
+    compile: compileChecked(rules, (checked) => {
+      const prepared = prepare(checked, compiler);
+      return 'ok' in prepared ? prepared : compile(prepared);
+    }),
     close: () => process.close(),
   };
 }

@@ -1,18 +1,4 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { minimalEnvironment } from '../../../process/minimal-environment.ts';
-
-/** The `python` folder beside package.json, from the sources and from the built package alike. */
-export function findPythonFolder(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json')) || !existsSync(join(folder, 'python', 'warpsmith_worker'))) {
-    const parent = dirname(folder);
-    if (parent === folder) throw new Error('The python folder is missing from this installation of warpsmith.');
-    folder = parent;
-  }
-  return join(folder, 'python');
-}
 
 /**
  * Variables by which PyTorch finds its libraries, its caches and the user's packages, and those that name libraries for
@@ -31,11 +17,7 @@ const PASSED_ON = [
 
 /** The worker's whole environment. It sees one GPU and writes nothing beside its sources. */
 export function pythonEnvironment(gpuUuid: string | undefined): Record<string, string> {
-  const environment = minimalEnvironment();
-  for (const name of PASSED_ON) {
-    const value = process.env[name];
-    if (value !== undefined) environment[name] = value;
-  }
+  const environment = minimalEnvironment(PASSED_ON);
   if (gpuUuid !== undefined) environment.CUDA_VISIBLE_DEVICES = gpuUuid;
   return { ...environment, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' };
 }

@@ -1,7 +1,8 @@
 import { LineProcess, type LineProcessEnd } from '../../../process/line-process.ts';
+import { packageFolder } from '../../../process/package-folder.ts';
 import type { ContenderFailure } from '../../measure/contender.ts';
 import { STATUS_OF_KIND, type WorkerErrorKind } from './messages.ts';
-import { findPythonFolder, pythonEnvironment } from './python-environment.ts';
+import { pythonEnvironment } from './python-environment.ts';
 
 export interface SessionOptions {
   readonly python: string;
@@ -97,7 +98,7 @@ export class WorkerSession {
     this.#process = new LineProcess({
       command: python,
       args: ['-m', 'warpsmith_worker', ...(backendFile === undefined ? [] : ['--backend', backendFile])],
-      cwd: findPythonFolder(), // `-m` looks for modules there first.
+      cwd: packageFolder('python'), // `-m` looks for modules there first.
       env: pythonEnvironment(gpuUuid),
     });
     for (const request of [{ command: 'hello' }, { command: 'load', file: baselineFile }]) {
