@@ -4,11 +4,11 @@ import type { AskTrust, TrustQuestion } from '../app/loading/trust.ts';
 import { plainText } from '../reports/plain-text.ts';
 import type { CliContext } from './context.ts';
 
-/** Asks at the terminal whether a problem's host code may run; undefined where there is none, and nobody can be asked. */
+/** Asks at the terminal whether a problem's host code may run. Undefined if there is no terminal to ask at. */
 export function terminalAsks({ streams, signal }: CliContext): AskTrust | undefined {
   if (!process.stdin.isTTY || !streams.err.isTTY) return undefined;
   return async (question) => {
-    // The terminal's own line editing: Ctrl-C stays a signal, and no cursor is moved.
+    // Uses the terminal's own line editing, so that Ctrl-C stays a signal.
     const lines = createInterface({ input: process.stdin, output: streams.err, terminal: false });
     try {
       const answer = await Promise.race([lines.question(textOf(question), { signal }), endOfInput(lines)]);
@@ -19,7 +19,7 @@ export function terminalAsks({ streams, signal }: CliContext): AskTrust | undefi
   };
 }
 
-/** Ctrl-D, or a terminal that went away, answers nothing. */
+/** Resolves without an answer on Ctrl-D or if the terminal is closed. */
 const endOfInput = (lines: Interface): Promise<string> => once(lines, 'close').then(() => '');
 
 const textOf = ({ problem, folder, files, hash, namedBy }: TrustQuestion): string =>

@@ -9,7 +9,7 @@ import type {
   WeightedWorkload,
 } from '../store/events.ts';
 
-/** The best candidate of a run so far, from the run's events; a further run begins anew. */
+/** Follows the best candidate of a run through its events. A new run starts from nothing. */
 export interface BestSoFar {
   note(this: void, event: RecordedEvent): void;
   /**
@@ -29,11 +29,11 @@ interface Best {
 
 export function createBestSoFar(): BestSoFar {
   let workloads: readonly WeightedWorkload[] = [];
-  /** Kept and not taken back, in order: the start's first, the best's last. */
+  /** Kept evaluations that still stand, in order: the start first, the best last. */
   let kept: Best[] = [];
   /** Candidate id → start's time ÷ its time on fresh blocks. */
   let confirmed = new Map<string, number>();
-  /** What was judged since the last decision. */
+  /** Evaluations since the last decision. */
   let judged: EvaluationFinishedEvent['evaluation'][] = [];
 
   const begin = (ofRun: readonly WeightedWorkload[]): void => {
@@ -50,7 +50,7 @@ export function createBestSoFar(): BestSoFar {
     const times = new Map(timed.map(({ workload, timing }) => [workload.name, timing!.medianNs]));
     kept.push({ evaluationId, candidateId: own.candidate.id, timing: own.timing, times });
   };
-  /** A refused candidate gives way to the best before it. */
+  /** If a candidate is refused, the one before it is the best again. */
   const confirm = ({ candidate: { id }, outcome, ratio }: ConfirmationEvent): void => {
     if (outcome === 'refused') kept = kept.filter(({ candidateId }) => candidateId !== id);
     else if (ratio !== null) confirmed.set(id, ratio);

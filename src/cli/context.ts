@@ -2,14 +2,14 @@ import type { DeviceOfRun } from '../app/candidate-target.ts';
 import { DEFAULT_DEVICE } from '../app/session.ts';
 import type { Streams } from './output.ts';
 
-/** What a command needs of the process around it. */
+/** The streams and the interrupt signal of the process that runs a command. */
 export interface CliContext {
   streams: Streams;
   /** Fires on Ctrl-C. */
   signal: AbortSignal;
 }
 
-/** What one command is given. */
+/** The process, and how the command line asks for the result. */
 export interface CommandContext extends CliContext {
   /** Whether `--json` asks for one JSON object on stdout instead of text for people. */
   json: boolean;
@@ -17,7 +17,7 @@ export interface CommandContext extends CliContext {
   verbose: boolean;
 }
 
-/** A command's work; returns the exit code. */
+/** Runs a command and returns its exit code. */
 export type Run<Request> = (request: Request, context: CommandContext) => Promise<number>;
 
 /**

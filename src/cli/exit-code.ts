@@ -2,7 +2,7 @@ import { EXIT } from '../core/errors.ts';
 import type { EvaluationStatus } from '../core/status.ts';
 import type { StopReason } from '../store/events.ts';
 
-/** Statuses that blame the device, never the candidate. */
+/** Statuses for which the device is at fault, not the candidate. */
 const DEVICE_STATUSES: ReadonlySet<EvaluationStatus> = new Set(['unsupported', 'device-failed']);
 
 /** Exit code of a lone evaluation. */
@@ -18,8 +18,8 @@ const BY_STOP_REASON: Partial<Record<StopReason, number>> = {
   'device-failed': EXIT.deviceOrToolMissing,
 };
 
-/** Exit code of a run: fine for every reason that leaves a best and was not forced. */
+/** Exit code of a run: 0 if it left a best and was not interrupted. */
 export const exitCodeOfStop = (reason: StopReason): number => BY_STOP_REASON[reason] ?? EXIT.ok;
 
-/** Exit code of several runs: the worst of theirs, which the largest is. */
+/** Exit code of several runs: the largest of theirs, which is the worst. */
 export const exitCodeOfStops = (reasons: readonly StopReason[]): number => Math.max(...reasons.map(exitCodeOfStop));

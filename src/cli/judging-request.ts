@@ -24,7 +24,7 @@ function refuseConflicts(name: CommandName, request: Asked): void {
   }
 }
 
-/** Says which options make no difference on a virtual device. */
+/** Notes on stderr which options have no effect on a virtual device. */
 function noteIgnored(name: CommandName, request: Asked, device: string, { streams }: CliContext): void {
   if (!device.startsWith('virtual:')) return;
   for (const [field, option] of optionsOf(name)) {
@@ -34,13 +34,13 @@ function noteIgnored(name: CommandName, request: Asked, device: string, { stream
   }
 }
 
-/** What every use case that may run a problem's programs, or take long, is given by this process. */
+/** The interrupt signal and the trust question of this process, for use cases that run a problem's code or take long. */
 export const surroundings = (context: CliContext): Surroundings => ({
   signal: context.signal,
   askTrust: terminalAsks(context),
 });
 
-/** A request to judge, on the device that it names or on the default one. `ofRun` as {@link deviceOrDefault} takes it. */
+/** Resolves the device of a request to judge: the named one or the default. For `ofRun` see {@link deviceOrDefault}. */
 export async function onDevice<R extends Asked>(
   name: CommandName,
   request: R,

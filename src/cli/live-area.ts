@@ -1,25 +1,25 @@
 import { type Overlay, setOverlay } from './plain-stream.ts';
 
-/** Lines at the bottom of a terminal that are redrawn in place; what is written to the stream appears above them. */
+/** Lines at the bottom of a terminal, redrawn in place. All other output appears above them. */
 export interface LiveArea {
-  /** Draws what the lines are now; nothing where they are what they were. */
+  /** Redraws the lines if they have changed. */
   refresh(): void;
-  /** Takes the lines off the screen, for good. Harmless when called twice. */
+  /** Removes the lines for good. Calling it twice is harmless. */
   close(): void;
 }
 
-/** The seconds in the lines go on. */
+/** Redraws keep the seconds in the lines up to date. */
 const REDRAW_MS = 500;
 const NARROWEST_COLUMNS = 20;
 
 const ESC = '\u001b[';
-/** A terminal shows a frame whole, where it knows this; others ignore it. */
+/** Synchronised output: the terminal shows a whole frame at once. Terminals without it ignore these codes. */
 const FRAME = [`${ESC}?2026h`, `${ESC}?2026l`] as const;
-/** A line that is too long is cut, not wrapped: where one ends the next begins would be a guess. */
+/** Turns wrapping off and on. Long lines are cut, because the code must know on which row each line begins. */
 const CUT = [`${ESC}?7l`, `${ESC}?7h`] as const;
 const [TO_LINE_END, TO_SCREEN_END] = [`${ESC}K`, `${ESC}J`];
 
-/** Whether lines can be redrawn there. */
+/** Whether the stream is a terminal that can move the cursor. */
 export const canRedraw = (stream: NodeJS.WriteStream): boolean => stream.isTTY === true && process.env.TERM !== 'dumb';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no column.
@@ -28,14 +28,14 @@ const columnsOf = (line: string): number => [...line.replaceAll(COLOURS, '')].le
 
 /**
  * @param stream made by `plainStream`, and a terminal that {@link canRedraw}.
- * @param lines what to show in so many columns; none shows nothing.
+ * @param lines returns the lines to show in this many columns.
  */
 export function createLiveArea(stream: NodeJS.WriteStream, lines: (columns: number) => readonly string[]): LiveArea {
-  /** What is on the screen; the cursor stands at its end. */
+  /** The lines on the screen. The cursor stands at their end. */
   let drawn: readonly string[] = [];
   let isClosed = false;
   const columns = (): number => Math.max(NARROWEST_COLUMNS, (stream.columns || 80) - 1);
-  /** A terminal that was made narrower has wrapped what was drawn. */
+  /** If the user made the terminal narrower, it has wrapped the drawn lines, so rows are counted. */
   const toTop = (): string => {
     const rows = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(columnsOf(line) / (columns() + 1))), 0);
     return rows > 1 ? `\r${ESC}${rows - 1}A` : '\r';
@@ -65,7 +65,7 @@ export function createLiveArea(stream: NodeJS.WriteStream, lines: (columns: numb
     setOverlay(stream, undefined);
   };
   const timer = setInterval(refresh, REDRAW_MS).unref();
-  // Whatever ends the process, the shell's prompt does not stand in the middle of it.
+  // However the process ends, the shell's prompt must not appear in the middle of the lines.
   process.on('exit', close);
   setOverlay(stream, overlay);
   return { refresh, close };

@@ -8,15 +8,15 @@ import type { Progress } from './plain-progress.ts';
 import { sparkline } from './sparkline.ts';
 import { describeStage } from './status-line.ts';
 
-/** Speeds of the evaluations so far are drawn in so many columns at most. */
+/** Most columns of the sparkline. */
 const WIDEST_SPARKLINE = 30;
 const MINUTE_MS = 60_000;
 const LONGEST_WORD = 'reverted'.length;
 
-/** What is known of how long the run takes, in ms. */
+/** Times of the run in ms. */
 interface Clock {
   readonly startedMs: number;
-  /** Of a resumed run, what its earlier parts took. */
+  /** Duration of the earlier parts of a resumed run. */
   readonly beforeMs: number;
 }
 
@@ -29,8 +29,8 @@ function describeResult({ evaluation: { status, timing, reason } }: EvaluationFi
 }
 
 /**
- * A few lines at the bottom of the terminal: how far the run is, its best, how speeds went, the time, what is running. A
- * line for each decision stays above them; the log has the rest, and so has the report.
+ * Shows four lines at the bottom of the terminal: evaluations with a sparkline of speeds, the best, elapsed and remaining
+ * time, and the current step. One line per decision stays above them. The log and the report have everything else.
  */
 export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
   const paint = paintFor(stream);
@@ -45,12 +45,12 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
   let minutesLeft: { readonly value: number; readonly sinceMs: number } | undefined;
   /** Start's speed = 1; `null` where there was no valid time. */
   let speeds: (number | null)[] = [];
-  /** The same by evaluation, of what others were compared with. */
+  /** The same by evaluation id, for evaluations that others are compared with. */
   const speedOf = new Map<string, number>();
-  /** While a log's events are remembered. */
+  /** True while the events of an old log are replayed. */
   let isQuiet = false;
   let move = '';
-  /** Of its evaluations, until it is decided. */
+  /** Results of the current move's evaluations, until its decision. */
   const results = new Map<string, string>();
   let running: { readonly what: string; readonly sinceMs: number } | undefined;
   let stage = '';
@@ -67,7 +67,7 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
     area?.refresh();
   };
 
-  /** By the mean of what was evaluated here, and not longer than the budget in minutes. */
+  /** Estimates the remaining time from the mean time per evaluation, limited by the budget in minutes. */
   const remaining = (): string => {
     if (!isSearching) return '';
     const nowMs = performance.now();
@@ -117,7 +117,7 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
       const isKept = decision === 'keep';
       const word = comparedWith === null ? 'start' : isKept ? 'kept' : 'reverted';
       const gain = comparedWith === null || ratio === null ? '' : `, ${formatRatio(ratio)}`;
-      // Over several workloads the first one's time stands for all, unless one of them failed.
+      // With several workloads, shows the time of the first one, unless one of them failed.
       const shown = ratio === null && comparedWith !== null ? [...results.values()].at(-1) : results.get(evaluationId);
       print(
         `[${iteration}] ${word.padEnd(LONGEST_WORD)} ${move}, ${shown ?? 'not judged'}${gain}`,
@@ -146,7 +146,7 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
     best.note(event);
     (handlers[event.type] as ((event: RecordedEvent) => void) | undefined)?.(event);
   };
-  /** A further run begins anew. */
+  /** Forgets the last run when another one starts. */
   const reset = (): void => {
     close();
     [evaluationCount, earlierCount, speeds, minutesLeft, isSearching] = [0, 0, [], undefined, true];

@@ -9,12 +9,9 @@ import { buildProgram } from './program.ts';
 import { systemError } from './system-error.ts';
 import { usageError } from './usage-error.ts';
 
-/** What a shell sees of a process that Ctrl-C ended. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/**
- * First signal: end cleanly. Second: leave at once, which the user asked for twice.
- */
+/** The first signal ends the command cleanly; the second ends the process at once. */
 function abortOnSignals(streams: Streams): { signal: AbortSignal; dispose(): void } {
   const controller = new AbortController();
   const onSignal = () => {
@@ -39,7 +36,7 @@ function tellSlowReferences({ err }: Streams): () => void {
   });
 }
 
-/** A reader that went away (`| head`) is no error of ours. */
+/** Ignores a reader that has closed the pipe, such as `| head`. */
 function ignoreClosedPipe(stream: NodeJS.WriteStream): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

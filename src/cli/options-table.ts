@@ -6,7 +6,7 @@ import type { OptionsRankedEvent } from '../store/events.ts';
 /** Rows on the screen at each turn; reports list more. */
 const SHOWN = 4;
 
-/** What a guided run may try next, best expected return first, with the arithmetic. */
+/** The moves that a guided run may try next, with the arithmetic of their value. The best comes first. */
 export function optionsTable({ iteration, options, omitted, share }: OptionsRankedEvent): string[] {
   const open = options.filter(({ state }) => state !== 'abandoned');
   if (open.length === 0) return [];

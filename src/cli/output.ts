@@ -5,7 +5,7 @@ import { jsonText } from '../reports/plain-text.ts';
 import { commandLines, type Paint, printTerminal } from '../reports/print/terminal.ts';
 import { TERMINAL_WIDTH } from '../reports/print/wrap.ts';
 
-/** Where the command line writes: results to `out`, everything else to `err`. */
+/** The command line writes results to `out` and everything else to `err`. */
 export interface Streams {
   out: NodeJS.WriteStream;
   err: NodeJS.WriteStream;
@@ -24,31 +24,31 @@ export interface Printing {
   readonly verbose: boolean;
 }
 
-/** Narrower ones break every row. */
+/** Narrower terminals would break every row. */
 const NARROWEST = 40;
 
-/** Of a terminal; undefined for files and pipes. */
+/** Columns of a terminal; undefined for files and pipes. */
 const widthOf = (out: NodeJS.WriteStream): number | undefined =>
   out.isTTY ? Math.max(NARROWEST, out.columns || TERMINAL_WIDTH) : undefined;
 
-/** A document as wide as the terminal is; in files and pipes as wide as a usual one. */
+/** Prints a document as wide as the terminal; in files and pipes, as wide as a usual terminal. */
 export function printDocument({ streams: { out }, verbose }: Printing, document: Document): void {
   out.write(printTerminal(document, { paint: paintFor(out), isVerbose: verbose, width: widthOf(out) }));
 }
 
-/** A command to be copied, in lines that a shell joins. */
+/** A command to copy, in lines that a shell joins. */
 export function printCommand({ streams: { out } }: Printing, label: string, command: string): void {
   const lines = commandLines(`${label}: ${command}`, widthOf(out) ?? Number.POSITIVE_INFINITY);
   out.write(`${lines.join('\n')}\n`);
 }
 
-/** A result as JSON, or as the document that says it. */
+/** Prints a result as JSON, or as a document for people. */
 export function printResult<R extends object>(how: Printing, result: R, document: (result: R) => Document): void {
   if (how.json) printJson(how.streams, result);
   else printDocument(how, document(result));
 }
 
-/** One JSON object, as the whole of stdout. */
+/** Prints one JSON object, the whole of stdout. */
 export function printJson({ out }: Streams, value: unknown): void {
   out.write(`${jsonText(value)}\n`);
 }

@@ -13,14 +13,14 @@ import { createBestSoFar } from './best-so-far.ts';
 import { optionsTable } from './options-table.ts';
 import { paintFor } from './output.ts';
 
-/** How a run gets on, on stderr. */
+/** Shows the progress of a run on stderr. */
 export interface Progress {
   onEvent(this: void, event: RecordedEvent): void;
-  /** What is being done of the evaluation at hand. */
+  /** Shows the stage of the running evaluation. */
   onStage(this: void, stage: EvaluationStage): void;
-  /** What a resumed run's log holds already: remembered, and summed up in a line. */
+  /** Takes in the events of a resumed run's log and prints one line about them. */
   onHistory(this: void, events: readonly RecordedEvent[]): void;
-  /** Takes what is redrawn off the screen; harmless when called twice. */
+  /** Removes redrawn lines from the screen. Calling it twice is harmless. */
   end(this: void): void;
 }
 
@@ -52,7 +52,7 @@ function describeAblation({ undone, ratio, intervalRatio, candidate, evaluationI
   return `${what} (${candidate.kernel}, ${evaluationId ?? 'no evaluation'}): this change gives ${formatRatio(ratio)}${interval}`;
 }
 
-/** Strategies other than guided have no finding to name. */
+/** Only the guided strategy names a finding. */
 const describeWhy = ({ finding, pattern, reason }: MoveProposedEvent): string =>
   finding.id === 'none'
     ? reason

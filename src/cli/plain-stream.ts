@@ -1,15 +1,15 @@
 import { styleText } from 'node:util';
 import { plainText } from '../reports/plain-text.ts';
 
-/** What `styleText` writes for the styles that are used: none hides text or moves the cursor. */
+/** The codes that `styleText` writes for our styles. None of them hides text or moves the cursor. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about.
 const STYLE = /(\u001b\[(?:[12]|22|3[1236]|39)m)/;
 
-/** What stays at the bottom of a terminal, below whatever is written to it. */
+/** Lines that stay at the bottom of a terminal, below all other output. */
 export interface Overlay {
-  /** Codes that take it off the screen; empty where it is not on it. */
+  /** Returns the codes that remove the lines; empty if they are not on the screen. */
   erase(): string;
-  /** Text and codes that put it there, the text cleaned. */
+  /** Returns the lines and the codes that draw them. `clean` shows control characters as their codes. */
   draw(clean: (text: string) => string): string;
 }
 
@@ -22,8 +22,8 @@ interface Plain {
 const PLAIN = new WeakMap<NodeJS.WriteStream, Plain>();
 
 /**
- * The stream, with every control character of names, sources, logs and compilers' words shown as its code. Our own stay:
- * colours, where there are any, and those of an {@link Overlay}.
+ * Wraps a stream so that control characters in names, sources, logs and compiler messages appear as their codes. Our own
+ * codes stay: colours, and those of an {@link Overlay}.
  */
 export function plainStream(raw: NodeJS.WriteStream): NodeJS.WriteStream {
   const plain: Plain = { raw, clean: cleanerFor(raw), overlay: undefined };
@@ -48,7 +48,7 @@ function cleanerFor(stream: NodeJS.WriteStream): (text: string) => string {
       .join('');
 }
 
-/** Puts something at the bottom of the terminal, draws it anew where it is there already, or takes it away. */
+/** Draws or redraws an overlay at the bottom of the terminal; `undefined` removes it. */
 export function setOverlay(stream: NodeJS.WriteStream, overlay: Overlay | undefined): void {
   const plain = PLAIN.get(stream);
   if (!plain) throw new Error('only a plain stream has an overlay');

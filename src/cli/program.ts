@@ -13,7 +13,7 @@ Examples:
 Exit codes: 0 fine, 1 the judged thing failed, 2 usage or bad file,
 3 device or tool missing, 4 unverified (--quick), 130 interrupted.`;
 
-/** What every command has beside its own options: no request holds them. */
+/** Options of every command. They say how to print, so requests do not hold them. */
 export const COMMON_OPTIONS: readonly (readonly [flag: string, help: string])[] = [
   ['--json', 'print one JSON object on stdout'],
   ['--verbose', 'also print folded parts'],
@@ -33,7 +33,7 @@ function commanderOption(row: OptionRow): Option {
   return option.required ? option.argParser((text, previous) => row.kind.read(flag, text, previous)) : option;
 }
 
-/** What a command line asks, by the names that a request has. What is not given is absent. */
+/** The request that a command line makes, by the names of its fields. Options that were not given are absent. */
 function requestOf(name: CommandName, command: Command, received: readonly unknown[]): Record<string, unknown> {
   const given = command.opts<Record<string, unknown>>();
   const positional = Object.keys(COMMANDS[name].arguments).map((field, index) => [field, received[index]]);
@@ -44,7 +44,7 @@ function requestOf(name: CommandName, command: Command, received: readonly unkno
   return Object.fromEntries([...positional, ...options]) as Record<string, unknown>;
 }
 
-/** Called with the command that was given, what it asks, and how that is printed. */
+/** Runs a command with its request. `how` says how to print the result. */
 type Execute = (
   name: CommandName,
   request: Readonly<Record<string, unknown>>,
@@ -52,10 +52,10 @@ type Execute = (
 ) => Promise<void>;
 
 /**
- * The command line's grammar, as `core/requests/` describes it. `running` says which command an argument list addresses,
- * for messages.
+ * Builds the grammar of the command line from `core/requests/`. `running` returns the command that an argument list
+ * names, for messages.
  *
- * @param write shows help and version.
+ * @param write prints help and version.
  */
 export function buildProgram(
   write: (text: string) => void,
@@ -65,7 +65,7 @@ export function buildProgram(
     .description('Makes CUDA kernels faster, by itself, and proves it.')
     .version(packageVersion())
     .exitOverride()
-    // Errors are printed once, in the shape all errors have.
+    // `main.ts` prints errors, all in one shape.
     .configureOutput({ writeOut: write, writeErr: () => {}, getOutHelpWidth: () => process.stdout.columns || 80 })
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(shownArgument)].join(' '),

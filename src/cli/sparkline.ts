@@ -2,9 +2,9 @@ const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 const NONE = '·';
 
 /**
- * A character for each value, the largest highest, on a logarithmic scale; `·` where there is none.
+ * One character per value on a logarithmic scale; the largest value is the highest. `·` stands for a missing value.
  *
- * @param values positive, or `null`; of more than `width`, the last ones are shown.
+ * @param values positive, or `null`. If there are more than `width`, only the last ones are shown.
  */
 export function sparkline(values: readonly (number | null)[], width: number): string {
   const shown = values.slice(-width);

@@ -3,11 +3,11 @@ import { cutText } from '../reports/print/wrap.ts';
 import { canRedraw, createLiveArea, type LiveArea } from './live-area.ts';
 import { paintFor } from './output.ts';
 
-/** One line on stderr that says what is going on. On a terminal it is redrawn; elsewhere steps are plain lines. */
+/** A line on stderr that shows the current step. A terminal redraws it; elsewhere each step is a plain line. */
 export interface StatusLine {
   /** Shows a step: replaces the line on a terminal, adds a line elsewhere. */
   step(text: string): void;
-  /** Shows on a terminal only what is going on now, with the seconds it takes. */
+  /** Shows the text with the elapsed seconds, on a terminal only. */
   busy(text: string | undefined): void;
   clear(): void;
 }
@@ -55,15 +55,15 @@ const STAGES: { [S in EvaluationStage['stage']]: (stage: Extract<EvaluationStage
 export const describeStage = (stage: EvaluationStage): string =>
   (STAGES[stage.stage] as (stage: EvaluationStage) => string)(stage);
 
-/** What a use case tells while it works. */
+/** Callbacks through which a use case reports its progress. */
 interface Told {
   readonly onStep: (text: string) => void;
   readonly onStage: (stage: EvaluationStage) => void;
 }
 
 /**
- * Shows the steps of a use case on one line until it ends, however it ends. On a terminal the line also says what is being
- * done of the step's evaluation.
+ * Shows the steps of a use case on one line while it works, and removes the line when it ends or fails. A terminal also
+ * shows the stage of the step's evaluation.
  */
 export async function withStatus<T>(stream: NodeJS.WriteStream, work: (told: Told) => Promise<T>): Promise<T> {
   const status = createStatusLine(stream);

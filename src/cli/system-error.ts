@@ -16,7 +16,7 @@ const CAUSES: Readonly<Record<string, { what: string; hint: string }>> = {
 const MOST_SHOWN = 200;
 const shortened = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
 
-/** What the operating system refused, as an error of the user's; undefined for any other error. */
+/** Turns an error of the operating system into a user's error; returns undefined for any other error. */
 export function systemError(error: unknown): WarpsmithError | undefined {
   const { code, syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
   if (!(error instanceof Error) || code === undefined || syscall === undefined) return undefined;

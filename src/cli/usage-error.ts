@@ -16,7 +16,7 @@ const usageOf = (command: Command): string =>
 
 const helpHint = (command: Command): string => `See \`warpsmith ${command.parent ? `${command.name()} ` : ''}--help\`.`;
 
-/** What would have been right, by commander's error code. */
+/** What was expected, by commander's error code. */
 const DESCRIPTIONS: Readonly<Record<string, { code: string; describe: Describe }>> = {
   'commander.unknownCommand': {
     code: 'unknown-command',
@@ -54,7 +54,7 @@ const DESCRIPTIONS: Readonly<Record<string, { code: string; describe: Describe }
   },
 };
 
-/** Turns commander's complaint into the one error shape. */
+/** Turns an error of commander into a WarpsmithError. */
 export function usageError(error: CommanderError, command: Command, program: Command): WarpsmithError {
   const known = DESCRIPTIONS[error.code];
   const received = quoted(error.message);

@@ -15,23 +15,23 @@ function makeContext(input: DiagnosisInput): DiagnosisContext {
   return { ...input, launches, totalNs };
 }
 
-/** Parallelism before all else: while SMs are idle, no other gain is real. Then by estimated gain. */
+/** Order of findings: parallelism first, because no other gain is real while SMs are idle; then by estimated gain. */
 function inOrder(a: Finding, b: Finding): number {
   const first = Number(b.id === 'parallelism') - Number(a.id === 'parallelism');
   return first !== 0 ? first : b.estimatedSpeedup - a.estimatedSpeedup;
 }
 
 /**
- * Says what limits a candidate, from its counters: parallelism first if it fires, the rest by estimated speed-up.
- * Empty when nothing was executed or nothing stands out.
+ * Finds what limits a candidate, from its counters. Parallelism comes first if it fires, the rest by estimated speed-up.
+ * Empty if nothing was executed or no rule fires.
  */
 export const diagnose = (input: DiagnosisInput): Finding[] => diagnoseWhole(input).findings;
 
-/** What limits a candidate, and what does not only because something else binds. */
+/** The findings of a candidate, and the hidden ones that would matter if nothing else did. */
 export interface Diagnosis {
   /** As {@link diagnose} says. */
   readonly findings: Finding[];
-  /** Beyond their threshold, and worth less than their least gain as things are; by rule. */
+  /** Findings beyond their threshold whose gain is below their rule's minimum, because another resource binds. */
   readonly hiddenFindings: Finding[];
 }
 

@@ -15,11 +15,11 @@ const LANES_PER_WARP = 32;
 export interface ForecastLaunch extends LaunchCut {
   readonly sharedBytes: number;
   readonly threadsPerCta: number;
-  /** Absent before it was compiled: what a thread and a CTA take beside dynamic shared memory. */
+  /** Registers and static shared memory; absent before the kernel was compiled. */
   readonly resources?: KernelResources;
 }
 
-/** What a setting of the best candidate's kernel would be like, without compiling it. */
+/** Forecast of one setting of the best candidate's kernel, which was not compiled. */
 export interface Forecast {
   readonly launches: readonly ForecastLaunch[];
   /** The launch that takes the most time now; the one with the most CTAs where that is not known. */
@@ -30,7 +30,7 @@ export interface Forecast {
 
 export interface Forecaster {
   readonly now: Forecast;
-  /** Undefined where nothing is known of such a setting, or no CTA of it fits on an SM. */
+  /** Undefined if kernel.json does not determine the launches, or if no CTA fits on an SM. */
   of(parameters: ParameterValues): Forecast | undefined;
 }
 
@@ -81,7 +81,7 @@ const indexOfMost = (values: readonly number[]): number => values.indexOf(Math.m
 const isSame = (launches: readonly ForecastLaunch[], timings: readonly LaunchTiming[]): boolean =>
   launches.length === timings.length && launches.every(({ ctaCount }, i) => ctaCount === timings[i]!.ctaCount);
 
-/** CTAs of a launch that an SM holds; 0 where that can't be told for a launch that takes other resources than it did. */
+/** Resident CTAs of a launch per SM; 0 if its resources changed and are not known. */
 function fitting(
   { spec }: PatternContext,
   { threadsPerCta, sharedBytes }: Pick<ForecastLaunch, 'threadsPerCta' | 'sharedBytes'>,
@@ -100,7 +100,7 @@ function fitting(
 
 type Residency = Pick<ForecastLaunch, 'ctasPerSm' | 'resources'>;
 
-/** The launches of these parameters, in their order; undefined where kernel.json alone does not say. */
+/** The launches for these parameters, in order; undefined if kernel.json alone does not determine them. */
 function cutLaunches(
   { candidate, dimensions, spec }: PatternContext,
   parameters: ParameterValues,

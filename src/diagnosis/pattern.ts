@@ -4,7 +4,7 @@ import type { Finding, FindingId } from '../core/finding.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import type { Dimensions } from '../core/problem.ts';
 
-/** What a pattern sees: one finding of the best candidate, and what could be changed. */
+/** Input of a pattern: one finding of the best candidate, and the kernels and parameters that could change. */
 export interface PatternContext {
   readonly finding: Finding;
   readonly evaluation: Evaluation;
@@ -15,7 +15,7 @@ export interface PatternContext {
   readonly spec: DeviceSpec;
 }
 
-/** Why a move is proposed and what it may give. */
+/** Reason and expected gain of a move. */
 interface Expectation {
   /** Old time ÷ new time; an estimate, at least 1. */
   readonly expectedGain: number;
@@ -46,9 +46,9 @@ export interface Pattern {
   /** Kebab-case, stable. */
   readonly id: string;
   readonly title: string;
-  /** Where the remedy is known from. */
+  /** Publication or report from which the remedy is known. */
   readonly source: string;
   readonly triggers: readonly FindingId[];
-  /** Moves for one finding it is triggered by, the most promising first; empty when its conditions do not hold. */
+  /** Moves for one of its findings, the most promising first; empty if its conditions do not hold. */
   propose(context: PatternContext): PatternMove[];
 }

@@ -7,11 +7,11 @@ import { openProcessLibrary } from './open-library.ts';
 const O_CLOEXEC = 0o2000000;
 const OPEN = constants.O_RDWR | constants.O_NOFOLLOW | O_CLOEXEC;
 const LOCK_EXCLUSIVE_NOW = 2 | 4;
-/** Whoever works on this machine may wait for the lock. */
+/** Every user of this machine may take the lock. */
 const MODE = 0o666;
 const MAXIMUM_TEXT_BYTES = 512;
 
-/** A lock that the kernel gives back when its holder ends, however it ends. */
+/** A lock that the kernel releases when its holder ends, however it ends. */
 export interface FileLock {
   release(): void;
 }
@@ -46,7 +46,7 @@ function library(): LibC {
 /**
  * Takes an exclusive lock on a file, creating it, or returns what its holder wrote there. Child processes do not inherit
  * the lock.
- * @param holder what others are told.
+ * @param holder text for processes that find the lock taken.
  * @throws WarpsmithError `lock-file` when the file cannot be opened.
  */
 export function tryLockFile(path: string, holder: string): FileLock | { heldBy: string } {

@@ -25,7 +25,7 @@ export class NativeMemory {
   }
 }
 
-/** Bytes at an address that native code owns; valid only as long as it keeps them. */
+/** Bytes at an address that native code owns. They are valid only as long as it keeps them. */
 export function viewMemory(address: bigint, sizeBytes: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(koffi.view(address, sizeBytes));
 }

@@ -1,7 +1,7 @@
 import koffi from 'koffi';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 
-/** What each C type takes as an argument. Pointers and handles are addresses; `bytes` is the address of the array. */
+/** The TypeScript argument of each C type. Pointers and handles are addresses; `bytes` passes the address of the array. */
 interface ArgumentTypes {
   i32: number;
   u32: number;
@@ -19,7 +19,7 @@ interface ResultTypes {
   u32: number;
   u64: bigint;
   address: bigint;
-  /** Null gives undefined. */
+  /** Returns undefined for a null pointer. */
   text: string | undefined;
   void: undefined;
 }
@@ -60,7 +60,7 @@ export interface NativeLibrary {
     result: R,
     parameters: A,
   ): NativeFunction<R, A>;
-  /** The same for a function that older versions lack. */
+  /** As `function`, but returns undefined if the library is too old to have it. */
   optionalFunction<R extends ResultType, const A extends readonly ArgumentType[]>(
     name: string,
     result: R,
@@ -69,11 +69,11 @@ export interface NativeLibrary {
 }
 
 export interface LibraryRequest {
-  /** What it is, e.g. `the NVIDIA driver`. */
+  /** Name for messages, e.g. `the NVIDIA driver`. */
   readonly what: string;
   /** Names the loader searches for, or paths; the first that loads is taken. */
   readonly names: readonly string[];
-  /** What to do when there is none. */
+  /** Hint for the user if no library loads. */
   readonly hint: string;
 }
 

@@ -12,8 +12,8 @@ export interface StructLayout<F extends string> {
 const C_TYPE = { i32: 'int32_t', u32: 'uint32_t', u64: 'uint64_t', address: 'void *' } as const;
 
 /**
- * Where the platform's C compiler puts the fields.
- * @throws Error when the size is not the one the library's header has: every call with it would then be wrong.
+ * Offsets at which the platform's C compiler places the fields.
+ * @throws Error if the size differs from the one in the library's header, because every call would then be wrong.
  */
 export function structLayout<F extends string>(
   name: string,

@@ -1,18 +1,18 @@
 import type { Candidate, KernelFile } from '../core/kernel.ts';
 import { isSameKernel } from './same-kernel.ts';
 
-/** Where a kernel.json is to lie. */
+/** The folder that a kernel.json is written for. */
 export interface KernelPlace {
   /** Path of problem.json from there, and likewise the schema's, if it has one. */
   readonly problem: string;
   readonly schema?: string;
-  /** The rung whose folder that is: what the ladder knows it by, and which findings lead to it, are the folder's. */
+  /** The rung of that folder. Its name and remedies stay those of the folder. */
   readonly rung?: Pick<KernelFile, 'name' | 'remedies'>;
 }
 
 /**
- * The text of a candidate's kernel.json with the parameters' values as defaults: what it allows stays as it is, and so
- * does its layout, as far as only defaults and its place change.
+ * The text of a candidate's kernel.json with its parameter values as defaults. Allowed values stay, and so does the layout
+ * as long as only defaults and paths change.
  *
  * @param text - kernel.json as it lies in the kernel's folder.
  */
@@ -66,7 +66,7 @@ function replaceString(text: string, key: string, from: string, to: string): str
   return text.slice(0, at) + JSON.stringify(to) + text.slice(at + JSON.stringify(from).length);
 }
 
-/** The first `default` after the parameter's name and its values; the caller looks whether that was the right one. */
+/** The first `default` after the parameter's name and values. The caller checks that it is the right one. */
 function replaceDefault(text: string, name: string, value: number): string {
   const declaration = new RegExp(
     `("${name}"\\s*:\\s*\\{(?:[^{}]|\\{[^{}]*\\})*?"default"\\s*:\\s*)(?:-?[\\d.eE+-]+|"[^"]*")`,

@@ -7,8 +7,8 @@ export type FolderFiles = Readonly<Record<string, string>>;
 const CONTEXT_LINES = 3;
 
 /**
- * A unified diff that makes one folder's files another's, to be applied in that folder with `patch -p1` or `git apply`;
- * empty where nothing differs.
+ * A unified diff that turns one folder's files into another's, for `patch -p1` or `git apply` in that folder; empty if
+ * nothing differs.
  */
 export const changePatch = (from: FolderFiles, to: FolderFiles): string =>
   [...new Set([...Object.keys(from), ...Object.keys(to)])]

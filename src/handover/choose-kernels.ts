@@ -1,12 +1,12 @@
-/** A kernel may take a workload where it needs at most this much more time than the fastest there. */
+/** A kernel may serve a workload if its time is at most this factor above the fastest one's. */
 const TOLERATED_RATIO = 1.02;
 
-/** Workload → candidate id → time; absent where the candidate was not judged or does not take the workload. */
+/** Workload → candidate id → time in ns; absent if the candidate was not judged or does not take the workload. */
 export type Times = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /**
- * The kernel for each workload: the fastest, except that a kernel goes where others come within 2 % of it on every
- * workload it wins. Fewer kernels are less code to build, load and maintain.
+ * Chooses a kernel for each workload: the fastest one. A kernel is dropped if others come within 2 % of it on every workload
+ * that it wins, because fewer kernels are less code to build, load and maintain.
  *
  * @returns workload → candidate id, in the order of `times`; workloads that no candidate takes are left out.
  */
@@ -24,7 +24,7 @@ export function chooseKernels(times: Times): ReadonlyMap<string, string> {
   );
 }
 
-/** Those that win the fewest workloads first: they are the cheapest to lose. */
+/** Kernels that win the fewest workloads come first: they are the cheapest to drop. */
 function byWins(times: Times, candidates: ReadonlySet<string>): string[] {
   const wins = (id: string) => [...times.values()].filter((row) => fastestOf(row, candidates) === id).length;
   return [...candidates].sort((a, b) => wins(a) - wins(b));

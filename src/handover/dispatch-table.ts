@@ -22,11 +22,11 @@ export interface DispatchEntry {
   folder: string;
   medianNs: number;
   kind: Timing['kind'];
-  /** With which this kernel was judged on this workload, which gave its time. */
+  /** The seed of the evaluation that gave the time. */
   seed: number;
 }
 
-/** One winner for each workload, and what takes every other call. Plain JSON: dispatch.json. */
+/** One winner per workload, and a fallback for all other calls. dispatch.json holds it. */
 export interface DispatchTable {
   schemaVersion: 1;
   kind: 'dispatch-table';
@@ -35,7 +35,7 @@ export interface DispatchTable {
   /** When the winners were judged beside each other, as 2026-01-31. Absent from tables of older versions. */
   date?: string;
   entries: DispatchEntry[];
-  /** Where no winner takes the call: the start kernel. */
+  /** The start kernel, for calls that no winner takes. */
   fallback: { candidate: DispatchCandidate; folder: string };
 }
 
@@ -94,7 +94,7 @@ const categoricalDimensions = (problem: Pick<ProblemFile, 'dimensions'>): string
     .filter(([, declaration]) => declaration.values !== undefined)
     .map(([name]) => name);
 
-/** Distances closer than this are ties, so that no library's last bit decides. */
+/** Distances closer than this are ties, so that the last bit of a math library does not decide. */
 export const TIE = 1e-9;
 
 const distance = (from: Dimensions, to: Dimensions, names: readonly string[]): number =>

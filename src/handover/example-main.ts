@@ -60,7 +60,7 @@ function bufferValues(problem: ProblemFile, dimensions: Dimensions): Values[] {
   });
 }
 
-/** A main that allocates a workload's buffers, fills the inputs, launches, and looks whether the outputs are numbers. */
+/** A `main` that allocates a workload's buffers, fills the inputs, launches, and checks the outputs for NaN. */
 export function exampleMain(problem: ProblemFile, workload: Workload, name: string): string {
   const dimensionNames = new CppNames();
   const buffers = bufferValues(problem, workload.dimensions);

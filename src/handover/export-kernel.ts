@@ -44,7 +44,7 @@ export interface ExportedKernel {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** What says that a folder was written by an export, and which files. */
+/** The file that marks a folder as an export and lists its files. */
 export const REPRODUCTION_FILE = 'reproduce.json';
 const PATCH = 'change.patch';
 
@@ -96,7 +96,7 @@ export function exportKernel(request: ExportRequest): ExportedKernel {
   return { name, files: { ...files, [REPRODUCTION_FILE]: `${JSON.stringify(listed, null, 2)}\n` } };
 }
 
-/** Files of an earlier export, from its reproduce.json; none where that is not one. */
+/** Files of an earlier export by its reproduce.json; none if the text is not one. */
 export function filesOfExport(reproduceJson: string): string[] {
   try {
     const { kind, files } = JSON.parse(reproduceJson) as Partial<Reproduction>;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What a template's places are filled with, by name. */
+/** Values for the places of a template, by name. */
 export interface Values {
   readonly [name: string]: string | number | boolean | readonly string[] | readonly Values[];
 }
@@ -14,7 +14,7 @@ const linesOf = (file: string): string[] =>
     .slice(0, -1);
 
 /**
- * A file of templates/ with its places filled. No value is looked at for places.
+ * Fills the places of a file of templates/. Values are inserted as they are.
  *
  *   `@name@`                         text; a list of texts repeats the line, once for each
  *   `@include file@`                 another file of templates/, as it is

@@ -4,7 +4,7 @@ import { withTemporaryFolder } from '../process/temporary-folder.ts';
 import type { FolderFiles } from './change-patch.ts';
 import { type Git, gitIn } from './git.ts';
 
-/** One commit to make: a folder's files after it, and what to say. */
+/** One commit: the folder's files after it, and its message. */
 export interface Change {
   readonly files: FolderFiles;
   readonly message: string;
@@ -13,7 +13,7 @@ export interface Change {
 export interface BranchRequest {
   /** Folder in a repository's work tree, whose files the commits change. */
   readonly folder: string;
-  /** What it must hold at HEAD. */
+  /** The files that it must hold at HEAD. */
   readonly before: FolderFiles;
   /** Whether a file at HEAD is the one before; texts must be equal where this says nothing. */
   readonly isSame?: (name: string, atHead: string, before: string) => boolean;
@@ -30,7 +30,7 @@ export interface MadeBranch {
   readonly commits: readonly string[];
 }
 
-/** To `update-ref`: the reference must not be there. */
+/** Tells `update-ref` that the reference must not exist yet. */
 const NOT_THERE = '';
 const PLAIN = '100644';
 const EXECUTABLE = '100755';

@@ -4,9 +4,9 @@ import { runProcess } from '../process/run-process.ts';
 
 const TIMEOUT_MS = 60_000;
 const MAXIMUM_OUTPUT_BYTES = 64 * 1024 * 1024;
-/** Nothing that a repository configures may run here. */
+/** Keeps git from running programs that the repository configures. */
 const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
-/** Objects of a partial clone are not fetched: the command that fetches is the repository's, too. */
+/** Keeps git from fetching objects of a partial clone, because the repository configures the fetching command, too. */
 const NO_FETCHING = { GIT_ALLOW_PROTOCOL: 'none', GIT_NO_LAZY_FETCH: '1' };
 
 export interface Git {

@@ -7,19 +7,19 @@ import type {
 } from '../store/events.ts';
 import { standingDecisions } from '../store/standing-decisions.ts';
 
-/** A change that a run kept, with what it rests on. */
+/** A change that a run kept, with its evidence. */
 export interface KeptChange {
   readonly event: EvaluationFinishedEvent;
   readonly decision: DecisionEvent;
-  /** Absent where a strategy that knows no findings asked for it. */
+  /** Absent if a blind strategy asked for it. */
   readonly move?: MoveProposedEvent;
   /** Of the winner of a measured run. */
   readonly confirmation?: ConfirmationEvent;
 }
 
 /**
- * What a run kept on the way from its start to its best, in order. Changes that were kept for a time but are not in the
- * best (their candidate was refused when it was confirmed) are left out.
+ * The changes between a run's start and its best, in order, without changes whose candidate was refused in its
+ * confirmation.
  */
 export function keptChanges(events: readonly RecordedEvent[], bestCandidate: string): KeptChange[] {
   const evaluations = events.filter((event) => event.type === 'evaluation-finished');

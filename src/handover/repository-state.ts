@@ -20,8 +20,8 @@ async function filesAtHead(git: Git): Promise<Map<string, string> | undefined> {
 }
 
 /**
- * Whether the files are those of HEAD, byte by byte: `git status` would say it sooner, but runs the filters that a
- * repository names, which nobody has looked at.
+ * Whether the files equal those of HEAD, byte by byte. `git status` would be faster, but it runs filters that the repository
+ * configures, which nobody has checked.
  */
 async function isDirty(git: Git, folder: string): Promise<boolean | undefined> {
   const [atHead, untracked] = await Promise.all([
@@ -32,11 +32,11 @@ async function isDirty(git: Git, folder: string): Promise<boolean | undefined> {
   if (untracked !== '' || atHead.size === 0) return true;
   const paths = [...atHead.keys()].map((path) => join(resolve(folder), path));
   const onDisk = await git.try(['hash-object', '--no-filters', '--stdin-paths'], paths.join('\n'));
-  // Says no where a file is gone.
+  // Fails if a file is gone.
   return onDisk === undefined || onDisk.trim() !== [...atHead.values()].join('\n');
 }
 
-/** What git says of a folder; undefined where no repository with a commit holds it, or git is not there or does not answer. */
+/** Commit and state of a folder; undefined outside a repository with a commit, or if git is missing or fails. */
 export async function repositoryState(folder: string): Promise<RepositoryState | undefined> {
   try {
     const git = gitIn(folder);

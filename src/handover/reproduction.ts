@@ -15,11 +15,11 @@ export interface StartRatio {
   readonly intervalRatio?: readonly [low: number, high: number];
   readonly verdict?: Verdict;
   readonly confirmed: boolean;
-  /** What became of it where it was to be confirmed; a refused candidate is not confirmed, whatever its ratio. */
+  /** Outcome of the confirmation. A refused candidate is not confirmed, whatever its ratio. */
   readonly confirmation?: { readonly outcome: ConfirmationEvent['outcome']; readonly reason: string };
 }
 
-/** What is known of a candidate that a run judged. */
+/** The results of a run about a candidate. */
 export interface Evidence {
   readonly runId: string;
   readonly seed: number;
@@ -59,7 +59,7 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 const hashesOf = (files: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(files).map(([name, text]) => [name, sha256(text)]));
 
-/** What to run, and on what, to see the same again. */
+/** The contents of reproduce.json: what to run, and on which device, to get the same result. */
 export function reproduction(request: {
   readonly version: string;
   readonly problem: { readonly name: string; readonly files: Readonly<Record<string, string>> };

@@ -46,8 +46,8 @@ export interface PtxInstruction {
   /** User's source, from .loc; the outermost call site when inlined from a header. */
   source?: SourceLocation;
   /**
-   * What to count in place of this one when a rewriting spelt an instruction in several: that instruction for the
-   * first of them, null for the others.
+   * If a rewriting replaced one instruction by several: the original for the first of them, null for the others. Counters
+   * count it instead.
    */
   countedAs?: PtxInstruction | null;
 }

@@ -4,7 +4,7 @@ import { mapOperand } from './operands.ts';
 import { isPtxType, sizeOfPtxType } from './types.ts';
 
 /**
- * The same function with a few rare forms spelt in common ones, so that whoever executes PTX need not know them:
+ * Rewrites a few rare forms into common ones, so that code that executes PTX need not know them:
  * - extended-precision chains (`add.cc` … `madc`) without the condition code;
  * - `cvt` into a register wider than its type as a conversion to the register's width, from one in two steps;
  * - loads into and stores from such registers with a conversion of its own;
@@ -45,7 +45,7 @@ function rewriteStatement(statement: PtxStatement, rewriter: Rewriter): PtxState
     }));
 }
 
-/** The first of several stands for the one they replace. */
+/** Of several instructions, the first is counted as the one that they replace. */
 const countedOnce = (part: PtxInstruction, whole: PtxInstruction, index: number, parts: number): PtxInstruction =>
   parts === 1 ? part : { ...part, countedAs: index === 0 ? whole : null };
 
@@ -56,7 +56,7 @@ const rewritten = (
   operands: PtxOperand[],
 ): PtxInstruction => ({ ...instruction, opcode, modifiers, text: [opcode, ...modifiers].join('.'), operands });
 
-/** True where the lanes of a warp or CTA meet, and for what ends a block and is no branch or exit itself. */
+/** Whether a guarded form must stand behind a branch: instructions at which lanes meet, `brx.idx` and `trap`. */
 function belongsBehindBranch(instruction: PtxInstruction): boolean {
   const control = controlOf(instruction);
   if (control === 'switch' || control === 'trap') return true;

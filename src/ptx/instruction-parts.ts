@@ -32,7 +32,7 @@ export function vectorLength(instruction: PtxInstruction): number {
 
 export const has = (instruction: PtxInstruction, modifier: string): boolean => instruction.modifiers.includes(modifier);
 
-/** Modifiers that do not choose the code of an instruction: the default rounding, and hints; `ftz` is looked at by that code. */
+/** Modifiers that do not select an instruction's code: default rounding and hints. The code itself looks at `ftz`. */
 const NEUTRAL: ReadonlySet<string> = new Set(['rn', 'ftz', 'uni', 'full']);
 
 /** Opcode with the modifiers that matter, e.g. `fma.f32` for `fma.rn.ftz.f32`. */

@@ -2,9 +2,9 @@ import { PtxSyntaxError } from './errors.ts';
 import { INSTRUCTIONS } from './instructions/table.ts';
 import { lexPtx, type Token } from './lexer.ts';
 
-/** What a PTX module has and uses beside its parameters and buffers, read from its tokens. */
+/** State and special registers that a PTX module uses besides its parameters and buffers, read from its tokens. */
 export interface ModuleTraits {
-  /** Some variable in device memory keeps what a launch left in it: one that code or another variable names. */
+  /** Whether a variable in device memory that code or another variable names keeps its value between launches. */
   readonly hasVariables: boolean;
   /** The names of all, and of constants if these can be written; empty where a declaration does not show its name. */
   readonly variables: readonly string[];
@@ -14,7 +14,7 @@ export interface ModuleTraits {
   readonly externalFunctions: readonly string[];
   /** Special registers that are read, without their component: `%clock64`, `%smid`. */
   readonly specialRegisters: readonly string[];
-  /** What says which lines L2 keeps: `createpolicy`, `evict_last`, `prefetch`. */
+  /** Instructions and modifiers that control which lines L2 keeps: `createpolicy`, `evict_last`, `prefetch`. */
   readonly cacheHints: readonly string[];
 }
 
@@ -158,7 +158,7 @@ function functionAt(tokens: readonly Token[], start: number): { name: string | u
   return { name, isDefined: false };
 }
 
-/** Those of the PTX ISA that are no place in the grid and no property of the launch. */
+/** Special registers that depend neither on the position in the grid nor on the launch. */
 const WATCHED =
   /^%(?:gridid|envreg\d+|pm\d+(?:_64)?|clock(?:64|_hi)?|globaltimer(?:_lo|_hi)?|n?smid|n?warpid|current_graph_exec)$/;
 

@@ -7,7 +7,7 @@ import type { SourceTracker } from './source-locations.ts';
 import type { TokenStream } from './token-stream.ts';
 import { isPtxType } from './types.ts';
 
-/** What the names written in one `{ … }` stand for. Inner scopes hide outer ones. */
+/** The names declared in one `{ … }`. Inner scopes hide outer ones. */
 interface Scope {
   outer: Scope | undefined;
   /** Name as written → name unique in the function. */
@@ -19,7 +19,7 @@ interface Scope {
   branchTargets: Map<string, PtxOperand[]>;
 }
 
-/** Everything the rules of one function body share. */
+/** State that the rules of one function body share. */
 interface BodyContext {
   readonly stream: TokenStream;
   readonly fn: PtxFunction;

@@ -59,7 +59,7 @@ function freeRegisters(cfg: ControlFlowGraph): Set<string> {
   return new Set([...free].filter((name) => definitionCount.get(name) === 1));
 }
 
-/** Largest number of 32-bit registers that values live at once take; what costs nothing to make again is left out. */
+/** Largest number of 32-bit registers that are live at once, without values that cost nothing to recompute. */
 export function maximumLiveRegisters(fn: PtxFunction, cfg: ControlFlowGraph): number {
   const { liveOut } = analyseLiveness(cfg);
   const free = freeRegisters(cfg);
@@ -72,7 +72,7 @@ export function maximumLiveRegisters(fn: PtxFunction, cfg: ControlFlowGraph): nu
     maximum = Math.max(maximum, count);
     for (const instruction of block.instructions.toReversed()) {
       const { definitions, uses } = definitionsAndUses(instruction);
-      // What is written needs a place even when nobody reads it.
+      // A written value needs a register even if nothing reads it.
       maximum = Math.max(maximum, count + total(definitions.filter((name) => !live.has(name))));
       if (!instruction.guard) for (const name of definitions) if (live.delete(name)) count -= width(name);
       for (const name of uses) {

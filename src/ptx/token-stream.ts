@@ -1,7 +1,7 @@
 import { PtxSyntaxError } from './errors.ts';
 import { type LexedPtx, lexPtx, lineAt, type Token } from './lexer.ts';
 
-/** A cursor over the tokens of one PTX text, with the checks every rule of the grammar needs. */
+/** A cursor over the tokens of one PTX text, with the checks that the grammar's rules share. */
 export class TokenStream {
   readonly tokens: readonly Token[];
   readonly inlineComments: LexedPtx['inlineComments'];

@@ -3,14 +3,14 @@ import type { PtxFunction, PtxInstruction } from './ast.ts';
 import { controlOf, memoryActionOf } from './instructions/properties.ts';
 import { parsePtx } from './parse.ts';
 
-/** Code whose time depends on more than what it issues and moves. */
+/** Code whose time does not follow from its instructions and memory traffic. */
 export interface Wait {
   /** `sleep`: __nanosleep. `poll`: a loop that reads memory anew in each round, as code does that waits for another CTA. */
   readonly kind: 'sleep' | 'poll';
   readonly source?: SourceLocation;
 }
 
-/** Nothing else is worth parsing a module for. */
+/** Modules without these words are not parsed. */
 const MAY_WAIT = /\b(?:nanosleep|ld\.(?:volatile|acquire|relaxed|mmio)|atom[\w.:]*\.(?:cas|exch))\b/;
 
 /** Every sleep and every polling loop of a module, in its order. @throws PtxSyntaxError when it can't be parsed. */
@@ -41,7 +41,7 @@ function waitOf(instruction: PtxInstruction, isInLoop: boolean): Wait['kind'] | 
   return polls ? 'poll' : undefined;
 }
 
-/** What lies between a label and a branch back to it: compilers keep a loop together. */
+/** The instructions between a label and a branch back to it. Compilers keep the blocks of a loop together. */
 function loopsOf(body: PtxFunction['body']): { first: number; last: number }[] {
   const labels = new Map<string, number>();
   return body.flatMap((statement, last) => {

@@ -2,12 +2,12 @@ import type { Chart, LegendItem } from './charts/chart.ts';
 import { formatFigure } from './format.ts';
 
 /**
- * What every report is made of. A document says what there is to say, once; the printers in print/ make a terminal's
- * text, Markdown or HTML of it, and escape names and messages for their format. Texts in here are never escaped.
+ * A report as blocks. The printers in print/ turn it into terminal text, Markdown or HTML, and escape names and messages for
+ * their format. Texts in a document are never escaped.
  */
 export interface Document {
   readonly title: Inline;
-  /** What comes before the first section: the result. */
+  /** The result, before the first section. */
   readonly lead: readonly Block[];
   readonly sections: readonly Section[];
   readonly footer?: string;
@@ -31,7 +31,7 @@ export interface StyledSpan {
   readonly to?: string;
 }
 
-/** Text within a line; lists of it are joined without anything between. */
+/** Text within a line. Lists are joined without a separator. */
 export type Inline = string | StyledSpan | readonly Inline[];
 
 /** `term: text`, where there is a term. */
@@ -43,9 +43,9 @@ export interface Item {
 export interface Column {
   readonly title: string;
   readonly align?: 'right';
-  /** What a terminal may shorten where it is narrow: words, never figures and names. */
+  /** Whether a narrow terminal may shorten the cells. True for words, never for figures and names. */
   readonly isShortened?: boolean;
-  /** Where a table is too wide, columns of the largest number are left out first; those without one, never. */
+  /** If a table is too wide, columns with the largest number are omitted first. Columns without one always stay. */
   readonly drop?: number;
 }
 
@@ -76,17 +76,17 @@ export type Block =
       readonly legend: readonly LegendItem[];
       readonly data?: Block;
     }
-  /** Lines that are kept as they are. */
+  /** Lines that printers do not wrap. */
   | { readonly kind: 'code'; readonly language: 'sh' | 'diff' | 'text'; readonly text: string }
-  /** What is there to be unfolded; a terminal prints it only when asked for more. */
+  /** A collapsible part. A terminal prints it only with `--verbose`. */
   | { readonly kind: 'fold'; readonly summary: Inline; readonly blocks: readonly Block[] };
 
 export type BlockOf<K extends Block['kind']> = Extract<Block, { kind: K }>;
 
-/** A block, several of them, or nothing: what is empty is left out of documents. */
+/** A block, several blocks, or nothing. Empty parts are left out of documents. */
 export type Part = Block | null | undefined | false | readonly Part[];
 
-/** A piece of text in a style of its own; a function for each, as documents read: `good('passed')`. */
+/** One function per style: `good('passed')`. */
 const styled =
   (style: SpanStyle) =>
   (text: string): StyledSpan => ({ text, style });
@@ -116,7 +116,7 @@ export const flattened = (parts: readonly Part[]): Block[] =>
     return 'kind' in part ? [part] : flattened(part);
   });
 
-/** Nothing where it has no blocks. */
+/** One section, or none if it has no blocks. */
 export function section(
   id: string,
   title: string,
@@ -127,7 +127,7 @@ export function section(
   return blocks.length === 0 ? [] : [{ id, title, blocks, ...options }];
 }
 
-/** A document of what is there: empty parts and sections are left out. */
+/** Builds a document without its empty parts and sections. */
 export const documentOf = (
   title: Inline,
   lead: readonly Part[],
@@ -142,29 +142,29 @@ export const documentOf = (
 
 export const text = (content: Inline): Block => ({ kind: 'text', text: content });
 
-/** How to read what follows. */
+/** A paragraph that explains how to read the next blocks. */
 export const note = (content: Inline): Block => ({ kind: 'text', text: content, isNote: true });
 
 export const heading = (content: Inline): Block => ({ kind: 'heading', text: content });
 
-/** What is not there is left out. */
+/** Empty items are left out. */
 type Listed = Inline | Item | null | undefined | false;
 
 const itemOf = (item: Inline | Item): Item =>
   typeof item === 'object' && 'term' in item ? item : { text: item as Inline };
 
-/** `none` where there are no items, or nothing at all. */
+/** A list, or the text `none` if there are no items; nothing if `none` is absent, too. */
 export function list(items: readonly Listed[], none?: string): Block | null {
   const given = items.flatMap((item) => (item ? itemOf(item) : []));
   if (given.length > 0) return { kind: 'list', items: given };
   return none === undefined ? null : text(none);
 }
 
-/** A list with a heading; nothing where there are no items. */
+/** A list with a heading; nothing if there are no items. */
 export const titledList = (title: Inline, items: readonly Listed[]): Part =>
   items.length > 0 && [heading(title), list(items)];
 
-/** Numbers as {@link formatFigure} prints them; `–` where there is nothing. */
+/** Numbers are printed by {@link formatFigure}; null and undefined as `–`. */
 type Cell = Inline | number | null | undefined;
 
 export interface ColumnOf<R> extends Column {
@@ -175,15 +175,15 @@ const column =
   (options: Omit<Column, 'title' | 'drop'>) =>
   <R>(title: string, cell: ColumnOf<R>['cell'], drop = 0): ColumnOf<R> => ({ title, cell, drop, ...options });
 
-/** A column of words, which may be shortened; see {@link Column} for `drop`. */
+/** A column of words, which a narrow terminal may shorten. For `drop` see {@link Column}. */
 export const words = column({ isShortened: true });
-/** A column of names: what is copied to be used. */
+/** A column of names, which users copy and which are never shortened. */
 export const names = column({});
 export const figures = column({ align: 'right' });
 
 const cellText = (cell: Cell): Inline => (typeof cell === 'number' ? formatFigure(cell) : (cell ?? '–'));
 
-/** Nothing where there are no rows. */
+/** A table, or nothing if there are no rows. */
 export function table<R>(
   label: string,
   rows: readonly R[],
@@ -202,7 +202,7 @@ export function table<R>(
   };
 }
 
-/** Nothing where there are no blocks to fold. */
+/** A fold, or nothing if it has no blocks. */
 export function fold(summary: Inline, parts: readonly Part[]): Block | null {
   const blocks = flattened(parts);
   return blocks.length === 0 ? null : { kind: 'fold', summary, blocks };

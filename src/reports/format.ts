@@ -27,7 +27,7 @@ const FORMATS: Readonly<Record<Timing['kind'], (ns: number) => string>> = {
   predicted: formatNs,
 };
 
-/** A time with the digits its kind deserves. */
+/** A time: four digits if measured, three if predicted. */
 export const formatTime = (kind: Timing['kind'], ns: number): string => FORMATS[kind](ns);
 
 /** `[610 µs … 1.2 ms]`. */
@@ -46,11 +46,11 @@ export const formatTiming = ({
 }: Pick<Timing, 'kind' | 'medianNs' | 'intervalNs'>): string =>
   `${kind} ${formatTime(kind, medianNs)} ${formatInterval(kind, intervalNs)}`;
 
-/** The time, with what bounds it where a model says so: a measurement knows no bound. */
+/** The time. A predicted one also names the resource that binds; measurements don't know it. */
 export const describeTiming = (timing: Timing): string =>
   timing.kind === 'predicted' ? `${formatTiming(timing)}, bound by ${timing.bindingResource}` : formatTiming(timing);
 
-/** `lower bound 12 µs; attainable 15 µs`; a provable bound of 0 bounds nothing, and is left out. */
+/** `lower bound 12 µs; attainable 15 µs`, without a provable bound of 0. */
 export const describeBounds = ({ vetoNs, attainableNs }: Pick<Timing, 'vetoNs' | 'attainableNs'>): string =>
   `${vetoNs > 0 ? `lower bound ${formatNs(vetoNs)}; ` : ''}attainable ${formatNs(attainableNs)}`;
 

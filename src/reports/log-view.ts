@@ -4,10 +4,10 @@ import type { Attempt, AttemptResult } from '../store/journal.ts';
 import { type BestChanges, settingChanges } from './view/outcome.ts';
 import { compareSources, type ReadSource, type SourceDiff } from './view/source-diffs.ts';
 
-/** What an attempt changed against its parent. */
+/** The differences of an attempt from its parent. */
 export type AttemptChange = Pick<BestChanges, 'kernel' | 'parameters'> & Pick<SourceDiff, 'files' | 'missing'>;
 
-/** How an attempt's times stand against its parent's. */
+/** Ratio of the parent's times to the attempt's. */
 export interface AttemptRatio {
   kind: 'measured' | 'predicted';
   /** Parent's time ÷ its time; over several workloads their geometric mean. */
@@ -18,7 +18,7 @@ export interface AttemptRatio {
   workloads: number;
 }
 
-/** An attempt with what it did. */
+/** An attempt with its place in the tree, its change and its gain. */
 export interface LoggedAttempt extends Attempt {
   /** How many attempts stand above it in the tree. */
   depth: number;
@@ -129,7 +129,7 @@ const changeOf = (parent: Attempt, one: Attempt, readSource: ReadSource): Attemp
   ...compareSources(parent.sources, one.sources, readSource),
 });
 
-/** Statuses with a time that means something. */
+/** Statuses whose times may be compared. */
 const TIMED: readonly AttemptResult['status'][] = ['passed', 'unverified'];
 
 /** The ratio, or why there is none. */

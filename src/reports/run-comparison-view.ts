@@ -89,7 +89,7 @@ function problemOf(read: ReadRun): string {
   return dtype === undefined ? name : `${name} in ${dtype}`;
 }
 
-/** Times of two devices, of a clock and a model, or of two problems say nothing about each other. */
+/** The reason if the times of two runs can't be divided: different devices, kinds of time or problems. */
 function whyNotCompared(both: Both): string | null {
   const [{ view: run }, { view: against }] = both;
   const [problem, other] = both.map(problemOf);
@@ -117,7 +117,7 @@ function comparedTimes([{ view: run }, { view: against }]: Both, isCompared: boo
   });
 }
 
-/** Measured times count here, too: to a few percent, medians of different blocks tell how far a search had come. */
+/** Measured times count here, too: medians of different blocks are accurate enough to show how far a search had come. */
 function reachedBy(both: Both): RunComparisonView['reached'] {
   const [{ view: run }, { view: against }] = both;
   const isAlike = run.device.name === against.device.name && problemOf(both[0]) === problemOf(both[1]);

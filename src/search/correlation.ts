@@ -2,7 +2,7 @@ import type { Trait } from './traits.ts';
 
 /** The hyperparameters of a trait: the share of variation that it explains, and its length scale. */
 export interface TraitSetting {
-  /** 0…1. At 0 the trait does not matter; at 1 configurations that are unlike in it tell nothing of one another. */
+  /** 0…1. At 0 the trait has no effect; at 1, configurations that differ in it are uncorrelated. */
   readonly weight: number;
   /** Coordinates this far apart are correlated by 1/e in this trait. */
   readonly reach: number;
@@ -33,7 +33,7 @@ export function correlationOf(traits: readonly Trait[], settings: readonly Trait
   };
 }
 
-/** Values of a trait whose pairs are tabled; those of a long range are more than are ever compared. */
+/** Traits with at most this many values get a table of all pairs; a longer table would mostly stay unused. */
 const MOST_TABLED = 256;
 
 function factorOf({ coordinates }: Trait, { weight, reach }: TraitSetting, a: number, b: number): number {

@@ -7,16 +7,16 @@ import { traitsOf } from './traits.ts';
 
 type Places = Readonly<ArrayLike<number>>;
 
-/** The latest of either kind count. */
+/** Only this many of the latest answers of each kind are used. */
 const MOST_OF_A_KIND = 96;
 /** Hyperparameters are fitted again when the number of answers has grown by this factor. */
 const FIT_GROWTH = 1.3;
 /** Standard deviations by which the estimate may be too low: the best often lie at the edge of what fits. */
 const OPTIMISM = 1;
-/** Never ruled out for certain. */
+/** Lowest probability: no configuration is ever ruled out for certain. */
 const LOWEST = 0.02;
 
-/** Which configurations get a time, learnt from which did. */
+/** Learns from the answers which configurations get a time. */
 export interface Feasibility {
   add(index: number, isTimed: boolean, random: RandomSource): void;
   /** Probability of a time that a configuration may well have, above 0 and at most 1, by its places. */

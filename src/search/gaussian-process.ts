@@ -57,7 +57,7 @@ export function gaussianProcess(pool: readonly Places[], correlation: Correlatio
   };
 }
 
-/** Keeps roots real where rounding takes more than everything. */
+/** Lower limit of a variance, so that rounding can't make it negative. */
 const SMALLEST_REMAINDER = 1e-9;
 
 function factorRow(

@@ -1,8 +1,8 @@
 import type { SearchDimension, SearchSpace } from './strategy.ts';
 
 /**
- * How unlike two places of a dimension are, 0…1: steps apart along ordered values, else 1 for any other value. A
- * parameter that one of the two lacks is as unlike as can be.
+ * Distance of two places of a dimension, 0…1. Along ordered values it counts the steps between them; other values are 1
+ * apart if they differ. If one of the two lacks the parameter, the distance is 1.
  */
 function unlikeness({ values, ordered }: SearchDimension, a: number, b: number): number {
   if (a === b) return 0;
@@ -10,7 +10,7 @@ function unlikeness({ values, ordered }: SearchDimension, a: number, b: number):
   return Math.abs(a - b) / (values.length - 1);
 }
 
-/** Sum of unlikenesses over all dimensions. */
+/** Sum of the distances in all dimensions. */
 export function distance(space: SearchSpace, a: ArrayLike<number>, b: ArrayLike<number>): number {
   let sum = 0;
   for (let dimension = 0; dimension < space.dimensions.length; dimension += 1) {

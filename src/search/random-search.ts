@@ -1,7 +1,7 @@
-/** What the products below may lose: a probability of one half is often met exactly. */
+/** Tolerance for rounding errors of the products below; a probability of one half is often met exactly. */
 const ROUNDING = 1e-9;
 
-/** What random search without repetition does, computed exactly: no run of it is needed. */
+/** Results of random search without repetition, computed exactly instead of by runs. */
 export interface RandomSearch {
   /** Evaluations until the first of the `good` configurations, on average. */
   readonly meanEvaluations: number;
@@ -33,7 +33,7 @@ export const randomSearch = (size: number, good: number): RandomSearch => ({
 export function bestRankFor(size: number, count: number, probability: number): number {
   let missed = 1;
   for (let rank = 0; rank < size; rank += 1) {
-    // One more configuration that would do: none of the draws may be it, given that none is a better one.
+    // Probability that no draw hits rank 0 … `rank`: none hits this one, given that none hits a better one.
     missed *= Math.max(0, size - count - rank) / (size - rank);
     if (1 - missed >= probability - ROUNDING) return rank;
   }

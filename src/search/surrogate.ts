@@ -9,10 +9,10 @@ import type { Unvisited } from './unvisited.ts';
 
 /** Configurations that are predicted. */
 const POOL_LIMIT = 4096;
-/** A new fit is due at this many times as many times as the last one had, or at this many more. */
+/** A new fit is due once the number of times has grown by this factor or by this count. */
 const FIT_GROWTH = 1.15;
 const MOST_BETWEEN_FITS = 32;
-/** Times a new process begins with, and times settings are fitted to; the cost is the cube of these. */
+/** Most times for a new process, and for a fit of its settings. The cost grows with their cube. */
 const MOST_MODELLED = 256;
 const MOST_FITTED = 128;
 /** In a space too large to be predicted whole, configurations near this many of the fastest are. */

@@ -13,7 +13,7 @@ const OTHER_COUNT = 16;
 const MOST_BAD = 256;
 /** Share of an ordered value's kernel that is level: neighbours may be nothing alike. */
 const LEVEL_SHARE = 0.1;
-/** Weight of a configuration that could be anything, beside the evaluated ones. */
+/** Weight of the uniform prior, in evaluated configurations. */
 const PRIOR_WEIGHT = 1;
 
 interface Trial {
@@ -23,10 +23,10 @@ interface Trial {
 }
 
 /**
- * Tree-structured Parzen estimator: densities of the good and of the bad configurations so far, each a mixture of
- * kernels around them over all dimensions at once, and asked for is what is likeliest under the first in relation to the
- * second. What the screen tier stopped (pruning) is bad without a careful measurement. Only listed configurations are
- * weighed, so that constraints hold; a parameter that does not apply is a value of its own.
+ * Tree-structured Parzen estimator. It estimates the density of the good and of the bad configurations so far; each is a
+ * mixture of kernels around them, over all dimensions at once. The strategy asks for the configuration with the highest
+ * ratio of good to bad density. Configurations that the screen tier stopped count as bad. Only listed configurations are
+ * weighed, so that constraints hold. A parameter that does not apply counts as a value.
  *
  * Source: J. Bergstra, R. Bardenet, Y. Bengio, B. Kégl, "Algorithms for Hyper-Parameter Optimization" (2011); kernels
  * over all dimensions at once as in S. Falkner, A. Klein, F. Hutter, "BOHB" (2018).
@@ -45,7 +45,7 @@ export function tpe(options: StrategyOptions): Strategy {
   });
 }
 
-/** As many count as good as the square root of all: few enough to be good, enough to be a density. */
+/** The √n fastest of n trials count as good: few enough to be good, enough for a density. */
 function split(trials: readonly Trial[]): { good: number[]; bad: number[] } {
   const timed = trials.filter(({ timeNs }) => timeNs < Number.POSITIVE_INFINITY).sort((a, b) => a.timeNs - b.timeNs);
   const good = timed.slice(0, Math.ceil(Math.sqrt(trials.length))).map(({ index }) => index);

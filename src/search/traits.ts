@@ -12,7 +12,7 @@ export interface Trait {
   readonly coordinates: readonly (number | null)[] | undefined;
 }
 
-/** Distinct values below which their divisibility says nothing that telling them apart doesn't. */
+/** With fewer distinct values, divisibility adds nothing to their size. */
 const FEWEST_FOR_DIVISIBILITY = 5;
 
 /**
@@ -46,7 +46,7 @@ function sizes(values: readonly ConfigurationValue[]): (number | null)[] {
   );
 }
 
-/** Exponents of two in each value, scaled to 0…1; undefined where they say nothing more than the size. */
+/** Exponents of two in each value, scaled to 0…1; undefined if they add nothing to the size. */
 function divisibilities(values: readonly ConfigurationValue[]): (number | null)[] | undefined {
   const numbers = values.filter((value) => typeof value === 'number');
   const isPositiveInteger = (value: number): boolean => Number.isInteger(value) && value > 0 && value < 2 ** 31;

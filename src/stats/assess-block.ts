@@ -4,11 +4,11 @@ export interface BlockAssessment {
   /** Why the block does not count; absent when it does. */
   discarded?: string;
   powerCapped: boolean;
-  /** What else was going on, in words. */
+  /** Other disturbances, in words. */
   disturbances: string[];
 }
 
-/** Throttling under which a time says more of the cooling or the supply than of the kernel. */
+/** Kinds of throttling that make a time depend on cooling or power supply more than on the kernel. */
 const DISCARDING: Partial<Record<ThrottleReason, string>> = {
   'sw-thermal-slowdown': 'thermal-slowdown',
   'hw-thermal-slowdown': 'thermal-slowdown',

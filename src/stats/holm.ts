@@ -1,6 +1,6 @@
 /**
- * Holm's step-down adjustment: p-values that, each compared with α, make at least one false finding among them all
- * happen with a chance of at most α. In the order given; NaN stays NaN and counts as one of the comparisons.
+ * Holm's step-down adjustment of p-values: if each result is compared with α, the probability of one or more false findings
+ * is at most α. Keeps the order. NaN stays NaN and counts as one of the comparisons.
  * Source: S. Holm, "A simple sequentially rejective multiple test procedure" (1979).
  */
 export function holm(pValues: readonly number[]): number[] {

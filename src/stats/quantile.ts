@@ -1,7 +1,7 @@
 /**
  * Quantile of ascending values by linear interpolation between order statistics: position (n − 1) · p counted from 0.
- * Definition 7 of R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages" (1996); what R and NumPy do
- * unasked. NaN where there are no values.
+ * Definition 7 of R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages" (1996); the default of
+ * R and NumPy. NaN if there are no values.
  */
 export function quantileOfSorted(sorted: ArrayLike<number>, p: number): number {
   if (sorted.length === 0 || !(p >= 0 && p <= 1)) return Number.NaN;

@@ -10,7 +10,7 @@ import { onDevice } from '../judging-request.ts';
 import { printResult } from '../output.ts';
 import { withStatus } from '../status-line.ts';
 
-/** The worst that either side was; then what --fail-on asks for. */
+/** The worst status of either side decides; then --fail-on. */
 function exitCodeOf({ workloads, failing }: CompareView): number {
   const codes = workloads.flatMap(({ baseline, candidate }) => [
     exitCodeOfStatus(baseline.status),

@@ -26,7 +26,7 @@ function named(checks: Checks): string {
     : titles.join(', ');
 }
 
-/** One line where all is well: what is absent is not needed, or only for what its detail names. */
+/** One line if every check passed or only optional tools are absent. */
 function doctorDocument({ checks, ok }: DoctorReport): Document {
   const [failed, absent] = (['failed', 'absent'] as const).map((one) =>
     checks.filter(({ verdict }) => verdict === one),

@@ -7,7 +7,7 @@ import type { Run } from '../context.ts';
 import { printJson } from '../output.ts';
 import { withStatus } from '../status-line.ts';
 
-/** Where files go, unless the kept changes are committed and no folder is asked for. */
+/** Default of --output, unless --commit alone is given. */
 const DEFAULT_FOLDER = 'export';
 
 /** A branch has neither a launch header nor other values than the run's. @throws WarpsmithError `conflicting-options`. */
@@ -48,7 +48,7 @@ export const run: Run<RequestOf<'export'>> = async (request, { streams, json, si
       : await withStatus(streams.err, ({ onStep }) =>
           exportTorch({ ...request, torch: request.torch!, signal, onStep }),
         );
-  // Last: a branch that is there already would refuse the second try, once the folder is right.
+  // The branch comes last: if the folder fails, a second try must not find the branch already there.
   const branch = commit ? await commitRun(target, { store }) : null;
   for (const note of [...(exported?.notes ?? []), ...(torch?.notes ?? [])]) streams.err.write(`Note: ${note}.\n`);
   if (json) {

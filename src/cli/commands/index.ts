@@ -25,12 +25,12 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   completion: () => import('./completion.ts'),
 };
 
-/** Commands about runs: what stumbles there stumbles over a log. */
+/** Commands that read logs. An unexpected error there usually means a damaged log. */
 const READ_LOGS: ReadonlySet<CommandName> = new Set([
   ...(['resume', 'report', 'dispatch', 'export', 'runs', 'show', 'patterns'] as const),
 ]);
 
-/** Does what a command line asks, and returns the exit code. */
+/** Runs a command and returns its exit code. */
 export async function runCommand(
   name: CommandName,
   request: Readonly<Record<string, unknown>>,
@@ -41,7 +41,7 @@ export async function runCommand(
     return await run(request, context);
   } catch (error) {
     if (!READ_LOGS.has(name)) throw error;
-    // Its schemas take a while to load, and what works needs none.
+    // Loaded only now, because its schemas take a while to load.
     const { asDamage } = await import('../../store/event-log.ts');
     throw asDamage(error);
   }

@@ -15,7 +15,7 @@ import { printTerminal } from '../../reports/print/terminal.ts';
 import type { Run } from '../context.ts';
 import { printDocument } from '../output.ts';
 
-/** What was asked for, else what the file's name says, else for people. */
+/** The requested format, else the one of the file's name, else text for people. */
 function formatOf({ format, output }: RequestOf<'report'>, json: boolean): ReportFormat | 'terminal' {
   if (json) return 'json';
   return format ?? (output === undefined ? 'terminal' : formatOfFile(output));

@@ -14,7 +14,7 @@ function flagCase({ name, options }: CommandGrammar): string {
   return `    ${name}) echo ${quoted(flags.join(' '))} ;;`;
 }
 
-/** A line for each option that takes a value: what follows it. */
+/** One line per option that takes a value: the candidates for that value. */
 const valueCases = ({ name, options }: CommandGrammar): string[] =>
   options.flatMap(({ long, short, value }) => {
     if (!value) return [];

@@ -10,7 +10,7 @@ function offered(offer: Offer): string {
   return offer === 'file' ? ' -F' : ` -a '(__warpsmith_${offer})'`;
 }
 
-/** Only while the place of an argument is completed: fish knows no places, so words that are no options are counted. */
+/** A condition that holds only at one argument's position. fish has no positions, so it counts the words that are no options. */
 const atPlace = (name: string, index: number, isRepeatable: boolean): string =>
   quoted(`__warpsmith_at ${name} ${isRepeatable ? `-ge ${index}` : `-eq ${index}`}`);
 
@@ -29,7 +29,7 @@ function commandLines({ name, summary, arguments: positional, options }: Command
   ];
 }
 
-/** Flags that take a value, of any command: what follows them is no argument. */
+/** Flags of any command that take a value. The word after them is not an argument. */
 const valueFlags = (commands: readonly CommandGrammar[]): string[] => [
   ...new Set(
     commands.flatMap(({ options }) =>

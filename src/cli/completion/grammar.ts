@@ -3,7 +3,7 @@ import type { Completed, Option } from '../../core/requests/options.ts';
 import { longFlag, optionsOf } from '../../core/requests/request.ts';
 import { COMMON_OPTIONS } from '../program.ts';
 
-/** What a shell offers for a value: a function of the script, some words, or nothing. */
+/** The candidates that a shell offers for a value: a function of the script, fixed words, or none. */
 export type Offer = Completed | 'command' | readonly string[] | undefined;
 
 export interface OptionGrammar {
@@ -29,7 +29,7 @@ export interface CommandGrammar {
   readonly options: readonly OptionGrammar[];
 }
 
-/** Names that a script holds: those of the machine and the version that printed it. */
+/** Names that the script contains. They come from the machine and version that printed it. */
 export interface KnownNames {
   readonly devices: readonly string[];
   /** `softmax` and `softmax/03_online`. */

@@ -42,7 +42,7 @@ export function rungMoves(context: PatternContext, confidence: number, reason: s
     );
 }
 
-/** Moves that a context gives rise to. */
+/** Returns the moves for a finding. */
 type Proposal = (context: PatternContext) => PatternMove[];
 
 /** Moves of every parameter with a role, one per allowed value in the direction, the nearest value first. */
@@ -68,7 +68,7 @@ const towards =
 
 /** Larger values of the parameters with a role. `confidence` is that of the nearest value, 0 to 1. */
 export const more = towards('more');
-/** Smaller ones. */
+/** As {@link more}, with smaller values. */
 export const fewer = towards('fewer');
 
 /** Later rungs; see {@link rungMoves}. */

@@ -1,6 +1,6 @@
 import { escapeControls } from '../../core/json/json-path.ts';
 
-/** Words that C++ keeps for itself (C++20), and what `<cuda_runtime.h>` and the header's own helpers occupy as macros. */
+/** Reserved words of C++20, and macros of `<cuda_runtime.h>` and of the header's own helpers. */
 const RESERVED = new Set(
   `alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl
    concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete
@@ -31,7 +31,7 @@ export class CppNames {
     this.#taken = new Set(taken);
   }
 
-  /** The name's C++ name; the same one every time. */
+  /** The C++ name for this name; the same on every call. */
   of(name: string): string {
     const known = this.#given.get(name);
     if (known !== undefined) return known;
@@ -56,6 +56,6 @@ export function stringLiteral(text: string): string {
   return `"${literal}"`;
 }
 
-/** Text that ends no comment and is one line. */
+/** Makes text safe for a one-line comment. */
 export const commentText = (text: string): string =>
   escapeControls(text.replaceAll(/\s+/g, ' ').replaceAll('*/', '* /').replace(/\\$/, '\\.').trim());

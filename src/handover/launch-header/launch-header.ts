@@ -13,13 +13,13 @@ import { argumentLimits, launchedFunctions, writeSteps } from './steps.ts';
 export interface LaunchHeaderRequest {
   readonly problem: ProblemFile;
   readonly candidate: Candidate;
-  /** C++ namespace; also what files are named by. */
+  /** C++ namespace, and the stem of the file names. */
   readonly name: string;
   /** Where the candidate comes from, for the comment at the top. */
   readonly provenance: readonly string[];
 }
 
-/** What cudaMalloc guarantees. */
+/** Alignment that cudaMalloc guarantees, in bytes. */
 const DEFAULT_WORKSPACE_ALIGNMENT = 256;
 const DEFAULT_BUFFER_ALIGNMENT = 16;
 const [SM_COUNT, CTAS_PER_SM] = DEVICE_NAMES;

@@ -1,4 +1,4 @@
-/** What the table of instructions says about one instruction. An opcode that has no row is assumed to compute. */
+/** Looks up an instruction's properties in the table. An opcode without a row is assumed to compute. */
 import type { InstructionClass } from '../../core/counters.ts';
 import type { PtxInstruction } from '../ast.ts';
 import { collectRegisters } from '../operands.ts';
@@ -64,7 +64,7 @@ export interface DefinitionsAndUses {
   readonly uses: readonly string[];
 }
 
-/** Instructions do not change once they are read, and are asked about dozens of times. */
+/** Cached, because instructions do not change after parsing and are looked up dozens of times. */
 const namedRegisters = new WeakMap<PtxInstruction, DefinitionsAndUses>();
 
 /** Kind of floating-point work, as in `CounterTotals.flop`. */

@@ -1,12 +1,12 @@
 import type { InstructionClass } from '../../core/counters.ts';
 import type { PtxInstruction } from '../ast.ts';
 
-/** A property of an opcode, or a rule where it depends on the modifiers (`bar.sync` waits, `bar.arrive` does not). */
+/** A property of an opcode, or a function if it depends on the modifiers (`bar.sync` waits, `bar.arrive` does not). */
 export type OrRule<T> = T | ((instruction: PtxInstruction) => T);
 
 /**
- * What stands at one place of an instruction: bits of a register (1 for a predicate), or at least so many; a memory
- * address; a label. `optional` places may be missing, with all after them.
+ * The operand at one position of an instruction: a register with this many bits (1 for a predicate) or at least this many,
+ * a memory address, or a label. An `optional` operand may be missing, with all after it.
  */
 export type Place =
   | { is: 'value'; bits: number; orMore?: true; optional?: true }
@@ -15,7 +15,7 @@ export type Place =
   /** Not checked: vectors of many kinds, texture coordinates, … */
   | { is: 'anything'; optional?: true };
 
-/** The places in the order written; undefined where forms differ too much to check: the instruction is taken as it is. */
+/** The operands in written order; undefined if the forms differ too much to be checked. */
 export type Signature = (instruction: PtxInstruction) => Place[] | undefined;
 
 /**
@@ -60,7 +60,7 @@ export type Synchronisation =
   | 'object'
   | 'memory';
 
-/** What it does to memory. `atomic` returns the old value and `reduction` does not. */
+/** Its memory access. `atomic` returns the old value; `reduction` does not. */
 export type MemoryAction =
   | 'none'
   | 'load'
@@ -78,7 +78,7 @@ export type MemoryAction =
 /** Where control goes afterwards. */
 export type Control = 'next' | 'branch' | 'switch' | 'call' | 'leave' | 'trap';
 
-/** Everything warpsmith knows about a PTX opcode, but for how to execute it. */
+/** Everything warpsmith knows about a PTX opcode, except how to execute it. */
 export interface InstructionRow {
   readonly class: OrRule<InstructionClass>;
   readonly operands: Signature;

@@ -15,7 +15,7 @@ import type {
 import * as operands from './signatures.ts';
 import { address, alike, anything, fixed, into, perhaps, perhapsWord, predicate, varied, word } from './signatures.ts';
 
-/** What rows have in common that neither touch memory nor meet other lanes. */
+/** Common properties of rows that access no memory and involve no other lanes. */
 const ALONE = { synchronises: 'none', memory: 'none', namesSpace: false, control: 'next' } as const;
 
 /** Each lane computes its own result. */
@@ -88,7 +88,7 @@ const controls = (control: Control, ...places: Place[]): InstructionRow => ({
   flop: 0,
 });
 
-/** Asks something of the hardware that changes no register. */
+/** Hints to the hardware. They change no register. */
 const requests = (runs: Runs, ...places: Place[]): InstructionRow => ({ ...controls('next', ...places), runs });
 
 /** Video instructions, of words or packed integers. */

@@ -42,7 +42,7 @@ import { measurementLines } from '../sections/measurement.ts';
 import { profileLines, profilerRuleLines, sanitizerLines } from '../sections/outside-tools.ts';
 import { journalLine, SAME } from '../sections/run-words.ts';
 
-/** Shown where nothing is known of any shape but the timed one. */
+/** Warns that no other shape was verified. */
 const ONE_SHAPE = 'VERIFIED AT THE TIMED SHAPE ONLY';
 
 /** `03_rows (PAD=8), candidate 12ab…, b1h8s512d64 on NVIDIA L4`. */
@@ -71,13 +71,13 @@ const describeFault = ({ functionName, cta, thread, address, buffer, source }: D
     source && `at ${source.file}:${source.line}`,
   ]).join(', ');
 
-/** When it was found, and why it was not looked for again. */
+/** When the result was found, and why it was not evaluated again. */
 const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repeated']>): string =>
   `repeated: found at ${formatInstant(evaluatedAt)} in ${formatSeconds(elapsedMs)}; ${SAME}; --fresh evaluates again`;
 
 /**
- * Which problem's checks the verdict rests on (of a kernel's own choice where it does not lie in that problem's ladder),
- * the verdict, and what goes with it.
+ * The problem whose checks judged (with a warning if kernel.json names one outside its ladder), the status, and the details
+ * that belong to it.
  */
 function statusList(evaluation: Evaluation): Part {
   const { problem, coverage, failedCheck, fault, repeated, journal } = evaluation;
@@ -112,7 +112,7 @@ function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, 
   ]);
 }
 
-/** What an evaluation was verified on, and what it was not. */
+/** The shapes and inputs of the verification, and those left out. */
 function coverageList({ seed, coverage }: Evaluation): Part {
   if (!coverage) return list([seed !== undefined && `seed ${seed}`]);
   const { timedShapeOnly, drawnShapes, excludedShapes, fixedDimensions, generatorSets, leftOut }: Coverage = coverage;
@@ -147,7 +147,7 @@ function timingList(timing: Timing): Part {
   ];
 }
 
-/** A candidate against what it was measured beside; p-values also adjusted for how many there are. */
+/** The candidate against each baseline, with raw p-values and p-values adjusted for their number. */
 function comparisonTable(comparisons: readonly Comparison[]): Part {
   const adjusted = holm(comparisons.map(({ mannWhitney }) => mannWhitney.pValue));
   return table('Comparisons', comparisons, [
@@ -178,7 +178,7 @@ const besideParts = ({ comparisons = [], baselines = [], missingBaselines = [] }
   list(missingBaselines.map(({ name, reason }) => `${name} was not measured: ${reason}`)),
 ];
 
-/** What the time model says of each launch is there only where the time is predicted. */
+/** Columns of the time model appear only if the time is predicted. */
 function launchesTable({ counters, timing }: Evaluation): Part {
   const models = timing?.launches;
   return table('Launches', counters?.launches ?? [], [

@@ -3,7 +3,7 @@ import type { Column } from '../document.ts';
 /** How a table fits a width: which columns are shown, and how wide each is. */
 export interface TableLayout {
   readonly columns: readonly { readonly index: number; readonly width: number }[];
-  /** Something is left out or shortened. */
+  /** Whether a column was omitted or shortened. */
   readonly isCut: boolean;
 }
 
@@ -24,7 +24,7 @@ interface Placed {
   width: number;
 }
 
-/** Takes from the widest of the columns that may be shortened, as long as it is wider than `least` and its first words. */
+/** Shortens the widest column that may be shortened, but not below `least` or its longest first word. */
 function shrink(placed: Placed[], columns: readonly Column[], width: number, least: number): boolean {
   const shrinkable = placed.filter(({ index }) => columns[index]!.isShortened);
   while (columnsWidth(placed.map((one) => one.width)) > width) {

@@ -34,7 +34,7 @@ const CODE_HANG = 8;
 /** Longer lines of prose are hard to read. */
 const WIDEST_PROSE = 100;
 
-/** What was not printed: titles of sections, a fold of the section at hand, columns or ends of cells of a table. */
+/** Parts that were not printed: sections, folds of the current section, columns and ends of cells. */
 interface Missing {
   readonly titles: Set<string>;
   isFolded: boolean;
@@ -231,7 +231,7 @@ function blockLines(blocks: readonly Block[], terminal: Terminal): string[] {
 /** Titles that say what was not printed. */
 const MOST_TITLES = 7;
 
-/** Says what there is beyond what was printed, and how to see it. */
+/** Lines that name the omitted parts and how to see them. */
 function leftOut({ missing: { titles, isCut }, width }: Terminal): string[] {
   const named = [...titles];
   const more = named.length > MOST_TITLES ? `; and of ${named.length - MOST_TITLES + 1} more` : '';

@@ -9,7 +9,7 @@ import { evaluationLink } from './run-words.ts';
 
 /** Sections about what limits the kernel: resources against their limits, and the lines of the source that cost most. */
 
-/** Less than this share of the time is left to the table. */
+/** Smaller shares are in the table only. */
 const LEAST_DRAWN = 0.02;
 
 /** The time model's names in words. */
@@ -38,7 +38,7 @@ const wordsFor = (resource: string): string => RESOURCE_WORDS[resource] ?? resou
 /** `counted by ncu 2025.3`, without what follows of limits. */
 const inShort = (countedBy: string): string => countedBy.split(/: | \(/)[0]!;
 
-/** What is a clock's, what a count and what a model's. */
+/** Says which figures are measured, counted and predicted. */
 function describeResources({ kind, medianNs, countedBy }: ResourcesView): string {
   const time = `The ${kind} time is ${formatTime(kind, medianNs)}; shown is the share of it that each resource needs alone`;
   const predicted = `${time}, 100 % being its limit. Resources overlap, so shares don’t add up.`;

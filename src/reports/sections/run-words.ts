@@ -13,9 +13,7 @@ import {
 import type { ProgressionRow, RunView, Stage, TimeFigure } from '../run-view.ts';
 import { NO_FINDING } from './findings.ts';
 
-/** Words that several parts of a run's report share. */
-
-/** Why a virtual device need not evaluate again. */
+/** Why a virtual device does not repeat an evaluation. */
 export const SAME = 'kernel, problem, workload, seed, device, compiler and version are the same';
 
 /** `attempt a12, after a9: see warpsmith log`. */
@@ -27,7 +25,7 @@ export const journalLine = (mark: JournalMark): Inline =>
 /** Leads to the evaluation's row in the table of all of them, which names its candidate and its reason. */
 export const evaluationLink = (id: string | null): Inline => (id === null ? '–' : link(id, `evaluation-${id}`));
 
-/** Which kind of time the run is about, so that no figure in a table can be read as the other kind. */
+/** Whether the run's times are measured or predicted. Tables name it, so that no figure is mistaken. */
 export const kindOf = (view: RunView): Timing['kind'] | undefined => (view.best ?? view.start)?.kind;
 
 /** A screen is too short for a verdict. */
@@ -40,7 +38,7 @@ const STAGE_WHYS: Readonly<Record<Exclude<Stage, 'judge' | 'screen'>, string>> =
   'workload-advice': 'how the best fills the device',
 };
 
-/** `for bank-conflicts of e1`, or which strategy asked where findings are not. */
+/** `for bank-conflicts of e1`; for a blind strategy, which one asked. */
 const describeWhy = ({ finding, pattern, evaluationId }: NonNullable<ProgressionRow['why']>): Inline =>
   finding === NO_FINDING ? `as ${pattern} asked` : [`for ${finding} of `, evaluationLink(evaluationId)];
 
@@ -77,7 +75,7 @@ export function describeConfirmation({ evaluationId, candidate, ratio, intervalR
   return [`${candidate.kernel} (`, evaluationLink(evaluationId), `): ${outcome}: ${said}`];
 }
 
-/** How much faster the best is, as sure as is known. */
+/** The speed-up of the best, with its interval and confirmation if there are any. */
 function describeSpeedup({ best, speedup, confirmations, objective }: RunView): string {
   const confirmation = confirmations.at(-1);
   if (speedup === null)

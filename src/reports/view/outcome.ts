@@ -3,7 +3,7 @@ import type { CandidateReference } from '../../store/events.ts';
 import type { Logged } from './logged.ts';
 import type { ProgressionRow, TimeFigure } from './progression.ts';
 
-/** What the best candidate changed against the start. */
+/** Differences of the best candidate from the start. */
 export interface BestChanges {
   kernel: { from: string; to: string } | null;
   /** `null` where one of them has no such parameter. */
@@ -29,9 +29,9 @@ function changedParameters(start: ParameterValues, best: ParameterValues): BestC
 }
 
 /**
- * What lies between the start and the best.
+ * The differences of the best from the start.
  *
- * @param kept what was kept and stands, in order.
+ * @param kept rows of kept changes that still stand, in order.
  */
 export function bestChanges(
   start: CandidateReference,

@@ -58,14 +58,14 @@ export interface ProgressionRow {
   reason: string;
 }
 
-/** An evaluation with everything the log says about it. */
+/** An evaluation with the log's events about it. */
 export interface Joined {
   finished: EvaluationFinishedEvent;
   proposed: MoveProposedEvent | undefined;
   decided: DecisionEvent | undefined;
   confirmed: ConfirmationEvent | undefined;
   ablated: AblationEvent | undefined;
-  /** It only looked at how the best fills the device. */
+  /** It was made for workload advice only. */
   advises: boolean;
 }
 
@@ -81,7 +81,7 @@ export const candidateOf = ({ candidate }: Evaluation): CandidateReference => ({
   parameters: candidate.parameters,
 });
 
-/** Evaluation ids an event speaks of, the ones on further workloads included → the event. */
+/** Evaluation id → the event about it, including evaluations on further workloads. */
 function byEvaluation<E extends DecisionEvent | ConfirmationEvent>(events: readonly E[]): Map<string, E> {
   return new Map(
     events.flatMap((event) =>
@@ -92,7 +92,7 @@ function byEvaluation<E extends DecisionEvent | ConfirmationEvent>(events: reado
   );
 }
 
-/** Joins what the log says of each evaluation, in the order they finished. */
+/** Joins the log's events about each evaluation, in the order in which the evaluations finished. */
 export function joinEvaluations(events: readonly RecordedEvent[]): Joined[] {
   const proposals = new Map(ofType(events, 'move-proposed').map((event) => [event.iteration, event]));
   const decisions = byEvaluation(ofType(events, 'decision'));
@@ -153,7 +153,7 @@ function comparisonOf({ finished, decided, confirmed, ablated, advises }: Joined
 export const describeUndone = (undone: AblationEvent['undone']): string =>
   undone.kind === 'rung' ? `${undone.from} → ${undone.to}` : `${undone.parameter} ${undone.from} → ${undone.to}`;
 
-/** What the row is about: a confirmation makes no change. */
+/** The change of the row in words. A confirmation makes no change. */
 function changeOf({ finished: { evaluation }, proposed, confirmed, ablated, advises }: Joined): string {
   if (confirmed) return `confirm ${confirmed.candidate.kernel}`;
   if (ablated) return `undo ${describeUndone(ablated.undone)}`;

@@ -24,12 +24,12 @@ export interface ResourcesView {
   uses: ResourceUse[];
 }
 
-/** What the model adds to the demands of resources: no share of a limit, and no part of a measurement. */
+/** Terms that the time model adds to the resources' demands. They have no limit, and a measurement does not contain them. */
 const OF_THE_MODEL = new Set(['latency', 'launch']);
 
 /**
- * A prediction brings its bounds. Of a measured time they are worked out anew, from what was counted and the rates that the
- * model has for the board, where both are known.
+ * A prediction has bounds. For a measured time they are computed from the counters and the model's rates for the board; they
+ * are undefined if either is unknown.
  */
 function boundsOf({ timing, counters, device }: Evaluation): Timing['bounds'] {
   if (timing?.kind !== 'measured') return timing?.bounds;
@@ -38,7 +38,7 @@ function boundsOf({ timing, counters, device }: Evaluation): Timing['bounds'] {
   return predictTime(counters.launches, spec, timing).bounds?.filter(({ resource }) => !OF_THE_MODEL.has(resource));
 }
 
-/** `null` where nothing was counted, or the device is not known. */
+/** `null` if nothing was counted or the device is unknown. */
 export function resourcesOf(evaluation: Evaluation | undefined): ResourcesView | null {
   const bounds = evaluation?.status === 'passed' ? boundsOf(evaluation) : undefined;
   if (!evaluation?.timing || !bounds || bounds.length === 0) return null;
