@@ -50,7 +50,7 @@ export function refuseContradictions(events: readonly RecordedEvent[], file: str
 function contradictionIn(event: RecordedEvent, log: Log): Contradiction | undefined {
   switch (event.type) {
     case 'evaluation-finished':
-      return ofEvaluation(event);
+      return ofPlace(event, log) ?? ofEvaluation(event);
     case 'decision':
       return ofDecision(event, log);
     case 'confirmation':
@@ -71,6 +71,15 @@ const isNear = (left: number, right: number): boolean => Math.abs(left - right) 
 
 const differ = (what: string, says: number | null, gives: number): Contradiction | undefined =>
   says === null || isNear(says, gives) ? undefined : { says: `${what} ${says}`, gives: `${what} ${gives}` };
+
+/** A resumed run may find its GPU under another index; a GPU is no virtual device, and a virtual one no other. */
+function ofPlace({ evaluation: { id, device } }: EvaluationFinishedEvent, log: Log): Contradiction | undefined {
+  const ofRun = startOf(log)?.device;
+  if (!ofRun || (device.kind === ofRun.kind && (device.kind !== 'virtual' || device.id === ofRun.id))) return undefined;
+  return { says: `${id} on ${device.id}`, gives: `the run's device, ${ofRun.id}` };
+}
+
+const startOf = ({ events }: Log) => events.find((event) => event.type === 'run-started');
 
 function ofEvaluation({ evaluation }: EvaluationFinishedEvent): Contradiction | undefined {
   const { id, status, correctness, timing } = evaluation;
@@ -145,18 +154,43 @@ function ofComparison(
   );
 }
 
-function ofConfirmation(event: ConfirmationEvent, { byId }: Log): Contradiction | undefined {
+const OUTCOMES: Readonly<Record<ConfirmationEvent['outcome'], true>> = {
+  accepted: true,
+  'accepted, unsanitized': true,
+  refused: true,
+};
+
+function ofConfirmation(event: ConfirmationEvent, log: Log): Contradiction | undefined {
   const { evaluationId, ratio, verdict, outcome, perWorkload } = event;
+  const { byId } = log;
   const evaluation = byId.get(evaluationId);
   if (!evaluation) return { says: `a confirmation in ${evaluationId}`, gives: 'no such evaluation' };
-  if (outcome !== 'refused' && evaluation.status !== 'passed') {
-    return { says: `${evaluationId} is ${outcome}`, gives: `it is ${evaluation.status}` };
+  if (!Object.hasOwn(OUTCOMES, outcome))
+    return { says: `outcome ${outcome}`, gives: Object.keys(OUTCOMES).join(' or ') };
+  if (event.candidate.id !== evaluation.candidate.id) {
+    return { says: `${event.candidate.id} is confirmed in ${evaluationId}`, gives: `${evaluation.candidate.id} is` };
+  }
+  if (outcome !== 'refused') {
+    const found = ofAcceptance(evaluation, outcome, log);
+    if (found) return found;
   }
   if (ratio === null) return undefined;
   if (outcome !== 'refused' && verdict !== 'faster') return { says: outcome, gives: `verdict ${verdict}: refused` };
   return perWorkload
     ? ofParts(ratio, perWorkload, byId)
     : ofComparison(evaluationId, event, evaluation.comparisons?.[0]);
+}
+
+/** What is accepted was right on every workload, with a seed that the search did not use. */
+function ofAcceptance(first: Evaluation, outcome: string, log: Log): Contradiction | undefined {
+  const { seed } = first;
+  if (seed === startOf(log)?.seed)
+    return { says: `${first.id} is ${outcome}`, gives: `its seed ${seed} is the search's` };
+  const refuting = [...log.byId.values()].find(
+    (one) =>
+      one.seed === seed && one.candidate.id === first.candidate.id && !['passed', 'device-failed'].includes(one.status),
+  );
+  return refuting && { says: `${first.id} is ${outcome}`, gives: `${refuting.id} is ${refuting.status}` };
 }
 
 function ofEnd({ best, speedup }: RunFinishedEvent, log: Log): Contradiction | undefined {

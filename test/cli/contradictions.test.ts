@@ -35,6 +35,11 @@ const CASES: [what: string, type: string, change: (event: Json) => void, receive
   ['a ratio', 'decision', (event) => (event.ratio = 9), 'ratio of'],
   ['a ratio by a billionth', 'decision', (event) => (event.ratio *= 1 + 1e-9), 'ratio of'],
   ['a time', 'evaluation-finished', (event) => (event.evaluation.timing.medianNs = 1e-3), 'passed in 0.001 ns'],
+  ['a device', 'evaluation-finished', (event) => (event.evaluation.device.id = 'virtual:h200'), 'on virtual:h200'],
+  ['an outcome', 'confirmation', (event) => (event.outcome = 'rejected'), 'outcome rejected'],
+  ['a confirmation of another', 'confirmation', (event) => (event.candidate.id = '0123456789ab'), '0123456789ab'],
+  ['a confirmation by the search', 'confirmation', (event) => (event.evaluationId = 'e2'), 'e2 is accepted'],
+  ['a wrong winner', 'evaluation-finished', (event) => (event.evaluation.status = 'wrong'), 'is accepted'],
   ['an error', 'evaluation-finished', (event) => (event.evaluation.correctness.worstErrorRatio = 2), 'passed'],
 ];
 

@@ -25,3 +25,7 @@ const domainSets = ({ inputs, outputs }: ProblemFile): Record<string, GeneratorS
       }),
     ),
   );
+
+/** Whether a set is there only because an input's domain names a special value. */
+export const isDomainSet = (problem: ProblemFile, name: string): boolean =>
+  !Object.hasOwn(problem.generatorSets ?? {}, name) && Object.hasOwn(domainSets(problem), name);

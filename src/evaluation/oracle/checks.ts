@@ -3,7 +3,7 @@ import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { KernelFile, ParameterValues } from '../../core/kernel.ts';
 import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
-import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
+import { generatorSetsOf, isDomainSet } from '../../core/plan/generator-sets.ts';
 import { failedLimit } from '../../core/plan/limits.ts';
 import { failedConstraint } from '../../core/plan/parameters.ts';
 import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
@@ -209,23 +209,40 @@ const LEAST_REPEATED_ELEMENTS = 1000;
 
 /**
  * The check whose launches are cheapest to repeat: the one with the fewest operations among those with enough outputs for
- * several warps, otherwise the one with the most outputs.
+ * several warps, otherwise the one with the most outputs. Not one with a domain's special values, if there is another: NaNs in
+ * whole rows look the same whatever else the inputs hold.
  */
 export function cheapestToRepeat(problem: ProblemFile, checks: readonly Check[]): Check {
-  const costs = checks
-    .filter(({ isOnce, isDrawn }) => !isOnce && !isDrawn)
-    .map((check) => ({
-      check,
-      flop: evaluateExpression(problem.flop, check.dimensions),
-      elements: outputsOf(expandBuffers(problem, check.dimensions)).reduce(
-        (sum, buffer) => sum + elementCountOf(buffer),
-        0,
-      ),
-    }));
+  const whole = checks.filter(({ isOnce, isDrawn }) => !isOnce && !isDrawn);
+  const telling = whole.filter(({ generatorSet }) => !isDomainSet(problem, generatorSet));
+  const costs = (telling.length > 0 ? telling : whole).map((check) => ({
+    check,
+    flop: evaluateExpression(problem.flop, check.dimensions),
+    elements: outputsOf(expandBuffers(problem, check.dimensions)).reduce(
+      (sum, buffer) => sum + elementCountOf(buffer),
+      0,
+    ),
+  }));
   const large = costs.filter(({ elements }) => elements >= LEAST_REPEATED_ELEMENTS);
   const [best] =
     large.length > 0 ? large.sort((a, b) => a.flop - b.flop) : costs.sort((a, b) => b.elements - a.elements);
   return best!.check;
+}
+
+/**
+ * Other inputs for a check whose launches are repeated: those of another check of its shape, so that they are drawn only once,
+ * or of another seed. Here, too, no special values.
+ */
+export function otherInputs(
+  problem: ProblemFile,
+  { dimensions, generatorSet }: Check,
+  { checks, seed }: { readonly checks: readonly Check[]; readonly seed: number },
+): { generatorSet: string; seed: number } {
+  const other = checks.find(
+    (one) =>
+      one.dimensions === dimensions && one.generatorSet !== generatorSet && !isDomainSet(problem, one.generatorSet),
+  );
+  return other ? { generatorSet: other.generatorSet, seed } : { generatorSet, seed: seed + 1 };
 }
 
 /** e.g. `B=1, S=113, D=64, causal=1 · large`. */

@@ -22,6 +22,7 @@ import {
   DECLARED,
   describeCheck,
   furtherGeneratorSets,
+  otherInputs,
 } from '../oracle/checks.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
@@ -101,7 +102,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     const seeing = check.isMain && (await seeingAtTimedShape(request, coverage));
     if (seeing && !queue.some((other) => isSameCheck(other, seeing))) queue.push(seeing);
     const isRepeated = check === cheapest || (check.isMain && isCheapToRepeat(request));
-    const repeatWith = isRepeated ? otherInputs(check, checks, seed) : undefined;
+    const repeatWith = isRepeated ? otherInputs(problem.file, check, { checks, seed }) : undefined;
     const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(check), repeatWith });
     const correctness = tally.summary();
     if (!result.ok) return { ...result, coverage, correctness };
@@ -208,21 +209,11 @@ function watchedChecks(checks: readonly Check[], timed: Dimensions, seed: number
 
 type CheckResult = { ok: true; plan: LaunchPlan; counters: LaunchCounters[] } | Refused;
 
-/** Other inputs of the same shape: another check's, so that they are drawn only once, or those of another seed. */
-type OtherInputs = Pick<CheckKey, 'generatorSet' | 'seed'>;
-
-function otherInputs(check: Check, checks: readonly Check[], seed: number): OtherInputs {
-  const other = checks.find(
-    ({ dimensions, generatorSet }) => dimensions === check.dimensions && generatorSet !== check.generatorSet,
-  );
-  return other ? { generatorSet: other.generatorSet, seed } : { generatorSet: check.generatorSet, seed: seed + 1 };
-}
-
 async function verifyCheck(
   request: VerifyRequest,
   check: Check,
   tally: CorrectnessTally,
-  { findsRaces, repeatWith }: { findsRaces: boolean; repeatWith: OtherInputs | undefined },
+  { findsRaces, repeatWith }: { findsRaces: boolean; repeatWith: Pick<CheckKey, 'generatorSet' | 'seed'> | undefined },
 ): Promise<CheckResult> {
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet, isMain } = check;
