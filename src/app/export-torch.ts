@@ -145,11 +145,13 @@ async function sourceOfTable({ target, parameters, dtype }: Options): Promise<So
   if (Object.keys(parameters).length > 0 || dtype !== undefined) throw fixedByTable(target, dtype);
   const used = [...new Set([...table.entries, table.fallback].map((entry) => entry.folder))];
   const loaded = await Promise.all(used.map((name) => loadKernel(join(folder, name))));
+  // The table's own ids: those of what was judged, before its parameters were baked in.
+  const idOf = new Map([...table.entries, table.fallback].map((entry) => [entry.folder, entry.candidate.id]));
   const problem = loaded[0]!.problem.file;
   const { name, id } = table.device;
   return {
     problem,
-    candidates: loaded.map(({ kernel }) => makeCandidate(kernel, {})),
+    candidates: loaded.map(({ kernel }, index) => ({ ...makeCandidate(kernel, {}), id: idOf.get(used[index]!)! })),
     table: {
       entries: table.entries.map(({ workload, dimensions, folder: of }) => ({
         workload,

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { type DType, sizeOfDType } from '../../../src/core/dtype.ts';
 import type { ArgumentDeclaration, Candidate } from '../../../src/core/kernel.ts';
 import type { LaunchPlan, PlannedArgument } from '../../../src/core/launch-plan.ts';
@@ -99,7 +100,10 @@ export interface Answer {
   readonly error?: string;
   readonly events?: readonly Record<string, unknown>[];
   readonly results?: readonly { address: number; shape: number[]; strides: number[]; dtype: string }[];
+  /** Workspaces of the call, from PyTorch's allocator. */
   readonly allocations?: readonly { address: number; shape: number[] }[];
+  /** What is kept from call to call, by dimensions. */
+  readonly kept?: readonly { key: number[]; address: number }[];
 }
 
 export interface CalledPackage {
@@ -187,7 +191,7 @@ export function expectedEvents(
     device: DEVICE,
     ctasPerSm: DEVICE.ctasPerSm,
   });
-  const { addresses, tables, kept } = addressesOf(problem, plan, answer);
+  const { addresses, tables } = addressesOf(problem, plan, dimensions, answer);
   const bytesOf = new Map(plan.buffers.map(({ name, bytes }) => [name, bytes]));
   const memset = (buffer: string, value: number) => ({
     memset: addresses.get(buffer),
@@ -197,10 +201,7 @@ export function expectedEvents(
   });
   const place = ({ buffer, offsetBytes }: { buffer: string; offsetBytes: number }): number =>
     addresses.get(buffer)! + offsetBytes;
-  // Pointers are stored in front of every launch, so that the zeroing and these come first.
-  const events: unknown[] =
-    kept === undefined ? [] : [{ memset: kept.address, value: 0, bytes: kept.bytes, stream: 0 }];
-  events.push(...plan.buffers.filter(({ init }) => init === 'zero').map(({ name }) => memset(name, 0)));
+  const events: unknown[] = plan.buffers.filter(({ init }) => init === 'zero').map(({ name }) => memset(name, 0));
   let [previous, table] = ['none', 0];
   for (const step of plan.steps) {
     if (step.kind === 'memset') events.push(memset(step.buffer, step.byteValue));
@@ -254,7 +255,8 @@ const describeMap = (map: Extract<PlannedArgument, { kind: 'tensor-map' }>, addr
 const roundUp = (bytes: number, multiple: number): number => Math.ceil(bytes / multiple) * multiple;
 
 /** Operands where the test put them, results where the package put them, workspaces one behind the other. */
-function addressesOf(problem: ProblemFile, plan: LaunchPlan, { results = [], allocations = [] }: Answer) {
+function addressesOf(problem: ProblemFile, plan: LaunchPlan, dimensions: Dimensions, answer: Answer) {
+  const { results = [], allocations = [], kept = [] } = answer;
   const call = callShape(problem);
   const addresses = new Map(call.operands.map(({ name }, index) => [name, operandAddress(index)]));
   const present = call.results.filter(({ name }) => plan.buffers.some((buffer) => buffer.name === name));
@@ -280,8 +282,7 @@ function addressesOf(problem: ProblemFile, plan: LaunchPlan, { results = [], all
     return bases[0]! + start;
   });
   end = 0;
-  const last = passing.length + arrays.length > 0 ? 1 : 0;
-  for (const buffer of lasting) put(buffer, bases[last]!);
-  const kept = lasting.length === 0 ? undefined : allocations[last];
-  return { addresses, tables, kept: kept && { address: kept.address, bytes: kept.shape[0] } };
+  const own = Object.keys(problem.dimensions).map((name) => dimensions[name]);
+  for (const buffer of lasting) put(buffer, kept.find(({ key }) => isDeepStrictEqual(key, own))!.address);
+  return { addresses, tables };
 }

@@ -2,8 +2,10 @@
 
 Numbers and layouts: cuda.h of CUDA 13.0; they never change between versions.
 """
+import contextlib
 import ctypes
 import sys
+import threading
 
 _SHARED_BYTES = 97  # CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 _SM_COUNT = 16
@@ -11,6 +13,7 @@ _CAPABILITY = (75, 76)
 _FUNCTION_STATIC_SHARED, _FUNCTION_DYNAMIC_SHARED, _FUNCTION_CARVE_OUT, _FUNCTION_ANY_CLUSTER = 1, 8, 9, 14
 _COOPERATIVE, _CLUSTER, _PROGRAMMATIC = 2, 4, 6  # CUlaunchAttributeID
 _CAPTURE_RELAXED = 2
+_STREAM_NON_BLOCKING = 1
 _WITHOUT_ASKING_BYTES = 48 * 1024
 _PORTABLE_CLUSTER_CTAS = 8
 
@@ -40,6 +43,10 @@ _FUNCTIONS = {
     "cuFuncSetAttribute": (_POINTER, _INT, _INT),
     "cuOccupancyMaxActiveBlocksPerMultiprocessor": (_POINTER, _POINTER, _INT, _SIZE),
     "cuThreadExchangeStreamCaptureMode": (_POINTER,),
+    "cuMemAlloc_v2": (_POINTER, _SIZE),
+    "cuStreamCreate": (_POINTER, _UINT),
+    "cuStreamSynchronize": (_POINTER,),
+    "cuStreamDestroy_v2": (_POINTER,),
     "cuMemsetD8Async": (_POINTER, ctypes.c_ubyte, _SIZE, _POINTER),
     "cuMemsetD32Async": (_POINTER, _UINT, _SIZE, _POINTER),
     "cuLaunchKernelEx": (_POINTER, _POINTER, _POINTER, _POINTER),
@@ -143,16 +150,31 @@ class Driver:
         sm_count = self.integer("cuDeviceGetAttribute", _SM_COUNT, device)
         return capability, sm_count, self.integer("cuDeviceGetAttribute", _SHARED_BYTES, device)
 
-    def load(self, image, symbols):
-        """Functions of a module in the current context. Works while a stream is captured, too."""
+    @contextlib.contextmanager
+    def while_capturing(self):
+        """Lets this thread load and allocate although a stream, of this or another thread, is being captured."""
         mode = _INT(_CAPTURE_RELAXED)
         self.call("cuThreadExchangeStreamCaptureMode", ctypes.addressof(mode))
         try:
-            # The driver reads text up to a zero, so one follows the image.
-            module = self.handle("cuModuleLoadData", ctypes.cast(ctypes.c_char_p(image), _POINTER).value)
-            return [Function(self, self.handle("cuModuleGetFunction", module, name.encode()), name) for name in symbols]
+            yield
         finally:
             self.call("cuThreadExchangeStreamCaptureMode", ctypes.addressof(mode))
+
+    def load(self, image, symbols):
+        """Functions of a module in the current context."""
+        with self.while_capturing():
+            module = self.handle("cuModuleLoadData", ctypes.cast(ctypes.c_char_p(image), _POINTER).value)
+            return [Function(self, self.handle("cuModuleGetFunction", module, name.encode()), name) for name in symbols]
+
+    def zeroed(self, size):
+        """The address of new device memory that holds zeros now, whatever stream looks at it."""
+        with self.while_capturing():
+            address = self.handle("cuMemAlloc_v2", size)
+            stream = self.handle("cuStreamCreate", _STREAM_NON_BLOCKING)
+            self.call("cuMemsetD8Async", address, 0, size, stream)
+            self.call("cuStreamSynchronize", stream)
+            self.call("cuStreamDestroy_v2", stream)
+        return address
 
     def encode_tensor_map(self, spec, address, place):
         """A CUtensorMap as Memory. `spec` is the plan's `TensorMap`."""
@@ -174,6 +196,31 @@ class Driver:
                 f"at a multiple of {address & -address} bytes, {spec}"
             )
         return encoded
+
+
+class ZeroedMemory:
+    """Small pieces of zeroed device memory in the current context, which are never given back.
+
+    Not from PyTorch's allocator: what outlives a call must not lie in the private memory of a graph, and needs no zeroing
+    in it.
+    """
+
+    _CHUNK_BYTES = 1 << 20
+    LARGEST = 1 << 16
+
+    def __init__(self, driver):
+        self._driver, self._lock = driver, threading.Lock()
+        self._next = self._end = 0
+
+    def take(self, size, alignment):
+        with self._lock:
+            address = -(-self._next // alignment) * alignment
+            if address + size > self._end:
+                address = self._driver.zeroed(self._CHUNK_BYTES)
+                self._end = address + self._CHUNK_BYTES
+                address = -(-address // alignment) * alignment
+            self._next = address + size
+            return address
 
 
 class Function:

@@ -1,7 +1,7 @@
 """Chooses a kernel for a call, prepares its launches once for each shape, and puts them on PyTorch's current stream.
 
 A prepared call holds every launch with its arguments; a call writes the tensors' addresses into them and launches. Prepared
-calls belong to one thread, since two threads must not write into one set of arguments. Nothing here synchronises.
+calls belong to one thread, since two threads must not write into one set of arguments. A call never waits for the device.
 """
 import ctypes
 import math
@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from ._checks import buffer_bytes, check_range, check_result, dimensions_of, failure
-from ._driver import Driver, LaunchConfig, Memory, launch_attributes
+from ._driver import Driver, LaunchConfig, Memory, ZeroedMemory, launch_attributes
 from ._plan import DeviceFacts, Launch, Memset, kept_layout, table_layout
 
 _CUBINS = Path(__file__).parent / "cubins"
@@ -25,6 +25,7 @@ _current_stream = torch._C._cuda_getCurrentRawStream if hasattr(torch._C, "_cuda
     lambda index: torch.cuda.current_stream(index).cuda_stream
 )
 _current_device = getattr(torch._C, "_cuda_getDevice", torch.cuda.current_device)
+_is_capturing = torch.cuda.is_current_stream_capturing
 _empty, _empty_strided = torch.empty, torch.empty_strided
 
 
@@ -67,6 +68,7 @@ class _Device:
     def __init__(self, index, driver, kernels):
         self.index, self.driver = index, driver
         self.capability, self.sm_count, self.shared_bytes = driver.device_facts(index)
+        self.zeroed, self.kept = ZeroedMemory(driver), {}
         self.functions = {}
         for number, kernel in enumerate(kernels):
             architecture = kernel.architecture_for(self.capability)
@@ -158,7 +160,7 @@ class Operator:
             plan = _plan(self._problem, kernel, dimensions, device, device.functions[number])
         except (ArithmeticError, ValueError) as error:
             raise ValueError(f"{kernel.name} can't be launched for this call: {error}") from None
-        return _Call(self._problem, plan, device, device.functions[number], dimensions)
+        return _Call(self._problem, plan, device, number, dimensions)
 
 
 def _without_code(kernel, device):
@@ -230,8 +232,8 @@ class _PreparedLaunch:
 class _Call:
     """A launch sequence for one set of dimensions on one device."""
 
-    def __init__(self, problem, plan, device, functions, dimensions):
-        self._problem, self._index, self._driver = problem, device.index, device.driver
+    def __init__(self, problem, plan, device, kernel, dimensions):
+        self._problem, self._index, self._driver, self._owner = problem, device.index, device.driver, device
         self._device = torch.device("cuda", device.index)
         self.results = [
             (known, tuple(shape), tuple(strides))
@@ -247,7 +249,8 @@ class _Call:
         places = {name: (number, 0) for name, number in sources.items()}
         places.update({name: (len(self._tensors), offset) for name, offset in offsets.items()})
         places.update({name: (len(self._tensors) + 1, offset) for name, offset in kept_offsets.items()})
-        self._kept, self._addresses, self._stream = {}, None, None
+        self._kept_key = (kernel, dimensions)
+        self._addresses = self._stream = None
         self._mask = max((known.alignment for known in self._tensors), default=1) - 1
         self._workspace_alignment = max([workspace.alignment for workspace in plan.workspaces] + [1])
         self._launches, self._steps = [], []
@@ -260,7 +263,7 @@ class _Call:
             if isinstance(step, Memset):
                 self._steps.append((None, *places[step.buffer], step.byte_value, plan.sizes[step.buffer]))
             else:
-                self._add_launch(number, step, functions[step.function], places, tables)
+                self._add_launch(number, step, device.functions[kernel][step.function], places, tables)
 
     def _add_launch(self, number, step, function, places, tables):
         launch = _PreparedLaunch(step, function)
@@ -308,15 +311,19 @@ class _Call:
         if union & self._mask:
             self._check_alignment(addresses)
         # The allocator hands these bytes out again on this stream only, so behind what is launched here.
-        workspace = kept = None
+        workspace = large = None
         if self._bytes:
             workspace = self._allocate(self._bytes)
             addresses.append(self._aligned(workspace))
         if self._kept_bytes:
-            kept = self._kept_workspace(stream)
             if not self._bytes:
                 addresses.append(0)
-            addresses.append(self._aligned(kept))
+            if self._kept_bytes <= ZeroedMemory.LARGEST:
+                addresses.append(self._kept_address(stream))
+            else:
+                large = self._allocate(self._kept_bytes)
+                addresses.append(self._aligned(large))
+                self._driver.call("cuMemsetD8Async", addresses[-1], 0, self._kept_bytes, stream)
         if addresses != self._addresses:
             self._write(addresses)
         if stream != self._stream:
@@ -343,22 +350,20 @@ class _Call:
     def _aligned(self, memory):
         return -(-memory.data_ptr() // self._workspace_alignment) * self._workspace_alignment
 
-    def _kept_workspace(self, stream):
-        """Zeroed before its first use, then the kernel's own: one for each stream, as two streams may run at once.
+    def _kept_address(self, stream):
+        """Zeros before its first use, then the kernel's own: one for each stream, as two streams may run at once.
 
-        A graph may be replayed on any stream, so that what is captured has its own, which the graph itself zeroes.
+        Each call that is captured has one of its own, since a graph may be replayed on any stream.
         """
-        if torch.cuda.is_current_stream_capturing():
-            return self._zeroed(stream)
-        kept = self._kept.get(stream)
-        if kept is None:
-            kept = self._kept[stream] = self._zeroed(stream)
-        return kept
-
-    def _zeroed(self, stream):
-        memory = self._allocate(self._kept_bytes)
-        self._driver.call("cuMemsetD8Async", memory.data_ptr(), 0, memory.numel(), stream)
-        return memory
+        if _is_capturing():
+            return self._owner.zeroed.take(self._kept_bytes, self._workspace_alignment)
+        key = (stream, *self._kept_key)
+        address = self._owner.kept.get(key)
+        if address is None:
+            address = self._owner.zeroed.take(self._kept_bytes, self._workspace_alignment)
+            # Another thread on this stream may have been faster.
+            address = self._owner.kept.setdefault(key, address)
+        return address
 
     def _write(self, addresses):
         self._addresses = None

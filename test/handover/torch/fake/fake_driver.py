@@ -2,6 +2,8 @@
 import ctypes
 
 OUT_OF_MEMORY = 2
+# On which the package zeroes memory that it keeps.
+OWN_STREAM = 77
 
 
 def _at(kind, address):
@@ -79,7 +81,23 @@ class FakeDriver:
         before, self._mode = getattr(self, "_mode", 0), place.value
         place.value = before
 
+    def _cuMemAlloc_v2(self, out, size):
+        self.allocated = getattr(self, "allocated", 0) + 1
+        _at(ctypes.c_uint64, out).value = (1 << 45) + (self.allocated << 30)
+
+    def _cuStreamCreate(self, out, flags):
+        assert flags == 1
+        _at(ctypes.c_uint64, out).value = OWN_STREAM
+
+    def _cuStreamSynchronize(self, stream):
+        assert stream == OWN_STREAM
+
+    def _cuStreamDestroy_v2(self, stream):
+        assert stream == OWN_STREAM
+
     def _cuMemsetD8Async(self, address, value, count, stream):
+        if stream == OWN_STREAM:
+            return
         self.events.append({"memset": address, "value": value, "bytes": count, "stream": stream})
 
     def _cuMemsetD32Async(self, address, value, count, stream):

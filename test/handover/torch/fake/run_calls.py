@@ -2,7 +2,7 @@
 
 Standard input: {"device": {...}, "packages": [{"folder", "name", "function", "argumentBytes", "calls": [
     {"tensors": [{"shape", "strides", "dtype", "address"}], "options": {...}}]}]}
-Standard output: for every package and call {"events", "results", "allocations"} or {"error"}.
+Standard output: for every package and call {"events", "results", "allocations", "kept"} or {"error"}.
 """
 import importlib
 import json
@@ -22,7 +22,7 @@ def describe(made):
     return {"address": made.data_ptr(), "shape": made.shape, "strides": made.stride(), "dtype": made.dtype.name}
 
 
-def run(function, driver, call):
+def run(function, operator, driver, call):
     driver.events.clear()
     torch.allocations.clear()
     try:
@@ -33,6 +33,7 @@ def run(function, driver, call):
     return {
         "events": list(driver.events),
         "results": [describe(result) for result in results],
+        "kept": [{"key": key[2], "address": address} for key, address in operator._devices[0].kept.items()],
         "allocations": [describe(made) for made in torch.allocations if made.dtype is torch.uint8],
     }
 
@@ -46,6 +47,6 @@ for package in request["packages"]:
     operator = importlib.import_module(f"{package['name']}._op").OPERATOR
     wrap = importlib.import_module(f"{package['name']}._driver").Driver
     operator._open_driver = lambda driver=driver, wrap=wrap: wrap(driver)
-    answers.append([run(getattr(module, package["function"]), driver, call) for call in package["calls"]])
+    answers.append([run(getattr(module, package["function"]), operator, driver, call) for call in package["calls"]])
     del sys.path[0]
 json.dump(answers, sys.stdout)
