@@ -117,6 +117,26 @@ export interface SampledCache {
   dramWriteBytes: number;
 }
 
+/** Why warps wait, as Nsight Compute calls it. */
+export const STALL_REASONS = [
+  'long_scoreboard',
+  'short_scoreboard',
+  'barrier',
+  'membar',
+  'sleeping',
+  'gmma',
+  'math_pipe_throttle',
+] as const;
+export type StallReason = (typeof STALL_REASONS)[number];
+
+/** What only a profiler of a real GPU sees. Each part is absent where it was not measured. */
+export interface LaunchActivity {
+  /** Share of the SMs' active time in which the tensor pipe was busy, 0…1. */
+  tensorPipeRatio?: number;
+  /** Share of a warp's time, from one instruction to its next, that it waits; by reason, 0…1. */
+  stallRatios?: Partial<Record<StallReason, number>>;
+}
+
 export interface LaunchCounters extends CounterTotals {
   functionName: string;
   grid: Dim3;
@@ -139,6 +159,8 @@ export interface LaunchCounters extends CounterTotals {
   distinctSectorsWritten: number;
   /** Absent if nothing was simulated: with a sample of the CTAs, a profile of a real GPU, or too few lines. */
   sampledCache?: SampledCache;
+  /** Absent on virtual GPUs. */
+  activity?: LaunchActivity;
   lines: LineCounters[];
 }
 

@@ -1,3 +1,4 @@
+import type { Diagnostic } from '../core/compiled-code.ts';
 import type { Counters, LaunchCounters } from '../core/counters.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { EvidenceItem, Finding, FindingId } from '../core/finding.ts';
@@ -11,6 +12,8 @@ export interface DiagnosisInput {
   readonly spec: DeviceSpec;
   /** The problem multiplies matrices of fp16 or bf16, which tensor cores take. */
   readonly halfPrecisionMatrixWork: boolean;
+  /** What the compiler said; nothing when absent. */
+  readonly diagnostics?: readonly Diagnostic[];
 }
 
 /** A launch with its modelled time. */

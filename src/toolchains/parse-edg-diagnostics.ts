@@ -8,6 +8,8 @@ const PLACED = /^(.+?)\((\d+)\): (catastrophic error|internal error|error|warnin
 const AT_END = /^At end of source: (?:\w+ )?error(?: #\d+(?:-D)?)?: (.*)$/;
 /** `ptxas <file>, line 31; error   : …` and `ptxas fatal   : …`. */
 const ASSEMBLER = /^ptxas\s+(?:(?:.*?, )?line (\d+); )?(error|fatal|warning)\s*: (.*)$/;
+/** `ptxas info    : (C7511) Potential Performance Loss: …`; its other infos are statistics. */
+const PERFORMANCE_LOSS = /^ptxas info\s*: (\(C\d+\) Potential Performance Loss: .*)$/;
 /** A line of the chain of instantiations below a message. */
 const CONTEXT = /\bat line (\d+) of "?([^"\s]+)"?/;
 
@@ -34,6 +36,8 @@ function readLine(line: string, locate: Locate): RawDiagnostic | undefined {
   }
   const atEnd = AT_END.exec(line);
   if (atEnd) return { severity: 'error', message: atEnd[1]!, origin: 'none' };
+  const loss = PERFORMANCE_LOSS.exec(line);
+  if (loss) return { severity: 'note', message: `the assembler says: ${loss[1]!}`, origin: 'none' };
   const assembler = ASSEMBLER.exec(line);
   if (!assembler || assembler[3]!.startsWith('Ptx assembly aborted')) return undefined;
   const [, number, word, message] = assembler;

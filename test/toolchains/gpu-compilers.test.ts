@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
@@ -13,6 +13,7 @@ import type { Toolchain } from '../../src/toolchains/toolchain.ts';
 import { KERNEL_FOLDER, kernelNames, readKernel } from './header-pack/kernel-runner.ts';
 import { candidateOf, compileFails, compiles, type KernelDescription } from './support.ts';
 
+const KERNELS_OF_RULES = join(import.meta.dirname, '..', 'diagnosis', 'kernels');
 const ATTENTION = join(import.meta.dirname, '..', '..', 'problems', 'attention');
 // Each takes seconds: the plainest, one with mma.sync, one with wgmma.
 const RUNGS = readdirSync(ATTENTION).filter((name) => /^(01|08|11)_/.test(name));
@@ -238,6 +239,17 @@ describe.each(['nvrtc', 'nvcc'] as const)('%s', (kind: ToolchainKind & ('nvrtc' 
         status: 'invalid',
         message: expect.stringContaining('not a cubin'),
       });
+    });
+
+    it('says where the assembler serialises wgmma, in the words that the rule wgmma-serialized looks for', async () => {
+      const source = readFileSync(join(KERNELS_OF_RULES, 'wgmma_serialized.cu'), 'utf8');
+      const functions = ['reads_too_early', 'waits_first'];
+      const { diagnostics } = await compiles(toolchain, { source, functions }, 'sm_90a');
+      const notes = diagnostics.filter(({ message }) =>
+        message.includes('wgmma.mma_async instructions are serialized'),
+      );
+      expect(notes.map(({ severity }) => severity)).toEqual(['note']);
+      expect(notes[0]!.message).toMatch(/\(C75\d\d\) .* in the function 'reads_too_early'$/);
     });
 
     it('PTX that can be read again, and SASS where a disassembler is installed', async () => {

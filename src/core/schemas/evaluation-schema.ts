@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { INSTRUCTION_CLASSES } from '../counters.ts';
+import { INSTRUCTION_CLASSES, STALL_REASONS } from '../counters.ts';
 import type { Evaluation } from '../evaluation.ts';
 import { EVALUATION_STATUSES } from '../status.ts';
 import { type Assert, count, dimensionsSchema, type Matches, numberOrNaN } from './common-schema.ts';
@@ -68,6 +68,13 @@ const sampledCache = z
   })
   .meta({ id: 'SampledCache', description: 'Traffic beyond L2, from a sample of its sets: an estimate.' });
 
+const activity = z
+  .strictObject({
+    tensorPipeRatio: z.number().optional(),
+    stallRatios: z.partialRecord(z.enum(STALL_REASONS), z.number()).optional(),
+  })
+  .meta({ id: 'LaunchActivity', description: 'What only a profiler of a real GPU sees.' });
+
 const launchCounters = z
   .strictObject({
     ...totals,
@@ -89,6 +96,7 @@ const launchCounters = z
     distinctSectorsRead: count,
     distinctSectorsWritten: count,
     sampledCache: sampledCache.optional(),
+    activity: activity.optional(),
     lines: z.array(lineCounters),
   })
   .meta({ id: 'LaunchCounters' });

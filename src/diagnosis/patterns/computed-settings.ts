@@ -1,12 +1,12 @@
 import { namesInExpression } from '../../core/expressions/evaluate.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
-import type { LaunchStepDeclaration, ParameterValues } from '../../core/kernel.ts';
+import type { LaunchStepDeclaration } from '../../core/kernel.ts';
 import { listValues } from '../../core/plan/parameter-values.ts';
-import { failedConstraint } from '../../core/plan/parameters.ts';
 import { ctasOnBusiestSm, filledShare } from '../../hardware/launch-model/recut-launch.ts';
 import { createForecaster, type Forecast, type Forecaster, type ForecastLaunch } from '../forecast.ts';
 import { percent } from '../format.ts';
 import type { PatternContext, PatternMove } from '../pattern.ts';
+import { meetsConstraints, mendingChanges, type SettingChange } from './mend-setting.ts';
 
 /** Settings that break a constraint for which another parameter is changed along, the most promising of each parameter. */
 const MOST_MENDED = 32;
@@ -16,7 +16,7 @@ const MOST_PROPOSED = 6;
 /** Another setting of the candidate's kernel, and what it would be like. */
 export interface ComputedSetting {
   /** What differs; what the setting is about comes first. */
-  readonly changes: readonly { readonly parameter: string; readonly from: number; readonly value: number }[];
+  readonly changes: readonly SettingChange[];
   readonly forecast: Forecast;
 }
 
@@ -70,33 +70,15 @@ export function settingsAround(
 function mend(
   context: PatternContext,
   forecaster: Forecaster,
-  { changes }: ComputedSetting,
+  { changes: [first] }: ComputedSetting,
   isWanted: (forecast: Forecast) => boolean,
 ): ComputedSetting | undefined {
-  const { kernel, parameters } = context.candidate;
-  const [first] = changes;
-  const wanted = { ...parameters, [first!.parameter]: first!.value };
-  for (const [parameter, declaration] of Object.entries(kernel.file.parameters ?? {})) {
-    const from = parameters[parameter]!;
-    if (parameter === first!.parameter) continue;
-    const nearest = listValues(declaration.values).toSorted((a, b) => Math.abs(a - from) - Math.abs(b - from));
-    for (const value of nearest) {
-      const changed = { ...wanted, [parameter]: value };
-      if (value === from || !meetsConstraints(context, changed)) continue;
-      const forecast = forecaster.of(changed);
-      if (forecast && isWanted(forecast)) return { changes: [first!, { parameter, from, value }], forecast };
-    }
+  const wanted = { ...context.candidate.parameters, [first!.parameter]: first!.value };
+  for (const along of mendingChanges(context, first!)) {
+    const forecast = forecaster.of({ ...wanted, [along.parameter]: along.value });
+    if (forecast && isWanted(forecast)) return { changes: [first!, along], forecast };
   }
   return undefined;
-}
-
-function meetsConstraints({ candidate, dimensions }: PatternContext, parameters: ParameterValues): boolean {
-  try {
-    return failedConstraint(candidate.kernel.file, parameters, dimensions) === undefined;
-  } catch {
-    // A constraint that can't be evaluated for a value rules it out.
-    return false;
-  }
 }
 
 /** The best of these settings as moves, each with its own reason; expected is the forecast, at most what the finding says. */

@@ -1,5 +1,7 @@
 import type { Pattern } from '../pattern.ts';
 import { aggregateAtomics } from './aggregate-atomics.ts';
+import { asynchronousProducts } from './asynchronous-products.ts';
+import { copiesAhead } from './copies-ahead.ts';
 import { fewerInstructions } from './fewer-instructions.ts';
 import { fewerSpecialFunctions } from './fewer-special-functions.ts';
 import { fitCtas } from './fit-ctas.ts';
@@ -8,6 +10,7 @@ import { keepArraysInRegisters } from './keep-arrays-in-registers.ts';
 import { largerTiles } from './larger-tiles.ts';
 import { moreWorkInFlight } from './more-work-in-flight.ts';
 import { orderCtasForReuse } from './order-ctas-for-reuse.ts';
+import { overlapSoftmax } from './overlap-softmax.ts';
 import { padSharedRows } from './pad-shared-rows.ts';
 import { parallelismFirst } from './parallelism-first.ts';
 import { raiseOccupancy } from './raise-occupancy.ts';
@@ -30,6 +33,9 @@ export const PATTERNS: readonly Pattern[] = [
   raiseOccupancy,
   wholeWaves,
   tensorCores,
+  overlapSoftmax,
+  copiesAhead,
+  asynchronousProducts,
   moreWorkInFlight,
   largerTiles,
   keepArraysInRegisters,

@@ -1,5 +1,6 @@
 import { type AllowedValues, listValues } from '../../core/plan/parameter-values.ts';
 import type { PatternContext, PatternMove } from '../pattern.ts';
+import { meetsConstraints, mendingChanges } from './mend-setting.ts';
 
 export type Direction = 'more' | 'fewer';
 
@@ -71,6 +72,41 @@ export const more = towards('more');
 /** As {@link more}, with smaller values. */
 export const fewer = towards('fewer');
 
+/** One step of every parameter, either way, which is expected to bring a share of what the finding promises. */
+export const neighbours =
+  (gainShare: number, confidence: number, reason: (parameter: string) => string): Proposal =>
+  ({ candidate, finding }) =>
+    Object.entries(candidate.kernel.file.parameters ?? {}).flatMap(([parameter, { values }]) => {
+      const from = candidate.parameters[parameter];
+      if (from === undefined) return [];
+      return (['more', 'fewer'] as const)
+        .flatMap((direction) => valuesBeyond(values, from, direction).slice(0, 1))
+        .map(
+          (value): PatternMove => ({
+            kind: 'parameter',
+            parameter,
+            from,
+            value,
+            expectedGain: partOfGain(finding.estimatedSpeedup, gainShare),
+            confidence,
+            reason: reason(parameter),
+          }),
+        );
+    });
+
+/** The same moves, each with one other parameter changed along where a constraint lets the one not change alone. */
+export const mended =
+  (proposal: Proposal): Proposal =>
+  (context) =>
+    proposal(context).map((move): PatternMove => {
+      if (move.kind !== 'parameter') return move;
+      const { kind, parameter, from, value, ...expectation } = move;
+      const change = { parameter, from, value };
+      if (meetsConstraints(context, { ...context.candidate.parameters, [parameter]: value })) return move;
+      const [along] = mendingChanges(context, change);
+      return along ? { kind: 'parameters', changes: [change, along], ...expectation } : move;
+    });
+
 /** Later rungs; see {@link rungMoves}. */
 export const rungs =
   (confidence: number, reason: string): Proposal =>
@@ -100,6 +136,7 @@ export type ParameterRole =
   | 'ctas-per-sm'
   | 'vector-width'
   | 'stages'
+  | 'consumers'
   | 'padding'
   | 'unroll'
   | 'split'
@@ -115,6 +152,7 @@ const ROLE_NAMES: readonly (readonly [ParameterRole, RegExp])[] = [
   ['ctas-per-sm', /^CTAS_PER_SM$/],
   ['vector-width', /^VECTOR_WIDTH$|^VEC(_WIDTH)?$/],
   ['stages', /^(NUM_)?STAGES$/],
+  ['consumers', /^(NUM_)?CONSUMERS$/],
   ['padding', /^(SMEM_)?PAD(DING)?$/],
   ['unroll', /^UNROLL(_\w+)?$/],
   ['split', /^(NUM_)?(KV_)?SPLITS?(_[KN])?$/],

@@ -1,5 +1,5 @@
-import type { Pattern, PatternMove } from '../pattern.ts';
-import { partOfGain, valuesBeyond } from './moves.ts';
+import type { Pattern } from '../pattern.ts';
+import { neighbours } from './moves.ts';
 
 const CONFIDENCE = 0.15;
 /** A neighbour is expected to bring this share of what the finding promises. */
@@ -11,26 +11,6 @@ export const tuneNeighbours: Pattern = {
   title: 'Try the neighbouring value of each parameter',
   source: 'tile, warp and stage sweeps of the L4 reports; autotuning 77.6 → 80.3 % in a published ladder',
   triggers: ['memory-bound', 'compute-bound', 'latency-bound', 'occupancy', 'tail-effect'],
-  propose(context) {
-    const { kernel, parameters } = context.candidate;
-    return Object.entries(kernel.file.parameters ?? {}).flatMap(([parameter, { values }]) => {
-      const from = parameters[parameter];
-      if (from === undefined) return [];
-      return (['more', 'fewer'] as const).flatMap((direction) =>
-        valuesBeyond(values, from, direction)
-          .slice(0, 1)
-          .map(
-            (value): PatternMove => ({
-              kind: 'parameter',
-              parameter,
-              from,
-              value,
-              expectedGain: partOfGain(context.finding.estimatedSpeedup, GAIN_SHARE),
-              confidence: CONFIDENCE,
-              reason: `${context.finding.id}: one step of ${parameter}`,
-            }),
-          ),
-      );
-    });
-  },
+  propose: (context) =>
+    neighbours(GAIN_SHARE, CONFIDENCE, (parameter) => `${context.finding.id}: one step of ${parameter}`)(context),
 };

@@ -1,6 +1,6 @@
 import type { Pattern } from '../pattern.ts';
 import { fillingMoves } from './computed-settings.ts';
-import { orAdvice } from './moves.ts';
+import { orAdvice, rungMoves } from './moves.ts';
 
 const CONFIDENCE = 0.5;
 
@@ -12,7 +12,10 @@ export const wholeWaves: Pattern = {
   triggers: ['tail-effect'],
   propose: (context) =>
     orAdvice(
-      fillingMoves(context, CONFIDENCE),
+      [
+        ...fillingMoves(context, CONFIDENCE),
+        ...rungMoves(context, CONFIDENCE, 'its CTAs draw tiles until none is left'),
+      ],
       'Start the longest CTAs first, or make the grid persistent with dynamic scheduling.',
     ),
 };

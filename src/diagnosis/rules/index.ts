@@ -5,6 +5,8 @@ import { barrierHeavy } from './barrier-heavy.ts';
 import { cacheReuse } from './cache-reuse.ts';
 import { computeBound } from './compute-bound.ts';
 import { divergence } from './divergence.ts';
+import { exposedCopies } from './exposed-copies.ts';
+import { fewStages } from './few-stages.ts';
 import { latencyBound } from './latency-bound.ts';
 import { launchBound } from './launch-bound.ts';
 import { memoryBound } from './memory-bound.ts';
@@ -17,8 +19,10 @@ import { serialSections } from './serial-sections.ts';
 import { specialFunctionBound } from './special-function-bound.ts';
 import { tailEffect } from './tail-effect.ts';
 import { tensorCoresUnused } from './tensor-cores-unused.ts';
+import { tensorPipeIdle } from './tensor-pipe-idle.ts';
 import { uncoalescedAccess } from './uncoalesced-access.ts';
 import { warpImbalance } from './warp-imbalance.ts';
+import { wgmmaSerialized } from './wgmma-serialized.ts';
 
 /** Every rule, in the order of FINDING_IDS. */
 export const RULES: readonly Rule[] = [
@@ -37,6 +41,10 @@ export const RULES: readonly Rule[] = [
   registerSpills,
   atomicsContention,
   tensorCoresUnused,
+  tensorPipeIdle,
+  exposedCopies,
+  fewStages,
+  wgmmaSerialized,
   specialFunctionBound,
   memoryBound,
   computeBound,

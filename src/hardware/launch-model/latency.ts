@@ -60,15 +60,33 @@ function occupiedClocks(launch: LaunchCounters, instructionClass: InstructionCla
  */
 export function clocksPerInstruction(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): number {
   if (launch.instructions <= 0) return 0;
+  return sumOf(classClocks(launch, traffic, spec)) / launch.instructions;
+}
+
+/** Clocks that all warps together spend on the instructions of each class, waits included. */
+function classClocks(
+  launch: LaunchCounters,
+  traffic: Traffic,
+  spec: DeviceSpec,
+): ReadonlyMap<InstructionClass, number> {
   const memory = memoryLatencies(launch, traffic, spec);
   const globalLoads = globalLoadsInFlight(ratio(launch.globalLoadBytes, launch.globalLoadRequests * LANES_PER_WARP));
-  let clocks = 0;
-  for (const name of INSTRUCTION_CLASSES) {
-    const covered = latencyClocks(name, memory, spec) / independentInstructions(name, globalLoads);
-    const exposed = Math.max(1, occupiedClocks(launch, name), covered);
-    clocks += launch.instructionsByClass[name] * machineInstructions(name) * exposed;
-  }
-  return clocks / launch.instructions;
+  return new Map(
+    INSTRUCTION_CLASSES.map((name) => {
+      const covered = latencyClocks(name, memory, spec) / independentInstructions(name, globalLoads);
+      const exposed = Math.max(1, occupiedClocks(launch, name), covered);
+      return [name, launch.instructionsByClass[name] * machineInstructions(name) * exposed];
+    }),
+  );
+}
+
+const sumOf = (clocks: ReadonlyMap<InstructionClass, number>): number =>
+  [...clocks.values()].reduce((sum, value) => sum + value, 0);
+
+/** Share of a warp's time that it waits for global loads, and at the barriers that these hold up: 0…1, modelled. */
+export function copyWaitRatio(launch: LaunchCounters, traffic: Traffic, spec: DeviceSpec): number {
+  const clocks = classClocks(launch, traffic, spec);
+  return ratio(clocks.get('global-load')! + clocks.get('barrier')!, sumOf(clocks));
 }
 
 /**

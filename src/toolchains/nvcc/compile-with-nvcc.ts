@@ -159,7 +159,7 @@ async function assemble(
   const failure = failureOf(compile, place, back);
   if (failure) return failure;
   const text = await readResult(compile, place, 'kernel.cubin');
-  const diagnostics = readDiagnostics(compile, place, front).map(withoutOrigin);
+  const diagnostics = [front, back].flatMap((stage) => readDiagnostics(compile, place, stage)).map(withoutOrigin);
   const code = { kind: 'cubin' as const, text, ptx, architecture, functionSymbols, key, diagnostics };
   return {
     ok: true,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeCandidate } from '../../../src/core/candidate.ts';
+import type { Diagnostic } from '../../../src/core/compiled-code.ts';
 import type { LaunchCounters } from '../../../src/core/counters.ts';
 import type { Device } from '../../../src/core/device.ts';
 import type { DeviceBuffer } from '../../../src/core/device-values.ts';
@@ -27,6 +28,8 @@ export interface KernelRun {
   readonly dynamicSharedBytes?: number;
   readonly arguments: readonly KernelArgument[];
   readonly halfPrecisionMatrixWork?: boolean;
+  /** What a compiler said that is not at hand. */
+  readonly diagnostics?: readonly Diagnostic[];
   /** What the caches hold beforehand; `cold` when absent. */
   readonly cache?: 'hot' | 'cold';
 }
@@ -81,6 +84,7 @@ async function diagnoseOn(device: Device, toolchain: Toolchain, run: KernelRun):
       timing,
       spec: device.spec,
       halfPrecisionMatrixWork: run.halfPrecisionMatrixWork ?? false,
+      ...(run.diagnostics && { diagnostics: run.diagnostics }),
     });
     return { counters, timing, findings };
   } finally {

@@ -8,6 +8,11 @@ const floats = (count: number) => ({ bytes: 4 * count });
 
 type Launch = Pick<KernelRun, 'functionName' | 'grid'> & Partial<KernelRun>;
 
+/** As the toolchains report it. */
+export const SERIALIZED_BY_PTXAS =
+  'the assembler says: (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ' +
+  "insufficient register resources for the wgmma pipeline in the function 'reads_too_early'";
+
 /** A kernel with a defect, and one without. */
 export interface KernelCase {
   readonly id: FindingId;
@@ -145,6 +150,57 @@ export const KERNEL_CASES: readonly KernelCase[] = [
     },
     defect: { functionName: 'on_fp32', grid: 116 },
     healthy: { functionName: 'on_tensor_cores', grid: 116 },
+  },
+  {
+    id: 'tensor-pipe-idle',
+    shared: {
+      file: 'tensor_pipe_idle.cu',
+      block: 128,
+      arguments: [floats(128), floats(58 * 2 * 128), i32(40)],
+      halfPrecisionMatrixWork: true,
+    },
+    defect: { functionName: 'in_turns', grid: 58 * 2 },
+    healthy: { functionName: 'products_alone', grid: 58 * 2 },
+  },
+  {
+    id: 'exposed-copies',
+    shared: {
+      file: 'copies.cu',
+      block: 128,
+      arguments: [{ bytes: 40 * 2048 }, floats(58 * 128), i32(40)],
+      halfPrecisionMatrixWork: true,
+    },
+    defect: { functionName: 'through_registers', grid: 58 },
+    healthy: { functionName: 'two_stages', grid: 58 },
+    line: 'copies.cu:29',
+  },
+  {
+    id: 'few-stages',
+    shared: {
+      file: 'copies.cu',
+      block: 128,
+      arguments: [{ bytes: 40 * 2048 }, floats(58 * 128), i32(40)],
+      halfPrecisionMatrixWork: true,
+    },
+    defect: { functionName: 'two_stages', grid: 58 },
+    healthy: { functionName: 'twenty_stages', grid: 58 },
+  },
+  {
+    // No virtual GPU has wgmma: what ptxas 13.0 says of wgmma_serialized.cu (test/toolchains has it compiled), beside a
+    // kernel that has tensor work.
+    id: 'wgmma-serialized',
+    shared: {
+      file: 'tensor_pipe_idle.cu',
+      block: 128,
+      arguments: [floats(128), floats(58 * 2 * 128), i32(40)],
+      halfPrecisionMatrixWork: true,
+    },
+    defect: {
+      functionName: 'products_alone',
+      grid: 58 * 2,
+      diagnostics: [{ severity: 'note', message: SERIALIZED_BY_PTXAS }],
+    },
+    healthy: { functionName: 'products_alone', grid: 58 * 2 },
   },
   {
     id: 'special-function-bound',

@@ -75,6 +75,21 @@ export const PATTERN_CASES: readonly PatternCase[] = [
     silent: nextRung('bank-conflicts'),
   },
   {
+    pattern: 'overlap-softmax',
+    trigger: 'tensor-pipe-idle',
+    answers: has('CONSUMERS'),
+    with: 'CONSUMERS',
+    silent: hasNothing,
+  },
+  { pattern: 'copies-ahead', trigger: 'few-stages', answers: has('STAGES'), with: 'STAGES', silent: has('PAD') },
+  {
+    pattern: 'asynchronous-products',
+    trigger: 'wgmma-serialized',
+    answers: has('BLOCK_N'),
+    with: 'BLOCK_N',
+    silent: has('PAD'),
+  },
+  {
     pattern: 'more-work-in-flight',
     trigger: 'latency-bound',
     answers: has('STAGES'),

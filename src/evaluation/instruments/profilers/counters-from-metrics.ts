@@ -1,7 +1,21 @@
-import type { KernelResources, LaunchCounters, LineCounters } from '../../../core/counters.ts';
+import {
+  type KernelResources,
+  type LaunchActivity,
+  type LaunchCounters,
+  type LineCounters,
+  STALL_REASONS,
+} from '../../../core/counters.ts';
 import { emptyTotals } from '../../../core/empty-totals.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../../core/launch-plan.ts';
-import { COUNTER_METRICS, type CounterMetric, LANE_OPCODE_METRIC, OPCODE_METRIC } from './ncu-metrics.ts';
+import {
+  COUNTER_METRICS,
+  type CounterMetric,
+  ISSUE_INTERVAL_METRIC,
+  LANE_OPCODE_METRIC,
+  OPCODE_METRIC,
+  stallMetric,
+  TENSOR_PIPE_METRIC,
+} from './ncu-metrics.ts';
 import type { DetailsLaunch } from './parse-details-page.ts';
 import { accessBytes, sassClass, tensorFlop, vectorFlop } from './sass-classes.ts';
 
@@ -63,7 +77,23 @@ export function countersFromMetrics({ profiled, planned, plan, resources, lines 
     longestCtaInstructions: 0,
     distinctSectorsRead: Math.min(distinct.read, loadSectors),
     distinctSectorsWritten: Math.min(distinct.written, storeSectors),
+    activity: activityOf(profiled.metrics),
     lines,
+  };
+}
+
+/** Undefined where the profiler has none of these metrics. */
+function activityOf(metrics: ProfiledLaunch['profiled']['metrics']): LaunchActivity | undefined {
+  const tensorPercent = metrics[TENSOR_PIPE_METRIC]?.value;
+  const intervalClocks = metrics[ISSUE_INTERVAL_METRIC]?.value ?? 0;
+  const stalls = STALL_REASONS.flatMap((reason) => {
+    const clocks = metrics[stallMetric(reason)]?.value;
+    return clocks === undefined || !(intervalClocks > 0) ? [] : [[reason, clocks / intervalClocks] as const];
+  });
+  if (tensorPercent === undefined && stalls.length === 0) return undefined;
+  return {
+    ...(tensorPercent !== undefined && { tensorPipeRatio: tensorPercent / 100 }),
+    ...(stalls.length > 0 && { stallRatios: Object.fromEntries(stalls) }),
   };
 }
 

@@ -70,7 +70,7 @@ function profileSubject(subject: DiagnoseSubject, ordinal: number): Promise<Prof
 }
 
 function fromCounters(
-  { problem, workload, timing, device }: DiagnoseSubject,
+  { problem, workload, timing, device, module }: DiagnoseSubject,
   launches: LaunchCounters[],
   countersSource: CountersSource,
   others: readonly Finding[],
@@ -82,6 +82,7 @@ function fromCounters(
     timing,
     spec: device.spec,
     halfPrecisionMatrixWork,
+    diagnostics: module.code.diagnostics,
   });
   return {
     counters,

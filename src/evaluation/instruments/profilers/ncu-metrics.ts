@@ -1,3 +1,4 @@
+import { STALL_REASONS, type StallReason } from '../../../core/counters.ts';
 import type { ProfileLevel } from '../../../core/profile.ts';
 
 /** Warp instructions by opcode with its modifiers: a count for each, e.g. `LDG.E.128`. */
@@ -23,6 +24,14 @@ export const COUNTER_METRICS = {
 } as const;
 export type CounterMetric = keyof typeof COUNTER_METRICS;
 
+/** Share of the time in which the tensor pipe was busy, in per cent. */
+export const TENSOR_PIPE_METRIC = 'sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active';
+/** Clocks from one instruction of a warp to its next. */
+export const ISSUE_INTERVAL_METRIC = 'smsp__average_warp_latency_per_inst_issued.ratio';
+/** The part of these clocks that a warp waits for one reason. */
+export const stallMetric = (reason: StallReason): string =>
+  `smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio`;
+
 /** Further metrics that the report keeps: memory traffic and utilisation of the SMs. */
 const CONTEXT_METRICS = [
   'dram__bytes_read.sum',
@@ -38,6 +47,9 @@ export const requestedMetrics = (): string[] => [
   ...Object.values(COUNTER_METRICS),
   OPCODE_METRIC,
   LANE_OPCODE_METRIC,
+  TENSOR_PIPE_METRIC,
+  ISSUE_INTERVAL_METRIC,
+  ...STALL_REASONS.map(stallMetric),
   ...CONTEXT_METRICS,
 ];
 

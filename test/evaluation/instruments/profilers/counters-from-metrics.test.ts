@@ -102,6 +102,24 @@ describe('countersFromMetrics', () => {
     expect(count({ resources }).resources).toMatchObject({ registersPerThread: 80, localBytesPerThread: 16 });
   });
 
+  it('takes the waits as shares of the time between two instructions, and the tensor pipe', () => {
+    const metric = (value: number) => ({ value, unit: '' });
+    // Of 09_fragments at b1h8s512d64 on an H200: 2.2 of 6.7 clocks are waits for global loads.
+    const waits = {
+      'smsp__average_warp_latency_per_inst_issued.ratio': metric(6.7),
+      'smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio': metric(2.2),
+    };
+    const tensor = { 'sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active': metric(56) };
+    const activity = (given: Record<string, { value: number; unit: string }>) =>
+      count({ profiled: { metrics: given, instances: {} } }).activity;
+    expect(activity({ ...waits, ...tensor })).toEqual({
+      tensorPipeRatio: 0.56,
+      stallRatios: { long_scoreboard: 2.2 / 6.7 },
+    });
+    expect(activity(tensor)).toEqual({ tensorPipeRatio: 0.56 });
+    expect(activity({})).toBeUndefined();
+  });
+
   it('leaves 0 where a metric is missing', () =>
     expect(count({ profiled: { metrics: {}, instances: {} } })).toMatchObject({
       instructions: 0,
