@@ -1,5 +1,6 @@
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
 import type { Finding } from '../../src/core/finding.ts';
+import type { Candidate } from '../../src/core/kernel.ts';
 import type { Comparison, Measurement } from '../../src/core/measurement.ts';
 import type { SanitizerReport } from '../../src/core/sanitizer-report.ts';
 import { compareContenders } from '../../src/stats/compare-contenders.ts';
@@ -10,7 +11,9 @@ export const CUDA = { id: 'cuda:0', kind: 'cuda', name: 'Fake' } as const;
 /** What the fake GPU knows of a candidate, and what was asked of it. */
 export interface Script {
   /** True time of a candidate by name (and workload), in ns. */
-  ns: Readonly<Record<string, number>> | ((name: string, workload: string) => number);
+  ns?: Readonly<Record<string, number>> | ((name: string, workload: string) => number);
+  /** The same of a candidate itself; goes before `ns`. */
+  nsOf?: (candidate: Candidate, workload: string) => number;
   /** Ratio that a screen reads, where it differs from the true one. */
   screened?: Readonly<Record<string, number>>;
   sanitizer?: SanitizerReport['outcome'];
@@ -21,7 +24,7 @@ export interface Script {
   deviceFailsAt?: readonly number[];
   /** Times two contenders' blocks differ by, as a share of their ratio; without it, intervals have no width. */
   spreadShare?: number;
-  findings?: readonly Finding[];
+  findings?: readonly Finding[] | ((request: EvaluationRequest, ns: number) => readonly Finding[]);
   elapsedMs?: Evaluation['elapsedMs'];
   /** What it is measured beside can't be measured any more. */
   losesBaseline?: (request: EvaluationRequest) => boolean;
@@ -81,8 +84,14 @@ const compare = (baseline: string, baselineNs: number, ns: number, spreadShare: 
   return compareContenders(blocks, { candidate: 'candidate', baseline }, 1);
 };
 
-const knows = ({ ns }: Script, name: string, workload: string): number =>
-  typeof ns === 'function' ? ns(name, workload) : (ns[name] ?? 1000);
+function knows({ ns = {}, nsOf }: Script, candidate: Candidate, workload: string): number {
+  if (nsOf) return nsOf(candidate, workload);
+  const name = nameOf(candidate);
+  return typeof ns === 'function' ? ns(name, workload) : (ns[name] ?? 1000);
+}
+
+const findingsOf = ({ findings = [finding('bank-conflicts')] }: Script, request: EvaluationRequest, ns: number) =>
+  typeof findings === 'function' ? findings(request, ns) : findings;
 
 /** Measures what the script says, beside whatever it is asked to, and keeps what it was asked. */
 export const fakeGpu = (script: Script): Evaluator & { requests: EvaluationRequest[] } => {
@@ -95,7 +104,7 @@ export const fakeGpu = (script: Script): Evaluator & { requests: EvaluationReque
       const name = nameOf(request.candidate);
       const share = request.blocks === undefined ? 1 : (script.confirmedShare ?? 1);
       const { name: workload } = request.workload;
-      const ns = share * knows(script, name, workload);
+      const ns = share * knows(script, request.candidate, workload);
       const [beside] = request.against ?? [];
       const ratio = request.tier === 'screen' ? script.screened?.[name] : undefined;
       const fails = request.blocks !== undefined && script.failsWhenConfirmed;
@@ -128,7 +137,7 @@ export const fakeGpu = (script: Script): Evaluator & { requests: EvaluationReque
             comparisons: [
               compared(
                 beside.name,
-                ratio ? ratio * ns : knows(script, nameOf(beside.candidate), workload),
+                ratio ? ratio * ns : knows(script, beside.candidate, workload),
                 ns,
                 script.spreadShare ?? 0,
               ),
@@ -136,7 +145,7 @@ export const fakeGpu = (script: Script): Evaluator & { requests: EvaluationReque
           }),
         ...(request.sanitize &&
           script.sanitizer && { sanitizer: { outcome: script.sanitizer, version: null, tools: [] } }),
-        findings: [...(script.findings ?? [finding('bank-conflicts')])],
+        findings: [...findingsOf(script, request, ns)],
         elapsedMs: script.elapsedMs ?? { compile: 0, verify: 0, time: 0, total: 0 },
       } satisfies Evaluation;
     },

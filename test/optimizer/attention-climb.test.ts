@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { loadProblemTarget } from '../../src/app/target.ts';
+import { makeCandidate } from '../../src/core/candidate.ts';
+import { resolveWorkload } from '../../src/core/plan/resolve-workload.ts';
+import { deviceRefusal } from '../../src/core/plan/runs-on.ts';
+import { PATTERNS } from '../../src/diagnosis/patterns/index.ts';
+import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { UNLIMITED } from '../../src/store/events.ts';
+import { recordedFindings, recordedNs } from './attention-on-h200.ts';
+import { CUDA, fakeGpu } from './fake-gpu.ts';
+import { nameOf, ofType, runLoop } from './fakes.ts';
+
+const target = await loadProblemTarget('problems/attention');
+
+/** From 01_minimal, on a GPU that answers with the times that an H200 was recorded with. */
+async function climb(workload: string, device = 'h200') {
+  const { problem, start, rungs } = target;
+  const spec = DEVICE_SPECS.get(device)!;
+  const { dimensions, cache } = resolveWorkload(problem.file, workload);
+  const evaluator = fakeGpu({
+    nsOf: (candidate) => recordedNs(candidate, workload),
+    findings: (request, ns) => (request.profile === 'light' ? recordedFindings(request, ns) : []),
+    sanitizer: 'clean',
+  });
+  const { result, events } = await runLoop({
+    problem,
+    evaluator,
+    device: CUDA,
+    spec,
+    workloads: [{ name: workload, dimensions, cache, weight: 1 }],
+    start: makeCandidate(start, {}),
+    rungs: rungs.filter(({ file }) => deviceRefusal(file, { identity: CUDA, spec }) === undefined),
+    patterns: PATTERNS,
+    exploring: true,
+    budgets: { ...UNLIMITED, maximumEvaluations: 40 },
+  });
+  const kept = ofType(events, 'decision').filter(({ decision }) => decision === 'keep');
+  const path = kept.map(({ evaluationId }) => {
+    const at = evaluator.requests.find(({ id }) => id === evaluationId)!;
+    return nameOf(at.candidate);
+  });
+  const tried = evaluator.requests.map(({ candidate }) => candidate.kernel.file.name);
+  return { best: result.best!.candidate, path, evaluationCount: evaluator.requests.length, tried };
+}
+
+/** Slower than the best recorded setting by so much at most: what a run of 40 evaluations may leave. */
+const CLOSE = 1.03;
+
+describe('attention, unattended from 01_minimal on an H200, 40 evaluations', () => {
+  it.each([
+    // From 02 to 11 each kept rung remedies a finding of the one before.
+    { workload: 'b32h8s512d64', bestUs: 39.3, setting: { CONSUMERS: 4, BLOCK_N: 64, STAGES: 4, TRY_ZERO: 1 } },
+    { workload: 'b4h16s4096d64', bestUs: 453.9, setting: { CONSUMERS: 3, BLOCK_N: 128, STAGES: 2 } },
+    { workload: 'b1h16s16384d128-causal', bestUs: 1430, setting: { CONSUMERS: 3, BLOCK_N: 64, STAGES: 4 } },
+  ])('climbs to the last Hopper rung and its best setting at $workload', async ({ workload, bestUs, setting }) => {
+    const { best, path, evaluationCount } = await climb(workload);
+    expect(evaluationCount).toBeLessThanOrEqual(40);
+    const rungs = [...new Set(path.map((name) => name.split(' ')[0]))];
+    expect(rungs).toEqual(rungs.toSorted());
+    expect(rungs).toEqual(expect.arrayContaining(['01_minimal', '05_mma', '07_cp_async', '10_wgmma', '11_sums_first']));
+    expect(best.kernel.file.name).toBe('11_sums_first');
+    expect(best.parameters).toMatchObject(setting);
+    expect(recordedNs(best, workload) / 1e3).toBeLessThanOrEqual(bestUs * CLOSE);
+  });
+
+  it('stays with the key split where there are few tiles, at b1h8s512d64', async () => {
+    const { best, path, evaluationCount } = await climb('b1h8s512d64');
+    expect(evaluationCount).toBeLessThanOrEqual(40);
+    expect(path[0]).toContain('01_minimal');
+    expect(['08_key_split', '09_lean']).toContain(best.kernel.file.name);
+    // 5.55 is the best of 50 settings; the second CTA row and the first guess of BLOCK_N are between.
+    expect(recordedNs(best, 'b1h8s512d64') / 1e3).toBeLessThanOrEqual(6.5);
+  });
+
+  it('passes over what does not take the workload, and what is for other devices', async () => {
+    const { tried } = await climb('b32h8s512d64');
+    expect(tried).not.toContain('12_decode');
+    const { best, tried: onL4 } = await climb('b32h8s512d64', 'l4');
+    expect(onL4.filter((name) => /^1[01]_/.test(name))).toEqual([]);
+    expect(best.kernel.file.name).toBe('07_cp_async');
+  });
+});
