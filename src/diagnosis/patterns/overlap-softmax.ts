@@ -19,7 +19,11 @@ export const overlapSoftmax: Pattern = {
     mended(more('stages', 0.3, 'warpgroups that are apart in time need tiles that are apart')),
     mended(more('column-tile', 0.3, 'fewer borders between tiles, at which nothing overlaps')),
     mended(
-      neighbours(KNOB_GAIN_SHARE, KNOB_CONFIDENCE, (parameter) => `what overlaps with what depends on ${parameter}, too`),
+      neighbours(
+        KNOB_GAIN_SHARE,
+        KNOB_CONFIDENCE,
+        (parameter) => `what overlaps with what depends on ${parameter}, too`,
+      ),
     ),
   ),
 };

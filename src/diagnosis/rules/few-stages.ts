@@ -1,4 +1,5 @@
-import { figure, percent } from '../format.ts';
+import { figure } from '../../core/values.ts';
+import { percent } from '../format.ts';
 import type { DiagnosisContext, ModelledLaunch, Rule } from '../rule.ts';
 
 /** Share of a warp's time that it waits for copies it has issued. */

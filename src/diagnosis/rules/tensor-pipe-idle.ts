@@ -1,4 +1,5 @@
-import { figure, nanoseconds, percent } from '../format.ts';
+import { figure } from '../../core/values.ts';
+import { nanoseconds, percent } from '../format.ts';
 import type { DiagnosisContext, ModelledLaunch, Rule } from '../rule.ts';
 import { isTensorWork, resourceNs } from './tensor-work.ts';
 

@@ -1,4 +1,4 @@
-import { figure } from '../format.ts';
+import { figure } from '../../core/values.ts';
 import type { Rule } from '../rule.ts';
 import { isTensorWork, resourceNs } from './tensor-work.ts';
 
