@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { repository, runJson, temporaryFolder } from './run-cli.ts';
 
+/** Draws small shapes. Those of some seeds take longer to verify than all the rest of the demo. */
+const SEED = '14';
+
 /** The arguments of `npm run demo`, from package.json itself. */
 function demoArguments(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
@@ -16,7 +19,7 @@ function demoArguments(): string[] {
 test('the demo ends at least 3 times faster than its start, by moves that its findings explain', {
   timeout: 240_000,
 }, async () => {
-  const { code, json } = await runJson([...demoArguments(), '--store', temporaryFolder()]);
+  const { code, json } = await runJson([...demoArguments(), '--seed', SEED, '--store', temporaryFolder()]);
   expect(code).toBe(0);
   expect(json).toMatchObject({
     problem: { name: 'attention' },

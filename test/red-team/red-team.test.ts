@@ -15,6 +15,12 @@ import { STAGED_VARIANTS } from './honest.ts';
 
 const WORKLOAD = 'B=1,H=2,S=64,D=64,causal=0';
 
+/**
+ * For what passes, since then drawn shapes run: this seed's are small. Those of some others, 1 among them, are hundreds of heads
+ * of one query, for which a kernel with tiles of 64 rows does twenty times the work of all listed checks.
+ */
+const SEED = 14;
+
 /** What the issues demand, whatever else lies in this folder. */
 const REQUIRED = [
   'zeros',
@@ -117,7 +123,7 @@ describe('the red team', () => {
   });
 
   it.each(kernels.filter((name) => !caught(name)))('%s shows in timed launches only', async (name) => {
-    expect((await judge(path.join(RED_TEAM, name), 1)).status).toBe('passed');
+    expect((await judge(path.join(RED_TEAM, name), SEED)).status).toBe('passed');
   });
 });
 
@@ -129,16 +135,16 @@ const RMS_OF_SUBNORMALS = 0.6;
 
 describe('an honest rung', () => {
   // Not only within the limits: fp32 weights stay below half of them. Tensor cores take weights rounded to fp16, which is as
-  // good as a rounding of the output. The other rungs share one of these's arithmetic, and each takes seconds. Many more
-  // seeds: bench/referee/honest.ts.
+  // good as a rounding of the output. The other rungs share one of these's arithmetic, and each takes seconds. Rungs with tiles get
+  // seeds that draw small shapes. Many more seeds: bench/referee/honest.ts.
   it.each([
     ['01_minimal', 1, 0.5],
     ['01_minimal', 2, 0.5],
     ['02_tiled', 3, 0.5],
     ['03_rows', 4, 0.5],
-    ['04_warp', 5, 0.5],
-    ['05_mma', 6, 0.7],
-    ['08_key_split', 7, 0.7],
+    ['04_warp', 7, 0.5],
+    ['05_mma', 8, 0.7],
+    ['08_key_split', 10, 0.7],
   ])('%s raises no alarm with seed %i', { timeout: 120_000 }, async (rung, seed, most) => {
     const { status, reason, failedCheck, correctness } = await judge(path.join(ATTENTION, rung), seed);
     expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
@@ -149,7 +155,7 @@ describe('an honest rung', () => {
 
 describe('an honest pipeline', () => {
   it.each(STAGED_VARIANTS)('$title raises no alarm', async ({ folder, parameters }) => {
-    const { status, reason, failedCheck } = await judge(folder, 1, WORKLOAD, parameters);
+    const { status, reason, failedCheck } = await judge(folder, SEED, WORKLOAD, parameters);
     expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
   });
 });
