@@ -5,6 +5,7 @@ import type { DeviceSpec, Sourced } from '../../src/core/device-spec.ts';
 import { PATTERNS } from '../../src/diagnosis/patterns/index.ts';
 import { RULES } from '../../src/diagnosis/rules/index.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import { H200 } from '../../src/hardware/specs/h200.ts';
 import { formatFigure } from '../../src/reports/format.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
 
@@ -53,8 +54,12 @@ const rules = (): string =>
 const isSourced = (value: unknown): value is Sourced =>
   typeof value === 'object' && value !== null && 'source' in value;
 
+/** The same for every device, so that tables can be compared. */
+const FIGURE_ORDER = Object.keys(H200) as readonly (keyof DeviceSpec)[];
+
 const figuresOf = (spec: DeviceSpec): [name: string, figure: Sourced][] =>
-  Object.entries(spec).flatMap(([name, value]): [string, Sourced][] => {
+  FIGURE_ORDER.flatMap((name): [string, Sourced][] => {
+    const value = spec[name];
     if (isSourced(value)) return [[name, value]];
     if (typeof value !== 'object' || name === 'calibration') return [];
     return Object.entries(value as Record<string, Sourced>).map(([inner, figure]) => [`${name}.${inner}`, figure]);

@@ -2,10 +2,8 @@ import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, JournalMark } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
 import type { Workload } from '../core/problem.ts';
-import { completeRequest, type RequestOf } from '../core/requests/request.ts';
-import { buildLogView, type LogView } from '../reports/log-view.ts';
 import { storeCandidateSources } from '../store/candidate-sources.ts';
-import { type Attempt, addToJournal, journalObjects, type NewAttempt, readJournal } from '../store/journal.ts';
+import { type Attempt, addToJournal, type NewAttempt, readJournal } from '../store/journal.ts';
 import { nearestAttempt } from './nearest-attempt.ts';
 
 /** What a request says of its attempt. */
@@ -59,7 +57,7 @@ export function requireAttemptOptions(options: AttemptOptions, problem: string):
 }
 
 /** @throws WarpsmithError `unknown-attempt`. */
-function attemptNamed(store: string, id: string, path?: string): Attempt {
+export function attemptNamed(store: string, id: string, path?: string): Attempt {
   const { attempts } = readJournal(store);
   const found = attempts.find((attempt) => attempt.id === id);
   if (found) return found;
@@ -146,30 +144,4 @@ function parentOf(
 ): string | null {
   if (parent === NO_PARENT) return null;
   return parent ?? nearestAttempt(attempt, earlier, objects)?.id ?? null;
-}
-
-/** Every problem's attempts. */
-const ALL = 'all';
-const ATTEMPT_ID = /^a\d+$/;
-
-/**
- * What was tried by hand, as a tree: all of it, of one problem, or one attempt with its differences.
- *
- * @throws WarpsmithError `unknown-attempt`.
- */
-export function readLog(request: RequestOf<'log'>): LogView {
-  const { store, what, last } = completeRequest('log', request);
-  const { attempts, unreadable } = readJournal(store);
-  const objects = journalObjects(store);
-  const readSource = (hash: string): string | undefined => {
-    try {
-      return new TextDecoder().decode(objects.get(hash));
-    } catch (error) {
-      if (error instanceof WarpsmithError) return undefined;
-      throw error;
-    }
-  };
-  const attempt = ATTEMPT_ID.test(what) ? attemptNamed(store, what).id : null;
-  const problem = attempt === null && what !== ALL ? what : null;
-  return buildLogView({ store, attempts, unreadable, attempt, problem, last, readSource });
 }

@@ -10,6 +10,7 @@ import type { GpuInstruments } from '../evaluation/instruments/gpu-instruments.t
 import type { ExpectationCache } from '../evaluation/oracle/expectation-cache.ts';
 import type { DeviceReference } from '../evaluation/oracle/expectations.ts';
 import type { SeedSubject } from '../evaluation/recording/repeat.ts';
+import { networkWall } from '../process/network-wall.ts';
 import type { Priors } from '../store/events.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import type { AskTrust } from './loading/trust.ts';
@@ -81,20 +82,20 @@ export interface Session extends AsyncDisposable {
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   if (options.replay !== undefined) return openReplay(options.replay);
+  // Its probe starts a process, which ends while modules load.
+  void networkWall();
   const [
     { openDevice },
     { createToolchain },
     { createLiveEvaluator },
     { createExpectationCache },
     { createKeepingEvaluator },
-    { peaksOf },
   ] = await Promise.all([
     import('../devices/open-device.ts'),
     import('../toolchains/create-toolchain.ts'),
     import('../evaluation/live-evaluator.ts'),
     import('../evaluation/oracle/expectation-cache.ts'),
     import('../evaluation/recording/keep.ts'),
-    import('../evaluation/peaks-of.ts'),
   ]);
   await using stack = new AsyncDisposableStack();
   const device = await openDevice(options.device, options.threads === undefined ? {} : { threads: options.threads });
@@ -134,7 +135,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     environment,
     drawSeed,
     repeats,
-    peaks: device.measuring ? () => peaksOf(device) : undefined,
+    peaks: device.measuring ? async () => (await import('../evaluation/peaks-of.ts')).peaksOf(device) : undefined,
     libraryBaselines: instruments ? listLibraries(instruments) : undefined,
     async [Symbol.asyncDispose]() {
       ending.abort(new Error('the session was closed'));

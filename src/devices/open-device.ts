@@ -3,7 +3,6 @@ import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { suggestName } from '../core/nearest-name.ts';
 import { DEVICE_SPECS } from '../hardware/device-specs.ts';
 import { listGpus } from './cuda/list-gpus.ts';
-import { openCudaDevice } from './cuda/open-cuda-device.ts';
 import { VirtualDevice } from './virtual/virtual-device.ts';
 
 export interface DeviceListing {
@@ -45,7 +44,7 @@ export const defaultDeviceId = (): string => listDevices().find(({ kind }) => ki
 export async function openDevice(id: string, options: { threads?: number } = {}): Promise<Device> {
   const ordinal = /^cuda:(\d+)$/.exec(id)?.[1];
   // If the kernel module does not list the GPUs, the driver itself decides whether the GPU exists.
-  if (ordinal !== undefined) return openCudaDevice(Number(ordinal));
+  if (ordinal !== undefined) return openGpu(Number(ordinal));
   const spec = id.startsWith('virtual:') ? DEVICE_SPECS.get(id.slice('virtual:'.length)) : undefined;
   if (spec) return new VirtualDevice(spec, options);
   const ids = listDevices().map((device) => device.id);
@@ -66,4 +65,10 @@ export async function openDevice(id: string, options: { threads?: number } = {})
  * their results must not lie where candidates run. The caller closes it.
  */
 export const openReferenceDevice = (id: string): Promise<Device> =>
-  openCudaDevice(Number(id.slice('cuda:'.length)), { shared: true });
+  openGpu(Number(id.slice('cuda:'.length)), { shared: true });
+
+/** Loads what talks to GPUs, a native library among it, only for a GPU. */
+async function openGpu(ordinal: number, options: { shared?: boolean } = {}): Promise<Device> {
+  const { openCudaDevice } = await import('./cuda/open-cuda-device.ts');
+  return openCudaDevice(ordinal, options);
+}

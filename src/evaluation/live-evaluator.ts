@@ -18,7 +18,6 @@ import { orDeviceTrouble } from './launches/device-trouble.ts';
 import { planLaunches } from './launches/plan-launches.ts';
 import { planRefusal } from './launches/plan-refusal.ts';
 import type { Refused } from './launches/refusal.ts';
-import { measureOutcome, profileOutcome } from './measure-outcome.ts';
 import { createExpectationCache, type ExpectationCache } from './oracle/expectation-cache.ts';
 import { compileRefusal, type Outcome, refusalOutcome, unverified } from './outcome.ts';
 import { predictionCaveats, predictOutcome } from './predict-outcome.ts';
@@ -49,6 +48,9 @@ const RUN_LIMITS = {
   virtual: { leastMs: 20_000, flopPerSecond: 50e6 },
   cuda: { leastMs: 10_000, flopPerSecond: 10e9 },
 } as const;
+
+/** Loaded only for real GPUs. */
+const measuring = () => import('./measure-outcome.ts');
 
 /** A day: timers take at most 2^31 ms. */
 const LONGEST_RUN_MS = 24 * 3_600_000;
@@ -172,6 +174,7 @@ class LiveEvaluation {
     if (!device.measuring || !passedBefore?.timing) return undefined;
     const found = { ...passedBefore, timing: passedBefore.timing };
     const options = { device, request: this.#request, oracle, instruments };
+    const { profileOutcome } = await measuring();
     return profileOutcome(options, module, this.#planFor(workload.dimensions, module), found);
   }
 
@@ -186,6 +189,7 @@ class LiveEvaluation {
       }
       const timeoutMs = this.#runTimeoutMs();
       const loadBeside = (candidate: Candidate) => this.#loadBeside(candidate);
+      const { measureOutcome } = await measuring();
       return measureOutcome({ device, request, oracle, instruments, secret, timeoutMs, loadBeside }, module, verified);
     });
   }

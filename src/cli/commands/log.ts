@@ -1,4 +1,4 @@
-import { readLog } from '../../app/journal.ts';
+import { readLog } from '../../app/log.ts';
 import { EXIT } from '../../core/errors.ts';
 import type { RequestOf } from '../../core/requests/request.ts';
 import { logDocument } from '../../reports/documents/log.ts';
