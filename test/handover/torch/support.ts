@@ -148,7 +148,7 @@ export function runPython(args: readonly string[], cwd: string, input = ''): str
 }
 
 /** Symbol → bytes of each parameter, as declared. */
-const parameterBytes = ({ kernel }: Candidate): Record<string, number[]> =>
+export const parameterBytes = ({ kernel }: Candidate): Record<string, number[]> =>
   Object.fromEntries(
     kernel.file.steps.flatMap((step) =>
       'function' in step ? [[`_${step.function}`, step.arguments.map(declaredBytes)]] : [],
