@@ -81,6 +81,7 @@ const checkContents = async (packageFolder: string, manifest: Manifest, files: r
     'dist/src/index.d.ts',
     'dist/src/devices/cuda/harness/harness.ptx',
     'dist/src/handover/templates/launch.hpp',
+    'dist/src/handover/templates/torch/_runtime.py',
     'headers/cuda_fp16.h',
     'problems/attention/problem.json',
     'problems/attention/reference.js',

@@ -10,6 +10,7 @@ import { compareCandidates } from './compare.ts';
 import { defaultDevice } from './devices.ts';
 import { evaluateKernel } from './evaluate.ts';
 import { type ExportReport, exportCandidate } from './export.ts';
+import { exportTorch, type TorchExportReport } from './export-torch.ts';
 import { inspectCandidate } from './inspect.ts';
 import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem } from './optimize.ts';
 import type { OnDevice, Surroundings } from './session.ts';
@@ -21,8 +22,9 @@ export type Asked<N extends CommandName> = RequestOf<N> & Surroundings;
 const SURROUNDING: readonly string[] = ['signal', 'askTrust', 'onStep', 'onEvent', 'onStage'];
 
 /** JavaScript does not look at types: a misspelt field would be left out in silence. @throws WarpsmithError `unknown-field`. */
-function refuseUnknown(name: CommandName, request: object): void {
-  const known = [...Object.keys(COMMANDS[name].arguments), ...Object.keys(COMMANDS[name].options), ...SURROUNDING];
+function refuseUnknown(name: CommandName, request: object, others: readonly string[] = []): void {
+  const all = [...Object.keys(COMMANDS[name].arguments), ...Object.keys(COMMANDS[name].options), ...SURROUNDING];
+  const known = all.filter((field) => !others.includes(field));
   const unknown = Object.keys(request).find((field) => !known.includes(field));
   if (unknown === undefined) return;
   throw new WarpsmithError({
@@ -123,8 +125,30 @@ export async function inspect(request: Asked<'inspect'>): Promise<InspectView> {
  * @throws WarpsmithError for what does not name a candidate; `folder-not-empty`; `export-needs-cuda-source`.
  */
 export async function exportKernel(
-  request: Omit<RequestOf<'export'>, 'output' | 'commit'> & { readonly output: string },
+  request: Omit<RequestOf<'export'>, 'output' | 'commit' | TorchField> & { readonly output: string },
 ): Promise<ExportReport> {
-  refuseUnknown('export', request);
+  refuseUnknown('export', request, ['commit', ...TORCH_FIELDS]);
   return exportCandidate(request);
+}
+
+const TORCH_FIELDS = ['torch', 'architectures', 'toolchain'] as const satisfies readonly (keyof RequestOf<'export'>)[];
+type TorchField = (typeof TORCH_FIELDS)[number];
+
+/**
+ * Writes a Python package for PyTorch: machine code of a candidate, or of all kernels of a dispatch table, with an operator that
+ * launches it. NVRTC or nvcc compiles; no GPU is needed.
+ *
+ * @param request as `warpsmith export --torch` takes it; `torch` is the folder, new or empty, `architectures` such as `sm_90a`.
+ * @returns the folder, the package's name and function, and its kernels with their architectures.
+ * @throws WarpsmithError for what does not name a candidate; `no-compiler` (`exitCode` 3); `does-not-compile`;
+ * `no-code-for-architecture`; `folder-not-empty`.
+ */
+export async function exportForTorch(
+  request: Omit<RequestOf<'export'>, 'output' | 'commit'> & { readonly torch: string } & Pick<
+      Surroundings,
+      'signal' | 'onStep'
+    >,
+): Promise<TorchExportReport> {
+  refuseUnknown('export', request, ['output', 'commit']);
+  return exportTorch(request);
 }
