@@ -5,7 +5,7 @@ import { type ProcessOutcome, runProcess } from '../process/run-process.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
 import { backEndArguments, frontEndArguments } from './clang-arguments.ts';
 import { failureOfStage, layOut, refuseOutsideFiles, type Workplace } from './compile-stage.ts';
-import { compiledFiles, generateUnit, takeFunctionSymbols } from './function-symbols.ts';
+import { compiledFiles, generateUnit, hideStructTakers, takeFunctionSymbols } from './function-symbols.ts';
 import { parseDiagnostics, withoutOrigin } from './parse-diagnostics.ts';
 import type { HeaderRequest, PrecompiledHeaders } from './precompiled-headers.ts';
 import { limitRegisters, nameFilesAsUser } from './tidy-ptx.ts';
@@ -35,7 +35,7 @@ export function compileCuda(compile: CudaCompile): Promise<CompileOutcome> {
     const { ir, functionSymbols } = takeFunctionSymbols(front.stdout, compile.functions);
     const back = await runStage(compile, place, deadlineMs, {
       args: backEndArguments(compile.architecture, compile.settings),
-      stdin: widenCopies(ir),
+      stdin: widenCopies(hideStructTakers(ir)),
     });
     return failureOf(compile, place, back) ?? success(compile, place, back.stdout, functionSymbols, warnings);
   });

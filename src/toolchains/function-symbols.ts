@@ -75,6 +75,13 @@ export function takeFunctionSymbols(
   return { ir: dropFromUsedLists(withoutProbes), functionSymbols };
 }
 
+/**
+ * Device functions that take structs by value become local to the unit, so that they vanish once they are inlined. On the body of
+ * one that stays, clang 21 often fails with short pointers: "Copy one register into another with a different width".
+ */
+export const hideStructTakers = (ir: string): string =>
+  ir.replaceAll(/^define dso_local (?!ptx_kernel\b)(?=.*\bbyval\()/gm, 'define internal ');
+
 function dropFromUsedLists(ir: string): string {
   return ir.replaceAll(
     /^(@llvm\.(?:compiler\.)?used = appending global )\[\d+ x ptr\] \[(.*)\](, section "llvm\.metadata".*)\n/gm,

@@ -140,6 +140,26 @@ describe('what comes out', () => {
     expect(missing).toMatchObject({ status: 'invalid', message: 'run.ptx has no entry `walk`; it has run.' });
   });
 
+  it('takes a function that merges two structs passed by value, as Welford’s sums are', async () => {
+    const source = `
+      struct Sums { float count, mean, squares; };
+      __device__ Sums merged(Sums a, Sums b) {
+        const float count = a.count + b.count;
+        if (count == 0) return a;
+        const float d = b.mean - a.mean, share = b.count / count;
+        return Sums{count, a.mean + d * share, a.squares + b.squares + d * d * a.count * share};
+      }
+      extern "C" __global__ void k(float* o, float x) {
+        Sums sums{0, 0, 0};
+        for (int i = 0; i < 3; ++i) sums = merged(sums, Sums{1, x * i, 0});
+        o[0] = sums.mean;
+        o[1] = sums.squares;
+      }`;
+    const code = await compiles(toolchain, { source, functions: ['k'] });
+    expect(entryOf(code, 'k')).toContain('st.global');
+    expect(code.text).not.toContain('merged');
+  });
+
   it('copies 16-byte aligned structs in 16-byte accesses', async () => {
     const source = `
       #include <cuda_fp16.h>
