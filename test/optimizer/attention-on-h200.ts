@@ -56,6 +56,11 @@ const SPLITS_WIDE: Known[] = [
   // 09_lean was never measured there: as 08.
   { kernel: '09_lean', parameters: { BLOCK_M: 64, BLOCK_N: 32, WARPS: 8, ROWS_PER_WARP: 16, STAGES: 3 }, us: 82 },
 ];
+/** Never measured: a comparison with 05_mma, and 07 with another order of tiles. */
+const ASIDE = (mmaUs: number, ringUs: number): Known[] => [
+  { kernel: '05_wmma', parameters: { BLOCK_N: 64, WARPS: 4, PAD: 8 }, us: 2 * mmaUs },
+  { kernel: '07_queue', parameters: { BLOCK_M: 64, BLOCK_N: 64, WARPS: 4, STAGES: 2 }, us: ringUs },
+];
 /** FLOP of b1h16s16384d128-causal ÷ FLOP of b32h8s512d64. */
 const LONGER = 64;
 
@@ -63,6 +68,7 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
   b1h8s512d64: [
     ...plain([476.5, 685.6, 104.4, 33.7]),
     ...SHORT,
+    ...ASIDE(14.6, 8.6),
     // Never measured: as 08.
     ...renamed(SHORT, '08_key_split', '09_lean'),
     // Never measured: as FlashAttention-3, which has as few tiles.
@@ -74,6 +80,7 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
     ...plain([13_005, 7059, 1914, 610]),
     ...WIDE,
     ...SPLITS_WIDE,
+    ...ASIDE(112, 80),
     hopper('10_wgmma', '3x128', 2, 55.9),
     hopper('11_sums_first', '4x64', 4, 39.3, 1),
     hopper('11_sums_first', '4x64', 4, 40.0),
@@ -83,7 +90,7 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
   'b1h16s16384d128-causal': [
     ...plain([718_727, 438_672, 137_467, 35_588]),
     // Never measured at this length: the short rows of D = 64, by FLOP.
-    ...scaled([...WIDE, ...SPLITS_WIDE], LONGER),
+    ...scaled([...WIDE, ...SPLITS_WIDE, ...ASIDE(112, 80)], LONGER),
     // 10 was measured at b4h16s4096d128-causal, 1.2 times as slow as 11.
     hopper('10_wgmma', '2x128', 2, 1720),
     hopper('11_sums_first', '3x80', 2, 1430),
@@ -95,7 +102,7 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
   b4h16s4096d64: [
     ...plain([208_900, 111_800, 29_480, 9572]),
     // Never measured: the short rows, by FLOP.
-    ...scaled([...WIDE, ...SPLITS_WIDE], 16),
+    ...scaled([...WIDE, ...SPLITS_WIDE, ...ASIDE(112, 80)], 16),
     hopper('10_wgmma', '3x128', 2, 537.7),
     hopper('11_sums_first', '3x128', 2, 453.9),
     hopper('11_sums_first', '4x64', 4, 457.1),

@@ -12,7 +12,7 @@ import type { Problem } from '../../src/core/problem.ts';
 
 const RUNGS = [
   ...['01_minimal', '02_tiled', '03_rows', '04_warp'],
-  ...['05_mma', '06_ldmatrix', '07_cp_async', '08_key_split', '09_fragments', '09_lean'],
+  ...['05_mma', '05_wmma', '06_ldmatrix', '07_cp_async', '07_queue', '08_key_split', '09_fragments', '09_lean'],
 ];
 
 const exact = (value: number): number => value;
