@@ -58,6 +58,18 @@ export interface BufferDeclaration<T = DType> {
   comparison?: Tolerance<T>;
   /** Special values that callers pass among ordinary ones; each adds a generator set. Floating-point inputs only. */
   domain?: SpecialValue[];
+  /** How far callers' values may differ in size from the generator's; `false`: not at all. Floating-point inputs only. */
+  scaling?: Scaling | false;
+}
+
+/** Callers' values x against drawn ones z: x = factor · (z + shift). */
+export interface Scaling {
+  /** Smallest factor, at most 1. */
+  least: number;
+  /** Largest factor, at least 1. */
+  most: number;
+  /** Largest |shift|. */
+  offset: number;
 }
 
 export interface ScalarDeclaration<T = DType> {

@@ -291,6 +291,15 @@ class ProblemCheck {
         expected: 'an input of f16, bf16, f32 or f64',
       });
     }
+    if (buffer.scaling !== undefined && (!isFloating(buffer.dtype) || buffer.access === 'out')) {
+      this.#fail({
+        code: 'invalid-value',
+        message: `\`${path}\` can't have a scaling.`,
+        path: `${path}.scaling`,
+        received: `${buffer.dtype}, access "${buffer.access}"`,
+        expected: 'an input of f16, bf16, f32 or f64',
+      });
+    }
     if (buffer.generator && buffer.access === 'out') {
       const message = `Output \`${path}\` has a generator; outputs are poisoned, never filled.`;
       this.#fail({

@@ -137,6 +137,17 @@ const bufferDeclaration = z
       .min(1)
       .optional()
       .describe('Special values that callers pass beside ordinary ones; each makes a generator set.'),
+    scaling: z
+      .union([
+        z.strictObject({
+          least: z.number().positive().max(1).describe('Smallest factor.'),
+          most: z.number().min(1).describe('Largest factor.'),
+          offset: z.number().nonnegative().describe('Largest shift, either way, before the factor.'),
+        }),
+        z.literal(false),
+      ])
+      .optional()
+      .describe('How far callers’ values may differ in size from the generator’s; false: not at all.'),
   })
   .meta({ id: 'Buffer' });
 

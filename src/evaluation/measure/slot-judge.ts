@@ -63,7 +63,7 @@ export function createSlotJudge(request: {
           problem,
           buffers,
           dimensions,
-          await runHostReference(problem, buffers, tensors, dimensions, signal),
+          await runHostReference(problem, buffers, tensors, dimensions, { signal }),
         ),
       };
       const verdicts = compareRows(outputsOf(buffers), expected, packedOutputs(buffers, outputs));

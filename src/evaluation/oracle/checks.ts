@@ -12,6 +12,7 @@ import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { costsLittle, drawShapes } from './drawn-shapes.ts';
 import { outputsOf } from './reference-runs.ts';
+import { type SecretKind, secretSetsOf } from './secret-sets.ts';
 
 /** Name of the generator set in which every input uses its own declared generator. */
 export const DECLARED = 'declared';
@@ -26,6 +27,8 @@ export interface Check {
   readonly isOnce: boolean;
   /** Of a shape that the seed chose. */
   readonly isDrawn: boolean;
+  /** With one dimension much larger than in all others; looks at sizes, not at inputs. */
+  readonly isLarge?: boolean;
 }
 
 /** All generator sets a problem names; the declared generators when it names none. */
@@ -62,6 +65,12 @@ const NORMAL: Generator = { kind: 'normal' };
 /** Number of drawn shapes of every verification, and of a thorough one. */
 const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 
+/** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
+const LARGE_SHAPES = { usual: 2, thorough: 5 } as const;
+
+/** Most threads of a launch sequence for a CPU to run in about a second where each does little. */
+const MOST_EMULATED_THREADS = 2 ** 21;
+
 /**
  * Up to this many input elements, the timed workload runs with every generator set. Above, drawing each further set takes a
  * host seconds, so only as many sets run as fit, at least one; a thorough verification runs all.
@@ -93,6 +102,8 @@ export interface ChecksRequest {
    * excluded it.
    */
   readonly fits?: (dimensions: Dimensions) => boolean;
+  /** Threads of the launches at these dimensions, where a CPU runs them. */
+  readonly threads?: (dimensions: Dimensions) => number;
 }
 
 type KernelTaking = Pick<ChecksRequest, 'problem' | 'kernel' | 'parameters' | 'fits'>;
@@ -130,21 +141,29 @@ export function listedChecks(request: KernelTaking): {
  * other shape runs twice with every generator set.
  */
 export function checksFor(request: ChecksRequest): ChosenChecks {
-  const { problem, dimensions, seed, thorough = false, isEmulated = false } = request;
+  const { problem, dimensions, seed, thorough = false, isEmulated = false, threads = () => 0 } = request;
   const takes = takesShape(request);
   const { checks: listed, known, excludedShapes } = listedChecks(request);
   const drawn = drawShapes({
     ...{ problem, takes, timed: dimensions, known, seed },
     count: DRAWN_SHAPES[thorough ? 'thorough' : 'usual'],
+    largeCount: LARGE_SHAPES[thorough ? 'thorough' : 'usual'],
+    isQuick: (shape) => !isEmulated || threads(shape) <= MOST_EMULATED_THREADS,
   });
   const others = furtherGeneratorSets(problem, seed);
-  const onMain = thorough ? others : others.slice(0, setsThatFit(problem, dimensions, isEmulated));
+  const secrets = secretSetsInTurn(problem, seed);
   const differs = (shape: Dimensions): boolean => valuesKey(shape) !== valuesKey(dimensions);
   const timedShapeOnly = drawn.shapes.length === 0 && !known.some(differs);
+  const isWhole = thorough || timedShapeOnly;
+  const onMain = byLot([...others, ...(isWhole ? secrets : secrets.slice(0, 1))], seed, 'sets of the main workload');
+  if (!thorough) onMain.splice(setsThatFit(problem, dimensions, isEmulated));
   const checks: Check[] = [
     ...listed,
     { dimensions, generatorSet: DECLARED, ...USUAL, isMain: true },
-    ...drawn.shapes.flatMap((shape, i) => drawnChecks(problem, shape, thorough ? others : others.slice(i, i + 1))),
+    ...drawn.shapes.flatMap((shape, i) =>
+      drawnChecks(problem, shape, { others: thorough ? others : others.slice(i, i + 1), secrets, turn: i }),
+    ),
+    ...drawn.large.map((shape) => largeCheck(shape)),
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
   ];
   return {
@@ -152,7 +171,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     coverage: {
       checkShapes: known.length,
       excludedShapes,
-      drawnShapes: drawn.shapes,
+      drawnShapes: [...drawn.shapes, ...drawn.large],
       generatorSets: onMain,
       leftOut: others
         .filter((name) => !onMain.includes(name))
@@ -172,23 +191,48 @@ function shapesOf(problem: ProblemFile): Dimensions[] {
   return [...new Map(shapes.map((shape) => [valuesKey(shape), shape])).values()];
 }
 
-/** The declared inputs, run twice, and other generator sets, run once; only the former if even that takes long. */
-function drawnChecks(problem: ProblemFile, dimensions: Dimensions, generatorSets: readonly string[]): Check[] {
-  const isOnce = !costsLittle(problem, dimensions);
-  if (isOnce) return [{ dimensions, generatorSet: DECLARED, ...USUAL, isOnce, isDrawn: true }];
-  return [
-    { dimensions, generatorSet: DECLARED, ...USUAL, isDrawn: true },
-    ...generatorSets.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: true, isDrawn: true })),
-  ];
+/**
+ * Inputs of a secret size, run twice, other generator sets, and rows arranged in secret ways, run once; only the first if even
+ * that takes long.
+ */
+function drawnChecks(
+  problem: ProblemFile,
+  dimensions: Dimensions,
+  { others, secrets, turn }: { others: readonly string[]; secrets: readonly SecretKind[]; turn: number },
+): Check[] {
+  const sizes = secrets.filter((kind) => kind !== ROWS);
+  const check = { dimensions, ...USUAL, isOnce: !costsLittle(problem, dimensions), isDrawn: true };
+  const first = { ...check, generatorSet: sizes[turn % sizes.length] ?? DECLARED };
+  if (check.isOnce) return [first];
+  const further = [...others, ...secrets.filter((kind) => kind === ROWS)];
+  return [first, ...further.map((generatorSet) => ({ ...check, generatorSet, isOnce: true }))];
 }
 
+const largeCheck = (dimensions: Dimensions): Check => ({
+  dimensions,
+  generatorSet: DECLARED,
+  isMain: false,
+  isOnce: true,
+  isDrawn: true,
+  isLarge: true,
+});
+
+const ROWS: SecretKind = 'secret:rows';
+
 /** Generator sets that change some declared input, in a secret order that follows from the seed. */
-export function furtherGeneratorSets(problem: ProblemFile, seed: number): string[] {
-  const stream = createStream(seed, 'generator sets of the main workload');
-  return otherGeneratorSets(problem)
-    .map((name, i) => ({ name, place: stream.bits(i) }))
+export const furtherGeneratorSets = (problem: ProblemFile, seed: number): string[] =>
+  byLot(otherGeneratorSets(problem), seed, 'generator sets of the main workload');
+
+const secretSetsInTurn = (problem: ProblemFile, seed: number): SecretKind[] =>
+  byLot(secretSetsOf(problem), seed, 'secret sets');
+
+/** In a secret order that follows from the seed. */
+function byLot<T>(all: readonly T[], seed: number, what: string): T[] {
+  const stream = createStream(seed, what);
+  return all
+    .map((one, i) => ({ one, place: stream.bits(i) }))
     .sort((a, b) => a.place - b.place)
-    .map(({ name }) => name);
+    .map(({ one }) => one);
 }
 
 function setsThatFit(problem: ProblemFile, dimensions: Dimensions, isEmulated: boolean): number {

@@ -8,6 +8,7 @@ import { createStream } from '../../stats/random.ts';
 import { elementCountOf, packElements, spreadElements } from '../launches/layout.ts';
 import { NAN_POISON } from '../launches/poison.ts';
 import { generate } from './generators/index.ts';
+import { disguise, secretSetOf } from './secret-sets.ts';
 
 /** Initial contents of the input buffers: as bytes for the device, and as the reference sees them. */
 export interface DrawnInputs {
@@ -26,17 +27,18 @@ export function drawInputs(request: {
   buffers: readonly PlannedBuffer[];
   dimensions: Dimensions;
   seed: number;
-  /** Name of a generator set, or `declared` for each input's own generator. */
+  /** Name of a generator set, a secret one included, or `declared` for each input's own generator. */
   generatorSet: string;
 }): DrawnInputs {
   const { problem, buffers, dimensions, seed, generatorSet } = request;
   const overrides = generatorSetsOf(problem.file)[generatorSet] ?? {};
+  const secret = secretSetOf(generatorSet);
   const check = `${valuesKey(dimensions)} ${generatorSet}`;
   const bytes = new Map<string, Uint8Array>();
   const tensors: Record<string, Float64Array> = {};
   for (const buffer of buffers) {
     if (buffer.role !== 'in' && buffer.role !== 'inout') continue;
-    const values = generate(overrides[buffer.name] ?? buffer.generator ?? { kind: 'normal' }, {
+    const drawn = generate(overrides[buffer.name] ?? buffer.generator ?? { kind: 'normal' }, {
       input: buffer.name,
       dtype: buffer.dtype,
       shape: buffer.shape,
@@ -46,6 +48,8 @@ export function drawInputs(request: {
       stream: createStream(seed, check, 'input', buffer.name),
       sharedStream: (label) => createStream(seed, check, 'shared', label),
     });
+    const disguised = { problem: problem.file, buffer, stream: createStream(seed, check, 'disguise', buffer.name) };
+    const values = secret ? disguise(drawn, secret, disguised) : drawn;
     const laidOut = spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue);
     bytes.set(buffer.name, laidOut);
     tensors[buffer.name] = decode(packElements(buffer, laidOut), buffer.dtype);

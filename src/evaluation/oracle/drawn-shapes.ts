@@ -15,11 +15,17 @@ export interface ShapeDraw {
   /** Other shapes that are verified anyway. */
   readonly known: readonly Dimensions[];
   readonly count: number;
+  /** In how many dimensions a shape is drawn that is much larger than all others. */
+  readonly largeCount?: number;
+  /** Whether a device runs the kernel at these dimensions in about a second; always if absent. */
+  readonly isQuick?: (dimensions: Dimensions) => boolean;
   readonly seed: number;
 }
 
 export interface DrawnShapes {
   readonly shapes: Dimensions[];
+  /** Each with one dimension much larger than in all others, where that is cheap. */
+  readonly large: Dimensions[];
   /** Dimensions for which all known and drawn shapes have the timed value. */
   readonly fixed: string[];
 }
@@ -53,6 +59,9 @@ const EDGE = { ratio: 0.75, tiles: [16, 32, 64, 128, 256, 512, 1024] } as const;
 /** How often a size that must be a multiple is an odd one, and no power of two. */
 const ODD_MULTIPLE_RATIO = 0.5;
 
+/** A large size lies just above 65,536, or a smaller power of two, and is more than `leastFactor` times all others. */
+const LARGE = { about: 2 ** 16, spread: 1 / 8, leastFactor: 2, tries: 5 } as const;
+
 /** Chance that a dimension keeps the timed value if the kernel refused ragged shapes. */
 const PINNED_RATIO = 0.4;
 
@@ -82,7 +91,35 @@ export function drawShapes(draw: ShapeDraw): DrawnShapes {
   const differing = (name: string): number =>
     [...known, ...shapes].filter((shape) => shape[name] !== timed[name]).length;
   for (const name of open) while (differing(name) < LEAST_DIFFERING && drawInto(name, name));
-  return { shapes, fixed: open.filter((name) => differing(name) === 0) };
+  const large = drawLarge(draw, sampler, sizes, [...known, ...shapes]);
+  return { shapes, large, fixed: open.filter((name) => differing(name) === 0) };
+}
+
+/**
+ * A shape for each of some dimensions, chosen by lot, in which it is much larger than in all others: beyond 65,535 if that is
+ * cheap, more than twice as large in any case. The other dimensions are as small as the kernel takes them. There counters and
+ * indices of 8 or 16 bits overflow, and grids end.
+ */
+function drawLarge(
+  draw: ShapeDraw,
+  sampler: ShapeSampler,
+  sizes: readonly string[],
+  others: Dimensions[],
+): Dimensions[] {
+  const { largeCount = 0 } = draw;
+  const stream = createStream(draw.seed, 'dimensions drawn large');
+  const inTurn = sizes
+    .map((name, i) => ({ name, place: stream.bits(i) }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ name }) => name);
+  const shapes: Dimensions[] = [];
+  for (const name of inTurn) {
+    if (shapes.length === largeCount) break;
+    const known = Math.max(...[...others, draw.timed].map((shape) => shape[name]!));
+    const shape = sampler.drawLarge(name, LARGE.leastFactor * known);
+    if (shape) shapes.push(shape);
+  }
+  return shapes;
 }
 
 const hasChoice = ({ values, minimum = 1, maximum }: DimensionDeclaration, timed: number): boolean =>
@@ -115,6 +152,45 @@ class ShapeSampler {
       }
       if (costsLittle(problem, timed, factor)) return undefined;
     }
+  }
+
+  /** A shape with this dimension above `least`, as large as is quick; `undefined` if there is none. */
+  drawLarge(name: string, least: number): Dimensions | undefined {
+    const { problem, takes, isQuick = () => true } = this.#draw;
+    const { maximum = Number.MAX_SAFE_INTEGER } = problem.dimensions[name]!;
+    for (let about: number = LARGE.about; 2 * about > least; about /= 2) {
+      for (const alignment of ALIGNMENTS) {
+        for (let attempt = 0; attempt < LARGE.tries; attempt++) {
+          const size = Math.ceil((about * (1 + LARGE.spread * this.#next())) / alignment) * alignment;
+          if (size <= least || size > maximum) continue;
+          const shape = this.#sampleAround(name, size, alignment);
+          if (costsLittle(problem, shape) && takes(shape) && isQuick(shape)) return shape;
+        }
+      }
+    }
+    return undefined;
+  }
+
+  /** The other dimensions small, or what follows from those before. */
+  #sampleAround(name: string, size: number, alignment: number): Dimensions {
+    const { problem, timed } = this.#draw;
+    const shape: Record<string, number> = {};
+    for (const [other, declared] of Object.entries(problem.dimensions)) {
+      const follows = typeof declared.default === 'string' && this.#next() < FOLLOWING_RATIO;
+      const isPinned = alignment > 1 && this.#next() < PINNED_RATIO;
+      const value = isPinned ? timed[other]! : this.#smallest(declared, alignment);
+      shape[other] = other === name ? size : (follows && defaultOf(other, declared, shape)) || value;
+    }
+    return shape;
+  }
+
+  #smallest(
+    { values, minimum = 1, maximum = Number.MAX_SAFE_INTEGER }: DimensionDeclaration,
+    alignment: number,
+  ): number {
+    if (values) return values[Math.floor(this.#next() * Math.min(2, values.length))]!;
+    const size = minimum + Math.floor(this.#next() * 2);
+    return Math.min(maximum, Math.ceil(size / alignment) * alignment);
   }
 
   #sample(alignment: number, about: string | undefined, varying: string | undefined): Dimensions {

@@ -44,7 +44,7 @@ export async function expectationsFor(
   const buffers = expandBuffers(problem.file, dimensions);
   const runs =
     (await deviceReference?.run({ problem, dimensions, inputs, leastTolerances })) ??
-    (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, signal));
+    (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, { signal }));
   return expectationsFrom(problem, buffers, dimensions, runs);
 }
 

@@ -36,7 +36,10 @@ export const outputsOf = (buffers: readonly PlannedBuffer[]): PlannedBuffer[] =>
 
 /** Runs for outputs with few elements. These have no neighbours to stabilise an estimate, so they need more runs. */
 const FEW_ELEMENTS = 64;
-const PERTURBED_RUNS = { few: 4, many: 2 } as const;
+const PERTURBED_RUNS = { few: 4, many: 2, unlike: 8 } as const;
+
+/** Rows of results shorter than this are grouped with their neighbours. */
+const OWN_GROUP = 64;
 
 /** How an output is compared: as it says itself, else as the problem does. */
 export const comparisonOf = ({ outputs, comparison }: ProblemFile, output: string): Tolerance =>
@@ -46,24 +49,33 @@ export const comparisonOf = ({ outputs, comparison }: ProblemFile, output: strin
 export function runsNeeded(
   { file }: Problem,
   buffers: readonly PlannedBuffer[],
+  { unlikeRows = false }: Pick<ReferenceOptions, 'unlikeRows'> = {},
 ): { readonly naive: boolean; readonly perturbedRuns: number } {
   const needs = outputsOf(buffers).map(({ name }) => {
     const comparison = comparisonOf(file, name);
     return toleranceRule(comparison).needs(comparison);
   });
   const [naive, perturbed] = [needs.some((one) => one.naive), needs.some((one) => one.perturbed)];
-  const elementCounts = outputsOf(buffers)
-    .filter(({ dtype }) => isFloating(dtype))
-    .map(elementCountOf);
+  const floating = outputsOf(buffers).filter(({ dtype }) => isFloating(dtype));
+  const elementCounts = floating.map(elementCountOf);
   if (!perturbed || elementCounts.length === 0) return { naive, perturbedRuns: 0 };
+  if (unlikeRows && floating.some(({ shape }) => (shape.at(-1) ?? 1) < OWN_GROUP))
+    return { naive, perturbedRuns: PERTURBED_RUNS.unlike };
   return { naive, perturbedRuns: PERTURBED_RUNS[Math.min(...elementCounts) < FEW_ELEMENTS ? 'few' : 'many'] };
+}
+
+export interface ReferenceOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Only these, if the reference can compute single rows. */
+  readonly rows?: Rows | undefined;
+  /** Rows differ in size, so that neighbours say little about how strongly a result reacts: short rows need more runs. */
+  readonly unlikeRows?: boolean;
 }
 
 /**
  * Runs reference.ts as oracle (float64) and, if the comparison needs it, as naive run (named results and outputs rounded)
  * and on perturbed inputs.
  *
- * @param rows only these, if the reference can compute single rows.
  * @throws WarpsmithError if the reference is at fault; the signal's reason when aborted.
  */
 export async function runHostReference(
@@ -71,10 +83,9 @@ export async function runHostReference(
   buffers: readonly PlannedBuffer[],
   inputs: ReferenceTensors,
   dimensions: Dimensions,
-  signal?: AbortSignal,
-  rows?: Rows,
+  { signal, rows, unlikeRows }: ReferenceOptions = {},
 ): Promise<ReferenceRuns> {
-  const needed = runsNeeded(problem, buffers);
+  const needed = runsNeeded(problem, buffers, { unlikeRows });
   const run = (tensors: ReferenceTensors, rounding: Rounding): Promise<ReferenceTensors> =>
     runReference(problem, buffers, { inputs: tensors, dimensions, rounding, rows, signal });
   const runPerturbed = async (_: unknown, i: number): Promise<PerturbedRun> => {

@@ -1,0 +1,157 @@
+import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import type { BufferDeclaration, Generator, ProblemFile, Scaling } from '../../core/problem.ts';
+import type { RandomStream } from '../../stats/random.ts';
+import type { Expectations } from './expectations.ts';
+import { comparisonOf, outputsOf } from './reference-runs.ts';
+import { arrangeRows } from './secret-rows.ts';
+
+/**
+ * Generator sets that warpsmith adds to those of a problem: the declared inputs, made much larger, much smaller, or each row
+ * of them arranged in another way. How, only the seed says. They find kernels that are right for inputs of the usual size and
+ * order only: fixed maxima, clamps, tables, fixed point, one row's statistics used for another, ties.
+ */
+export const SECRET_SETS = ['secret:large', 'secret:small', 'secret:rows'] as const;
+export type SecretKind = (typeof SECRET_SETS)[number];
+
+/** How often a secret set may be made milder, where the reference overflows or its tolerance would hide everything. */
+const LEVELS = 3;
+
+export interface SecretSet {
+  readonly kind: SecretKind;
+  /** 0 is the strongest. Each level halves the exponents of scales, and the offsets. */
+  readonly level: number;
+}
+
+/** `secret:rows, milder (1)` → its kind and level; `undefined` of any other generator set. */
+export function secretSetOf(generatorSet: string): SecretSet | undefined {
+  const [, kind, level = '0'] = /^(secret:\w+)(?:, milder \((\d)\))?$/.exec(generatorSet) ?? [];
+  const known = SECRET_SETS.find((name) => name === kind);
+  return known && { kind: known, level: Number(level) };
+}
+
+/** Whether rows of the inputs differ in size. */
+export const hasUnlikeRows = (generatorSet: string): boolean => secretSetOf(generatorSet)?.kind === 'secret:rows';
+
+/** Names of a secret set and its milder variants, strongest first. */
+export const levelsOf = (kind: SecretKind): string[] =>
+  Array.from({ length: LEVELS }, (_, level) => (level === 0 ? kind : `${kind}, milder (${level})`));
+
+/** Values of these depend on one another, or are the caller's own. */
+const FIXED: ReadonlySet<Generator['kind']> = new Set(['csr', 'npy', 'permutation']);
+
+/** Unbounded: their author draws a spread, not a domain. */
+const UNBOUNDED: ReadonlySet<Generator['kind']> = new Set(['normal', 'large', 'alternating', 'off-grid']);
+
+const NORMAL: Generator = { kind: 'normal' };
+
+const isArrangeable = ({ generator = NORMAL }: Pick<BufferDeclaration, 'generator'>): boolean =>
+  !FIXED.has(generator.kind);
+
+/** Scales that a kernel must bear if problem.json says nothing, by how errors are allowed to grow with the values. */
+const DEFAULT_SCALING = {
+  /** Tolerances that follow the values. */
+  wide: { least: 2 ** -16, most: 2 ** 16, offset: 0 },
+  /** The same, for half precision, where products of a few such values must fit. */
+  half: { least: 2 ** -6, most: 2 ** 6, offset: 0 },
+  /** Units in the last place know no cancellation. */
+  ulp: { least: 2 ** -4, most: 2 ** 4, offset: 0 },
+} as const satisfies Record<string, Scaling>;
+
+/** By how much callers' values of this input may differ from the drawn ones; `undefined`: not at all. */
+export function scalingOf(problem: ProblemFile, input: string): Scaling | undefined {
+  const { dtype, generator = NORMAL, scaling } = { ...problem.outputs, ...problem.inputs }[input]!;
+  if (scaling === false || !isFloating(dtype)) return undefined;
+  if (scaling) return scaling;
+  if (!UNBOUNDED.has(generator.kind)) return undefined;
+  const kinds = comparisonKinds(problem);
+  // An absolute tolerance fits values of one size.
+  if (kinds.has('allclose')) return undefined;
+  if (kinds.has('ulp')) return DEFAULT_SCALING.ulp;
+  return DEFAULT_SCALING[sizeOfDType(dtype) === 2 ? 'half' : 'wide'];
+}
+
+const comparisonKinds = (problem: ProblemFile): ReadonlySet<string> =>
+  new Set(
+    Object.entries({ ...problem.inputs, ...problem.outputs })
+      .filter(([, { access }]) => access !== 'in')
+      .map(([output]) => comparisonOf(problem, output).kind),
+  );
+
+/** The secret sets that change some input of the problem. */
+export function secretSetsOf(problem: ProblemFile): SecretKind[] {
+  const inputs = Object.entries(problem.inputs);
+  const scalings = inputs.map(([name]) => scalingOf(problem, name)).filter((scaling) => scaling !== undefined);
+  return SECRET_SETS.filter((kind) => {
+    if (kind === 'secret:large') return scalings.some(({ most, offset }) => most > 1 || offset > 0);
+    if (kind === 'secret:small') return scalings.some(({ least }) => least < 1);
+    return inputs.some(([, input]) => isArrangeable(input));
+  });
+}
+
+/** Changes an input's drawn values, in place, as the secret set says. */
+export function disguise(
+  values: Float64Array,
+  { kind, level }: SecretSet,
+  { problem, buffer, stream }: { problem: ProblemFile; buffer: PlannedBuffer; stream: RandomStream },
+): Float64Array {
+  const { name, dtype, shape, generator = NORMAL } = buffer;
+  const scaling = milder(scalingOf(problem, name), level);
+  if (kind !== 'secret:rows') return scaling ? scaleAll(values, scaling, kind, stream) : values;
+  if (!isArrangeable({ generator })) return values;
+  const rowLength = shape.at(-1) ?? 1;
+  // Tolerances expect a row's sums to wander as those of values in random order do. Sorted rows, or one value much larger than
+  // the others, make honest running sums err by more. So they come only if problem.json says so, or nothing may err.
+  const isDeclared = Boolean(problem.inputs[name]?.scaling);
+  const contrast = isDeclared && scaling ? scaling.most : 1;
+  const sorts = isDeclared || [...comparisonKinds(problem)].every((rule) => rule === 'exact');
+  const cancels = ![...comparisonKinds(problem)].some((rule) => rule === 'ulp' || rule === 'allclose');
+  return arrangeRows(values, {
+    rowLength,
+    scaling,
+    contrast,
+    sorts,
+    stream,
+    isMild: level > 0,
+    cancels,
+    isFloat: isFloating(dtype),
+  });
+}
+
+const milder = (scaling: Scaling | undefined, level: number): Scaling | undefined =>
+  scaling && {
+    least: 2 ** (Math.ceil(Math.log2(scaling.least)) / 2 ** level),
+    most: 2 ** (Math.floor(Math.log2(scaling.most)) / 2 ** level),
+    offset: scaling.offset / 2 ** level,
+  };
+
+/** How often the mean moves away from zero. */
+const OFFSET_RATIO = 0.5;
+
+/** x → 2^k · (x + offset) with one secret k, from the outer half of those allowed. */
+function scaleAll(values: Float64Array, scaling: Scaling, kind: SecretKind, stream: RandomStream): Float64Array {
+  const [outermost, share] = [Math.log2(kind === 'secret:large' ? scaling.most : scaling.least), stream.uniform(0)];
+  const factor = 2 ** Math.round(outermost * (1 - share / 2));
+  const sign = stream.uniform(1) < 0.5 ? -1 : 1;
+  const offset = stream.uniform(2) < OFFSET_RATIO ? sign * scaling.offset * (1 - stream.uniform(3) / 2) : 0;
+  for (let i = 0; i < values.length; i++) values[i] = factor * (values[i]! + offset);
+  return values;
+}
+
+/** Largest finite values. */
+const LARGEST: { readonly [D in DType]?: number } = {
+  f16: 65_504,
+  bf16: 2 ** 128 * (1 - 2 ** -8),
+  f32: 2 ** 128 * (1 - 2 ** -24),
+  f64: Number.MAX_VALUE,
+};
+
+/** Results stay this far below the largest value, so that a kernel may form sums of a few of them. */
+const HEADROOM = 4;
+
+/** Whether the right results are far from where their dtype ends. The logarithm of nothing, -infinity, is right. */
+export const isStorable = (buffers: readonly PlannedBuffer[], expectations: Expectations): boolean =>
+  outputsOf(buffers).every(({ name, dtype }) => {
+    const most = (LARGEST[dtype] ?? Number.POSITIVE_INFINITY) / HEADROOM;
+    return expectations.get(name)!.want.every((value) => value === Number.NEGATIVE_INFINITY || Math.abs(value) <= most);
+  });
