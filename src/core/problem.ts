@@ -70,6 +70,8 @@ export interface Scaling {
   most: number;
   /** Largest |shift|. */
   offset: number;
+  /** Largest factor between values of the input; `most` if absent. 1: all values are scaled alike. */
+  contrast?: number;
 }
 
 export interface ScalarDeclaration<T = DType> {

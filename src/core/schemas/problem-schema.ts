@@ -143,6 +143,11 @@ const bufferDeclaration = z
           least: z.number().positive().max(1).describe('Smallest factor.'),
           most: z.number().min(1).describe('Largest factor.'),
           offset: z.number().nonnegative().describe('Largest shift, either way, before the factor.'),
+          contrast: z
+            .number()
+            .min(1)
+            .optional()
+            .describe('Largest factor between values of the input; `most` if absent. 1: all values are scaled alike.'),
         }),
         z.literal(false),
       ])

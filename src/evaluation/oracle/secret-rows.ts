@@ -6,6 +6,8 @@ export interface Arrangement {
   readonly rowLength: number;
   /** How far a row's values may leave the drawn ones; absent: they stay among them. */
   readonly scaling: Scaling | undefined;
+  /** Largest factor of a row's values against the drawn ones. */
+  readonly rowContrast: number;
   /** Largest factor between values of one row. */
   readonly contrast: number;
   /** Whether rows may be sorted. */
@@ -39,13 +41,15 @@ const descending: Pattern = ({ values, sorts }) => {
 
 /** Every value is one of two to four of them: ties. */
 const fewValues: Pattern = (row) => {
-  const { values, draw } = row;
+  const { values, draw, isFloat } = row;
+  if (isFloat && values.length > LONGEST_REPEATED) return;
   const count = 2 + Math.floor(draw(0) * 3);
   const pool = Array.from({ length: count }, (_, i) => drawnValue(row, 1 + i));
   for (let i = 0; i < values.length; i++) values[i] = pool[Math.floor(draw(8 + i) * count)]!;
 };
 
 const constant: Pattern = (row) => {
+  if (row.isFloat && row.values.length > LONGEST_REPEATED) return;
   row.values.fill(drawnValue(row, 0));
 };
 
@@ -54,16 +58,16 @@ const asBefore: Pattern = ({ values, before }) => {
   if (before) values.set(before);
 };
 
-const zeros: Pattern = ({ values, scaling }) => {
-  if (scaling) values.fill(0);
+const zeros: Pattern = ({ values, scaling, rowContrast }) => {
+  if (scaling && rowContrast > 1) values.fill(0);
 };
 
 /** Larger or smaller than its neighbours, and about another mean. */
-const moved: Pattern = ({ values, scaling, draw }) => {
-  if (!scaling) return;
-  const { least, most, offset } = scaling;
+const moved: Pattern = ({ values, scaling, rowContrast, draw }) => {
+  if (!scaling || rowContrast === 1) return;
+  const [least, most] = [Math.max(scaling.least, 1 / rowContrast), Math.min(scaling.most, rowContrast)];
   const factor = 2 ** Math.round(Math.log2(least) + draw(0) * Math.log2(most / least));
-  const shift = offset * (2 * draw(1) - 1);
+  const shift = scaling.offset * (2 * draw(1) - 1);
   for (let i = 0; i < values.length; i++) values[i] = factor * (values[i]! + shift);
 };
 
@@ -114,14 +118,18 @@ export function arrangeRows(values: Float64Array, arrangement: Arrangement): Flo
   return values;
 }
 
-/** Significant bits of repeated values: sums of thousands of them are exact, so that a serial sum has no drift. */
+/** Repeated values are multiples of a sixteenth of the row's largest, so that serial sums of a million of them are exact. */
 const REPEATED_BITS = 4;
 
-/** One of the row's values, with few significant bits if it is a float. */
+/** Rows from this length on have no repeated values: their rounding errors would add up. */
+const LONGEST_REPEATED = 2 ** 18;
+
+/** One of the row's values; rounded if it is a float. */
 function drawnValue({ values, draw, isFloat }: Row, i: number): number {
   const value = values[Math.floor(draw(i) * values.length)]!;
-  if (!isFloat || value === 0 || !Number.isFinite(value)) return value;
-  const unit = 2 ** (Math.floor(Math.log2(Math.abs(value))) - REPEATED_BITS + 1);
-  const short = Math.trunc(value / unit) * unit;
-  return values.some((other) => Math.abs(other) <= Math.abs(short)) ? short : value;
+  if (!isFloat) return value;
+  const largest = values.reduce((most, other) => Math.max(most, Math.abs(other)), 0);
+  if (largest === 0 || !Number.isFinite(largest)) return value;
+  const unit = 2 ** (Math.floor(Math.log2(largest)) - REPEATED_BITS + 1);
+  return (Math.sign(value) || 1) * unit * Math.max(1, Math.floor(Math.abs(value) / unit));
 }

@@ -4,7 +4,7 @@ import type { BufferDeclaration, Generator, ProblemFile, Scaling } from '../../c
 import type { RandomStream } from '../../stats/random.ts';
 import type { Expectations } from './expectations.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
-import { arrangeRows } from './secret-rows.ts';
+import { type Arrangement, arrangeRows } from './secret-rows.ts';
 
 /**
  * Generator sets that warpsmith adds to those of a problem: the declared inputs, made much larger, much smaller, or each row
@@ -100,22 +100,42 @@ export function disguise(
   if (kind !== 'secret:rows') return scaling ? scaleAll(values, scaling, kind, stream) : values;
   if (!isArrangeable({ generator })) return values;
   const rowLength = shape.at(-1) ?? 1;
-  // Tolerances expect a row's sums to wander as those of values in random order do. Sorted rows, or one value much larger than
-  // the others, make honest running sums err by more. So they come only if problem.json says so, or nothing may err.
-  const isDeclared = Boolean(problem.inputs[name]?.scaling);
-  const contrast = isDeclared && scaling ? scaling.most : 1;
-  const sorts = isDeclared || [...comparisonKinds(problem)].every((rule) => rule === 'exact');
-  const cancels = ![...comparisonKinds(problem)].some((rule) => rule === 'ulp' || rule === 'allclose');
+  const kinds = [...comparisonKinds(problem)];
+  const contrasts = contrastsOf(problem, name, kinds);
+  const cancels = !kinds.some((rule) => rule === 'ulp' || rule === 'allclose');
   return arrangeRows(values, {
     rowLength,
     scaling,
-    contrast,
-    sorts,
+    ...contrasts,
     stream,
     isMild: level > 0,
     cancels,
     isFloat: isFloating(dtype),
   });
+}
+
+/**
+ * How unlike one another the values of an input may be. Tolerances expect a row's sums to wander as those of values in random
+ * order do: sorted rows, or one value much larger than the others, make honest running sums err by more. A tolerance for
+ * storage in half precision expects weights and values of one size. So what exceeds that comes only if problem.json declares
+ * it, or if nothing may err.
+ */
+function contrastsOf(
+  problem: ProblemFile,
+  input: string,
+  kinds: readonly string[],
+): Pick<Arrangement, 'rowContrast' | 'contrast' | 'sorts'> {
+  const declared = problem.inputs[input]?.scaling;
+  const most = scalingOf(problem, input)?.most ?? 1;
+  const isExact = kinds.every((rule) => rule === 'exact');
+  if (declared) {
+    const contrast = declared.contrast ?? most;
+    // Neighbours in a sorted row round in the same direction, more than a tolerance for terms in random order allows.
+    return { rowContrast: contrast, contrast, sorts: !kinds.includes('conditioned') };
+  }
+  if (isExact) return { rowContrast: most, contrast: most, sorts: true };
+  const followsRows = kinds.every((rule) => rule === 'exact' || rule === 'conditioned');
+  return { rowContrast: followsRows ? most : 1, contrast: 1, sorts: false };
 }
 
 const milder = (scaling: Scaling | undefined, level: number): Scaling | undefined =>
