@@ -55,11 +55,12 @@ describe('an honest kernel', () => {
     const evaluation = await evaluate(honest);
     expect(evaluation).toMatchObject({ schemaVersion: 1, id: 'e0', status: 'passed', workload: { name: 'main' } });
     // 1 check shape × 2 generator sets and main, each run twice; on main once more over its results, once with the large
-    // inputs, four times in a row, once over zeros; 3 drawn shapes, each run twice, one of them once more with large inputs, as main is.
-    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 6 + 2);
+    // inputs, four times in a row, once over zeros; 3 drawn shapes, each run twice and once with rows arranged, one of them once
+    // more with large inputs; 2 shapes with a large dimension; main with large inputs and one kind of secret ones.
+    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 9 + 1 + 2 + 2);
     expect(evaluation.seed).toBe(1);
-    expect(evaluation.coverage).toMatchObject({ checkShapes: 1, generatorSets: ['large'], timedShapeOnly: false });
-    expect(evaluation.coverage?.drawnShapes).toHaveLength(3);
+    expect(evaluation.coverage).toMatchObject({ checkShapes: 1, timedShapeOnly: false });
+    expect(evaluation.coverage?.drawnShapes).toHaveLength(3 + 2);
     expect(evaluation.correctness?.worstErrorRatio).toBeLessThanOrEqual(1);
     expect(evaluation.timing?.kind).toBe('predicted');
     expect(evaluation.counters).toMatchObject({ instructions: 16, totals: { instructions: 16 } });
@@ -618,7 +619,7 @@ describe('limits of a check shape', () => {
     expect(evaluation.coverage).toMatchObject({ drawnShapes: [], fixedDimensions: ['R', 'C'], timedShapeOnly: true });
     // Main with large and declared inputs, twice each, and seven repeated launches; the set named normal is what the inputs
     // declare.
-    expect(evaluation.correctness?.checksRun).toBe(11);
+    expect(evaluation.correctness?.checksRun).toBe(11 + 3 * 2);
   });
 });
 

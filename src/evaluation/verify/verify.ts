@@ -86,7 +86,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   const { checks, coverage } = checksFor({
     ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, fits },
     isEmulated: request.device.measuring === undefined,
-    threads: (shape) => threadsOf(request.planFor(shape)),
+    threads: (shape) => threadsOf(() => request.planFor(shape)),
   });
   const cheapest = cheapestToRepeat(problem.file, checks);
   const watched = watchedChecks(checks, dimensions, seed);
@@ -115,9 +115,18 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   return { ok: true, correctness: tally.summary()!, coverage, ...main! };
 }
 
-/** Of all launches of the sequence. */
-const threadsOf = ({ steps }: LaunchPlan): number =>
-  steps.reduce((sum, step) => (step.kind === 'launch' ? sum + volumeOf(step.grid) * volumeOf(step.block) : sum), 0);
+/** Of all launches of the sequence; 0 if the plan has a mistake, which is reported elsewhere. */
+function threadsOf(plan: () => LaunchPlan): number {
+  try {
+    return plan().steps.reduce(
+      (sum, step) => (step.kind === 'launch' ? sum + volumeOf(step.grid) * volumeOf(step.block) : sum),
+      0,
+    );
+  } catch (error) {
+    if (error instanceof WarpsmithError) return 0;
+    throw error;
+  }
+}
 
 const volumeOf = ([x, y, z]: Dim3): number => x * y * z;
 
