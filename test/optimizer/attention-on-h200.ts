@@ -61,6 +61,11 @@ const ASIDE = (mmaUs: number, ringUs: number): Known[] => [
   { kernel: '05_wmma', parameters: { BLOCK_N: 64, WARPS: 4, PAD: 8 }, us: 2 * mmaUs },
   { kernel: '07_queue', parameters: { BLOCK_M: 64, BLOCK_N: 64, WARPS: 4, STAGES: 2 }, us: ringUs },
 ];
+const resident = (KEY_GROUPS: number, SPLIT: number, BLOCK_N: number, us: number): Known => ({
+  kernel: '10_resident',
+  parameters: { ROW_GROUPS: 1, KEY_GROUPS, SPLIT, BLOCK_N, CTAS: 1 },
+  us,
+});
 /** FLOP of b1h16s16384d128-causal ÷ FLOP of b32h8s512d64. */
 const LONGER = 64;
 
@@ -71,6 +76,16 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
     ...ASIDE(14.6, 8.6),
     // Never measured: as 08.
     ...renamed(SHORT, '08_key_split', '09_lean'),
+    resident(1, 2, 256, 4.91),
+    resident(2, 2, 128, 4.92),
+    resident(1, 2, 128, 5.04),
+    resident(2, 2, 64, 5.06),
+    resident(1, 2, 64, 5.44),
+    resident(1, 4, 128, 5.52),
+    resident(1, 4, 64, 5.71),
+    resident(1, 1, 256, 5.74),
+    resident(2, 1, 128, 5.89),
+    resident(1, 1, 128, 6.51),
     // Never measured: as FlashAttention-3, which has as few tiles.
     hopper('10_wgmma', '3x128', 2, 12.4),
     hopper('11_sums_first', '3x64', 4, 12.4),
@@ -82,6 +97,8 @@ const KNOWN: Readonly<Record<string, readonly Known[]>> = {
     ...SPLITS_WIDE,
     ...ASIDE(112, 80),
     hopper('10_wgmma', '3x128', 2, 55.9),
+    // By FLOP from B4 H33 S450 D64.
+    resident(1, 2, 256, 86),
     hopper('11_sums_first', '4x64', 4, 39.3, 1),
     hopper('11_sums_first', '4x64', 4, 40.0),
     hopper('11_sums_first', '4x64', 2, 41.9),

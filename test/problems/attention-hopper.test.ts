@@ -16,7 +16,7 @@ import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 import { attentionShape } from '../support/attention-problem.ts';
 
 // Rungs for sm_90a: wgmma and TMA run on no virtual GPU, so what can be said without a GPU is said here.
-const RUNGS = ['10_wgmma', '11_sums_first'];
+const RUNGS = ['10_wgmma', '10_resident', '11_sums_first'];
 
 /** Shared memory of a CTA, SMs. Source: the H200's data sheet in hardware/specs. */
 const H200 = { smCount: 132, sharedBytesPerCta: 227 * 1024 };
@@ -78,6 +78,36 @@ describe.each(RUNGS)('%s', (rung) => {
   });
 });
 
+describe('13_decode_cluster', () => {
+  const dimensions = attentionShape({ B: 2, H: 8, Hkv: 2, S: 1, Skv: 700, D: 256 });
+
+  it('plans one launch of whole clusters within what an H200 has', async () => {
+    const { problem, kernel } = await loadKernel('problems/attention/13_decode_cluster');
+    for (const parameters of validAssignments(kernel.file, dimensions)) {
+      const { steps } = expandPlan({
+        problem: problem.file,
+        kernel: kernel.file,
+        parameters,
+        dimensions,
+        device: H200,
+      });
+      const ctas = parameters.SPLIT!;
+      expect(steps).toMatchObject([{ functionName: 'decode<256>', grid: [ctas * 4, 1, 1], cluster: [ctas, 1, 1] }]);
+      expect(steps[0]).toHaveProperty(
+        'dynamicSharedBytes',
+        expect.toSatisfy((bytes) => bytes <= 227 * 1024),
+      );
+    }
+  });
+
+  it.skipIf(!hasNvcc)('compiles with nvcc without spills', async () => {
+    const { kernel } = await loadKernel('problems/attention/13_decode_cluster');
+    const report = await ptxasReport(kernel, completeParameters(kernel.file, {}), ['-DDTYPE=half']);
+    const spills = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, bytes]) => Number(bytes));
+    expect(spills).toEqual([0, 0, 0, 0, 0]);
+  });
+});
+
 // Without a word they would be proposed first: they answer what 09_lean waits for.
 describe('on a device that cannot run them', () => {
   it('no diagnosis proposes one', async () => {
@@ -94,10 +124,16 @@ describe('on a device that cannot run them', () => {
   }, 180_000);
 });
 
-async function ptxasReport(kernel: Kernel, parameters: ParameterValues): Promise<string> {
+async function ptxasReport(
+  kernel: Kernel,
+  parameters: ParameterValues,
+  flags: readonly string[] = [],
+): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'warpsmith-nvcc-'));
   try {
-    const macros = Object.entries(parameters).map(([name, value]) => `-D${name}=${value}`);
+    const macros = Object.entries(parameters)
+      .map(([name, value]) => `-D${name}=${value}`)
+      .concat(flags);
     const { stdout, stderr } = await promisify(execFile)('nvcc', [
       ...['-O3', '-std=c++17', '-gencode=arch=compute_90a,code=sm_90a', '-cubin', '-Xptxas', '-v', ...macros],
       ...['-o', join(folder, 'kernel.cubin'), join(kernel.folder, 'kernel.cu')],

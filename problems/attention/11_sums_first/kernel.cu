@@ -97,13 +97,6 @@ __device__ void copy_box(unsigned tile, const TensorMap* map, int column, int ro
       : "memory");
 }
 
-// Arrives as a copy does: at the barrier, with its bytes.
-__device__ void store_async(unsigned address, int value, unsigned barrier) {
-  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.s32 [%0], %1, [%2];" ::"r"(address), "r"(value),
-               "r"(barrier)
-               : "memory");
-}
-
 __device__ int load_shared(unsigned address) {
   int value;
   asm volatile("ld.shared.s32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
@@ -359,9 +352,12 @@ __global__ void __launch_bounds__(kThreads, 1)
       const Tile tile = queue[is_end ? 0 : index];
       wait(base + Tiles::Q_empty + 8 * Q_place.stage, Q_place.parity ^ 1);
       const unsigned Q_barrier = base + Tiles::Q_full + 8 * Q_place.stage;
-      expect(Q_barrier, (is_end ? 0 : kConsumers * kQueryBytes) + static_cast<int>(sizeof(int)));
-      store_async(base + Tiles::index + sizeof(int) * Q_place.stage, is_end ? -1 : index, Q_barrier);
-      if (is_end) break;
+      reinterpret_cast<int*>(smem + Tiles::index)[Q_place.stage] = is_end ? -1 : index;
+      if (is_end) {
+        arrive(Q_barrier);
+        break;
+      }
+      expect(Q_barrier, kConsumers * kQueryBytes);
 #pragma unroll 1
       for (int c = 0; c < kConsumers; ++c) {
 #pragma unroll

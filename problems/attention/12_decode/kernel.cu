@@ -4,7 +4,8 @@
 //           SMs without work. The queries of the heads that share keys become the rows of one tile of mma.sync: K and V are
 //           read once for the group. The keys are shared out over CTAs, and within a CTA over warps; what the warps have is
 //           merged in shared memory, what the CTAs have by a second launch, in a fixed order: results are the same bits.
-// Change    From 09_lean: rows are heads, not queries; no two warps share keys; a second launch.
+// Change    From 09_lean: rows are heads, not queries; no two warps share keys; a second launch, which on Hopper may start when
+//           every CTA of the first has its copies on their way, and waits for their end before it reads what they wrote.
 // Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, 1, D]; K, V: [B, Hkv, Skv, D], or with heads inside positions (bshd);
 //           LSE: fp32 [B, H] or null. split: grid = (ceil(keys / SPLIT_KEYS), B * Hkv), block = 32 * WARPS.
 //           merge: grid = B * H, block = max(32, D / 4); parts fp32 [splits, B * H, D], their maxima and sums [splits, B * H, 2].
@@ -13,8 +14,7 @@
 // Resources Shared bytes per warp: the larger of 4 STAGES BLOCK_N D and 64 (D + 8), + 128.
 // Bound     Reading K and V: B1 H32/8 S8192 D128 is 33.6 MB, 9.3 us at an H200's 3.6 TB/s when they come from DRAM; then the
 //           second launch, 1 us, and its trip to L2. 64 CTAs for each head of K and V at SPLIT_KEYS = 128: 512 on 132 SMs.
-// Limits    One query (S = 1); H / Hkv <= 16; B * Hkv <= 65535 (grid.y); D in {32, 64, 96, 128, 256}. The second launch waits
-//           for the whole first one: no programmatic dependent launch.
+// Limits    One query (S = 1); H / Hkv <= 16; B * Hkv <= 65535 (grid.y); D in {32, 64, 96, 128, 256}.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline_primitives.h>
@@ -98,6 +98,18 @@ __device__ float fast_exp2(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
+}
+
+// The next launch of the stream may start once every CTA has said so; it waits for this one's end, whose writes it sees.
+__device__ void let_next_launch_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+__device__ void wait_for_launch_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
 __device__ unsigned load_pair(const Element* address) { return *reinterpret_cast<const unsigned*>(address); }
@@ -336,6 +348,7 @@ __global__ void __launch_bounds__(kThreads)
   float sum[2] = {};
   RowState state = {{-INFINITY, -INFINITY}};
   load_q<kHeadDim>(Q_rmem, Q + static_cast<size_t>(first_head) * kHeadDim, rows);
+  let_next_launch_start();
 
   // The row whose 16 bytes a lane hands to ldmatrix. The four matrices are, of K: keys 0-7 and columns 0-7, the same
   // keys and columns 8-15, keys 8-15 and columns 0-7, both; of V: the same with keys and columns swapped.
@@ -448,6 +461,7 @@ __global__ void __launch_bounds__(kHeadDim < 128 ? 32 : kHeadDim / 4)
           int splits, float softmax_scale) {
   const int column = threadIdx.x * 4;
   if (column >= kHeadDim) return;
+  wait_for_launch_before();
   const size_t heads = gridDim.x;
   const float scale_log2 = softmax_scale * kLog2E;
   float max = -INFINITY;
