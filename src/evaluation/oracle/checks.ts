@@ -11,7 +11,7 @@ import { assignments, valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { costsLittle, drawShapes } from './drawn-shapes.ts';
-import { outputsOf } from './reference-runs.ts';
+import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { type SecretKind, secretSetsOf } from './secret-sets.ts';
 
 /** Name of the generator set in which every input uses its own declared generator. */
@@ -148,7 +148,9 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...{ problem, takes, timed: dimensions, known, seed },
     count: DRAWN_SHAPES[thorough ? 'thorough' : 'usual'],
     largeCount: LARGE_SHAPES[thorough ? 'thorough' : 'usual'],
-    isQuick: (shape) => !isEmulated || threads(shape) <= MOST_EMULATED_THREADS,
+    isQuick: (shape) =>
+      (!isEmulated || threads(shape) <= MOST_EMULATED_THREADS) &&
+      longestSum(problem, shape) <= Math.max(...[dimensions, ...known].map((other) => longestSum(problem, other))),
   });
   const others = furtherGeneratorSets(problem, seed);
   const secrets = secretSetsInTurn(problem, seed);
@@ -216,6 +218,18 @@ const largeCheck = (dimensions: Dimensions): Check => ({
   isDrawn: true,
   isLarge: true,
 });
+
+/**
+ * The most terms that a comparison names at these dimensions. Beside a large dimension the others are as small as 1, so that a
+ * longer sum may have equal terms, whose rounding errors add up beyond any tolerance for an honest kernel.
+ */
+const longestSum = (problem: ProblemFile, dimensions: Dimensions): number =>
+  Math.max(
+    ...Object.keys({ ...problem.inputs, ...problem.outputs })
+      .map((name) => comparisonOf(problem, name))
+      .map((comparison) => ('terms' in comparison && comparison.terms !== undefined ? comparison.terms : 0))
+      .map((terms) => evaluateExpression(terms, dimensions)),
+  );
 
 const ROWS: SecretKind = 'secret:rows';
 

@@ -17,7 +17,7 @@ export interface ShapeDraw {
   readonly count: number;
   /** In how many dimensions a shape is drawn that is much larger than all others. */
   readonly largeCount?: number;
-  /** Whether a device runs the kernel at these dimensions in about a second; always if absent. */
+  /** Whether a shape with a large dimension is cheap to run and sums no more terms than others do; always if absent. */
   readonly isQuick?: (dimensions: Dimensions) => boolean;
   readonly seed: number;
 }
