@@ -12,6 +12,8 @@ export interface Arrangement {
   readonly contrast: number;
   /** Whether rows may be sorted. */
   readonly sorts: boolean;
+  /** Whether values of a row may be the same. */
+  readonly repeats: boolean;
   /** Chooses each row's pattern. */
   readonly stream: RandomStream;
   /** Whether rows of nothing but one value are left out: a formula may be undefined there. */
@@ -41,15 +43,15 @@ const descending: Pattern = ({ values, sorts }) => {
 
 /** Every value is one of two to four of them: ties. */
 const fewValues: Pattern = (row) => {
-  const { values, draw, isFloat } = row;
-  if (isFloat && values.length > LONGEST_REPEATED) return;
+  const { values, draw, isFloat, repeats } = row;
+  if (!repeats || (isFloat && values.length > LONGEST_REPEATED)) return;
   const count = 2 + Math.floor(draw(0) * 3);
   const pool = Array.from({ length: count }, (_, i) => drawnValue(row, 1 + i));
   for (let i = 0; i < values.length; i++) values[i] = pool[Math.floor(draw(8 + i) * count)]!;
 };
 
 const constant: Pattern = (row) => {
-  if (row.isFloat && row.values.length > LONGEST_REPEATED) return;
+  if (!row.repeats || (row.isFloat && row.values.length > LONGEST_REPEATED)) return;
   row.values.fill(drawnValue(row, 0));
 };
 

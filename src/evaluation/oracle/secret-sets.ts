@@ -117,25 +117,27 @@ export function disguise(
 /**
  * How unlike one another the values of an input may be. Tolerances expect a row's sums to wander as those of values in random
  * order do: sorted rows, or one value much larger than the others, make honest running sums err by more. A tolerance for
- * storage in half precision expects weights and values of one size. So what exceeds that comes only if problem.json declares
- * it, or if nothing may err.
+ * storage in half precision expects weights and values of one size. And where a tolerance follows from a naive run, rows of
+ * one value make a whole row of results err by one rounding, of which the naive run has another. So what exceeds that comes
+ * only if problem.json declares it, or if nothing may err.
  */
 function contrastsOf(
   problem: ProblemFile,
   input: string,
   kinds: readonly string[],
-): Pick<Arrangement, 'rowContrast' | 'contrast' | 'sorts'> {
+): Pick<Arrangement, 'rowContrast' | 'contrast' | 'sorts' | 'repeats'> {
   const declared = problem.inputs[input]?.scaling;
   const most = scalingOf(problem, input)?.most ?? 1;
   const isExact = kinds.every((rule) => rule === 'exact');
   if (declared) {
     const contrast = declared.contrast ?? most;
     // Neighbours in a sorted row round in the same direction, more than a tolerance for terms in random order allows.
-    return { rowContrast: contrast, contrast, sorts: !kinds.includes('conditioned') };
+    const repeats = contrast > 1 || !kinds.includes('calibrated');
+    return { rowContrast: contrast, contrast, sorts: !kinds.includes('conditioned'), repeats };
   }
-  if (isExact) return { rowContrast: most, contrast: most, sorts: true };
+  if (isExact) return { rowContrast: most, contrast: most, sorts: true, repeats: true };
   const followsRows = kinds.every((rule) => rule === 'exact' || rule === 'conditioned');
-  return { rowContrast: followsRows ? most : 1, contrast: 1, sorts: false };
+  return { rowContrast: followsRows ? most : 1, contrast: 1, sorts: false, repeats: !kinds.includes('calibrated') };
 }
 
 const milder = (scaling: Scaling | undefined, level: number): Scaling | undefined =>
