@@ -1,5 +1,5 @@
 import type { Column } from '../../src/reports/document.ts';
-import { formatMeasuredNs } from '../../src/reports/format.ts';
+import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
 import type { LadderCell, LadderRow, LadderView } from '../../src/reports/ladder-view.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
 
@@ -64,5 +64,50 @@ export const ladderSummary = (view: LadderView): string => {
     )}\n\n` +
     'All times are measured. The contenders of a row ran in the same blocks. A ratio above 1 means that the best kernel is ' +
     `faster than every library call. ${view.device.name}, driver ${view.device.driver ?? 'unknown'}, ${view.recordedAt.slice(0, 10)}.`
+  );
+};
+
+/** docs/results/h200-attention-libraries.json: kernels with chosen settings, each measured by a command of its own. */
+export interface AgainstLibraries {
+  schemaVersion: 1;
+  kind: 'against-libraries';
+  views: readonly (LadderView & { command: string; parameters: string })[];
+}
+
+/** One row per workload: its fastest kernel, the fastest library call of the same blocks, and their ratio. */
+export const againstLibraries = ({ views }: AgainstLibraries): string => {
+  const measured = views.flatMap((view) =>
+    view.rows.flatMap((row) => {
+      const { kernel, library } = fastestOf(view, row);
+      return kernel && library ? [{ view, row, kernel, library }] : [];
+    }),
+  );
+  const best = [...Map.groupBy(measured, ({ row }) => row.workload).values()].map(
+    (all) => all.toSorted((a, b) => a.kernel.summary.medianNs - b.kernel.summary.medianNs)[0]!,
+  );
+  const columns = ['Workload', 'Kernel', 'Fastest library call', 'library ÷ kernel', 'Attainable'].map((title, i) =>
+    i < 3 ? { title } : right(title),
+  );
+  const rows = best.map(({ view, row, kernel, library }) => {
+    const { comparison } = kernel;
+    const against = comparison?.baseline === library.contender ? formatRatioInterval(comparison.intervalRatio) : '';
+    const ratio = (library.summary.medianNs / kernel.summary.medianNs).toFixed(2);
+    return [
+      row.workload,
+      `\`${kernel.contender}\` (${view.parameters}), ${formatMeasuredNs(kernel.summary.medianNs)}`,
+      `${library.contender}, ${formatMeasuredNs(library.summary.medianNs)}`,
+      `${ratio} ${against}`.trim(),
+      `${((100 * row.attainableNs) / kernel.summary.medianNs).toFixed(0)} %`,
+    ];
+  });
+  const { device, versions } = views[0]!;
+  const libraries = views.flatMap(({ contenders }) => contenders.map(({ versions: used }) => used ?? {}));
+  const { torch, cudnn } = libraries.find((used) => 'torch' in used) ?? {};
+  return (
+    `${markdownTable(columns, rows)}\n\n` +
+    'All times are measured, hot, by graph replay; the contenders of a row ran in the same blocks, each result checked. In brackets: ' +
+    'the 95 % interval of the ratio. Attainable: share of the time that data and FLOP need at peak rates. ' +
+    `${device.name}, driver ${device.driver ?? 'unknown'}, ${versions.compiler ?? 'nvrtc'}, PyTorch ${torch}, cuDNN ${cudnn}, ` +
+    `FlashAttention-3 0251105a, ${views[0]!.recordedAt.slice(0, 10)}.`
   );
 };

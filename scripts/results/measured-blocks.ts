@@ -5,7 +5,7 @@ import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.
 import type { LadderView } from '../../src/reports/ladder-view.ts';
 import { markdownBlocks } from '../../src/reports/print/markdown.ts';
 import { comparisonPlot, countVerdicts } from './comparison-plot.ts';
-import { fastestContenders, ladderSummary } from './ladder-summary.ts';
+import { againstLibraries, fastestContenders, ladderSummary } from './ladder-summary.ts';
 import { loneAndInARow } from './lone-and-in-a-row.ts';
 import {
   HOW_TO_RECORD,
@@ -87,6 +87,7 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
   'h200-a-a': recordingBlock(recordings, 'h200-a-a', selfComparisons),
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
   'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderSummary),
+  'h200-attention-libraries': recordingBlock(recordings, 'h200-attention-libraries', againstLibraries),
   'h200-attention-ladder-detail': recordingBlock(recordings, 'h200-attention-ladder', detailBlock),
 });
 

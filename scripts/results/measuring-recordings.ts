@@ -3,6 +3,7 @@ import type { ParameterValues } from '../../src/core/kernel.ts';
 import type { Comparison } from '../../src/core/measurement.ts';
 import type { LadderView } from '../../src/reports/ladder-view.ts';
 import type { ConfirmationEvent } from '../../src/store/events.ts';
+import type { AgainstLibraries } from './ladder-summary.ts';
 import type { LoneAndInARow } from './lone-and-in-a-row.ts';
 import type { MeasuredWith } from './measured-with.ts';
 import type { OptimisedProblems } from './optimised-problems.ts';
@@ -82,6 +83,7 @@ export interface MeasuredRecordings {
   'h200-a-a'?: SelfComparisons;
   'h200-sensitivity'?: KnownRatioComparisons;
   'h200-attention-ladder'?: LadderView;
+  'h200-attention-libraries'?: AgainstLibraries;
   'h200-attention-optimize'?: OptimizeRecording;
   'h200-sdpa-by-pytorch'?: PlainTorchTimes;
   'h200-lone-and-in-a-row'?: LoneAndInARow;
@@ -103,6 +105,8 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
   'h200-sensitivity': 'node bench/measuring/sensitivity.ts --output docs/results/h200-sensitivity.json',
   'h200-attention-ladder':
     'warpsmith measure problems/attention --device cuda:0 --workload all --baseline all --record …, then node scripts/replay-recordings.ts',
+  'h200-attention-libraries':
+    'warpsmith measure problems/attention --kernel … --set … --baseline all --workload … --json, once for each kernel; each beside its command',
   'h200-attention-optimize':
     'warpsmith optimize problems/attention --device cuda:0 --max-evaluations 45 --record …, then node scripts/replay-recordings.ts',
   'h200-sdpa-by-pytorch': '20 calls in one CUDA graph of PyTorch, median of 30 replays',
