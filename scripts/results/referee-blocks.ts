@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { formatMeasuredNs, formatParameters, formatRatioInterval } from '../../src/reports/format.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
 import type { MeasuredRecordings } from './measuring-recordings.ts';
 import { countNames, recordedWith, recordingBlock, shorten } from './recording-block.ts';
+import { ROOT } from './recordings.ts';
 import type {
   ExploitEntry,
   ExploitRecording,
@@ -47,6 +49,12 @@ const redTeamSummary = (recording: RedTeamRecording): string => {
   );
 };
 
+/** Most are CUDA C++. */
+const redTeamSource = (name: string): string => {
+  const folder = `test/red-team/${name}`;
+  return existsSync(new URL(`${folder}/kernel.ptx`, ROOT)) ? `${folder}/kernel.ptx` : `${folder}/kernel.cu`;
+};
+
 const redTeamReason = ({ reason, sanitizerErrors = [], disagreements }: RedTeamEntry): string =>
   `${shorten(reason ?? sanitizerErrors.join('; '))}${notAsExpected(disagreements)}`;
 
@@ -56,7 +64,7 @@ const redTeamTable = ({ kernels }: RedTeamRecording): string =>
     [...kernels]
       .sort((a, b) => a.name.localeCompare(b.name, 'en'))
       .map((entry) => [
-        `[${entry.name}](../../test/red-team/${entry.name}/kernel.cu)`,
+        `[${entry.name}](../../${redTeamSource(entry.name)})`,
         entry.lie,
         refusedAs(entry),
         entry.caughtBy ?? 'nothing',
@@ -162,7 +170,7 @@ const exploits = (recording: ExploitRecording): string => {
     const entry = [...recording.before, ...recording.after].find((other) => keyOf(other) === key)!;
     const { name, parameters, workload, tier } = entry;
     return [
-      `[${name}](../test/red-team/${name}/kernel.cu)${formatParameters(parameters) === '' ? '' : ` ${formatParameters(parameters)}`}`,
+      `[${name}](../${redTeamSource(name)})${formatParameters(parameters) === '' ? '' : ` ${formatParameters(parameters)}`}`,
       `${workload}, ${tier}`,
       outcomes(recording.before, key),
       outcomes(recording.after, key),

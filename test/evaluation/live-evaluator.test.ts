@@ -281,7 +281,10 @@ const rememberingKernel = <State>(initial: () => State, run: (launch: FakeLaunch
     state = initial();
     return { ok: true, module: { code, resources: {} } } as const;
   };
-  const toolchain = createFakeToolchain(undefined, '.visible .global .align 4 .u32 state; .global .u64 at = generic(state);');
+  const toolchain = createFakeToolchain(
+    undefined,
+    '.visible .global .align 4 .u32 state; .global .u64 at = generic(state);',
+  );
   return evaluate((launch) => run(launch, state), { device: { load, unload: async () => {} }, toolchain });
 };
 
