@@ -149,7 +149,7 @@ describe('the ladder', () => {
     const rungs = problem.file.rungs.map((rung) => loadKernel(`problems/attention/${rung}`, { problem }));
     for (const { kernel } of await Promise.all(rungs)) {
       const { name, steps, constraints = [], parameters = {} } = kernel.file;
-      const functions = [`attention<${D}>`, `split<${D}>`];
+      const functions = [`attention<${D}>`, `split<${D}>`, `decode<${D}>`];
       const step = steps.find((each) => 'function' in each && functions.includes(each.function));
       const needed = step && 'sharedBytes' in step ? step.sharedBytes : undefined;
       const limits = constraints.map(String).filter((constraint) => constraint.includes('* 1024'));

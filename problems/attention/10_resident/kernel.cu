@@ -17,7 +17,7 @@
 //           party i % P. A party's tiles lie side by side in shared memory: K's, then V's; behind all tiles, what each
 //           party receives: a slot for each of the P - 1 others.
 // Tile      64 rows x BLOCK_N keys per warpgroup: a thread has 2 rows, BLOCK_N / 4 keys of each.
-// Resources Shared bytes: 128 ceil(D / 64) (64 ROW_GROUPS + 2 S') with S' = S / SPLIT rounded up to KEY_GROUPS BLOCK_N, and
+// Resources Shared bytes: 2048 + 128 ceil(D / 64) (64 ROW_GROUPS + 2 S') with S' = S / SPLIT rounded up to KEY_GROUPS BLOCK_N, and
 //           ROW_GROUPS KEY_GROUPS (P - 1) (256 D / P + 1024): 83 KiB for S = 512, D = 64, SPLIT = KEY_GROUPS = 2.
 //           Registers: D / 2 output + BLOCK_N / 2 scores, which become BLOCK_N / 4 weights.
 // Bound     H200, B32 H8 S128 D64: 12.6 MB from L2 and 4.2 MB to it are 3.1 us at 5.5 TB/s; products are 1 us, exponentials
