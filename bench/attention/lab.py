@@ -4,28 +4,35 @@ lab.py build SPEC.json FOLDER [WORKERS]      cubins of every setting (nvcc)
 lab.py time SPEC.json FOLDER OUT.json SECONDS
 
 SPEC: {"root": folder of kernels, "workloads": {name: dimensions}, "entries": [{"kernel", "set": {parameter: [values]}, "workloads": [...]}]}
+With "one": true each setting is launched three times and nothing is timed: for ncu and compute-sanitizer.
 What is launched follows kernel.json: grid, block, cluster, shared bytes, arguments, tensor maps and workspaces.
 """
 import concurrent.futures, ctypes, itertools, json, os, re, statistics, subprocess, sys, time
 
+
 T0 = time.time()
-DEFAULTS = {"B": 1, "H": 1, "causal": 0, "bottomRight": 0, "bshd": 0, "lse": 0}
-OPERATORS = [["||"], ["&&"], ["==", "!="], ["<=", ">=", "<", ">"], ["+", "-"], ["*", "/", "%"]]
-FUNCTIONS = {"min": min, "max": max, "ceilDiv": lambda a, b: -(-a // b), "floor": lambda a: int(a // 1)}
+DEFAULTS = {'B': 1, 'H': 1, 'causal': 0, 'bottomRight': 0, 'bshd': 0, 'lse': 0}
+OPERATORS = [['||'], ['&&'], ['==', '!='], ['<=', '>=', '<', '>'], ['+', '-'], ['*', '/', '%']]
+FUNCTIONS = {'min': min, 'max': max, 'ceilDiv': lambda a, b: -(-a // b), 'floor': lambda a: int(a // 1)}
 
 
 def evaluate(text, env):
     """The value of an expression of kernel.json."""
-    tokens = re.findall(r"\d+\.?\d*|[A-Za-z_][\w.]*|\|\||&&|[=!<>]=|[-+*/%<>!?:(),]", str(text))
+    tokens = re.findall('\\d+\\.?\\d*|[A-Za-z_][\\w.]*|\\|\\||&&|[=!<>]=|[-+*/%<>!?:(),]', str(text))
 
     def choice():
         condition = binary(0)
-        if tokens[:1] != ["?"]: return condition
-        tokens.pop(0); yes = choice(); tokens.pop(0); no = choice()
+        if tokens[:1] != ['?']:
+            return condition
+        tokens.pop(0)
+        yes = choice()
+        tokens.pop(0)
+        no = choice()
         return yes if condition else no
 
     def binary(level):
-        if level == len(OPERATORS): return unary()
+        if level == len(OPERATORS):
+            return unary()
         left = binary(level + 1)
         while tokens and tokens[0] in OPERATORS[level]:
             left = apply(tokens.pop(0), left, binary(level + 1))
@@ -33,51 +40,54 @@ def evaluate(text, env):
 
     def unary():
         token = tokens.pop(0)
-        if token == "-": return -unary()
-        if token == "!": return not unary()
-        if token == "(":
-            value = choice(); tokens.pop(0)
+        if token == '-':
+            return -unary()
+        if token == '!':
+            return not unary()
+        if token == '(':
+            value = choice()
+            tokens.pop(0)
             return value
-        if token[0].isdigit(): return float(token) if "." in token else int(token)
-        if tokens[:1] == ["("]:
-            tokens.pop(0); values = [choice()]
-            while tokens.pop(0) == ",": values.append(choice())
+        if token[0].isdigit():
+            return float(token) if '.' in token else int(token)
+        if tokens[:1] == ['(']:
+            tokens.pop(0)
+            values = [choice()]
+            while tokens.pop(0) == ',':
+                values.append(choice())
             return FUNCTIONS[token](*values)
         return env[token]
-
     value = choice()
     assert not tokens, (text, tokens)
     return value
 
 
 def apply(op, a, b):
-    return {"||": lambda: a or b, "&&": lambda: a and b, "==": lambda: a == b, "!=": lambda: a != b, "<=": lambda: a <= b, ">=": lambda: a >= b,
-            "<": lambda: a < b, ">": lambda: a > b, "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b,
-            "/": lambda: a // b if isinstance(a, int) and isinstance(b, int) and a % b == 0 else a / b, "%": lambda: a % b}[op]()
+    return {'||': lambda: a or b, '&&': lambda: a and b, '==': lambda: a == b, '!=': lambda: a != b, '<=': lambda: a <= b, '>=': lambda: a >= b, '<': lambda: a < b, '>': lambda: a > b, '+': lambda: a + b, '-': lambda: a - b, '*': lambda: a * b, '/': lambda: a // b if isinstance(a, int) and isinstance(b, int) and (a % b == 0) else a / b, '%': lambda: a % b}[op]()
 
 
 def dimensions(workload):
     d = {**DEFAULTS, **workload}
-    return {"Hkv": d["H"], "Skv": d["S"], **d, "device.smCount": 132, "dtype.bytes": 2}
+    return {'Hkv': d['H'], 'Skv': d['S'], **d, 'device.smCount': 132, 'dtype.bytes': 2}
 
 
 def settings(spec):
     """Every (entry, kernel.json, values, D) that some workload of the entry allows."""
-    for entry in spec["entries"]:
+    for entry in spec['entries']:
         kernel = json.load(open(f"{spec['root']}/{entry['kernel']}/kernel.json"))
-        names = list(kernel["parameters"])
-        grid = [entry.get("set", {}).get(n, [kernel["parameters"][n]["default"]]) for n in names]
-        chosen = entry.get("workloads", list(spec["workloads"]))
-        for D in sorted({spec["workloads"][w]["D"] for w in chosen}):
+        names = list(kernel['parameters'])
+        grid = [entry.get('set', {}).get(n, [kernel['parameters'][n]['default']]) for n in names]
+        chosen = entry.get('workloads', list(spec['workloads']))
+        for D in sorted({spec['workloads'][w]['D'] for w in chosen}):
             for combination in itertools.product(*grid):
                 values = dict(zip(names, combination))
-                fits = [w for w in chosen if spec["workloads"][w]["D"] == D
-                        and all(evaluate(c, {**dimensions(spec["workloads"][w]), **values}) for c in kernel.get("constraints", []) + kernel.get("limits", []))]
-                if fits: yield entry, kernel, values, D, fits
+                fits = [w for w in chosen if spec['workloads'][w]['D'] == D and all((evaluate(c, {**dimensions(spec['workloads'][w]), **values}) for c in kernel.get('constraints', []) + kernel.get('limits', [])))]
+                if fits:
+                    yield (entry, kernel, values, D, fits)
 
 
 def tag_of(kernel, values, D):
-    return kernel["name"] + f"-D{D}" + "".join(f"-{n}{v}" for n, v in values.items())
+    return kernel['name'] + f'-D{D}' + ''.join((f'-{n}{v}' for n, v in values.items()))
 
 
 def build(spec, folder, workers):
@@ -86,237 +96,282 @@ def build(spec, folder, workers):
     def one(job):
         entry, kernel, values, D, _ = job
         tag = tag_of(kernel, values, D)
-        path = f"{folder}/{tag}"
-        if os.path.exists(f"{path}.cubin"): return tag, "kept"
+        path = f'{folder}/{tag}'
+        if os.path.exists(f'{path}.cubin'):
+            return (tag, 'kept')
         text = open(f"{spec['root']}/{entry['kernel']}/kernel.cu").read()
-        text = re.sub(r"template __global__ void \w+<(?!%d>)\d+>[^;]*;" % D, "", text)
-        text = re.sub(r"template __global__ void attention_general<\d+>[^;]*;", "", text)
-        text = re.sub(r"^INSTANTIATE\((?!%d\))\d+\)$" % D, "", text, flags=re.M)
-        if "template __global__" not in text:
-            for function in sorted({s["function"] for s in kernel["steps"] if f"<{D}>" in s["function"]}):
-                text += f"\nstatic const void* keep_{re.sub(chr(92)+'W', '_', function)} = (const void*)&{function};\n"
-        open(f"{path}.cu", "w").write(text)
-        defines = [f"-D{n}={v}" for n, v in values.items()] + ["-DDTYPE=half", "-DTENSOR_MAP=1"]
-        run = subprocess.run(["nvcc", "-std=c++17", "-gencode=arch=compute_90a,code=sm_90a", "-cubin", "-Xptxas", "-v", *defines, *entry.get("flags", []), "-o", f"{path}.cubin", f"{path}.cu"], capture_output=True, text=True)
-        registers = [int(x) for x in re.findall(r"Used (\d+) registers", run.stderr)]
-        spills = [int(x) for x in re.findall(r"(\d+) bytes spill stores", run.stderr)]
-        json.dump({"registers": registers, "spills": spills, "serialized": "C75" in run.stderr}, open(f"{path}.json", "w"))
-        return tag, "ok" if run.returncode == 0 else run.stderr[-600:]
-
+        text = re.sub('template __global__ void \\w+<(?!%d>)\\d+>[^;]*;' % D, '', text)
+        text = re.sub('template __global__ void attention_general<\\d+>[^;]*;', '', text)
+        text = re.sub('^INSTANTIATE\\((?!%d\\))\\d+\\)$' % D, '', text, flags=re.M)
+        if 'template __global__' not in text:
+            for function in sorted({s['function'] for s in kernel['steps'] if f'<{D}>' in s['function']}):
+                text += f"\nstatic const void* keep_{re.sub(chr(92) + 'W', '_', function)} = (const void*)&{function};\n"
+        open(f'{path}.cu', 'w').write(text)
+        defines = [f'-D{n}={v}' for n, v in values.items()] + ['-DDTYPE=half', '-DTENSOR_MAP=1']
+        run = subprocess.run(['nvcc', '-std=c++17', '-gencode=arch=compute_90a,code=sm_90a', '-cubin', '-Xptxas', '-v', *defines, *entry.get('flags', []), '-o', f'{path}.cubin', f'{path}.cu'], capture_output=True, text=True)
+        registers = [int(x) for x in re.findall('Used (\\d+) registers', run.stderr)]
+        spills = [int(x) for x in re.findall('(\\d+) bytes spill stores', run.stderr)]
+        json.dump({'registers': registers, 'spills': spills, 'serialized': 'C75' in run.stderr}, open(f'{path}.json', 'w'))
+        return (tag, 'ok' if run.returncode == 0 else run.stderr[-600:])
     jobs = list(settings(spec))
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for tag, result in pool.map(one, jobs):
-            if result not in ("ok", "kept"): print(tag, result, flush=True)
-    print(f"[{time.time()-T0:.0f} s] built {len(jobs)}", flush=True)
+            if result not in ('ok', 'kept'):
+                print(tag, result, flush=True)
+    print(f'[{time.time() - T0:.0f} s] built {len(jobs)}', flush=True)
 
 
 def time_all(spec, folder, out, seconds):
     import torch
-    cuda = ctypes.CDLL("libcuda.so.1")
-    torch.zeros(1, device="cuda")
+    cuda = ctypes.CDLL('libcuda.so.1')
+    torch.zeros(1, device='cuda')
 
     def must(code, what):
         if code:
-            text = ctypes.c_char_p(); cuda.cuGetErrorString(code, ctypes.byref(text))
-            raise RuntimeError(f"{what}: {text.value}")
+            text = ctypes.c_char_p()
+            cuda.cuGetErrorString(code, ctypes.byref(text))
+            raise RuntimeError(f'{what}: {text.value}')
 
     class Attribute(ctypes.Structure):
-        _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_int), ("value", ctypes.c_uint32 * 16)]
+        _fields_ = [('id', ctypes.c_int), ('pad', ctypes.c_int), ('value', ctypes.c_uint32 * 16)]
 
     class Config(ctypes.Structure):
-        _fields_ = [(n, ctypes.c_uint) for n in ("gx", "gy", "gz", "bx", "by", "bz", "shared")] + [("stream", ctypes.c_void_p), ("attrs", ctypes.c_void_p), ("count", ctypes.c_uint)]
-
-    DTYPES = {"i32": ctypes.c_int32, "f32": ctypes.c_float, "u32": ctypes.c_uint32, "i64": ctypes.c_int64}
+        _fields_ = [(n, ctypes.c_uint) for n in ('gx', 'gy', 'gz', 'bx', 'by', 'bz', 'shared')] + [('stream', ctypes.c_void_p), ('attrs', ctypes.c_void_p), ('count', ctypes.c_uint)]
+    DTYPES = {'i32': ctypes.c_int32, 'f32': ctypes.c_float, 'u32': ctypes.c_uint32, 'i64': ctypes.c_int64}
 
     class Kernel:
+
         def __init__(self, kernel, values, D):
-            self.kernel, self.values = kernel, values
-            path = f"{folder}/{tag_of(kernel, values, D)}.cubin"
-            self.image = open(path, "rb").read()
+            self.kernel, self.values = (kernel, values)
+            path = f'{folder}/{tag_of(kernel, values, D)}.cubin'
+            self.image = open(path, 'rb').read()
             self.module = ctypes.c_void_p()
-            must(cuda.cuModuleLoadData(ctypes.byref(self.module), self.image), "load")
+            must(cuda.cuModuleLoadData(ctypes.byref(self.module), self.image), 'load')
             self.functions = {}
 
         def function(self, name, shared):
             if name not in self.functions:
-                base, D = re.fullmatch(r"(\w+)<(\d+)>", name).groups()
-                symbol = re.search(rb"\.text\.(_Z\d+%sILi%sE\w*)" % (base.encode(), D.encode()), self.image).group(1)
+                base, D = re.fullmatch('(\\w+)<(\\d+)>', name).groups()
+                symbol = re.search(b'\\.text\\.(_Z\\d+%sILi%sE\\w*)' % (base.encode(), D.encode()), self.image).group(1)
                 f = ctypes.c_void_p()
-                must(cuda.cuModuleGetFunction(ctypes.byref(f), self.module, symbol), "function")
+                must(cuda.cuModuleGetFunction(ctypes.byref(f), self.module, symbol), 'function')
                 self.functions[name] = f
             f = self.functions[name]
-            must(cuda.cuFuncSetAttribute(f, 14, 1), "non-portable cluster")
-            if shared > 48 * 1024: must(cuda.cuFuncSetAttribute(f, 8, shared), "shared")
+            must(cuda.cuFuncSetAttribute(f, 14, 1), 'non-portable cluster')
+            if shared > 48 * 1024:
+                must(cuda.cuFuncSetAttribute(f, 8, shared), 'shared')
             return f
 
         def launcher(self, dims, buffers):
             env = {**dims, **self.values}
-            works = {n: torch.zeros(max(4, int(evaluate(w["bytes"], env))), dtype=torch.uint8, device="cuda") for n, w in self.kernel.get("workspaces", {}).items()}
+            works = {n: torch.zeros(max(4, int(evaluate(w['bytes'], env))), dtype=torch.uint8, device='cuda') for n, w in self.kernel.get('workspaces', {}).items()}
             buffers = {**buffers, **works}
             launches = []
-            for step in self.kernel["steps"]:
-                if "when" in step and not evaluate(step["when"], env): continue
-                keep, addresses = [], []
-                for a in step["arguments"]:
-                    if "buffer" in a: x = ctypes.c_uint64(0 if buffers.get(a["buffer"]) is None else buffers[a["buffer"]].data_ptr())
-                    elif "scalar" in a: x = DTYPES[a["dtype"]](dims["D"] ** -0.5 if a["scalar"] == "softmaxScale" else int(evaluate(a["scalar"], env)))
+            for step in self.kernel['steps']:
+                if 'when' in step and (not evaluate(step['when'], env)):
+                    continue
+                keep, addresses = ([], [])
+                for a in step['arguments']:
+                    if 'buffer' in a:
+                        x = ctypes.c_uint64(0 if buffers.get(a['buffer']) is None else buffers[a['buffer']].data_ptr())
+                    elif 'scalar' in a:
+                        x = DTYPES[a['dtype']](dims['D'] ** (-0.5) if a['scalar'] == 'softmaxScale' else int(evaluate(a['scalar'], env)))
                     else:
-                        m = a["tensorMap"]; raw = ctypes.create_string_buffer(192); keep.append(raw)
+                        m = a['tensorMap']
+                        raw = ctypes.create_string_buffer(192)
+                        keep.append(raw)
                         at = (ctypes.addressof(raw) + 63) // 64 * 64
-                        n = len(m["globalDim"])
-                        dim = (ctypes.c_uint64 * n)(*[int(evaluate(e, env)) for e in m["globalDim"]])
-                        strides = (ctypes.c_uint64 * n)(*[int(evaluate(e, env)) for e in m["globalStridesBytes"]])
-                        box = (ctypes.c_uint32 * n)(*[int(evaluate(e, env)) for e in m["boxDim"]])
+                        n = len(m['globalDim'])
+                        dim = (ctypes.c_uint64 * n)(*[int(evaluate(e, env)) for e in m['globalDim']])
+                        strides = (ctypes.c_uint64 * n)(*[int(evaluate(e, env)) for e in m['globalStridesBytes']])
+                        box = (ctypes.c_uint32 * n)(*[int(evaluate(e, env)) for e in m['boxDim']])
                         ones = (ctypes.c_uint32 * n)(*[1] * n)
-                        must(cuda.cuTensorMapEncodeTiled(ctypes.c_void_p(at), 6, n, ctypes.c_void_p(buffers[m["buffer"]].data_ptr()), dim, strides, box, ones, 0, 3 if m.get("swizzle") == "128B" else 0, {"none": 0, "64B": 1, "128B": 2, "256B": 3}[m.get("l2Promotion", "none")], 0), "map")
-                        addresses.append(at); continue
-                    keep.append(x); addresses.append(ctypes.addressof(x))
+                        must(cuda.cuTensorMapEncodeTiled(ctypes.c_void_p(at), 6, n, ctypes.c_void_p(buffers[m['buffer']].data_ptr()), dim, strides, box, ones, 0, 3 if m.get('swizzle') == '128B' else 0, {'none': 0, '64B': 1, '128B': 2, '256B': 3}[m.get('l2Promotion', 'none')], 0), 'map')
+                        addresses.append(at)
+                        continue
+                    keep.append(x)
+                    addresses.append(ctypes.addressof(x))
                 params = (ctypes.c_void_p * len(addresses))(*addresses)
-                three = lambda key: ([int(evaluate(e, env)) for e in step.get(key, ["1"])] + [1, 1])[:3]
-                shared = int(evaluate(step.get("sharedBytes", "0"), env))
-                attributes = (Attribute * 2)(); count = 0
-                if "cluster" in step:
+                three = lambda key: ([int(evaluate(e, env)) for e in step.get(key, ['1'])] + [1, 1])[:3]
+                shared = int(evaluate(step.get('sharedBytes', '0'), env))
+                attributes = (Attribute * 2)()
+                count = 0
+                if 'cluster' in step:
                     attributes[0].id = 4
-                    for i, x in enumerate(three("cluster")): attributes[0].value[i] = x
+                    for i, x in enumerate(three('cluster')):
+                        attributes[0].value[i] = x
                     count += 1
-                if step.get("programmaticDependent"):
-                    attributes[count].id = 6; attributes[count].value[0] = 1; count += 1
-                config = Config(*three("grid"), *three("block"), shared, None, ctypes.cast(attributes, ctypes.c_void_p), count)
-                launches.append((self.function(step["function"], shared), config, params, keep, attributes))
+                if step.get('programmaticDependent'):
+                    attributes[count].id = 6
+                    attributes[count].value[0] = 1
+                    count += 1
+                config = Config(*three('grid'), *three('block'), shared, None, ctypes.cast(attributes, ctypes.c_void_p), count)
+                launches.append((self.function(step['function'], shared), config, params, keep, attributes))
 
             def call():
                 works
                 for f, config, params, _, _ in launches:
                     config.stream = torch.cuda.current_stream().cuda_stream
-                    must(cuda.cuLaunchKernelEx(ctypes.byref(config), f, params, None), "launch")
-            call.buffers = buffers
+                    must(cuda.cuLaunchKernelEx(ctypes.byref(config), f, params, None), 'launch')
             return call
 
     def graph_of(calls):
         s = torch.cuda.Stream()
         with torch.cuda.stream(s):
-            for c in calls: c()
+            for c in calls:
+                c()
             s.synchronize()
             g = torch.cuda.CUDAGraph()
             with torch.cuda.graph(g, stream=s):
-                for c in calls: c()
+                for c in calls:
+                    c()
         return g
 
     def wait(limit=4.0):
-        e = torch.cuda.Event(); e.record(); t = time.time()
+        e = torch.cuda.Event()
+        e.record()
+        t = time.time()
         while not e.query():
-            if time.time() - t > limit: return False
+            if time.time() - t > limit:
+                return False
             time.sleep(0.0005)
         return True
 
     def reference(q, k, v, dims):
         heads = min(q.shape[1], 8)
-        group = dims["H"] // dims["Hkv"]
-        q, k, v = q[:1, :heads].float(), k[:1, : -(-heads // group)].float().repeat_interleave(group, 1)[:, :heads], v[:1, : -(-heads // group)].float().repeat_interleave(group, 1)[:, :heads]
-        s = q @ k.transpose(-1, -2) * dims["D"] ** -0.5
-        if dims["causal"]: s.masked_fill_(torch.ones(s.shape[-2:], dtype=torch.bool, device="cuda").triu_(1), float("-inf"))
+        group = dims['H'] // dims['Hkv']
+        q, k, v = (q[:1, :heads].float(), k[:1, :-(-heads // group)].float().repeat_interleave(group, 1)[:, :heads], v[:1, :-(-heads // group)].float().repeat_interleave(group, 1)[:, :heads])
+        s = q @ k.transpose(-1, -2) * dims['D'] ** (-0.5)
+        if dims['causal']:
+            s.masked_fill_(torch.ones(s.shape[-2:], dtype=torch.bool, device='cuda').triu_(1), float('-inf'))
         return torch.softmax(s, -1) @ v
-
     fa3 = None
-    if os.environ.get("WARPSMITH_FA3"):
-        torch.ops.load_library(os.environ["WARPSMITH_FA3"]); fa3 = torch.ops.flash_attn_3.fwd
+    if os.environ.get('WARPSMITH_FA3'):
+        torch.ops.load_library(os.environ['WARPSMITH_FA3'])
+        fa3 = torch.ops.flash_attn_3.fwd
     from torch.nn.attention import SDPBackend, sdpa_kernel
     torch.backends.cuda.matmul.allow_tf32 = False
-
-    if spec.get("one"):
+    if spec.get('one'):
         for entry, kernel, values, D, fits in settings(spec):
             for w in fits:
-                dims = dimensions(spec["workloads"][w])
-                q = torch.randn(dims["B"], dims["H"], dims["S"], D, device="cuda").half()
-                k, v = (torch.randn(dims["B"], dims["Hkv"], dims["Skv"], D, device="cuda").half() for _ in range(2))
-                call = Kernel(kernel, values, D).launcher(dims, {"Q": q, "K": k, "V": v, "O": torch.empty_like(q), "LSE": None})
-                for _ in range(3): call()
+                dims = dimensions(spec['workloads'][w])
+                q = torch.randn(dims['B'], dims['H'], dims['S'], D, device='cuda').half()
+                k, v = (torch.randn(dims['B'], dims['Hkv'], dims['Skv'], D, device='cuda').half() for _ in range(2))
+                call = Kernel(kernel, values, D).launcher(dims, {'Q': q, 'K': k, 'V': v, 'O': torch.empty_like(q), 'LSE': None})
+                for _ in range(3):
+                    call()
                 wait()
-                if spec.get("times"):
-                    o = call.buffers["O"]
-                    rows = o.flatten().view(torch.int32).view(-1, 32 * D)[:: spec["times"], :14]
-                    print(w, tag_of(kernel, values, D)); print(rows[:6].tolist(), flush=True)
         return
     jobs = {}
     for entry, kernel, values, D, fits in settings(spec):
-        for w in fits: jobs.setdefault(w, {})[tag_of(kernel, values, D)] = (kernel, values, D)
-    loaded, results = {}, {}
-    order = [w for w in spec["workloads"] if w in jobs]
+        for w in fits:
+            jobs.setdefault(w, {})[tag_of(kernel, values, D)] = (kernel, values, D)
+    loaded, results = ({}, {})
+    order = [w for w in spec['workloads'] if w in jobs]
     for at, w in enumerate(order):
         started = time.time() if at == 0 else started
         limit = started + seconds * (at + 1) / len(order)
-        dims = dimensions(spec["workloads"][w])
-        B, H, Hkv, S, Skv, D, causal = (dims[x] for x in ("B", "H", "Hkv", "S", "Skv", "D", "causal"))
+        dims = dimensions(spec['workloads'][w])
+        B, H, Hkv, S, Skv, D, causal = (dims[x] for x in ('B', 'H', 'Hkv', 'S', 'Skv', 'D', 'causal'))
         flop = 4 * B * H * S * Skv * D / (2 if causal else 1)
         bytes_ = 2 * B * D * (2 * H * S + 2 * Hkv * Skv)
-        slots = max(1, min(4, int(40e6 / bytes_)))
-        count = max(1, min(20, int(200e-6 / max(4e-6, flop / 450e12, bytes_ / 4e12)) // slots)) * slots
+        slots = max(1, min(4, int(40000000.0 / bytes_)))
+        count = max(1, min(20, int(0.0002 / max(4e-06, flop / 450000000000000.0, bytes_ / 4000000000000.0)) // slots)) * slots
         count = min(count, 20) // slots * slots or slots
-        g = torch.Generator(device="cuda"); g.manual_seed(1)
-        data = [(torch.randn(B, H, S, D, device="cuda", generator=g).half(), torch.randn(B, Hkv, Skv, D, device="cuda", generator=g).half(), torch.randn(B, Hkv, Skv, D, device="cuda", generator=g).half()) for _ in range(slots)]
-        ref = reference(*data[0], dims) if S * Skv * min(H, 8) <= 2**30 else None
-        plain = (torch.nn.functional.scaled_dot_product_attention(*data[0], is_causal=bool(causal), enable_gqa=H != Hkv)[:1, :8].float())
-        noise = (plain - ref).abs().max().item() if ref is not None else 1e-3
-        contenders, errors = {}, {}
+        g = torch.Generator(device='cuda')
+        g.manual_seed(1)
+        data = [(torch.randn(B, H, S, D, device='cuda', generator=g).half(), torch.randn(B, Hkv, Skv, D, device='cuda', generator=g).half(), torch.randn(B, Hkv, Skv, D, device='cuda', generator=g).half()) for _ in range(slots)]
+        ref = reference(*data[0], dims) if S * Skv * min(H, 8) <= 2 ** 30 else None
+        plain = torch.nn.functional.scaled_dot_product_attention(*data[0], is_causal=bool(causal), enable_gqa=H != Hkv)[:1, :8].float()
+        noise = (plain - ref).abs().max().item() if ref is not None else 0.001
+        contenders, errors = ({}, {})
 
         def library(name, make):
             try:
                 calls = [make(*data[i % slots]) for i in range(count)]
-                contenders[name] = graph_of(calls); contenders[name].outs = calls
-            except Exception as e: print(w, name, str(e)[:150], flush=True)
+                contenders[name] = graph_of(calls)
+                contenders[name].outs = calls
+            except Exception as e:
+                print(w, name, str(e)[:150], flush=True)
 
         def sdpa(backend):
+
             def make(q, k, v):
+
                 def call():
-                    if backend is None: return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(causal), enable_gqa=H != Hkv)
-                    with sdpa_kernel(backend): return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(causal), enable_gqa=H != Hkv)
+                    if backend is None:
+                        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(causal), enable_gqa=H != Hkv)
+                    with sdpa_kernel(backend):
+                        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=bool(causal), enable_gqa=H != Hkv)
                 return call
             return make
-        library("sdpa", sdpa(None))
-        for name, backend in (("sdpa-cudnn", SDPBackend.CUDNN_ATTENTION), ("sdpa-flash", SDPBackend.FLASH_ATTENTION)): library(name, sdpa(backend))
+        library('sdpa', sdpa(None))
+        for name, backend in (('sdpa-cudnn', SDPBackend.CUDNN_ATTENTION), ('sdpa-flash', SDPBackend.FLASH_ATTENTION)):
+            library(name, sdpa(backend))
         if fa3:
+
             def make_fa3(q, k, v):
-                o = torch.empty_like(q); views = [x.transpose(1, 2) for x in (q, k, v)]; ov = o.transpose(1, 2)
-                return lambda: fa3(*views, out=ov, softmax_scale=D ** -0.5, is_causal=bool(causal), num_splits=0 if S == 1 else 1)
-            library("fa3", make_fa3)
+                o = torch.empty_like(q)
+                views = [x.transpose(1, 2) for x in (q, k, v)]
+                ov = o.transpose(1, 2)
+                return lambda: fa3(*views, out=ov, softmax_scale=D ** (-0.5), is_causal=bool(causal), num_splits=0 if S == 1 else 1)
+            library('fa3', make_fa3)
         for tag, (kernel, values, D_) in jobs[w].items():
-            if time.time() > limit: print(w, "out of time before", tag, flush=True); break
+            if time.time() > limit:
+                print(w, 'out of time before', tag, flush=True)
+                break
             try:
-                if tag not in loaded: loaded[tag] = Kernel(kernel, values, D_)
-                outs = [torch.full_like(x[0], float("nan")) for x in data]
-                calls = [loaded[tag].launcher(dims, {"Q": q, "K": k, "V": v, "O": o, "LSE": None}) for (q, k, v), o in zip(data, outs)]
-                for c in calls: c()
-                if not wait(): print("HANG", w, tag, flush=True); json.dump(results, open(out, "w")); os._exit(3)
+                if tag not in loaded:
+                    loaded[tag] = Kernel(kernel, values, D_)
+                outs = [torch.full_like(x[0], float('nan')) for x in data]
+                calls = [loaded[tag].launcher(dims, {'Q': q, 'K': k, 'V': v, 'O': o, 'LSE': None}) for (q, k, v), o in zip(data, outs)]
+                for c in calls:
+                    c()
+                if not wait():
+                    print('HANG', w, tag, flush=True)
+                    json.dump(results, open(out, 'w'))
+                    os._exit(3)
                 if ref is not None:
                     error = (outs[0][:1, :8].float() - ref).abs().max().item()
                     errors[tag] = error
-                    if not error <= 2 * noise + 1e-4: print("WRONG", w, tag, error, "sdpa", noise, flush=True); continue
+                    if not error <= 2 * noise + 0.0001:
+                        print('WRONG', w, tag, error, 'sdpa', noise, flush=True)
+                        continue
                 contenders[tag] = graph_of([calls[i % slots] for i in range(count)])
                 contenders[tag].outs = (outs, calls)
             except Exception as e:
-                print("FAILED", w, tag, str(e)[:200], flush=True)
+                print('FAILED', w, tag, str(e)[:200], flush=True)
         times = {n: [] for n in contenders}
-        rounds = spec.get("rounds", 12)
+        rounds = spec.get('rounds', 12)
         for r in range(rounds + 1):
             for n, g in contenders.items():
-                a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-                a.record(); g.replay(); b.record(); b.synchronize()
-                if r: times[n].append(a.elapsed_time(b) * 1e3 / count)
-                if flop > 5e10: time.sleep(0.003)
+                a, b = (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
+                a.record()
+                g.replay()
+                b.record()
+                b.synchronize()
+                if r:
+                    times[n].append(a.elapsed_time(b) * 1000.0 / count)
+                if flop > 50000000000.0:
+                    time.sleep(0.003)
         medians = {n: statistics.median(t) for n, t in times.items()}
-        best = min((m for n, m in medians.items() if n in ("sdpa", "sdpa-cudnn", "sdpa-flash", "fa3")), default=float("nan"))
+        best = min((m for n, m in medians.items() if n in ('sdpa', 'sdpa-cudnn', 'sdpa-flash', 'fa3')), default=float('nan'))
         ranked = sorted(medians.items(), key=lambda x: x[1])
         results[w] = {n: [round(m, 3), errors.get(n)] for n, m in ranked}
-        print(f"[{time.time()-T0:.0f} s] {w} ({slots} slots, {count} calls, {len(ranked)} contenders), best library {best:.2f}", flush=True)
+        print(f'[{time.time() - T0:.0f} s] {w} ({slots} slots, {count} calls, {len(ranked)} contenders), best library {best:.2f}', flush=True)
         shown = 0
         for n, m in ranked:
-            if n in ("sdpa", "sdpa-cudnn", "sdpa-flash", "fa3") or shown < 9:
-                print(f"   {m:9.2f}  x{best/m:.3f}  {n}", flush=True); shown += n[:4] not in ("sdpa", "fa3")
-        json.dump(results, open(out, "w"))
-        del contenders, data; torch.cuda.empty_cache()
+            if n in ('sdpa', 'sdpa-cudnn', 'sdpa-flash', 'fa3') or shown < 9:
+                print(f'   {m:9.2f}  x{best / m:.3f}  {n}', flush=True)
+                shown += n[:4] not in ('sdpa', 'fa3')
+        json.dump(results, open(out, 'w'))
+        del contenders, data
+        torch.cuda.empty_cache()
 
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     spec = json.load(open(sys.argv[2]))
-    if sys.argv[1] == "build": build(spec, sys.argv[3], int(sys.argv[4]) if len(sys.argv) > 4 else 2)
-    else: time_all(spec, sys.argv[3], sys.argv[4], float(sys.argv[5]))
+    if sys.argv[1] == 'build':
+        build(spec, sys.argv[3], int(sys.argv[4]) if len(sys.argv) > 4 else 2)
+    else:
+        time_all(spec, sys.argv[3], sys.argv[4], float(sys.argv[5]))
