@@ -38,11 +38,10 @@ async function compare(bench: Bench, subject: Case): Promise<Readings> {
   const worker = await BaselineWorker.start({
     problem,
     oracle: createExpectationCache({ deviceReference: bench.deviceReference }),
-    seed: SEED,
     ...(identity.uuid !== undefined && { gpu: { uuid: identity.uuid } }),
   });
   try {
-    const prepared = await worker.kernelContender({ name: 'python', code: module.code, plan }, workload);
+    const prepared = await worker.kernelContender({ name: 'python', code: module.code, plan }, workload, SEED);
     if (!prepared.ok) return noReadings(`python: ${prepared.status}: ${prepared.reason}`);
     const ours = contenderOf(bench, 'warpsmith', opened);
     const { contender: theirs } = prepared;

@@ -202,7 +202,7 @@ async function openInstruments(
   deviceReference: DeviceReference,
 ): Promise<GpuInstruments> {
   const { createGpuInstruments } = await import('../evaluation/instruments/gpu-instruments.ts');
-  return createGpuInstruments({ device, oracle, deviceReference, seed: REFERENCE_SEED });
+  return createGpuInstruments({ device, oracle, deviceReference });
 }
 
 const listLibraries =
@@ -212,9 +212,6 @@ const listLibraries =
     if (typeof names !== 'string') return names;
     throw new WarpsmithError({ code: 'no-baselines', message: names, file: problem.folder }, EXIT.deviceOrToolMissing);
   };
-
-/** Seed of the inputs on which library baselines are checked. */
-const REFERENCE_SEED = 1;
 
 /** Names and versions of the software that results depend on, for the log and the report. No paths. */
 function describeEnvironment({

@@ -112,9 +112,17 @@ export interface RandomStream {
   uniform(index: number): number;
   /** Standard normal, by Box–Muller over the pair of counters that `index` belongs to. */
   normal(index: number): number;
-  /** Fills `target` with `mean + standardDeviation · normal(i)`, at half the cost of drawing them one by one. */
-  fillNormal(target: Float64Array, mean: number, standardDeviation: number): void;
+  /**
+   * Fills `target` with `mean + standardDeviation · normal(first + i)`, at half the cost of drawing them one by one.
+   *
+   * @param first even; 0 if absent.
+   */
+  fillNormal(target: Float64Array, mean: number, standardDeviation: number, first?: number): void;
+  /** What {@link streamOf} makes the same stream of. */
+  readonly keys: StreamKeys;
 }
+
+export type StreamKeys = readonly [number, number];
 
 function mix(value: number): number {
   let x = value | 0;
@@ -137,9 +145,12 @@ function hashLabels(labels: readonly (string | number)[], basis: number): number
 }
 
 /** The stream named by these labels, e.g. run seed, check and input name. Equal labels give equal streams. */
-export function createStream(...labels: readonly (string | number)[]): RandomStream {
-  const key0 = hashLabels(labels, 0x811c9dc5);
-  const key1 = hashLabels(labels, 0x5bd1e995);
+export const createStream = (...labels: readonly (string | number)[]): RandomStream =>
+  streamOf([hashLabels(labels, 0x811c9dc5), hashLabels(labels, 0x5bd1e995)]);
+
+/** The stream with these keys, in another thread for example. */
+export function streamOf(keys: StreamKeys): RandomStream {
+  const [key0, key1] = keys;
   const bits = (index: number): number => mix(mix(index + key0) ^ key1);
   const uniform = (index: number): number => (bits(index) + 0.5) / 4294967296;
   const normal = (index: number): number => {
@@ -148,15 +159,15 @@ export function createStream(...labels: readonly (string | number)[]): RandomStr
     const angle = 2 * Math.PI * uniform(first + 1);
     return radius * (index === first ? Math.cos(angle) : Math.sin(angle));
   };
-  const fillNormal = (target: Float64Array, mean: number, standardDeviation: number): void => {
-    for (let first = 0; first < target.length; first += 2) {
-      const radius = Math.sqrt(-2 * Math.log(uniform(first)));
-      const angle = 2 * Math.PI * uniform(first + 1);
-      target[first] = mean + standardDeviation * (radius * Math.cos(angle));
-      if (first + 1 < target.length) target[first + 1] = mean + standardDeviation * (radius * Math.sin(angle));
+  const fillNormal = (target: Float64Array, mean: number, standardDeviation: number, first = 0): void => {
+    for (let i = 0; i < target.length; i += 2) {
+      const radius = Math.sqrt(-2 * Math.log(uniform(first + i)));
+      const angle = 2 * Math.PI * uniform(first + i + 1);
+      target[i] = mean + standardDeviation * (radius * Math.cos(angle));
+      if (i + 1 < target.length) target[i + 1] = mean + standardDeviation * (radius * Math.sin(angle));
     }
   };
-  return { bits, uniform, normal, fillNormal };
+  return { bits, uniform, normal, fillNormal, keys };
 }
 
 /** As {@link shuffle} asks for them: one draw for each place. */

@@ -13,7 +13,6 @@ export interface GpuInstrumentsOptions {
   /** Its id says the ordinal, e.g. `cuda:0`. */
   readonly device: Device;
   readonly oracle: ExpectationCache;
-  readonly seed: number;
   /** For the slots of timed samples; the caller's. */
   readonly deviceReference: DeviceReference;
 }
@@ -37,10 +36,10 @@ export function createGpuInstruments(options: GpuInstrumentsOptions): GpuInstrum
       const listed = await worker.list(dimensions);
       return listed.ok ? listed.baselines.map(({ name }) => name) : listed.reason;
     },
-    async baseline({ name, problem, workload }) {
+    async baseline({ name, problem, workload, seed }) {
       const worker = await workers.get(problem);
       if (typeof worker === 'string') return worker;
-      const prepared = await worker.contender(name, workload);
+      const prepared = await worker.contender(name, workload, seed);
       return prepared.ok ? prepared : prepared.reason;
     },
     deviceReference: options.deviceReference,
@@ -52,12 +51,12 @@ export function createGpuInstruments(options: GpuInstrumentsOptions): GpuInstrum
 
 /** The Python worker of a problem, or why there is none: the rest works without it. */
 async function startBaselines(
-  { device, oracle, seed }: GpuInstrumentsOptions,
+  { device, oracle }: GpuInstrumentsOptions,
   problem: Problem,
 ): Promise<BaselineWorker | string> {
   const { uuid } = device.identity;
   try {
-    return await BaselineWorker.start({ problem, oracle, seed, gpu: uuid !== undefined ? { uuid } : undefined });
+    return await BaselineWorker.start({ problem, oracle, gpu: uuid !== undefined ? { uuid } : undefined });
   } catch (error) {
     if (error instanceof WarpsmithError) return [error.message, error.details.hint].filter(Boolean).join(' ');
     throw error;

@@ -119,7 +119,7 @@ export const spawning = onlyIn(['process'], 'may spawn', (specifier) =>
   /^(node:)?(child_process|cluster)$/.test(specifier),
 );
 
-export const workers = onlyIn(['devices', 'toolchains'], 'may start workers', (specifier) =>
+export const workers = onlyIn(['process', 'devices', 'toolchains'], 'may start workers', (specifier) =>
   /^(node:)?worker_threads$/.test(specifier),
 );
 

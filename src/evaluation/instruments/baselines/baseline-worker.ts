@@ -25,8 +25,6 @@ export interface BaselineWorkerRequest {
   readonly problem: Problem;
   /** Where baselines get what their outputs must be. */
   readonly oracle: ExpectationCache;
-  /** Seeds the inputs they are checked on. */
-  readonly seed: number;
   /** The GPU on which candidates are measured; the worker sees no other. */
   readonly gpu?: { readonly uuid: string };
   /** Path or name; `WARPSMITH_PYTHON` or `python3` when absent. */
@@ -112,17 +110,24 @@ export class BaselineWorker {
 
   /**
    * A baseline by name, after comparing its outputs with the oracle on the workload; or why it is unavailable. The answer
-   * is cached.
+   * is cached: later seeds change nothing.
+   *
+   * @param seed of the inputs on which it is checked. With a candidate's seed these are drawn already.
    */
-  contender(name: string, workload: Workload): Promise<PreparedLibrary | ContenderFailure> {
-    const subject = this.#subject(workload, expandBuffers(this.#request.problem.file, workload.dimensions));
+  contender(name: string, workload: Workload, seed: number): Promise<PreparedLibrary | ContenderFailure> {
+    const buffers = expandBuffers(this.#request.problem.file, workload.dimensions);
+    const subject = { ...this.#subject(workload, buffers), seed };
     return this.#prepare({ ...subject, name, prepare: prepareBaseline(name, subject) });
   }
 
   /** Compiled code that this process launches instead of a device. A test compares the times of both. */
-  kernelContender(kernel: CompiledKernel, workload: Workload): Promise<PreparedLibrary | ContenderFailure> {
+  kernelContender(
+    kernel: CompiledKernel,
+    workload: Workload,
+    seed: number,
+  ): Promise<PreparedLibrary | ContenderFailure> {
     const plan = timedPlan(kernel.plan);
-    const subject = this.#subject(workload, plan.buffers);
+    const subject = { ...this.#subject(workload, plan.buffers), seed };
     return this.#prepare({ ...subject, name: kernel.name, prepare: prepareKernel(kernel, plan, subject) });
   }
 
@@ -131,9 +136,9 @@ export class BaselineWorker {
     await Promise.all([this.#session.close(), this.#profiler?.close()]);
   }
 
-  #subject(workload: Workload, buffers: readonly PlannedBuffer[]): Omit<LibrarySubject, 'name' | 'prepare'> {
-    const { problem, oracle, seed } = this.#request;
-    return { session: this.#session, problem, workload, oracle, seed, buffers };
+  #subject(workload: Workload, buffers: readonly PlannedBuffer[]): Omit<LibrarySubject, 'name' | 'prepare' | 'seed'> {
+    const { problem, oracle } = this.#request;
+    return { session: this.#session, problem, workload, oracle, buffers };
   }
 
   /** A baseline that is unavailable, hangs or crashes is not tried again. */

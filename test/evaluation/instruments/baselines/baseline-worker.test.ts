@@ -24,6 +24,9 @@ const ring: Ring = {
   replaysPerSample: 2,
 };
 
+/** Of the inputs on which a library is checked. */
+const SEED = 7;
+
 const python = findExecutable('python3');
 const workers: BaselineWorker[] = [];
 afterEach(async () => {
@@ -34,7 +37,6 @@ const start = async (changes: Partial<BaselineWorkerRequest> = {}): Promise<Base
   const worker = await BaselineWorker.start({
     problem: { ...toyProblem(), folder },
     oracle: createExpectationCache(),
-    seed: 7,
     backendFile: join(fixtures, 'host_backend.py'),
     ...changes,
   });
@@ -43,7 +45,7 @@ const start = async (changes: Partial<BaselineWorkerRequest> = {}): Promise<Base
 };
 
 const prepare = async (worker: BaselineWorker, name: string) => {
-  const outcome = await worker.contender(name, workload);
+  const outcome = await worker.contender(name, workload, SEED);
   if (!outcome.ok) throw new Error(outcome.reason);
   return outcome;
 };
@@ -91,7 +93,7 @@ describe.skipIf(!python)('a baseline worker', () => {
   });
 
   it('refuses outputs that are wrong, and says where', async () => {
-    expect(await shared.contender('wrong', workload)).toMatchObject({
+    expect(await shared.contender('wrong', workload, SEED)).toMatchObject({
       ok: false,
       status: 'wrong',
       reason: expect.stringMatching(/^Y\[0, 0\] = .*; 51 of 51 elements wrong$/),
@@ -116,7 +118,7 @@ describe.skipIf(!python)('a baseline worker', () => {
     ['refuses', 'unsupported', /not on this device/],
     ['no-such', 'invalid', /has no baseline 'no-such'; it has: returns, writes/],
   ])('%s is %s', async (name, status, reason) => {
-    expect(await shared.contender(name, workload)).toMatchObject({
+    expect(await shared.contender(name, workload, SEED)).toMatchObject({
       ok: false,
       status,
       reason: expect.stringMatching(reason),
@@ -125,7 +127,7 @@ describe.skipIf(!python)('a baseline worker', () => {
 
   it('says which shapes a baseline does not take', async () => {
     const long: Workload = { ...workload, dimensions: { R: 2, C: 64 } };
-    const outcome = await shared.contender('small-only', long);
+    const outcome = await shared.contender('small-only', long, SEED);
     expect(outcome).toEqual({ ok: false, status: 'unsupported', reason: 'C = 64 is too long' });
   });
 
@@ -149,7 +151,7 @@ describe.skipIf(!python)('a baseline worker', () => {
       key: '',
       diagnostics: [],
     };
-    const prepared = await shared.kernelContender({ name: 'toy', code, plan }, workload);
+    const prepared = await shared.kernelContender({ name: 'toy', code, plan }, workload, SEED);
     if (!prepared.ok) throw new Error(prepared.reason);
     expect(await prepared.contender.estimateNs()).toEqual({ ok: true, ns: 1000, eagerNs: 3000 });
   });
@@ -165,7 +167,7 @@ describe.skipIf(!python)('a baseline worker', () => {
     const opened = await contender.openBlock(ring, 1, true);
     if (!opened.ok) throw new Error(opened.reason);
     const [pid] = worker.processIds;
-    expect(await worker.contender('crashes', workload)).toMatchObject({
+    expect(await worker.contender('crashes', workload, SEED)).toMatchObject({
       ok: false,
       status: 'crashed',
       reason: expect.stringContaining('ended with exit code 7'),
@@ -174,9 +176,9 @@ describe.skipIf(!python)('a baseline worker', () => {
     expect(await opened.block.sample(1)).toMatchObject({ ok: false, status: 'crashed' });
     expect(await contender.estimateNs()).toMatchObject({ ok: true, ns: 1000 });
     expect(worker.processIds).not.toEqual([pid]);
-    expect(await worker.contender('crashes', workload)).toMatchObject({ ok: false, status: 'crashed' });
+    expect(await worker.contender('crashes', workload, SEED)).toMatchObject({ ok: false, status: 'crashed' });
     expect(worker.processIds).toHaveLength(1); // Asked once, never again.
-    expect(await worker.contender('crashes-too', workload)).toMatchObject({ ok: false, status: 'crashed' });
+    expect(await worker.contender('crashes-too', workload, SEED)).toMatchObject({ ok: false, status: 'crashed' });
     expect(await contender.estimateNs()).toMatchObject({ ok: false, status: 'crashed' });
     expect(worker.processIds).toEqual([]);
   });
@@ -184,7 +186,7 @@ describe.skipIf(!python)('a baseline worker', () => {
   it('ends a baseline that hangs', async () => {
     const worker = await start({ limits: { requestMs: 1000 } });
     const [pid] = worker.processIds;
-    expect(await worker.contender('hangs', workload)).toMatchObject({
+    expect(await worker.contender('hangs', workload, SEED)).toMatchObject({
       ok: false,
       status: 'timed-out',
       reason: expect.stringContaining('no answer within 1 s'),
@@ -219,7 +221,7 @@ describe('what is missing is said', () => {
     process.env.PYTHONPATH = join(fixtures, 'no-torch');
     try {
       const problem = { ...toyProblem(), folder };
-      const starting = BaselineWorker.start({ problem, oracle: createExpectationCache(), seed: 1 });
+      const starting = BaselineWorker.start({ problem, oracle: createExpectationCache() });
       await expect(starting).rejects.toMatchObject({
         exitCode: 3,
         message: expect.stringMatching(/PyTorch can't be imported by Python 3.*WARPSMITH_PYTHON/s),
