@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { measureProblem } from '../src/app/measure.ts';
 import { optimizeProblem } from '../src/app/optimize.ts';
-import type { LadderView } from '../src/reports/ladder-view.ts';
+import type { LadderView } from '../src/reports/documents/ladder.ts';
 import { UNLIMITED } from '../src/store/events.ts';
 import { readRecording } from '../src/store/recording.ts';
 import type { OptimizeRecording } from './results/measuring-recordings.ts';

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import type { PublicSpaces } from '../../scripts/results/search-recording.ts';
 import { packageVersion } from '../../src/app/package-version.ts';
 import { searchBench } from '../../src/app/search-bench.ts';
-import type { SearchBenchView } from '../../src/reports/search-bench-view.ts';
+import type { SearchBenchView } from '../../src/reports/documents/search-bench.ts';
 
 const SEEDS = 50;
 const EVALUATIONS = 200;

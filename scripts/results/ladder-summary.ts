@@ -1,6 +1,6 @@
 import type { Column } from '../../src/reports/document.ts';
+import type { LadderCell, LadderRow, LadderView } from '../../src/reports/documents/ladder.ts';
 import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
-import type { LadderCell, LadderRow, LadderView } from '../../src/reports/ladder-view.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
 
 type MeasuredCell = Extract<LadderCell, { outcome: 'measured' }>;

@@ -1,8 +1,8 @@
 import type { ParameterValues } from '../../src/core/kernel.ts';
 import { flattened } from '../../src/reports/document.ts';
+import type { LadderView } from '../../src/reports/documents/ladder.ts';
 import { LADDER_LEGEND, ladderDetail, ladderNotes, ladderVersions } from '../../src/reports/documents/ladder.ts';
 import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
-import type { LadderView } from '../../src/reports/ladder-view.ts';
 import { markdownBlocks } from '../../src/reports/print/markdown.ts';
 import { comparisonPlot, countVerdicts } from './comparison-plot.ts';
 import { againstLibraries, fastestContenders, ladderSummary } from './ladder-summary.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ParameterValues } from '../../src/core/kernel.ts';
 import type { Comparison } from '../../src/core/measurement.ts';
-import type { LadderView } from '../../src/reports/ladder-view.ts';
+import type { LadderView } from '../../src/reports/documents/ladder.ts';
 import type { ConfirmationEvent } from '../../src/store/events.ts';
 import type { AgainstLibraries } from './ladder-summary.ts';
 import type { LoneAndInARow } from './lone-and-in-a-row.ts';

@@ -1,5 +1,5 @@
 import type { Column } from '../../src/reports/document.ts';
-import type { LadderView } from '../../src/reports/ladder-view.ts';
+import type { LadderView } from '../../src/reports/documents/ladder.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
 import type { PlainTorchTimes } from './measuring-recordings.ts';
 

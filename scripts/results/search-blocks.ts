@@ -1,8 +1,8 @@
-import { searchBenchSvg, searchPlotSvg } from '../../src/reports/charts/search-chart.ts';
+import { searchPlotSvg } from '../../src/reports/charts/search-chart.ts';
 import type { Column } from '../../src/reports/document.ts';
+import { type SearchBenchView, searchBenchSvg } from '../../src/reports/documents/search-bench.ts';
 import { formatFigure } from '../../src/reports/format.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
-import type { SearchBenchView } from '../../src/reports/search-bench-view.ts';
 import type { BenchedStrategy } from '../../src/search/bench.ts';
 import {
   isGuidedWorthIt,

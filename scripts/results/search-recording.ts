@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { SearchBenchView } from '../../src/reports/search-bench-view.ts';
+import type { SearchBenchView } from '../../src/reports/documents/search-bench.ts';
 import type { BenchedSpace, BenchedStrategy, Spread } from '../../src/search/bench.ts';
 import { ROOT } from './recordings.ts';
 

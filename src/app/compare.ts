@@ -17,7 +17,7 @@ import {
   comparedWorkload,
   failingWorkloads,
   meanRatio,
-} from '../reports/compare-view.ts';
+} from '../reports/documents/compare.ts';
 import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
 import {
   type AttemptOptions,

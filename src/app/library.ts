@@ -3,7 +3,7 @@ import type { Evaluation } from '../core/evaluation.ts';
 import { suggestName } from '../core/nearest-name.ts';
 import { COMMANDS, type CommandName } from '../core/requests/commands.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
-import type { CompareView } from '../reports/compare-view.ts';
+import type { CompareView } from '../reports/documents/compare.ts';
 import type { InspectView } from '../reports/inspect-view.ts';
 import { type DeviceOfRun, deviceOfCandidates } from './candidate-target.ts';
 import { compareCandidates } from './compare.ts';

@@ -1,6 +1,6 @@
 import { WarpsmithError } from '../core/errors.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
-import { buildLogView, type LogView } from '../reports/log-view.ts';
+import { buildLogView, type LogView } from '../reports/documents/log.ts';
 import { journalObjects, readJournal } from '../store/journal.ts';
 import { attemptNamed } from './journal.ts';
 

@@ -14,7 +14,7 @@ import {
   type LadderRow,
   type LadderRowInput,
   type LadderView,
-} from '../reports/ladder-view.ts';
+} from '../reports/documents/ladder.ts';
 import { resolveBaselines } from './baselines.ts';
 import { workAndBounds } from './bounds.ts';
 import { loadKernel } from './loading/load-kernel.ts';

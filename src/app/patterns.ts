@@ -3,7 +3,7 @@ import { DEFAULT_STORE } from '../core/requests/options.ts';
 import type { RequestOf } from '../core/requests/request.ts';
 import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
-import type { PatternRecord, PatternsReport, PatternTally } from '../reports/patterns-view.ts';
+import type { PatternRecord, PatternsReport, PatternTally } from '../reports/documents/patterns.ts';
 import { realised } from '../store/index/read-priors.ts';
 import { type MoveWithRun, withRunIndex } from '../store/index/run-index.ts';
 

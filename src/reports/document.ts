@@ -117,15 +117,13 @@ export const flattened = (parts: readonly Part[]): Block[] =>
   });
 
 /** One section, or none if it has no blocks. */
-export function section(
-  id: string,
-  title: string,
-  parts: readonly Part[],
-  options: Pick<Section, 'isDetail'> = {},
-): Section[] {
+export function section(id: string, title: string, parts: readonly Part[], isDetail?: boolean): Section[] {
   const blocks = flattened(parts);
-  return blocks.length === 0 ? [] : [{ id, title, blocks, ...options }];
+  return blocks.length === 0 ? [] : [{ id, title, blocks, isDetail }];
 }
+
+/** A section that a terminal prints only when asked for more. */
+export const detail = (id: string, title: string, parts: readonly Part[]): Section[] => section(id, title, parts, true);
 
 /** Builds a document without its empty parts and sections. */
 export const documentOf = (
@@ -183,24 +181,36 @@ export const figures = column({ align: 'right' });
 
 const cellText = (cell: Cell): Inline => (typeof cell === 'number' ? formatFigure(cell) : (cell ?? '–'));
 
-/** A table, or nothing if there are no rows. */
+/** A table, or nothing if there are no rows. Absent columns are left out. */
 export function table<R>(
   label: string,
   rows: readonly R[],
-  columns: readonly ColumnOf<R>[],
+  columns: readonly (ColumnOf<R> | false | undefined)[],
   rowOf: (row: R) => Omit<Row, 'cells'> = () => ({}),
 ): BlockOf<'table'> | null {
   if (rows.length === 0) return null;
+  const shown = columns.filter((one) => one !== false && one !== undefined);
   return {
     kind: 'table',
     label,
-    columns: columns.map(({ cell: _, ...column }) => column),
-    rows: rows.map((row, index) => ({
-      ...rowOf(row),
-      cells: columns.map(({ cell }) => cellText(cell(row, index))),
-    })),
+    columns: shown.map(({ cell: _, ...column }) => column),
+    rows: rows.map((row, index) => ({ ...rowOf(row), cells: shown.map(({ cell }) => cellText(cell(row, index))) })),
   };
 }
+
+/** A chart with its legend; nothing if there is no chart. `data`: see {@link Block}. */
+export const figure = (
+  id: string,
+  alt: string,
+  chart: Chart | undefined,
+  { legend = [], data }: { legend?: readonly LegendItem[]; data?: Block | null } = {},
+): Block | null => (chart ? { kind: 'figure', id, alt, chart, legend, data: data ?? undefined } : null);
+
+export const codeBlock = (language: BlockOf<'code'>['language'], lines: string): Block => ({
+  kind: 'code',
+  language,
+  text: lines,
+});
 
 /** A fold, or nothing if it has no blocks. */
 export function fold(summary: Inline, parts: readonly Part[]): Block | null {

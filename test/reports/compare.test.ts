@@ -4,11 +4,11 @@ import {
   type ComparedSide,
   type ComparedWorkload,
   type CompareView,
+  compareDocument,
   comparedWorkload,
   failingWorkloads,
   meanRatio,
-} from '../../src/reports/compare-view.ts';
-import { compareDocument } from '../../src/reports/documents/compare.ts';
+} from '../../src/reports/documents/compare.ts';
 import { onTerminal } from '../support/printed.ts';
 
 const side = (kind: 'measured' | 'predicted', medianNs: number): ComparedSide => ({

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { ladderDocument } from '../../src/reports/documents/ladder.ts';
-import { buildLadderRow, type LadderContender, type LadderView } from '../../src/reports/ladder-view.ts';
+import {
+  buildLadderRow,
+  type LadderContender,
+  type LadderView,
+  ladderDocument,
+} from '../../src/reports/documents/ladder.ts';
 import { printMarkdown } from '../../src/reports/print/markdown.ts';
 import { onTerminal, unwrapped } from '../support/printed.ts';
 import { measurementOf, twoContenders } from './measured-evaluation.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { logDocument } from '../../src/reports/documents/log.ts';
-import { buildLogView, type LogView } from '../../src/reports/log-view.ts';
+import { buildLogView, type LogView, logDocument } from '../../src/reports/documents/log.ts';
 import { printTerminal } from '../../src/reports/print/terminal.ts';
 import type { Attempt, AttemptResult } from '../../src/store/journal.ts';
 

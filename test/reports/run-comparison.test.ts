@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { runComparisonDocument } from '../../src/reports/documents/run-comparison.ts';
-import { compareRuns, type ReadRun } from '../../src/reports/run-comparison-view.ts';
+import { compareRuns, type ReadRun, runComparisonDocument } from '../../src/reports/documents/run-comparison.ts';
 import { buildRunView } from '../../src/reports/run-view.ts';
 import type { RecordedEvent, RunStartedEvent } from '../../src/store/events.ts';
 import { onTerminal } from '../support/printed.ts';

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { searchBenchSvg } from '../../src/reports/charts/search-chart.ts';
-import { searchBenchDocument } from '../../src/reports/documents/search-bench.ts';
-import type { SearchBenchView } from '../../src/reports/search-bench-view.ts';
+import { type SearchBenchView, searchBenchDocument, searchBenchSvg } from '../../src/reports/documents/search-bench.ts';
 import { onTerminal, unwrapped } from '../support/printed.ts';
 
 const curve = [

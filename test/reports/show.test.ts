@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Shown, ShownEvaluation, ShownRun } from '../../src/reports/documents/show.ts';
 import { showDocument } from '../../src/reports/documents/show.ts';
-import type { Shown, ShownEvaluation, ShownRun } from '../../src/reports/show-view.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
 import type { MoveRow } from '../../src/store/index/rows.ts';
 import { onTerminal, unwrapped } from '../support/printed.ts';

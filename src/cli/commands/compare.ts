@@ -2,7 +2,7 @@ import { deviceOfCandidates } from '../../app/candidate-target.ts';
 import { compareCandidates } from '../../app/compare.ts';
 import { EXIT } from '../../core/errors.ts';
 import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
-import type { CompareView } from '../../reports/compare-view.ts';
+import type { CompareView } from '../../reports/documents/compare.ts';
 import { compareDocument } from '../../reports/documents/compare.ts';
 import type { Run } from '../context.ts';
 import { exitCodeOfStatus } from '../exit-code.ts';

@@ -1,12 +1,28 @@
+import type { Timing } from '../../core/timing.ts';
 import { formatFigure, formatNs } from '../format.ts';
-import type { RunComparisonView } from '../run-comparison-view.ts';
 import { type Chart, chart, frameOf, type Point, polyline, text, xAxis, yAxis } from './chart.ts';
 import { linearScale, logScale } from './scale.ts';
 
 const MARGINS = { left: 62, right: 18, top: 52, bottom: 40 };
 
+/** How a run came to its best. */
+export interface SearchProgress {
+  runId: string;
+  /** How many were made. */
+  evaluations: number;
+  /** Best time so far on the first workload, each with how many evaluations were made by then. */
+  progress: { evaluations: number; medianNs: number }[];
+}
+
+interface TwoRuns {
+  readonly run: SearchProgress;
+  readonly against: SearchProgress;
+  /** What both times are of; `null` where they are of different things. */
+  readonly reached: { readonly workload: string; readonly kind: Timing['kind'] } | null;
+}
+
 /** Best times so far of two runs by evaluations made, as steps. Undefined where they are of different things. */
-export function bestSoFarChart({ run, against, reached }: RunComparisonView): Chart | undefined {
+export function bestSoFarChart({ run, against, reached }: TwoRuns): Chart | undefined {
   if (!reached) return undefined;
   const times = [...run.progress, ...against.progress].map(({ medianNs }) => medianNs);
   const most = Math.max(run.evaluations, against.evaluations, 2);
@@ -18,7 +34,7 @@ export function bestSoFarChart({ run, against, reached }: RunComparisonView): Ch
     const frame = frameOf(size, MARGINS);
     const x = linearScale([1, most], [frame.left, frame.right], 8);
     const y = logScale([Math.min(...times) / 1.1, Math.max(...times) * 1.1], [frame.bottom, frame.top], 7);
-    const steps = ({ progress, evaluations }: RunComparisonView['run']): Point[] =>
+    const steps = ({ progress, evaluations }: SearchProgress): Point[] =>
       progress.flatMap(({ evaluations: from, medianNs }, index) => {
         const to = progress[index + 1]?.evaluations ?? evaluations;
         return [from, to].map((at): Point => [x.at(at), y.at(medianNs)]);

@@ -1,7 +1,6 @@
 import type { Spread } from '../../search/bench.ts';
 import { formatFigure } from '../format.ts';
 import type { Markup } from '../markup.ts';
-import type { SearchBenchView } from '../search-bench-view.ts';
 import { chart, chartFile, type Frame, line, type Point, polygon, polyline, text, yAxis } from './chart.ts';
 import { linearScale, logScale, type Scale } from './scale.ts';
 
@@ -118,16 +117,3 @@ function staircase(curve: readonly Spread[], of: keyof Spread, { x, y }: Plot): 
   });
   return points;
 }
-
-/** The plot of a bench, with random search for comparison. */
-export const searchBenchSvg = ({ file, space, strategies, evaluations }: SearchBenchView): string =>
-  searchPlotSvg({
-    title: `${file}: finding the best of ${space.configurations.toLocaleString('en-US')} configurations`,
-    within: space.within,
-    panels: strategies.map(({ strategy, evaluations: { median }, curve }) => ({
-      name: strategy,
-      note: `to ${space.within} %: ${median === null ? `> ${evaluations}` : median}`,
-      curve,
-    })),
-    reference: { name: 'random search, computed exactly', curve: space.randomCurve },
-  });

@@ -1,5 +1,6 @@
 import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../core/launch-plan.ts';
 import {
+  codeBlock,
   type Document,
   documentOf,
   fold,
@@ -108,7 +109,7 @@ export const checkDocument = ({ problem, kernels }: CheckView): Document =>
         return section(name, title, [text(set), planParts(plans)]);
       }),
       section('audit', 'Whether its checks see wrong kernels is not looked at here:', [
-        { kind: 'code', language: 'sh', text: `warpsmith audit ${problem.folder}` },
+        codeBlock('sh', `warpsmith audit ${problem.folder}`),
       ]),
     ],
   );

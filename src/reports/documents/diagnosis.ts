@@ -2,6 +2,7 @@ import type { Evaluation } from '../../core/evaluation.ts';
 import type { MoveRecord } from '../../store/events.ts';
 import {
   type Document,
+  detail,
   documentOf,
   figures,
   fold,
@@ -72,7 +73,7 @@ export function diagnosisDocument({ evaluation, moves, advice }: DiagnosisView):
     [summary],
     [
       section('findings', 'Findings', [findingsInFull(findings)]),
-      section('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)], { isDetail: true }),
+      detail('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
       section('rules', rules, [profile && list(profilerRuleLines(profile), 'nothing')]),
       section('moves', 'What to try, most promising first (gains are expectations, not results)', [movesTable(moves)]),
       section('advice', 'Advice beyond the moves at hand', [

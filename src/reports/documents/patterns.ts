@@ -1,3 +1,4 @@
+import type { Timing } from '../../core/timing.ts';
 import type { MoveRecord } from '../../store/events.ts';
 import type { MoveWithRun } from '../../store/index/run-index.ts';
 import {
@@ -13,8 +14,40 @@ import {
   words,
 } from '../document.ts';
 import { formatMove, formatRatio, formatRatioInterval } from '../format.ts';
-import type { PatternRecord, PatternsReport } from '../patterns-view.ts';
 import { NO_FINDING } from '../sections/findings.ts';
+
+/** What came of a pattern's moves, all of one kind of time. */
+export interface PatternTally {
+  attempts: number;
+  kept: number;
+  /** Geometric mean of old time ÷ new time over the kept ones; `null` when none was. */
+  realisedGain: number | null;
+  /** The same of what the pattern had expected of them. */
+  expectedGain: number | null;
+}
+
+/** A pattern with its record. */
+export interface PatternRecord {
+  id: string;
+  /** `null` for one that this version of warpsmith no longer has. */
+  title: string | null;
+  source: string | null;
+  triggers: readonly string[];
+  /** Never added up: a model's gain is not a clock's. */
+  tallies: Readonly<Record<Timing['kind'], PatternTally>>;
+  /** Only when evidence is asked for. */
+  moves?: MoveWithRun[];
+}
+
+/** What `warpsmith patterns --json` prints. */
+export interface PatternsReport {
+  schemaVersion: 1;
+  kind: 'patterns';
+  store: string;
+  problem: string | null;
+  device: string | null;
+  patterns: PatternRecord[];
+}
 
 /** Tried, kept and gained with one kind of time. */
 const tallyColumns = (kind: 'measured' | 'predicted', drop: number): ColumnOf<PatternRecord>[] => [

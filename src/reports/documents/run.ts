@@ -16,7 +16,7 @@ import type { RunView } from '../run-view.ts';
 import { EVIDENCE_SECTIONS } from '../sections/run-evidence.ts';
 import { RESULT_SECTIONS } from '../sections/run-result.ts';
 import { SEARCH_SECTIONS } from '../sections/run-search.ts';
-import { describeEvaluations, evaluationLink, headline, kindOf, SAME } from '../sections/run-words.ts';
+import { cited, describeEvaluations, evaluationLink, headline, kindOf, SAME } from '../sections/run-words.ts';
 
 /** `guided by findings`, or what else chose the candidates. */
 function describeStrategy({ objective: { strategy, diagnosis } }: RunView): string {
@@ -85,11 +85,9 @@ function describeRepeats({ repeats, evaluationsUsed }: RunView): string | null {
 
 function facts(view: RunView): (Item | false)[] {
   const { problem, workload, device, stop, goal, seed, start, best, bounds, changes, repository, tornLastLine } = view;
-  const steps = (changes?.steps ?? []).flatMap(({ change, ratio, evaluationId }, index) => [
-    `${index > 0 ? '; ' : ''}${change} ${formatRatio(ratio)} (`,
-    evaluationLink(evaluationId),
-    ')',
-  ]);
+  const steps = (changes?.steps ?? []).map(({ change, ratio, evaluationId }, index) =>
+    cited(`${index > 0 ? '; ' : ''}${change} ${formatRatio(ratio)}`, evaluationId),
+  );
   const isFaster = best && best.evaluationId !== start?.evaluationId;
   const reached = best && bounds && ` (${formatPercent(bounds.attainableNs / best.medianNs)} reached, ${best.kind})`;
   const fact = (term: string, text: Inline | null | undefined | false): Item | false => (text ? { term, text } : false);

@@ -1,14 +1,31 @@
+import type { BenchedSpace, BenchedStrategy, Spread } from '../../search/bench.ts';
+import { searchPlotSvg } from '../charts/search-chart.ts';
 import { type Document, documentOf, figures, list, names, table } from '../document.ts';
-import { formatFigure, formatMeasuredNs } from '../format.ts';
-import type { SearchBenchView } from '../search-bench-view.ts';
+import { formatCount, formatFigure, formatMeasuredNs } from '../format.ts';
 
-type BenchedStrategy = SearchBenchView['strategies'][number];
+/** What search-bench reports: a space whose every configuration is known, and how strategies find the best of it. */
+export interface SearchBenchView {
+  readonly schemaVersion: 1;
+  readonly kind: 'search-bench';
+  /** Name of the file, without its folder. */
+  readonly file: string;
+  /** Evaluations each run was allowed; never more than there are configurations. */
+  readonly evaluations: number;
+  readonly space: BenchedSpace & {
+    /** Entries of the file that a later one of the same configuration replaces. */
+    readonly repeated: number;
+    readonly dimensions: readonly { readonly name: string; readonly values: number }[];
+    /** Random search's best so far after each evaluation, computed exactly. */
+    readonly randomCurve: readonly Spread[];
+  };
+  readonly strategies: readonly BenchedStrategy[];
+}
 
 function describeSpace({ space }: SearchBenchView): string[] {
   const { random, within, good } = space;
   return [
     `parameters: ${space.dimensions.map(({ name, values }) => `${name} (${values})`).join(', ')}`,
-    `best: ${formatMeasuredNs(space.bestNs)}; within ${within} %: ${formatFigure(good)} ${good === 1 ? 'configuration' : 'configurations'}`,
+    `best: ${formatMeasuredNs(space.bestNs)}; within ${within} %: ${formatCount(good, 'configuration')}`,
     `random search, computed exactly: ${formatFigure(random.meanEvaluations)} evaluations to within ${within} % on average, ` +
       `median ${formatFigure(random.medianEvaluations)}, p90 ${formatFigure(random.p90Evaluations)}`,
   ];
@@ -37,3 +54,16 @@ export function searchBenchDocument(view: SearchBenchView): Document {
     ],
   );
 }
+
+/** The plot of a bench, with random search for comparison. */
+export const searchBenchSvg = ({ file, space, strategies, evaluations }: SearchBenchView): string =>
+  searchPlotSvg({
+    title: `${file}: finding the best of ${space.configurations.toLocaleString('en-US')} configurations`,
+    within: space.within,
+    panels: strategies.map(({ strategy, evaluations: { median }, curve }) => ({
+      name: strategy,
+      note: `to ${space.within} %: ${median === null ? `> ${evaluations}` : median}`,
+      curve,
+    })),
+    reference: { name: 'random search, computed exactly', curve: space.randomCurve },
+  });

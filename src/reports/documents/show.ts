@@ -1,6 +1,8 @@
+import type { Evaluation } from '../../core/evaluation.ts';
+import type { ParameterValues } from '../../core/kernel.ts';
 import type { Timing } from '../../core/timing.ts';
-import type { MoveProposedEvent, MoveRecord } from '../../store/events.ts';
-import type { MoveRow } from '../../store/index/rows.ts';
+import type { DecisionEvent, MoveProposedEvent, MoveRecord } from '../../store/events.ts';
+import type { EvaluationRow, MoveRow } from '../../store/index/rows.ts';
 import {
   type Document,
   documentOf,
@@ -16,9 +18,56 @@ import {
 } from '../document.ts';
 import { formatKindAndTime, formatMove, formatParameters, formatRatio } from '../format.ts';
 import { NO_FINDING } from '../sections/findings.ts';
-import type { Shown, ShownCandidate, ShownEvaluation, ShownRun, StoredSource } from '../show-view.ts';
 import { evaluationDocument } from './evaluation.ts';
+import type { ListedRun } from './runs.ts';
 import { describeSpeedup } from './runs.ts';
+
+/** A source file of a candidate as the run stored it. */
+export interface StoredSource {
+  file: string;
+  /** SHA-256 of its contents. */
+  hash: string;
+  path: string;
+  state: 'stored' | 'missing' | 'damaged';
+}
+
+/** A run in short: what it was about, what came of it, where it lies. */
+export interface ShownRun {
+  schemaVersion: 1;
+  kind: 'run';
+  run: ListedRun;
+  /** What was kept, in order. */
+  kept: MoveRow[];
+  /** How many moves were judged and not kept. */
+  revertedCount: number;
+  files: { log: string; report: string | null; best: string | null };
+}
+
+/** One evaluation of a run, with what led to it and what was decided. */
+export interface ShownEvaluation {
+  schemaVersion: 1;
+  kind: 'evaluation';
+  run: string;
+  evaluation: Evaluation;
+  /** Absent for the start. */
+  proposal: MoveProposedEvent | null;
+  decision: DecisionEvent | null;
+  sources: StoredSource[];
+}
+
+/** A candidate, wherever it was evaluated. */
+export interface ShownCandidate {
+  schemaVersion: 1;
+  kind: 'candidate';
+  id: string;
+  kernel: string;
+  parameters: ParameterValues;
+  evaluations: EvaluationRow[];
+  /** As the newest run stored them. */
+  sources: StoredSource[];
+}
+
+export type Shown = ShownRun | ShownEvaluation | ShownCandidate;
 
 const sources = (stored: readonly StoredSource[]): Section[] =>
   section('sources', 'Sources', [

@@ -1,4 +1,4 @@
-import { fold, type Inline, list, type Part } from '../document.ts';
+import { codeBlock, fold, type Inline, list, type Part } from '../document.ts';
 import type { BestChanges } from '../view/outcome.ts';
 import type { FileDiff, SourceDiff } from '../view/source-diffs.ts';
 
@@ -33,9 +33,7 @@ export const diffParts = (diffs: readonly (readonly [title: Inline, diff: Source
   diffs.map(
     ([title, { from, to, files }]) =>
       files.length > 0 &&
-      fold(title, [
-        { kind: 'code', language: 'diff', text: unifiedDiff(from.candidate.kernel, to.candidate.kernel, files) },
-      ]),
+      fold(title, [codeBlock('diff', unifiedDiff(from.candidate.kernel, to.candidate.kernel, files))]),
   ),
 ];
 

@@ -1,6 +1,6 @@
 import { barChart } from '../charts/bar-chart.ts';
 import { linearScale } from '../charts/scale.ts';
-import { code, figures, fold, list, names, note, type Section, section, table, words } from '../document.ts';
+import { code, figure, figures, fold, list, names, note, type Section, section, table, words } from '../document.ts';
 import { formatFigure, formatNs, formatPercent, formatTime } from '../format.ts';
 import type { InspectedAccess } from '../inspect-view.ts';
 import type { RunView } from '../run-view.ts';
@@ -74,11 +74,11 @@ function resources({ resources: { before, after } }: RunView): Section[] {
     names('Resource', ({ resource }) => wordsFor(resource)),
     figures('Alone', ({ ns }) => formatNs(ns)),
     figures(`Of the ${shown.kind} time`, shareOf),
-    ...(isChanged ? [figures<ResourceUse>('At the start', startOf)] : []),
+    isChanged && figures('At the start', startOf),
   ]);
   return section('resources', 'Resources against their limits', [
     note([after ? 'The best, ' : 'The start, ', evaluationLink(shown.evaluationId), `. ${describeResources(shown)}`]),
-    { kind: 'figure', id: 'resources', alt: title, chart, legend: [], data: data ?? undefined },
+    figure('resources', title, chart, { data }),
     fold('Arithmetic', [
       list(shown.uses.map(({ resource, arithmetic }) => ({ term: wordsFor(resource), text: arithmetic }))),
     ]),

@@ -4,10 +4,11 @@ import { progressionChart } from '../charts/progression-chart.ts';
 import { rooflineChart } from '../charts/roofline-chart.ts';
 import { logScale } from '../charts/scale.ts';
 import {
+  detail,
+  figure,
   figures,
   heading,
   type Inline,
-  link,
   list,
   names,
   note,
@@ -30,7 +31,7 @@ import type { RunView } from '../run-view.ts';
 import type { WorkloadOutcome } from '../view/objective.ts';
 import type { RooflineView } from '../view/roofline.ts';
 import { changeLines, diffParts } from './changes.ts';
-import { describeConfirmation, evaluationColumns, evaluationLink, kindOf } from './run-words.ts';
+import { cited, describeConfirmation, evaluationColumns, evaluationLink, kindOf } from './run-words.ts';
 
 /** Sections about the result: how it came about, what each change is worth, how near to the bounds it lies. */
 
@@ -50,18 +51,14 @@ function progression(view: RunView): Section[] {
   const { problem, workload, device, confirmations } = view;
   const kind = kindOf(view);
   // What a narrow terminal leaves out is in the table of all evaluations.
-  const columns = evaluationColumns(view).filter(({ drop = 0 }) => drop < 3);
+  const columns = evaluationColumns(view).filter((column) => column && (column.drop ?? 0) < 3);
   const data = table('Progression', view.progression, columns);
   const chart = progressionChart(view);
   return section('progression', 'Progression', [
-    chart && {
-      kind: 'figure',
-      id: 'progression',
-      alt: `${kind} time by evaluation of ${problem.name} ${workload.name} on ${device.name}`,
-      chart,
+    figure('progression', `${kind} time by evaluation of ${problem.name} ${workload.name} on ${device.name}`, chart, {
       legend: PROGRESSION_LEGEND,
-      data: data ?? undefined,
-    },
+      data,
+    }),
     !chart && [note('No evaluation has a valid time.'), data],
     titledList('Confirmation', confirmations.map(describeConfirmation)),
   ]);
@@ -94,7 +91,6 @@ function ablationChart(rows: RunView['ablation'], kind: string): Chart | undefin
 function ablation(view: RunView): Section[] {
   const { ablation: rows, objective, workload } = view;
   const several = objective.workloads.length > 1 ? ` On the first workload, ${workload.name}, alone.` : '';
-  const chart = ablationChart(rows, kindOf(view) ?? '');
   return section('ablation', 'What each change of the best is worth', [
     rows.length === 0 && note('No change of the best was undone: there was none, or no budget was left for it.'),
     rows.length > 0 &&
@@ -102,7 +98,7 @@ function ablation(view: RunView): Section[] {
         'Each line undoes one change of the best and keeps the others: time without the change ÷ time of the best. ' +
           `Changes work on each other, so the ratios don’t multiply to the speed-up.${several}`,
       ),
-    chart && { kind: 'figure', id: 'ablation', alt: 'What each change of the best is worth', chart, legend: [] },
+    figure('ablation', 'What each change of the best is worth', ablationChart(rows, kindOf(view) ?? '')),
     table('What each change is worth', rows, [
       words('Undone', ({ change }) => change),
       names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 1),
@@ -159,64 +155,48 @@ function rooflineLines({
 const BY_L1 = 'sectors requested, some of which L1 may serve';
 
 function roofline({ roofline: view }: RunView): Section[] {
-  const isDetail = true;
   if (!view) {
     const why = 'The log does not tell the work and the device’s rates, or the start has no time.';
-    return section('roofline', 'Roofline', [note(why)], { isDetail });
+    return detail('roofline', 'Roofline', [note(why)]);
   }
   const sources = [...new Set(view.points.map(({ bytesSource }) => bytesSource))];
   const aboveRoof = sources.includes(BY_L1) ? ' A point above the sloped roof was served by L1.' : '';
-  return section(
-    'roofline',
-    'Roofline',
-    [
-      note(
-        `Height is the problem’s FLOP ÷ ${view.kind} time: redundant work does not count as speed. Position is the problem’s FLOP ÷ bytes (${sources.join('; ')}).${aboveRoof}`,
-      ),
-      {
-        kind: 'figure',
-        id: 'roofline',
-        alt: `Roofline of ${view.workload}`,
-        chart: rooflineChart(view),
-        legend: ROOFLINE_LEGEND,
-      },
-      list(rooflineLines(view)),
-    ],
-    { isDetail },
-  );
+  return detail('roofline', 'Roofline', [
+    note(
+      `Height is the problem’s FLOP ÷ ${view.kind} time: redundant work does not count as speed. Position is the problem’s FLOP ÷ bytes (${sources.join('; ')}).${aboveRoof}`,
+    ),
+    figure('roofline', `Roofline of ${view.workload}`, rooflineChart(view), { legend: ROOFLINE_LEGEND }),
+    list(rooflineLines(view)),
+  ]);
 }
 
 const timeCell = (time: WorkloadOutcome['start']): Inline =>
-  time ? [`${formatKindAndTime(time)} (`, link(time.evaluationId, `evaluation-${time.evaluationId}`), ')'] : '–';
+  time ? cited(formatKindAndTime(time), time.evaluationId) : '–';
 
 function workloads({ objective }: RunView): Section[] {
   const isSeveral = objective.workloads.length > 1;
-  return section(
-    'workloads',
-    isSeveral ? 'Workloads' : 'Workload',
-    [
-      isSeveral &&
-        note(
-          'The objective is the geometric mean of speed-ups, weighted. A candidate that is more than 2 % slower on any workload is reverted.',
-        ),
-      table('Workloads', objective.workloads, [
-        words('Workload', ({ name, dimensions, cache }) => `${name} (${formatParameters(dimensions)}; ${cache})`),
-        figures('Weight', ({ weight }) => weight, 2),
-        figures('Start', ({ start }) => timeCell(start), 1),
-        figures('Best', ({ best }) => timeCell(best)),
-        figures('Best is', ({ ratio }) => formatRatio(ratio)),
-        words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 3),
-      ]),
-      titledList(
-        'Vetoes',
-        objective.vetoes.map(({ evaluationId, change, workload, ratio }) => {
-          const there = ratio === null ? 'not valid there' : `${formatRatio(ratio)} there`;
-          return [`${change} (`, evaluationLink(evaluationId), `) was vetoed by ${workload}: ${there}`];
-        }),
+  const parts = [
+    isSeveral &&
+      note(
+        'The objective is the geometric mean of speed-ups, weighted. A candidate that is more than 2 % slower on any workload is reverted.',
       ),
-    ],
-    { isDetail: !isSeveral },
-  );
+    table('Workloads', objective.workloads, [
+      words('Workload', ({ name, dimensions, cache }) => `${name} (${formatParameters(dimensions)}; ${cache})`),
+      figures('Weight', ({ weight }) => weight, 2),
+      figures('Start', ({ start }) => timeCell(start), 1),
+      figures('Best', ({ best }) => timeCell(best)),
+      figures('Best is', ({ ratio }) => formatRatio(ratio)),
+      words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 3),
+    ]),
+    titledList(
+      'Vetoes',
+      objective.vetoes.map(({ evaluationId, change, workload, ratio }) => {
+        const there = ratio === null ? 'not valid there' : `${formatRatio(ratio)} there`;
+        return [cited(change, evaluationId), ` was vetoed by ${workload}: ${there}`];
+      }),
+    ),
+  ];
+  return isSeveral ? section('workloads', 'Workloads', parts) : detail('workloads', 'Workload', parts);
 }
 
 /** In this order. */

@@ -1,6 +1,9 @@
 import type { RankedOption } from '../../store/events.ts';
 import { parameterChart } from '../charts/parameter-chart.ts';
 import {
+  codeBlock,
+  detail,
+  figure,
   figures,
   fold,
   heading,
@@ -19,12 +22,12 @@ import { formatCount, formatFigure, formatNs, formatPercent, formatTime } from '
 import type { FindingsPart, OptionsTable, RunView } from '../run-view.ts';
 import { type TriedSettings, triedSettings } from '../view/tried-settings.ts';
 import { findingsInShort } from './findings.ts';
-import { describeEvaluations, evaluationColumns, evaluationLink, kindOf, revertedLine } from './run-words.ts';
+import { cited, describeEvaluations, evaluationColumns, evaluationLink, kindOf, revertedLine } from './run-words.ts';
 
 /** Sections about the search: what it found and tried, what it spent, and how to do it again. */
 
 const findingsOf = (title: string, part: FindingsPart | null): Part => [
-  heading(part ? [`${title} (`, evaluationLink(part.evaluationId), ')'] : title),
+  heading(part ? cited(title, part.evaluationId) : title),
   part ? findingsInShort(part.findings, 'No rule fired.') : text('Nothing was evaluated.'),
 ];
 
@@ -59,14 +62,9 @@ const fastestByValue = ({ varied, settings }: TriedSettings): Part =>
   ]);
 
 function settingsOf(tried: TriedSettings, index: number): Part {
-  const chart = parameterChart(tried);
   const { kernel, settings, varied } = tried;
   const title = `${kernel}: ${formatCount(settings.length, 'setting')} of ${varied.map(({ name }) => name).join(', ')}`;
-  return [
-    heading(title),
-    chart && { kind: 'figure', id: `parameters-${index}`, alt: title, chart, legend: [] },
-    fastestByValue(tried),
-  ];
+  return [heading(title), figure(`parameters-${index}`, title, parameterChart(tried)), fastestByValue(tried)];
 }
 
 function parameters(view: RunView): Section[] {
@@ -80,7 +78,7 @@ function parameters(view: RunView): Section[] {
     kind &&
     `Settings with a valid ${kind} time on ${view.workload.name}; the stronger a cell or a line, the faster. ${care[kind]}`;
   const parts = tried.length > 0 && said !== undefined && [note(said), tried.map(settingsOf)];
-  return section('parameters', 'Parameters', [parts], { isDetail: true });
+  return detail('parameters', 'Parameters', [parts]);
 }
 
 /** Open moves that an earlier turn's table shows; report.json has all that were logged. */
@@ -101,7 +99,7 @@ function turnTitle({ iteration, share, options, omitted }: OptionsTable): string
   const open = options.filter(isOpen).length + omitted;
   const each = share === null ? '' : `, a share of ${share.toFixed(1)} evaluations each`;
   const hidden = omitted === 0 ? '' : ` (${omitted} of them not listed)`;
-  return `iteration ${iteration}: ${open} open ${open === 1 ? 'move' : 'moves'}${hidden}${each}`;
+  return `iteration ${iteration}: ${formatCount(open, 'open move')}${hidden}${each}`;
 }
 
 const turnTable = (turn: OptionsTable): Part =>
@@ -133,20 +131,15 @@ const OPTIONS_NOTE =
 function options({ options: turns, objective }: RunView): Section[] {
   const last = turns.at(-1);
   const earlier = turns.slice(0, -1).map(shortened).reverse();
-  return section(
-    'options',
-    'Options',
-    last
-      ? [
-          note(OPTIONS_NOTE),
-          heading(`Last turn, ${turnTitle(last)}`),
-          turnTable(last),
-          earlier.length > 0 && heading('Earlier turns, the latest first'),
-          earlier.map((turn) => fold(turnTitle(turn), [turnTable(turn)])),
-        ]
-      : [note(`No options were ranked: the strategy was ${objective.strategy}.`)],
-    { isDetail: true },
-  );
+  if (!last)
+    return detail('options', 'Options', [note(`No options were ranked: the strategy was ${objective.strategy}.`)]);
+  return detail('options', 'Options', [
+    note(OPTIONS_NOTE),
+    heading(`Last turn, ${turnTitle(last)}`),
+    turnTable(last),
+    earlier.length > 0 && heading('Earlier turns, the latest first'),
+    earlier.map((turn) => fold(turnTitle(turn), [turnTable(turn)])),
+  ]);
 }
 
 type WorkloadAdvice = RunView['workloadAdvice'][number];
@@ -172,30 +165,21 @@ const advice = ({ workloadAdvice, advice: beyond }: RunView): Section[] =>
     workloadAdvice.map((one) => [text(one.text), fillTable(one)]),
     titledList(
       'Advice beyond the moves at hand',
-      beyond.map(({ finding, evaluationId, text: advised }) => [
-        `${finding} (`,
-        evaluationLink(evaluationId),
-        `): ${advised}`,
-      ]),
+      beyond.map(({ finding, evaluationId, text: advised }) => [cited(finding, evaluationId), `: ${advised}`]),
     ),
     workloadAdvice.length + beyond.length === 0 && note('None.'),
   ]);
 
 const evaluations = (view: RunView): Section[] =>
-  section(
-    'evaluations',
-    'All evaluations',
-    [
-      note(
-        'Every figure of this report names its evaluation; all of it, counters and samples included, lies in the run’s events.jsonl.',
-      ),
-      table('All evaluations', view.progression, evaluationColumns(view), ({ evaluationId }) => ({
-        id: `evaluation-${evaluationId}`,
-        isStrong: evaluationId === view.best?.evaluationId,
-      })),
-    ],
-    { isDetail: true },
-  );
+  detail('evaluations', 'All evaluations', [
+    note(
+      'Every figure of this report names its evaluation; all of it, counters and samples included, lies in the run’s events.jsonl.',
+    ),
+    table('All evaluations', view.progression, evaluationColumns(view), ({ evaluationId }) => ({
+      id: `evaluation-${evaluationId}`,
+      isStrong: evaluationId === view.best?.evaluationId,
+    })),
+  ]);
 
 function ledger(view: RunView): Section[] {
   const { lines, gpuPricePerHour, phases } = view.ledger;
@@ -218,18 +202,13 @@ function ledger(view: RunView): Section[] {
 }
 
 const environment = ({ environment: programs, device, seed }: RunView): Section[] =>
-  section(
-    'environment',
-    'Environment',
-    [
-      list([
-        { term: 'device', text: `${device.name} (${device.id})` },
-        { term: 'seed', text: String(seed) },
-        ...Object.entries(programs).map(([term, which]) => ({ term, text: which })),
-      ]),
-    ],
-    { isDetail: true },
-  );
+  detail('environment', 'Environment', [
+    list([
+      { term: 'device', text: `${device.name} (${device.id})` },
+      { term: 'seed', text: String(seed) },
+      ...Object.entries(programs).map(([term, which]) => ({ term, text: which })),
+    ]),
+  ]);
 
 const REPEATING = {
   predicted: 'Predictions repeat bit by bit.',
@@ -239,7 +218,7 @@ const REPEATING = {
 function reproduction(view: RunView): Section[] {
   const kind = kindOf(view);
   return section('reproduce', 'How to do it again', [
-    { kind: 'code', language: 'sh', text: view.reproduction },
+    codeBlock('sh', view.reproduction),
     kind && note(REPEATING[kind]),
   ]);
 }

@@ -25,6 +25,9 @@ export const journalLine = (mark: JournalMark): Inline =>
 /** Leads to the evaluation's row in the table of all of them, which names its candidate and its reason. */
 export const evaluationLink = (id: string | null): Inline => (id === null ? '–' : link(id, `evaluation-${id}`));
 
+/** `words (e7)`, e7 leading to its row. */
+export const cited = (said: string, id: string | null): Inline => [`${said} (`, evaluationLink(id), ')'];
+
 /** Whether the run's times are measured or predicted. Tables name it, so that no figure is mistaken. */
 export const kindOf = (view: RunView): Timing['kind'] | undefined => (view.best ?? view.start)?.kind;
 
@@ -61,7 +64,7 @@ export function revertedLine(row: ProgressionRow): Inline {
 }
 
 /** `predicted 870 µs [610 µs … 1.2 ms] (e7)`. */
-const describeTime = (time: TimeFigure): Inline => [`${formatTiming(time)} (`, evaluationLink(time.evaluationId), ')'];
+const describeTime = (time: TimeFigure): Inline => cited(formatTiming(time), time.evaluationId);
 
 type Confirmation = RunView['confirmations'][number];
 
@@ -72,7 +75,7 @@ export function describeConfirmation({ evaluationId, candidate, ratio, intervalR
     outcome === 'refused' || ratio === null || intervalRatio === null
       ? reason
       : `${verdict}, measured ${ratio.toFixed(3)}× the speed of the start ${formatRatioInterval(intervalRatio)} on fresh blocks`;
-  return [`${candidate.kernel} (`, evaluationLink(evaluationId), `): ${outcome}: ${said}`];
+  return [cited(candidate.kernel, evaluationId), `: ${outcome}: ${said}`];
 }
 
 /** The speed-up of the best, with its interval and confirmation if there are any. */
@@ -127,27 +130,24 @@ export function describeEvaluations({ evaluationsUsed, evaluationsAfterSearch: a
 }
 
 /** Columns of every table of evaluations. */
-export function evaluationColumns(view: RunView): ColumnOf<ProgressionRow>[] {
+export function evaluationColumns(view: RunView): (ColumnOf<ProgressionRow> | false)[] {
   const kind = kindOf(view);
   // Rows of the first workload alone need not say so.
   const isAboutSeveral = view.progression.some((row) => row.workload !== view.workload.name);
+  const isMeasured = kind === 'measured';
   const title = { predicted: 'Predicted time', measured: 'Measured time' };
   return [
     figures('Iteration', ({ iteration }) => iteration, 5),
     names('Evaluation', ({ evaluationId }) => evaluationId),
     words('Change', ({ change }) => change),
-    ...(isAboutSeveral ? [words<ProgressionRow>('Workload', ({ workload }) => workload, 2)] : []),
+    isAboutSeveral && words('Workload', ({ workload }) => workload, 2),
     words('Why', whyCell, 4),
     words('Result', ({ status }) => status, 2),
     figures(kind ? title[kind] : 'Time', ({ time }) => (time ? formatTime(time.kind, time.medianNs) : '–')),
     words('Interval', ({ time }) => (time ? formatInterval(time.kind, time.intervalNs) : '–'), 3),
     figures('× previous best', ({ ratioToPreviousBest }) => formatRatio(ratioToPreviousBest)),
-    ...(kind === 'measured'
-      ? [
-          words<ProgressionRow>('Ratio interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 2),
-          words('Verdict', verdictCell),
-        ]
-      : []),
+    isMeasured && words('Ratio interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 2),
+    isMeasured && words('Verdict', verdictCell),
     figures('× start', ({ ratioToStart }) => formatRatio(ratioToStart), 1),
     names('Decision', ({ decision }) => decision),
     words('Candidate', ({ candidate }) => formatCandidate(candidate), 5),

@@ -134,7 +134,7 @@ describe('a terminal', () => {
       lead: flattened([wide]),
       sections: [
         ...section('a', 'Here', [text('shown'), fold('more', [text('hidden')])]),
-        ...section('b', 'Detail', [text('deep')], { isDetail: true }),
+        ...section('b', 'Detail', [text('deep')], true),
       ],
     };
     const short = printTerminal(document);
