@@ -1,3 +1,4 @@
+import { describeSizes } from '../core/compared-sizes.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import { assignments } from '../core/values.ts';
 import { type MadeBranch, makeBranch } from '../handover/git-branch.ts';
@@ -63,6 +64,7 @@ function messageOf(run: LoadedRun, { event, decision, move, confirmation }: Kept
     `Evaluation: ${evaluation.id} of warpsmith run ${run.id}`,
     `Candidate: ${evaluation.candidate.id} (${setting})`,
     `Workload: ${evaluation.workload.name}`,
+    ...(evaluation.coverage?.compared ? [`Compared: ${describeSizes(evaluation.coverage.compared)}`] : []),
     `Device: ${device.name} (${device.id})`,
     '',
   ];

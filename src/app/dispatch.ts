@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { ComparedSizes } from '../core/compared-sizes.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
@@ -18,6 +19,7 @@ import type { Budgets } from '../store/events.ts';
 import { findRun } from '../store/run-folder.ts';
 import { requireFreeFolder, writeFolder } from '../store/write-folder.ts';
 import { bestOf, type LoadedRun, loadRun, restore, startOf } from './candidate-target.ts';
+import { comparedSizesOf, unionOfAll } from './compared-sizes.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
 import { type OptimizeOutcome, type OptimizeRequest, optimizeProblem, prepareRun } from './optimize.ts';
 import { packageVersion } from './package-version.ts';
@@ -74,6 +76,9 @@ export async function composeDispatch(request: DispatchOptions): Promise<Dispatc
   const fallback = await startOf(await restore(first!.run, bestOf(first!.run)));
   const { problem } = first!;
   const table = dispatchTable({
+    ...(!options.unverifiedSizes && {
+      compared: sizesByCandidate([...winners, { candidate: fallback, run: first!.run }], judged, options.store),
+    }),
     problem: problem.file,
     device: session.device.identity,
     date: (session.recordedAt ?? new Date().toISOString()).slice(0, 10),
@@ -125,10 +130,25 @@ const plain = (times: Times): DispatchOutcome['times'] =>
 const medians = (row: ReadonlyMap<string, JudgedTiming>): ReadonlyMap<string, number> =>
   new Map([...row].map(([id, { timing }]) => [id, timing.medianNs]));
 
-/** A winner's timing on a workload, and the seed of that evaluation. */
+/** A winner's timing on a workload, the seed of that evaluation, and where it compared results. */
 interface JudgedTiming {
   readonly timing: Timing;
   readonly seed: number;
+  readonly compared?: ComparedSizes | undefined;
+}
+
+/** Candidate's id → where its results were compared, here and before. */
+function sizesByCandidate(
+  kernels: readonly Pick<RunWinner, 'candidate' | 'run'>[],
+  judged: ReadonlyMap<string, ReadonlyMap<string, JudgedTiming>>,
+  store: string,
+): Map<string, ComparedSizes> {
+  const sizes = kernels.map(({ candidate, run }): readonly [string, ComparedSizes | undefined] => {
+    const { id } = candidate;
+    const here = [...judged.values()].map((row) => row.get(id)?.compared);
+    return [id, unionOfAll([comparedSizesOf(candidate, run, store), ...here])];
+  });
+  return new Map(sizes.flatMap(([id, compared]) => (compared ? [[id, compared] as const] : [])));
 }
 
 type SeededOptions = DispatchOptions & { readonly seed: number };
@@ -149,8 +169,8 @@ async function judgeEverywhere(
     for (const { candidate } of winners) {
       if (row.has(candidate.id) || !takesWorkload(candidate, own.workload.dimensions)) continue;
       options.onStep?.(`${own.workload.name}: judging ${candidate.kernel.file.name} (${candidate.id})`);
-      const timing = await untilAborted(judgeOn(own, candidate, session, options), options.signal);
-      if (timing) row.set(candidate.id, { timing, seed: options.seed });
+      const timed = await untilAborted(judgeOn(own, candidate, session, options), options.signal);
+      if (timed) row.set(candidate.id, { ...timed, seed: options.seed });
     }
     judged.set(own.workload.name, row);
   }
@@ -162,8 +182,8 @@ async function judgeOn(
   candidate: Candidate,
   { device, evaluator }: Session,
   { seed, signal, onStage }: SeededOptions,
-): Promise<Timing | undefined> {
-  const { status, timing, comparisons } = await evaluator.evaluate({
+): Promise<Pick<JudgedTiming, 'timing' | 'compared'> | undefined> {
+  const { status, timing, comparisons, coverage } = await evaluator.evaluate({
     problem: own.problem,
     candidate,
     workload: own.workload,
@@ -174,9 +194,11 @@ async function judgeOn(
     onStage,
   });
   if (status !== 'passed' || !timing) return undefined;
-  if (timing.kind === 'predicted') return timing;
+  const compared = coverage?.compared;
+  if (timing.kind === 'predicted') return { timing, compared };
   const ratio = comparisons?.[0]?.ratio;
-  return ratio === undefined ? undefined : { ...timing, medianNs: own.evaluation.timing!.medianNs / ratio };
+  if (ratio === undefined) return undefined;
+  return { timing: { ...timing, medianNs: own.evaluation.timing!.medianNs / ratio }, compared };
 }
 
 function requireOneTable(winners: readonly RunWinner[], device: string): void {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
+import type { ComparedSizes } from '../core/compared-sizes.ts';
 import type { CompiledCode } from '../core/compiled-code.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
@@ -14,6 +15,7 @@ import { requireFreeFolder, writeFolder } from '../store/write-folder.ts';
 import { createMachineCodeToolchain } from '../toolchains/create-toolchain.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
 import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
+import { comparedSizesOf } from './compared-sizes.ts';
 import { describeEvidence, evidenceOf } from './export.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { packageVersion } from './package-version.ts';
@@ -38,6 +40,8 @@ type TorchRequest = RequestOf<'export'> & { readonly torch: string } & Pick<Surr
 interface Source {
   readonly problem: ProblemFile;
   readonly candidates: readonly Candidate[];
+  /** Where the results of each were compared. */
+  readonly compared: readonly (ComparedSizes | undefined)[];
   readonly table: TorchTable;
   readonly name: string;
   /** For the example. */
@@ -104,7 +108,7 @@ const FOLDER = { option: '--torch', earlier: earlierFiles } as const;
 
 const isTable = (target: string): boolean => existsSync(join(target, DISPATCH_FILE));
 
-type Options = Pick<TorchRequest, 'dtype' | 'parameters' | 'toolchain' | 'signal' | 'onStep'> & {
+type Options = Pick<TorchRequest, 'dtype' | 'parameters' | 'toolchain' | 'unverifiedSizes' | 'signal' | 'onStep'> & {
   readonly target: string;
   readonly store: string;
   readonly parameters: ParameterValues;
@@ -113,15 +117,17 @@ type Options = Pick<TorchRequest, 'dtype' | 'parameters' | 'toolchain' | 'signal
 async function sourceOfCandidate(options: Options): Promise<Source> {
   const target = await candidateTarget(options.target, options);
   const { candidate, problem, origin } = target;
-  const evidence = origin ? evidenceOf(origin.run, origin.event.evaluation.id) : null;
+  const compared = origin && comparedSizesOf(candidate, origin.run, options.store);
+  const evidence = origin ? evidenceOf(origin.run, origin.event.evaluation.id, compared) : null;
   const judged = evidence && /sm_\d+[af]?/.exec(evidence.environment.device ?? '')?.[0];
   return {
     problem: problem.file,
     candidates: [candidate],
+    compared: [compared],
     table: { entries: [], fallback: 0 },
     name: identifierOf(`${problem.file.name}_${candidate.kernel.file.name}`),
     dimensions: evidence?.workloads[0]?.dimensions ?? problem.file.workloads[0]!.dimensions,
-    sentences: [...describeEvidence(target, evidence), ...dateOf(target)],
+    sentences: [...describeEvidence(target, evidence, options), ...dateOf(target)],
     evidence: { schemaVersion: 1, kind: 'evidence', date: origin?.run.events[0]?.time ?? null, run: evidence },
     architectures: judged ? [judged] : [],
   };
@@ -151,6 +157,7 @@ async function sourceOfTable({ target, parameters, dtype }: Options): Promise<So
   const { name, id } = table.device;
   return {
     problem,
+    compared: used.map((name) => [...table.entries, table.fallback].find((entry) => entry.folder === name)!.compared),
     candidates: loaded.map(({ kernel }, index) => ({ ...makeCandidate(kernel, {}), id: idOf.get(used[index]!)! })),
     table: {
       entries: table.entries.map(({ workload, dimensions, folder: of }) => ({
@@ -224,15 +231,15 @@ const architecturesOf = ({ architectures, candidates }: Source): string[] =>
 
 /** Every candidate for every architecture that it may have. */
 async function compileAll(
-  { candidates }: Source,
+  { candidates, compared }: Source,
   architectures: readonly string[],
-  { toolchain: kind, signal, onStep }: Options,
+  { toolchain: kind, unverifiedSizes, signal, onStep }: Options,
 ): Promise<{ kernels: PackagedKernel[]; notes: string[] }> {
   const toolchain = await createMachineCodeToolchain(kind);
   try {
     const kernels: PackagedKernel[] = [];
     const notes: string[] = [];
-    for (const candidate of candidates) {
+    for (const [index, candidate] of candidates.entries()) {
       const { name, source } = candidate.kernel.file;
       const fitting = architectures.filter((one) => source.architectures?.includes(one) ?? true);
       const others = architectures.filter((one) => !fitting.includes(one));
@@ -245,7 +252,7 @@ async function compileAll(
         onStep?.(`compiling ${name} for ${architecture}`);
         code.push(await compiled(toolchain, candidate, architecture, signal));
       }
-      kernels.push({ candidate, code });
+      kernels.push({ candidate, code, compared: unverifiedSizes ? undefined : compared[index] });
     }
     for (const architecture of architectures) requireSomeCode(architecture, kernels);
     return { kernels, notes };

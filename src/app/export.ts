@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { type ComparedSizes, describeSizes } from '../core/compared-sizes.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Candidate, Kernel, ParameterValues } from '../core/kernel.ts';
 import type { Problem, Workload } from '../core/problem.ts';
@@ -15,6 +16,7 @@ import { formatRatioInterval, formatTiming } from '../reports/format.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import { writeFolder } from '../store/write-folder.ts';
 import { type CandidateTarget, candidateTarget, type LoadedRun, startOf } from './candidate-target.ts';
+import { comparedSizesOf } from './compared-sizes.ts';
 import { packageVersion } from './package-version.ts';
 import { chooseWorkload } from './workload.ts';
 
@@ -44,8 +46,10 @@ export async function exportCandidate(
   const start = await startOf(target);
   const { candidate, problem, origin } = target;
   const change = changeOf(start, candidate);
-  const evidence = origin ? evidenceOf(origin.run, origin.event.evaluation.id) : null;
-  const sentences = describeEvidence(target, evidence);
+  const evidence = origin
+    ? evidenceOf(origin.run, origin.event.evaluation.id, comparedSizesOf(candidate, origin.run, options.store))
+    : null;
+  const sentences = describeEvidence(target, evidence, options);
   const folder = resolve(options.output);
   const { name, files } = exportKernel({
     problem,
@@ -56,6 +60,7 @@ export async function exportCandidate(
     workload: workloadOf(target),
     architecture: architectureOf(target),
     evidence,
+    unverifiedSizes: options.unverifiedSizes,
     sentences,
     version: packageVersion(),
     folder,
@@ -160,8 +165,12 @@ function architectureOf({ origin, candidate }: CandidateTarget): string {
   );
 }
 
-/** The run's data of one of its evaluations. */
-export function evidenceOf(run: LoadedRun, evaluationId: string): Evidence {
+/**
+ * The run's data of one of its evaluations.
+ *
+ * @param compared where the candidate's results were compared.
+ */
+export function evidenceOf(run: LoadedRun, evaluationId: string, compared?: ComparedSizes): Evidence {
   const { started } = run;
   const { evaluation } = evaluationsOf(run).find((event) => event.evaluation.id === evaluationId)!;
   const ratio = ratioToStart(run, evaluation.id);
@@ -180,6 +189,7 @@ export function evidenceOf(run: LoadedRun, evaluationId: string): Evidence {
       timing: evaluation.timing ? { kind: evaluation.timing.kind, medianNs: evaluation.timing.medianNs } : undefined,
     },
     comparedWithStart: ratio,
+    ...(compared && { compared }),
     evaluationIds: same.map((event) => event.evaluation.id),
   };
 }
@@ -237,7 +247,11 @@ const isConfirmed = ({ events }: LoadedRun, candidateId: string): boolean =>
   );
 
 /** The evidence in sentences. Every time and ratio states its kind. */
-export function describeEvidence({ origin }: Pick<CandidateTarget, 'origin'>, evidence: Evidence | null): string[] {
+export function describeEvidence(
+  { origin }: Pick<CandidateTarget, 'origin'>,
+  evidence: Evidence | null,
+  { unverifiedSizes = false }: { unverifiedSizes?: boolean } = {},
+): string[] {
   if (!origin || !evidence) return ['No run evaluated it, so its correctness and its speed are unknown.'];
   const { evaluation } = origin.event;
   const { comparedWithStart, runId, device } = evidence;
@@ -247,11 +261,20 @@ export function describeEvidence({ origin }: Pick<CandidateTarget, 'origin'>, ev
       ? `Run ${runId}, ${evaluation.id}: passed ${evaluation.correctness?.checksRun ?? 'all'} checks ${where}.`
       : `Run ${runId}, ${evaluation.id}: ${evaluation.status} ${where}: ${evaluation.reason ?? 'no reason given'}`,
   ];
+  if (evidence.compared) sentences.push(describeCompared(evidence.compared, unverifiedSizes));
   if (evaluation.timing) sentences.push(`Time: ${formatTiming(evaluation.timing)}.`);
   const over = evidence.workloads.length > 1 ? `, geometric mean over ${evidence.workloads.length} workloads` : '';
   if (comparedWithStart) sentences.push(`${describeStartRatio(comparedWithStart)}${over}.`);
   return sentences;
 }
+
+/** Where results were compared, and what calls of other sizes get. */
+const describeCompared = (compared: ComparedSizes, unverifiedSizes: boolean): string =>
+  `Results were compared for ${describeSizes(compared)}. ${
+    unverifiedSizes
+      ? 'Calls of other sizes are taken, too, and nobody looked at their results.'
+      : 'Calls of other sizes are refused.'
+  }`;
 
 function describeStartRatio({ kind, ratio, intervalRatio, ...rest }: StartRatio): string {
   const interval = intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : '';

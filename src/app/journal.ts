@@ -78,13 +78,14 @@ export type Judgement = Omit<NewAttempt, 'parent' | 'sources'> & { readonly of: 
 
 /** An evaluation in short. */
 export function attemptResult(evaluation: Evaluation, { cache }: Workload): NewAttempt['results'][number] {
-  const { workload, status, reason, timing, findings } = evaluation;
+  const { workload, status, reason, coverage, timing, findings } = evaluation;
   return {
     workload: workload.name,
     dimensions: workload.dimensions,
     cache,
     status,
     reason: reason?.slice(0, LONGEST_REASON),
+    compared: status === 'passed' ? coverage?.compared : undefined,
     timing: timing && { kind: timing.kind, medianNs: timing.medianNs, intervalNs: [...timing.intervalNs] },
     finding: findings[0]?.id,
   };

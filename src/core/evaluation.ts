@@ -1,4 +1,5 @@
 import type { EvaluationArtifacts, KeepRequest } from './artifacts.ts';
+import type { ComparedSizes } from './compared-sizes.ts';
 import type { Diagnostic } from './compiled-code.ts';
 import type { Counters } from './counters.ts';
 import type { DeviceIdentity } from './device.ts';
@@ -70,6 +71,8 @@ export interface Coverage {
   fixedDimensions: string[];
   /** True if the kernel was verified only at the timed shape, so that nothing is known of others. */
   timedShapeOnly: boolean;
+  /** Where results were compared and right. Absent in evaluations of older versions and after quick looks. */
+  compared?: ComparedSizes;
 }
 
 /** The problem that judged a kernel. */

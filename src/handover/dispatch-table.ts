@@ -1,3 +1,5 @@
+import type { ComparedSizes } from '../core/compared-sizes.ts';
+import { evaluateExpression } from '../core/expressions/evaluate.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
 import { isShapeOf } from '../core/plan/dimensions.ts';
 import { failedLimit } from '../core/plan/limits.ts';
@@ -5,6 +7,7 @@ import { failedConstraint } from '../core/plan/parameters.ts';
 import type { Dimensions, ProblemFile } from '../core/problem.ts';
 import type { Timing } from '../core/timing.ts';
 import { identifierOf } from './launch-header/cpp-names.ts';
+import { sizeConditions } from './size-conditions.ts';
 
 /** A candidate as a dispatch table names it. */
 export interface DispatchCandidate {
@@ -24,6 +27,8 @@ export interface DispatchEntry {
   kind: Timing['kind'];
   /** The seed of the evaluation that gave the time. */
   seed: number;
+  /** Where the kernel's results were compared. Absent if it takes calls of other sizes, too. */
+  compared?: ComparedSizes;
 }
 
 /** One winner per workload, and a fallback for all other calls. dispatch.json holds it. */
@@ -36,7 +41,7 @@ export interface DispatchTable {
   date?: string;
   entries: DispatchEntry[];
   /** The start kernel, for calls that no winner takes. */
-  fallback: { candidate: DispatchCandidate; folder: string };
+  fallback: { candidate: DispatchCandidate; folder: string; compared?: ComparedSizes };
 }
 
 /** A winner as a run found it. */
@@ -67,6 +72,8 @@ export const dispatchTable = (request: {
   readonly winners: readonly Winner[];
   readonly fallback: Candidate;
   readonly date?: string;
+  /** Candidate's id → where its results were compared; absent if no size is to be refused. */
+  readonly compared?: ReadonlyMap<string, ComparedSizes>;
 }): DispatchTable => ({
   schemaVersion: 1,
   kind: 'dispatch-table',
@@ -81,12 +88,19 @@ export const dispatchTable = (request: {
     medianNs: timing.medianNs,
     kind: timing.kind,
     seed,
+    ...sizesOf(request.compared, candidate),
   })),
   fallback: {
     candidate: named(request.fallback),
     folder: dispatchFolder(request.problem.name, request.fallback),
+    ...sizesOf(request.compared, request.fallback),
   },
 });
+
+function sizesOf(all: ReadonlyMap<string, ComparedSizes> | undefined, { id }: Candidate): { compared?: ComparedSizes } {
+  const compared = all?.get(id);
+  return compared ? { compared } : {};
+}
 
 /** Dimensions that are compared as they are; all others by how far apart their logarithms are. */
 const categoricalDimensions = (problem: Pick<ProblemFile, 'dimensions'>): string[] =>
@@ -103,8 +117,14 @@ const distance = (from: Dimensions, to: Dimensions, names: readonly string[]): n
     return sum + difference * difference;
   }, 0);
 
-const takes = (problem: ProblemFile, { kernel, parameters }: Candidate, dimensions: Dimensions): boolean =>
+const takes = (
+  problem: ProblemFile,
+  { kernel, parameters }: Candidate,
+  dimensions: Dimensions,
+  compared: ComparedSizes | undefined,
+): boolean =>
   isShapeOf(problem, dimensions) &&
+  sizeConditions(problem, compared).every(({ condition }) => evaluateExpression(condition, dimensions) !== 0) &&
   failedLimit(kernel.file, dimensions) === undefined &&
   failedConstraint(kernel.file, parameters, dimensions) === undefined;
 
@@ -122,7 +142,7 @@ export function chooseEntry(
   let nearest: { entry: DispatchEntry; distance: number } | undefined;
   for (const entry of table.entries) {
     if (categorical.some((name) => entry.dimensions[name] !== dimensions[name])) continue;
-    if (!takes(problem, candidates.get(entry.candidate.id)!, dimensions)) continue;
+    if (!takes(problem, candidates.get(entry.candidate.id)!, dimensions, entry.compared)) continue;
     const away = distance(dimensions, entry.dimensions, others);
     if (nearest === undefined || away < nearest.distance - TIE) nearest = { entry, distance: away };
   }

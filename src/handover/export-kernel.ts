@@ -28,6 +28,8 @@ export interface ExportRequest {
   /** Of the device it was judged on, for the command in README.md. */
   readonly architecture: string;
   readonly evidence: Evidence | null;
+  /** Take calls of sizes at which no result was compared, too. */
+  readonly unverifiedSizes?: boolean;
   /** The evidence in sentences. */
   readonly sentences: readonly string[];
   readonly version: string;
@@ -86,7 +88,10 @@ export function exportKernel(request: ExportRequest): ExportedKernel {
   ];
   const files: Record<string, string> = {
     ...baked,
-    [`${name}_launch.hpp`]: launchHeader({ problem: problem.file, candidate, name, provenance }),
+    [`${name}_launch.hpp`]: launchHeader({
+      ...{ problem: problem.file, candidate, name, provenance },
+      compared: request.unverifiedSizes ? undefined : evidence?.compared,
+    }),
     [`${name}_launch.cu`]: launchUnit(candidate, name),
     'example.cu': exampleMain(problem.file, request.workload, name),
     ...(patch === undefined ? {} : { [PATCH]: patch }),

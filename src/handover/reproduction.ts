@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ComparedSizes } from '../core/compared-sizes.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
 import type { Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
@@ -29,6 +30,8 @@ export interface Evidence {
   readonly workloads: readonly { name: string; dimensions: Dimensions; cache: 'hot' | 'cold'; weight: number }[];
   readonly evaluation: { id: string; workload: string; status: string; timing?: { kind: string; medianNs: number } };
   readonly comparedWithStart?: StartRatio;
+  /** Where results were compared in all verifications that it passed; absent if the logs do not say it. */
+  readonly compared?: ComparedSizes;
   /** Evaluations that this result rests on. */
   readonly evaluationIds: readonly string[];
 }

@@ -28,16 +28,22 @@ export function writeDispatch(
   },
 ): Readonly<Record<string, string>> {
   const { problem, candidates, folder, version } = request;
-  const used = new Map([...table.entries, table.fallback].map((entry) => [entry.folder, entry.candidate.id]));
+  const used = new Map([...table.entries, table.fallback].map((entry) => [entry.folder, entry]));
   const files: Record<string, string> = {
     'dispatch.json': `${JSON.stringify(table, null, 2)}\n`,
     'dispatch.hpp': dispatchHeader(table, problem),
     'README.md': readme(
       table,
-      [...used].map(([place, id]) => ({ folder: place, candidate: candidates.get(id)! })),
+      [...used].map(([place, entry]) => ({ folder: place, candidate: candidates.get(entry.candidate.id)! })),
     ),
   };
-  for (const [place, id] of used) {
+  for (const [
+    place,
+    {
+      candidate: { id },
+      compared,
+    },
+  ] of used) {
     const candidate = candidates.get(id)!;
     requireCudaSource(candidate, FOR_A_TABLE);
     const comment = [`${candidate.kernel.file.name}, candidate ${id}, of a dispatch table for ${table.problem}.`];
@@ -46,7 +52,7 @@ export function writeDispatch(
     const provenance = [
       `${place}_launch.hpp: candidate ${id} of ${candidate.kernel.file.name}. Written by warpsmith ${version}.`,
     ];
-    files[`${place}/${place}_launch.hpp`] = launchHeader({ problem, candidate, name: place, provenance });
+    files[`${place}/${place}_launch.hpp`] = launchHeader({ problem, candidate, name: place, compared, provenance });
     files[`${place}/${place}_launch.cu`] = launchUnit(candidate, place);
   }
   return files;

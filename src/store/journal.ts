@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { comparedSizesSchema } from '../core/schemas/compared-sizes-schema.ts';
 import { EVALUATION_STATUSES } from '../core/status.ts';
 import { type ContentStore, openContentStore } from './content-store.ts';
 import { createFolder } from './create-folder.ts';
@@ -31,6 +32,7 @@ const resultSchema = z.object({
   cache: z.enum(['hot', 'cold']),
   status: z.enum(EVALUATION_STATUSES),
   reason: text.optional(),
+  compared: comparedSizesSchema.optional(),
   timing: z.object({ kind, medianNs: z.number(), intervalNs: interval }).optional(),
   finding: text.describe('What limits it most.').optional(),
   beside: z

@@ -41,6 +41,11 @@ describe('export', () => {
       /passed \d+ checks on NVIDIA L4 .*predicted \d.*Against the start: predicted \d+\.\d\d× faster/,
     );
     for (const file of json.exported.files) expect(existsSync(join(folder, file))).toBe(true);
+    expect(json.exported.evidence.join(' ')).toMatch(
+      /Results were compared for rows 1 to [\d,]+, .*Calls of other sizes are refused/,
+    );
+    const header = readFileSync(join(folder, `row_sum_${WINNER}_launch.hpp`), 'utf8');
+    expect(header).toContain('results were compared for rows 1 to');
     const reproduce = JSON.parse(readFileSync(join(folder, 'reproduce.json'), 'utf8')) as Json;
     expect(reproduce).toMatchObject({
       schemaVersion: 1,
@@ -52,6 +57,26 @@ describe('export', () => {
     const again = await runJson([...reproduce.command.split(' ').slice(1), '--threads', '1'], { cwd: folder });
     expect(again.json).toMatchObject({ status: 'passed' });
     expect(again.json.timing.medianNs).toBe(reproduce.evidence.evaluation.timing.medianNs);
+  }, 60_000);
+
+  it('refuses no size with --unverified-sizes, and more of them after a larger workload', async () => {
+    const folder = join(place, 'sizes');
+    const header = async (...options: string[]): Promise<string> => {
+      const { json } = await runJson(['export', 'latest', ...store, '-o', folder, ...options]);
+      return readFileSync(join(folder, `${json.exported.name}_launch.hpp`), 'utf8');
+    };
+    const most = (text: string): number => Number(/at most ([\d,]+) elements of x/.exec(text)![1]!.replaceAll(',', ''));
+    expect(await header('--unverified-sizes')).not.toContain('"results were compared');
+    const before = most(await header());
+    const { json } = await runJson(['export', 'latest', ...store, '-o', folder]);
+    const { parameters } = json.exported.candidate as { parameters: Record<string, number> };
+    const setting = Object.entries(parameters).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
+    const size = ['--workload', 'rows=1200,columns=1000'];
+    const words = ['evaluate', join(problem, WINNER), ...setting, ...size, ...DEVICE, ...store];
+    const evaluated = await runJson(words, { env: { WARPSMITH_JOURNAL: 'on' } });
+    expect(evaluated.json).toMatchObject({ status: 'passed' });
+    expect(before).toBe(2 ** 20);
+    expect(most(await header())).toBe(1_200_000);
   }, 60_000);
 
   it('replaces an earlier export, and nothing else', async () => {
@@ -156,7 +181,7 @@ describe.skipIf(!findExecutable('git'))('export --commit (needs git)', () => {
       /Predicted \d+\.\d\d× faster than e1\.\nFinding: .* of e1: .*\nPattern: .*\nTime: predicted /,
     );
     expect(message).toMatch(
-      /Evaluation: e\d+ of warpsmith run .*\nCandidate: [0-9a-f]{12} .*\nWorkload: .*\nDevice: NVIDIA L4/,
+      /Evaluation: e\d+ of warpsmith run .*\nCandidate: [0-9a-f]{12} .*\nWorkload: .*\nCompared: rows 1 to .*\nDevice: NVIDIA L4/,
     );
     expect(git('status', '--porcelain')).toBe('');
     // What is on the branch is what was exported, with its parameters still open.

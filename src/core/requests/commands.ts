@@ -10,6 +10,7 @@ import {
   EVIDENCE,
   FAIL_ON,
   GUIDED,
+  HANDED_OVER,
   JUDGING,
   LARGER_BUDGETS,
   MEASURING,
@@ -347,7 +348,7 @@ export const COMMANDS = {
     arguments: {
       runs: { shown: '<runs...>', help: 'runs of one problem on one device, one for each workload', completes: 'run' },
     },
-    options: { ...DEVICE_OF_RUN, seed, output: { ...output, default: 'dispatch' }, ...STORE },
+    options: { ...DEVICE_OF_RUN, seed, output: { ...output, default: 'dispatch' }, ...HANDED_OVER, ...STORE },
   },
   export: {
     summary: 'write a kernel so that it can be used without warpsmith',
@@ -388,6 +389,7 @@ export const COMMANDS = {
         help: "the launch header's namespace, and the Python package",
         defaultHelp: 'problem and kernel',
       },
+      ...HANDED_OVER,
       ...STORE,
     },
   },

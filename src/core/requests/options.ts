@@ -119,6 +119,15 @@ export const output = {
   completes: 'folder',
 } as const satisfies Option;
 
+/** Of commands that hand kernels over. */
+export const HANDED_OVER = {
+  unverifiedSizes: {
+    flags: '--unverified-sizes',
+    kind: FLAG,
+    help: 'take calls of sizes at which no result was compared, too',
+  },
+} as const satisfies Options;
+
 /** Where kernels are judged. */
 export const DEVICE = {
   trust,

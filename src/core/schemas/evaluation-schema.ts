@@ -3,6 +3,7 @@ import { INSTRUCTION_CLASSES, STALL_REASONS } from '../counters.ts';
 import type { Evaluation } from '../evaluation.ts';
 import { EVALUATION_STATUSES } from '../status.ts';
 import { type Assert, count, dimensionsSchema, type Matches, numberOrNaN } from './common-schema.ts';
+import { comparedSizesSchema } from './compared-sizes-schema.ts';
 import { comparisonSchema, measurementSchema } from './measurement-schema.ts';
 import { countersSourceSchema, profileSchema, sanitizerSchema } from './profile-schema.ts';
 
@@ -197,6 +198,7 @@ const coverage = z
     ),
     fixedDimensions: z.array(z.string()).describe('Dimensions that no verified shape has another value of.'),
     timedShapeOnly: z.boolean().describe('Verified at no other shape than the timed one.'),
+    compared: comparedSizesSchema.describe('Where results were compared with the reference, and right.').optional(),
   })
   .meta({ id: 'Coverage' });
 

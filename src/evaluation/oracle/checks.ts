@@ -27,8 +27,8 @@ export interface Check {
   readonly isOnce: boolean;
   /** Of a shape that the seed chose. */
   readonly isDrawn: boolean;
-  /** With one dimension much larger than in all others; looks at sizes, not at inputs. */
-  readonly isLarge?: boolean;
+  /** With one dimension much larger than in all others, or all as small as can be; looks at sizes, not at inputs. */
+  readonly isExtreme?: boolean;
 }
 
 /** All generator sets a problem names; the declared generators when it names none. */
@@ -165,7 +165,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...drawn.shapes.flatMap((shape, i) =>
       drawnChecks(problem, shape, { others: thorough ? others : others.slice(i, i + 1), secrets, turn: i }),
     ),
-    ...drawn.large.map((shape) => largeCheck(shape)),
+    ...[...drawn.large, ...drawn.smallest].map(extremeCheck),
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
   ];
   return {
@@ -173,7 +173,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     coverage: {
       checkShapes: known.length,
       excludedShapes,
-      drawnShapes: [...drawn.shapes, ...drawn.large],
+      drawnShapes: [...drawn.shapes, ...drawn.large, ...drawn.smallest],
       generatorSets: onMain,
       leftOut: others
         .filter((name) => !onMain.includes(name))
@@ -210,13 +210,13 @@ function drawnChecks(
   return [first, ...further.map((generatorSet) => ({ ...check, generatorSet, isOnce: true }))];
 }
 
-const largeCheck = (dimensions: Dimensions): Check => ({
+const extremeCheck = (dimensions: Dimensions): Check => ({
   dimensions,
   generatorSet: DECLARED,
   isMain: false,
   isOnce: true,
   isDrawn: true,
-  isLarge: true,
+  isExtreme: true,
 });
 
 /**

@@ -26,6 +26,8 @@ export interface DrawnShapes {
   readonly shapes: Dimensions[];
   /** Each with one dimension much larger than in all others, where that is cheap. */
   readonly large: Dimensions[];
+  /** With every dimension as small as the kernel takes it, unless that shape is known. Nothing about it is drawn. */
+  readonly smallest: Dimensions[];
   /** Dimensions for which all known and drawn shapes have the timed value. */
   readonly fixed: string[];
 }
@@ -92,7 +94,14 @@ export function drawShapes(draw: ShapeDraw): DrawnShapes {
     [...known, ...shapes].filter((shape) => shape[name] !== timed[name]).length;
   for (const name of open) while (differing(name) < LEAST_DIFFERING && drawInto(name, name));
   const large = drawLarge(draw, sampler, sizes, [...known, ...shapes]);
-  return { shapes, large, fixed: open.filter((name) => differing(name) === 0) };
+  const smallest = sampler.smallest();
+  const isKnown = [timed, ...known, ...shapes, ...large].some((shape) => smallest && sameShape(shape, smallest));
+  return {
+    shapes,
+    large,
+    smallest: smallest && !isKnown ? [smallest] : [],
+    fixed: open.filter((name) => differing(name) === 0),
+  };
 }
 
 /**
@@ -121,6 +130,8 @@ function drawLarge(
   }
   return shapes;
 }
+
+const sameShape = (a: Dimensions, b: Dimensions): boolean => Object.keys(a).every((name) => a[name] === b[name]);
 
 const hasChoice = ({ values, minimum = 1, maximum }: DimensionDeclaration, timed: number): boolean =>
   values ? values.some((value) => value !== timed) : maximum === undefined || maximum > minimum;
@@ -169,6 +180,29 @@ class ShapeSampler {
       }
     }
     return undefined;
+  }
+
+  /** Each size at its minimum or the least multiple of a usual tile; what the problem lists as in the timed shape. */
+  smallest(): Dimensions | undefined {
+    const { problem, timed, takes } = this.#draw;
+    const sizes = Object.entries(problem.dimensions).filter(([, { values }]) => !values);
+    const least = ({ minimum = 1 }: DimensionDeclaration, alignment: number): number =>
+      Math.ceil(Math.max(1, minimum) / alignment) * alignment;
+    const at = (alignment: number): Dimensions => ({
+      ...timed,
+      ...Object.fromEntries(sizes.map(([name, declared]) => [name, least(declared, alignment)])),
+    });
+    const isTaken = (shape: Dimensions): boolean => costsLittle(problem, shape) && takes(shape);
+    let smallest = ALIGNMENTS.map(at).find(isTaken);
+    if (!smallest) return undefined;
+    for (const [name, declared] of sizes) {
+      for (const alignment of ALIGNMENTS) {
+        const smaller: Dimensions = { ...smallest, [name]: least(declared, alignment) };
+        if (smaller[name]! >= smallest[name]!) break;
+        if (isTaken(smaller)) smallest = smaller;
+      }
+    }
+    return smallest;
   }
 
   /** The other dimensions small, or what follows from those before. */

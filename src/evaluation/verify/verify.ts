@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type ComparedSizes, sizesOfShape, unionOfSizes } from '../../core/compared-sizes.ts';
 import type { LaunchCounters } from '../../core/counters.ts';
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
@@ -8,7 +9,7 @@ import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { Dim3, LaunchPlan } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
-import type { Dimensions, Problem } from '../../core/problem.ts';
+import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import { createStream } from '../../stats/random.ts';
 import { knownBlindnessOf, refuseBlindCheck, refuseBlindWorkload } from '../audit/blind-checks.ts';
 import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
@@ -110,9 +111,16 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(chosen), repeatWith });
     const correctness = tally.summary();
     if (!result.ok) return { ...result, coverage, correctness };
+    coverage.compared = withShape(coverage.compared, problem.file, check.dimensions);
     if (check.isMain) main = result;
   }
   return { ok: true, correctness: tally.summary()!, coverage, ...main! };
+}
+
+/** Sizes that were compared, with those of one more shape. */
+function withShape(sizes: ComparedSizes | undefined, problem: ProblemFile, dimensions: Dimensions): ComparedSizes {
+  const added = sizesOfShape(problem, dimensions, expandBuffers(problem, dimensions));
+  return sizes ? unionOfSizes(sizes, added) : added;
 }
 
 /** Of all launches of the sequence; 0 if the plan has a mistake, which is reported elsewhere. */
@@ -151,7 +159,7 @@ async function troubleWithDrawn(
   const { dimensions, generatorSet } = check;
   try {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-    if (check.isLarge) await prepared.sample();
+    if (check.isExtreme) await prepared.sample();
     else await refuseBlindCheck({ problem, check, prepared, seed, signal });
     return undefined;
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { ComparedSizes } from '../../core/compared-sizes.ts';
 import { sizeOfDType } from '../../core/dtype.ts';
 import { namesInExpression } from '../../core/expressions/evaluate.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
@@ -6,6 +7,7 @@ import { describeAllowed } from '../../core/plan/dimensions.ts';
 import { DEVICE_NAMES } from '../../core/plan/scope.ts';
 import type { BufferDeclaration, DimensionDeclaration, ProblemFile } from '../../core/problem.ts';
 import { fillTemplate, type Values } from '../fill-template.ts';
+import { sizeConditions } from '../size-conditions.ts';
 import { CppNames, commentText } from './cpp-names.ts';
 import { HeaderScope } from './header-scope.ts';
 import { argumentLimits, launchedFunctions, writeSteps } from './steps.ts';
@@ -15,6 +17,8 @@ export interface LaunchHeaderRequest {
   readonly candidate: Candidate;
   /** C++ namespace, and the stem of the file names. */
   readonly name: string;
+  /** Where its results were compared: other sizes are refused. Absent if no size is to be refused. */
+  readonly compared?: ComparedSizes | undefined;
   /** Where the candidate comes from, for the comment at the top. */
   readonly provenance: readonly string[];
 }
@@ -52,7 +56,7 @@ export function launchHeader(request: LaunchHeaderRequest): string {
     workspaces: workspacesOf(scope).map(([workspace, { init }]) => ({ field: scope.workspaceField(workspace), init })),
     pointerTables: scope.pointerTables.map(({ path }, index) => ({ path, index })),
     members: memberValues(scope),
-    verification: verification(scope),
+    verification: [...verification(scope), ...comparedSizes(scope, request.compared)],
     measuring: measuring(scope),
     steps,
     zeroed: workspacesWith(scope, 'zero'),
@@ -156,9 +160,16 @@ function verification(scope: HeaderScope): string[] {
     ...dimensions,
     'if (check.failed()) return;',
     ...scalars,
-    ...conditions.flatMap(({ condition, path }) => writeCondition(condition, path, scope)),
+    ...conditions.flatMap(({ condition, path }) =>
+      writeCondition(condition, { path, refusal: `${path}: ${condition} does not hold` }, scope),
+    ),
   ];
 }
+
+const comparedSizes = (scope: HeaderScope, compared: ComparedSizes | undefined): string[] =>
+  sizeConditions(scope.problem, compared).flatMap(({ condition, ...texts }) =>
+    writeCondition(condition, { path: 'compared sizes', ...texts }, scope),
+  );
 
 function allows(field: string, declaration: DimensionDeclaration): string {
   if (declaration.values) return declaration.values.map((value) => `${field} == ${value}`).join(' || ');
@@ -167,15 +178,19 @@ function allows(field: string, declaration: DimensionDeclaration): string {
   return `${least} && ${field} <= ${most}${most > 2 ** 31 - 1 ? 'LL' : ''}`;
 }
 
-function writeCondition(condition: Expression, path: string, scope: HeaderScope): string[] {
+function writeCondition(
+  condition: Expression,
+  { path, refusal, hint = '' }: { readonly path: string; readonly refusal: string; readonly hint?: string },
+  scope: HeaderScope,
+): string[] {
   const values = namesInExpression(condition).map(
     (name, index) => `${scope.text(`${index === 0 ? '' : ', '}${name} = `)} + Check::print(${scope.name(name)}.value)`,
   );
   const described = values.length === 0 ? '' : ` + " (" + ${values.join(' + ')} + ")"`;
-  const text = scope.text(`${path}: ${condition} does not hold`);
+  const advice = hint === '' ? '' : ` + ${scope.text(`; ${hint}`)}`;
   return [
     `if (!check.holds(${scope.expression(condition)}, ${scope.text(path)}, ${scope.text(String(condition))}))`,
-    `  check.refuse_text(std::string(${text})${described});`,
+    `  check.refuse_text(std::string(${scope.text(refusal)})${described}${advice});`,
   ];
 }
 

@@ -1,35 +1,39 @@
+import type { ComparedSizes } from '../../core/compared-sizes.ts';
 import { namesInExpression } from '../../core/expressions/evaluate.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { ProblemFile } from '../../core/problem.ts';
+import { type RefusedUnless, sizeConditions } from '../size-conditions.ts';
 import { pythonCondition } from './python-expression.ts';
 import { pythonString } from './python-names.ts';
 
 /**
  * Python statements of a function that returns the first condition that does not hold: of the problem, or of a kernel its
- * limits and the constraints that name dimensions. (A candidate's other constraints hold.)
+ * limits, the constraints that name dimensions (a candidate's others hold), and the sizes that were compared.
  */
 export function brokenConditions(
   problem: ProblemFile,
-  candidate: Candidate | undefined,
+  kernel: { readonly candidate: Candidate; readonly compared?: ComparedSizes | undefined } | undefined,
   nameOf: (name: string) => string,
 ): string[] {
-  const placed = (conditions: readonly Expression[] = [], section: string) =>
-    conditions.map((condition, index) => ({ condition, path: `${section}[${index}]` }));
-  const conditions =
-    candidate === undefined
-      ? placed(problem.limits, 'limits')
-      : [
-          ...placed(candidate.kernel.file.limits, 'limits'),
-          ...placed(candidate.kernel.file.constraints, 'constraints').filter(({ condition }) =>
-            namesInExpression(condition).some((name) => Object.hasOwn(problem.dimensions, name)),
-          ),
-        ];
-  return conditions.flatMap(({ condition, path }) => {
+  return [
+    ...placed((kernel ? kernel.candidate.kernel.file : problem).limits, 'limits'),
+    ...placed(kernel?.candidate.kernel.file.constraints, 'constraints').filter(({ condition }) =>
+      namesInExpression(condition).some((name) => Object.hasOwn(problem.dimensions, name)),
+    ),
+    ...sizeConditions(problem, kernel?.compared),
+  ].flatMap(({ condition, refusal, hint = '' }) => {
     const values = namesInExpression(condition).map((name) => `(${pythonString(name)}, ${nameOf(name)})`);
+    const texts = [pythonString(refusal), `[${values.join(', ')}]`, ...(hint === '' ? [] : [pythonString(hint)])];
     return [
       `if not (${pythonCondition(condition, { kind: 'numbers', nameOf })}):`,
-      `    return broken(${pythonString(`${path}: ${condition}`)}, [${values.join(', ')}])`,
+      `    return broken(${texts.join(', ')})`,
     ];
   });
 }
+
+const placed = (conditions: readonly Expression[] = [], section: string): RefusedUnless[] =>
+  conditions.map((condition, index) => ({
+    condition,
+    refusal: `${section}[${index}]: ${condition} does not hold`,
+  }));

@@ -1,3 +1,4 @@
+import type { ComparedSizes } from '../../core/compared-sizes.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type {
   ArgumentDeclaration,
@@ -22,9 +23,13 @@ const CTAS_PER_SM = 'kernel.ctasPerSm';
 const PLAN_NAMES = ['null', 'raw', 'scalar', 'struct_of'];
 
 /** Python of one kernel: its conditions, and its launches in numbers. `version` is warpsmith's. */
-export function kernelModule(candidate: Candidate, problem: ProblemFile, version: string): string {
+export function kernelModule(
+  { candidate, compared }: { readonly candidate: Candidate; readonly compared?: ComparedSizes | undefined },
+  problem: ProblemFile,
+  version: string,
+): string {
   const writer = new KernelWriter(candidate, problem);
-  const [conditions, scope, steps] = [writer.conditions(), writer.scope(), writer.steps()];
+  const [conditions, scope, steps] = [writer.conditions(compared), writer.scope(), writer.steps()];
   const body = [...conditions, ...scope, ...steps].join('\n');
   return fillTemplate('torch/_kernel.py', {
     kernel: candidate.kernel.file.name,
@@ -76,8 +81,8 @@ class KernelWriter {
     }));
   }
 
-  conditions(): string[] {
-    return brokenConditions(this.#problem, this.#candidate, (name) => this.#names.of(name));
+  conditions(compared: ComparedSizes | undefined): string[] {
+    return brokenConditions(this.#problem, { candidate: this.#candidate, compared }, (name) => this.#names.of(name));
   }
 
   scope(): string[] {

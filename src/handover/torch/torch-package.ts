@@ -1,3 +1,4 @@
+import type { ComparedSizes } from '../../core/compared-sizes.ts';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
@@ -13,6 +14,8 @@ import { problemModule, type TorchTable } from './problem-module.ts';
 export interface PackagedKernel {
   readonly candidate: Candidate;
   readonly code: readonly CompiledCode[];
+  /** Where its results were compared: it takes calls of other sizes only if this is absent. */
+  readonly compared?: ComparedSizes | undefined;
 }
 
 export interface TorchPackageRequest {
@@ -68,10 +71,7 @@ export function torchPackage(request: TorchPackageRequest): TorchPackage {
     '_problem.py': problemModule(problem, call, request.table, version),
     ...Object.fromEntries(RUNTIME.map((file) => [file, fillTemplate(`torch/${file}`, {})])),
     ...Object.fromEntries(
-      request.kernels.map(({ candidate }, index) => [
-        `${kernels[index]!.module}.py`,
-        kernelModule(candidate, problem, version),
-      ]),
+      request.kernels.map((kernel, index) => [`${kernels[index]!.module}.py`, kernelModule(kernel, problem, version)]),
     ),
     ...Object.assign({}, ...request.kernels.map(({ code }, index) => machineCode(kernels[index]!, code))),
     'py.typed': '',

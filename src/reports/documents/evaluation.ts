@@ -1,3 +1,4 @@
+import { describeSizes } from '../../core/compared-sizes.ts';
 import type { CounterTotals, LaunchCounters } from '../../core/counters.ts';
 import type { DeviceFault } from '../../core/device-values.ts';
 import type { Correctness, Coverage, Evaluation } from '../../core/evaluation.ts';
@@ -115,10 +116,12 @@ function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, 
 /** The shapes and inputs of the verification, and those left out. */
 function coverageList({ seed, coverage }: Evaluation): Part {
   if (!coverage) return list([seed !== undefined && `seed ${seed}`]);
-  const { timedShapeOnly, drawnShapes, excludedShapes, fixedDimensions, generatorSets, leftOut }: Coverage = coverage;
+  const { timedShapeOnly, compared, drawnShapes, excludedShapes, fixedDimensions, generatorSets, leftOut }: Coverage =
+    coverage;
   const shapes = (count: number) => formatCount(count, 'check shape');
   return list([
     timedShapeOnly && 'no other shape than the timed one: the kernel takes none',
+    compared && `compared for ${describeSizes(compared)}`,
     `seed ${seed}: ${shapes(coverage.checkShapes)}, ${drawnShapes.length} drawn`,
     `the timed shape with ${['its own', ...generatorSets].join(', ')} inputs`,
     ...drawnShapes.map((shape) => `drawn: ${formatParameters(shape).replaceAll(',', '')}`),

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { ComparedSizes } from '../../../src/core/compared-sizes.ts';
 import { type DType, sizeOfDType } from '../../../src/core/dtype.ts';
 import type { ArgumentDeclaration, Candidate } from '../../../src/core/kernel.ts';
 import type { LaunchPlan, PlannedArgument } from '../../../src/core/launch-plan.ts';
@@ -39,12 +40,17 @@ const TORCH_DTYPES: Readonly<Record<DType, string>> = {
 export const packageOf = (
   problem: ProblemFile,
   candidates: readonly Candidate[],
-  { name, table = { entries: [], fallback: 0 } }: { name: string; table?: TorchTable },
+  {
+    name,
+    table = { entries: [], fallback: 0 },
+    compared = [],
+  }: { name: string; table?: TorchTable; compared?: readonly ComparedSizes[] },
 ) =>
   torchPackage({
     problem,
-    kernels: candidates.map((candidate) => ({
+    kernels: candidates.map((candidate, index) => ({
       candidate,
+      compared: compared[index],
       code: (candidate.kernel.file.source.architectures ?? ['sm_80', 'sm_90']).map((architecture) => ({
         kind: 'cubin' as const,
         text: Buffer.from('cubin').toString('base64'),

@@ -167,7 +167,7 @@ def integer(value, place, low, high):
     raise NoValue(f"{place} is {value:.15g}; expected an integer from {low} to {high}")
 
 
-def broken(text, values):
-    """Why a condition refuses a call, with the values of the names in it."""
+def broken(text, values, hint=None):
+    """Why a condition refuses a call, with the values of the names in it, and what to do."""
     shown = ", ".join(f"{name} = {value:.15g}" for name, value in values)
-    return f"{text} does not hold" + (f" ({shown})" if shown else "")
+    return text + (f" ({shown})" if shown else "") + (f"; {hint}" if hint else "")
