@@ -68,8 +68,11 @@ const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 /** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
 const LARGE_SHAPES = { usual: 2, thorough: 5 } as const;
 
-/** Most threads of a launch sequence for a CPU to run in about a second where each does little. */
-const MOST_EMULATED_THREADS = 2 ** 21;
+/**
+ * Most threads of a launch sequence for a shape with a large dimension. Beyond 65,535 a CPU runs for up to a second where
+ * each thread does little; where only 8 bits overflow, a tenth of that shows as much.
+ */
+const MOST_EMULATED_THREADS = { beyond16Bits: 2 ** 21, otherwise: 2 ** 17 } as const;
 
 /**
  * Up to this many input elements, the timed workload runs with every generator set. Above, drawing each further set takes a
@@ -147,9 +150,10 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
   const drawn = drawShapes({
     ...{ problem, takes, timed: dimensions, known, seed },
     count: DRAWN_SHAPES[thorough ? 'thorough' : 'usual'],
+    emulatedThreads: isEmulated ? threads : undefined,
     largeCount: LARGE_SHAPES[thorough ? 'thorough' : 'usual'],
     isQuick: (shape) =>
-      (!isEmulated || threads(shape) <= MOST_EMULATED_THREADS) &&
+      (!isEmulated || threads(shape) <= mostEmulatedThreads(shape)) &&
       longestSum(problem, shape) <= Math.max(...[dimensions, ...known].map((other) => longestSum(problem, other))),
   });
   const others = furtherGeneratorSets(problem, seed);
@@ -186,6 +190,9 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     },
   };
 }
+
+const mostEmulatedThreads = (shape: Dimensions): number =>
+  MOST_EMULATED_THREADS[Object.values(shape).some((size) => size >= 2 ** 16) ? 'beyond16Bits' : 'otherwise'];
 
 /** The problem's check shapes, each once. */
 function shapesOf(problem: ProblemFile): Dimensions[] {

@@ -15,6 +15,8 @@ export interface ShapeDraw {
   /** Other shapes that are verified anyway. */
   readonly known: readonly Dimensions[];
   readonly count: number;
+  /** Threads of a shape's launches, where a CPU runs them. */
+  readonly emulatedThreads?: (dimensions: Dimensions) => number;
   /** In how many dimensions a shape is drawn that is much larger than all others. */
   readonly largeCount?: number;
   /** Whether a shape with a large dimension is cheap to run and sums no more terms than others do; always if absent. */
@@ -37,6 +39,12 @@ const LEAST_DIFFERING = 3;
 
 /** Most floating-point operations, and most elements of all buffers, for a shape that takes a host milliseconds. */
 const SMALL_COST = { flop: 2e7, elements: 3e5 };
+
+/**
+ * The same where a CPU runs the kernel, too, four times and more. Several tiles of each dimension still fit. A CTA that does
+ * next to nothing costs such a CPU as much as a small one with work, so that threads count, too.
+ */
+const SMALL_EMULATED_COST = { flop: 1e7, elements: 1e5, threads: 2 ** 14 };
 
 /** Factors by which shapes may cost more if the kernel takes no cheaper ones, up to the cost of the timed shape. */
 const COST_STEP = 16;
@@ -158,11 +166,23 @@ class ShapeSampler {
         for (let attempt = 0; attempt < TRIES; attempt++) {
           const shape = this.#sample(alignment, about, varying);
           if (varying !== undefined && shape[varying] === timed[varying]) continue;
-          if (takes(shape) && !taken.has(keyOf(shape)) && costsLittle(problem, shape, factor)) return shape;
+          if (taken.has(keyOf(shape)) || !this.#isSmall(shape, factor) || !takes(shape)) continue;
+          if (this.#hasFewThreads(shape, factor)) return shape;
         }
       }
-      if (costsLittle(problem, timed, factor)) return undefined;
+      if (this.#isSmall(timed, factor) && this.#hasFewThreads(timed, factor)) return undefined;
     }
+  }
+
+  #isSmall(shape: Dimensions, factor: number): boolean {
+    const { problem, emulatedThreads } = this.#draw;
+    return isWithin(emulatedThreads ? SMALL_EMULATED_COST : SMALL_COST, problem, shape, factor);
+  }
+
+  /** Needs the launches' plan, and so is asked last. */
+  #hasFewThreads(shape: Dimensions, factor: number): boolean {
+    const { emulatedThreads = () => 0 } = this.#draw;
+    return emulatedThreads(shape) <= SMALL_EMULATED_COST.threads * factor;
   }
 
   /** A shape with this dimension above `least`, as large as is quick; `undefined` if there is none. */
@@ -281,12 +301,21 @@ class ShapeSampler {
 /** About as large, at least three times the unit, and no multiple of twice the unit. */
 const oddMultiple = (size: number, unit: number): number => unit * Math.max(3, Math.ceil(size / unit) | 1);
 
-/** Whether a host takes milliseconds for a shape, or up to `factor` times as long. */
-export function costsLittle(problem: ProblemFile, dimensions: Dimensions, factor = 1): boolean {
+/** Whether a host takes milliseconds for a shape. */
+export const costsLittle = (problem: ProblemFile, dimensions: Dimensions): boolean =>
+  isWithin(SMALL_COST, problem, dimensions, 1);
+
+/** Whether a shape costs at most `factor` times as much as `most`. */
+function isWithin(
+  most: { readonly flop: number; readonly elements: number },
+  problem: ProblemFile,
+  dimensions: Dimensions,
+  factor: number,
+): boolean {
   try {
     const elements = expandBuffers(problem, dimensions).reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
     const flop = evaluateExpression(problem.flop, dimensions);
-    return flop <= SMALL_COST.flop * factor && elements <= SMALL_COST.elements * factor;
+    return flop <= most.flop * factor && elements <= most.elements * factor;
   } catch {
     // Not a shape of this problem: some extent is not a positive integer.
     return false;
