@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { evaluationSchema } from '../src/core/schemas/evaluation-schema.ts';
+import { evaluationSchema } from '../src/core/evaluation.ts';
 import { ROOT } from './build/compile.ts';
 import { archiveName, type BundleKind, MAXIMUM_MEGABYTES } from './bundle/formats.ts';
 

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Evaluation } from '../src/core/evaluation.ts';
-import { evaluationSchema } from '../src/core/schemas/evaluation-schema.ts';
+import { evaluationSchema } from '../src/core/evaluation.ts';
 import { apiExamples } from '../test/docs/support/api-examples.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -32,15 +32,15 @@ export type { Correctness, Evaluation, EvaluationRequest, Evaluator } from './co
 export type { EvidenceItem, Finding } from './core/finding.ts';
 export type { Candidate, Kernel, KernelFile, ParameterValues } from './core/kernel.ts';
 export type { LaunchPlan } from './core/launch-plan.ts';
-export type { Comparison, Measurement, Tier, Verdict } from './core/measurement.ts';
+export type { Comparison, Measurement, Tier } from './core/measurement.ts';
 export type { Dimensions, Problem, ProblemFile, ReferenceFunction, Workload } from './core/problem.ts';
-export type { ProfileReport } from './core/profile.ts';
+export type { ProfileReport, SanitizerReport } from './core/profile.ts';
 export { COMMANDS, type CommandName } from './core/requests/commands.ts';
 export { STRATEGY_NAMES } from './core/requests/options.ts';
 export type { RequestOf } from './core/requests/request.ts';
-export type { SanitizerReport } from './core/sanitizer-report.ts';
 export { EVALUATION_STATUSES, type EvaluationStatus } from './core/status.ts';
 export type { Timing } from './core/timing.ts';
+export type { Verdict } from './core/vocabulary.ts';
 export type { AuditReport } from './evaluation/audit/audit.ts';
 export { createRecordedEvaluator } from './evaluation/recording/replay.ts';
 export type { Block, Document, Inline, Section } from './reports/document.ts';

@@ -4,7 +4,7 @@
  *
  *     node bench/measuring/operating-characteristics.ts [comparisons of each kind, 500]
  */
-import { VERDICTS } from '../../src/core/measurement.ts';
+import { VERDICTS } from '../../src/core/vocabulary.ts';
 import { QUIET_GPU, simulateComparison } from './simulated-noise.ts';
 
 const TRUE_RATIOS = [1, 1.005, 1.01, 1.02, 1.03, 1 / 1.03, 1.05];

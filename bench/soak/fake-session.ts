@@ -4,9 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from '../../src/app/session.ts';
 import type { DeviceIdentity } from '../../src/core/device.ts';
 import type { Evaluation, EvaluationRequest } from '../../src/core/evaluation.ts';
-import type { Finding, FindingId } from '../../src/core/finding.ts';
+import type { Finding } from '../../src/core/finding.ts';
 import type { Comparison } from '../../src/core/measurement.ts';
 import type { Timing } from '../../src/core/timing.ts';
+import type { FindingId } from '../../src/core/vocabulary.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
 
 export interface FakeSessionOptions {

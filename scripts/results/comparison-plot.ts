@@ -1,4 +1,5 @@
-import type { Comparison, Verdict } from '../../src/core/measurement.ts';
+import type { Comparison } from '../../src/core/measurement.ts';
+import type { Verdict } from '../../src/core/vocabulary.ts';
 import { chart, chartFile, dot, frameOf, line, rectangle, text, told, yAxis } from '../../src/reports/charts/chart.ts';
 import { linearScale, round } from '../../src/reports/charts/scale.ts';
 import { EQUIVALENCE_MARGIN } from '../../src/stats/verdict.ts';

@@ -1,10 +1,10 @@
 import type { DeviceTally } from '../../src/core/device-tally.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { ParameterValues } from '../../src/core/kernel.ts';
-import type { Comparison, Measurement, Tier, Verdict } from '../../src/core/measurement.ts';
-import type { CountersSource } from '../../src/core/profile.ts';
-import type { SanitizerReport } from '../../src/core/sanitizer-report.ts';
+import type { Comparison, Measurement, Tier } from '../../src/core/measurement.ts';
+import type { CountersSource, SanitizerReport } from '../../src/core/profile.ts';
 import type { EvaluationStatus } from '../../src/core/status.ts';
+import type { Verdict } from '../../src/core/vocabulary.ts';
 import type { MeasuredWith } from './measured-with.ts';
 
 /** How an evaluation ended, without its samples. */

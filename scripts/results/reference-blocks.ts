@@ -1,7 +1,7 @@
 import type { Argument, Command } from 'commander';
 import { buildProgram } from '../../src/cli/program.ts';
-import { INSTRUCTION_CLASSES } from '../../src/core/counters.ts';
 import type { DeviceSpec, Sourced } from '../../src/core/device-spec.ts';
+import { INSTRUCTION_CLASSES } from '../../src/core/vocabulary.ts';
 import { PATTERNS } from '../../src/diagnosis/patterns/index.ts';
 import { RULES } from '../../src/diagnosis/rules/index.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** Stores files that belong to an evaluation, named by their contents. */
 export interface ArtifactStore {
   /** Stores `contents` and returns its SHA-256 in hexadecimal. */
@@ -11,10 +13,13 @@ export interface KeepRequest {
   readonly sass: boolean;
 }
 
+export const artifactsSchema = z
+  .strictObject({
+    ptx: z.string().describe('Content hash of the PTX.').optional(),
+    sass: z.string().describe('Content hash of the machine code as text.').optional(),
+    notes: z.array(z.string()).describe('Why something is missing.').optional(),
+  })
+  .describe('The kept code.');
+
 /** The stored code of an evaluation, by content hashes of the store. */
-export interface EvaluationArtifacts {
-  ptx?: string;
-  sass?: string;
-  /** Why something that was asked for is missing. */
-  notes?: string[];
-}
+export type EvaluationArtifacts = z.infer<typeof artifactsSchema>;

@@ -1,19 +1,27 @@
+import { z } from 'zod';
 import { namesInExpression } from './expressions/evaluate.ts';
 import type { Dimensions, ProblemFile } from './problem.ts';
+import { count as elementCount, identifierSchema } from './schemas/common-schema.ts';
+
+const range = z.strictObject({
+  least: z.int(),
+  most: z.int(),
+  values: z
+    .array(z.int())
+    .describe('Every compared value, if problem.json lists the values of the dimension.')
+    .optional(),
+});
+type ComparedRange = z.infer<typeof range>;
+
+export const comparedSizesSchema = z
+  .strictObject({
+    dimensions: z.record(identifierSchema, range),
+    elements: z.record(z.string(), elementCount).describe('The most elements of each input and output.'),
+  })
+  .meta({ id: 'ComparedSizes', description: 'Sizes at which results were compared with the reference.' });
 
 /** Sizes at which results were compared with the reference, dimension by dimension and tensor by tensor. */
-export interface ComparedSizes {
-  /** The least and the most of each dimension; all that were compared, if problem.json lists the dimension's values. */
-  dimensions: Record<string, ComparedRange>;
-  /** The most elements of each input and output. */
-  elements: Record<string, number>;
-}
-
-interface ComparedRange {
-  least: number;
-  most: number;
-  values?: number[];
-}
+export type ComparedSizes = z.infer<typeof comparedSizesSchema>;
 
 /** A tensor's element count. */
 interface Counted {

@@ -1,15 +1,19 @@
-/** A place in the user's source. Columns and lines count from 1. */
-export interface SourceLocation {
-  file: string;
-  line: number;
-  column?: number;
-}
+import { z } from 'zod';
 
-export interface Diagnostic {
-  severity: 'error' | 'warning' | 'note';
-  message: string;
-  location?: SourceLocation;
-}
+export const sourceLocation = z
+  .strictObject({ file: z.string(), line: z.int(), column: z.int().optional() })
+  .meta({ id: 'SourceLocation' });
+
+/** A place in the user's source. Columns and lines count from 1. */
+export type SourceLocation = z.infer<typeof sourceLocation>;
+
+export const diagnosticSchema = z.strictObject({
+  severity: z.enum(['error', 'warning', 'note']),
+  message: z.string(),
+  location: sourceLocation.optional(),
+});
+
+export type Diagnostic = z.infer<typeof diagnosticSchema>;
 
 export interface CompiledCode {
   readonly kind: 'ptx' | 'cubin';

@@ -1,171 +1,136 @@
-import type { SourceLocation } from './compiled-code.ts';
-import type { Dim3 } from './launch-plan.ts';
+import { z } from 'zod';
+import { sourceLocation } from './compiled-code.ts';
+import { count, dim3, ratio } from './schemas/common-schema.ts';
+import { INSTRUCTION_CLASSES, STALL_REASONS } from './vocabulary.ts';
 
-/** Classes of warp instructions; every PTX instruction belongs to exactly one. */
-export const INSTRUCTION_CLASSES = [
-  'fp16',
-  'fp32',
-  'fp64',
-  'integer',
-  'conversion',
-  'special',
-  'tensor',
-  'move',
-  'predicate',
-  'global-load',
-  'global-store',
-  'shared-load',
-  'shared-store',
-  'local-load',
-  'local-store',
-  'constant-load',
-  'atomic',
-  'shuffle',
-  'vote',
-  'barrier',
-  'control',
-  'async-copy',
-] as const;
-export type InstructionClass = (typeof INSTRUCTION_CLASSES)[number];
+const totals = {
+  instructions: count.describe('Warp instructions with at least one active lane.'),
+  threadInstructions: count.describe('The same, weighted with the number of active lanes.'),
+  instructionsByClass: z.record(z.enum(INSTRUCTION_CLASSES), count),
+  flop: z
+    .strictObject({ fp16: count, fp32: count, fp64: count, tensor: count })
+    .describe('Floating-point operations of lanes; a fused multiply-add is two.'),
+  globalLoadRequests: count,
+  globalLoadSectors: count.describe('Sectors of 32 bytes.'),
+  globalLoadBytes: count.describe('Bytes that the active lanes asked for.'),
+  globalStoreRequests: count,
+  globalStoreSectors: count,
+  globalStoreBytes: count,
+  localLoadRequests: count,
+  localStoreRequests: count,
+  sharedLoadRequests: count,
+  sharedLoadWavefronts: count,
+  sharedLoadBankConflicts: count.describe('Wavefronts beyond the least that this access width needs.'),
+  sharedStoreRequests: count,
+  sharedStoreWavefronts: count,
+  sharedStoreBankConflicts: count,
+  barriers: count,
+  globalAtomicRequests: count,
+  sharedAtomicRequests: count,
+  branches: count,
+  divergentBranches: count.describe('Branches on which the active lanes parted.'),
+};
+const totalsSchema = z.strictObject(totals);
 
 /** Exact sums over a launch. Requests and instructions are per warp; sectors are 32 bytes. */
-export interface CounterTotals {
-  /** Warp instructions issued with at least one active lane. */
-  instructions: number;
-  /** The same, weighted with the number of active lanes. */
-  threadInstructions: number;
-  instructionsByClass: Record<InstructionClass, number>;
-  /** Lane-level floating-point operations; a fused multiply-add is two. */
-  flop: { fp16: number; fp32: number; fp64: number; tensor: number };
-  globalLoadRequests: number;
-  globalLoadSectors: number;
-  /** Bytes the active lanes asked for. */
-  globalLoadBytes: number;
-  globalStoreRequests: number;
-  globalStoreSectors: number;
-  globalStoreBytes: number;
-  localLoadRequests: number;
-  localStoreRequests: number;
-  sharedLoadRequests: number;
-  sharedLoadWavefronts: number;
-  /** Wavefronts beyond the least this access width needs. */
-  sharedLoadBankConflicts: number;
-  sharedStoreRequests: number;
-  sharedStoreWavefronts: number;
-  sharedStoreBankConflicts: number;
-  barriers: number;
-  globalAtomicRequests: number;
-  sharedAtomicRequests: number;
-  branches: number;
-  /** Branches on which the active lanes parted. */
-  divergentBranches: number;
-}
+export type CounterTotals = z.infer<typeof totalsSchema>;
+
+const lineCounters = z
+  .strictObject({
+    location: sourceLocation,
+    instructions: count,
+    threadInstructions: count,
+    globalLoadRequests: count,
+    globalLoadSectors: count,
+    globalStoreRequests: count,
+    globalStoreSectors: count,
+    sharedLoadRequests: count,
+    sharedLoadWavefronts: count,
+    sharedStoreRequests: count,
+    sharedStoreWavefronts: count,
+    bankConflicts: count,
+    barriers: count,
+    atomics: count,
+    divergentBranches: count,
+  })
+  .meta({ id: 'LineCounters' });
 
 /** Counters of the instructions that came from one source line. */
-export interface LineCounters {
-  location: SourceLocation;
-  instructions: number;
-  threadInstructions: number;
-  globalLoadRequests: number;
-  globalLoadSectors: number;
-  globalStoreRequests: number;
-  globalStoreSectors: number;
-  sharedLoadRequests: number;
-  sharedLoadWavefronts: number;
-  sharedStoreRequests: number;
-  sharedStoreWavefronts: number;
-  bankConflicts: number;
-  barriers: number;
-  atomics: number;
-  divergentBranches: number;
-}
+export type LineCounters = z.infer<typeof lineCounters>;
+
+const resources = z.strictObject({
+  registersPerThread: count,
+  registersSource: z.enum(['estimated', 'compiler']),
+  staticSharedBytes: count,
+  dynamicSharedBytes: count,
+  localBytesPerThread: count,
+});
 
 /** Resources of one CTA of a function. Estimated from PTX, unless a real compiler reported them. */
-export interface KernelResources {
-  registersPerThread: number;
-  registersSource: 'estimated' | 'compiler';
-  staticSharedBytes: number;
-  dynamicSharedBytes: number;
-  localBytesPerThread: number;
-}
+export type KernelResources = z.infer<typeof resources>;
 
-/** Theoretical occupancy of one function on one device. */
-export interface Occupancy {
-  ctasPerSm: number;
-  warpsPerSm: number;
-  maximumWarpsPerSm: number;
-  /** warpsPerSm ÷ maximumWarpsPerSm. */
-  ratio: number;
-  limiter: 'warps' | 'registers' | 'shared-memory' | 'ctas';
-  kind: 'theoretical';
-}
+const sampledCache = z
+  .strictObject({
+    sampledRatio: ratio.describe('Share of the L2 sets that were simulated, e.g. 0.0625.'),
+    sampledLines: count.describe('Distinct lines of 128 bytes that the launch touched in these sets.'),
+    start: z
+      .enum(['hot', 'cold'])
+      .describe('L2 before the sequence. cold: none of its data; hot: the data that the same sequence leaves.'),
+    dramReadBytes: count.describe('Bytes that L2 reads from DRAM.'),
+    dramWriteBytes: count.describe('Bytes that L2 writes back to DRAM.'),
+  })
+  .meta({ id: 'SampledCache', description: 'Traffic beyond L2, from a sample of its sets: an estimate.' });
 
-/**
- * Traffic beyond L2, from a simulation of a sample of its sets. **Sampled**: an estimate for predictions and findings,
- * never part of a verification.
- */
-export interface SampledCache {
-  /** Share of the L2 sets that were simulated, e.g. 0.0625. */
-  sampledRatio: number;
-  /** Distinct lines of 128 bytes that the launch touched in these sets. */
-  sampledLines: number;
-  /** Contents of L2 before the sequence. `cold`: none of its data; `hot`: the data that the same sequence leaves. */
-  start: 'hot' | 'cold';
-  /** Bytes that L2 reads from DRAM. */
-  dramReadBytes: number;
-  /** Bytes that L2 writes back to DRAM. */
-  dramWriteBytes: number;
-}
+/** Traffic beyond L2. **Sampled**: an estimate for predictions and findings, never part of a verification. */
+export type SampledCache = z.infer<typeof sampledCache>;
 
-/** Why warps wait, as Nsight Compute calls it. */
-export const STALL_REASONS = [
-  'long_scoreboard',
-  'short_scoreboard',
-  'barrier',
-  'membar',
-  'sleeping',
-  'gmma',
-  'math_pipe_throttle',
-] as const;
-export type StallReason = (typeof STALL_REASONS)[number];
+const activity = z
+  .strictObject({
+    tensorPipeRatio: ratio.describe('Share of the SMs’ active time in which the tensor pipe was busy, 0…1.').optional(),
+    stallRatios: z
+      .partialRecord(z.enum(STALL_REASONS), ratio)
+      .describe('Share of a warp’s time, from one instruction to its next, that it waits; by reason, 0…1.')
+      .optional(),
+  })
+  .meta({ id: 'LaunchActivity', description: 'What only a profiler of a real GPU sees.' });
 
-/** What only a profiler of a real GPU sees. Each part is absent where it was not measured. */
-export interface LaunchActivity {
-  /** Share of the SMs' active time in which the tensor pipe was busy, 0…1. */
-  tensorPipeRatio?: number;
-  /** Share of a warp's time, from one instruction to its next, that it waits; by reason, 0…1. */
-  stallRatios?: Partial<Record<StallReason, number>>;
-}
+/** Each part is absent where it was not measured. */
+export type LaunchActivity = z.infer<typeof activity>;
 
-export interface LaunchCounters extends CounterTotals {
-  functionName: string;
-  grid: Dim3;
-  block: Dim3;
-  ctaCount: number;
-  /** Counted CTAs. If fewer than `ctaCount`, sums are scaled up, and the output says so. */
-  countedCtas: number;
-  resources: KernelResources;
-  /** Instructions with exactly n active lanes, n = 0…32. */
-  activeLaneHistogram: number[];
-  /**
-   * Warp instructions on the critical path of one CTA: the sum over barrier-delimited phases of the busiest
-   * warp's instructions, averaged over CTAs. instructions ÷ (CTAs × warps × this) says how balanced warps are.
-   */
-  criticalPathInstructions: number;
-  /** Warp instructions, loads and barriers of the longest-running CTA, for the tail of the last wave. */
-  longestCtaInstructions: number;
-  /** Distinct sectors touched, the least DRAM traffic a cold cache allows. Estimate when CTAs were sampled. */
-  distinctSectorsRead: number;
-  distinctSectorsWritten: number;
-  /** Absent if nothing was simulated: with a sample of the CTAs, a profile of a real GPU, or too few lines. */
-  sampledCache?: SampledCache;
-  /** Absent on virtual GPUs. */
-  activity?: LaunchActivity;
-  lines: LineCounters[];
-}
+const launchCounters = z
+  .strictObject({
+    ...totals,
+    functionName: z.string(),
+    grid: dim3,
+    block: dim3,
+    ctaCount: count,
+    countedCtas: count.describe('CTAs counted; sums are scaled when fewer than ctaCount.'),
+    resources,
+    activeLaneHistogram: z.array(count).describe('Instructions with exactly n active lanes, n = 0…32.'),
+    criticalPathInstructions: count.describe(
+      'Warp instructions on the critical path of one CTA: the sum over barrier-delimited phases of the busiest warp’s ' +
+        'instructions, averaged over CTAs. instructions ÷ (CTAs × warps × this) says how balanced warps are.',
+    ),
+    longestCtaInstructions: count.describe(
+      'Warp instructions, loads and barriers of the longest-running CTA, for the tail of the last wave.',
+    ),
+    distinctSectorsRead: count.describe(
+      'Distinct sectors touched, the least DRAM traffic a cold cache allows. An estimate when CTAs were sampled.',
+    ),
+    distinctSectorsWritten: count,
+    sampledCache: sampledCache
+      .describe(
+        'Absent if nothing was simulated: with a sample of the CTAs, a profile of a real GPU, or too few lines.',
+      )
+      .optional(),
+    activity: activity.describe('Absent on virtual GPUs.').optional(),
+    lines: z.array(lineCounters),
+  })
+  .meta({ id: 'LaunchCounters' });
+
+export type LaunchCounters = z.infer<typeof launchCounters>;
+
+export const countersSchema = z.strictObject({ ...totals, totals: totalsSchema, launches: z.array(launchCounters) });
 
 /** Sum over the launches of a sequence, beside the launches themselves. */
-export interface Counters extends CounterTotals {
-  totals: CounterTotals;
-  launches: LaunchCounters[];
-}
+export type Counters = z.infer<typeof countersSchema>;

@@ -1,21 +1,26 @@
-import type { CompiledCode, SourceLocation } from './compiled-code.ts';
+import { z } from 'zod';
+import { type CompiledCode, sourceLocation } from './compiled-code.ts';
 import type { KernelResources } from './counters.ts';
+import { count, dim3 } from './schemas/common-schema.ts';
 import type { FailureStatus } from './status.ts';
 
+export const faultSchema = z.strictObject({
+  functionName: z.string(),
+  cta: dim3.optional(),
+  thread: dim3.optional(),
+  address: z.string().describe('Hexadecimal, as the kernel computed it.').optional(),
+  accessBytes: count.optional(),
+  buffer: z
+    .strictObject({ name: z.string(), offsetBytes: z.number(), sizeBytes: count })
+    .describe('The nearest buffer and the offset into it.')
+    .optional(),
+  source: sourceLocation.optional(),
+  instruction: z.string().optional(),
+  ptxLine: z.int().optional(),
+});
+
 /** Where and why a launch was stopped. */
-export interface DeviceFault {
-  functionName: string;
-  cta?: readonly [number, number, number];
-  thread?: readonly [number, number, number];
-  /** Hexadecimal address, as the kernel computed it. */
-  address?: string;
-  accessBytes?: number;
-  /** Nearest buffer and the offset into it. */
-  buffer?: { name: string; offsetBytes: number; sizeBytes: number };
-  source?: SourceLocation;
-  instruction?: string;
-  ptxLine?: number;
-}
+export type DeviceFault = z.infer<typeof faultSchema>;
 
 /** How a launch's arguments differ from the compiled function's parameters: a mistake in kernel.json. */
 export interface ArgumentMismatch {

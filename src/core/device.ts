@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { CompiledCode } from './compiled-code.ts';
 import type { LaunchCounters } from './counters.ts';
 import type { DeviceSpec } from './device-spec.ts';
@@ -7,17 +8,15 @@ import type { LaunchPlan } from './launch-plan.ts';
 import type { MeasuringDevice } from './measuring-device.ts';
 import type { Timing } from './timing.ts';
 
-export interface DeviceIdentity {
-  /** `virtual:l4`, `cuda:0`. */
-  id: string;
-  kind: 'virtual' | 'cuda';
-  /** e.g. `NVIDIA L4 (virtual)`. */
-  name: string;
-  /** Real GPUs: names the board, whatever its index. */
-  uuid?: string;
-  /** Real GPUs: e.g. `580.159.04`. */
-  driver?: string;
-}
+export const deviceIdentitySchema = z.strictObject({
+  id: z.string().describe('`virtual:l4`, `cuda:0`.'),
+  kind: z.enum(['virtual', 'cuda']),
+  name: z.string().describe('e.g. `NVIDIA L4 (virtual)`.'),
+  uuid: z.string().describe('Real GPUs: names the board, whatever its index.').optional(),
+  driver: z.string().describe('Real GPUs: e.g. `580.159.04`.').optional(),
+});
+
+export type DeviceIdentity = z.infer<typeof deviceIdentitySchema>;
 
 export interface RunOptions {
   /** Seeds the order of CTAs and of warps; 0 is the natural order. */

@@ -1,4 +1,5 @@
-import { type CounterTotals, INSTRUCTION_CLASSES } from './counters.ts';
+import type { CounterTotals } from './counters.ts';
+import { INSTRUCTION_CLASSES } from './vocabulary.ts';
 
 /** Sums of no launch. */
 export const emptyTotals = (): CounterTotals => ({

@@ -1,141 +1,195 @@
-import type { EvaluationArtifacts, KeepRequest } from './artifacts.ts';
-import type { ComparedSizes } from './compared-sizes.ts';
-import type { Diagnostic } from './compiled-code.ts';
-import type { Counters } from './counters.ts';
-import type { DeviceIdentity } from './device.ts';
-import type { DeviceFault } from './device-values.ts';
+import { z } from 'zod';
+import { artifactsSchema, type KeepRequest } from './artifacts.ts';
+import { comparedSizesSchema } from './compared-sizes.ts';
+import { diagnosticSchema } from './compiled-code.ts';
+import { countersSchema } from './counters.ts';
+import { deviceIdentitySchema } from './device.ts';
+import { faultSchema } from './device-values.ts';
 import type { ErrorDetails } from './errors.ts';
-import type { Finding } from './finding.ts';
-import type { Candidate, ParameterValues } from './kernel.ts';
-import type { Comparison, Measurement, Tier } from './measurement.ts';
-import type { Dimensions, Problem, Workload } from './problem.ts';
-import type { CountersSource, ProfileLevel, ProfileReport } from './profile.ts';
-import type { SanitizerReport } from './sanitizer-report.ts';
-import type { EvaluationStatus } from './status.ts';
-import type { Timing } from './timing.ts';
+import { findingSchema } from './finding.ts';
+import type { Candidate } from './kernel.ts';
+import { comparisonSchema, measurementSchema, type Tier } from './measurement.ts';
+import type { Problem, Workload } from './problem.ts';
+import { countersSourceSchema, type ProfileLevel, profileSchema, sanitizerSchema } from './profile.ts';
+import { count, dimensionsSchema, numberOrNaN } from './schemas/common-schema.ts';
+import { EVALUATION_STATUSES } from './status.ts';
+import { type Timing, timingSchema } from './timing.ts';
+
+const element = {
+  output: z.string(),
+  index: z.array(z.int()).describe('Multi-index, outermost first.'),
+  got: numberOrNaN,
+  want: numberOrNaN,
+};
+
+const wrongElement = z.strictObject({ ...element, tolerance: numberOrNaN, wrongCount: count, elementCount: count });
 
 /** The first element that failed, and how many did. */
-export interface WrongElement {
-  output: string;
-  /** Multi-index, outermost first. */
-  index: number[];
-  got: number;
-  want: number;
-  tolerance: number;
-  wrongCount: number;
-  elementCount: number;
-}
+export type WrongElement = z.infer<typeof wrongElement>;
+
+const comparedElement = z.strictObject({
+  ...element,
+  error: numberOrNaN.describe('|got − want|.'),
+  tolerance: numberOrNaN.describe('Largest error allowed at this element.'),
+});
 
 /** One element of an output and its wanted value. */
-export interface ComparedElement {
-  output: string;
-  /** Multi-index, outermost first. */
-  index: number[];
-  got: number;
-  want: number;
-  /** |got − want|. */
-  error: number;
-  /** Largest error allowed at this element. */
-  tolerance: number;
-}
+export type ComparedElement = z.infer<typeof comparedElement>;
 
-export interface Correctness {
-  /** Largest |output − oracle| over all checks; `null` if it was not a number. */
-  maxAbsoluteError: number | null;
-  /** Tolerance at the element with the largest error ÷ tolerance. */
-  tolerance: number;
-  /** That element. Absent if every output equals its wanted value. */
-  nearest?: ComparedElement;
-  /** Launch sequences whose every output was compared. */
-  checksRun: number;
-  firstWrong?: WrongElement;
-  /** Largest |error| ÷ tolerance. Passes if ≤ 1. */
-  worstErrorRatio?: number;
-  /** Largest RMS error of an output ÷ its limit; 0 if the comparison sets none. Passes if ≤ 1. */
-  rmsErrorRatio?: number;
-}
+const correctness = z.strictObject({
+  maxAbsoluteError: z
+    .number()
+    .nullable()
+    .describe('Largest |output − oracle| over all checks; null when an output was not a number.'),
+  tolerance: numberOrNaN.describe('At the element with the largest error ÷ tolerance.'),
+  nearest: comparedElement
+    .describe('The element that came nearest to its tolerance, or went furthest over it. Absent if all are exact.')
+    .optional(),
+  checksRun: count.describe('Launch sequences whose every output was compared.'),
+  firstWrong: wrongElement.optional(),
+  worstErrorRatio: numberOrNaN.describe('Largest |error| ÷ tolerance. Passes if ≤ 1.').optional(),
+  rmsErrorRatio: numberOrNaN
+    .describe('Largest RMS error of an output ÷ its limit; 0 if the comparison sets none. Passes if ≤ 1.')
+    .optional(),
+});
+
+export type Correctness = z.infer<typeof correctness>;
+
+const coverage = z
+  .strictObject({
+    checkShapes: count.describe('How many of the problem’s check shapes the kernel takes.'),
+    excludedShapes: z.array(dimensionsSchema).describe('Check shapes that its limits or constraints turn away.'),
+    drawnShapes: z.array(dimensionsSchema).describe('Shapes that the seed chose, within the kernel’s limits.'),
+    generatorSets: z.array(z.string()).describe('Those that the timed workload was run with, beside its own inputs.'),
+    leftOut: z
+      .array(
+        z.strictObject({
+          check: z.string(),
+          reason: z.string(),
+          code: z.string().describe('Of the error that kept the check from being run.').optional(),
+        }),
+      )
+      .describe('Checks that did not run.'),
+    fixedDimensions: z
+      .array(z.string())
+      .describe('Dimensions that no verified shape has another value of, although the problem allows others.'),
+    timedShapeOnly: z.boolean().describe('Verified at no other shape than the timed one: nothing is known of others.'),
+    compared: comparedSizesSchema
+      .describe('Where results were compared and right. Absent in evaluations of older versions and after quick looks.')
+      .optional(),
+  })
+  .meta({ id: 'Coverage' });
 
 /** The shapes and inputs on which a candidate was verified, besides the timed workload's own inputs. */
-export interface Coverage {
-  /** How many of the problem's check shapes the kernel takes. */
-  checkShapes: number;
-  /** Check shapes that the kernel's limits or constraints exclude. */
-  excludedShapes: Dimensions[];
-  /** Shapes that the seed chose, within the kernel's limits. */
-  drawnShapes: Dimensions[];
-  /** Generator sets that the timed workload ran with, besides the declared inputs. */
-  generatorSets: string[];
-  /** Checks that did not run, with the reason, and the `code` of the error if one prevented it. */
-  leftOut: { check: string; reason: string; code?: string }[];
-  /** Dimensions for which the kernel takes only the timed value, although the problem allows others. */
-  fixedDimensions: string[];
-  /** True if the kernel was verified only at the timed shape, so that nothing is known of others. */
-  timedShapeOnly: boolean;
-  /** Where results were compared and right. Absent in evaluations of older versions and after quick looks. */
-  compared?: ComparedSizes;
-}
+export type Coverage = z.infer<typeof coverage>;
 
-/** The problem that judged a kernel. */
-export interface JudgingProblem {
-  name: string;
-  folder: string;
-  /** True unless the kernel lies directly below that folder, like a rung of its ladder. */
-  elsewhere: boolean;
-}
+const baseline = z
+  .strictObject({
+    name: z.string(),
+    kind: z.enum(['library', 'kernel']).describe('library: by the Python worker; kernel: another candidate.'),
+    measurement: measurementSchema,
+    versions: z.record(z.string(), z.string()).readonly().describe('Of libraries, e.g. torch and cuDNN.').optional(),
+    gpuKernels: z.array(z.string()).describe('GPU kernels that really ran.').optional(),
+  })
+  .meta({ id: 'BaselineMeasurement' });
+
+/** A baseline as measured beside a candidate. */
+export type BaselineMeasurement = z.infer<typeof baseline>;
+
+const judgingProblem = z
+  .strictObject({ name: z.string(), folder: z.string(), elsewhere: z.boolean() })
+  .describe('Whose reference and checks judged; whether the kernel lies elsewhere than in its ladder.');
+
+/** The problem that judged a kernel; only from commands that judge a folder. */
+export type JudgingProblem = z.infer<typeof judgingProblem>;
+
+const journalMark = z
+  .union([
+    z.strictObject({ attempt: z.string(), parent: z.string().nullable() }),
+    z.strictObject({ notKept: z.string().describe('Why not.') }),
+  ])
+  .describe('Where it stands in the journal: see `warpsmith log`.');
 
 /** The attempt's place in the store's journal, or why it has none. */
-export type JournalMark = { attempt: string; parent: string | null } | { notKept: string };
+export type JournalMark = z.infer<typeof journalMark>;
+
+const errorDetails: z.ZodType<ErrorDetails> = z.strictObject({
+  code: z.string(),
+  message: z.string(),
+  file: z.string().optional(),
+  path: z.string().optional(),
+  received: z.string().optional(),
+  expected: z.string().optional(),
+  hint: z.string().optional(),
+});
+
+/** Schema of what `evaluate --json` prints. */
+export const evaluationSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  kind: z.literal('evaluate').describe('Of the document that evaluate prints.').optional(),
+  id: z.string().describe('`e1`, `e2`, … within a run; `e0` for a lone evaluation.'),
+  candidate: z.strictObject({
+    id: z.string(),
+    kernel: z.string(),
+    folder: z.string(),
+    parameters: z.record(z.string(), z.number()),
+  }),
+  problem: judgingProblem.optional(),
+  journal: journalMark.optional(),
+  device: deviceIdentitySchema,
+  workload: z.strictObject({ name: z.string(), dimensions: dimensionsSchema }),
+  seed: z
+    .int()
+    .nonnegative()
+    .describe('Seeded inputs, orders and drawn shapes. Absent in evaluations of older versions.')
+    .optional(),
+  status: z.enum(EVALUATION_STATUSES),
+  reason: z.string().describe('Why the status is not passed: what, where, how many.').optional(),
+  failedCheck: z.string().describe('Which check found it: shape, generator set, poison, order.').optional(),
+  fault: faultSchema.optional(),
+  error: errorDetails.describe('The mistake in kernel.json that made the candidate invalid.').optional(),
+  diagnostics: z.array(diagnosticSchema).optional(),
+  timing: timingSchema.optional(),
+  correctness: correctness.optional(),
+  coverage: coverage
+    .describe('The shapes and inputs that it was verified on. Absent where verification did not begin.')
+    .optional(),
+  counters: countersSchema.optional(),
+  countersSource: countersSourceSchema.describe('Real GPUs: where `counters` were counted.').optional(),
+  profile: profileSchema.optional(),
+  sanitizer: sanitizerSchema.optional(),
+  comparisons: z
+    .array(comparisonSchema)
+    .describe('Comparisons with its baselines, measured in the same blocks.')
+    .optional(),
+  baselines: z
+    .array(baseline)
+    .describe('The baselines measured in the same blocks; the candidate’s own measurement is in `timing`.')
+    .optional(),
+  missingBaselines: z
+    .array(z.strictObject({ name: z.string(), reason: z.string() }))
+    .describe('Baselines asked for that could not be measured, and why.')
+    .optional(),
+  findings: z.array(findingSchema),
+  hiddenFindings: z
+    .array(findingSchema)
+    .describe('Beyond their threshold, and worth nothing as long as something else binds.')
+    .optional(),
+  repeated: z
+    .strictObject({
+      evaluatedAt: z.string().describe('ISO 8601.'),
+      elapsedMs: count.describe('How long it took then.'),
+    })
+    .describe('Not evaluated now: what a virtual device found when exactly the same was evaluated.')
+    .optional(),
+  artifacts: artifactsSchema.optional(),
+  elapsedMs: z
+    .strictObject({ compile: count, verify: count, time: count, total: count })
+    .describe('Wall time spent, by phase.'),
+});
 
 /** One candidate judged on one workload and device. Plain JSON: what `evaluate --json` prints. */
-export interface Evaluation {
-  schemaVersion: 1;
-  /** Only in the document that `evaluate --json` prints, not in evaluations inside other documents. */
-  kind?: 'evaluate';
-  /** `e1`, `e2`, … within a run; `e0` for a lone evaluation. */
-  id: string;
-  candidate: { id: string; kernel: string; folder: string; parameters: ParameterValues };
-  /** The problem whose reference and checks judged it; only from commands that judge a folder. */
-  problem?: JudgingProblem;
-  /** Told by commands that judge what somebody tries. */
-  journal?: JournalMark;
-  device: DeviceIdentity;
-  workload: { name: string; dimensions: Dimensions };
-  /** The seed of inputs, orders and drawn shapes. Absent in evaluations of older versions. */
-  seed?: number;
-  status: EvaluationStatus;
-  /** Why the status is not `passed`: what, where, how many. */
-  reason?: string;
-  /** Which check found it: shape, generator set, poison, order. */
-  failedCheck?: string;
-  fault?: DeviceFault;
-  /** The mistake in kernel.json that made the candidate `invalid`, with file and path, if there is one. */
-  error?: ErrorDetails;
-  diagnostics?: Diagnostic[];
-  timing?: Timing;
-  correctness?: Correctness;
-  /** Absent where verification did not begin. */
-  coverage?: Coverage;
-  counters?: Counters;
-  /** Real GPUs: where `counters` were counted. */
-  countersSource?: CountersSource;
-  profile?: ProfileReport;
-  sanitizer?: SanitizerReport;
-  /** The candidate against its baselines, measured in the same blocks. */
-  comparisons?: Comparison[];
-  /** Those others' own measurements, the candidate's being in `timing`. */
-  baselines?: BaselineMeasurement[];
-  /** Baselines asked for that could not be measured, and why. */
-  missingBaselines?: { name: string; reason: string }[];
-  findings: Finding[];
-  /** Findings beyond their threshold whose fix gains nothing while another resource binds; absent if there are none. */
-  hiddenFindings?: Finding[];
-  /** Set if the evaluation comes from the cache of a virtual device: when it was made, and how many ms it took. */
-  repeated?: { evaluatedAt: string; elapsedMs: number };
-  /** PTX and machine code of the candidate, if the request asked to keep them. */
-  artifacts?: EvaluationArtifacts;
-  /** Wall time spent, by phase. */
-  elapsedMs: { compile: number; verify: number; time: number; total: number };
-}
+export type Evaluation = z.infer<typeof evaluationSchema>;
 
 /** `failedCheck` of a candidate that was right when verified. */
 export const WHILE_TIMED = 'while it was timed';
@@ -146,18 +200,6 @@ export const WHILE_TIMED = 'while it was timed';
  */
 export const isWrongWhenTimed = ({ status, failedCheck }: Pick<Evaluation, 'status' | 'failedCheck'>): boolean =>
   (status === 'wrong' || status === 'unsafe') && failedCheck === WHILE_TIMED;
-
-/** A baseline as measured beside a candidate. */
-export interface BaselineMeasurement {
-  name: string;
-  /** `library`: by the Python worker; `kernel`: another candidate. */
-  kind: 'library' | 'kernel';
-  measurement: Measurement;
-  /** Libraries: e.g. torch and cuDNN versions. */
-  versions?: Readonly<Record<string, string>>;
-  /** Libraries: names of the GPU kernels that really ran. */
-  gpuKernels?: string[];
-}
 
 /** What is being done of an evaluation. */
 export type EvaluationStage =

@@ -1,54 +1,31 @@
+import { z } from 'zod';
+
+const evidenceItem = z.strictObject({
+  counter: z.string().describe('Counter or derived figure, e.g. `sectors per global load request`.'),
+  value: z.number(),
+  unit: z.string().optional(),
+  threshold: z.number(),
+  comparison: z.enum(['above', 'below']).describe('How value relates to threshold when the rule fires.'),
+  where: z.string().describe('Function, and source line if known.').optional(),
+});
+
 /** One counter that supports a finding. */
-export interface EvidenceItem {
-  /** Counter or derived figure, e.g. `sectors per global load request`. */
-  counter: string;
-  value: number;
-  unit?: string;
-  threshold: number;
-  /** How value relates to threshold when the rule fires. */
-  comparison: 'above' | 'below';
-  /** Function, and source line if known. */
-  where?: string;
-}
+export type EvidenceItem = z.infer<typeof evidenceItem>;
+
+export const findingSchema = z.strictObject({
+  id: z
+    .string()
+    .describe(
+      'Kebab-case rule id, e.g. `bank-conflicts`; kernel.json’s `remedies` name these. A profiler’s: `ncu/CPIStall`.',
+    ),
+  title: z.string(),
+  estimatedSpeedup: z
+    .number()
+    .describe('Old time ÷ new time if the defect vanished; ≥ 1. An estimate, never a result.'),
+  arithmetic: z.string().describe('The estimate’s, in words and numbers.'),
+  evidence: z.array(evidenceItem),
+  advice: z.string(),
+});
 
 /** A diagnosis: what limits the kernel, with evidence and the estimated gain of a fix. */
-export interface Finding {
-  /** Kebab-case rule id, e.g. `bank-conflicts`; kernel.json's `remedies` name these. A profiler's own rule: `ncu/CPIStall`. */
-  id: string;
-  title: string;
-  /** Old time ÷ new time if the defect vanished; ≥ 1. An estimate, never a result. */
-  estimatedSpeedup: number;
-  /** The estimate's arithmetic, in words and numbers. */
-  arithmetic: string;
-  evidence: EvidenceItem[];
-  advice: string;
-}
-
-/** Ids of all rules, in the order of their evaluation; parallelism first. */
-export const FINDING_IDS = [
-  'parallelism',
-  'tail-effect',
-  'occupancy',
-  'serial-sections',
-  'warp-imbalance',
-  'uncoalesced-access',
-  'bank-conflicts',
-  'divergence',
-  'barrier-heavy',
-  'narrow-loads',
-  'redundant-global-loads',
-  'cache-reuse',
-  'register-spills',
-  'atomics-contention',
-  'tensor-cores-unused',
-  'tensor-pipe-idle',
-  'exposed-copies',
-  'few-stages',
-  'wgmma-serialized',
-  'special-function-bound',
-  'memory-bound',
-  'compute-bound',
-  'latency-bound',
-  'launch-bound',
-] as const;
-export type FindingId = (typeof FINDING_IDS)[number];
+export type Finding = z.infer<typeof findingSchema>;

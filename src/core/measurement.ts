@@ -1,131 +1,122 @@
-/** State of a GPU at one moment, from NVML. Values that NVML does not report are absent. */
-export interface GpuState {
-  smClockMhz?: number;
-  memoryClockMhz?: number;
-  temperatureC?: number;
-  powerW?: number;
-  powerLimitW?: number;
-  /** e.g. `sw-power-cap`, `hw-thermal-slowdown`; idle is none. */
-  throttleReasons?: ThrottleReason[];
-  /** Processes with a context on this GPU that are not ours. */
-  otherProcessCount?: number;
-}
+import { z } from 'zod';
+import { count, intervalOrNaN, numberOrNaN } from './schemas/common-schema.ts';
+import { THROTTLE_REASONS, VERDICTS } from './vocabulary.ts';
 
-export const THROTTLE_REASONS = [
-  'sw-power-cap',
-  'sw-thermal-slowdown',
-  'hw-slowdown',
-  'hw-thermal-slowdown',
-  'hw-power-brake',
-  'sync-boost',
-  'applications-clocks',
-  'display-clocks',
-] as const;
-export type ThrottleReason = (typeof THROTTLE_REASONS)[number];
+const gpuState = z
+  .strictObject({
+    smClockMhz: count.optional(),
+    memoryClockMhz: count.optional(),
+    temperatureC: z.number().optional(),
+    powerW: count.optional(),
+    powerLimitW: count.optional(),
+    throttleReasons: z.array(z.enum(THROTTLE_REASONS)).describe('Idle is none.').optional(),
+    otherProcessCount: count.describe('Processes with a context on this GPU that are not ours.').optional(),
+  })
+  .meta({ id: 'GpuState', description: 'Values that NVML reports; others are absent.' });
+
+/** State of a GPU at one moment, from NVML. */
+export type GpuState = z.infer<typeof gpuState>;
+
+const tier = z.enum(['screen', 'accept']);
 
 /** `screen`: enough to tell whether a candidate is worth more time; `accept`: enough for a verdict. */
-export type Tier = 'screen' | 'accept';
+export type Tier = z.infer<typeof tier>;
 
-/** Samples of one contender in one block: device time of one launch sequence, in ns, each the mean over one sample. */
-export interface BlockSamples {
-  contender: string;
-  samplesNs: number[];
-}
-
-/** One fresh allocation with fresh inputs, in which all contenders are timed in a random order. */
-export interface MeasuredBlock {
-  samples: BlockSamples[];
-  before: GpuState;
-  after: GpuState;
-  /** Why the block does not count, e.g. `thermal-slowdown`; absent if it counts. */
-  discarded?: string;
-  powerCapped?: boolean;
-  /** Baselines whose median is more than 2 % off that of earlier blocks. */
-  unsteadyBaselines?: string[];
-}
-
-/** Summary of samples, in ns. */
-export interface SampleSummary {
-  minNs: number;
-  p5Ns: number;
-  medianNs: number;
-  p95Ns: number;
-  maxNs: number;
-  meanNs: number;
-  /** Standard deviation ÷ mean. */
-  coefficientOfVariation: number;
-  sampleCount: number;
-  blockCount: number;
-  /** 95 % bootstrap interval of the median over blocks. */
-  intervalNs: [low: number, high: number];
-}
-
-export const VERDICTS = ['faster', 'slower', 'same', 'ambiguous'] as const;
-export type Verdict = (typeof VERDICTS)[number];
-
-/** Comparison of a candidate's samples with a baseline's, from the same blocks. */
-export interface Comparison {
-  candidate: string;
-  baseline: string;
-  verdict: Verdict;
-  /** Baseline time ÷ candidate time: above 1 the candidate is faster. Geometric mean over blocks. */
-  ratio: number;
-  /** 95 % bootstrap interval of the ratio over blocks (10,000 resamples). */
-  intervalRatio: [low: number, high: number];
-  blockCount: number;
-  mannWhitney: {
-    /** U of the candidate's samples. */
-    u: number;
-    /** Two-sided, normal approximation with tie correction. */
-    pValue: number;
-  };
-  /** P(candidate faster) − P(candidate slower) over all pairs of samples, from −1 to 1. */
-  cliffsDelta: number;
-  /**
-   * Baseline's time beside the candidate ÷ its time in blocks without it; above 1, the candidate slows it down. Only for
-   * baseline kernels, if a verdict was requested.
-   */
-  baselineSlowdown?: number;
-}
+const conditions = z.strictObject({
+  tier,
+  cache: z.enum(['hot', 'cold']).describe('cold: a ring of at least 3 × L2, no flush; hot: at most half of L2.'),
+  ringBytes: count.describe('Of the smallest block.'),
+  l2Bytes: count,
+  slotCount: count.describe('The most that a block has; how many each has is secret.'),
+  fewestSlotCount: count.optional(),
+  sequencesPerReplay: count.describe('Launch sequences in one graph replay: as many as the block has slots.'),
+  replaysPerSample: count.describe('Replays whose times are added up for one sample.'),
+  replayOverheadNs: z.number().describe('The time of a replay beyond its launches; subtracted from every replay.'),
+  inputs: z.enum(['drawn-on-device', 'drawn-on-host']).describe('Where the inputs of every sample come from.'),
+});
 
 /** What the samples were taken on. */
-export interface MeasurementConditions {
-  tier: Tier;
-  /** `cold`: a ring of at least 3 × L2, no flush; `hot`: a ring of at most half of L2. */
-  cache: 'hot' | 'cold';
-  /** Of the smallest block. */
-  ringBytes: number;
-  l2Bytes: number;
-  /** Most slots of a block; the number in each block, at least `fewestSlotCount`, is secret. */
-  slotCount: number;
-  fewestSlotCount?: number;
-  /** Launch sequences in one graph replay: as many as the block has slots. */
-  sequencesPerReplay: number;
-  /** Replays whose times are added up for one sample. */
-  replaysPerSample: number;
-  /**
-   * Device time of a replay beyond its launches. It is subtracted from every replay before the division by its sequences.
-   */
-  replayOverheadNs: number;
-  /** Where the inputs of every sample come from. */
-  inputs: 'drawn-on-device' | 'drawn-on-host';
-}
+export type MeasurementConditions = z.infer<typeof conditions>;
+
+const summary = z.strictObject({
+  minNs: numberOrNaN,
+  p5Ns: numberOrNaN,
+  medianNs: numberOrNaN.describe('Of block medians; everything else is over all samples.'),
+  p95Ns: numberOrNaN,
+  maxNs: numberOrNaN,
+  meanNs: numberOrNaN,
+  coefficientOfVariation: numberOrNaN.describe('Standard deviation ÷ mean.'),
+  sampleCount: count,
+  blockCount: count,
+  intervalNs: intervalOrNaN('95 % bootstrap interval of the median over blocks.'),
+});
+
+/** Summary of samples, in ns. */
+export type SampleSummary = z.infer<typeof summary>;
+
+const block = z
+  .strictObject({
+    samples: z
+      .array(z.strictObject({ contender: z.string(), samplesNs: z.array(numberOrNaN) }))
+      .describe('By contender: device time of one launch sequence, each the mean over one sample.'),
+    before: gpuState,
+    after: gpuState,
+    discarded: z.string().describe('Why the block does not count, e.g. `thermal-slowdown`.').optional(),
+    powerCapped: z.boolean().optional(),
+    unsteadyBaselines: z
+      .array(z.string())
+      .describe('Baselines more than 2 % off their median in the blocks before.')
+      .optional(),
+  })
+  .meta({ id: 'MeasuredBlock' });
+
+/** One fresh allocation with fresh inputs, in which all contenders are timed in a random order. */
+export type MeasuredBlock = z.infer<typeof block>;
+
+export const measurementSchema = z
+  .strictObject({
+    contender: z.string(),
+    conditions,
+    summary,
+    eagerNs: z
+      .number()
+      .describe('Median device time of one sequence launched alone, outside a graph, between two events.')
+      .optional(),
+    blocks: z.array(block),
+    discardedBlockCount: count,
+    powerCapped: z.boolean().describe('Some blocks ran at the power cap.'),
+    disturbances: z.array(z.string()).describe('Other activity on the GPU, in words.'),
+    checkedSlotCount: count.describe('Slots compared with the oracle.'),
+    rerunCount: count.describe('Launch sequences run again by themselves and compared with the replay.').optional(),
+  })
+  .meta({ id: 'Measurement' });
 
 /** Everything measured about one contender. Plain JSON. */
-export interface Measurement {
-  contender: string;
-  conditions: MeasurementConditions;
-  summary: SampleSummary;
-  /** Median device time of one sequence launched alone, outside a graph, between two events. */
-  eagerNs?: number;
-  blocks: MeasuredBlock[];
-  discardedBlockCount: number;
-  /** Some blocks ran at the power cap. */
-  powerCapped: boolean;
-  /** Other activity on the GPU, in words; empty if there was none. */
-  disturbances: string[];
-  /** Slots that were compared with the oracle. */
-  checkedSlotCount: number;
-  /** Launch sequences that ran again alone and were compared with the replay's results. */
-  rerunCount?: number;
-}
+export type Measurement = z.infer<typeof measurementSchema>;
+
+export const comparisonSchema = z
+  .strictObject({
+    candidate: z.string(),
+    baseline: z.string(),
+    verdict: z.enum(VERDICTS).describe('Of the candidate.'),
+    ratio: numberOrNaN.describe(
+      'Baseline time ÷ candidate time, geometric mean over blocks; above 1 the candidate is faster.',
+    ),
+    intervalRatio: intervalOrNaN('95 % bootstrap interval over blocks, 10,000 resamples.'),
+    blockCount: count,
+    mannWhitney: z.strictObject({
+      u: numberOrNaN.describe('U of the candidate’s samples.'),
+      pValue: numberOrNaN.describe('Two-sided, normal approximation with tie correction.'),
+    }),
+    cliffsDelta: numberOrNaN.describe('P(candidate faster) − P(candidate slower) over all pairs of samples, −1…1.'),
+    baselineSlowdown: numberOrNaN
+      .describe(
+        'Baseline’s time beside the candidate ÷ its time in blocks without it; above 1, the candidate slows it down. Only for ' +
+          'baseline kernels, if a verdict was requested.',
+      )
+      .optional(),
+  })
+  .meta({ id: 'Comparison' });
+
+/** Comparison of a candidate's samples with a baseline's, from the same blocks. */
+export type Comparison = z.infer<typeof comparisonSchema>;

@@ -1,44 +1,54 @@
-import type { Measurement } from './measurement.ts';
+import { z } from 'zod';
+import { measurementSchema } from './measurement.ts';
+import { count, interval, ratio } from './schemas/common-schema.ts';
 
-/**
- * A device time. `measured` and `predicted` are never compared or printed as one.
- * Predicted times carry a model interval; measured ones a 95 % confidence interval.
- */
-export interface Timing {
-  kind: 'measured' | 'predicted';
-  medianNs: number;
-  intervalNs: [low: number, high: number];
-  /** Provable lower bound; a time below it is implausible. */
-  vetoNs: number;
-  /** What realistic peaks allow. */
-  attainableNs: number;
-  /** The resource that bounds the prediction, e.g. `fp32`, `shared`, `l2`, `dram`, `latency`, `issue`. */
-  bindingResource: string;
-  /** Predicted only: every bound considered, slowest first. */
-  bounds?: { resource: string; ns: number; arithmetic: string }[];
-  /** Predicted only: per launch of the sequence. */
-  launches?: LaunchTiming[];
-  /** Measured only: samples, conditions and statistics. */
-  measurement?: Measurement;
-}
+const bound = z.strictObject({ resource: z.string(), ns: z.number(), arithmetic: z.string() }).meta({ id: 'Bound' });
 
-export interface LaunchTiming {
-  functionName: string;
-  medianNs: number;
-  bindingResource: string;
-  bounds: { resource: string; ns: number; arithmetic: string }[];
-  occupancy: import('./counters.ts').Occupancy;
-  ctaCount: number;
-  /** Waves of CTAs, e.g. 1.3. */
-  waves: number;
-  /** Whole waves ÷ waves: the cost of the last, partly filled wave. */
-  tailRatio: number;
-  launchOverheadNs: number;
-  dramBytesEstimate: number;
-  /** Estimated from what misses L1, stores and atomics. */
-  l2BytesEstimate?: number;
-  /** Share of the loads' L2 traffic that L2 serves without DRAM. */
-  l2HitRatioEstimate?: number;
-  /** The share of L2's sets in the sample from which DRAM traffic comes; absent if it follows from capacities. */
-  cacheSampledRatio?: number;
-}
+const occupancy = z.strictObject({
+  ctasPerSm: count,
+  warpsPerSm: count,
+  maximumWarpsPerSm: count,
+  ratio: ratio.describe('warpsPerSm ÷ maximumWarpsPerSm.'),
+  limiter: z.enum(['warps', 'registers', 'shared-memory', 'ctas']),
+  kind: z.literal('theoretical'),
+});
+
+/** Theoretical occupancy of one function on one device. */
+export type Occupancy = z.infer<typeof occupancy>;
+
+const launchTiming = z.strictObject({
+  functionName: z.string(),
+  medianNs: z.number(),
+  bindingResource: z.string(),
+  bounds: z.array(bound),
+  occupancy,
+  ctaCount: count,
+  waves: z.number().describe('Waves of CTAs, e.g. 1.3.'),
+  tailRatio: ratio.describe('Whole waves ÷ waves: the cost of the last, partly filled wave.'),
+  launchOverheadNs: z.number(),
+  dramBytesEstimate: count,
+  l2BytesEstimate: count.describe('Estimated from what misses L1, stores and atomics.').optional(),
+  l2HitRatioEstimate: ratio.describe('Share of the loads’ L2 traffic that L2 serves without DRAM.').optional(),
+  cacheSampledRatio: ratio
+    .describe('Sampled share of the L2 sets behind the DRAM bytes; absent if they follow from capacities.')
+    .optional(),
+});
+
+export type LaunchTiming = z.infer<typeof launchTiming>;
+
+export const timingSchema = z.strictObject({
+  kind: z.enum(['measured', 'predicted']),
+  medianNs: z.number(),
+  intervalNs: interval.describe('Predicted: of the model; measured: of 95 % confidence.'),
+  vetoNs: z.number().describe('Provable lower bound; a time below it is implausible.'),
+  attainableNs: z.number().describe('What realistic peaks allow.'),
+  bindingResource: z
+    .string()
+    .describe('What bounds the prediction, e.g. `fp32`, `shared`, `l2`, `dram`, `latency`, `issue`.'),
+  bounds: z.array(bound).describe('Predicted only: every bound considered, slowest first.').optional(),
+  launches: z.array(launchTiming).describe('Predicted only: per launch of the sequence.').optional(),
+  measurement: measurementSchema.describe('Measured only: samples, conditions and statistics.').optional(),
+});
+
+/** A device time. `measured` and `predicted` are never compared or printed as one. */
+export type Timing = z.infer<typeof timingSchema>;

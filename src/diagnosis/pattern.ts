@@ -1,8 +1,9 @@
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Evaluation } from '../core/evaluation.ts';
-import type { Finding, FindingId } from '../core/finding.ts';
+import type { Finding } from '../core/finding.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import type { Dimensions } from '../core/problem.ts';
+import type { FindingId } from '../core/vocabulary.ts';
 
 /** Input of a pattern: one finding of the best candidate, and the kernels and parameters that could change. */
 export interface PatternContext {

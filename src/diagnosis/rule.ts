@@ -1,8 +1,9 @@
 import type { Diagnostic } from '../core/compiled-code.ts';
 import type { Counters, LaunchCounters } from '../core/counters.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
-import type { EvidenceItem, Finding, FindingId } from '../core/finding.ts';
+import type { EvidenceItem, Finding } from '../core/finding.ts';
 import type { Timing } from '../core/timing.ts';
+import type { FindingId } from '../core/vocabulary.ts';
 import type { LaunchModel } from '../hardware/launch-model/model-launch.ts';
 
 /** What is diagnosed: one evaluation's counters and timing on one device. */

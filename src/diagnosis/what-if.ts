@@ -1,6 +1,7 @@
-import type { InstructionClass, LaunchCounters } from '../core/counters.ts';
-import { INSTRUCTION_CLASSES } from '../core/counters.ts';
+import type { LaunchCounters } from '../core/counters.ts';
 import { figure } from '../core/values.ts';
+import type { InstructionClass } from '../core/vocabulary.ts';
+import { INSTRUCTION_CLASSES } from '../core/vocabulary.ts';
 import { modelLaunch } from '../hardware/launch-model/model-launch.ts';
 import type { ScheduleAssumptions } from '../hardware/launch-model/schedule.ts';
 import { nanoseconds } from './format.ts';

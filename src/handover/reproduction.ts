@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ComparedSizes } from '../core/compared-sizes.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
-import type { Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { Timing } from '../core/timing.ts';
 import { assignments } from '../core/values.ts';
+import type { Verdict } from '../core/vocabulary.ts';
 import type { ConfirmationEvent } from '../store/events.ts';
 
 /** How a candidate compares with the kernel its run started from. */

@@ -1,5 +1,6 @@
-import type { KernelResources, Occupancy } from '../core/counters.ts';
+import type { KernelResources } from '../core/counters.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
+import type { Occupancy } from '../core/timing.ts';
 
 const LANES_PER_WARP = 32;
 const roundUp = (value: number, unit: number): number => Math.ceil(value / unit) * unit;

@@ -1,9 +1,9 @@
 import type { Evaluation } from '../core/evaluation.ts';
-import type { FindingId } from '../core/finding.ts';
 import { followersOf, isShapeOf } from '../core/plan/dimensions.ts';
 import { expandBuffers } from '../core/plan/expand-buffers.ts';
 import { workloadOf } from '../core/plan/resolve-workload.ts';
 import type { Dimensions } from '../core/problem.ts';
+import type { FindingId } from '../core/vocabulary.ts';
 import type { WeightedWorkload, WorkloadAdviceEvent } from '../store/events.ts';
 import { isTimed, type TimedEvaluation } from './decision.ts';
 import { emit, evaluateOnce, isInterrupted, type Run } from './run.ts';

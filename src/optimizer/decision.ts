@@ -1,6 +1,7 @@
 import type { Evaluation } from '../core/evaluation.ts';
-import type { Comparison, Verdict } from '../core/measurement.ts';
+import type { Comparison } from '../core/measurement.ts';
 import type { Timing } from '../core/timing.ts';
+import type { Verdict } from '../core/vocabulary.ts';
 
 /** Least ratio of predicted times (best so far ÷ candidate) at which the loop keeps a change. */
 export const KEEP_RATIO = 1.03;

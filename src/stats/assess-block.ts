@@ -1,4 +1,5 @@
-import type { GpuState, ThrottleReason } from '../core/measurement.ts';
+import type { GpuState } from '../core/measurement.ts';
+import type { ThrottleReason } from '../core/vocabulary.ts';
 
 export interface BlockAssessment {
   /** Why the block does not count; absent when it does. */

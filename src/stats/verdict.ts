@@ -1,4 +1,4 @@
-import type { Verdict } from '../core/measurement.ts';
+import type { Verdict } from '../core/vocabulary.ts';
 import type { Interval } from './bootstrap.ts';
 
 /** With fewer counted blocks there is no verdict. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DTYPES } from '../core/dtype.ts';
-import { evaluationSchema } from '../core/schemas/evaluation-schema.ts';
+import { evaluationSchema } from '../core/evaluation.ts';
 import { type RunEvent, STOP_REASONS } from './events.ts';
 
 const text = z.string();

@@ -1,11 +1,11 @@
 import type { DType } from '../core/dtype.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { ParameterValues } from '../core/kernel.ts';
-import type { Verdict } from '../core/measurement.ts';
 import type { Dimensions } from '../core/problem.ts';
+import type { SanitizerReport } from '../core/profile.ts';
 import type { LoggedOf } from '../core/requests/request.ts';
 import type { Roofline } from '../core/roofline.ts';
-import type { SanitizerReport } from '../core/sanitizer-report.ts';
+import type { Verdict } from '../core/vocabulary.ts';
 
 /** Version of the event records; a reader refuses a newer one. */
 export const EVENT_SCHEMA_VERSION = 2;

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { comparedSizesSchema } from '../core/schemas/compared-sizes-schema.ts';
+import { comparedSizesSchema } from '../core/compared-sizes.ts';
 import { EVALUATION_STATUSES } from '../core/status.ts';
 import { type ContentStore, openContentStore } from './content-store.ts';
 import { createFolder } from './create-folder.ts';

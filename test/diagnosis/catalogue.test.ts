@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FINDING_IDS } from '../../src/core/finding.ts';
+import { FINDING_IDS } from '../../src/core/vocabulary.ts';
 import type { PatternMove } from '../../src/diagnosis/pattern.ts';
 import { PATTERNS } from '../../src/diagnosis/patterns/index.ts';
 import { RULES } from '../../src/diagnosis/rules/index.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Evaluation } from '../../src/core/evaluation.ts';
-import type { FindingId } from '../../src/core/finding.ts';
 import type { Kernel, ParameterDeclaration } from '../../src/core/kernel.ts';
+import type { FindingId } from '../../src/core/vocabulary.ts';
 import type { PatternContext, PatternMove } from '../../src/diagnosis/pattern.ts';
 import { fitCtas } from '../../src/diagnosis/patterns/fit-ctas.ts';
 import { parallelismFirst } from '../../src/diagnosis/patterns/parallelism-first.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FINDING_IDS, type FindingId } from '../../src/core/finding.ts';
 import type { Timing } from '../../src/core/timing.ts';
+import { FINDING_IDS, type FindingId } from '../../src/core/vocabulary.ts';
 import type { Pattern, PatternMove } from '../../src/diagnosis/pattern.ts';
 import { PATTERNS } from '../../src/diagnosis/patterns/index.ts';
 import { type ParameterRole, roleOf } from '../../src/diagnosis/patterns/moves.ts';

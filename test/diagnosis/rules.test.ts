@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LaunchCounters, LineCounters } from '../../src/core/counters.ts';
-import { FINDING_IDS, type Finding, type FindingId } from '../../src/core/finding.ts';
+import type { Finding } from '../../src/core/finding.ts';
+import { FINDING_IDS, type FindingId } from '../../src/core/vocabulary.ts';
 import { diagnose, diagnoseWhole } from '../../src/diagnosis/diagnose.ts';
 import { RULES } from '../../src/diagnosis/rules/index.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';

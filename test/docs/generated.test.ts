@@ -5,7 +5,7 @@ import { readAllRecordings } from '../../scripts/results/recordings.ts';
 import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
-import { evaluationSchema } from '../../src/core/schemas/evaluation-schema.ts';
+import { evaluationSchema } from '../../src/core/evaluation.ts';
 import { locateClang } from '../../src/toolchains/locate-clang.ts';
 
 describe('generated blocks and figures', () => {

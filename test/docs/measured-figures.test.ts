@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { comparisonPlot } from '../../scripts/results/comparison-plot.ts';
 import { measuredBlocks, measuredFigures, missingRecordings } from '../../scripts/results/measured-blocks.ts';
 import { HOW_TO_RECORD, type KnownRatioComparisons } from '../../scripts/results/measuring-recordings.ts';
-import type { Comparison, Verdict } from '../../src/core/measurement.ts';
+import type { Comparison } from '../../src/core/measurement.ts';
+import type { Verdict } from '../../src/core/vocabulary.ts';
 
 const comparison = (verdict: Verdict, ratio: number): Comparison => ({
   candidate: 'candidate',

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { EXPRESSION_FUNCTIONS } from '../../src/core/expressions/functions.ts';
-import { FINDING_IDS } from '../../src/core/finding.ts';
 import { jsonSchemas } from '../../src/core/schemas/json-schemas.ts';
 import { EVALUATION_STATUSES } from '../../src/core/status.ts';
+import { FINDING_IDS } from '../../src/core/vocabulary.ts';
 import { STOP_REASONS } from '../../src/store/events.ts';
 import { readPage } from './support/pages.ts';
 

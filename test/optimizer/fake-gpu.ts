@@ -2,7 +2,7 @@ import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/ev
 import type { Finding } from '../../src/core/finding.ts';
 import type { Candidate } from '../../src/core/kernel.ts';
 import type { Comparison, Measurement } from '../../src/core/measurement.ts';
-import type { SanitizerReport } from '../../src/core/sanitizer-report.ts';
+import type { SanitizerReport } from '../../src/core/profile.ts';
 import { compareContenders } from '../../src/stats/compare-contenders.ts';
 import { finding, nameOf } from './fakes.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Comparison, Verdict } from '../../src/core/measurement.ts';
+import type { Comparison } from '../../src/core/measurement.ts';
+import type { Verdict } from '../../src/core/vocabulary.ts';
 import {
   type ComparedSide,
   type ComparedWorkload,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { evaluationSchema } from '../../src/core/schemas/evaluation-schema.ts';
+import { evaluationSchema } from '../../src/core/evaluation.ts';
 import { diagnosisDocument } from '../../src/reports/documents/diagnosis.ts';
 import { evaluationDocument } from '../../src/reports/documents/evaluation.ts';
 import { onTerminal, unwrapped } from '../support/printed.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type NoiseModel, QUIET_GPU, simulateComparison } from '../../bench/measuring/simulated-noise.ts';
-import type { Verdict } from '../../src/core/measurement.ts';
+import type { Verdict } from '../../src/core/vocabulary.ts';
 
 const COUNT = 200;
 

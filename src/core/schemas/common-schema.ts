@@ -31,6 +31,18 @@ export const dimensionsSchema = z
   .meta({ id: 'Dimensions', description: 'Values of the dimensions, e.g. { "B": 1, "S": 512 }.' });
 
 export const count = z.number().nonnegative();
+export const ratio = z.number();
+
+export const dim3 = z.tuple([z.int(), z.int(), z.int()]).readonly();
+
+/** A tuple's type can't name its elements otherwise. */
+type Interval = [low: number, high: number];
+
+/** An interval whose ends may be NaN or infinite. */
+export const intervalOrNaN = (what: string) =>
+  z.tuple([numberOrNaN, numberOrNaN]).describe(what) as unknown as z.ZodType<Interval>;
+
+export const interval = z.tuple([z.number(), z.number()]) as unknown as z.ZodType<Interval>;
 
 /** A number that may be NaN or infinite, which JSON prints as null; the contract's type knows no null. */
 export const numberOrNaN = z.number().nullable().describe('null when NaN or infinite.') as unknown as z.ZodType<number>;

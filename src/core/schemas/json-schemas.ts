@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { evaluationSchema } from '../evaluation.ts';
 import { COMMANDS, type CommandName } from '../requests/commands.ts';
 import { requestSchema } from '../requests/request.ts';
-import { evaluationSchema } from './evaluation-schema.ts';
 import { kernelFileSchema } from './kernel-schema.ts';
 import { outputSchema } from './output-schemas.ts';
 import { problemFileSchema } from './problem-schema.ts';

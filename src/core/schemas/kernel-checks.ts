@@ -1,7 +1,6 @@
 import { type ErrorDetails, WarpsmithError } from '../errors.ts';
 import { checkExpression, namesInExpression } from '../expressions/evaluate.ts';
 import type { Expression } from '../expressions/syntax-tree.ts';
-import { FINDING_IDS } from '../finding.ts';
 import type { ArgumentDeclaration, KernelFile, LaunchStepDeclaration, ParameterRange } from '../kernel.ts';
 import { suggestName } from '../nearest-name.ts';
 import {
@@ -14,6 +13,7 @@ import {
 } from '../plan/parameter-values.ts';
 import { namesOfPlan, REPEAT_INDEX } from '../plan/scope.ts';
 import type { ProblemFile } from '../problem.ts';
+import { FINDING_IDS } from '../vocabulary.ts';
 
 /**
  * Checks of kernel.json that a schema can't express: parameters, remedies, file names, syntax of expressions.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { evaluationSchema } from './evaluation-schema.ts';
+import { evaluationSchema } from '../evaluation.ts';
 
 const text = z.string();
 const number = z.number();

@@ -1,4 +1,4 @@
-import type { Occupancy } from '../../core/counters.ts';
+import type { Occupancy } from '../../core/timing.ts';
 import { figure } from '../../core/values.ts';
 import { percent } from '../format.ts';
 import type { ModelledLaunch, Rule } from '../rule.ts';

@@ -1,4 +1,5 @@
-import type { LaunchCounters, StallReason } from '../../core/counters.ts';
+import type { LaunchCounters } from '../../core/counters.ts';
+import type { StallReason } from '../../core/vocabulary.ts';
 import type { ModelledLaunch } from '../rule.ts';
 
 /** Whether most of a launch's arithmetic runs on the tensor cores. */

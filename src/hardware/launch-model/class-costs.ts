@@ -1,5 +1,5 @@
-import type { InstructionClass } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import type { InstructionClass } from '../../core/vocabulary.ts';
 import { INDEPENDENT_INSTRUCTIONS, LANES_PER_WARP } from './constants.ts';
 
 /** Latencies of memory instructions as this launch's access pattern makes them, in clocks. */

@@ -1,5 +1,6 @@
-import type { LaunchCounters, Occupancy } from '../../core/counters.ts';
+import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
+import type { Occupancy } from '../../core/timing.ts';
 import { occupancy } from '../occupancy.ts';
 import { LANES_PER_WARP } from './constants.ts';
 

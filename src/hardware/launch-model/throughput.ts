@@ -1,7 +1,8 @@
-import type { InstructionClass, LaunchCounters } from '../../core/counters.ts';
-import { INSTRUCTION_CLASSES } from '../../core/counters.ts';
+import type { LaunchCounters } from '../../core/counters.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import { figure } from '../../core/values.ts';
+import type { InstructionClass } from '../../core/vocabulary.ts';
+import { INSTRUCTION_CLASSES } from '../../core/vocabulary.ts';
 import { machineInstructions, type Pipe, pipeOf } from './class-costs.ts';
 import { ATOMIC_CLOCKS, LANES_PER_WARP } from './constants.ts';
 import type { Schedule } from './schedule.ts';

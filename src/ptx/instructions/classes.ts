@@ -1,4 +1,4 @@
-import type { InstructionClass } from '../../core/counters.ts';
+import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
 import { spaceOf } from '../instruction-parts.ts';
 import { floatOf } from '../types.ts';

@@ -1,5 +1,5 @@
 /** Looks up an instruction's properties in the table. An opcode without a row is assumed to compute. */
-import type { InstructionClass } from '../../core/counters.ts';
+import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
 import { collectRegisters } from '../operands.ts';
 import { floatOf } from '../types.ts';

@@ -1,4 +1,4 @@
-import type { InstructionClass } from '../../core/counters.ts';
+import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
 
 /** A property of an opcode, or a function if it depends on the modifiers (`bar.sync` waits, `bar.arrive` does not). */

@@ -1,4 +1,4 @@
-import type { InstructionClass } from '../../core/counters.ts';
+import type { InstructionClass } from '../../core/vocabulary.ts';
 import type { PtxInstruction } from '../ast.ts';
 import { byType, divide, loadBySpace, logic, specialUnlessF64, storeBySpace, wgmma, wmma } from './classes.ts';
 import type {

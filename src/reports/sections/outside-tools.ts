@@ -1,5 +1,4 @@
-import type { ProfileReport, ProfilerRule } from '../../core/profile.ts';
-import type { SanitizerReport } from '../../core/sanitizer-report.ts';
+import type { ProfileReport, ProfilerRule, SanitizerReport } from '../../core/profile.ts';
 import { formatCount, formatFigure } from '../format.ts';
 
 /** What outside tools said, in lines. */

@@ -1,8 +1,8 @@
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { ParameterValues } from '../../core/kernel.ts';
-import type { Verdict } from '../../core/measurement.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
+import type { Verdict } from '../../core/vocabulary.ts';
 import type {
   AblationEvent,
   CandidateReference,

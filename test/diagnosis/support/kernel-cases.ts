@@ -1,4 +1,4 @@
-import type { FindingId } from '../../../src/core/finding.ts';
+import type { FindingId } from '../../../src/core/vocabulary.ts';
 import type { KernelRun } from './diagnose-kernel.ts';
 
 /** 348 CTAs of 256 threads fill the 58 SMs of an L4 with 48 warps each. */

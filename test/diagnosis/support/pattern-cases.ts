@@ -1,5 +1,5 @@
-import type { FindingId } from '../../../src/core/finding.ts';
 import type { ParameterDeclaration } from '../../../src/core/kernel.ts';
+import type { FindingId } from '../../../src/core/vocabulary.ts';
 import { attentionShape } from '../../support/attention-problem.ts';
 import { kernel, type Situation } from './pattern-context.ts';
 

@@ -1,7 +1,8 @@
 import type { Evaluation } from '../../../src/core/evaluation.ts';
-import type { Finding, FindingId } from '../../../src/core/finding.ts';
+import type { Finding } from '../../../src/core/finding.ts';
 import type { Kernel, KernelFile, ParameterDeclaration, ParameterValues } from '../../../src/core/kernel.ts';
 import type { Timing } from '../../../src/core/timing.ts';
+import type { FindingId } from '../../../src/core/vocabulary.ts';
 import type { PatternContext } from '../../../src/diagnosis/pattern.ts';
 import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
 import { attentionShape } from '../../support/attention-problem.ts';

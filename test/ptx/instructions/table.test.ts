@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { INSTRUCTION_CLASSES } from '../../../src/core/counters.ts';
+import { INSTRUCTION_CLASSES } from '../../../src/core/vocabulary.ts';
 import type { PtxInstruction } from '../../../src/ptx/ast.ts';
 import { instructionClass, resultOf, runsAs, synchronisationOf } from '../../../src/ptx/instructions/properties.ts';
 import { INSTRUCTIONS } from '../../../src/ptx/instructions/table.ts';

@@ -1,10 +1,6 @@
-import {
-  type Counters,
-  INSTRUCTION_CLASSES,
-  type InstructionClass,
-  type LaunchCounters,
-} from '../../../src/core/counters.ts';
+import type { Counters, LaunchCounters } from '../../../src/core/counters.ts';
 import { emptyTotals } from '../../../src/core/empty-totals.ts';
+import { INSTRUCTION_CLASSES, type InstructionClass } from '../../../src/core/vocabulary.ts';
 
 type Classes = Partial<Record<InstructionClass, number>>;
 

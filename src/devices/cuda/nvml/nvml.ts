@@ -1,5 +1,6 @@
 import { WarpsmithError } from '../../../core/errors.ts';
-import type { GpuState, ThrottleReason } from '../../../core/measurement.ts';
+import type { GpuState } from '../../../core/measurement.ts';
+import type { ThrottleReason } from '../../../core/vocabulary.ts';
 import { type ArgumentType, type NativeFunction, type NativeLibrary, openLibrary } from '../../../ffi/open-library.ts';
 
 /** NVML's view of one GPU. Only reads; it never changes a setting. */

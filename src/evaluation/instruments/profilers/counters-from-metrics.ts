@@ -1,12 +1,7 @@
-import {
-  type KernelResources,
-  type LaunchActivity,
-  type LaunchCounters,
-  type LineCounters,
-  STALL_REASONS,
-} from '../../../core/counters.ts';
+import type { KernelResources, LaunchActivity, LaunchCounters, LineCounters } from '../../../core/counters.ts';
 import { emptyTotals } from '../../../core/empty-totals.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../../core/launch-plan.ts';
+import { STALL_REASONS } from '../../../core/vocabulary.ts';
 import {
   COUNTER_METRICS,
   type CounterMetric,

@@ -1,5 +1,5 @@
-import { STALL_REASONS, type StallReason } from '../../../core/counters.ts';
 import type { ProfileLevel } from '../../../core/profile.ts';
+import { STALL_REASONS, type StallReason } from '../../../core/vocabulary.ts';
 
 /** Warp instructions by opcode with its modifiers: a count for each, e.g. `LDG.E.128`. */
 export const OPCODE_METRIC = 'sass__inst_executed_per_opcode_with_modifier_all';

@@ -1,7 +1,8 @@
-import type { KernelResources, Occupancy } from '../../../core/counters.ts';
+import type { KernelResources } from '../../../core/counters.ts';
 import type { DeviceSpec } from '../../../core/device-spec.ts';
 import type { Finding } from '../../../core/finding.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../../core/launch-plan.ts';
+import type { Occupancy } from '../../../core/timing.ts';
 import { figure } from '../../../core/values.ts';
 import { occupancy } from '../../../hardware/occupancy.ts';
 

@@ -1,4 +1,4 @@
-import type { InstructionClass } from '../../../core/counters.ts';
+import type { InstructionClass } from '../../../core/vocabulary.ts';
 
 /*
  * SASS opcodes in the classes of PTX instructions. Source: CUDA binary utilities, instruction set reference (Volta to

@@ -2,12 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
-import {
-  SANITIZER_TOOLS,
-  type SanitizerReport,
-  type SanitizerTool,
-  type SanitizerToolReport,
-} from '../../../core/sanitizer-report.ts';
+import type { SanitizerReport, SanitizerToolReport } from '../../../core/profile.ts';
+import { SANITIZER_TOOLS, type SanitizerTool } from '../../../core/vocabulary.ts';
 import { prepareReplay } from '../../../devices/cuda/replay/replay-command.ts';
 import type { ReplayResult, ReplayRun } from '../../../devices/cuda/replay/replay-request.ts';
 import { type ProcessOutcome, runProcess } from '../../../process/run-process.ts';

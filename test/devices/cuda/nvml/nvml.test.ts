@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { THROTTLE_REASONS } from '../../../../src/core/measurement.ts';
+import { THROTTLE_REASONS } from '../../../../src/core/vocabulary.ts';
 import { openNvml, useNvml } from '../../../../src/devices/cuda/nvml/nvml.ts';
 import type { NativeLibrary } from '../../../../src/ffi/open-library.ts';
 
