@@ -1,6 +1,6 @@
 import { formatCount, formatElapsed, formatMove, formatRatio, formatTime } from '../reports/format.ts';
 import { cutText } from '../reports/print/wrap.ts';
-import type { AblationEvent, EvaluationFinishedEvent, RecordedEvent } from '../store/events.ts';
+import type { AblationEvent, EvaluationFinishedEvent, EventType, RecordedEvent } from '../store/events.ts';
 import { createBestSoFar } from './best-so-far.ts';
 import { createLiveArea, type LiveArea } from './live-area.ts';
 import { paintFor } from './output.ts';
@@ -93,7 +93,7 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
     ];
   };
 
-  const handlers: { [T in RecordedEvent['type']]?: (event: Extract<RecordedEvent, { type: T }>) => void } = {
+  const handlers: { [T in EventType]?: (event: RecordedEvent<T>) => void } = {
     'run-started': ({ problem, workloads, device, start: { kernel }, goal, budgets }) => {
       const over = workloads.map(({ name }) => name).join(', ');
       print(`Optimising ${problem.name} ${over} on ${device.name}${goal ? `, goal ${goal.text}` : ''}`);

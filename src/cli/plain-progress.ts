@@ -6,6 +6,7 @@ import type {
   BudgetEvent,
   Budgets,
   EvaluationFinishedEvent,
+  EventType,
   MoveProposedEvent,
   RecordedEvent,
 } from '../store/events.ts';
@@ -66,7 +67,7 @@ function describeResult({ evaluation }: EvaluationFinishedEvent): string {
   return `passed, ${timing.kind} ${formatNs(timing.medianNs)}${bound}${again}`;
 }
 
-type Handlers = { [T in RecordedEvent['type']]: (event: Extract<RecordedEvent, { type: T }>) => void };
+type Handlers = { [T in EventType]: (event: RecordedEvent<T>) => void };
 
 /** Lines that say everything: what is tried, why, result, best so far, budget left. For files, pipes and `--verbose`. */
 export function createPlainProgress(stream: NodeJS.WriteStream): Progress {

@@ -1,20 +1,23 @@
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Finding } from '../core/finding.ts';
-import type {
-  Budgets,
-  CandidateReference,
-  Goal,
-  RankedOption,
-  RecordedEvent,
-  RepositoryState,
-  RunFinishedEvent,
-  RunStartedEvent,
+import {
+  type Budgets,
+  type CandidateReference,
+  type EventType,
+  type Goal,
+  ofType,
+  type RankedOption,
+  type RecordedEvent,
+  type RepositoryState,
+  type RunFinishedEvent,
+  type RunStartedEvent,
+  type Said,
+  said,
 } from '../store/events.ts';
 import { standingDecisions } from '../store/standing-decisions.ts';
 import { formatMove } from './format.ts';
 import { type HotLines, hotLinesOf } from './view/hot-lines.ts';
 import { type LedgerView, ledgerView } from './view/ledger.ts';
-import { countAfterSearch, type Logged, logged, ofType } from './view/logged.ts';
 import { type Objective, objectiveOf } from './view/objective.ts';
 import { type BestChanges, bestChanges, speedupOf } from './view/outcome.ts';
 import {
@@ -40,10 +43,10 @@ export interface FindingsPart {
 }
 
 /** One change of the best, undone. The change is what the best has → what the ablated candidate has instead. */
-export type AblationRow = Logged<'ablation'> & { change: string };
+export type AblationRow = Said<'ablation'> & { change: string };
 
 /** What a guided run could have tried at one turn, best expected return first. Gains are expectations, not results. */
-export type OptionsTable = Omit<Logged<'options-ranked'>, 'options'> & {
+export type OptionsTable = Omit<Said<'options-ranked'>, 'options'> & {
   /** With the change that its next candidate would make, in words. */
   options: (Omit<RankedOption, 'move'> & { change: string })[];
 };
@@ -81,7 +84,7 @@ export interface RunView {
   speedup: number | null;
   objective: Objective;
   /** Measured only: in the order made; a refused winner gives way to the best before it. */
-  confirmations: Logged<'confirmation'>[];
+  confirmations: Said<'confirmation'>[];
   bounds: { vetoNs: number; attainableNs: number } | null;
   roofline: RooflineView | null;
   progression: ProgressionRow[];
@@ -94,12 +97,12 @@ export interface RunView {
   /** Not valid, where nothing was to be decided: a winner that could not be measured again, an undone change. */
   failed: ProgressionRow[];
   /** Moves that were given up. */
-  abandoned: Logged<'move-abandoned'>[];
+  abandoned: Said<'move-abandoned'>[];
   /** One table per turn of a guided run. */
   options: OptionsTable[];
   advice: { pattern: string; finding: string; evaluationId: string; text: string }[];
   /** How the best fills the device as the work grows. Never a speed-up. */
-  workloadAdvice: Logged<'workload-advice'>[];
+  workloadAdvice: Said<'workload-advice'>[];
   findings: { before: FindingsPart | null; after: FindingsPart | null };
   /** How near each resource is to its limit. */
   resources: { before: ResourcesView | null; after: ResourcesView | null };
@@ -124,19 +127,19 @@ export interface RunViewOptions {
 
 /** What each change of `best`, an evaluation's id, is worth beside the others, the most valuable first. */
 const ablationRows = (events: readonly RecordedEvent[], best: string | undefined): AblationRow[] =>
-  logged(events, 'ablation')
+  said(events, 'ablation')
     .filter((event) => event.best === best)
     .map((event) => ({ ...event, change: describeUndone(event.undone) }))
     .toSorted((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0));
 
 const optionsTables = (events: readonly RecordedEvent[]): OptionsTable[] =>
-  logged(events, 'options-ranked').map(({ options, ...turn }) => ({
+  said(events, 'options-ranked').map(({ options, ...turn }) => ({
     ...turn,
     options: options.map(({ move, ...rest }) => ({ ...rest, change: formatMove(move) })),
   }));
 
 const adviceOf = (events: readonly RecordedEvent[]): RunView['advice'] =>
-  logged(events, 'advice').map(({ pattern, finding, text }) => ({
+  said(events, 'advice').map(({ pattern, finding, text }) => ({
     pattern: pattern.id,
     finding: finding.id,
     evaluationId: finding.evaluationId,
@@ -181,6 +184,21 @@ function repeatsOf(evaluations: readonly Evaluation[]): Repeats | null {
   };
 }
 
+/** Where a search goes on after it had ended. */
+const GOES_ON: readonly EventType[] = ['move-proposed', 'budgets-extended'];
+
+/** Evaluations made while no candidates were looked for any more. */
+export function countAfterSearch(events: readonly RecordedEvent[]): number {
+  let hasEnded = false;
+  let count = 0;
+  for (const { type } of events) {
+    if (type === 'search-ended') hasEnded = true;
+    else if (GOES_ON.includes(type)) hasEnded = false;
+    else if (type === 'evaluation-finished' && hasEnded) count++;
+  }
+  return count;
+}
+
 /** Builds the one view model of a run from its events; every format of report shows nothing else. */
 export function buildRunView(
   runId: string,
@@ -195,7 +213,7 @@ export function buildRunView(
   const start = candidateTime(startEvaluation);
   const first = { workload: started.workload.name, startNs: start?.medianNs ?? null };
   const rows = joined.map((one) => progressionRow(one, first));
-  const confirmations = logged(events, 'confirmation');
+  const confirmations = said(events, 'confirmation');
   const standing = new Set(standingDecisions(events).map(({ evaluationId }) => evaluationId));
   const kept = rows.filter(({ evaluationId }) => standing.has(evaluationId));
   const bestId = kept.at(-1)?.evaluationId;
@@ -233,10 +251,10 @@ export function buildRunView(
     sources: readSource ? sourceDiffs(joined, kept, readSource) : { startToBest: null, kept: [] },
     reverted: rows.filter(({ decision }) => decision === 'revert'),
     failed: rows.filter(({ decision, status }) => decision === null && status !== 'passed'),
-    abandoned: logged(events, 'move-abandoned'),
+    abandoned: said(events, 'move-abandoned'),
     options: optionsTables(events),
     advice: adviceOf(events),
-    workloadAdvice: logged(events, 'workload-advice'),
+    workloadAdvice: said(events, 'workload-advice'),
     findings: { before: findingsOf(startEvaluation), after: findingsOf(bestEvaluation) },
     resources: { before: resourcesOf(startEvaluation), after: resourcesOf(bestEvaluation) },
     hotLines: readSource ? hotLinesOf(joined, bestId, readSource) : null,

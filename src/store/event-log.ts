@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
-import { brokenField } from './event-schema.ts';
 import { misshapen } from './event-shape.ts';
 import {
+  brokenField,
   EVENT_SCHEMA_VERSION,
   NOTHING_KEPT,
   type RecordedEvent,

@@ -1,11 +1,14 @@
-import type { DType } from '../core/dtype.ts';
-import type { Evaluation } from '../core/evaluation.ts';
-import type { ParameterValues } from '../core/kernel.ts';
-import type { Dimensions } from '../core/problem.ts';
-import type { SanitizerReport } from '../core/profile.ts';
+import { z } from 'zod';
+import { DTYPES } from '../core/dtype.ts';
+import { evaluationSchema } from '../core/evaluation.ts';
+import { sanitizerSchema } from '../core/profile.ts';
 import type { LoggedOf } from '../core/requests/request.ts';
 import type { Roofline } from '../core/roofline.ts';
-import type { Verdict } from '../core/vocabulary.ts';
+import { VERDICTS } from '../core/vocabulary.ts';
+
+/*
+ * Everything that happens in a run, as its log holds it. Objects may have further fields: later versions may add some.
+ */
 
 /** Version of the event records; a reader refuses a newer one. */
 export const EVENT_SCHEMA_VERSION = 2;
@@ -29,50 +32,71 @@ export const STOP_REASONS = [
 ] as const;
 export type StopReason = (typeof STOP_REASONS)[number];
 
-/** A kernel with parameter values, as events name it. */
-export interface CandidateReference {
+const text = z.string();
+const number = z.number();
+const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable();
+const values = z.record(text, number) as unknown as z.ZodType<Readonly<Record<string, number>>>;
+const texts = z.record(text, text) as unknown as z.ZodType<Readonly<Record<string, string>>>;
+/** 95 %, of a ratio. */
+const interval = z.tuple([number, number]) as unknown as z.ZodType<readonly [low: number, high: number]>;
+const verdict = z.enum(VERDICTS);
+const timeKind = z.enum(['measured', 'predicted']);
+
+const candidate = z.object({
   /** Content hash of the candidate. */
-  id: string;
+  id: text,
   /** Name of the kernel, e.g. `03_rows`. */
-  kernel: string;
-  parameters: ParameterValues;
-}
+  kernel: text,
+  parameters: values,
+});
+
+/** A kernel with parameter values, as events name it. */
+export type CandidateReference = z.infer<typeof candidate>;
+
+const goal = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('speed-up'), ratio: number, text }),
+  z.object({ kind: z.literal('time'), ns: number, text }),
+]);
 
 /** What a run was asked to reach. */
-export type Goal = { kind: 'speed-up'; ratio: number; text: string } | { kind: 'time'; ns: number; text: string };
+export type Goal = z.infer<typeof goal>;
+
+const parameterChange = { parameter: text, from: number, to: number };
+const move = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('parameter'), kernel: text, ...parameterChange }),
+  z.object({ kind: z.literal('parameters'), kernel: text, changes: z.array(z.object(parameterChange)) }),
+  z.object({ kind: z.literal('rung'), from: text, to: text }),
+  z.object({ kind: z.literal('configuration'), kernel: text, parameters: values }),
+]);
 
 /**
  * The change of an iteration. `parameter` and `rung` change one thing of the best candidate so far. `configuration` is the
  * request of a blind strategy: any setting of any rung.
  */
-export type MoveRecord =
-  | { kind: 'parameter'; kernel: string; parameter: string; from: number; to: number }
-  | { kind: 'parameters'; kernel: string; changes: { parameter: string; from: number; to: number }[] }
-  | { kind: 'rung'; from: string; to: string }
-  | { kind: 'configuration'; kernel: string; parameters: ParameterValues };
+export type MoveRecord = z.infer<typeof move>;
 
-/** What a run may spend. `null` means no limit. */
-export interface Budgets {
-  /** Of the whole run, advice included. */
-  maximumEvaluations: number | null;
-  /** Evaluations reserved for the time after the search; `null`: the optimizer decides. */
-  allowance: Allowance | null;
-  /** Wall time. */
-  maximumMinutes: number | null;
-  /** Time during which the run's evaluations held the GPU: everything except compiling, host work included. */
-  maximumGpuMinutes: number | null;
-  /** In the currency of `gpuPricePerHour`. */
-  maximumMoney: number | null;
-  /** Price of an hour of the GPU. `null`: no price was given, so money is neither counted nor limited. */
-  gpuPricePerHour: number | null;
-}
+const allowance = z.object({ confirmation: number, ablation: number, advice: number });
 
 /** Evaluations of what follows a search. */
-export interface Allowance {
-  confirmation: number;
-  ablation: number;
-  advice: number;
-}
+export type Allowance = z.infer<typeof allowance>;
+
+const budgets = z.object({
+  /** Of the whole run, advice included. */
+  maximumEvaluations: orNull(number),
+  /** Evaluations reserved for the time after the search; `null`: the optimizer decides. */
+  allowance: orNull(allowance),
+  /** Wall time. */
+  maximumMinutes: orNull(number),
+  /** Time during which the run's evaluations held the GPU: everything except compiling, host work included. */
+  maximumGpuMinutes: orNull(number),
+  /** In the currency of `gpuPricePerHour`. */
+  maximumMoney: orNull(number),
+  /** Price of an hour of the GPU. `null`: no price was given, so money is neither counted nor limited. */
+  gpuPricePerHour: orNull(number),
+});
+
+/** What a run may spend. `null` means no limit. */
+export type Budgets = z.infer<typeof budgets>;
 
 /** The search may use all there is. */
 export const NOTHING_KEPT: Allowance = { confirmation: 0, ablation: 0, advice: 0 };
@@ -87,40 +111,43 @@ export const UNLIMITED: Budgets = {
   gpuPricePerHour: null,
 };
 
+const workload = z.object({ name: text, dimensions: values, cache: z.enum(['hot', 'cold']) });
+const weightedWorkload = workload.extend({
+  /** Weights need not sum to 1. */
+  weight: number.positive(),
+});
+
 /** A workload of the run, with its weight in the objective. */
-export interface WeightedWorkload {
-  name: string;
-  dimensions: Dimensions;
-  cache: 'hot' | 'cold';
-  /** Positive; weights need not sum to 1. */
-  weight: number;
-}
+export type WeightedWorkload = z.infer<typeof weightedWorkload>;
+
+const patternPrior = z.object({
+  pattern: text,
+  /** Evaluated moves of this pattern, and how many of them were kept. */
+  attempts: number,
+  kept: number,
+  /** Geometric mean of old time ÷ new time over the kept moves; 1 if none was kept. */
+  realisedGain: number,
+  /** The narrowest scope with evidence: same problem and device, same device, or anywhere. */
+  scope: z.enum(['problem-and-device', 'device', 'all']),
+});
 
 /** The results of a pattern in earlier runs of the same store: the prior for this run's ranking. */
-export interface PatternPrior {
-  pattern: string;
-  /** Evaluated moves of this pattern, and how many of them were kept. */
-  attempts: number;
-  kept: number;
-  /** Geometric mean of old time ÷ new time over the kept moves; 1 if none was kept. */
-  realisedGain: number;
-  /** The narrowest scope with evidence: same problem and device, same device, or anywhere. */
-  scope: 'problem-and-device' | 'device' | 'all';
-}
+export type PatternPrior = z.infer<typeof patternPrior>;
+
+const kernelCost = z.object({
+  kernel: text,
+  compileMs: number,
+  /** Verifying and timing. */
+  runMs: number,
+});
 
 /** Cost of evaluating a kernel's candidates in earlier runs on this device: medians, in ms. */
-export interface KernelCost {
-  kernel: string;
-  compileMs: number;
-  /** Verifying and timing. */
-  runMs: number;
-}
+export type KernelCost = z.infer<typeof kernelCost>;
+
+const priors = z.object({ patterns: z.array(patternPrior), costs: z.array(kernelCost) });
 
 /** What a run read from earlier runs at its start. Logged, so that a resumed run ranks like the first part. */
-export interface Priors {
-  patterns: PatternPrior[];
-  costs: KernelCost[];
-}
+export type Priors = z.infer<typeof priors>;
 
 /** Options that `resume` needs and that `run-started` does not hold elsewhere. */
 export type RunRequest = LoggedOf<'optimize'> & {
@@ -132,287 +159,282 @@ export type RunRequest = LoggedOf<'optimize'> & {
   problemFiles?: Readonly<Record<string, string>>;
 };
 
-/** What git says of the folder that a run's files come from, when it begins. */
-export interface RepositoryState {
-  /** HEAD. */
-  commit: string;
-  /** The folder's files are not those of `commit`. */
-  isDirty: boolean;
-}
+/** Only what versions agree on; the options are those of the version that wrote the log. */
+const request = z.looseObject({ target: text, problemFiles: texts.optional() }) as unknown as z.ZodType<RunRequest>;
 
-export interface RunStartedEvent {
-  type: 'run-started';
-  /** `dtype` where the problem takes several. */
-  problem: { name: string; folder: string; dtype?: DType };
-  /** Of the problem's folder. Absent where no repository holds it, and from logs of versions that did not look. */
-  repository?: RepositoryState;
-  start: CandidateReference;
-  /** The first of `workloads`, on which candidates are screened. */
-  workload: { name: string; dimensions: Dimensions; cache: 'hot' | 'cold' };
-  /** All workloads of the objective (a weighted geometric mean of speed-ups); at least one. */
-  workloads: WeightedWorkload[];
-  device: { id: string; kind: 'virtual' | 'cuda'; name: string };
-  seed: number;
-  /** `guided`, or a strategy of search/. */
-  strategy: string;
-  budgets: Budgets;
-  goal: Goal | null;
-  priors: Priors;
-  request: RunRequest;
-  /** For the first workload: its work and the device's rates, for reports. Absent if they are unknown. */
-  roofline?: Roofline;
-  environment: Readonly<Record<string, string>>;
-}
+const repository = z.object({
+  /** HEAD. */
+  commit: text,
+  /** The folder's files are not those of `commit`. */
+  isDirty: z.boolean(),
+});
+
+/** What git says of the folder that a run's files come from, when it begins. */
+export type RepositoryState = z.infer<typeof repository>;
+
+const pattern = z.object({ id: text, title: text });
+const finding = z.object({ id: text, evaluationId: text });
+
+const rankedOption = z.object({
+  moveKey: text,
+  pattern,
+  finding,
+  /** The change its next candidate would make. */
+  move,
+  /** Old time ÷ new time, ≥ 1: the pattern's expectation, combined with its results so far. */
+  expectedGain: number,
+  /** 0…1, weighed likewise. */
+  confidence: number,
+  /** Earlier moves of this pattern, in this run and in the prior. */
+  evidence: z.object({ attempts: number, kept: number }),
+  /** Expected evaluations until the decision, and compile time in units of an evaluation. */
+  cost: z.object({ evaluations: number, compile: number }),
+  /** (expectedGain − 1) × confidence ÷ (cost.evaluations + cost.compile); the table is sorted by it. */
+  value: number,
+  /** The arithmetic of `value` in numbers: `(1.40 − 1) × 0.50 ÷ (1 + 0.2) = 0.167`. */
+  arithmetic: text,
+  /** Evaluations that the move has used, and its failures since it last helped. */
+  used: number,
+  failures: number,
+  state: z.enum(['next', 'open', 'abandoned']),
+});
 
 /** One line of the options table: an open move, or one that was given up, with the arithmetic of its rank. */
-export interface RankedOption {
-  moveKey: string;
-  pattern: { id: string; title: string };
-  finding: { id: string; evaluationId: string };
-  /** The change its next candidate would make. */
-  move: MoveRecord;
-  /** Old time ÷ new time, ≥ 1: the pattern's expectation, combined with its results so far. */
-  expectedGain: number;
-  /** 0…1, weighed likewise. */
-  confidence: number;
-  /** Earlier moves of this pattern, in this run and in the prior. */
-  evidence: { attempts: number; kept: number };
-  /** Expected evaluations until the decision, and compile time in units of an evaluation. */
-  cost: { evaluations: number; compile: number };
-  /** (expectedGain − 1) × confidence ÷ (cost.evaluations + cost.compile); the table is sorted by it. */
-  value: number;
-  /** The arithmetic of `value` in numbers: `(1.40 − 1) × 0.50 ÷ (1 + 0.2) = 0.167`. */
-  arithmetic: string;
-  /** Evaluations that the move has used, and its failures since it last helped. */
-  used: number;
-  failures: number;
-  state: 'next' | 'open' | 'abandoned';
-}
+export type RankedOption = z.infer<typeof rankedOption>;
 
-/** The options at one turn of a guided run. */
-export interface OptionsRankedEvent {
-  type: 'options-ranked';
-  iteration: number;
-  /** Remaining evaluations ÷ open moves; `null` if evaluations are not limited. */
-  share: number | null;
-  /** Open moves by descending value. `omitted` counts those that are not listed. */
-  options: RankedOption[];
-  omitted: number;
-}
-
-/** A pattern proposed this move because of a finding of the current best. */
-export interface MoveProposedEvent {
-  type: 'move-proposed';
-  iteration: number;
-  /** Key under which failures are counted: pattern × parameter or rung. */
-  moveKey: string;
-  pattern: { id: string; title: string };
-  finding: { id: string; evaluationId: string; estimatedSpeedup: number; evidence: string };
-  move: MoveRecord;
-  candidate: CandidateReference;
-  /** Old time ÷ new time the pattern expects. An estimate. */
-  expectedGain: number;
-  /** 0…1. */
-  confidence: number;
-  reason: string;
-}
-
-export interface EvaluationFinishedEvent {
-  type: 'evaluation-finished';
-  iteration: number;
-  evaluation: Evaluation;
-  /** Source file → SHA-256 of its text in the run's `objects/`. */
-  sources: Readonly<Record<string, string>>;
-}
-
-/**
- * `ratio` is the time of the best so far ÷ the time of this candidate; `null` if it has no valid time. Measured times come
- * with the verdict and the ratio's 95 % interval.
- */
-export interface DecisionEvent {
-  type: 'decision';
-  iteration: number;
-  evaluationId: string;
-  decision: 'keep' | 'revert';
-  comparedWith: string | null;
-  ratio: number | null;
-  verdict?: Verdict;
-  intervalRatio?: readonly [low: number, high: number];
-  /** With several workloads, `ratio` is the weighted geometric mean of these. */
-  perWorkload?: WorkloadRatio[];
-  reason: string;
-}
+const workloadRatio = z.object({
+  workload: text,
+  weight: number.positive(),
+  /** Evaluation of the candidate on this workload. */
+  evaluationId: text,
+  /** Time of the best so far ÷ time of this candidate; `null` if it has no valid time. */
+  ratio: orNull(number),
+  intervalRatio: interval.optional(),
+  /** More than 2 % slower, or not passed. The whole candidate is reverted because of this. */
+  vetoes: z.boolean(),
+});
 
 /** One workload's part of a decision. */
-export interface WorkloadRatio {
-  workload: string;
-  weight: number;
-  /** Evaluation of the candidate on this workload. */
-  evaluationId: string;
-  /** Time of the best so far ÷ time of this candidate; `null` if it has no valid time. */
-  ratio: number | null;
-  intervalRatio?: readonly [low: number, high: number];
-  /** More than 2 % slower, or not passed. The whole candidate is reverted because of this. */
-  vetoes: boolean;
-}
+export type WorkloadRatio = z.infer<typeof workloadRatio>;
 
-/**
- * Measured runs: the winner against the start, on a fixed number of fresh blocks, and the sanitizer's result. If the winner
- * is refused, the previous best takes its place and is confirmed in turn.
- */
-export interface ConfirmationEvent {
-  type: 'confirmation';
-  evaluationId: string;
-  candidate: CandidateReference;
-  /** Start's time ÷ winner's time; `null` if times are predicted, or if the winner could not be measured again. */
-  ratio: number | null;
-  /** The winner's time in the confirmation; with several workloads, the weighted geometric mean. */
-  medianNs: number | null;
-  verdict: Verdict | null;
-  intervalRatio: readonly [low: number, high: number] | null;
-  sanitizer: SanitizerReport['outcome'] | null;
-  /** With several workloads, `ratio` is the weighted geometric mean of these. */
-  perWorkload?: WorkloadRatio[];
-  outcome: 'accepted' | 'accepted, unsanitized' | 'refused';
-  reason: string;
-}
+/** With several workloads, `ratio` is the weighted geometric mean of these. */
+const perWorkload = z.array(workloadRatio).optional();
 
-export interface MoveAbandonedEvent {
-  type: 'move-abandoned';
-  iteration: number;
-  moveKey: string;
-  failureCount: number;
-  /** The move failed three times since it last helped, or used twice its share of the evaluations. */
-  why: 'failed' | 'overspent';
-  reason: string;
-}
-
-/**
- * The best candidate with one of its changes undone. It shows what that change is worth. Logged once the winner is known,
- * as far as the budget allows. `evaluationId` may be an earlier evaluation of the same candidate.
- */
-export interface AblationEvent {
-  type: 'ablation';
-  /** The best candidate's evaluation. */
-  best: string;
-  /** The undone change: the setting of the best, and the setting of the ablated candidate. */
-  undone:
-    | { kind: 'parameter'; parameter: string; from: number; to: number }
-    | { kind: 'rung'; from: string; to: string };
-  candidate: CandidateReference;
-  evaluationId: string | null;
-  /** Time without the change ÷ time of the best: the gain of the change together with the others. `null` without a time. */
-  ratio: number | null;
-  intervalRatio?: readonly [low: number, high: number];
-  /** Why there is no ratio: not evaluated, or judged invalid. */
-  reason?: string;
-}
-
-/** How a kernel fills the device as a dimension grows. The work differs from row to row, so this is never a speed-up. */
-export interface WorkloadAdviceEvent {
-  type: 'workload-advice';
-  /** The best candidate's id. */
-  candidate: string;
-  /** The dimensions that grow, e.g. `['B', 'H']`; rows hold their product. */
-  dimensions: string[];
-  rows: {
-    /** Product of the grown dimensions. */
-    product: number;
-    workload: string;
-    evaluationId: string | null;
-    kind: 'measured' | 'predicted';
-    medianNs: number | null;
-    attainableNs: number | null;
-    /** attainableNs ÷ medianNs. */
-    attainedRatio: number | null;
-  }[];
-  /** Smallest product at which the attained ratio is within 5 % of the last row's; `null` if it still grows. */
-  saturatedAt: number | null;
-  /** `the workload under-fills the device: at B·H = 8 it reaches 12 % of attainable; at B·H ≥ 128 it reaches 61 %`. */
-  text: string;
-}
-
-/** A pattern's recommendation that no listed move can carry out. */
-export interface AdviceEvent {
-  type: 'advice';
-  iteration: number;
-  pattern: { id: string; title: string };
-  finding: { id: string; evaluationId: string };
-  text: string;
-}
-
-export interface BudgetEvent {
-  type: 'budget';
-  iteration: number;
-  evaluationsUsed: number;
-  /** Includes the reserve for the time after the search. */
-  evaluationsLeft: number | null;
-  minutesUsed: number;
-  minutesLeft: number | null;
-  ledger: Ledger;
-}
+const ledger = z.object({
+  compileMs: number,
+  verifyMs: number,
+  timeMs: number,
+  /** Time during which evaluations held the GPU: everything except compiling, host work included; 0 on a virtual device. */
+  gpuMs: number,
+  /** gpuMs × price; `null` without a price. */
+  money: orNull(number),
+});
 
 /** A run's expenses so far, by purpose. Wall times of the phases, in ms. */
-export interface Ledger {
-  compileMs: number;
-  verifyMs: number;
-  timeMs: number;
-  /** Time during which evaluations held the GPU: everything except compiling, host work included; 0 on a virtual device. */
-  gpuMs: number;
-  /** gpuMs × price; `null` without a price. */
-  money: number | null;
-}
+export type Ledger = z.infer<typeof ledger>;
 
-/**
- * Why the search ended. Confirmation, ablation and advice follow. The search continues, and ends again, if the confirmation
- * revokes the reason, or if the best is faster without one of its changes.
- */
-export interface SearchEndedEvent {
-  type: 'search-ended';
-  iteration: number;
-  reason: StopReason;
-  detail: string;
-}
+/** The fields of every event, by its type. */
+export const EVENT_SCHEMAS = {
+  'run-started': z.object({
+    /** `dtype` where the problem takes several. */
+    problem: z.object({ name: text, folder: text, dtype: z.enum(DTYPES).optional() }),
+    /** Of the problem's folder. Absent where no repository holds it, and from logs of versions that did not look. */
+    repository: repository.optional(),
+    start: candidate,
+    /** The first of `workloads`, on which candidates are screened. */
+    workload,
+    /** All workloads of the objective: a weighted geometric mean of speed-ups. */
+    workloads: z.array(weightedWorkload).min(1),
+    device: z.object({ id: text, kind: z.enum(['virtual', 'cuda']), name: text }),
+    seed: number,
+    /** `guided`, or a strategy of search/. */
+    strategy: text,
+    budgets,
+    goal: orNull(goal),
+    priors,
+    request,
+    /** For the first workload: its work and the device's rates, for reports. Absent if they are unknown. */
+    roofline: (z.looseObject({}) as unknown as z.ZodType<Roofline>).optional(),
+    environment: texts,
+  }),
 
-/**
- * A run whose budget was spent continues with a larger one. Stands where the search had ended; the events after that point
- * move to a file beside the log.
- */
-export interface BudgetsExtendedEvent {
-  type: 'budgets-extended';
-  iteration: number;
-  /** From here on, in place of `run-started`'s. */
-  budgets: Budgets;
-}
+  /** A pattern proposed this move because of a finding of the current best. */
+  'move-proposed': z.object({
+    iteration: number,
+    /** Key under which failures are counted: pattern × parameter or rung. */
+    moveKey: text,
+    pattern,
+    finding: finding.extend({ estimatedSpeedup: number, evidence: text }),
+    move,
+    candidate,
+    /** Old time ÷ new time the pattern expects. An estimate. */
+    expectedGain: number,
+    /** 0…1. */
+    confidence: number,
+    reason: text,
+  }),
 
-export interface RunFinishedEvent {
-  type: 'run-finished';
-  stopReason: StopReason;
-  detail: string;
-  /** Evaluation id of the best candidate; `null` when nothing passed. */
-  best: string | null;
-  /** Start's time ÷ best's time; of measured runs, the confirmed ratio. */
-  speedup: number | null;
-}
+  'evaluation-finished': z.object({
+    iteration: number,
+    evaluation: evaluationSchema,
+    /** Source file → SHA-256 of its text in the run's `objects/`. */
+    sources: texts,
+  }),
 
-export type RunEvent =
-  | RunStartedEvent
-  | MoveProposedEvent
-  | EvaluationFinishedEvent
-  | DecisionEvent
-  | ConfirmationEvent
-  | MoveAbandonedEvent
-  | AdviceEvent
-  | OptionsRankedEvent
-  | AblationEvent
-  | WorkloadAdviceEvent
-  | BudgetEvent
-  | SearchEndedEvent
-  | BudgetsExtendedEvent
-  | RunFinishedEvent;
+  decision: z.object({
+    iteration: number,
+    evaluationId: text,
+    decision: z.enum(['keep', 'revert']),
+    comparedWith: orNull(text),
+    /** Time of the best so far ÷ time of this candidate; `null` if it has no valid time. */
+    ratio: orNull(number),
+    /** Measured only. */
+    verdict: verdict.optional(),
+    intervalRatio: interval.optional(),
+    perWorkload,
+    reason: text,
+  }),
 
-/** An event as it lies in the log. */
-export type RecordedEvent = RunEvent & {
+  /**
+   * Measured runs: the winner against the start, on a fixed number of fresh blocks, and the sanitizer's result. If the winner
+   * is refused, the previous best takes its place and is confirmed in turn.
+   */
+  confirmation: z.object({
+    evaluationId: text,
+    candidate,
+    /** Start's time ÷ winner's time; `null` if times are predicted, or if the winner could not be measured again. */
+    ratio: orNull(number),
+    /** The winner's time in the confirmation; with several workloads, the weighted geometric mean. */
+    medianNs: orNull(number),
+    verdict: orNull(verdict),
+    intervalRatio: orNull(interval),
+    sanitizer: orNull(sanitizerSchema.shape.outcome),
+    perWorkload,
+    outcome: z.enum(['accepted', 'accepted, unsanitized', 'refused']),
+    reason: text,
+  }),
+
+  'move-abandoned': z.object({
+    iteration: number,
+    moveKey: text,
+    failureCount: number,
+    /** The move failed three times since it last helped, or used twice its share of the evaluations. */
+    why: z.enum(['failed', 'overspent']),
+    reason: text,
+  }),
+
+  /** A pattern's recommendation that no listed move can carry out. */
+  advice: z.object({ iteration: number, pattern, finding, text }),
+
+  /** The options at one turn of a guided run. */
+  'options-ranked': z.object({
+    iteration: number,
+    /** Remaining evaluations ÷ open moves; `null` if evaluations are not limited. */
+    share: orNull(number),
+    /** Open moves by descending value. `omitted` counts those that are not listed. */
+    options: z.array(rankedOption),
+    omitted: number,
+  }),
+
+  /**
+   * The best candidate with one of its changes undone. It shows what that change is worth. Logged once the winner is known,
+   * as far as the budget allows. `evaluationId` may be an earlier evaluation of the same candidate.
+   */
+  ablation: z.object({
+    /** The best candidate's evaluation. */
+    best: text,
+    /** The undone change: the setting of the best, and the setting of the ablated candidate. */
+    undone: z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('parameter'), ...parameterChange }),
+      z.object({ kind: z.literal('rung'), from: text, to: text }),
+    ]),
+    candidate,
+    evaluationId: orNull(text),
+    /** Time without the change ÷ time of the best: the gain of the change together with the others. `null` without a time. */
+    ratio: orNull(number),
+    intervalRatio: interval.optional(),
+    /** Why there is no ratio: not evaluated, or judged invalid. */
+    reason: text.optional(),
+  }),
+
+  /** How a kernel fills the device as a dimension grows. The work differs from row to row, so this is never a speed-up. */
+  'workload-advice': z.object({
+    /** The best candidate's id. */
+    candidate: text,
+    /** The dimensions that grow, e.g. `['B', 'H']`; rows hold their product. */
+    dimensions: z.array(text),
+    rows: z.array(
+      z.object({
+        /** Product of the grown dimensions. */
+        product: number,
+        workload: text,
+        evaluationId: orNull(text),
+        kind: timeKind,
+        medianNs: orNull(number),
+        attainableNs: orNull(number),
+        /** attainableNs ÷ medianNs. */
+        attainedRatio: orNull(number),
+      }),
+    ),
+    /** Smallest product at which the attained ratio is within 5 % of the last row's; `null` if it still grows. */
+    saturatedAt: orNull(number),
+    /** `the workload under-fills the device: at B·H = 8 it reaches 12 % of attainable; at B·H ≥ 128 it reaches 61 %`. */
+    text,
+  }),
+
+  budget: z.object({
+    iteration: number,
+    evaluationsUsed: number,
+    /** Includes the reserve for the time after the search. */
+    evaluationsLeft: orNull(number),
+    minutesUsed: number,
+    minutesLeft: orNull(number),
+    ledger,
+  }),
+
+  /**
+   * Why the search ended. Confirmation, ablation and advice follow. The search continues, and ends again, if the confirmation
+   * revokes the reason, or if the best is faster without one of its changes.
+   */
+  'search-ended': z.object({ iteration: number, reason: z.enum(STOP_REASONS), detail: text }),
+
+  /**
+   * A run whose budget was spent continues with a larger one, in place of `run-started`'s. Stands where the search had ended;
+   * the events after that point move to a file beside the log.
+   */
+  'budgets-extended': z.object({ iteration: number, budgets }),
+
+  'run-finished': z.object({
+    stopReason: z.enum(STOP_REASONS),
+    detail: text,
+    /** Evaluation id of the best candidate; `null` when nothing passed. */
+    best: orNull(text),
+    /** Start's time ÷ best's time; of measured runs, the confirmed ratio. */
+    speedup: orNull(number),
+  }),
+} as const;
+
+export type EventType = keyof typeof EVENT_SCHEMAS;
+
+/** What an event of a type says. */
+export type Said<T extends EventType> = z.infer<(typeof EVENT_SCHEMAS)[T]>;
+
+type EventOf<T extends EventType> = T extends EventType ? { type: T } & Said<T> : never;
+
+export type RunEvent = EventOf<EventType>;
+export type RunStartedEvent = EventOf<'run-started'>;
+export type MoveProposedEvent = EventOf<'move-proposed'>;
+export type EvaluationFinishedEvent = EventOf<'evaluation-finished'>;
+export type DecisionEvent = EventOf<'decision'>;
+export type ConfirmationEvent = EventOf<'confirmation'>;
+export type MoveAbandonedEvent = EventOf<'move-abandoned'>;
+export type OptionsRankedEvent = EventOf<'options-ranked'>;
+export type AblationEvent = EventOf<'ablation'>;
+export type WorkloadAdviceEvent = EventOf<'workload-advice'>;
+export type BudgetEvent = EventOf<'budget'>;
+export type RunFinishedEvent = EventOf<'run-finished'>;
+
+type Recorded = RunEvent & {
   schemaVersion: typeof EVENT_SCHEMA_VERSION;
   /** Counts from 1 without gaps. */
   sequence: number;
@@ -420,5 +442,22 @@ export type RecordedEvent = RunEvent & {
   time: string;
 };
 
+/** An event as it lies in the log. */
+export type RecordedEvent<T extends EventType = EventType> = Extract<Recorded, { type: T }>;
+
+/** The events of one type, in the order they were logged. */
+export const ofType = <T extends EventType>(events: readonly RecordedEvent[], type: T): RecordedEvent<T>[] =>
+  events.filter((event): event is RecordedEvent<T> => event.type === type);
+
+/** What all events of one type say, without what the log adds, in the order they were logged. */
+export const said = <T extends EventType>(events: readonly RecordedEvent[], type: T): Said<T>[] =>
+  ofType(events, type).map(({ schemaVersion, sequence, time, type: _, ...rest }) => rest as unknown as Said<T>);
+
 /** Where the loop sends what happens. */
 export type EventSink = (event: RunEvent) => void;
+
+/** The first invalid field of an event, and what is wrong with it; undefined if all are valid. */
+export function brokenField(event: RunEvent): { readonly field: string; readonly what: string } | undefined {
+  const issue = EVENT_SCHEMAS[event.type].safeParse(event).error?.issues[0];
+  return issue && { field: issue.path.join('.'), what: issue.message };
+}

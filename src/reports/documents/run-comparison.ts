@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Timing } from '../../core/timing.ts';
-import type { RecordedEvent, RunStartedEvent, WeightedWorkload } from '../../store/events.ts';
+import { ofType, type RecordedEvent, type RunStartedEvent, type WeightedWorkload } from '../../store/events.ts';
 import { bestSoFarChart, type SearchProgress } from '../charts/best-so-far-chart.ts';
 import {
   codeBlock,
@@ -29,7 +29,6 @@ import {
 } from '../format.ts';
 import type { RunView } from '../run-view.ts';
 import { changeLines, diffParts } from '../sections/changes.ts';
-import { ofType } from '../view/logged.ts';
 import { type BestChanges, settingChanges } from '../view/outcome.ts';
 import { joinEvaluations, type TimeFigure } from '../view/progression.ts';
 import { shellCommand } from '../view/reproduction.ts';

@@ -1,5 +1,4 @@
-import type { Budgets, EvaluationFinishedEvent, RecordedEvent } from '../../store/events.ts';
-import { ofType } from './logged.ts';
+import { type Budgets, type EvaluationFinishedEvent, ofType, type RecordedEvent } from '../../store/events.ts';
 
 const MS_PER_MINUTE = 60_000;
 const MS_PER_HOUR = 3_600_000;

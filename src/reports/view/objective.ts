@@ -1,5 +1,4 @@
-import type { RunStartedEvent, WeightedWorkload } from '../../store/events.ts';
-import type { Logged } from './logged.ts';
+import type { RunStartedEvent, Said, WeightedWorkload } from '../../store/events.ts';
 import { type Joined, type ProgressionRow, type TimeFigure, timeFigure } from './progression.ts';
 
 /** How the best does on one workload, against the start. */
@@ -52,7 +51,7 @@ interface ObjectiveSource {
   joined: readonly Joined[];
   rows: readonly ProgressionRow[];
   bestCandidateId: string | undefined;
-  confirmation: Logged<'confirmation'> | undefined;
+  confirmation: Said<'confirmation'> | undefined;
 }
 
 export function objectiveOf({ started, joined, rows, bestCandidateId, confirmation }: ObjectiveSource): Objective {

@@ -1,6 +1,5 @@
 import type { ParameterValues } from '../../core/kernel.ts';
-import type { CandidateReference } from '../../store/events.ts';
-import type { Logged } from './logged.ts';
+import type { CandidateReference, Said } from '../../store/events.ts';
 import type { ProgressionRow, TimeFigure } from './progression.ts';
 
 /** Differences of the best candidate from the start. */
@@ -50,7 +49,7 @@ export function bestChanges(
 export function speedupOf(
   start: TimeFigure | null,
   best: (TimeFigure & { candidate: CandidateReference }) | null,
-  confirmations: readonly Logged<'confirmation'>[],
+  confirmations: readonly Said<'confirmation'>[],
   /** Runs over several workloads: the objective as the run's end says it. */
   objective: number | null,
 ): number | null {

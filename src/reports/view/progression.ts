@@ -3,18 +3,18 @@ import type { ParameterValues } from '../../core/kernel.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import type { Verdict } from '../../core/vocabulary.ts';
-import type {
-  AblationEvent,
-  CandidateReference,
-  ConfirmationEvent,
-  DecisionEvent,
-  EvaluationFinishedEvent,
-  MoveProposedEvent,
-  RecordedEvent,
-  WorkloadRatio,
+import {
+  type AblationEvent,
+  type CandidateReference,
+  type ConfirmationEvent,
+  type DecisionEvent,
+  type EvaluationFinishedEvent,
+  type MoveProposedEvent,
+  ofType,
+  type RecordedEvent,
+  type WorkloadRatio,
 } from '../../store/events.ts';
 import { formatMove } from '../format.ts';
-import { ofType } from './logged.ts';
 
 /** A time as reports show it, with the evaluation it comes from. */
 export interface TimeFigure {

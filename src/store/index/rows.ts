@@ -1,14 +1,15 @@
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
-import type {
-  DecisionEvent,
-  EvaluationFinishedEvent,
-  MoveProposedEvent,
-  RecordedEvent,
-  RunFinishedEvent,
-  RunStartedEvent,
-  StopReason,
+import {
+  type DecisionEvent,
+  type EvaluationFinishedEvent,
+  type MoveProposedEvent,
+  ofType,
+  type RecordedEvent,
+  type RunFinishedEvent,
+  type RunStartedEvent,
+  type StopReason,
 } from '../events.ts';
 import { standingDecisions } from '../standing-decisions.ts';
 
@@ -101,10 +102,6 @@ export interface RunRows {
   moves: MoveRow[];
 }
 
-type OfType<T extends RecordedEvent['type']> = Extract<RecordedEvent, { type: T }>;
-const ofType = <T extends RecordedEvent['type']>(events: readonly RecordedEvent[], type: T): OfType<T>[] =>
-  events.filter((event): event is OfType<T> => event.type === type);
-
 /** The row of a run whose log can't be read. */
 export const unreadableRun = (id: string, error: string): RunRows => ({
   run: { ...UNKNOWN, id, error },
@@ -154,7 +151,7 @@ const timingKind = ({ device }: RunStartedEvent): Timing['kind'] => (device.kind
 const medianNs = (event: EvaluationFinishedEvent | undefined): number | null =>
   event?.evaluation.status === 'passed' ? (event.evaluation.timing?.medianNs ?? null) : null;
 
-function runRow(id: string, started: OfType<'run-started'>, events: readonly RecordedEvent[]): RunRow {
+function runRow(id: string, started: RecordedEvent<'run-started'>, events: readonly RecordedEvent[]): RunRow {
   const evaluations = ofType(events, 'evaluation-finished');
   const finished = ofType(events, 'run-finished').at(-1);
   const best = finished ? finished.best : (standingDecisions(events).at(-1)?.evaluationId ?? null);
