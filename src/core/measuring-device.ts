@@ -18,9 +18,9 @@ export type DrawRule =
   | { kind: 'permutation' }
   | { kind: 'constant'; value: number };
 
-/** One buffer to be drawn. */
-export interface Draw {
-  readonly buffer: DeviceBuffer;
+/** One buffer to be drawn. `B`: what names a buffer, here as in all parts of a round. */
+export interface Draw<B = DeviceBuffer> {
+  readonly buffer: B;
   readonly dtype: DType;
   readonly rule: DrawRule;
   /** Two 32-bit words. */
@@ -28,8 +28,8 @@ export interface Draw {
 }
 
 /** A pattern of 1, 2, 4 or 8 bytes repeated over a buffer. */
-export interface Fill {
-  readonly buffer: DeviceBuffer;
+export interface Fill<B = DeviceBuffer> {
+  readonly buffer: B;
   readonly pattern: Uint8Array;
 }
 
@@ -49,9 +49,9 @@ export interface Replay {
 export type Slot = ReadonlyMap<string, DeviceBuffer>;
 
 /** Two dense buffers of one size whose elements should be equal. */
-export interface BufferPair {
-  readonly left: DeviceBuffer;
-  readonly right: DeviceBuffer;
+export interface BufferPair<B = DeviceBuffer> {
+  readonly left: B;
+  readonly right: B;
   readonly dtype: DType;
   /**
    * Floating-point values are also equal if they differ by at most this share of |left| + |right|; 0: only equal bits are.
@@ -60,11 +60,11 @@ export interface BufferPair {
 }
 
 /** A launch sequence to run alone: the contents of its buffers before it, and the buffers to compare them with after it. */
-export interface Rerun {
+export interface Rerun<B = DeviceBuffer> {
   /** Which of the replay's sequences, on its slot for reruns. */
   readonly sequence: number;
-  readonly fills: readonly Fill[];
-  readonly pairs: readonly BufferPair[];
+  readonly fills: readonly Fill<B>[];
+  readonly pairs: readonly BufferPair<B>[];
 }
 
 /** State of the chip before a timed replay. */
@@ -76,23 +76,23 @@ export interface ChipState {
 }
 
 /** One replay and the work around it, in this order. Only the replay itself is timed. */
-export interface ReplayRound {
-  readonly draws: readonly Draw[];
-  readonly fills: readonly Fill[];
+export interface ReplayRound<B = DeviceBuffer> {
+  readonly draws: readonly Draw<B>[];
+  readonly fills: readonly Fill<B>[];
   readonly chip: ChipState;
   /** Number of sequences after which the replay ends. If these are not all, it has a graph of its own. */
   readonly sequenceCount: number;
-  /** What must still hold what these draws put there. */
-  readonly unchanged: readonly Draw[];
+  /** What must still hold what these draws put there: some of `draws`. */
+  readonly unchanged: readonly Draw<B>[];
   /** Buffers of arenas whose guard bytes are checked, all buffers of each arena. */
-  readonly guarded: readonly DeviceBuffer[];
+  readonly guarded: readonly B[];
   /** Patterns that are looked for. */
-  readonly poisons: readonly Fill[];
+  readonly poisons: readonly Fill<B>[];
   /**
    * Sequences that run again one at a time, in this order, and are each compared as soon as they have ended. Before each,
    * the device overwrites the chip's memory that earlier launches may have used, and restores module variables.
    */
-  readonly reruns: readonly Rerun[];
+  readonly reruns: readonly Rerun<B>[];
 }
 
 export type ReplayOutcome = { ok: true; replay: Replay } | DeviceFailure;

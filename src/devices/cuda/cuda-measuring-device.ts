@@ -17,7 +17,7 @@ import { endedWhileRunning } from './ended-while-running.ts';
 import type { Handles } from './handles.ts';
 import { cudaLibraryFolders, knownPeaks, type PeakSubject } from './peaks/peaks-cache.ts';
 import { Transfers } from './transfers.ts';
-import type { DrawRequest, FillRequest, RoundRequest } from './worker/protocol.ts';
+import { mapRound, type RoundRequest } from './worker/protocol.ts';
 import type { WorkerClient } from './worker-client.ts';
 
 /** Time the worker has beside the limit of a replay. */
@@ -56,11 +56,11 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   }
 
   async draw(draws: readonly Draw[]): Promise<void> {
-    await this.#client.housekeeping('draw', { draws: this.#draws(draws) });
+    await this.#client.housekeeping('draw', { draws: this.#on(draws) });
   }
 
   async fillAll(fills: readonly Fill[]): Promise<void> {
-    await this.#client.housekeeping('fillAll', { fills: this.#fills(fills) });
+    await this.#client.housekeeping('fillAll', { fills: this.#on(fills) });
   }
 
   async writeAll(writes: readonly { buffer: DeviceBuffer; bytes: Uint8Array }[]): Promise<void> {
@@ -139,38 +139,15 @@ export class CudaMeasuringDevice implements MeasuringDevice {
     return this.#client.housekeeping('state', {});
   }
 
-  #ids(buffers: readonly DeviceBuffer[]): number[] {
-    return buffers.map((buffer) => this.#handles.buffer(buffer));
+  /** Draws or fills, of the worker's buffers. */
+  #on<T extends { readonly buffer: DeviceBuffer }>(parts: readonly T[]) {
+    return parts.map((part) => ({ ...part, buffer: this.#handles.buffer(part.buffer) }));
   }
 
-  #draws(draws: readonly Draw[]): DrawRequest[] {
-    return draws.map(({ buffer, dtype, rule, key }) => ({ buffer: this.#handles.buffer(buffer), dtype, rule, key }));
-  }
-
-  #round({ chip, sequenceCount, ...round }: ReplayRound): RoundRequest {
-    const places = new Map(round.draws.map((draw, place) => [draw, place]));
-    return {
-      chip,
-      sequenceCount,
-      draws: this.#draws(round.draws),
-      fills: this.#fills(round.fills),
-      unchanged: round.unchanged.map((draw) => placeOf(places, draw)),
-      guarded: this.#ids(round.guarded),
-      poisons: this.#fills(round.poisons),
-      reruns: round.reruns.map(({ sequence, fills, pairs }) => ({
-        sequence,
-        fills: this.#fills(fills),
-        pairs: pairs.map((pair) => ({
-          ...pair,
-          left: this.#handles.buffer(pair.left),
-          right: this.#handles.buffer(pair.right),
-        })),
-      })),
-    };
-  }
-
-  #fills(fills: readonly Fill[]): FillRequest[] {
-    return fills.map(({ buffer, pattern }) => ({ buffer: this.#handles.buffer(buffer), pattern }));
+  #round({ unchanged, ...parts }: ReplayRound): RoundRequest {
+    const places = new Map(parts.draws.map((draw, place) => [draw, place]));
+    const round = mapRound(parts, (buffer) => this.#handles.buffer(buffer));
+    return { ...round, unchanged: unchanged.map((draw) => placeOf(places, draw)) };
   }
 }
 

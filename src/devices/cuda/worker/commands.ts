@@ -8,16 +8,15 @@ import { CudaMeasuring } from './measuring.ts';
 import type { CudaBuffer } from './memory.ts';
 import type { CudaModule } from './module.ts';
 import { peakMachineOf } from './peak-machine.ts';
-import type {
-  BufferId,
-  CommandMessage,
-  CommandName,
-  CommandReply,
-  Commands,
-  DrawRequest,
-  FillRequest,
-  RoundRequest,
-  SlotIds,
+import {
+  type BufferId,
+  type CommandMessage,
+  type CommandName,
+  type CommandReply,
+  type Commands,
+  mapRound,
+  type RoundRequest,
+  type SlotIds,
 } from './protocol.ts';
 import type { CudaReplay, CudaRound } from './replays.ts';
 
@@ -68,37 +67,14 @@ class Session {
     return new Map(ids.map(([name, id]) => [name, this.buffers.get(id)]));
   }
 
-  all(ids: readonly BufferId[]): CudaBuffer[] {
-    return ids.map((id) => this.buffers.get(id));
-  }
-
-  draws(requests: readonly DrawRequest[]) {
+  /** Draws or fills, of the buffers with these numbers. */
+  on<T extends { readonly buffer: BufferId }>(requests: readonly T[]) {
     return requests.map((request) => ({ ...request, buffer: this.buffers.get(request.buffer) }));
   }
 
-  fills(requests: readonly FillRequest[]) {
-    return requests.map((request) => ({ ...request, buffer: this.buffers.get(request.buffer) }));
-  }
-
-  round({ draws, fills, guarded, unchanged, poisons, reruns, ...rest }: RoundRequest): CudaRound {
-    const drawn = this.draws(draws);
-    return {
-      ...rest,
-      draws: drawn,
-      fills: this.fills(fills),
-      unchanged: unchanged.map((place) => drawn[place]!),
-      guarded: this.all(guarded),
-      poisons: this.fills(poisons),
-      reruns: reruns.map(({ sequence, fills, pairs }) => ({
-        sequence,
-        fills: this.fills(fills),
-        pairs: pairs.map((pair) => ({
-          ...pair,
-          left: this.buffers.get(pair.left),
-          right: this.buffers.get(pair.right),
-        })),
-      })),
-    };
+  round({ unchanged, ...parts }: RoundRequest): CudaRound {
+    const round = mapRound(parts, (id) => this.buffers.get(id));
+    return { ...round, unchanged: unchanged.map((place) => round.draws[place]!) };
   }
 }
 
@@ -145,11 +121,11 @@ const HANDLERS: Handlers = {
     return undefined;
   },
   draw(session, { draws }) {
-    session.measuring.draw(session.draws(draws));
+    session.measuring.draw(session.on(draws));
     return undefined;
   },
   fillAll(session, { fills }) {
-    session.measuring.fillAll(session.fills(fills));
+    session.measuring.fillAll(session.on(fills));
     return undefined;
   },
   prepareReplay(session, { module, plan, slots, alone }) {

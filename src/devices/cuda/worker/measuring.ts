@@ -18,7 +18,6 @@ import {
   drawJobs,
   fillJobs,
   isRepeatable,
-  type On,
   type PackedRound,
   type PreparedReplay,
   packRound,
@@ -67,11 +66,11 @@ export class CudaMeasuring {
     }
   }
 
-  draw(draws: readonly On<Draw>[]): void {
+  draw(draws: readonly Draw<CudaBuffer>[]): void {
     this.#guarded(() => this.harness.apply('draw', packDrawJobs(drawJobs(this.#context, draws))));
   }
 
-  fillAll(fills: readonly On<Fill>[]): void {
+  fillAll(fills: readonly Fill<CudaBuffer>[]): void {
     this.#guarded(() => this.harness.apply('fill', packFillJobs(fillJobs(this.#context, fills))));
   }
 

@@ -3,11 +3,10 @@ import type { KernelResources } from '../../../core/counters.ts';
 import type { RunOutcome } from '../../../core/device.ts';
 import type { DeviceTally } from '../../../core/device-tally.ts';
 import type { DeviceFailure } from '../../../core/device-values.ts';
-import type { DType } from '../../../core/dtype.ts';
 import type { ErrorDetails } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { GpuState } from '../../../core/measurement.ts';
-import type { ChipState, DrawRule, RoundOutcome } from '../../../core/measuring-device.ts';
+import type { Draw, Fill, ReplayRound, RoundOutcome } from '../../../core/measuring-device.ts';
 import type { ModuleState } from '../../../toolchains/module-policy.ts';
 import type { PeakFigures } from '../peaks/measure-peaks.ts';
 import type { CudaInfo } from './device-info.ts';
@@ -20,34 +19,31 @@ export type ReplayId = number;
 /** Buffers by their names in the plan. */
 export type SlotIds = readonly (readonly [name: string, buffer: BufferId])[];
 
-export interface DrawRequest {
-  readonly buffer: BufferId;
-  readonly dtype: DType;
-  readonly rule: DrawRule;
-  readonly key: readonly [number, number];
-}
+/** `unchanged` has the places in `draws`. */
+export type RoundRequest = RoundParts<BufferId> & { readonly unchanged: readonly number[] };
 
-export interface FillRequest {
-  readonly buffer: BufferId;
-  readonly pattern: Uint8Array;
-}
+type RoundParts<B> = Omit<ReplayRound<B>, 'unchanged'>;
 
-export interface RerunRequest {
-  readonly sequence: number;
-  readonly fills: readonly FillRequest[];
-  readonly pairs: readonly { left: BufferId; right: BufferId; dtype: DType; tolerance: number }[];
-}
-
-export interface RoundRequest {
-  readonly draws: readonly DrawRequest[];
-  readonly fills: readonly FillRequest[];
-  readonly chip: ChipState;
-  readonly sequenceCount: number;
-  /** Places in `draws` of what must not change. */
-  readonly unchanged: readonly number[];
-  readonly guarded: readonly BufferId[];
-  readonly poisons: readonly FillRequest[];
-  readonly reruns: readonly RerunRequest[];
+/** A round with `of` each buffer in its place. */
+export function mapRound<A, B>(
+  { chip, sequenceCount, draws, fills, guarded, poisons, reruns }: RoundParts<A>,
+  of: (buffer: A) => B,
+): RoundParts<B> {
+  const each = <T extends { readonly buffer: A }>(parts: readonly T[]) =>
+    parts.map((part) => ({ ...part, buffer: of(part.buffer) }));
+  return {
+    chip,
+    sequenceCount,
+    draws: each(draws),
+    fills: each(fills),
+    guarded: guarded.map(of),
+    poisons: each(poisons),
+    reruns: reruns.map(({ sequence, fills: before, pairs }) => ({
+      sequence,
+      fills: each(before),
+      pairs: pairs.map((pair) => ({ ...pair, left: of(pair.left), right: of(pair.right) })),
+    })),
+  };
 }
 
 /** What the worker says about its GPU. */
@@ -74,7 +70,7 @@ export interface Commands {
     take: { writes: readonly { buffer: BufferId; bytes: Uint8Array; offsetBytes: number }[] };
     give: undefined;
   };
-  fill: { take: FillRequest; give: undefined };
+  fill: { take: Fill<BufferId>; give: undefined };
   read: {
     take: { ranges: readonly { buffer: BufferId; offsetBytes: number; bytes: number }[] };
     give: Uint8Array[];
@@ -83,8 +79,8 @@ export interface Commands {
   run: { take: { module: ModuleId; plan: LaunchPlan; slot: SlotIds; timeoutMs: number }; give: RunOutcome };
   allocateArena: { take: { requests: readonly AllocationRequest[]; seed: number }; give: BufferId[] };
   freeArena: { take: { buffers: readonly BufferId[] }; give: undefined };
-  draw: { take: { draws: readonly DrawRequest[] }; give: undefined };
-  fillAll: { take: { fills: readonly FillRequest[] }; give: undefined };
+  draw: { take: { draws: readonly Draw<BufferId>[] }; give: undefined };
+  fillAll: { take: { fills: readonly Fill<BufferId>[] }; give: undefined };
   prepareReplay: {
     take: { module: ModuleId; plan: LaunchPlan; slots: readonly SlotIds[]; alone: readonly SlotIds[] };
     give: { ok: true; replay: ReplayId } | DeviceFailure;

@@ -1,7 +1,7 @@
 import type { DeviceFailure } from '../../../core/device-values.ts';
 import { sizeOfDType } from '../../../core/dtype.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
-import type { BufferPair, Draw, Fill, ReplayRound, Rerun } from '../../../core/measuring-device.ts';
+import type { BufferPair, Draw, Fill, ReplayRound } from '../../../core/measuring-device.ts';
 import {
   type CompareJob,
   type DrawJob,
@@ -18,21 +18,8 @@ import { type PreparedSequence, prepareSequence, releaseSequence } from './launc
 import { type CudaBuffer, GUARD_VALUE } from './memory.ts';
 import type { CudaModule } from './module.ts';
 
-export type On<T> = Omit<T, 'buffer'> & { buffer: CudaBuffer };
 export type CudaSlot = ReadonlyMap<string, CudaBuffer>;
-export type CudaPair = Omit<BufferPair, 'left' | 'right'> & { left: CudaBuffer; right: CudaBuffer };
-export type CudaRerun = Pick<Rerun, 'sequence'> & {
-  readonly fills: readonly On<Fill>[];
-  readonly pairs: readonly CudaPair[];
-};
-export type CudaRound = Pick<ReplayRound, 'chip' | 'sequenceCount'> & {
-  readonly draws: readonly On<Draw>[];
-  readonly fills: readonly On<Fill>[];
-  readonly unchanged: readonly On<Draw>[];
-  readonly guarded: readonly CudaBuffer[];
-  readonly poisons: readonly On<Fill>[];
-  readonly reruns: readonly CudaRerun[];
-};
+export type CudaRound = ReplayRound<CudaBuffer>;
 
 /** Launch sequences with their arguments, of one loaded module. */
 export interface PreparedReplay {
@@ -114,7 +101,7 @@ export const packRound = (context: CudaContext, round: CudaRound, gaps: readonly
 });
 
 /** @throws Error when a buffer has been freed. */
-export const drawJobs = (context: CudaContext, draws: readonly On<Draw>[]): DrawJob[] =>
+export const drawJobs = (context: CudaContext, draws: readonly Draw<CudaBuffer>[]): DrawJob[] =>
   draws.map(({ buffer, dtype, rule, key }) => {
     context.mustBeAllocated(buffer);
     const elementCount = Math.floor(buffer.bytes / sizeOfDType(dtype));
@@ -122,14 +109,14 @@ export const drawJobs = (context: CudaContext, draws: readonly On<Draw>[]): Draw
   });
 
 /** @throws Error when a buffer has been freed. */
-export const fillJobs = (context: CudaContext, fills: readonly On<Fill>[]): FillJob[] =>
+export const fillJobs = (context: CudaContext, fills: readonly Fill<CudaBuffer>[]): FillJob[] =>
   fills.map(({ buffer, pattern }) => {
     context.mustBeAllocated(buffer);
     return { address: buffer.address, bytes: buffer.bytes, pattern };
   });
 
 /** @throws Error if a buffer has been freed, or the two buffers of a pair differ in size. */
-const compareJobs = (context: CudaContext, pairs: readonly CudaPair[]): CompareJob[] =>
+const compareJobs = (context: CudaContext, pairs: readonly BufferPair<CudaBuffer>[]): CompareJob[] =>
   pairs.map(({ left, right, dtype, tolerance }) => {
     for (const buffer of [left, right]) context.mustBeAllocated(buffer);
     if (left.bytes !== right.bytes)
