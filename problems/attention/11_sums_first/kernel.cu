@@ -10,8 +10,9 @@
 // Change    From 10: the maximum, two shuffles and the rescaling of the output are out of the loop. Both products of a
 //           step (scores of key tile n, weighted values of key tile n - 1) are one phase of wgmma, across the border of
 //           two query tiles, too; named barriers make the warpgroups issue them in turns. CTAs stay: the producer draws
-//           query tiles from a counter in global memory while the consumers are busy, causal ones longest first, and
-//           loads them into a second buffer. Warpgroups skip keys that none of their rows sees.
+//           query tiles from a counter in global memory while the consumers are busy, longest first, and loads them
+//           into a second buffer. Warpgroups skip keys that none of their rows sees. Where BLOCK_M does not divide S,
+//           several tiles are a warpgroup short, the ones with the fewest keys, instead of one that is nearly empty.
 // Layouts   As 10_wgmma: tensor maps (D, S, B * H), panels of 64 columns with a 128-byte swizzle.
 //           grid = min(SMs, tiles), tiles of BLOCK_M = 64 CONSUMERS queries; block = 128 (CONSUMERS + 1).
 //           next_tile: one int, 0 before and after every launch.
@@ -95,12 +96,6 @@ __device__ void copy_box(unsigned tile, const TensorMap* map, int column, int ro
           tile),
       "l"(map), "r"(column), "r"(row), "r"(head), "r"(barrier)
       : "memory");
-}
-
-__device__ int load_shared(unsigned address) {
-  int value;
-  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
-  return value;
 }
 
 // A place in a ring, and the parity of its round.
@@ -250,22 +245,26 @@ struct SharedTiles {
   // mbarriers
   static constexpr size_t Q_full = V + kStages * kKeyBytes;
   static constexpr size_t Q_empty = Q_full + 2 * 8;
-  static constexpr size_t index = Q_empty + 2 * 8;  // of the tile in each Q, -1 behind the last
-  static constexpr size_t K_full = index + 2 * sizeof(int);
+  static constexpr size_t K_full = Q_empty + 2 * 8;
   static constexpr size_t K_empty = K_full + kStages * 8;
   static constexpr size_t V_full = K_empty + kStages * 8;
   static constexpr size_t V_empty = V_full + kStages * 8;
+  static constexpr size_t tile = V_empty + kStages * 8;  // of each Q
 };
 
-struct Tile {
-  int head;
+struct alignas(16) Tile {
+  int head;       // -1 behind the last tile
   int first_row;
+  int end_row;    // at most S
   int key_tiles;  // that any of its rows sees
 };
 
-// The order of query tiles. Neighbours share keys; causal: of so many heads as the L2 holds, the longest tiles first.
+// The order of query tiles. Neighbours share keys; causal: of so many heads as the L2 holds, the longest tiles first. One
+// warpgroup alone can't overlap its products and exponentials: the first `short_tiles` tiles of a head are a warpgroup short.
 struct Queue {
-  int S, heads, row_tiles, heads_at_once, causal;
+  int S, heads, row_tiles, short_tiles, heads_at_once, causal;
+
+  __device__ int first_row(int row_tile) const { return 64 * (kConsumers * row_tile - min(row_tile, short_tiles)); }
 
   __device__ Tile operator[](int index) const {
     Tile tile;
@@ -278,12 +277,12 @@ struct Queue {
       row_tile = row_tiles - 1 - within / width;
       tile.head = section * heads_at_once + within % width;
     } else {
+      row_tile = row_tiles - 1 - index % row_tiles;
       tile.head = index / row_tiles;
-      row_tile = index % row_tiles;
     }
-    tile.first_row = row_tile * kBlockM;
-    const int keys = causal ? min(S, tile.first_row + kBlockM) : S;
-    tile.key_tiles = (keys + kBlockN - 1) / kBlockN;
+    tile.first_row = first_row(row_tile);
+    tile.end_row = min(S, first_row(row_tile + 1));
+    tile.key_tiles = ((causal ? tile.end_row : S) + kBlockN - 1) / kBlockN;
     return tile;
   }
 };
@@ -322,7 +321,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   __syncthreads();
 
-  const Queue queue{S, heads, (S + kBlockM - 1) / kBlockM, heads_at_once, causal};
+  const int row_tiles = (S + kBlockM - 1) / kBlockM;
+  const Queue queue{S, heads, row_tiles, kConsumers * row_tiles - (S + 63) / 64, heads_at_once, causal};
   const int query_tiles = heads * queue.row_tiles;
 
   if (warpgroup == kConsumers) {
@@ -349,10 +349,11 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll 1
     for (;;) {
       const bool is_end = index >= query_tiles;
-      const Tile tile = queue[is_end ? 0 : index];
+      Tile tile = queue[is_end ? 0 : index];
+      if (is_end) tile.head = -1;
       wait(base + Tiles::Q_empty + 8 * Q_place.stage, Q_place.parity ^ 1);
       const unsigned Q_barrier = base + Tiles::Q_full + 8 * Q_place.stage;
-      reinterpret_cast<int*>(smem + Tiles::index)[Q_place.stage] = is_end ? -1 : index;
+      reinterpret_cast<Tile*>(smem + Tiles::tile)[Q_place.stage] = tile;
       if (is_end) {
         arrive(Q_barrier);
         break;
@@ -400,6 +401,16 @@ __global__ void __launch_bounds__(kThreads, 1)
     const auto K_empty = [&](unsigned n) { return base + Tiles::K_empty + at(n); };
     const auto V_empty = [&](unsigned n) { return base + Tiles::V_empty + at(n); };
     const auto parity = [](unsigned n) { return n / kStages & 1; };
+    // Of a place of Q. Shuffled, so that the compiler knows it to be the same in a warp.
+    const auto tile_at = [&](int place) {
+      int4 words;
+      asm volatile("ld.shared.v4.s32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                   : "r"(base + static_cast<unsigned>(Tiles::tile) + 16 * place)
+                   : "memory");
+      return Tile{__shfl_sync(kAllLanes, words.x, 0), __shfl_sync(kAllLanes, words.y, 0),
+                  __shfl_sync(kAllLanes, words.z, 0), __shfl_sync(kAllLanes, words.w, 0)};
+    };
     const auto release = [&](unsigned barrier) {
       if (lane == 0) arrive(barrier);
     };
@@ -578,11 +589,11 @@ __global__ void __launch_bounds__(kThreads, 1)
       bool is_end = false;
       if (ends_tile) {
         wait(base + Tiles::Q_full + 8 * (turn & 1), turn >> 1 & 1);
-        const int index = __shfl_sync(kAllLanes, load_shared(base + Tiles::index + 4 * (turn & 1)), 0);
-        is_end = index < 0;
+        const Tile next = tile_at(turn & 1);
+        is_end = next.head < 0;
         if (!is_end) {
-          const Tile next = queue[index];
           first_row = next.first_row + 64 * warpgroup;
+          if (first_row >= next.end_row) first_row = S;  // has no rows
           row = next.first_row + row_in_tile;
           tile = next.key_tiles - 1;
         }
@@ -607,7 +618,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       if (step > 0) release(V_empty(step - 1));
       if (ends_tile && step > 0) {
         // The query tile before the one just taken up: of two places the other one.
-        if (has_weights) store_output(queue[load_shared(base + Tiles::index + 4 * (turn & 1))]);
+        if (has_weights) store_output(tile_at(turn & 1));
         __syncwarp();
         release(base + Tiles::Q_empty + 8 * (turn & 1));
       }
