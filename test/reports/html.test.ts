@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { runDocument } from '../../src/reports/documents/run.ts';
-import { printHtml } from '../../src/reports/print/html.ts';
-import { SCRIPT } from '../../src/reports/print/html-script.ts';
+import { printHtml, SCRIPT } from '../../src/reports/print/html.ts';
 import { printMarkdown } from '../../src/reports/print/markdown.ts';
 import { buildRunView, type RunView } from '../../src/reports/run-view.ts';
 import { onTerminal } from '../support/printed.ts';

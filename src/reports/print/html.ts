@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { legend } from '../charts/chart.ts';
+import { CHART_STYLE, THEME_STYLE } from '../charts/chart-style.ts';
 import {
   type Block,
   type BlockOf,
@@ -10,8 +13,17 @@ import {
   spansOf,
 } from '../document.ts';
 import { type Markup, markup } from '../markup.ts';
-import { SCRIPT, SCRIPT_SOURCE } from './html-script.ts';
-import { STYLE } from './html-style.ts';
+
+const asset = (file: string): string => readFileSync(new URL(`./${file}`, import.meta.url), 'utf8').trimEnd();
+
+/** Everything a page looks like; nothing is loaded from anywhere. */
+const STYLE = [THEME_STYLE, asset('page.css'), CHART_STYLE].join('\n');
+
+/** Sorts and filters tables. Nothing of a report's text is ever part of it. */
+export const SCRIPT = asset('page.js');
+
+/** What a page's policy allows, and nothing else: this script, byte by byte. */
+const SCRIPT_SOURCE = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`;
 
 /** Ids that links may lead to. */
 type Targets = ReadonlySet<string>;
