@@ -1,18 +1,6 @@
 import type { AuditReport, CheckReport, MutantReport } from '../../evaluation/audit/audit.ts';
-import {
-  bad,
-  type Document,
-  documentOf,
-  figures,
-  good,
-  list,
-  names,
-  type SpanStyle,
-  section,
-  table,
-  text,
-  words,
-} from '../document.ts';
+import type { Document, SpanStyle } from '../document.ts';
+import * as doc from '../document.ts';
 import { formatFigure } from '../format.ts';
 
 const VERDICT_STYLES: Readonly<Record<MutantReport['verdict'], SpanStyle>> = {
@@ -56,22 +44,22 @@ function shareOf({ outputs }: CheckReport): string {
 }
 
 const mutantTable = ({ mutants }: AuditReport) =>
-  table('Wrong kernels', mutants, [
-    names('verdict', ({ verdict }) => ({ text: verdict, style: VERDICT_STYLES[verdict] })),
-    names('wrong kernel', ({ id }) => id),
-    figures('caught by', count('caught')),
-    figures('passes', count('slipped')),
-    figures('same', count('same'), 1),
-    figures('error ÷ tolerance', clearest),
+  doc.table('Wrong kernels', mutants, [
+    doc.names('verdict', ({ verdict }) => ({ text: verdict, style: VERDICT_STYLES[verdict] })),
+    doc.names('wrong kernel', ({ id }) => id),
+    doc.figures('caught by', count('caught')),
+    doc.figures('passes', count('slipped')),
+    doc.figures('same', count('same'), 1),
+    doc.figures('error ÷ tolerance', clearest),
   ]);
 
 const checkTable = ({ sight }: AuditReport) =>
-  table('Checks', sight, [
-    words('check', ({ check }) => shortName(check)),
-    figures('catches', ({ caught }) => caught),
-    figures('passes', ({ accepted }) => accepted.length),
-    figures('tolerance ÷ spread', shareOf),
-    words('', ({ blind }) => (blind === null ? '' : 'blind')),
+  doc.table('Checks', sight, [
+    doc.words('check', ({ check }) => shortName(check)),
+    doc.figures('catches', ({ caught }) => caught),
+    doc.figures('passes', ({ accepted }) => accepted.length),
+    doc.figures('tolerance ÷ spread', shareOf),
+    doc.words('', ({ blind }) => (blind === null ? '' : 'blind')),
   ]);
 
 const remarks = ({ mutants, sight }: AuditReport): string[] => [
@@ -85,29 +73,29 @@ const remarks = ({ mutants, sight }: AuditReport): string[] => [
 function conclusion({ ok, letThrough, blindChecks, checks }: AuditReport) {
   return [
     letThrough.length > 0 && [
-      text(bad(`Would slip through: ${letThrough.join(', ')}.`)),
-      text('Add check shapes or generators that tell them apart.'),
+      doc.text(doc.bad(`Would slip through: ${letThrough.join(', ')}.`)),
+      doc.text('Add check shapes or generators that tell them apart.'),
     ],
     blindChecks.length > 0 && [
-      text(bad(`Blind checks: ${blindChecks.length} of ${checks.length}; nothing is judged by them.`)),
-      text('Tighten the comparison, or give them inputs whose results differ more.'),
+      doc.text(doc.bad(`Blind checks: ${blindChecks.length} of ${checks.length}; nothing is judged by them.`)),
+      doc.text('Tighten the comparison, or give them inputs whose results differ more.'),
     ],
-    ok && text(good('No wrong kernel would slip through.')),
+    ok && doc.text(doc.good('No wrong kernel would slip through.')),
   ];
 }
 
 /** What a problem's checks would catch. */
 export const auditDocument = (report: AuditReport): Document =>
-  documentOf(
+  doc.documentOf(
     `${report.problem}: ${report.checks.length} checks, seed ${report.seed}`,
     [],
     [
-      section('mutants', 'Wrong kernels', [mutantTable(report)]),
-      section('checks', 'What each check sees', [checkTable(report)]),
-      section('remarks', 'Remarks', [list(remarks(report))]),
-      section('false-alarms', 'False alarms, where even the right output is refused', [
-        list(report.falseAlarms.map(shortName)),
+      doc.section('mutants', 'Wrong kernels', [mutantTable(report)]),
+      doc.section('checks', 'What each check sees', [checkTable(report)]),
+      doc.section('remarks', 'Remarks', [doc.list(remarks(report))]),
+      doc.section('false-alarms', 'False alarms, where even the right output is refused', [
+        doc.list(report.falseAlarms.map(shortName)),
       ]),
-      section('conclusion', 'Conclusion', conclusion(report)),
+      doc.section('conclusion', 'Conclusion', conclusion(report)),
     ],
   );

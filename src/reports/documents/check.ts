@@ -1,18 +1,6 @@
 import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../core/launch-plan.ts';
-import {
-  codeBlock,
-  type Document,
-  documentOf,
-  fold,
-  heading,
-  list,
-  names,
-  type Part,
-  section,
-  table,
-  text,
-  words,
-} from '../document.ts';
+import type { Document, Part } from '../document.ts';
+import * as doc from '../document.ts';
 import { formatCount, formatFigure, formatParameters } from '../format.ts';
 
 /** A kernel's plan on one workload, or why it takes none. Structurally what `check` reports. */
@@ -74,29 +62,32 @@ const stepInShort = (step: PlannedStep): string =>
 
 /** A line for each workload; buffers and arguments are folded. */
 const planParts = (plans: readonly CheckedPlanView[]): Part => [
-  table('Launch plans', plans, [
-    names('workload', ({ workload }) => workload.name),
-    words('grid × block', ({ plan, refused }) =>
+  doc.table('Launch plans', plans, [
+    doc.names('workload', ({ workload }) => workload.name),
+    doc.words('grid × block', ({ plan, refused }) =>
       plan ? plan.steps.map(stepInShort).join('; ') : `not taken by this kernel: ${refused ?? ''}`,
     ),
   ]),
-  fold('Buffers and arguments', [plans.map(planInFull)]),
+  doc.fold('Buffers and arguments', [plans.map(planInFull)]),
 ];
 
 function planInFull({ workload, refused, plan }: CheckedPlanView): Part {
   const title = `${workload.name} (${formatParameters(workload.dimensions)})`;
-  if (!plan) return text(`${title}: not taken by this kernel: ${refused ?? ''}`);
+  if (!plan) return doc.text(`${title}: not taken by this kernel: ${refused ?? ''}`);
   const buffers = plan.buffers.map(
     ({ name, role, dtype, shape, bytes }) => `${name} ${role} ${dtype}[${shape.join(', ')}] ${formatFigure(bytes)} B`,
   );
-  return [heading(title), list([...buffers, ...plan.steps.map((step, index) => `step ${index}: ${stepText(step)}`)])];
+  return [
+    doc.heading(title),
+    doc.list([...buffers, ...plan.steps.map((step, index) => `step ${index}: ${stepText(step)}`)]),
+  ];
 }
 
 /** What `check` found. */
 export const checkDocument = ({ problem, kernels }: CheckView): Document =>
-  documentOf(
+  doc.documentOf(
     `${problem.name} is valid: starts from ${problem.start}; rungs ${problem.rungs.join(', ')}`,
-    [text('Plans are expanded with one CTA per SM; nothing was compiled or run.')],
+    [doc.text('Plans are expanded with one CTA per SM; nothing was compiled or run.')],
     [
       ...kernels.map(({ name, parameters, assumedDevice, validConfigurationCount, remedies, plans }) => {
         const answers = remedies.length > 0 ? `; answers ${remedies.join(', ')}` : '';
@@ -106,10 +97,10 @@ export const checkDocument = ({ problem, kernels }: CheckView): Document =>
             : formatCount(validConfigurationCount, 'configuration');
         const title = `${name} is valid: ${count}${answers}`;
         const set = `parameters: ${formatParameters(parameters) || 'none'}; planned for ${assumedDevice}`;
-        return section(name, title, [text(set), planParts(plans)]);
+        return doc.section(name, title, [doc.text(set), planParts(plans)]);
       }),
-      section('audit', 'Whether its checks see wrong kernels is not looked at here:', [
-        codeBlock('sh', `warpsmith audit ${problem.folder}`),
+      doc.section('audit', 'Whether its checks see wrong kernels is not looked at here:', [
+        doc.codeBlock('sh', `warpsmith audit ${problem.folder}`),
       ]),
     ],
   );

@@ -7,19 +7,8 @@ import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import { combineRatios } from '../../stats/combine-ratios.ts';
 import type { CandidateReference } from '../../store/events.ts';
-import {
-  bad,
-  type Document,
-  documentOf,
-  figures,
-  good,
-  type Inline,
-  list,
-  section,
-  table,
-  text,
-  words,
-} from '../document.ts';
+import type { Document, Inline } from '../document.ts';
+import * as doc from '../document.ts';
 import { formatKindAndTime, formatParameters, formatRatioInterval } from '../format.ts';
 import { journalLine } from '../sections/run-words.ts';
 
@@ -167,31 +156,31 @@ function conclusion({ geometricMean, workloads, failOn, failing }: CompareView):
         ]
       : [];
   const asked = failOn === null ? 'No ratio for' : `--fail-on ${failOn} fails on`;
-  if (failing.length > 0) return [...mean, bad(`${asked} ${failing.join(', ')}.`)];
-  return failOn === null ? mean : [...mean, good(`--fail-on ${failOn}: no workload fails it.`)];
+  if (failing.length > 0) return [...mean, doc.bad(`${asked} ${failing.join(', ')}.`)];
+  return failOn === null ? mean : [...mean, doc.good(`--fail-on ${failOn}: no workload fails it.`)];
 }
 
 /** A comparison of two candidates. */
 export const compareDocument = (view: CompareView): Document =>
-  documentOf(
+  doc.documentOf(
     `${view.problem} on ${view.device.name} (${view.device.id})`,
     [
-      list(SIDES.map((side) => ({ term: side, text: describeCandidate(view[side]) }))),
-      text(correctness(view)),
-      view.journal && text(journalLine(view.journal)),
+      doc.list(SIDES.map((side) => ({ term: side, text: describeCandidate(view[side]) }))),
+      doc.text(correctness(view)),
+      view.journal && doc.text(journalLine(view.journal)),
     ],
     [
-      section('reasons', 'What did not pass', [list(reasons(view))]),
-      section('workloads', 'Workloads', [
-        table('Workloads', view.workloads, [
-          words('workload', ({ workload }) => workload),
-          figures('baseline', ({ baseline }) => describeSide(baseline)),
-          figures('candidate', ({ candidate }) => describeSide(candidate)),
-          words('candidate is', describeRow),
-          words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 1),
-          figures('blocks', ({ blockCount }) => blockCount, 2),
+      doc.section('reasons', 'What did not pass', [doc.list(reasons(view))]),
+      doc.section('workloads', 'Workloads', [
+        doc.table('Workloads', view.workloads, [
+          doc.words('workload', ({ workload }) => workload),
+          doc.figures('baseline', ({ baseline }) => describeSide(baseline)),
+          doc.figures('candidate', ({ candidate }) => describeSide(candidate)),
+          doc.words('candidate is', describeRow),
+          doc.words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 1),
+          doc.figures('blocks', ({ blockCount }) => blockCount, 2),
         ]),
-        list(conclusion(view)),
+        doc.list(conclusion(view)),
       ]),
     ],
   );

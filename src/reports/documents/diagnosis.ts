@@ -1,19 +1,7 @@
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { MoveRecord } from '../../store/events.ts';
-import {
-  type Document,
-  detail,
-  documentOf,
-  figures,
-  fold,
-  type Item,
-  list,
-  names,
-  type Part,
-  section,
-  table,
-  words,
-} from '../document.ts';
+import type { Document, Item, Part } from '../document.ts';
+import * as doc from '../document.ts';
 import { describeTiming, formatMove, formatPercent, formatRatio } from '../format.ts';
 import { findingsInFull, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
 import { profilerRuleLines } from '../sections/outside-tools.ts';
@@ -49,35 +37,37 @@ const reason = ({ move, finding, reason: why }: ProposedMove): Item => ({
 
 /** A line a move; why each was proposed is folded. */
 const movesTable = (moves: readonly ProposedMove[]): Part => [
-  table('What to try', byChange(moves), [
-    names('change', ([{ move }]) => formatMove(move)),
-    figures('expected', ([{ expectedGain }]) => formatRatio(expectedGain)),
-    figures('confidence', ([{ confidence }]) => formatPercent(confidence), 1),
-    words('because of', findingsOf),
+  doc.table('What to try', byChange(moves), [
+    doc.names('change', ([{ move }]) => formatMove(move)),
+    doc.figures('expected', ([{ expectedGain }]) => formatRatio(expectedGain)),
+    doc.figures('confidence', ([{ confidence }]) => formatPercent(confidence), 1),
+    doc.words('because of', findingsOf),
   ]),
-  fold('Why', [list(moves.map(reason))]),
+  doc.fold('Why', [doc.list(moves.map(reason))]),
 ];
 
 /** Findings with their evidence and advice, then what to try. */
 export function diagnosisDocument({ evaluation, moves, advice }: DiagnosisView): Document {
   const { status, timing, findings, countersSource, profile } = evaluation;
-  const summary = list([
+  const summary = doc.list([
     statusText(evaluation),
     timing && describeTiming(timing),
     countersSource && `counters: ${countersSource.detail}`,
     findings.length === 0 && status === 'passed' && 'Nothing that is worth a change.',
   ]);
   const rules = profile ? `What ${profile.tool} ${profile.version} itself says (its estimates, not results)` : '';
-  return documentOf(
+  return doc.documentOf(
     evaluationTitle(evaluation),
     [summary],
     [
-      section('findings', 'Findings', [findingsInFull(findings)]),
-      detail('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
-      section('rules', rules, [profile && list(profilerRuleLines(profile), 'nothing')]),
-      section('moves', 'What to try, most promising first (gains are expectations, not results)', [movesTable(moves)]),
-      section('advice', 'Advice beyond the moves at hand', [
-        list(advice.map(({ finding, text }) => ({ term: finding, text }))),
+      doc.section('findings', 'Findings', [findingsInFull(findings)]),
+      doc.detail('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
+      doc.section('rules', rules, [profile && doc.list(profilerRuleLines(profile), 'nothing')]),
+      doc.section('moves', 'What to try, most promising first (gains are expectations, not results)', [
+        movesTable(moves),
+      ]),
+      doc.section('advice', 'Advice beyond the moves at hand', [
+        doc.list(advice.map(({ finding, text }) => ({ term: finding, text }))),
       ]),
     ],
   );

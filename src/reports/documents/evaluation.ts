@@ -5,24 +5,8 @@ import type { Correctness, Coverage, Evaluation } from '../../core/evaluation.ts
 import type { Comparison } from '../../core/measurement.ts';
 import type { LaunchTiming, Timing } from '../../core/timing.ts';
 import { holm } from '../../stats/holm.ts';
-import {
-  bad,
-  type ColumnOf,
-  type Document,
-  documentOf,
-  figures,
-  fold,
-  good,
-  type Inline,
-  list,
-  names,
-  type Part,
-  type Section,
-  section,
-  table,
-  warn,
-  words,
-} from '../document.ts';
+import type { ColumnOf, Document, Inline, Part, Section } from '../document.ts';
+import * as doc from '../document.ts';
 import {
   describeBounds,
   describeTiming,
@@ -54,7 +38,7 @@ export function evaluationTitle({ candidate, workload, device }: Evaluation): st
 
 /** `passed`, or what it was instead and why. */
 export const statusText = ({ status, reason }: Pick<Evaluation, 'status' | 'reason'>): Inline => [
-  status === 'passed' ? good(status) : status === 'unverified' ? warn(status) : bad(status),
+  status === 'passed' ? doc.good(status) : status === 'unverified' ? doc.warn(status) : doc.bad(status),
   reason ? `: ${reason}` : '',
 ];
 
@@ -82,11 +66,11 @@ const describeRepeat = ({ evaluatedAt, elapsedMs }: NonNullable<Evaluation['repe
  */
 function statusList(evaluation: Evaluation): Part {
   const { problem, coverage, failedCheck, fault, repeated, journal } = evaluation;
-  return list([
+  return doc.list([
     problem && `judged by problem ${problem.name} in ${problem.folder}`,
-    problem?.elsewhere && warn('which kernel.json names; it is not that of the folder above the kernel'),
+    problem?.elsewhere && doc.warn('which kernel.json names; it is not that of the folder above the kernel'),
     statusText(evaluation),
-    coverage?.timedShapeOnly && warn(ONE_SHAPE),
+    coverage?.timedShapeOnly && doc.warn(ONE_SHAPE),
     failedCheck && `found by: ${failedCheck}`,
     fault && describeFault(fault),
     repeated && describeRepeat(repeated),
@@ -102,7 +86,7 @@ const compilerLines = ({ diagnostics = [] }: Evaluation): string[] =>
 
 function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, firstWrong }: Correctness): Part {
   const at = ({ output, index }: { output: string; index: readonly number[] }) => `${output}[${index.join(', ')}]`;
-  return list([
+  return doc.list([
     `${checksRun} checks; largest error ${maxAbsoluteError === null ? 'not a number' : formatFigure(maxAbsoluteError)}`,
     nearest &&
       `nearest its tolerance: ${at(nearest)}, error ${formatFigure(nearest.error)} of ${formatFigure(nearest.tolerance)} allowed`,
@@ -115,11 +99,11 @@ function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, 
 
 /** The shapes and inputs of the verification, and those left out. */
 function coverageList({ seed, coverage }: Evaluation): Part {
-  if (!coverage) return list([seed !== undefined && `seed ${seed}`]);
+  if (!coverage) return doc.list([seed !== undefined && `seed ${seed}`]);
   const { timedShapeOnly, compared, drawnShapes, excludedShapes, fixedDimensions, generatorSets, leftOut }: Coverage =
     coverage;
   const shapes = (count: number) => formatCount(count, 'check shape');
-  return list([
+  return doc.list([
     timedShapeOnly && 'no other shape than the timed one: the kernel takes none',
     compared && `compared for ${describeSizes(compared)}`,
     `seed ${seed}: ${shapes(coverage.checkShapes)}, ${drawnShapes.length} drawn`,
@@ -140,68 +124,68 @@ function timingList(timing: Timing): Part {
     ({ resource, ns, arithmetic }) => `${resource}: ${formatNs(ns)}: ${arithmetic}`,
   );
   return [
-    list([
+    doc.list([
       describeTiming(timing),
       ...(timing.measurement ? measurementLines(timing.measurement) : []),
       `${describeBounds(timing)}${reached}`,
       binding,
     ]),
-    fold('Every other resource', [list(others)]),
+    doc.fold('Every other resource', [doc.list(others)]),
   ];
 }
 
 /** The candidate against each baseline, with raw p-values and p-values adjusted for their number. */
 function comparisonTable(comparisons: readonly Comparison[]): Part {
   const adjusted = holm(comparisons.map(({ mannWhitney }) => mannWhitney.pValue));
-  return table('Comparisons', comparisons, [
-    words('beside', ({ baseline }) => baseline),
-    words('this candidate is', ({ verdict }) => verdict),
-    figures('ratio', ({ ratio }) => `${ratio.toFixed(3)}×`),
-    words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio)),
-    figures('blocks', ({ blockCount }) => blockCount, 1),
-    figures('Mann–Whitney p', ({ mannWhitney }) => mannWhitney.pValue, 3),
-    figures('p (Holm)', (_, index) => adjusted[index], 2),
-    figures('Cliff’s δ', ({ cliffsDelta }) => cliffsDelta.toFixed(2), 2),
+  return doc.table('Comparisons', comparisons, [
+    doc.words('beside', ({ baseline }) => baseline),
+    doc.words('this candidate is', ({ verdict }) => verdict),
+    doc.figures('ratio', ({ ratio }) => `${ratio.toFixed(3)}×`),
+    doc.words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio)),
+    doc.figures('blocks', ({ blockCount }) => blockCount, 1),
+    doc.figures('Mann–Whitney p', ({ mannWhitney }) => mannWhitney.pValue, 3),
+    doc.figures('p (Holm)', (_, index) => adjusted[index], 2),
+    doc.figures('Cliff’s δ', ({ cliffsDelta }) => cliffsDelta.toFixed(2), 2),
   ]);
 }
 
 const besideParts = ({ comparisons = [], baselines = [], missingBaselines = [] }: Evaluation): Part => [
   comparisonTable(comparisons),
-  table('Baselines', baselines, [
-    words('baseline', ({ name }) => name),
-    words('kind', ({ kind }) => kind, 3),
-    figures('measured time', ({ measurement: { summary } }) => formatMeasuredNs(summary.medianNs)),
-    words(
+  doc.table('Baselines', baselines, [
+    doc.words('baseline', ({ name }) => name),
+    doc.words('kind', ({ kind }) => kind, 3),
+    doc.figures('measured time', ({ measurement: { summary } }) => formatMeasuredNs(summary.medianNs)),
+    doc.words(
       '95 % interval',
       ({ measurement: { summary } }) => `[${summary.intervalNs.map(formatMeasuredNs).join(' … ')}]`,
     ),
-    words('versions', ({ versions = {} }) => formatVersions(versions) || '–', 1),
-    words('GPU kernels', ({ gpuKernels }) => gpuKernels && shortKernelNames(gpuKernels), 2),
+    doc.words('versions', ({ versions = {} }) => formatVersions(versions) || '–', 1),
+    doc.words('GPU kernels', ({ gpuKernels }) => gpuKernels && shortKernelNames(gpuKernels), 2),
   ]),
-  list(missingBaselines.map(({ name, reason }) => `${name} was not measured: ${reason}`)),
+  doc.list(missingBaselines.map(({ name, reason }) => `${name} was not measured: ${reason}`)),
 ];
 
 /** Columns of the time model appear only if the time is predicted. */
 function launchesTable({ counters, timing }: Evaluation): Part {
   const models = timing?.launches;
-  return table('Launches', counters?.launches ?? [], [
-    words('launch', ({ functionName }) => functionName),
-    figures('CTAs', ({ countedCtas, ctaCount }) => {
+  return doc.table('Launches', counters?.launches ?? [], [
+    doc.words('launch', ({ functionName }) => functionName),
+    doc.figures('CTAs', ({ countedCtas, ctaCount }) => {
       return `${formatFigure(ctaCount)}${countedCtas < ctaCount ? ` (${countedCtas} counted)` : ''}`;
     }),
-    figures('block', ({ block }) => block.join('×')),
-    figures('registers', ({ resources: { registersPerThread, registersSource } }) => {
+    doc.figures('block', ({ block }) => block.join('×')),
+    doc.figures('registers', ({ resources: { registersPerThread, registersSource } }) => {
       return `${registersPerThread}${registersSource === 'estimated' ? ' est.' : ''}`;
     }),
-    figures('shared B', ({ resources }) => resources.staticSharedBytes + resources.dynamicSharedBytes, 3),
+    doc.figures('shared B', ({ resources }) => resources.staticSharedBytes + resources.dynamicSharedBytes, 3),
     ...(models ? modelColumns(models) : []),
   ]);
 }
 
 const modelColumns = (models: readonly LaunchTiming[]): ColumnOf<LaunchCounters>[] => [
-  words('occupancy (theor.)', (_, index) => models[index] && occupancyOf(models[index]), 1),
-  figures('waves', (_, index) => models[index]?.waves.toFixed(2), 2),
-  figures('predicted time', (_, index) => models[index] && formatNs(models[index].medianNs)),
+  doc.words('occupancy (theor.)', (_, index) => models[index] && occupancyOf(models[index]), 1),
+  doc.figures('waves', (_, index) => models[index]?.waves.toFixed(2), 2),
+  doc.figures('predicted time', (_, index) => models[index] && formatNs(models[index].medianNs)),
 ];
 
 const occupancyOf = ({ occupancy: { ratio, limiter } }: LaunchTiming): string =>
@@ -251,10 +235,10 @@ const COUNTERS: readonly (readonly [name: string, counter: CounterName, relation
 
 const countersTable = ({ counters }: Evaluation): Part =>
   counters &&
-  table('Counters', COUNTERS, [
-    names('counter', ([name]) => name),
-    figures('in all', ([, counter]) => Math.round(counters.totals[counter]).toLocaleString('en-US')),
-    words('', ([, , relation]) => relation?.(counters.totals) || ''),
+  doc.table('Counters', COUNTERS, [
+    doc.names('counter', ([name]) => name),
+    doc.figures('in all', ([, counter]) => Math.round(counters.totals[counter]).toLocaleString('en-US')),
+    doc.words('', ([, , relation]) => relation?.(counters.totals) || ''),
   ]);
 
 /** Everything about one evaluation but what it is of. Counters of a real GPU never come without their source. */
@@ -262,21 +246,21 @@ function evaluationSections(evaluation: Evaluation): Section[] {
   const { correctness, timing, profile, sanitizer, findings, countersSource } = evaluation;
   const source = countersSource ? ` (${countersSource.detail})` : '';
   return [
-    section('compiler', 'Compiler', [list(compilerLines(evaluation))]),
-    section('correctness', 'Correctness', [correctness && correctnessList(correctness)]),
-    section('coverage', 'Verified on', [coverageList(evaluation)]),
-    section('time', 'Time', [timing && timingList(timing)]),
-    section('beside', 'Baselines, measured in the same blocks', [besideParts(evaluation)]),
-    section('launches', 'Launches', [launchesTable(evaluation)]),
-    section('counters', `Counters${source}`, [countersTable(evaluation)]),
-    section('profile', 'Profile', [profile && list(profileLines(profile))]),
-    section('sanitizer', 'Sanitizer', [sanitizer && list(sanitizerLines(sanitizer))]),
-    section('findings', 'Findings', [findingsInShort(findings)]),
-    section('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
-    section('rules', "The profiler's own findings", [profile && list(profilerRuleLines(profile))]),
+    doc.section('compiler', 'Compiler', [doc.list(compilerLines(evaluation))]),
+    doc.section('correctness', 'Correctness', [correctness && correctnessList(correctness)]),
+    doc.section('coverage', 'Verified on', [coverageList(evaluation)]),
+    doc.section('time', 'Time', [timing && timingList(timing)]),
+    doc.section('beside', 'Baselines, measured in the same blocks', [besideParts(evaluation)]),
+    doc.section('launches', 'Launches', [launchesTable(evaluation)]),
+    doc.section('counters', `Counters${source}`, [countersTable(evaluation)]),
+    doc.section('profile', 'Profile', [profile && doc.list(profileLines(profile))]),
+    doc.section('sanitizer', 'Sanitizer', [sanitizer && doc.list(sanitizerLines(sanitizer))]),
+    doc.section('findings', 'Findings', [findingsInShort(findings)]),
+    doc.section('hidden', HIDDEN_TITLE, [hiddenFindings(evaluation.hiddenFindings)]),
+    doc.section('rules', "The profiler's own findings", [profile && doc.list(profilerRuleLines(profile))]),
   ].flat();
 }
 
 /** One evaluation: status, correctness, time, launches, counters, findings. */
 export const evaluationDocument = (evaluation: Evaluation): Document =>
-  documentOf(evaluationTitle(evaluation), [statusList(evaluation)], [evaluationSections(evaluation)]);
+  doc.documentOf(evaluationTitle(evaluation), [statusList(evaluation)], [evaluationSections(evaluation)]);

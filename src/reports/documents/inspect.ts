@@ -1,18 +1,5 @@
-import {
-  type Document,
-  dim,
-  documentOf,
-  figures,
-  heading,
-  type Inline,
-  list,
-  type Part,
-  section,
-  table,
-  text,
-  warn,
-  words,
-} from '../document.ts';
+import type { Document, Inline, Part } from '../document.ts';
+import * as doc from '../document.ts';
 import { formatCandidate, formatFigure } from '../format.ts';
 import { hottestFirst, type InspectedAccess, type InspectedLine, type InspectView } from '../inspect-view.ts';
 import { statusText } from './evaluation.ts';
@@ -53,29 +40,29 @@ function ptxLines({ ptx }: InspectedLine): Inline[] {
   const shown = [...telling, ...others].slice(0, MAXIMUM_PTX_LINES).sort((left, right) => left.line - right.line);
   const rest = ptx.length - shown.length;
   return [
-    ...shown.map(({ line, text: instruction }) => dim(`${String(line).padStart(5)}  ${instruction}`)),
-    ...(rest > 0 ? [dim(`       … ${rest} more`)] : []),
+    ...shown.map(({ line, text: instruction }) => doc.dim(`${String(line).padStart(5)}  ${instruction}`)),
+    ...(rest > 0 ? [doc.dim(`       … ${rest} more`)] : []),
   ];
 }
 
 const hotLine = (line: InspectedLine): Part => [
-  heading(
+  doc.heading(
     `${line.file}:${line.line}  ${percent(line.instructionShare) || '0 %'} of issued instructions, ${percent(line.transactionShare) || '0 %'} of what is moved`,
   ),
-  list([line.text.trim(), ...counts(line), ...line.flags.map((flag) => warn(`! ${flag}`)), ...ptxLines(line)]),
+  doc.list([line.text.trim(), ...counts(line), ...line.flags.map((flag) => doc.warn(`! ${flag}`)), ...ptxLines(line)]),
 ];
 
 const listing = (file: string, lines: readonly InspectedLine[]) =>
-  table(
+  doc.table(
     file,
     lines.filter((line) => line.file === file),
     [
-      figures('line', ({ line }) => String(line)),
-      figures('issued', ({ instructionShare }) => percent(instructionShare)),
-      figures('moved', ({ transactionShare }) => percent(transactionShare)),
-      figures('PTX', ({ ptx }) => (ptx.length === 0 ? '' : String(ptx.length))),
-      words('', ({ flags }) => (flags.length > 0 ? '!' : '')),
-      words('source', ({ text: source }) => source),
+      doc.figures('line', ({ line }) => String(line)),
+      doc.figures('issued', ({ instructionShare }) => percent(instructionShare)),
+      doc.figures('moved', ({ transactionShare }) => percent(transactionShare)),
+      doc.figures('PTX', ({ ptx }) => (ptx.length === 0 ? '' : String(ptx.length))),
+      doc.words('', ({ flags }) => (flags.length > 0 ? '!' : '')),
+      doc.words('source', ({ text: source }) => source),
     ],
   );
 
@@ -90,20 +77,20 @@ export function inspectDocument(view: InspectView, hotLines: number): Document {
   const { candidate, device, workload, totals, lines } = view;
   const hot = hottestFirst(lines);
   const files = [...new Set(lines.map(({ file }) => file))];
-  return documentOf(
+  return doc.documentOf(
     `${formatCandidate({ ...candidate, kernel: candidate.label })}, ${workload} on ${device.name} (${device.id})`,
     [
-      text(statusText(view)),
-      text(describeCounters(view)),
-      text(
+      doc.text(statusText(view)),
+      doc.text(describeCounters(view)),
+      doc.text(
         `${formatFigure(totals.instructions)} warp instructions issued, ${formatFigure(totals.sectors)} sectors of global memory and ${formatFigure(totals.wavefronts)} wavefronts of shared memory moved; ${formatFigure(totals.ptxInstructions)} PTX instructions.`,
       ),
     ],
     [
-      section('hot', `The ${Math.min(hotLines, hot.length)} hottest of ${hot.length} lines`, [
+      doc.section('hot', `The ${Math.min(hotLines, hot.length)} hottest of ${hot.length} lines`, [
         hot.slice(0, hotLines).map(hotLine),
       ]),
-      ...files.map((file) => section(file, `${file}, in source order`, [listing(file, lines)])),
+      ...files.map((file) => doc.section(file, `${file}, in source order`, [listing(file, lines)])),
     ],
   );
 }

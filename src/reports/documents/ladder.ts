@@ -4,19 +4,8 @@ import type { Dimensions } from '../../core/problem.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { figure } from '../../core/values.ts';
 import { compareContenders } from '../../stats/compare-contenders.ts';
-import {
-  type Block,
-  type Document,
-  detail,
-  documentOf,
-  figures,
-  list,
-  names,
-  section,
-  table,
-  text,
-  words,
-} from '../document.ts';
+import type { Block, Document } from '../document.ts';
+import * as doc from '../document.ts';
 import { formatMeasuredNs, formatPercent, formatRatioInterval, formatVersions } from '../format.ts';
 import { shortKernelNames } from '../kernel-names.ts';
 
@@ -146,42 +135,42 @@ function cellText(cell: LadderCell): string {
 
 /** One row per workload, one column per contender. Of one workload the table in detail says as much. */
 const ladderTable = ({ rows, contenders }: LadderView): Block | null =>
-  table('Contenders by workload', rows.length > 1 ? rows : [], [
-    words('workload', ({ workload, cache }) => `${workload} (${cache})`),
+  doc.table('Contenders by workload', rows.length > 1 ? rows : [], [
+    doc.words('workload', ({ workload, cache }) => `${workload} (${cache})`),
     ...contenders.map(({ name, kind }, index) =>
-      figures<LadderRow>(kind === 'library' ? `${name} (library)` : name, ({ cells }) => cellText(cells[index]!)),
+      doc.figures<LadderRow>(kind === 'library' ? `${name} (library)` : name, ({ cells }) => cellText(cells[index]!)),
     ),
   ]);
 
 /** One row per workload and measured contender: its time, how sure it is, and how it compares. */
 export const ladderDetail = ({ rows }: LadderView): Block | null =>
-  table(
+  doc.table(
     'In detail',
     rows.flatMap((row) =>
       row.cells.flatMap((cell): DetailRow[] => (cell.outcome === 'measured' ? [{ row, cell }] : [])),
     ),
     [
-      rows.length > 1 && words('workload', ({ row }) => row.workload),
-      names('contender', ({ cell }) => cell.contender),
-      figures('measured time', ({ cell }) => formatMeasuredNs(cell.summary.medianNs)),
-      words('95 % interval', ({ cell }) => `[${cell.summary.intervalNs.map(formatMeasuredNs).join(', ')}]`, 4),
-      figures('CV', ({ cell }) => formatPercent(cell.summary.coefficientOfVariation), 5),
-      figures('TFLOP/s', ({ cell }) => teraflops(cell), 1),
-      figures('of attainable', ({ row, cell }) => formatPercent(row.attainableNs / cell.summary.medianNs), 3),
-      figures('× peer', ({ cell }) => (cell.comparison ? `${cell.comparison.ratio.toFixed(3)}×` : '1×')),
-      words(
+      rows.length > 1 && doc.words('workload', ({ row }) => row.workload),
+      doc.names('contender', ({ cell }) => cell.contender),
+      doc.figures('measured time', ({ cell }) => formatMeasuredNs(cell.summary.medianNs)),
+      doc.words('95 % interval', ({ cell }) => `[${cell.summary.intervalNs.map(formatMeasuredNs).join(', ')}]`, 4),
+      doc.figures('CV', ({ cell }) => formatPercent(cell.summary.coefficientOfVariation), 5),
+      doc.figures('TFLOP/s', ({ cell }) => teraflops(cell), 1),
+      doc.figures('of attainable', ({ row, cell }) => formatPercent(row.attainableNs / cell.summary.medianNs), 3),
+      doc.figures('× peer', ({ cell }) => (cell.comparison ? `${cell.comparison.ratio.toFixed(3)}×` : '1×')),
+      doc.words(
         '95 % interval',
         ({ cell }) => (cell.comparison ? formatRatioInterval(cell.comparison.intervalRatio) : 'peer'),
         2,
       ),
-      words('verdict', ({ cell }) => cell.comparison?.verdict),
-      figures('blocks', ({ cell }) => cell.summary.blockCount, 5),
+      doc.words('verdict', ({ cell }) => cell.comparison?.verdict),
+      doc.figures('blocks', ({ cell }) => cell.summary.blockCount, 5),
     ],
   );
 
 /** What was not measured, and why; what disturbed what was. */
 export const ladderNotes = ({ rows }: LadderView): Block | null =>
-  list(
+  doc.list(
     rows.flatMap(({ workload, cells }) =>
       cells.flatMap((cell) =>
         notesOf(cell).map((said) => `${rows.length > 1 ? `${workload}, ` : ''}${cell.contender}: ${said}`),
@@ -208,7 +197,7 @@ export const LADDER_LEGEND =
 /** Libraries of the same versions share a line. */
 export function ladderVersions({ versions, contenders }: LadderView): Block | null {
   const groups = Map.groupBy(contenders, ({ versions: own }) => own && formatVersions(own));
-  return list([
+  return doc.list([
     ...Object.entries(versions).map((entry) => entry.join(' ')),
     ...[...groups].map(([own, group]) => own !== undefined && `${group.map(({ name }) => name).join(', ')}: ${own}`),
   ]);
@@ -219,15 +208,15 @@ export function ladderDocument(view: LadderView): Document {
   const { problem, device, tier, seed, recordedAt, rows } = view;
   const only = rows.length === 1 ? ` ${rows[0]!.workload} (${rows[0]!.cache})` : '';
   const driver = device.driver ? `, driver ${device.driver}` : '';
-  return documentOf(
+  return doc.documentOf(
     `${problem}${only} on ${device.name} (${device.id}${driver}), tier ${tier}, seed ${seed}`,
-    [text(LADDER_LEGEND)],
+    [doc.text(LADDER_LEGEND)],
     [
       // A terminal prints each contender's row in detail, and the same by workload only when asked for more.
-      detail('contenders', 'Contenders by workload', [ladderTable(view)]),
-      section('detail', 'In detail', [ladderDetail(view)]),
-      section('notes', 'Notes', [ladderNotes(view)]),
-      section('versions', 'Versions', [ladderVersions(view)]),
+      doc.detail('contenders', 'Contenders by workload', [ladderTable(view)]),
+      doc.section('detail', 'In detail', [ladderDetail(view)]),
+      doc.section('notes', 'Notes', [ladderNotes(view)]),
+      doc.section('versions', 'Versions', [ladderVersions(view)]),
     ],
     `Recorded ${recordedAt}.`,
   );

@@ -1,19 +1,8 @@
 import { valuesKey } from '../../core/values.ts';
 import { combineRatios } from '../../stats/combine-ratios.ts';
 import type { Attempt, AttemptResult } from '../../store/journal.ts';
-import {
-  code,
-  type Document,
-  dim,
-  documentOf,
-  heading,
-  list,
-  type Part,
-  type Section,
-  section,
-  text,
-  warn,
-} from '../document.ts';
+import type { Document, Part, Section } from '../document.ts';
+import * as doc from '../document.ts';
 import {
   formatCount,
   formatInstant,
@@ -241,7 +230,7 @@ const place = ({ id, depth, branch }: LoggedAttempt): string =>
   `${'│ '.repeat(Math.min(branch, MOST_BRANCHES))}${depth === 0 ? '○' : '●'} ${id}`;
 
 const tree = (attempts: readonly LoggedAttempt[]): Part =>
-  list(
+  doc.list(
     attempts.map((one) => ({
       term: place(one),
       text: [
@@ -249,7 +238,7 @@ const tree = (attempts: readonly LoggedAttempt[]): Part =>
         '; ',
         statusText({ status: worst(one).status }),
         [describeRatio(one), ...timesOf(one)].filter(Boolean).map((part) => `, ${part}`),
-        one.note === undefined ? '' : dim(` “${one.note}”`),
+        one.note === undefined ? '' : doc.dim(` “${one.note}”`),
       ],
     })),
   );
@@ -259,7 +248,7 @@ function problemSections({ attempts }: LogView): Section[] {
   return problems.flatMap(([problem, all]) => {
     const devices = new Set(all.map(({ device }) => device.id));
     const first = all[0]!.results[0]?.workload;
-    return section(`problem-${problem}`, `${problem}: ${[...devices].join(', ')}${first ? `, ${first}` : ''}`, [
+    return doc.section(`problem-${problem}`, `${problem}: ${[...devices].join(', ')}${first ? `, ${first}` : ''}`, [
       tree(all),
     ]);
   });
@@ -271,15 +260,19 @@ export function logDocument(view: LogView): Document {
   const [only] = attempts;
   if (view.attempt !== null && only) return attemptDocument(only);
   const of = problem === null ? '' : ` of ${problem}`;
-  const notes = list([
+  const notes = doc.list([
     leftOut > 0 && `${formatCount(leftOut, 'older attempt')} left out: --last ${leftOut + attempts.length}`,
-    unreadable > 0 && warn(`${formatCount(unreadable, 'line')} of the journal can't be read`),
+    unreadable > 0 && doc.warn(`${formatCount(unreadable, 'line')} of the journal can't be read`),
   ]);
   if (!only) {
     const hint = 'evaluate, diagnose and compare keep what they judge, with --note';
-    return documentOf(`No attempts${of} in ${store}.`, [text(hint), notes]);
+    return doc.documentOf(`No attempts${of} in ${store}.`, [doc.text(hint), notes]);
   }
-  return documentOf(`${formatCount(attempts.length, 'attempt')}${of} in ${store}`, [notes], [problemSections(view)]);
+  return doc.documentOf(
+    `${formatCount(attempts.length, 'attempt')}${of} in ${store}`,
+    [notes],
+    [problemSections(view)],
+  );
 }
 
 function describeResult({ workload, status, reason, timing, finding }: AttemptResult): string {
@@ -291,16 +284,19 @@ function describeResult({ workload, status, reason, timing, finding }: AttemptRe
 function attemptDocument(attempt: LoggedAttempt): Document {
   const { id, time, command, note, parent, problem, device, candidate, results, change, seed } = attempt;
   const diff = unifiedDiff(parent ?? '', id, change?.files ?? []);
-  return documentOf(`Attempt ${id} of ${problem} on ${device.name}, ${formatInstant(time)}`, [
-    list([
+  return doc.documentOf(`Attempt ${id} of ${problem} on ${device.name}, ${formatInstant(time)}`, [
+    doc.list([
       note !== undefined && { term: 'Note', text: note },
-      { term: 'Kernel', text: [settingOf(attempt), ', candidate ', code(candidate.id), `, in ${candidate.folder}`] },
+      {
+        term: 'Kernel',
+        text: [settingOf(attempt), ', candidate ', doc.code(candidate.id), `, in ${candidate.folder}`],
+      },
       { term: 'Judged by', text: `${command}${seed === undefined ? '' : `, seed ${seed}`}` },
       { term: 'Parent', text: parent ?? 'none' },
       change && { term: 'Change', text: describeChange(change) },
       change && { term: 'Than its parent', text: describeRatio(attempt) ?? 'no ratio' },
     ]),
-    list(results.map(describeResult)),
-    diff !== '' && [heading('Difference'), { kind: 'code', language: 'diff', text: diff }],
+    doc.list(results.map(describeResult)),
+    diff !== '' && [doc.heading('Difference'), { kind: 'code', language: 'diff', text: diff }],
   ]);
 }

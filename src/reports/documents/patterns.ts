@@ -1,18 +1,8 @@
 import type { Timing } from '../../core/timing.ts';
 import type { MoveRecord } from '../../store/events.ts';
 import type { MoveWithRun } from '../../store/index/run-index.ts';
-import {
-  type ColumnOf,
-  type Document,
-  documentOf,
-  figures,
-  list,
-  names,
-  section,
-  table,
-  text,
-  words,
-} from '../document.ts';
+import type { ColumnOf, Document } from '../document.ts';
+import * as doc from '../document.ts';
 import { formatMove, formatRatio, formatRatioInterval } from '../format.ts';
 import { NO_FINDING } from '../sections/findings.ts';
 
@@ -51,9 +41,9 @@ export interface PatternsReport {
 
 /** Tried, kept and gained with one kind of time. */
 const tallyColumns = (kind: 'measured' | 'predicted', drop: number): ColumnOf<PatternRecord>[] => [
-  figures(`${kind}: tried`, ({ tallies }) => tallies[kind].attempts || '–'),
-  figures('kept', ({ tallies: { [kind]: tally } }) => (tally.attempts === 0 ? '–' : tally.kept), drop),
-  figures('gain', ({ tallies }) => formatRatio(tallies[kind].realisedGain)),
+  doc.figures(`${kind}: tried`, ({ tallies }) => tallies[kind].attempts || '–'),
+  doc.figures('kept', ({ tallies: { [kind]: tally } }) => (tally.attempts === 0 ? '–' : tally.kept), drop),
+  doc.figures('gain', ({ tallies }) => formatRatio(tallies[kind].realisedGain)),
 ];
 
 /** `2025-…/e4: 01_first → 02_second; …; expected 1.40×, predicted 1.62×: keep`. */
@@ -75,20 +65,20 @@ const NOTE =
 
 /** The patterns and what they realised. */
 export const patternsDocument = ({ patterns, store }: PatternsReport): Document =>
-  documentOf(
+  doc.documentOf(
     `Patterns, as the runs in ${store} found them`,
     [
-      table('Patterns', patterns, [
-        names('pattern', ({ id }) => id),
-        words('for findings', ({ triggers }) => triggers.join(', '), 1),
+      doc.table('Patterns', patterns, [
+        doc.names('pattern', ({ id }) => id),
+        doc.words('for findings', ({ triggers }) => triggers.join(', '), 1),
         ...tallyColumns('measured', 2),
         ...tallyColumns('predicted', 2),
       ]),
-      text(NOTE),
+      doc.text(NOTE),
     ],
     patterns.map(({ id, title, source, moves }) =>
-      section(id, `${id}${title === null ? ' (no pattern of this version)' : `: ${title}`}`, [
-        moves && [source !== null && text(`source: ${source}`), list(moves.map(moveLine), 'no moves yet')],
+      doc.section(id, `${id}${title === null ? ' (no pattern of this version)' : `: ${title}`}`, [
+        moves && [source !== null && doc.text(`source: ${source}`), doc.list(moves.map(moveLine), 'no moves yet')],
       ]),
     ),
   );

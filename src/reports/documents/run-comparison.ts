@@ -2,23 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Timing } from '../../core/timing.ts';
 import { ofType, type RecordedEvent, type RunStartedEvent, type WeightedWorkload } from '../../store/events.ts';
 import { bestSoFarChart, type SearchProgress } from '../charts/best-so-far-chart.ts';
-import {
-  codeBlock,
-  type Document,
-  documentOf,
-  figure,
-  figures,
-  type Inline,
-  list,
-  names,
-  note,
-  type Part,
-  section,
-  table,
-  text,
-  warn,
-  words,
-} from '../document.ts';
+import type { Document, Inline, Part } from '../document.ts';
+import * as doc from '../document.ts';
 import {
   formatCandidate,
   formatCount,
@@ -218,7 +203,7 @@ const reachedLine = ({ reached }: RunComparisonView): string | null =>
     `${A} needed ${formatCount(reached.run, 'evaluation')}, ${B} ${reached.against}.`;
 
 function conclusion({ times, notCompared }: RunComparisonView): Inline {
-  if (notCompared !== null) return warn(`The bests are not compared: ${notCompared}.`);
+  if (notCompared !== null) return doc.warn(`The bests are not compared: ${notCompared}.`);
   const [first] = times;
   if (times.length > 1 || !first?.ratio) return 'The table has the ratio on each workload.';
   const { ratio, run: time } = first;
@@ -231,15 +216,15 @@ const bestOf = ({ best }: ComparedRun): string =>
   best ? `${formatCandidate(best.candidate)}, ${formatTiming(best)}` : 'no valid time';
 
 const runsTable = ({ run, against }: RunComparisonView): Part =>
-  table(
+  doc.table(
     'Runs',
     [run, against],
     [
-      names('run', (_, index) => [A, B][index]),
-      words('best', bestOf),
-      figures('× its start', ({ speedup }) => formatRatio(speedup)),
-      figures('evaluations', ({ evaluations }) => evaluations, 2),
-      figures('to its best', ({ evaluationsToBest }) => evaluationsToBest, 1),
+      doc.names('run', (_, index) => [A, B][index]),
+      doc.words('best', bestOf),
+      doc.figures('× its start', ({ speedup }) => formatRatio(speedup)),
+      doc.figures('evaluations', ({ evaluations }) => evaluations, 2),
+      doc.figures('to its best', ({ evaluationsToBest }) => evaluationsToBest, 1),
     ],
   );
 
@@ -248,44 +233,44 @@ export function runComparisonDocument(view: RunComparisonView): Document {
   const { problem, run, against, times, compareCommand, differences, changes, sources } = view;
   const reached = reachedLine(view);
   const nothing = 'nothing: both are the same kernel with the same parameters';
-  return documentOf(
+  return doc.documentOf(
     `${problem}: two runs, best against best`,
     [
-      list(
+      doc.list(
         [run, against].map(({ runId, device }, index) => ({
           term: [A, B][index],
           text: `${runId}, on ${device.name}`,
         })),
       ),
-      text(conclusion(view)),
-      reached !== null && text(reached),
+      doc.text(conclusion(view)),
+      reached !== null && doc.text(reached),
       compareCommand !== null && [
-        note('This measures both in the same blocks, and gives a verdict:'),
-        codeBlock('sh', compareCommand),
+        doc.note('This measures both in the same blocks, and gives a verdict:'),
+        doc.codeBlock('sh', compareCommand),
       ],
       runsTable(view),
     ],
     [
-      section('times', 'Times of the bests', [
-        figure('progress', 'Best time so far of both runs by evaluation', bestSoFarChart(view)),
-        table('Times of the bests', times, [
-          words('workload', ({ workload, cache }) => `${workload} (${cache})`),
-          figures(A, ({ run: time }) => formatKindAndTime(time)),
-          figures(B, ({ against: time }) => formatKindAndTime(time)),
-          figures('ratio', ({ ratio }) => formatRatio(ratio)),
+      doc.section('times', 'Times of the bests', [
+        doc.figure('progress', 'Best time so far of both runs by evaluation', bestSoFarChart(view)),
+        doc.table('Times of the bests', times, [
+          doc.words('workload', ({ workload, cache }) => `${workload} (${cache})`),
+          doc.figures(A, ({ run: time }) => formatKindAndTime(time)),
+          doc.figures(B, ({ against: time }) => formatKindAndTime(time)),
+          doc.figures('ratio', ({ ratio }) => formatRatio(ratio)),
         ]),
       ]),
-      section('changes', `From the best of ${B} to that of ${A}`, [
-        changes && list(changeLines(changes, nothing)),
+      doc.section('changes', `From the best of ${B} to that of ${A}`, [
+        changes && doc.list(changeLines(changes, nothing)),
         sources && diffParts([['sources', sources]]),
       ]),
-      section('differences', 'What else was different', [
-        table('What else was different', differences, [
-          names('what', ({ what }) => what),
-          words(A, (row) => row.run),
-          words(B, (row) => row.against),
+      doc.section('differences', 'What else was different', [
+        doc.table('What else was different', differences, [
+          doc.names('what', ({ what }) => what),
+          doc.words(A, (row) => row.run),
+          doc.words(B, (row) => row.against),
         ]),
-        differences.length === 0 && note('Nothing: both runs were asked the same, with the same programs.'),
+        differences.length === 0 && doc.note('Nothing: both runs were asked the same, with the same programs.'),
       ]),
     ],
   );

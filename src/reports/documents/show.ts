@@ -3,19 +3,8 @@ import type { ParameterValues } from '../../core/kernel.ts';
 import type { Timing } from '../../core/timing.ts';
 import type { DecisionEvent, MoveProposedEvent, MoveRecord } from '../../store/events.ts';
 import type { EvaluationRow, MoveRow } from '../../store/index/rows.ts';
-import {
-  type Document,
-  documentOf,
-  figures,
-  type Item,
-  list,
-  names,
-  type Section,
-  section,
-  table,
-  text,
-  words,
-} from '../document.ts';
+import type { Document, Item, Section } from '../document.ts';
+import * as doc from '../document.ts';
 import { formatKindAndTime, formatMove, formatParameters, formatRatio } from '../format.ts';
 import { NO_FINDING } from '../sections/findings.ts';
 import { evaluationDocument } from './evaluation.ts';
@@ -70,8 +59,8 @@ export interface ShownCandidate {
 export type Shown = ShownRun | ShownEvaluation | ShownCandidate;
 
 const sources = (stored: readonly StoredSource[]): Section[] =>
-  section('sources', 'Sources', [
-    list(stored.map(({ file, path, state }) => `${file}: ${path}${state === 'stored' ? '' : ` (${state})`}`)),
+  doc.section('sources', 'Sources', [
+    doc.list(stored.map(({ file, path, state }) => `${file}: ${path}${state === 'stored' ? '' : ` (${state})`}`)),
   ]);
 
 function keptLine(
@@ -92,7 +81,7 @@ const timeOf = (kind: Timing['kind'] | null, medianNs: number | null): string =>
 function runDocument({ run, kept, revertedCount, files }: ShownRun): Document {
   const [start, best] = [timeOf(run.kind, run.startNs), timeOf(run.kind, run.bestNs)];
   const further = run.workloads > 1 ? ` and ${run.workloads - 1} more` : '';
-  const summary = list([
+  const summary = doc.list([
     `${run.problem}, ${run.workload}${further}, on ${run.device}; ${run.strategy ?? 'guided'}, seed ${run.seed}`,
     run.stopReason === null ? run.state : `${run.state}: ${run.stopReason}: ${run.detail}`,
     `start: ${[run.startKernel, start].filter(Boolean).join(', ')}`,
@@ -100,13 +89,13 @@ function runDocument({ run, kept, revertedCount, files }: ShownRun): Document {
     `speed-up: ${describeSpeedup(run)}`,
     `${run.evaluations} evaluations; ${kept.length} changes kept, ${revertedCount} reverted`,
   ]);
-  return documentOf(
+  return doc.documentOf(
     `Run ${run.id}`,
     [summary],
     [
-      section('kept', 'Kept', [list(kept.map((move) => keptLine(move, run.kind)))]),
-      section('files', 'Files', [
-        list([
+      doc.section('kept', 'Kept', [doc.list(kept.map((move) => keptLine(move, run.kind)))]),
+      doc.section('files', 'Files', [
+        doc.list([
           `events: ${files.log}`,
           `report: ${files.report ?? 'none yet'}`,
           `best kernel: ${files.best ?? 'none'}`,
@@ -128,13 +117,13 @@ function proposalLines({ move, finding, pattern, reason, expectedGain }: MovePro
 
 function oneEvaluation({ run, evaluation, proposal, decision, sources: stored }: ShownEvaluation): Document {
   const { title, lead, sections } = evaluationDocument(evaluation);
-  return documentOf(
+  return doc.documentOf(
     `Evaluation ${evaluation.id} of run ${run}`,
     [],
     [
-      section('why', 'Why', [list(proposal ? proposalLines(proposal) : ['the start, or a confirmation'])]),
-      section('decision', 'Decision', [decision && text(`${decision.decision}: ${decision.reason}`)]),
-      section('result', 'Result', [text(title), lead]),
+      doc.section('why', 'Why', [doc.list(proposal ? proposalLines(proposal) : ['the start, or a confirmation'])]),
+      doc.section('decision', 'Decision', [decision && doc.text(`${decision.decision}: ${decision.reason}`)]),
+      doc.section('result', 'Result', [doc.text(title), lead]),
       sections,
       sources(stored),
     ],
@@ -143,15 +132,15 @@ function oneEvaluation({ run, evaluation, proposal, decision, sources: stored }:
 
 function oneCandidate({ id, kernel, parameters, evaluations, sources: stored }: ShownCandidate): Document {
   const values = formatParameters(parameters);
-  const judged = table('Evaluations', evaluations, [
-    names('run', ({ run }) => run),
-    names('evaluation', (row) => row.id),
-    words('workload', ({ workload }) => workload, 1),
-    words('result', ({ status }) => status),
-    figures('time', ({ kind, medianNs }) => timeOf(kind, medianNs) || '–'),
-    words('decision', ({ decision }) => decision),
+  const judged = doc.table('Evaluations', evaluations, [
+    doc.names('run', ({ run }) => run),
+    doc.names('evaluation', (row) => row.id),
+    doc.words('workload', ({ workload }) => workload, 1),
+    doc.words('result', ({ status }) => status),
+    doc.figures('time', ({ kind, medianNs }) => timeOf(kind, medianNs) || '–'),
+    doc.words('decision', ({ decision }) => decision),
   ]);
-  return documentOf(`Candidate ${id}: ${kernel}${values && ` (${values})`}`, [judged], [sources(stored)]);
+  return doc.documentOf(`Candidate ${id}: ${kernel}${values && ` (${values})`}`, [judged], [sources(stored)]);
 }
 
 const DOCUMENTS: { [K in Shown['kind']]: (shown: Extract<Shown, { kind: K }>) => Document } = {

@@ -3,21 +3,8 @@ import type { Chart, LegendItem } from '../charts/chart.ts';
 import { progressionChart } from '../charts/progression-chart.ts';
 import { rooflineChart } from '../charts/roofline-chart.ts';
 import { logScale } from '../charts/scale.ts';
-import {
-  detail,
-  figure,
-  figures,
-  heading,
-  type Inline,
-  list,
-  names,
-  note,
-  type Section,
-  section,
-  table,
-  titledList,
-  words,
-} from '../document.ts';
+import type { Inline, Section } from '../document.ts';
+import * as doc from '../document.ts';
 import {
   formatFigure,
   formatKindAndTime,
@@ -52,15 +39,20 @@ function progression(view: RunView): Section[] {
   const kind = kindOf(view);
   // What a narrow terminal leaves out is in the table of all evaluations.
   const columns = evaluationColumns(view).filter((column) => column && (column.drop ?? 0) < 3);
-  const data = table('Progression', view.progression, columns);
+  const data = doc.table('Progression', view.progression, columns);
   const chart = progressionChart(view);
-  return section('progression', 'Progression', [
-    figure('progression', `${kind} time by evaluation of ${problem.name} ${workload.name} on ${device.name}`, chart, {
-      legend: PROGRESSION_LEGEND,
-      data,
-    }),
-    !chart && [note('No evaluation has a valid time.'), data],
-    titledList('Confirmation', confirmations.map(describeConfirmation)),
+  return doc.section('progression', 'Progression', [
+    doc.figure(
+      'progression',
+      `${kind} time by evaluation of ${problem.name} ${workload.name} on ${device.name}`,
+      chart,
+      {
+        legend: PROGRESSION_LEGEND,
+        data,
+      },
+    ),
+    !chart && [doc.note('No evaluation has a valid time.'), data],
+    doc.titledList('Confirmation', confirmations.map(describeConfirmation)),
   ]);
 }
 
@@ -91,31 +83,31 @@ function ablationChart(rows: RunView['ablation'], kind: string): Chart | undefin
 function ablation(view: RunView): Section[] {
   const { ablation: rows, objective, workload } = view;
   const several = objective.workloads.length > 1 ? ` On the first workload, ${workload.name}, alone.` : '';
-  return section('ablation', 'What each change of the best is worth', [
-    rows.length === 0 && note('No change of the best was undone: there was none, or no budget was left for it.'),
+  return doc.section('ablation', 'What each change of the best is worth', [
+    rows.length === 0 && doc.note('No change of the best was undone: there was none, or no budget was left for it.'),
     rows.length > 0 &&
-      note(
+      doc.note(
         'Each line undoes one change of the best and keeps the others: time without the change ÷ time of the best. ' +
           `Changes work on each other, so the ratios don’t multiply to the speed-up.${several}`,
       ),
-    figure('ablation', 'What each change of the best is worth', ablationChart(rows, kindOf(view) ?? '')),
-    table('What each change is worth', rows, [
-      words('Undone', ({ change }) => change),
-      names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 1),
-      figures('The change gives', ({ ratio }) => formatRatio(ratio)),
-      words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio)),
-      words('Remark', ({ reason }) => reason ?? '', 2),
+    doc.figure('ablation', 'What each change of the best is worth', ablationChart(rows, kindOf(view) ?? '')),
+    doc.table('What each change is worth', rows, [
+      doc.words('Undone', ({ change }) => change),
+      doc.names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 1),
+      doc.figures('The change gives', ({ ratio }) => formatRatio(ratio)),
+      doc.words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio)),
+      doc.words('Remark', ({ reason }) => reason ?? '', 2),
     ]),
   ]);
 }
 
 const changes = ({ changes: made, sources: { startToBest, kept } }: RunView): Section[] =>
-  section('changes', 'What the best changed', [
-    made ? list(changeLines(made, 'nothing: the start is the best')) : note('There is no best.'),
+  doc.section('changes', 'What the best changed', [
+    made ? doc.list(changeLines(made, 'nothing: the start is the best')) : doc.note('There is no best.'),
     startToBest && diffParts([['Start to best', startToBest]]),
     // The only one is the difference from the start.
     (kept.length > 1 || !startToBest) && [
-      kept.length > 0 && heading('Kept changes, in order'),
+      kept.length > 0 && doc.heading('Kept changes, in order'),
       diffParts(kept.map((diff) => [[evaluationLink(diff.to.evaluationId), ` ${diff.change}`], diff])),
     ],
   ]);
@@ -157,16 +149,16 @@ const BY_L1 = 'sectors requested, some of which L1 may serve';
 function roofline({ roofline: view }: RunView): Section[] {
   if (!view) {
     const why = 'The log does not tell the work and the device’s rates, or the start has no time.';
-    return detail('roofline', 'Roofline', [note(why)]);
+    return doc.detail('roofline', 'Roofline', [doc.note(why)]);
   }
   const sources = [...new Set(view.points.map(({ bytesSource }) => bytesSource))];
   const aboveRoof = sources.includes(BY_L1) ? ' A point above the sloped roof was served by L1.' : '';
-  return detail('roofline', 'Roofline', [
-    note(
+  return doc.detail('roofline', 'Roofline', [
+    doc.note(
       `Height is the problem’s FLOP ÷ ${view.kind} time: redundant work does not count as speed. Position is the problem’s FLOP ÷ bytes (${sources.join('; ')}).${aboveRoof}`,
     ),
-    figure('roofline', `Roofline of ${view.workload}`, rooflineChart(view), { legend: ROOFLINE_LEGEND }),
-    list(rooflineLines(view)),
+    doc.figure('roofline', `Roofline of ${view.workload}`, rooflineChart(view), { legend: ROOFLINE_LEGEND }),
+    doc.list(rooflineLines(view)),
   ]);
 }
 
@@ -177,18 +169,18 @@ function workloads({ objective }: RunView): Section[] {
   const isSeveral = objective.workloads.length > 1;
   const parts = [
     isSeveral &&
-      note(
+      doc.note(
         'The objective is the geometric mean of speed-ups, weighted. A candidate that is more than 2 % slower on any workload is reverted.',
       ),
-    table('Workloads', objective.workloads, [
-      words('Workload', ({ name, dimensions, cache }) => `${name} (${formatParameters(dimensions)}; ${cache})`),
-      figures('Weight', ({ weight }) => weight, 2),
-      figures('Start', ({ start }) => timeCell(start), 1),
-      figures('Best', ({ best }) => timeCell(best)),
-      figures('Best is', ({ ratio }) => formatRatio(ratio)),
-      words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 3),
+    doc.table('Workloads', objective.workloads, [
+      doc.words('Workload', ({ name, dimensions, cache }) => `${name} (${formatParameters(dimensions)}; ${cache})`),
+      doc.figures('Weight', ({ weight }) => weight, 2),
+      doc.figures('Start', ({ start }) => timeCell(start), 1),
+      doc.figures('Best', ({ best }) => timeCell(best)),
+      doc.figures('Best is', ({ ratio }) => formatRatio(ratio)),
+      doc.words('95 % interval', ({ intervalRatio }) => formatRatioInterval(intervalRatio), 3),
     ]),
-    titledList(
+    doc.titledList(
       'Vetoes',
       objective.vetoes.map(({ evaluationId, change, workload, ratio }) => {
         const there = ratio === null ? 'not valid there' : `${formatRatio(ratio)} there`;
@@ -196,7 +188,7 @@ function workloads({ objective }: RunView): Section[] {
       }),
     ),
   ];
-  return isSeveral ? section('workloads', 'Workloads', parts) : detail('workloads', 'Workload', parts);
+  return isSeveral ? doc.section('workloads', 'Workloads', parts) : doc.detail('workloads', 'Workload', parts);
 }
 
 /** In this order. */

@@ -1,23 +1,7 @@
 import type { RankedOption } from '../../store/events.ts';
 import { parameterChart } from '../charts/parameter-chart.ts';
-import {
-  codeBlock,
-  detail,
-  figure,
-  figures,
-  fold,
-  heading,
-  list,
-  names,
-  note,
-  type Part,
-  type Section,
-  section,
-  table,
-  text,
-  titledList,
-  words,
-} from '../document.ts';
+import type { Part, Section } from '../document.ts';
+import * as doc from '../document.ts';
 import { formatCount, formatFigure, formatNs, formatPercent, formatTime } from '../format.ts';
 import type { FindingsPart, OptionsTable, RunView } from '../run-view.ts';
 import { type TriedSettings, triedSettings } from '../view/tried-settings.ts';
@@ -27,21 +11,21 @@ import { cited, describeEvaluations, evaluationColumns, evaluationLink, kindOf, 
 /** Sections about the search: what it found and tried, what it spent, and how to do it again. */
 
 const findingsOf = (title: string, part: FindingsPart | null): Part => [
-  heading(part ? cited(title, part.evaluationId) : title),
-  part ? findingsInShort(part.findings, 'No rule fired.') : text('Nothing was evaluated.'),
+  doc.heading(part ? cited(title, part.evaluationId) : title),
+  part ? findingsInShort(part.findings, 'No rule fired.') : doc.text('Nothing was evaluated.'),
 ];
 
 const findings = ({ findings: { before, after } }: RunView): Section[] =>
-  section('findings', 'Findings before and after', [
-    note('What limits the kernel, with the counters that say so. Gains are estimates and don’t multiply.'),
+  doc.section('findings', 'Findings before and after', [
+    doc.note('What limits the kernel, with the counters that say so. Gains are estimates and don’t multiply.'),
     findingsOf('Start', before),
     findingsOf('Best', after),
   ]);
 
 const negative = ({ reverted, failed, abandoned }: RunView): Section[] =>
-  section('negative', 'What failed or was reverted, and why', [
-    list([...reverted, ...failed].map(revertedLine), 'Nothing.'),
-    titledList(
+  doc.section('negative', 'What failed or was reverted, and why', [
+    doc.list([...reverted, ...failed].map(revertedLine), 'Nothing.'),
+    doc.titledList(
       'Given up',
       abandoned.map(({ moveKey, why, reason }) => `${moveKey} (${why}): ${reason}`),
     ),
@@ -49,9 +33,9 @@ const negative = ({ reverted, failed, abandoned }: RunView): Section[] =>
 
 /** The fastest time at each value, for those who look at one parameter. */
 const fastestByValue = ({ varied, settings }: TriedSettings): Part =>
-  table('Fastest time by value', varied, [
-    names('Parameter', ({ name }) => name),
-    words('Value: fastest time', ({ name, values }) =>
+  doc.table('Fastest time by value', varied, [
+    doc.names('Parameter', ({ name }) => name),
+    doc.words('Value: fastest time', ({ name, values }) =>
       values
         .map((value) => {
           const { time } = settings.findLast(({ parameters }) => parameters[name] === value)!;
@@ -64,7 +48,7 @@ const fastestByValue = ({ varied, settings }: TriedSettings): Part =>
 function settingsOf(tried: TriedSettings, index: number): Part {
   const { kernel, settings, varied } = tried;
   const title = `${kernel}: ${formatCount(settings.length, 'setting')} of ${varied.map(({ name }) => name).join(', ')}`;
-  return [heading(title), figure(`parameters-${index}`, title, parameterChart(tried)), fastestByValue(tried)];
+  return [doc.heading(title), doc.figure(`parameters-${index}`, title, parameterChart(tried)), fastestByValue(tried)];
 }
 
 function parameters(view: RunView): Section[] {
@@ -77,8 +61,8 @@ function parameters(view: RunView): Section[] {
   const said =
     kind &&
     `Settings with a valid ${kind} time on ${view.workload.name}; the stronger a cell or a line, the faster. ${care[kind]}`;
-  const parts = tried.length > 0 && said !== undefined && [note(said), tried.map(settingsOf)];
-  return detail('parameters', 'Parameters', [parts]);
+  const parts = tried.length > 0 && said !== undefined && [doc.note(said), tried.map(settingsOf)];
+  return doc.detail('parameters', 'Parameters', [parts]);
 }
 
 /** Open moves that an earlier turn's table shows; report.json has all that were logged. */
@@ -103,22 +87,22 @@ function turnTitle({ iteration, share, options, omitted }: OptionsTable): string
 }
 
 const turnTable = (turn: OptionsTable): Part =>
-  table(
+  doc.table(
     `Options at ${turnTitle(turn)}`,
     turn.options,
     [
-      words('State', ({ state }) => state),
-      words('Change', ({ change }) => change),
-      figures('Value', ({ value }) => value.toFixed(3)),
-      words('Arithmetic', ({ arithmetic }) => arithmetic),
-      words('Because of', ({ finding }) => [`${finding.id} of `, evaluationLink(finding.evaluationId)], 1),
-      words(
+      doc.words('State', ({ state }) => state),
+      doc.words('Change', ({ change }) => change),
+      doc.figures('Value', ({ value }) => value.toFixed(3)),
+      doc.words('Arithmetic', ({ arithmetic }) => arithmetic),
+      doc.words('Because of', ({ finding }) => [`${finding.id} of `, evaluationLink(finding.evaluationId)], 1),
+      doc.words(
         'Pattern, kept before',
         ({ pattern, evidence }) => `${pattern.id}, ${evidence.kept} of ${evidence.attempts}`,
         2,
       ),
-      figures('Used', ({ used }) => used, 3),
-      figures('Failures', ({ failures }) => failures, 3),
+      doc.figures('Used', ({ used }) => used, 3),
+      doc.figures('Failures', ({ failures }) => failures, 3),
     ],
     ({ state }) => ({ isStrong: state === 'next' }),
   );
@@ -132,50 +116,52 @@ function options({ options: turns, objective }: RunView): Section[] {
   const last = turns.at(-1);
   const earlier = turns.slice(0, -1).map(shortened).reverse();
   if (!last)
-    return detail('options', 'Options', [note(`No options were ranked: the strategy was ${objective.strategy}.`)]);
-  return detail('options', 'Options', [
-    note(OPTIONS_NOTE),
-    heading(`Last turn, ${turnTitle(last)}`),
+    return doc.detail('options', 'Options', [
+      doc.note(`No options were ranked: the strategy was ${objective.strategy}.`),
+    ]);
+  return doc.detail('options', 'Options', [
+    doc.note(OPTIONS_NOTE),
+    doc.heading(`Last turn, ${turnTitle(last)}`),
     turnTable(last),
-    earlier.length > 0 && heading('Earlier turns, the latest first'),
-    earlier.map((turn) => fold(turnTitle(turn), [turnTable(turn)])),
+    earlier.length > 0 && doc.heading('Earlier turns, the latest first'),
+    earlier.map((turn) => doc.fold(turnTitle(turn), [turnTable(turn)])),
   ]);
 }
 
 type WorkloadAdvice = RunView['workloadAdvice'][number];
 
 const fillTable = ({ dimensions, rows, text: advised }: WorkloadAdvice): Part =>
-  table(advised, rows, [
-    figures(dimensions.join('·'), ({ product }) => product),
-    words('Workload', ({ workload }) => workload),
-    names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 2),
-    figures('Time', ({ kind, medianNs }) => (medianNs === null ? '–' : `${kind} ${formatTime(kind, medianNs)}`)),
-    figures('Attainable', ({ attainableNs }) => (attainableNs === null ? null : formatNs(attainableNs)), 1),
-    figures('Of attainable', ({ attainedRatio }) => (attainedRatio === null ? '–' : formatPercent(attainedRatio))),
+  doc.table(advised, rows, [
+    doc.figures(dimensions.join('·'), ({ product }) => product),
+    doc.words('Workload', ({ workload }) => workload),
+    doc.names('Evaluation', ({ evaluationId }) => evaluationLink(evaluationId), 2),
+    doc.figures('Time', ({ kind, medianNs }) => (medianNs === null ? '–' : `${kind} ${formatTime(kind, medianNs)}`)),
+    doc.figures('Attainable', ({ attainableNs }) => (attainableNs === null ? null : formatNs(attainableNs)), 1),
+    doc.figures('Of attainable', ({ attainedRatio }) => (attainedRatio === null ? '–' : formatPercent(attainedRatio))),
   ]);
 
 const advice = ({ workloadAdvice, advice: beyond }: RunView): Section[] =>
-  section('advice', 'Advice', [
+  doc.section('advice', 'Advice', [
     workloadAdvice.length > 0 && [
-      heading('How the best fills the device'),
-      note(
+      doc.heading('How the best fills the device'),
+      doc.note(
         'How the best kernel fills the device as the work grows. The rows do different amounts of work, so none of this is a speed-up.',
       ),
     ],
-    workloadAdvice.map((one) => [text(one.text), fillTable(one)]),
-    titledList(
+    workloadAdvice.map((one) => [doc.text(one.text), fillTable(one)]),
+    doc.titledList(
       'Advice beyond the moves at hand',
       beyond.map(({ finding, evaluationId, text: advised }) => [cited(finding, evaluationId), `: ${advised}`]),
     ),
-    workloadAdvice.length + beyond.length === 0 && note('None.'),
+    workloadAdvice.length + beyond.length === 0 && doc.note('None.'),
   ]);
 
 const evaluations = (view: RunView): Section[] =>
-  detail('evaluations', 'All evaluations', [
-    note(
+  doc.detail('evaluations', 'All evaluations', [
+    doc.note(
       'Every figure of this report names its evaluation; all of it, counters and samples included, lies in the run’s events.jsonl.',
     ),
-    table('All evaluations', view.progression, evaluationColumns(view), ({ evaluationId }) => ({
+    doc.table('All evaluations', view.progression, evaluationColumns(view), ({ evaluationId }) => ({
       id: `evaluation-${evaluationId}`,
       isStrong: evaluationId === view.best?.evaluationId,
     })),
@@ -184,26 +170,28 @@ const evaluations = (view: RunView): Section[] =>
 function ledger(view: RunView): Section[] {
   const { lines, gpuPricePerHour, phases } = view.ledger;
   const { used: count, beyond } = describeEvaluations(view);
-  return section('ledger', 'Ledger', [
-    table('Budgets and expenses', lines, [
-      words('Budget', ({ name }) =>
+  return doc.section('ledger', 'Ledger', [
+    doc.table('Budgets and expenses', lines, [
+      doc.words('Budget', ({ name }) =>
         name === 'money' ? `money, at ${formatFigure(gpuPricePerHour ?? 0)} per GPU hour` : name,
       ),
-      figures('Used', ({ name, used, unit }) =>
+      doc.figures('Used', ({ name, used, unit }) =>
         name === 'evaluations' ? `${count}${beyond && `, ${beyond}`}` : `${used.toFixed(2)}${unit && ` ${unit}`}`,
       ),
-      figures('Limit', ({ limit, unit }) => (limit === null ? 'none' : `${formatFigure(limit)}${unit && ` ${unit}`}`)),
-      figures('Share', ({ used, limit }) => (limit === null ? '–' : `${Math.round((100 * used) / limit)} %`)),
+      doc.figures('Limit', ({ limit, unit }) =>
+        limit === null ? 'none' : `${formatFigure(limit)}${unit && ` ${unit}`}`,
+      ),
+      doc.figures('Share', ({ used, limit }) => (limit === null ? '–' : `${Math.round((100 * used) / limit)} %`)),
     ]),
-    note(
+    doc.note(
       `Wall time of the evaluations: compiling ${formatNs(phases.compileMs * 1e6)}, verifying ${formatNs(phases.verifyMs * 1e6)}, timing ${formatNs(phases.timeMs * 1e6)}.`,
     ),
   ]);
 }
 
 const environment = ({ environment: programs, device, seed }: RunView): Section[] =>
-  detail('environment', 'Environment', [
-    list([
+  doc.detail('environment', 'Environment', [
+    doc.list([
       { term: 'device', text: `${device.name} (${device.id})` },
       { term: 'seed', text: String(seed) },
       ...Object.entries(programs).map(([term, which]) => ({ term, text: which })),
@@ -217,9 +205,9 @@ const REPEATING = {
 
 function reproduction(view: RunView): Section[] {
   const kind = kindOf(view);
-  return section('reproduce', 'How to do it again', [
-    codeBlock('sh', view.reproduction),
-    kind && note(REPEATING[kind]),
+  return doc.section('reproduce', 'How to do it again', [
+    doc.codeBlock('sh', view.reproduction),
+    kind && doc.note(REPEATING[kind]),
   ]);
 }
 
