@@ -7,6 +7,15 @@ export const ASKED_DTYPE = 'T';
 /** A dtype as a file may write it. */
 export type WrittenDType = DType | typeof ASKED_DTYPE;
 
+/** A part of a file as it is for one dtype: nothing is left to ask for. */
+export type Bound<Written> = Written extends typeof ASKED_DTYPE
+  ? never
+  : Written extends readonly (infer Item)[]
+    ? Bound<Item>[]
+    : Written extends object
+      ? { [Key in keyof Written]: Bound<Written[Key]> }
+      : Written;
+
 const CPP_TYPES: Record<DType, string> = {
   f16: 'half',
   bf16: '__nv_bfloat16',

@@ -1,113 +1,168 @@
-import type { DType, WrittenDType } from './dtype.ts';
-import type { Expression } from './expressions/syntax-tree.ts';
+import { z } from 'zod';
+import type { Bound } from './dtype.ts';
+import {
+  dtypeSchema,
+  expressionSchema,
+  identifierSchema,
+  printableSchema,
+  writtenDTypeSchema,
+} from './schemas/common-schema.ts';
+
+const bufferReference = z.strictObject({ buffer: z.string(), offsetBytes: expressionSchema.optional() });
+
+const argument = z
+  .union([
+    bufferReference,
+    z.strictObject({ null: z.literal(true) }),
+    z.strictObject({ scalar: expressionSchema, dtype: writtenDTypeSchema }),
+    // By value: fields laid out in order with natural alignment.
+    z.strictObject({
+      struct: z.array(z.strictObject({ dtype: writtenDTypeSchema, value: expressionSchema })).min(1),
+    }),
+    // Raw bytes by value.
+    z.strictObject({
+      bytes: z.string().regex(/^(?:[0-9a-fA-F]{2})+$/, { error: 'pairs of hexadecimal digits, e.g. "0000803f"' }),
+    }),
+    // A device array of pointers to these buffers.
+    z.strictObject({ pointers: z.array(bufferReference).min(1) }),
+    // As cuTensorMapEncodeTiled takes it.
+    z.strictObject({
+      tensorMap: z.strictObject({
+        buffer: z.string(),
+        dtype: writtenDTypeSchema,
+        globalDim: z.array(expressionSchema).min(1).max(5).describe('Innermost first.'),
+        globalStridesBytes: z.array(expressionSchema).max(4).describe('Of every axis but the innermost.'),
+        boxDim: z.array(expressionSchema).min(1).max(5),
+        elementStrides: z.array(expressionSchema).min(1).max(5).optional(),
+        swizzle: z.enum(['none', '32B', '64B', '128B']).optional(),
+        interleave: z.enum(['none', '16B', '32B']).optional(),
+        l2Promotion: z.enum(['none', '64B', '128B', '256B']).optional(),
+        fill: z.enum(['zeros', 'nan']).optional(),
+      }),
+    }),
+  ])
+  .meta({ id: 'Argument', description: 'One argument of the function, in order.' });
+
+export type ArgumentDeclaration = Bound<z.infer<typeof argument>>;
+
+const extent = z.array(expressionSchema).min(1).max(3);
+
+const launchStep = z.strictObject({
+  function: printableSchema.describe(
+    'An extern "C" name, or an explicit template instantiation such as attention<64, 128>.',
+  ),
+  grid: extent.describe('CTAs in x, y, z.'),
+  block: extent.describe('Threads in x, y, z.'),
+  sharedBytes: expressionSchema.optional().describe('Dynamic shared memory.'),
+  cluster: extent.optional(),
+  cooperative: z.boolean().optional(),
+  programmaticDependent: z.boolean().optional(),
+  carveOut: z.number().min(0).max(100).optional().describe('Preferred shared-memory carve-out in percent.'),
+  arguments: z.array(argument),
+  when: expressionSchema.optional(),
+  repeat: expressionSchema.optional(),
+});
+
+export type LaunchStepDeclaration = Bound<z.infer<typeof launchStep>>;
+
+const memsetStep = z.strictObject({
+  memset: z.strictObject({ buffer: z.string(), byteValue: z.int().min(0).max(255) }),
+  when: expressionSchema.optional(),
+});
+
+export type MemsetStepDeclaration = Bound<z.infer<typeof memsetStep>>;
+
+const step = z.union([launchStep, memsetStep]);
+
+export type StepDeclaration = Bound<z.infer<typeof step>>;
+
+const rangeEnd = z.int().describe('The greatest allowed value; included if a step reaches it.');
+
+const range = z.union([
+  z.strictObject({
+    from: z.int(),
+    to: rangeEnd,
+    step: z.int().positive().describe('Each value is so much more than the one before.'),
+  }),
+  z.strictObject({
+    from: z.int().positive(),
+    to: rangeEnd,
+    factor: z.int().min(2).describe('Each value is so many times the one before.'),
+  }),
+]);
 
 /**
  * Whole numbers from `from` up to `to` (included if a step reaches it): each is `step` more than the previous one, or
  * `factor` times as much.
  */
-export type ParameterRange = { from: number; to: number; step: number } | { from: number; to: number; factor: number };
+export type ParameterRange = z.infer<typeof range>;
 
-export interface ParameterDeclaration<V = number> {
-  description?: string;
-  /** Allowed values: listed, in ascending order of "more" where there is one, or as a range. */
-  values: V[] | ParameterRange;
-  default: V;
-}
+const parameter = z.strictObject({
+  description: z.string().optional(),
+  values: z
+    .union([z.array(expressionSchema).min(1).describe('Numbers, or expressions of dtype.bytes.'), range])
+    .describe('The allowed values, listed or as a range of whole numbers.'),
+  default: expressionSchema,
+});
 
-export interface WorkspaceDeclaration {
-  bytes: Expression;
-  alignmentBytes?: number;
-  /**
-   * `zero`: zeroed before each launch sequence, and timed. `once`: zeroed before the first one; then the kernel keeps it
-   * valid.
-   */
-  init: 'undefined' | 'zero' | 'once';
-}
+/** `values` in ascending order of "more" where there is one. */
+export type ParameterDeclaration = Omit<z.infer<typeof parameter>, 'values' | 'default'> & {
+  values: number[] | ParameterRange;
+  default: number;
+};
 
-export type ArgumentDeclaration<T = DType> =
-  | { buffer: string; offsetBytes?: Expression }
-  | { null: true }
-  | { scalar: Expression; dtype: T }
-  /** By-value struct: fields laid out in order with natural alignment. */
-  | { struct: { dtype: T; value: Expression }[] }
-  /** Raw by-value bytes, hex-encoded. */
-  | { bytes: string }
-  /** Device array of pointers to these buffers. */
-  | { pointers: { buffer: string; offsetBytes?: Expression }[] }
-  | {
-      tensorMap: {
-        buffer: string;
-        dtype: T;
-        /** Innermost first, as cuTensorMapEncodeTiled takes them. */
-        globalDim: Expression[];
-        globalStridesBytes: Expression[];
-        boxDim: Expression[];
-        elementStrides?: Expression[];
-        swizzle?: 'none' | '32B' | '64B' | '128B';
-        interleave?: 'none' | '16B' | '32B';
-        l2Promotion?: 'none' | '64B' | '128B' | '256B';
-        fill?: 'zeros' | 'nan';
-      };
-    };
+const workspace = z.strictObject({
+  bytes: expressionSchema,
+  alignmentBytes: z.int().positive().optional(),
+  init: z
+    .enum(['undefined', 'zero', 'once'])
+    .describe(
+      'zero: before each launch sequence, and timed; once: before the first only; then the kernel keeps it valid.',
+    ),
+});
 
-export interface LaunchStepDeclaration<T = DType> {
-  /** An extern "C" name, or an explicit template instantiation such as `attention<64, 128>`. */
-  function: string;
-  grid: Expression[];
-  block: Expression[];
-  /** Dynamic shared memory. */
-  sharedBytes?: Expression;
-  cluster?: Expression[];
-  cooperative?: boolean;
-  programmaticDependent?: boolean;
-  /** Preferred shared-memory carve-out in percent. */
-  carveOut?: number;
-  arguments: ArgumentDeclaration<T>[];
-  when?: Expression;
-  repeat?: Expression;
-}
+export type WorkspaceDeclaration = z.infer<typeof workspace>;
 
-export interface MemsetStepDeclaration {
-  memset: { buffer: string; byteValue: number };
-  when?: Expression;
-}
-
-export type StepDeclaration<T = DType> = LaunchStepDeclaration<T> | MemsetStepDeclaration;
-
-/** A kernel for a problem of one dtype. All code except loading uses this type. */
-export interface KernelFile {
-  $schema?: string;
-  schemaVersion: 1;
-  name: string;
-  description: string;
-  /** Relative path of problem.json. */
-  problem: string;
-  /** Of a problem's several dtypes, those in which this kernel computes; all by default. */
-  dtypes?: DType[];
-  /** What `T` stood for; in files that warpsmith wrote. */
-  dtype?: DType;
-  source: {
-    kind: 'cuda' | 'ptx' | 'cubin';
-    files: string[];
-    flags?: string[];
-    includes?: string[];
-    architectures?: string[];
-  };
-  parameters?: Readonly<Record<string, ParameterDeclaration>>;
-  /** A parameter assignment is valid if every one of these is non-zero. */
-  constraints?: Expression[];
-  /** Ids of the findings this rung answers. */
-  remedies?: string[];
-  /** Conditions over the dimensions; a workload that fails one is `unsupported` by this kernel. */
-  limits?: Expression[];
-  workspaces?: Readonly<Record<string, WorkspaceDeclaration>>;
-  steps: StepDeclaration[];
-}
+/** Schema of kernel.json; unknown keys are refused. */
+export const kernelFileSchema = z.strictObject({
+  $schema: z.string().optional(),
+  schemaVersion: z.literal(1),
+  name: printableSchema,
+  description: z.string(),
+  problem: printableSchema.describe('Relative path of problem.json.'),
+  dtypes: z
+    .array(dtypeSchema)
+    .min(1)
+    .optional()
+    .describe('Dtypes of a problem with several that this kernel computes in; all of them when absent.'),
+  dtype: dtypeSchema.optional().describe('What T stood for; in files that warpsmith wrote.'),
+  source: z.strictObject({
+    kind: z.enum(['cuda', 'ptx', 'cubin']),
+    files: z.array(printableSchema).min(1),
+    flags: z.array(z.string()).optional(),
+    includes: z.array(printableSchema).optional(),
+    architectures: z
+      .array(z.string().regex(/^sm_\d+[af]?$/, { error: 'an architecture such as "sm_89"' }))
+      .min(1)
+      .optional(),
+  }),
+  parameters: z.record(identifierSchema, parameter).optional(),
+  constraints: z.array(expressionSchema).optional().describe('Parameter values are valid if every one is non-zero.'),
+  remedies: z.array(z.string()).optional().describe('Ids of the findings this rung answers.'),
+  limits: z
+    .array(expressionSchema)
+    .optional()
+    .describe('Conditions over the dimensions; a workload that fails one is unsupported by this kernel.'),
+  workspaces: z.record(identifierSchema, workspace).optional(),
+  steps: z.array(step).min(1),
+});
 
 /** kernel.json as written: `T` may stand for a dtype, and expressions and parameters may name `dtype.bytes`. */
-export interface KernelSource extends Omit<KernelFile, 'parameters' | 'steps'> {
-  parameters?: Readonly<Record<string, ParameterDeclaration<Expression>>>;
-  steps: StepDeclaration<WrittenDType>[];
+export type KernelSource = z.infer<typeof kernelFileSchema>;
+
+/** A kernel for a problem of one dtype. All code except loading uses this type. */
+export interface KernelFile extends Bound<Omit<KernelSource, 'parameters'>> {
+  parameters?: Readonly<Record<string, ParameterDeclaration>>;
 }
 
 /** A loaded kernel folder. `sources` maps each listed file to its text. */

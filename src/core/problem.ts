@@ -1,194 +1,296 @@
-import type { DType, WrittenDType } from './dtype.ts';
-import type { Expression } from './expressions/syntax-tree.ts';
+import { z } from 'zod';
+import type { Bound, DType } from './dtype.ts';
 import type { Kernel } from './kernel.ts';
 import type { Rounding } from './rounding.ts';
+import {
+  dimensionsSchema,
+  dtypeSchema,
+  expressionSchema,
+  identifierSchema,
+  printableSchema,
+  writtenDTypeSchema,
+} from './schemas/common-schema.ts';
+import { SPECIAL_VALUES, type SpecialValue } from './vocabulary.ts';
 
 /** Values of the dimensions, e.g. `{ B: 1, H: 8, S: 512, D: 64, causal: 0 }`. All are integers. */
 export type Dimensions = Readonly<Record<string, number>>;
 
-export interface DimensionDeclaration {
-  description: string;
-  minimum?: number;
-  maximum?: number;
-  /** When given, the only values allowed. */
-  values?: number[];
-  /** Used when a workload list leaves the dimension out; an expression may name dimensions declared before. */
-  default?: Expression;
-}
+const dimensionDeclaration = z.strictObject({
+  description: z.string(),
+  minimum: z.int().optional(),
+  maximum: z.int().optional(),
+  values: z.array(z.int()).min(1).optional().describe('When given, the only values allowed.'),
+  default: expressionSchema
+    .optional()
+    .describe('Used when a workload list leaves the dimension out; an expression may name dimensions declared before.'),
+});
 
-export const SPECIAL_VALUES = ['subnormal', '-infinity', 'infinity', 'nan', 'zero'] as const;
-export type SpecialValue = (typeof SPECIAL_VALUES)[number];
+export type DimensionDeclaration = z.infer<typeof dimensionDeclaration>;
+
+const drawn = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('normal'),
+    mean: z.number().optional(),
+    standardDeviation: z.number().positive().optional(),
+  }),
+  z.strictObject({ kind: z.literal('uniform'), low: z.number(), high: z.number() }),
+  z.strictObject({
+    kind: z.literal('positive'),
+    low: z.number().positive().optional(),
+    high: z.number().positive().optional(),
+  }),
+  z.strictObject({ kind: z.literal('large'), magnitude: z.number().positive() }),
+  z.strictObject({ kind: z.literal('one-hot'), magnitude: z.number().optional() }),
+  z.strictObject({ kind: z.literal('constant'), value: z.number() }),
+  z.strictObject({ kind: z.literal('index-range'), low: expressionSchema, high: expressionSchema }),
+  z.strictObject({
+    kind: z.literal('zipf'),
+    count: expressionSchema,
+    exponent: z.number().positive().optional(),
+  }),
+  z.strictObject({ kind: z.literal('permutation') }),
+  z.strictObject({
+    kind: z.literal('csr'),
+    rows: expressionSchema,
+    columns: expressionSchema,
+    density: z.number().gt(0).lte(1),
+  }),
+  z.strictObject({ kind: z.literal('npy'), file: z.string().min(1) }),
+  z.strictObject({
+    kind: z.literal('sparse'),
+    count: z.int().positive().optional().describe('Elements that are not zero; default 64.'),
+    magnitude: z.number().optional(),
+  }),
+  z.strictObject({ kind: z.literal('off-grid') }),
+  z.strictObject({
+    kind: z.literal('alternating'),
+    low: z.number().positive().optional().describe('Least magnitude; default 1/16.'),
+    high: z.number().positive().optional().describe('Largest magnitude; default 1.'),
+    axis: z.int().nonnegative().optional().describe('Along which signs alternate; the last when absent.'),
+  }),
+  z.strictObject({
+    kind: z.literal('ramp'),
+    low: z.number(),
+    high: z.number(),
+    axis: z.int().nonnegative().optional().describe('Along which values rise; the last when absent.'),
+  }),
+]);
+
+const special = z.strictObject({
+  kind: z.literal('special'),
+  value: z.enum(SPECIAL_VALUES),
+  ratio: z.number().gt(0).lte(1).optional().describe('Share of the elements; default 0.1.'),
+  get of() {
+    return generator.optional().describe('The generator of the other values; normal by default.');
+  },
+});
 
 /** The rule that fills an input. Every generator is seeded; the seed never reaches a kernel. */
 export type Generator =
-  | { kind: 'normal'; mean?: number; standardDeviation?: number }
-  | { kind: 'uniform'; low: number; high: number }
-  | { kind: 'positive'; low?: number; high?: number }
-  | { kind: 'large'; magnitude: number }
-  | { kind: 'one-hot'; magnitude?: number }
-  | { kind: 'constant'; value: number }
-  | { kind: 'index-range'; low: Expression; high: Expression }
-  | { kind: 'zipf'; count: Expression; exponent?: number }
-  | { kind: 'permutation' }
-  | { kind: 'csr'; rows: Expression; columns: Expression; density: number }
-  | { kind: 'npy'; file: string }
-  | { kind: 'special'; value: SpecialValue; ratio?: number; of?: Generator }
-  | { kind: 'sparse'; count?: number; magnitude?: number }
-  | { kind: 'off-grid' }
-  | { kind: 'alternating'; low?: number; high?: number; axis?: number }
-  | { kind: 'ramp'; low: number; high: number; axis?: number };
+  | z.infer<typeof drawn>
+  | { kind: 'special'; value: SpecialValue; ratio?: number; of?: Generator };
 
-export interface BufferDeclaration<T = DType> {
-  description?: string;
-  dtype: T;
-  /** One expression per axis, outermost first. */
-  shape: Expression[];
-  /** Elements per step of each axis; row-major (last axis contiguous) by default. */
-  strides?: Expression[];
-  /** Names of the axes, e.g. `BHSD`; documentation only. */
-  layout?: string;
-  /** Default 16. */
-  alignmentBytes?: number;
-  access: 'in' | 'out' | 'inout';
-  /** How the values are drawn; default `{ kind: 'normal' }`. Inputs only. */
-  generator?: Generator;
-  /** Outputs only: the buffer is there where this is not 0; else kernels get a null pointer for it. */
-  when?: Expression;
-  /** Outputs only, where the problem's comparison does not fit. */
-  comparison?: Tolerance<T>;
-  /** Special values that callers pass among ordinary ones; each adds a generator set. Floating-point inputs only. */
-  domain?: SpecialValue[];
-  /** How far callers' values may differ in size from the generator's; `false`: not at all. Floating-point inputs only. */
-  scaling?: Scaling | false;
-}
+const generator: z.ZodType<Generator> = z
+  .discriminatedUnion('kind', [...drawn.options, special])
+  .meta({ id: 'Generator', description: 'How an input is filled. Every generator is seeded.' });
+
+const comparison = z
+  .discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('exact') }),
+    z.strictObject({ kind: z.literal('ulp'), maximumUlps: z.number().nonnegative() }),
+    z.strictObject({
+      kind: z.literal('calibrated'),
+      storage: writtenDTypeSchema.describe('Dtype of inputs and outputs, narrower than the accumulator.'),
+      accumulate: z.literal('f32'),
+      roundings: z
+        .record(identifierSchema, writtenDTypeSchema)
+        .optional()
+        .describe(
+          'Intermediate results that a kernel may round, by the names reference.ts gives them (`round(weight, "P")`), and to ' +
+            'what. {}: only the result may be rounded. Absent: one unnamed rounding of the result’s own size is allowed.',
+        ),
+      terms: expressionSchema
+        .optional()
+        .describe('Additions behind one output, for errors of the accumulator. Default 256.'),
+      factor: z.number().positive().optional().describe('Allowed maximum error ÷ the naive run’s. Default 2.'),
+      group: z
+        .enum(['row', 'all'])
+        .optional()
+        .describe('Tolerances are set row by row (last axis), or for the whole output. Default row.'),
+      rmsFactor: z.number().positive().optional().describe('Allowed RMS error ÷ the naive run’s. Default 1.5.'),
+    }),
+    // |got − want| ≤ atol + rtol · |want|, as in torch.allclose and numpy.allclose; for matching another test suite.
+    z.strictObject({
+      kind: z.literal('allclose'),
+      atol: z.number().nonnegative().describe('Allowed absolute error.'),
+      rtol: z.number().nonnegative().describe('Allowed error ÷ |want|, on top of atol.'),
+    }),
+    z.strictObject({
+      kind: z.literal('conditioned'),
+      constant: z.number().positive(),
+      unit: writtenDTypeSchema,
+      terms: expressionSchema.describe('Number of summed terms.'),
+    }),
+  ])
+  .meta({ id: 'Comparison' });
+
+export type Tolerance = Bound<z.infer<typeof comparison>>;
+
+const scaling = z.strictObject({
+  least: z.number().positive().max(1).describe('Smallest factor.'),
+  most: z.number().min(1).describe('Largest factor.'),
+  offset: z.number().nonnegative().describe('Largest shift, either way, before the factor.'),
+  contrast: z
+    .number()
+    .min(1)
+    .optional()
+    .describe('Largest factor between values of the input; `most` if absent. 1: all values are scaled alike.'),
+});
 
 /** Callers' values x against drawn ones z: x = factor · (z + shift). */
-export interface Scaling {
-  /** Smallest factor, at most 1. */
-  least: number;
-  /** Largest factor, at least 1. */
-  most: number;
-  /** Largest |shift|. */
-  offset: number;
-  /** Largest factor between values of the input; `most` if absent. 1: all values are scaled alike. */
-  contrast?: number;
-}
+export type Scaling = z.infer<typeof scaling>;
 
-export interface ScalarDeclaration<T = DType> {
-  description?: string;
-  dtype: T;
-  value: Expression;
-}
+const bufferDeclaration = z
+  .strictObject({
+    description: z.string().optional(),
+    dtype: writtenDTypeSchema,
+    shape: z.array(expressionSchema).min(1).max(8).describe('One expression per axis, outermost first.'),
+    strides: z
+      .array(expressionSchema)
+      .min(1)
+      .max(8)
+      .optional()
+      .describe('Elements per step of each axis; row-major when absent.'),
+    layout: z.string().optional().describe('Names of the axes, e.g. BHSD; documentation only.'),
+    alignmentBytes: z.int().positive().optional().describe('Power of two; default 16.'),
+    access: z.enum(['in', 'out', 'inout']),
+    generator: generator.optional().describe('How the values are drawn; normal when absent. Inputs only.'),
+    when: expressionSchema
+      .optional()
+      .describe('Outputs only: the buffer is there where this is not 0; else kernels get a null pointer for it.'),
+    comparison: comparison.optional().describe('Outputs only, where the problem’s comparison does not fit.'),
+    domain: z
+      .array(z.enum(SPECIAL_VALUES))
+      .min(1)
+      .optional()
+      .describe(
+        'Special values that callers pass beside ordinary ones; each makes a generator set. Floating-point inputs only.',
+      ),
+    scaling: z
+      .union([scaling, z.literal(false)])
+      .optional()
+      .describe(
+        'How far callers’ values may differ in size from the generator’s; false: not at all. Floating-point inputs only.',
+      ),
+  })
+  .meta({ id: 'Buffer' });
 
-export interface WorkloadDeclaration {
-  name: string;
-  dimensions: Dimensions;
-  cache?: 'hot' | 'cold';
-  weight?: number;
-}
+export type BufferDeclaration = Bound<z.infer<typeof bufferDeclaration>>;
 
-/** A shape that is only verified: run whole, once per generator set. */
-export interface CheckShape {
-  dimensions: Dimensions;
-  /** Names of generator sets; all of them when absent. */
-  generators?: string[];
-}
+const generatorSet = z.record(identifierSchema, generator);
 
 /** One way to fill all inputs: input name → generator. Missing inputs use their own declaration. */
-export type GeneratorSet = Readonly<Record<string, Generator>>;
+export type GeneratorSet = z.infer<typeof generatorSet>;
 
-export type Tolerance<T = DType> =
-  | { kind: 'exact' }
-  | { kind: 'ulp'; maximumUlps: number }
-  | {
-      kind: 'calibrated';
-      /** Dtype of inputs and outputs, narrower than the accumulator. */
-      storage: T;
-      accumulate: 'f32';
-      /**
-       * Intermediate results that a kernel may round, by their names in reference.ts (`round(weight, 'P')`), with the
-       * dtype. `{}`: only the result may be rounded. Absent: one unnamed rounding of the result's own size is allowed.
-       */
-      roundings?: Readonly<Record<string, T>>;
-      /** Additions behind one output, for errors of the accumulator. Default 256. */
-      terms?: Expression;
-      /** Allowed maximum error as a multiple of the naive run's. Default 2. */
-      factor?: number;
-      /** Tolerances are set row by row (last axis), or for the whole output. Default `row`. */
-      group?: 'row' | 'all';
-      /** Allowed RMS error as a multiple of the naive run's. Default 1.5. */
-      rmsFactor?: number;
-    }
-  /** |got − want| ≤ atol + rtol · |want|, as in torch.allclose and numpy.allclose; for matching another test suite. */
-  | { kind: 'allclose'; atol: number; rtol: number }
-  | { kind: 'conditioned'; constant: number; unit: T; terms: Expression };
+const generatorSets = z.record(printableSchema, generatorSet);
 
-/** A problem of one dtype: what everything but loading knows. */
-export interface ProblemFile {
-  $schema?: string;
-  schemaVersion: 1;
-  /** `gemm`; `gemm-f16` for a dtype that is not the first of several. */
-  name: string;
-  description: string;
-  /** What `T` stands for, where problem.json takes several dtypes. */
-  dtype?: DType;
-  dimensions: Readonly<Record<string, DimensionDeclaration>>;
-  /** Conditions over the dimensions. A shape that violates one does not belong to the problem and is never judged. */
-  limits?: Expression[];
-  inputs: Readonly<Record<string, BufferDeclaration>>;
-  outputs: Readonly<Record<string, BufferDeclaration>>;
-  scalars?: Readonly<Record<string, ScalarDeclaration>>;
-  /** Floating-point operations of the usual algorithm; for FLOP/s figures. */
-  flop: Expression;
-  /** Floating-point operations no algorithm can avoid; for the lower bound. */
-  minimumFlop: Expression;
-  /** Bytes that must be read from DRAM when caches are cold; for the lower bound. */
-  minimumReadBytes: Expression;
-  /** Axis of the inputs the operation reduces over, for `audit`'s generic wrong kernels. */
-  reducedAxis?: {
-    input: string;
-    axis: number;
-    /** Whether the output is independent of the order along the axis, like a sum. */
-    symmetric?: boolean;
-  };
-  /** Dimensions whose growth only adds independent work, in the order in which to grow them, for workload advice. */
-  independentDimensions?: string[];
-  workloads: WorkloadDeclaration[];
-  checkShapes: CheckShape[];
-  generatorSets?: Readonly<Record<string, GeneratorSet>>;
-  /** Mistakes of kernels for this problem: name → description. reference.ts exports them, for `audit`. */
-  mistakes?: Readonly<Record<string, string>>;
-  comparison: Tolerance;
-  /** Largest tolerance ÷ spread of the right values at which a check is not blind. Default ¼. */
-  toleranceShare?: number;
-  determinism: 'bitwise' | 'tolerance';
-  /** Folder name of the kernel a run starts from. */
-  start: string;
-  /** Folder names of all rungs, in ladder order. */
-  rungs: string[];
-  /**
-   * Folder name of a kernel that computes the reference on a GPU. It fills a workspace `<output>_exact` (f64, the oracle)
-   * for every output and, if the comparison names roundings, `<output>_naive` (the output's dtype), both dense.
-   */
-  deviceReference?: string;
-}
+const dtypeVariant = z.strictObject({
+  description: z.string().optional(),
+  comparison: comparison.optional(),
+  generatorSets: generatorSets.optional().describe('In place of sets of these names, or beside them.'),
+});
 
-/** What is said once more for a dtype. */
-export interface DTypeVariant {
-  description?: string;
-  comparison?: Tolerance<WrittenDType>;
-  /** Generator sets that replace the problem's sets of the same names, or add to them. */
-  generatorSets?: Readonly<Record<string, GeneratorSet>>;
-}
+/** Schema of problem.json; unknown keys are refused. */
+export const problemFileSchema = z.strictObject({
+  $schema: z.string().optional(),
+  schemaVersion: z.literal(1),
+  name: printableSchema,
+  description: z.string(),
+  dtypes: z
+    .partialRecord(dtypeSchema, dtypeVariant)
+    .optional()
+    .describe('What T may stand for, and what differs between them. The first is meant where none is named.'),
+  dimensions: z.record(identifierSchema, dimensionDeclaration),
+  limits: z
+    .array(expressionSchema)
+    .min(1)
+    .optional()
+    .describe('Conditions over the dimensions that every shape meets, e.g. D % 8 == 0 && D <= 256.'),
+  inputs: z.record(identifierSchema, bufferDeclaration),
+  outputs: z.record(identifierSchema, bufferDeclaration),
+  scalars: z
+    .record(
+      identifierSchema,
+      z.strictObject({ description: z.string().optional(), dtype: writtenDTypeSchema, value: expressionSchema }),
+    )
+    .optional(),
+  flop: expressionSchema.describe('Floating-point operations of the usual algorithm.'),
+  minimumFlop: expressionSchema.describe('Floating-point operations no algorithm can avoid.'),
+  minimumReadBytes: expressionSchema.describe('Bytes that must be read from DRAM when caches are cold.'),
+  reducedAxis: z
+    .strictObject({
+      input: z.string(),
+      axis: z.int().nonnegative(),
+      symmetric: z
+        .boolean()
+        .optional()
+        .describe('Whether the output is independent of the order along it, like a sum.'),
+    })
+    .optional()
+    .describe('Axis of an input over which the operation reduces, for audit’s generic wrong kernels.'),
+  independentDimensions: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .describe(
+      'Dimensions whose growth only adds independent work, in the order in which to grow them, for workload advice.',
+    ),
+  workloads: z
+    .array(
+      z.strictObject({
+        name: printableSchema,
+        dimensions: dimensionsSchema,
+        cache: z.enum(['hot', 'cold']).optional(),
+        weight: z.number().positive().optional(),
+      }),
+    )
+    .min(1),
+  checkShapes: z
+    .array(z.strictObject({ dimensions: dimensionsSchema, generators: z.array(z.string()).min(1).optional() }))
+    .min(1)
+    .describe('Shapes that are only verified: run whole, once per generator set, or once for each that is named.'),
+  generatorSets: generatorSets.optional(),
+  mistakes: z
+    .record(printableSchema, z.string())
+    .optional()
+    .describe(
+      'Mistakes that kernels for this problem make, by name, with a description. reference.ts exports them for audit.',
+    ),
+  comparison,
+  toleranceShare: z
+    .number()
+    .gt(0)
+    .lte(1)
+    .optional()
+    .describe('Largest tolerance ÷ spread of the right values with which a check still sees anything. Default 0.25.'),
+  determinism: z.enum(['bitwise', 'tolerance']),
+  start: printableSchema.describe('Folder name of the kernel a run starts from.'),
+  rungs: z.array(printableSchema).min(1).describe('Folder names of all rungs, in ladder order.'),
+  deviceReference: printableSchema
+    .describe(
+      'Folder name of a kernel that computes the reference on a GPU, for shapes that take long on a host. It fills a workspace ' +
+        '`<output>_exact` (f64) for every output and, if the comparison names roundings, `<output>_naive` (the output’s ' +
+        'dtype), both dense.',
+    )
+    .optional(),
+});
 
 /** problem.json as written: `T` may stand for a dtype, and expressions may name `dtype.bytes`. */
-export interface ProblemSource extends Omit<ProblemFile, 'dtype' | 'inputs' | 'outputs' | 'scalars' | 'comparison'> {
-  /** The dtypes for which `T` may stand, with the fields that differ between them. The first is the default. */
-  dtypes?: Readonly<Partial<Record<DType, DTypeVariant>>>;
-  inputs: Readonly<Record<string, BufferDeclaration<WrittenDType>>>;
-  outputs: Readonly<Record<string, BufferDeclaration<WrittenDType>>>;
-  scalars?: Readonly<Record<string, ScalarDeclaration<WrittenDType>>>;
-  comparison: Tolerance<WrittenDType>;
+export type ProblemSource = z.infer<typeof problemFileSchema>;
+
+/** A problem of one dtype: what everything but loading knows. `dtype`: what `T` stands for, where there are several. */
+export interface ProblemFile extends Bound<Omit<ProblemSource, 'dtypes'>> {
+  dtype?: DType;
 }
 
 /** Reference inputs and outputs are decoded element by element to float64, row-major. */

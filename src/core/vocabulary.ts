@@ -85,3 +85,6 @@ export type ThrottleReason = (typeof THROTTLE_REASONS)[number];
 
 export const SANITIZER_TOOLS = ['memcheck', 'racecheck', 'initcheck', 'synccheck'] as const;
 export type SanitizerTool = (typeof SANITIZER_TOOLS)[number];
+
+export const SPECIAL_VALUES = ['subnormal', '-infinity', 'infinity', 'nan', 'zero'] as const;
+export type SpecialValue = (typeof SPECIAL_VALUES)[number];

@@ -1,4 +1,5 @@
-import type { Generator, GeneratorSet, ProblemFile, SpecialValue } from '../problem.ts';
+import type { Generator, GeneratorSet, ProblemFile } from '../problem.ts';
+import type { SpecialValue } from '../vocabulary.ts';
 
 /** Subnormals fill a whole input, because beside ordinary values they lie below every tolerance. */
 const RATIO: { readonly [V in SpecialValue]?: number } = { subnormal: 1 };

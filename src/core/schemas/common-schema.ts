@@ -46,30 +46,3 @@ export const interval = z.tuple([z.number(), z.number()]) as unknown as z.ZodTyp
 
 /** A number that may be NaN or infinite, which JSON prints as null; the contract's type knows no null. */
 export const numberOrNaN = z.number().nullable().describe('null when NaN or infinite.') as unknown as z.ZodType<number>;
-
-/** True where both types are assignable to each other, element by element. */
-type MutuallyAssignable<Left, Right> = [Left] extends [Right] ? ([Right] extends [Left] ? true : false) : false;
-
-/**
- * True where both types have the same properties, optional ones included, all the way down: an optional property that
- * one side lacks does not keep it from being assignable.
- */
-type SameProperties<Left, Right> = [Left] extends [readonly (infer LeftItem)[]]
-  ? [Right] extends [readonly (infer RightItem)[]]
-    ? SameProperties<LeftItem, RightItem>
-    : false
-  : [Left, Right] extends [object, object]
-    ? [keyof Left, keyof Right] extends [keyof Right, keyof Left]
-      ? false extends {
-          [Key in keyof Left]-?: SameProperties<NonNullable<Left[Key]>, NonNullable<Right[Key & keyof Right]>>;
-        }[keyof Left]
-        ? false
-        : true
-      : false
-    : true;
-
-/** True where a schema's type is the contract's, no property more or less. */
-export type Matches<Left, Right> = MutuallyAssignable<Left, Right> extends true ? SameProperties<Left, Right> : false;
-
-/** Compile-time assertion: does not type-check unless its argument is `true`. */
-export type Assert<Claim extends true> = Claim;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { evaluationSchema } from '../evaluation.ts';
+import { kernelFileSchema } from '../kernel.ts';
+import { problemFileSchema } from '../problem.ts';
 import { COMMANDS, type CommandName } from '../requests/commands.ts';
 import { requestSchema } from '../requests/request.ts';
-import { kernelFileSchema } from './kernel-schema.ts';
 import { outputSchema } from './output-schemas.ts';
-import { problemFileSchema } from './problem-schema.ts';
 
 function described(schema: z.ZodType, title: string, description: string): object {
   const { $schema, ...rest } = z.toJSONSchema(schema, { target: 'draft-2020-12' });

@@ -3,11 +3,11 @@ import { bindKernel, bindProblem, dtypesOf } from '../bind-dtype.ts';
 import type { DType } from '../dtype.ts';
 import { parseJson } from '../json/parse-json.ts';
 import type { KernelFile, KernelSource } from '../kernel.ts';
+import { kernelFileSchema } from '../kernel.ts';
 import type { ProblemFile, ProblemSource } from '../problem.ts';
+import { problemFileSchema } from '../problem.ts';
 import { checkKernel } from './kernel-checks.ts';
-import { kernelFileSchema } from './kernel-schema.ts';
 import { checkProblem } from './problem-checks.ts';
-import { problemFileSchema } from './problem-schema.ts';
 import { schemaError } from './schema-error.ts';
 
 /**
