@@ -100,7 +100,7 @@ export type ParameterRange = z.infer<typeof range>;
 const parameter = z.strictObject({
   description: z.string().optional(),
   values: z
-    .union([z.array(expressionSchema).min(1).describe('Numbers, or expressions of dtype.bytes.'), range])
+    .union([z.array(expressionSchema).min(1).describe('Numbers, or expressions of dtype.bytes.'), ...range.options])
     .describe('The allowed values, listed or as a range of whole numbers.'),
   default: expressionSchema,
 });
