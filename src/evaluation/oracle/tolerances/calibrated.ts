@@ -26,9 +26,10 @@ const ROUNDED_ONCE = 1.1;
  * and the intermediate roundings that problem.json names:
  *
  *   |got − oracle| ≤ 2 ulp(m) + factor · max |naive − oracle| + arithmetic        m = largest |oracle| of the row
- *   RMS(got − oracle) ≤ √( max(u · RMS(oracle), ½ ulp(0))² + (rmsFactor · RMS(naive − oracle))² + RMS(arithmetic)² )
+ *   RMS(got − oracle) ≤ √( max(ru · RMS(oracle), ½ ulp(0))² + (rmsFactor · RMS(naive − oracle))² + RMS(arithmetic)² )
  *
  * `naive` is the reference with the named results and the outputs rounded; without names there is no such term.
+ * r is 1, and up to 1.15 where fewer than 10 rows make up the sum of squares ({@link fewRows}).
  * Accumulating in the storage dtype errs by √n roundings instead of one, everywhere: the second line finds it. 2 ulp(m) is
  * FlashAttention's 2 · max |(ref + 0.3 − 0.3) − ref| with the row's m in place of 0.3: ½ for rounding the result, the rest
  * for one unnamed intermediate of the same size (softmax weights in the input precision of tensor cores). With
@@ -96,11 +97,39 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
     groupSize: 1,
     rmsLimit: Math.hypot(
       // Below the normal numbers, rounding errs by half of the smallest subnormal, for any result.
-      Math.max(unitRoundoff(storage) * rmsOf(want), ulpAt(0, storage) / 2),
+      Math.max(fewRows(want, facts.shape) * unitRoundoff(storage) * rmsOf(want), ulpAt(0, storage) / 2),
       rmsFactor * rmsOf(naiveErrors),
       rmsOf(arithmetic),
     ),
   };
+}
+
+/** Standard deviations of a mean by which an honest kernel's may exceed its expectation. */
+const DEVIATIONS = 3.5;
+/** Of δ², for δ uniform in [−1, 1]. */
+const SQUARE = { mean: 1 / 3, standardDeviation: Math.sqrt(4 / 45), most: 1 };
+
+/**
+ * Factor on the RMS limit where few rows make up the sum of squares. Of two roundings of relative size up to u, that of a
+ * row's weights may err the whole row by the same δ, if the row has one key only; that of the result errs each element by its
+ * own. So the mean of δ² is taken over as many values as there are rows: n = (Σ s)² / Σ s² of their sums of squares s.
+ */
+function fewRows(want: Float64Array, shape: readonly number[]): number {
+  const rowLength = Math.max(1, shape.at(-1) ?? 1);
+  let [total, squares] = [0, 0];
+  for (let start = 0; start < want.length; start += rowLength) {
+    let row = 0;
+    for (let i = start; i < Math.min(want.length, start + rowLength); i++) {
+      if (Number.isFinite(want[i]!)) row += want[i]! * want[i]!;
+    }
+    total += row;
+    squares += row * row;
+  }
+  // Also where squares overflow or vanish.
+  if (!(squares > 0 && Number.isFinite(squares))) return 1;
+  const rows = (total * total) / squares;
+  const ofWeights = SQUARE.mean + (DEVIATIONS * SQUARE.standardDeviation) / Math.sqrt(rows);
+  return Math.sqrt(Math.max(1, SQUARE.mean + Math.min(SQUARE.most, ofWeights)));
 }
 
 function naiveErrorsOf(facts: OutputFacts, naive: Float64Array): Float64Array {

@@ -61,6 +61,37 @@ describe('low-precision accumulation', () => {
   }
 });
 
+describe('one rounding of a whole row, and that of the result', () => {
+  // Weights relative to 0, not to their maximum: the only weight of a causal row 0 is not 1.
+  const judgeRows = (rows: number) => {
+    const row = Float64Array.from({ length: 64 }, (_, i) => 1 + (i % 32) / 32 + 2 ** -11.01);
+    const oracle = Float64Array.from({ length: rows * 64 }, (_, i) => row[i % 64]!);
+    const shape = [rows, 64];
+    const facts = {
+      output: 'O',
+      dtype: 'f16',
+      shape,
+      dimensions: {},
+      oracle,
+      rounded: oracle.map(Math.f16round),
+    } as const;
+    const expectation = calibrated.expect({ kind: 'calibrated', storage: 'f16', accumulate: 'f32' }, facts as never);
+    return compareOutput(
+      { name: 'O', shape },
+      expectation,
+      oracle.map((value) => value * (1 + 1.1 * 2 ** -11)),
+    );
+  };
+
+  it('passes where the sum of squares is that of one row', () => {
+    expect(judgeRows(1)).toMatchObject({ passed: true, rmsErrorRatio: expect.closeTo(1.1 / Math.sqrt(4 / 3), 2) });
+  });
+
+  it('fails where so many rows cannot all err alike by chance', () => {
+    expect(judgeRows(64)).toMatchObject({ passed: false, rmsErrorRatio: expect.closeTo(1.1, 2) });
+  });
+});
+
 describe('one wrong element', () => {
   it('of 3 tolerances is found, whatever the scale of the values', async () => {
     const dimensions = attentionShape({ B: 1, H: 1, S: 130, D: 64, causal: 0 });
@@ -126,8 +157,8 @@ describe('the tolerance', () => {
     expect(tolerances[0]).toBeCloseTo(2 * 0.25 + first, 12);
     expect(tolerances[127]).toBeCloseTo(second, 12);
     expect(expectFor(these, { roundings, factor: 3, group: 'all' }).tolerances[127]).toBeCloseTo(3 * 0.25 + second, 12);
-    // Floor u · RMS(values) = 2^-11 · √(½ · (1 + 16)); RMS(naive error) = √(½ · 0.25²).
-    const floor = 2 ** -11 * Math.sqrt(8.5);
+    // Floor ru · RMS(values) = √(4/3) · 2^-11 · √(½ · (1 + 16)), for two rows; RMS(naive error) = √(½ · 0.25²).
+    const floor = 2 ** -11 * Math.sqrt((4 / 3) * 8.5);
     const naive = 0.25 * Math.SQRT1_2;
     expect(expectFor(these, { roundings }).rmsLimit).toBeCloseTo(Math.hypot(floor, 1.5 * naive), 6);
     expect(expectFor(these, { roundings, rmsFactor: 4 }).rmsLimit).toBeCloseTo(Math.hypot(floor, 4 * naive), 6);
