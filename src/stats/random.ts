@@ -91,7 +91,8 @@ export function shuffle<Items extends Reorderable<unknown>>(items: Items, below:
 
 /** 0 … count − 1: in natural order for seed 0, else a seeded permutation. */
 export function seededOrder(count: number, seed: number): Int32Array {
-  const order = Int32Array.from({ length: count }, (_, i) => i);
+  const order = new Int32Array(count);
+  for (let i = 0; i < count; i++) order[i] = i; // Asked for each CTA of a launch.
   if (seed === 0) return order;
   const random = mulberry32(seed);
   return shuffle(order, (bound) => Math.floor(random() * bound));

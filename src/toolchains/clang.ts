@@ -30,7 +30,7 @@ export interface ClangToolchainOptions {
  * @throws WarpsmithError `no-compiler` (exit code 3) when no usable clang is installed.
  */
 export async function createClangToolchain(options: ClangToolchainOptions = {}): Promise<Toolchain> {
-  const compiler = options.compiler ?? (await locateClang());
+  const compiler = options.compiler ?? (await locateClang({ knownIn: userCacheFolder('compilers') }));
   const environment: Environment = {
     compiler,
     headers: options.headers ?? openHeaderPack(),

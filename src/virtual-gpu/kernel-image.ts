@@ -4,12 +4,18 @@ import type { WarpSite } from './codegen/kernel-context.ts';
 import type { AccessGroup } from './codegen/memory/access-groups.ts';
 import type { RegisterKind } from './codegen/state/register-kinds.ts';
 
-/** A kernel compiled to WebAssembly, with all data for running it. Plain data that travels to worker threads. */
-export interface KernelImage {
+/** A kernel compiled to WebAssembly, with all data for running it. */
+export interface KernelImage extends RunnableImage {
+  wasm: Uint8Array<ArrayBuffer>;
+  /** Instructions of each block, for attributing counts to lines. */
+  blockInstructions: PtxInstruction[][];
+}
+
+/** What runs compiled code needs this about it. Plain data that travels to worker threads. */
+export interface RunnableImage {
   functionName: string;
   /** PTX target, e.g. `sm_89`. */
   target: string;
-  wasm: Uint8Array<ArrayBuffer>;
   counting: boolean;
   /** Reports its accesses to memory to a race detector. */
   watching: boolean;
@@ -34,6 +40,4 @@ export interface KernelImage {
   maxThreads: readonly [number, number, number] | undefined;
   requiredThreads: readonly [number, number, number] | undefined;
   registersPerThread: number;
-  /** Instructions of each block, for attributing counts to lines. */
-  blockInstructions: PtxInstruction[][];
 }

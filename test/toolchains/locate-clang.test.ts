@@ -1,7 +1,8 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { WarpsmithError } from '../../src/core/errors.ts';
+import { openSealedText } from '../../src/process/cache-file.ts';
 import { withTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { locateClang, npmBinaryPath } from '../../src/toolchains/locate-clang.ts';
 
@@ -75,5 +76,30 @@ describe('locateClang', () => {
       fakeClang(folder, 'clang', 'clang version 21.0.0 ');
       const second = await locateClang({ searchPath: folder });
       expect(second.fingerprint).not.toBe(first.fingerprint);
+    }));
+
+  it('asks a binary once for all processes of a user, and again when its file has changed', () =>
+    withTemporaryFolder(async (folder) => {
+      const knownIn = join(folder, 'cache');
+      const asked = join(folder, 'asked');
+      const timesAsked = () => readFileSync(asked, 'utf8').length;
+      const write = (version: string) =>
+        writeFileSync(join(folder, 'clang'), `#!/bin/sh\nprintf x >> '${asked}'\necho 'clang version ${version}'\n`, {
+          mode: 0o755,
+        });
+      write('21.0.0');
+      const first = await locateClang({ searchPath: folder, knownIn });
+      const times = timesAsked();
+      expect(await locateClang({ searchPath: folder, knownIn })).toEqual(first);
+      expect(timesAsked()).toBe(times);
+      // Another process reads the file, and trusts it only if nothing of it has changed.
+      const [file] = readdirSync(knownIn);
+      expect(openSealedText(readFileSync(join(knownIn, file!), 'utf8'))).toBe('21.0.0');
+      write('22.1.0');
+      expect(await locateClang({ searchPath: folder, knownIn })).toMatchObject({ version: '22.1.0' });
+      expect(timesAsked()).toBeGreaterThan(times);
+      const again = timesAsked();
+      await locateClang({ searchPath: folder });
+      expect(timesAsked()).toBeGreaterThan(again);
     }));
 });

@@ -1,4 +1,4 @@
-import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
+import type { RunnableImage } from '../../virtual-gpu/kernel-image.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
 
@@ -8,7 +8,7 @@ export type WorkerRequest =
   | { kind: 'attach'; device: WebAssembly.Memory; reads: WebAssembly.Memory }
   /** Forget it, and everything that was loaded. */
   | { kind: 'detach' }
-  | { kind: 'load'; kernel: number; image: KernelImage; module: WebAssembly.Module }
+  | { kind: 'load'; kernel: number; image: RunnableImage; module: WebAssembly.Module }
   | { kind: 'unload'; kernel: number }
   | {
       kind: 'run';

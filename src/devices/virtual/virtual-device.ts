@@ -10,11 +10,9 @@ import { predictTime } from '../../hardware/launch-model/predict-time.ts';
 import type { PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
-import { parsePtx } from '../../ptx/parse.ts';
 import { seededOrder } from '../../stats/random.ts';
 import { functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache } from '../../virtual-gpu/cache-model/simulate.ts';
-import { compileKernel } from '../../virtual-gpu/compile-kernel.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
@@ -24,10 +22,10 @@ import { DeviceMemory } from '../../virtual-gpu/runtime/device-memory.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import type { PrivateContents } from '../../virtual-gpu/runtime/private-contents.ts';
 import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
-import { isUserFile } from '../../virtual-gpu/user-files.ts';
 import { failure } from '../failure.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
 import { describeFault, describeReport } from './describe-fault.ts';
+import { buildOnce, type KeptCode, parseOnce } from './kept-code.ts';
 import { launchBuffers, packArguments } from './launch-buffers.ts';
 import { refuseConfiguration } from './refuse-configuration.ts';
 import { type PoolOutcome, WorkerPool } from './worker-pool.ts';
@@ -46,7 +44,7 @@ interface VirtualKernel {
 }
 
 interface VirtualModule extends LoadedModule {
-  readonly ptx: PtxModule;
+  readonly kept: KeptCode;
   /** Offsets of .global variables. */
   readonly globals: Map<string, number>;
   readonly globalBuffers: DeviceBuffer[];
@@ -76,18 +74,18 @@ export class VirtualDevice implements Device {
     if (code.kind !== 'ptx')
       return failure('unsupported', `a virtual GPU runs PTX from clang, not ${code.kind}; give CUDA C++ or PTX source`);
     try {
-      const ptx = parsePtx(code.text, { isUserFile });
-      return { ok: true, module: this.#allocateModule(code, ptx) };
+      return { ok: true, module: this.#allocateModule(code, parseOnce(code.text)) };
     } catch (error) {
       return compileFailure(error);
     }
   }
 
-  #allocateModule(code: CompiledCode, ptx: PtxModule): VirtualModule {
+  #allocateModule(code: CompiledCode, kept: KeptCode): VirtualModule {
+    const { ptx } = kept;
     let resources: Record<string, KernelResources> | undefined;
     const module: VirtualModule = {
       code,
-      ptx,
+      kept,
       globals: new Map(),
       globalBuffers: [],
       kernels: new Map(),
@@ -299,14 +297,15 @@ export class VirtualDevice implements Device {
   #kernel(module: VirtualModule, symbol: string): VirtualKernel | DeviceFailure {
     const known = module.kernels.get(symbol);
     if (known) return known;
-    const entries = module.ptx.functions.filter((f) => f.kind === 'entry');
+    const { ptx } = module.kept;
+    const entries = ptx.functions.filter((f) => f.kind === 'entry');
     if (!entries.some((f) => f.name === symbol))
       return failure(
         'invalid',
         `the compiled code has no __global__ function ${symbol}; it has ${entries.map((f) => f.name).join(', ') || 'none'}`,
       );
     try {
-      const fn = inlineCalls(module.ptx, symbol);
+      const fn = inlineCalls(ptx, symbol);
       const use = memoryUse(fn, new Set(module.globals.keys()));
       const kernel: VirtualKernel = { use, overlapping: new Set() };
       module.kernels.set(symbol, kernel);
@@ -325,15 +324,14 @@ export class VirtualDevice implements Device {
     const known = kernel[variant];
     if (known) return known;
     try {
-      const image = compileKernel({
-        module: module.ptx,
+      const code = buildOnce(module.kept, {
         functionName: symbol,
         globals: module.globals,
         counting: variant === 'counting',
         watching: variant === 'watching',
         fusedMultiplyAdd: this.#fused,
       });
-      const built = { image, handle: this.#pool.load(image) };
+      const built = { image: code.image, handle: this.#pool.load(code) };
       kernel[variant] = built;
       return built;
     } catch (error) {

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
-import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { WRITE_PAGE_BYTES } from '../../virtual-gpu/layout.ts';
 import type { LaunchRequest, WorkerCounts } from '../../virtual-gpu/runtime/cta-runner.ts';
 import type { WrittenPages } from '../../virtual-gpu/runtime/write-map.ts';
+import type { BuiltKernel } from './kept-code.ts';
 import { type FaultReport, QUEUE, type WorkerReply, type WorkerRequest } from './protocol.ts';
 import { giveBackThread, post, takeThread } from './worker-threads.ts';
 
@@ -18,18 +18,13 @@ export type PoolOutcome =
 
 type RunRequest = WorkerRequest & { kind: 'run' };
 
-interface LoadedKernel {
-  image: KernelImage;
-  module: WebAssembly.Module;
-}
-
 /** Worker threads that run CTAs. Taken when first needed; replaced after a timeout or crash. */
 export class WorkerPool {
   #device: WebAssembly.Memory;
   #reads: WebAssembly.Memory;
   readonly threads: number;
   #workers: Worker[] = [];
-  #kernels = new Map<number, LoadedKernel>();
+  #kernels = new Map<number, BuiltKernel>();
   #nextKernel = 1;
   #nextJob = 1;
   #running = 0;
@@ -47,11 +42,10 @@ export class WorkerPool {
   }
 
   /** Makes a kernel known to all workers; returns its handle. */
-  load(image: KernelImage): number {
-    const module = new WebAssembly.Module(image.wasm);
+  load(built: BuiltKernel): number {
     const kernel = this.#nextKernel++;
-    this.#kernels.set(kernel, { image, module });
-    for (const worker of this.#workers) post(worker, { kind: 'load', kernel, image, module });
+    this.#kernels.set(kernel, built);
+    for (const worker of this.#workers) postKernel(worker, kernel, built);
     return kernel;
   }
 
@@ -117,7 +111,7 @@ export class WorkerPool {
   #start(): void {
     while (this.#workers.length < this.threads) {
       const worker = takeThread(this.#device, this.#reads);
-      for (const [kernel, loaded] of this.#kernels) post(worker, { kind: 'load', kernel, ...loaded });
+      for (const [kernel, built] of this.#kernels) postKernel(worker, kernel, built);
       this.#workers.push(worker);
     }
   }
@@ -148,6 +142,12 @@ export class WorkerPool {
       post(worker, request);
     });
   }
+}
+
+/** What threads need not know is left out: copying it would take as long as a launch. */
+function postKernel(worker: Worker, kernel: number, { image, module }: BuiltKernel): void {
+  const { wasm: _bytes, blockInstructions: _instructions, ...rest } = image;
+  post(worker, { kind: 'load', kernel, image: rest, module });
 }
 
 /** Among events of several CTAs, the event of the first CTA. */

@@ -31,11 +31,17 @@ const MOST_ELEMENTS = 2 ** 16;
 export function sightOf(output: string, expectation: Expectation): Sight {
   const { want, tolerances, groupSize } = expectation;
   const step = Math.ceil(want.length / MOST_ELEMENTS);
-  const finite: number[] = [];
-  for (let i = 0; i < want.length; i += step) if (Number.isFinite(want[i])) finite.push(i);
-  const spread = spreadOf(Float64Array.from(finite, (i) => want[i]!));
-  const allowed = Float64Array.from(finite, (i) => tolerances[Math.floor(i / groupSize)]!).sort();
-  const tolerance = allowed[Math.floor(allowed.length / 2)] ?? 0;
+  // Loops: every check of every candidate comes here.
+  const values = new Float64Array(Math.ceil(want.length / step));
+  const allowed = new Float64Array(values.length);
+  let finite = 0;
+  for (let i = 0; i < want.length; i += step) {
+    if (!Number.isFinite(want[i])) continue;
+    values[finite] = want[i]!;
+    allowed[finite++] = tolerances[Math.floor(i / groupSize)]!;
+  }
+  const spread = spreadOf(values.subarray(0, finite));
+  const tolerance = medianOf(allowed.subarray(0, finite));
   const share = tolerance === 0 ? 0 : spread === 0 ? null : tolerance / spread;
   return { output, tolerance, spread, share };
 }
@@ -44,13 +50,24 @@ export function sightOf(output: string, expectation: Expectation): Sight {
 const FEW_VALUES = 16;
 
 function spreadOf(values: Float64Array): number {
-  const meanOf = (of: (value: number) => number): number =>
-    values.reduce((sum, value) => sum + of(value), 0) / Math.max(1, values.length);
-  const mean = meanOf((value) => value);
-  const deviation = Math.sqrt(meanOf((value) => (value - mean) ** 2));
-  const size = Math.sqrt(meanOf((value) => value * value));
+  const count = Math.max(1, values.length);
+  let [sum, squares, deviations] = [0, 0, 0];
+  for (let i = 0; i < values.length; i++) {
+    sum += values[i]!;
+    squares += values[i]! * values[i]!;
+  }
+  const mean = sum / count;
+  for (let i = 0; i < values.length; i++) deviations += (values[i]! - mean) ** 2;
+  const deviation = Math.sqrt(deviations / count);
+  const size = Math.sqrt(squares / count);
   // Values that are all equal deviate only by the rounding of their mean.
   return values.length < FEW_VALUES || deviation <= size * 2 ** -45 ? size : deviation;
+}
+
+/** The upper median; 0 of nothing. Sorts, unless all are equal, as most tolerances of a check are. */
+function medianOf(values: Float64Array): number {
+  const first = values[0] ?? 0;
+  return values.every((value) => value === first) ? first : values.sort()[Math.floor(values.length / 2)]!;
 }
 
 /** Describes the outputs whose tolerance hides too much, with the arithmetic. */

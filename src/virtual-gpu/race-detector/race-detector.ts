@@ -1,6 +1,6 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
-import type { KernelImage } from '../kernel-image.ts';
+import type { RunnableImage } from '../kernel-image.ts';
 import { LANES, PATTERN, SHARED, WARP, WARPS, WINDOW } from '../layout.ts';
 import type { BoundsChecker } from '../runtime/bounds.ts';
 import { KernelFault } from '../runtime/fault.ts';
@@ -44,7 +44,7 @@ type Space = 'global' | 'shared';
  * writes that leave the value unchanged.
  */
 export class RaceDetector {
-  readonly #image: KernelImage;
+  readonly #image: RunnableImage;
   readonly #memory: PrivateMemory;
   /** Accesses of each group, and of each warp site; `number` identifies one in a shadow. */
   readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
@@ -71,7 +71,7 @@ export class RaceDetector {
   #time = 0;
   #cta = 0;
 
-  constructor(image: KernelImage, memory: PrivateMemory) {
+  constructor(image: RunnableImage, memory: PrivateMemory) {
     this.#image = image;
     this.#memory = memory;
     const number = (access: WatchedAccess): number => this.#accesses.push(access) - 1;

@@ -1,13 +1,21 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
+import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
 import { seededOrder } from '../../stats/random.ts';
 import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler.ts';
 import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
-import type { KernelImage } from '../kernel-image.ts';
+import type { RunnableImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
 import { RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
-import { type Arrival, type ArrivedThreads, arrivalsOf, type OperandReader, type WaitingLanes } from './barriers.ts';
+import {
+  type Arrival,
+  type ArrivedThreads,
+  arrivalsOf,
+  type OperandReader,
+  type WaitingLanes,
+  wholeBarrierOf,
+} from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
 import { KernelFault } from './fault.ts';
 import { type DeviceRange, PrivateMemory } from './memories.ts';
@@ -21,7 +29,7 @@ import {
   type RequestKind,
   type SiteRequests,
 } from './site-requests.ts';
-import { noPendingCopies, type PendingCopies, WarpContext } from './warp-context.ts';
+import { noPendingCopies, type OperationSurroundings, type PendingCopies, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 import type { WriteMap } from './write-map.ts';
 
@@ -87,7 +95,7 @@ type WarpState = 'ready' | 'waiting' | 'exited';
 
 /** Runs the CTAs of one kernel on one thread: warp scheduling, barriers, budgets, counters. */
 export class CtaRunner {
-  readonly image: KernelImage;
+  readonly image: RunnableImage;
   #memory = new PrivateMemory();
   #device: WebAssembly.Memory;
   #writes: WriteMap;
@@ -97,6 +105,9 @@ export class CtaRunner {
   };
   #operations: WarpOperation[];
   #bounds!: BoundsChecker;
+  #around!: OperationSurroundings;
+  /** States of all warps when a CTA begins. */
+  #freshWarps!: Uint8Array;
   #patterns: PatternCounter | undefined;
   #sampler: AccessSampler | undefined;
   #watcher: RaceDetector | undefined;
@@ -123,7 +134,7 @@ export class CtaRunner {
    * @param leftovers memory that CTAs leave behind, for launches that find it.
    */
   constructor(
-    image: KernelImage,
+    image: RunnableImage,
     device: WebAssembly.Memory,
     writes: WriteMap,
     reads = new ReadMap(),
@@ -216,6 +227,8 @@ export class CtaRunner {
     this.#counts = emptyCounts(image);
     this.#phaseInstructions = new Float64Array(this.#warpCount);
     this.#totalShared = totalShared;
+    this.#around = this.#surroundings();
+    this.#freshWarps = this.#warpsAtStart();
   }
 
   #totalShared = 0;
@@ -288,14 +301,25 @@ export class CtaRunner {
   }
 
   #initialiseCta(linear: number): void {
-    const { image } = this;
-    const { u8, i32 } = this.#memory;
-    const { block } = this.#request;
     this.#fillPrivateMemory(linear);
-    u8.fill(0, WARPS, this.#localStart);
-    const threads = block[0] * block[1] * block[2];
+    this.#memory.u8.set(this.#freshWarps, WARPS);
     for (let warp = 0; warp < this.#warpCount; warp++) {
-      const at = WARPS + warp * image.warpBytes;
+      this.#states[warp] = 'ready';
+      this.#copies[warp] = noPendingCopies();
+    }
+    this.#states.length = this.#warpCount;
+    this.#arrived.clear();
+    this.#phaseInstructions.fill(0);
+  }
+
+  /** The same for every CTA, and so written once: launches may have thousands with little work each. */
+  #warpsAtStart(): Uint8Array {
+    const { image } = this;
+    const { block } = this.#request;
+    const threads = block[0] * block[1] * block[2];
+    const i32 = new Int32Array((this.#warpCount * image.warpBytes) / 4);
+    for (let warp = 0; warp < this.#warpCount; warp++) {
+      const at = warp * image.warpBytes;
       for (let lane = 0; lane < LANES; lane++) {
         const thread = warp * LANES + lane;
         i32[(at + WARP.programCounters) / 4 + lane] = thread < threads ? 0 : PC.exited;
@@ -306,13 +330,8 @@ export class CtaRunner {
       i32[(at + WARP.warpIndex) >> 2] = warp;
       i32[(at + WARP.localBase) >> 2] = this.#localStart + warp * LANES * image.localBytesPerThread;
       i32[(at + WARP.converged) >> 2] = (warp + 1) * LANES <= threads ? 1 : 0;
-      i32[(at + WARP.nextBlock) >> 2] = 0;
-      this.#states[warp] = 'ready';
-      this.#copies[warp] = noPendingCopies();
     }
-    this.#states.length = this.#warpCount;
-    this.#arrived.clear();
-    this.#phaseInstructions.fill(0);
+    return new Uint8Array(i32.buffer);
   }
 
   #schedule(linear: number, isPointless: () => boolean): void {
@@ -340,13 +359,13 @@ export class CtaRunner {
           );
       }
       if (this.#states.every((state) => state === 'exited')) break;
-      const released = this.#releaseBarriers();
+      const released = this.#releaseAll() || this.#releaseBarriers();
       if (released) {
-        critical += Math.max(...this.#phaseInstructions);
+        critical += longestOf(this.#phaseInstructions);
         this.#phaseInstructions.fill(0);
       } else if (!live) this.#reportStuckBarrier();
     }
-    critical += Math.max(...this.#phaseInstructions);
+    critical += longestOf(this.#phaseInstructions);
     this.#counts.criticalPath += critical;
     this.#sampler?.endCta(linear, critical);
     this.#counts.longestCta = Math.max(this.#counts.longestCta, used);
@@ -398,6 +417,27 @@ export class CtaRunner {
 
   #barrierContext(warp: number, block: number): WarpContext {
     return this.#context(this.image.barriers.get(block)!, WARPS + warp * this.image.warpBytes, false);
+  }
+
+  /** Lets all warps go on if they wait at one `__syncthreads()` of the code, each as a whole: the usual case, without lists. */
+  #releaseAll(): boolean {
+    const { i32 } = this.#memory;
+    const { warpBytes } = this.image;
+    if (this.#arrived.size > 0) return false;
+    const block = i32[(WARPS + WARP.nextBlock) >> 2]!;
+    for (let warp = 0; warp < this.#warpCount; warp++) {
+      const at = WARPS + warp * warpBytes;
+      if (this.#states[warp] !== 'waiting' || i32[(at + WARP.converged) >> 2] === 0) return false;
+      if (i32[(at + WARP.nextBlock) >> 2] !== block) return false;
+    }
+    const id = wholeBarrierOf(this.image.barriers.get(block)!);
+    if (id === undefined) return false;
+    this.#states.fill('ready');
+    this.#watcher?.barrier(
+      id,
+      Array.from({ length: this.#warpCount }, (_, warp) => warp),
+    );
+    return true;
   }
 
   /** Lets the warps of every complete barrier go on. */
@@ -453,30 +493,29 @@ export class CtaRunner {
     });
   }
 
-  #context(instruction: WarpContext['instruction'], warp: number, masked: boolean, site?: number): WarpContext {
-    return new WarpContext({
+  #context(instruction: PtxInstruction, warp: number, masked: boolean, site?: number): WarpContext {
+    const copies = this.#copies[(warp - WARPS) / this.image.warpBytes]!;
+    return new WarpContext(this.#around, instruction, warp, masked, copies, site);
+  }
+
+  #surroundings(): OperationSurroundings {
+    return {
       image: this.image,
       memory: this.#memory,
       device: this.#deviceView,
       bounds: this.#bounds,
-      instruction,
-      warp,
-      masked,
-      copies: this.#copies[(warp - WARPS) / this.image.warpBytes]!,
       arrived: this.#arrived,
       watcher: this.#watcher,
-      site,
       rubbish: this.#rubbish,
       writes: this.#writes,
       reads: this.image.counting ? this.#reads : undefined,
-      reachable: site === undefined ? [] : this.#bounds.rangesOfSite(site),
-      onRequest: site === undefined ? undefined : this.#requestListener(site, warp),
-    });
+      onRequest: this.#requestListener(),
+    };
   }
 
-  #requestListener(site: number, warp: number): ((request: MemoryRequest) => void) | undefined {
-    if (this.image.counting) return (request) => this.#countRequest(site, request);
-    return this.#watcher && ((request) => this.#watcher!.request(site, warp, request));
+  #requestListener(): OperationSurroundings['onRequest'] {
+    if (this.image.counting) return (site, _warp, request) => this.#countRequest(site, request);
+    return this.#watcher && ((site, warp, request) => this.#watcher!.request(site, warp, request));
   }
 
   #countRequest(site: number, request: MemoryRequest): void {
@@ -527,7 +566,13 @@ export class CtaRunner {
   }
 }
 
-function emptyCounts(image: KernelImage): SummedCounts {
+function longestOf(instructions: Float64Array): number {
+  let longest = 0;
+  for (let warp = 0; warp < instructions.length; warp++) longest = Math.max(longest, instructions[warp]!);
+  return longest;
+}
+
+function emptyCounts(image: RunnableImage): SummedCounts {
   return {
     siteRequests: image.warpSites.map(noSiteRequests),
     criticalPath: 0,

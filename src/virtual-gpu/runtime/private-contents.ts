@@ -7,7 +7,8 @@ import { mulberry32 } from '../../stats/random.ts';
  */
 export type PrivateContents = { kind: 'rubbish'; seed: number } | { kind: 'zeros' } | { kind: 'leftovers' };
 
-const RUBBISH_BYTES = 1 << 18;
+/** Longer than any kernel knows; drawn anew for each order. */
+const RUBBISH_BYTES = 1 << 16;
 
 /** A supply of bytes to fill memory with. Each CTA takes another part of it. */
 export class Rubbish {

@@ -1,7 +1,7 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { elementsOf } from '../../ptx/operands.ts';
 import { LANE_CONSTANTS, LANE_SPECIALS, UNIFORM_SPECIALS } from '../codegen/state/specials.ts';
-import type { KernelImage } from '../kernel-image.ts';
+import type { RunnableImage } from '../kernel-image.ts';
 import { CONSTANTS, LANES, PARAMETERS, SHARED, WARP, WINDOW } from '../layout.ts';
 import type { RaceDetector } from '../race-detector/race-detector.ts';
 import { unsupported } from '../unsupported.ts';
@@ -65,7 +65,27 @@ function operandsOf(instruction: PtxInstruction): readonly PtxOperand[] {
 
 const takenApart = new WeakMap<PtxInstruction, readonly PtxOperand[]>();
 
-const placesByImage = new WeakMap<KernelImage, Map<PtxInstruction, Int32Array | undefined>>();
+const placesByImage = new WeakMap<RunnableImage, Map<PtxInstruction, Int32Array | undefined>>();
+
+/** What all operations of a launch on one thread share. */
+export interface OperationSurroundings {
+  readonly image: RunnableImage;
+  readonly memory: PrivateMemory;
+  readonly device: DataView;
+  readonly bounds: BoundsChecker;
+  /** Arrivals at the CTA's barriers that nobody waits for. */
+  readonly arrived: ArrivedThreads;
+  /** Looks for races, where they are looked for. */
+  readonly watcher: RaceDetector | undefined;
+  readonly rubbish: Rubbish;
+  readonly writes: WriteMap;
+  /** Of counted launches. */
+  readonly reads: ReadMap | undefined;
+  /** Told of every request to memory that an operation makes. */
+  readonly onRequest: ((site: number, warp: number, request: MemoryRequest) => void) | undefined;
+}
+
+const NOWHERE: readonly DeviceRange[] = [];
 
 /** One warp-level operation in progress: its lanes and their operands. */
 export class WarpContext {
@@ -78,60 +98,55 @@ export class WarpContext {
   readonly operands: readonly PtxOperand[];
   /** The warp's cp.async copies. */
   readonly copies: PendingCopies;
-  /** Arrivals at the CTA's barriers that nobody waits for. */
-  readonly arrived: ArrivedThreads;
-  /** Looks for races, where they are looked for. */
-  readonly watcher: RaceDetector | undefined;
+  readonly #around: OperationSurroundings;
   readonly #site: number | undefined;
-  readonly #rubbish: Rubbish;
-  #image: KernelImage;
-  #memory: PrivateMemory;
-  #device: DataView;
-  #bounds: BoundsChecker;
-  /** Device memory that the operation may touch. */
-  #reachable: readonly DeviceRange[];
-  #writes: WriteMap;
-  /** Of counted launches. */
-  #reads: ReadMap | undefined;
-  #onRequest: ((request: MemoryRequest) => void) | undefined;
 
-  constructor(parts: {
-    image: KernelImage;
-    memory: PrivateMemory;
-    device: DataView;
-    bounds: BoundsChecker;
-    instruction: PtxInstruction;
-    warp: number;
-    masked: boolean;
-    copies: PendingCopies;
-    arrived: ArrivedThreads;
-    watcher: RaceDetector | undefined;
-    site: number | undefined;
-    rubbish: Rubbish;
-    reachable: readonly DeviceRange[];
-    writes: WriteMap;
-    reads: ReadMap | undefined;
-    /** Told of every request to memory that the operation makes. */
-    onRequest?: ((request: MemoryRequest) => void) | undefined;
-  }) {
-    this.#onRequest = parts.onRequest;
-    this.copies = parts.copies;
-    this.arrived = parts.arrived;
-    this.watcher = parts.watcher;
-    this.#site = parts.site;
-    this.#rubbish = parts.rubbish;
-    this.#reachable = parts.reachable;
-    this.#writes = parts.writes;
-    this.#reads = parts.reads;
-    this.#image = parts.image;
-    this.#memory = parts.memory;
-    this.#device = parts.device;
-    this.#bounds = parts.bounds;
-    this.instruction = parts.instruction;
-    this.warp = parts.warp;
-    this.operands = operandsOf(parts.instruction);
-    if (parts.masked || parts.instruction.guard) [this.lanes, this.bits] = this.#activeLanes(parts.masked);
+  /** @param site of the operation; absent where a barrier's operands are read. */
+  constructor(
+    around: OperationSurroundings,
+    instruction: PtxInstruction,
+    warp: number,
+    masked: boolean,
+    copies: PendingCopies,
+    site?: number,
+  ) {
+    this.#around = around;
+    this.#site = site;
+    this.copies = copies;
+    this.instruction = instruction;
+    this.warp = warp;
+    this.operands = operandsOf(instruction);
+    if (masked || instruction.guard) [this.lanes, this.bits] = this.#activeLanes(masked);
     else [this.lanes, this.bits] = [ALL_LANES, 0xffffffff];
+  }
+
+  get #image(): RunnableImage {
+    return this.#around.image;
+  }
+
+  get #memory(): PrivateMemory {
+    return this.#around.memory;
+  }
+
+  get #bounds(): BoundsChecker {
+    return this.#around.bounds;
+  }
+
+  /** Device memory that the operation may touch. */
+  get #reachable(): readonly DeviceRange[] {
+    return this.#site === undefined ? NOWHERE : this.#bounds.rangesOfSite(this.#site);
+  }
+
+  get arrived(): ArrivedThreads {
+    return this.#around.arrived;
+  }
+
+  get watcher(): RaceDetector | undefined {
+    return this.#around.watcher;
+  }
+
+  get #listens(): boolean {
+    return this.#site !== undefined && this.#around.onRequest !== undefined;
   }
 
   #activeLanes(masked: boolean): [lanes: number[], bits: number] {
@@ -156,7 +171,7 @@ export class WarpContext {
   /** Bytes that nobody can know, for an address. */
   rubbish(address: number, bytes: number): Uint8Array {
     const result = new Uint8Array(bytes);
-    this.#rubbish.fill(result, 0, bytes, address);
+    this.#around.rubbish.fill(result, 0, bytes, address);
     return result;
   }
 
@@ -171,12 +186,13 @@ export class WarpContext {
     bytes: number,
     kind: RequestKind,
   ): void {
-    if (!this.#onRequest) return;
+    if (!this.#listens) return;
     for (const space of ['global', 'shared', 'local'] as const) {
       const own = accesses.filter((access) => access.space === space);
       if (own.length === 0) continue;
       const addresses = own.map((access) => access.address.low);
-      this.#onRequest({ space, kind, addresses, lanes: own.map((access) => access.lane), bytes });
+      const request = { space, kind, addresses, lanes: own.map((access) => access.lane), bytes };
+      this.#around.onRequest!(this.#site!, this.warp, request);
     }
   }
 
@@ -346,9 +362,9 @@ export class WarpContext {
     if (space === 'global' || (isGeneric && high === WINDOW.global)) {
       if (high !== WINDOW.global || !isWithin(this.#reachable, low, bytes))
         this.#bounds.inDeviceMemory(this.#reachable, place(), verb);
-      if (isStore) this.#writes.mark(low, bytes);
-      if (readBytes > 0) this.#reads?.mark(low, readBytes);
-      return { view: this.#device, offset: low, space: 'global' };
+      if (isStore) this.#around.writes.mark(low, bytes);
+      if (readBytes > 0) this.#around.reads?.mark(low, readBytes);
+      return { view: this.#around.device, offset: low, space: 'global' };
     }
     const view = this.#memory.view;
     if (space === 'shared' || (isGeneric && high === WINDOW.shared)) {
@@ -380,11 +396,12 @@ export class WarpContext {
     const start = register && register.kind !== 'double-word' ? (this.warp + register.offset) >> 2 : -1;
     const step = register?.uniform ? 0 : 1;
     const displacement = operand.kind === 'address' ? operand.offset : 0;
+    const listens = this.#listens;
     for (let i = 0; i < count; i++) {
       const lane = firstLane + i;
       const low = start < 0 ? -1 : this.#memory.u32[start + step * lane]! + displacement;
       const isPlain = low >= 0 && low % bytes === 0 && low + bytes <= this.#bounds.limits.shared;
-      if (isPlain && !this.#onRequest) {
+      if (isPlain && !listens) {
         rows[i] = (SHARED + low) / 2;
         continue;
       }
