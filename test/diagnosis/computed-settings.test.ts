@@ -2,12 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import type { Kernel, ParameterDeclaration } from '../../src/core/kernel.ts';
 import type { FindingId } from '../../src/core/vocabulary.ts';
-import type { PatternContext, PatternMove } from '../../src/diagnosis/pattern.ts';
+import type { Pattern, PatternContext, PatternMove } from '../../src/diagnosis/pattern.ts';
 import { fitCtas } from '../../src/diagnosis/patterns/fit-ctas.ts';
-import { parallelismFirst } from '../../src/diagnosis/patterns/parallelism-first.ts';
-import { wholeWaves } from '../../src/diagnosis/patterns/whole-waves.ts';
+import { PATTERNS } from '../../src/diagnosis/patterns/index.ts';
 import { type DiagnosedKernel, type KernelBench, openKernelBench } from './support/diagnose-kernel.ts';
 import { context, kernel } from './support/pattern-context.ts';
+
+const [parallelismFirst, wholeWaves] = ['parallelism-first', 'whole-waves'].map(
+  (name) => PATTERNS.find(({ id }) => id === name)!,
+) as [Pattern, Pattern];
 
 let bench: KernelBench;
 beforeAll(async () => {

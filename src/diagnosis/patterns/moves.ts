@@ -6,6 +6,8 @@ export type Direction = 'more' | 'fewer';
 
 /** Share of the finding's estimated gain that one step of a parameter is expected to bring. */
 const PARAMETER_GAIN_SHARE = 0.5;
+/** The same, where the step is of any parameter, not of one that answers the finding. */
+const NEIGHBOUR_GAIN_SHARE = 0.2;
 /** Confidence lost for each step a value lies farther from the current one. */
 const CONFIDENCE_PER_STEP = 0.8;
 /** Confidence lost for each rung that is skipped. */
@@ -28,23 +30,22 @@ export function valuesBeyond(values: AllowedValues, current: number, direction: 
 /** Part of a gain: 1 + share × (gain − 1). */
 export const partOfGain = (gain: number, share: number): number => 1 + share * Math.max(0, gain - 1);
 
+/** Returns the moves for a finding. */
+export type Proposal = (context: PatternContext) => PatternMove[];
+
 /** Moves to every later rung that says it remedies the finding, the next one first. */
-export function rungMoves(context: PatternContext, confidence: number, reason: string): PatternMove[] {
-  return context.laterRungs
-    .filter(({ file }) => file.remedies?.includes(context.finding.id))
-    .map(
-      ({ file }, step): PatternMove => ({
+export const rungs =
+  (confidence: number, reason: string): Proposal =>
+  ({ laterRungs, finding }) =>
+    laterRungs
+      .filter(({ file }) => file.remedies?.includes(finding.id))
+      .map(({ file }, step) => ({
         kind: 'rung',
         rung: file.name,
-        expectedGain: context.finding.estimatedSpeedup,
+        expectedGain: finding.estimatedSpeedup,
         confidence: confidence * CONFIDENCE_PER_RUNG ** step,
-        reason: `${reason}; ${file.name} names ${context.finding.id} among its remedies`,
-      }),
-    );
-}
-
-/** Returns the moves for a finding. */
-type Proposal = (context: PatternContext) => PatternMove[];
+        reason: `${reason}; ${file.name} names ${finding.id} among its remedies`,
+      }));
 
 /** Moves of every parameter with a role, one per allowed value in the direction, the nearest value first. */
 const towards =
@@ -72,9 +73,9 @@ export const more = towards('more');
 /** As {@link more}, with smaller values. */
 export const fewer = towards('fewer');
 
-/** One step of every parameter, either way, which is expected to bring a share of what the finding promises. */
+/** One step of every parameter, either way. */
 export const neighbours =
-  (gainShare: number, confidence: number, reason: (parameter: string) => string): Proposal =>
+  (confidence: number, reason: (parameter: string) => string): Proposal =>
   ({ candidate, finding }) =>
     Object.entries(candidate.kernel.file.parameters ?? {}).flatMap(([parameter, { values }]) => {
       const from = candidate.parameters[parameter];
@@ -87,7 +88,7 @@ export const neighbours =
             parameter,
             from,
             value,
-            expectedGain: partOfGain(finding.estimatedSpeedup, gainShare),
+            expectedGain: partOfGain(finding.estimatedSpeedup, NEIGHBOUR_GAIN_SHARE),
             confidence,
             reason: reason(parameter),
           }),
@@ -106,12 +107,6 @@ export const mended =
       const [along] = mendingChanges(context, change);
       return along ? { kind: 'parameters', changes: [change, along], ...expectation } : move;
     });
-
-/** Later rungs; see {@link rungMoves}. */
-export const rungs =
-  (confidence: number, reason: string): Proposal =>
-  (context) =>
-    rungMoves(context, confidence, reason);
 
 /** The moves of all proposals in their order, or the advice alone when there are none. */
 export const movesOr =

@@ -1,7 +1,7 @@
 import { figure } from '../../core/values.ts';
 import { combineBounds } from '../../hardware/launch-model/model-launch.ts';
 import { nanoseconds, percent } from '../format.ts';
-import type { DiagnosisContext, ModelledLaunch, Observation } from '../rule.ts';
+import type { DiagnosisContext, ModelledLaunch, Observation, Rule } from '../rule.ts';
 
 /** The binding resource must take this share of the launches' time. */
 const THRESHOLD = 0.6;
@@ -26,7 +26,7 @@ function halvedNs({ model }: ModelledLaunch, resources: ReadonlySet<string>): nu
  * Says that one kind of resource binds the sequence: its slowest bound makes up most of the time. The estimate is what
  * half its demand would give.
  */
-export function boundBy(context: DiagnosisContext, kind: BoundKind): Observation | undefined {
+function boundBy(context: DiagnosisContext, kind: BoundKind): Observation | undefined {
   const bound = context.launches.filter(({ model }) => kind.resources.has(model.bindingResource));
   const bindingNs = bound.reduce((sum, { model }) => sum + (model.bounds[0]?.ns ?? 0), 0);
   const value = context.totalNs > 0 ? bindingNs / context.totalNs : 0;
@@ -56,3 +56,60 @@ export function boundBy(context: DiagnosisContext, kind: BoundKind): Observation
       ` = ${figure(estimatedSpeedup)}×`,
   };
 }
+
+const MEMORY_RESOURCES = new Set(['dram', 'l2', 'l1', 'lsu', 'shared', 'shuffle', 'atomics']);
+const MEMORY_ADVICE: Readonly<Record<string, string>> = {
+  dram: 'Move fewer bytes: fuse launches, keep data in fp16, reuse tiles.',
+  l2: 'Reuse data inside the CTA: larger tiles in shared memory or registers.',
+  l1: 'Reuse data in registers or shared memory, and coalesce the rest.',
+  lsu: 'Fewer, wider global requests: 16 bytes per lane.',
+  shared: 'Fewer, wider shared loads: register tiles that use each loaded value several times.',
+  atomics: 'Reduce inside the warp and the CTA before an atomic, or spread the atomics over addresses.',
+  shuffle: 'Fewer shuffles: reduce inside a thread first, across lanes once at the end.',
+};
+
+/** Moving data takes the time, at one level of the memory hierarchy. */
+export const memoryBound: Rule = {
+  id: 'memory-bound',
+  minimumSpeedup: 1.02,
+  observe: (context) =>
+    boundBy(context, {
+      resources: MEMORY_RESOURCES,
+      label: 'memory-bound',
+      advice: (resource) => MEMORY_ADVICE[resource] ?? 'Move fewer bytes.',
+    }),
+};
+
+const COMPUTE_RESOURCES = new Set(['issue', 'fp32', 'fp16', 'fp64', 'integer', 'conversion', 'tensor']);
+const COMPUTE_ADVICE: Readonly<Record<string, string>> = {
+  issue: 'Fewer instructions: unroll, wider loads, strength-reduce addresses, packed half2 arithmetic.',
+  integer: 'Fewer address calculations: constant strides, unrolled loops, pointers that advance.',
+  conversion: 'Convert once and keep the result, or compute in the storage type.',
+};
+
+/** An instruction pipe, or the issue slots, take the time; the special-function units have a rule of their own. */
+export const computeBound: Rule = {
+  id: 'compute-bound',
+  minimumSpeedup: 1.02,
+  observe: (context) =>
+    boundBy(context, {
+      resources: COMPUTE_RESOURCES,
+      label: 'compute-bound',
+      advice: (resource) =>
+        COMPUTE_ADVICE[resource] ?? 'Use a faster pipe for the same operations, or fewer operations.',
+    }),
+};
+
+/** Warps wait for results most of the time, and too few others are there to fill the gaps. */
+export const latencyBound: Rule = {
+  id: 'latency-bound',
+  minimumSpeedup: 1.02,
+  observe: (context) =>
+    boundBy(context, {
+      resources: new Set(['latency']),
+      label: 'latency-bound',
+      advice: () =>
+        'More independent work in flight: more warps per SM, register tiles with independent accumulators, loads issued ' +
+        'ahead of their use, shorter dependency chains.',
+    }),
+};
