@@ -5,9 +5,9 @@
  * @packageDocumentation
  */
 export { audit } from './app/audit.ts';
-export { type CheckReport, checkTarget } from './app/check.ts';
+export { checkTarget } from './app/check.ts';
 export { type DevicesReport, devices, type ListedDevice } from './app/devices.ts';
-export { type DiagnosisReport, diagnoseKernel, type SuggestedMove } from './app/diagnose.ts';
+export { diagnoseKernel } from './app/diagnose.ts';
 export { type DispatchOutcome, optimizePerWorkload } from './app/dispatch.ts';
 export type { DoctorCheck } from './app/doctor/check.ts';
 export { type DoctorReport, doctor } from './app/doctor/doctor.ts';
@@ -44,7 +44,9 @@ export type { Verdict } from './core/vocabulary.ts';
 export type { AuditReport } from './evaluation/audit/audit.ts';
 export { createRecordedEvaluator } from './evaluation/recording/replay.ts';
 export type { Block, Document, Inline, Section } from './reports/document.ts';
+export type { CheckReport } from './reports/documents/check.ts';
 export type { ComparedSide, ComparedWorkload, CompareView } from './reports/documents/compare.ts';
+export type { DiagnosisReport, SuggestedMove } from './reports/documents/diagnosis.ts';
 export type { LadderCell, LadderRow, LadderView } from './reports/documents/ladder.ts';
 export type { PatternRecord, PatternsReport, PatternTally } from './reports/documents/patterns.ts';
 export { runDocument } from './reports/documents/run.ts';

@@ -7,8 +7,8 @@ import type { Problem } from '../core/problem.ts';
 import { readCandidateSources } from '../store/candidate-sources.ts';
 import { openContentStore } from '../store/content-store.ts';
 import { refuseContradictions } from '../store/contradictions.ts';
-import { readEventLog } from '../store/event-log.ts';
-import type { EvaluationFinishedEvent, RecordedEvent, RunStartedEvent } from '../store/events.ts';
+import { readEventLog, startOfRun } from '../store/event-log.ts';
+import { type EvaluationFinishedEvent, ofType, type RecordedEvent, type RunStartedEvent } from '../store/events.ts';
 import { withRunIndex } from '../store/index/run-index.ts';
 import { eventsPath, findRun, listRuns, RUN_FILES, runFolderPath } from '../store/run-folder.ts';
 import { standingDecisions } from '../store/standing-decisions.ts';
@@ -143,23 +143,12 @@ function hasEvents(folder: string): boolean {
 export function loadRun(folder: string): LoadedRun {
   const path = eventsPath(folder);
   const { events } = readEventLog(path);
-  const started = events.find((event) => event.type === 'run-started');
-  if (started) {
-    refuseContradictions(events, path);
-    return { id: basename(folder), folder, started, events };
-  }
-  throw new WarpsmithError({
-    code: 'no-run-started',
-    message: `${path} ends before the run has begun.`,
-    file: path,
-    received: `${events.length} events`,
-    expected: 'a log that begins with run-started',
-    hint: 'Start another run.',
-  });
+  const started = startOfRun(path, events);
+  refuseContradictions(events, path);
+  return { id: basename(folder), folder, started, events };
 }
 
-const evaluationsOf = ({ events }: LoadedRun): (RecordedEvent & EvaluationFinishedEvent)[] =>
-  events.filter((event) => event.type === 'evaluation-finished');
+const evaluationsOf = ({ events }: LoadedRun) => ofType(events, 'evaluation-finished');
 
 function evaluationNamed(run: LoadedRun, id: string): EvaluationFinishedEvent {
   const all = evaluationsOf(run);

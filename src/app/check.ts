@@ -2,44 +2,17 @@ import { join } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Kernel, ParameterValues } from '../core/kernel.ts';
-import type { LaunchPlan } from '../core/launch-plan.ts';
 import { failedLimit } from '../core/plan/limits.ts';
 import { completeParameters, countAssignments, failedConstraint } from '../core/plan/parameters.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import type { RequestOf } from '../core/requests/request.ts';
 import { planLaunches } from '../evaluation/launches/plan-launches.ts';
 import { DEVICE_SPECS } from '../hardware/device-specs.ts';
+import type { CheckedKernel, CheckedPlan, CheckReport } from '../reports/documents/check.ts';
 import { loadKernel } from './loading/load-kernel.ts';
 import { loadProblem } from './loading/load-problem.ts';
 import { findTarget } from './target.ts';
 import { chooseWorkload } from './workload.ts';
-
-/** A kernel's plan on one workload, or why the kernel does not take it. */
-export interface CheckedPlan {
-  workload: Workload;
-  /** The limit or constraint that fails, if the kernel does not take the workload. */
-  refused: string | null;
-  plan: LaunchPlan | null;
-}
-
-export interface CheckedKernel {
-  name: string;
-  folder: string;
-  parameters: ParameterValues;
-  /** The device for which plans are expanded, with one CTA per SM if they use `kernel.ctasPerSm`. */
-  assumedDevice: string;
-  /** Parameter assignments that meet every constraint that needs no dimensions; `null` where they are too many to count. */
-  validConfigurationCount: number | null;
-  remedies: readonly string[];
-  plans: CheckedPlan[];
-}
-
-export interface CheckReport {
-  schemaVersion: 1;
-  kind: 'check';
-  problem: { name: string; folder: string; start: string; rungs: readonly string[] };
-  kernels: CheckedKernel[];
-}
 
 /**
  * A check runs nothing, so it expands plans for a device's data sheet: the first spec whose architecture the kernel

@@ -1,30 +1,9 @@
-import type { Evaluation } from '../core/evaluation.ts';
 import { deviceRefusal } from '../core/plan/runs-on.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
 import { proposeMoves } from '../optimizer/propose-moves.ts';
-import type { MoveRecord } from '../store/events.ts';
+import type { DiagnosisReport } from '../reports/documents/diagnosis.ts';
 import { type EvaluateOptions, judge } from './evaluate.ts';
 import { loadRungs } from './target.ts';
-
-/** A change worth trying next, and why. */
-export interface SuggestedMove {
-  move: MoveRecord;
-  pattern: { id: string; title: string };
-  finding: string;
-  /** Old time ÷ new time the pattern expects. An estimate, never a result. */
-  expectedGain: number;
-  confidence: number;
-  reason: string;
-}
-
-export interface DiagnosisReport {
-  schemaVersion: 1;
-  kind: 'diagnosis';
-  evaluation: Evaluation;
-  /** Most promising first. */
-  moves: SuggestedMove[];
-  advice: { pattern: { id: string; title: string }; finding: string; text: string }[];
-}
 
 /** The profile level of a diagnosis on a real GPU, by default. */
 const DIAGNOSIS_PROFILE = 'light';

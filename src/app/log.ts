@@ -1,6 +1,6 @@
-import { WarpsmithError } from '../core/errors.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { buildLogView, type LogView } from '../reports/documents/log.ts';
+import { textsOf } from '../store/content-store.ts';
 import { journalObjects, readJournal } from '../store/journal.ts';
 import { attemptNamed } from './journal.ts';
 
@@ -16,16 +16,15 @@ const ATTEMPT_ID = /^a\d+$/;
 export function readLog(request: RequestOf<'log'>): LogView {
   const { store, what, last } = completeRequest('log', request);
   const { attempts, unreadable } = readJournal(store);
-  const objects = journalObjects(store);
-  const readSource = (hash: string): string | undefined => {
-    try {
-      return new TextDecoder().decode(objects.get(hash));
-    } catch (error) {
-      if (error instanceof WarpsmithError) return undefined;
-      throw error;
-    }
-  };
   const attempt = ATTEMPT_ID.test(what) ? attemptNamed(store, what).id : null;
   const problem = attempt === null && what !== ALL ? what : null;
-  return buildLogView({ store, attempts, unreadable, attempt, problem, last, readSource });
+  return buildLogView({
+    store,
+    attempts,
+    unreadable,
+    attempt,
+    problem,
+    last,
+    readSource: textsOf(journalObjects(store)),
+  });
 }

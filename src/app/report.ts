@@ -10,27 +10,12 @@ import { jsonText } from '../reports/plain-text.ts';
 import { printHtml } from '../reports/print/html.ts';
 import { printMarkdown } from '../reports/print/markdown.ts';
 import { buildRunView, type RunView } from '../reports/run-view.ts';
-import type { ReadSource } from '../reports/view/source-diffs.ts';
-import { openContentStore } from '../store/content-store.ts';
+import { openContentStore, textsOf } from '../store/content-store.ts';
 import { refuseContradictions } from '../store/contradictions.ts';
-import { readEventLog, readingLog } from '../store/event-log.ts';
-import type { RecordedEvent } from '../store/events.ts';
+import { readEventLog, readingLog, startOfRun } from '../store/event-log.ts';
 import { eventsPath, findRun, RUN_FILES, type RunFolder, runFolderPath } from '../store/run-folder.ts';
 import { withStorageErrors } from '../store/storage-error.ts';
 import { writeWhole } from '../store/write-whole.ts';
-
-/** Reads a run's stored sources. If one was deleted or changed, the report says so. */
-function sourcesOf(runFolder: string): ReadSource {
-  const objects = openContentStore(join(runFolder, RUN_FILES.objects));
-  return (hash) => {
-    try {
-      return new TextDecoder().decode(objects.get(hash));
-    } catch (error) {
-      if (error instanceof WarpsmithError) return undefined;
-      throw error;
-    }
-  };
-}
 
 /** The value of `--store` for this run; undefined for the default store, or if the run lies in no store. */
 function storeOf(runFolder: string): string | undefined {
@@ -42,24 +27,12 @@ function storeOf(runFolder: string): string | undefined {
 function readRun(runFolder: string, { isOwn }: { readonly isOwn: boolean }): ReadRun {
   const path = eventsPath(runFolder);
   const { events, tornLastLine } = readEventLog(path);
-  requireStart(path, events);
+  startOfRun(path, events);
   const store = storeOf(runFolder);
-  const readSource = sourcesOf(runFolder);
+  const readSource = textsOf(openContentStore(join(runFolder, RUN_FILES.objects)));
   if (!isOwn) refuseContradictions(events, path);
   const view = readingLog(() => buildRunView(basename(runFolder), events, { tornLastLine, readSource, store }));
   return { view, events, readSource };
-}
-
-function requireStart(path: string, events: readonly RecordedEvent[]): void {
-  if (events.some(({ type }) => type === 'run-started')) return;
-  throw new WarpsmithError({
-    code: 'no-run-started',
-    message: `${path} ends before the run has begun.`,
-    file: path,
-    received: `${events.length} events`,
-    expected: 'a log that begins with run-started',
-    hint: 'Start another run.',
-  });
 }
 
 /**

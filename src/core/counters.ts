@@ -33,7 +33,7 @@ const totals = {
 const totalsSchema = z.strictObject(totals);
 
 /** Exact sums over a launch. Requests and instructions are per warp; sectors are 32 bytes. */
-export type CounterTotals = z.infer<typeof totalsSchema>;
+export interface CounterTotals extends z.infer<typeof totalsSchema> {}
 
 const lineCounters = z
   .strictObject({
@@ -56,7 +56,7 @@ const lineCounters = z
   .meta({ id: 'LineCounters' });
 
 /** Counters of the instructions that came from one source line. */
-export type LineCounters = z.infer<typeof lineCounters>;
+export interface LineCounters extends z.infer<typeof lineCounters> {}
 
 const resources = z.strictObject({
   registersPerThread: count,
@@ -67,7 +67,7 @@ const resources = z.strictObject({
 });
 
 /** Resources of one CTA of a function. Estimated from PTX, unless a real compiler reported them. */
-export type KernelResources = z.infer<typeof resources>;
+export interface KernelResources extends z.infer<typeof resources> {}
 
 const sampledCache = z
   .strictObject({
@@ -128,9 +128,9 @@ const launchCounters = z
   })
   .meta({ id: 'LaunchCounters' });
 
-export type LaunchCounters = z.infer<typeof launchCounters>;
+export interface LaunchCounters extends z.infer<typeof launchCounters> {}
 
 export const countersSchema = z.strictObject({ ...totals, totals: totalsSchema, launches: z.array(launchCounters) });
 
 /** Sum over the launches of a sequence, beside the launches themselves. */
-export type Counters = z.infer<typeof countersSchema>;
+export interface Counters extends z.infer<typeof countersSchema> {}

@@ -20,7 +20,7 @@ export const faultSchema = z.strictObject({
 });
 
 /** Where and why a launch was stopped. */
-export type DeviceFault = z.infer<typeof faultSchema>;
+export interface DeviceFault extends z.infer<typeof faultSchema> {}
 
 /** How a launch's arguments differ from the compiled function's parameters: a mistake in kernel.json. */
 export interface ArgumentMismatch {

@@ -16,7 +16,7 @@ export const deviceIdentitySchema = z.strictObject({
   driver: z.string().describe('Real GPUs: e.g. `580.159.04`.').optional(),
 });
 
-export type DeviceIdentity = z.infer<typeof deviceIdentitySchema>;
+export interface DeviceIdentity extends z.infer<typeof deviceIdentitySchema> {}
 
 export interface RunOptions {
   /** Seeds the order of CTAs and of warps; 0 is the natural order. */

@@ -53,7 +53,7 @@ const correctness = z.strictObject({
     .optional(),
 });
 
-export type Correctness = z.infer<typeof correctness>;
+export interface Correctness extends z.infer<typeof correctness> {}
 
 const coverage = z
   .strictObject({
@@ -81,7 +81,7 @@ const coverage = z
   .meta({ id: 'Coverage' });
 
 /** The shapes and inputs on which a candidate was verified, besides the timed workload's own inputs. */
-export type Coverage = z.infer<typeof coverage>;
+export interface Coverage extends z.infer<typeof coverage> {}
 
 const baseline = z
   .strictObject({
@@ -94,7 +94,7 @@ const baseline = z
   .meta({ id: 'BaselineMeasurement' });
 
 /** A baseline as measured beside a candidate. */
-export type BaselineMeasurement = z.infer<typeof baseline>;
+export interface BaselineMeasurement extends z.infer<typeof baseline> {}
 
 const judgingProblem = z
   .strictObject({ name: z.string(), folder: z.string(), elsewhere: z.boolean() })
@@ -189,7 +189,7 @@ export const evaluationSchema = z.strictObject({
 });
 
 /** One candidate judged on one workload and device. Plain JSON: what `evaluate --json` prints. */
-export type Evaluation = z.infer<typeof evaluationSchema>;
+export interface Evaluation extends z.infer<typeof evaluationSchema> {}
 
 /** `failedCheck` of a candidate that was right when verified. */
 export const WHILE_TIMED = 'while it was timed';

@@ -10,7 +10,7 @@ const evidenceItem = z.strictObject({
 });
 
 /** One counter that supports a finding. */
-export type EvidenceItem = z.infer<typeof evidenceItem>;
+export interface EvidenceItem extends z.infer<typeof evidenceItem> {}
 
 export const findingSchema = z.strictObject({
   id: z
@@ -28,4 +28,4 @@ export const findingSchema = z.strictObject({
 });
 
 /** A diagnosis: what limits the kernel, with evidence and the estimated gain of a fix. */
-export type Finding = z.infer<typeof findingSchema>;
+export interface Finding extends z.infer<typeof findingSchema> {}

@@ -158,7 +158,7 @@ export const kernelFileSchema = z.strictObject({
 });
 
 /** kernel.json as written: `T` may stand for a dtype, and expressions and parameters may name `dtype.bytes`. */
-export type KernelSource = z.infer<typeof kernelFileSchema>;
+export interface KernelSource extends z.infer<typeof kernelFileSchema> {}
 
 /** A kernel for a problem of one dtype. All code except loading uses this type. */
 export interface KernelFile extends Bound<Omit<KernelSource, 'parameters'>> {

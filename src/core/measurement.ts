@@ -15,7 +15,7 @@ const gpuState = z
   .meta({ id: 'GpuState', description: 'Values that NVML reports; others are absent.' });
 
 /** State of a GPU at one moment, from NVML. */
-export type GpuState = z.infer<typeof gpuState>;
+export interface GpuState extends z.infer<typeof gpuState> {}
 
 const tier = z.enum(['screen', 'accept']);
 
@@ -36,7 +36,7 @@ const conditions = z.strictObject({
 });
 
 /** What the samples were taken on. */
-export type MeasurementConditions = z.infer<typeof conditions>;
+export interface MeasurementConditions extends z.infer<typeof conditions> {}
 
 const summary = z.strictObject({
   minNs: numberOrNaN,
@@ -52,7 +52,7 @@ const summary = z.strictObject({
 });
 
 /** Summary of samples, in ns. */
-export type SampleSummary = z.infer<typeof summary>;
+export interface SampleSummary extends z.infer<typeof summary> {}
 
 const block = z
   .strictObject({
@@ -71,7 +71,7 @@ const block = z
   .meta({ id: 'MeasuredBlock' });
 
 /** One fresh allocation with fresh inputs, in which all contenders are timed in a random order. */
-export type MeasuredBlock = z.infer<typeof block>;
+export interface MeasuredBlock extends z.infer<typeof block> {}
 
 export const measurementSchema = z
   .strictObject({
@@ -92,7 +92,7 @@ export const measurementSchema = z
   .meta({ id: 'Measurement' });
 
 /** Everything measured about one contender. Plain JSON. */
-export type Measurement = z.infer<typeof measurementSchema>;
+export interface Measurement extends z.infer<typeof measurementSchema> {}
 
 export const comparisonSchema = z
   .strictObject({
@@ -119,4 +119,4 @@ export const comparisonSchema = z
   .meta({ id: 'Comparison' });
 
 /** Comparison of a candidate's samples with a baseline's, from the same blocks. */
-export type Comparison = z.infer<typeof comparisonSchema>;
+export interface Comparison extends z.infer<typeof comparisonSchema> {}

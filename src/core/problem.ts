@@ -286,7 +286,7 @@ export const problemFileSchema = z.strictObject({
 });
 
 /** problem.json as written: `T` may stand for a dtype, and expressions may name `dtype.bytes`. */
-export type ProblemSource = z.infer<typeof problemFileSchema>;
+export interface ProblemSource extends z.infer<typeof problemFileSchema> {}
 
 /** A problem of one dtype: what everything but loading knows. `dtype`: what `T` stands for, where there are several. */
 export interface ProblemFile extends Bound<Omit<ProblemSource, 'dtypes'>> {

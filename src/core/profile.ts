@@ -42,7 +42,7 @@ export const profileSchema = z
   .meta({ id: 'Profile', description: 'A hardware profile. Times in it are never results.' });
 
 /** A hardware profile of one launch sequence. */
-export type ProfileReport = z.infer<typeof profileSchema>;
+export interface ProfileReport extends z.infer<typeof profileSchema> {}
 
 export const countersSourceSchema = z
   .strictObject({
@@ -81,4 +81,4 @@ export const sanitizerSchema = z
   .meta({ id: 'Sanitizer' });
 
 /** What compute-sanitizer said of a candidate on the check shapes. */
-export type SanitizerReport = z.infer<typeof sanitizerSchema>;
+export interface SanitizerReport extends z.infer<typeof sanitizerSchema> {}

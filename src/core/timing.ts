@@ -14,7 +14,7 @@ const occupancy = z.strictObject({
 });
 
 /** Theoretical occupancy of one function on one device. */
-export type Occupancy = z.infer<typeof occupancy>;
+export interface Occupancy extends z.infer<typeof occupancy> {}
 
 const launchTiming = z.strictObject({
   functionName: z.string(),
@@ -34,7 +34,7 @@ const launchTiming = z.strictObject({
     .optional(),
 });
 
-export type LaunchTiming = z.infer<typeof launchTiming>;
+export interface LaunchTiming extends z.infer<typeof launchTiming> {}
 
 export const timingSchema = z.strictObject({
   kind: z.enum(['measured', 'predicted']),
@@ -51,4 +51,4 @@ export const timingSchema = z.strictObject({
 });
 
 /** A device time. `measured` and `predicted` are never compared or printed as one. */
-export type Timing = z.infer<typeof timingSchema>;
+export interface Timing extends z.infer<typeof timingSchema> {}

@@ -54,6 +54,18 @@ export function openContentStore(folder: string): ContentStore {
   };
 }
 
+/** Reads stored texts by their SHA-256; undefined for one that was deleted or changed. */
+export const textsOf =
+  (objects: ContentStore) =>
+  (hash: string): string | undefined => {
+    try {
+      return new TextDecoder().decode(objects.get(hash));
+    } catch (error) {
+      if (error instanceof WarpsmithError) return undefined;
+      throw error;
+    }
+  };
+
 function readObject(path: string, hash: string): Uint8Array {
   try {
     return readRegularFile(path);

@@ -6,6 +6,7 @@ import {
   brokenField,
   EVENT_SCHEMA_VERSION,
   NOTHING_KEPT,
+  ofType,
   type RecordedEvent,
   type RunEvent,
   type RunStartedEvent,
@@ -244,6 +245,20 @@ function checkEvent(path: string, event: RecordedEvent, line: number): void {
     const { field, expected, received } = trouble;
     throw damaged(path, line, `Event ${line} of the log has no ${field} that is ${expected}.`, received);
   }
+}
+
+/** How a run began. @throws WarpsmithError `no-run-started` if the log at `path` ends before that. */
+export function startOfRun(path: string, events: readonly RecordedEvent[]): RecordedEvent<'run-started'> {
+  const [started] = ofType(events, 'run-started');
+  if (started) return started;
+  throw new WarpsmithError({
+    code: 'no-run-started',
+    message: `${path} ends before the run has begun.`,
+    file: path,
+    received: `${events.length} events`,
+    expected: 'a log that begins with run-started',
+    hint: 'Start another run.',
+  });
 }
 
 /**

@@ -63,7 +63,9 @@ describe('a measured evaluation on the terminal', () => {
 });
 
 test('a diagnosis says where counters come from and what the profiler itself says', () => {
-  const diagnosis = onTerminal(diagnosisDocument({ evaluation: measuredEvaluation(), moves: [], advice: [] }));
+  const diagnosis = onTerminal(
+    diagnosisDocument({ schemaVersion: 1, kind: 'diagnosis', evaluation: measuredEvaluation(), moves: [], advice: [] }),
+  );
   expect(diagnosis).toContain('counters: counted on virtual:h200, not on this GPU');
   expect(diagnosis).toContain('What ncu 2025.3.0 itself says (its estimates, not results)\n  Large');
   expect(diagnosis).not.toMatch(/bound by|predicted/);

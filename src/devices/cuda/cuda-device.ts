@@ -2,7 +2,7 @@ import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { Device, DeviceIdentity, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { DeviceTally } from '../../core/device-tally.ts';
-import type { DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
+import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
 import type { LaunchPlan } from '../../core/launch-plan.ts';
 import type { Timing } from '../../core/timing.ts';
 import { judgeModule, stateOf } from '../../toolchains/module-policy.ts';
@@ -68,12 +68,7 @@ export class CudaDevice implements Device {
     if (id !== undefined) await this.#client.housekeeping('unload', { module: id });
   }
 
-  async allocate(request: {
-    name: string;
-    bytes: number;
-    alignmentBytes: number;
-    minimumAlignment?: boolean;
-  }): Promise<DeviceBuffer> {
+  async allocate(request: AllocationRequest): Promise<DeviceBuffer> {
     const id = await this.#client.housekeeping('allocate', request);
     return this.#handles.addBuffer(request.name, request.bytes, id);
   }

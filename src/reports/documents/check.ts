@@ -1,27 +1,35 @@
+import type { ParameterValues } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../core/launch-plan.ts';
+import type { Dimensions } from '../../core/problem.ts';
 import type { Document, Part } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatCount, formatFigure, formatParameters } from '../format.ts';
 
-/** A kernel's plan on one workload, or why it takes none. Structurally what `check` reports. */
-interface CheckedPlanView {
-  workload: { name: string; dimensions: Readonly<Record<string, number>> };
+/** A kernel's plan on one workload, or why the kernel does not take it. */
+export interface CheckedPlan {
+  workload: { name: string; dimensions: Dimensions };
+  /** The limit or constraint that fails, if the kernel does not take the workload. */
   refused: string | null;
   plan: LaunchPlan | null;
 }
 
-export interface CheckView {
+export interface CheckedKernel {
+  name: string;
+  folder: string;
+  parameters: ParameterValues;
+  /** The device for which plans are expanded, with one CTA per SM if they use `kernel.ctasPerSm`. */
+  assumedDevice: string;
+  /** Parameter assignments that meet every constraint that needs no dimensions; `null` where they are too many to count. */
+  validConfigurationCount: number | null;
+  remedies: readonly string[];
+  plans: CheckedPlan[];
+}
+
+export interface CheckReport {
+  schemaVersion: 1;
+  kind: 'check';
   problem: { name: string; folder: string; start: string; rungs: readonly string[] };
-  kernels: readonly {
-    name: string;
-    folder: string;
-    parameters: Readonly<Record<string, number>>;
-    assumedDevice: string;
-    /** `null`: more than can be counted. */
-    validConfigurationCount: number | null;
-    remedies: readonly string[];
-    plans: readonly CheckedPlanView[];
-  }[];
+  kernels: CheckedKernel[];
 }
 
 const ARGUMENT_TEXT: { [K in PlannedArgument['kind']]: (argument: Extract<PlannedArgument, { kind: K }>) => string } = {
@@ -61,7 +69,7 @@ const stepInShort = (step: PlannedStep): string =>
     : `memset ${step.buffer} to byte ${step.byteValue}`;
 
 /** A line for each workload; buffers and arguments are folded. */
-const planParts = (plans: readonly CheckedPlanView[]): Part => [
+const planParts = (plans: readonly CheckedPlan[]): Part => [
   doc.table('Launch plans', plans, [
     doc.names('workload', ({ workload }) => workload.name),
     doc.words('grid × block', ({ plan, refused }) =>
@@ -71,7 +79,7 @@ const planParts = (plans: readonly CheckedPlanView[]): Part => [
   doc.fold('Buffers and arguments', [plans.map(planInFull)]),
 ];
 
-function planInFull({ workload, refused, plan }: CheckedPlanView): Part {
+function planInFull({ workload, refused, plan }: CheckedPlan): Part {
   const title = `${workload.name} (${formatParameters(workload.dimensions)})`;
   if (!plan) return doc.text(`${title}: not taken by this kernel: ${refused ?? ''}`);
   const buffers = plan.buffers.map(
@@ -84,7 +92,7 @@ function planInFull({ workload, refused, plan }: CheckedPlanView): Part {
 }
 
 /** What `check` found. */
-export const checkDocument = ({ problem, kernels }: CheckView): Document =>
+export const checkDocument = ({ problem, kernels }: CheckReport): Document =>
   doc.documentOf(
     `${problem.name} is valid: starts from ${problem.start}; rungs ${problem.rungs.join(', ')}`,
     [doc.text('Plans are expanded with one CTA per SM; nothing was compiled or run.')],

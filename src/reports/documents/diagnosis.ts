@@ -7,36 +7,40 @@ import { findingsInFull, HIDDEN_TITLE, hiddenFindings } from '../sections/findin
 import { profilerRuleLines } from '../sections/outside-tools.ts';
 import { evaluationTitle, statusText } from './evaluation.ts';
 
-/** What `diagnose` shows. */
-export interface DiagnosisView {
-  evaluation: Evaluation;
-  moves: readonly {
-    move: MoveRecord;
-    pattern: { id: string; title: string };
-    finding: string;
-    expectedGain: number;
-    confidence: number;
-    reason: string;
-  }[];
-  advice: readonly { finding: string; text: string }[];
+/** A change worth trying next, and why. */
+export interface SuggestedMove {
+  move: MoveRecord;
+  pattern: { id: string; title: string };
+  finding: string;
+  /** Old time ÷ new time the pattern expects. An estimate, never a result. */
+  expectedGain: number;
+  confidence: number;
+  reason: string;
 }
 
-type ProposedMove = DiagnosisView['moves'][number];
+export interface DiagnosisReport {
+  schemaVersion: 1;
+  kind: 'diagnosis';
+  evaluation: Evaluation;
+  /** Most promising first. */
+  moves: SuggestedMove[];
+  advice: { pattern: { id: string; title: string }; finding: string; text: string }[];
+}
 
 /** The same change may answer several findings: the most promising of its proposals stands for all. */
-const byChange = (moves: readonly ProposedMove[]): [ProposedMove, ...ProposedMove[]][] =>
-  [...Map.groupBy(moves, ({ move }) => formatMove(move)).values()] as [ProposedMove, ...ProposedMove[]][];
+const byChange = (moves: readonly SuggestedMove[]): [SuggestedMove, ...SuggestedMove[]][] =>
+  [...Map.groupBy(moves, ({ move }) => formatMove(move)).values()] as [SuggestedMove, ...SuggestedMove[]][];
 
-const findingsOf = (proposals: readonly ProposedMove[]): string =>
+const findingsOf = (proposals: readonly SuggestedMove[]): string =>
   [...new Set(proposals.map(({ finding }) => finding))].join(', ');
 
-const reason = ({ move, finding, reason: why }: ProposedMove): Item => ({
+const reason = ({ move, finding, reason: why }: SuggestedMove): Item => ({
   term: formatMove(move),
   text: `for ${finding}: ${why}`,
 });
 
 /** A line a move; why each was proposed is folded. */
-const movesTable = (moves: readonly ProposedMove[]): Part => [
+const movesTable = (moves: readonly SuggestedMove[]): Part => [
   doc.table('What to try', byChange(moves), [
     doc.names('change', ([{ move }]) => formatMove(move)),
     doc.figures('expected', ([{ expectedGain }]) => formatRatio(expectedGain)),
@@ -47,7 +51,7 @@ const movesTable = (moves: readonly ProposedMove[]): Part => [
 ];
 
 /** Findings with their evidence and advice, then what to try. */
-export function diagnosisDocument({ evaluation, moves, advice }: DiagnosisView): Document {
+export function diagnosisDocument({ evaluation, moves, advice }: DiagnosisReport): Document {
   const { status, timing, findings, countersSource, profile } = evaluation;
   const summary = doc.list([
     statusText(evaluation),

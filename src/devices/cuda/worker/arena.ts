@@ -1,13 +1,7 @@
+import type { AllocationRequest } from '../../../core/device-values.ts';
 import { scrambledWeyl, shuffle } from '../../../stats/random.ts';
 import type { Driver } from '../driver/driver.ts';
-import {
-  type AllocationRequest,
-  alignedStart,
-  type CudaBuffer,
-  GUARD_BYTES,
-  GUARD_VALUE,
-  makeBuffer,
-} from './memory.ts';
+import { alignedStart, type CudaBuffer, GUARD_BYTES, GUARD_VALUE, makeBuffer } from './memory.ts';
 
 /** A guard zone of an arena, named after the buffer before it. */
 export interface ArenaGap {

@@ -1,6 +1,6 @@
 import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { RunOptions, RunOutcome } from '../../../core/device.ts';
-import type { DeviceFailure } from '../../../core/device-values.ts';
+import type { AllocationRequest, DeviceFailure } from '../../../core/device-values.ts';
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
@@ -18,7 +18,7 @@ import {
   prepareSequence,
   releaseSequence,
 } from './launch.ts';
-import { type AllocationRequest, type CudaBuffer, countDamage, DeviceMemory, fillMemory } from './memory.ts';
+import { type CudaBuffer, countDamage, DeviceMemory, fillMemory } from './memory.ts';
 import { type CudaModule, loadModule, unloadModule } from './module.ts';
 
 export interface CudaContextOptions {

@@ -1,4 +1,4 @@
-import type { DeviceFailure } from '../../../core/device-values.ts';
+import type { AllocationRequest, DeviceFailure } from '../../../core/device-values.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { ChipState, Draw, Fill, RoundOutcome } from '../../../core/measuring-device.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
@@ -9,7 +9,7 @@ import type { CudaContext } from './cuda-context.ts';
 import { HarnessRunner, type Staged } from './harness-runner.ts';
 import { Hold } from './hold.ts';
 import { enqueueSequence, localBytesOf, type PreparedSequence } from './launch.ts';
-import type { AllocationRequest, CudaBuffer } from './memory.ts';
+import type { CudaBuffer } from './memory.ts';
 import type { CudaModule } from './module.ts';
 import {
   type CudaReplay,

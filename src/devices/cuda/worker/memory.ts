@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '../../../core/device-values.ts';
+import type { AllocationRequest, DeviceBuffer } from '../../../core/device-values.ts';
 import type { Driver } from '../driver/driver.ts';
 
 /** Bytes on both sides of a buffer that no access may touch. */
@@ -12,14 +12,6 @@ export interface CudaBuffer extends DeviceBuffer {
   readonly address: bigint;
   /** Addresses of its two guard zones; none for exact allocations. */
   readonly guards: readonly { address: bigint; bytes: number }[];
-}
-
-export interface AllocationRequest {
-  readonly name: string;
-  readonly bytes: number;
-  readonly alignmentBytes: number;
-  /** Start at an address with only the requested alignment: a multiple of it, but not of twice it. */
-  readonly minimumAlignment?: boolean;
 }
 
 const roundUp = (value: bigint, multiple: bigint): bigint => ((value + multiple - 1n) / multiple) * multiple;

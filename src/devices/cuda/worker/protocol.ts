@@ -2,7 +2,7 @@ import type { CompiledCode } from '../../../core/compiled-code.ts';
 import type { KernelResources } from '../../../core/counters.ts';
 import type { RunOutcome } from '../../../core/device.ts';
 import type { DeviceTally } from '../../../core/device-tally.ts';
-import type { DeviceFailure } from '../../../core/device-values.ts';
+import type { AllocationRequest, DeviceFailure } from '../../../core/device-values.ts';
 import type { ErrorDetails } from '../../../core/errors.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { GpuState } from '../../../core/measurement.ts';
@@ -10,7 +10,6 @@ import type { Draw, Fill, ReplayRound, RoundOutcome } from '../../../core/measur
 import type { ModuleState } from '../../../toolchains/module-policy.ts';
 import type { PeakFigures } from '../peaks/measure-peaks.ts';
 import type { CudaInfo } from './device-info.ts';
-import type { AllocationRequest } from './memory.ts';
 
 /** Numbers under which the worker knows buffers, modules and replays. */
 export type BufferId = number;
