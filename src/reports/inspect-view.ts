@@ -7,6 +7,8 @@ import type { EvaluationStatus } from '../core/status.ts';
 import { figure } from '../core/values.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { parsePtx } from '../ptx/parse.ts';
+import type { Joined } from './view/progression.ts';
+import type { ReadSource } from './view/source-diffs.ts';
 
 /** A line of PTX that came from a source line. */
 export interface InspectedPtx {
@@ -25,12 +27,11 @@ export interface InspectedAccess {
 }
 
 /** One line of the source with what it costs. Shares are of the whole launch sequence; null where nothing is counted. */
-export interface InspectedLine {
+export interface InspectedLine
+  extends Pick<LineCounters, 'instructions' | 'bankConflicts' | 'barriers' | 'atomics' | 'divergentBranches'> {
   file: string;
   line: number;
   text: string;
-  /** Warp instructions issued. */
-  instructions: number;
   instructionShare: number | null;
   /** Active lanes of an instruction, on average. */
   lanesPerInstruction: number | null;
@@ -40,10 +41,6 @@ export interface InspectedLine {
   globalStore: InspectedAccess | null;
   sharedLoad: InspectedAccess | null;
   sharedStore: InspectedAccess | null;
-  bankConflicts: number;
-  barriers: number;
-  atomics: number;
-  divergentBranches: number;
   /** What is out of the ordinary, in words. */
   flags: string[];
   ptx: InspectedPtx[];
@@ -254,3 +251,34 @@ export const hottestFirst = (lines: readonly InspectedLine[]): InspectedLine[] =
       (left, right) =>
         right.instructions - left.instructions || (right.transactionShare ?? 0) - (left.transactionShare ?? 0),
     );
+
+/** As many as a reader looks at; `warpsmith inspect` has all of them, with their PTX. */
+const MOST_LINES = 10;
+
+/** The lines of a candidate's sources that cost most. */
+export interface HotLines {
+  evaluationId: string;
+  /** Who counted, e.g. `counted on virtual:l4`. */
+  countedBy: string;
+  /** Of all instructions, those that carry a line of the source. */
+  attributedShare: number;
+  /** The costliest first. */
+  lines: Omit<InspectedLine, 'ptx'>[];
+}
+
+/** Of an evaluation whose counters have lines, from what the run stored of its sources. */
+export function hotLinesOf(joined: readonly Joined[], bestId: string | undefined, read: ReadSource): HotLines | null {
+  const one = joined.find(({ finished: { evaluation } }) => evaluation.id === bestId) ?? joined[0];
+  if (!one) return null;
+  const { evaluation, sources: hashes } = one.finished;
+  const texts = Object.entries(hashes).map(([file, hash]) => [file, read(hash) ?? ''] as const);
+  const view = buildInspectView({ evaluation, label: '', sources: Object.fromEntries(texts), ptx: undefined });
+  const lines = hottestFirst(view.lines).slice(0, MOST_LINES);
+  if (!view.counters || lines.length === 0) return null;
+  return {
+    evaluationId: evaluation.id,
+    countedBy: view.counters.detail,
+    attributedShare: view.attributedShare ?? 0,
+    lines: lines.map(({ ptx: _, ...line }) => line),
+  };
+}

@@ -16,7 +16,7 @@ import {
 } from '../store/events.ts';
 import { standingDecisions } from '../store/standing-decisions.ts';
 import { formatMove } from './format.ts';
-import { type HotLines, hotLinesOf } from './view/hot-lines.ts';
+import { type HotLines, hotLinesOf } from './inspect-view.ts';
 import { type LedgerView, ledgerView } from './view/ledger.ts';
 import { type Objective, objectiveOf } from './view/objective.ts';
 import { type BestChanges, bestChanges, speedupOf } from './view/outcome.ts';

@@ -20,8 +20,8 @@ import {
   formatRatioInterval,
   formatSeconds,
   formatVersions,
+  shortKernelNames,
 } from '../format.ts';
-import { shortKernelNames } from '../kernel-names.ts';
 import { findingsInShort, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
 import { measurementLines } from '../sections/measurement.ts';
 import { profileLines, profilerRuleLines, sanitizerLines } from '../sections/outside-tools.ts';

@@ -6,8 +6,7 @@ import { figure } from '../../core/values.ts';
 import { compareContenders } from '../../stats/compare-contenders.ts';
 import type { Block, Document } from '../document.ts';
 import * as doc from '../document.ts';
-import { formatMeasuredNs, formatPercent, formatRatioInterval, formatVersions } from '../format.ts';
-import { shortKernelNames } from '../kernel-names.ts';
+import { formatMeasuredNs, formatPercent, formatRatioInterval, formatVersions, shortKernelNames } from '../format.ts';
 
 /** A column of the ladder: what was measured beside what. */
 export interface LadderContender {

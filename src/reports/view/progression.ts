@@ -1,5 +1,4 @@
 import type { Evaluation } from '../../core/evaluation.ts';
-import type { ParameterValues } from '../../core/kernel.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
 import type { Timing } from '../../core/timing.ts';
 import type { Verdict } from '../../core/vocabulary.ts';
@@ -37,7 +36,7 @@ export interface ProgressionRow {
   evaluationId: string;
   /** `start`, or the one change against the best so far. */
   change: string;
-  candidate: { id: string; kernel: string; parameters: ParameterValues };
+  candidate: CandidateReference;
   workload: string;
   why: { pattern: string; finding: string; evidence: string; evaluationId: string } | null;
   status: EvaluationStatus;
