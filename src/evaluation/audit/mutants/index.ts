@@ -1,14 +1,10 @@
 import type { ProblemFile } from '../../../core/problem.ts';
-import { flagMutants } from './flags.ts';
-import { inputMutants } from './inputs.ts';
-import { knowingMutants, namedMistakes } from './knowing.ts';
-import { misplacedMutants } from './misplaced.ts';
 import type { Mutant } from './mutant.ts';
-import { oneElementMutants } from './one-element.ts';
+import { flagMutants, inputMutants, knowingMutants, namedMistakes } from './of-declarations.ts';
+import { misplacedMutants, oneElementMutants, wholeOutputMutants } from './of-outputs.ts';
 import { operandMutants, precisionMutants } from './precision.ts';
 import { reducedAxisMutants } from './reduced-axis.ts';
 import { specialValueMutants } from './special-values.ts';
-import { wholeOutputMutants } from './whole-output.ts';
 
 /** Wrong kernels that any check of any problem must refuse. They are computed from right outputs alone. */
 export const mutantsOfAnyProblem: readonly Mutant[] = [

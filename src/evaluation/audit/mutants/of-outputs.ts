@@ -1,0 +1,125 @@
+import type { PlannedBuffer } from '../../../core/launch-plan.ts';
+import { ulpAt } from '../../oracle/ulp.ts';
+import { fromRight, type Mutant, type MutantContext } from './mutant.ts';
+
+/** One per cent too large: a wrong scale, or a forgotten term of a normalisation. */
+const GAIN_ERROR = 1.01;
+
+const meanOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Kernels whose output depends little on the inputs, or not at all. */
+export const wholeOutputMutants: readonly Mutant[] = [
+  {
+    id: 'zeros',
+    title: 'writes zeros',
+    outputs: (context) => fromRight(context, (values) => new Float64Array(values.length)),
+  },
+  {
+    id: 'constant',
+    title: 'writes the mean of the right output everywhere',
+    outputs: (context) => {
+      // The mean of one element is that element.
+      if (context.outputs.every(({ name }) => context.right[name]!.length < 2)) return undefined;
+      return fromRight(context, (values) => new Float64Array(values.length).fill(meanOf(values)));
+    },
+  },
+  {
+    id: 'stale',
+    // This includes a kernel with stored answers, because the seed it stored them for is never the seed it is judged with.
+    title: 'writes the right output of other inputs',
+    runsReference: true,
+    outputs: (context) => context.stale(),
+  },
+  {
+    id: 'gain',
+    title: 'writes everything 1 % too large',
+    outputs: (context) => fromRight(context, (values) => values.map((value) => value * GAIN_ERROR)),
+  },
+  {
+    id: 'negated',
+    title: 'writes everything with the wrong sign',
+    outputs: (context) => fromRight(context, (values) => values.map((value) => -value)),
+  },
+];
+
+const TOLERANCES_OFF = 3;
+
+/** A seeded element of the output whose right value is finite, or −1. */
+function pickFinite(values: Float64Array, { stream }: MutantContext): number {
+  const start = Math.floor(stream.uniform(0) * values.length);
+  for (let step = 0; step < values.length; step++) {
+    const element = (start + step) % values.length;
+    if (Number.isFinite(values[element])) return element;
+  }
+  return -1;
+}
+
+/** Kernels that are right but for one element. */
+export const oneElementMutants: readonly Mutant[] = [
+  {
+    id: 'one-element-off',
+    title: `is right but for one element, off by ${TOLERANCES_OFF} tolerances`,
+    outputs: (context) =>
+      fromRight(context, (values, { name, dtype }) => {
+        const { tolerances, groupSize } = context.expectations.get(name)!;
+        const element = pickFinite(values, context);
+        if (element < 0) return values;
+        const tolerance = tolerances[Math.floor(element / groupSize)]!;
+        // If no error is allowed, the smallest possible one.
+        const error = Math.max(TOLERANCES_OFF * tolerance, ulpAt(values[element]!, dtype));
+        return values.with(element, values[element]! + error);
+      }),
+  },
+  {
+    id: 'one-nan',
+    title: 'is right but for one NaN',
+    outputs: (context) =>
+      fromRight(context, (values) => {
+        const element = pickFinite(values, context);
+        return element < 0 ? values : values.with(element, Number.NaN);
+      }),
+  },
+];
+
+/** The last two axes swapped: element [r, c] of each matrix holds the value of place r + c · rows. */
+function transposed(values: Float64Array, { shape }: PlannedBuffer): Float64Array {
+  const columns = shape.at(-1) ?? 1;
+  const rows = shape.at(-2) ?? 1;
+  return values.map((_, i) => {
+    const within = i % (rows * columns);
+    return values[i - within + (within % rows) * columns + Math.floor(within / rows)]!;
+  });
+}
+
+const isVector = ({ shape }: PlannedBuffer): boolean => (shape.at(-1) ?? 1) === 1 || (shape.at(-2) ?? 1) === 1;
+
+const elementCount = ({ shape }: PlannedBuffer): number => shape.reduce((count, extent) => count * extent, 1);
+
+const lastAxis = ({ shape }: PlannedBuffer): number => (shape.length > 1 ? shape.at(-1)! : 1);
+
+/** Kernels that compute the right values and put them in wrong places. */
+export const misplacedMutants: readonly Mutant[] = [
+  {
+    id: 'transposed',
+    title: 'stores the last two axes transposed',
+    // A vector is its own transpose in memory.
+    outputs: (context) => (context.outputs.every(isVector) ? undefined : fromRight(context, transposed)),
+  },
+  {
+    id: 'row-off-by-one',
+    title: 'stores every row one row too far on',
+    outputs: (context) => {
+      if (context.outputs.every((buffer) => elementCount(buffer) <= lastAxis(buffer))) return undefined;
+      return fromRight(context, (values, buffer) => {
+        const shift = values.length - lastAxis(buffer);
+        return values.map((_, i) => values[(i + shift) % values.length]!);
+      });
+    },
+  },
+  {
+    id: 'last-row-zero',
+    title: 'writes zeros to the last row',
+    outputs: (context) =>
+      fromRight(context, (values, buffer) => values.slice().fill(0, values.length - lastAxis(buffer))),
+  },
+];
