@@ -1,7 +1,7 @@
 import { figure } from '../../core/values.ts';
-import type { Rule } from '../rule.ts';
-import { estimate, replaceInstructions } from '../what-if.ts';
+import { replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
+import { figureRule } from './figure-rule.ts';
 
 /** Instructions of a warp between two barriers. */
 const THRESHOLD = 150;
@@ -9,35 +9,20 @@ const THRESHOLD = 150;
 const REMAINING_RATIO = 0.5;
 
 /** So little work between barriers that waiting and draining the loads dominates. */
-export const barrierHeavy: Rule = {
+export const barrierHeavy = figureRule({
   id: 'barrier-heavy',
   minimumSpeedup: 1.02,
-  observe(context) {
-    const heavy = context.launches.flatMap(({ launch }) => {
-      const value = launch.barriers > 0 ? launch.instructions / launch.barriers : Number.POSITIVE_INFINITY;
-      return value < THRESHOLD ? [{ launch, value }] : [];
-    });
-    const worst = heavy[0];
-    if (!worst) return undefined;
-    return {
-      title: `a barrier every ${figure(worst.value)} instructions`,
-      evidence: heavy.map(({ launch, value }) => ({
-        counter: 'instructions per barrier',
-        value,
-        threshold: THRESHOLD,
-        comparison: 'below' as const,
-        where: where(launch, (line) => line.barriers),
-      })),
-      advice:
-        'Do more between barriers: larger tiles, reductions inside a warp (shuffles), __syncwarp where only a warp ' +
-        'shares the data, or double buffering.',
-      ...estimate(context, 'half the barriers', (item) =>
-        heavy.some(({ launch }) => launch === item.launch)
-          ? {
-              launch: replaceInstructions(item, { barrier: item.launch.instructionsByClass.barrier * REMAINING_RATIO }),
-            }
-          : undefined,
-      ),
-    };
-  },
-};
+  counter: 'instructions per barrier',
+  threshold: THRESHOLD,
+  comparison: 'below',
+  valueOf: ({ launch }) => (launch.barriers > 0 ? launch.instructions / launch.barriers : undefined),
+  title: ({ value }) => `a barrier every ${figure(value)} instructions`,
+  where: ({ launch }) => where(launch, (line) => line.barriers),
+  advice:
+    'Do more between barriers: larger tiles, reductions inside a warp (shuffles), __syncwarp where only a warp ' +
+    'shares the data, or double buffering.',
+  remedy: 'half the barriers',
+  change: (item) => ({
+    launch: replaceInstructions(item, { barrier: item.launch.instructionsByClass.barrier * REMAINING_RATIO }),
+  }),
+});

@@ -1,8 +1,8 @@
 import type { Occupancy } from '../../core/timing.ts';
 import { figure } from '../../core/values.ts';
 import { percent } from '../format.ts';
-import type { ModelledLaunch, Rule } from '../rule.ts';
-import { estimate } from '../what-if.ts';
+import type { DiagnosisContext, ModelledLaunch } from '../rule.ts';
+import { figureRule } from './figure-rule.ts';
 
 const THRESHOLD = 0.5;
 
@@ -13,42 +13,30 @@ const ADVICE: Readonly<Record<Occupancy['limiter'], string>> = {
   ctas: 'Use more warps per CTA: the limit is on CTAs, not on warps.',
 };
 
+const fullCtas = ({ model }: ModelledLaunch, { spec }: DiagnosisContext): number =>
+  Math.max(1, Math.floor(spec.maximumWarpsPerSm.value / model.schedule.warpsPerCta));
+
 /** Fewer resident warps than the SM could hold, although there are CTAs to fill it. */
-export const occupancyRule: Rule = {
+export const occupancyRule = figureRule({
   id: 'occupancy',
   minimumSpeedup: 1.02,
-  observe(context) {
-    const smCount = context.spec.smCount.value;
-    const low = context.launches.filter(({ launch, model: { schedule } }) => {
-      const waiting = launch.ctaCount / smCount > schedule.occupancy.ctasPerSm;
-      return schedule.occupancy.ratio < THRESHOLD && waiting;
-    });
-    const worst = low[0];
-    if (!worst) return undefined;
-    const { occupancy } = worst.model.schedule;
-    const fullCtas = ({ model }: ModelledLaunch): number =>
-      Math.max(1, Math.floor(context.spec.maximumWarpsPerSm.value / model.schedule.warpsPerCta));
-    return {
-      title:
-        `theoretical occupancy ${percent(occupancy.ratio)}: ${occupancy.ctasPerSm} CTAs per SM,` +
-        ` limited by ${occupancy.limiter}`,
-      evidence: low.map(({ launch, model: { schedule } }) => ({
-        counter: 'theoretical occupancy',
-        value: schedule.occupancy.ratio,
-        threshold: THRESHOLD,
-        comparison: 'below' as const,
-        where:
-          `${launch.functionName}: ${schedule.occupancy.warpsPerSm} of ${schedule.occupancy.maximumWarpsPerSm} warps,` +
-          ` limited by ${schedule.occupancy.limiter} (${launch.resources.registersPerThread} registers per thread` +
-          ` ${launch.resources.registersSource}, ` +
-          `${launch.resources.staticSharedBytes + launch.resources.dynamicSharedBytes} B shared per CTA)`,
-      })),
-      advice: ADVICE[occupancy.limiter],
-      ...estimate(
-        context,
-        `${figure(fullCtas(worst))} resident CTAs per SM instead of ${occupancy.ctasPerSm}`,
-        (item) => (low.includes(item) ? { assumptions: { ctasPerSm: fullCtas(item) } } : undefined),
-      ),
-    };
+  counter: 'theoretical occupancy',
+  threshold: THRESHOLD,
+  comparison: 'below',
+  valueOf({ launch, model: { schedule } }, { spec }) {
+    const isWaiting = launch.ctaCount / spec.smCount.value > schedule.occupancy.ctasPerSm;
+    return isWaiting ? schedule.occupancy.ratio : undefined;
   },
-};
+  title: ({ value, model: { schedule } }) =>
+    `theoretical occupancy ${percent(value)}: ${schedule.occupancy.ctasPerSm} CTAs per SM,` +
+    ` limited by ${schedule.occupancy.limiter}`,
+  where: ({ launch, model: { schedule } }) =>
+    `${launch.functionName}: ${schedule.occupancy.warpsPerSm} of ${schedule.occupancy.maximumWarpsPerSm} warps,` +
+    ` limited by ${schedule.occupancy.limiter} (${launch.resources.registersPerThread} registers per thread` +
+    ` ${launch.resources.registersSource}, ` +
+    `${launch.resources.staticSharedBytes + launch.resources.dynamicSharedBytes} B shared per CTA)`,
+  advice: ({ model }) => ADVICE[model.schedule.occupancy.limiter],
+  remedy: (worst, context) =>
+    `${figure(fullCtas(worst, context))} resident CTAs per SM instead of ${worst.model.schedule.occupancy.ctasPerSm}`,
+  change: (item, context) => ({ assumptions: { ctasPerSm: fullCtas(item, context) } }),
+});

@@ -1,8 +1,9 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import { figure } from '../../core/values.ts';
-import type { ModelledLaunch, Rule } from '../rule.ts';
-import { estimate, replaceInstructions } from '../what-if.ts';
+import type { ModelledLaunch } from '../rule.ts';
+import { replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
+import { figureRule } from './figure-rule.ts';
 
 /** Times each distinct sector is asked for. */
 const THRESHOLD = 32;
@@ -32,26 +33,16 @@ function throughSharedMemory(item: ModelledLaunch): LaunchCounters {
 }
 
 /** The same sectors are loaded again and again from global memory. */
-export const redundantGlobalLoads: Rule = {
+export const redundantGlobalLoads = figureRule({
   id: 'redundant-global-loads',
   minimumSpeedup: 1.05,
-  observe(context) {
-    const redundant = context.launches.filter(({ launch }) => rereads(launch) > THRESHOLD);
-    const worst = redundant[0];
-    if (!worst) return undefined;
-    return {
-      title: `every sector is loaded ${figure(rereads(worst.launch))} times from global memory`,
-      evidence: redundant.map(({ launch }) => ({
-        counter: 'global load sectors ÷ distinct sectors',
-        value: rereads(launch),
-        threshold: THRESHOLD,
-        comparison: 'above' as const,
-        where: where(launch, (line) => line.globalLoadSectors),
-      })),
-      advice: 'Load a tile once per CTA into shared memory (or registers) and let all its rows use it: larger BLOCK_M.',
-      ...estimate(context, `${REMAINING_REREADS} loads per sector, the others from shared memory`, (item) =>
-        redundant.includes(item) ? { launch: throughSharedMemory(item) } : undefined,
-      ),
-    };
-  },
-};
+  counter: 'global load sectors ÷ distinct sectors',
+  threshold: THRESHOLD,
+  comparison: 'above',
+  valueOf: ({ launch }) => rereads(launch),
+  title: ({ value }) => `every sector is loaded ${figure(value)} times from global memory`,
+  where: ({ launch }) => where(launch, (line) => line.globalLoadSectors),
+  advice: 'Load a tile once per CTA into shared memory (or registers) and let all its rows use it: larger BLOCK_M.',
+  remedy: `${REMAINING_REREADS} loads per sector, the others from shared memory`,
+  change: (item) => ({ launch: throughSharedMemory(item) }),
+});

@@ -1,8 +1,9 @@
 import type { LaunchCounters } from '../../core/counters.ts';
 import { figure } from '../../core/values.ts';
-import type { ModelledLaunch, Rule } from '../rule.ts';
-import { estimate, replaceInstructions } from '../what-if.ts';
+import type { ModelledLaunch } from '../rule.ts';
+import { replaceInstructions } from '../what-if.ts';
 import { where } from '../where.ts';
+import { figureRule } from './figure-rule.ts';
 
 /** Tensor FLOP per vector FLOP. */
 const THRESHOLD = 0.01;
@@ -42,32 +43,22 @@ function onTensorCores(item: ModelledLaunch): LaunchCounters {
 }
 
 /** Half-precision matrix products on the vector pipes, which are an eighth as fast as the tensor cores or less. */
-export const tensorCoresUnused: Rule = {
+export const tensorCoresUnused = figureRule({
   id: 'tensor-cores-unused',
   minimumSpeedup: 1.02,
-  observe(context) {
-    if (!context.halfPrecisionMatrixWork) return undefined;
-    const unused = context.launches.filter(({ launch }) => {
-      const flop = vectorFlop(launch);
-      return flop > 0 && launch.flop.tensor / flop < THRESHOLD;
-    });
-    const worst = unused[0];
-    if (!worst) return undefined;
-    const { spec } = context;
-    const advantage = spec.tensorFp16FlopPerClock.value / (2 * spec.fp32PerClock.value);
-    return {
-      title: `tensor cores unused: ${figure(vectorFlop(worst.launch))} FLOP of half-precision work on the vector pipes`,
-      evidence: unused.map(({ launch }) => ({
-        counter: 'tensor FLOP ÷ vector FLOP',
-        value: launch.flop.tensor / vectorFlop(launch),
-        threshold: THRESHOLD,
-        comparison: 'below' as const,
-        where: where(launch, (line) => line.threadInstructions),
-      })),
-      advice: `Compute the products with mma.sync or wmma: ${figure(advantage)}× the fp32 rate on this device.`,
-      ...estimate(context, 'the multiply-adds on the tensor cores', (item) =>
-        unused.includes(item) ? { launch: onTensorCores(item) } : undefined,
-      ),
-    };
+  counter: 'tensor FLOP ÷ vector FLOP',
+  threshold: THRESHOLD,
+  comparison: 'below',
+  valueOf({ launch }, { halfPrecisionMatrixWork }) {
+    const flop = vectorFlop(launch);
+    return halfPrecisionMatrixWork && flop > 0 ? launch.flop.tensor / flop : undefined;
   },
-};
+  title: ({ launch }) =>
+    `tensor cores unused: ${figure(vectorFlop(launch))} FLOP of half-precision work on the vector pipes`,
+  where: ({ launch }) => where(launch, (line) => line.threadInstructions),
+  advice: (_, { spec: { tensorFp16FlopPerClock, fp32PerClock } }) =>
+    'Compute the products with mma.sync or wmma: ' +
+    `${figure(tensorFp16FlopPerClock.value / (2 * fp32PerClock.value))}× the fp32 rate on this device.`,
+  remedy: 'the multiply-adds on the tensor cores',
+  change: (item) => ({ launch: onTensorCores(item) }),
+});
