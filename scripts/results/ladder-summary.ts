@@ -102,12 +102,13 @@ export const againstLibraries = ({ views }: AgainstLibraries): string => {
   });
   const { device, versions } = views[0]!;
   const libraries = views.flatMap(({ contenders }) => contenders.map(({ versions: used }) => used ?? {}));
+  const days = views.map(({ recordedAt }) => recordedAt.slice(0, 10)).toSorted();
   const { torch, cudnn } = libraries.find((used) => 'torch' in used) ?? {};
   return (
     `${markdownTable(columns, rows)}\n\n` +
     'All times are measured, hot, by graph replay; the contenders of a row ran in the same blocks, each result checked. In brackets: ' +
     'the 95 % interval of the ratio. Attainable: share of the time that data and FLOP need at peak rates. ' +
     `${device.name}, driver ${device.driver ?? 'unknown'}, ${versions.compiler ?? 'nvrtc'}, PyTorch ${torch}, cuDNN ${cudnn}, ` +
-    `FlashAttention-3 0251105a, ${views[0]!.recordedAt.slice(0, 10)}.`
+    `FlashAttention-3 0251105a, ${days.at(0)} to ${days.at(-1)}.`
   );
 };
