@@ -24,7 +24,7 @@ export const documentationPages = async (): Promise<string[]> => {
   const docs = pages
     .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length));
-  return ['README.md', ...docs.sort()];
+  return ['README.md', 'problems/attention/README.md', ...docs.sort()];
 };
 
 /** Every generated file with its contents, and the blocks that no page shows. */

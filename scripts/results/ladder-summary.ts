@@ -2,6 +2,7 @@ import type { Column } from '../../src/reports/document.ts';
 import type { LadderCell, LadderRow, LadderView } from '../../src/reports/documents/ladder.ts';
 import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
 import { markdownTable } from '../../src/reports/print/markdown.ts';
+import { intervalPlot } from './interval-plot.ts';
 
 type MeasuredCell = Extract<LadderCell, { outcome: 'measured' }>;
 
@@ -112,3 +113,66 @@ export const againstLibraries = ({ views }: AgainstLibraries): string => {
     `FlashAttention-3 0251105a, ${days.at(0)} to ${days.at(-1)}.`
   );
 };
+
+/** Of the rows at which a library was measured: the row, and its fastest library call. */
+const rowsWithLibrary = (view: LadderView): { row: LadderRow; library: MeasuredCell }[] =>
+  view.rows.flatMap((row) => {
+    const { library } = fastestOf(view, row);
+    return library ? [{ row, library }] : [];
+  });
+
+const kernelCell = (row: LadderRow, name: string): MeasuredCell | undefined =>
+  row.cells.find((cell): cell is MeasuredCell => cell.contender === name && cell.outcome === 'measured');
+
+const shareOf = (library: MeasuredCell, { summary }: MeasuredCell): string =>
+  `${((100 * library.summary.medianNs) / summary.medianNs).toPrecision(3)} %`;
+
+const kernelsOf = ({ contenders }: LadderView): string[] =>
+  contenders.filter(({ kind }) => kind === 'kernel').map(({ name }) => name);
+
+/** A row per rung, with its default settings: its time and its share of the best library's speed at every workload. */
+export const rungTable = (view: LadderView): string => {
+  const rows = rowsWithLibrary(view);
+  const columns = [
+    { title: 'Rung' },
+    ...rows.flatMap(({ row }) => [right(row.workload), right('% of the best library')]),
+  ];
+  const cells = kernelsOf(view).map((name) => [
+    `\`${name}\``,
+    ...rows.flatMap(({ row, library }) => {
+      const cell = kernelCell(row, name);
+      return cell ? [formatMeasuredNs(cell.summary.medianNs), shareOf(library, cell)] : ['–', '–'];
+    }),
+  ]);
+  const best = rows.map(
+    ({ row, library }) => `${library.contender} at ${row.workload}, ${formatMeasuredNs(library.summary.medianNs)}`,
+  );
+  return (
+    `${markdownTable(columns, cells)}\n\n` +
+    `Every rung with its default settings, in the same blocks as the libraries; the best: ${best.join('; ')}. ` +
+    `${view.device.name}, driver ${view.device.driver ?? 'unknown'}, ${view.recordedAt.slice(0, 10)}.`
+  );
+};
+
+/** A figure per workload: the time of every rung, with the best library's as a line. */
+export const rungPlots = (view: LadderView): Record<string, string> =>
+  Object.fromEntries(
+    rowsWithLibrary(view).map(({ row, library }) => [
+      `docs/figures/h200-rungs-${row.workload}.svg`,
+      intervalPlot({
+        title: `Attention rung by rung at ${row.workload}, measured on ${view.device.name}`,
+        axis: 'time (logarithmic); default settings',
+        rows: kernelsOf(view).flatMap((name) => {
+          const cell = kernelCell(row, name);
+          if (!cell) return [];
+          const { intervalNs, medianNs } = cell.summary;
+          const [lowNs, highNs] = intervalNs;
+          const style = medianNs <= library.summary.medianNs ? ('kept' as const) : ('reverted' as const);
+          return [
+            { label: name, note: `${shareOf(library, cell)} of ${library.contender}`, lowNs, medianNs, highNs, style },
+          ];
+        }),
+        bounds: [{ ns: library.summary.medianNs, label: library.contender }],
+      }),
+    ]),
+  );

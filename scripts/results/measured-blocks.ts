@@ -5,7 +5,7 @@ import { LADDER_LEGEND, ladderDetail, ladderNotes, ladderVersions } from '../../
 import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
 import { markdownBlocks } from '../../src/reports/print/markdown.ts';
 import { comparisonPlot, countVerdicts } from './comparison-plot.ts';
-import { againstLibraries, fastestContenders, ladderSummary } from './ladder-summary.ts';
+import { againstLibraries, fastestContenders, ladderSummary, rungPlots, rungTable } from './ladder-summary.ts';
 import { loneAndInARow } from './lone-and-in-a-row.ts';
 import {
   HOW_TO_RECORD,
@@ -88,13 +88,16 @@ export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, s
   'h200-sensitivity': recordingBlock(recordings, 'h200-sensitivity', knownRatio),
   'h200-attention-ladder': recordingBlock(recordings, 'h200-attention-ladder', ladderSummary),
   'h200-attention-libraries': recordingBlock(recordings, 'h200-attention-libraries', againstLibraries),
+  'h200-attention-rungs': recordingBlock(recordings, 'h200-attention-rungs', rungTable),
   'h200-attention-ladder-detail': recordingBlock(recordings, 'h200-attention-ladder', detailBlock),
 });
 
 export const measuredFigures = (recordings: MeasuredRecordings): Record<string, string> => {
   const self = recordings['h200-a-a'];
   const known = recordings['h200-sensitivity'];
+  const rungs = recordings['h200-attention-rungs'];
   return {
+    ...(rungs && rungPlots(rungs)),
     ...(self && {
       'docs/figures/h200-a-a.svg': comparisonPlot({
         title: `A kernel against itself on ${self.device}, measured`,

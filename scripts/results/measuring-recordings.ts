@@ -84,6 +84,7 @@ export interface MeasuredRecordings {
   'h200-sensitivity'?: KnownRatioComparisons;
   'h200-attention-ladder'?: LadderView;
   'h200-attention-libraries'?: AgainstLibraries;
+  'h200-attention-rungs'?: LadderView;
   'h200-attention-optimize'?: OptimizeRecording;
   'h200-sdpa-by-pytorch'?: PlainTorchTimes;
   'h200-lone-and-in-a-row'?: LoneAndInARow;
@@ -107,6 +108,8 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
     'warpsmith measure problems/attention --device cuda:0 --workload all --baseline all --record …, then node scripts/replay-recordings.ts',
   'h200-attention-libraries':
     'warpsmith measure problems/attention --kernel … --set … --baseline all --workload … --json, once for each kernel; each beside its command',
+  'h200-attention-rungs':
+    'warpsmith measure problems/attention --device cuda:0 --workload b1h8s512d64 --workload b32h8s512d64 --baseline sdpa --baseline sdpa-cudnn --baseline fa3 --json',
   'h200-attention-optimize':
     'warpsmith optimize problems/attention --device cuda:0 --max-evaluations 45 --record …, then node scripts/replay-recordings.ts',
   'h200-sdpa-by-pytorch': '20 calls in one CUDA graph of PyTorch, median of 30 replays',
