@@ -1,6 +1,8 @@
+import { isFloating } from '../../core/dtype.ts';
 import type { Coverage } from '../../core/evaluation.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { KernelFile, ParameterValues } from '../../core/kernel.ts';
+import type { Dim3, PlannedLaunch } from '../../core/launch-plan.ts';
 import { completeDimensions, isShapeOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import { generatorSetsOf, isDomainSet } from '../../core/plan/generator-sets.ts';
@@ -10,7 +12,7 @@ import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
 import { assignments, valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { costsLittle, drawShapes } from './drawn-shapes.ts';
+import { type Cost, costsLittle, drawShapes } from './drawn-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { type SecretKind, secretSetsOf } from './secret-sets.ts';
 
@@ -66,13 +68,32 @@ const NORMAL: Generator = { kind: 'normal' };
 const DRAWN_SHAPES = { usual: 3, thorough: 5 } as const;
 
 /** In how many dimensions, at most, a shape is drawn that is much larger than all others. */
-const LARGE_SHAPES = { usual: 2, thorough: 5 } as const;
+const LARGE_SHAPES = { usual: 2, thorough: 8 } as const;
 
 /**
- * Most threads of a launch sequence for a shape with a large dimension. Beyond 65,535 a CPU runs for up to a second where
- * each thread does little; where only 8 bits overflow, a tenth of that shows as much.
+ * What such a shape may cost: on a virtual GPU some tenths of a second, a second in a thorough verification; on a GPU the
+ * host's share is the same, and drawing and comparing elements is cheap.
  */
-const MOST_EMULATED_THREADS = { beyond16Bits: 2 ** 21, otherwise: 2 ** 17 } as const;
+const EXTREME_COST = {
+  emulated: { usual: { flop: 2e7, elements: 3e5 }, thorough: { flop: 4e8, elements: 2 ** 22 } },
+  measured: { usual: { flop: 2e8, elements: 2 ** 22 }, thorough: { flop: 1e9, elements: 2 ** 24 } },
+} as const;
+/** Elements of a shape of a problem with one size, where there are few such shapes: one beyond 2²⁰, of two tensors. */
+const LEAST_ELEMENTS_OF_ONE_SIZE = 2.2 * 2 ** 20;
+
+function extremeCost(problem: ProblemFile, isEmulated: boolean, extent: 'usual' | 'thorough'): Cost {
+  const { flop, elements } = EXTREME_COST[isEmulated ? 'emulated' : 'measured'][extent];
+  const sizes = Object.values(problem.dimensions).filter(({ values }) => !values);
+  return { flop, elements: sizes.length > 1 ? elements : Math.max(elements, LEAST_ELEMENTS_OF_ONE_SIZE) };
+}
+
+/**
+ * Most threads of a launch sequence for a shape beyond all others. Beyond 65,535 a CPU runs for up to a second where each
+ * thread does little; where only 8 bits overflow, a tenth of that shows as much. More where a grid ends at what the hardware
+ * allows, so that the kernel has to do the rest some other way.
+ */
+const MOST_EMULATED_THREADS = { beyond16Bits: 2 ** 21, otherwise: 2 ** 17, endedGrid: 2 ** 25 } as const;
+const MOST_CTAS_IN_Y_OR_Z = 65_535;
 
 /**
  * Up to this many input elements, the timed workload runs with every generator set. Above, drawing each further set takes a
@@ -105,8 +126,8 @@ export interface ChecksRequest {
    * excluded it.
    */
   readonly fits?: (dimensions: Dimensions) => boolean;
-  /** Threads of the launches at these dimensions, where a CPU runs them. */
-  readonly threads?: (dimensions: Dimensions) => number;
+  /** The launches at these dimensions; none if the plan has a mistake, which is reported elsewhere. */
+  readonly launches?: (dimensions: Dimensions) => readonly Pick<PlannedLaunch, 'grid' | 'block'>[];
 }
 
 type KernelTaking = Pick<ChecksRequest, 'problem' | 'kernel' | 'parameters' | 'fits'>;
@@ -144,17 +165,19 @@ export function listedChecks(request: KernelTaking): {
  * other shape runs twice with every generator set.
  */
 export function checksFor(request: ChecksRequest): ChosenChecks {
-  const { problem, dimensions, seed, thorough = false, isEmulated = false, threads = () => 0 } = request;
+  const { problem, dimensions, seed, thorough = false, isEmulated = false, launches = () => [] } = request;
+  const extent = thorough ? 'thorough' : 'usual';
   const takes = takesShape(request);
   const { checks: listed, known, excludedShapes } = listedChecks(request);
   const drawn = drawShapes({
     ...{ problem, takes, timed: dimensions, known, seed },
-    count: DRAWN_SHAPES[thorough ? 'thorough' : 'usual'],
-    emulatedThreads: isEmulated ? threads : undefined,
-    largeCount: LARGE_SHAPES[thorough ? 'thorough' : 'usual'],
-    isQuick: (shape) =>
-      (!isEmulated || threads(shape) <= mostEmulatedThreads(shape)) &&
-      longestSum(problem, shape) <= Math.max(...[dimensions, ...known].map((other) => longestSum(problem, other))),
+    count: DRAWN_SHAPES[extent],
+    emulatedThreads: isEmulated ? (shape) => threadsOf(launches(shape)) : undefined,
+    extremes: {
+      count: LARGE_SHAPES[extent],
+      most: extremeCost(problem, isEmulated, extent),
+      isFit: (shape) => isQuickToRun(request, shape) && canJudgeSums(problem, shape, [dimensions, ...known]),
+    },
   });
   const others = furtherGeneratorSets(problem, seed);
   const secrets = secretSetsInTurn(problem, seed);
@@ -169,7 +192,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     ...drawn.shapes.flatMap((shape, i) =>
       drawnChecks(problem, shape, { others: thorough ? others : others.slice(i, i + 1), secrets, turn: i }),
     ),
-    ...[...drawn.large, ...drawn.smallest].map(extremeCheck),
+    ...drawn.extremes.map(extremeCheck),
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
   ];
   return {
@@ -177,7 +200,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
     coverage: {
       checkShapes: known.length,
       excludedShapes,
-      drawnShapes: [...drawn.shapes, ...drawn.large, ...drawn.smallest],
+      drawnShapes: [...drawn.shapes, ...drawn.extremes],
       generatorSets: onMain,
       leftOut: others
         .filter((name) => !onMain.includes(name))
@@ -226,14 +249,52 @@ const extremeCheck = (dimensions: Dimensions): Check => ({
   isExtreme: true,
 });
 
+/** Whether a CPU runs the launches in little time; always on a GPU. */
+function isQuickToRun({ isEmulated, launches = () => [] }: ChecksRequest, shape: Dimensions): boolean {
+  if (!isEmulated) return true;
+  const all = launches(shape);
+  const isEnded = all.some(({ grid: [, y, z] }) => Math.max(y, z) === MOST_CTAS_IN_Y_OR_Z);
+  return threadsOf(all) <= (isEnded ? MOST_EMULATED_THREADS.endedGrid : mostEmulatedThreads(shape));
+}
+
+const threadsOf = (launches: readonly Pick<PlannedLaunch, 'grid' | 'block'>[]): number =>
+  launches.reduce((sum, { grid, block }) => sum + volumeOf(grid) * volumeOf(block), 0);
+
+const volumeOf = ([x, y, z]: Dim3): number => x * y * z;
+
+/** Sums of so many terms are judged although they are longer than all others, and no longer ones of an unknown length. */
+const LONG_SUM = 2 ** 17;
+
 /**
- * The most terms that a comparison names at these dimensions. Beside a large dimension the others are as small as 1, so that a
- * longer sum may have equal terms, whose rounding errors add up beyond any tolerance for an honest kernel.
+ * Whether a tolerance holds for honest kernels where sums get longer than in the other shapes. Beside a large dimension the
+ * others are as small as 1, so that a sum over indices may have equal terms, whose rounding errors add up beyond any
+ * tolerance. Where a comparison does not name the terms, the tolerance does not grow with them.
  */
+function canJudgeSums(problem: ProblemFile, shape: Dimensions, others: readonly Dimensions[]): boolean {
+  const longest = Math.max(...others.map((other) => longestSum(problem, other)));
+  if (longestSum(problem, shape) > longest && !isContinuous(problem)) return false;
+  return namesItsTerms(problem) || Math.max(...Object.values(shape)) <= LONG_SUM;
+}
+
+/** Whether every input holds numbers of a distribution that rarely repeats one. */
+const isContinuous = ({ inputs }: ProblemFile): boolean =>
+  Object.values(inputs).every(({ dtype, generator = NORMAL }) => isFloating(dtype) && CONTINUOUS.has(generator.kind));
+
+const CONTINUOUS: ReadonlySet<string> = new Set(['normal', 'uniform', 'positive']);
+
+const comparisonsOf = (problem: ProblemFile) =>
+  Object.keys({ ...problem.inputs, ...problem.outputs }).map((name) => comparisonOf(problem, name));
+
+/** Whether every comparison is exact or names the terms of its sums. */
+const namesItsTerms = (problem: ProblemFile): boolean =>
+  comparisonsOf(problem).every(
+    (comparison) => comparison.kind === 'exact' || ('terms' in comparison && comparison.terms !== undefined),
+  );
+
+/** The most terms that a comparison names at these dimensions. */
 const longestSum = (problem: ProblemFile, dimensions: Dimensions): number =>
   Math.max(
-    ...Object.keys({ ...problem.inputs, ...problem.outputs })
-      .map((name) => comparisonOf(problem, name))
+    ...comparisonsOf(problem)
       .map((comparison) => ('terms' in comparison && comparison.terms !== undefined ? comparison.terms : 0))
       .map((terms) => evaluateExpression(terms, dimensions)),
   );

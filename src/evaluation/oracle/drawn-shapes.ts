@@ -17,19 +17,33 @@ export interface ShapeDraw {
   readonly count: number;
   /** Threads of a shape's launches, where a CPU runs them. */
   readonly emulatedThreads?: (dimensions: Dimensions) => number;
-  /** In how many dimensions a shape is drawn that is much larger than all others. */
-  readonly largeCount?: number;
-  /** Whether a shape with a large dimension is cheap to run and sums no more terms than others do; always if absent. */
-  readonly isQuick?: (dimensions: Dimensions) => boolean;
+  /** Shapes beyond all others in size; none if absent. */
+  readonly extremes?: ExtremeDraw;
   readonly seed: number;
+}
+
+/** How many shapes beyond all others, and what each may cost. */
+export interface ExtremeDraw {
+  /** In how many dimensions, at most. */
+  readonly count: number;
+  readonly most: Cost;
+  /** Whether a shape is cheap to run and its sums can be judged. */
+  readonly isFit: (dimensions: Dimensions) => boolean;
+}
+
+/** Floating-point operations, and elements of all buffers. */
+export interface Cost {
+  readonly flop: number;
+  readonly elements: number;
 }
 
 export interface DrawnShapes {
   readonly shapes: Dimensions[];
-  /** Each with one dimension much larger than in all others, where that is cheap. */
-  readonly large: Dimensions[];
-  /** With every dimension as small as the kernel takes it, unless that shape is known. Nothing about it is drawn. */
-  readonly smallest: Dimensions[];
+  /**
+   * Each with one dimension much larger than in all others, where that is cheap; then one with two large dimensions; and the
+   * one with every dimension as small as the kernel takes it. Nothing about the last is drawn.
+   */
+  readonly extremes: Dimensions[];
   /** Dimensions for which all known and drawn shapes have the timed value. */
   readonly fixed: string[];
 }
@@ -38,7 +52,7 @@ export interface DrawnShapes {
 const LEAST_DIFFERING = 3;
 
 /** Most floating-point operations, and most elements of all buffers, for a shape that takes a host milliseconds. */
-const SMALL_COST = { flop: 2e7, elements: 3e5 };
+const SMALL_COST: Cost = { flop: 2e7, elements: 3e5 };
 
 /**
  * The same where a CPU runs the kernel, too, four times and more. Several tiles of each dimension still fit. A CTA that does
@@ -69,8 +83,18 @@ const EDGE = { ratio: 0.75, tiles: [16, 32, 64, 128, 256, 512, 1024] } as const;
 /** How often a size that must be a multiple is an odd one, and no power of two. */
 const ODD_MULTIPLE_RATIO = 0.5;
 
-/** A large size lies just above 65,536, or a smaller power of two, and is more than `leastFactor` times all others. */
-const LARGE = { about: 2 ** 16, spread: 1 / 8, leastFactor: 2, tries: 5 } as const;
+/**
+ * A large size is one above 65,536, sometimes above 2²⁰, and above all others: just above in a quarter of the draws, of any
+ * order of magnitude up to the cost in the rest. If that is too dear: above a smaller power of two, but more than
+ * `leastFactor` times all others.
+ */
+const LARGE = {
+  ...{ above: 2 ** 16, farAbove: 2 ** 20, farRatio: 0.3 },
+  ...{ nearRatio: 0.25, nearSpread: 1 / 64, leastFactor: 2, tries: 5 },
+} as const;
+
+/** Two large dimensions: from this size down in steps of this factor, each by up to so much larger or smaller. */
+const BULKY = { from: 4096, least: 64, step: 2 ** -0.25, spread: 2, tries: 2 } as const;
 
 /** Chance that a dimension keeps the timed value if the kernel refused ragged shapes. */
 const PINNED_RATIO = 0.4;
@@ -101,42 +125,42 @@ export function drawShapes(draw: ShapeDraw): DrawnShapes {
   const differing = (name: string): number =>
     [...known, ...shapes].filter((shape) => shape[name] !== timed[name]).length;
   for (const name of open) while (differing(name) < LEAST_DIFFERING && drawInto(name, name));
-  const large = drawLarge(draw, sampler, sizes, [...known, ...shapes]);
-  const smallest = sampler.smallest();
-  const isKnown = [timed, ...known, ...shapes, ...large].some((shape) => smallest && sameShape(shape, smallest));
-  return {
-    shapes,
-    large,
-    smallest: smallest && !isKnown ? [smallest] : [],
-    fixed: open.filter((name) => differing(name) === 0),
-  };
+  const extremes = drawExtremes(draw, sampler, sizes, [...known, ...shapes]);
+  return { shapes, extremes, fixed: open.filter((name) => differing(name) === 0) };
 }
 
 /**
- * A shape for each of some dimensions, chosen by lot, in which it is much larger than in all others: beyond 65,535 if that is
- * cheap, more than twice as large in any case. The other dimensions are as small as the kernel takes them. There counters and
- * indices of 8 or 16 bits overflow, and grids end.
+ * Shapes beyond all others. There counters and indices of 8 or 16 bits overflow, grids end, and fast paths for large sizes
+ * begin. The dimensions come in a secret order.
  */
-function drawLarge(
+function drawExtremes(
   draw: ShapeDraw,
   sampler: ShapeSampler,
   sizes: readonly string[],
-  others: Dimensions[],
+  others: readonly Dimensions[],
 ): Dimensions[] {
-  const { largeCount = 0 } = draw;
-  const stream = createStream(draw.seed, 'dimensions drawn large');
+  const { extremes, timed, seed } = draw;
+  if (!extremes) return [];
+  const stream = createStream(seed, 'dimensions drawn large');
   const inTurn = sizes
     .map((name, i) => ({ name, place: stream.bits(i) }))
     .sort((a, b) => a.place - b.place)
     .map(({ name }) => name);
-  const shapes: Dimensions[] = [];
+  const found: Dimensions[] = [];
+  const add = (shape: Dimensions | undefined): void => {
+    if (shape && ![timed, ...others, ...found].some((other) => sameShape(other, shape))) found.push(shape);
+  };
+  const known = (name: string): number => Math.max(...[...others, ...found, timed].map((shape) => shape[name]!));
   for (const name of inTurn) {
-    if (shapes.length === largeCount) break;
-    const known = Math.max(...[...others, draw.timed].map((shape) => shape[name]!));
-    const shape = sampler.drawLarge(name, LARGE.leastFactor * known);
-    if (shape) shapes.push(shape);
+    if (found.length === extremes.count) break;
+    const isFar = inTurn.length > 1 && stream.uniform(inTurn.length + found.length) < LARGE.farRatio;
+    add(sampler.drawLarge(name, { known: known(name), isFar }, extremes));
+    if (inTurn.length === 1) add(sampler.drawLarge(name, { known: known(name), isFar: true }, extremes));
   }
-  return shapes;
+  const [first, second] = inTurn;
+  if (first !== undefined && second !== undefined) add(sampler.drawBulky([first, second], extremes));
+  add(sampler.smallest());
+  return found;
 }
 
 const sameShape = (a: Dimensions, b: Dimensions): boolean => Object.keys(a).every((name) => a[name] === b[name]);
@@ -185,17 +209,50 @@ class ShapeSampler {
     return emulatedThreads(shape) <= SMALL_EMULATED_COST.threads * factor;
   }
 
-  /** A shape with this dimension above `least`, as large as is quick; `undefined` if there is none. */
-  drawLarge(name: string, least: number): Dimensions | undefined {
-    const { problem, takes, isQuick = () => true } = this.#draw;
+  /** A shape with this dimension above all that are `known`, as large as is cheap; `undefined` if there is none. */
+  drawLarge(
+    name: string,
+    { known, isFar }: { known: number; isFar: boolean },
+    { most, isFit }: ExtremeDraw,
+  ): Dimensions | undefined {
+    const { problem, takes } = this.#draw;
     const { maximum = Number.MAX_SAFE_INTEGER } = problem.dimensions[name]!;
-    for (let about: number = LARGE.about; 2 * about > least; about /= 2) {
+    const levels = [...(isFar ? [Math.max(LARGE.farAbove, known)] : []), Math.max(LARGE.above, known)];
+    for (let level = LARGE.above / 2; level > LARGE.leastFactor * known; level /= 2) levels.push(level);
+    if (LARGE.leastFactor * known < LARGE.above) levels.push(LARGE.leastFactor * known);
+    for (const level of levels) {
+      let largest = Math.min(maximum, most.elements);
       for (const alignment of ALIGNMENTS) {
-        for (let attempt = 0; attempt < LARGE.tries; attempt++) {
-          const size = Math.ceil((about * (1 + LARGE.spread * this.#next())) / alignment) * alignment;
-          if (size <= least || size > maximum) continue;
-          const shape = this.#sampleAround(name, size, alignment);
-          if (costsLittle(problem, shape) && takes(shape) && isQuick(shape)) return shape;
+        for (let attempt = 0; attempt < LARGE.tries && largest > level; attempt++) {
+          const size = Math.ceil(this.#sizeAbove(level, largest) / alignment) * alignment;
+          if (size > maximum) continue;
+          const shape = this.#sampleAround({ [name]: size }, alignment);
+          if (!isWithin(most, problem, shape, 1)) largest = size - 1;
+          else if (takes(shape) && isFit(shape)) return shape;
+        }
+      }
+    }
+    return undefined;
+  }
+
+  #sizeAbove(level: number, largest: number): number {
+    if (this.#next() < LARGE.nearRatio) return Math.ceil(level * (1 + LARGE.nearSpread * this.#next())) + 1;
+    return this.#logUniform(level + 1, largest);
+  }
+
+  /** A shape with both of these dimensions large, as far as is cheap; `undefined` if there is none. */
+  drawBulky(names: readonly string[], { most, isFit }: ExtremeDraw): Dimensions | undefined {
+    const { problem, takes } = this.#draw;
+    for (let about: number = BULKY.from; about > BULKY.least; about *= BULKY.step) {
+      for (const alignment of ALIGNMENTS) {
+        for (let attempt = 0; attempt < BULKY.tries; attempt++) {
+          const sizes = names.map((name) => {
+            const { maximum = Number.MAX_SAFE_INTEGER } = problem.dimensions[name]!;
+            const size = about * BULKY.spread ** (2 * this.#next() - 1);
+            return [name, Math.min(maximum, Math.ceil(size / alignment) * alignment)] as const;
+          });
+          const shape = this.#sampleAround(Object.fromEntries(sizes), alignment);
+          if (isWithin(most, problem, shape, 1) && takes(shape) && isFit(shape)) return shape;
         }
       }
     }
@@ -226,14 +283,14 @@ class ShapeSampler {
   }
 
   /** The other dimensions small, or what follows from those before. */
-  #sampleAround(name: string, size: number, alignment: number): Dimensions {
+  #sampleAround(sizes: Dimensions, alignment: number): Dimensions {
     const { problem, timed } = this.#draw;
     const shape: Record<string, number> = {};
     for (const [other, declared] of Object.entries(problem.dimensions)) {
       const follows = typeof declared.default === 'string' && this.#next() < FOLLOWING_RATIO;
       const isPinned = alignment > 1 && this.#next() < PINNED_RATIO;
       const value = isPinned ? timed[other]! : this.#smallest(declared, alignment);
-      shape[other] = other === name ? size : (follows && defaultOf(other, declared, shape)) || value;
+      shape[other] = sizes[other] ?? ((follows && defaultOf(other, declared, shape)) || value);
     }
     return shape;
   }
@@ -306,12 +363,7 @@ export const costsLittle = (problem: ProblemFile, dimensions: Dimensions): boole
   isWithin(SMALL_COST, problem, dimensions, 1);
 
 /** Whether a shape costs at most `factor` times as much as `most`. */
-function isWithin(
-  most: { readonly flop: number; readonly elements: number },
-  problem: ProblemFile,
-  dimensions: Dimensions,
-  factor: number,
-): boolean {
+function isWithin(most: Cost, problem: ProblemFile, dimensions: Dimensions, factor: number): boolean {
   try {
     const elements = expandBuffers(problem, dimensions).reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
     const flop = evaluateExpression(problem.flop, dimensions);

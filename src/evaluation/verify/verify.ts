@@ -7,7 +7,7 @@ import { WarpsmithError } from '../../core/errors.ts';
 import type { Correctness, Coverage } from '../../core/evaluation.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { Candidate } from '../../core/kernel.ts';
-import type { Dim3, LaunchPlan } from '../../core/launch-plan.ts';
+import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import { createStream } from '../../stats/random.ts';
@@ -87,7 +87,7 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   const { checks, coverage } = checksFor({
     ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, fits },
     isEmulated: request.device.measuring === undefined,
-    threads: (shape) => threadsOf(() => request.planFor(shape)),
+    launches: (shape) => launchesOf(() => request.planFor(shape)),
   });
   const cheapest = cheapestToRepeat(problem.file, checks);
   const watched = watchedChecks(checks, dimensions, seed);
@@ -123,20 +123,15 @@ function withShape(sizes: ComparedSizes | undefined, problem: ProblemFile, dimen
   return sizes ? unionOfSizes(sizes, added) : added;
 }
 
-/** Of all launches of the sequence; 0 if the plan has a mistake, which is reported elsewhere. */
-function threadsOf(plan: () => LaunchPlan): number {
+/** All launches of the sequence; none if the plan has a mistake, which is reported elsewhere. */
+function launchesOf(plan: () => LaunchPlan): PlannedLaunch[] {
   try {
-    return plan().steps.reduce(
-      (sum, step) => (step.kind === 'launch' ? sum + volumeOf(step.grid) * volumeOf(step.block) : sum),
-      0,
-    );
+    return plan().steps.filter((step) => step.kind === 'launch');
   } catch (error) {
-    if (error instanceof WarpsmithError) return 0;
+    if (error instanceof WarpsmithError) return [];
     throw error;
   }
 }
-
-const volumeOf = ([x, y, z]: Dim3): number => x * y * z;
 
 /**
  * The check whose launches are repeated comes before others of its shape. So a kernel that keeps results in a variable meets its
@@ -159,14 +154,19 @@ async function troubleWithDrawn(
   const { dimensions, generatorSet } = check;
   try {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
-    if (check.isExtreme) await prepared.sample();
-    else await refuseBlindCheck({ problem, check, prepared, seed, signal });
+    if (check.isExtreme) {
+      const { expectations } = await prepared.sample();
+      return isStorable(prepared.buffers, expectations) ? undefined : TOO_GREAT;
+    }
+    await refuseBlindCheck({ problem, check, prepared, seed, signal });
     return undefined;
   } catch (error) {
     if (error instanceof WarpsmithError) return { reason: error.message, code: error.details.code };
     throw error;
   }
 }
+
+const TOO_GREAT = { reason: 'right results come near the largest value of their dtype', code: 'not-storable' };
 
 const isSecret = ({ generatorSet }: Check): boolean => secretSetOf(generatorSet) !== undefined;
 
@@ -263,12 +263,12 @@ function isCheapToRepeat({ device, problem, dimensions }: VerifyRequest): boolea
 }
 
 /**
- * The checks on which to look for races: once on every shape except the timed one, with inputs drawn from the seed. It
- * takes up to seven times as long.
+ * The checks on which to look for races: once on every shape except the timed one and the extreme ones, with inputs drawn
+ * from the seed. It takes up to seven times as long.
  */
 function watchedChecks(checks: readonly Check[], timed: Dimensions, seed: number): ReadonlySet<Check> {
   const byShape = Map.groupBy(
-    checks.filter(({ dimensions }) => dimensions !== timed),
+    checks.filter(({ dimensions, isExtreme }) => dimensions !== timed && !isExtreme),
     ({ dimensions }) => JSON.stringify(dimensions),
   );
   const draws = createStream(seed, 'checks on which races are looked for');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
+import { checksFor } from '../../../src/evaluation/oracle/checks.ts';
 import { drawShapes } from '../../../src/evaluation/oracle/drawn-shapes.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
@@ -68,5 +69,62 @@ describe('shapes that the seed draws', () => {
     const shareOf = (is: (shape: Dimensions) => boolean): number => emulated.filter(is).length / emulated.length;
     expect(shareOf(({ H }) => H! > 32)).toBeGreaterThan(0.1);
     expect(shareOf(({ N }) => N! > 128 && N! % 64 !== 0)).toBeGreaterThan(0.2);
+  });
+});
+
+/** A problem that copies a matrix, or a vector. */
+const copying = (...names: string[]): ProblemFile => {
+  const { file } = toyProblem();
+  return {
+    ...file,
+    flop: names.join(' * '),
+    comparison: { kind: 'exact' },
+    dimensions: Object.fromEntries(names.map((name) => [name, { description: '', minimum: 1 }])),
+    inputs: { X: { ...file.inputs.X!, shape: names } },
+    outputs: { Y: { ...file.outputs.Y!, shape: names } },
+    workloads: [],
+    checkShapes: [],
+  };
+};
+
+const EXTREMES = { count: 2, most: { flop: 2e7, elements: 2.3e6 }, isFit: () => true };
+
+describe('shapes beyond all others', () => {
+  const extremes = (problem: ProblemFile, timed: Dimensions, seed: number): Dimensions[] =>
+    drawShapes({ problem, takes: () => true, timed, known: [], count: 3, extremes: EXTREMES, seed }).extremes;
+
+  it('are, for a problem of one size, above the timed size and above 2²⁰, and the smallest', () => {
+    for (let seed = 0; seed < 100; seed++) {
+      const [above, farAbove, smallest] = extremes(copying('N'), { N: 70_000 }, seed).map(({ N }) => N!);
+      expect(above).toBeGreaterThan(70_000);
+      expect(Math.max(above!, farAbove!)).toBeGreaterThan(2 ** 20);
+      expect(Math.max(above!, farAbove!)).toBeLessThanOrEqual(1.15e6);
+      expect(smallest).toBe(1);
+    }
+  });
+
+  it('are one with each size above 65,536, one with two large ones, and the smallest', () => {
+    for (let seed = 0; seed < 100; seed++) {
+      const drawn = extremes(copying('R', 'C'), { R: 32, C: 2048 }, seed);
+      expect(drawn.some(({ R }) => R! > 65_536)).toBe(true);
+      expect(drawn.some(({ C }) => C! > 65_536)).toBe(true);
+      expect(drawn.some(({ R, C }) => Math.min(R!, C!) >= 128 && R! * C! > 2e5)).toBe(true);
+      expect(drawn.at(-1)).toEqual({ R: 1, C: 1 });
+    }
+  });
+
+  it('start no more threads than a CPU runs at once, unless a grid ends at the hardware’s limit', () => {
+    const mostRows = (rows: (R: number) => [number, number, number], seed: number): number => {
+      const { coverage } = checksFor({
+        ...{ problem: copying('R', 'C'), dimensions: { R: 32, C: 32 }, parameters: {}, seed, isEmulated: true },
+        kernel: { limits: [] } as never,
+        launches: ({ R }) => [{ grid: rows(R!), block: [256, 1, 1] }],
+      });
+      return Math.max(...coverage.drawnShapes.map(({ R }) => R!));
+    };
+    for (let seed = 0; seed < 40; seed++) {
+      expect(mostRows((R) => [R, 1, 1], seed)).toBeLessThanOrEqual(65_535);
+      expect(mostRows((R) => [1, Math.min(R, 65_535), 1], seed)).toBeGreaterThan(65_535);
+    }
   });
 });
