@@ -108,6 +108,7 @@ function importFunctions(module: ModuleBuilder): Imports {
     samplesFull: module.importFunction('samplesFull', taking(0)),
     watchGroup: module.importFunction('watchGroup', taking(3)),
     watchUniform: module.importFunction('watchUniform', taking(4)),
+    watchLanes: module.importFunction('watchLanes', taking(1)),
   };
 }
 

@@ -41,10 +41,12 @@ const ROOMS: Readonly<Record<Runs, Room>> = {
   },
   warp: (emitter, instruction, position) => {
     emitter.flush(position);
+    emitLaneMeeting(emitter.frame, instruction);
     emitWarp(emitter.frame, instruction);
   },
   order: (emitter, instruction, position) => {
     emitter.flush(position + 1);
+    emitLaneMeeting(emitter.frame, instruction);
     // Fences matter only to the race detector.
     if (emitter.frame.kernel.watching && synchronisationOf(instruction) === 'memory')
       callOut(emitter.frame, instruction);
@@ -53,6 +55,11 @@ const ROOMS: Readonly<Record<Runs, Room>> = {
     throw unsupported(instruction, 'does not end its block');
   },
 };
+
+/** Tells the race detector that the lanes of a warp have met. */
+function emitLaneMeeting({ b, kernel, locals }: BlockFrame, instruction: PtxInstruction): void {
+  if (kernel.watching && synchronisationOf(instruction) === 'warp') b.get(locals.warp).call(kernel.imports.watchLanes);
+}
 
 /** Emits the function of one block, for a converged warp or (masked) for the lanes in its mask. */
 export class BlockEmitter {

@@ -27,6 +27,7 @@ export interface Imports {
   samplesFull: number;
   watchGroup: number;
   watchUniform: number;
+  watchLanes: number;
 }
 
 /** Functions written once per module that blocks call. */

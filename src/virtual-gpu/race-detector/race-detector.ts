@@ -37,8 +37,8 @@ const ANY_UNIT = 4;
 type Space = 'global' | 'shared';
 
 /**
- * Finds two unordered accesses to one byte by different warps, of which at least one is a write. Ordered are: accesses of
- * one warp; accesses before and after a barrier at which both warps meet; and accesses before a fence that precedes an
+ * Finds two unordered accesses to one byte, of which at least one is a write. Ordered are: accesses of one thread; in
+ * device memory, of one warp; in shared memory, accesses of one warp before and after an instruction with `.sync`; accesses before and after a barrier at which both warps meet; and accesses before a fence that precedes an
  * atomic, volatile or release store, with accesses after a read of that store. So the detector finds a race in any
  * execution order, if both accesses execute. Not races: two atomic or volatile accesses; a plain read beside an atomic;
  * writes that leave the value unchanged.
@@ -149,7 +149,7 @@ export class RaceDetector {
     this.#arrived.delete(id);
     this.#clocks.join(warps, this.#cta, arrived);
     this.#fenced.join(warps, this.#cta, undefined);
-    for (const warp of warps) this.#tick(warp);
+    for (const warp of warps) this.#lanesOf(warp);
   }
 
   /** A warp arrives at a barrier and continues; `completes` if nobody waits for it. */
@@ -161,7 +161,17 @@ export class RaceDetector {
       const before = this.#arrived.get(id);
       this.#arrived.set(id, before ? later(before, own) : own);
     }
+    this.#lanesOf(warp);
+  }
+
+  /** Lanes of a warp meet at an instruction with `.sync`: what they did before is ordered with what others do after. */
+  lanesMeet(warpAddress: number): void {
+    this.#lanesOf(this.#warpOf(warpAddress));
+  }
+
+  #lanesOf(warp: number): void {
     this.#tick(warp);
+    this.#shared.lanesMet(warp, this.#time);
   }
 
   fence(warpAddress: number): void {
@@ -177,7 +187,7 @@ export class RaceDetector {
     this.#collectLanes(group, warpAddress, masked);
     const space = group.space as Space;
     const warp = this.#warpOf(warpAddress);
-    const { addresses, lanes, count } = this.#together;
+    const { addresses, lanes, isSeveral, count } = this.#together;
     for (const { number, offset, access } of this.#groups[groupIndex]!) {
       const { bytes, isStrong, isWrite } = access;
       if (space === 'shared' && !isStrong) {
@@ -186,14 +196,14 @@ export class RaceDetector {
         continue;
       }
       for (let i = 0; i < count; i++)
-        this.#note(space, (addresses[i]! + offset) >>> 0, number, access, warpAddress, lanes[i]!);
+        this.#note(space, (addresses[i]! + offset) >>> 0, number, access, warpAddress, lanes[i]!, isSeveral[i]!);
     }
   }
 
   /** Collects the group's active lanes and their addresses, without equal neighbours. */
   #collectLanes(group: AccessGroup, warpAddress: number, masked: boolean): void {
     const { i32 } = this.#memory;
-    const { addresses, lanes } = this.#together;
+    const { addresses, lanes, isSeveral } = this.#together;
     const recorded = (group.pattern + PATTERN.addresses) >> 2;
     const ownMask = group.guarded ? (group.pattern + PATTERN.mask) >> 2 : -1;
     const warpMask = masked ? (warpAddress + WARP.mask) >> 2 : -1;
@@ -202,8 +212,12 @@ export class RaceDetector {
       if (warpMask >= 0 && i32[warpMask + lane] === 0) continue;
       if (ownMask >= 0 && i32[ownMask + lane] === 0) continue;
       const address = i32[recorded + lane]!;
-      if (count > 0 && address === addresses[count - 1]) continue;
+      if (count > 0 && address === addresses[count - 1]) {
+        isSeveral[count - 1] = 1;
+        continue;
+      }
       addresses[count] = address;
+      isSeveral[count] = 0;
       lanes[count++] = lane;
     }
     this.#together.count = count;
@@ -211,22 +225,38 @@ export class RaceDetector {
 
   /** @throws KernelFault when one of the lanes' accesses races. */
   #noteShared(lanes: LaneAddresses, offset: number, access: WatchedAccess, number: number, warp: number): void {
-    const { bytes, isStrong, isWrite } = access;
-    const noted = { bytes, warp, number, isStrong };
+    const { bytes, isStrong, isAtomic, isWrite } = access;
+    const noted = { bytes, warp, number, isStrong, isAtomic };
     const racing = isWrite ? this.#shared.writes(lanes, offset, noted) : this.#shared.reads(lanes, offset, noted);
     if (!racing) return;
     const address = (lanes.addresses[racing.index]! + offset) >>> 0;
-    this.#report(racing.earlier, 'shared', address, access, isWrite, lanes.lanes[racing.index]!);
+    const between = racing.earlier.warp === warp ? 'no __syncwarp' : 'no barrier';
+    this.#report(racing.earlier, 'shared', address, access, isWrite, lanes.lanes[racing.index]!, between);
   }
 
   /** One execution of a group with one address for all lanes. */
   uniformGroup(groupIndex: number, address: number, warpAddress: number, masked: boolean): void {
     const group = this.#image.groups[groupIndex]!;
     if (group.space === 'global' && !this.#isTrackedGroup[groupIndex]) return;
-    let lane = 0;
-    if (masked) while (lane < LANES - 1 && this.#memory.i32[((warpAddress + WARP.mask) >> 2) + lane] === 0) lane++;
+    const active = masked ? this.#activeLanes(warpAddress) : undefined;
+    const isSeveral = active === undefined || active.length > 1 ? 1 : 0;
     for (const { number, offset, access } of this.#groups[groupIndex]!)
-      this.#note(group.space as Space, (address + offset) >>> 0, number, access, warpAddress, lane);
+      this.#note(
+        group.space as Space,
+        (address + offset) >>> 0,
+        number,
+        access,
+        warpAddress,
+        active?.[0] ?? 0,
+        isSeveral,
+      );
+  }
+
+  #activeLanes(warpAddress: number): number[] {
+    const mask = (warpAddress + WARP.mask) >> 2;
+    const lanes: number[] = [];
+    for (let lane = 0; lane < LANES; lane++) if (this.#memory.i32[mask + lane] !== 0) lanes.push(lane);
+    return lanes;
   }
 
   /** One request that JavaScript executed. A copy to shared memory lands later. */
@@ -250,7 +280,16 @@ export class RaceDetector {
     this.#note('shared', address, number, { ...access, isRead: false }, warpAddress, lane);
   }
 
-  #note(space: Space, address: number, number: number, access: WatchedAccess, warpAddress: number, lane: number): void {
+  /** @param isSeveral 1 if other lanes did the same at this address. */
+  #note(
+    space: Space,
+    address: number,
+    number: number,
+    access: WatchedAccess,
+    warpAddress: number,
+    lane: number,
+    isSeveral = 0,
+  ): void {
     const warp = this.#warpOf(warpAddress);
     const where = number * LANES + lane;
     const { isStrong, isRead, isWrite, bytes } = access;
@@ -258,6 +297,7 @@ export class RaceDetector {
     if (space === 'shared') {
       this.#alone.addresses[0] = address;
       this.#alone.lanes[0] = lane;
+      this.#alone.isSeveral[0] = isSeveral;
       this.#noteShared(this.#alone, 0, access, number, warp);
     } else {
       const by = this.#accessor(warp);
@@ -301,6 +341,7 @@ export class RaceDetector {
     access: WatchedAccess,
     isWrite: boolean,
     lane: number,
+    orderedBy = 'no barrier',
   ): never {
     const { instruction, bytes } = access;
     const first = this.#accesses[Math.floor(earlier.where / LANES)]!;
@@ -310,7 +351,7 @@ export class RaceDetector {
     const cta = isOther ? ` of CTA (${coordinates(earlier.cta!, this.#launch.grid)})` : '';
     const { source } = first.instruction;
     const line = source ? ` at ${source.file}:${source.line}` : '';
-    const between = isOther ? 'no fence and flag' : 'no barrier';
+    const between = isOther ? 'no fence and flag' : orderedBy;
     throw new KernelFault(
       'race',
       `race: a ${space} ${verb(isWrite)} of ${bytes} bytes and a ${verb(earlier.isWrite)} of thread (${thread})${cta}${line} ` +
@@ -323,6 +364,7 @@ export class RaceDetector {
 const laneAddresses = (): LaneAddresses => ({
   addresses: new Int32Array(LANES),
   lanes: new Uint8Array(LANES),
+  isSeveral: new Uint8Array(LANES),
   count: 0,
 });
 

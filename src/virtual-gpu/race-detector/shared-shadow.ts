@@ -8,6 +8,8 @@ export interface LaneAddresses {
   readonly addresses: Int32Array;
   /** Number of each one's lane. */
   readonly lanes: Uint8Array;
+  /** 1 where other lanes access the same address, too. */
+  readonly isSeveral: Uint8Array;
   count: number;
 }
 
@@ -17,6 +19,7 @@ export interface NotedAccess {
   warp: number;
   number: number;
   isStrong: boolean;
+  isAtomic: boolean;
 }
 
 /** The lowest lane whose access races, and the other access. */
@@ -56,6 +59,10 @@ export class SharedShadow {
   readonly #memory: Words;
   readonly #values: Words;
   readonly #wordsPerCell: number;
+  /** By warp: when its lanes met last. And by cell: whether several lanes made the last plain write; strong write. */
+  readonly #met: Int32Array;
+  readonly #isByMany: Uint8Array;
+  readonly #isStrongByMany: Uint8Array;
   #start = 0;
   /** The first read of a cell that nobody had written. */
   unwritten: { address: number; warp: number; where: number } | undefined;
@@ -82,6 +89,9 @@ export class SharedShadow {
     this.#strongWhere = new Int32Array(cells);
     this.#readers = new Int32Array(cells);
     this.#strongReaders = new Int32Array(cells);
+    this.#met = new Int32Array(warps);
+    this.#isByMany = new Uint8Array(cells);
+    this.#isStrongByMany = new Uint8Array(cells);
     this.#readTime = new Int32Array(cells * warps);
     this.#readWhere = new Int32Array(cells * warps);
   }
@@ -91,6 +101,12 @@ export class SharedShadow {
     this.#start = start;
     this.#readers.fill(0);
     this.#strongReaders.fill(0);
+    this.#met.fill(start);
+  }
+
+  /** Lanes of the warp meet at this time of its clock: its accesses from now on are ordered after those before. */
+  lanesMet(warp: number, time: number): void {
+    this.#met[warp] = time;
   }
 
   /** Whether the warp has made all of these plain reads since it last synchronised. Then they add nothing. */
@@ -113,11 +129,12 @@ export class SharedShadow {
    */
   reads(lanes: LaneAddresses, offset: number, access: NotedAccess): RacingLane | undefined {
     const { addresses, lanes: numbers, count } = lanes;
-    const { bytes, warp, number, isStrong } = access;
+    const { bytes, warp, number, isStrong, isAtomic } = access;
     // Locals: this is the innermost loop of a watched run.
-    const [writeTime, writeWarp, readers, readTime, readWhere] = [
+    const [writeTime, writeWarp, strongTime, readers, readTime, readWhere] = [
       this.#writeTime,
       this.#writeWarp,
+      this.#strongTime,
       this.#readers,
       this.#readTime,
       this.#readWhere,
@@ -129,6 +146,7 @@ export class SharedShadow {
     const row = warp * warps;
     const time = rows[row + warp]!;
     const bit = 1 << warp;
+    const met = Math.max(this.#met[warp]!, start + 1);
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + numbers[i]!;
@@ -139,8 +157,12 @@ export class SharedShadow {
           const writer = writeWarp[cell]!;
           if (writer !== warp && written > rows[row + writer]! && this.#isAgreed[cell] === 0)
             return { index: i, earlier: { warp: writer, where: this.#writeWhere[cell]!, isWrite: true } };
+          if (written >= met && writer === warp && !isAtomic && this.#isOfAnotherLane(cell, where))
+            return { index: i, earlier: { warp, where: this.#writeWhere[cell]!, isWrite: true } };
         } else if (this.unwritten === undefined && this.#strongTime[cell]! <= start)
           this.unwritten = { address, warp, where };
+        if (strongTime[cell]! >= met && !isAtomic && this.#isStrongOfAnotherLane(cell, warp, where))
+          return { index: i, earlier: { warp, where: this.#strongWhere[cell]!, isWrite: true } };
         readers[cell]! |= bit;
         if (isStrong) this.#strongReaders[cell]! |= bit;
         const at = cell * warps + warp;
@@ -156,8 +178,8 @@ export class SharedShadow {
    * them races with, if there is one.
    */
   writes(lanes: LaneAddresses, offset: number, access: NotedAccess): RacingLane | undefined {
-    const { addresses, lanes: numbers, count } = lanes;
-    const { bytes, warp, number, isStrong } = access;
+    const { addresses, lanes: numbers, isSeveral, count } = lanes;
+    const { bytes, warp, number, isStrong, isAtomic } = access;
     const [writeTime, writeWarp, writeWhere, strongTime] = [
       this.#writeTime,
       this.#writeWarp,
@@ -170,6 +192,7 @@ export class SharedShadow {
     const row = warp * this.#warps;
     const time = rows[row + warp]!;
     const others = ~(1 << warp);
+    const met = Math.max(this.#met[warp]!, start + 1);
     for (let i = 0; i < count; i++) {
       const address = (addresses[i]! + offset) >>> 0;
       const where = number * LANES + numbers[i]!;
@@ -181,7 +204,11 @@ export class SharedShadow {
         const isUnordered = written > start && writer !== warp && written > rows[row + writer]!;
         if (isUnordered && isNew)
           return { index: i, earlier: { warp: writer, where: writeWhere[cell]!, isWrite: true } };
+        const read = cell * this.#warps + warp;
+        if (isNew && !isAtomic && this.#readTime[read]! >= met && (this.#readWhere[read]! ^ where) % LANES !== 0)
+          return { index: i, earlier: { warp, where: this.#readWhere[read]!, isWrite: false } };
         if (isStrong) {
+          this.#isStrongByMany[cell] = isAtomic ? 1 : isSeveral[i]!;
           strongTime[cell] = time;
           this.#strongWarp[cell] = warp;
           this.#strongWhere[cell] = where;
@@ -196,14 +223,26 @@ export class SharedShadow {
           this.#isAgreed[cell] = 1;
           continue;
         }
+        this.#isByMany[cell] = isSeveral[i]!;
         writeTime[cell] = time;
         writeWarp[cell] = warp;
         writeWhere[cell] = where;
         this.#isAgreed[cell] = 0;
         this.#readers[cell] = 0;
+        this.#readTime[read] = 0;
       }
     }
     return undefined;
+  }
+
+  /** Whether one lane made the cell's last plain write, and not that of `where`. */
+  #isOfAnotherLane(cell: number, where: number): boolean {
+    return this.#isByMany[cell] === 0 && (this.#writeWhere[cell]! ^ where) % LANES !== 0;
+  }
+
+  #isStrongOfAnotherLane(cell: number, warp: number, where: number): boolean {
+    const isOfOne = this.#strongWarp[cell] === warp && this.#isStrongByMany[cell] === 0;
+    return isOfOne && (this.#strongWhere[cell]! ^ where) % LANES !== 0;
   }
 
   /** The read with which a pending write races; the write may land at any time. */

@@ -13,6 +13,8 @@ export interface WatchedAccess {
   isWrite: boolean;
   /** Whether it is atomic, volatile, relaxed, acquire or release. Two such accesses never race. */
   isStrong: boolean;
+  /** Whether it reads and writes in one, so that lanes may do so side by side. */
+  isAtomic: boolean;
   /** The work that it releases to later readers: none, the work before the last fence, or all. */
   releases: 'nothing' | 'fenced' | 'everything';
 }
@@ -46,8 +48,8 @@ const DESCRIBE: Partial<Record<MemoryAction, (instruction: PtxInstruction) => Wa
     const access = element(instruction, 'write');
     return isMarkedStrong(instruction) ? strongWrite(access, false) : access;
   },
-  atomic: (instruction) => strongWrite(element(instruction, 'read'), true),
-  reduction: (instruction) => strongWrite(element(instruction, 'read'), false),
+  atomic: (instruction) => ({ ...strongWrite(element(instruction, 'read'), true), isAtomic: true }),
+  reduction: (instruction) => ({ ...strongWrite(element(instruction, 'read'), false), isAtomic: true }),
   discard: (instruction) => plain(instruction, DISCARDED_BYTES, spaceOf(instruction), 'write'),
   'matrix-load': (instruction) => plain(instruction, MATRIX_ROW_BYTES, 'shared', 'read'),
   copy: (instruction) => {
@@ -69,5 +71,6 @@ const plain = (
   isRead: direction === 'read',
   isWrite: direction === 'write',
   isStrong: false,
+  isAtomic: false,
   releases: 'nothing',
 });

@@ -167,6 +167,7 @@ export class CtaRunner {
         watchGroup: (group: number, warp: number, masked: number) => this.#watcher!.group(group, warp, masked !== 0),
         watchUniform: (group: number, address: number, warp: number, masked: number) =>
           this.#watcher!.uniformGroup(group, address, warp, masked !== 0),
+        watchLanes: (warp: number) => this.#watcher!.lanesMeet(warp),
       },
     };
   }

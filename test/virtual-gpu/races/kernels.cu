@@ -308,6 +308,47 @@ extern "C" __global__ void tiled_groups(const int* x, int* y, int n) {
   y[blockIdx.x * 128 + threadIdx.x] = tile[127 - block.thread_rank()];
 }
 
+// A warp turns its own part of a tile: lanes meet between writing and reading, and before they write again.
+extern "C" __global__ void lanes_turn(const int* x, int* y, int n) {
+  __shared__ int tile[4][32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    tile[warp][lane] = x[i * 128 + threadIdx.x];
+    __syncwarp();
+    sum += tile[warp][31 - lane];
+    __syncwarp();
+  }
+  y[blockIdx.x * 128 + threadIdx.x] = sum;
+}
+
+// A shuffle is a meeting of lanes, too; and a lane reads what it wrote itself without any.
+extern "C" __global__ void lanes_shuffle(const int* x, int* y, int n) {
+  __shared__ volatile int tile[128];
+  tile[threadIdx.x] = x[threadIdx.x];
+  const int own = tile[threadIdx.x];
+  const int other = __shfl_xor_sync(0xffffffffu, own, 1);
+  y[blockIdx.x * 128 + threadIdx.x] = other + tile[threadIdx.x ^ 1];
+}
+
+// All lanes of a warp write the same value, and each reads it.
+extern "C" __global__ void lanes_agree(const int* x, int* y, int n) {
+  __shared__ volatile int first[4];
+  first[threadIdx.x / 32] = x[threadIdx.x / 32 * 32];
+  y[blockIdx.x * 128 + threadIdx.x] = first[threadIdx.x / 32];
+}
+
+// Lanes add up by atomics, then read.
+extern "C" __global__ void lanes_count(const int* x, int* y, int n) {
+  __shared__ int counts[4];
+  const int warp = threadIdx.x / 32;
+  if (threadIdx.x % 32 == 0) counts[warp] = 0;
+  __syncwarp();
+  atomicAdd(&counts[warp], x[threadIdx.x]);
+  __syncwarp();
+  y[blockIdx.x * 128 + threadIdx.x] = counts[warp];
+}
+
 // ---- racing -------------------------------------------------------------------------------------------------------
 
 extern "C" __global__ void racy_no_barrier(const int* x, int* y, int n) {
@@ -429,4 +470,33 @@ extern "C" __global__ void racy_bytes(const int* x, int* y, int n) {
   if (threadIdx.x % 32 == 0 && threadIdx.x > 0) bytes[threadIdx.x - 1] = 77;
   __syncthreads();
   y[blockIdx.x * 128 + threadIdx.x] = bytes[threadIdx.x];
+}
+
+// Lanes read what others wrote, and have not met since. Since Volta they need not run in step, volatile or not.
+extern "C" __global__ void racy_lanes(const int* x, int* y, int n) {
+  __shared__ volatile int tile[4][32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  tile[warp][lane] = x[threadIdx.x];
+  y[blockIdx.x * 128 + threadIdx.x] = tile[warp][31 - lane];
+}
+
+// The next round overwrites what other lanes are reading.
+extern "C" __global__ void racy_lanes_overwrite(const int* x, int* y, int n) {
+  __shared__ volatile int tile[4][32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    tile[warp][lane] = x[i * 128 + threadIdx.x];
+    __syncwarp();
+    sum += tile[warp][31 - lane];
+  }
+  y[blockIdx.x * 128 + threadIdx.x] = sum;
+}
+
+// One half of a warp writes, the other reads; nothing orders the branches.
+extern "C" __global__ void racy_half_warps(const int* x, int* y, int n) {
+  __shared__ volatile int half[4][16];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (lane < 16) half[warp][lane] = x[threadIdx.x];
+  else y[blockIdx.x * 128 + threadIdx.x] = half[warp][lane - 16];
 }

@@ -70,6 +70,8 @@ describe.each(FUNCTIONS.filter((name) => !name.startsWith('racy_')))('%s', (name
 
 const SHARED =
   /race: a shared (read|write) of \d+ bytes and a (read|write) of thread \(\d+, 0, 0\) at kernels\.cu:\d+ have no barrier between them: at address 0x[0-9a-f]+ in CTA \(\d, 0, 0\) thread \(\d+, 0, 0\) at kernels\.cu:\d+/;
+const LANES =
+  /race: a shared (read|write) of 4 bytes and a (read|write) of thread \(\d+, 0, 0\) at kernels\.cu:\d+ have no __syncwarp between them: at address 0x[0-9a-f]+ in CTA \(\d, 0, 0\) thread \(\d+, 0, 0\) at kernels\.cu:\d+/;
 const ACROSS =
   /race: a global (read|write) of 4 bytes and a (read|write) of thread \(\d+, 0, 0\) of CTA \(\d, 0, 0\) at kernels\.cu:\d+ have no fence and flag between them: at address 0x7000\w+ \(offset \d+ of buffer (y|partial), which has 4096 bytes\) in CTA \(\d, 0, 0\) thread \(\d+, 0, 0\) at kernels\.cu:\d+/;
 const WITHIN =
@@ -90,6 +92,9 @@ const RACES: Readonly<Record<string, RegExp>> = {
   racy_no_meeting: ACROSS,
   racy_clearing: ACROSS,
   racy_device_memory: WITHIN,
+  racy_lanes: LANES,
+  racy_lanes_overwrite: LANES,
+  racy_half_warps: LANES,
 };
 
 describe.each(Object.entries(RACES))('%s', (name, message) => {
