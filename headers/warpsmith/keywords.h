@@ -1,6 +1,21 @@
 // Words of CUDA C++ that are macros over clang's attributes, and the few types the language needs.
 #pragma once
 
+// What only clang or only this pack would tell a kernel: it is to see what nvcc shows it.
+#undef __clang__
+#undef __clang_major__
+#undef __clang_minor__
+#undef __clang_patchlevel__
+#undef __clang_version__
+#undef __clang_literal_encoding__
+#undef __clang_wide_literal_encoding__
+#undef __llvm__
+#undef __CUDA__
+#undef __NVPTX__
+#undef __nvptx__
+#undef __PTX__
+#undef __VERSION__
+#define __NVCC__ 1
 #define __CUDACC__ 1
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 4

@@ -21,6 +21,9 @@ const OPERATOR_PRAGMA = /\b(dependency|pch_preprocess|include_alias|include_inst
 const PRAGMA = /^\s*(?:#|%:)\s*pragma\b(.*)$/;
 const PRAGMA_OPERATOR = /\b(?:_Pragma|__pragma)\b/;
 
+/** Macros of headers/, and the folder of their parts. */
+const HEADER_NAME = /\b__(?:WS|WARPSMITH)_\w*|\bwarpsmith\//;
+
 /** Every construct by which the text asks for another file. */
 export function findFileReferences(text: string): FileReference[] {
   const references: FileReference[] = [];
@@ -44,6 +47,13 @@ export function findFilePragmas(text: string): { pragma: string; line: number }[
     return found ? [{ pragma: found[1]!, line }] : [];
   });
 }
+
+/** Names that only the device headers of a virtual GPU's compiler have, with their lines. */
+export const findHeaderNames = (text: string): { name: string; line: number }[] =>
+  [...logicalLines(text)].flatMap(({ line, code }) => {
+    const [name] = HEADER_NAME.exec(code) ?? [];
+    return name === undefined ? [] : [{ name, line }];
+  });
 
 function reference(construct: string, target: string | undefined, line: number): FileReference {
   return target === undefined ? { construct, line } : { construct, target, line };

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { Diagnostic } from '../core/compiled-code.ts';
-import { findFilePragmas, findFileReferences } from './scan-source.ts';
+import { findFilePragmas, findFileReferences, findHeaderNames } from './scan-source.ts';
 
 /**
  * A kernel may read only its own files and the header pack. This refuses violations in the source text, with file and line;
@@ -14,6 +14,13 @@ export function findForbiddenReferences(sources: Readonly<Record<string, string>
     }),
     ...findFilePragmas(text).map(({ pragma, line }) =>
       refusal(`pragma \`${pragma}\` is refused: it reaches for files, or for the compiler itself.`, file, line),
+    ),
+    ...findHeaderNames(text).map(({ name, line }) =>
+      refusal(
+        `\`${name}\` is refused: no other compiler's headers have it, so it would make another kernel of it.`,
+        file,
+        line,
+      ),
     ),
   ]);
 }

@@ -124,9 +124,10 @@ export const RUN_STATUS = { exited: 0, barrier: 1, budgetSpent: 2, lanesWaiting:
 
 /**
  * Upper 32 bits of generic addresses. Device memory's lower bits are offsets into memory 1, so a generic
- * address, a global address and a pointer argument are the same number.
+ * address, a global address and a pointer argument are the same number. Device memory lies where the driver places it on
+ * Linux, just below 2^47, so that a kernel can't tell a simulator by small addresses.
  */
-export const WINDOW = { shared: 1, local: 2, constant: 3, parameter: 4, global: 7 } as const;
+export const WINDOW = { shared: 1, local: 2, constant: 3, parameter: 4, global: 0x7f_2e } as const;
 
 export const LANES = 32;
 /** Bytes of one chunk (four 32-bit lanes) in a register slot. */

@@ -73,7 +73,7 @@ const SHARED =
 const LANES =
   /race: a shared (read|write) of 4 bytes and a (read|write) of thread \(\d+, 0, 0\) at kernels\.cu:\d+ have no __syncwarp between them: at address 0x[0-9a-f]+ in CTA \(\d, 0, 0\) thread \(\d+, 0, 0\) at kernels\.cu:\d+/;
 const ACROSS =
-  /race: a global (read|write) of 4 bytes and a (read|write) of thread \(\d+, 0, 0\) of CTA \(\d, 0, 0\) at kernels\.cu:\d+ have no fence and flag between them: at address 0x7000\w+ \(offset \d+ of buffer (y|partial), which has 4096 bytes\) in CTA \(\d, 0, 0\) thread \(\d+, 0, 0\) at kernels\.cu:\d+/;
+  /race: a global (read|write) of 4 bytes and a (read|write) of thread \(\d+, 0, 0\) of CTA \(\d, 0, 0\) at kernels\.cu:\d+ have no fence and flag between them: at address 0x7f2e\w+ \(offset \d+ of buffer (y|partial), which has 4096 bytes\) in CTA \(\d, 0, 0\) thread \(\d+, 0, 0\) at kernels\.cu:\d+/;
 const WITHIN =
   /race: a global (read|write) of 4 bytes and a write of thread \(\d+, 0, 0\) at kernels\.cu:\d+ have no barrier between them/;
 
