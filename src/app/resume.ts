@@ -7,6 +7,7 @@ import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Candidate, Kernel, KernelFile, ParameterValues } from '../core/kernel.ts';
 import { LARGER_BUDGETS } from '../core/requests/options.ts';
 import { completeRequest, longFlag, type RequestOf } from '../core/requests/request.ts';
+import { refuseContradictions } from '../store/contradictions.ts';
 import { readEventLog } from '../store/event-log.ts';
 import {
   type Budgets,
@@ -45,7 +46,7 @@ export interface ResumeOutcome extends OptimizeOutcome {
  * log while it lasts, and then continues as if it had never stopped.
  *
  * @param open replaces the session, for tests.
- * @throws WarpsmithError `run-in-use`, `nothing-to-resume`, `older-event-log`, `budget-not-larger`, `kernel-changed`,
+ * @throws WarpsmithError `run-in-use`, `nothing-to-resume`, `older-event-log`, `contradictory-log`, `budget-not-larger`, `kernel-changed`,
  * `problem-changed`, `device-changed`, `environment-changed`, `history-differs`; as `optimizeProblem`.
  */
 export async function resumeRun(
@@ -57,6 +58,7 @@ export async function resumeRun(
   refuseIfBeingWritten(folder);
   const { events } = readEventLog(eventsPath(folder));
   const started = startOf(folder, events);
+  refuseContradictions(events, eventsPath(folder));
   const extendedBudgets = extended(folder, budgetsOf(started, events), request);
   const point = resumePoint(events, extendedBudgets !== undefined);
   if (point.kind === 'finished') return finishedOutcome(folder, point.event, events);

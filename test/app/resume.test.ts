@@ -345,6 +345,8 @@ describe('a run that can not go on', () => {
     writeFileSync(path, text.replaceAll('"schemaVersion":2,"sequence"', '"schemaVersion":3,"sequence"'));
     await expect(resume('random')).rejects.toThrow(code('newer-event-log'));
     writeFileSync(path, text.replace('"comparedWith":"e1"', '"comparedWith":"e2"'));
+    await expect(resume('random')).rejects.toThrow(code('contradictory-log'));
+    writeFileSync(path, text.replace(/("type":"decision".*?"reason":")/, '$1not '));
     await expect(resume('random')).rejects.toThrow(code('history-differs'));
     writeFileSync(path, '');
     await expect(resume('random')).rejects.toThrow(code('nothing-to-resume'));

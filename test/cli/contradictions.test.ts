@@ -43,15 +43,20 @@ const CASES: [what: string, type: string, change: (event: Json) => void, receive
   ['an error', 'evaluation-finished', (event) => (event.evaluation.correctness.worstErrorRatio = 2), 'passed'],
 ];
 
-test.each(CASES)('%s that does not follow is refused by report and export', async (_what, type, change, received) => {
-  tamper(type, change);
-  const report = await runJson(['report', '--store', store]);
-  expect(report.code).toBe(2);
-  expect(report.json.error).toMatchObject({
-    code: 'contradictory-log',
-    path: expect.stringMatching(/^event \d+$/),
-    received: expect.stringContaining(received),
-  });
-  const exported = await runJson(['export', 'latest', '--store', store, '-o', join(temporaryFolder(), 'out')]);
-  expect(exported.json.error.code).toBe('contradictory-log');
-});
+test.each(CASES)(
+  '%s that does not follow is refused by report, export and resume',
+  async (_what, type, change, received) => {
+    tamper(type, change);
+    const report = await runJson(['report', '--store', store]);
+    expect(report.code).toBe(2);
+    expect(report.json.error).toMatchObject({
+      code: 'contradictory-log',
+      path: expect.stringMatching(/^event \d+$/),
+      received: expect.stringContaining(received),
+    });
+    const exported = await runJson(['export', 'latest', '--store', store, '-o', join(temporaryFolder(), 'out')]);
+    expect(exported.json.error.code).toBe('contradictory-log');
+    const resumed = await runJson(['resume', 'latest', '--max-evaluations', '5', '--store', store]);
+    expect(resumed).toMatchObject({ code: 2, json: { error: { code: 'contradictory-log' } } });
+  },
+);

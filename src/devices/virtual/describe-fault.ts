@@ -11,6 +11,7 @@ const STATUS_OF_FAULT: Record<string, FailureStatus> = {
   misaligned: 'unsafe',
   barrier: 'unsafe',
   race: 'unsafe',
+  'read-only': 'unsafe',
   trap: 'crashed',
   budget: 'timed-out',
   unsupported: 'unsupported',

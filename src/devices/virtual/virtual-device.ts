@@ -173,6 +173,7 @@ export class VirtualDevice implements Device {
       this.#reads.forget();
     }
     let uninitialisedRead: string | undefined;
+    const inputs = new Set(plan.buffers.filter(({ role }) => role === 'in').map(({ name }) => buffers.get(name)));
     for (const [index, step] of plan.steps.entries()) {
       const remainingMs = options.timeoutMs - (performance.now() - started);
       if (!(remainingMs > 0)) return unfinished(options.timeoutMs, index, plan.steps.length);
@@ -180,10 +181,15 @@ export class VirtualDevice implements Device {
         await this.fill(bufferNamed(buffers, step.buffer), Uint8Array.of(step.byteValue));
         continue;
       }
-      const outcome = await this.#launch(module as VirtualModule, step, buffers, {
-        ...options,
-        timeoutMs: remainingMs,
-      });
+      const outcome = await this.#launch(
+        module as VirtualModule,
+        step,
+        { buffers, inputs },
+        {
+          ...options,
+          timeoutMs: remainingMs,
+        },
+      );
       // The time that earlier launches left did not suffice.
       if (!outcome.ok && outcome.status === 'timed-out' && index > 0)
         return unfinished(options.timeoutMs, index, plan.steps.length);
@@ -233,7 +239,7 @@ export class VirtualDevice implements Device {
   async #launch(
     module: VirtualModule,
     step: PlannedLaunch,
-    buffers: ReadonlyMap<string, DeviceBuffer>,
+    { buffers, inputs }: { buffers: ReadonlyMap<string, DeviceBuffer>; inputs: ReadonlySet<DeviceBuffer | undefined> },
     options: RunOptions,
   ): Promise<{ ok: true; launch: SampledLaunch | undefined; uninitialisedRead: string | undefined } | DeviceFailure> {
     const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
@@ -252,7 +258,10 @@ export class VirtualDevice implements Device {
       const packed = packArguments(step.functionName, image.parameters, step.arguments, addressOf);
       if (!packed.ok) return packed;
       const memory = launchBuffers(image.parameters, step.arguments, buffers, pointerArrays, module.globalBuffers);
-      const ranges = this.#memory.rangesOf(memory.buffers);
+      const touched = [...memory.buffers];
+      const ranges = this.#memory
+        .rangesOf(touched)
+        .map((range, index) => ({ ...range, isReadOnly: inputs.has(touched[index]!) }));
       const outcome = await this.#runCtas(
         kernel,
         handle,

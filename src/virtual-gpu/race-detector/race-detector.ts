@@ -55,6 +55,8 @@ export class RaceDetector {
   /** By group and by site: whether the launch may both read and write the touched device memory. */
   #isTrackedGroup: boolean[] = [];
   #isTrackedSite: boolean[] = [];
+  /** Inputs that a store might reach. */
+  #readOnly: readonly DeviceRange[] = [];
   /** Each warp's clock now, and at its last fence. */
   #clocks!: WarpClocks;
   #fenced!: WarpClocks;
@@ -104,6 +106,7 @@ export class RaceDetector {
       if (site?.access.isWrite && site.access.instruction.opcode !== 'cp')
         for (const range of bounds.rangesOfSite(index)) written.add(range);
     });
+    this.#readOnly = [...written].filter(({ isReadOnly }) => isReadOnly);
     this.#isTrackedGroup = this.#image.groups.map((group) => rangesOfGroup(group).some((range) => written.has(range)));
     this.#isTrackedSite = this.#sites.map((_, index) => bounds.rangesOfSite(index).some((range) => written.has(range)));
     this.#clocks = new WarpClocks(warps);
@@ -300,6 +303,7 @@ export class RaceDetector {
       this.#alone.isSeveral[0] = isSeveral;
       this.#noteShared(this.#alone, 0, access, number, warp);
     } else {
+      if (isWrite) this.#refuseReadOnly(address, access, lane);
       const by = this.#accessor(warp);
       const racing = isWrite
         ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
@@ -307,6 +311,17 @@ export class RaceDetector {
       if (racing) this.#report(racing, space, address, access, isWrite, lane);
     }
     if (access.releases !== 'nothing') this.#release(space, address, warp, access.releases);
+  }
+
+  /** @throws KernelFault where the address lies in an input, whatever is written. */
+  #refuseReadOnly(address: number, { instruction, bytes }: WatchedAccess, lane: number): void {
+    for (const { start, bytes: size, name } of this.#readOnly) {
+      if (address < start || address >= start + size) continue;
+      throw new KernelFault('read-only', `writes to input '${name}', which others may be reading:`, {
+        ...{ instruction, lane, address: addressOf('global', address), accessBytes: bytes, space: 'global' },
+        buffer: { name, offsetBytes: address - start, sizeBytes: size },
+      });
+    }
   }
 
   #accessor(warp: number): Accessor {

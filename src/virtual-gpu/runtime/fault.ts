@@ -1,7 +1,15 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
 
 /** Why a CTA was stopped. The device turns it into a DeviceFailure. */
-export type FaultKind = 'out-of-bounds' | 'misaligned' | 'trap' | 'barrier' | 'race' | 'budget' | 'unsupported';
+export type FaultKind =
+  | 'out-of-bounds'
+  | 'misaligned'
+  | 'trap'
+  | 'barrier'
+  | 'race'
+  | 'read-only'
+  | 'budget'
+  | 'unsupported';
 
 /** What is known about where a fault happened. */
 export interface FaultPlace {

@@ -37,4 +37,6 @@ export interface DeviceRange {
   name: string;
   start: number;
   bytes: number;
+  /** A problem's input: a watched launch that writes to it is stopped. */
+  isReadOnly?: boolean;
 }

@@ -17,6 +17,8 @@ export interface KernelLaunch {
   readonly arguments?: readonly LaunchArgument[];
   /** Contents, or the size in bytes of a buffer of zeros. */
   readonly buffers?: Readonly<Record<string, ArrayBufferView | number>>;
+  /** Buffers that the problem declares as inputs. */
+  readonly inputs?: readonly string[];
   readonly options?: Partial<RunOptions>;
 }
 
@@ -95,7 +97,8 @@ export async function tryLaunch(
   try {
     for (const [name, contents] of Object.entries(launch.buffers ?? {})) {
       const bytes = bytesOf(contents);
-      planned.push(plannedBuffer(name, bytes.length));
+      const role = launch.inputs?.includes(name) ? 'in' : 'inout';
+      planned.push({ ...plannedBuffer(name, bytes.length), role });
       buffers.set(name, await device.allocate({ name, bytes: bytes.length, alignmentBytes: 256 }));
       await device.write(buffers.get(name)!, bytes);
     }

@@ -112,3 +112,21 @@ describe.each(Object.entries(RACES))('%s', (name, message) => {
 it('covers every kernel that races', () => {
   expect(Object.keys(RACES).sort()).toEqual(FUNCTIONS.filter((name) => name.startsWith('racy_')).sort());
 });
+
+describe('an input', () => {
+  const inPlace = (inputs: string[], findRaces: boolean) =>
+    tryLaunch(devices[0]!, modules[0]!, {
+      functionName: 'in_place',
+      ...{ grid: 4, block: 128, arguments: ['y', { i32: ELEMENTS }], buffers: { y: ELEMENTS * 8 }, inputs },
+      options: { findRaces },
+    });
+
+  it('may not be written to, whatever it holds afterwards', async () => {
+    expect(await inPlace(['y'], true)).toMatchObject({
+      status: 'unsafe',
+      message: expect.stringMatching(/writes to input 'y', which others may be reading: at address .* of buffer y/),
+    });
+    expect(await inPlace(['y'], false)).toMatchObject({ ok: true });
+    expect(await inPlace([], true)).toMatchObject({ ok: true });
+  });
+});
