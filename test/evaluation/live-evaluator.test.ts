@@ -56,8 +56,8 @@ describe('an honest kernel', () => {
     expect(evaluation).toMatchObject({ schemaVersion: 1, id: 'e0', status: 'passed', workload: { name: 'main' } });
     // 1 check shape × 2 generator sets and main, each run twice; on main once more over its results, once with the large
     // inputs, four times in a row, once over zeros; 3 drawn shapes, each run twice and once with rows arranged, one of them once
-    // more with large inputs; 2 shapes with a large dimension; main with large inputs and one kind of secret ones.
-    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 9 + 1 + 2 + 2);
+    // more with large inputs; 2 shapes with a large dimension, one with two, the smallest; main with large inputs and one kind of secret ones.
+    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 9 + 1 + 4 + 2);
     expect(evaluation.seed).toBe(1);
     expect(evaluation.coverage).toMatchObject({ checkShapes: 1, timedShapeOnly: false });
     expect(evaluation.coverage?.drawnShapes).toHaveLength(3 + 2);
