@@ -215,10 +215,7 @@ export const WRONG_KERNELS: readonly WrongKernel[] = [
     ['constexpr int WARP = 32;', '#include <cuda_fp16.h>\nconstexpr int WARP = 32;'],
   ),
   wrong('total', 'atomic_per_warp', 'leaves one element out', ['sum += x[i];', 'sum += i == 37 ? 0.0f : x[i];']),
-  wrong('variance', 'shifted', 'subtracts nothing: E[x²] − E[x]²', [
-    'const float shift = x[row * N];',
-    'const float shift = 0.0f;',
-  ]),
+  wrong('variance', 'shifted', 'subtracts nothing: E[x²] − E[x]²', ['shift += x[row * N + c] / 16;', 'shift += 0.0f;']),
   wrong('variance', 'two_pass', 'divides by N − 1', [
     'y[row] = squares / N;\n}\n\nextern "C" __global__ void welford',
     'y[row] = squares / (N - 1);\n}\n\nextern "C" __global__ void welford',

@@ -14,7 +14,7 @@ import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Cost, costsLittle, drawShapes } from './drawn-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
-import { type SecretKind, secretSetsOf } from './secret-sets.ts';
+import { isPlacement, type SecretKind, secretSetOf, secretSetsOf } from './secret-sets.ts';
 
 /** Name of the generator set in which every input uses its own declared generator. */
 export const DECLARED = 'declared';
@@ -181,16 +181,27 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
   });
   const others = furtherGeneratorSets(problem, seed);
   const secrets = secretSetsInTurn(problem, seed);
+  const placements = secrets.filter(isPlacement);
+  const sizes = secrets.filter((kind) => !isPlacement(kind));
   const differs = (shape: Dimensions): boolean => valuesKey(shape) !== valuesKey(dimensions);
   const timedShapeOnly = drawn.shapes.length === 0 && !known.some(differs);
   const isWhole = thorough || timedShapeOnly;
-  const onMain = byLot([...others, ...(isWhole ? secrets : secrets.slice(0, 1))], seed, 'sets of the main workload');
-  if (!thorough) onMain.splice(setsThatFit(problem, dimensions, isEmulated));
+  const onMain = setsOfMain([...others, ...(isWhole ? sizes : sizes.slice(0, 1))], {
+    ...{ placements, seed },
+    most: thorough ? Number.POSITIVE_INFINITY : setsThatFit(problem, dimensions, isEmulated),
+  });
   const checks: Check[] = [
     ...listed,
     { dimensions, generatorSet: DECLARED, ...USUAL, isMain: true },
+    ...placedChecks(problem, listed, placements),
     ...drawn.shapes.flatMap((shape, i) =>
-      drawnChecks(problem, shape, { others: thorough ? others : others.slice(i, i + 1), secrets, turn: i }),
+      drawnChecks(problem, shape, {
+        size: sizes[i % sizes.length],
+        further: [
+          ...(thorough ? others : others.slice(i, i + 1)),
+          ...(thorough || placements.length === 0 ? placements : [placements[i % placements.length]!]),
+        ],
+      }),
     ),
     ...drawn.extremes.map(extremeCheck),
     ...onMain.map((generatorSet) => ({ dimensions, generatorSet, ...USUAL, isOnce: !timedShapeOnly })),
@@ -224,20 +235,43 @@ function shapesOf(problem: ProblemFile): Dimensions[] {
 }
 
 /**
- * Inputs of a secret size, run twice, other generator sets, and rows arranged in secret ways, run once; only the first if even
+ * Inputs of a secret size, run twice, then other generator sets, and values in secret places, run once; only the first if even
  * that takes long.
  */
 function drawnChecks(
   problem: ProblemFile,
   dimensions: Dimensions,
-  { others, secrets, turn }: { others: readonly string[]; secrets: readonly SecretKind[]; turn: number },
+  { size = DECLARED, further }: { size?: string | undefined; further: readonly string[] },
 ): Check[] {
-  const sizes = secrets.filter((kind) => kind !== ROWS);
   const check = { dimensions, ...USUAL, isOnce: !costsLittle(problem, dimensions), isDrawn: true };
-  const first = { ...check, generatorSet: sizes[turn % sizes.length] ?? DECLARED };
+  const first = { ...check, generatorSet: size };
   if (check.isOnce) return [first];
-  const further = [...others, ...secrets.filter((kind) => kind === ROWS)];
   return [first, ...further.map((generatorSet) => ({ ...check, generatorSet, isOnce: true }))];
+}
+
+/**
+ * Values in secret places at the largest of the listed shapes that cost little, because drawn shapes are often too small for
+ * tiles and long runs.
+ */
+function placedChecks(problem: ProblemFile, listed: readonly Check[], placements: readonly SecretKind[]): Check[] {
+  const shapes = [...new Set(listed.map(({ dimensions }) => dimensions))].filter((shape) =>
+    costsLittle(problem, shape),
+  );
+  const sizes = shapes.map((shape) => elementsIn(problem, shape));
+  const largest = shapes[sizes.indexOf(Math.max(...sizes))];
+  if (!largest) return [];
+  return placements.map((generatorSet) => ({ dimensions: largest, generatorSet, ...USUAL, isOnce: true }));
+}
+
+/** By lot; of several that fit, up to half are values in secret places. */
+function setsOfMain(
+  others: readonly string[],
+  { placements, most, seed }: { placements: readonly string[]; most: number; seed: number },
+): string[] {
+  const inLot = (sets: readonly string[]): string[] => byLot(sets, seed, 'sets of the main workload');
+  if (most === 1) return inLot([...others, ...placements]).slice(0, 1);
+  const placed = placements.slice(0, Math.floor(most / 2));
+  return [...placed, ...inLot(others)].slice(0, most);
 }
 
 const extremeCheck = (dimensions: Dimensions): Check => ({
@@ -299,8 +333,6 @@ const longestSum = (problem: ProblemFile, dimensions: Dimensions): number =>
       .map((terms) => evaluateExpression(terms, dimensions)),
   );
 
-const ROWS: SecretKind = 'secret:rows';
-
 /** Generator sets that change some declared input, in a secret order that follows from the seed. */
 export const furtherGeneratorSets = (problem: ProblemFile, seed: number): string[] =>
   byLot(otherGeneratorSets(problem), seed, 'generator sets of the main workload');
@@ -317,10 +349,14 @@ function byLot<T>(all: readonly T[], seed: number, what: string): T[] {
     .map(({ one }) => one);
 }
 
-function setsThatFit(problem: ProblemFile, dimensions: Dimensions, isEmulated: boolean): number {
-  const elements = expandBuffers(problem, dimensions)
+/** Elements of all inputs. */
+const elementsIn = (problem: ProblemFile, dimensions: Dimensions): number =>
+  expandBuffers(problem, dimensions)
     .filter(({ role }) => role !== 'out')
     .reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
+
+function setsThatFit(problem: ProblemFile, dimensions: Dimensions, isEmulated: boolean): number {
+  const elements = elementsIn(problem, dimensions);
   const flop = isEmulated ? evaluateExpression(problem.flop, dimensions) : 0;
   return Math.max(
     1,
@@ -357,7 +393,7 @@ export function cheapestToRepeat(problem: ProblemFile, checks: readonly Check[])
 
 /**
  * Other inputs for a check whose launches are repeated: those of another check of its shape, so that they are drawn only once,
- * or of another seed. Here, too, no special values.
+ * or of another seed. Here, too, no special values, and no secret sets, which may first have to be made milder.
  */
 export function otherInputs(
   problem: ProblemFile,
@@ -366,7 +402,10 @@ export function otherInputs(
 ): { generatorSet: string; seed: number } {
   const other = checks.find(
     (one) =>
-      one.dimensions === dimensions && one.generatorSet !== generatorSet && !isDomainSet(problem, one.generatorSet),
+      one.dimensions === dimensions &&
+      one.generatorSet !== generatorSet &&
+      !isDomainSet(problem, one.generatorSet) &&
+      secretSetOf(one.generatorSet) === undefined,
   );
   return other ? { generatorSet: other.generatorSet, seed } : { generatorSet, seed: seed + 1 };
 }

@@ -48,8 +48,13 @@ export function drawInputs(request: {
       stream: createStream(seed, check, 'input', buffer.name),
       sharedStream: (label) => createStream(seed, check, 'shared', label),
     });
-    const disguised = { problem: problem.file, buffer, stream: createStream(seed, check, 'disguise', buffer.name) };
-    const values = secret ? disguise(drawn, secret, disguised) : drawn;
+    const values = secret
+      ? disguise(drawn, secret, {
+          ...{ problem: problem.file, buffer },
+          stream: createStream(seed, check, 'disguise', buffer.name),
+          shared: createStream(seed, check, 'disguise of all'),
+        })
+      : drawn;
     const laidOut = spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue);
     bytes.set(buffer.name, laidOut);
     tensors[buffer.name] = decode(packElements(buffer, laidOut), buffer.dtype);

@@ -9,7 +9,7 @@ import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
 import { type DeviceReference, type Expectations, expectationsFor, expectationsFrom } from './expectations.ts';
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
-import { hasUnlikeRows } from './secret-sets.ts';
+import { areValuesPlaced } from './secret-sets.ts';
 
 /** Names the inputs of one check. */
 export interface CheckKey {
@@ -52,18 +52,18 @@ export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleT
   const { problem, dimensions } = key;
   const buffers = expandBuffers(problem.file, dimensions);
   const inputs = drawInputs({ ...key, buffers });
-  const unlikeRows = hasUnlikeRows(key.generatorSet);
+  const placed = areValuesPlaced(key.generatorSet);
   const onDevice = deviceReference !== undefined && isLarge(problem, dimensions);
   let expectations: Promise<Expectations> | undefined;
   let sample: Promise<ExpectedRows | undefined> | undefined;
   const workOut = async (): Promise<Expectations> =>
     onDevice
-      ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, deviceReference, signal })
+      ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, placed, deviceReference, signal })
       : expectationsFrom(
           problem,
           buffers,
           dimensions,
-          await runHostReference(problem, buffers, inputs.tensors, dimensions, { signal, unlikeRows }),
+          await runHostReference(problem, buffers, inputs.tensors, dimensions, { signal, placed }),
         );
   const workOutAll = (): Promise<Expectations> => {
     expectations ??= workOut().catch((error: unknown) => {

@@ -20,6 +20,8 @@ export interface ReferenceRequest {
    * Skip runs on perturbed inputs. Tolerances are then the smallest for these inputs, as if no result were ill-conditioned.
    */
   readonly leastTolerances?: boolean;
+  /** Whether values repeat or differ in size. */
+  readonly placed?: boolean;
 }
 
 /** Runs a problem's reference on a GPU, in a process that runs no candidate. */
@@ -40,12 +42,12 @@ export async function expectationsFor(
     readonly signal?: AbortSignal | undefined;
   },
 ): Promise<Expectations> {
-  const { problem, dimensions, inputs, leastTolerances = false, deviceReference, signal } = request;
+  const { problem, dimensions, inputs, leastTolerances = false, placed = false, deviceReference, signal } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const runs =
     (await deviceReference?.run({ problem, dimensions, inputs, leastTolerances })) ??
-    (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, { signal }));
-  return expectationsFrom(problem, buffers, dimensions, runs);
+    (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, { signal, placed }));
+  return expectationsFrom(problem, buffers, dimensions, { ...runs, placed });
 }
 
 /** The elements of every input, row-major, out of the bytes of its buffer. */
@@ -64,7 +66,7 @@ export function expectationsFrom(
   problem: Problem,
   buffers: readonly PlannedBuffer[],
   dimensions: Dimensions,
-  { oracle, naive, perturbed }: ReferenceRuns,
+  { oracle, naive, perturbed, placed = false }: ReferenceRuns,
 ): Expectations {
   return new Map(
     outputsOf(buffers).map(({ name, dtype, shape }) => {
@@ -80,6 +82,7 @@ export function expectationsFrom(
         perturbed: perturbed
           ? perturbed.map(({ relative, outputs }) => ({ relative, values: outputs[name]! }))
           : undefined,
+        placed,
       });
       return [name, expectation];
     }),

@@ -6,7 +6,7 @@ import { createStream, type RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Expectations, expectationsFrom } from './expectations.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
-import { hasUnlikeRows } from './secret-sets.ts';
+import { areValuesPlaced } from './secret-sets.ts';
 
 /** Expected values of some rows of every output, or of all rows if `rows` is absent. */
 export interface ExpectedRows {
@@ -42,7 +42,7 @@ export async function expectedRows(request: {
   const rows = chooseRowsOf(outputs, flop, request);
   const runs = await runHostReference(problem, buffers, inputs, dimensions, {
     ...{ signal, rows },
-    unlikeRows: hasUnlikeRows(request.generatorSet),
+    placed: areValuesPlaced(request.generatorSet),
   });
   const areAll = outputs.some((buffer) => runs.oracle[buffer.name]!.length === elementCountOf(buffer));
   if (areAll) return { expectations: expectationsFrom(problem, buffers, dimensions, runs) };

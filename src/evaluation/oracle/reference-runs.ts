@@ -23,6 +23,8 @@ export interface ReferenceRuns {
   readonly naive?: ReferenceTensors;
   /** The oracle of inputs changed by so much relative to themselves. */
   readonly perturbed?: readonly PerturbedRun[];
+  /** Whether values of the inputs repeat or differ in size, so that errors add up. */
+  readonly placed?: boolean;
 }
 
 export interface PerturbedRun {
@@ -49,7 +51,7 @@ export const comparisonOf = ({ outputs, comparison }: ProblemFile, output: strin
 export function runsNeeded(
   { file }: Problem,
   buffers: readonly PlannedBuffer[],
-  { unlikeRows = false }: Pick<ReferenceOptions, 'unlikeRows'> = {},
+  { placed = false }: Pick<ReferenceOptions, 'placed'> = {},
 ): { readonly naive: boolean; readonly perturbedRuns: number } {
   const needs = outputsOf(buffers).map(({ name }) => {
     const comparison = comparisonOf(file, name);
@@ -59,7 +61,7 @@ export function runsNeeded(
   const floating = outputsOf(buffers).filter(({ dtype }) => isFloating(dtype));
   const elementCounts = floating.map(elementCountOf);
   if (!perturbed || elementCounts.length === 0) return { naive, perturbedRuns: 0 };
-  if (unlikeRows && floating.some(({ shape }) => (shape.at(-1) ?? 1) < OWN_GROUP))
+  if (placed && floating.some(({ shape }) => (shape.at(-1) ?? 1) < OWN_GROUP))
     return { naive, perturbedRuns: PERTURBED_RUNS.unlike };
   return { naive, perturbedRuns: PERTURBED_RUNS[Math.min(...elementCounts) < FEW_ELEMENTS ? 'few' : 'many'] };
 }
@@ -68,8 +70,11 @@ export interface ReferenceOptions {
   readonly signal?: AbortSignal | undefined;
   /** Only these, if the reference can compute single rows. */
   readonly rows?: Rows | undefined;
-  /** Rows differ in size, so that neighbours say little about how strongly a result reacts: short rows need more runs. */
-  readonly unlikeRows?: boolean;
+  /**
+   * Values repeat or differ in size. So neighbours say little about how strongly a result reacts: short rows need more runs. And
+   * errors add up.
+   */
+  readonly placed?: boolean;
 }
 
 /**
@@ -83,9 +88,9 @@ export async function runHostReference(
   buffers: readonly PlannedBuffer[],
   inputs: ReferenceTensors,
   dimensions: Dimensions,
-  { signal, rows, unlikeRows }: ReferenceOptions = {},
+  { signal, rows, placed = false }: ReferenceOptions = {},
 ): Promise<ReferenceRuns> {
-  const needed = runsNeeded(problem, buffers, { unlikeRows });
+  const needed = runsNeeded(problem, buffers, { placed });
   const run = (tensors: ReferenceTensors, rounding: Rounding): Promise<ReferenceTensors> =>
     runReference(problem, buffers, { inputs: tensors, dimensions, rounding, rows, signal });
   const runPerturbed = async (_: unknown, i: number): Promise<PerturbedRun> => {
@@ -102,6 +107,7 @@ export async function runHostReference(
     oracle,
     naive: naive ? roundedOutputs(buffers, naive) : undefined,
     perturbed: perturbed.length > 0 ? perturbed : undefined,
+    placed,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Scaling } from '../../core/problem.ts';
 import type { RandomStream } from '../../stats/random.ts';
+import { shuffle } from '../../stats/random.ts';
 
 export interface Arrangement {
   /** Elements of a row. */
@@ -12,8 +13,8 @@ export interface Arrangement {
   readonly contrast: number;
   /** Whether rows may be sorted. */
   readonly sorts: boolean;
-  /** Whether values of a row may be the same. */
-  readonly repeats: boolean;
+  /** Longest row in which values may be the same; 0: none. */
+  readonly longestRepeated: number;
   /** Chooses each row's pattern. */
   readonly stream: RandomStream;
   /** Whether rows of nothing but one value are left out: a formula may be undefined there. */
@@ -23,115 +24,234 @@ export interface Arrangement {
   readonly isFloat: boolean;
 }
 
-/** One row, its secret numbers, and the row before. */
+/** The next secret number in [0, 1). */
+type Draw = () => number;
+
+/** One row or a part of one, and the row before. */
 interface Row extends Arrangement {
   readonly values: Float64Array;
   readonly before: Float64Array | undefined;
-  /** The i-th secret number of this row, in [0, 1). */
-  readonly draw: (i: number) => number;
+  readonly draw: Draw;
 }
 
-type Pattern = (row: Row) => void;
+interface Pattern {
+  readonly arrange: (row: Row) => void;
+  /** Whether it may be used on rows of this length. */
+  readonly suits: (arrangement: Arrangement, length: number) => boolean;
+}
 
-const ascending: Pattern = ({ values, sorts }) => {
-  if (sorts) values.sort();
-};
+const below = (draw: Draw, bound: number): number => Math.floor(draw() * bound);
 
-const descending: Pattern = ({ values, sorts }) => {
-  if (sorts) values.sort().reverse();
-};
+/** Whole numbers of every order of magnitude alike, from 1 up to the bound. */
+const logBelow = (draw: Draw, bound: number): number => Math.max(1, Math.floor((bound + 1) ** draw()));
+
+const always = (): boolean => true;
+const sortable = ({ sorts }: Arrangement): boolean => sorts;
+const contrasting = ({ contrast }: Arrangement): boolean => contrast > 1;
+
+const repeatable = ({ longestRepeated, rowLength }: Arrangement): boolean => rowLength <= longestRepeated;
+
+const asDrawn: Pattern = { suits: always, arrange: () => undefined };
+
+const ascending: Pattern = { suits: sortable, arrange: ({ values }) => void values.sort() };
+
+const descending: Pattern = { suits: sortable, arrange: ({ values }) => void values.sort().reverse() };
 
 /** Every value is one of two to four of them: ties. */
-const fewValues: Pattern = (row) => {
-  const { values, draw, isFloat, repeats } = row;
-  if (!repeats || (isFloat && values.length > LONGEST_REPEATED)) return;
-  const count = 2 + Math.floor(draw(0) * 3);
-  const pool = Array.from({ length: count }, (_, i) => drawnValue(row, 1 + i));
-  for (let i = 0; i < values.length; i++) values[i] = pool[Math.floor(draw(8 + i) * count)]!;
+const fewValues: Pattern = {
+  suits: repeatable,
+  arrange: (row) => {
+    const { values, draw } = row;
+    const pool = Array.from({ length: 2 + below(draw, 3) }, repeatedValue(row));
+    for (let i = 0; i < values.length; i++) values[i] = pool[below(draw, pool.length)]!;
+  },
 };
 
-const constant: Pattern = (row) => {
-  if (!row.repeats || (row.isFloat && row.values.length > LONGEST_REPEATED)) return;
-  row.values.fill(drawnValue(row, 0));
+/** Runs of one value each, of every order of length: the begin of a tile says nothing about its end. */
+const runs: Pattern = {
+  suits: repeatable,
+  arrange: (row) => {
+    const { values, draw } = row;
+    const next = repeatedValue(row);
+    for (let start = 0; start < values.length; ) {
+      const end = Math.min(values.length, start + logBelow(draw, values.length));
+      values.fill(next(), start, end);
+      start = end;
+    }
+  },
+};
+
+/** One value everywhere but at a few places. */
+const allButFew: Pattern = {
+  suits: repeatable,
+  arrange: (row) => {
+    const { values, draw } = row;
+    const next = repeatedValue(row);
+    const others = Array.from({ length: logBelow(draw, Math.ceil(values.length / ALL_BUT)) }, next);
+    values.fill(next());
+    for (const other of others) values[below(draw, values.length)] = other;
+  },
+};
+
+/** Of so many elements of a row, at most one differs from the others. */
+const ALL_BUT = 24;
+
+const constant: Pattern = {
+  suits: (arrangement) => !arrangement.isMild && repeatable(arrangement),
+  arrange: (row) => void row.values.fill(repeatedValue(row)()),
 };
 
 /** As two keys that are the same, or two tokens. */
-const asBefore: Pattern = ({ values, before }) => {
-  if (before) values.set(before);
+const asBefore: Pattern = {
+  suits: always,
+  arrange: ({ values, before }) => {
+    if (before?.length === values.length) values.set(before);
+  },
 };
 
-const zeros: Pattern = ({ values, scaling, rowContrast }) => {
-  if (scaling && rowContrast > 1) values.fill(0);
+const zeros: Pattern = {
+  suits: ({ isMild, scaling, rowContrast }) => !isMild && scaling !== undefined && rowContrast > 1,
+  arrange: ({ values, draw }) => {
+    for (let i = 0; i < values.length; i++) values[i] = draw() < 0.5 ? 0 : -0;
+  },
 };
 
 /** Larger or smaller than its neighbours, and about another mean. */
-const moved: Pattern = ({ values, scaling, rowContrast, draw }) => {
-  if (!scaling || rowContrast === 1) return;
-  const [least, most] = [Math.max(scaling.least, 1 / rowContrast), Math.min(scaling.most, rowContrast)];
-  const factor = 2 ** Math.round(Math.log2(least) + draw(0) * Math.log2(most / least));
-  const shift = scaling.offset * (2 * draw(1) - 1);
-  for (let i = 0; i < values.length; i++) values[i] = factor * (values[i]! + shift);
+const moved: Pattern = {
+  suits: ({ scaling, rowContrast }) => scaling !== undefined && rowContrast > 1,
+  arrange: ({ values, scaling, rowContrast, draw }) => {
+    const { least, most, offset } = scaling!;
+    const [smallest, largest] = [Math.log2(Math.max(least, 1 / rowContrast)), Math.log2(Math.min(most, rowContrast))];
+    const factor = 2 ** Math.round(smallest + draw() * (largest - smallest));
+    const shift = offset * (2 * draw() - 1);
+    for (let i = 0; i < values.length; i++) values[i] = factor * (values[i]! + shift);
+  },
 };
 
-/** One large value among small ones. */
-const oneLarge: Pattern = ({ values, contrast, draw }) => {
-  values[Math.floor(draw(0) * values.length)]! *= contrast;
+/**
+ * One value above all others, at a secret place, the first or the last. In half of the rows so high that a sum of exponentials
+ * is neither this value's alone nor that of the others.
+ */
+const peak: Pattern = {
+  suits: contrasting,
+  arrange: (row) => {
+    const { values, contrast, draw } = row;
+    const size = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+    const exponential = Math.log(values.length) + draw() * LN_2 * BITS_OF_F32;
+    const isExponential = draw() < 0.5 && exponential > size && exponential <= contrast * size;
+    const height = audible(isExponential ? exponential : size * contrast ** draw(), row);
+    const where = draw();
+    const place = where < 0.2 ? 0 : where < 0.4 ? values.length - 1 : below(draw, values.length);
+    values[place] = draw() < 0.75 ? height : -height;
+  },
 };
+
+/**
+ * Beside a peak of about 2^24 of them, a serial sum of exponentials loses the small ones. Where tolerances don't follow sums, peaks
+ * of long rows are lower, or so high that nothing is lost.
+ */
+function audible(height: number, row: Row): number {
+  if (repeatable(row)) return height;
+  const lost = LN_2 * BITS_OF_F32 + Math.log(row.values.length);
+  return height > LN_2 * KEPT_BITS && height < lost ? LN_2 * KEPT_BITS : height;
+}
+
+const KEPT_BITS = 18;
+const LN_2 = Math.log(2);
+const BITS_OF_F32 = 24;
 
 /** Two large values whose sum is nothing, among small ones. */
-const cancelling: Pattern = ({ values, contrast, draw, cancels }) => {
-  if (contrast === 1 || !cancels || values.length < 2) return;
-  const [first, step] = [Math.floor(draw(0) * values.length), 1 + Math.floor(draw(1) * (values.length - 1))];
-  const large = values[first]! * contrast;
-  values[first] = large;
-  values[(first + step) % values.length] = -large;
+const cancelling: Pattern = {
+  suits: (arrangement, length) => !arrangement.isMild && arrangement.cancels && contrasting(arrangement) && length >= 2,
+  arrange: ({ values, contrast, draw }) => {
+    const [first, step] = [below(draw, values.length), 1 + below(draw, values.length - 1)];
+    const large = values[first]! * contrast;
+    values[first] = large;
+    values[(first + step) % values.length] = -large;
+  },
 };
 
-const PATTERNS: readonly { readonly pattern: Pattern | undefined; readonly isMild: boolean }[] = [
-  { pattern: undefined, isMild: true },
-  { pattern: ascending, isMild: true },
-  { pattern: descending, isMild: true },
-  { pattern: fewValues, isMild: true },
-  { pattern: asBefore, isMild: true },
-  { pattern: moved, isMild: true },
-  { pattern: moved, isMild: true },
-  { pattern: oneLarge, isMild: true },
-  { pattern: cancelling, isMild: false },
-  { pattern: constant, isMild: false },
-  { pattern: zeros, isMild: false },
+/** Every second, fourth or eighth value spreads wider than those between. */
+const interleaved: Pattern = {
+  suits: contrasting,
+  arrange: ({ values, contrast, draw }) => {
+    const [step, factor] = [2 ** (1 + below(draw, 3)), contrast ** draw()];
+    for (let i = below(draw, step); i < values.length; i += step) values[i]! *= factor;
+  },
+};
+
+const PATTERNS: readonly Pattern[] = [
+  ...[asDrawn, asBefore, ascending, descending, moved, moved, peak, peak, interleaved, cancelling],
+  ...[fewValues, runs, allButFew, constant, zeros],
 ];
 
-/** Arranges every row (last axis) in a secret way of its own: order, ties, size, offset, a large value among small ones. */
+/** From this length on, a row may be arranged in parts. */
+const LEAST_IN_PARTS = 64;
+
+/** How often a row is arranged in parts, if it is long enough; nearly always if there are few rows. */
+const PARTED = { few: 0.85, many: 0.15, fewRows: 4 } as const;
+
+/** Parts begin at multiples of one of these: of warps, of CTAs, or anywhere. */
+const PART_UNITS = [1, 32, 256] as const;
+
+/**
+ * Arranges every row (last axis) in a secret way of its own: order, ties, runs, size, offset, a value above all others. Rows
+ * take turns, so that few rows show many ways; long rows may have several ways side by side.
+ */
 export function arrangeRows(values: Float64Array, arrangement: Arrangement): Float64Array {
-  const { rowLength, stream, isMild } = arrangement;
-  const patterns = PATTERNS.filter((pattern) => pattern.isMild || !isMild);
-  const drawsPerRow = rowLength + 16;
-  for (let row = 0; row * rowLength < values.length; row++) {
-    const draw = (i: number): number => stream.uniform(row * drawsPerRow + i);
-    const { pattern } = patterns[Math.floor(draw(rowLength + 15) * patterns.length)]!;
-    const start = row * rowLength;
-    pattern?.({
-      ...arrangement,
-      values: values.subarray(start, start + rowLength),
-      before: row > 0 ? values.subarray(start - rowLength, start) : undefined,
-      draw,
-    });
+  const { rowLength, stream } = arrangement;
+  const rowCount = values.length / rowLength;
+  let count = 0;
+  const draw: Draw = () => stream.uniform(count++);
+  const nextPattern = inTurns(draw);
+  const parted = rowCount <= PARTED.fewRows ? PARTED.few : PARTED.many;
+  for (let start = 0; start < values.length; start += rowLength) {
+    const row = values.subarray(start, start + rowLength);
+    const before = start > 0 ? values.subarray(start - rowLength, start) : undefined;
+    const isParted = rowLength >= LEAST_IN_PARTS && draw() < parted;
+    // Between parts of one row, values may differ by no more than between any values of a row.
+    const within = isParted ? { ...arrangement, rowContrast: arrangement.contrast } : arrangement;
+    for (const part of isParted ? partsOf(row, draw) : [row])
+      nextPattern(within, part.length).arrange({ ...within, values: part, before, draw });
   }
   return values;
+}
+
+/** Patterns in a secret order, each once before any comes again; the next one that suits. */
+function inTurns(draw: Draw): (arrangement: Arrangement, length: number) => Pattern {
+  let waiting: Pattern[] = [];
+  return (arrangement, length) => {
+    const suits = (pattern: Pattern): boolean => pattern.suits(arrangement, length);
+    if (!waiting.some(suits)) waiting = shuffle([...PATTERNS], (bound) => below(draw, bound));
+    const at = waiting.findIndex(suits);
+    const [next] = waiting.splice(at, 1);
+    return next!;
+  };
+}
+
+/** Two parts and more, of unlike lengths. */
+function partsOf(row: Float64Array, draw: Draw): Float64Array[] {
+  const unit = PART_UNITS[below(draw, PART_UNITS.length)]!;
+  const parts: Float64Array[] = [];
+  for (let start = 0; start < row.length; ) {
+    const length = unit * Math.ceil((LEAST_IN_PARTS / 2 + draw() ** 2 * row.length) / unit);
+    parts.push(row.subarray(start, start + length));
+    start += length;
+  }
+  return parts;
 }
 
 /** Repeated values are multiples of a sixteenth of the row's largest, so that serial sums of a million of them are exact. */
 const REPEATED_BITS = 4;
 
-/** Rows from this length on have no repeated values: their rounding errors would add up. */
-const LONGEST_REPEATED = 2 ** 18;
-
-/** One of the row's values; rounded if it is a float. */
-function drawnValue({ values, draw, isFloat }: Row, i: number): number {
-  const value = values[Math.floor(draw(i) * values.length)]!;
-  if (!isFloat) return value;
-  const largest = values.reduce((most, other) => Math.max(most, Math.abs(other)), 0);
-  if (largest === 0 || !Number.isFinite(largest)) return value;
+/** Draws among the row's values as they are now; rounded if they are floats. */
+function repeatedValue({ values, draw, isFloat }: Row): () => number {
+  const drawn = values.slice();
+  const largest = drawn.reduce((most, other) => Math.max(most, Math.abs(other)), 0);
   const unit = 2 ** (Math.floor(Math.log2(largest)) - REPEATED_BITS + 1);
-  return (Math.sign(value) || 1) * unit * Math.max(1, Math.floor(Math.abs(value) / unit));
+  return () => {
+    const value = drawn[below(draw, drawn.length)]!;
+    if (!isFloat || largest === 0 || !Number.isFinite(largest)) return value;
+    return (Math.sign(value) || 1) * unit * Math.max(1, Math.floor(Math.abs(value) / unit));
+  };
 }

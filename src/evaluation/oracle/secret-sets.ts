@@ -1,18 +1,24 @@
 import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
-import type { BufferDeclaration, Generator, ProblemFile, Scaling } from '../../core/problem.ts';
+import type { BufferDeclaration, Generator, ProblemFile, Scaling, Tolerance } from '../../core/problem.ts';
 import type { RandomStream } from '../../stats/random.ts';
 import type { Expectations } from './expectations.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { type Arrangement, arrangeRows } from './secret-rows.ts';
+import { drawZeros } from './secret-zeros.ts';
+import { unitRoundoff } from './ulp.ts';
 
 /**
- * Generator sets that warpsmith adds to those of a problem: the declared inputs, made much larger, much smaller, or each row
- * of them arranged in another way. How, only the seed says. They find kernels that are right for inputs of the usual size and
- * order only: fixed maxima, clamps, tables, fixed point, one row's statistics used for another, ties.
+ * Generator sets that warpsmith adds to those of a problem: the declared inputs, made much larger, much smaller, each row of
+ * them arranged in another way, or one of them mostly zeros. How, only the seed says. They find kernels that are right for
+ * inputs of the usual size and order only: fixed maxima, clamps, tables, fixed point, one row's statistics used for another,
+ * ties, peaks, terms that are skipped.
  */
-export const SECRET_SETS = ['secret:large', 'secret:small', 'secret:rows'] as const;
+export const SECRET_SETS = ['secret:large', 'secret:small', 'secret:rows', 'secret:zeros'] as const;
 export type SecretKind = (typeof SECRET_SETS)[number];
+
+/** Those that place values in secret ways, rather than scale them all alike. */
+export const isPlacement = (kind: SecretKind): boolean => kind === 'secret:rows' || kind === 'secret:zeros';
 
 /** How often a secret set may be made milder, where the reference overflows or its tolerance would hide everything. */
 const LEVELS = 3;
@@ -30,8 +36,11 @@ export function secretSetOf(generatorSet: string): SecretSet | undefined {
   return known && { kind: known, level: Number(level) };
 }
 
-/** Whether rows of the inputs differ in size. */
-export const hasUnlikeRows = (generatorSet: string): boolean => secretSetOf(generatorSet)?.kind === 'secret:rows';
+/** Whether values repeat, or rows differ in size. */
+export function areValuesPlaced(generatorSet: string): boolean {
+  const secret = secretSetOf(generatorSet);
+  return secret !== undefined && isPlacement(secret.kind);
+}
 
 /** Names of a secret set and its milder variants, strongest first. */
 export const levelsOf = (kind: SecretKind): string[] =>
@@ -71,12 +80,13 @@ export function scalingOf(problem: ProblemFile, input: string): Scaling | undefi
   return DEFAULT_SCALING[sizeOfDType(dtype) === 2 ? 'half' : 'wide'];
 }
 
+const comparisonsOf = (problem: ProblemFile): Tolerance[] =>
+  Object.entries({ ...problem.inputs, ...problem.outputs })
+    .filter(([, { access }]) => access !== 'in')
+    .map(([output]) => comparisonOf(problem, output));
+
 const comparisonKinds = (problem: ProblemFile): ReadonlySet<string> =>
-  new Set(
-    Object.entries({ ...problem.inputs, ...problem.outputs })
-      .filter(([, { access }]) => access !== 'in')
-      .map(([output]) => comparisonOf(problem, output).kind),
-  );
+  new Set(comparisonsOf(problem).map(({ kind }) => kind));
 
 /** The secret sets that change some input of the problem. */
 export function secretSetsOf(problem: ProblemFile): SecretKind[] {
@@ -89,19 +99,41 @@ export function secretSetsOf(problem: ProblemFile): SecretKind[] {
   });
 }
 
+/** One input of a check. */
+interface DisguiseRequest {
+  readonly problem: ProblemFile;
+  readonly buffer: PlannedBuffer;
+  /** This input's own. */
+  readonly stream: RandomStream;
+  /** The same for all inputs of the check. */
+  readonly shared: RandomStream;
+}
+
 /** Changes an input's drawn values, in place, as the secret set says. */
 export function disguise(
   values: Float64Array,
   { kind, level }: SecretSet,
-  { problem, buffer, stream }: { problem: ProblemFile; buffer: PlannedBuffer; stream: RandomStream },
+  { problem, buffer, stream, shared }: DisguiseRequest,
 ): Float64Array {
   const { name, dtype, shape, generator = NORMAL } = buffer;
   const scaling = milder(scalingOf(problem, name), level);
-  if (kind !== 'secret:rows') return scaling ? scaleAll(values, scaling, kind, stream) : values;
+  if (!isPlacement(kind)) return scaling ? scaleAll(values, scaling, kind, stream) : values;
   if (!isArrangeable({ generator })) return values;
   const rowLength = shape.at(-1) ?? 1;
   const kinds = [...comparisonKinds(problem)];
-  const contrasts = contrastsOf(problem, name, kinds);
+  const { allowsFewTerms, ...contrasts } = contrastsOf(problem, name, kinds);
+  if (kind === 'secret:zeros') {
+    const arrangeable = Object.entries(problem.inputs).filter(([, input]) => isArrangeable(input));
+    const isMildest = level === LEVELS - 1;
+    return drawZeros(values, {
+      ...{ dtype, shape, stream },
+      isMostlyZeros: arrangeable[shared.bits(0) % arrangeable.length]![0] === name,
+      isFree: allowsFewTerms && !isMildest,
+      longestRepeated: contrasts.longestRepeated || Number.POSITIVE_INFINITY,
+      domain: isMildest ? [] : (problem.inputs[name]?.domain ?? []),
+      fillsRows: level === 0,
+    });
+  }
   const cancels = !kinds.some((rule) => rule === 'ulp' || rule === 'allclose');
   return arrangeRows(values, {
     rowLength,
@@ -114,31 +146,64 @@ export function disguise(
   });
 }
 
+/** How an input may be arranged. */
+interface Contrasts extends Pick<Arrangement, 'rowContrast' | 'contrast' | 'sorts' | 'longestRepeated'> {
+  /** Whether a result may come of a few values alone, all others being zeros. */
+  readonly allowsFewTerms: boolean;
+}
+
 /**
  * How unlike one another the values of an input may be. Tolerances expect a row's sums to wander as those of values in random
  * order do: sorted rows, or one value much larger than the others, make honest running sums err by more. A tolerance for
- * storage in half precision expects weights and values of one size. And where a tolerance follows from a naive run, rows of
- * one value make a whole row of results err by one rounding, of which the naive run has another. So what exceeds that comes
- * only if problem.json declares it, or if nothing may err.
+ * storage in half precision expects weights and values of one size, and errors of many terms that average out. And where a
+ * tolerance follows from a naive run, rows of one value make a whole row of results err by one rounding, of which the naive run
+ * has another. So what exceeds that comes only if problem.json declares it, or if nothing may err.
  */
-function contrastsOf(
-  problem: ProblemFile,
-  input: string,
-  kinds: readonly string[],
-): Pick<Arrangement, 'rowContrast' | 'contrast' | 'sorts' | 'repeats'> {
+function contrastsOf(problem: ProblemFile, input: string, kinds: readonly string[]): Contrasts {
   const declared = problem.inputs[input]?.scaling;
   const most = scalingOf(problem, input)?.most ?? 1;
-  const isExact = kinds.every((rule) => rule === 'exact');
+  const allowsFewTerms = !kinds.includes('calibrated');
+  const longestRepeated = longestRepeatedOf(problem, input);
   if (declared) {
     const contrast = declared.contrast ?? most;
-    // Neighbours in a sorted row round in the same direction, more than a tolerance for terms in random order allows.
-    const repeats = contrast > 1 || !kinds.includes('calibrated');
-    return { rowContrast: contrast, contrast, sorts: !kinds.includes('conditioned'), repeats };
+    const allows = contrast > 1 || allowsFewTerms;
+    return {
+      ...{ rowContrast: contrast, contrast, allowsFewTerms: allows },
+      // Neighbours in a sorted row round in the same direction, more than a tolerance for terms in random order allows.
+      sorts: !kinds.includes('conditioned'),
+      longestRepeated: allows ? longestRepeated : 0,
+    };
   }
-  if (isExact) return { rowContrast: most, contrast: most, sorts: true, repeats: true };
+  if (kinds.every((rule) => rule === 'exact'))
+    return { rowContrast: most, contrast: most, sorts: true, longestRepeated, allowsFewTerms };
   const followsRows = kinds.every((rule) => rule === 'exact' || rule === 'conditioned');
-  return { rowContrast: followsRows ? most : 1, contrast: 1, sorts: false, repeats: !kinds.includes('calibrated') };
+  return {
+    rowContrast: followsRows ? most : 1,
+    contrast: followsRows ? Math.min(most, MODERATE_CONTRAST) : 1,
+    sorts: false,
+    longestRepeated: allowsFewTerms ? longestRepeated : 0,
+    allowsFewTerms,
+  };
 }
+
+/**
+ * Values that are the same round in the same direction, so that n additions of them err by n roundings. Tolerances in units of the
+ * last place, absolute and relative ones allow a number of roundings. Others grow with the sum, for which a limit that keeps them
+ * below the signal is enough.
+ */
+function longestRepeatedOf(problem: ProblemFile, input: string): number {
+  if (!isFloating({ ...problem.outputs, ...problem.inputs }[input]!.dtype)) return Number.POSITIVE_INFINITY;
+  const limits = comparisonsOf(problem).map((comparison) => {
+    if (comparison.kind === 'ulp') return comparison.maximumUlps;
+    return comparison.kind === 'allclose' ? comparison.rtol / unitRoundoff('f32') : LONGEST_REPEATED;
+  });
+  return Math.min(...limits);
+}
+
+const LONGEST_REPEATED = 2 ** 18;
+
+/** What a running sum has left of a value this much larger than the next ones lies within their tolerance. */
+const MODERATE_CONTRAST = 16;
 
 const milder = (scaling: Scaling | undefined, level: number): Scaling | undefined =>
   scaling && {
@@ -171,9 +236,22 @@ const LARGEST: { readonly [D in DType]?: number } = {
 /** Results stay this far below the largest value, so that a kernel may form sums of a few of them. */
 const HEADROOM = 4;
 
-/** Whether the right results are far from where their dtype ends. The logarithm of nothing, -infinity, is right. */
-export const isStorable = (buffers: readonly PlannedBuffer[], expectations: Expectations): boolean =>
-  outputsOf(buffers).every(({ name, dtype }) => {
+/**
+ * Whether the right results are far from where their dtype ends. The logarithm of nothing, -infinity, is right; other infinities
+ * and NaN are where the inputs have special values, but not where whole rows are nothing else: then there is no right result.
+ */
+export function isStorable(
+  buffers: readonly PlannedBuffer[],
+  expectations: Expectations,
+  { kind, level }: SecretSet,
+): boolean {
+  const hasSpecial = kind === 'secret:zeros';
+  const isRight = (value: number, most: number): boolean =>
+    value === Number.NEGATIVE_INFINITY ||
+    Math.abs(value) <= most ||
+    (hasSpecial && (value === Number.POSITIVE_INFINITY || (level > 0 && Number.isNaN(value))));
+  return outputsOf(buffers).every(({ name, dtype }) => {
     const most = (LARGEST[dtype] ?? Number.POSITIVE_INFINITY) / HEADROOM;
-    return expectations.get(name)!.want.every((value) => value === Number.NEGATIVE_INFINITY || Math.abs(value) <= most);
+    return expectations.get(name)!.want.every((value) => isRight(value, most));
   });
+}

@@ -27,7 +27,7 @@ import {
 } from '../oracle/checks.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
-import { isStorable, levelsOf, secretSetOf } from '../oracle/secret-sets.ts';
+import { isStorable, levelsOf, type SecretSet, secretSetOf } from '../oracle/secret-sets.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { judgeCheck } from './judge-check.ts';
@@ -180,18 +180,18 @@ async function bearable(request: VerifyRequest, check: Check): Promise<Check | u
   if (!secret) return check;
   for (const generatorSet of levelsOf(secret.kind)) {
     const milder = { ...check, generatorSet };
-    if (await isBearable(request, milder)) return milder;
+    if (await isBearable(request, milder, secretSetOf(generatorSet)!)) return milder;
   }
   return check.isOnce ? undefined : { ...check, generatorSet: DECLARED };
 }
 
-async function isBearable(request: VerifyRequest, check: Check): Promise<boolean> {
+async function isBearable(request: VerifyRequest, check: Check, secret: SecretSet): Promise<boolean> {
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet } = check;
   try {
     const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
     const { expectations } = await prepared.sample();
-    if (!isStorable(prepared.buffers, expectations)) return false;
+    if (!isStorable(prepared.buffers, expectations, secret)) return false;
   } catch (error) {
     if (error instanceof WarpsmithError) return false;
     throw error;
@@ -263,12 +263,12 @@ function isCheapToRepeat({ device, problem, dimensions }: VerifyRequest): boolea
 }
 
 /**
- * The checks on which to look for races: once on every shape except the timed one and the extreme ones, with inputs drawn
- * from the seed. It takes up to seven times as long.
+ * The checks on which to look for races: of those that run twice, one of every shape except the timed one. It
+ * takes up to seven times as long.
  */
 function watchedChecks(checks: readonly Check[], timed: Dimensions, seed: number): ReadonlySet<Check> {
   const byShape = Map.groupBy(
-    checks.filter(({ dimensions, isExtreme }) => dimensions !== timed && !isExtreme),
+    checks.filter(({ dimensions, isOnce }) => dimensions !== timed && !isOnce),
     ({ dimensions }) => JSON.stringify(dimensions),
   );
   const draws = createStream(seed, 'checks on which races are looked for');

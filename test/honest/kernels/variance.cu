@@ -51,11 +51,13 @@ extern "C" __global__ void chunked(const float* x, float* y, int R, int N) {
   if (threadIdx.x == 0) y[row] = squares / N;
 }
 
-// Differences from the row's first value, so that a large mean does no harm in one pass.
+// Differences from the mean of sixteen values, so that a large mean does no harm in one pass. From one value alone they may all
+// be large.
 extern "C" __global__ void shifted(const float* x, float* y, int R, int N) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= R) return;
-  const float shift = x[row * N];
+  float shift = 0.0f;
+  for (int c = 0; c < 16; ++c) shift += x[row * N + c] / 16;
   float sum = 0.0f, squares = 0.0f;
   for (int c = 0; c < N; ++c) {
     const float difference = x[row * N + c] - shift;

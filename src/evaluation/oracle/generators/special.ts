@@ -1,5 +1,5 @@
 import type { DType } from '../../../core/dtype.ts';
-import type { Generator } from '../../../core/problem.ts';
+import type { Generator, SpecialValue } from '../../../core/problem.ts';
 import type { RandomStream } from '../../../stats/random.ts';
 import type { GeneratorContext } from './generator.ts';
 
@@ -21,6 +21,9 @@ const VALUES = {
     return sign * smallest * (1 + Math.floor(uniform * (count - 1)));
   },
 } as const;
+
+/** An infinity, NaN or zero, or the smallest subnormal. */
+export const specialValue = (value: SpecialValue, dtype: DType): number => VALUES[value](dtype, 0, 1);
 
 const DEFAULT_RATIO = 0.1;
 

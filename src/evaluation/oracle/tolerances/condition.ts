@@ -1,11 +1,12 @@
 import { WarpsmithError } from '../../../core/errors.ts';
 import { multiIndexOf } from '../../launches/layout.ts';
-import { groupSizeOf, medianPerGroup } from './groups.ts';
+import { groupSizeOf, maximumPerGroup, medianPerGroup } from './groups.ts';
 import type { OutputFacts } from './tolerance.ts';
 
 /**
  * Every element's condition is at least this share of its group's median, because a few samples can all be small by chance.
- * The median, not the mean: a few ill-conditioned elements must not hide errors of their neighbours.
+ * The median, not the mean: a few ill-conditioned elements must not hide errors of their neighbours. But of placed values the
+ * largest: beside zeros, a running sum shows what it has left of others.
  */
 const LEAST_SHARE = 1 / 2;
 
@@ -31,7 +32,7 @@ export function conditionOf(facts: OutputFacts): Float64Array {
   }
   const conditions = squares.map(Math.sqrt);
   const groupSize = groupSizeOf(shape);
-  const usual = medianPerGroup(conditions, groupSize);
+  const usual = (facts.placed ? maximumPerGroup : medianPerGroup)(conditions, groupSize);
   return conditions.map((condition, i) => Math.max(condition, LEAST_SHARE * usual[Math.floor(i / groupSize)]!));
 }
 

@@ -15,14 +15,14 @@ const WALK = 3;
  * Allowed error of n operations in precision u: `constant` · u · √n · (|y| + 3 · condition). Every partial result of a sum
  * of n terms lies within |y| + 3 · √Σ t² (a random walk that ends at y), each addition errs by u of it, and n independent
  * errors add up to √n of one. Below the normal numbers an operation errs by the smallest subnormal instead; flushing those
- * to zero is not allowed. Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error
+ * to zero is not allowed. Where values of the inputs repeat, errors are not independent: n of them add up to n. Source of √n: N. J. Higham and T. Mary, "A new approach to probabilistic rounding error
  * analysis", SIAM J. Sci. Comput. 2019.
  */
 export function arithmeticErrors(
   facts: OutputFacts,
   { constant, unit, operations }: { constant: number; unit: DType; operations: number },
 ): Float64Array {
-  const scale = constant * Math.sqrt(operations);
+  const scale = constant * (facts.placed ? operations : Math.sqrt(operations));
   const [relative, least] = [scale * unitRoundoff(unit), scale * ulpAt(0, unit)];
   const condition = conditionOf(facts);
   return facts.oracle.map((value, i) =>

@@ -18,6 +18,11 @@ export interface OutputFacts {
    * without it passes with it.
    */
   readonly perturbed?: readonly { readonly relative: number; readonly values: Float64Array }[];
+  /**
+   * Whether values of the inputs repeat or differ in size. Then neighbouring terms round alike, so that n errors add up to n of
+   * one, and what a running sum keeps of a large value shows in small results beside it.
+   */
+  readonly placed?: boolean;
 }
 
 /** How near an output must come. */
