@@ -55,9 +55,10 @@ describe('an honest kernel', () => {
     const evaluation = await evaluate(honest);
     expect(evaluation).toMatchObject({ schemaVersion: 1, id: 'e0', status: 'passed', workload: { name: 'main' } });
     // 1 check shape × 2 generator sets and main, each run twice; on main once more over its results, once with the large
-    // inputs, four times in a row, once over zeros; 3 drawn shapes, each run twice and once with rows arranged, one of them once
-    // more with large inputs; 2 shapes with a large dimension, one with two, the smallest; main with large inputs and one kind of secret ones.
-    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 9 + 1 + 4 + 2);
+    // inputs, four times in a row, once over zeros; 2 ways to place values at the check shape; 3 drawn shapes, each run twice and
+    // once with values placed, one of them once more with large inputs; 2 shapes with a large dimension and the smallest; main
+    // with large inputs, 2 ways to place values and one size.
+    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 2 + 9 + 1 + 3 + 4);
     expect(evaluation.seed).toBe(1);
     expect(evaluation.coverage).toMatchObject({ checkShapes: 1, timedShapeOnly: false });
     expect(evaluation.coverage?.drawnShapes).toHaveLength(3 + 2);
@@ -622,7 +623,7 @@ describe('limits of a check shape', () => {
     expect(evaluation.coverage).toMatchObject({ drawnShapes: [], fixedDimensions: ['R', 'C'], timedShapeOnly: true });
     // Main with large and declared inputs, twice each, and seven repeated launches; the set named normal is what the inputs
     // declare.
-    expect(evaluation.correctness?.checksRun).toBe(11 + 3 * 2);
+    expect(evaluation.correctness?.checksRun).toBe(11 + 4 * 2);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { DType } from '../../core/dtype.ts';
-import type { SpecialValue } from '../../core/problem.ts';
+import type { SpecialValue } from '../../core/vocabulary.ts';
 import { type RandomStream, shuffle } from '../../stats/random.ts';
 import { specialValue } from './generators/special.ts';
 

@@ -1,5 +1,6 @@
 import type { DType } from '../../../core/dtype.ts';
-import type { Generator, SpecialValue } from '../../../core/problem.ts';
+import type { Generator } from '../../../core/problem.ts';
+import type { SpecialValue } from '../../../core/vocabulary.ts';
 import type { RandomStream } from '../../../stats/random.ts';
 import type { GeneratorContext } from './generator.ts';
 
