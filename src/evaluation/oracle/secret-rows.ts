@@ -173,7 +173,7 @@ const cancelling: Pattern = {
 
 /** Every second, fourth or eighth value spreads wider than those between. */
 const interleaved: Pattern = {
-  suits: contrasting,
+  suits: (arrangement) => contrasting(arrangement) && repeatable(arrangement),
   arrange: ({ values, contrast, draw }) => {
     const [step, factor] = [2 ** (1 + below(draw, 3)), contrast ** draw()];
     for (let i = below(draw, step); i < values.length; i += step) values[i]! *= factor;
@@ -209,12 +209,20 @@ export function arrangeRows(values: Float64Array, arrangement: Arrangement): Flo
     const row = values.subarray(start, start + rowLength);
     const before = start > 0 ? values.subarray(start - rowLength, start) : undefined;
     const isParted = rowLength >= LEAST_IN_PARTS && draw() < parted;
-    // Between parts of one row, values may differ by no more than between any values of a row.
-    const within = isParted ? { ...arrangement, rowContrast: arrangement.contrast } : arrangement;
+    const within = isParted ? withinRow(arrangement) : arrangement;
     for (const part of isParted ? partsOf(row, draw) : [row])
       nextPattern(within, part.length).arrange({ ...within, values: part, before, draw });
   }
   return values;
+}
+
+/**
+ * Between parts of one row, values may differ by no more than between any values of a row; not at all where a serial sum of many
+ * small ones beside large ones would err by more than a fixed number of roundings.
+ */
+function withinRow(arrangement: Arrangement): Arrangement {
+  const contrast = repeatable(arrangement) ? arrangement.contrast : 1;
+  return { ...arrangement, contrast, rowContrast: contrast };
 }
 
 /** Patterns in a secret order, each once before any comes again; the next one that suits. */
