@@ -243,13 +243,13 @@ const HEADROOM = 4;
 export function isStorable(
   buffers: readonly PlannedBuffer[],
   expectations: Expectations,
-  { kind, level }: SecretSet,
+  secret?: SecretSet,
 ): boolean {
-  const hasSpecial = kind === 'secret:zeros';
+  const hasSpecial = secret?.kind === 'secret:zeros';
   const isRight = (value: number, most: number): boolean =>
     value === Number.NEGATIVE_INFINITY ||
     Math.abs(value) <= most ||
-    (hasSpecial && (value === Number.POSITIVE_INFINITY || (level > 0 && Number.isNaN(value))));
+    (hasSpecial && (value === Number.POSITIVE_INFINITY || (secret.level > 0 && Number.isNaN(value))));
   return outputsOf(buffers).every(({ name, dtype }) => {
     const most = (LARGEST[dtype] ?? Number.POSITIVE_INFINITY) / HEADROOM;
     return expectations.get(name)!.want.every((value) => isRight(value, most));
