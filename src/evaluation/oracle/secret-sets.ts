@@ -240,11 +240,7 @@ const HEADROOM = 4;
  * Whether the right results are far from where their dtype ends. The logarithm of nothing, -infinity, is right; other infinities
  * and NaN are where the inputs have special values, but not where whole rows are nothing else: then there is no right result.
  */
-export function isStorable(
-  buffers: readonly PlannedBuffer[],
-  expectations: Expectations,
-  secret?: SecretSet,
-): boolean {
+export function isStorable(buffers: readonly PlannedBuffer[], expectations: Expectations, secret?: SecretSet): boolean {
   const hasSpecial = secret?.kind === 'secret:zeros';
   const isRight = (value: number, most: number): boolean =>
     value === Number.NEGATIVE_INFINITY ||
