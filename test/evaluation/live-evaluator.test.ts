@@ -56,7 +56,7 @@ describe('an honest kernel', () => {
     expect(evaluation).toMatchObject({ schemaVersion: 1, id: 'e0', status: 'passed', workload: { name: 'main' } });
     // 1 check shape × 2 generator sets and main, each run twice; on main once more over its results, once with the large
     // inputs, four times in a row, once over zeros; 2 ways to place values at the check shape; 3 drawn shapes, each run twice and
-    // once with values placed, one of them once more with large inputs; 3 shapes with a large dimension and the smallest; main
+    // once with values placed, one of them once more with large inputs; 2 shapes with a large dimension, one with two, the smallest; main
     // with large inputs, 2 ways to place values and one size.
     expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 2 + 9 + 1 + 4 + 4);
     expect(evaluation.seed).toBe(1);
