@@ -61,7 +61,7 @@ describe('an honest kernel', () => {
     expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 2 + 9 + 1 + 4 + 4);
     expect(evaluation.seed).toBe(1);
     expect(evaluation.coverage).toMatchObject({ checkShapes: 1, timedShapeOnly: false });
-    expect(evaluation.coverage?.drawnShapes).toHaveLength(3 + 3);
+    expect(evaluation.coverage?.drawnShapes).toHaveLength(3 + 4);
     expect(evaluation.correctness?.worstErrorRatio).toBeLessThanOrEqual(1);
     expect(evaluation.timing?.kind).toBe('predicted');
     expect(evaluation.counters).toMatchObject({ instructions: 16, totals: { instructions: 16 } });
