@@ -137,7 +137,8 @@ export const rungTable = (view: LadderView): string => {
     { title: 'Rung' },
     ...rows.flatMap(({ row }) => [right(row.workload), right('% of the best library')]),
   ];
-  const cells = kernelsOf(view).map((name) => [
+  const measured = kernelsOf(view).filter((name) => rows.some(({ row }) => kernelCell(row, name)));
+  const cells = measured.map((name) => [
     `\`${name}\``,
     ...rows.flatMap(({ row, library }) => {
       const cell = kernelCell(row, name);

@@ -109,7 +109,7 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
   'h200-attention-libraries':
     'warpsmith measure problems/attention --kernel … --set … --baseline all --workload … --json, once for each kernel; each beside its command',
   'h200-attention-rungs':
-    'warpsmith measure problems/attention --device cuda:0 --workload b1h8s512d64 --workload b32h8s512d64 --baseline sdpa --baseline sdpa-cudnn --baseline fa3 --json',
+    'warpsmith measure problems/attention --device cuda:0 --workload b1h8s512d64 --baseline sdpa --baseline sdpa-cudnn --baseline fa3 --json',
   'h200-attention-optimize':
     'warpsmith optimize problems/attention --device cuda:0 --max-evaluations 45 --record …, then node scripts/replay-recordings.ts',
   'h200-sdpa-by-pytorch': '20 calls in one CUDA graph of PyTorch, median of 30 replays',

@@ -28,27 +28,38 @@ export function multiIndexOf(shape: readonly number[], element: number): number[
   return index;
 }
 
-/** Offset of every logical element in the buffer, in elements; index is row-major. */
-function elementOffsets(layout: Layout): Float64Array {
+/** Elements that lie side by side: as many of the innermost axes as have no gaps, e.g. the columns of a row. */
+interface Runs {
+  readonly length: number;
+  /** Where each run begins in the buffer, in elements, in row-major order. */
+  readonly offsets: Float64Array;
+}
+
+function runsOf({ shape, strides }: Layout): Runs {
+  let length = 1;
+  let axes = shape.length;
+  while (axes > 0 && (shape[axes - 1] === 1 || strides[axes - 1] === length)) length *= shape[--axes]!;
   let offsets = new Float64Array(1);
-  layout.shape.forEach((extent, axis) => {
+  for (let axis = 0; axis < axes; axis++) {
+    const [extent, stride] = [shape[axis]!, strides[axis]!];
     const next = new Float64Array(offsets.length * extent);
     offsets.forEach((base, outer) => {
-      for (let i = 0; i < extent; i++) next[outer * extent + i] = base + i * layout.strides[axis]!;
+      for (let i = 0; i < extent; i++) next[outer * extent + i] = base + i * stride;
     });
     offsets = next;
-  });
-  return offsets;
+  }
+  return { length, offsets };
 }
 
 /** Bytes of the logical elements, row-major and packed, out of the buffer's bytes. */
 export function packElements(layout: Layout, bytes: Uint8Array): Uint8Array {
   if (isDense(layout)) return bytes;
   const size = sizeOfDType(layout.dtype);
-  const offsets = elementOffsets(layout);
-  const packed = new Uint8Array(offsets.length * size);
-  offsets.forEach((offset, element) => {
-    packed.set(bytes.subarray(offset * size, offset * size + size), element * size);
+  const { length, offsets } = runsOf(layout);
+  const runBytes = length * size;
+  const packed = new Uint8Array(offsets.length * runBytes);
+  offsets.forEach((offset, run) => {
+    packed.set(bytes.subarray(offset * size, offset * size + runBytes), run * runBytes);
   });
   return packed;
 }
@@ -57,9 +68,11 @@ export function packElements(layout: Layout, bytes: Uint8Array): Uint8Array {
 export function spreadElements(layout: Layout, packed: Uint8Array, padding: number): Uint8Array {
   if (isDense(layout)) return packed;
   const size = sizeOfDType(layout.dtype);
+  const { length, offsets } = runsOf(layout);
+  const runBytes = length * size;
   const bytes = new Uint8Array(layout.bytes).fill(padding);
-  elementOffsets(layout).forEach((offset, element) => {
-    bytes.set(packed.subarray(element * size, element * size + size), offset * size);
+  offsets.forEach((offset, run) => {
+    bytes.set(packed.subarray(run * runBytes, (run + 1) * runBytes), offset * size);
   });
   return bytes;
 }
@@ -69,6 +82,7 @@ export function firstChangedPaddingByte(layout: Layout, bytes: Uint8Array, paddi
   if (isDense(layout)) return -1;
   const size = sizeOfDType(layout.dtype);
   const isElement = new Uint8Array(layout.bytes);
-  for (const offset of elementOffsets(layout)) isElement.fill(1, offset * size, offset * size + size);
+  const { length, offsets } = runsOf(layout);
+  for (const offset of offsets) isElement.fill(1, offset * size, (offset + length) * size);
   return bytes.findIndex((byte, i) => isElement[i] === 0 && byte !== padding);
 }
