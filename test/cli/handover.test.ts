@@ -71,12 +71,13 @@ describe('export', () => {
     const { json } = await runJson(['export', 'latest', ...store, '-o', folder]);
     const { parameters } = json.exported.candidate as { parameters: Record<string, number> };
     const setting = Object.entries(parameters).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
-    const size = ['--workload', 'rows=1200,columns=1000'];
+    const rows = Math.ceil(before / 1000) + 200;
+    const size = ['--workload', `rows=${rows},columns=1000`];
     const words = ['evaluate', join(problem, WINNER), ...setting, ...size, ...DEVICE, ...store];
     const evaluated = await runJson(words, { env: { WARPSMITH_JOURNAL: 'on' } });
     expect(evaluated.json).toMatchObject({ status: 'passed' });
-    expect(before).toBe(2 ** 20);
-    expect(most(await header())).toBe(1_200_000);
+    expect(before).toBeGreaterThanOrEqual(2 ** 20);
+    expect(most(await header())).toBe(1000 * rows);
   }, 60_000);
 
   it('replaces an earlier export, and nothing else', async () => {

@@ -65,7 +65,7 @@ describe('device memory', () => {
       buffer: { name: 'in', offsetBytes: 384, sizeBytes: 384 },
       source: { file: 'faults.cu', line: lineOf('shifted read') },
     });
-    expect(failure.fault!.address).toMatch(/^0x7[0-9a-f]{8}$/);
+    expect(failure.fault!.address).toMatch(/^0x7[0-9a-f]{11}$/);
     expect(failure.fault!.instruction).toMatch(/^ld\.global/);
     expect(failure.message).toBe(
       `shifted_read: out-of-bounds global read at address ${failure.fault!.address} (offset 384 of buffer in, which has 384 bytes) in CTA (2, 0, 0) thread (31, 0, 0) at faults.cu:${lineOf('shifted read')}`,
