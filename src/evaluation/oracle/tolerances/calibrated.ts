@@ -90,8 +90,8 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
   const groupSize = group === 'all' ? Math.max(1, want.length) : groupSizeOf(facts.shape);
   const largestError = maximumPerGroup(naiveErrors, groupSize);
   const largestValue = maximumPerGroup(want, groupSize);
-  // Of equal weights, one rounding shows in a whole row, with that of the result.
-  const roundings = facts.placed ? 2 : 1;
+  // Of equal weights, one rounding shows in every whole row, with that of the result.
+  const roundings = facts.placed ? 2 : fewRows(want, facts.shape);
   const slack = largestError.map((error, i) => factor * error + 2 * ulpAt(largestValue[i]!, storage));
   return {
     want,
@@ -99,10 +99,7 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
     groupSize: 1,
     rmsLimit: Math.hypot(
       // Below the normal numbers, rounding errs by half of the smallest subnormal, for any result.
-      Math.max(
-        Math.max(roundings, fewRows(want, facts.shape)) * unitRoundoff(storage) * rmsOf(want),
-        ulpAt(0, storage) / 2,
-      ),
+      Math.max(roundings * unitRoundoff(storage) * rmsOf(want), ulpAt(0, storage) / 2),
       rmsFactor * rmsOf(naiveErrors),
       rmsOf(arithmetic),
     ),
