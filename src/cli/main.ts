@@ -11,11 +11,20 @@ import { usageError } from './usage-error.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** The first signal ends the command cleanly; the second ends the process at once. */
+/**
+ * `timeout` sends its signal to the process and to its group, a shell's job control to the group as well: signals this
+ * close together, ms, are one wish. Nobody presses Ctrl-C twice as fast.
+ */
+const ONE_WISH_MS = 100;
+
+/** The first signal ends the command cleanly; a second one ends the process at once. */
 function abortOnSignals(streams: Streams): { signal: AbortSignal; dispose(): void } {
   const controller = new AbortController();
+  let firstAt = 0;
   const onSignal = () => {
+    if (controller.signal.aborted && performance.now() - firstAt < ONE_WISH_MS) return;
     if (controller.signal.aborted) process.exit(EXIT.interrupted);
+    firstAt = performance.now();
     streams.err.write('\nStopping; press Ctrl-C again to leave at once.\n');
     controller.abort();
   };

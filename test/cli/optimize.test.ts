@@ -155,4 +155,24 @@ describe('Ctrl-C', () => {
     expect(existsSync(join(run, 'best/kernel.cu'))).toBe(true);
     expect(stdout.trimEnd().split('\n').at(-1)).toBe(`Best kernel: ${join(run, 'best/kernel.cu')}`);
   });
+
+  test('prints its result when `timeout` ends it, which signals the process and then its group', async () => {
+    const store = temporaryFolder();
+    const args = [
+      'optimize',
+      'problems/attention',
+      '--json',
+      '--device',
+      'virtual:l4',
+      '--workload',
+      'b1h1s128d64',
+      '--store',
+      store,
+    ];
+    // Different signals, since the kernel makes one of two equal ones that wait.
+    const signals = ['SIGTERM', 'SIGHUP'] as const;
+    const { code, stdout } = await runCli(args, { interruptAt: '[1] trying', interruptSignals: signals });
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout)).toMatchObject({ kind: 'run-report', stop: { reason: 'interrupted' } });
+  });
 });

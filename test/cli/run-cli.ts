@@ -27,6 +27,8 @@ export interface CliOptions {
   interruptAt?: string;
   /** Waits this long before interrupting. */
   interruptAfterMs?: number;
+  /** The signals that interrupt it, sent to the process and then to its group, as `timeout` does. */
+  interruptSignals?: readonly NodeJS.Signals[];
 }
 
 /** In this process, where nothing about the process is asked for: it spares each command Node's start and the modules'. */
@@ -56,7 +58,14 @@ export function runCli(args: readonly string[], options?: CliOptions): Promise<C
 /** A running command line in a process group of its own, which is gone when the promise settles. */
 export function runInProcess(
   args: readonly string[],
-  { cwd = repository, env = {}, nodeOptions = [], interruptAt, interruptAfterMs = 0 }: CliOptions = {},
+  {
+    cwd = repository,
+    env = {},
+    nodeOptions = [],
+    interruptAt,
+    interruptAfterMs = 0,
+    interruptSignals,
+  }: CliOptions = {},
 ): Promise<CliOutcome> {
   const child = spawn(process.execPath, [...nodeOptions, BIN, ...args], {
     cwd,
@@ -75,7 +84,10 @@ export function runInProcess(
     stderr += text;
     if (interruptAt !== undefined && !interrupted && stderr.includes(interruptAt)) {
       interrupted = true;
-      setTimeout(() => process.kill(-child.pid!, 'SIGINT'), interruptAfterMs);
+      setTimeout(() => {
+        for (const signal of interruptSignals ?? []) process.kill(child.pid!, signal);
+        for (const signal of interruptSignals ?? ['SIGINT']) process.kill(-child.pid!, signal);
+      }, interruptAfterMs);
     }
   });
   return new Promise((resolve, reject) => {

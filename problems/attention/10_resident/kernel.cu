@@ -434,7 +434,8 @@ __global__ void __launch_bounds__(kThreads, CTAS)
       maximum[r] = fmaxf(old, quad_max(largest[r]));
       offset[r] = -maximum[r] * scale;
       if (own == 0) continue;  // nothing to rescale
-      const float factor = exp2_approximately(old * scale + offset[r]);
+      // The difference first: with both at kLowest, what the product lost in rounding would be infinitely large.
+      const float factor = exp2_approximately((old - maximum[r]) * scale);
       sum[r] *= factor;
 #pragma unroll
       for (int i = 0; i < kHeadDim / 2; ++i) {

@@ -329,7 +329,8 @@ __global__ void __launch_bounds__(kThreads, 1)
       const float old = maximum[r];
       maximum[r] = fmaxf(old, quad_max(largest[r]));
       offset[r] = -maximum[r] * scale;
-      const float factor = exp2_approximately(old * scale + offset[r]);
+      // The difference first: with both at kLowest, what the product lost in rounding would be infinitely large.
+      const float factor = exp2_approximately((old - maximum[r]) * scale);
       sum[r] *= factor;
 #pragma unroll
       for (int i = 0; i < kHeadDim / 2; ++i) {
