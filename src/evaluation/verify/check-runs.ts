@@ -28,6 +28,8 @@ export interface CheckRunsOptions {
   readonly instructionsPerCta?: number;
   /** Whether the first run looks for races; not if it is counted. */
   readonly findsRaces?: boolean;
+  /** Whether the second run finds zeros in memory instead of large numbers and rubbish. */
+  readonly overZeros?: boolean;
   /** The main workload's first run is the counted one. */
   readonly isMain: boolean;
   /** Cache state at the start of the counted run; `cold` by default. */
@@ -58,7 +60,10 @@ export const NATURAL = { name: 'run 1 (natural order, NaN poison)', poison: NAN_
 /** The runs of one check, on the same buffers unless a run says otherwise. */
 export class CheckRuns {
   readonly name: string;
-  /** The second run: another CTA and warp order, finite poison, every buffer with only its declared alignment. */
+  /**
+   * The second run: another CTA and warp order, every buffer with only its declared alignment, and either finite poison and
+   * rubbish in shared and local memory, or zeros in all of them.
+   */
   readonly reordered: Trial;
   readonly #options: CheckRunsOptions;
   #memory: CheckMemory;
@@ -67,10 +72,12 @@ export class CheckRuns {
     this.name = options.name;
     this.#options = options;
     this.#memory = memory;
+    const { overZeros = false } = options;
     this.reordered = {
-      name: `run 2 (order seed ${this.orderSeed}, finite poison, minimum alignment)`,
+      name: `run 2 (order seed ${this.orderSeed}, ${overZeros ? 'zeros' : 'finite poison'}, minimum alignment)`,
       reordered: true,
-      poison: FINITE_POISON,
+      poison: overZeros ? ZERO_POISON : FINITE_POISON,
+      privateMemory: overZeros ? 'zeros' : this.orderSeed,
       minimumAlignment: true,
     };
   }

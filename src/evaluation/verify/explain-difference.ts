@@ -1,4 +1,4 @@
-import { FINITE_POISON } from '../launches/poison.ts';
+import { ZERO_POISON } from '../launches/poison.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type CheckRuns, NATURAL, type Trial } from './check-runs.ts';
@@ -7,7 +7,7 @@ import { cameOutOtherwise, describeDifference, type JudgedCheck, refused } from 
 
 /**
  * Finds why the two runs of a check differ, by changing one thing at a time: earlier launches, memory contents, buffer
- * addresses. If none of them matters, the cause is the order of CTAs and warps.
+ * addresses. If none of them matters, and the order alone does, that is the cause.
  */
 export async function explainDifference(judged: JudgedCheck, first: RunResult, second: RunResult): Promise<Refused> {
   const { runs, outputs } = judged;
@@ -25,8 +25,17 @@ export async function explainDifference(judged: JudgedCheck, first: RunResult, s
     if (!other.ok) return other;
     if (cameOutOtherwise(judged, first, other)) return refuse(runs.name, difference, runs);
   }
+  const otherOrder = await runs.runAfresh({ ...NATURAL, ...OTHER_ORDER });
+  if (!otherOrder.ok) return otherOrder;
+  if (!cameOutOtherwise(judged, first, otherOrder)) return refusePoison(runs.name, difference, runs);
   return refused('wrong', `output depends on the order of CTAs or warps: ${difference}`, runs.name);
 }
+
+/** Nothing but the order is the second run's. */
+const OTHER_ORDER = { name: "run 3 (run 2's order, NaN poison)", reordered: true, privateMemory: 0 } as const;
+
+const refusePoison = (check: string, difference: string, runs: CheckRuns): Refused =>
+  refuseUninitialised(check, difference, runs.reordered.poison === ZERO_POISON ? 'zeros' : undefined);
 
 interface Cause {
   trial: Trial;
@@ -38,14 +47,14 @@ const causes = (runs: CheckRuns): Cause[] => [
   {
     trial: {
       ...NATURAL,
-      name: 'run 3 (natural order, NaN poison, other rubbish in shared and local memory)',
-      privateMemory: runs.orderSeed,
+      name: "run 3 (natural order, NaN poison, run 2's shared and local memory)",
+      privateMemory: runs.reordered.privateMemory,
     },
     refuse: refusePrivate,
   },
   {
-    trial: { name: 'run 3 (natural order, finite poison)', poison: FINITE_POISON },
-    refuse: (check, difference) => refuseUninitialised(check, difference),
+    trial: { name: "run 3 (natural order, run 2's poison)", poison: runs.reordered.poison },
+    refuse: refusePoison,
   },
   {
     trial: { ...NATURAL, name: 'run 3 (natural order, NaN poison, minimum alignment)', minimumAlignment: true },

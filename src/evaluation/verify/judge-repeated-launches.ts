@@ -1,4 +1,4 @@
-import { isFloating, sizeOfDType } from '../../core/dtype.ts';
+import type { ProblemFile } from '../../core/problem.ts';
 import { createStream, type RandomStream } from '../../stats/random.ts';
 import { FINITE_POISON } from '../launches/poison.ts';
 import type { Refused } from '../launches/refusal.ts';
@@ -20,12 +20,14 @@ import {
   refused,
   type Verdicts,
 } from './judged-check.ts';
-import { almostSame, altered, noise, shuffled } from './leftovers.ts';
+import { altered, noise, shuffled } from './leftovers.ts';
+import { type Contents, mixed, RESEMBLANCES, resembling } from './resembling-inputs.ts';
 
 /** Launches in a row without a look between them. */
 const BURST_LAUNCHES = 4;
 
 interface Repetition {
+  readonly problem: ProblemFile;
   /** The check, passed, whose buffers and module are still there. */
   readonly passed: PassedCheck;
   /** Other inputs of the same shapes. */
@@ -70,7 +72,7 @@ async function judgeLaunches(repetition: Repetition): Promise<Refused | undefine
   if (overResults) return overResults;
   const renewed = await judgeNewInputs(repetition);
   if (!renewed.ok) return renewed;
-  return (await judgeBurst(repetition, renewed)) ?? judgeAlmostSameInputs(repetition);
+  return (await judgeBurst(repetition, renewed)) ?? judgeResemblingInputs(repetition);
 }
 
 /** A trial with what shared and local memory hold. */
@@ -182,37 +184,48 @@ const remembersResults = (elements: string): string =>
   'workspace or __device__ variable';
 
 /**
- * Inputs that agree with those of the launch before in most elements: a kernel that knows earlier inputs by a few of them takes
- * these for the same. Its own run without a memory says what is right. Only for kernels that have one, and for inputs whose
- * elements do not depend on one another.
+ * Inputs that agree with those of the launch before in most elements, in all but their greatest, or in everything but their order,
+ * and the earlier ones again: a kernel that knows inputs by a few of them or by a checksum takes these for the same, and one
+ * that trusts what it kept, such as a maximum or a partial sum, is wrong. Its own run without a memory says what is right. Only for
+ * kernels that have one, and for inputs whose elements do not depend on one another.
  */
-async function judgeAlmostSameInputs(repetition: Repetition): Promise<Refused | undefined> {
-  const { judged } = repetition.passed;
-  const { runs, outputs, isBitwise } = judged;
+async function judgeResemblingInputs(repetition: Repetition): Promise<Refused | undefined> {
+  const { passed, other, problem } = repetition;
+  const { runs, isBitwise } = passed.judged;
   if (!runs.remembers || !isBitwise) return undefined;
-  const mixed = new Map(repetition.other.inputs.bytes);
-  for (const { name, dtype, generator } of runs.plan.buffers) {
-    const [current, others] = [mixed.get(name), runs.contents.get(name)];
-    if (!current || !others || !(isFloating(dtype) || generator?.kind === 'index-range')) continue;
-    const stream = streamOf(repetition, `almost the same ${name}`);
-    mixed.set(name, almostSame(current, others, sizeOfDType(dtype), stream));
+  const { buffers } = runs.plan;
+  const streams = (how: string) => (input: string) => streamOf(repetition, `${how} ${input}`);
+  const base = mixed(other.inputs.bytes, runs.contents, { buffers, streamOf: streams('almost the same') });
+  const first = await judgeAgainstAfresh(repetition, base, 'differ from the last ones in few elements');
+  if (!first.ok) return first;
+  for (const how of RESEMBLANCES) {
+    const inputs = resembling(base, how, { buffers, problem, streamOf: streams(how) });
+    const next = await judgeAgainstAfresh(repetition, inputs, how);
+    if (!next.ok) return next;
+    const back = await judgeAgainstAfresh(repetition, base, `are the last but one; the last ones ${how}`, first);
+    if (!back.ok) return back;
   }
-  await runs.replaceInputs(mixed);
-  const trial = trialOf(repetition, {
-    ...NATURAL,
-    name: 'a run with inputs that differ from the last ones in few elements',
-  });
+  return undefined;
+}
+
+/** A run on these inputs, and what it must be: the same without earlier launches, run now unless it is known. */
+async function judgeAgainstAfresh(
+  repetition: Repetition,
+  inputs: Contents,
+  how: string,
+  known?: RunResult,
+): Promise<RunResult | Refused> {
+  const { runs, outputs } = repetition.passed.judged;
+  await runs.replaceInputs(inputs);
+  const trial = trialOf(repetition, { ...NATURAL, name: `a run with inputs that ${how}` });
   const run = await runs.run(trial);
   if (!run.ok) return run;
-  const afresh = await runs.runAfresh(trial);
+  const afresh = known ?? (await runs.runAfresh(trial));
   if (!afresh.ok) return afresh;
   const difference = describeDifference(outputs, afresh.outputs, run.outputs);
-  if (difference === undefined) return undefined;
-  return refused(
-    'wrong',
-    `results of earlier inputs come back for others that resemble them: ${difference}`,
-    runs.name,
-  );
+  if (difference === undefined) return afresh;
+  const reason = `results of earlier inputs come back for others that resemble them: these ${how}; ${difference}`;
+  return refused('wrong', reason, runs.name);
 }
 
 /** One launch of the burst. */

@@ -61,18 +61,3 @@ export function noise(elements: Uint8Array, dtype: DType, stream: RandomStream):
 
 /** The bits of an element's two top bytes that make it a quiet NaN, for any sign and any other payload bits. */
 const QUIET_NAN = { f16: [0x7e, 0], bf16: [0x7f, 0xc0], f32: [0x7f, 0xc0], f64: [0x7f, 0xf8] } as const;
-
-/** Every so many elements one other: a key made of a few of them, or of a hash of a sample, stays the same. */
-const ALMOST_SAME = 64;
-
-/** The elements, about one in 64 replaced by that of `others` at the same place, at least one. */
-export function almostSame(elements: Uint8Array, others: Uint8Array, size: number, stream: RandomStream): Uint8Array {
-  const count = elements.length / size;
-  const result = elements.slice();
-  const always = stream.bits(0) % Math.max(1, count);
-  for (let i = 0; i < count; i++) {
-    if (i !== always && stream.bits(1 + i) % ALMOST_SAME !== 0) continue;
-    result.set(others.subarray(i * size, (i + 1) * size), i * size);
-  }
-  return result;
-}

@@ -92,6 +92,8 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   const cheapest = cheapestToRepeat(problem.file, checks);
   const watched = watchedChecks(checks, dimensions, seed);
   const queue = repeatedFirst(checks, cheapest);
+  // In turns, so that a shape with several generator sets meets both contents of memory.
+  const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   let index = 0;
   for (let chosen = queue.shift(); chosen; chosen = queue.shift()) {
     request.signal?.throwIfAborted();
@@ -108,7 +110,8 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     if (seeing && !queue.some((other) => isSameCheck(other, seeing))) queue.push(seeing);
     const isRepeated = chosen === cheapest || (check.isMain && isCheapToRepeat(request));
     const repeatWith = isRepeated ? otherInputs(problem.file, check, { checks, seed }) : undefined;
-    const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(chosen), repeatWith });
+    const overZeros = check.isMain || index % 2 === firstOverZeros;
+    const result = await verifyCheck(request, check, tally, { findsRaces: watched.has(chosen), overZeros, repeatWith });
     const correctness = tally.summary();
     if (!result.ok) return { ...result, coverage, correctness };
     coverage.compared = withShape(coverage.compared, problem.file, check.dimensions);
@@ -287,8 +290,13 @@ async function verifyCheck(
   request: VerifyRequest,
   check: Check,
   tally: CorrectnessTally,
-  { findsRaces, repeatWith }: { findsRaces: boolean; repeatWith: Pick<CheckKey, 'generatorSet' | 'seed'> | undefined },
+  options: {
+    findsRaces: boolean;
+    overZeros: boolean;
+    repeatWith: Pick<CheckKey, 'generatorSet' | 'seed'> | undefined;
+  },
 ): Promise<CheckResult> {
+  const { findsRaces, overZeros, repeatWith } = options;
   const { problem, seed, oracle } = request;
   const { dimensions, generatorSet, isMain } = check;
   const name = describeCheck(check);
@@ -296,7 +304,8 @@ async function verifyCheck(
   if ('ok' in plan) return plan;
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
   if (!check.isOnce && !isMain) await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
-  const runs = await CheckRuns.open({ ...request, name, plan, contents: prepared.inputs.bytes, isMain, findsRaces });
+  const memory = { contents: prepared.inputs.bytes, overZeros };
+  const runs = await CheckRuns.open({ ...request, name, plan, ...memory, isMain, findsRaces });
   try {
     if (check.isOnce) {
       const refusal = await judgeOnce({ runs, prepared, tally, seed });
@@ -308,7 +317,7 @@ async function verifyCheck(
     const unread = isMain && refuseUnread(problem, dimensions, plan, passed.first, name);
     if (unread) return unread;
     const other = repeatWith && oracle.check({ problem, dimensions, ...repeatWith });
-    const refusal = other && (await judgeRepeatedLaunches({ passed, other, seed }));
+    const refusal = other && (await judgeRepeatedLaunches({ problem: problem.file, passed, other, seed }));
     return refusal ?? { ok: true, plan, counters: passed.first.counters };
   } finally {
     await runs.close();

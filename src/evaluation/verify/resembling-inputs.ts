@@ -1,0 +1,133 @@
+import { isFloating, sizeOfDType } from '../../core/dtype.ts';
+import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import type { ProblemFile } from '../../core/problem.ts';
+import { decode, encode } from '../../core/rounding.ts';
+import { type RandomStream, shuffle } from '../../stats/random.ts';
+import { packElements, spreadElements } from '../launches/layout.ts';
+import { NAN_POISON } from '../launches/poison.ts';
+import { scalingOf } from '../oracle/secret-sets.ts';
+
+/** Buffer name → its bytes, laid out with its strides. */
+export type Contents = ReadonlyMap<string, Uint8Array>;
+
+/** Every so many elements one other: a key made of a few of them, or of a hash of a sample, stays the same. */
+const ALMOST_SAME = 64;
+
+/** The elements, about one in 64 replaced by that of `others` at the same place, at least one. */
+export function almostSame(elements: Uint8Array, others: Uint8Array, size: number, stream: RandomStream): Uint8Array {
+  const count = elements.length / size;
+  const result = elements.slice();
+  const always = stream.bits(0) % Math.max(1, count);
+  for (let i = 0; i < count; i++) {
+    if (i !== always && stream.bits(1 + i) % ALMOST_SAME !== 0) continue;
+    result.set(others.subarray(i * size, (i + 1) * size), i * size);
+  }
+  return result;
+}
+
+/** Inputs whose elements do not depend on one another, so that any of them may change. */
+export const mayChange = ({ dtype, generator }: PlannedBuffer): boolean =>
+  isFloating(dtype) || generator?.kind === 'index-range';
+
+/** What an input's values become, in place. */
+type Change = (values: Float64Array, input: Changing, draw: Draw) => void;
+
+interface Changing {
+  readonly rowLength: number;
+  /** By how much values may grow; 1: not at all. */
+  readonly most: number;
+}
+
+/** The next secret number in [0, 1). */
+type Draw = () => number;
+
+const below = (draw: Draw, bound: number): number => Math.floor(draw() * bound);
+
+function largestOf(values: Float64Array): number {
+  let largest = 0;
+  for (let i = 1; i < values.length; i++) if (!(values[i]! <= values[largest]!)) largest = i;
+  return largest;
+}
+
+/**
+ * The greatest value of every row, or one at a secret place, far above the others; or, where values may not grow, the greatest
+ * one replaced by another of its row: the greatest value of the last call is not that of this one.
+ */
+function otherMaxima(values: Float64Array, { rowLength, most }: Changing, draw: Draw): void {
+  for (let start = 0; start < values.length; start += rowLength) {
+    const row = values.subarray(start, start + rowLength);
+    const [largest, place] = [largestOf(row), below(draw, row.length)];
+    if (most === 1) row[largest] = row[place]!;
+    else
+      row[draw() < 0.5 ? largest : place] =
+        most * Math.max(...SAMPLED.map(() => Math.abs(row[below(draw, row.length)]!)));
+  }
+}
+
+/** By so many values of a row, its size is judged. */
+const SAMPLED = [0, 1, 2];
+
+/** Sums, products and checksums that know no order stay the same. */
+const otherOrder: Change = (values, _, draw) => void shuffle(values, (bound) => below(draw, bound));
+
+/** Whole rows and columns of zeros, so that results are 0 where they were not. */
+function zeroRows(values: Float64Array, { rowLength }: Changing, draw: Draw): void {
+  if (!values.some((value) => value <= 0) || !values.some((value) => value >= 0)) return;
+  const isZeroColumn = Uint8Array.from({ length: rowLength }, () => Number(draw() < ZERO_SHARE));
+  for (let start = 0; start < values.length; start += rowLength) {
+    const isZeroRow = draw() < ZERO_SHARE;
+    for (let i = 0; i < rowLength; i++) if (isZeroRow || isZeroColumn[i]) values[start + i] = 0;
+  }
+}
+
+/** Of the rows, and of the columns. */
+const ZERO_SHARE = 1 / 4;
+
+/** The ways in which inputs may resemble those of the last launch, and how a refusal names them. */
+const CHANGES = {
+  'differ in the greatest values only': otherMaxima,
+  'are the same values in another order': otherOrder,
+  'have some rows and columns of zeros': zeroRows,
+} as const satisfies Record<string, Change>;
+
+export type Resemblance = keyof typeof CHANGES;
+export const RESEMBLANCES = Object.keys(CHANGES) as Resemblance[];
+
+/** The inputs, all that may change changed in this way. */
+export function resembling(
+  contents: Contents,
+  how: Resemblance,
+  request: {
+    readonly buffers: readonly PlannedBuffer[];
+    readonly problem: ProblemFile;
+    readonly streamOf: (input: string) => RandomStream;
+  },
+): Contents {
+  const changed = new Map(contents);
+  for (const buffer of request.buffers) {
+    const bytes = contents.get(buffer.name);
+    if (!bytes || !mayChange(buffer)) continue;
+    const values = decode(packElements(buffer, bytes), buffer.dtype);
+    const stream = request.streamOf(buffer.name);
+    let count = 0;
+    const most = scalingOf(request.problem, buffer.name)?.most ?? 1;
+    CHANGES[how](values, { rowLength: buffer.shape.at(-1) ?? 1, most }, () => stream.uniform(count++));
+    changed.set(buffer.name, spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue));
+  }
+  return changed;
+}
+
+/** As {@link resembling}: about one element in 64 of every input is that of other inputs. */
+export function mixed(
+  contents: Contents,
+  others: Contents,
+  { buffers, streamOf }: { buffers: readonly PlannedBuffer[]; streamOf: (input: string) => RandomStream },
+): Contents {
+  const result = new Map(contents);
+  for (const buffer of buffers) {
+    const [current, other] = [contents.get(buffer.name), others.get(buffer.name)];
+    if (!current || !other || !mayChange(buffer)) continue;
+    result.set(buffer.name, almostSame(current, other, sizeOfDType(buffer.dtype), streamOf(buffer.name)));
+  }
+  return result;
+}

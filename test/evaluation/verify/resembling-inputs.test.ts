@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import type { PlannedBuffer } from '../../../src/core/launch-plan.ts';
+import type { ProblemFile } from '../../../src/core/problem.ts';
+import { decode, encode } from '../../../src/core/rounding.ts';
+import { type Resemblance, resembling } from '../../../src/evaluation/verify/resembling-inputs.ts';
+import { createStream } from '../../../src/stats/random.ts';
+
+const [ROWS, COLUMNS] = [16, 33];
+
+const buffer = {
+  ...{ name: 'x', dtype: 'f32', role: 'in', shape: [ROWS, COLUMNS], strides: [COLUMNS, 1] },
+  bytes: 4 * ROWS * COLUMNS,
+} as unknown as PlannedBuffer;
+
+const problemWith = (x: object): ProblemFile =>
+  ({
+    inputs: { x: { dtype: 'f32', access: 'in', ...x } },
+    outputs: { y: { dtype: 'f32', access: 'out' } },
+    comparison: { kind: 'exact' },
+  }) as unknown as ProblemFile;
+
+const WIDE = { scaling: { least: 1, most: 1024, offset: 0 } };
+const drawn = Float64Array.from({ length: ROWS * COLUMNS }, (_, i) => Math.fround(createStream(1).normal(i)));
+
+function changed(how: Resemblance, input: object, values = drawn, planned = buffer): Float64Array {
+  const problem = problemWith(input);
+  const contents = new Map([['x', encode(values, planned.dtype)]]);
+  const streamOf = (name: string) => createStream(2, how, name);
+  return decode(resembling(contents, how, { buffers: [planned], problem, streamOf }).get('x')!, planned.dtype);
+}
+
+const rows = (values: Float64Array): Float64Array[] =>
+  Array.from({ length: ROWS }, (_, row) => values.subarray(row * COLUMNS, (row + 1) * COLUMNS));
+
+describe('inputs that resemble the last ones', () => {
+  it('have one value far above the others in every row, if the values may grow', () => {
+    for (const [i, row] of rows(changed('differ in the greatest values only', WIDE)).entries()) {
+      expect(row.filter((value, column) => value !== rows(drawn)[i]![column])).toHaveLength(1);
+      expect(Math.max(...row)).toBeGreaterThan(50);
+    }
+  });
+
+  it('have lost the greatest value of nearly every row, if they may not', () => {
+    const after = rows(changed('differ in the greatest values only', { scaling: false }));
+    const lost = rows(drawn).filter((row, i) => Math.max(...row) > Math.max(...after[i]!));
+    expect(lost.length).toBeGreaterThan(ROWS / 2);
+    expect(after.flatMap((row) => [...row]).every((value) => drawn.includes(value))).toBe(true);
+  });
+
+  it('are the same values in another order', () => {
+    const after = changed('are the same values in another order', WIDE);
+    expect([...after].sort()).toEqual([...drawn].sort());
+    expect(after.filter((value, i) => value === drawn[i]).length).toBeLessThan(20);
+  });
+
+  it('have whole rows and columns of zeros, and others without', () => {
+    const after = changed('have some rows and columns of zeros', WIDE);
+    const isZero = (row: Float64Array): boolean => row.every((value) => value === 0);
+    expect(rows(after).filter(isZero).length).toBeGreaterThan(0);
+    expect(rows(after).filter(isZero).length).toBeLessThan(ROWS);
+    const columns = Array.from({ length: COLUMNS }, (_, c) => Float64Array.from(rows(after), (row) => row[c]!));
+    expect(columns.filter(isZero).length).toBeGreaterThan(0);
+  });
+
+  it('have no zeros among positive values', () => {
+    const positive = drawn.map((value) => Math.fround(Math.abs(value) + 1));
+    expect([...changed('have some rows and columns of zeros', WIDE, positive)]).toEqual([...positive]);
+  });
+
+  it('stay as they are where elements depend on one another', () => {
+    const offsets = { ...buffer, dtype: 'i32', generator: { kind: 'csr' } } as unknown as PlannedBuffer;
+    const values = drawn.map((_, i) => i);
+    expect([...changed('are the same values in another order', {}, values, offsets)]).toEqual([...values]);
+  });
+});
