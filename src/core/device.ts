@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CompiledCode } from './compiled-code.ts';
 import type { LaunchCounters } from './counters.ts';
+import type { ObservedDecisions } from './decisions.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { DeviceTally } from './device-tally.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from './device-values.ts';
@@ -82,6 +83,8 @@ export interface Device {
     buffers: ReadonlyMap<string, DeviceBuffer>,
     options: RunOptions,
   ): Promise<RunOutcome>;
+  /** Which ways the module's code decided in all its launches so far. Virtual devices only. */
+  decisions?(module: LoadedModule): ObservedDecisions;
   /** The predicted time of the counted sequence; virtual devices only, others throw. Bounds come from `bounds`. */
   predict(
     counters: readonly LaunchCounters[],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { artifactsSchema, type KeepRequest } from './artifacts.ts';
 import { comparedSizesSchema } from './compared-sizes.ts';
-import { diagnosticSchema } from './compiled-code.ts';
+import { diagnosticSchema, sourceLocation } from './compiled-code.ts';
 import { countersSchema } from './counters.ts';
 import { deviceIdentitySchema } from './device.ts';
 import { faultSchema } from './device-values.ts';
@@ -55,6 +55,37 @@ const correctness = z.strictObject({
 
 export interface Correctness extends z.infer<typeof correctness> {}
 
+const oneWayCondition = z
+  .strictObject({
+    place: sourceLocation,
+    text: z.string().describe('The source line, or the part of it around the condition.'),
+    isNear: z.boolean().describe('The compiler moved it: it belongs to this line or one near it.').optional(),
+    kind: z
+      .enum(['comparison', 'bound', 'combination'])
+      .describe(
+        'bound: a minimum or maximum with a constant, true where the constant is the result; combination: && or ||.',
+      ),
+    constant: z.number().describe('That it compares with, if the compiled code has one.').optional(),
+    was: z
+      .enum(['never-true', 'never-false', 'never-reached', 'one-way'])
+      .describe('one-way: the compiled code does not tell which of both.'),
+  })
+  .meta({ id: 'OneWayCondition' });
+
+/** A condition that went one way in every check, so that what it guards was not verified. */
+export type OneWayCondition = z.infer<typeof oneWayCondition>;
+
+const conditionCoverage = z.strictObject({
+  count: count.describe(
+    'Comparisons, their combinations, and minima and maxima with a constant, in the kernel’s own files.',
+  ),
+  libraryDecisions: count.describe('Decisions of the compiled code that lie in library functions: left out.'),
+  oneWay: z.array(oneWayCondition),
+});
+
+/** The conditions of the kernel’s source, over all threads of all checks. */
+export type ConditionCoverage = z.infer<typeof conditionCoverage>;
+
 const coverage = z
   .strictObject({
     checkShapes: count.describe('How many of the problem’s check shapes the kernel takes.'),
@@ -77,6 +108,7 @@ const coverage = z
     compared: comparedSizesSchema
       .describe('Where results were compared and right. Absent in evaluations of older versions and after quick looks.')
       .optional(),
+    conditions: conditionCoverage.describe('Virtual devices: which ways the kernel’s conditions went.').optional(),
   })
   .meta({ id: 'Coverage' });
 

@@ -1,5 +1,6 @@
 /** What the PTX parser makes. Names follow the PTX ISA. */
 import type { SourceLocation } from '../core/compiled-code.ts';
+import type { SourcePlace } from './source-locations.ts';
 
 /** `b8 … u64 f16 bf16 f16x2 bf16x2 f32 f64 pred`, without the dot. */
 export type PtxType = string;
@@ -45,6 +46,8 @@ export interface PtxInstruction {
   ptxLine: number;
   /** User's source, from .loc; the outermost call site when inlined from a header. */
   source?: SourceLocation;
+  /** `source`, and how the compiler came to it. */
+  place?: SourcePlace;
   /**
    * If a rewriting replaced one instruction by several: the original for the first of them, null for the others. Counters
    * count it instead.

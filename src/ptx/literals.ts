@@ -11,6 +11,20 @@ export function bitsOfF64(value: number): bigint {
   return scratch.getBigUint64(0);
 }
 
+/** What an immediate operand is as a number of this type. Integers beyond 2^53 are rounded. */
+export function numberOfBits({ type: written, value }: Immediate, type: string): number {
+  if (written === 'f32-bits') {
+    scratch.setUint32(0, Number(BigInt.asUintN(32, value)));
+    return scratch.getFloat32(0);
+  }
+  if (written === 'f64-bits') {
+    scratch.setBigUint64(0, BigInt.asUintN(64, value));
+    return scratch.getFloat64(0);
+  }
+  const bits = Number(/\d+$/.exec(type)?.[0] ?? 64);
+  return Number(type.startsWith('u') ? BigInt.asUintN(bits, value) : BigInt.asIntN(bits, value));
+}
+
 const PATTERNS: readonly [RegExp, (text: string) => Immediate][] = [
   [/^0[fF]/, (text) => ({ kind: 'immediate', type: 'f32-bits', value: BigInt(`0x${text.slice(2)}`) })],
   [/^0[dD]/, (text) => ({ kind: 'immediate', type: 'f64-bits', value: BigInt(`0x${text.slice(2)}`) })],

@@ -193,7 +193,7 @@ function parseInstruction(context: BodyContext): void {
   const guard = parseGuard(context);
   const opcodeToken = stream.expectKind('word', 'an instruction');
   const [opcode, ...modifiers] = opcodeToken.text.split('.') as [string, ...string[]];
-  const source = sources.source();
+  const place = sources.place();
   const instruction: PtxInstruction = {
     opcode,
     modifiers,
@@ -201,7 +201,8 @@ function parseInstruction(context: BodyContext): void {
     guard,
     operands: [],
     ptxLine: opcodeToken.line,
-    source,
+    source: place?.own,
+    place,
   };
   const readOperands = OPERAND_RULES[controlOf(instruction)] ?? parseOperands;
   readOperands(context, instruction);

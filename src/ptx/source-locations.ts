@@ -7,15 +7,26 @@ import type { Token } from './lexer.ts';
  */
 type SourceChain = readonly SourceLocation[];
 
+/** A place in a user's file as the compiler came to it. */
+export interface SourcePlace {
+  readonly own: SourceLocation;
+  /** How many functions of headers were inlined between `own` and the instruction; 0 if the user wrote it there. */
+  readonly headerDepth: number;
+  /** Where the user's function was inlined, innermost first. */
+  readonly calledFrom: readonly SourceLocation[];
+  /** The compiler gave no line: the place is that of the code before. */
+  readonly isInherited: boolean;
+}
+
 /** Reads `.file` and `.loc` directives and keeps the location in force. */
 export class SourceTracker {
   private readonly files: ReadonlyMap<number, string>;
   private readonly inlineComments: ReadonlyMap<number, string>;
   private readonly isUserFile: (path: string) => boolean;
   private readonly chainsByPlace = new Map<string, SourceChain>();
-  private readonly chosen = new Map<SourceChain, SourceLocation | undefined>();
+  private readonly chosen = new Map<SourceChain, SourcePlace | undefined>();
   private current: SourceChain = [];
-  private last: SourceLocation | undefined;
+  private last: SourcePlace | undefined;
 
   constructor(
     tokens: readonly Token[],
@@ -50,32 +61,35 @@ export class SourceTracker {
    * The innermost place in a user's file. Code that the compiler gave no line (line 0) belongs to the place before it;
    * undefined before the first one of a function.
    */
-  source(): SourceLocation | undefined {
-    this.last = this.ownSource() ?? this.last;
+  place(): SourcePlace | undefined {
+    const own = this.ownPlace();
+    if (own) this.last = own;
+    else if (this.last && !this.last.isInherited) this.last = { ...this.last, isInherited: true };
     return this.last;
   }
 
-  private ownSource(): SourceLocation | undefined {
+  private ownPlace(): SourcePlace | undefined {
     if (!this.chosen.has(this.current)) {
-      this.chosen.set(
-        this.current,
-        this.current.find((place) => place.line > 0 && this.isUserFile(place.file)),
-      );
+      const isOwn = ({ line, file }: SourceLocation): boolean => line > 0 && this.isUserFile(file);
+      const headerDepth = this.current.findIndex(isOwn);
+      const own = this.current[headerDepth];
+      const calledFrom = this.current.slice(headerDepth + 1).filter(isOwn);
+      this.chosen.set(this.current, own && { own, headerDepth, calledFrom, isInherited: false });
     }
     return this.chosen.get(this.current);
   }
 
   /** `.loc file line column [, function_name label [+ n], inlined_at file line column]`, as nvcc writes it. */
   private chainOfDirective(tokens: readonly Token[]): SourceChain {
-    const innermost = this.place(tokens, 0);
+    const innermost = this.placeIn(tokens, 0);
     if (!innermost) return [];
     const at = tokens.findIndex((token) => token.text === 'inlined_at');
-    const callSite = at < 0 ? undefined : this.place(tokens, at + 1);
+    const callSite = at < 0 ? undefined : this.placeIn(tokens, at + 1);
     if (!callSite) return [innermost];
     return [innermost, ...(this.chainsByPlace.get(keyOf([callSite])) ?? [callSite])];
   }
 
-  private place(tokens: readonly Token[], start: number): SourceLocation | undefined {
+  private placeIn(tokens: readonly Token[], start: number): SourceLocation | undefined {
     const [file, line, column] = [0, 1, 2].map((i) => Number.parseInt(tokens[start + i]?.text ?? '', 10));
     const path = this.files.get(file ?? Number.NaN);
     if (path === undefined || line === undefined || Number.isNaN(line)) return undefined;

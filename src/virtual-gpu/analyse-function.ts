@@ -11,6 +11,7 @@ import { analyseUniformity } from './codegen/control/uniformity.ts';
 import { registerKind } from './codegen/state/register-kinds.ts';
 import { assignSlots, type RegisterSlots } from './codegen/state/register-slots.ts';
 import { layOutSymbols } from './codegen/state/symbols.ts';
+import { type DecisionSites, decisionSites } from './decisions/decision-sites.ts';
 
 /** What a function's code says, whatever is made of it. */
 export interface Analysis {
@@ -20,6 +21,7 @@ export interface Analysis {
   liveness: Liveness;
   slots: RegisterSlots;
   registersPerThread: number;
+  decisions: DecisionSites;
 }
 
 const analyses = new WeakMap<PtxModule, Map<string, Analysis>>();
@@ -45,7 +47,8 @@ function analyse(module: PtxModule, functionName: string): Analysis {
   const blocks = splitBlocks(cfg, divergentBlocks);
   const liveness = analyseLiveness(asGraph(blocks));
   const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
-  return { fn, blocks, uniform, liveness, slots, registersPerThread: estimateRegisters(fn, cfg) };
+  const decisions = decisionSites(blocks.flatMap(({ instructions }) => instructions));
+  return { fn, blocks, uniform, liveness, slots, registersPerThread: estimateRegisters(fn, cfg), decisions };
 }
 
 function asGraph(blocks: JitBlock[]): ControlFlowGraph {

@@ -38,7 +38,7 @@ const DEVICE_MEMORY_MAXIMUM_PAGES = 65536;
  */
 export function compileKernel(options: CompileKernelOptions): KernelImage {
   const analysis = analysisOf(options.module, options.functionName);
-  const { fn, blocks, uniform, liveness, slots } = analysis;
+  const { fn, blocks, uniform, liveness, slots, decisions } = analysis;
   const symbols = layOutSymbols(options.module, fn, options.globals);
 
   const module = new ModuleBuilder();
@@ -60,6 +60,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     symbols: symbols.addresses,
     origins: new OriginTracer(fn, new Set(options.globals.keys())),
     tableStart: end,
+    decisions,
   });
   emitBlocks(kernel, weightTable, tables);
   // Checks here that JavaScript implements the rest, so that an unsupported instruction is not found only in a worker.
@@ -75,6 +76,9 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     weights: blocks.map((block) => block.instructions.filter((i) => i.countedAs !== null).length),
     weightTable,
     tables,
+    decisions,
+    decisionCount: decisions.sites.length,
+    decisionTable: kernel.decisionTable,
     groups: kernel.groups,
     warpSites: kernel.warpSites,
     barriers: barriersOf(blocks),

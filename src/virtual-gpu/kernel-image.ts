@@ -3,12 +3,14 @@ import type { CountTables } from './codegen/control/runtime-functions.ts';
 import type { WarpSite } from './codegen/kernel-context.ts';
 import type { AccessGroup } from './codegen/memory/access-groups.ts';
 import type { RegisterKind } from './codegen/state/register-kinds.ts';
+import type { DecisionSites } from './decisions/decision-sites.ts';
 
 /** A kernel compiled to WebAssembly, with all data for running it. */
 export interface KernelImage extends RunnableImage {
   wasm: Uint8Array<ArrayBuffer>;
   /** Instructions of each block, for attributing counts to lines. */
   blockInstructions: PtxInstruction[][];
+  decisions: DecisionSites;
 }
 
 /** What runs compiled code needs this about it. Plain data that travels to worker threads. */
@@ -26,6 +28,9 @@ export interface RunnableImage {
   weightTable: number;
   tables: CountTables | undefined;
   groups: AccessGroup[];
+  /** How many decisions are recorded, and the address of their records ({@link DECISION}). */
+  decisionCount: number;
+  decisionTable: number;
   warpSites: WarpSite[];
   /** The barrier instruction that precedes a block. */
   barriers: Map<number, PtxInstruction>;

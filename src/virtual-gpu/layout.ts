@@ -104,6 +104,9 @@ export const WARP = {
   registers: 704,
 } as const;
 
+/** One decision's record: a byte that is 1 once it was false for some thread, then one for true. */
+export const DECISION = { wasFalse: 0, wasTrue: 1, bytes: 2 } as const;
+
 /** Flags in a lane's program counter. Larger values run later, so waiting and finished lanes never run. */
 export const PC = {
   blockMask: 0x0fffffff,

@@ -27,6 +27,8 @@ export type WorkerReply =
       job: number;
       ok: true;
       counts: WorkerCounts | undefined;
+      /** Which ways its CTAs decided. */
+      decisions: Uint8Array | undefined;
       /** What this worker's CTAs stored to, if asked. */
       writes: WrittenPages | undefined;
       /** Whether several CTAs of this worker wrote to one place, without a check for races. */

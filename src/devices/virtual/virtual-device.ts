@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
+import type { ObservedDecisions } from '../../core/decisions.ts';
 import type { Device, DeviceIdentity, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
@@ -13,6 +14,7 @@ import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { seededOrder } from '../../stats/random.ts';
 import { functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache } from '../../virtual-gpu/cache-model/simulate.ts';
+import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
 import { launchCounters } from '../../virtual-gpu/launch-counters.ts';
@@ -38,6 +40,8 @@ interface VirtualKernel {
   use: MemoryUse;
   /** Launch shapes for which several CTAs stored to the same place. */
   overlapping: Set<string>;
+  /** Once it was launched. */
+  decisions?: DecisionLog;
   plain?: { image: KernelImage; handle: number };
   counting?: { image: KernelImage; handle: number };
   watching?: { image: KernelImage; handle: number };
@@ -224,6 +228,14 @@ export class VirtualDevice implements Device {
     return counters.map((launch, i) => ({ ...launch, sampledCache: traffic[i] ?? launch.sampledCache }));
   }
 
+  decisions(module: LoadedModule): ObservedDecisions {
+    const logs = [...(module as VirtualModule).kernels.values()].flatMap(({ decisions }) => decisions ?? []);
+    return {
+      decisions: logs.flatMap((log) => log.observed()),
+      leftOut: logs.reduce((sum, { leftOut }) => sum + leftOut, 0),
+    };
+  }
+
   predict(
     counters: readonly LaunchCounters[],
     _plan: LaunchPlan,
@@ -281,6 +293,7 @@ export class VirtualDevice implements Device {
         },
         options,
       );
+      if (outcome.kind === 'finished') this.#note(kernel, image, outcome.decisions);
       switch (outcome.kind) {
         case 'timed-out':
           return failure('timed-out', `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms`);
@@ -301,6 +314,11 @@ export class VirtualDevice implements Device {
     } finally {
       for (const buffer of pointerArrays) this.#memory.free(buffer);
     }
+  }
+
+  #note(kernel: VirtualKernel, { decisions }: KernelImage, records: readonly Uint8Array[]): void {
+    kernel.decisions ??= new DecisionLog(decisions);
+    for (const record of records) kernel.decisions.add(record);
   }
 
   #kernel(module: VirtualModule, symbol: string): VirtualKernel | DeviceFailure {

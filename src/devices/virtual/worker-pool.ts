@@ -11,7 +11,13 @@ export type PoolOutcome =
    * `overlapping`: CTAs of different workers, or of one watched worker, stored to the same bytes, so the contents depend on
    * chance.
    */
-  | { kind: 'finished'; counts: WorkerCounts[]; overlapping: boolean; uninitialisedRead: FaultReport | undefined }
+  | {
+      kind: 'finished';
+      counts: WorkerCounts[];
+      decisions: Uint8Array[];
+      overlapping: boolean;
+      uninitialisedRead: FaultReport | undefined;
+    }
   | { kind: 'fault'; fault: FaultReport }
   | { kind: 'timed-out' }
   | { kind: 'crashed'; message: string };
@@ -146,7 +152,7 @@ export class WorkerPool {
 
 /** What threads need not know is left out: copying it would take as long as a launch. */
 function postKernel(worker: Worker, kernel: number, { image, module }: BuiltKernel): void {
-  const { wasm: _bytes, blockInstructions: _instructions, ...rest } = image;
+  const { wasm: _bytes, blockInstructions: _instructions, decisions: _decisions, ...rest } = image;
   post(worker, { kind: 'load', kernel, image: rest, module });
 }
 
@@ -161,6 +167,7 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
   return {
     kind: 'finished',
     uninitialisedRead: reads.length === 0 ? undefined : first(reads),
+    decisions: replies.flatMap((reply) => (reply.ok && reply.decisions ? [reply.decisions] : [])),
     counts: replies.flatMap((reply) => (reply.ok && reply.counts ? [reply.counts] : [])),
     overlapping:
       replies.some((reply) => reply.ok && reply.crossed) ||

@@ -66,6 +66,7 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
     job,
     ok: true,
     counts: runner.image.counting ? runner.counts() : undefined,
+    decisions: runner.decisions(),
     writes: request.tellsWrites ? writes.written() : undefined,
     crossed: runner.crossed,
     uninitialisedRead,

@@ -4,7 +4,7 @@ import type { LaunchCounters } from '../../core/counters.ts';
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
-import type { Correctness, Coverage } from '../../core/evaluation.ts';
+import type { ConditionCoverage, Correctness, Coverage } from '../../core/evaluation.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import type { LaunchPlan, PlannedLaunch } from '../../core/launch-plan.ts';
@@ -34,6 +34,7 @@ import { judgeCheck } from './judge-check.ts';
 import { judgeOnce } from './judge-once.ts';
 import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import { refused } from './judged-check.ts';
+import { conditionCoverage } from './one-way-conditions.ts';
 
 export interface VerifyRequest {
   readonly device: Device;
@@ -117,7 +118,14 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     coverage.compared = withShape(coverage.compared, problem.file, check.dimensions);
     if (check.isMain) main = result;
   }
+  coverage.conditions = conditionsOf(request);
   return { ok: true, correctness: tally.summary()!, coverage, ...main! };
+}
+
+/** Which ways the candidate's conditions went in all runs so far; `undefined` where the device can't see them. */
+function conditionsOf({ device, module, candidate }: VerifyRequest): ConditionCoverage | undefined {
+  const observed = device.decisions?.(module);
+  return observed && conditionCoverage(observed, candidate.kernel.sources);
 }
 
 /** Sizes that were compared, with those of one more shape. */

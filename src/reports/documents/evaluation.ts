@@ -1,7 +1,7 @@
 import { describeSizes } from '../../core/compared-sizes.ts';
 import type { CounterTotals, LaunchCounters } from '../../core/counters.ts';
 import type { DeviceFault } from '../../core/device-values.ts';
-import type { Correctness, Coverage, Evaluation } from '../../core/evaluation.ts';
+import type { ConditionCoverage, Correctness, Coverage, Evaluation } from '../../core/evaluation.ts';
 import type { Comparison } from '../../core/measurement.ts';
 import type { LaunchTiming, Timing } from '../../core/timing.ts';
 import { holm } from '../../stats/holm.ts';
@@ -22,6 +22,7 @@ import {
   formatVersions,
   shortKernelNames,
 } from '../format.ts';
+import { oneWaySentences } from '../sections/conditions.ts';
 import { findingsInShort, HIDDEN_TITLE, hiddenFindings } from '../sections/findings.ts';
 import { measurementLines } from '../sections/measurement.ts';
 import { profileLines, profilerRuleLines, sanitizerLines } from '../sections/outside-tools.ts';
@@ -71,6 +72,7 @@ function statusList(evaluation: Evaluation): Part {
     problem?.elsewhere && doc.warn('which kernel.json names; it is not that of the folder above the kernel'),
     statusText(evaluation),
     coverage?.timedShapeOnly && doc.warn(ONE_SHAPE),
+    ...oneWaySentences(coverage?.conditions).map((sentence, i) => (i === 0 ? doc.warn(sentence) : sentence)),
     failedCheck && `found by: ${failedCheck}`,
     fault && describeFault(fault),
     repeated && describeRepeat(repeated),
@@ -97,11 +99,23 @@ function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, 
   ]);
 }
 
+const conditionsInShort = ({ count, oneWay, libraryDecisions }: ConditionCoverage): string =>
+  `${count - oneWay.length} of ${formatCount(count, 'condition')} went both ways` +
+  (libraryDecisions > 0 ? `; ${libraryDecisions} in library functions not looked at` : '');
+
 /** The shapes and inputs of the verification, and those left out. */
 function coverageList({ seed, coverage }: Evaluation): Part {
   if (!coverage) return doc.list([seed !== undefined && `seed ${seed}`]);
-  const { timedShapeOnly, compared, drawnShapes, excludedShapes, fixedDimensions, generatorSets, leftOut }: Coverage =
-    coverage;
+  const {
+    timedShapeOnly,
+    compared,
+    drawnShapes,
+    excludedShapes,
+    fixedDimensions,
+    generatorSets,
+    leftOut,
+    conditions,
+  }: Coverage = coverage;
   const shapes = (count: number) => formatCount(count, 'check shape');
   return doc.list([
     timedShapeOnly && 'no other shape than the timed one: the kernel takes none',
@@ -114,6 +128,7 @@ function coverageList({ seed, coverage }: Evaluation): Part {
       !timedShapeOnly &&
       `not verified at any other value of ${fixedDimensions.join(', ')}: the kernel takes none`,
     ...leftOut.map(({ check, reason }) => `left out: ${check}: ${reason}`),
+    conditions && conditionsInShort(conditions),
   ]);
 }
 

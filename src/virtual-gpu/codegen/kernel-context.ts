@@ -1,6 +1,7 @@
 import type { PtxFunction, PtxInstruction } from '../../ptx/ast.ts';
 import type { Liveness } from '../../ptx/liveness.ts';
-import { TABLE_BYTES, TABLES } from '../layout.ts';
+import type { DecisionSites } from '../decisions/decision-sites.ts';
+import { DECISION, TABLE_BYTES, TABLES } from '../layout.ts';
 import type { Origins, OriginTracer } from '../pointer-origins.ts';
 import type { ModuleBuilder } from '../wasm/module-builder.ts';
 import type { JitBlock } from './control/blocks.ts';
@@ -57,6 +58,9 @@ export class KernelContext {
   readonly origins: OriginTracer;
   readonly groups: AccessGroup[] = [];
   readonly warpSites: WarpSite[] = [];
+  readonly decisions: DecisionSites;
+  /** Address of the decisions' records. */
+  readonly decisionTable: number;
   #tableEnd: number = TABLES;
 
   constructor(parts: {
@@ -74,6 +78,7 @@ export class KernelContext {
     symbols: ReadonlyMap<string, SymbolAddress>;
     origins: OriginTracer;
     tableStart: number;
+    decisions: DecisionSites;
   }) {
     this.fn = parts.fn;
     this.blocks = parts.blocks;
@@ -89,6 +94,8 @@ export class KernelContext {
     this.symbols = parts.symbols;
     this.origins = parts.origins;
     this.#tableEnd = parts.tableStart;
+    this.decisions = parts.decisions;
+    this.decisionTable = this.allocateTable(parts.decisions.sites.length * DECISION.bytes);
   }
 
   /** Leaves an instruction to JavaScript: its place in the table of such sites. */
@@ -112,6 +119,12 @@ export class KernelContext {
     const offset = this.slots.offsets.get(register);
     if (offset === undefined) throw new Error(`register ${register} has no slot`);
     return offset;
+  }
+
+  /** Address of an instruction's record, if it decides something that its author wrote. */
+  decisionRecord(instruction: PtxInstruction): number | undefined {
+    const index = this.decisions.indexOf.get(instruction);
+    return index === undefined ? undefined : this.decisionTable + index * DECISION.bytes;
   }
 
   /** Reserves zeroed bytes in the table area, 16-byte aligned. */

@@ -5,7 +5,7 @@ import { seededOrder } from '../../stats/random.ts';
 import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler.ts';
 import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
-import { CONSTANTS, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
+import { CONSTANTS, DECISION, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
 import { RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
 import {
@@ -198,6 +198,7 @@ export class CtaRunner {
     image.weights.forEach((weight, index) => {
       memory.i32[(image.weightTable >> 2) + index] = weight;
     });
+    memory.u8.fill(0, image.decisionTable, image.decisionTable + image.decisionCount * DECISION.bytes);
     if (image.tables) {
       const end = image.tables.divergences + image.blockCount * 8;
       memory.u8.fill(0, image.tables.converged, end);
@@ -538,6 +539,13 @@ export class CtaRunner {
   #warpOperation(site: number, warp: number, masked: boolean): void {
     const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked, site);
     if (context.lanes.length > 0) this.#operations[site]!(context);
+  }
+
+  /** The decisions' records since `begin`; undefined if there are none. */
+  decisions(): Uint8Array | undefined {
+    const { decisionTable, decisionCount } = this.image;
+    if (decisionCount === 0) return undefined;
+    return this.#memory.u8.slice(decisionTable, decisionTable + decisionCount * DECISION.bytes);
   }
 
   get uninitialisedRead(): UninitialisedRead | undefined {

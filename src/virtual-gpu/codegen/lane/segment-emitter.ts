@@ -6,6 +6,7 @@ import { unsupported } from '../../unsupported.ts';
 import type { Local } from '../../wasm/function-builder.ts';
 import type { BlockFrame } from '../block-frame.ts';
 import { LaneMemory } from '../memory/lane-memory.ts';
+import { LaneDecisions } from '../record-decisions.ts';
 import type { LaneContext, PendingInstruction, Segment } from './context.ts';
 import { laneEmitter } from './forms.ts';
 import { LaneOperands } from './operands.ts';
@@ -22,6 +23,7 @@ export class SegmentEmitter implements Segment {
   #registers: LaneRegisters;
   #operands: LaneOperands;
   #memory: LaneMemory;
+  #decisions: LaneDecisions;
   /** Of the current instruction: its position in the segment, and the lanes that its guard leaves active. */
   #position = 0;
   #guard: Local | undefined;
@@ -39,6 +41,7 @@ export class SegmentEmitter implements Segment {
     this.#registers = new LaneRegisters(parts.frame, parts.pending, parts.isNeededAfter);
     this.#operands = new LaneOperands(parts.frame, this.#registers, parts.temporaries[OPERAND_SCRATCH]!);
     this.#memory = new LaneMemory(this, parts.pending);
+    this.#decisions = new LaneDecisions(parts.frame);
   }
 
   emit(): void {
@@ -58,6 +61,7 @@ export class SegmentEmitter implements Segment {
         .brIf(0);
     });
     this.#memory.emitAccounts();
+    this.#decisions.store();
   }
 
   get activeMask(): Local | undefined {
@@ -87,6 +91,7 @@ export class SegmentEmitter implements Segment {
     const emitter = laneEmitter(instruction, this.frame.kernel.helpers.fusedMultiplyAdd);
     if (!emitter) throw unsupported(instruction);
     emitter(context);
+    this.#decisions.add(instruction, (register) => this.#registers.locals(register), this.activeMask);
   }
 
   #emitGuard({ register, negated }: PtxGuard, pending: PendingInstruction): Local {

@@ -3,6 +3,7 @@ import { elementsOf } from '../../../ptx/operands.ts';
 import { PARAMETERS } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { BlockFrame } from '../block-frame.ts';
+import { recordUniformDecision } from '../record-decisions.ts';
 import { UNIFORM_SPECIALS } from '../state/specials.ts';
 import { type UniformContext, uniformEmitter } from './forms.ts';
 
@@ -11,6 +12,7 @@ type Scalar = 'i32' | 'i64';
 /** Emits an instruction whose operands are all warp-uniform, once for the warp. */
 export function emitUniform(frame: BlockFrame, instruction: PtxInstruction): void {
   uniformEmitter(instruction)!(contextOf(frame, instruction));
+  recordUniformDecision(frame, instruction);
 }
 
 function contextOf(frame: BlockFrame, instruction: PtxInstruction): UniformContext {

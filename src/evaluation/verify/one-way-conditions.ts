@@ -1,0 +1,179 @@
+import type { ObservedDecision, ObservedDecisions } from '../../core/decisions.ts';
+import type { ConditionCoverage, OneWayCondition } from '../../core/evaluation.ts';
+
+/**
+ * The conditions of a kernel's source, and those that went one way only. Decisions of one place count as one condition: unrolled and
+ * specialised copies, a loop's test before its first round and after each.
+ *
+ * @param sources the kernel's files by their names.
+ */
+export function conditionCoverage(
+  { decisions, leftOut }: ObservedDecisions,
+  sources: Readonly<Record<string, string>>,
+): ConditionCoverage {
+  const lines = Object.fromEntries(Object.entries(sources).map(([file, text]) => [file, text.split('\n')]));
+  const own = decisions
+    .map((decision) => placed(decision, lines[decision.place.file]?.[decision.place.line - 1] ?? ''))
+    .filter(({ written }) => written?.operator !== 'loop');
+  const conditions = [...Map.groupBy(own, conditionKey).values()];
+  const oneWay = conditions.map(conditionOf).filter((condition) => condition !== undefined);
+  return { count: conditions.length, libraryDecisions: leftOut, oneWay: oneWay.sort(byPlace) };
+}
+
+/** A decision beside what its source says. */
+interface PlacedDecision {
+  readonly decision: ObservedDecision;
+  readonly line: string;
+  readonly written: Written | undefined;
+  /** Whether the compiled decision is the opposite of the written one; `undefined` if that can't be told. */
+  readonly isNegated: boolean | undefined;
+}
+
+function placed(decision: ObservedDecision, line: string): PlacedDecision {
+  const { kind, place, isInherited } = decision;
+  const written = isInherited || kind === 'bound' ? undefined : operatorAt(line, place.column);
+  const isNegated = kind === 'bound' ? false : kind === 'comparison' ? isNegation(decision, written) : undefined;
+  return { decision, line, written, isNegated };
+}
+
+/**
+ * An operator of the source is one condition. Where none is found, in macros and in code to which the compiler gave no line,
+ * decisions of the same kind at one place are.
+ */
+function conditionKey({ decision, written }: PlacedDecision): string {
+  const { kind, comparison, constant, place, calledFrom, isInherited } = decision;
+  const isTold = written !== undefined && written.operator !== 'truth';
+  return JSON.stringify([place, calledFrom, kind, isTold ? written.operator : [comparison, constant, isInherited]]);
+}
+
+const byPlace = (a: OneWayCondition, b: OneWayCondition): number =>
+  a.place.file.localeCompare(b.place.file) ||
+  a.place.line - b.place.line ||
+  (a.place.column ?? 0) - (b.place.column ?? 0);
+
+/** What all copies of a condition have in common; `undefined` if it went both ways. */
+function conditionOf(copies: readonly PlacedDecision[]): OneWayCondition | undefined {
+  const [{ decision, line }] = copies as readonly [PlacedDecision];
+  const { kind, place, constant } = decision;
+  const went = copies.map(({ decision: copy, isNegated }): Way => wayOf(copy, isNegated));
+  if (went.includes('both') || (went.includes('never-true') && went.includes('never-false'))) return undefined;
+  const was = ORDER.find((way) => went.includes(way))!;
+  if (isLoopTest(line, place.column, decision) && (was === 'one-way' || was === 'never-false')) return undefined;
+  const isNear = decision.isInherited || undefined;
+  return { place, text: excerpt(line, place.column), isNear, kind, constant: finite(constant), was };
+}
+
+/** What is told of several copies: the first of these that any of them did. */
+const ORDER = ['one-way', 'never-true', 'never-false', 'never-reached'] as const satisfies OneWayCondition['was'][];
+
+/**
+ * Whether a condition is the test of a loop. Every loop that ends is left; what a compiler tests once, before the first round, says
+ * only that it is always entered.
+ */
+function isLoopTest(line: string, column: number | undefined, { kind, isInherited }: ObservedDecision): boolean {
+  if (kind !== 'comparison' || isInherited || column === undefined) return false;
+  let depth = 0;
+  for (let at = column - 2; at >= 0; at--) {
+    if (line[at] === ')') depth += 1;
+    else if (line[at] === '(' && depth > 0) depth -= 1;
+    else if (line[at] === '(') {
+      const isLoop = /\b(?:for|while)\s*$/.test(line.slice(0, at));
+      if (isLoop) return true;
+    }
+  }
+  return false;
+}
+
+type Way = OneWayCondition['was'] | 'both';
+
+function wayOf({ wasTrue, wasFalse }: ObservedDecision, isNegated: boolean | undefined): Way {
+  if (wasTrue && wasFalse) return 'both';
+  if (!wasTrue && !wasFalse) return 'never-reached';
+  if (isNegated === undefined) return 'one-way';
+  return wasTrue === isNegated ? 'never-true' : 'never-false';
+}
+
+/** Longest line that is quoted whole, and how much of a longer one before and after the condition. */
+const EXCERPT = { whole: 80, before: 30, after: 40 } as const;
+
+/** A source line without its indentation, or the part around a column. */
+function excerpt(line: string, column = 1): string {
+  const trimmed = line.trim();
+  if (trimmed.length <= EXCERPT.whole) return trimmed;
+  const at = Math.min(Math.max(0, column - 1 - (line.length - line.trimStart().length)), trimmed.length - 1);
+  const [from, to] = [Math.max(0, at - EXCERPT.before), Math.min(trimmed.length, at + EXCERPT.after)];
+  return `${from > 0 ? '…' : ''}${trimmed.slice(from, to)}${to < trimmed.length ? '…' : ''}`;
+}
+
+const finite = (value: number | undefined): number | undefined =>
+  value !== undefined && Number.isFinite(value) ? value : undefined;
+
+/** A comparison as C++ writes it, or how it may stand for one. */
+interface Written {
+  readonly operator: string;
+  /** The operand that is a number, which a compiler puts on the right. */
+  readonly number?: 'left' | 'right' | undefined;
+}
+
+const OPERATOR = /^(<=|>=|==|!=|&&|\|\||<(?!<)|>(?!>)|!)/;
+const LOOP = /^(for|while|do)\b/;
+const NUMBER_AFTER = /^\s*[-+(]*(?:\d|\.\d)/;
+const NUMBER_BEFORE = /(?:^|[^\w.])[-+]?(?:\d[\w.]*|\.\d[\w.]*)\s*$/;
+
+/**
+ * The operator at a column, where clang places a comparison; `!= 0` where there is none, as in `if (causal)`. At the word that
+ * begins a loop lie decisions about how often its unrolled copies run.
+ */
+function operatorAt(line: string, column: number | undefined): Written | undefined {
+  if (column === undefined) return undefined;
+  const [, operator] = OPERATOR.exec(line.slice(column - 1)) ?? [];
+  if (LOOP.test(line.slice(column - 1))) return { operator: 'loop' };
+  if (operator === undefined) return { operator: 'truth' };
+  return { operator, number: numberBeside(line, column - 1, column - 1 + operator.length) };
+}
+
+function numberBeside(line: string, from: number, to: number): Written['number'] {
+  if (NUMBER_BEFORE.test(line.slice(0, from))) return 'left';
+  return NUMBER_AFTER.test(line.slice(to)) ? 'right' : undefined;
+}
+
+type Direction = 'less' | 'greater' | 'equal' | 'unequal';
+
+const WRITTEN: Readonly<Record<string, Direction>> = {
+  '<': 'less',
+  '<=': 'less',
+  '>': 'greater',
+  '>=': 'greater',
+  '==': 'equal',
+  '!=': 'unequal',
+  '!': 'equal',
+  truth: 'unequal',
+};
+
+const COMPILED: Readonly<Record<string, Direction>> = {
+  ...{ lt: 'less', le: 'less', lo: 'less', ls: 'less', gt: 'greater', ge: 'greater', hi: 'greater', hs: 'greater' },
+  ...{ eq: 'equal', ne: 'unequal' },
+};
+
+const isStrict = (comparison: string): boolean => /^(?:[<>]|lt|gt|lo|hi)$/.test(comparison);
+
+/**
+ * Whether a compiled comparison is the opposite of the written one; `undefined` if that can't be told. Compilers turn both
+ * round, mirror operands, and change `<= 7` into `< 8`. A loop that ends below a bound may be compiled to end at it.
+ */
+function isNegation(
+  { comparison, constant, isFloat }: ObservedDecision,
+  written: Written | undefined,
+): boolean | undefined {
+  const base = comparison.length === 3 && comparison.endsWith('u') ? comparison.slice(0, 2) : comparison;
+  const [is, was] = [COMPILED[base], written && WRITTEN[written.operator]];
+  if (is === undefined || was === undefined) return undefined;
+  const [isEquality, wasEquality] = [is === 'equal' || is === 'unequal', was === 'equal' || was === 'unequal'];
+  if (isEquality && wasEquality) return is !== was;
+  if (isEquality) return is === 'equal';
+  // Whether a remainder is a constant is a comparison of a product; `== 0` may become `< 1`.
+  if (wasEquality) return (is === 'less') !== (was === 'equal');
+  if (constant === undefined || isFloat) return isStrict(base) !== isStrict(written!.operator);
+  if (written!.number === undefined) return undefined;
+  return (is === was) !== (written!.number === 'right');
+}

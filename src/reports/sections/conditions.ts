@@ -1,0 +1,53 @@
+import type { ConditionCoverage, OneWayCondition } from '../../core/evaluation.ts';
+import { formatCount, formatFigure } from '../format.ts';
+
+/** How many conditions a verdict names. */
+const NAMED = 4;
+
+/**
+ * A verdict's sentences about conditions that went one way only, at most a handful; nothing if all went both ways. `all`: every
+ * one.
+ */
+export function oneWaySentences(
+  conditions: ConditionCoverage | undefined,
+  { all = false }: { all?: boolean } = {},
+): string[] {
+  if (!conditions || conditions.oneWay.length === 0) return [];
+  const { count, oneWay } = conditions;
+  const reached = byLine(oneWay.filter(({ was }) => was !== 'never-reached'));
+  const unreached = byLine(oneWay.filter(({ was }) => was === 'never-reached'));
+  const named = all ? [...reached, ...unreached] : reached.slice(0, NAMED);
+  const rest = reached.length + unreached.length - named.length;
+  const what = oneWay.length === 1 ? 'What it guards was' : 'What they guard was';
+  return [
+    `${oneWay.length} of ${formatCount(count, 'condition')} went one way in every check. ${what} not verified:`,
+    ...named.map(describe),
+    ...(rest > 0 ? [`and on ${formatCount(rest, 'more line')}; --json names them`] : []),
+  ];
+}
+
+/** One condition of each line: copies and parts of one usually share their fate. What is told exactly comes first. */
+function byLine(conditions: readonly OneWayCondition[]): OneWayCondition[] {
+  const lines = Map.groupBy(conditions, ({ place }) => `${place.file}:${place.line}`);
+  return [...lines.values()].map((all) => all.find(({ was }) => was.startsWith('never')) ?? all[0]!);
+}
+
+const COMPARED: Readonly<Record<OneWayCondition['was'], string>> = {
+  'never-true': 'was never true',
+  'never-false': 'was never false',
+  'never-reached': 'was never reached',
+  'one-way': 'went one way only',
+};
+
+const BOUNDED: Readonly<Record<OneWayCondition['was'], string>> = {
+  ...COMPARED,
+  'never-true': 'never applied',
+  'never-false': 'always applied',
+};
+
+/** ``kernel.cu:31 `if (v > 1e6f)` was never true``. */
+function describe({ place, text, isNear, kind, constant, was }: OneWayCondition): string {
+  const at = `${place.file}:${place.line} \`${text}\``;
+  if (kind === 'bound') return `${at}: the bound ${formatFigure(constant ?? Number.NaN)} ${BOUNDED[was]}`;
+  return isNear ? `a condition near ${at} ${COMPARED[was]}` : `${at} ${COMPARED[was]}`;
+}

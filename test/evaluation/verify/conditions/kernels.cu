@@ -1,0 +1,56 @@
+// Conditions as kernels write them. Each kernel is launched with one CTA of 64 threads, n = 40 and limit = 7.
+#include <cuda_fp16.h>
+
+__device__ float clamp_to(float v, float most) {
+  if (v > most) return most;
+  return v;
+}
+
+extern "C" __global__ void guards(const float* x, float* y, int n, int limit) {
+  const int i = threadIdx.x;
+  if (i >= n) return;                      // both ways
+  float v = x[i];
+  if (v > 1e6f) v = 0.0f;                  // never true
+  if (!(v <= 2e6f)) v *= 3.0f;             // its comparison never false
+  if (v < 1e5f) v = v * 2.0f + 1.0f;       // never false
+  if (n % 89 == 17) v += 5.0f;             // never true
+  if (limit <= 7) v -= 1.0f;               // never false
+  if (9 >= limit) v *= 0.5f;               // never false
+  if (limit) v *= 1.5f;                    // never false
+  v = fminf(v, 600.0f);                    // never applied
+  v = fmaxf(v, -1.0f);                     // applied to some
+  y[i] = v;
+}
+
+extern "C" __global__ void loops(const float* x, float* y, int n, int limit) {
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < n; i += 64) sum += x[i];
+  for (int k = 0; k < limit; ++k) sum += sqrtf(sum);
+  y[threadIdx.x] = sum;
+}
+
+extern "C" __global__ void copies(const float* x, float* y, int n, int limit) {
+  float sum = 0.0f;
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    if (threadIdx.x + 16 * k < n) sum += x[threadIdx.x + 16 * k];
+  y[threadIdx.x] = clamp_to(sum, 1e4f) + clamp_to(sum, 2.0f);
+}
+
+extern "C" __global__ void unreached(const float* x, float* y, int n, int limit) {
+  float v = x[threadIdx.x % n];
+  if (limit > 100) {
+    __syncthreads();
+    if (v > 3.0f) atomicAdd(y, v);
+  }
+  y[threadIdx.x] = expf(v);
+}
+
+// Even lanes only ever reach the second condition, with their half of the values.
+extern "C" __global__ void parted(const float* x, float* y, int n, int limit) {
+  float v = x[threadIdx.x % n];
+  if (threadIdx.x % 2 == 0) {
+    y[threadIdx.x] = v;
+    if (v == 1.0f) y[threadIdx.x] = 7.0f;
+  }
+}
