@@ -31,7 +31,8 @@ interface PlacedDecision {
 
 function placed(decision: ObservedDecision, line: string): PlacedDecision {
   const { kind, place, isInherited } = decision;
-  const written = isInherited || kind === 'bound' ? undefined : operatorAt(line, place.column);
+  const found = kind === 'bound' ? undefined : operatorAt(line, place.column);
+  const written = isInherited && found?.operator !== 'loop' ? undefined : found;
   const isNegated = kind === 'bound' ? false : kind === 'comparison' ? isNegation(decision, written) : undefined;
   return { decision, line, written, isNegated };
 }
