@@ -330,7 +330,7 @@ describe('a kernel that cheats when it is timed', () => {
         }
         queue.push(launch);
         if (queue.length === size) for (const one of queue.splice(0)) honest(one);
-      });
+      }, LAUNCHES.remembering);
       const { status, reason } = await evaluate(kernel, { moduleState, l2Bytes: 2 ** 21 }, { blocks: 2 });
       expect({ status, reason }).toEqual({ status: 'wrong', reason: expect.stringMatching(/^right when verified/) });
     }
@@ -345,7 +345,7 @@ describe('a kernel that cheats when it is timed', () => {
       const own = product(launch);
       launch.store('Y', 'f16', place === 3 && timed % 100 < 50 && earlier ? earlier : own);
       earlier = own;
-    });
+    }, LAUNCHES.remembering);
     const { status, reason } = await evaluate(kernel, { moduleState, l2Bytes: 2 ** 21 }, { blocks: 10 });
     expect({ status, reason }).toEqual({
       status: 'wrong',
