@@ -401,13 +401,16 @@ __global__ void __launch_bounds__(kThreads, 1)
     const auto K_empty = [&](unsigned n) { return base + Tiles::K_empty + at(n); };
     const auto V_empty = [&](unsigned n) { return base + Tiles::V_empty + at(n); };
     const auto parity = [](unsigned n) { return n / kStages & 1; };
-    // Of a place of Q. Shuffled, so that the compiler knows it to be the same in a warp.
+    // Of a place of Q. Shuffled, so that the compiler knows it to be the same in a warp; read by the lane that releases
+    // the place: racecheck does not see that __syncwarp orders other lanes' reads before that.
     const auto tile_at = [&](int place) {
-      int4 words;
-      asm volatile("ld.shared.v4.s32 {%0, %1, %2, %3}, [%4];"
-                   : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
-                   : "r"(base + static_cast<unsigned>(Tiles::tile) + 16 * place)
-                   : "memory");
+      int4 words = {};
+      if (lane == 0) {
+        asm volatile("ld.shared.v4.s32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                     : "r"(base + static_cast<unsigned>(Tiles::tile) + 16 * place)
+                     : "memory");
+      }
       return Tile{__shfl_sync(kAllLanes, words.x, 0), __shfl_sync(kAllLanes, words.y, 0),
                   __shfl_sync(kAllLanes, words.z, 0), __shfl_sync(kAllLanes, words.w, 0)};
     };
