@@ -1,8 +1,12 @@
 import { cpus, release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CompileOutcome } from '../core/compiled-code.ts';
+import type { KernelResources } from '../core/counters.ts';
 import type { Device } from '../core/device.ts';
+import type { DeviceFailure } from '../core/device-values.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { EvaluationStage, Evaluator } from '../core/evaluation.ts';
+import type { Candidate } from '../core/kernel.ts';
 import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import type { RequestOf } from '../core/requests/request.ts';
@@ -48,6 +52,15 @@ export interface Repeats {
   readonly priorsFor: (subject: SeedSubject, store: string, read: () => Priors) => Priors;
 }
 
+/** What compiling and loading a candidate shows. */
+export interface CompileLook {
+  readonly compiled: CompileOutcome;
+  /** Why the device did not load the code. */
+  readonly refusal?: DeviceFailure;
+  /** Of one CTA, by function. */
+  readonly resources?: Readonly<Record<string, KernelResources>>;
+}
+
 /**
  * A device, a compiler and the evaluator that uses them. Closing it ends their work. Child processes stay a few seconds for
  * the next session, without keeping this process alive, and then end.
@@ -56,6 +69,8 @@ export interface Session extends AsyncDisposable {
   readonly device: Pick<Device, 'identity' | 'spec' | 'tally'>;
   readonly toolchain: Pick<Toolchain, 'identity'>;
   readonly evaluator: Evaluator;
+  /** Compiles and loads a candidate, and runs nothing. Absent in replays. Not while a candidate is being judged. */
+  readonly compile?: (candidate: Candidate, signal?: AbortSignal) => Promise<CompileLook>;
   /** Names and versions that results may depend on. */
   readonly environment: Readonly<Record<string, string>>;
   /**
@@ -132,6 +147,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     device,
     toolchain,
     evaluator,
+    compile: (candidate, signal) => lookAtCode({ device, toolchain }, candidate, signal),
     environment,
     drawSeed,
     repeats,
@@ -146,6 +162,22 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       await atMost(LONGEST_CLOSING_MS, owned.disposeAsync());
     },
   };
+}
+
+async function lookAtCode(
+  { device, toolchain }: { device: Device; toolchain: Toolchain },
+  candidate: Candidate,
+  signal: AbortSignal | undefined,
+): Promise<CompileLook> {
+  const compiled = await toolchain.compile({ candidate, architecture: device.spec.architecture, signal });
+  if (!compiled.ok) return { compiled };
+  const loaded = await device.load(compiled.code);
+  if (!loaded.ok) return { compiled, refusal: loaded };
+  try {
+    return { compiled, resources: loaded.module.resources };
+  } finally {
+    await device.unload(loaded.module);
+  }
 }
 
 /** A real GPU measures anew each time, and a recording is to hold what was evaluated. */

@@ -41,11 +41,25 @@ const resultSchema = z.object({
     .optional(),
 });
 
+const authoredSchema = z.object({
+  author: text,
+  parent: text.nullable().describe('Candidate that it was made from.'),
+  hypothesis: text,
+  predictedRatio: z.number().nullable().describe('Parent’s time ÷ its time, as the author hoped.'),
+  ratioToParent: z.number().nullable(),
+  ratioToStart: z.number().nullable(),
+  wrongWhenTimed: z.boolean().describe('Right when verified, and wrong when timed.'),
+  evaluation: text.describe('SHA-256 of the whole evaluation in objects/.'),
+});
+
+/** What an author said of a submission, and how it came out. */
+export type Authored = z.infer<typeof authoredSchema>;
+
 const attemptSchema = z.object({
   schemaVersion: z.literal(SCHEMA_VERSION),
   id: z.string().regex(/^a\d+$/),
   time: text,
-  command: z.enum(['evaluate', 'diagnose', 'compare']),
+  command: z.enum(['evaluate', 'diagnose', 'compare', 'submit']),
   note: text.optional(),
   parent: text.nullable(),
   problem: text,
@@ -54,12 +68,13 @@ const attemptSchema = z.object({
   candidate: z.object({ id: text, kernel: text, folder: text, parameters: z.record(text, z.number()) }),
   sources: z.record(text, text),
   results: z.array(resultSchema),
+  authored: authoredSchema.describe('Only of what an author submitted, and of the start it began from.').optional(),
 });
 
 /** How an attempt did on one workload. */
 export type AttemptResult = z.infer<typeof resultSchema>;
 
-/** One candidate that was judged by hand. */
+/** One candidate that was judged outside a run: by hand, or for an author. */
 export type Attempt = z.infer<typeof attemptSchema>;
 
 /** An attempt before it is written. */

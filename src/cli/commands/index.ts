@@ -11,6 +11,7 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   audit: () => import('./audit.ts'),
   measure: () => import('./measure.ts'),
   optimize: () => import('./optimize.ts'),
+  mcp: () => import('./mcp.ts'),
   resume: () => import('./resume.ts'),
   report: () => import('./report.ts'),
   dispatch: () => import('./dispatch.ts'),

@@ -443,6 +443,41 @@ export const COMMANDS = {
       ...STORE,
     },
   },
+  mcp: {
+    summary: 'let a coding agent write kernels for a problem, and judge them: an MCP server',
+    group: 'optimise',
+    arguments: {
+      target: {
+        shown: '<folder>',
+        help: 'a problem folder, a kernel folder to start from, or a bundled name such as softmax',
+        completes: 'target',
+      },
+    },
+    options: {
+      trust,
+      device: DEVICE.device,
+      threads: DEVICE.threads,
+      toolchain: DEVICE.toolchain,
+      runTimeoutSeconds: DEVICE.runTimeoutSeconds,
+      workload,
+      dtype,
+      cache: MEASURING.cache,
+      maximumEvaluations: { ...BUDGETS.maximumEvaluations, help: 'how many kernels are judged', defaultHelp: '30' },
+      maximumMinutes: { ...BUDGETS.maximumMinutes, help: 'wall time in which kernels are taken' },
+      author: {
+        flags: '--author <name>',
+        kind: IDENTIFIER,
+        help: 'who writes the kernels, for the journal',
+        default: 'agent',
+      },
+      showRungs: {
+        flags: '--show-rungs',
+        kind: FLAG,
+        help: 'show the author every rung of the ladder, not only the start',
+      },
+      ...STORE,
+    },
+  },
   doctor: {
     summary: 'show what works on this machine and what is missing',
     group: 'machine',

@@ -47,7 +47,7 @@ const present = (parts: readonly (string | null | undefined | false)[]): string[
   parts.filter((part): part is string => typeof part === 'string');
 
 /** Where a launch was stopped, as one line. */
-const describeFault = ({ functionName, cta, thread, address, buffer, source }: DeviceFault): string =>
+export const describeFault = ({ functionName, cta, thread, address, buffer, source }: DeviceFault): string =>
   present([
     `in ${functionName}`,
     cta && `CTA (${cta.join(', ')})`,

@@ -12,7 +12,8 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['evaluation'],
   ['optimizer', 'reports', 'handover'],
   ['app'],
-  ['cli', 'mcp', 'server'],
+  ['mcp', 'server'],
+  ['cli'],
 ];
 
 /** Rooms of evaluation/, in lines as layers are. What lies beside the rooms puts them together; no room imports it. */

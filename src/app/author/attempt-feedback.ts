@@ -1,0 +1,18 @@
+import { type Feedback, feedbackOf } from '../../reports/feedback.ts';
+import { attemptOf, evaluationOf, type Submitted } from './lineage.ts';
+import type { Turn } from './turn.ts';
+
+/** Feedback on an attempt; undefined if its evaluation is no longer in the store. */
+export function feedbackOn(turn: Turn, attempt: Submitted): Feedback | undefined {
+  const evaluation = evaluationOf(turn.place, attempt);
+  if (!evaluation) return undefined;
+  const { parent, predictedRatio, ratioToParent, ratioToStart } = attempt.authored;
+  const before = parent === null ? undefined : attemptOf(turn.lineage(), parent);
+  return feedbackOf({
+    evaluation,
+    parent: before && evaluationOf(turn.place, before),
+    ratioToParent,
+    ratioToStart,
+    predictedRatio,
+  });
+}

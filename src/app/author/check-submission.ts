@@ -1,0 +1,67 @@
+import type { Diagnostic } from '../../core/compiled-code.ts';
+import type { Candidate } from '../../core/kernel.ts';
+import { failedLimit } from '../../core/plan/limits.ts';
+import { failedConstraint } from '../../core/plan/parameters.ts';
+import { planLaunches } from '../../evaluation/launches/plan-launches.ts';
+import type { Turn } from './turn.ts';
+
+/** What compiling a submission shows. */
+export interface SubmissionCheck {
+  candidate: string;
+  compiles: boolean;
+  /** Why it does not, or would not run. */
+  problem: string | null;
+  diagnostics: string[];
+  /** Per function: registers, shared and local bytes. */
+  resources: string[];
+  /** Launches of the workload. */
+  launches: string[];
+}
+
+const MOST_DIAGNOSTICS = 12;
+
+/**
+ * Compiles a submission and expands its launches; runs nothing, and costs no evaluation.
+ *
+ * @throws WarpsmithError for a mistake in a launch plan.
+ */
+export async function checkSubmission(
+  turn: Turn,
+  candidate: Candidate,
+  signal?: AbortSignal,
+): Promise<SubmissionCheck> {
+  const session = await turn.session();
+  const { dimensions } = turn.workload;
+  const refused =
+    failedLimit(candidate.kernel.file, dimensions) ??
+    failedConstraint(candidate.kernel.file, candidate.parameters, dimensions);
+  const plan =
+    refused === undefined
+      ? planLaunches({ problem: turn.problem, candidate, dimensions, spec: session.device.spec })
+      : undefined;
+  const look = await turn.inTurn(() => session.compile!(candidate, signal));
+  const { compiled, refusal, resources = {} } = look;
+  const notTaken = refused === undefined ? null : `the workload is not taken: needs ${refused}`;
+  const diagnostics = compiled.ok ? compiled.code.diagnostics : compiled.diagnostics;
+  return {
+    candidate: candidate.id,
+    compiles: compiled.ok && refusal === undefined,
+    problem: compiled.ok ? (refusal?.message ?? notTaken) : compiled.message,
+    diagnostics: diagnostics.slice(0, MOST_DIAGNOSTICS).map(describeDiagnostic),
+    resources: Object.entries(resources).map(
+      ([name, { registersPerThread, registersSource, staticSharedBytes, localBytesPerThread }]) =>
+        `${name}: ${registersPerThread} registers per thread (${registersSource === 'compiler' ? 'by the compiler' : 'estimated'}), ` +
+        `${staticSharedBytes} B static shared, ${localBytesPerThread} B local${localBytesPerThread > 0 ? ' (arrays or spills)' : ''}`,
+    ),
+    launches: (plan?.steps ?? []).map((step) =>
+      step.kind === 'launch'
+        ? `${step.functionName} grid (${step.grid.join(', ')}) block (${step.block.join(', ')}), ${step.dynamicSharedBytes} B dynamic shared`
+        : `memset ${step.buffer}`,
+    ),
+  };
+}
+
+function describeDiagnostic({ severity, message, location }: Diagnostic): string {
+  const place = location ? `${location.file}:${location.line}${location.column ? `:${location.column}` : ''}: ` : '';
+  return `${place}${severity}: ${message}`;
+}

@@ -1,0 +1,52 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { Turn } from '../app/author/turn.ts';
+import { WarpsmithError } from '../core/errors.ts';
+
+/** What is left of the connection's budget, in every answer. */
+export const budgetSchema = z.object({
+  evaluationsLeft: z.number(),
+  minutesLeft: z.number().nullable(),
+  turnIsOver: z.boolean(),
+});
+
+function budgetOf(turn: Turn): z.infer<typeof budgetSchema> {
+  const { evaluations, minutes } = turn.allowance.left();
+  return { evaluationsLeft: evaluations, minutesLeft: minutes, turnIsOver: turn.isOver };
+}
+
+function budgetText(turn: Turn): string {
+  const { evaluationsLeft, minutesLeft, turnIsOver } = budgetOf(turn);
+  const minutes = minutesLeft === null ? '' : `, ${minutesLeft} minutes`;
+  return `left: ${evaluationsLeft} evaluations${minutes}${turnIsOver ? '; your turn is over' : ''}`;
+}
+
+/** A tool's answer: data for programs, and the same in words. */
+export interface Answer {
+  readonly data: Record<string, unknown>;
+  readonly text: string;
+}
+
+export const resultOf = (turn: Turn, { data, text }: Answer): CallToolResult => ({
+  structuredContent: { ...data, budget: budgetOf(turn) },
+  content: [{ type: 'text', text: `${text}\n${budgetText(turn)}` }],
+});
+
+/** A mistake of the author, which it can correct. Anything else is a bug of ours, and told as one. */
+export function errorOf(turn: Turn, error: unknown): CallToolResult {
+  const text = error instanceof WarpsmithError ? describe(error) : `[internal-error] ${String(error)}`;
+  return { isError: true, content: [{ type: 'text', text: `${text}\n${budgetText(turn)}` }] };
+}
+
+function describe({ details }: WarpsmithError): string {
+  const { code, message, path, received, expected, hint } = details;
+  return [
+    `[${code}] ${message}`,
+    path && `at: ${path}`,
+    received && `received: ${received}`,
+    expected && `expected: ${expected}`,
+    hint && `next: ${hint}`,
+  ]
+    .filter(Boolean)
+    .join('\n');
+}

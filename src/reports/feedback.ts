@@ -1,0 +1,281 @@
+import { z } from 'zod';
+import type { Counters } from '../core/counters.ts';
+import type { Evaluation } from '../core/evaluation.ts';
+import type { Timing } from '../core/timing.ts';
+import { describeFault } from './documents/evaluation.ts';
+import {
+  describeBounds,
+  describeTiming,
+  formatCount,
+  formatFigure,
+  formatParameters,
+  formatSeconds,
+} from './format.ts';
+import { describeEvidence } from './sections/findings.ts';
+
+/*
+ * What an author is told of a verdict: enough to decide on the next change, and short enough to be read every time.
+ */
+
+const finding = z.strictObject({
+  id: z.string(),
+  estimatedGain: z.number().describe('Old time ÷ new time if it vanished. An estimate.'),
+  evidence: z.string(),
+  arithmetic: z.string(),
+  advice: z.string(),
+});
+
+export const feedbackSchema = z.strictObject({
+  status: z.string().describe('`passed`, or why not.'),
+  why: z.string().optional(),
+  where: z.array(z.string()).optional().describe('Which elements are wrong, in words; or where it was stopped.'),
+  compiler: z.array(z.string()).optional(),
+  time: z.string().optional(),
+  ratioToParent: z.number().nullable().describe('Parent’s time ÷ its time.'),
+  ratioToStart: z.number().nullable().describe('Start’s time ÷ its time.'),
+  verdict: z.string().optional().describe('Measured times only: than the parent.'),
+  prediction: z.string().optional().describe('What the author hoped, and what came of it.'),
+  bounds: z.array(z.string()).describe('What binds, and how far away the bound is.'),
+  findings: z.array(finding),
+  counters: z.array(z.string()).describe('What changed against the parent.'),
+  notChecked: z.array(z.string()),
+  cost: z.string(),
+});
+
+/** A verdict as an author gets it. */
+export type Feedback = z.infer<typeof feedbackSchema>;
+
+export interface FeedbackParts {
+  readonly evaluation: Evaluation;
+  /** What it was made from, if that was judged. */
+  readonly parent?: Evaluation | undefined;
+  readonly ratioToParent?: number | null;
+  readonly ratioToStart?: number | null;
+  /** Parent's time ÷ its time, as the author hoped. */
+  readonly predictedRatio?: number | null;
+}
+
+const MOST_FINDINGS = 3;
+const MOST_COUNTERS = 8;
+const MOST_DIAGNOSTICS = 6;
+
+/** The feedback on an evaluation. */
+export function feedbackOf(parts: FeedbackParts): Feedback {
+  const { evaluation, ratioToParent = null, ratioToStart = null } = parts;
+  const { status, reason, timing, findings, error } = evaluation;
+  const isTimed = status === 'passed' && timing !== undefined;
+  const counters = isTimed ? counterChanges(parts) : [];
+  return {
+    status,
+    why: present([
+      reason,
+      error?.path && `at ${error.path} of kernel.json`,
+      error?.expected && `expected ${error.expected}`,
+    ]),
+    where: whereOf(evaluation),
+    compiler: diagnosticsOf(evaluation),
+    time: isTimed ? describeTiming(timing) : undefined,
+    ratioToParent,
+    ratioToStart,
+    verdict: evaluation.comparisons?.map(({ baseline, verdict }) => `${verdict} than ${baseline}`).join(', '),
+    prediction: predictionOf(parts, counters),
+    bounds: isTimed ? boundsOf(timing) : [],
+    findings: findings.slice(0, MOST_FINDINGS).map((one) => ({
+      id: one.id,
+      estimatedGain: one.estimatedSpeedup,
+      evidence: describeEvidence(one),
+      arithmetic: one.arithmetic,
+      advice: one.advice,
+    })),
+    counters,
+    notChecked: notCheckedOf(evaluation),
+    cost: costOf(evaluation),
+  };
+}
+
+function present(parts: readonly (string | undefined | false)[]): string | undefined {
+  const given = parts.filter(Boolean);
+  return given.length > 0 ? given.join('; ') : undefined;
+}
+
+function whereOf({ failedCheck, fault }: Evaluation): string[] | undefined {
+  const lines = [...(failedCheck ? [`found by: ${failedCheck}`] : []), ...(fault ? [describeFault(fault)] : [])];
+  return lines.length > 0 ? lines : undefined;
+}
+
+const SEVERITIES = ['error', 'warning', 'note'] as const;
+
+/** Errors first: the others seldom matter beside them. */
+function diagnosticsOf({ diagnostics = [], status }: Evaluation): string[] | undefined {
+  const shown = status === 'passed' ? diagnostics.filter(({ severity }) => severity !== 'warning') : diagnostics;
+  const sorted = SEVERITIES.flatMap((wanted) => shown.filter(({ severity }) => severity === wanted));
+  if (sorted.length === 0) return undefined;
+  return sorted.slice(0, MOST_DIAGNOSTICS).map(({ severity, message, location }) => {
+    const place = location ? `${location.file}:${location.line}: ` : '';
+    return `${place}${severity}: ${message}`;
+  });
+}
+
+function boundsOf(timing: Timing): string[] {
+  const [binding, next] = timing.bounds ?? [];
+  return [
+    `${describeBounds(timing)}: ${formatFigure((100 * timing.attainableNs) / timing.medianNs)} % reached`,
+    ...(binding ? [`${binding.resource}: ${binding.arithmetic}`] : []),
+    ...(next ? [`next: ${next.resource}: ${next.arithmetic}`] : []),
+  ];
+}
+
+/** A prediction within this factor of what came is called right. */
+const NEAR = 1.15;
+
+function predictionOf(
+  { predictedRatio, ratioToParent }: FeedbackParts,
+  counters: readonly string[],
+): string | undefined {
+  if (predictedRatio === null || predictedRatio === undefined) return undefined;
+  const hoped = `hoped ${predictedRatio.toFixed(2)}×`;
+  if (ratioToParent === null || ratioToParent === undefined) return `${hoped}; there is no ratio to hold it against`;
+  const off = ratioToParent / predictedRatio;
+  const judged =
+    off >= 1 / NEAR && off <= NEAR
+      ? 'right'
+      : off > NEAR
+        ? `better by ${off.toFixed(2)}×`
+        : `short by ${(1 / off).toFixed(2)}×`;
+  const moved = counters[0] === undefined ? 'no counter moved' : `most changed: ${counters[0]}`;
+  return `${hoped}, got ${ratioToParent.toFixed(2)}×: ${judged}; ${moved}`;
+}
+
+/** Figures that tell what a change did. */
+const FIGURES: readonly (readonly [name: string, value: (counters: Counters, timing: Timing | undefined) => number])[] =
+  [
+    ['warp instructions', ({ instructions }) => instructions],
+    ['global load requests', ({ globalLoadRequests }) => globalLoadRequests],
+    ['global load sectors', ({ globalLoadSectors }) => globalLoadSectors],
+    ['global store sectors', ({ globalStoreSectors }) => globalStoreSectors],
+    [
+      'shared wavefronts',
+      ({ sharedLoadWavefronts, sharedStoreWavefronts }) => sharedLoadWavefronts + sharedStoreWavefronts,
+    ],
+    [
+      'bank conflicts',
+      ({ sharedLoadBankConflicts, sharedStoreBankConflicts }) => sharedLoadBankConflicts + sharedStoreBankConflicts,
+    ],
+    [
+      'local memory requests (spills)',
+      ({ localLoadRequests, localStoreRequests }) => localLoadRequests + localStoreRequests,
+    ],
+    ['barriers', ({ barriers }) => barriers],
+    ['divergent branches', ({ divergentBranches }) => divergentBranches],
+    [
+      'atomic requests',
+      ({ globalAtomicRequests, sharedAtomicRequests }) => globalAtomicRequests + sharedAtomicRequests,
+    ],
+    ['fp32 FLOP', ({ flop }) => flop.fp32],
+    ['tensor FLOP', ({ flop }) => flop.tensor],
+    ['registers per thread', ({ launches }) => largest(launches.map(({ resources }) => resources.registersPerThread))],
+    [
+      'shared bytes per CTA',
+      ({ launches }) =>
+        largest(
+          launches.map(
+            ({ resources: { staticSharedBytes, dynamicSharedBytes } }) => staticSharedBytes + dynamicSharedBytes,
+          ),
+        ),
+    ],
+    ['CTAs', ({ launches }) => sum(launches.map(({ ctaCount }) => ctaCount))],
+    ['launches', ({ launches }) => launches.length],
+    ['warps per SM', (_, timing) => largest((timing?.launches ?? []).map(({ occupancy }) => occupancy.warpsPerSm))],
+    [
+      'DRAM bytes (estimate)',
+      (_, timing) => sum((timing?.launches ?? []).map(({ dramBytesEstimate }) => dramBytesEstimate)),
+    ],
+  ];
+
+const largest = (values: readonly number[]): number => values.reduce((most, value) => Math.max(most, value), 0);
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** Below this change a figure is not worth an author's attention. */
+const LEAST_CHANGE = 1.02;
+
+function counterChanges({ evaluation, parent }: FeedbackParts): string[] {
+  if (!evaluation.counters || !parent?.counters) return [];
+  const changes = FIGURES.flatMap(([name, value]) => {
+    const [before, after] = [value(parent.counters!, parent.timing), value(evaluation.counters!, evaluation.timing)];
+    if (before === after) return [];
+    const factor = before === 0 || after === 0 ? Number.POSITIVE_INFINITY : Math.max(before / after, after / before);
+    if (!(factor >= LEAST_CHANGE)) return [];
+    const times = Number.isFinite(factor) ? ` (×${formatFigure(after / before)})` : '';
+    return [{ factor, text: `${name} ${formatFigure(before)} → ${formatFigure(after)}${times}` }];
+  });
+  return changes
+    .sort((a, b) => b.factor - a.factor)
+    .slice(0, MOST_COUNTERS)
+    .map(({ text }) => text);
+}
+
+function notCheckedOf({ coverage, timing, status }: Evaluation): string[] {
+  const kind = timing?.kind === 'predicted' && status === 'passed' ? ['predicted by a model, not measured'] : [];
+  if (!coverage) return ['verification did not begin', ...kind];
+  const { timedShapeOnly, excludedShapes, fixedDimensions, leftOut } = coverage;
+  return [
+    ...(timedShapeOnly ? ['no other shape than the timed one'] : []),
+    ...(excludedShapes.length > 0
+      ? [`${formatCount(excludedShapes.length, 'check shape')} that its limits turn away`]
+      : []),
+    ...(fixedDimensions.length > 0 && !timedShapeOnly ? [`other values of ${fixedDimensions.join(', ')}`] : []),
+    ...leftOut.slice(0, 3).map(({ check, reason }) => `${check}: ${reason}`),
+    ...kind,
+  ];
+}
+
+function costOf({ elapsedMs, candidate }: Evaluation): string {
+  const { compile, verify, time, total } = elapsedMs;
+  const parameters = formatParameters(candidate.parameters);
+  return `${formatSeconds(total)} of wall time (compile ${formatSeconds(compile)}, verify ${formatSeconds(verify)}, time ${formatSeconds(time)})${parameters && `, with ${parameters}`}`;
+}
+
+/** Characters of about 1,200 tokens of this kind of text. */
+export const LONGEST_FEEDBACK = 3900;
+
+/** The feedback in lines. What does not fit is cut from its least important part, and said to be. */
+export function feedbackText(feedback: Feedback): string {
+  const { status, why, time, ratioToParent, ratioToStart, prediction, cost } = feedback;
+  const ratio = (value: number | null, of: string): string | undefined =>
+    value === null ? undefined : `${value.toFixed(2)}× the speed of ${of}`;
+  const lines = [
+    present([`${status}${why ? `: ${why}` : ''}`]),
+    present([time, ratio(ratioToParent, 'its parent'), ratio(ratioToStart, 'the start'), feedback.verdict]),
+    ...listed('where', feedback.where),
+    ...listed('compiler', feedback.compiler),
+    prediction && `prediction: ${prediction}`,
+    ...listed('bound', feedback.bounds),
+    ...feedback.findings.flatMap((one) => [
+      `finding ${one.id}, estimated gain ${one.estimatedGain.toFixed(2)}×: ${one.evidence}`,
+      `  ${one.arithmetic}; ${one.advice}`,
+    ]),
+    ...listed('changed', feedback.counters),
+    ...listed('not checked', feedback.notChecked),
+    `cost: ${cost}`,
+  ];
+  return within(
+    lines.filter((line) => line !== undefined && line !== ''),
+    LONGEST_FEEDBACK,
+  );
+}
+
+const listed = (title: string, lines: readonly string[] = []): string[] => lines.map((line) => `${title}: ${line}`);
+
+const LONGEST_LINE = 700;
+
+function within(lines: readonly (string | undefined)[], most: number): string {
+  const kept: string[] = [];
+  let length = 0;
+  for (const line of lines) {
+    const shown = line!.length > LONGEST_LINE ? `${line!.slice(0, LONGEST_LINE)}…` : line!;
+    length += shown.length + 1;
+    if (length > most) return [...kept, '… (more: `diagnose`)'].join('\n');
+    kept.push(shown);
+  }
+  return kept.join('\n');
+}

@@ -1,0 +1,132 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, it } from 'vitest';
+import { connect } from './client.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'warpsmith-mcp-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const STORE = join(folder, 'store');
+const serve = ['examples/row-sum', '--device', 'virtual:l4', '--workload', 'rows=256,columns=64', '--store', STORE];
+
+/** One warp for a row: right, and faster than the start. */
+const WARP = readFileSync('examples/row-sum/02_warp_per_row/kernel.cu', 'utf8');
+const JSON_EDITS = [
+  { file: 'kernel.json', search: '"ceilDiv(rows, 128)"', replace: '"ceilDiv(rows, 4)"' },
+  { file: 'kernel.json', search: '"kind": "cuda"', replace: '"kind": "cuda", "flags": ["-DWARPS=4"]' },
+];
+
+const descendants = (pid: number): number[] => {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => parentOf(name) === pid)
+    .map(Number);
+  return children.flatMap((child) => [child, ...descendants(child)]);
+};
+
+function parentOf(pid: string): number | undefined {
+  try {
+    return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+
+async function allEnd(pids: readonly number[]): Promise<number[]> {
+  for (let tries = 0; tries < 100 && pids.some(isAlive); tries++) await sleep(100);
+  return pids.filter(isAlive);
+}
+
+describe('an author over stdio', () => {
+  let best = '';
+
+  it('learns the problem, has a kernel judged, and is told what is left', async () => {
+    await using agent = await connect([...serve, '--max-evaluations', '4']);
+    const { tools } = await agent.client.listTools();
+    expect(tools.length).toBeLessThanOrEqual(12);
+    expect(tools.every(({ outputSchema }) => outputSchema !== undefined)).toBe(true);
+
+    const problem = await agent.call('problem');
+    expect(problem.text).toContain('y[r] = sum of x[r, :].');
+    expect(problem.data.buffers).toContain('x (in): f32 [rows, columns] = [256, 64]; row-major; aligned to 16 bytes');
+
+    const checked = await agent.call('check', {
+      edits: [{ file: 'kernel.cu', search: 'y[row] = sum;', replace: 'y[row] = summ;' }],
+    });
+    expect(checked.data.compiles).toBe(false);
+    expect(checked.text).toMatch(/kernel\.cu:\d+:\d+: error: .*summ/);
+    expect(checked.data.budget).toMatchObject({ evaluationsLeft: 4 });
+
+    const judged = await agent.judge({
+      files: { 'kernel.cu': WARP },
+      edits: JSON_EDITS,
+      hypothesis: 'one warp per row reads whole sectors',
+      predictedRatio: 2,
+    });
+    expect(judged.data).toMatchObject({ state: 'judged', budget: { evaluationsLeft: 3 } });
+    expect(judged.data.feedback).toMatchObject({ status: 'passed' });
+    expect((judged.data.feedback as { ratioToStart: number }).ratioToStart).toBeGreaterThan(1.2);
+    expect(judged.text).toMatch(/prediction: hoped 2\.00×, got/);
+    best = judged.id;
+
+    const wrong = await agent.judge({
+      parent: best,
+      edits: [{ file: 'kernel.cu', search: 'y[row] = sum;', replace: 'if (row % 2 == 0) y[row] = sum;' }],
+      hypothesis: 'half the stores',
+    });
+    expect(wrong.data.feedback).toMatchObject({ status: 'wrong' });
+    const again = await agent.call('submit', { parent: best, hypothesis: 'the same again' });
+    expect(again.data).toMatchObject({ id: best, isNew: false, budget: { evaluationsLeft: 2 } });
+  });
+
+  it('finds its attempts again after a restart, and can’t spend more than it is given', async () => {
+    await using agent = await connect([...serve, '--max-evaluations', '1']);
+    const history = await agent.call('history');
+    expect(history.data).toMatchObject({ best });
+    expect(history.text).toContain('“one warp per row reads whole sectors”, hoped 2.00×; passed');
+    expect((await agent.call('result', { id: best })).data.feedback).toMatchObject({ status: 'passed' });
+    const files = (await agent.call('kernels', { id: best })).data.files as Record<string, string>;
+    expect(files['kernel.cu']).toBe(WARP);
+
+    const block = (threads: number) => ({
+      parent: best,
+      edits: [{ file: 'kernel.json', search: '"block": [128]', replace: `"block": [${threads}]` }],
+      hypothesis: 'other blocks',
+    });
+    expect((await agent.call('submit', block(64))).isError).toBe(false);
+    const refused = await agent.call('submit', block(256));
+    expect(refused).toMatchObject({ isError: true });
+    expect(refused.text).toContain('[budget-spent]');
+    expect((await agent.call('cancel', { id: 'start' })).data).toMatchObject({ cancelled: false });
+  });
+
+  it('is served by an older revision of the protocol, too', async () => {
+    await using agent = await connect(serve, { options: { versionNegotiation: { mode: 'legacy' } } });
+    expect(agent.client.getNegotiatedProtocolVersion()).toMatch(/^2025-/);
+    expect((await agent.call('history')).data).toMatchObject({ best });
+  });
+
+  it.each(['the end of its input', 'SIGTERM'])('leaves no process behind: %s', async (how) => {
+    const agent = await connect(serve);
+    await agent.call('submit', {
+      parameters: {},
+      files: { 'kernel.cu': `${WARP}// ${how}\n` },
+      edits: JSON_EDITS,
+      hypothesis: how,
+    });
+    const all = [agent.pid, ...descendants(agent.pid)];
+    if (how === 'SIGTERM') process.kill(agent.pid, 'SIGTERM');
+    else await agent.client.close();
+    expect(await allEnd(all)).toEqual([]);
+  });
+});
