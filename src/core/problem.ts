@@ -97,7 +97,15 @@ const generator: z.ZodType<Generator> = z
 const comparison = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('exact') }),
-    z.strictObject({ kind: z.literal('ulp'), maximumUlps: z.number().nonnegative() }),
+    z.strictObject({
+      kind: z.literal('ulp'),
+      maximumUlps: z.number().nonnegative(),
+      terms: expressionSchema
+        .optional()
+        .describe(
+          'Additions in the output’s precision behind one element, which may err by √terms units more. Default 0.',
+        ),
+    }),
     z.strictObject({
       kind: z.literal('calibrated'),
       storage: writtenDTypeSchema.describe('Dtype of inputs and outputs, narrower than the accumulator.'),

@@ -10,6 +10,9 @@ import { optimizeProblem } from '../../src/app/optimize.ts';
 import { openSession, type Session } from '../../src/app/session.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
+import { compareOutput } from '../../src/evaluation/oracle/compare.ts';
+import { prepareCheck } from '../../src/evaluation/oracle/expectation-cache.ts';
+import { ulpAt } from '../../src/evaluation/oracle/ulp.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { compareReferences } from '../support/compare-device-reference.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
@@ -23,6 +26,25 @@ const softmaxOf = (x: readonly number[], rowCount = 1): number[] => {
   const dimensions = { R: rowCount, N: x.length / rowCount };
   return [...reference({ X: Float64Array.from(x) }, dimensions, exact).Y!];
 };
+
+describe('the tolerance', () => {
+  it('bears a serial fp32 sum of many terms, most of them equal', async () => {
+    const N = 71_258;
+    const problem = await loadProblem(FOLDER);
+    const dimensions = { R: 1, N };
+    const prepared = prepareCheck({ problem, dimensions, seed: 1, generatorSet: 'oneHot' });
+    const x = [...prepared.inputs.tensors['X']!];
+    const most = x.reduce((one, other) => Math.max(one, other), Number.NEGATIVE_INFINITY);
+    const weights = x.map((value) => Math.fround(Math.exp(value - most)));
+    const sum = weights.reduce((total, weight) => Math.fround(total + weight), 0);
+    const y = Float64Array.from(weights, (weight) => Math.fround(weight / sum));
+    const expectation = (await prepared.expectations()).get('Y')!;
+    const buffer = prepared.buffers.find(({ name }) => name === 'Y')!;
+    expect(compareOutput(buffer, expectation, y).passed).toBe(true);
+    const errors = y.map((value, i) => Math.abs(value - expectation.want[i]!) / ulpAt(expectation.want[i]!, 'f32'));
+    expect(Math.max(...errors.slice(0, 100))).toBeGreaterThan(128);
+  });
+});
 
 describe('reference', () => {
   it('weighs two elements by the logistic function of their difference', () => {

@@ -140,11 +140,15 @@ class ProblemCheck {
     for (const [path, expression] of Object.entries({ flop, minimumFlop, minimumReadBytes }))
       this.#expression(expression, path);
     for (const [name, scalar] of Object.entries(scalars)) this.#expression(scalar.value, `scalars.${name}.value`);
-    if (comparison.kind === 'conditioned') this.#expression(comparison.terms, 'comparison.terms');
+    this.#terms(comparison, 'comparison');
     for (const [name, { when, comparison: own }] of Object.entries(this.#problem.outputs)) {
       if (when !== undefined) this.#expression(when, `outputs.${name}.when`);
-      if (own?.kind === 'conditioned') this.#expression(own.terms, `outputs.${name}.comparison.terms`);
+      if (own) this.#terms(own, `outputs.${name}.comparison`);
     }
+  }
+
+  #terms(comparison: Tolerance, path: string): void {
+    if ('terms' in comparison && comparison.terms !== undefined) this.#expression(comparison.terms, `${path}.terms`);
   }
 
   comparison(): void {

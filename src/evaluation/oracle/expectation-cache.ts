@@ -9,7 +9,7 @@ import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
 import { type DeviceReference, type Expectations, expectationsFor, expectationsFrom } from './expectations.ts';
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
-import { areValuesPlaced } from './secret-sets.ts';
+import { areValuesPlaced, areValuesRepeated } from './secret-sets.ts';
 
 /** Names the inputs of one check. */
 export interface CheckKey {
@@ -53,18 +53,17 @@ export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleT
   const buffers = expandBuffers(problem.file, dimensions);
   const inputs = drawInputs({ ...key, buffers });
   const placed = areValuesPlaced(key.generatorSet);
+  const repeats = areValuesRepeated(problem.file, key.generatorSet);
   const onDevice = deviceReference !== undefined && isLarge(problem, dimensions);
   let expectations: Promise<Expectations> | undefined;
   let sample: Promise<ExpectedRows | undefined> | undefined;
   const workOut = async (): Promise<Expectations> =>
     onDevice
-      ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, placed, deviceReference, signal })
-      : expectationsFrom(
-          problem,
-          buffers,
-          dimensions,
-          await runHostReference(problem, buffers, inputs.tensors, dimensions, { signal, placed }),
-        );
+      ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, placed, repeats, deviceReference, signal })
+      : expectationsFrom(problem, buffers, dimensions, {
+          ...(await runHostReference(problem, buffers, inputs.tensors, dimensions, { signal, placed })),
+          repeats,
+        });
   const workOutAll = (): Promise<Expectations> => {
     expectations ??= workOut().catch((error: unknown) => {
       // Not cached: another device or process may succeed next time.

@@ -22,6 +22,8 @@ export interface ReferenceRequest {
   readonly leastTolerances?: boolean;
   /** Whether values repeat or differ in size. */
   readonly placed?: boolean;
+  /** Whether an input holds one value nearly everywhere. */
+  readonly repeats?: boolean;
 }
 
 /** Runs a problem's reference on a GPU, in a process that runs no candidate. */
@@ -42,12 +44,13 @@ export async function expectationsFor(
     readonly signal?: AbortSignal | undefined;
   },
 ): Promise<Expectations> {
-  const { problem, dimensions, inputs, leastTolerances = false, placed = false, deviceReference, signal } = request;
+  const { problem, dimensions, inputs, leastTolerances = false, deviceReference, signal } = request;
+  const { placed = false, repeats = false } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const runs =
     (await deviceReference?.run({ problem, dimensions, inputs, leastTolerances })) ??
     (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, { signal, placed }));
-  return expectationsFrom(problem, buffers, dimensions, { ...runs, placed });
+  return expectationsFrom(problem, buffers, dimensions, { ...runs, placed, repeats });
 }
 
 /** The elements of every input, row-major, out of the bytes of its buffer. */
@@ -66,7 +69,7 @@ export function expectationsFrom(
   problem: Problem,
   buffers: readonly PlannedBuffer[],
   dimensions: Dimensions,
-  { oracle, naive, perturbed, placed = false }: ReferenceRuns,
+  { oracle, naive, perturbed, placed = false, repeats = false }: ReferenceRuns,
 ): Expectations {
   return new Map(
     outputsOf(buffers).map(({ name, dtype, shape }) => {
@@ -83,6 +86,7 @@ export function expectationsFrom(
           ? perturbed.map(({ relative, outputs }) => ({ relative, values: outputs[name]! }))
           : undefined,
         placed,
+        repeats,
       });
       return [name, expectation];
     }),

@@ -6,7 +6,7 @@ import { createStream, type RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Expectations, expectationsFrom } from './expectations.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
-import { areValuesPlaced } from './secret-sets.ts';
+import { areValuesPlaced, areValuesRepeated } from './secret-sets.ts';
 
 /** Expected values of some rows of every output, or of all rows if `rows` is absent. */
 export interface ExpectedRows {
@@ -40,10 +40,13 @@ export async function expectedRows(request: {
   if (flop <= SAMPLE_FLOP) return undefined;
   const outputs = outputsOf(buffers);
   const rows = chooseRowsOf(outputs, flop, request);
-  const runs = await runHostReference(problem, buffers, inputs, dimensions, {
-    ...{ signal, rows },
-    placed: areValuesPlaced(request.generatorSet),
-  });
+  const runs = {
+    ...(await runHostReference(problem, buffers, inputs, dimensions, {
+      ...{ signal, rows },
+      placed: areValuesPlaced(request.generatorSet),
+    })),
+    repeats: areValuesRepeated(problem.file, request.generatorSet),
+  };
   const areAll = outputs.some((buffer) => runs.oracle[buffer.name]!.length === elementCountOf(buffer));
   if (areAll) return { expectations: expectationsFrom(problem, buffers, dimensions, runs) };
   const cut = buffers.map((buffer) => (rows[buffer.name] ? withRows(buffer, rows[buffer.name]!.length) : buffer));

@@ -25,6 +25,8 @@ export interface ReferenceRuns {
   readonly perturbed?: readonly PerturbedRun[];
   /** Whether values of the inputs repeat or differ in size, so that errors add up. */
   readonly placed?: boolean;
+  /** Whether an input holds one value nearly everywhere. */
+  readonly repeats?: boolean;
 }
 
 export interface PerturbedRun {

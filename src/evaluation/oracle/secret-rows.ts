@@ -116,14 +116,18 @@ const zeros: Pattern = {
   },
 };
 
+/** Anywhere between two bounds, but in half of the rows one of them. */
+const outward = (least: number, most: number, draw: Draw): number =>
+  draw() < 0.5 ? (draw() < 0.5 ? least : most) : least + draw() * (most - least);
+
 /** Larger or smaller than its neighbours, and about another mean. */
 const moved: Pattern = {
   suits: ({ scaling, rowContrast }) => scaling !== undefined && rowContrast > 1,
   arrange: ({ values, scaling, rowContrast, draw }) => {
     const { least, most, offset } = scaling!;
     const [smallest, largest] = [Math.log2(Math.max(least, 1 / rowContrast)), Math.log2(Math.min(most, rowContrast))];
-    const factor = 2 ** Math.round(smallest + draw() * (largest - smallest));
-    const shift = offset * (2 * draw() - 1);
+    const factor = 2 ** Math.round(outward(smallest, largest, draw));
+    const shift = outward(-offset, offset, draw);
     for (let i = 0; i < values.length; i++) values[i] = factor * (values[i]! + shift);
   },
 };

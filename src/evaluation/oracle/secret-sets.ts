@@ -1,5 +1,6 @@
 import { type DType, isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
+import { generatorSetsOf } from '../../core/plan/generator-sets.ts';
 import type { BufferDeclaration, Generator, ProblemFile, Scaling, Tolerance } from '../../core/problem.ts';
 import type { RandomStream } from '../../stats/random.ts';
 import type { Expectations } from './expectations.ts';
@@ -41,6 +42,13 @@ export function areValuesPlaced(generatorSet: string): boolean {
   const secret = secretSetOf(generatorSet);
   return secret !== undefined && isPlacement(secret.kind);
 }
+
+/** Rows of these hold one value nearly everywhere, which rounds in one direction wherever it is added. */
+const REPEATING: ReadonlySet<Generator['kind']> = new Set(['one-hot', 'sparse', 'constant']);
+
+/** Whether an input of this set of the problem holds one value nearly everywhere. */
+export const areValuesRepeated = (problem: ProblemFile, generatorSet: string): boolean =>
+  Object.values(generatorSetsOf(problem)[generatorSet] ?? {}).some(({ kind }) => REPEATING.has(kind));
 
 /** Names of a secret set and its milder variants, strongest first. */
 export const levelsOf = (kind: SecretKind): string[] =>
@@ -110,14 +118,19 @@ interface DisguiseRequest {
 }
 
 /** Changes an input's drawn values, in place, as the secret set says. */
-export function disguise(
+export function disguise(values: Float64Array, secret: SecretSet, request: DisguiseRequest): Float64Array {
+  return clampTo(request.buffer.dtype, disguised(values, secret, request));
+}
+
+function disguised(
   values: Float64Array,
   { kind, level }: SecretSet,
   { problem, buffer, stream, shared }: DisguiseRequest,
 ): Float64Array {
   const { name, dtype, shape, generator = NORMAL } = buffer;
   const scaling = milder(scalingOf(problem, name), level);
-  if (!isPlacement(kind)) return scaling ? scaleAll(values, scaling, kind, stream) : values;
+  if (!isPlacement(kind))
+    return scaling ? scaleAll(values, scaling, { kind, dtype, stream, isOutermost: shared.uniform(1) < 0.5 }) : values;
   if (!isArrangeable({ generator })) return values;
   const rowLength = shape.at(-1) ?? 1;
   const kinds = [...comparisonKinds(problem)];
@@ -212,16 +225,52 @@ const milder = (scaling: Scaling | undefined, level: number): Scaling | undefine
     offset: scaling.offset / 2 ** level,
   };
 
-/** How often the mean moves away from zero. */
-const OFFSET_RATIO = 0.5;
+/** How often the mean moves away from zero, and how often by as much as it may. */
+const OFFSET = { ratio: 2 / 3, outermost: 1 / 2 } as const;
 
-/** x → 2^k · (x + offset) with one secret k, from the outer half of those allowed. */
-function scaleAll(values: Float64Array, scaling: Scaling, kind: SecretKind, stream: RandomStream): Float64Array {
+/**
+ * x → 2^k · (x + offset) with one secret k, from the outer half of those allowed; in half of the checks the outermost, for all inputs
+ * alike, because products of several large inputs show what one alone does not.
+ */
+function scaleAll(
+  values: Float64Array,
+  scaling: Scaling,
+  { kind, dtype, stream, isOutermost }: { kind: SecretKind; dtype: DType; stream: RandomStream; isOutermost: boolean },
+): Float64Array {
   const [outermost, share] = [Math.log2(kind === 'secret:large' ? scaling.most : scaling.least), stream.uniform(0)];
-  const factor = 2 ** Math.round(outermost * (1 - share / 2));
+  const exponent = Math.round(isOutermost ? outermost : outermost * (1 - share / 2));
   const sign = stream.uniform(1) < 0.5 ? -1 : 1;
-  const offset = stream.uniform(2) < OFFSET_RATIO ? sign * scaling.offset * (1 - stream.uniform(3) / 2) : 0;
+  const size = stream.uniform(4) < OFFSET.outermost ? 1 : 1 - stream.uniform(3) / 2;
+  const offset = stream.uniform(2) < OFFSET.ratio ? sign * scaling.offset * size : 0;
+  const factor = 2 ** storableExponent(values, { exponent, offset, dtype });
   for (let i = 0; i < values.length; i++) values[i] = factor * (values[i]! + offset);
+  return values;
+}
+
+/** The exponent, or the next smaller one with which nearly all values are finite numbers. */
+function storableExponent(
+  values: Float64Array,
+  { exponent, offset, dtype }: { exponent: number; offset: number; dtype: DType },
+): number {
+  const most = (LARGEST[dtype] ?? Number.POSITIVE_INFINITY) / 2 ** exponent;
+  const clampedAt = (limit: number): number =>
+    values.reduce((count, value) => count + Number(Math.abs(value + offset) > limit), 0);
+  let less = 0;
+  while (less < exponent && clampedAt(most * 2 ** less) > MOST_CLAMPED * values.length) less++;
+  return exponent - less;
+}
+
+/** Share of values that become their dtype's largest because they would be beyond it. */
+const MOST_CLAMPED = 1 / 64;
+
+/** Finite values beyond the dtype's largest become that one. */
+function clampTo(dtype: DType, values: Float64Array): Float64Array {
+  const most = LARGEST[dtype];
+  if (most === undefined) return values;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (Math.abs(value) > most && Number.isFinite(value)) values[i] = Math.sign(value) * most;
+  }
   return values;
 }
 

@@ -100,9 +100,10 @@ export function drawZeros(values: Float64Array, request: ZerosRequest): Float64A
   let count = 0;
   const draw: Draw = () => stream.uniform(count++);
   const length = shape.at(-1) ?? 1;
-  const columns = length === values.length && length > FOLDED[0] ? FOLDED[below(draw, FOLDED.length)]! : length;
+  const inRows = length <= longestRepeated;
+  const isFolded = inRows && length === values.length && length > FOLDED[0];
+  const columns = isFolded ? FOLDED[below(draw, FOLDED.length)]! : length;
   if (containsZero(values)) {
-    const inRows = length <= longestRepeated;
     if (!isMostlyZeros && inRows && draw() < FEW.ratio) zeroWhere(values, draw, () => draw() < FEW.share);
     if (isMostlyZeros && isFree && draw() < RATIOS.allZeros) zeroWhere(values, draw, () => true);
     else if (isMostlyZeros) zeroSlabs(values, { columns, masks: inRows ? MASKS : WHOLE_ROWS, isFree, draw });

@@ -23,6 +23,8 @@ export interface OutputFacts {
    * one, and what a running sum keeps of a large value shows in small results beside it.
    */
   readonly placed?: boolean;
+  /** Whether an input holds one value nearly everywhere, so that a sum adds one and the same term again and again. */
+  readonly repeats?: boolean;
 }
 
 /** How near an output must come. */

@@ -1,12 +1,17 @@
+import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import { ulpAt } from '../ulp.ts';
 import type { ToleranceRule } from './tolerance.ts';
 
-/** Every element within so many units in the last place of the correctly rounded result. */
+/**
+ * Every element within so many units in the last place of the correctly rounded result, and √terms more: the last of n additions
+ * that err by one unit each, independently, is off by √n. By n where an input holds one value nearly everywhere: then all of them err in
+ * the same direction.
+ */
 export const ulp: ToleranceRule<'ulp'> = {
   needs: () => ({ naive: false, perturbed: false }),
-  expect: ({ maximumUlps }, { rounded, dtype }) => ({
-    want: rounded,
-    tolerances: rounded.map((value) => maximumUlps * ulpAt(value, dtype)),
-    groupSize: 1,
-  }),
+  expect: ({ maximumUlps, terms }, { rounded, dtype, dimensions, repeats }) => {
+    const additions = terms === undefined ? 0 : evaluateExpression(terms, dimensions);
+    const units = maximumUlps + (repeats ? additions : Math.sqrt(additions));
+    return { want: rounded, tolerances: rounded.map((value) => units * ulpAt(value, dtype)), groupSize: 1 };
+  },
 };

@@ -57,6 +57,13 @@ it('ulp allows so many units in the last place of each result', () => {
   expect([...tolerances]).toEqual([3 * 2 ** -23, 3 * 2 ** -13]);
 });
 
+it('ulp allows √terms units more for sums', () => {
+  const { tolerances } = ulp.expect({ kind: 'ulp', maximumUlps: 3, terms: 'N' }, facts([1, 1024]));
+  expect([...tolerances]).toEqual([13 * 2 ** -23, 13 * 2 ** -13]);
+  const repeated = ulp.expect({ kind: 'ulp', maximumUlps: 3, terms: 'N' }, { ...facts([1]), repeats: true });
+  expect([...repeated.tolerances]).toEqual([103 * 2 ** -23]);
+});
+
 it('allclose allows atol + rtol · |want|, as torch and numpy do', () => {
   const rule = { kind: 'allclose', atol: 0.25, rtol: 0.5 } as const;
   const expectation = allclose.expect(rule, facts([8, -8, 0, Number.POSITIVE_INFINITY, Number.NaN]));
