@@ -14,9 +14,10 @@ const DEFAULT_ALIGNMENT_BYTES = 16;
  * @throws WarpsmithError for an extent below 1, a fractional one, or an output whose elements overlap.
  */
 export function expandBuffers(problem: ProblemFile, dimensions: Dimensions, file?: string): PlannedBuffer[] {
+  const absent = absentOutputs(problem, dimensions);
   const expand = (section: 'inputs' | 'outputs'): PlannedBuffer[] =>
     Object.entries(problem[section])
-      .filter(([name]) => !absentOutputs(problem, dimensions).includes(name))
+      .filter(([name]) => !absent.includes(name))
       .map(([name, declaration]) => expandBuffer(name, declaration, dimensions, { path: `${section}.${name}`, file }));
   return [...expand('inputs'), ...expand('outputs')];
 }

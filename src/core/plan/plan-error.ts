@@ -44,6 +44,8 @@ export function evaluateInteger(
 ): number {
   const value = evaluateExpression(placed.expression, placed.scope, placed);
   const maximum = limits.maximum ?? Number.MAX_SAFE_INTEGER;
+  // Before any words are made of it: shapes are drawn from thousands, each with a dozen extents.
+  if (Number.isInteger(value) && value >= limits.minimum && value <= maximum) return value + 0;
   const expected = `an integer ${limits.maximum === undefined ? `of at least ${limits.minimum}` : `from ${limits.minimum} to ${maximum}`}`;
   const message = `${limits.what} is ${value}.`;
   const hint = limits.hint !== undefined && { hint: limits.hint };
@@ -54,6 +56,5 @@ export function evaluateInteger(
   if (value < limits.minimum) {
     throw planError(limits.codeBelow ?? 'out-of-range', placed, { message, value, expected, ...hint });
   }
-  if (value > maximum) throw planError('out-of-range', placed, { message, value, expected, ...hint });
-  return value + 0;
+  throw planError('out-of-range', placed, { message, value, expected, ...hint });
 }

@@ -31,6 +31,17 @@ export interface UninitialisedRead {
   thread: number;
 }
 
+/** A copy reads when it is issued, and writes when it lands. */
+interface CopyParts {
+  readonly read: WatchedAccess;
+  readonly write: WatchedAccess;
+}
+
+const partsOf = (access: WatchedAccess): CopyParts => ({
+  read: { ...access, isWrite: false },
+  write: { ...access, isRead: false },
+});
+
 /** Smallest access of a kernel that makes none. */
 const ANY_UNIT = 4;
 
@@ -48,7 +59,7 @@ export class RaceDetector {
   readonly #memory: PrivateMemory;
   /** Accesses of each group, and of each warp site; `number` identifies one in a shadow. */
   readonly #groups: { number: number; offset: number; access: WatchedAccess }[][];
-  readonly #sites: ({ number: number; access: WatchedAccess } | undefined)[];
+  readonly #sites: ({ number: number; access: WatchedAccess; parts: CopyParts } | undefined)[];
   readonly #accesses: WatchedAccess[] = [];
   readonly #units: Record<Space, number>;
   #launch!: WatchedLaunch;
@@ -85,7 +96,7 @@ export class RaceDetector {
     );
     this.#sites = image.warpSites.map((site) => {
       const access = watchedAccess(site.instruction);
-      return access && { number: number(access), access };
+      return access && { number: number(access), access, parts: partsOf(access) };
     });
     this.#units = { global: this.#smallestAccess('global'), shared: this.#smallestAccess('shared') };
   }
@@ -264,12 +275,12 @@ export class RaceDetector {
 
   /** One request that JavaScript executed. A copy to shared memory lands later. */
   request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
-    const { number, access } = this.#sites[site]!;
+    const { number, access, parts } = this.#sites[site]!;
     if (space === 'local' || (space === 'global' && !this.#isTrackedSite[site])) return;
     addresses.forEach((address, i) => {
       const lane = lanes[i]!;
       if (access.instruction.opcode !== 'cp') this.#note(space, address, number, access, warpAddress, lane);
-      else if (kind === 'load') this.#note(space, address, number, { ...access, isWrite: false }, warpAddress, lane);
+      else if (kind === 'load') this.#note(space, address, number, parts.read, warpAddress, lane);
       else {
         const racing = this.#shared.overwritten(address, access.bytes, this.#warpOf(warpAddress));
         if (racing) this.#report(racing, space, address, access, true, lane);
@@ -279,8 +290,8 @@ export class RaceDetector {
 
   /** A copy of an earlier request has reached shared memory. */
   landed(site: number, warpAddress: number, address: number, lane: number): void {
-    const { number, access } = this.#sites[site]!;
-    this.#note('shared', address, number, { ...access, isRead: false }, warpAddress, lane);
+    const { number, parts } = this.#sites[site]!;
+    this.#note('shared', address, number, parts.write, warpAddress, lane);
   }
 
   /** @param isSeveral 1 if other lanes did the same at this address. */

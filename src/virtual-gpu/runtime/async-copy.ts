@@ -2,7 +2,7 @@ import type { PtxInstruction } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
 import { unsupported } from '../unsupported.ts';
 import { bulkPrefetch } from './cache-hints.ts';
-import type { WarpContext } from './warp-context.ts';
+import type { PendingCopy, WarpContext } from './warp-context.ts';
 
 type Step = (context: WarpContext) => void;
 
@@ -32,34 +32,32 @@ function issue(context: WarpContext): void {
   if (!destination || !source || size?.kind !== 'immediate' || has(instruction, 'L2::cache_hint'))
     throw unsupported(instruction);
   const bytes = Number(size.value);
-  const loads = [];
-  const stores = [];
+  const [to, from] = [context.addresses(destination), context.addresses(source)];
+  const targets: number[] = [];
+  const sources: number[] = [];
+  const taken: number[] = [];
   for (const lane of lanes) {
-    const [to, from] = [context.address(destination, lane), context.address(source, lane)];
     const wanted = sourceSize ? Math.min(bytes, context.word(sourceSize, lane)) : bytes;
-    const target = context.resolve(to, 'shared', bytes, true, lane);
-    stores.push({ lane, address: to, space: 'shared' });
-    if (wanted === 0) {
-      context.copies.open.push(() => {
-        fillZero(target, 0, bytes);
-        context.landed(to, lane);
-      });
-      continue;
-    }
-    const origin = context.resolve(from, 'global', bytes, false, lane, wanted);
-    loads.push({ lane, address: from, space: 'global' });
-    context.copies.open.push(() => {
-      for (let i = 0; i < wanted; i++) target.view.setUint8(target.offset + i, origin.view.getUint8(origin.offset + i));
-      fillZero(target, wanted, bytes);
-      context.landed(to, lane);
-    });
+    context.checkSharedStore(to.low[lane]!, to.high[lane]!, bytes, lane);
+    if (wanted > 0) context.checkGlobalLoad(from.low[lane]!, from.high[lane]!, bytes, lane, wanted);
+    targets.push(to.low[lane]!);
+    sources.push(from.low[lane]!);
+    taken.push(wanted);
   }
-  context.countRequest(loads, bytes, 'load');
-  context.countRequest(stores, bytes, 'store');
+  const loading = lanes.filter((_, i) => taken[i]! > 0);
+  context.copies.open.push({ issuedBy: context, lanes, targets, sources, taken, bytes });
+  context.countRequestIn(
+    'global',
+    sources.filter((_, i) => taken[i]! > 0),
+    loading,
+    bytes,
+    'load',
+  );
+  context.countRequestIn('shared', targets, lanes, bytes, 'store');
 }
 
-function fillZero(target: { view: DataView; offset: number }, from: number, to: number): void {
-  for (let i = from; i < to; i++) target.view.setUint8(target.offset + i, 0);
+function land({ issuedBy, lanes, targets, sources, taken, bytes }: PendingCopy): void {
+  for (const [i, lane] of lanes.entries()) issuedBy.land(targets[i]!, sources[i]!, taken[i]!, bytes, lane);
 }
 
 function commit({ copies }: WarpContext): void {
@@ -69,11 +67,11 @@ function commit({ copies }: WarpContext): void {
 
 function waitGroup({ copies, operands }: WarpContext): void {
   const allowed = operands[0]?.kind === 'immediate' ? Number(operands[0].value) : 0;
-  while (copies.groups.length > allowed) for (const copy of copies.groups.shift()!) copy();
+  while (copies.groups.length > allowed) for (const copy of copies.groups.shift()!) land(copy);
 }
 
 function waitAll({ copies }: WarpContext): void {
-  for (const group of [...copies.groups, copies.open]) for (const copy of group) copy();
+  for (const group of [...copies.groups, copies.open]) for (const copy of group) land(copy);
   copies.groups = [];
   copies.open = [];
 }

@@ -32,8 +32,11 @@ export function advance({ low, high }: Address, bytes: number): Address {
 
 const ZERO: Address = { low: 0, high: 0 };
 
-const isWithin = (ranges: readonly DeviceRange[], offset: number, bytes: number): boolean =>
-  ranges.some(({ start, bytes: length }) => offset >= start && offset + bytes <= start + length);
+/** A loop, since it is asked for every lane of a copy. */
+function isWithin(ranges: readonly DeviceRange[], offset: number, bytes: number): boolean {
+  for (const { start, bytes: length } of ranges) if (offset >= start && offset + bytes <= start + length) return true;
+  return false;
+}
 
 const asBigInt = ({ low, high }: Address): bigint => (BigInt(high) << 32n) | BigInt(low);
 
@@ -44,10 +47,23 @@ export interface ResolvedAddress {
   space: 'global' | 'shared' | 'local' | 'const' | 'param';
 }
 
+/** What one instruction copies; by position, of the lanes that take part. */
+export interface PendingCopy {
+  readonly issuedBy: WarpContext;
+  readonly lanes: readonly number[];
+  /** In shared memory. */
+  readonly targets: readonly number[];
+  /** In device memory. */
+  readonly sources: readonly number[];
+  /** How many of `bytes` come from there; zeros follow. */
+  readonly taken: readonly number[];
+  readonly bytes: number;
+}
+
 /** Copies of one warp that have been issued but not waited for: closed groups, oldest first, then the open one. */
 export interface PendingCopies {
-  groups: (() => void)[][];
-  open: (() => void)[];
+  groups: PendingCopy[][];
+  open: PendingCopy[];
 }
 
 export const noPendingCopies = (): PendingCopies => ({ groups: [], open: [] });
@@ -99,6 +115,10 @@ export class WarpContext {
   /** The warp's cp.async copies. */
   readonly copies: PendingCopies;
   readonly #around: OperationSurroundings;
+  // Fields, since V8 calls its runtime for a private getter: thousands of times for each tile.
+  readonly #image: RunnableImage;
+  readonly #memory: PrivateMemory;
+  readonly #bounds: BoundsChecker;
   readonly #site: number | undefined;
 
   /** @param site of the operation; absent where a barrier's operands are read. */
@@ -111,6 +131,9 @@ export class WarpContext {
     site?: number,
   ) {
     this.#around = around;
+    this.#image = around.image;
+    this.#memory = around.memory;
+    this.#bounds = around.bounds;
     this.#site = site;
     this.copies = copies;
     this.instruction = instruction;
@@ -118,18 +141,6 @@ export class WarpContext {
     this.operands = operandsOf(instruction);
     if (masked || instruction.guard) [this.lanes, this.bits] = this.#activeLanes(masked);
     else [this.lanes, this.bits] = [ALL_LANES, 0xffffffff];
-  }
-
-  get #image(): RunnableImage {
-    return this.#around.image;
-  }
-
-  get #memory(): PrivateMemory {
-    return this.#around.memory;
-  }
-
-  get #bounds(): BoundsChecker {
-    return this.#around.bounds;
   }
 
   /** Device memory that the operation may touch. */
@@ -196,9 +207,28 @@ export class WarpContext {
     }
   }
 
-  /** A copy that the operation began has reached shared memory. */
-  landed(address: Address, lane: number): void {
-    this.watcher?.landed(this.#site!, this.warp, address.low, lane);
+  /** As {@link countRequest}, where all lanes' addresses lie in one space. */
+  countRequestIn(
+    space: 'global' | 'shared',
+    addresses: number[],
+    lanes: readonly number[],
+    bytes: number,
+    kind: RequestKind,
+  ): void {
+    if (!this.#listens || lanes.length === 0) return;
+    this.#around.onRequest!(this.#site!, this.warp, { space, kind, addresses, lanes, bytes });
+  }
+
+  /** Lands a lane's copy to shared memory: `taken` of its bytes come from device memory, the others are zeros. */
+  land(target: number, source: number, taken: number, bytes: number, lane: number): void {
+    const { view } = this.#memory;
+    const { device } = this.#around;
+    const to = SHARED + target;
+    let at = 0;
+    for (; at + 4 <= taken; at += 4) view.setUint32(to + at, device.getUint32(source + at, true), true);
+    for (; at < taken; at++) view.setUint8(to + at, device.getUint8(source + at));
+    for (; at < bytes; at++) view.setUint8(to + at, 0);
+    this.#around.watcher?.landed(this.#site!, this.warp, target, lane);
   }
 
   /** Operand as an unsigned 32-bit number. */
@@ -332,6 +362,41 @@ export class WarpContext {
     const { u32 } = this.#memory;
     const at = (this.warp + register.offset + (register.uniform ? 0 : lane * 8)) >> 2;
     return advance({ low: u32[at]!, high: u32[at + 1]! }, Number(offset));
+  }
+
+  /** As {@link address}, of all lanes: the halves of each. */
+  addresses(operand: PtxOperand): { low: Uint32Array; high: Uint32Array } {
+    const [low, high] = [new Uint32Array(LANES), new Uint32Array(LANES)];
+    const base = operand.kind === 'address' ? operand.base : null;
+    const register = base?.kind === 'register' ? this.#register(base.name) : undefined;
+    if (operand.kind !== 'address' || !register) {
+      for (let lane = 0; lane < LANES; lane++) ({ low: low[lane], high: high[lane] } = this.address(operand, lane));
+      return { low, high };
+    }
+    const words = register.kind === 'double-word' ? 2 : 1;
+    const { u32 } = this.#memory;
+    const displacement = Number(operand.offset);
+    let at = (this.warp + register.offset) >> 2;
+    for (let lane = 0; lane < LANES; lane++) {
+      const sum = u32[at]! + displacement;
+      low[lane] = sum; // Typed arrays keep it modulo 2^32.
+      high[lane] = (words === 2 ? u32[at + 1]! : 0) + Math.floor(sum / TWO_TO_32);
+      if (!register.uniform) at += words;
+    }
+    return { low, high };
+  }
+
+  /** @throws as {@link resolve}, for a store to shared memory. */
+  checkSharedStore(low: number, high: number, bytes: number, lane: number): void {
+    if (low % bytes === 0 && low + bytes <= this.#bounds.limits.shared) return;
+    this.resolve({ low, high }, 'shared', bytes, true, lane);
+  }
+
+  /** @throws as {@link resolve}, for a load from device memory, of which `readBytes` are read. */
+  checkGlobalLoad(low: number, high: number, bytes: number, lane: number, readBytes: number): void {
+    if (high === WINDOW.global && low % bytes === 0 && isWithin(this.#reachable, low, bytes))
+      this.#around.reads?.mark(low, readBytes);
+    else this.resolve({ low, high }, 'global', bytes, false, lane, readBytes);
   }
 
   /**
