@@ -111,6 +111,47 @@ describe.each([
   });
 });
 
+describe('15_decode_words', () => {
+  const cases = [
+    ['decode<128>', { B: 2, H: 8, Hkv: 2, S: 1, Skv: 700, D: 128 }],
+    ['decode<64>', { B: 2, H: 8, Hkv: 2, S: 1, Skv: 700, D: 64 }],
+    ['decode<64>', { B: 1, H: 4, Hkv: 4, S: 1, Skv: 700, D: 64, bshd: 1 }],
+    ['decode_ungrouped<64>', { B: 1, H: 4, Hkv: 4, S: 1, Skv: 700, D: 64 }],
+  ] as const;
+
+  it.each(cases)('plans one launch of %s without a cluster, of at most one CTA per SM', async (functionName, sizes) => {
+    const dimensions = attentionShape(sizes);
+    const { problem, kernel } = await loadKernel('problems/attention/15_decode_words');
+    const assignments = validAssignments(kernel.file, dimensions);
+    expect(assignments.map(({ SPLIT }) => SPLIT)).toEqual(expect.arrayContaining([1, 32]));
+    for (const parameters of assignments) {
+      const { steps } = expandPlan({
+        problem: problem.file,
+        kernel: kernel.file,
+        parameters,
+        dimensions,
+        device: H200,
+      });
+      const ctas = parameters.SPLIT! * 4;
+      expect(steps).toMatchObject([{ functionName, grid: [ctas, 1, 1], cluster: undefined }]);
+      expect(ctas).toBeLessThanOrEqual(H200.smCount);
+    }
+  });
+
+  it('does not split where CTAs that wait for each other might not run at once', async () => {
+    const { kernel } = await loadKernel('problems/attention/15_decode_words');
+    const large = attentionShape({ B: 16, H: 32, Hkv: 16, S: 1, Skv: 700, D: 64 });
+    expect(new Set(validAssignments(kernel.file, large).map(({ SPLIT }) => SPLIT))).toEqual(new Set([1]));
+  });
+
+  it.skipIf(!hasNvcc).each(['half', '__nv_bfloat16'])('compiles with nvcc for %s without spills', async (type) => {
+    const { kernel } = await loadKernel('problems/attention/15_decode_words');
+    const report = await ptxasReport(kernel, completeParameters(kernel.file, {}), [`-DDTYPE=${type}`]);
+    const bytes = [...report.matchAll(/(\d+) bytes spill stores/g)].map(([, number]) => Number(number));
+    expect(bytes).toEqual([0, 0, 0]);
+  });
+});
+
 // Without a word they would be proposed first: they answer what 09_lean waits for.
 describe('on a device that cannot run them', () => {
   it('no diagnosis proposes one', async () => {
