@@ -22,7 +22,16 @@ const element = {
   want: numberOrNaN,
 };
 
-const wrongElement = z.strictObject({ ...element, tolerance: numberOrNaN, wrongCount: count, elementCount: count });
+const wrongElement = z.strictObject({
+  ...element,
+  tolerance: numberOrNaN,
+  wrongCount: count,
+  elementCount: count,
+  where: z
+    .string()
+    .describe('Where the wrong ones lie, in words. Absent for one, and where only rows were compared.')
+    .optional(),
+});
 
 /** The first element that failed, and how many did. */
 export type WrongElement = z.infer<typeof wrongElement>;

@@ -6,6 +6,7 @@ import { packageVersion } from '../app/package-version.ts';
 import { budgetSchema, errorOf, resultOf } from './answer.ts';
 import type { Tool } from './tool.ts';
 import * as judging from './tools/judging.ts';
+import * as looking from './tools/looking.ts';
 import * as reading from './tools/reading.ts';
 
 /** Every tool, in the order in which an author meets them. */
@@ -17,6 +18,10 @@ export const TOOLS: readonly Tool[] = [
   judging.wait,
   judging.result,
   reading.history,
+  looking.diagnose,
+  looking.inspect,
+  looking.compare,
+  looking.start,
   judging.cancel,
 ];
 

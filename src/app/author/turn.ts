@@ -47,6 +47,19 @@ export interface Pending {
   readonly done: Promise<void>;
 }
 
+/** A search over the parameters of a kernel, in the background. */
+export interface Search {
+  readonly id: string;
+  readonly candidate: Candidate;
+  readonly state: Pending['state'] | 'finished';
+  readonly reason?: string;
+  /** Id of the best candidate found. */
+  readonly best?: string;
+  readonly done: Promise<void>;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** Ends an author's turn for good. */
 const MOST_CAUGHT = 2;
 const DEFAULT_EVALUATIONS = 30;
@@ -68,6 +81,7 @@ export class Turn {
   readonly allowance: Allowance;
   readonly #options: TurnRequest & { readonly store: string };
   readonly #pending = new Map<string, Pending & { controller: AbortController }>();
+  readonly #searches = new Map<string, Mutable<Search> & { controller: AbortController }>();
   readonly #ending = new AbortController();
   #session: Promise<Session> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -134,7 +148,7 @@ export class Turn {
     this.#refuseUnusablePlan(candidate, (await this.session()).device.spec);
     this.allowance.take(1);
     const controller = new AbortController();
-    const pending: { -readonly [K in keyof Pending]: Pending[K] } & { controller: AbortController } = {
+    const pending: Mutable<Pending> & { controller: AbortController } = {
       candidate,
       said,
       state: 'waiting',
@@ -166,9 +180,75 @@ export class Turn {
     return { isNew: true };
   }
 
-  /** Ends a submission that has no verdict yet. @returns whether there was one. */
+  searchOf(id: string): Search | undefined {
+    return this.#searches.get(id);
+  }
+
+  /**
+   * Begins a search over a candidate's parameters.
+   *
+   * @param evaluations at most so many, taken from the budget; what is not used is given back.
+   * @returns its id.
+   * @throws WarpsmithError `turn-over`; `budget-spent`; `no-parameters`.
+   */
+  search(candidate: Candidate, evaluations: number): string {
+    if (this.isOver) throw turnOver(this.author);
+    if (Object.keys(candidate.kernel.file.parameters ?? {}).length === 0) throw noParameters(candidate);
+    this.allowance.take(evaluations);
+    const controller = new AbortController();
+    const id = `search-${this.#searches.size + 1}`;
+    const search: Mutable<Search> & { controller: AbortController } = {
+      id,
+      candidate,
+      state: 'waiting',
+      controller,
+      done: Promise.resolve(),
+    };
+    this.#searches.set(id, search);
+    const signal = AbortSignal.any([controller.signal, this.#ending.signal]);
+    search.done = this.inTurn(() => this.#search(search, evaluations, signal)).catch((error: unknown) => {
+      Object.assign(search, { state: 'failed', reason: error instanceof Error ? error.message : String(error) });
+    });
+    return id;
+  }
+
+  async #search(search: Mutable<Search>, evaluations: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) {
+      this.allowance.giveBack(evaluations);
+      Object.assign(search, { state: 'cancelled', reason: 'cancelled before it began' });
+      return;
+    }
+    search.state = 'running';
+    await this.#ensureStart(signal);
+    const { problem, workload } = this;
+    const { searchParameters } = await import('./search-parameters.ts');
+    const { store } = this.#options;
+    const session = await this.session();
+    const result = await searchParameters({
+      session,
+      store,
+      problem,
+      workload,
+      start: search.candidate,
+      evaluations,
+      signal,
+    });
+    this.allowance.giveBack(Math.max(0, evaluations - result.evaluationsUsed));
+    const { best } = result;
+    Object.assign(search, {
+      state: signal.aborted ? 'cancelled' : 'finished',
+      reason: `${result.evaluationsUsed} evaluations: ${result.detail}`,
+      best: best?.candidate.id,
+    });
+    if (!best || attemptOf(this.lineage(), best.candidate.id)) return;
+    const { id } = search.candidate;
+    const hypothesis = `the best of ${result.evaluationsUsed} evaluations over the parameters of ${id}`;
+    this.#keep(best.candidate, { hypothesis, predictedRatio: null, parent: id }, best.evaluation);
+  }
+
+  /** Ends a submission or search that has no verdict yet. @returns whether there was one. */
   cancel(id: string): boolean {
-    const pending = this.#pending.get(id);
+    const pending = this.#pending.get(id) ?? this.#searches.get(id);
     if (pending?.state !== 'waiting' && pending?.state !== 'running') return false;
     pending.controller.abort(new Error('cancelled'));
     return true;
@@ -312,6 +392,27 @@ const notTaken = (refused: string, { name }: Workload): WarpsmithError =>
     received: `needs ${refused}`,
     expected: `limits and constraints that ${name} meets`,
     hint: 'Correct `limits`, `constraints` or `parameters`.',
+  });
+
+const noParameters = ({ id, kernel }: Candidate): WarpsmithError =>
+  new WarpsmithError({
+    code: 'no-parameters',
+    message: `${kernel.file.name} has no parameters to search over.`,
+    file: 'submission/kernel.json',
+    path: 'parameters',
+    received: id,
+    expected: 'a kernel that declares parameters with their values',
+    hint: 'Make tile sizes and the like parameters, submit it, and search then.',
+  });
+
+/** What is asked about an attempt without a verdict. */
+export const notJudged = (id: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'not-judged',
+    message: `${id} has no verdict yet.`,
+    received: id,
+    expected: 'an attempt that was judged',
+    hint: 'Call wait with its id.',
   });
 
 const deviceFailed = ({ reason, device }: Evaluation): WarpsmithError =>

@@ -107,6 +107,11 @@ export const COMMANDS = {
         completes: 'folder',
         notInReplays: true,
       },
+      brief: {
+        flags: '--brief',
+        kind: FLAG,
+        help: 'print at most 1,200 tokens: verdict, ratio to the parent, what limits it; as `warpsmith mcp` tells authors',
+      },
       ...ATTEMPT,
     },
   },

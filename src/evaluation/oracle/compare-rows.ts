@@ -30,5 +30,7 @@ function inPlace(verdict: OutputVerdict, { shape }: PlannedBuffer, rows: Uint32A
     return { ...element, index: multiIndexOf(shape, rows[row]! * (shape.at(-1) ?? 1) + column) };
   };
   const { nearest, firstWrong } = verdict;
-  return { ...verdict, nearest: nearest && place(nearest), firstWrong: firstWrong && place(firstWrong) };
+  // Where the wrong ones lie among some rows says nothing of where they lie in the whole output.
+  const wrong = firstWrong && { ...place(firstWrong), where: undefined };
+  return { ...verdict, nearest: nearest && place(nearest), firstWrong: wrong };
 }

@@ -1,5 +1,6 @@
 import type { ComparedElement, WrongElement } from '../../core/evaluation.ts';
 import { multiIndexOf } from '../launches/layout.ts';
+import { describeWhere } from './describe-where.ts';
 import type { Expectation } from './tolerances/tolerance.ts';
 
 /** How one output compared. `passed` needs every element and the RMS error within their limits. */
@@ -27,6 +28,15 @@ function ratioOf(error: number, tolerance: number): number {
   if (error === 0) return 0;
   const ratio = error / tolerance;
   return Number.isNaN(ratio) ? Number.POSITIVE_INFINITY : ratio;
+}
+
+/** One byte an element: 1 where it is wrong. */
+function wrongMarks({ want, tolerances, groupSize }: Expectation, got: Float64Array): Uint8Array {
+  const marks = new Uint8Array(want.length);
+  for (let i = 0; i < want.length; i++) {
+    if (!agrees(got[i]!, want[i]!, tolerances[Math.floor(i / groupSize)] ?? 0)) marks[i] = 1;
+  }
+  return marks;
 }
 
 /** Compares an output (row-major, float64) with its expectation. */
@@ -88,6 +98,7 @@ export function compareOutput(
             tolerance: toleranceAt(firstWrong),
             wrongCount,
             elementCount,
+            where: describeWhere(output.shape, wrongMarks(expectation, got)),
           }
         : undefined,
   };

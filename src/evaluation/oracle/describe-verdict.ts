@@ -4,7 +4,7 @@ import type { OutputVerdict } from './compare.ts';
 
 /**
  * Why an output is wrong, in words; `undefined` when it passed. E.g. `O[0, 3, 17, 5] = 0.12548, wanted 0.12507 ± 0.00037
- * (off by 0.00041, 12 % over its tolerance); 4096 of 262144 elements wrong`.
+ * (off by 0.00041, 12 % over its tolerance); 4096 of 262144 elements wrong: all at columns ≥ 48`.
  */
 export function describeVerdict(output: string, verdict: OutputVerdict): string | undefined {
   const { passed, firstWrong: wrong, rmsError, rmsErrorRatio } = verdict;
@@ -16,8 +16,9 @@ export function describeVerdict(output: string, verdict: OutputVerdict): string 
       'too low a precision'
     );
   }
-  const { wrongCount, elementCount } = wrong;
-  return `${describeElement({ ...wrong, output })}; ${wrongCount} of ${elementCount} elements wrong`;
+  const { wrongCount, elementCount, where } = wrong;
+  const place = where === undefined ? '' : `: ${where}`;
+  return `${describeElement({ ...wrong, output })}; ${wrongCount} of ${elementCount} elements wrong${place}`;
 }
 
 /** e.g. `O[3, 17] = 0.12548, wanted 0.12507 ± 0.00037 (off by 0.00041, 12 % over its tolerance)`. */

@@ -1,6 +1,7 @@
 import { sizeOfDType } from '../../core/dtype.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
 import { elementCountOf, multiIndexOf } from '../launches/layout.ts';
+import { describeWhere } from '../oracle/describe-where.ts';
 
 /** Output name → packed elements. */
 export type Outputs = ReadonlyMap<string, Uint8Array>;
@@ -10,6 +11,8 @@ export interface Elements {
   readonly buffer: PlannedBuffer;
   readonly count: number;
   readonly first: number;
+  /** One byte an element: 1 where it holds. */
+  readonly marks: Uint8Array;
 }
 
 /** Counts the elements for which the predicate holds; `undefined` when there is none. */
@@ -21,11 +24,14 @@ export function elementsWhere(
   const elementCount = elementCountOf(buffer);
   let count = 0;
   let first = -1;
+  let marks: Uint8Array | undefined;
   for (let element = 0; element < elementCount; element++) {
     if (!predicate(element * size, size)) continue;
     if (count++ === 0) first = element;
+    marks ??= new Uint8Array(elementCount);
+    marks[element] = 1;
   }
-  return count === 0 ? undefined : { buffer, count, first };
+  return marks && { buffer, count, first, marks };
 }
 
 /** The first output whose bits differ, with the differing elements. */
@@ -62,7 +68,13 @@ export const countOf = ({ buffer, count }: Elements): string =>
   `${count} of ${elementCountOf(buffer)} elements of ${buffer.name}`;
 
 /** e.g. `[2, 16]`. */
-export const placeOf = ({ buffer, first }: Elements): string => `[${multiIndexOf(buffer.shape, first).join(', ')}]`;
+export const firstOf = ({ buffer, first }: Elements): string => `[${multiIndexOf(buffer.shape, first).join(', ')}]`;
+
+/** e.g. `[2, 16]: all at columns ≥ 16`. */
+export function placeOf(elements: Elements): string {
+  const where = describeWhere(elements.buffer.shape, elements.marks);
+  return where === undefined ? firstOf(elements) : `${firstOf(elements)}: ${where}`;
+}
 
 export function equalAt(left: Uint8Array, right: Uint8Array, offset: number, size: number): boolean {
   for (let i = offset; i < offset + size; i++) if (left[i] !== right[i]) return false;

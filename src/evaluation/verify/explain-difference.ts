@@ -2,7 +2,7 @@ import { ZERO_POISON } from '../launches/poison.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import { type CheckRuns, NATURAL, type Trial } from './check-runs.ts';
-import { countOf, differingElements, type Elements, elementsWhere, equalAt, placeOf } from './differences.ts';
+import { countOf, differingElements, type Elements, elementsWhere, equalAt, firstOf } from './differences.ts';
 import { cameOutOtherwise, describeDifference, type JudgedCheck, refused } from './judged-check.ts';
 
 /**
@@ -106,5 +106,5 @@ function unwrittenAmong({ buffer }: Elements, run: RunResult, afresh: RunResult)
 
 /** e.g. `a launch leaves 51 of 51 elements of Y as they lay, first [0, 0], because of launches before it: …`. */
 export const skipsWork = (left: Elements): string =>
-  `a launch leaves ${countOf(left)} as they lay, first ${placeOf(left)}, because of launches before it: it skips work, ` +
+  `a launch leaves ${countOf(left)} as they lay, first ${firstOf(left)}, because of launches before it: it skips work, ` +
   'or leaves it to the next launch';

@@ -4,7 +4,7 @@ import { feedbackOn } from '../../app/author/attempt-feedback.ts';
 import { checkSubmission } from '../../app/author/check-submission.ts';
 import { attemptOf } from '../../app/author/lineage.ts';
 import { namedCandidate } from '../../app/author/list-kernels.ts';
-import type { Turn } from '../../app/author/turn.ts';
+import type { Search, Turn } from '../../app/author/turn.ts';
 import { feedbackSchema, feedbackText } from '../../reports/feedback.ts';
 import type { Answer } from '../answer.ts';
 import { tool } from '../tool.ts';
@@ -63,13 +63,26 @@ export const submit = tool({
 
 const verdictOutput = z.object({
   id: z.string(),
-  state: z.enum(['waiting', 'running', 'failed', 'cancelled', 'judged']),
+  state: z.enum(['waiting', 'running', 'failed', 'cancelled', 'judged', 'finished']),
   reason: z.string().optional(),
+  best: z.string().optional().describe('Of a search: the id of the best candidate.'),
   feedback: feedbackSchema.optional(),
 });
 
+/** How far a search is, with feedback on its best candidate. */
+function searchAnswer(turn: Turn, { id, state, reason, best }: Search): Answer {
+  const attempt = best === undefined ? undefined : attemptOf(turn.lineage(), best);
+  const feedback = attempt && feedbackOn(turn, attempt);
+  const about = [`${id} ${state}`, reason, best && `best ${best}`].filter(Boolean).join('; ');
+  const text = feedback ? `${about}\n${best} ${feedbackText(feedback)}` : about;
+  return { data: { id, state, reason, best, feedback }, text };
+}
+
 /** The verdict on a candidate, or how far it is. */
-function verdictOf(turn: Turn, id: string): Answer {
+function verdictOf(turn: Turn, asked: string): Answer {
+  const search = turn.searchOf(asked);
+  if (search) return searchAnswer(turn, search);
+  const { id } = namedCandidate(turn, asked);
   const attempt = attemptOf(turn.lineage(), id);
   if (!attempt) {
     const pending = turn.pendingOf(id);
@@ -82,7 +95,7 @@ function verdictOf(turn: Turn, id: string): Answer {
   return { data: { id, state: 'judged', feedback }, text: `${id} ${feedbackText(feedback)}` };
 }
 
-const id = z.string().describe('Of `submit`, or "start".');
+const id = z.string().describe('Of `submit` or `start`, or "start" for the start kernel.');
 
 export const result = tool({
   name: 'result',
@@ -91,7 +104,7 @@ export const result = tool({
   input: z.object({ id }),
   output: verdictOutput,
   readOnly: true,
-  answer: async (turn, input) => verdictOf(turn, namedCandidate(turn, input.id).id),
+  answer: async (turn, input) => verdictOf(turn, input.id),
 });
 
 const MOST_SECONDS = 45;
@@ -104,30 +117,36 @@ export const wait = tool({
   output: verdictOutput,
   readOnly: true,
   async answer(turn, input, signal) {
-    const candidate = namedCandidate(turn, input.id);
     const ending = new AbortController();
     const either = AbortSignal.any([signal, ending.signal]);
-    const verdict = candidate.id === turn.start.id ? turn.judgedStart() : turn.pendingOf(candidate.id)?.done;
+    const verdict = comingOf(turn, input.id);
     await Promise.race([
       verdict,
       ...(verdict ? [sleep(input.seconds * 1000, undefined, { signal: either }).catch(() => undefined)] : []),
     ]);
     ending.abort();
-    return verdictOf(turn, candidate.id);
+    return verdictOf(turn, input.id);
   },
 });
+
+/** What settles when there is an answer. */
+function comingOf(turn: Turn, asked: string): Promise<unknown> | undefined {
+  const search = turn.searchOf(asked);
+  if (search) return search.done;
+  const { id: candidate } = namedCandidate(turn, asked);
+  return candidate === turn.start.id ? turn.judgedStart() : turn.pendingOf(candidate)?.done;
+}
 
 export const cancel = tool({
   name: 'cancel',
   title: 'Give up a submission',
-  description: 'Ends a submission that has no verdict yet. One that was still waiting costs nothing.',
+  description: 'Ends a submission or search that has no verdict yet. One that was still waiting costs nothing.',
   input: z.object({ id }),
   output: z.object({ id: z.string(), cancelled: z.boolean() }),
   readOnly: false,
   async answer(turn, input) {
-    const candidate = turn.candidate(input.id);
-    const cancelled = turn.cancel(candidate.id);
-    const text = cancelled ? `${candidate.id} cancelled` : `${candidate.id} is not being judged`;
-    return { data: { id: candidate.id, cancelled }, text };
+    const named = turn.searchOf(input.id)?.id ?? turn.candidate(input.id).id;
+    const cancelled = turn.cancel(named);
+    return { data: { id: named, cancelled }, text: cancelled ? `${named} cancelled` : `${named} is not being judged` };
   },
 });

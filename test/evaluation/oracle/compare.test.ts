@@ -41,6 +41,7 @@ describe('an element', () => {
       tolerance: 0.1,
       wrongCount: 2,
       elementCount: 6,
+      where: 'all at column 2 (the last)',
     });
     expect(verdict.maxAbsoluteError).toBe(4);
     expect(verdict.worstErrorRatio).toBeCloseTo(40);

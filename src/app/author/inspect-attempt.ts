@@ -1,0 +1,60 @@
+import { formatFigure, formatPercent } from '../../reports/format.ts';
+import { buildInspectView, type InspectedLine } from '../../reports/inspect-view.ts';
+import { attemptOf, evaluationOf } from './lineage.ts';
+import { namedCandidate } from './list-kernels.ts';
+import { notJudged, type Turn } from './turn.ts';
+
+/** What the lines of an attempt cost. */
+export interface AttemptLines {
+  id: string;
+  /** Who counted, or why nobody did. */
+  counted: string;
+  launches: string[];
+  /** The costliest lines first. */
+  hot: string[];
+}
+
+/** The costliest lines of an attempt, from the counters of its evaluation. Runs nothing. @throws WarpsmithError `not-judged`. */
+export function inspectAttempt(turn: Turn, id: string, count: number): AttemptLines {
+  const candidate = namedCandidate(turn, id);
+  const attempt = attemptOf(turn.lineage(), candidate.id);
+  const evaluation = attempt && evaluationOf(turn.place, attempt);
+  if (!evaluation) throw notJudged(id);
+  const { sources } = candidate.kernel;
+  const view = buildInspectView({ evaluation, label: id, sources, ptx: undefined });
+  const byPlace = new Map(view.lines.map((line) => [`${line.file}:${line.line}`, line]));
+  return {
+    id: candidate.id,
+    counted: view.counters?.detail ?? `nothing was counted: ${evaluation.status}`,
+    launches: (evaluation.counters?.launches ?? []).map(
+      ({ functionName, grid, block, instructions, resources }) =>
+        `${functionName} grid (${grid.join(', ')}) block (${block.join(', ')}): ${formatFigure(instructions)} warp instructions, ` +
+        `${resources.registersPerThread} registers per thread, ${resources.staticSharedBytes + resources.dynamicSharedBytes} B shared`,
+    ),
+    hot: view.hot.slice(0, count).flatMap(({ file, line }) => {
+      const found = byPlace.get(`${file}:${line}`);
+      return found ? [describeLine(found)] : [];
+    }),
+  };
+}
+
+function describeLine(line: InspectedLine): string {
+  const { file, text, instructions, instructionShare, globalLoad, globalStore, sharedLoad, sharedStore, flags } = line;
+  const accesses = Object.entries({ globalLoad, globalStore, sharedLoad, sharedStore }).flatMap(([kind, access]) =>
+    access
+      ? [
+          `${ACCESSES[kind as keyof typeof ACCESSES]} ${formatFigure(access.requests)} requests × ${formatFigure(access.unitsPerRequest)}`,
+        ]
+      : [],
+  );
+  const share = instructionShare === null ? '' : ` (${formatPercent(instructionShare)})`;
+  const costs = [`${formatFigure(instructions)} instructions${share}`, ...accesses, ...flags];
+  return `${file}:${line.line}: ${text.trim().slice(0, 120)} — ${costs.join('; ')}`;
+}
+
+const ACCESSES = {
+  globalLoad: 'global loads, sectors:',
+  globalStore: 'global stores, sectors:',
+  sharedLoad: 'shared loads, wavefronts:',
+  sharedStore: 'shared stores, wavefronts:',
+} as const;
