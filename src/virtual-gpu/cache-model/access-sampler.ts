@@ -76,7 +76,7 @@ export class AccessSampler {
     i32[at >> 2] = entry;
     i32[(at + SAMPLE.budget) >> 2] = i32[LAUNCH.budget >> 2]!;
     this.#cursor = at + SAMPLE.bytes;
-    if (this.#cursor === i32[LAUNCH.sampleEnd >> 2]) this.halve();
+    if (this.#isFull) this.makeRoom();
   }
 
   /**
@@ -86,7 +86,7 @@ export class AccessSampler {
    */
   endSlice(cta: number, start: number, budget: number): void {
     if (this.#buffered === 0) return;
-    while (this.#count + this.#buffered > MAXIMUM_ENTRIES) this.halve();
+    while (this.#count + this.#buffered > MAXIMUM_ENTRIES) this.#halve();
     const { i32 } = this.#memory;
     for (let at = this.#buffer; at < this.#cursor; at += SAMPLE.bytes) {
       this.#entries[this.#count] = i32[at >> 2]!;
@@ -102,8 +102,13 @@ export class AccessSampler {
     this.#ctaLengths.push(length);
   }
 
+  /** For a full buffer. One halving need not be enough: a warp that spins may have filled it with a line that stays. */
+  makeRoom(): void {
+    while (this.#isFull) this.#halve();
+  }
+
   /** Halves the sample: the bits of the map, the kept entries, and those still in the buffer. */
-  halve(): void {
+  #halve(): void {
     const dropped = this.#level;
     this.#level = Math.min(NOTHING, dropped + 1);
     this.#places.forEach((line, hash) => {
@@ -150,6 +155,10 @@ export class AccessSampler {
       end += SAMPLE.bytes;
     }
     this.#cursor = end;
+  }
+
+  get #isFull(): boolean {
+    return this.#cursor === this.#memory.i32[LAUNCH.sampleEnd >> 2];
   }
 
   get #buffered(): number {

@@ -163,7 +163,7 @@ export class CtaRunner {
         boundsMiss: (group: number, chunk: number, warp: number) => this.#bounds.miss(group, chunk, warp),
         patternMiss: (group: number, warp: number, masked: number) => this.#patterns!.miss(group, warp, masked !== 0),
         warpOperation: (site: number, warp: number, masked: number) => this.#warpOperation(site, warp, masked !== 0),
-        samplesFull: () => this.#sampler!.halve(),
+        samplesFull: () => this.#sampler!.makeRoom(),
         watchGroup: (group: number, warp: number, masked: number) => this.#watcher!.group(group, warp, masked !== 0),
         watchUniform: (group: number, address: number, warp: number, masked: number) =>
           this.#watcher!.uniformGroup(group, address, warp, masked !== 0),
