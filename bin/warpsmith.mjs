@@ -14,6 +14,9 @@ if (Number(process.versions.node.split('.')[0]) < MINIMUM_NODE_MAJOR) {
   const { enableCompileCache } = await import('node:module');
   const { tmpdir } = await import('node:os');
   const { join } = await import('node:path');
+  const { setFlagsFromString } = await import('node:v8');
+  // Otherwise V8 marks its whole heap again for every 64 MB of arrays outside of it, which large inputs are.
+  setFlagsFromString('--external-memory-accounted-in-global-limit');
   // It would make a folder that TMPDIR names and that is not there, so that a slip in the name goes unseen.
   if (existsSync(tmpdir())) {
     enableCompileCache();

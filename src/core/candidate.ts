@@ -13,9 +13,26 @@ const ID_DIGITS = 12;
  */
 export function makeCandidate(kernel: Kernel, parameters: ParameterValues): Candidate {
   const complete = completeParameters(kernel.file, parameters);
-  const content = stableJson({ file: kernel.file, sources: kernel.sources, parameters: complete });
+  const { file, sources } = textsOf(kernel);
+  const content = `{"file":${file},"parameters":${stableJson(complete)},"sources":${sources}}`;
   return { id: bytesToHex(sha256(utf8ToBytes(content))).slice(0, ID_DIGITS), kernel, parameters: complete };
 }
+
+interface Texts {
+  readonly file: string;
+  readonly sources: string;
+}
+
+/** Long, and the same for all candidates of a kernel: a space has hundreds. */
+function textsOf(kernel: Kernel): Texts {
+  const known = texts.get(kernel.sources);
+  if (known?.of === kernel.file) return known;
+  const made = { of: kernel.file, file: stableJson(kernel.file), sources: stableJson(kernel.sources) };
+  texts.set(kernel.sources, made);
+  return made;
+}
+
+const texts = new WeakMap<Kernel['sources'], Texts & { readonly of: Kernel['file'] }>();
 
 /** JSON with sorted keys, so that the order of keys in a file does not change the name. */
 const stableJson = (value: unknown): string =>

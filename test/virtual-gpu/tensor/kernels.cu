@@ -60,3 +60,18 @@ extern "C" __global__ void copy_and_wait(const unsigned* in, unsigned* before, u
   __syncwarp();
   for (int i = 0; i < 4; ++i) after[threadIdx.x * 4 + i] = tile[threadIdx.x * 4 + i];
 }
+
+// Copies as many of 16 bytes as `sizes` says, from `offset` bytes behind each lane's place; the rest become zeros. Odd lanes
+// sit out.
+extern "C" __global__ void copy_part(const unsigned char* in, const unsigned* sizes, unsigned* out, int offset) {
+  __shared__ __align__(16) unsigned tile[128];
+  for (int i = 0; i < 4; ++i) tile[threadIdx.x * 4 + i] = 0x77777777;
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(tile + threadIdx.x * 4));
+  if (threadIdx.x % 2 == 0)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(in + threadIdx.x * 16 + offset),
+                 "r"(sizes[threadIdx.x])
+                 : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncwarp();
+  for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = tile[threadIdx.x * 4 + i];
+}

@@ -6,7 +6,7 @@ import type { LoadedModule } from '../../../src/core/device-values.ts';
 import { openDevice } from '../../../src/devices/open-device.ts';
 import { createClangToolchain } from '../../../src/toolchains/clang.ts';
 import { compileCuda, functionsIn } from '../../support/launch/compile-cuda.ts';
-import { launchKernel } from '../../support/launch/launch-kernel.ts';
+import { launchKernel, tryLaunch } from '../../support/launch/launch-kernel.ts';
 
 let device: Device;
 let module: LoadedModule;
@@ -131,5 +131,37 @@ describe('cp.async', () => {
     expect([...new Uint32Array(contents.after!.buffer)]).toEqual([...input]);
     // 32 lanes × 16 B = 512 B = 16 sectors.
     expect([counters.globalLoadRequests, counters.globalLoadSectors]).toEqual([1, 16]);
+  });
+
+  const partly = (offset: number, sizes: Uint32Array) => ({
+    functionName: 'copy_part',
+    arguments: ['in', 'sizes', 'out', { i32: offset }],
+    buffers: { in: Uint8Array.from({ length: 512 }, (_, i) => i % 251), sizes, out: 512 },
+  });
+
+  it('takes as many bytes as asked for, and zeros for the rest, in lanes that take part', async () => {
+    const sizes = Uint32Array.from({ length: 32 }, (_, lane) => (lane * 3) % 17);
+    const { contents } = await launchKernel(device, module, partly(0, sizes));
+    const expected = Uint8Array.from({ length: 512 }, (_, i) => {
+      const lane = Math.floor(i / 16);
+      if (lane % 2 === 1) return 0x77;
+      return i % 16 < sizes[lane]! ? i % 251 : 0;
+    });
+    expect(contents.out).toEqual(expected);
+  });
+
+  it.each([
+    ['behind the buffer', 32, 'out-of-bounds', 30],
+    ['before the buffer', -16, 'out-of-bounds', 0],
+    ['misaligned', 4, 'misaligned', 0],
+  ])('stops at a source that is %s', async (_, offset, kind, lane) => {
+    const outcome = await tryLaunch(device, module, partly(offset, new Uint32Array(32).fill(16)));
+    expect(outcome).toMatchObject({ ok: false, status: 'unsafe' });
+    expect(outcome.ok || outcome.message).toMatch(new RegExp(`${kind} .*global read .* thread \\(${lane}, 0, 0\\)`));
+  });
+
+  it('may name any source of which it takes nothing', async () => {
+    const outcome = await tryLaunch(device, module, partly(1 << 20, new Uint32Array(32)));
+    expect(outcome).toMatchObject({ ok: true });
   });
 });
