@@ -9,7 +9,7 @@ import { type DrawnInputs, drawInputs } from './draw-inputs.ts';
 import { type DeviceReference, type Expectations, expectationsFor, expectationsFrom } from './expectations.ts';
 import { type ExpectedRows, expectedRows } from './expected-rows.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
-import { areValuesPlaced, areValuesRepeated } from './secret-sets.ts';
+import { areValuesPlaced, areValuesRepeated, areValuesTried } from './secret-sets.ts';
 
 /** Names the inputs of one check. */
 export interface CheckKey {
@@ -54,14 +54,15 @@ export function prepareCheck(key: CheckKey, { deviceReference, signal }: OracleT
   const inputs = drawInputs({ ...key, buffers });
   const placed = areValuesPlaced(key.generatorSet);
   const repeats = areValuesRepeated(problem.file, key.generatorSet);
+  const tried = areValuesTried(problem.file, key.generatorSet);
   const onDevice = deviceReference !== undefined && isLarge(problem, dimensions);
   let expectations: Promise<Expectations> | undefined;
   let sample: Promise<ExpectedRows | undefined> | undefined;
   const workOut = async (): Promise<Expectations> =>
     onDevice
-      ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, placed, repeats, deviceReference, signal })
+      ? expectationsFor({ problem, dimensions, inputs: inputs.bytes, placed, repeats, tried, deviceReference, signal })
       : expectationsFrom(problem, buffers, dimensions, {
-          ...(await runHostReference(problem, buffers, inputs.tensors, dimensions, { signal, placed })),
+          ...(await runHostReference(problem, buffers, inputs.tensors, dimensions, { signal, placed, tried })),
           repeats,
         });
   const workOutAll = (): Promise<Expectations> => {

@@ -24,6 +24,8 @@ export interface ReferenceRequest {
   readonly placed?: boolean;
   /** Whether an input holds one value nearly everywhere. */
   readonly repeats?: boolean;
+  /** Whether the tolerance must bear what arithmetic errs on these inputs. */
+  readonly tried?: boolean;
 }
 
 /** Runs a problem's reference on a GPU, in a process that runs no candidate. */
@@ -45,12 +47,12 @@ export async function expectationsFor(
   },
 ): Promise<Expectations> {
   const { problem, dimensions, inputs, leastTolerances = false, deviceReference, signal } = request;
-  const { placed = false, repeats = false } = request;
+  const { placed = false, repeats = false, tried = false } = request;
   const buffers = expandBuffers(problem.file, dimensions);
   const runs =
     (await deviceReference?.run({ problem, dimensions, inputs, leastTolerances })) ??
-    (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, { signal, placed }));
-  return expectationsFrom(problem, buffers, dimensions, { ...runs, placed, repeats });
+    (await runHostReference(problem, buffers, decodeInputs(buffers, inputs), dimensions, { signal, placed, tried }));
+  return expectationsFrom(problem, buffers, dimensions, { ...runs, placed, repeats, tried });
 }
 
 /** The elements of every input, row-major, out of the bytes of its buffer. */
@@ -69,7 +71,7 @@ export function expectationsFrom(
   problem: Problem,
   buffers: readonly PlannedBuffer[],
   dimensions: Dimensions,
-  { oracle, naive, perturbed, placed = false, repeats = false }: ReferenceRuns,
+  { oracle, naive, perturbed, placed = false, repeats = false, tried = false }: ReferenceRuns,
 ): Expectations {
   return new Map(
     outputsOf(buffers).map(({ name, dtype, shape }) => {
@@ -87,6 +89,7 @@ export function expectationsFrom(
           : undefined,
         placed,
         repeats,
+        tried,
       });
       return [name, expectation];
     }),

@@ -6,7 +6,7 @@ import { createStream, type RandomStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Expectations, expectationsFrom } from './expectations.ts';
 import { outputsOf, runHostReference } from './reference-runs.ts';
-import { areValuesPlaced, areValuesRepeated } from './secret-sets.ts';
+import { areValuesPlaced, areValuesRepeated, areValuesTried } from './secret-sets.ts';
 
 /** Expected values of some rows of every output, or of all rows if `rows` is absent. */
 export interface ExpectedRows {
@@ -44,6 +44,7 @@ export async function expectedRows(request: {
     ...(await runHostReference(problem, buffers, inputs, dimensions, {
       ...{ signal, rows },
       placed: areValuesPlaced(request.generatorSet),
+      tried: areValuesTried(problem.file, request.generatorSet),
     })),
     repeats: areValuesRepeated(problem.file, request.generatorSet),
   };

@@ -11,6 +11,8 @@ export interface Arrangement {
   readonly rowContrast: number;
   /** Largest factor between values of one row. */
   readonly contrast: number;
+  /** How far one value may lie above all others of its row. */
+  readonly peakContrast: number;
   /** Whether rows may be sorted. */
   readonly sorts: boolean;
   /** Longest row in which values may be the same; 0: none. */
@@ -22,6 +24,8 @@ export interface Arrangement {
   /** Whether the tolerance grows where large values cancel. */
   readonly cancels: boolean;
   readonly isFloat: boolean;
+  /** 1 ulp ÷ 2 of values just below 1. */
+  readonly roundoff: number;
 }
 
 /** The next secret number in [0, 1). */
@@ -137,13 +141,13 @@ const moved: Pattern = {
  * is neither this value's alone nor that of the others.
  */
 const peak: Pattern = {
-  suits: contrasting,
+  suits: ({ peakContrast }) => peakContrast > 1,
   arrange: (row) => {
-    const { values, contrast, draw } = row;
+    const { values, peakContrast, draw } = row;
     const size = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
     const exponential = Math.log(values.length) + draw() * LN_2 * BITS_OF_F32;
-    const isExponential = draw() < 0.5 && exponential > size && exponential <= contrast * size;
-    const height = audible(isExponential ? exponential : size * contrast ** draw(), row);
+    const isExponential = draw() < 0.5 && exponential > size && exponential <= peakContrast * size;
+    const height = audible(isExponential ? exponential : size * peakContrast ** draw(), row);
     const where = draw();
     const place = where < 0.2 ? 0 : where < 0.4 ? values.length - 1 : below(draw, values.length);
     values[place] = draw() < 0.75 ? height : -height;
@@ -184,9 +188,31 @@ const interleaved: Pattern = {
   },
 };
 
+/**
+ * Powers of two, and the numbers next to them on one side or both: where exponents and logarithms are rounded to the wrong one. In some
+ * rows far from 1, where a logarithm has fewer bits for what follows its point.
+ */
+const besidePowers: Pattern = {
+  suits: (arrangement) => arrangement.isFloat && repeatable(arrangement),
+  arrange: ({ values, scaling, rowContrast, roundoff, draw }) => {
+    const most = Math.floor(Math.log2(Math.min(scaling?.most ?? 1, rowContrast)));
+    const shift = Math.round(outward(-most, most, draw));
+    const sides = draw() < 0.5 ? [BESIDE[below(draw, BESIDE.length)]!] : BESIDE;
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i]!;
+      const power = 2 ** (Math.round(Math.log2(Math.abs(value))) + shift);
+      if (value !== 0 && Number.isFinite(value))
+        values[i] = Math.sign(value) * power * (1 + sides[below(draw, sides.length)]! * roundoff);
+    }
+  },
+};
+
+/** In units of half an ulp above, and one below. */
+const BESIDE = [-1, 0, 2] as const;
+
 const PATTERNS: readonly Pattern[] = [
   ...[asDrawn, asBefore, ascending, descending, moved, moved, peak, peak, interleaved, cancelling],
-  ...[fewValues, runs, allButFew, constant, zeros],
+  ...[fewValues, runs, allButFew, allButFew, constant, zeros, besidePowers],
 ];
 
 /** From this length on, a row may be arranged in parts. */
@@ -246,7 +272,7 @@ function partsOf(row: Float64Array, draw: Draw): Float64Array[] {
   const unit = PART_UNITS[below(draw, PART_UNITS.length)]!;
   const parts: Float64Array[] = [];
   for (let start = 0; start < row.length; ) {
-    const length = unit * Math.ceil((LEAST_IN_PARTS / 2 + draw() ** 2 * row.length) / unit);
+    const length = unit * Math.ceil((LEAST_IN_PARTS / 2 + draw() ** 4 * row.length) / unit);
     parts.push(row.subarray(start, start + length));
     start += length;
   }

@@ -1,3 +1,4 @@
+import { bearing } from './bears-arithmetic.ts';
 import type { ToleranceRule } from './tolerance.ts';
 
 /**
@@ -6,9 +7,9 @@ import type { ToleranceRule } from './tolerance.ts';
  */
 export const allclose: ToleranceRule<'allclose'> = {
   needs: () => ({ naive: false, perturbed: false }),
-  expect: ({ atol, rtol }, { rounded }) => ({
-    want: rounded,
-    tolerances: rounded.map((value) => (Number.isFinite(value) ? atol + rtol * Math.abs(value) : 0)),
-    groupSize: 1,
-  }),
+  expect: ({ atol, rtol }, facts) => {
+    const { rounded } = facts;
+    const tolerances = rounded.map((value) => (Number.isFinite(value) ? atol + rtol * Math.abs(value) : 0));
+    return bearing(facts, { want: rounded, tolerances, groupSize: 1 });
+  },
 };

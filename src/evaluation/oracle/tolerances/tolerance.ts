@@ -25,6 +25,8 @@ export interface OutputFacts {
   readonly placed?: boolean;
   /** Whether an input holds one value nearly everywhere, so that a sum adds one and the same term again and again. */
   readonly repeats?: boolean;
+  /** Whether the tolerance must bear what honest arithmetic errs on these inputs. */
+  readonly tried?: boolean;
 }
 
 /** How near an output must come. */

@@ -1,5 +1,6 @@
 import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import { ulpAt } from '../ulp.ts';
+import { bearing } from './bears-arithmetic.ts';
 import type { ToleranceRule } from './tolerance.ts';
 
 /**
@@ -9,9 +10,11 @@ import type { ToleranceRule } from './tolerance.ts';
  */
 export const ulp: ToleranceRule<'ulp'> = {
   needs: () => ({ naive: false, perturbed: false }),
-  expect: ({ maximumUlps, terms }, { rounded, dtype, dimensions, repeats }) => {
+  expect: ({ maximumUlps, terms }, facts) => {
+    const { rounded, dtype, dimensions, repeats } = facts;
     const additions = terms === undefined ? 0 : evaluateExpression(terms, dimensions);
     const units = maximumUlps + (repeats ? additions : Math.sqrt(additions));
-    return { want: rounded, tolerances: rounded.map((value) => units * ulpAt(value, dtype)), groupSize: 1 };
+    const tolerances = rounded.map((value) => units * ulpAt(value, dtype));
+    return bearing(facts, { want: rounded, tolerances, groupSize: 1 });
   },
 };

@@ -1,0 +1,28 @@
+import { WarpsmithError } from '../../../core/errors.ts';
+import { unitRoundoff } from '../ulp.ts';
+import { conditionOf } from './condition.ts';
+import type { Expectation, OutputFacts } from './tolerance.ts';
+
+/** √ of the additions that are taken to lie behind a result. */
+const ROUNDINGS = 16;
+
+/**
+ * The expectation, if its tolerances do not follow from the inputs but bear them: each is at least 16 roundings of the result and of
+ * what it is computed from. Only asked of inputs that the problem's author did not foresee.
+ *
+ * @throws WarpsmithError `uncalibratable` otherwise.
+ */
+export function bearing(facts: OutputFacts, expectation: Expectation): Expectation {
+  if (!facts.tried) return expectation;
+  const { oracle, rounded, dtype } = facts;
+  const [unit, condition] = [unitRoundoff(dtype), facts.perturbed && conditionOf({ ...facts, placed: false })];
+  const bears = (value: number, i: number): boolean =>
+    !Number.isFinite(rounded[i]) || ROUNDINGS * unit * (Math.abs(value) + condition![i]!) <= expectation.tolerances[i]!;
+  if (condition && oracle.every(bears)) return expectation;
+  throw new WarpsmithError({
+    code: 'uncalibratable',
+    message: `the tolerance of output '${facts.output}' does not bear the rounding errors of these inputs`,
+    path: 'comparison',
+    hint: 'Declare a scaling for the inputs.',
+  });
+}
