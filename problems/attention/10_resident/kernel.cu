@@ -95,9 +95,10 @@ __device__ void copy_box(void* tile, const TensorMap& map, int column, int row, 
 // A thread t of the warpgroup has rows t / 32 * 16 + t % 32 / 4 + {0, 8}; accumulator i is of row i / 2 % 2, column
 // i / 4 * 8 + t % 4 * 2 + i % 2.
 
-// A swizzled panel as an operand. `leading_bytes`: from one panel to the next, where N goes over panels.
+// A swizzled panel as an operand. `leading_bytes`: from one panel to the next, where N goes over panels. An address has 18
+// bits there: the CTA's number in the cluster, above them, would change what follows, the leading bytes.
 __device__ unsigned long long operand(const void* panel, int leading_bytes = 0) {
-  const unsigned long long address = shared_address(panel) >> 4;
+  const unsigned long long address = (shared_address(panel) & 0x3ffff) >> 4;
   return address | static_cast<unsigned long long>(leading_bytes >> 4) << 16 |
          static_cast<unsigned long long>(kSwizzleBytes >> 4) << 32 | 1ull << 62;
 }
