@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { connect } from './client.ts';
 
@@ -116,17 +119,29 @@ describe('an author over stdio', () => {
     expect((await agent.call('history')).data).toMatchObject({ best });
   });
 
-  it.each(['the end of its input', 'SIGTERM'])('leaves no process behind: %s', async (how) => {
+  const submission = (how: string) => ({
+    files: { 'kernel.cu': `${WARP}// ${how}\n` },
+    edits: JSON_EDITS,
+    hypothesis: how,
+  });
+
+  it('ends with its processes when it is told to', async () => {
     const agent = await connect(serve);
-    await agent.call('submit', {
-      parameters: {},
-      files: { 'kernel.cu': `${WARP}// ${how}\n` },
-      edits: JSON_EDITS,
-      hypothesis: how,
-    });
+    await agent.call('submit', submission('SIGTERM'));
     const all = [agent.pid, ...descendants(agent.pid)];
-    if (how === 'SIGTERM') process.kill(agent.pid, 'SIGTERM');
-    else await agent.client.close();
+    process.kill(agent.pid, 'SIGTERM');
+    expect(await allEnd(all)).toEqual([]);
+  });
+
+  it('ends with its processes when its client is killed', async () => {
+    const script = fileURLToPath(new URL('client-to-kill.ts', import.meta.url));
+    const client = spawn(process.execPath, [script, JSON.stringify(serve), JSON.stringify(submission('SIGKILL'))], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [text] = (await once(client.stdout, 'data')) as [Buffer];
+    const server = Number(text.toString());
+    const all = [server, ...descendants(server)];
+    client.kill('SIGKILL');
     expect(await allEnd(all)).toEqual([]);
   });
 });

@@ -333,7 +333,8 @@ export class Turn {
       workload: this.workload,
       seed: drawSeed(),
       id: 'e0',
-      thorough: true,
+      // As a winner is verified: whoever writes kernels until one passes is not to pass by chance.
+      thorough: candidate !== this.start,
       signal,
       ...(measures && { tier: 'accept', profile: 'light', ...(beside.length > 0 && { against: beside }) }),
     });

@@ -1,0 +1,61 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { type Connection, connect } from './client.ts';
+
+const filesOf = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder)
+      .filter((name) => name === 'kernel.json' || name.endsWith('.cu'))
+      .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+  );
+
+/** One head size and fewer shapes: what a kernel does not take need not be verified, and the test is quick. */
+const narrow = (files: Record<string, string>): Record<string, string> => {
+  const json = JSON.parse(files['kernel.json']!) as { limits: string[] };
+  return { ...files, 'kernel.json': JSON.stringify({ ...json, limits: [...json.limits, 'D == 64', 'S <= 512'] }) };
+};
+
+async function refusal(agent: Connection, kernel: string): Promise<string> {
+  const files = filesOf(`test/red-team/${kernel}`);
+  const submitted = await agent.call('submit', { files, hypothesis: 'nobody will notice' });
+  if (submitted.isError) return submitted.text;
+  const { data } = await agent.call('wait', { id: String(submitted.data.id) });
+  const { status, why, time } = data.feedback as { status: string; why: string; time?: string };
+  expect(time).toBeUndefined();
+  return `${status}: ${why}`;
+}
+
+// The author sees the start only, and comes out ahead of it: with a kernel of its own, through tools alone.
+it('takes attention from 01_minimal to 04_warp; exploits are refused', { timeout: 120_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'warpsmith-mcp-attention-'));
+  const words = ['attention', '--device', 'virtual:l4', '--workload', 'B=1,H=4,S=128,D=64', '--store', folder];
+  try {
+    await using agent = await connect([...words, '--max-evaluations', '6']);
+    const kernels = (await agent.call('kernels')).data.kernels as { id: string }[];
+    expect(kernels.map(({ id }) => id)).toEqual(['start']);
+    expect((await agent.call('kernels', { id: '04_warp' })).text).toContain('[unknown-attempt]');
+
+    expect(await refusal(agent, 'zeros')).toMatch(/^wrong: /);
+    expect(await refusal(agent, 'remembers-in-the-device-heap')).toMatch(/^(invalid|compile-failed|unsupported): /);
+
+    const carried = narrow(filesOf('problems/attention/04_warp'));
+    const judged = await agent.judge({
+      files: carried,
+      hypothesis: 'tiles of K and V in shared memory serve all rows of a CTA',
+      predictedRatio: 2,
+    });
+    const feedback = judged.data.feedback as { status: string; ratioToStart: number; counters: string[] };
+    expect(feedback.status).toBe('passed');
+    expect(feedback.ratioToStart).toBeGreaterThan(2);
+    expect(feedback.counters.join()).toContain('global load sectors');
+    expect(judged.text.length).toBeLessThan(4000);
+
+    const history = await agent.call('history');
+    expect(history.data).toMatchObject({ best: judged.id, budget: { evaluationsLeft: 3 } });
+    expect(history.text.match(/“nobody will notice”/g)).toHaveLength(2);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
