@@ -18,9 +18,23 @@ export interface DecisionSite {
 }
 
 /** Which ways a decision went for any thread so far. A bound that limited a value was true. */
-export interface ObservedDecision extends DecisionSite {
+export interface ObservedDecision extends DecisionSite, Ways {
+  /** It follows from the extents of a CTA, which were the same in all launches: no shape and no input changes it. */
+  readonly isSettled: boolean;
+}
+
+/** Which ways a decision went, or would go, for some thread. */
+export interface Ways {
   readonly wasTrue: boolean;
   readonly wasFalse: boolean;
+}
+
+/** Numbers in a module's own code that a size or a value may be compared with. */
+export interface CodeConstants {
+  /** Whole numbers that bear on sizes: bounds, tiles, strides, masks. */
+  readonly sizes: readonly number[];
+  /** Floating-point numbers that values are compared with or bounded by. */
+  readonly values: readonly number[];
 }
 
 /** The decisions of every function that was launched. */

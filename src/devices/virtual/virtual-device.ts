@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
-import type { ObservedDecisions } from '../../core/decisions.ts';
+import type { CodeConstants, ObservedDecisions, Ways } from '../../core/decisions.ts';
 import type { Device, DeviceIdentity, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
@@ -12,8 +12,9 @@ import type { PtxModule } from '../../ptx/ast.ts';
 import { PtxSyntaxError, UnsupportedPtxError } from '../../ptx/errors.ts';
 import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { seededOrder } from '../../stats/random.ts';
-import { functionResources } from '../../virtual-gpu/analyse-function.ts';
+import { analysisOf, functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache } from '../../virtual-gpu/cache-model/simulate.ts';
+import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
 import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
 import { relaxedMaddIsFused } from '../../virtual-gpu/fma-probe.ts';
 import type { KernelImage } from '../../virtual-gpu/kernel-image.ts';
@@ -229,11 +230,34 @@ export class VirtualDevice implements Device {
   }
 
   decisions(module: LoadedModule): ObservedDecisions {
-    const logs = [...(module as VirtualModule).kernels.values()].flatMap(({ decisions }) => decisions ?? []);
+    const logs = decisionLogs(module as VirtualModule).map(({ log }) => log);
     return {
       decisions: logs.flatMap((log) => log.observed()),
       leftOut: logs.reduce((sum, { leftOut }) => sum + leftOut, 0),
     };
+  }
+
+  constants(module: LoadedModule): CodeConstants {
+    return constantsOf((module as VirtualModule).kept.ptx);
+  }
+
+  foresee(module: LoadedModule, plan: LaunchPlan, places: readonly number[]): ReadonlyMap<number, Ways> {
+    const foreseen = new Map<number, Ways>();
+    let start = 0;
+    for (const { symbol, log } of decisionLogs(module as VirtualModule)) {
+      const own = places.filter((place) => place >= start && place < start + log.count);
+      for (const step of own.length > 0 ? plan.steps : []) {
+        if (step.kind !== 'launch' || (module.code.functionSymbols[step.functionName] ?? step.functionName) !== symbol)
+          continue;
+        const ways = log.foresee(
+          step,
+          own.map((place) => place - start),
+        );
+        for (const [site, way] of ways) foreseen.set(start + site, union(foreseen.get(start + site), way));
+      }
+      start += log.count;
+    }
+    return foreseen;
   }
 
   predict(
@@ -293,7 +317,10 @@ export class VirtualDevice implements Device {
         },
         options,
       );
-      if (outcome.kind === 'finished') this.#note(kernel, image, outcome.decisions);
+      if (outcome.kind === 'finished') {
+        kernel.decisions ??= new DecisionLog(analysisOf(module.kept.ptx, symbol));
+        kernel.decisions.add(step, outcome.decisions);
+      }
       switch (outcome.kind) {
         case 'timed-out':
           return failure('timed-out', `${step.functionName} did not finish within ${Math.round(options.timeoutMs)} ms`);
@@ -314,11 +341,6 @@ export class VirtualDevice implements Device {
     } finally {
       for (const buffer of pointerArrays) this.#memory.free(buffer);
     }
-  }
-
-  #note(kernel: VirtualKernel, { decisions }: KernelImage, records: readonly Uint8Array[]): void {
-    kernel.decisions ??= new DecisionLog(decisions);
-    for (const record of records) kernel.decisions.add(record);
   }
 
   #kernel(module: VirtualModule, symbol: string): VirtualKernel | DeviceFailure {
@@ -421,6 +443,14 @@ export class VirtualDevice implements Device {
     return Int32Array.from({ length: options.sampleCtas }, (_, i) => Math.floor((i + 0.5) * stride));
   }
 }
+
+const decisionLogs = ({ kernels }: VirtualModule): { symbol: string; log: DecisionLog }[] =>
+  [...kernels].flatMap(([symbol, { decisions: log }]) => (log ? [{ symbol, log }] : []));
+
+const union = (a: Ways | undefined, b: Ways): Ways => ({
+  wasTrue: b.wasTrue || (a?.wasTrue ?? false),
+  wasFalse: b.wasFalse || (a?.wasFalse ?? false),
+});
 
 function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {
   if (privateMemory === 'zeros' || privateMemory === 'leftovers') return { kind: privateMemory };

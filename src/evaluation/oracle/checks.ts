@@ -12,7 +12,7 @@ import type { Dimensions, Generator, ProblemFile } from '../../core/problem.ts';
 import { assignments, valuesKey } from '../../core/values.ts';
 import { createStream } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
-import { type Cost, costsLittle, drawShapes } from './drawn-shapes.ts';
+import { type Cost, costsLittle, drawShapes, hasSeveralTiles, isWithin, shapesAround } from './drawn-shapes.ts';
 import { comparisonOf, outputsOf } from './reference-runs.ts';
 import { isPlacement, type SecretKind, secretSetOf, secretSetsOf } from './secret-sets.ts';
 
@@ -221,6 +221,47 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
         })),
       fixedDimensions: drawn.fixed,
       timedShapeOnly,
+    },
+  };
+}
+
+/** Most sizes of the kernel's own numbers that shapes are drawn beside. */
+const MOST_SIZES = 24;
+
+/** Shapes for conditions of the kernel's own code that went one way in all others. */
+export interface ShapesForConditions {
+  /** In a secret order; `ample` ones have several tiles of every dimension; `dear` ones take some seconds, the cheapest first. */
+  readonly cheap: readonly Dimensions[];
+  readonly ample: readonly Dimensions[];
+  readonly dear: readonly Dimensions[];
+  /** Whether the kernel takes a shape, and a CPU runs and judges it in little time. Not asked for all, because it plans launches. */
+  readonly isFit: (dimensions: Dimensions) => boolean;
+  readonly checksAt: (dimensions: Dimensions) => Check[];
+}
+
+/** @param constants whole numbers of the kernel's code. */
+export function shapesForConditions(request: ChecksRequest, constants: readonly number[]): ShapesForConditions {
+  const { problem, dimensions: timed, seed } = request;
+  const sizes = byLot(constants, seed, 'sizes of the code')
+    .slice(0, MOST_SIZES)
+    .flatMap((size) => [size - 1, size, size + 1, 2 * size - 1, 2 * size + 1]);
+  const [usual, dear] = [extremeCost(problem, true, 'usual'), extremeCost(problem, true, 'thorough')];
+  const takes = takesShape({ ...request, fits: undefined });
+  const takesWhole = takesShape(request);
+  const known = shapesOf(problem).filter(takes);
+  const all = shapesAround({ problem, timed, seed, takes, most: dear }, sizes);
+  const isCheap = (shape: Dimensions): boolean => isWithin(usual, problem, shape, 1);
+  const placements = secretSetsInTurn(problem, seed).filter(isPlacement);
+  return {
+    cheap: all.filter(isCheap),
+    ample: all.filter((shape) => isCheap(shape) && hasSeveralTiles(problem, shape)),
+    dear: all.filter((shape) => !isCheap(shape)).sort((a, b) => elementsIn(problem, a) - elementsIn(problem, b)),
+    isFit: (shape) =>
+      takesWhole(shape) && isQuickToRun(request, shape) && canJudgeSums(problem, shape, [timed, ...known]),
+    checksAt: (dimensions) => {
+      const check = { dimensions, ...USUAL, isOnce: true, isDrawn: true };
+      if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
+      return [DECLARED, ...placements.slice(0, 1)].map((generatorSet) => ({ ...check, generatorSet }));
     },
   };
 }

@@ -2,7 +2,7 @@ import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import { defaultOf } from '../../core/plan/dimensions.ts';
 import { expandBuffers } from '../../core/plan/expand-buffers.ts';
 import type { DimensionDeclaration, Dimensions, ProblemFile } from '../../core/problem.ts';
-import { createStream } from '../../stats/random.ts';
+import { createStream, shuffle } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 
 /** What shapes are drawn from, and how many. */
@@ -168,13 +168,58 @@ const sameShape = (a: Dimensions, b: Dimensions): boolean => Object.keys(a).ever
 const hasChoice = ({ values, minimum = 1, maximum }: DimensionDeclaration, timed: number): boolean =>
   values ? values.some((value) => value !== timed) : maximum === undefined || maximum > minimum;
 
+/** What shapes beside given sizes are drawn from. */
+export interface ShapesAround extends Pick<ShapeDraw, 'problem' | 'takes' | 'timed' | 'seed'> {
+  readonly most: Cost;
+}
+
+/**
+ * Cheap shapes in which a dimension has one of these sizes, or one of a secret run of neighbouring sizes, so that every remainder by
+ * a small number is among them. In a secret order.
+ */
+export function shapesAround(draw: ShapesAround, sizes: readonly number[]): Dimensions[] {
+  const { problem, most, takes, seed } = draw;
+  const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, 'shapes around sizes');
+  const stream = createStream(seed, 'sizes around');
+  let index = 0;
+  const open = Object.entries(problem.dimensions).filter(([, { values }]) => !values);
+  const found = open.flatMap(([name, { minimum = 1, maximum = Number.MAX_SAFE_INTEGER }]) => {
+    const start = Math.max(minimum, Math.round(AROUND.from * (AROUND.to / AROUND.from) ** stream.uniform(index++)));
+    const run = Array.from({ length: AROUND.run }, (_, i) => start + i);
+    const wanted = [...new Set([...sizes, ...run])].filter((size) => size >= minimum && size <= maximum);
+    return wanted.flatMap((size) =>
+      sampler.around(name, size, (shape) => isWithin(most, problem, shape, 1) && takes(shape)),
+    );
+  });
+  const order = createStream(seed, 'order of shapes around sizes');
+  let place = 0;
+  return shuffle(found, (bound) => order.bits(place++) % bound);
+}
+
+/** Dimensions from this size on have more than one tile of many kernels. */
+const SEVERAL_TILES = 33;
+
+/** Whether every dimension that has a choice of sizes has several tiles, or follows from those that have. */
+export const hasSeveralTiles = ({ dimensions }: ProblemFile, shape: Dimensions): boolean =>
+  Object.entries(dimensions).every(
+    ([name, { values, default: otherwise }]) =>
+      values || typeof otherwise === 'string' || shape[name]! >= SEVERAL_TILES,
+  );
+
+/** A run of so many neighbouring sizes, which begins somewhere in between. */
+const AROUND = { from: 32, to: 2048, run: 128 } as const;
+
+/** Sizes of the dimensions beside one that was chosen. */
+const SMALL_BESIDE = { least: 1, most: 3 } as const;
+const LARGER_BESIDE = { least: SEVERAL_TILES, most: 200 } as const;
+
 class ShapeSampler {
   readonly #draw: ShapeDraw;
   readonly #next: () => number;
 
-  constructor(draw: ShapeDraw) {
+  constructor(draw: ShapeDraw, what = 'drawn shapes') {
     this.#draw = draw;
-    const stream = createStream(draw.seed, 'drawn shapes');
+    const stream = createStream(draw.seed, what);
     let index = 0;
     this.#next = () => stream.uniform(index++);
   }
@@ -233,6 +278,37 @@ class ShapeSampler {
       }
     }
     return undefined;
+  }
+
+  /**
+   * Shapes with this size, once with other dimensions as small as can be, once with several tiles of them; listed values as in the
+   * timed shape, and what follows from other dimensions as it follows. None of a kind that does not fit.
+   */
+  around(name: string, size: number, isFit: (shape: Dimensions) => boolean): Dimensions[] {
+    return [SMALL_BESIDE, LARGER_BESIDE].flatMap((beside) => {
+      for (const alignment of ALIGNMENTS) {
+        const shape = this.#beside(name, size, { ...beside, alignment });
+        if (isFit(shape)) return [shape];
+      }
+      return [];
+    });
+  }
+
+  #beside(
+    name: string,
+    size: number,
+    { least, most, alignment }: { least: number; most: number; alignment: number },
+  ): Dimensions {
+    const { problem, timed } = this.#draw;
+    const shape: Record<string, number> = {};
+    for (const [other, declared] of Object.entries(problem.dimensions)) {
+      const { values, minimum = 1, maximum = Number.MAX_SAFE_INTEGER } = declared;
+      const drawn = Math.max(minimum, least + Math.floor(this.#next() * (most - least)));
+      const aligned = Math.min(maximum, Math.ceil(drawn / alignment) * alignment);
+      const following = typeof declared.default === 'string' ? defaultOf(other, declared, shape) : undefined;
+      shape[other] = other === name ? size : (following ?? (values ? timed[other]! : aligned));
+    }
+    return shape;
   }
 
   #sizeAbove(level: number, largest: number): number {
@@ -363,7 +439,7 @@ export const costsLittle = (problem: ProblemFile, dimensions: Dimensions): boole
   isWithin(SMALL_COST, problem, dimensions, 1);
 
 /** Whether a shape costs at most `factor` times as much as `most`. */
-function isWithin(most: Cost, problem: ProblemFile, dimensions: Dimensions, factor: number): boolean {
+export function isWithin(most: Cost, problem: ProblemFile, dimensions: Dimensions, factor: number): boolean {
   try {
     const elements = expandBuffers(problem, dimensions).reduce((sum, buffer) => sum + elementCountOf(buffer), 0);
     const flop = evaluateExpression(problem.flop, dimensions);

@@ -11,13 +11,21 @@ export function conditionCoverage(
   { decisions, leftOut }: ObservedDecisions,
   sources: Readonly<Record<string, string>>,
 ): ConditionCoverage {
-  const lines = Object.fromEntries(Object.entries(sources).map(([file, text]) => [file, text.split('\n')]));
-  const own = decisions
-    .map((decision) => placed(decision, lines[decision.place.file]?.[decision.place.line - 1] ?? ''))
-    .filter(({ written }) => written?.operator !== 'loop');
-  const conditions = [...Map.groupBy(own, conditionKey).values()];
+  const conditions = groupByCondition(decisions, sources);
   const oneWay = conditions.map(conditionOf).filter((condition) => condition !== undefined);
   return { count: conditions.length, libraryDecisions: leftOut, oneWay: oneWay.sort(byPlace) };
+}
+
+function groupByCondition(
+  decisions: readonly ObservedDecision[],
+  sources: Readonly<Record<string, string>>,
+): PlacedDecision[][] {
+  const lines = Object.fromEntries(Object.entries(sources).map(([file, text]) => [file, text.split('\n')]));
+  const own = decisions
+    .filter(({ isSettled }) => !isSettled)
+    .map((decision) => placed(decision, lines[decision.place.file]?.[decision.place.line - 1] ?? ''))
+    .filter(({ written }) => written?.operator !== 'loop');
+  return [...Map.groupBy(own, conditionKey).values()];
 }
 
 /** A decision beside what its source says. */

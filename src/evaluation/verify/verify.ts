@@ -18,16 +18,20 @@ import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
 import {
   type Check,
+  type ChecksRequest,
   cheapestToRepeat,
   checksFor,
   DECLARED,
   describeCheck,
   furtherGeneratorSets,
   otherInputs,
+  shapesForConditions,
 } from '../oracle/checks.ts';
+import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
 import { isStorable, levelsOf, type SecretSet, secretSetOf } from '../oracle/secret-sets.ts';
+import { aimedShapes } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { judgeCheck } from './judge-check.ts';
@@ -85,18 +89,27 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   const { spec } = request.device;
   const { resources } = request.module;
   const fits = (shape: Dimensions) => fitsSharedMemory(() => request.planFor(shape), { spec, resources });
-  const { checks, coverage } = checksFor({
+  const choice: ChecksRequest = {
     ...{ problem: problem.file, kernel: kernel.file, parameters, dimensions, seed, thorough, fits },
     isEmulated: request.device.measuring === undefined,
     launches: isLong(request) ? undefined : (shape) => launchesOf(() => request.planFor(shape)),
-  });
+  };
+  const { checks, coverage } = checksFor(choice);
   const cheapest = cheapestToRepeat(problem.file, checks);
   const watched = watchedChecks(checks, dimensions, seed);
   const queue = repeatedFirst(checks, cheapest);
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   let index = 0;
-  for (let chosen = queue.shift(); chosen; chosen = queue.shift()) {
+  let isAimed = false;
+  const next = (): Check | undefined => {
+    if (queue.length === 0 && !isAimed) {
+      isAimed = true;
+      queue.push(...aimedChecks(request, choice, coverage));
+    }
+    return queue.shift();
+  };
+  for (let chosen = next(); chosen; chosen = next()) {
     request.signal?.throwIfAborted();
     index += 1;
     request.onCheck?.({ check: describeCheck(chosen), index, count: index + queue.length });
@@ -120,6 +133,28 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   }
   coverage.conditions = conditionsOf(request);
   return { ok: true, correctness: tally.summary()!, coverage, ...main! };
+}
+
+/** How many shapes are drawn for conditions that went one way: cheap ones, and those that take some seconds. */
+const AIMED_SHAPES = { cheap: 3, ample: 2, dear: 1 } as const;
+
+/**
+ * Checks of shapes in which conditions of the candidate's code go the way that they have not gone. Only for candidates that have such
+ * conditions.
+ */
+function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { device, module, planFor } = request;
+  if (!device.decisions || isLong(request)) return [];
+  const { cheap, ample, dear, isFit, checksAt } = shapesForConditions(choice, device.constants?.(module).sizes ?? []);
+  const aim = { device, module, planFor, isFit };
+  const drawn = [...coverage.drawnShapes];
+  const isAmple = (shape: Dimensions): boolean => hasSeveralTiles(request.problem.file, shape);
+  drawn.push(...aimedShapes({ ...aim, pool: ample, drawn: drawn.filter(isAmple), most: AIMED_SHAPES.ample }));
+  drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, most: AIMED_SHAPES.cheap }));
+  drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, most: AIMED_SHAPES.dear }));
+  const found = drawn.slice(coverage.drawnShapes.length);
+  coverage.drawnShapes = drawn;
+  return found.flatMap(checksAt);
 }
 
 /** Which ways the candidate's conditions went in all runs so far; `undefined` where the device can't see them. */

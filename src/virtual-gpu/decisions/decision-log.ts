@@ -1,29 +1,66 @@
-import type { ObservedDecision } from '../../core/decisions.ts';
+import type { ObservedDecision, Ways } from '../../core/decisions.ts';
+import type { PlannedLaunch } from '../../core/launch-plan.ts';
+import type { Analysis } from '../analyse-function.ts';
 import { DECISION } from '../layout.ts';
-import type { DecisionSites } from './decision-sites.ts';
+import { packParameters } from '../pack-parameters.ts';
+import { LaunchConditions } from './launch-conditions.ts';
 
 /** Which ways the decisions of one function went, over all its launches. */
 export class DecisionLog {
-  readonly leftOut: number;
-  readonly #sites: DecisionSites['sites'];
+  readonly #function: Pick<Analysis, 'fn' | 'decisions'>;
   readonly #records: Uint8Array;
+  readonly #blocks = new Set<string>();
+  #conditions: LaunchConditions | undefined;
 
-  constructor({ sites, leftOut }: DecisionSites) {
-    this.#sites = sites;
-    this.leftOut = leftOut;
-    this.#records = new Uint8Array(sites.length * DECISION.bytes);
+  constructor(analysis: Pick<Analysis, 'fn' | 'decisions'>) {
+    this.#function = analysis;
+    this.#records = new Uint8Array(analysis.decisions.sites.length * DECISION.bytes);
   }
 
-  /** @param records of one worker's CTAs, as the image lays them out. */
-  add(records: Uint8Array): void {
-    for (let i = 0; i < records.length; i++) this.#records[i]! |= records[i]!;
+  get count(): number {
+    return this.#function.decisions.sites.length;
+  }
+
+  get leftOut(): number {
+    return this.#function.decisions.leftOut;
+  }
+
+  /** @param records of each worker's CTAs, as the image lays them out. */
+  add({ block }: Pick<PlannedLaunch, 'block'>, records: readonly Uint8Array[]): void {
+    this.#blocks.add(block.join());
+    for (const record of records) for (let i = 0; i < record.length; i++) this.#records[i]! |= record[i]!;
   }
 
   observed(): ObservedDecision[] {
-    return this.#sites.map((site, index) => ({
+    const conditions = this.#launchConditions();
+    return this.#function.decisions.sites.map((site, index) => ({
       ...site,
       wasTrue: this.#records[index * DECISION.bytes + DECISION.wasTrue] !== 0,
       wasFalse: this.#records[index * DECISION.bytes + DECISION.wasFalse] !== 0,
+      isSettled: this.#blocks.size === 1 && conditions.followsFromBlock(index),
     }));
   }
+
+  /** Which ways these decisions would go in a launch, if that follows from the launch. */
+  foresee({ grid, block, arguments: values }: PlannedLaunch, sites: readonly number[]): Map<number, Ways> {
+    const conditions = this.#launchConditions();
+    const { parameters } = this.#function.fn;
+    if (values.length !== parameters.length) return new Map();
+    const launch = { grid, block, parameters: packParameters(parameters, values, () => SOME_BUFFER) };
+    return new Map(
+      sites.flatMap((site): [number, Ways][] => {
+        const ways = conditions.foresee(site, launch);
+        return ways ? [[site, ways]] : [];
+      }),
+    );
+  }
+
+  #launchConditions(): LaunchConditions {
+    const { fn, decisions } = this.#function;
+    this.#conditions ??= new LaunchConditions(fn, decisions);
+    return this.#conditions;
+  }
 }
+
+/** Where every buffer is taken to lie: nothing is known of addresses before memory is allocated. */
+const SOME_BUFFER = 1 << 20;

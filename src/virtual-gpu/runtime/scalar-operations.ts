@@ -49,7 +49,7 @@ export const GENERAL_FUNCTIONS: ReadonlyMap<string, ScalarCompiler> = new Map([
 /**
  * The function of one lane of an instruction: exact, in every form of the ISA, and slow; undefined if it is not lane-wise.
  */
-function compileScalar(instruction: PtxInstruction): ScalarFunction | undefined {
+export function compileScalar(instruction: PtxInstruction): ScalarFunction | undefined {
   const type = instruction.modifiers.at(-1) ?? '';
   const table = elementName(type) ? FLOAT_FUNCTIONS : INTEGER_FUNCTIONS;
   return (GENERAL_FUNCTIONS.get(instruction.opcode) ?? table.get(instruction.opcode))?.(instruction);

@@ -1,0 +1,78 @@
+import type { Ways } from '../../core/decisions.ts';
+import type { Device } from '../../core/device.ts';
+import type { LoadedModule } from '../../core/device-values.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { LaunchPlan } from '../../core/launch-plan.ts';
+import type { Dimensions } from '../../core/problem.ts';
+
+/** What shapes are aimed at. */
+export interface Aim {
+  readonly device: Device;
+  readonly module: LoadedModule;
+  readonly planFor: (dimensions: Dimensions) => LaunchPlan;
+  /** Shapes to choose from, in the order in which they are tried. */
+  readonly pool: readonly Dimensions[];
+  /** Whether a shape of the pool can be verified. */
+  readonly isFit: (dimensions: Dimensions) => boolean;
+  /** Shapes that the seed drew and that were verified. */
+  readonly drawn: readonly Dimensions[];
+  readonly most: number;
+}
+
+/** A decision, by its place, and a way that it has not gone. */
+interface Target {
+  readonly place: number;
+  readonly way: keyof Ways;
+}
+
+const WAYS = ['wasTrue', 'wasFalse'] as const satisfies (keyof Ways)[];
+
+/**
+ * Shapes in which a condition that follows from the launch goes a way that it has gone in no drawn shape: `N % 89 == 17`, or a path
+ * for large sizes that only the shapes known to everybody take. Found by working the conditions out, without running anything.
+ */
+export function aimedShapes(aim: Aim): Dimensions[] {
+  const { device, module, pool, drawn, most } = aim;
+  const observed = device.decisions?.(module).decisions ?? [];
+  const wasSeen = new Map<number, Ways>();
+  const places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
+  for (const shape of drawn) for (const [place, ways] of foreseen(aim, shape, places)) merge(wasSeen, place, ways);
+  let targets = [...(wasSeen.size > 0 ? wasSeen : foreseen(aim, pool[0] ?? {}, places))].flatMap(
+    ([place]): Target[] => {
+      const ways = wasSeen.get(place);
+      return WAYS.filter((way) => !ways?.[way]).map((way) => ({ place, way }));
+    },
+  );
+  const chosen: Dimensions[] = [];
+  for (const shape of pool) {
+    if (targets.length === 0 || chosen.length === most) break;
+    const ways = foreseen(aim, shape, [...new Set(targets.map(({ place }) => place))]);
+    const left = targets.filter(({ place, way }) => !ways.get(place)?.[way]);
+    if (left.length === targets.length || !aim.isFit(shape)) continue;
+    chosen.push(shape);
+    targets = left;
+  }
+  return chosen;
+}
+
+function merge(all: Map<number, Ways>, place: number, ways: Ways): void {
+  const before = all.get(place);
+  all.set(place, {
+    wasTrue: ways.wasTrue || (before?.wasTrue ?? false),
+    wasFalse: ways.wasFalse || (before?.wasFalse ?? false),
+  });
+}
+
+/** Nothing is foreseen where the plan has a mistake, which is reported elsewhere. */
+function foreseen(
+  { device, module, planFor }: Aim,
+  shape: Dimensions,
+  places: readonly number[],
+): ReadonlyMap<number, Ways> {
+  try {
+    return device.foresee?.(module, planFor(shape), places) ?? new Map();
+  } catch (error) {
+    if (error instanceof WarpsmithError) return new Map();
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+import type { CodeConstants } from '../../core/decisions.ts';
+import type { PtxInstruction, PtxModule } from '../../ptx/ast.ts';
+import { typesOf } from '../../ptx/instruction-parts.ts';
+import { numberOfBits } from '../../ptx/literals.ts';
+
+/** Sizes that a constant may bear on; smaller ones are everywhere, larger ones can't be verified. */
+const SIZES = { least: 8, most: 2 ** 22 } as const;
+
+/** Sizes that a constant operand speaks of, of the last operand if it is one. */
+const SIZE_OF: Readonly<Record<string, (constant: number) => number>> = {
+  setp: (constant) => constant,
+  min: (constant) => constant,
+  max: (constant) => constant,
+  rem: (constant) => constant,
+  div: (constant) => constant,
+  mul: (constant) => constant,
+  mad: (constant) => constant,
+  and: (mask) => (mask > 0 ? mask + 1 : -mask),
+  shr: (bits) => 2 ** bits,
+  shl: (bits) => 2 ** bits,
+};
+
+const BOUNDING: ReadonlySet<string> = new Set(['setp', 'min', 'max']);
+
+/** Constants of the code that its author wrote; `fminf(x, 600.0f)` passes one on. */
+export function constantsOf({ functions }: PtxModule): CodeConstants {
+  const [sizes, values] = [new Set<number>(), new Set<number>()];
+  for (const { body } of functions)
+    for (const statement of body) {
+      if (statement.kind !== 'instruction') continue;
+      const { instruction } = statement;
+      const depth = instruction.place?.headerDepth ?? Number.POSITIVE_INFINITY;
+      if (depth > (BOUNDING.has(instruction.opcode) ? 1 : 0)) continue;
+      for (const constant of constantsIn(instruction)) {
+        if (isFloating(instruction)) addValue(instruction, constant, values);
+        else addSize(instruction, constant, sizes);
+      }
+    }
+  return { sizes: [...sizes].sort((a, b) => a - b), values: [...values].sort((a, b) => a - b) };
+}
+
+const typeIn = (instruction: PtxInstruction): string => typesOf(instruction).at(-1) ?? 'b32';
+
+const isFloating = (instruction: PtxInstruction): boolean => /^b?f\d/.test(typeIn(instruction));
+
+const constantsIn = (instruction: PtxInstruction): number[] =>
+  instruction.operands
+    .slice(1)
+    .flatMap((operand) => (operand.kind === 'immediate' ? [numberOfBits(operand, typeIn(instruction))] : []));
+
+function addSize({ opcode }: PtxInstruction, constant: number, sizes: Set<number>): void {
+  const size = SIZE_OF[opcode]?.(constant);
+  if (size !== undefined && size >= SIZES.least && size <= SIZES.most) sizes.add(size);
+}
+
+function addValue({ opcode }: PtxInstruction, constant: number, values: Set<number>): void {
+  if (BOUNDING.has(opcode) && Number.isFinite(constant) && constant !== 0) values.add(constant);
+}

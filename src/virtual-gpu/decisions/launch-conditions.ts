@@ -1,0 +1,190 @@
+import type { Dim3 } from '../../core/launch-plan.ts';
+import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
+import { has, typeOf } from '../../ptx/instruction-parts.ts';
+import { definitionsAndUses, runsAs } from '../../ptx/instructions/properties.ts';
+import { sizeOfPtxType } from '../../ptx/types.ts';
+import { LANES } from '../layout.ts';
+import type { ScalarFunction } from '../runtime/scalar/scalar-function.ts';
+import { compileScalar } from '../runtime/scalar-operations.ts';
+import type { DecisionSites } from './decision-sites.ts';
+
+/** What a launch's threads know from the start. */
+export interface LaunchFacts {
+  readonly grid: Dim3;
+  readonly block: Dim3;
+  /** As `packParameters` lays them out. */
+  readonly parameters: Uint8Array;
+}
+
+interface Thread {
+  readonly cta: Dim3;
+  readonly thread: Dim3;
+}
+
+/** Computes a register of one thread; `undefined` if it follows from more than the launch. */
+type Formula = (launch: LaunchFacts, thread: Thread, known: Map<string, bigint>) => bigint;
+
+/**
+ * Decisions that follow from a launch's arguments, its grid and the thread alone. They can be foreseen without running anything:
+ * `N % 89 == 17`, `blockIdx.x >= 1024`. Registers that a loop changes, and what is loaded from memory, can't.
+ */
+export class LaunchConditions {
+  readonly #fn: PtxFunction;
+  readonly #definitions = new Map<string, PtxInstruction | undefined>();
+  readonly #formulas = new Map<string, Formula | undefined>();
+  /** By the place of a decision among the sites. */
+  readonly #conditions: readonly (Formula | undefined)[];
+  readonly #usesOnlyBlock = new Set<number>();
+
+  constructor(fn: PtxFunction, { sites, indexOf }: Pick<DecisionSites, 'sites' | 'indexOf'>) {
+    this.#fn = fn;
+    for (const statement of fn.body) {
+      if (statement.kind !== 'instruction') continue;
+      const { instruction } = statement;
+      for (const register of definitionsAndUses(instruction).definitions)
+        this.#definitions.set(register, this.#definitions.has(register) ? undefined : instruction);
+    }
+    const conditions = new Array<Formula | undefined>(sites.length).fill(undefined);
+    for (const [instruction, index] of indexOf) {
+      const [register] = definitionsAndUses(instruction).definitions;
+      if (sites[index]!.kind === 'bound' || register === undefined) continue;
+      const formula = this.#formulaOf(register);
+      if (!formula) continue;
+      if (this.#followsFrom(register, OF_BLOCK)) this.#usesOnlyBlock.add(index);
+      if (!this.#followsFrom(register, OF_THREAD)) conditions[index] = formula;
+    }
+    this.#conditions = conditions;
+  }
+
+  /** Whether a decision follows from the extents of a CTA alone. */
+  followsFromBlock(site: number): boolean {
+    return this.#usesOnlyBlock.has(site);
+  }
+
+  /** Which ways a decision goes for the first and last threads of the first and last CTAs; `undefined` if that can't be foreseen, or is the same for every size. */
+  foresee(site: number, launch: LaunchFacts): { wasTrue: boolean; wasFalse: boolean } | undefined {
+    const condition = this.#conditions[site];
+    if (!condition) return undefined;
+    const outcomes = corners(launch).map((thread) => condition(launch, thread, new Map()) !== 0n);
+    return { wasTrue: outcomes.includes(true), wasFalse: outcomes.includes(false) };
+  }
+
+  #formulaOf(register: string): Formula | undefined {
+    if (this.#formulas.has(register)) return this.#formulas.get(register);
+    // A register that depends on itself can't be foreseen.
+    this.#formulas.set(register, undefined);
+    const instruction = this.#definitions.get(register);
+    const formula = instruction && this.#formulaOfInstruction(instruction);
+    const remembering: Formula | undefined =
+      formula &&
+      ((launch, thread, known) => {
+        const value = known.get(register) ?? formula(launch, thread, known);
+        known.set(register, value);
+        return value;
+      });
+    this.#formulas.set(register, remembering);
+    return remembering;
+  }
+
+  #formulaOfInstruction(instruction: PtxInstruction): Formula | undefined {
+    const [destination, ...sources] = instruction.operands;
+    if (instruction.guard || destination?.kind !== 'register') return undefined;
+    if (instruction.opcode === 'ld') return this.#parameter(instruction);
+    if (runsAs(instruction) !== 'lane') return undefined;
+    const formulas = sources.map((operand) => this.#operand(operand, instruction));
+    if (!formulas.every((formula) => formula !== undefined)) return undefined;
+    return computing(instruction, formulas);
+  }
+
+  #operand(operand: PtxOperand, instruction: PtxInstruction): Formula | undefined {
+    if (operand.kind === 'immediate') {
+      const { value } = operand;
+      return instruction.modifiers.at(-1) === 'f64' && operand.type === 'f32-bits' ? undefined : () => value;
+    }
+    if (operand.kind === 'special') return SPECIALS.get(operand.name);
+    if (operand.kind !== 'register') return undefined;
+    const formula = this.#formulaOf(operand.name);
+    if (!formula || !operand.negated) return formula;
+    return (...state) => 1n - formula(...state);
+  }
+
+  #parameter(instruction: PtxInstruction): Formula | undefined {
+    const [, address] = instruction.operands;
+    if (!has(instruction, 'param') || address?.kind !== 'address' || address.base?.kind !== 'symbol') return undefined;
+    const { name, offset } = address.base;
+    const parameter = this.#fn.parameters.find((declared) => declared.name === name);
+    if (!parameter) return undefined;
+    const at = parameter.offset + offset + address.offset;
+    const bytes = sizeOfPtxType(typeOf(instruction));
+    const isSigned = typeOf(instruction).startsWith('s');
+    return ({ parameters }) => {
+      let value = 0n;
+      for (let i = bytes - 1; i >= 0; i--) value = (value << 8n) | BigInt(parameters[at + i]!);
+      return isSigned ? BigInt.asIntN(8 * bytes, value) : value;
+    };
+  }
+
+  /** Whether a register follows from numbers and these special registers alone. */
+  #followsFrom(register: string, specials: RegExp, seen = new Set<string>()): boolean {
+    if (seen.has(register)) return true;
+    seen.add(register);
+    const instruction = this.#definitions.get(register);
+    if (!instruction || instruction.opcode === 'ld') return false;
+    return instruction.operands.slice(1).every((operand) => {
+      if (operand.kind === 'special') return specials.test(operand.name);
+      if (operand.kind === 'register') return this.#followsFrom(operand.name, specials, seen);
+      return operand.kind === 'immediate';
+    });
+  }
+}
+
+const OF_BLOCK = /^%ntid/;
+const OF_THREAD = /^%(?:ntid|tid|laneid)/;
+
+const LOGIC: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
+  and: (a, b) => a & b,
+  or: (a, b) => a | b,
+  xor: (a, b) => a ^ b,
+  not: (a) => 1n - a,
+  mov: (a) => a,
+};
+
+function computing(instruction: PtxInstruction, formulas: readonly Formula[]): Formula | undefined {
+  if (has(instruction, 'pred')) {
+    const logic = LOGIC[instruction.opcode];
+    return logic && ((...state) => logic(formulas[0]!(...state), formulas[1]?.(...state) ?? 0n));
+  }
+  const compute: ScalarFunction | undefined = COPIES.has(instruction.opcode)
+    ? ({ unsigned }) => [unsigned(1, typeOf(instruction))]
+    : compileScalar(instruction);
+  if (!compute) return undefined;
+  return (...state) => {
+    const [result] = compute({
+      unsigned: (index, type) => BigInt.asUintN(8 * sizeOfPtxType(type), formulas[index - 1]!(...state)),
+      predicate: (index) => formulas[index - 1]!(...state) !== 0n,
+    });
+    return result!;
+  };
+}
+
+const COPIES: ReadonlySet<string> = new Set(['mov', 'cvta']);
+
+const AXES = ['x', 'y', 'z'] as const;
+
+/** Special registers that a launch and a thread's place determine. */
+const SPECIALS: ReadonlyMap<string, Formula> = new Map<string, Formula>([
+  ...AXES.flatMap((axis, i): [string, Formula][] => [
+    [`%ntid.${axis}`, ({ block }) => BigInt(block[i]!)],
+    [`%nctaid.${axis}`, ({ grid }) => BigInt(grid[i]!)],
+    [`%ctaid.${axis}`, (_, { cta }) => BigInt(cta[i]!)],
+    [`%tid.${axis}`, (_, { thread }) => BigInt(thread[i]!)],
+  ]),
+  ['%laneid', ({ block }, { thread: [x, y, z] }) => BigInt((x + block[0] * (y + block[1] * z)) % LANES)],
+]);
+
+/** First and last thread of the first and the last CTA. */
+function corners({ grid, block }: LaunchFacts): Thread[] {
+  const last = (extents: Dim3): Dim3 => [extents[0] - 1, extents[1] - 1, extents[2] - 1];
+  const first: Dim3 = [0, 0, 0];
+  return [first, last(grid)].flatMap((cta) => [first, last(block)].map((thread) => ({ cta, thread })));
+}
