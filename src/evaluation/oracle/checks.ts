@@ -230,7 +230,10 @@ const MOST_SIZES = 24;
 
 /** Shapes for conditions of the kernel's own code that went one way in all others. */
 export interface ShapesForConditions {
-  /** In a secret order; `ample` ones have several tiles of every dimension; `dear` ones take some seconds, the cheapest first. */
+  /**
+   * In a secret order; `ample` ones have several tiles of every dimension; `dear` ones take some seconds, ragged and cheap ones
+   * first.
+   */
   readonly cheap: readonly Dimensions[];
   readonly ample: readonly Dimensions[];
   readonly dear: readonly Dimensions[];
@@ -242,9 +245,10 @@ export interface ShapesForConditions {
 /** @param constants whole numbers of the kernel's code. */
 export function shapesForConditions(request: ChecksRequest, constants: readonly number[]): ShapesForConditions {
   const { problem, dimensions: timed, seed } = request;
+  const above = createStream(seed, 'sizes above those of the code');
   const sizes = byLot(constants, seed, 'sizes of the code')
     .slice(0, MOST_SIZES)
-    .flatMap((size) => [size - 1, size, size + 1, 2 * size - 1, 2 * size + 1]);
+    .flatMap((size, i) => [size - 1, size, size + 1, size + 2 + (above.bits(i) % size), 2 * size - 1, 2 * size + 1]);
   const [usual, dear] = [extremeCost(problem, true, 'usual'), extremeCost(problem, true, 'thorough')];
   const takes = takesShape({ ...request, fits: undefined });
   const takesWhole = takesShape(request);
@@ -255,7 +259,12 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
   return {
     cheap: all.filter(isCheap),
     ample: all.filter((shape) => isCheap(shape) && hasSeveralTiles(problem, shape)),
-    dear: all.filter((shape) => !isCheap(shape)).sort((a, b) => elementsIn(problem, a) - elementsIn(problem, b)),
+    dear: all
+      .filter((shape) => !isCheap(shape))
+      .sort(
+        (a, b) =>
+          wholeTilesIn(problem, a) - wholeTilesIn(problem, b) || elementsIn(problem, a) - elementsIn(problem, b),
+      ),
     isFit: (shape) =>
       takesWhole(shape) && isQuickToRun(request, shape) && canJudgeSums(problem, shape, [timed, ...known]),
     checksAt: (dimensions) => {
@@ -265,6 +274,12 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
     },
   };
 }
+
+/** Dimensions that are a number of whole tiles. */
+const wholeTilesIn = ({ dimensions }: ProblemFile, shape: Dimensions): number =>
+  Object.keys(dimensions).filter((name) => shape[name]! >= USUAL_TILE && shape[name]! % USUAL_TILE === 0).length;
+
+const USUAL_TILE = 16;
 
 const mostEmulatedThreads = (shape: Dimensions): number =>
   MOST_EMULATED_THREADS[Object.values(shape).some((size) => size >= 2 ** 16) ? 'beyond16Bits' : 'otherwise'];
