@@ -248,7 +248,14 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
   const above = createStream(seed, 'sizes above those of the code');
   const sizes = byLot(constants, seed, 'sizes of the code')
     .slice(0, MOST_SIZES)
-    .flatMap((size, i) => [size - 1, size, size + 1, size + 2 + (above.bits(i) % size), 2 * size - 1, 2 * size + 1]);
+    .flatMap((size, i) => [
+      size - 1,
+      size,
+      size + 1,
+      size + 2 + (above.bits(i) % Math.ceil(size / 8)),
+      2 * size - 1,
+      2 * size + 1,
+    ]);
   const [usual, dear] = [extremeCost(problem, true, 'usual'), extremeCost(problem, true, 'thorough')];
   const takes = takesShape({ ...request, fits: undefined });
   const takesWhole = takesShape(request);

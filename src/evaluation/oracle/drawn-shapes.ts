@@ -207,10 +207,11 @@ export const hasSeveralTiles = ({ dimensions }: ProblemFile, shape: Dimensions):
   );
 
 /** A run of so many neighbouring sizes, which begins somewhere in between. */
-const AROUND = { from: 32, to: 2048, run: 128 } as const;
+const AROUND = { from: 300, to: 3000, run: 128 } as const;
 
 /** Sizes of the dimensions beside one that was chosen. */
-const SMALL_BESIDE = { least: 1, most: 3 } as const;
+const LEAST_BESIDE = { least: 1, most: 2 } as const;
+const SMALL_BESIDE = { least: 2, most: 4 } as const;
 const LARGER_BESIDE = { least: SEVERAL_TILES, most: 200 } as const;
 
 class ShapeSampler {
@@ -281,11 +282,11 @@ class ShapeSampler {
   }
 
   /**
-   * Shapes with this size, once with other dimensions as small as can be, once with several tiles of them; listed values as in the
+   * Shapes with this size: with other dimensions as small as can be, a little larger, and with several tiles of them; listed values as in the
    * timed shape, and what follows from other dimensions as it follows. None of a kind that does not fit.
    */
   around(name: string, size: number, isFit: (shape: Dimensions) => boolean): Dimensions[] {
-    return [SMALL_BESIDE, LARGER_BESIDE].flatMap((beside) => {
+    return [LEAST_BESIDE, SMALL_BESIDE, LARGER_BESIDE].flatMap((beside) => {
       for (const alignment of ALIGNMENTS) {
         const shape = this.#beside(name, size, { ...beside, alignment });
         if (isFit(shape)) return [shape];

@@ -17,12 +17,20 @@ export interface Aim {
   /** Shapes that the seed drew and that were verified. */
   readonly drawn: readonly Dimensions[];
   readonly most: number;
+  /**
+   * In how many shapes a condition should go each way: in any, at least; and in as many in which other conditions go ways that
+   * they have not gone beside it.
+   */
+  readonly ofEach: { readonly least: number; readonly most: number };
 }
 
 /** A decision, by its place, and a way that it has not gone. */
 interface Target {
   readonly place: number;
   readonly way: keyof Ways;
+  shapes: number;
+  /** Ways that other decisions go in shapes chosen for this one. */
+  readonly beside: Set<string>;
 }
 
 const WAYS = ['wasTrue', 'wasFalse'] as const satisfies (keyof Ways)[];
@@ -32,7 +40,7 @@ const WAYS = ['wasTrue', 'wasFalse'] as const satisfies (keyof Ways)[];
  * for large sizes that only the shapes known to everybody take. Found by working the conditions out, without running anything.
  */
 export function aimedShapes(aim: Aim): Dimensions[] {
-  const { device, module, pool, drawn, most } = aim;
+  const { device, module, pool, drawn, most, ofEach } = aim;
   const observed = device.decisions?.(module).decisions ?? [];
   const wasSeen = new Map<number, Ways>();
   const places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
@@ -40,20 +48,32 @@ export function aimedShapes(aim: Aim): Dimensions[] {
   let targets = [...(wasSeen.size > 0 ? wasSeen : foreseen(aim, pool[0] ?? {}, places))].flatMap(
     ([place]): Target[] => {
       const ways = wasSeen.get(place);
-      return WAYS.filter((way) => !ways?.[way]).map((way) => ({ place, way }));
+      return WAYS.filter((way) => !ways?.[way]).map((way) => ({ place, way, shapes: 0, beside: new Set() }));
     },
   );
   const chosen: Dimensions[] = [];
   for (const shape of pool) {
     if (targets.length === 0 || chosen.length === most) break;
     const ways = foreseen(aim, shape, [...new Set(targets.map(({ place }) => place))]);
-    const left = targets.filter(({ place, way }) => !ways.get(place)?.[way]);
-    if (left.length === targets.length || !aim.isFit(shape)) continue;
+    const hit = targets.filter(({ place, way }) => ways.get(place)?.[way] ?? false);
+    if (hit.length === 0) continue;
+    const others = waysIn(foreseen(aim, shape, places));
+    const shown = hit.filter(
+      ({ shapes, beside }) => shapes < ofEach.least || others.some((other) => !beside.has(other)),
+    );
+    if (shown.length === 0 || !aim.isFit(shape)) continue;
     chosen.push(shape);
-    targets = left;
+    for (const target of hit) {
+      target.shapes += 1;
+      for (const other of others) target.beside.add(other);
+    }
+    targets = targets.filter(({ shapes }) => shapes < ofEach.most);
   }
   return chosen;
 }
+
+const waysIn = (foreseenWays: ReadonlyMap<number, Ways>): string[] =>
+  [...foreseenWays].flatMap(([place, ways]) => WAYS.filter((way) => ways[way]).map((way) => `${place} ${way}`));
 
 function merge(all: Map<number, Ways>, place: number, ways: Ways): void {
   const before = all.get(place);

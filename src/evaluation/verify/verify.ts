@@ -136,7 +136,11 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
 }
 
 /** How many shapes are drawn for conditions that went one way: cheap ones, and those that take some seconds. */
-const AIMED_SHAPES = { cheap: 3, ample: 2, dear: 1 } as const;
+const AIMED_SHAPES = {
+  ample: { most: 4, ofEach: { least: 2, most: 3 } },
+  cheap: { most: 3, ofEach: { least: 1, most: 3 } },
+  dear: { most: 1, ofEach: { least: 1, most: 1 } },
+} as const;
 
 /**
  * Checks of shapes in which conditions of the candidate's code go the way that they have not gone. Only for candidates that have such
@@ -149,9 +153,9 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   const aim = { device, module, planFor, isFit };
   const drawn = [...coverage.drawnShapes];
   const isAmple = (shape: Dimensions): boolean => hasSeveralTiles(request.problem.file, shape);
-  drawn.push(...aimedShapes({ ...aim, pool: ample, drawn: drawn.filter(isAmple), most: AIMED_SHAPES.ample }));
-  drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, most: AIMED_SHAPES.cheap }));
-  drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, most: AIMED_SHAPES.dear }));
+  drawn.push(...aimedShapes({ ...aim, pool: ample, drawn: drawn.filter(isAmple), ...AIMED_SHAPES.ample }));
+  drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, ...AIMED_SHAPES.cheap }));
+  drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, ...AIMED_SHAPES.dear }));
   const found = drawn.slice(coverage.drawnShapes.length);
   coverage.drawnShapes = drawn;
   return found.flatMap(checksAt);

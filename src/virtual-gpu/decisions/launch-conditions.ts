@@ -1,3 +1,4 @@
+import type { Ways } from '../../core/decisions.ts';
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, typeOf } from '../../ptx/instruction-parts.ts';
@@ -35,6 +36,8 @@ export class LaunchConditions {
   /** By the place of a decision among the sites. */
   readonly #conditions: readonly (Formula | undefined)[];
   readonly #usesOnlyBlock = new Set<number>();
+  /** Of combinations with parts that can't be foreseen: whether the others allow the rarer outcome. */
+  readonly #parts: ReadonlyMap<number, { isAll: boolean; formulas: readonly Formula[] }>;
 
   constructor(fn: PtxFunction, { sites, indexOf }: Pick<DecisionSites, 'sites' | 'indexOf'>) {
     this.#fn = fn;
@@ -44,16 +47,27 @@ export class LaunchConditions {
       for (const register of definitionsAndUses(instruction).definitions)
         this.#definitions.set(register, this.#definitions.has(register) ? undefined : instruction);
     }
+    const parts = new Map<number, { isAll: boolean; formulas: readonly Formula[] }>();
     const conditions = new Array<Formula | undefined>(sites.length).fill(undefined);
     for (const [instruction, index] of indexOf) {
       const [register] = definitionsAndUses(instruction).definitions;
       if (sites[index]!.kind === 'bound' || register === undefined) continue;
+      if (sites[index]!.kind === 'combination') {
+        const { opcode } = instruction;
+        const formulas = this.#leaves(register, opcode).filter((leaf) => this.#followsFrom(leaf, OF_LAUNCH));
+        if (formulas.length > 1)
+          parts.set(index, {
+            isAll: opcode === 'and',
+            formulas: formulas.flatMap((leaf) => this.#formulaOf(leaf) ?? []),
+          });
+      }
       const formula = this.#formulaOf(register);
       if (!formula) continue;
       if (this.#followsFrom(register, OF_BLOCK)) this.#usesOnlyBlock.add(index);
       if (!this.#followsFrom(register, OF_THREAD)) conditions[index] = formula;
     }
     this.#conditions = conditions;
+    this.#parts = parts;
   }
 
   /** Whether a decision follows from the extents of a CTA alone. */
@@ -62,7 +76,9 @@ export class LaunchConditions {
   }
 
   /** Which ways a decision goes for the first and last threads of the first and last CTAs; `undefined` if that can't be foreseen, or is the same for every size. */
-  foresee(site: number, launch: LaunchFacts): { wasTrue: boolean; wasFalse: boolean } | undefined {
+  foresee(site: number, launch: LaunchFacts): Ways | undefined {
+    const parts = this.#parts.get(site);
+    if (parts) return possible(parts, launch);
     const condition = this.#conditions[site];
     if (!condition) return undefined;
     const outcomes = corners(launch).map((thread) => condition(launch, thread, new Map()) !== 0n);
@@ -124,12 +140,24 @@ export class LaunchConditions {
     };
   }
 
+  /** What a chain of `and`, or of `or`, combines. */
+  #leaves(register: string, opcode: string): string[] {
+    const instruction = this.#definitions.get(register);
+    if (!instruction || instruction.opcode !== opcode || !has(instruction, 'pred')) return [register];
+    return instruction.operands
+      .slice(1)
+      .flatMap((operand) =>
+        operand.kind === 'register' && !operand.negated ? this.#leaves(operand.name, opcode) : [],
+      );
+  }
+
   /** Whether a register follows from numbers and these special registers alone. */
   #followsFrom(register: string, specials: RegExp, seen = new Set<string>()): boolean {
     if (seen.has(register)) return true;
     seen.add(register);
     const instruction = this.#definitions.get(register);
-    if (!instruction || instruction.opcode === 'ld') return false;
+    if (!instruction) return false;
+    if (instruction.opcode === 'ld') return specials === OF_LAUNCH && has(instruction, 'param');
     return instruction.operands.slice(1).every((operand) => {
       if (operand.kind === 'special') return specials.test(operand.name);
       if (operand.kind === 'register') return this.#followsFrom(operand.name, specials, seen);
@@ -139,7 +167,19 @@ export class LaunchConditions {
 }
 
 const OF_BLOCK = /^%ntid/;
+/** And arguments. */
+const OF_LAUNCH = /^%n(?:tid|ctaid)/;
 const OF_THREAD = /^%(?:ntid|tid|laneid)/;
+
+/** A combination is true, or false, for some thread only if the parts that all threads share allow it. */
+function possible({ isAll, formulas }: { isAll: boolean; formulas: readonly Formula[] }, launch: LaunchFacts): Ways {
+  const thread = corners(launch)[0]!;
+  const known = new Map<string, bigint>();
+  const holds = formulas.map((formula) => formula(launch, thread, known) !== 0n);
+  return isAll
+    ? { wasTrue: holds.every((one) => one), wasFalse: true }
+    : { wasTrue: true, wasFalse: !holds.some((one) => one) };
+}
 
 const LOGIC: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
   and: (a, b) => a & b,

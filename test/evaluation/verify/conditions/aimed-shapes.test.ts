@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../../../src/core/device.ts';
+import type { LoadedModule } from '../../../../src/core/device-values.ts';
+import { WarpsmithError } from '../../../../src/core/errors.ts';
+import type { LaunchPlan } from '../../../../src/core/launch-plan.ts';
+import type { Dimensions } from '../../../../src/core/problem.ts';
+import { openDevice } from '../../../../src/devices/open-device.ts';
+import { type Aim, aimedShapes } from '../../../../src/evaluation/verify/aimed-shapes.ts';
+import { createClangToolchain } from '../../../../src/toolchains/clang.ts';
+import { compileCuda } from '../../../support/launch/compile-cuda.ts';
+import { launchKernel, loadCode, planLaunch } from '../../../support/launch/launch-kernel.ts';
+
+const SOURCE = `
+extern "C" __global__ void sizes(const float* x, float* y, int n, float scale) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+  if (n > 300 && n % 89 == 17 && i == n - 1) v = 0.0f;
+  if (blockIdx.x * 64 >= 12800) v *= scale;
+  if (v > 1e6f) v = 1e6f;
+  if (threadIdx.x == 77) v = 3.0f;
+  y[i] = v;
+}`;
+
+let device: Device;
+let module: LoadedModule;
+
+const launchOf = (n: number) => ({
+  ...{ functionName: 'sizes', grid: Math.ceil(n / 64), block: 64 },
+  arguments: ['x', 'y', { i32: n }, { f32: 2 }],
+});
+
+const planFor = ({ n }: Dimensions): LaunchPlan => ({ steps: [planLaunch(launchOf(n!))], buffers: [] });
+
+beforeAll(async () => {
+  device = await openDevice('virtual:l4', { threads: 1 });
+  module = await loadCode(device, await compileCuda(await createClangToolchain(), SOURCE, ['sizes']));
+  const n = 100;
+  await launchKernel(device, module, { ...launchOf(n), buffers: { x: 4 * n, y: 4 * n } });
+});
+
+afterAll(async () => await device?.close());
+
+const shapes = (...sizes: number[]): Dimensions[] => sizes.map((n) => ({ n }));
+
+const aimed = (aim: Partial<Aim>): number[] =>
+  aimedShapes({
+    ...{
+      device,
+      module,
+      planFor,
+      isFit: () => true,
+      drawn: shapes(100),
+      most: 9,
+      ofEach: { least: 1, most: 3 },
+      pool: [],
+    },
+    ...aim,
+  }).map(({ n }) => n!);
+
+describe('shapes for conditions that went one way', () => {
+  it('are those in which a condition of sizes goes the other way', () => {
+    const pool = shapes(18, 106, 301, 350, 374, 5000, 12_700, 12_801, 20_000);
+    expect(aimed({ pool, ofEach: { least: 1, most: 1 } })).toEqual([106, 301, 12_801]);
+  });
+
+  it('are also those in which it does so beside others', () => {
+    expect(aimed({ pool: shapes(106, 195, 301, 350, 373, 462) })).toEqual([106, 301, 373]);
+  });
+
+  it('are as many as are wanted of each, and in all', () => {
+    const pool = shapes(12_900, 13_000, 13_101);
+    expect(aimed({ pool, ofEach: { least: 2, most: 2 } })).toEqual([12_900, 13_000]);
+    expect(aimed({ pool, ofEach: { least: 2, most: 2 }, most: 1 })).toEqual([12_900]);
+  });
+
+  it('are not those that can’t be verified, nor those with a mistake in their plan', () => {
+    expect(aimed({ pool: shapes(12_900, 13_000), isFit: ({ n }) => n === 13_000 })).toEqual([13_000]);
+    const refusing = (shape: Dimensions): LaunchPlan => {
+      if (shape.n === 12_900) throw new WarpsmithError({ code: 'bad-expression', message: 'n' });
+      return planFor(shape);
+    };
+    expect(aimed({ pool: shapes(12_900, 13_000), planFor: refusing })).toEqual([13_000]);
+  });
+
+  it('are none where all went both ways in drawn shapes, whatever the values and threads decide', () => {
+    const drawn = shapes(100, 106, 301, 373, 12_801);
+    expect(aimed({ drawn, pool: shapes(17, 462, 13_000) })).toEqual([]);
+  });
+});
+
+describe('foreseen decisions', () => {
+  it('are what the launch decides', async () => {
+    for (const n of [64, 100, 301, 373, 12_865]) {
+      const fresh = await loadCode(device, module.code);
+      await launchKernel(device, fresh, { ...launchOf(n), buffers: { x: 4 * n, y: 4 * n } });
+      const { decisions } = device.decisions!(fresh);
+      const foreseen = device.foresee!(
+        fresh,
+        planFor({ n }),
+        decisions.map((_, place) => place),
+      );
+      expect(foreseen.size).toBeGreaterThanOrEqual(4);
+      for (const [place, { wasTrue, wasFalse }] of foreseen) {
+        const { wasTrue: ranTrue, wasFalse: ranFalse } = decisions[place]!;
+        // Only some threads are looked at, and some never get there.
+        expect([wasTrue && !ranTrue && ranFalse, wasFalse && !ranFalse && ranTrue], `${n}: ${place}`).toEqual([
+          false,
+          false,
+        ]);
+      }
+      await device.unload(fresh);
+    }
+  });
+
+  it('leave constants of the author’s own code to know', () => {
+    const { sizes, values } = device.constants!(module);
+    expect(values).toEqual([1e6]);
+    expect(sizes).toEqual(expect.arrayContaining([77, 300]));
+  });
+});
