@@ -288,6 +288,14 @@ const wholeTilesIn = ({ dimensions }: ProblemFile, shape: Dimensions): number =>
 
 const USUAL_TILE = 16;
 
+/** The largest shape that costs little, of those that are verified anyway. */
+export function shapeForValues(request: ChecksRequest, drawn: readonly Dimensions[]): Dimensions {
+  const { problem, dimensions } = request;
+  const cheap = [...listedChecks(request).known, ...drawn].filter((shape) => costsLittle(problem, shape));
+  const sizes = cheap.map((shape) => elementsIn(problem, shape));
+  return cheap[sizes.indexOf(Math.max(...sizes))] ?? dimensions;
+}
+
 const mostEmulatedThreads = (shape: Dimensions): number =>
   MOST_EMULATED_THREADS[Object.values(shape).some((size) => size >= 2 ** 16) ? 'beyond16Bits' : 'otherwise'];
 

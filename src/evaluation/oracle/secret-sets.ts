@@ -18,24 +18,31 @@ import { unitRoundoff } from './ulp.ts';
 export const SECRET_SETS = ['secret:large', 'secret:small', 'secret:rows', 'secret:zeros'] as const;
 export type SecretKind = (typeof SECRET_SETS)[number];
 
+/** Inputs of about the size of a number that a kernel's code compares values with. Only for kernels that do. */
+const CONSTANTS = 'secret:constants';
+
 /** Those that place values in secret ways, rather than scale them all alike. */
-export const isPlacement = (kind: SecretKind): boolean => kind === 'secret:rows' || kind === 'secret:zeros';
+export const isPlacement = (kind: SecretSet['kind']): boolean => kind === 'secret:rows' || kind === 'secret:zeros';
 
 /** How often a secret set may be made milder, where the reference overflows or its tolerance would hide everything. */
 const LEVELS = 3;
 
 export interface SecretSet {
-  readonly kind: SecretKind;
+  readonly kind: SecretKind | typeof CONSTANTS;
+  /** Of `secret:constants`: the size that values should have. */
+  readonly about?: number | undefined;
   /** 0 is the strongest. Each level halves the exponents of scales, and the offsets. */
   readonly level: number;
 }
 
-/** `secret:rows, milder (1)` → its kind and level; `undefined` of any other generator set. */
+/** `secret:rows, milder (1)`, `secret:constants about 600` → what they are; `undefined` of any other generator set. */
 export function secretSetOf(generatorSet: string): SecretSet | undefined {
-  const [, kind, level = '0'] = /^(secret:\w+)(?:, milder \((\d)\))?$/.exec(generatorSet) ?? [];
-  const known = SECRET_SETS.find((name) => name === kind);
-  return known && { kind: known, level: Number(level) };
+  const [, kind, about, level = '0'] = SECRET_NAME.exec(generatorSet) ?? [];
+  const known = [...SECRET_SETS, CONSTANTS].find((name) => name === kind) as SecretSet['kind'] | undefined;
+  return known && { kind: known, about: about === undefined ? undefined : Number(about), level: Number(level) };
 }
+
+const SECRET_NAME = /^(secret:\w+)(?: about (\S+?))?(?:, milder \((\d)\))?$/;
 
 /** Whether values repeat, or rows differ in size. */
 export function areValuesPlaced(generatorSet: string): boolean {
@@ -51,8 +58,32 @@ export const areValuesRepeated = (problem: ProblemFile, generatorSet: string): b
   Object.values(generatorSetsOf(problem)[generatorSet] ?? {}).some(({ kind }) => REPEATING.has(kind));
 
 /** Names of a secret set and its milder variants, strongest first. */
-export const levelsOf = (kind: SecretKind): string[] =>
-  Array.from({ length: LEVELS }, (_, level) => (level === 0 ? kind : `${kind}, milder (${level})`));
+export function levelsOf({ kind, about }: Pick<SecretSet, 'kind' | 'about'>): string[] {
+  const name = about === undefined ? kind : `${kind} about ${about}`;
+  return Array.from({ length: LEVELS }, (_, level) => (level === 0 ? name : `${name}, milder (${level})`));
+}
+
+/**
+ * Generator sets with values about as large as what a kernel compares with this number: the number itself, or what is its square or its
+ * root. None that no input may reach.
+ */
+export function setsAbout(problem: ProblemFile, constant: number): string[] {
+  const scalings = Object.keys(problem.inputs)
+    .map((name) => scalingOf(problem, name))
+    .filter((scaling) => scaling !== undefined);
+  const most = REACH * Math.max(...scalings.map((scaling) => scaling.most));
+  const least = Math.min(...scalings.map((scaling) => scaling.least)) / REACH;
+  const size = Math.abs(constant);
+  const sizes = [2 * size, size, 2 * Math.sqrt(size), Math.sqrt(size), size ** 2];
+  return [...new Set(sizes.filter((about) => about >= least && about <= most).map(roundedSize))].map(
+    (about) => levelsOf({ kind: CONSTANTS, about })[0]!,
+  );
+}
+
+/** Of normally distributed values, the largest are about so many times their standard deviation. */
+const REACH = 4;
+
+const roundedSize = (size: number): number => Number(size.toPrecision(3));
 
 /** Values of these depend on one another, or are the caller's own. */
 const FIXED: ReadonlySet<Generator['kind']> = new Set(['csr', 'npy', 'permutation']);
@@ -124,11 +155,12 @@ export function disguise(values: Float64Array, secret: SecretSet, request: Disgu
 
 function disguised(
   values: Float64Array,
-  { kind, level }: SecretSet,
+  { kind, about = 1, level }: SecretSet,
   { problem, buffer, stream, shared }: DisguiseRequest,
 ): Float64Array {
   const { name, dtype, shape, generator = NORMAL } = buffer;
   const scaling = milder(scalingOf(problem, name), level);
+  if (kind === CONSTANTS) return scaling ? scaleTo(values, about, { scaling, dtype, stream, shared }) : values;
   if (!isPlacement(kind))
     return scaling ? scaleAll(values, scaling, { kind, dtype, stream, isOutermost: shared.uniform(1) < 0.5 }) : values;
   if (!isArrangeable({ generator })) return values;
@@ -255,6 +287,36 @@ const milder = (scaling: Scaling | undefined, level: number): Scaling | undefine
 /** How often the mean moves away from zero, and how often by as much as it may. */
 const OFFSET = { ratio: 2 / 3, outermost: 1 / 2 } as const;
 
+/** How often an input takes part where a number of the code is aimed at. */
+const AIMED_RATIO = 0.75;
+
+/** x → 2^k · (x + offset), so that values are about this large, as far as the scaling allows. */
+function scaleTo(
+  values: Float64Array,
+  about: number,
+  { scaling, dtype, stream, shared }: { scaling: Scaling; dtype: DType; stream: RandomStream; shared: RandomStream },
+): Float64Array {
+  if (shared.uniform(0) < AIMED_RATIO && stream.uniform(0) > AIMED_RATIO) return values;
+  const sign = stream.uniform(1) < 0.5 ? -1 : 1;
+  const offset = stream.uniform(2) < OFFSET.ratio ? sign * scaling.offset : 0;
+  const wanted = Math.log2(about / (rootMeanSquare(values) + Math.abs(offset))) + 2 * stream.uniform(3) - 1;
+  const exponent = Math.min(Math.log2(scaling.most), Math.max(Math.log2(scaling.least), wanted));
+  const factor = 2 ** storableExponent(values, { exponent: Math.round(exponent), offset, dtype });
+  for (let i = 0; i < values.length; i++) values[i] = factor * (values[i]! + offset);
+  return values;
+}
+
+/** Of the finite values; 1 if all are zero. */
+function rootMeanSquare(values: Float64Array): number {
+  let [sum, count] = [0, 0];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    sum += value * value;
+    count += 1;
+  }
+  return Math.sqrt(sum / count) || 1;
+}
+
 /**
  * x → 2^k · (x + offset) with one secret k, from the outer half of those allowed; in half of the checks the outermost, for all inputs
  * alike, because products of several large inputs show what one alone does not.
@@ -262,7 +324,12 @@ const OFFSET = { ratio: 2 / 3, outermost: 1 / 2 } as const;
 function scaleAll(
   values: Float64Array,
   scaling: Scaling,
-  { kind, dtype, stream, isOutermost }: { kind: SecretKind; dtype: DType; stream: RandomStream; isOutermost: boolean },
+  {
+    kind,
+    dtype,
+    stream,
+    isOutermost,
+  }: { kind: SecretSet['kind']; dtype: DType; stream: RandomStream; isOutermost: boolean },
 ): Float64Array {
   const [outermost, share] = [Math.log2(kind === 'secret:large' ? scaling.most : scaling.least), stream.uniform(0)];
   const exponent = Math.round(isOutermost ? outermost : outermost * (1 - share / 2));

@@ -25,12 +25,13 @@ import {
   describeCheck,
   furtherGeneratorSets,
   otherInputs,
+  shapeForValues,
   shapesForConditions,
 } from '../oracle/checks.ts';
 import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
-import { isStorable, levelsOf, type SecretSet, secretSetOf } from '../oracle/secret-sets.ts';
+import { isStorable, levelsOf, type SecretSet, secretSetOf, setsAbout } from '../oracle/secret-sets.ts';
 import { aimedShapes } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
@@ -101,12 +102,9 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
   let index = 0;
-  let isAimed = false;
+  const further = [aimedChecks, constantChecks];
   const next = (): Check | undefined => {
-    if (queue.length === 0 && !isAimed) {
-      isAimed = true;
-      queue.push(...aimedChecks(request, choice, coverage));
-    }
+    while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
     return queue.shift();
   };
   for (let chosen = next(); chosen; chosen = next()) {
@@ -159,6 +157,26 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   const found = drawn.slice(coverage.drawnShapes.length);
   coverage.drawnShapes = drawn;
   return found.flatMap(checksAt);
+}
+
+/** How many generator sets are tried for numbers of the code, and for how many of those whose conditions went both ways. */
+const SETS_OF_CONSTANTS = { all: 6, bothWays: 2 } as const;
+
+/** Checks with inputs about as large as what the candidate's code compares values with. Only for code that does. */
+function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { device, module, problem } = request;
+  const floats = (device.decisions?.(module).decisions ?? []).filter(({ isFloat, constant }) => isFloat && constant);
+  const [oneWay, bothWays] = [true, false].map((isOneWay) =>
+    floats
+      .filter(({ wasTrue, wasFalse }) => (wasTrue && wasFalse) !== isOneWay)
+      .flatMap(({ constant }) => setsAbout(problem.file, constant!)),
+  ) as [string[], string[]];
+  const sets = [...new Set([...oneWay, ...bothWays.slice(0, SETS_OF_CONSTANTS.bothWays)])].slice(
+    0,
+    SETS_OF_CONSTANTS.all,
+  );
+  const shape = shapeForValues(choice, coverage.drawnShapes);
+  return sets.map((generatorSet) => ({ dimensions: shape, generatorSet, isMain: false, isOnce: true, isDrawn: true }));
 }
 
 /** Which ways the candidate's conditions went in all runs so far; `undefined` where the device can't see them. */
@@ -234,7 +252,7 @@ const isSecret = ({ generatorSet }: Check): boolean => secretSetOf(generatorSet)
 async function bearable(request: VerifyRequest, check: Check): Promise<Check | undefined> {
   const secret = secretSetOf(check.generatorSet);
   if (!secret) return check;
-  for (const generatorSet of levelsOf(secret.kind)) {
+  for (const generatorSet of levelsOf(secret)) {
     const milder = { ...check, generatorSet };
     if (await isBearable(request, milder, secretSetOf(generatorSet)!)) return milder;
   }
