@@ -288,10 +288,11 @@ const wholeTilesIn = ({ dimensions }: ProblemFile, shape: Dimensions): number =>
 
 const USUAL_TILE = 16;
 
-/** The largest shape that costs little, of those that are verified anyway. */
+/** The largest shape that costs little, of those that are verified with special values anyway. */
 export function shapeForValues(request: ChecksRequest, drawn: readonly Dimensions[]): Dimensions {
   const { problem, dimensions } = request;
-  const cheap = [...listedChecks(request).known, ...drawn].filter((shape) => costsLittle(problem, shape));
+  const usual = drawn.filter((shape) => hasSeveralTiles(problem, shape));
+  const cheap = [...listedChecks(request).known, ...usual].filter((shape) => costsLittle(problem, shape));
   const sizes = cheap.map((shape) => elementsIn(problem, shape));
   return cheap[sizes.indexOf(Math.max(...sizes))] ?? dimensions;
 }

@@ -160,7 +160,7 @@ function disguised(
 ): Float64Array {
   const { name, dtype, shape, generator = NORMAL } = buffer;
   const scaling = milder(scalingOf(problem, name), level);
-  if (kind === CONSTANTS) return scaling ? scaleTo(values, about, { scaling, dtype, stream, shared }) : values;
+  if (kind === CONSTANTS) return scaling ? scaleTo(values, about, { scaling, dtype, stream }) : values;
   if (!isPlacement(kind))
     return scaling ? scaleAll(values, scaling, { kind, dtype, stream, isOutermost: shared.uniform(1) < 0.5 }) : values;
   if (!isArrangeable({ generator })) return values;
@@ -287,19 +287,18 @@ const milder = (scaling: Scaling | undefined, level: number): Scaling | undefine
 /** How often the mean moves away from zero, and how often by as much as it may. */
 const OFFSET = { ratio: 2 / 3, outermost: 1 / 2 } as const;
 
-/** How often an input takes part where a number of the code is aimed at. */
-const AIMED_RATIO = 0.75;
+/** How often the mean moves away from zero where a number of the code is aimed at. */
+const AIMED_OFFSET_RATIO = 1 / 4;
 
 /** x → 2^k · (x + offset), so that values are about this large, as far as the scaling allows. */
 function scaleTo(
   values: Float64Array,
   about: number,
-  { scaling, dtype, stream, shared }: { scaling: Scaling; dtype: DType; stream: RandomStream; shared: RandomStream },
+  { scaling, dtype, stream }: { scaling: Scaling; dtype: DType; stream: RandomStream },
 ): Float64Array {
-  if (shared.uniform(0) < AIMED_RATIO && stream.uniform(0) > AIMED_RATIO) return values;
   const sign = stream.uniform(1) < 0.5 ? -1 : 1;
-  const offset = stream.uniform(2) < OFFSET.ratio ? sign * scaling.offset : 0;
-  const wanted = Math.log2(about / (rootMeanSquare(values) + Math.abs(offset))) + 2 * stream.uniform(3) - 1;
+  const offset = stream.uniform(2) < AIMED_OFFSET_RATIO ? sign * scaling.offset : 0;
+  const wanted = Math.log2(about / (rootMeanSquare(values) + Math.abs(offset))) + stream.uniform(3) - 0.5;
   const exponent = Math.min(Math.log2(scaling.most), Math.max(Math.log2(scaling.least), wanted));
   const factor = 2 ** storableExponent(values, { exponent: Math.round(exponent), offset, dtype });
   for (let i = 0; i < values.length; i++) values[i] = factor * (values[i]! + offset);

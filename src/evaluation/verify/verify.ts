@@ -175,8 +175,8 @@ function constantChecks(request: VerifyRequest, choice: ChecksRequest, coverage:
     0,
     SETS_OF_CONSTANTS.all,
   );
-  const shape = shapeForValues(choice, coverage.drawnShapes);
-  return sets.map((generatorSet) => ({ dimensions: shape, generatorSet, isMain: false, isOnce: true, isDrawn: true }));
+  const dimensions = shapeForValues(choice, coverage.drawnShapes);
+  return sets.map((generatorSet) => ({ dimensions, generatorSet, isMain: false, isOnce: true, isDrawn: true }));
 }
 
 /** Which ways the candidate's conditions went in all runs so far; `undefined` where the device can't see them. */
