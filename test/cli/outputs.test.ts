@@ -62,6 +62,8 @@ const published = z.fromJSONSchema(
 const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]][] = [
   ['error', () => ['check', 'nowhere']],
   ['error', () => ['no-such-command']],
+  ['error', () => ['mcp', 'nowhere']],
+  ['init', (out) => ['init', SCALE, '--agent', join(out, 'agent')]],
   ['doctor', () => ['doctor']],
   ['devices', () => ['devices']],
   ['completion', () => ['completion', 'bash']],

@@ -76,6 +76,32 @@ const runOrLatest = {
   completes: 'run',
 } as const;
 
+/** How an MCP server judges what an author submits. */
+const SERVING = {
+  trust,
+  device: DEVICE.device,
+  threads: DEVICE.threads,
+  toolchain: DEVICE.toolchain,
+  runTimeoutSeconds: DEVICE.runTimeoutSeconds,
+  workload,
+  dtype,
+  cache: MEASURING.cache,
+  maximumEvaluations: { ...BUDGETS.maximumEvaluations, help: 'how many kernels are judged', defaultHelp: '30' },
+  maximumMinutes: { ...BUDGETS.maximumMinutes, help: 'wall time in which kernels are taken' },
+  author: {
+    flags: '--author <name>',
+    kind: IDENTIFIER,
+    help: 'who writes the kernels, for the journal',
+    default: 'agent',
+  },
+  showRungs: {
+    flags: '--show-rungs',
+    kind: FLAG,
+    help: 'show the author every rung of the ladder, not only the start',
+  },
+  ...STORE,
+} as const satisfies Options;
+
 /** Every command, in the order of the help. */
 export const COMMANDS = {
   check: {
@@ -459,28 +485,27 @@ export const COMMANDS = {
       },
     },
     options: {
-      trust,
-      device: DEVICE.device,
-      threads: DEVICE.threads,
-      toolchain: DEVICE.toolchain,
-      runTimeoutSeconds: DEVICE.runTimeoutSeconds,
-      workload,
-      dtype,
-      cache: MEASURING.cache,
-      maximumEvaluations: { ...BUDGETS.maximumEvaluations, help: 'how many kernels are judged', defaultHelp: '30' },
-      maximumMinutes: { ...BUDGETS.maximumMinutes, help: 'wall time in which kernels are taken' },
-      author: {
-        flags: '--author <name>',
-        kind: IDENTIFIER,
-        help: 'who writes the kernels, for the journal',
-        default: 'agent',
+      ...SERVING,
+    },
+  },
+  init: {
+    summary: 'write a folder in which a coding agent can begin: .mcp.json, AGENTS.md and skills',
+    group: 'optimise',
+    arguments: {
+      target: {
+        shown: '<folder>',
+        help: 'a problem folder, a kernel folder to start from, or a bundled name such as softmax',
+        completes: 'target',
       },
-      showRungs: {
-        flags: '--show-rungs',
-        kind: FLAG,
-        help: 'show the author every rung of the ladder, not only the start',
+    },
+    options: {
+      agent: {
+        flags: '--agent <folder>',
+        kind: PATH,
+        help: 'the folder, new or empty',
+        completes: 'folder',
       },
-      ...STORE,
+      ...SERVING,
     },
   },
   doctor: {
