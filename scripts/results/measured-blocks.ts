@@ -3,11 +3,12 @@ import { flattened } from '../../src/reports/document.ts';
 import type { LadderView } from '../../src/reports/documents/ladder.ts';
 import { LADDER_LEGEND, ladderDetail, ladderNotes, ladderVersions } from '../../src/reports/documents/ladder.ts';
 import { formatMeasuredNs, formatRatioInterval } from '../../src/reports/format.ts';
-import { markdownBlocks } from '../../src/reports/print/markdown.ts';
+import { markdownBlocks, markdownTable } from '../../src/reports/print/markdown.ts';
 import { comparisonPlot, countVerdicts } from './comparison-plot.ts';
 import { againstLibraries, fastestContenders, ladderSummary, rungPlots, rungTable } from './ladder-summary.ts';
 import { loneAndInARow } from './lone-and-in-a-row.ts';
 import {
+  type Climbs,
   HOW_TO_RECORD,
   type KnownRatioComparisons,
   type MeasuredRecordingName,
@@ -75,8 +76,42 @@ const optimisedHeadline = (recording: OptimizeRecording): string => {
   );
 };
 
+/** What each unattended run was given and reached, with the ratio of every step it kept. */
+function climbTable(recording: Climbs): string {
+  const rows = recording.runs.map(
+    ({ startedAt, finishedAt, workload, evaluationsUsed, start, confirmations, changes }) => {
+      const accepted = confirmations.find(({ outcome }) => outcome === 'accepted')!;
+      const minutes = (Date.parse(finishedAt) - Date.parse(startedAt)) / 60e3;
+      const steps = changes.steps.map(({ change, ratio }) => `${change} (${ratio.toFixed(2)}×)`).join('; ');
+      return [
+        workload.name,
+        `\`${start.candidate.kernel}\`, ${formatMeasuredNs(start.medianNs)}`,
+        `\`${accepted.candidate.kernel}\` (${parametersText(accepted.candidate.parameters)}), ${formatMeasuredNs(accepted.medianNs!)}`,
+        `${accepted.ratio!.toFixed(1)} ${formatRatioInterval(accepted.intervalRatio!)}`,
+        accepted.sanitizer ?? 'not asked',
+        `${evaluationsUsed} in ${minutes.toFixed(1)} min`,
+        steps,
+      ];
+    },
+  );
+  const titles = [
+    'Workload',
+    'From',
+    'To, confirmed with another seed',
+    'Ratio',
+    'compute-sanitizer',
+    'Evaluations',
+    'Kept',
+  ];
+  return `${markdownTable(
+    titles.map((title) => ({ title })),
+    rows,
+  )}\n\n${recordedWith(recording)}.`;
+}
+
 export const measuredBlocks = (recordings: MeasuredRecordings): Record<string, string> => ({
   'h200-attention-optimize': recordingBlock(recordings, 'h200-attention-optimize', optimisedHeadline),
+  'h200-attention-climbs': recordingBlock(recordings, 'h200-attention-climbs', climbTable),
   'h200-sdpa-agreement': recordingBlock(recordings, 'h200-sdpa-by-pytorch', (plain) =>
     recordingBlock(recordings, 'h200-attention-ladder', (view) => sdpaAgreement(view, plain)),
   ),

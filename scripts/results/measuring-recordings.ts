@@ -69,6 +69,23 @@ export interface OptimizeRecording extends MeasuredWith {
   confirmation: ConfirmationEvent;
 }
 
+/** docs/results/h200-attention-climbs.json: unattended runs from the plainest kernel; of each what its report's JSON says. */
+export interface Climbs extends MeasuredWith {
+  schemaVersion: 1;
+  runs: readonly {
+    startedAt: string;
+    finishedAt: string;
+    workload: { name: string };
+    evaluationsUsed: number;
+    start: { medianNs: number; candidate: { kernel: string } };
+    confirmations: readonly Pick<
+      ConfirmationEvent,
+      'candidate' | 'outcome' | 'ratio' | 'intervalRatio' | 'medianNs' | 'sanitizer'
+    >[];
+    changes: { steps: readonly { change: string; ratio: number }[] };
+  }[];
+}
+
 /** docs/results/h200-sdpa-by-pytorch.json: PyTorch's attention timed by PyTorch alone, to hold ours against. */
 export interface PlainTorchTimes {
   schemaVersion: 1;
@@ -86,6 +103,7 @@ export interface MeasuredRecordings {
   'h200-attention-libraries'?: AgainstLibraries;
   'h200-attention-rungs'?: LadderView;
   'h200-attention-optimize'?: OptimizeRecording;
+  'h200-attention-climbs'?: Climbs;
   'h200-sdpa-by-pytorch'?: PlainTorchTimes;
   'h200-lone-and-in-a-row'?: LoneAndInARow;
   'problems-virtual-l4'?: OptimisedProblems;
@@ -112,6 +130,8 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
     'warpsmith measure problems/attention --device cuda:0 --workload b1h8s512d64 --baseline sdpa --baseline sdpa-cudnn --baseline fa3 --json',
   'h200-attention-optimize':
     'warpsmith optimize problems/attention --device cuda:0 --max-evaluations 45 --record …, then node scripts/replay-recordings.ts',
+  'h200-attention-climbs':
+    'warpsmith optimize problems/attention/01_minimal --device cuda:0 --workload … --max-minutes … --json, once for each workload; without samples',
   'h200-sdpa-by-pytorch': '20 calls in one CUDA graph of PyTorch, median of 30 replays',
   'h200-lone-and-in-a-row': 'python3 bench/measuring/lone-and-in-a-row.py docs/results/h200-lone-and-in-a-row.json',
   'problems-virtual-l4':
