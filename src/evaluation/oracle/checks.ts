@@ -226,7 +226,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
 }
 
 /** Most sizes of the kernel's own numbers that shapes are drawn beside. */
-const MOST_SIZES = 24;
+const MOST_SIZES = 12;
 
 /** Shapes for conditions of the kernel's own code that went one way in all others. */
 export interface ShapesForConditions {
@@ -234,9 +234,9 @@ export interface ShapesForConditions {
    * In a secret order; `ample` ones have several tiles of every dimension; `dear` ones take some seconds, ragged and cheap ones
    * first.
    */
-  readonly cheap: readonly Dimensions[];
-  readonly ample: readonly Dimensions[];
-  readonly dear: readonly Dimensions[];
+  readonly cheap: () => readonly Dimensions[];
+  readonly ample: () => readonly Dimensions[];
+  readonly dear: () => readonly Dimensions[];
   /** Whether the kernel takes a shape, and a CPU runs and judges it in little time. Not asked for all, because it plans launches. */
   readonly isFit: (dimensions: Dimensions) => boolean;
   readonly checksAt: (dimensions: Dimensions) => Check[];
@@ -260,18 +260,20 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
   const takes = takesShape({ ...request, fits: undefined });
   const takesWhole = takesShape(request);
   const known = shapesOf(problem).filter(takes);
-  const all = shapesAround({ problem, timed, seed, takes, most: dear }, sizes);
+  let drawn: Dimensions[] | undefined;
+  const all = (): Dimensions[] => (drawn ??= shapesAround({ problem, timed, seed, takes, most: dear }, sizes));
   const isCheap = (shape: Dimensions): boolean => isWithin(usual, problem, shape, 1);
   const placements = secretSetsInTurn(problem, seed).filter(isPlacement);
   return {
-    cheap: all.filter(isCheap),
-    ample: all.filter((shape) => isCheap(shape) && hasSeveralTiles(problem, shape)),
-    dear: all
-      .filter((shape) => !isCheap(shape))
-      .sort(
-        (a, b) =>
-          wholeTilesIn(problem, a) - wholeTilesIn(problem, b) || elementsIn(problem, a) - elementsIn(problem, b),
-      ),
+    cheap: () => all().filter((shape) => isCheap(shape) && !hasSeveralTiles(problem, shape)),
+    ample: () => all().filter((shape) => isCheap(shape) && hasSeveralTiles(problem, shape)),
+    dear: () =>
+      all()
+        .filter((shape) => !isCheap(shape))
+        .sort(
+          (a, b) =>
+            wholeTilesIn(problem, a) - wholeTilesIn(problem, b) || elementsIn(problem, a) - elementsIn(problem, b),
+        ),
     isFit: (shape) =>
       takesWhole(shape) && isQuickToRun(request, shape) && canJudgeSums(problem, shape, [timed, ...known]),
     checksAt: (dimensions) => {

@@ -178,7 +178,7 @@ export interface ShapesAround extends Pick<ShapeDraw, 'problem' | 'takes' | 'tim
  * a small number is among them. In a secret order.
  */
 export function shapesAround(draw: ShapesAround, sizes: readonly number[]): Dimensions[] {
-  const { problem, most, takes, seed } = draw;
+  const { problem, most, seed } = draw;
   const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, 'shapes around sizes');
   const stream = createStream(seed, 'sizes around');
   let index = 0;
@@ -187,9 +187,7 @@ export function shapesAround(draw: ShapesAround, sizes: readonly number[]): Dime
     const start = Math.max(minimum, Math.round(AROUND.from * (AROUND.to / AROUND.from) ** stream.uniform(index++)));
     const run = Array.from({ length: AROUND.run }, (_, i) => start + i);
     const wanted = [...new Set([...sizes, ...run])].filter((size) => size >= minimum && size <= maximum);
-    return wanted.flatMap((size) =>
-      sampler.around(name, size, (shape) => isWithin(most, problem, shape, 1) && takes(shape)),
-    );
+    return wanted.flatMap((size) => sampler.around(name, size, most));
   });
   const order = createStream(seed, 'order of shapes around sizes');
   let place = 0;
@@ -285,11 +283,14 @@ class ShapeSampler {
    * Shapes with this size: with other dimensions as small as can be, a little larger, and with several tiles of them; listed values as in the
    * timed shape, and what follows from other dimensions as it follows. None of a kind that does not fit.
    */
-  around(name: string, size: number, isFit: (shape: Dimensions) => boolean): Dimensions[] {
+  around(name: string, size: number, most: Cost): Dimensions[] {
+    const { problem, takes } = this.#draw;
     return [LEAST_BESIDE, SMALL_BESIDE, LARGER_BESIDE].flatMap((beside) => {
       for (const alignment of ALIGNMENTS) {
         const shape = this.#beside(name, size, { ...beside, alignment });
-        if (isFit(shape)) return [shape];
+        // Multiples only cost more.
+        if (!isWithin(most, problem, shape, 1)) return [];
+        if (takes(shape)) return [shape];
       }
       return [];
     });

@@ -11,7 +11,7 @@ export interface Aim {
   readonly module: LoadedModule;
   readonly planFor: (dimensions: Dimensions) => LaunchPlan;
   /** Shapes to choose from, in the order in which they are tried. */
-  readonly pool: readonly Dimensions[];
+  readonly pool: () => readonly Dimensions[];
   /** Whether a shape of the pool can be verified. */
   readonly isFit: (dimensions: Dimensions) => boolean;
   /** Shapes that the seed drew and that were verified. */
@@ -33,6 +33,9 @@ interface Target {
   readonly beside: Set<string>;
 }
 
+/** Of how many shapes a CPU works out the conditions: some tenths of a second. */
+const MOST_FORESEEN = 400;
+
 const WAYS = ['wasTrue', 'wasFalse'] as const satisfies (keyof Ways)[];
 
 /**
@@ -45,14 +48,14 @@ export function aimedShapes(aim: Aim): Dimensions[] {
   const wasSeen = new Map<number, Ways>();
   const places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
   for (const shape of drawn) for (const [place, ways] of foreseen(aim, shape, places)) merge(wasSeen, place, ways);
-  let targets = [...(wasSeen.size > 0 ? wasSeen : foreseen(aim, pool[0] ?? {}, places))].flatMap(
+  let targets = [...(wasSeen.size > 0 ? wasSeen : foreseen(aim, pool()[0] ?? {}, places))].flatMap(
     ([place]): Target[] => {
       const ways = wasSeen.get(place);
       return WAYS.filter((way) => !ways?.[way]).map((way) => ({ place, way, shapes: 0, beside: new Set() }));
     },
   );
   const chosen: Dimensions[] = [];
-  for (const shape of pool) {
+  for (const shape of targets.length > 0 ? pool().slice(0, MOST_FORESEEN) : []) {
     if (targets.length === 0 || chosen.length === most) break;
     const ways = foreseen(aim, shape, [...new Set(targets.map(({ place }) => place))]);
     const hit = targets.filter(({ place, way }) => ways.get(place)?.[way] ?? false);

@@ -43,7 +43,7 @@ afterAll(async () => await device?.close());
 
 const shapes = (...sizes: number[]): Dimensions[] => sizes.map((n) => ({ n }));
 
-const aimed = (aim: Partial<Aim>): number[] =>
+const aimed = ({ pool, ...aim }: Partial<Omit<Aim, 'pool'>> & { pool: Dimensions[] }): number[] =>
   aimedShapes({
     ...{
       device,
@@ -53,7 +53,7 @@ const aimed = (aim: Partial<Aim>): number[] =>
       drawn: shapes(100),
       most: 9,
       ofEach: { least: 1, most: 3 },
-      pool: [],
+      pool: () => pool,
     },
     ...aim,
   }).map(({ n }) => n!);
