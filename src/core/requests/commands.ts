@@ -1,4 +1,4 @@
-import { choice, choices, FLAG, IDENTIFIER, integer, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
+import { choice, choices, FLAG, IDENTIFIER, integer, NAME, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
 import {
   ATTEMPT,
   BASELINES,
@@ -90,7 +90,7 @@ const SERVING = {
   maximumMinutes: { ...BUDGETS.maximumMinutes, help: 'wall time in which kernels are taken' },
   author: {
     flags: '--author <name>',
-    kind: IDENTIFIER,
+    kind: NAME,
     help: 'who writes the kernels, for the journal',
     default: 'agent',
   },

@@ -112,3 +112,9 @@ export const IDENTIFIER: Kind<string> = once({ type: 'string' }, (flag, text) =>
   if (/^[A-Za-z]\w*$/.test(text) && !text.includes('__')) return text;
   throw badValue(flag, text, 'letters, digits and underscores, a letter first', `For example ${flag} attention`);
 });
+
+/** Who somebody is, such as `claude-code` or `ana.b`. */
+export const NAME: Kind<string> = once({ type: 'string' }, (flag, text) => {
+  if (/^[A-Za-z0-9][\w.@-]{0,63}$/.test(text)) return text;
+  throw badValue(flag, text, 'at most 64 letters, digits and . _ - @', `For example ${flag} claude-code`);
+});
