@@ -1,5 +1,6 @@
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
+import { instructionClass } from '../../ptx/instructions/properties.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { boundIn } from '../decisions/decision-sites.ts';
 import { CHUNKS, DECISION } from '../layout.ts';
@@ -101,7 +102,7 @@ function pushOutcome(b: FunctionBuilder, instruction: PtxInstruction, result: re
   b.shuffle32([0, 2, 4, 6]);
 }
 
-const isPredicate = ({ opcode }: PtxInstruction): boolean => opcode !== 'min' && opcode !== 'max';
+const isPredicate = (instruction: PtxInstruction): boolean => instructionClass(instruction) === 'predicate';
 
 const isWide = (instruction: PtxInstruction): boolean => sizeOfPtxType(typeOf(instruction)) === 8;
 

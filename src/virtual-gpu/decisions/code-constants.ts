@@ -6,11 +6,16 @@ import { numberOfBits } from '../../ptx/literals.ts';
 /** Sizes that a constant may bear on; smaller ones are everywhere, larger ones can't be verified. */
 const SIZES = { least: 8, most: 2 ** 22 } as const;
 
-/** Sizes that a constant operand speaks of, of the last operand if it is one. */
-const SIZE_OF: Readonly<Record<string, (constant: number) => number>> = {
+/** What a value is held against. */
+const BOUND_OF: Readonly<Record<string, (constant: number) => number>> = {
   setp: (constant) => constant,
   min: (constant) => constant,
   max: (constant) => constant,
+};
+
+/** Sizes that a constant operand speaks of, of the last operand if it is one. */
+const SIZE_OF: Readonly<Record<string, (constant: number) => number>> = {
+  ...BOUND_OF,
   rem: (constant) => constant,
   div: (constant) => constant,
   mul: (constant) => constant,
@@ -20,7 +25,7 @@ const SIZE_OF: Readonly<Record<string, (constant: number) => number>> = {
   shl: (bits) => 2 ** bits,
 };
 
-const BOUNDING: ReadonlySet<string> = new Set(['setp', 'min', 'max']);
+const isBounding = ({ opcode }: PtxInstruction): boolean => Object.hasOwn(BOUND_OF, opcode);
 
 /** Constants of the code that its author wrote; `fminf(x, 600.0f)` passes one on. */
 export function constantsOf({ functions }: PtxModule): CodeConstants {
@@ -30,7 +35,7 @@ export function constantsOf({ functions }: PtxModule): CodeConstants {
       if (statement.kind !== 'instruction') continue;
       const { instruction } = statement;
       const depth = instruction.place?.headerDepth ?? Number.POSITIVE_INFINITY;
-      if (depth > (BOUNDING.has(instruction.opcode) ? 1 : 0)) continue;
+      if (depth > (isBounding(instruction) ? 1 : 0)) continue;
       for (const constant of constantsIn(instruction)) {
         if (isFloating(instruction)) addValue(instruction, constant, values);
         else addSize(instruction, constant, sizes);
@@ -53,6 +58,6 @@ function addSize({ opcode }: PtxInstruction, constant: number, sizes: Set<number
   if (size !== undefined && size >= SIZES.least && size <= SIZES.most) sizes.add(size);
 }
 
-function addValue({ opcode }: PtxInstruction, constant: number, values: Set<number>): void {
-  if (BOUNDING.has(opcode) && Number.isFinite(constant) && constant !== 0) values.add(constant);
+function addValue(instruction: PtxInstruction, constant: number, values: Set<number>): void {
+  if (isBounding(instruction) && Number.isFinite(constant) && constant !== 0) values.add(constant);
 }

@@ -2,7 +2,13 @@ import type { Ways } from '../../core/decisions.ts';
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, typeOf } from '../../ptx/instruction-parts.ts';
-import { definitionsAndUses, runsAs } from '../../ptx/instructions/properties.ts';
+import {
+  definitionsAndUses,
+  instructionClass,
+  memoryActionOf,
+  resultOf,
+  runsAs,
+} from '../../ptx/instructions/properties.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { LANES } from '../layout.ts';
 import type { ScalarFunction } from '../runtime/scalar/scalar-function.ts';
@@ -105,7 +111,7 @@ export class LaunchConditions {
   #formulaOfInstruction(instruction: PtxInstruction): Formula | undefined {
     const [destination, ...sources] = instruction.operands;
     if (instruction.guard || destination?.kind !== 'register') return undefined;
-    if (instruction.opcode === 'ld') return this.#parameter(instruction);
+    if (memoryActionOf(instruction) === 'load') return this.#parameter(instruction);
     if (runsAs(instruction) !== 'lane') return undefined;
     const formulas = sources.map((operand) => this.#operand(operand, instruction));
     if (!formulas.every((formula) => formula !== undefined)) return undefined;
@@ -157,7 +163,7 @@ export class LaunchConditions {
     seen.add(register);
     const instruction = this.#definitions.get(register);
     if (!instruction) return false;
-    if (instruction.opcode === 'ld') return specials === OF_LAUNCH && has(instruction, 'param');
+    if (memoryActionOf(instruction) === 'load') return specials === OF_LAUNCH && has(instruction, 'param');
     return instruction.operands.slice(1).every((operand) => {
       if (operand.kind === 'special') return specials.test(operand.name);
       if (operand.kind === 'register') return this.#followsFrom(operand.name, specials, seen);
@@ -194,7 +200,7 @@ function computing(instruction: PtxInstruction, formulas: readonly Formula[]): F
     const logic = LOGIC[instruction.opcode];
     return logic && ((...state) => logic(formulas[0]!(...state), formulas[1]?.(...state) ?? 0n));
   }
-  const compute: ScalarFunction | undefined = COPIES.has(instruction.opcode)
+  const compute: ScalarFunction | undefined = isCopy(instruction)
     ? ({ unsigned }) => [unsigned(1, typeOf(instruction))]
     : compileScalar(instruction);
   if (!compute) return undefined;
@@ -207,7 +213,8 @@ function computing(instruction: PtxInstruction, formulas: readonly Formula[]): F
   };
 }
 
-const COPIES: ReadonlySet<string> = new Set(['mov', 'cvta']);
+const isCopy = (instruction: PtxInstruction): boolean =>
+  instructionClass(instruction) === 'move' && resultOf(instruction) === 'copy';
 
 const AXES = ['x', 'y', 'z'] as const;
 
