@@ -125,8 +125,8 @@ function boundsOf(timing: Timing): string[] {
   ];
 }
 
-/** A prediction within this factor of what came is called right. */
-const NEAR = 1.15;
+/** A prediction is right if its logarithm is off by at most a quarter of what was hoped, or by what no screen tells apart. */
+const RIGHT = { share: 1 / 4, least: 0.02 } as const;
 
 function predictionOf(
   { predictedRatio, ratioToParent }: FeedbackParts,
@@ -136,12 +136,9 @@ function predictionOf(
   const hoped = `hoped ${predictedRatio.toFixed(2)}×`;
   if (ratioToParent === null || ratioToParent === undefined) return `${hoped}; there is no ratio to hold it against`;
   const off = ratioToParent / predictedRatio;
-  const judged =
-    off >= 1 / NEAR && off <= NEAR
-      ? 'right'
-      : off > NEAR
-        ? `better by ${off.toFixed(2)}×`
-        : `short by ${(1 / off).toFixed(2)}×`;
+  const allowed = Math.max(RIGHT.least, RIGHT.share * Math.abs(Math.log(predictedRatio)));
+  const missed = off > 1 ? `better by ${off.toFixed(2)}×` : `short by ${(1 / off).toFixed(2)}×`;
+  const judged = Math.abs(Math.log(off)) <= allowed ? 'right' : missed;
   const moved = counters[0] === undefined ? 'no counter moved' : `most changed: ${counters[0]}`;
   return `${hoped}, got ${ratioToParent.toFixed(2)}×: ${judged}; ${moved}`;
 }

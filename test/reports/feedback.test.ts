@@ -48,6 +48,21 @@ describe('feedback', () => {
     expect(feedbackText(feedback)).toContain('2.00× the speed of its parent; 4.00× the speed of the start');
   });
 
+  it.each([
+    [1.03, 0.94, 'short by 1.10×'],
+    [1.12, 1.03, 'short by 1.09×'],
+    [1.04, 1.05, 'right'],
+    [2, 1.9, 'right'],
+    [1.5, 2.5, 'better by 1.67×'],
+  ])('of a hoped gain of %s, %s is %s', (predictedRatio, ratioToParent, judged) => {
+    const { prediction } = feedbackOf({
+      evaluation: evaluation({ timing: timing(500) }),
+      predictedRatio,
+      ratioToParent,
+    });
+    expect(prediction).toContain(`: ${judged};`);
+  });
+
   it('never tells the seed', () => {
     const feedback = feedbackOf({ evaluation: evaluation({ timing: timing(500) }) });
     expect(JSON.stringify(feedback) + feedbackText(feedback)).not.toContain('123456789');

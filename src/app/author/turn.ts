@@ -67,6 +67,10 @@ const DEFAULT_EVALUATIONS = 30;
 /** Name of a candidate to measure beside, among the contenders of shared blocks. */
 const [PARENT, START] = ['parent', 'start'];
 
+/** Said of a submission that nobody could judge. */
+const NOT_YOURS =
+  'The kernel is not to blame and the evaluation is given back. Submit the same files again: other shapes and inputs are drawn.';
+
 /**
  * An author's turn on one problem, workload and device: judges what it submits, one candidate after the other, and keeps every
  * attempt in the journal of the store. Opens the device when it is first needed.
@@ -160,7 +164,8 @@ export class Turn {
     const end = (state: 'failed' | 'cancelled', reason: string): void => {
       // What was cancelled while it ran has used the device.
       if (state === 'failed' || pending.state === 'waiting') this.allowance.giveBack(1);
-      Object.assign(pending, { state, reason });
+      const remark = state === 'failed' ? `${reason}. ${NOT_YOURS}` : reason;
+      Object.assign(pending, { state, reason: remark });
     };
     pending.done = this.inTurn(async () => {
       if (signal.aborted) return end('cancelled', 'cancelled before it was judged');
