@@ -14,10 +14,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const STORE = join(folder, 'store');
 const serve = ['examples/row-sum', '--device', 'virtual:l4', '--workload', 'rows=256,columns=64', '--store', STORE];
 
-/** One warp for a row: right, and faster than the start. */
+/** One warp for a row: right, and faster than the start. Its limits keep the drawn shapes small, and the test quick. */
 const WARP = readFileSync('examples/row-sum/02_warp_per_row/kernel.cu', 'utf8');
 const JSON_EDITS = [
   { file: 'kernel.json', search: '"ceilDiv(rows, 128)"', replace: '"ceilDiv(rows, 4)"' },
+  { file: 'kernel.json', search: '"steps"', replace: '"limits": ["rows <= 512", "columns <= 512"], "steps"' },
   { file: 'kernel.json', search: '"kind": "cuda"', replace: '"kind": "cuda", "flags": ["-DWARPS=4"]' },
 ];
 
