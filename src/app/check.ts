@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Kernel, ParameterValues } from '../core/kernel.ts';
-import { failedLimit } from '../core/plan/limits.ts';
-import { completeParameters, countAssignments, failedConstraint } from '../core/plan/parameters.ts';
+import { completeParameters, countAssignments } from '../core/plan/parameters.ts';
+import { whyNotTaken } from '../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import type { RequestOf } from '../core/requests/request.ts';
 import { planLaunches } from '../evaluation/launches/plan-launches.ts';
@@ -25,8 +25,7 @@ function assumedSpec({ file }: Kernel): DeviceSpec {
 }
 
 function checkPlan(problem: Problem, kernel: Kernel, parameters: ParameterValues, workload: Workload): CheckedPlan {
-  const refused =
-    failedLimit(kernel.file, workload.dimensions) ?? failedConstraint(kernel.file, parameters, workload.dimensions);
+  const refused = whyNotTaken({ kernel, parameters }, workload.dimensions);
   if (refused !== undefined) return { workload, refused, plan: null };
   const plan = planLaunches({
     problem,

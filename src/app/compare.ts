@@ -3,8 +3,7 @@ import type { DeviceIdentity } from '../core/device.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { EvaluationRequest } from '../core/evaluation.ts';
 import type { Candidate } from '../core/kernel.ts';
-import { failedLimit } from '../core/plan/limits.ts';
-import { failedConstraint } from '../core/plan/parameters.ts';
+import { whyNotTaken } from '../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
@@ -202,8 +201,8 @@ async function judgeAlone(pair: Pair, candidate: Candidate, id: string, thorough
 }
 
 /** A kernel whose limits exclude the workload is refused without a device. */
-function notTaken({ kernel, parameters }: Candidate, { dimensions }: Workload): ComparedSide | undefined {
-  const failed = failedLimit(kernel.file, dimensions) ?? failedConstraint(kernel.file, parameters, dimensions);
+function notTaken(candidate: Candidate, { dimensions }: Workload): ComparedSide | undefined {
+  const failed = whyNotTaken(candidate, dimensions);
   return failed === undefined ? undefined : { status: 'unsupported', reason: `needs ${failed}` };
 }
 

@@ -4,8 +4,8 @@ import type { DeviceSpec } from '../core/device-spec.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Evaluation, EvaluationRequest, JudgingProblem } from '../core/evaluation.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
-import { failedLimit } from '../core/plan/limits.ts';
-import { completeParameters, failedConstraint } from '../core/plan/parameters.ts';
+import { completeParameters } from '../core/plan/parameters.ts';
+import { takesWorkload } from '../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
@@ -33,10 +33,8 @@ export interface Judged {
 
 /** A mistake in a launch plan is a mistake in kernel.json: it becomes an error with file and path, not a status. */
 function refuseUnusablePlan({ problem, candidate, workload, spec }: Omit<Judged, 'evaluation'>): void {
-  const { kernel, parameters } = candidate;
   const { dimensions } = workload;
-  const notTaken = failedLimit(kernel.file, dimensions) ?? failedConstraint(kernel.file, parameters, dimensions);
-  if (notTaken !== undefined) return;
+  if (!takesWorkload(candidate, dimensions)) return;
   planLaunches({ problem, candidate, dimensions, spec });
 }
 

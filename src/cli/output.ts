@@ -3,7 +3,7 @@ import type { WarpsmithError } from '../core/errors.ts';
 import type { Document } from '../reports/document.ts';
 import { jsonText } from '../reports/plain-text.ts';
 import { commandLines, type Paint, printTerminal } from '../reports/print/terminal.ts';
-import { TERMINAL_WIDTH } from '../reports/print/wrap.ts';
+import { TERMINAL_WIDTH, wrapText } from '../reports/print/wrap.ts';
 
 /** The command line writes results to `out` and everything else to `err`. */
 export interface Streams {
@@ -27,6 +27,8 @@ export interface Printing {
 /** Narrower terminals would break every row. */
 const NARROWEST = 40;
 
+const LINE_HANG = 2;
+
 /** Columns of a terminal; undefined for files and pipes. */
 const widthOf = (out: NodeJS.WriteStream): number | undefined =>
   out.isTTY ? Math.max(NARROWEST, out.columns || TERMINAL_WIDTH) : undefined;
@@ -34,6 +36,12 @@ const widthOf = (out: NodeJS.WriteStream): number | undefined =>
 /** Prints a document as wide as the terminal; in files and pipes, as wide as a usual terminal. */
 export function printDocument({ streams: { out }, verbose }: Printing, document: Document): void {
   out.write(printTerminal(document, { paint: paintFor(out), isVerbose: verbose, width: widthOf(out) }));
+}
+
+/** Prints lines of prose, wrapped on a terminal; files and pipes get them as they are. */
+export function printLines({ out }: Streams, lines: readonly string[]): void {
+  const width = widthOf(out) ?? Number.POSITIVE_INFINITY;
+  out.write(lines.flatMap((line) => wrapText(line, width, LINE_HANG).map((part) => `${part}\n`)).join(''));
 }
 
 /** A command to copy, in lines that a shell joins. */

@@ -29,6 +29,12 @@ export interface Ways {
   readonly wasFalse: boolean;
 }
 
+/** The ways that went in one of two observations, or in both. */
+export const eitherWay = (a: Ways | undefined, b: Ways): Ways => ({
+  wasTrue: b.wasTrue || (a?.wasTrue ?? false),
+  wasFalse: b.wasFalse || (a?.wasFalse ?? false),
+});
+
 /** Numbers in a module's own code that a size or a value may be compared with. */
 export interface CodeConstants {
   /** Whole numbers that bear on sizes: bounds, tiles, strides, masks. */

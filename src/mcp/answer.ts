@@ -10,13 +10,14 @@ export const budgetSchema = z.object({
   turnIsOver: z.boolean(),
 });
 
-function budgetOf(turn: Turn): z.infer<typeof budgetSchema> {
+type Budget = z.infer<typeof budgetSchema>;
+
+function budgetOf(turn: Turn): Budget {
   const { evaluations, minutes } = turn.allowance.left();
   return { evaluationsLeft: evaluations, minutesLeft: minutes, turnIsOver: turn.isOver };
 }
 
-function budgetText(turn: Turn): string {
-  const { evaluationsLeft, minutesLeft, turnIsOver } = budgetOf(turn);
+function budgetText({ evaluationsLeft, minutesLeft, turnIsOver }: Budget): string {
   const minutes = minutesLeft === null ? '' : `, ${minutesLeft} minutes`;
   return `left: ${evaluationsLeft} evaluations${minutes}${turnIsOver ? '; your turn is over' : ''}`;
 }
@@ -27,15 +28,18 @@ export interface Answer {
   readonly text: string;
 }
 
-export const resultOf = (turn: Turn, { data, text }: Answer): CallToolResult => ({
-  structuredContent: { ...data, budget: budgetOf(turn) },
-  content: [{ type: 'text', text: `${text}\n${budgetText(turn)}` }],
-});
+export function resultOf(turn: Turn, { data, text }: Answer): CallToolResult {
+  const budget = budgetOf(turn);
+  return {
+    structuredContent: { ...data, budget },
+    content: [{ type: 'text', text: `${text}\n${budgetText(budget)}` }],
+  };
+}
 
 /** A mistake of the author, which it can correct. Anything else is a bug of ours, and told as one. */
 export function errorOf(turn: Turn, error: unknown): CallToolResult {
   const text = error instanceof WarpsmithError ? describe(error) : `[internal-error] ${String(error)}`;
-  return { isError: true, content: [{ type: 'text', text: `${text}\n${budgetText(turn)}` }] };
+  return { isError: true, content: [{ type: 'text', text: `${text}\n${budgetText(budgetOf(turn))}` }] };
 }
 
 function describe({ details }: WarpsmithError): string {

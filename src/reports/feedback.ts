@@ -5,12 +5,14 @@ import type { Timing } from '../core/timing.ts';
 import { describeFault } from './documents/evaluation.ts';
 import {
   describeBounds,
+  describeDiagnostic,
   describeTiming,
   formatCount,
   formatFigure,
   formatParameters,
   formatSeconds,
 } from './format.ts';
+import { oneWaySentences } from './sections/conditions.ts';
 import { describeEvidence } from './sections/findings.ts';
 
 /*
@@ -110,10 +112,7 @@ function diagnosticsOf({ diagnostics = [], status }: Evaluation): string[] | und
   const shown = status === 'passed' ? diagnostics.filter(({ severity }) => severity !== 'warning') : diagnostics;
   const sorted = SEVERITIES.flatMap((wanted) => shown.filter(({ severity }) => severity === wanted));
   if (sorted.length === 0) return undefined;
-  return sorted.slice(0, MOST_DIAGNOSTICS).map(({ severity, message, location }) => {
-    const place = location ? `${location.file}:${location.line}: ` : '';
-    return `${place}${severity}: ${message}`;
-  });
+  return sorted.slice(0, MOST_DIAGNOSTICS).map(describeDiagnostic);
 }
 
 function boundsOf(timing: Timing): string[] {
@@ -214,7 +213,7 @@ function counterChanges({ evaluation, parent }: FeedbackParts): string[] {
 function notCheckedOf({ coverage, timing, status }: Evaluation): string[] {
   const kind = timing?.kind === 'predicted' && status === 'passed' ? ['predicted by a model, not measured'] : [];
   if (!coverage) return ['verification did not begin', ...kind];
-  const { timedShapeOnly, excludedShapes, fixedDimensions, leftOut } = coverage;
+  const { timedShapeOnly, excludedShapes, fixedDimensions, leftOut, conditions } = coverage;
   return [
     ...(timedShapeOnly ? ['no other shape than the timed one'] : []),
     ...(excludedShapes.length > 0
@@ -222,6 +221,7 @@ function notCheckedOf({ coverage, timing, status }: Evaluation): string[] {
       : []),
     ...(fixedDimensions.length > 0 && !timedShapeOnly ? [`other values of ${fixedDimensions.join(', ')}`] : []),
     ...leftOut.slice(0, 3).map(({ check, reason }) => `${check}: ${reason}`),
+    ...(status === 'passed' ? oneWaySentences(conditions) : []),
     ...kind,
   ];
 }

@@ -1,3 +1,4 @@
+import type { Diagnostic } from '../core/compiled-code.ts';
 import type { ParameterValues } from '../core/kernel.ts';
 import type { Timing } from '../core/timing.ts';
 import { assignments, figure } from '../core/values.ts';
@@ -153,3 +154,9 @@ function shortKernelName(name: string): string {
 /** GPU kernels of a library by their short names, each once; the whole ones stay in the record. */
 export const shortKernelNames = (names: readonly string[]): string =>
   [...new Set(names.map(shortKernelName))].join(', ');
+
+/** As compilers print it: `kernel.cu:3:7: error: …`. */
+export function describeDiagnostic({ severity, message, location }: Diagnostic): string {
+  const place = location ? `${location.file}:${location.line}${location.column ? `:${location.column}` : ''}: ` : '';
+  return `${place}${severity}: ${message}`;
+}

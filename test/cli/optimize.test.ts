@@ -120,6 +120,11 @@ describe('optimize', () => {
 });
 
 describe('Ctrl-C', () => {
+  const smallRun = (store: string, ...options: string[]): string[] => [
+    ...['optimize', 'problems/attention', '--device', 'virtual:l4', '--workload', 'b1h1s128d64', '--store', store],
+    ...options,
+  ];
+
   test('in the middle of a kernel that never ends: 130 at once, one JSON error', async () => {
     const { kernel } = scaleCopy({
       source: (text) =>
@@ -133,16 +138,7 @@ describe('Ctrl-C', () => {
 
   test('ends with 130, the best so far on disk, and no process left', async () => {
     const store = temporaryFolder();
-    const args = [
-      'optimize',
-      'problems/attention',
-      '--device',
-      'virtual:l4',
-      '--workload',
-      'b1h1s128d64',
-      '--store',
-      store,
-    ];
+    const args = smallRun(store);
     // runCli settles when every process that holds the pipes is gone.
     const { code, stdout, stderr } = await runCli(args, { interruptAt: '[1] trying' });
     expect(code).toBe(130);
@@ -158,17 +154,7 @@ describe('Ctrl-C', () => {
 
   test('prints its result when `timeout` ends it, which signals the process and then its group', async () => {
     const store = temporaryFolder();
-    const args = [
-      'optimize',
-      'problems/attention',
-      '--json',
-      '--device',
-      'virtual:l4',
-      '--workload',
-      'b1h1s128d64',
-      '--store',
-      store,
-    ];
+    const args = smallRun(store, '--json');
     // Different signals, since the kernel makes one of two equal ones that wait.
     const signals = ['SIGTERM', 'SIGHUP'] as const;
     const { code, stdout } = await runCli(args, { interruptAt: '[1] trying', interruptSignals: signals });

@@ -1,8 +1,7 @@
-import type { Diagnostic } from '../../core/compiled-code.ts';
 import type { Candidate } from '../../core/kernel.ts';
-import { failedLimit } from '../../core/plan/limits.ts';
-import { failedConstraint } from '../../core/plan/parameters.ts';
+import { whyNotTaken } from '../../core/plan/takes-workload.ts';
 import { planLaunches } from '../../evaluation/launches/plan-launches.ts';
+import { describeDiagnostic } from '../../reports/format.ts';
 import type { Turn } from './turn.ts';
 
 /** What compiling a submission shows. */
@@ -32,9 +31,7 @@ export async function checkSubmission(
 ): Promise<SubmissionCheck> {
   const session = await turn.session();
   const { dimensions } = turn.workload;
-  const refused =
-    failedLimit(candidate.kernel.file, dimensions) ??
-    failedConstraint(candidate.kernel.file, candidate.parameters, dimensions);
+  const refused = whyNotTaken(candidate, dimensions);
   const plan =
     refused === undefined
       ? planLaunches({ problem: turn.problem, candidate, dimensions, spec: session.device.spec })
@@ -59,9 +56,4 @@ export async function checkSubmission(
         : `memset ${step.buffer}`,
     ),
   };
-}
-
-function describeDiagnostic({ severity, message, location }: Diagnostic): string {
-  const place = location ? `${location.file}:${location.line}${location.column ? `:${location.column}` : ''}: ` : '';
-  return `${place}${severity}: ${message}`;
 }

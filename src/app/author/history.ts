@@ -6,7 +6,7 @@ import type { Turn } from './turn.ts';
 export interface History {
   /** A line each, oldest first. */
   attempts: string[];
-  /** The fastest that passed, and passed ones that no attempt of the same structure beats. */
+  /** The fastest of those that passed, for each finding that limits one; the fastest first. */
   frontier: string[];
   best: string | null;
   /** Those without a verdict yet. */
@@ -35,7 +35,7 @@ const isTimed = ({ results: [result] }: Submitted): boolean =>
   result?.status === 'passed' && result.timing !== undefined;
 const timeOf = ({ results: [result] }: Submitted): number => result!.timing!.medianNs;
 
-/** Members that something else limits: each may lead on where the others are stuck. */
+/** What something else limits may lead on where the others are stuck. */
 function frontierOf(fastestFirst: readonly Submitted[]): Submitted[] {
   const byLimit = new Map<string, Submitted>();
   for (const attempt of fastestFirst) {

@@ -35,7 +35,7 @@ export function readLineage({ store, problem, workload, device }: Place): Submit
   });
 }
 
-/** The newest attempt of a candidate, by its id or the beginning of it. */
+/** The newest attempt of a candidate, by its id. */
 export function attemptOf(lineage: readonly Submitted[], id: string): Submitted | undefined {
   return lineage.findLast(({ candidate }) => candidate.id === id);
 }

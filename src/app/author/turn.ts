@@ -3,8 +3,7 @@ import type { DeviceSpec } from '../../core/device-spec.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
-import { failedLimit } from '../../core/plan/limits.ts';
-import { failedConstraint } from '../../core/plan/parameters.ts';
+import { whyNotTaken } from '../../core/plan/takes-workload.ts';
 import type { Problem, Workload } from '../../core/problem.ts';
 import { completeRequest, type RequestOf } from '../../core/requests/request.ts';
 import { untilAborted } from '../../core/until-aborted.ts';
@@ -64,8 +63,9 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 const MOST_CAUGHT = 2;
 const DEFAULT_EVALUATIONS = 30;
 
-/** Name of a candidate to measure beside, among the contenders of shared blocks. */
-const [PARENT, START] = ['parent', 'start'];
+/** Names of candidates to measure beside, among the contenders of shared blocks. */
+const PARENT = 'parent';
+const START = 'start';
 
 /** Said of a submission that nobody could judge. */
 const NOT_YOURS =
@@ -146,10 +146,12 @@ export class Turn {
    */
   async submit(candidate: Candidate, said: Said): Promise<{ readonly isNew: boolean }> {
     if (this.isOver) throw turnOver(this.author);
+    // Nothing may be awaited from here to its place in the queue: the same files submitted twice at once would be judged twice.
+    const { spec } = (await this.session()).device;
     const known = this.#pending.get(candidate.id);
     const isOpen = known?.state === 'waiting' || known?.state === 'running';
     if (isOpen || attemptOf(this.lineage(), candidate.id)) return { isNew: false };
-    this.#refuseUnusablePlan(candidate, (await this.session()).device.spec);
+    this.#refuseUnusablePlan(candidate, spec);
     this.allowance.take(1);
     const controller = new AbortController();
     const pending: Mutable<Pending> & { controller: AbortController } = {
@@ -211,44 +213,45 @@ export class Turn {
     };
     this.#searches.set(id, search);
     const signal = AbortSignal.any([controller.signal, this.#ending.signal]);
-    search.done = this.inTurn(() => this.#search(search, evaluations, signal)).catch((error: unknown) => {
-      Object.assign(search, { state: 'failed', reason: error instanceof Error ? error.message : String(error) });
-    });
+    let used = 0;
+    const run = async (): Promise<void> => {
+      if (signal.aborted) {
+        Object.assign(search, { state: 'cancelled', reason: 'cancelled before it began' });
+        return;
+      }
+      search.state = 'running';
+      await this.#ensureStart(signal);
+      // A search that breaks off does not say how much it used.
+      used = evaluations;
+      used = await this.#search(search, evaluations, signal);
+    };
+    search.done = this.inTurn(run)
+      .catch((error: unknown) => {
+        Object.assign(search, { state: 'failed', reason: error instanceof Error ? error.message : String(error) });
+      })
+      .finally(() => this.allowance.giveBack(Math.max(0, evaluations - used)));
     return id;
   }
 
-  async #search(search: Mutable<Search>, evaluations: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) {
-      this.allowance.giveBack(evaluations);
-      Object.assign(search, { state: 'cancelled', reason: 'cancelled before it began' });
-      return;
-    }
-    search.state = 'running';
-    await this.#ensureStart(signal);
+  /** @returns evaluations used. */
+  async #search(search: Mutable<Search>, evaluations: number, signal: AbortSignal): Promise<number> {
     const { problem, workload } = this;
     const { searchParameters } = await import('./search-parameters.ts');
     const { store } = this.#options;
     const session = await this.session();
-    const result = await searchParameters({
-      session,
-      store,
-      problem,
-      workload,
-      start: search.candidate,
-      evaluations,
-      signal,
-    });
-    this.allowance.giveBack(Math.max(0, evaluations - result.evaluationsUsed));
-    const { best } = result;
+    const { candidate: start } = search;
+    const result = await searchParameters({ session, store, problem, workload, start, evaluations, signal });
+    const { best, evaluationsUsed } = result;
     Object.assign(search, {
       state: signal.aborted ? 'cancelled' : 'finished',
-      reason: `${result.evaluationsUsed} evaluations: ${result.detail}`,
+      reason: `${evaluationsUsed} evaluations: ${result.detail}`,
       best: best?.candidate.id,
     });
-    if (!best || attemptOf(this.lineage(), best.candidate.id)) return;
-    const { id } = search.candidate;
-    const hypothesis = `the best of ${result.evaluationsUsed} evaluations over the parameters of ${id}`;
-    this.#keep(best.candidate, { hypothesis, predictedRatio: null, parent: id }, best.evaluation);
+    if (best && !attemptOf(this.lineage(), best.candidate.id)) {
+      const hypothesis = `the best of ${evaluationsUsed} evaluations over the parameters of ${start.id}`;
+      this.#keep(best.candidate, { hypothesis, predictedRatio: null, parent: start.id }, best.evaluation);
+    }
+    return evaluationsUsed;
   }
 
   /** Ends a submission or search that has no verdict yet. @returns whether there was one. */
@@ -310,9 +313,8 @@ export class Turn {
 
   /** A mistake in a launch plan is told at once and costs nothing. */
   #refuseUnusablePlan(candidate: Candidate, spec: DeviceSpec): void {
-    const { kernel, parameters } = candidate;
     const { dimensions } = this.workload;
-    const refused = failedLimit(kernel.file, dimensions) ?? failedConstraint(kernel.file, parameters, dimensions);
+    const refused = whyNotTaken(candidate, dimensions);
     if (refused !== undefined) throw notTaken(refused, this.workload);
     planLaunches({ problem: this.problem, candidate, dimensions, spec });
   }
@@ -351,8 +353,8 @@ export class Turn {
     const lineage = this.lineage();
     const passed = (id: string): boolean => attemptOf(lineage, id)?.results[0]?.status === 'passed';
     const named = [
-      { name: START!, id: this.start.id },
-      ...(parent === null || parent === this.start.id ? [] : [{ name: PARENT!, id: parent }]),
+      { name: START, id: this.start.id },
+      ...(parent === null || parent === this.start.id ? [] : [{ name: PARENT, id: parent }]),
     ];
     return named.flatMap(({ name, id }) => (passed(id) ? [{ name, candidate: this.candidate(id) }] : []));
   }

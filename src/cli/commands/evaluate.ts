@@ -6,14 +6,14 @@ import { type Feedback, feedbackOf, feedbackText } from '../../reports/feedback.
 import type { Run } from '../context.ts';
 import { exitCodeOfStatus } from '../exit-code.ts';
 import { onDevice } from '../judging-request.ts';
-import { printResult } from '../output.ts';
+import { printLines, printResult } from '../output.ts';
 import { withStatus } from '../status-line.ts';
 
 export const run: Run<RequestOf<'evaluate'>> = async (request, context) => {
   const { streams } = context;
   const asked = await onDevice('evaluate', request, context);
   const { evaluation, kept } = await withStatus(streams.err, (told) => judge({ ...asked, ...told }));
-  if (request.brief && !context.json) streams.out.write(`${feedbackText(await briefOf(request, evaluation))}\n`);
+  if (request.brief && !context.json) printLines(streams, feedbackText(await briefOf(request, evaluation)).split('\n'));
   else printResult(context, { kind: 'evaluate', ...evaluation }, evaluationDocument);
   if (kept) streams.err.write(describeKept(request.keep!, kept, evaluation));
   return exitCodeOfStatus(evaluation.status);

@@ -3,7 +3,12 @@ import type { Dimensions } from '../problem.ts';
 import { failedLimit } from './limits.ts';
 import { failedConstraint } from './parameters.ts';
 
-/** Whether a candidate may run a workload: its kernel's limits and its parameters' constraints hold there. */
-export const takesWorkload = ({ kernel, parameters }: Candidate, dimensions: Dimensions): boolean =>
-  failedLimit(kernel.file, dimensions) === undefined &&
-  failedConstraint(kernel.file, parameters, dimensions) === undefined;
+/** The limit of the kernel or the constraint of its parameters that does not hold for a workload. */
+export const whyNotTaken = (
+  { kernel, parameters }: Pick<Candidate, 'kernel' | 'parameters'>,
+  dimensions: Dimensions,
+): string | undefined => failedLimit(kernel.file, dimensions) ?? failedConstraint(kernel.file, parameters, dimensions);
+
+/** Whether a candidate may run a workload. */
+export const takesWorkload = (candidate: Candidate, dimensions: Dimensions): boolean =>
+  whyNotTaken(candidate, dimensions) === undefined;

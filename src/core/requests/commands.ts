@@ -77,6 +77,13 @@ const runOrLatest = {
 } as const;
 
 /** How an MCP server judges what an author submits. */
+/** Where a search or an author begins. */
+const START = {
+  shown: '<folder>',
+  help: 'a problem folder, a kernel folder to start from, or a bundled name such as softmax',
+  completes: 'target',
+} as const;
+
 const SERVING = {
   trust,
   device: DEVICE.device,
@@ -183,13 +190,7 @@ export const COMMANDS = {
   optimize: {
     summary: 'search for a faster kernel',
     group: 'optimise',
-    arguments: {
-      target: {
-        shown: '<folder>',
-        help: 'a problem folder, a kernel folder to start from, or a bundled name such as softmax',
-        completes: 'target',
-      },
-    },
+    arguments: { target: START },
     options: {
       ...DEVICE,
       workloads: {
@@ -477,27 +478,13 @@ export const COMMANDS = {
   mcp: {
     summary: 'let a coding agent write kernels for a problem, and judge them: an MCP server',
     group: 'optimise',
-    arguments: {
-      target: {
-        shown: '<folder>',
-        help: 'a problem folder, a kernel folder to start from, or a bundled name such as softmax',
-        completes: 'target',
-      },
-    },
-    options: {
-      ...SERVING,
-    },
+    arguments: { target: START },
+    options: SERVING,
   },
   init: {
     summary: 'write a folder in which a coding agent can begin: .mcp.json, AGENTS.md and skills',
     group: 'optimise',
-    arguments: {
-      target: {
-        shown: '<folder>',
-        help: 'a problem folder, a kernel folder to start from, or a bundled name such as softmax',
-        completes: 'target',
-      },
-    },
+    arguments: { target: START },
     options: {
       agent: {
         flags: '--agent <folder>',

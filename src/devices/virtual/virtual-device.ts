@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
-import type { CodeConstants, ObservedDecisions, Ways } from '../../core/decisions.ts';
+import { type CodeConstants, eitherWay, type ObservedDecisions, type Ways } from '../../core/decisions.ts';
 import type { Device, DeviceIdentity, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
@@ -253,7 +253,7 @@ export class VirtualDevice implements Device {
           step,
           own.map((place) => place - start),
         );
-        for (const [site, way] of ways) foreseen.set(start + site, union(foreseen.get(start + site), way));
+        for (const [site, way] of ways) foreseen.set(start + site, eitherWay(foreseen.get(start + site), way));
       }
       start += log.count;
     }
@@ -446,11 +446,6 @@ export class VirtualDevice implements Device {
 
 const decisionLogs = ({ kernels }: VirtualModule): { symbol: string; log: DecisionLog }[] =>
   [...kernels].flatMap(([symbol, { decisions: log }]) => (log ? [{ symbol, log }] : []));
-
-const union = (a: Ways | undefined, b: Ways): Ways => ({
-  wasTrue: b.wasTrue || (a?.wasTrue ?? false),
-  wasFalse: b.wasFalse || (a?.wasFalse ?? false),
-});
 
 function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {
   if (privateMemory === 'zeros' || privateMemory === 'leftovers') return { kind: privateMemory };

@@ -1,4 +1,4 @@
-import type { Ways } from '../../core/decisions.ts';
+import { eitherWay, type Ways } from '../../core/decisions.ts';
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
@@ -47,7 +47,9 @@ export function aimedShapes(aim: Aim): Dimensions[] {
   const observed = device.decisions?.(module).decisions ?? [];
   const wasSeen = new Map<number, Ways>();
   const places = observed.flatMap(({ isSettled, kind }, place) => (isSettled || kind === 'bound' ? [] : [place]));
-  for (const shape of drawn) for (const [place, ways] of foreseen(aim, shape, places)) merge(wasSeen, place, ways);
+  for (const shape of drawn) {
+    for (const [place, ways] of foreseen(aim, shape, places)) wasSeen.set(place, eitherWay(wasSeen.get(place), ways));
+  }
   let targets = [...(wasSeen.size > 0 ? wasSeen : foreseen(aim, pool()[0] ?? {}, places))].flatMap(
     ([place]): Target[] => {
       const ways = wasSeen.get(place);
@@ -77,14 +79,6 @@ export function aimedShapes(aim: Aim): Dimensions[] {
 
 const waysIn = (foreseenWays: ReadonlyMap<number, Ways>): string[] =>
   [...foreseenWays].flatMap(([place, ways]) => WAYS.filter((way) => ways[way]).map((way) => `${place} ${way}`));
-
-function merge(all: Map<number, Ways>, place: number, ways: Ways): void {
-  const before = all.get(place);
-  all.set(place, {
-    wasTrue: ways.wasTrue || (before?.wasTrue ?? false),
-    wasFalse: ways.wasFalse || (before?.wasFalse ?? false),
-  });
-}
 
 /** Nothing is foreseen where the plan has a mistake, which is reported elsewhere. */
 function foreseen(

@@ -85,10 +85,7 @@ function isLoopTest(line: string, column: number | undefined, { kind, isInherite
   for (let at = column - 2; at >= 0; at--) {
     if (line[at] === ')') depth += 1;
     else if (line[at] === '(' && depth > 0) depth -= 1;
-    else if (line[at] === '(') {
-      const isLoop = /\b(?:for|while)\s*$/.test(line.slice(0, at));
-      if (isLoop) return true;
-    }
+    else if (line[at] === '(' && /\b(?:for|while)\s*$/.test(line.slice(0, at))) return true;
   }
   return false;
 }

@@ -9,6 +9,7 @@ import type { ColumnOf, Document, Inline, Part, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import {
   describeBounds,
+  describeDiagnostic,
   describeTiming,
   formatCount,
   formatFigure,
@@ -80,11 +81,7 @@ function statusList(evaluation: Evaluation): Part {
   ]);
 }
 
-const compilerLines = ({ diagnostics = [] }: Evaluation): string[] =>
-  diagnostics.map(({ severity, message, location }) => {
-    const place = location ? `${location.file}:${location.line}${location.column ? `:${location.column}` : ''}: ` : '';
-    return `${place}${severity}: ${message}`;
-  });
+const compilerLines = ({ diagnostics = [] }: Evaluation): string[] => diagnostics.map(describeDiagnostic);
 
 function correctnessList({ maxAbsoluteError, checksRun, nearest, rmsErrorRatio, firstWrong }: Correctness): Part {
   const at = ({ output, index }: { output: string; index: readonly number[] }) => `${output}[${index.join(', ')}]`;

@@ -10,7 +10,7 @@ import {
 } from '../document.ts';
 import { plainText } from '../plain-text.ts';
 import { columnsWidth, GAP, layoutTable, type TableLayout } from './table-layout.ts';
-import { cutLength, TERMINAL_WIDTH, wrapRanges } from './wrap.ts';
+import { cutLength, TERMINAL_WIDTH, wrapRanges, wrapText } from './wrap.ts';
 
 /** Styles of terminal text. */
 type Style = 'bold' | 'dim' | 'green' | 'red' | 'yellow';
@@ -182,10 +182,7 @@ export function commandLines(command: string, width: number): string[] {
 }
 
 /** A line of code that goes on further right: a terminal would break it anywhere. */
-const wrappedCode = (line: string, width: number): string[] =>
-  wrapRanges(line, width, CODE_HANG).map(
-    ([start, end], index) => ' '.repeat(index > 0 ? CODE_HANG : 0) + line.slice(start, end),
-  );
+const wrappedCode = (line: string, width: number): string[] => wrapText(line, width, CODE_HANG);
 
 function foldLines({ summary, blocks }: BlockOf<'fold'>, terminal: Terminal): string[] {
   if (!terminal.isVerbose) {

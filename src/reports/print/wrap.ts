@@ -25,6 +25,10 @@ export function wrapRanges(text: string, width: number, hang: number): [start: n
   return [...lines, [start, end]];
 }
 
+/** A text in lines of at most `width` code points, all but the first indented by `hang`; see `wrapRanges`. */
+export const wrapText = (text: string, width: number, hang: number): string[] =>
+  wrapRanges(text, width, hang).map(([start, end], line) => ' '.repeat(line > 0 ? hang : 0) + text.slice(start, end));
+
 /** How much of a text fits with a `…` after it: whole words, where there is room for one. In code units. */
 export function cutLength(text: string, width: number): number {
   const fits = [...text].slice(0, width - 1).join('');

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { wrapRanges } from '../../../src/reports/print/wrap.ts';
+import { wrapText } from '../../../src/reports/print/wrap.ts';
 
-const wrap = (text: string, width: number, hang = 2): string[] =>
-  wrapRanges(text, width, hang).map(([start, end], line) => ' '.repeat(line > 0 ? hang : 0) + text.slice(start, end));
+const wrap = (text: string, width: number, hang = 2): string[] => wrapText(text, width, hang);
 
 describe('wrapped prose', () => {
   it('has lines of at most the width, later ones indented', () => {
