@@ -7,7 +7,7 @@ import type {
   ReferenceTensors,
   RunReference,
 } from './problem.ts';
-import { rounderFor } from './rounding.ts';
+import { areSame, rounderFor } from './rounding.ts';
 import { assignments } from './values.ts';
 
 /** Describes a mistake of a reference, for the error. */
@@ -51,7 +51,7 @@ export function callReference(
   } catch (error) {
     return { ok: false, fault: thrown(error, dimensions) };
   }
-  const changed = before.find(([name, values]) => !isSame(values, inputs[name]!));
+  const changed = before.find(([name, values]) => !areSame(values, inputs[name]!));
   const fault = changed ? changedInput(changed[0]) : wrongKind(outputs);
   return fault ? { ok: false, fault } : { ok: true, outputs: outputs as ReferenceTensors };
 }
@@ -75,9 +75,6 @@ const noSuchMistake = (mistake: string, mistakes: Readonly<Record<string, unknow
   expected: `export const mistakes = { '${mistake}': (inputs, dimensions, round) => … }`,
   hint: 'problems/softmax/reference.ts is an example.',
 });
-
-const isSame = (left: Float64Array, right: Float64Array): boolean =>
-  left.length === right.length && left.every((value, i) => value === right[i] || Object.is(value, right[i]));
 
 const PURE_HINT = 'Work on a copy: const own = inputs.X.slice().';
 

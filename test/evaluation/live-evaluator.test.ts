@@ -8,15 +8,7 @@ import type { ProblemFile, RunReference } from '../../src/core/problem.ts';
 import { createLiveEvaluator } from '../../src/evaluation/live-evaluator.ts';
 import { createFakeDevice, type FakeDevice, type FakeKernel, type FakeLaunch } from '../support/fake-device.ts';
 import { createFakeToolchain } from '../support/fake-toolchain.ts';
-import { toyCandidate, toyProblem, toyWorkload } from '../support/toy-problem.ts';
-
-/** The right result, in float32 and then rounded by the store. */
-const product = ({ load, launch }: FakeLaunch): Float64Array => {
-  const [x, w] = [load('X', 'f16'), load('W', 'f16')];
-  const columns = x.length / launch.grid[0];
-  return x.map((value, i) => Math.fround(value * w[Math.floor(i / columns)]!));
-};
-const honest: FakeKernel = (launch) => launch.store('Y', 'f16', product(launch));
+import { honest, product, toyCandidate, toyProblem, toyWorkload } from '../support/toy-problem.ts';
 
 let device: FakeDevice;
 

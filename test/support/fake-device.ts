@@ -85,7 +85,9 @@ export const createFakeDevice = (
     write: async (buffer, bytes, offsetBytes = 0) => contents(memoryOf(buffer)).set(bytes, offsetBytes),
     fill: async (buffer, pattern) => {
       const target = contents(memoryOf(buffer));
-      for (let i = 0; i < target.length; i++) target[i] = pattern[i % pattern.length]!;
+      target.set(pattern.slice(0, target.length));
+      // What is filled so far, again and again.
+      for (let done = pattern.length; done < target.length; done *= 2) target.copyWithin(done, 0, done);
     },
     read: async (buffer) => contents(memoryOf(buffer)).slice(),
     damagedGuardBytes: async (buffer) => {

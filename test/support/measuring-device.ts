@@ -1,5 +1,6 @@
 import type { Device } from '../../src/core/device.ts';
 import type { DeviceBuffer, LoadedModule } from '../../src/core/device-values.ts';
+import { sizeOfDType } from '../../src/core/dtype.ts';
 import type { LaunchPlan } from '../../src/core/launch-plan.ts';
 import type { GpuState } from '../../src/core/measurement.ts';
 import type { BufferPair, Draw, Fill, MeasuringDevice, Replay, Slot } from '../../src/core/measuring-device.ts';
@@ -29,9 +30,10 @@ interface PreparedReplay extends Replay {
   readonly alone: readonly Slot[];
 }
 
-const VALUES: { readonly [K in Draw['rule']['kind']]: (rule: never, stream: RandomStream, i: number) => number } = {
-  normal: ({ mean, standardDeviation }: { mean: number; standardDeviation: number }, stream, i) =>
-    mean + standardDeviation * stream.normal(i),
+/** Of rules whose values are drawn one by one. */
+const VALUES: {
+  readonly [K in Exclude<Draw['rule']['kind'], 'normal'>]: (rule: never, stream: RandomStream, i: number) => number;
+} = {
   uniform: ({ low, high }: { low: number; high: number }, stream, i) => low + (high - low) * stream.uniform(i),
   integers: ({ low, high }: { low: number; high: number }, stream, i) => low + (stream.bits(i) % (high - low + 1)),
   permutation: (_rule, _stream, i) => i,
@@ -40,12 +42,13 @@ const VALUES: { readonly [K in Draw['rule']['kind']]: (rule: never, stream: Rand
 
 const drawn = ({ buffer, dtype, rule, key }: Draw): Uint8Array => {
   const stream = createStream(...key);
-  const count = buffer.bytes / encode([0], dtype).length;
-  const valueAt = VALUES[rule.kind] as (rule: Draw['rule'], stream: RandomStream, i: number) => number;
-  return encode(
-    Float64Array.from({ length: count }, (_, i) => valueAt(rule, stream, i)),
-    dtype,
-  );
+  const values = new Float64Array(buffer.bytes / sizeOfDType(dtype));
+  if (rule.kind === 'normal') stream.fillNormal(values, rule.mean, rule.standardDeviation);
+  else {
+    const valueAt = VALUES[rule.kind] as (rule: Draw['rule'], stream: RandomStream, i: number) => number;
+    for (let i = 0; i < values.length; i++) values[i] = valueAt(rule, stream, i);
+  }
+  return encode(values, dtype);
 };
 
 /** Gives a device that executes kernels the seam of one that measures them, with a clock that the test sets. */
@@ -144,7 +147,9 @@ export const withMeasuring = <D extends Device>(
 
 const changedIn = async (device: Device, draw: Draw): Promise<number> => {
   const [want, got] = [decode(drawn(draw), draw.dtype), decode(await device.read(draw.buffer), draw.dtype)];
-  return want.filter((value, i) => !Object.is(value, got[i])).length;
+  let count = 0;
+  for (let i = 0; i < want.length; i++) if (!Object.is(want[i], got[i])) count++;
+  return count;
 };
 
 const damagedIn = async (device: Device, buffers: readonly DeviceBuffer[]) => {
@@ -159,7 +164,9 @@ const equalIn = async (device: Device, { left, right, dtype, tolerance }: Buffer
   const [a, b] = [decode(await device.read(left), dtype), decode(await device.read(right), dtype)];
   const isNear = (x: number, y: number): boolean =>
     Object.is(x, y) || (tolerance > 0 && Math.abs(x - y) <= tolerance * (Math.abs(x) + Math.abs(y)));
-  return a.filter((value, i) => isNear(value, b[i]!)).length;
+  let count = 0;
+  for (let i = 0; i < a.length; i++) if (isNear(a[i]!, b[i]!)) count++;
+  return count;
 };
 
 const holding = async (device: Device, { buffer, pattern }: Fill): Promise<number> => {

@@ -2,6 +2,7 @@ import { inProcess } from '../../src/core/call-reference.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Candidate, Kernel, KernelFile, ParameterValues } from '../../src/core/kernel.ts';
 import type { Problem, ProblemFile, Workload } from '../../src/core/problem.ts';
+import type { FakeKernel, FakeLaunch } from './fake-device.ts';
 
 const toyFile: ProblemFile = {
   schemaVersion: 1,
@@ -32,10 +33,24 @@ const toyFile: ProblemFile = {
 export const toyProblem = (changes: Partial<ProblemFile> = {}): Problem => ({
   folder: 'toy',
   file: { ...toyFile, ...changes },
-  reference: inProcess(({ X, W }, { C }, round) => ({
-    Y: X!.map((x, i) => round(x * W![Math.floor(i / C!)]!)),
-  })),
+  reference: inProcess(({ X, W }, { C }, round) => ({ Y: scaledRows(X!, W!, C!, round) })),
 });
+
+/** Loops: large shapes are drawn of it, too. */
+function scaledRows(x: Float64Array, w: Float64Array, columns: number, round: (value: number) => number): Float64Array {
+  const y = new Float64Array(x.length);
+  for (let i = 0; i < y.length; i++) y[i] = round(x[i]! * w[Math.floor(i / columns)]!);
+  return y;
+}
+
+/** What a right kernel computes: in float32, rounded by the store. */
+export function product({ load, launch }: FakeLaunch): Float64Array {
+  const [x, w] = [load('X', 'f16'), load('W', 'f16')];
+  return scaledRows(x, w, x.length / launch.grid[0], Math.fround);
+}
+
+/** A right kernel. */
+export const honest: FakeKernel = (launch) => launch.store('Y', 'f16', product(launch));
 
 export const toyWorkload: Workload = { name: 'main', dimensions: { R: 16, C: 64 }, cache: 'hot' };
 

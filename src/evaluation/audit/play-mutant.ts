@@ -1,5 +1,5 @@
 import type { Problem, ReferenceTensors } from '../../core/problem.ts';
-import { roundTo } from '../../core/rounding.ts';
+import { areSame, roundAll, roundTo } from '../../core/rounding.ts';
 import { createStream } from '../../stats/random.ts';
 import { type Check, describeCheck } from '../oracle/checks.ts';
 import { agrees, compareOutput, type OutputVerdict } from '../oracle/compare.ts';
@@ -124,7 +124,7 @@ function outcomeOf(
 }
 
 const rounded = (context: MutantContext, outputs: ReferenceTensors): Float64Array[] =>
-  context.outputs.map(({ name, dtype }) => outputs[name]!.map(roundTo(dtype)));
+  context.outputs.map(({ name, dtype }) => roundAll(outputs[name]!, dtype));
 
 function compareWithOracle(context: MutantContext, outputs: ReferenceTensors): OutputVerdict[] {
   const values = rounded(context, outputs);
@@ -137,7 +137,5 @@ export const acceptsRight = (context: MutantContext): boolean =>
 
 function isSame(context: MutantContext, outputs: ReferenceTensors): boolean {
   const right = rounded(context, context.right);
-  return rounded(context, outputs).every((values, i) =>
-    values.every((value, j) => value === right[i]![j] || Object.is(value, right[i]![j])),
-  );
+  return rounded(context, outputs).every((values, i) => areSame(values, right[i]!));
 }

@@ -4,20 +4,15 @@ import { WarpsmithError } from '../../../src/core/errors.ts';
 import type { Evaluation, EvaluationRequest } from '../../../src/core/evaluation.ts';
 import type { Candidate } from '../../../src/core/kernel.ts';
 import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
+import { createExpectationCache } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import { createFakeDevice, type FakeDevice, type FakeKernel } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { withMeasuring } from '../../support/measuring-device.ts';
-import { toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
+import { honest, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
 
-const honest: FakeKernel = ({ load, store, launch }) => {
-  const [x, w] = [load('X', 'f16'), load('W', 'f16')];
-  const columns = x.length / launch.grid[0];
-  store(
-    'Y',
-    'f16',
-    x.map((value, i) => Math.fround(value * w[Math.floor(i / columns)]!)),
-  );
-};
+/** The same inputs are judged again and again: what is expected of them is worked out once. */
+const problem = toyProblem();
+const oracle = createExpectationCache();
 
 /** Once its failure ends the context, everything on the device is lost: handles can be given back but not used. */
 const losingDevice = (device: FakeDevice): FakeDevice => {
@@ -73,10 +68,10 @@ const BESIDE: Partial<EvaluationRequest> = { blocks: 2, against: [{ name: 'other
 
 const rig = (kernels: Record<string, FakeKernel>, adapt: (device: FakeDevice) => FakeDevice = losingDevice) => {
   const device = withMeasuring(adapt(createFakeDevice(kernels)), { sequenceNs: () => 20_000 });
-  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), secret: 1 });
+  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), oracle, secret: 1 });
   return async (request: Partial<EvaluationRequest> = {}): Promise<Evaluation> => {
     const evaluation = await evaluator.evaluate({
-      problem: toyProblem(),
+      problem,
       candidate: toyCandidate(),
       workload: toyWorkload,
       seed: 1,
@@ -172,6 +167,7 @@ it('verifies code again that is launched otherwise', async () => {
   const device = withMeasuring(createFakeDevice({ kernel: honest }), { sequenceNs: () => 20_000 });
   const evaluator = createLiveEvaluator({
     device,
+    oracle,
     toolchain: {
       ...toolchain,
       async compile(request) {
@@ -180,7 +176,7 @@ it('verifies code again that is launched otherwise', async () => {
       },
     },
   });
-  const request = { problem: toyProblem(), workload: toyWorkload, seed: 1, blocks: 1 };
+  const request = { problem, workload: toyWorkload, seed: 1, blocks: 1 };
   expect(await evaluator.evaluate({ ...request, candidate: toyCandidate() })).toMatchObject({ status: 'passed' });
   /** Verification shuffles the order of CTAs in some runs; what is timed never does. */
   const shuffledRuns = async (candidate: Candidate): Promise<number> => {

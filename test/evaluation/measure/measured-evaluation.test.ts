@@ -4,17 +4,15 @@ import type { EvaluationRequest } from '../../../src/core/evaluation.ts';
 import type { GpuState } from '../../../src/core/measurement.ts';
 import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
 import { DECLARED } from '../../../src/evaluation/oracle/checks.ts';
+import { createExpectationCache } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import { createFakeDevice, type FakeKernel, type FakeLaunch } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { type MeasuringOptions, withMeasuring } from '../../support/measuring-device.ts';
-import { toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
+import { honest, product, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
 
-const product = ({ load, launch }: FakeLaunch): Float64Array => {
-  const [x, w] = [load('X', 'f16'), load('W', 'f16')];
-  const columns = x.length / launch.grid[0];
-  return x.map((value, i) => Math.fround(value * w[Math.floor(i / columns)]!));
-};
-const honest: FakeKernel = (launch) => launch.store('Y', 'f16', product(launch));
+/** The same inputs are judged again and again: what is expected of them is worked out once. */
+const toy = toyProblem();
+const oracle = createExpectationCache();
 
 const SEQUENCE_NS = 20_000;
 
@@ -24,9 +22,9 @@ const evaluate = async (
   request: Partial<EvaluationRequest> = {},
 ) => {
   const device = withMeasuring(createFakeDevice({ kernel }), { sequenceNs: () => SEQUENCE_NS, ...measuring });
-  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), secret: 1 });
+  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), oracle, secret: 1 });
   const evaluation = await evaluator.evaluate({
-    problem: toyProblem(),
+    problem: toy,
     candidate: toyCandidate(),
     workload: toyWorkload,
     seed: 1,
@@ -143,9 +141,9 @@ describe('an honest kernel', () => {
       };
       const device = withMeasuring(createFakeDevice({ kernel }), { sequenceNs: () => SEQUENCE_NS });
       const toolchain = createFakeToolchain();
-      const evaluator = createLiveEvaluator({ device, toolchain, ...(secret !== undefined && { secret }) });
+      const evaluator = createLiveEvaluator({ device, toolchain, oracle, ...(secret !== undefined && { secret }) });
       await evaluator.evaluate({
-        problem: toyProblem(),
+        problem: toy,
         candidate: toyCandidate(),
         workload: toyWorkload,
         seed: 1,
@@ -167,7 +165,7 @@ describe('an honest kernel', () => {
       runTimeoutMs: 10_000,
     });
     const workload = { ...toyWorkload, cache: 'cold' } as const;
-    const request = { problem: toyProblem(), candidate: toyCandidate(), workload, seed: 1, blocks: 1 };
+    const request = { problem: toy, candidate: toyCandidate(), workload, seed: 1, blocks: 1 };
     const { timing } = await evaluator.evaluate(request);
     const { slotCount } = timing!.measurement!.conditions;
     expect(device.runs.at(-1)!.timeoutMs).toBeGreaterThan(2 * slotCount * 1000);
@@ -412,9 +410,9 @@ describe('a kernel that cheats when it is timed', () => {
           return isOther && sinceCandidate < 50 ? slowedNs : 20_000;
         },
       });
-      const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), secret: 1 });
+      const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), oracle, secret: 1 });
       const against = [{ name: 'other', candidate: other }];
-      const request = { problem: toyProblem(), candidate: toyCandidate(), workload: toyWorkload, seed: 1 };
+      const request = { problem: toy, candidate: toyCandidate(), workload: toyWorkload, seed: 1 };
       return (await evaluator.evaluate({ ...request, against, tier: 'accept' })).comparisons![0]!;
     };
     expect(await compared(20_000)).toMatchObject({ verdict: 'same', baselineSlowdown: expect.closeTo(1, 3) });

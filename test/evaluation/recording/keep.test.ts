@@ -8,6 +8,7 @@ import { evaluationSchema } from '../../../src/core/evaluation.ts';
 import type { ProfileReport } from '../../../src/core/profile.ts';
 import type { Instruments } from '../../../src/evaluation/instruments/instruments.ts';
 import { createLiveEvaluator } from '../../../src/evaluation/live-evaluator.ts';
+import { createExpectationCache } from '../../../src/evaluation/oracle/expectation-cache.ts';
 import { createKeepingEvaluator } from '../../../src/evaluation/recording/keep.ts';
 import { createRecordingEvaluator } from '../../../src/evaluation/recording/record.ts';
 import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
@@ -17,17 +18,12 @@ import { type Disassembly, WITHOUT_PTX } from '../../../src/toolchains/disassemb
 import { createFakeDevice, type FakeKernel } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { withMeasuring } from '../../support/measuring-device.ts';
-import { toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
+import { honest, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
 
-const honest: FakeKernel = ({ load, store, launch }) => {
-  const [x, w] = [load('X', 'f16'), load('W', 'f16')];
-  const columns = x.length / launch.grid[0];
-  store(
-    'Y',
-    'f16',
-    x.map((value, i) => Math.fround(value * w[Math.floor(i / columns)]!)),
-  );
-};
+/** The same inputs are judged again and again: what is expected of them is worked out once. */
+const problem = toyProblem();
+const oracle = createExpectationCache();
+
 const wrong: FakeKernel = ({ load, store }) => store('Y', 'f16', load('X', 'f16'));
 
 const PROFILE: ProfileReport = {
@@ -87,7 +83,7 @@ const evaluate = async (setting: Setting = {}): Promise<Evaluation> => {
       return { profile: { ...PROFILE, level, ...(reportObject !== undefined && { reportObject }) }, findings: [] };
     },
   };
-  const live = createLiveEvaluator({ device, toolchain, instruments });
+  const live = createLiveEvaluator({ device, toolchain, instruments, oracle });
   const compiler = { name: 'fake', version: '1' };
   const spec = DEVICE_SPECS.get('h200')!;
   const recorded =
@@ -104,7 +100,7 @@ const evaluate = async (setting: Setting = {}): Promise<Evaluation> => {
   const { architecture } = device.spec;
   await using evaluator = withDisposal(createKeepingEvaluator(recorded, { toolchain, architecture, disassemble }));
   return await evaluator.evaluate({
-    problem: toyProblem(),
+    problem,
     candidate: toyCandidate(),
     workload: toyWorkload,
     seed: 1,

@@ -9,7 +9,11 @@ export const allclose: ToleranceRule<'allclose'> = {
   needs: () => ({ naive: false, perturbed: false }),
   expect: ({ atol, rtol }, facts) => {
     const { rounded } = facts;
-    const tolerances = rounded.map((value) => (Number.isFinite(value) ? atol + rtol * Math.abs(value) : 0));
+    const tolerances = new Float64Array(rounded.length);
+    for (let i = 0; i < tolerances.length; i++) {
+      const size = Math.abs(rounded[i]!);
+      if (Number.isFinite(size)) tolerances[i] = atol + rtol * size;
+    }
     return bearing(facts, { want: rounded, tolerances, groupSize: 1 });
   },
 };

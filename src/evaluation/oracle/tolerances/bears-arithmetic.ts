@@ -16,9 +16,12 @@ export function bearing(facts: OutputFacts, expectation: Expectation): Expectati
   if (!facts.tried) return expectation;
   const { oracle, rounded, dtype } = facts;
   const [unit, condition] = [unitRoundoff(dtype), facts.perturbed && conditionOf({ ...facts, placed: false })];
-  const bears = (value: number, i: number): boolean =>
-    !Number.isFinite(rounded[i]) || ROUNDINGS * unit * (Math.abs(value) + condition![i]!) <= expectation.tolerances[i]!;
-  if (condition && oracle.every(bears)) return expectation;
+  const isBorne = (i: number): boolean =>
+    !Number.isFinite(rounded[i]) ||
+    ROUNDINGS * unit * (Math.abs(oracle[i]!) + condition![i]!) <= expectation.tolerances[i]!;
+  let borne = 0;
+  while (condition && borne < oracle.length && isBorne(borne)) borne++;
+  if (condition && borne === oracle.length) return expectation;
   throw new WarpsmithError({
     code: 'uncalibratable',
     message: `the tolerance of output '${facts.output}' does not bear the rounding errors of these inputs`,

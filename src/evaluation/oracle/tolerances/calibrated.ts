@@ -7,7 +7,7 @@ import { ulpAt, unitRoundoff } from '../ulp.ts';
 import { arithmeticErrors } from './conditioned.ts';
 import { exact } from './exact.ts';
 import { groupSizeOf, maximumPerGroup } from './groups.ts';
-import type { Expectation, OutputFacts, ToleranceRule } from './tolerance.ts';
+import { type Expectation, type OutputFacts, type ToleranceRule, wantOf } from './tolerance.ts';
 
 type Calibrated = Extract<Tolerance, { kind: 'calibrated' }>;
 
@@ -68,20 +68,27 @@ function rmsOf(values: Float64Array): number {
   return values.length === 0 ? 0 : Math.sqrt(squares / values.length);
 }
 
-/** The oracle; infinite or NaN where the rounded result is. */
-const wantOf = ({ oracle, rounded }: OutputFacts): Float64Array =>
-  oracle.map((value, i) => (Number.isFinite(rounded[i]) ? value : rounded[i]!));
-
 /** |values − oracle|; 0 where the result itself is not finite. */
-const errorsOf = ({ oracle, rounded }: OutputFacts, values: Float64Array): Float64Array =>
-  values.map((value, i) => (Number.isFinite(rounded[i]) ? Math.abs(value - oracle[i]!) : 0));
+function errorsOf({ oracle, rounded }: OutputFacts, values: Float64Array): Float64Array {
+  const errors = new Float64Array(values.length);
+  for (let i = 0; i < errors.length; i++) {
+    if (Number.isFinite(rounded[i])) errors[i] = Math.abs(values[i]! - oracle[i]!);
+  }
+  return errors;
+}
 
-const roundedOnce = (facts: OutputFacts, arithmetic: Float64Array): Expectation => ({
-  want: wantOf(facts),
-  tolerances: arithmetic.map((error, i) => error + ulpAt(facts.rounded[i]!, facts.dtype) / 2),
-  groupSize: 1,
-  rmsLimit: Math.hypot(ROUNDED_ONCE * rmsOf(errorsOf(facts, facts.rounded)), rmsOf(arithmetic)),
-});
+function roundedOnce(facts: OutputFacts, arithmetic: Float64Array): Expectation {
+  const tolerances = arithmetic.slice();
+  for (let i = 0; i < tolerances.length; i++) {
+    tolerances[i] = tolerances[i]! + ulpAt(facts.rounded[i]!, facts.dtype) / 2;
+  }
+  return {
+    want: wantOf(facts),
+    tolerances,
+    groupSize: 1,
+    rmsLimit: Math.hypot(ROUNDED_ONCE * rmsOf(errorsOf(facts, facts.rounded)), rmsOf(arithmetic)),
+  };
+}
 
 function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float64Array): Expectation {
   const { storage, factor = 2, group = 'row', rmsFactor = 1.5 } = comparison;
@@ -92,10 +99,15 @@ function withSlack(comparison: Calibrated, facts: OutputFacts, arithmetic: Float
   const largestValue = maximumPerGroup(want, groupSize);
   // Of equal weights, one rounding shows in every whole row, with that of the result.
   const roundings = facts.placed ? 2 : fewRows(want, facts.shape);
-  const slack = largestError.map((error, i) => factor * error + 2 * ulpAt(largestValue[i]!, storage));
+  const tolerances = arithmetic.slice();
+  for (const [group, error] of largestError.entries()) {
+    const slack = factor * error + 2 * ulpAt(largestValue[group]!, storage);
+    const end = Math.min(tolerances.length, (group + 1) * groupSize);
+    for (let i = group * groupSize; i < end; i++) tolerances[i] = tolerances[i]! + slack;
+  }
   return {
     want,
-    tolerances: arithmetic.map((error, i) => error + slack[Math.floor(i / groupSize)]!),
+    tolerances,
     groupSize: 1,
     rmsLimit: Math.hypot(
       // Below the normal numbers, rounding errs by half of the smallest subnormal, for any result.

@@ -20,20 +20,25 @@ const LEAST_SHARE = 1 / 2;
 export function conditionOf(facts: OutputFacts): Float64Array {
   const { oracle, rounded, shape } = facts;
   const runs = facts.perturbed ?? [];
-  const squares = new Float64Array(oracle.length);
-  if (runs.length === 0) return squares;
+  const conditions = new Float64Array(oracle.length);
+  if (runs.length === 0) return conditions;
+  // Sums of squares first.
   for (const { relative, values } of runs) {
-    for (let i = 0; i < squares.length; i++) {
+    for (let i = 0; i < conditions.length; i++) {
       if (!Number.isFinite(rounded[i])) continue;
       const change = (values[i]! - oracle[i]!) / relative;
       if (!Number.isFinite(change)) throw notFinite(facts, values, i);
-      squares[i] = squares[i]! + (change * change) / runs.length;
+      conditions[i] = conditions[i]! + (change * change) / runs.length;
     }
   }
-  const conditions = squares.map(Math.sqrt);
+  for (let i = 0; i < conditions.length; i++) conditions[i] = Math.sqrt(conditions[i]!);
   const groupSize = groupSizeOf(shape);
   const usual = (facts.placed ? maximumPerGroup : medianPerGroup)(conditions, groupSize);
-  return conditions.map((condition, i) => Math.max(condition, LEAST_SHARE * usual[Math.floor(i / groupSize)]!));
+  for (const [group, value] of usual.entries()) {
+    const [start, end] = [group * groupSize, Math.min(conditions.length, (group + 1) * groupSize)];
+    for (let i = start; i < end; i++) conditions[i] = Math.max(conditions[i]!, LEAST_SHARE * value);
+  }
+  return conditions;
 }
 
 const notFinite = ({ output, shape, oracle }: OutputFacts, values: Float64Array, element: number): WarpsmithError =>

@@ -3,7 +3,7 @@ import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import { ulpAt, unitRoundoff } from '../ulp.ts';
 import { conditionOf } from './condition.ts';
 import { exact } from './exact.ts';
-import type { Expectation, OutputFacts, ToleranceRule } from './tolerance.ts';
+import { type Expectation, type OutputFacts, type ToleranceRule, wantOf } from './tolerance.ts';
 
 /**
  * Partial sums stay within the result plus this many standard deviations of a random walk over the terms, in any order of
@@ -24,24 +24,24 @@ export function arithmeticErrors(
 ): Float64Array {
   const scale = constant * (facts.placed ? operations : Math.sqrt(operations));
   const [relative, least] = [scale * unitRoundoff(unit), scale * ulpAt(0, unit)];
-  const condition = conditionOf(facts);
-  return facts.oracle.map((value, i) =>
-    Number.isFinite(value) ? relative * (Math.abs(value) + WALK * condition[i]!) + least : 0,
-  );
+  const errors = conditionOf(facts);
+  const { oracle } = facts;
+  for (let i = 0; i < errors.length; i++) {
+    const size = Math.abs(oracle[i]!);
+    errors[i] = Number.isFinite(size) ? relative * (size + WALK * errors[i]!) + least : 0;
+  }
+  return errors;
 }
 
 /** |got − want| ≤ the error of `terms` operations in `unit`, plus ½ ulp for rounding the result to the output's dtype. */
 export const conditioned: ToleranceRule<'conditioned'> = {
   needs: () => ({ naive: false, perturbed: true }),
   expect: ({ constant, unit, terms }, facts) => {
-    const { oracle, rounded, dtype, dimensions } = facts;
+    const { oracle, dtype, dimensions } = facts;
     if (!isFloating(dtype)) return exact.expect({ kind: 'exact' }, facts);
     const operations = evaluateExpression(terms, dimensions);
-    const errors = arithmeticErrors(facts, { constant, unit, operations });
-    return {
-      want: oracle.map((value, i) => (Number.isFinite(rounded[i]) ? value : rounded[i]!)),
-      tolerances: errors.map((error, i) => error + ulpAt(oracle[i]!, dtype) / 2),
-      groupSize: 1,
-    } satisfies Expectation;
+    const tolerances = arithmeticErrors(facts, { constant, unit, operations });
+    for (let i = 0; i < tolerances.length; i++) tolerances[i] = tolerances[i]! + ulpAt(oracle[i]!, dtype) / 2;
+    return { want: wantOf(facts), tolerances, groupSize: 1 } satisfies Expectation;
   },
 };

@@ -50,3 +50,10 @@ export interface ToleranceRule<K extends Tolerance['kind']> {
   readonly needs: (comparison: Extract<Tolerance, { kind: K }>) => RunsNeeded;
   readonly expect: (comparison: Extract<Tolerance, { kind: K }>, facts: OutputFacts) => Expectation;
 }
+
+/** The oracle; infinite or NaN where the rounded result is. */
+export function wantOf({ oracle, rounded }: OutputFacts): Float64Array {
+  const want = oracle.slice();
+  for (let i = 0; i < want.length; i++) if (!Number.isFinite(rounded[i])) want[i] = rounded[i]!;
+  return want;
+}

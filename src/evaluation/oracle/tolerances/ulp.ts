@@ -14,7 +14,8 @@ export const ulp: ToleranceRule<'ulp'> = {
     const { rounded, dtype, dimensions, repeats } = facts;
     const additions = terms === undefined ? 0 : evaluateExpression(terms, dimensions);
     const units = maximumUlps + (repeats ? additions : Math.sqrt(additions));
-    const tolerances = rounded.map((value) => units * ulpAt(value, dtype));
+    const tolerances = new Float64Array(rounded.length);
+    for (let i = 0; i < tolerances.length; i++) tolerances[i] = units * ulpAt(rounded[i]!, dtype);
     return bearing(facts, { want: rounded, tolerances, groupSize: 1 });
   },
 };
