@@ -1,26 +1,13 @@
-import { once } from 'node:events';
-import { createInterface, type Interface } from 'node:readline/promises';
 import type { AskTrust, TrustQuestion } from '../app/loading/trust.ts';
 import { plainText } from '../reports/plain-text.ts';
 import type { CliContext } from './context.ts';
+import { terminalQuestion } from './terminal-question.ts';
 
 /** Asks at the terminal whether a problem's host code may run. Undefined if there is no terminal to ask at. */
-export function terminalAsks({ streams, signal }: CliContext): AskTrust | undefined {
-  if (!process.stdin.isTTY || !streams.err.isTTY) return undefined;
-  return async (question) => {
-    // Uses the terminal's own line editing, so that Ctrl-C stays a signal.
-    const lines = createInterface({ input: process.stdin, output: streams.err, terminal: false });
-    try {
-      const answer = await Promise.race([lines.question(textOf(question), { signal }), endOfInput(lines)]);
-      return /^y(?:es)?$/i.test(answer.trim());
-    } finally {
-      lines.close();
-    }
-  };
+export function terminalAsks(context: CliContext): AskTrust | undefined {
+  const ask = terminalQuestion(context);
+  return ask && (async (question) => /^y(?:es)?$/i.test((await ask(textOf(question))).trim()));
 }
-
-/** Resolves without an answer on Ctrl-D or if the terminal is closed. */
-const endOfInput = (lines: Interface): Promise<string> => once(lines, 'close').then(() => '');
 
 const textOf = ({ problem, folder, files, hash, namedBy }: TrustQuestion): string =>
   plainText(

@@ -109,6 +109,43 @@ const SERVING = {
   ...STORE,
 } as const satisfies Options;
 
+/** What `init` is told beside a .cu file. */
+export const DRAFTING = {
+  output: {
+    ...output,
+    help: 'of a .cu file: the problem folder to write',
+    defaultHelp: "the file's name without .cu",
+  },
+  kernels: {
+    flags: '--kernel <name>',
+    kind: TEXTS,
+    help: 'of a .cu file: a kernel to take, in launch order; repeatable',
+    default: [],
+    defaultHelp: 'all that are launched',
+  },
+  values: {
+    flags: '--value <name=number>',
+    kind: PARAMETERS,
+    help: "of a .cu file: a size of the host code, or a kernel's parameter; repeatable",
+    default: {},
+  },
+  buffers: {
+    flags: '--buffer <name=elements>',
+    kind: TEXTS,
+    help: 'of a .cu file: how many elements a buffer has, such as A=M*K; repeatable',
+    default: [],
+  },
+  grid: { flags: '--grid <extents>', kind: TEXT, help: 'of a .cu file: the grid, such as "ceilDiv(N, 256)", x first' },
+  block: { flags: '--block <extents>', kind: TEXT, help: 'of a .cu file: the block, such as "32, 8", x first' },
+  shared: { flags: '--shared <bytes>', kind: TEXT, help: 'of a .cu file: bytes of dynamic shared memory' },
+  reference: {
+    flags: '--reference <what>',
+    kind: choice(['cpu', 'stub']),
+    help: "of a .cu file: translate the file's own CPU function (cpu), or leave it to you (stub)",
+    defaultHelp: 'cpu if there is one that can be translated',
+  },
+} as const satisfies Options;
+
 /** Every command, in the order of the help. */
 export const COMMANDS = {
   check: {
@@ -482,14 +519,21 @@ export const COMMANDS = {
     options: SERVING,
   },
   init: {
-    summary: 'write a folder in which a coding agent can begin: .mcp.json, AGENTS.md and skills',
+    summary: 'make a problem folder from a .cu file; or, with --agent, a folder for a coding agent',
     group: 'optimise',
-    arguments: { target: START },
+    arguments: {
+      target: {
+        shown: '<target>',
+        help: 'a .cu file, with its host code; with --agent a problem or kernel folder, or a bundled name such as softmax',
+        completes: 'target',
+      },
+    },
     options: {
+      ...DRAFTING,
       agent: {
         flags: '--agent <folder>',
         kind: PATH,
-        help: 'the folder, new or empty',
+        help: 'write a folder for a coding agent, new or empty',
         completes: 'folder',
       },
       ...SERVING,

@@ -60,7 +60,7 @@ export const OUTPUT_SCHEMAS = {
   devices: document('devices', { devices: list }),
   completion: document('completion', { shell: text, script: text }),
   check: document('check', { problem: object, kernels: list }),
-  init: document('init', { folder: text, files: list }),
+  init: document('init', { folder: text, files: list, notes: texts }),
   evaluate: evaluationSchema.extend({ kind: z.literal('evaluate') }).meta({ id: 'Output-evaluate' }),
   diagnosis: document('diagnosis', { evaluation: object, moves: list, advice: list }),
   audit: document('audit', {

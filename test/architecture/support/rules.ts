@@ -3,7 +3,7 @@ import { codeLines, type SourceModule } from './source-modules.ts';
 /** Each line may import from the lines above it, never from a sibling on its own line. */
 export const LAYERS: readonly (readonly string[])[] = [
   ['core'],
-  ['hardware', 'stats', 'ptx'],
+  ['hardware', 'stats', 'ptx', 'cuda-source'],
   ['search', 'diagnosis', 'virtual-gpu'],
   ['process', 'ffi'],
   ['store'],

@@ -1,0 +1,198 @@
+import type { Item } from './items.ts';
+import { type CudaSource, isHostFunction } from './source.ts';
+import { type Token, tokenize } from './tokens.ts';
+
+/** Device code without host code. */
+export interface DeviceCode {
+  readonly text: string;
+  /** Names of what was cut: host functions, variables, includes. */
+  readonly removed: readonly string[];
+  /** Names of the libraries that the device code calls, such as `thrust`. */
+  readonly libraries: readonly string[];
+  /** Namespace-scope variables that are kept, by name. */
+  readonly variables: readonly Item[];
+}
+
+/** Namespaces and prefixes of libraries that are no device headers of CUDA. */
+const LIBRARIES: readonly (readonly [name: string, pattern: RegExp])[] = [
+  ['thrust', /^thrust$/],
+  ['cub', /^cub$/],
+  ['CUTLASS', /^(?:cutlass|cute)$/],
+  ['cuRAND', /^curand/],
+  ['libcu++', /^(?:cuda)$/],
+];
+
+/** Headers for the host alone; device code needs them only for printf and assert. */
+const HOST_HEADERS = /^(?:c?(?:stdio|stdlib|string|assert)(?:\.h)?)$/;
+
+/**
+ * Keeps what the kernels need, by name, and cuts everything else: `main` and other host functions, launches with them, host
+ * variables and includes. The order and the text of what stays are unchanged.
+ *
+ * @param kernels the functions to keep.
+ * @param hasHeader whether device code can include a header.
+ */
+export function cutHostCode(
+  source: CudaSource,
+  kernels: readonly Item[],
+  hasHeader: (name: string) => boolean,
+): DeviceCode {
+  const kept = reachable(source.items, kernels, hasHeader);
+  keepFrames(source.items, kept);
+  const names = new Set([...kept].flatMap((item) => namesIn(item)));
+  const removed = source.items.filter((item) => !kept.has(item)).map(describe);
+  return {
+    text: tidy(withoutRemoved(source, kept)),
+    removed: [...new Set(removed)].filter((text) => text !== ''),
+    libraries: LIBRARIES.filter(([, pattern]) => [...names].some((name) => pattern.test(name))).map(([name]) => name),
+    variables: [...kept].filter(({ kind }) => kind === 'variable'),
+  };
+}
+
+function describe(item: Item): string {
+  if (item.kind === 'function') return `${item.name}()`;
+  if (item.kind === 'directive' && item.name === 'include') return item.tokens[0]!.text;
+  return item.kind === 'variable' ? item.name : '';
+}
+
+/** Device code may use it if it is reached by name. */
+function isForDevice(item: Item): boolean {
+  if (item.kind === 'function') return !isHostFunction(item) || item.words.has('constexpr');
+  if (item.kind !== 'variable') return true;
+  return ['const', 'constexpr', '__constant__', '__device__', '__shared__', '__managed__'].some((word) =>
+    item.words.has(word),
+  );
+}
+
+const CONDITIONAL = /^(?:if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)$/;
+
+function reachable(items: readonly Item[], kernels: readonly Item[], hasHeader: (name: string) => boolean): Set<Item> {
+  const byName = new Map<string, Item[]>();
+  for (const item of items) {
+    if (!isForDevice(item)) continue;
+    for (const name of definedNames(item)) byName.set(name, [...(byName.get(name) ?? []), item]);
+  }
+  const kept = new Set<Item>();
+  const wanted = new Set<string>();
+  const pending: Item[] = [...kernels, ...items.filter(isAlwaysKept)];
+  const names = new Set(kernels.map(({ name }) => name));
+  for (let item = pending.pop(); item; item = pending.pop()) {
+    if (kept.has(item)) continue;
+    // Another kernel of the same name as a chosen one is an overload or a declaration.
+    if (item.words.has('__global__') && !names.has(item.name)) continue;
+    kept.add(item);
+    for (const name of namesIn(item)) {
+      if (wanted.has(name)) continue;
+      wanted.add(name);
+      pending.push(...(byName.get(name) ?? []));
+    }
+    if (pending.length === 0) pending.push(...conditionalsAround(items, kept));
+  }
+  for (const item of items) {
+    if (item.kind === 'directive' && item.name === 'include' && isWantedHeader(item, wanted, hasHeader)) kept.add(item);
+  }
+  return kept;
+}
+
+/** `using namespace cooperative_groups`, and pragmas outside of functions that steer the compiler. */
+const isAlwaysKept = ({ kind, name, tokens }: Item): boolean =>
+  kind === 'type' && name === '' && tokens[0]!.text === 'using' && tokens.every(({ text }) => text !== 'std');
+
+function isWantedHeader({ tokens }: Item, wanted: ReadonlySet<string>, hasHeader: (name: string) => boolean): boolean {
+  const name = /^#\s*include\s*[<"]([^>"]+)[>"]/.exec(tokens[0]!.text)?.[1];
+  if (name === undefined || !hasHeader(name)) return false;
+  return !HOST_HEADERS.test(name) || wanted.has('printf') || wanted.has('assert');
+}
+
+function definedNames(item: Item): readonly string[] {
+  if (item.kind !== 'directive') return item.name === '' ? item.otherNames : [item.name, ...item.otherNames];
+  const macro = /^#\s*(?:define|undef)\s+([A-Za-z_]\w*)/.exec(item.tokens[0]!.text)?.[1];
+  return macro === undefined ? [] : [macro];
+}
+
+const identifiers = (tokens: readonly Token[]): string[] =>
+  tokens.flatMap((token) => {
+    if (token.kind === 'name') return [token.text];
+    return token.kind === 'directive' ? identifiers(tokenize(token.text.replace(/^#/, ''), '')) : [];
+  });
+
+const namesIn = (item: Item): string[] => identifiers(item.tokens);
+
+/** The conditions around what is kept: the macros that they test must be there, too. */
+function conditionalsAround(items: readonly Item[], kept: ReadonlySet<Item>): Item[] {
+  return conditionalGroups(items)
+    .filter((group) => group.inside.some((item) => kept.has(item)))
+    .flatMap(({ directives }) => directives)
+    .filter((item) => !kept.has(item));
+}
+
+interface ConditionalGroup {
+  /** `#if`, `#else`, `#endif`. */
+  readonly directives: Item[];
+  readonly inside: Item[];
+}
+
+function conditionalGroups(items: readonly Item[]): ConditionalGroup[] {
+  const groups: ConditionalGroup[] = [];
+  const open: ConditionalGroup[] = [];
+  for (const item of items) {
+    if (item.kind === 'directive' && CONDITIONAL.test(item.name)) {
+      if (item.name.startsWith('if')) {
+        const group = { directives: [item], inside: [] };
+        groups.push(group);
+        open.push(group);
+      } else {
+        open.at(-1)?.directives.push(item);
+        if (item.name === 'endif') open.pop();
+      }
+    } else for (const group of open) group.inside.push(item);
+  }
+  return groups;
+}
+
+/** Namespaces and `extern "C"` blocks stay around what is kept. */
+function keepFrames(items: readonly Item[], kept: Set<Item>): void {
+  items.forEach((item, index) => {
+    if (item.kind !== 'close' || item.opened === undefined) return;
+    const inside = items.slice(item.opened + 1, index);
+    if (!inside.some((one) => kept.has(one) && one.kind !== 'directive')) return;
+    kept.add(item);
+    kept.add(items[item.opened]!);
+  });
+}
+
+function withoutRemoved({ text, items }: CudaSource, kept: ReadonlySet<Item>): string {
+  const parts: string[] = [];
+  let at = 0;
+  let previousEnd = 0;
+  for (const item of items) {
+    const from = attachedFrom(text, previousEnd, item.start);
+    if (kept.has(item)) parts.push(text.slice(at, item.end));
+    else parts.push(text.slice(at, Math.max(at, from)));
+    at = kept.has(item) ? item.end : behindLine(text, item.end);
+    previousEnd = item.end;
+  }
+  parts.push(text.slice(at));
+  return parts.join('');
+}
+
+/** Where the comment that belongs to the item begins: behind the last blank line before it. */
+function attachedFrom(text: string, from: number, start: number): number {
+  const gap = text.slice(from, start);
+  const lineEnd = gap.indexOf('\n');
+  if (lineEnd < 0) return start;
+  const blank = [...gap.matchAll(/\n[ \t]*\r?\n/g)].at(-1);
+  return from + (blank ? blank.index + blank[0].length : lineEnd + 1);
+}
+
+/** Behind a comment on the item's last line, if only that follows. */
+function behindLine(text: string, end: number): number {
+  const rest = /^[ \t]*(?:;[ \t]*)?(?:\/\/[^\n]*|\/\*[^\n]*?\*\/[ \t]*)?(?=\r?\n|$)/.exec(text.slice(end));
+  return rest ? end + rest[0].length : end;
+}
+
+const tidy = (text: string): string =>
+  `${text
+    .replaceAll(/[ \t]+$/gm, '')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim()}\n`;

@@ -1,0 +1,114 @@
+import { type Item, readItems } from './items.ts';
+import { parseBody, parseExpression, splitAtCommas } from './parser.ts';
+import type { Expression, Statement } from './syntax.ts';
+import { type Token, tokenize } from './tokens.ts';
+
+/** `#define name(parameters) tokens`; without parameters, an object-like macro. */
+export interface Macro {
+  readonly name: string;
+  readonly parameters?: readonly string[] | undefined;
+  readonly tokens: readonly Token[];
+  /** What it stands for, if that is an expression. */
+  readonly expression: Expression | undefined;
+}
+
+/** A CUDA C++ file, read but not preprocessed. */
+export interface CudaSource {
+  readonly file: string;
+  readonly text: string;
+  readonly items: readonly Item[];
+  readonly macros: ReadonlyMap<string, Macro>;
+  /** Definitions by name; overloads in order. */
+  readonly functions: ReadonlyMap<string, readonly Item[]>;
+}
+
+/**
+ * Reads a file.
+ *
+ * @param include the text of a file that `#include "name"` stands for; undefined if it is not there. It takes the directive's place.
+ * @throws WarpsmithError `unreadable-source`.
+ */
+export function readCudaSource(
+  text: string,
+  file: string,
+  include: (name: string) => string | undefined = () => undefined,
+): CudaSource {
+  const whole = withIncludes(text, file, include, new Set());
+  const items = readItems(tokenize(whole, file));
+  return { file, text: whole, items, macros: macrosOf(items, file), functions: functionsOf(items) };
+}
+
+function withIncludes(
+  text: string,
+  file: string,
+  include: (name: string) => string | undefined,
+  seen: Set<string>,
+): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const token of tokenize(text, file)) {
+    const name = token.kind === 'directive' ? /^#\s*include\s*"([^"]+)"/.exec(token.text)?.[1] : undefined;
+    const included = name === undefined ? undefined : include(name);
+    if (name === undefined || included === undefined) continue;
+    parts.push(
+      text.slice(at, token.start),
+      seen.has(name) ? '' : withIncludes(included, name, include, seen.add(name)),
+    );
+    at = token.end;
+  }
+  return at === 0 ? text : [...parts, text.slice(at)].join('');
+}
+
+function macrosOf(items: readonly Item[], file: string): Map<string, Macro> {
+  const macros = new Map<string, Macro>();
+  for (const { kind, name, tokens } of items) {
+    if (kind !== 'directive' || name !== 'define') continue;
+    const macro = readMacro(tokens[0]!.text, file);
+    // The first of several stands in the first branch of an #if.
+    if (macro && !macros.has(macro.name)) macros.set(macro.name, macro);
+  }
+  return macros;
+}
+
+function readMacro(directive: string, file: string): Macro | undefined {
+  const [whole, name] = /^#\s*define\s+([A-Za-z_]\w*)/.exec(directive) ?? [];
+  if (whole === undefined || name === undefined) return undefined;
+  const rest = directive.slice(whole.length).replaceAll(/\\\r?\n/g, ' ');
+  const isFunctionLike = rest.startsWith('(');
+  const tokens = tokenize(rest, file);
+  const close = isFunctionLike ? tokens.findIndex(({ text }) => text === ')') : -1;
+  const parameters = isFunctionLike
+    ? splitAtCommas(tokens.slice(1, close)).map((part) => part.map(({ text }) => text).join(''))
+    : undefined;
+  const body = tokens.slice(close + 1);
+  return { name, parameters, tokens: body, expression: body.length === 0 ? undefined : parseExpression(body) };
+}
+
+function functionsOf(items: readonly Item[]): Map<string, Item[]> {
+  const functions = new Map<string, Item[]>();
+  for (const item of items) {
+    if (item.kind !== 'function' || item.function?.body === undefined) continue;
+    functions.set(item.name, [...(functions.get(item.name) ?? []), item]);
+  }
+  return functions;
+}
+
+export const isKernel = ({ words }: Item): boolean => words.has('__global__');
+
+/** Whether it runs on the host alone. */
+export const isHostFunction = (item: Item): boolean =>
+  item.kind === 'function' && !isKernel(item) && !item.words.has('__device__');
+
+const bodies = new WeakMap<Item, readonly Statement[]>();
+
+/** A function's statements; none for a declaration. */
+export function statementsOf(item: Item): readonly Statement[] {
+  const known = bodies.get(item);
+  if (known) return known;
+  const statements = parseBody(item.function?.body ?? []);
+  bodies.set(item, statements);
+  return statements;
+}
+
+/** The name with its namespaces, as kernel.json names it. */
+export const qualifiedName = ({ namespaces, name }: Item): string => [...namespaces, name].join('::');
