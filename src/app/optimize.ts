@@ -1,5 +1,6 @@
 import { join, resolve, sep } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
+import { deriveSeed } from '../core/derive-seed.ts';
 import { WarpsmithError } from '../core/errors.ts';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
@@ -11,6 +12,7 @@ import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
 import type { SeedSubject } from '../evaluation/recording/repeat.ts';
 import { repositoryState } from '../handover/repository-state.ts';
+import type { Author } from '../optimizer/authoring/author.ts';
 import { describeRatio } from '../optimizer/decision.ts';
 import { parseGoal, refuseGoalBelowBound, type VetoBound } from '../optimizer/goal.ts';
 import { type Best, optimize, type RunResult } from '../optimizer/optimize.ts';
@@ -29,6 +31,8 @@ import type {
 } from '../store/events.ts';
 import { readPriors } from '../store/index/read-priors.ts';
 import { createRunFolder, RUN_FILES, type RunFolder, runId } from '../store/run-folder.ts';
+import { readTranscript } from '../store/transcript.ts';
+import { refuseAuthorConflicts } from './author/model/author-options.ts';
 import { rooflineOf, vetoBoundFor } from './bounds.ts';
 import { hashProblemFiles } from './loading/hash-problem-files.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
@@ -114,6 +118,7 @@ function refuseConflicts({ strategy, diagnosis, exploring }: CompleteRequest<'op
 export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
   const request = completeRequest('optimize', asked);
   refuseConflicts(request);
+  refuseAuthorConflicts(request);
   const goal = request.goal === undefined ? undefined : parseGoal(request.goal);
   const { folder, problem, start, rungs } = await loadProblemTarget(request.target, request.dtype);
   await ensureTrustedFor(request, problem);
@@ -136,7 +141,8 @@ export async function prepareRun(asked: OptimizeRequest): Promise<PreparedRun> {
  * can't be written.
  */
 export async function optimizeProblem(request: OptimizeRequest): Promise<OptimizeOutcome> {
-  const prepared = await prepareRun(request);
+  const replayed = request.transcript === undefined ? undefined : readTranscript(request.transcript).header;
+  const prepared = await prepareRun({ ...(replayed && { seed: replayed.seed, seedDrawn: true }), ...request });
   const { problem, workloads, goal } = prepared;
   const { store } = prepared.request;
   await using session: Session = await openSession(request);
@@ -149,11 +155,16 @@ export async function optimizeProblem(request: OptimizeRequest): Promise<Optimiz
       device: session.device.identity,
       rungs: prepared.rungs.map(({ file }) => file.name),
     });
-  const isRepeatable = request.seed === undefined && prepared.request.strategy === GUIDED;
-  const priors = (isRepeatable && session.repeats?.priorsFor(subjectOf(prepared), store, read)) || read();
+  const isRepeatable = request.seed === undefined && isOffline(prepared);
+  const repeated = isRepeatable ? session.repeats?.priorsFor(subjectOf(prepared), store, read) : undefined;
+  const priors = replayed?.priors ?? repeated ?? read();
   // Awaited here, because the session closes when this function returns.
   return await runLoop(prepared, session, run, { priors });
 }
+
+/** Guided by findings, and nobody writes kernels. */
+const isOffline = ({ request: { strategy, author } }: PreparedRun): boolean =>
+  strategy === GUIDED && author === undefined;
 
 /** With several workloads, a time goal applies to their geometric mean. The start's evaluations give its bound. */
 const boundOf = ({ problem, workloads }: PreparedRun, { device }: Session): VetoBound =>
@@ -174,11 +185,14 @@ export async function runLoop(
 ): Promise<OptimizeOutcome> {
   const { request, problem, workloads, start, rungs, goal } = prepared;
   const { signal, strategy, exploring, ablation, requireSanitizer, patience } = request;
-  const drawSeed = seedsOf(prepared, session);
-  const seed = request.seed ?? drawSeed();
+  const drawn = seedsOf(prepared, session);
+  const seed = request.seed ?? drawn();
+  // Whatever an author's run draws follows from its seed, so that a transcript gives the same run again.
+  const drawSeed = request.author ? (after = seed) => deriveSeed(seed, `after ${after}`) : drawn;
   const seedDrawn = request.seedDrawn ?? request.seed === undefined;
-  const drawsSeeds = seedDrawn || session.recordedAt !== undefined;
+  const drawsSeeds = seedDrawn || session.recordedAt !== undefined || request.author !== undefined;
   try {
+    const author = request.author && (await openAuthor(prepared, { session, run, priors: past.priors, seed }));
     const peaks = await session.peaks?.();
     const repository = await repositoryState(folderOf(prepared));
     const result = await reportingFailures(run, () =>
@@ -209,6 +223,7 @@ export async function runLoop(
         artifacts: run.objects,
         onBest: (best, confirmation) => writeBest(run, best, confirmation),
         strategy,
+        author,
         exploring,
         ablation,
         requireSanitizer,
@@ -225,6 +240,15 @@ export async function runLoop(
   }
 }
 
+/** Its modules load only where a model is asked. */
+async function openAuthor(
+  { request, problem, workloads }: PreparedRun,
+  rest: { session: Session; run: RunFolder; priors: Priors; seed: number },
+): Promise<Author> {
+  const { openModelAuthor } = await import('./author/model/open-model-author.ts');
+  return await openModelAuthor({ options: request, problem, workload: workloads[0]!, ...rest });
+}
+
 /** Everything that a run may judge. */
 const subjectOf = ({ problem, workloads, start, rungs }: PreparedRun): SeedSubject => ({
   problem,
@@ -234,7 +258,7 @@ const subjectOf = ({ problem, workloads, start, rungs }: PreparedRun): SeedSubje
 
 /** A guided run of the same files comes to the same end: it need not be evaluated again. A blind one is to look elsewhere. */
 const seedsOf = (prepared: PreparedRun, { repeats, drawSeed }: Session): DrawSeed =>
-  (prepared.request.strategy === GUIDED ? repeats?.seedsFor(subjectOf(prepared)) : undefined) ?? drawSeed;
+  (isOffline(prepared) ? repeats?.seedsFor(subjectOf(prepared)) : undefined) ?? drawSeed;
 
 /** Holds the start and, where that is a rung, the whole ladder. */
 const folderOf = ({ problem, start }: PreparedRun): string =>
@@ -246,6 +270,7 @@ const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest =>
   target: resolve(request.target),
   record: request.record === undefined ? undefined : resolve(request.record),
   replay: request.replay === undefined ? undefined : resolve(request.replay),
+  transcript: request.transcript === undefined ? undefined : resolve(request.transcript),
   problemFiles: hashProblemFiles(problem.folder),
   seedDrawn: request.seedDrawn || undefined,
 });

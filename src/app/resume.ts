@@ -13,6 +13,7 @@ import {
   type Budgets,
   EVENT_SCHEMA_VERSION,
   type EvaluationFinishedEvent,
+  ofType,
   type RecordedEvent,
   type RunFinishedEvent,
   type RunStartedEvent,
@@ -234,7 +235,13 @@ function refuseOtherKernels(
   events: readonly RecordedEvent[],
 ): void {
   const seen = new Set<string>();
-  const evaluated = events.filter((event) => event.type === 'evaluation-finished');
+  const written = new Set(
+    ofType(events, 'move-proposed').flatMap(({ move }) => (move.kind === 'written' ? [move.kernel] : [])),
+  );
+  // What was written during the run lies nowhere else; the loop makes it again from the answers.
+  const evaluated = ofType(events, 'evaluation-finished').filter(
+    ({ evaluation: { candidate } }) => !written.has(candidate.kernel),
+  );
   const candidates = [
     { ...start, sources: evaluated[0]?.sources ?? {} },
     ...evaluated.map(({ evaluation: { candidate }, sources }) => ({ ...candidate, sources })),

@@ -101,6 +101,10 @@ export function createLiveProgress(stream: NodeJS.WriteStream): Progress {
       move = kernel;
       start(`the start, ${kernel}`);
     },
+    'author-asked': ({ iteration, author, outcome, code }) => {
+      start(`[${iteration}] ${author}: ${outcome}${code === null ? '' : `: ${code}`}; asking again`);
+    },
+    'author-redirected': ({ step, reason }) => print(`${step}: ${reason}`, 'yellow'),
     'move-proposed': ({ iteration, move: change }) => {
       isSearching = true;
       move = formatMove(change);

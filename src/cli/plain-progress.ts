@@ -67,6 +67,21 @@ function describeResult({ evaluation }: EvaluationFinishedEvent): string {
   return `passed, ${timing.kind} ${formatNs(timing.medianNs)}${bound}${again}`;
 }
 
+/** `anthropic:NAME wrote for 03_rows: 5,120 tokens`, or what was wrong. */
+function describeAsked({
+  author,
+  purpose,
+  outcome,
+  code,
+  reason,
+  tokens,
+  tokensUsed,
+}: RecordedEvent<'author-asked'>): string {
+  const what = outcome === 'candidate' ? `${purpose === 'write' ? 'wrote' : 'mended'} a kernel` : `${outcome}: ${code}`;
+  const why = outcome === 'candidate' ? '' : `: ${reason.split('\n')[0]!.slice(0, 120)}`;
+  return `${author}: ${what}${why}; ${tokens.input + tokens.output} tokens, ${tokensUsed} so far`;
+}
+
 type Handlers = { [T in EventType]: (event: RecordedEvent<T>) => void };
 
 /** Lines that say everything: what is tried, why, result, best so far, budget left. For files, pipes and `--verbose`. */
@@ -99,6 +114,8 @@ export function createPlainProgress(stream: NodeJS.WriteStream): Progress {
       print(`    ${decision === 'keep' ? paint('green', 'keep') : paint('yellow', 'revert')}: ${reason}`);
     },
     'move-abandoned': ({ moveKey, reason }) => print(`    giving up ${moveKey}: ${reason}`),
+    'author-asked': (event) => print(`    ${describeAsked(event)}`),
+    'author-redirected': ({ step, reason }) => print(`    ${paint('yellow', step)}: ${reason}`),
     advice: ({ finding, text }) => print(`    advice for ${finding.id}: ${text}`),
     'options-ranked': (event) => {
       for (const line of optionsTable(event)) print(line);

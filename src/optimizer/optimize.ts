@@ -1,3 +1,4 @@
+import { deriveSeed } from '../core/derive-seed.ts';
 import { type Evaluation, type EvaluationRequest, isWrongWhenTimed } from '../core/evaluation.ts';
 import { combineRatios } from '../stats/combine-ratios.ts';
 import type { StopReason } from '../store/events.ts';
@@ -149,10 +150,11 @@ async function propose(run: Run): Promise<Phase> {
   const spent = spentBudget(run, evaluationsOfMove(run.options.workloads.length, isMeasured));
   const stop = spent ?? reasonToGiveUp(run.withoutGain, run.options.patience);
   if (stop) return finish(run, stop.reason, stop.detail);
-  const turn = run.proposer.next(run);
+  const turn = await run.proposer.next(run);
   logTurn(run, turn);
   const { move, exhausted } = turn;
-  if (!move) return finish(run, exhausted!.reason, exhausted!.detail);
+  if (exhausted) return finish(run, exhausted.reason, exhausted.detail);
+  if (!move) return 'propose';
   if (run.history.isOver) run.options.evaluator.prepare?.((turn.upcoming ?? []).map(({ candidate }) => candidate));
   beginMove(run, move);
   return 'evaluate';
@@ -167,7 +169,7 @@ function beginMove(run: Run, move: ProposedMove): void {
     iteration: run.iteration,
     moveKey: move.key,
     pattern: move.pattern,
-    finding: { ...move.finding, evaluationId: run.best!.evaluation.id },
+    finding: { evaluationId: run.best!.evaluation.id, ...move.finding },
     move: move.change,
     candidate: reference(move.candidate),
     expectedGain: move.expectedGain,
@@ -193,7 +195,7 @@ async function evaluate(run: Run): Promise<Phase> {
   const { workloads } = run.options;
   const [first] = workloads;
   const measuring = { tier: 'screen', against: beside(run) } as const;
-  const evaluation = await evaluateOnce(run, { candidate: run.move!.candidate, measuring });
+  const evaluation = await evaluateOnce(run, { candidate: run.move!.candidate, measuring, ...secrecy(run, 'first') });
   if (!evaluation) return interrupted(run);
   run.judged.set(first!.name, evaluation);
   if (!isTimed(evaluation)) return 'decide';
@@ -211,7 +213,8 @@ async function accept(run: Run): Promise<Phase> {
   for (const [index, workload] of workloads.entries()) {
     if (index === 0 && !isMeasured) continue;
     const measuring = { tier: 'accept', against: beside(run), profile: index === 0 ? 'light' : 'none' } as const;
-    const evaluation = await evaluateOnce(run, { candidate: run.move!.candidate, workload, measuring });
+    const { candidate } = run.move!;
+    const evaluation = await evaluateOnce(run, { candidate, workload, measuring, ...secrecy(run, workload.name) });
     if (!evaluation) return interrupted(run);
     run.judged.set(workload.name, evaluation);
     if (workloads.length > 1 && !isWithinVeto(run, workload.name, evaluation)) break;
@@ -228,9 +231,20 @@ function isWithinVeto({ best }: Run, workload: string, evaluation: Evaluation): 
   return ratio !== undefined && ratio >= VETO_RATIO;
 }
 
-const beside = (run: Run): NonNullable<EvaluationRequest['against']> => [
-  { name: 'best', candidate: run.best!.candidate },
-];
+/** The best first: decisions compare with it. */
+function beside({ best, move }: Run): NonNullable<EvaluationRequest['against']> {
+  const { candidate } = best!;
+  const parent = move?.written?.parent;
+  const others = parent && parent.id !== candidate.id ? [{ name: 'parent', candidate: parent }] : [];
+  return [{ name: 'best', candidate }, ...others];
+}
+
+/** Whoever writes a kernel can't have known its inputs: its seed follows from the kernel and from the run's secret one. */
+function secrecy({ move, options }: Run, workload: string): { seed?: number; thorough?: boolean } {
+  if (!move?.written) return {};
+  const seed = deriveSeed(options.seed, `${move.candidate.id} on ${workload}`);
+  return { seed, thorough: !move.written.isSetting };
+}
 
 async function decidePhase(run: Run): Promise<Phase> {
   const { options, ledger } = run;

@@ -16,9 +16,12 @@ export interface ProposedMove {
   /** Key under which failures are counted: pattern × parameter, or pattern × rung. */
   key: string;
   pattern: { id: string; title: string };
-  finding: { id: string; estimatedSpeedup: number; evidence: string };
+  /** `evaluationId`: where it is not a finding of the best. */
+  finding: { id: string; estimatedSpeedup: number; evidence: string; evaluationId?: string };
   change: MoveRecord;
   candidate: Candidate;
+  /** Written during the run: judged with a seed that nobody knew before. `isSetting`: one of its settings, with less inputs. */
+  written?: { readonly isSetting: boolean; readonly parent: Candidate };
   /** Old time ÷ new time the pattern expects. An estimate. */
   expectedGain: number;
   /** 0…1. */
@@ -43,7 +46,7 @@ export interface ProposalContext {
 }
 
 /** Evidence in one line: counter, value, threshold. */
-const evidenceText = (finding: Finding): string =>
+export const evidenceText = (finding: Finding): string =>
   finding.evidence
     .map(
       ({ counter, value, unit, comparison, threshold }) =>

@@ -20,6 +20,7 @@ import type {
   RunRequest,
   WeightedWorkload,
 } from '../store/events.ts';
+import type { Author } from './authoring/author.ts';
 import type { Budget } from './budget.ts';
 import type { TimedEvaluation } from './decision.ts';
 import type { VetoBound } from './goal.ts';
@@ -46,6 +47,8 @@ export interface OptimizeOptions {
   drawSeed?: (after: number) => number;
   /** `guided` when absent, or a strategy of search/. */
   strategy?: string;
+  /** Writes kernels, instead of a strategy that chooses among those there are. */
+  author?: Author;
   /** What earlier runs realised; nothing when absent. */
   priors?: Priors;
   /** Logged, so that the run can be resumed. */

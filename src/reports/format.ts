@@ -130,6 +130,7 @@ const MOVES: { [K in MoveRecord['kind']]: (move: Extract<MoveRecord, { kind: K }
   parameters: ({ kernel, changes }) => formatChanges(kernel, changes),
   rung: ({ from, to }) => `${from} → ${to}`,
   configuration: ({ kernel, parameters }) => `${kernel}: ${formatParameters(parameters) || 'no parameters'}`,
+  written: ({ kernel, parent, author }) => `${parent.kernel} → ${kernel}, written by ${author}`,
 };
 
 /** `02_tiled → 03_rows`, or `04_warp: BLOCK_M 32 → 64, PAD 0 → 8`, or of a whole setting `04_warp: BLOCK_M=64, PAD=8`. */

@@ -49,6 +49,8 @@ const SHAPES: Readonly<Record<RunEvent['type'], Shape>> = {
   'budgets-extended': { budgets: 'object' },
   'move-abandoned': { moveKey: 'text', reason: 'text' },
   advice: { ...FINDING, text: 'text' },
+  'author-asked': { request: 'number', author: 'text', outcome: 'text', reason: 'text', tokens: 'object' },
+  'author-redirected': { signal: 'text', step: 'text', reason: 'text' },
   'options-ranked': { options: 'list' },
   ablation: { best: 'text', 'undone.kind': 'text', ...REFERENCE('candidate') },
   'workload-advice': { candidate: 'text', dimensions: 'list', rows: 'list', text: 'text' },

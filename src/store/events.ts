@@ -22,8 +22,13 @@ export const STOP_REASONS = [
   'time-spent',
   'gpu-time-spent',
   'money-spent',
+  'tokens-spent',
+  'cost-spent',
   'no-moves-left',
   'space-exhausted',
+  'author-stuck',
+  'author-failed',
+  'author-caught',
   'interrupted',
   'start-failed',
   'device-failed',
@@ -31,6 +36,18 @@ export const STOP_REASONS = [
   'failed',
 ] as const;
 export type StopReason = (typeof STOP_REASONS)[number];
+
+/** What an author is shown: only the kernel; its findings, too; other good kernels and all that was tried, too. */
+export const AUTHOR_MODES = ['free', 'insight', 'full'] as const;
+export type AuthorMode = (typeof AUTHOR_MODES)[number];
+
+/** How it shows that an author gets no further. */
+export const AUTHOR_SIGNALS = ['no-gain', 'near-duplicates', 'wrong-predictions'] as const;
+export type AuthorSignal = (typeof AUTHOR_SIGNALS)[number];
+
+/** What is tried then, in this order. */
+export const AUTHOR_STEPS = ['other-finding', 'other-parent', 'other-mode', 'fresh-context', 'stop'] as const;
+export type AuthorStep = (typeof AUTHOR_STEPS)[number];
 
 const text = z.string();
 const number = z.number();
@@ -53,6 +70,19 @@ const candidate = z.object({
 /** A kernel with parameter values, as events name it. */
 export type CandidateReference = z.infer<typeof candidate>;
 
+const tokenUsage = z.object({
+  /** All that were sent; those that a cache held or took are counted again in the next two. */
+  input: number,
+  cacheRead: number,
+  cacheWrite: number,
+  output: number,
+  /** At least one request was counted from its characters, because the endpoint did not say. */
+  isEstimate: z.boolean(),
+});
+
+/** Tokens of requests to a language model. */
+export type Tokens = z.infer<typeof tokenUsage>;
+
 const goal = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('speed-up'), ratio: number, text }),
   z.object({ kind: z.literal('time'), ns: number, text }),
@@ -67,11 +97,28 @@ const move = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('parameters'), kernel: text, changes: z.array(z.object(parameterChange)) }),
   z.object({ kind: z.literal('rung'), from: text, to: text }),
   z.object({ kind: z.literal('configuration'), kernel: text, parameters: values }),
+  z.object({
+    kind: z.literal('written'),
+    /** Candidate that it was made from, and what it changed there. */
+    parent: candidate,
+    kernel: text,
+    files: z.array(z.object({ file: text, addedLines: number, removedLines: number })),
+    /** Who wrote it, e.g. `anthropic:NAME`. */
+    author: text,
+    mode: z.enum(AUTHOR_MODES),
+    hypothesis: text,
+    /** At most two, in the author's words. */
+    levers: z.array(text),
+    /** Parent's time ÷ its time, as the author hopes. Never evidence. */
+    predictedRatio: orNull(number),
+    /** Of all requests that it took, repairs included. */
+    cost: z.object({ requests: number, tokens: tokenUsage, money: orNull(number) }),
+  }),
 ]);
 
 /**
  * The change of an iteration. `parameter` and `rung` change one thing of the best candidate so far. `configuration` is the
- * request of a blind strategy: any setting of any rung.
+ * request of a blind strategy: any setting of any rung. `written` is a kernel that somebody wrote during the run.
  */
 export type MoveRecord = z.infer<typeof move>;
 
@@ -323,6 +370,40 @@ export const EVENT_SCHEMAS = {
     reason: text,
   }),
 
+  /** An author was asked for a kernel. What was sent and answered lies in the run's transcript, under the request's number. */
+  'author-asked': z.object({
+    /** Of the move that was looked for. */
+    iteration: number,
+    /** Counts from 1. */
+    request: number,
+    author: text,
+    purpose: z.enum(['write', 'repair']),
+    mode: z.enum(AUTHOR_MODES),
+    /** Candidate that was to be changed. */
+    parent: text,
+    /** The finding of the parent that it was to work on; `none` without one. */
+    finding: text,
+    /** `candidate`: judged next. `refused`: what came was no candidate, and cost no evaluation. `failed`: nothing came. */
+    outcome: z.enum(['candidate', 'refused', 'failed']),
+    /** Why it was refused or failed. */
+    code: orNull(text),
+    reason: text,
+    tokens: tokenUsage,
+    /** `null` without a price. */
+    money: orNull(number),
+    /** Of the run so far. */
+    tokensUsed: number,
+    moneyUsed: orNull(number),
+  }),
+
+  /** The author got no further: it is asked for something else. The last step ends the search. */
+  'author-redirected': z.object({
+    iteration: number,
+    signal: z.enum(AUTHOR_SIGNALS),
+    step: z.enum(AUTHOR_STEPS),
+    reason: text,
+  }),
+
   /** A pattern's recommendation that no listed move can carry out. */
   advice: z.object({ iteration: number, pattern, finding, text }),
 
@@ -429,6 +510,7 @@ export type DecisionEvent = EventOf<'decision'>;
 export type ConfirmationEvent = EventOf<'confirmation'>;
 export type MoveAbandonedEvent = EventOf<'move-abandoned'>;
 export type OptionsRankedEvent = EventOf<'options-ranked'>;
+export type AuthorAskedEvent = EventOf<'author-asked'>;
 export type AblationEvent = EventOf<'ablation'>;
 export type WorkloadAdviceEvent = EventOf<'workload-advice'>;
 export type BudgetEvent = EventOf<'budget'>;

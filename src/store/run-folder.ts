@@ -18,6 +18,7 @@ export const RUN_FILES = {
   reportPlot: 'report.svg',
   best: 'best',
   objects: 'objects',
+  transcript: 'transcript.jsonl',
 } as const;
 
 /** A run's folder, open for writing. Only this process may write to it until it closes it or ends. */

@@ -41,8 +41,10 @@ const whole = async (): Promise<RecordedEvent[]> => {
   return record(events.slice(0, -1));
 };
 
-/** One field of each kind of event, said otherwise. */
-const CHANGES: Readonly<Record<Exclude<RunEvent['type'], 'run-finished' | 'budgets-extended'>, object>> = {
+type Elsewhere = 'run-finished' | 'budgets-extended' | 'author-asked' | 'author-redirected';
+
+/** One field of each kind of event that this run has, said otherwise. */
+const CHANGES: Readonly<Record<Exclude<RunEvent['type'], Elsewhere>, object>> = {
   'run-started': { seed: 99 },
   'move-proposed': { expectedGain: 1.4999 },
   'evaluation-finished': { iteration: 77 },

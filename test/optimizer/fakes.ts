@@ -8,6 +8,7 @@ import type { Problem } from '../../src/core/problem.ts';
 import type { FindingId } from '../../src/core/vocabulary.ts';
 import type { Pattern, PatternMove } from '../../src/diagnosis/pattern.ts';
 import { DEVICE_SPECS } from '../../src/hardware/device-specs.ts';
+import type { Answer, Author } from '../../src/optimizer/authoring/author.ts';
 import { type OptimizeOptions, optimize, type RunResult } from '../../src/optimizer/optimize.ts';
 import { NOTHING_KEPT, type RunEvent, UNLIMITED } from '../../src/store/events.ts';
 
@@ -200,3 +201,32 @@ export const ofType = <T extends RunEvent['type']>(
   type: T,
 ): Extract<RunEvent, { type: T }>[] =>
   events.filter((event): event is Extract<RunEvent, { type: T }> => event.type === type);
+
+/** Answers of an author in their order; the last one repeats. Each cost a token. */
+export function scriptedAuthor(...answers: readonly Answer[]): Author {
+  let asked = 0;
+  return {
+    name: 'scripted',
+    mode: 'insight',
+    async ask() {
+      asked += 1;
+      const answer = answers[Math.min(asked, answers.length) - 1]!;
+      if (answer.kind === 'ended') return { answer };
+      const tokens = { input: 1, cacheRead: 0, cacheWrite: 0, output: 0, isEstimate: false };
+      return {
+        asked: { request: asked, purpose: 'write', tokens, money: null, tokensUsed: asked, moneyUsed: null },
+        answer,
+      };
+    },
+  };
+}
+
+/** A written kernel whose body is `text`. */
+export const written = (text: string, predictedRatio: number | null = null): Answer => ({
+  kind: 'candidate',
+  candidate: makeCandidate({ ...kernel(text), sources: { 'kernel.cu': `${text}();\n` } }, {}),
+  hypothesis: text,
+  levers: [],
+  predictedRatio,
+  files: [],
+});

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { WHILE_TIMED } from '../../src/core/evaluation.ts';
 import type { OptimizeOptions } from '../../src/optimizer/optimize.ts';
 import { NOTHING_KEPT, type RunEvent, STOP_REASONS, type StopReason, UNLIMITED } from '../../src/store/events.ts';
 import { CUDA, fakeGpu } from './fake-gpu.ts';
-import { ofType, pattern, runLoop, scriptedEvaluator, tile } from './fakes.ts';
+import { ofType, pattern, runLoop, scriptedAuthor, scriptedEvaluator, tile, written } from './fakes.ts';
 
 type Options = Partial<OptimizeOptions> & Pick<OptimizeOptions, 'evaluator'>;
 
@@ -89,6 +90,48 @@ const SCENARIOS: Readonly<Record<StopReason, Scenario>> = {
     options: () => ({ evaluator: steady(), strategy: 'exhaustive' }),
     detail: 'all 4 configurations have been evaluated',
     evaluations: 4,
+  },
+  'tokens-spent': {
+    options: () => ({
+      evaluator: steady(),
+      author: scriptedAuthor(written('a'), { kind: 'ended', reason: 'tokens-spent', detail: '9 of 9 tokens used' }),
+    }),
+    detail: '9 of 9 tokens used',
+    evaluations: 2,
+  },
+  'cost-spent': {
+    options: () => ({
+      evaluator: steady(),
+      author: scriptedAuthor({ kind: 'ended', reason: 'cost-spent', detail: '2 of 2 spent on tokens' }),
+    }),
+    detail: '2 of 2 spent on tokens',
+    evaluations: 1,
+  },
+  'author-stuck': {
+    options: () => ({
+      evaluator: steady(),
+      author: scriptedAuthor({ kind: 'refused', code: 'no-answer', reason: 'prose' }),
+    }),
+    detail: 'scripted gets no further: 5 attempts in a row were refused or no faster',
+    evaluations: 1,
+  },
+  'author-failed': {
+    options: () => ({
+      evaluator: steady(),
+      author: scriptedAuthor({ kind: 'failed', code: 'server-error', reason: 'HTTP 500' }),
+    }),
+    detail: 'scripted gave no answer 4 times in a row: HTTP 500',
+    evaluations: 1,
+  },
+  'author-caught': {
+    options: () => ({
+      evaluator: scriptedEvaluator((name) =>
+        name.startsWith('01_first') ? { ns: 1000 } : { status: 'wrong', failedCheck: WHILE_TIMED },
+      ),
+      author: scriptedAuthor(written('a'), written('b'), written('c')),
+    }),
+    detail: '2 kernels of scripted were right when verified and wrong when timed',
+    evaluations: 3,
   },
   interrupted: {
     options: () => {

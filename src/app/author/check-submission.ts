@@ -1,8 +1,18 @@
 import type { Candidate } from '../../core/kernel.ts';
 import { whyNotTaken } from '../../core/plan/takes-workload.ts';
+import type { Problem, Workload } from '../../core/problem.ts';
 import { planLaunches } from '../../evaluation/launches/plan-launches.ts';
 import { describeDiagnostic } from '../../reports/format.ts';
-import type { Turn } from './turn.ts';
+import type { Session } from '../session.ts';
+
+/** Where an author's kernels are compiled: a turn, or a run. */
+export interface Bench {
+  readonly problem: Problem;
+  readonly workload: Workload;
+  session(): Promise<Session>;
+  /** Does work that needs the device, when nothing else does. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+}
 
 /** What compiling a submission shows. */
 export interface SubmissionCheck {
@@ -25,7 +35,7 @@ const MOST_DIAGNOSTICS = 12;
  * @throws WarpsmithError for a mistake in a launch plan.
  */
 export async function checkSubmission(
-  turn: Turn,
+  turn: Bench,
   candidate: Candidate,
   signal?: AbortSignal,
 ): Promise<SubmissionCheck> {

@@ -4,8 +4,8 @@ import type { BufferDeclaration, DimensionDeclaration, ProblemFile, Tolerance } 
 import { formatNs, formatParameters } from '../../reports/format.ts';
 import { workAndBounds } from '../bounds.ts';
 import { readUserFile } from '../loading/read-user-file.ts';
+import type { Bench } from './check-submission.ts';
 import { LIMITS } from './submission.ts';
-import type { Turn } from './turn.ts';
 
 /** What an author needs to know before writing a kernel. */
 export interface ProblemBrief {
@@ -58,8 +58,11 @@ const RULES = [
   `At most ${LIMITS.files} files of ${LIMITS.fileBytes / 1024} KiB.`,
 ];
 
+/** What the description needs. */
+type Place = Pick<Bench, 'problem' | 'workload' | 'session'>;
+
 /** The problem of a turn, as its author is told of it. */
-export async function describeProblem(turn: Turn): Promise<ProblemBrief> {
+export async function describeProblem(turn: Place): Promise<ProblemBrief> {
   const { problem, workload } = turn;
   const { file } = problem;
   const { device } = await turn.session();
@@ -90,6 +93,28 @@ export async function describeProblem(turn: Turn): Promise<ProblemBrief> {
   };
 }
 
+/** The same for reading. */
+export function problemText(brief: ProblemBrief): string {
+  const listed = (title: string, lines: readonly string[]): string =>
+    lines.length > 0 ? [`${title}:`, ...lines.map((line) => `- ${line}`)].join('\n') : '';
+  return [
+    `${brief.name}: ${brief.description}`,
+    `timed on ${brief.device}, ${brief.architecture}, ${brief.workload}`,
+    brief.bounds,
+    listed('dimensions', brief.dimensions),
+    listed('buffers', brief.buffers),
+    listed('scalars', brief.scalars),
+    listed('every shape meets', brief.limits),
+    listed('tolerance', brief.tolerance),
+    listed('rules', brief.rules),
+    `kernel.json, of another problem:\n${brief.kernelJson}`,
+    `expressions: ${brief.expressions}`,
+    brief.reference && `reference (TypeScript, float64):\n${brief.reference}`,
+  ]
+    .filter(Boolean)
+    .join('\n');
+}
+
 function describeDimension([name, { description, minimum, maximum, values, default: value }]: [
   string,
   DimensionDeclaration,
@@ -100,7 +125,7 @@ function describeDimension([name, { description, minimum, maximum, values, defau
   return `${name}: ${description} ${range}${value === undefined ? '' : `; ${value} by default`}`;
 }
 
-function describeBuffer([name, buffer]: [string, BufferDeclaration], { workload }: Turn): string {
+function describeBuffer([name, buffer]: [string, BufferDeclaration], { workload }: Pick<Place, 'workload'>): string {
   const { access, dtype, shape, strides, layout, alignmentBytes = 16, when, description = '' } = buffer;
   const here = shape.map((extent) => evaluateExpression(extent, workload.dimensions, { path: name }));
   return [

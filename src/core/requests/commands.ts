@@ -1,6 +1,7 @@
 import { choice, choices, FLAG, IDENTIFIER, integer, NAME, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
 import {
   ATTEMPT,
+  AUTHOR,
   BASELINES,
   BUDGETS,
   type Completed,
@@ -290,6 +291,7 @@ export const COMMANDS = {
         isLogged: true,
         onlyOnGpus: 'it checks every access anyway',
       },
+      ...AUTHOR,
       ...STORE,
     },
   },

@@ -289,6 +289,63 @@ export const BUDGETS = {
   },
 } as const satisfies Options;
 
+/** Who writes kernels during a run, and what that may cost. */
+export const AUTHOR = {
+  author: {
+    flags: '--author <kind>',
+    kind: choice(['model']),
+    help: 'who writes kernels: model (asks the one of --model)',
+    defaultHelp: 'nobody: a strategy chooses among those there are',
+    isLogged: true,
+  },
+  model: {
+    flags: '--model <name>',
+    kind: TEXT,
+    help: 'anthropic:NAME, or openai-compatible:NAME with --endpoint; the key comes from the environment',
+    isLogged: true,
+  },
+  endpoint: {
+    flags: '--endpoint <url>',
+    kind: TEXT,
+    help: 'where the model listens, e.g. http://localhost:8000/v1',
+    defaultHelp: "Anthropic's own",
+    isLogged: true,
+  },
+  mode: {
+    flags: '--mode <mode>',
+    kind: choice(['free', 'insight', 'full']),
+    help: 'what the model is shown first: free (the kernel), insight (and its findings), full (and other kernels)',
+    default: 'insight',
+    isLogged: true,
+  },
+  maximumTokens: {
+    flags: '--max-tokens <count>',
+    kind: integer(1, 1e12),
+    help: 'budget in tokens of the model, sent and answered',
+    default: 1_000_000,
+    isLogged: true,
+  },
+  maximumCost: {
+    flags: '--max-cost <amount>',
+    kind: positive(),
+    help: 'budget in money for tokens, with --price',
+    isLogged: true,
+  },
+  price: {
+    flags: '--price <sent,answered>',
+    kind: TEXT,
+    help: 'price of a million tokens sent and of a million answered, e.g. 3,15',
+    isLogged: true,
+  },
+  transcript: {
+    flags: '--transcript <file>',
+    kind: PATH,
+    help: "take the answers from a run's transcript.jsonl, and ask no model",
+    completes: 'file',
+    isLogged: true,
+  },
+} as const satisfies Options;
+
 export const LARGER_BUDGETS = {
   maximumEvaluations: {
     ...BUDGETS.maximumEvaluations,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeProblem } from '../../app/author/describe-problem.ts';
+import { describeProblem, problemText } from '../../app/author/describe-problem.ts';
 import { historyOf } from '../../app/author/history.ts';
 import { filesOfKernel, listKernels } from '../../app/author/list-kernels.ts';
 import { tool } from '../tool.ts';
@@ -33,21 +33,7 @@ export const problem = tool({
   readOnly: true,
   async answer(turn) {
     const brief = await describeProblem(turn);
-    const text = lines(
-      `${brief.name}: ${brief.description}`,
-      `timed on ${brief.device}, ${brief.architecture}, ${brief.workload}`,
-      brief.bounds,
-      titled('dimensions', brief.dimensions),
-      titled('buffers', brief.buffers),
-      titled('scalars', brief.scalars),
-      titled('every shape meets', brief.limits),
-      titled('tolerance', brief.tolerance),
-      titled('rules', brief.rules),
-      `kernel.json, of another problem:\n${brief.kernelJson}`,
-      `expressions: ${brief.expressions}`,
-      brief.reference && `reference (TypeScript, float64):\n${brief.reference}`,
-    );
-    return { data: { ...brief }, text };
+    return { data: { ...brief }, text: problemText(brief) };
   },
 });
 

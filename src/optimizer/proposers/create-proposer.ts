@@ -3,13 +3,15 @@ import { GUIDED } from '../../core/requests/options.ts';
 import { DEFAULT_BLIND_STRATEGY } from '../../search/strategies.ts';
 import type { ProposedMove } from '../propose-moves.ts';
 import type { OptimizeOptions, Run } from '../run.ts';
+import { createByAuthor } from './by-author.ts';
 import { createByStrategy } from './by-strategy.ts';
 import { createGuided } from './guided.ts';
 import type { Judged, Proposer, Turn } from './proposer.ts';
 
 /** @throws WarpsmithError `unknown-strategy`; for a ladder with more settings than a strategy can list. */
 export function createProposer(options: OptimizeOptions): Proposer<Run> {
-  const { strategy = GUIDED, exploring = true } = options;
+  const { strategy = GUIDED, exploring = true, author } = options;
+  if (author) return createByAuthor(author);
   if (strategy !== GUIDED) return createByStrategy(options, strategy);
   const guided = createGuided();
   return exploring ? handingOver(guided, () => createByStrategy(options, DEFAULT_BLIND_STRATEGY)) : guided;
@@ -29,11 +31,11 @@ function handingOver(first: Proposer<Run>, createSecond: () => Proposer<Run>): P
     return second;
   };
   return {
-    next(run) {
-      const { exhausted, ...turn } = first.next(run);
+    async next(run) {
+      const { exhausted, ...turn } = await first.next(run);
       if (!exhausted) return turn;
       try {
-        return { ...turn, ...take().next(run) };
+        return { ...turn, ...(await take().next(run)) };
       } catch (error) {
         // Findings need no list of all settings. If there are too many to list, only findings propose moves.
         if (isTooManyAssignments(error)) return { ...turn, exhausted } satisfies Turn;

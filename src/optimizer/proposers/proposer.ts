@@ -1,4 +1,4 @@
-import type { MoveAbandonedEvent, OptionsRankedEvent } from '../../store/events.ts';
+import type { MoveAbandonedEvent, OptionsRankedEvent, StopReason } from '../../store/events.ts';
 import type { Advice, ProposedMove } from '../propose-moves.ts';
 
 /** Events of one turn, logged in this order: advice, moves given up, options. */
@@ -6,12 +6,12 @@ export interface Turn {
   readonly advice?: readonly Advice[];
   readonly abandoned?: readonly Omit<MoveAbandonedEvent, 'type' | 'iteration'>[];
   readonly ranked?: Pick<OptionsRankedEvent, 'share' | 'options' | 'omitted'>;
-  /** What to try next; absent when there is nothing left. */
+  /** What to try next. Without it and `exhausted` the proposer is asked again, unless a budget is spent or the user stops. */
   readonly move?: ProposedMove;
   /** Candidates that may be asked for soon, to compile ahead. */
   readonly upcoming?: readonly ProposedMove[];
   /** Why there is no move. */
-  readonly exhausted?: { readonly reason: 'no-moves-left' | 'space-exhausted'; readonly detail: string };
+  readonly exhausted?: { readonly reason: StopReason; readonly detail: string };
 }
 
 /** How a move's candidate did. */
@@ -24,7 +24,7 @@ export interface Judged {
 
 /** Chooses the next change to the best candidate. `R` is the part of a run that it sees. */
 export interface Proposer<R> {
-  next(run: R): Turn;
+  next(run: R): Turn | Promise<Turn>;
   /** Called for every judged move, also those of other proposers. */
   note(move: ProposedMove, judged: Judged): void;
 }

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 /** The line about what was used says why the search ended. */
 const SPENT: ReadonlySet<StopReason> = new Set([
   ...(['evaluations-spent', 'time-spent', 'gpu-time-spent', 'money-spent'] as const),
-  ...(['no-moves-left', 'space-exhausted'] as const),
+  ...(['tokens-spent', 'cost-spent', 'no-moves-left', 'space-exhausted'] as const),
 ]);
 
 /** `8 of 8 evaluations (2 of them after the search), 1 min 47 s`. */

@@ -5,7 +5,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['core'],
   ['hardware', 'stats', 'ptx', 'cuda-source'],
   ['search', 'diagnosis', 'virtual-gpu'],
-  ['process', 'ffi'],
+  ['process', 'ffi', 'models'],
   ['store'],
   ['toolchains'],
   ['devices'],

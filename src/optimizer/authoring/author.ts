@@ -1,0 +1,95 @@
+import type { Evaluation } from '../../core/evaluation.ts';
+import type { Finding } from '../../core/finding.ts';
+import type { Candidate } from '../../core/kernel.ts';
+import type { AuthorAskedEvent, AuthorMode, StopReason, Tokens } from '../../store/events.ts';
+import type { TimedEvaluation } from '../decision.ts';
+
+/*
+ * The seam to whoever writes kernels during a run. It is given what was found so far, and gives a candidate, a hypothesis and a
+ * hoped ratio: never a time, a verdict, a reference, a tolerance or a seed.
+ */
+
+/** A candidate that passed and may be changed. */
+export interface Member {
+  readonly candidate: Candidate;
+  readonly evaluation: TimedEvaluation;
+  readonly ratioToStart: number;
+}
+
+/** One thing that was tried, whatever came of it. */
+export interface Attempt {
+  readonly parent: string;
+  readonly finding: string;
+  readonly hypothesis: string;
+  readonly predictedRatio: number | null;
+  /** Absent if it was refused before it was judged. */
+  readonly judged?: {
+    readonly candidate: Candidate;
+    readonly evaluation: Evaluation;
+    /** Parent's and start's time ÷ its time; `null` without two valid times. */
+    readonly ratioToParent: number | null;
+    readonly ratioToStart: number | null;
+    readonly isKept: boolean;
+  };
+  /** Why it was not judged. */
+  readonly refusal?: string;
+}
+
+/** What an author is asked for. */
+export interface Task {
+  readonly mode: AuthorMode;
+  readonly parent: Member;
+  /** The finding of the parent to work on, if it has any. */
+  readonly finding: Finding | undefined;
+  /** Everything so far, oldest first. `isFresh`: only a summary of it is to be shown. */
+  readonly attempts: readonly Attempt[];
+  readonly isFresh: boolean;
+  /** The best of each structure, fastest first. */
+  readonly elites: readonly Member[];
+  /** Instead of something new: the last answer with this mistake mended. */
+  readonly repair?: { readonly told: string } | { readonly attempt: Attempt };
+  readonly evaluationsLeft: number | null;
+}
+
+/** What a request cost, and where it got to. */
+export type AskedRequest = Pick<
+  AuthorAskedEvent,
+  'request' | 'purpose' | 'tokens' | 'money' | 'tokensUsed' | 'moneyUsed'
+>;
+
+export interface Written {
+  readonly kind: 'candidate';
+  readonly candidate: Candidate;
+  readonly hypothesis: string;
+  readonly levers: readonly string[];
+  readonly predictedRatio: number | null;
+  readonly files: readonly { readonly file: string; readonly addedLines: number; readonly removedLines: number }[];
+}
+
+/** What came of one request. */
+export type Answer =
+  | Written
+  /** No candidate; `reason` is told to the author. */
+  | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly hypothesis?: string }
+  /** Nothing came. Asking again may help: the author waits before it does. */
+  | { readonly kind: 'failed'; readonly code: string; readonly reason: string }
+  /** No request was sent. */
+  | { readonly kind: 'ended'; readonly reason: StopReason; readonly detail: string };
+
+export interface Author {
+  /** For logs, e.g. `anthropic:NAME`. */
+  readonly name: string;
+  readonly mode: AuthorMode;
+  /**
+   * One request.
+   *
+   * @returns what was asked and came; undefined if the user interrupted.
+   */
+  ask(task: Task): Promise<{ readonly asked?: AskedRequest; readonly answer: Answer } | undefined>;
+}
+
+export const NO_COST: { requests: number; tokens: Tokens; money: number | null } = {
+  requests: 0,
+  tokens: { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, isEstimate: false },
+  money: null,
+};

@@ -1,0 +1,340 @@
+import { makeCandidate } from '../../core/candidate.ts';
+import { type Evaluation, isWrongWhenTimed } from '../../core/evaluation.ts';
+import type { Candidate } from '../../core/kernel.ts';
+import { takesWorkload } from '../../core/plan/takes-workload.ts';
+import type { AuthorAskedEvent, Tokens } from '../../store/events.ts';
+import {
+  type Answer,
+  type AskedRequest,
+  type Attempt,
+  type Author,
+  type Member,
+  NO_COST,
+  type Task,
+  type Written,
+} from '../authoring/author.ts';
+import { createLadder, type Ladder } from '../authoring/ladder.ts';
+import { skeletonOf } from '../authoring/near-duplicate.ts';
+import { isTimed, type TimedEvaluation } from '../decision.ts';
+import { evidenceText, type ProposedMove } from '../propose-moves.ts';
+import { emit, type Run, reference } from '../run.ts';
+import type { Proposer, Turn } from './proposer.ts';
+
+/** Repairs of one kernel: what does not compile or is wrong after them is given up. */
+const MOST_REPAIRS = 3;
+/** Requests in a row without an answer. */
+const MOST_FAILURES = 4;
+/** Kernels that were right when verified and wrong when timed, after which an author's turn is over. */
+const MOST_CAUGHT = 2;
+/** Kernels of different structure that an author may be sent to. */
+const MOST_ELITES = 4;
+
+/** A kernel on its way: what was asked, and what it cost so far. */
+interface Child {
+  readonly parent: Member;
+  readonly findingRank: number;
+  readonly mode: Task['mode'];
+  readonly isFresh: boolean;
+  repairs: number;
+  repair: Task['repair'];
+  cost: typeof NO_COST;
+}
+
+interface Memory {
+  readonly author: Author;
+  readonly ladder: Ladder;
+  readonly attempts: Attempt[];
+  readonly members: Map<string, Member>;
+  /** Skeleton → the kernel that had it first. */
+  readonly skeletons: Map<string, string>;
+  readonly names: Set<string>;
+  child: Child | undefined;
+  /** What is being judged. */
+  waiting: { readonly move: ProposedMove; readonly written: Written } | undefined;
+  failures: number;
+  caught: number;
+}
+
+/**
+ * Asks an author for kernels, one at a time. Tells it what is wrong with a kernel, at most three times. Notices when it gets no
+ * further, and sends it elsewhere.
+ */
+export function createByAuthor(author: Author): Proposer<Run> {
+  const memory: Memory = {
+    author,
+    ladder: createLadder(author.mode),
+    attempts: [],
+    members: new Map(),
+    skeletons: new Map(),
+    names: new Set(),
+    child: undefined,
+    waiting: undefined,
+    failures: 0,
+    caught: 0,
+  };
+  return {
+    async next(run) {
+      if (memory.members.size === 0) rememberStart(memory, run);
+      const over = noteJudged(memory, run);
+      if (over) return over;
+      memory.child ??= begin(memory);
+      const result = await author.ask(taskOf(memory, memory.child, run));
+      return result ? take(memory, run, result) : {};
+    },
+    note() {},
+  };
+}
+
+function rememberStart({ members, skeletons, names }: Memory, { best, options }: Run): void {
+  const { candidate, evaluation, ratioToStart } = best!;
+  members.set(candidate.id, { candidate, evaluation, ratioToStart });
+  skeletons.set(skeletonOf(candidate), candidate.kernel.file.name);
+  for (const { file } of [candidate.kernel, ...options.rungs]) names.add(file.name);
+}
+
+/** The fastest of each structure, fastest first. */
+function elitesOf({ members }: Memory): Member[] {
+  const fastest = [...members.values()].sort((a, b) => b.ratioToStart - a.ratioToStart);
+  return fastest.slice(0, MOST_ELITES);
+}
+
+function begin(memory: Memory): Child {
+  const { parentRank, findingRank, mode, isFresh } = memory.ladder.direction;
+  const elites = elitesOf(memory);
+  const parent = elites[parentRank % elites.length]!;
+  return { parent, findingRank, mode, isFresh, repairs: 0, repair: undefined, cost: NO_COST };
+}
+
+const findingOf = ({ parent: { evaluation }, findingRank }: Child) => evaluation.findings[findingRank];
+
+const taskOf = (memory: Memory, child: Child, { budget }: Run): Task => ({
+  mode: child.mode,
+  isFresh: child.isFresh,
+  parent: child.parent,
+  finding: findingOf(child),
+  attempts: memory.attempts,
+  elites: elitesOf(memory),
+  repair: child.repair,
+  evaluationsLeft: budget.searchEvaluationsLeft,
+});
+
+/** What follows from an answer: a move, an end, or another question. */
+function take(memory: Memory, run: Run, { asked, answer }: { asked?: AskedRequest; answer: Answer }): Turn {
+  if (answer.kind === 'ended') return { exhausted: answer };
+  const child = memory.child!;
+  if (asked) child.cost = addCost(child.cost, asked);
+  const judged = answer.kind === 'candidate' ? refuseKnown(memory, run, answer) : answer;
+  if (asked) emit(run, askedEvent(memory, run, asked, judged));
+  if (judged.kind === 'failed') return afterFailure(memory, judged);
+  memory.failures = 0;
+  if (judged.kind === 'refused') return afterRefusal(memory, run, judged);
+  return { move: moveOf(memory, child, judged) };
+}
+
+type Refused = Extract<Answer, { kind: 'refused' }>;
+type Failed = Extract<Answer, { kind: 'failed' }>;
+
+const askedEvent = (
+  { author, child }: Memory,
+  { iteration }: Run,
+  asked: AskedRequest,
+  answer: Written | Refused | Failed,
+): AuthorAskedEvent => ({
+  type: 'author-asked',
+  iteration: iteration + 1,
+  ...asked,
+  author: author.name,
+  mode: child!.mode,
+  parent: child!.parent.candidate.id,
+  finding: findingOf(child!)?.id ?? 'none',
+  outcome: answer.kind,
+  code: answer.kind === 'candidate' ? null : answer.code,
+  reason: answer.kind === 'candidate' ? answer.hypothesis : answer.reason,
+});
+
+function addCost(cost: typeof NO_COST, { tokens, money }: AskedRequest): typeof NO_COST {
+  const sum = (name: keyof Omit<Tokens, 'isEstimate'>): number => cost.tokens[name] + tokens[name];
+  return {
+    requests: cost.requests + 1,
+    tokens: {
+      input: sum('input'),
+      cacheRead: sum('cacheRead'),
+      cacheWrite: sum('cacheWrite'),
+      output: sum('output'),
+      isEstimate: cost.tokens.isEstimate || tokens.isEstimate,
+    },
+    money: money === null ? cost.money : (cost.money ?? 0) + money,
+  };
+}
+
+/** A kernel that was judged before, or that differs from one in nothing that counts, costs no evaluation. */
+function refuseKnown(memory: Memory, { options, judgements }: Run, written: Written): Written | Refused {
+  const { candidate, hypothesis } = written;
+  const refuse = (code: string, reason: string): Refused => ({ kind: 'refused', code, reason, hypothesis });
+  const skeleton = skeletonOf(candidate);
+  const like = memory.skeletons.get(skeleton);
+  if (like !== undefined || judgements.has(candidate.id)) {
+    return refuse(
+      'near-duplicate',
+      `it differs from ${like ?? 'an earlier kernel'} at most in comments, white space, names and the values of parameters`,
+    );
+  }
+  const untaken = options.workloads.find(({ dimensions }) => !takesWorkload(candidate, dimensions));
+  if (untaken) return refuse('workload-not-taken', `its limits or constraints turn the workload ${untaken.name} away`);
+  const named = withName(candidate, memory.names);
+  memory.skeletons.set(skeleton, named.kernel.file.name);
+  memory.names.add(named.kernel.file.name);
+  return { ...written, candidate: named };
+}
+
+/** Runs tell kernels apart by their names. */
+function withName(candidate: Candidate, taken: ReadonlySet<string>): Candidate {
+  const { kernel, parameters } = candidate;
+  const { name } = kernel.file;
+  if (!taken.has(name)) return candidate;
+  const base = name.replace(/_v\d+$/, '');
+  let count = 2;
+  while (taken.has(`${base}_v${count}`)) count += 1;
+  return makeCandidate({ ...kernel, file: { ...kernel.file, name: `${base}_v${count}` } }, parameters);
+}
+
+function moveOf(memory: Memory, child: Child, written: Written): Turn['move'] {
+  const { candidate, hypothesis, levers, predictedRatio, files } = written;
+  const { parent, mode, cost } = child;
+  const finding = findingOf(child);
+  const move: ProposedMove = {
+    key: `written/${memory.attempts.length + 1}`,
+    pattern: { id: 'written', title: 'A kernel that an author wrote' },
+    finding: {
+      id: finding?.id ?? 'none',
+      estimatedSpeedup: finding?.estimatedSpeedup ?? 1,
+      evidence: finding ? evidenceText(finding) : 'no finding was named',
+      evaluationId: parent.evaluation.id,
+    },
+    change: {
+      kind: 'written',
+      parent: reference(parent.candidate),
+      kernel: candidate.kernel.file.name,
+      files: [...files],
+      author: memory.author.name,
+      mode,
+      hypothesis,
+      levers: [...levers],
+      predictedRatio,
+      cost,
+    },
+    candidate,
+    written: { isSetting: false, parent: parent.candidate },
+    expectedGain: predictedRatio ?? 1,
+    // What an author hopes is no evidence.
+    confidence: 0,
+    reason: hypothesis,
+  };
+  memory.waiting = { move, written };
+  return move;
+}
+
+function afterFailure(memory: Memory, { reason }: Failed): Turn {
+  memory.failures += 1;
+  if (memory.failures < MOST_FAILURES) return {};
+  const detail = `${memory.author.name} gave no answer ${MOST_FAILURES} times in a row: ${reason}`;
+  return { exhausted: { reason: 'author-failed', detail } };
+}
+
+function afterRefusal(memory: Memory, run: Run, { code, reason, hypothesis = '' }: Refused): Turn {
+  const child = memory.child!;
+  child.repair = { told: reason };
+  child.repairs += 1;
+  if (child.repairs > MOST_REPAIRS) {
+    memory.attempts.push({ ...asAttempt(child), hypothesis, predictedRatio: null, refusal: `${code}: ${reason}` });
+    memory.child = undefined;
+  }
+  return redirect(memory, run, { isKept: false, isNearDuplicate: code === 'near-duplicate', realised: null });
+}
+
+const asAttempt = (child: Child): Pick<Attempt, 'parent' | 'finding'> => ({
+  parent: child.parent.candidate.id,
+  finding: findingOf(child)?.id ?? 'none',
+});
+
+/** Asks the ladder. */
+function redirect(memory: Memory, run: Run, outcome: Parameters<Ladder['note']>[0]): Turn {
+  const redirection = memory.ladder.note(outcome);
+  if (!redirection) return {};
+  emit(run, { type: 'author-redirected', iteration: run.iteration, ...redirection });
+  memory.child = undefined;
+  if (redirection.step !== 'stop') return {};
+  return {
+    exhausted: { reason: 'author-stuck', detail: `${memory.author.name} gets no further: ${redirection.reason}` },
+  };
+}
+
+/** Notes what came of the kernel that was judged last. Returns the end, if that is one. */
+function noteJudged(memory: Memory, run: Run): Turn | undefined {
+  const { waiting, child } = memory;
+  if (!waiting || !child) return undefined;
+  memory.waiting = undefined;
+  const { move, written } = waiting;
+  const judged = [...run.judged.values()];
+  if (judged.some(({ status }) => status === 'device-failed')) {
+    // Nobody judged it: the same kernel may come again.
+    memory.skeletons.delete(skeletonOf(move.candidate));
+    return undefined;
+  }
+  const attempt = attemptOf(run, child, written, move);
+  const { evaluation, ratioToParent, isKept } = attempt.judged!;
+  memory.attempts.push(attempt);
+  if (isTimed(evaluation)) remember(memory, move.candidate, evaluation, attempt.judged!.ratioToStart);
+  if (judged.some(isWrongWhenTimed)) memory.caught += 1;
+  if (memory.caught >= MOST_CAUGHT) return caughtTwice(memory.author.name);
+  if (evaluation.status !== 'passed' && child.repairs < MOST_REPAIRS) {
+    child.repairs += 1;
+    child.repair = { attempt };
+  } else memory.child = undefined;
+  const { predictedRatio } = written;
+  const realised = ratioToParent === null || predictedRatio === null ? null : ratioToParent / predictedRatio;
+  const turn = redirect(memory, run, { isKept, isNearDuplicate: false, realised });
+  return turn.exhausted ? turn : undefined;
+}
+
+const caughtTwice = (author: string): Turn => ({
+  exhausted: {
+    reason: 'author-caught',
+    detail: `${MOST_CAUGHT} kernels of ${author} were right when verified and wrong when timed`,
+  },
+});
+
+function remember(memory: Memory, candidate: Candidate, evaluation: TimedEvaluation, ratio: number | null): void {
+  if (ratio !== null) memory.members.set(candidate.id, { candidate, evaluation, ratioToStart: ratio });
+}
+
+function attemptOf(
+  run: Run,
+  child: Child,
+  { hypothesis, predictedRatio }: Written,
+  { candidate }: ProposedMove,
+): Attempt {
+  const evaluation = [...run.judged.values()][0]!;
+  const ratioToParent = ratioBetween(child.parent, evaluation);
+  return {
+    ...asAttempt(child),
+    hypothesis,
+    predictedRatio,
+    judged: {
+      candidate,
+      evaluation,
+      ratioToParent,
+      ratioToStart: ratioToParent === null ? null : ratioToParent * child.parent.ratioToStart,
+      isKept: run.best!.candidate.id === candidate.id,
+    },
+  };
+}
+
+/** Parent's time ÷ its time on the first workload; measured, only from the same blocks. */
+function ratioBetween(parent: Member, evaluation: Evaluation): number | null {
+  if (!isTimed(evaluation)) return null;
+  if (evaluation.timing.kind === 'predicted') return parent.evaluation.timing.medianNs / evaluation.timing.medianNs;
+  const { comparisons = [] } = evaluation;
+  const own = comparisons.find(({ baseline }) => baseline === 'parent') ?? comparisons[0];
+  return own?.ratio ?? null;
+}

@@ -1,0 +1,126 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { WarpsmithError } from '../core/errors.ts';
+import type { Priors } from './events.ts';
+import { withStorageErrors } from './storage-error.ts';
+
+/*
+ * What a run asked a language model, and what came: a JSON line for each request. The loop runs again from it without a model.
+ */
+
+export const TRANSCRIPT_VERSION = 1;
+
+const count = z.number().int().nonnegative();
+const usage = z.object({
+  input: count,
+  cacheRead: count,
+  cacheWrite: count,
+  output: count,
+  isEstimate: z.boolean(),
+});
+
+const header = z.object({
+  schemaVersion: z.literal(TRANSCRIPT_VERSION),
+  /** e.g. `anthropic:NAME`. */
+  model: z.string(),
+  problem: z.string(),
+  device: z.string(),
+  /** The run's, from which those of all inputs follow. */
+  seed: count,
+  /** What the run knew of earlier ones. */
+  priors: z.looseObject({}) as unknown as z.ZodType<Priors>,
+});
+export type TranscriptHeader = z.infer<typeof header>;
+
+const exchange = z.object({
+  request: count,
+  /** So many of the first messages are those of the request before. */
+  repeated: count,
+  /** The others. */
+  messages: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), text: z.string() })),
+  maximumOutputTokens: count,
+  answer: z.discriminatedUnion('ok', [
+    z.object({ ok: z.literal(true), text: z.string(), isComplete: z.boolean(), usage }),
+    z.object({
+      ok: z.literal(false),
+      failure: z.string(),
+      message: z.string(),
+      retryAfterMs: z.number().nonnegative().optional(),
+      usage,
+    }),
+  ]),
+});
+
+/** One request and its answer. */
+export type Exchange = z.infer<typeof exchange>;
+
+export interface Transcript {
+  readonly header: TranscriptHeader;
+  readonly exchanges: readonly Exchange[];
+}
+
+/** Begins a transcript. @throws WarpsmithError if the store can't be written. */
+export const beginTranscript = (path: string, head: TranscriptHeader): void => append(path, head);
+
+/** Adds what a request was answered, at once: it has been paid for. */
+export const addToTranscript = (path: string, one: Exchange): void => append(path, one);
+
+function append(path: string, value: object): void {
+  withStorageErrors(path, () => appendFileSync(path, `${JSON.stringify(value)}\n`, { flush: true }));
+}
+
+/**
+ * Reads a transcript. A last line that a killed process left incomplete is ignored.
+ *
+ * @throws WarpsmithError `no-transcript`, `damaged-transcript`.
+ */
+export function readTranscript(path: string): Transcript {
+  const lines = textOf(path).split('\n');
+  // What follows the last line feed is incomplete.
+  const [first, ...rest] = lines.slice(0, -1);
+  const parse = <T>(schema: z.ZodType<T>, text: string, line: number): T => {
+    const parsed = schema.safeParse(jsonOf(text));
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    throw damaged(path, line, issue ? `${issue.path.join('.') || 'line'}: ${issue.message}` : 'no JSON');
+  };
+  if (first === undefined) throw damaged(path, 1, 'it is empty');
+  return {
+    header: parse(header, first, 1),
+    exchanges: rest.map((text, index) => parse(exchange, text, index + 2)),
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new WarpsmithError({
+      code: 'no-transcript',
+      message: 'The transcript can’t be read.',
+      file: path,
+      received: (error as NodeJS.ErrnoException).code ?? 'an error',
+      expected: 'transcript.jsonl of a run that a model wrote kernels for',
+      hint: 'It lies in the folder of the run.',
+    });
+  }
+}
+
+const damaged = (path: string, line: number, received: string): WarpsmithError =>
+  new WarpsmithError({
+    code: 'damaged-transcript',
+    message: 'The transcript is damaged, or of another version.',
+    file: path,
+    path: `line ${line}`,
+    received,
+    expected: `a transcript of version ${TRANSCRIPT_VERSION}`,
+    hint: 'Restore it, or run with a model.',
+  });
