@@ -57,17 +57,6 @@ export function encode(values: ArrayLike<number>, dtype: DType): Uint8Array {
   return new Uint8Array(buffer);
 }
 
-/**
- * The number of representable values between `left` and `right`, after rounding both to the dtype. Equal NaNs, and zeros of
- * either sign, are 0 apart; NaN and a number are infinitely far apart.
- */
-export function ulpDistance(left: number, right: number, dtype: DType): number {
-  if (Number.isNaN(left) || Number.isNaN(right)) return Object.is(left, right) ? 0 : Number.POSITIVE_INFINITY;
-  const order = ORDERS[dtype];
-  const distance = order(left) - order(right);
-  return Number(distance < 0n ? -distance : distance);
-}
-
 /** Whether all elements are equal; NaN equals NaN, and zeros of either sign are equal. */
 export function areSame(left: Float64Array, right: Float64Array): boolean {
   if (left.length !== right.length) return false;
@@ -214,42 +203,4 @@ const ENCODERS: Readonly<Record<DType, Encoder>> = {
   u32: encodeInteger(Uint32Array, 'u32'),
   i64: encodeBig(BigInt64Array, 'i64'),
   u64: encodeBig(BigUint64Array, 'u64'),
-};
-
-/** Position of a sign-magnitude bit pattern on the number line; both zeros are at 0. */
-function signMagnitudeOrder(bits: bigint, width: bigint): bigint {
-  const sign = 1n << (width - 1n);
-  return bits & sign ? -(bits & (sign - 1n)) : bits;
-}
-
-const scratch64 = new Float64Array(1);
-const scratch64Bits = new BigUint64Array(scratch64.buffer);
-function f64Order(value: number): bigint {
-  scratch64[0] = value;
-  return signMagnitudeOrder(scratch64Bits[0]!, 64n);
-}
-function f32Order(value: number): bigint {
-  scratchFloat[0] = value;
-  return signMagnitudeOrder(BigInt(scratchBits[0]!), 32n);
-}
-const f16Order = (value: number): bigint =>
-  signMagnitudeOrder(BigInt(new Uint16Array(new Float16Array([value]).buffer)[0]!), 16n);
-const integerOrder =
-  (dtype: DType) =>
-  (value: number): bigint =>
-    BigInt(ROUNDERS[dtype](value));
-
-const ORDERS: Readonly<Record<DType, (value: number) => bigint>> = {
-  f16: f16Order,
-  bf16: (value) => signMagnitudeOrder(BigInt(bf16Bits(value)), 16n),
-  f32: f32Order,
-  f64: f64Order,
-  i8: integerOrder('i8'),
-  u8: integerOrder('u8'),
-  i16: integerOrder('i16'),
-  u16: integerOrder('u16'),
-  i32: integerOrder('i32'),
-  u32: integerOrder('u32'),
-  i64: integerOrder('i64'),
-  u64: integerOrder('u64'),
 };

@@ -4,7 +4,7 @@ import type { DispatchTable } from './dispatch-table.ts';
 import { fillTemplate, type Values } from './fill-template.ts';
 import { CppNames, commentText, identifierOf, stringLiteral } from './launch-header/cpp-names.ts';
 
-/** As {@link chooseEntry} has it. */
+/** Distances closer than this are ties, so that the last bit of a math library does not decide. */
 const TIE = '1e-9';
 
 /** C++11 that chooses a kernel for a call and launches it. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DTYPES, type DType, sizeOfDType } from '../../src/core/dtype.ts';
-import { decode, encode, roundTo, ulpDistance } from '../../src/core/rounding.ts';
+import { decode, encode, roundTo } from '../../src/core/rounding.ts';
 
 /** Exponent and fraction widths of the binary formats. */
 const FORMATS = { f16: { fraction: 10, least: -14, most: 15 }, bf16: { fraction: 7, least: -126, most: 127 } } as const;
@@ -134,38 +134,4 @@ it('rounding twice changes nothing', () => {
 
 it('refuses half an element', () => {
   expect(() => decode(new Uint8Array(3), 'f16')).toThrow(RangeError);
-});
-
-describe('ulpDistance', () => {
-  it('counts representable values between', () => {
-    expect(ulpDistance(1, 1, 'f16')).toBe(0);
-    expect(ulpDistance(1, 1 + 2 ** -10, 'f16')).toBe(1);
-    expect(ulpDistance(1, 1 + 2 ** -7, 'bf16')).toBe(1);
-    expect(ulpDistance(1, 2, 'f32')).toBe(2 ** 23);
-    expect(ulpDistance(1, 2, 'f64')).toBe(2 ** 52);
-    expect(ulpDistance(0, -0, 'f32')).toBe(0);
-    // across zero: the least subnormals of either sign
-    expect(ulpDistance(2 ** -149, -(2 ** -149), 'f32')).toBe(2);
-    expect(ulpDistance(65504, Number.POSITIVE_INFINITY, 'f16')).toBe(1);
-    expect(ulpDistance(-3, 4, 'i8')).toBe(7);
-  });
-
-  it('is infinite to NaN, and 0 between NaNs', () => {
-    expect(ulpDistance(Number.NaN, 1, 'f16')).toBe(Number.POSITIVE_INFINITY);
-    expect(ulpDistance(1, Number.NaN, 'f32')).toBe(Number.POSITIVE_INFINITY);
-    expect(ulpDistance(Number.NaN, Number.NaN, 'f64')).toBe(0);
-  });
-
-  it('is a metric along the number line', () => {
-    fc.assert(
-      fc.property(dtypes, fc.array(fc.double({ noNaN: true }), { minLength: 3, maxLength: 3 }), (dtype, values) => {
-        const [low, middle, high] = values.toSorted((left, right) => left - right) as [number, number, number];
-        expect(ulpDistance(low, high, dtype)).toBeCloseTo(
-          ulpDistance(low, middle, dtype) + ulpDistance(middle, high, dtype),
-          -4,
-        );
-        expect(ulpDistance(low, middle, dtype)).toBe(ulpDistance(middle, low, dtype));
-      }),
-    );
-  });
 });

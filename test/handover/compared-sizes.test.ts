@@ -11,8 +11,9 @@ import {
 } from '../../src/core/compared-sizes.ts';
 import { expandBuffers } from '../../src/core/plan/expand-buffers.ts';
 import type { Dimensions, ProblemFile } from '../../src/core/problem.ts';
-import { chooseEntry, dispatchTable } from '../../src/handover/dispatch-table.ts';
+import { dispatchTable } from '../../src/handover/dispatch-table.ts';
 import { launchHeader } from '../../src/handover/launch-header/launch-header.ts';
+import { chooseEntry } from './support/choose-entry.ts';
 import { hostCompiler, inFolder, runHostProgram, STUB_DEFINITIONS } from './support/host-compiler.ts';
 import { packageOf, python, runPython } from './torch/support.ts';
 

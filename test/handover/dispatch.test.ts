@@ -6,8 +6,9 @@ import type { Candidate } from '../../src/core/kernel.ts';
 import { completeDimensions } from '../../src/core/plan/dimensions.ts';
 import type { Dimensions, ProblemFile } from '../../src/core/problem.ts';
 import { dispatchHeader } from '../../src/handover/dispatch-header.ts';
-import { chooseEntry, dispatchTable } from '../../src/handover/dispatch-table.ts';
+import { dispatchTable } from '../../src/handover/dispatch-table.ts';
 import { writeDispatch } from '../../src/handover/write-dispatch.ts';
+import { chooseEntry } from './support/choose-entry.ts';
 import { hostCompiler, inFolder, nvcc, runHostProgram, runTool, STUB_DEFINITIONS } from './support/host-compiler.ts';
 import { randomDimensions } from './support/random-dimensions.ts';
 
