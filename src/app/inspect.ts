@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ArtifactStore } from '../core/artifacts.ts';
 import type { DeviceIdentity } from '../core/device.ts';
@@ -7,6 +6,7 @@ import type { EvaluationRequest } from '../core/evaluation.ts';
 import type { Workload } from '../core/problem.ts';
 import { completeRequest, type RequestOf } from '../core/requests/request.ts';
 import { untilAborted } from '../core/until-aborted.ts';
+import { sha256 } from '../process/sha256.ts';
 import { buildInspectView, type InspectView } from '../reports/inspect-view.ts';
 import { type CandidateTarget, candidateTarget } from './candidate-target.ts';
 import { ensureTrustedFor } from './loading/trust.ts';
@@ -82,7 +82,7 @@ function holdTexts(): ArtifactStore & { get(hash: string): string | undefined } 
   return {
     get: (hash) => texts.get(hash),
     put(contents) {
-      const hash = createHash('sha256').update(contents).digest('hex');
+      const hash = sha256(contents);
       texts.set(hash, typeof contents === 'string' ? contents : new TextDecoder().decode(contents));
       return hash;
     },

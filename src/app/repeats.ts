@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { DeviceSpec } from '../core/device-spec.ts';
@@ -6,6 +5,7 @@ import type { Generator, Problem } from '../core/problem.ts';
 import { priorsKey, type RepeatContext, type SeedSubject, seedKey } from '../evaluation/recording/repeat.ts';
 import { userCacheFolder } from '../process/cache-file.ts';
 import { codeFingerprint } from '../process/code-fingerprint.ts';
+import { sha256 } from '../process/sha256.ts';
 import type { Priors } from '../store/events.ts';
 import { openRepeatStore } from '../store/repeats.ts';
 import type { Toolchain } from '../toolchains/toolchain.ts';
@@ -41,7 +41,7 @@ export function openRepeats(
   return {
     store: openRepeatStore(folder),
     get evaluatorDigest() {
-      digest ??= sha256Of(JSON.stringify([codeFingerprint(), spec, compiler, environment, limits]));
+      digest ??= sha256(JSON.stringify([codeFingerprint(), spec, compiler, environment, limits]));
       return digest;
     },
     problemDigest,
@@ -74,12 +74,10 @@ export function priorsFor(context: RepeatContext, subject: SeedSubject, store: s
   return priors;
 }
 
-const sha256Of = (contents: string | Uint8Array): string => createHash('sha256').update(contents).digest('hex');
-
 /** Everything that decides what is right: problem.json, the reference and what it may import, and arrays of inputs. */
 export function problemDigest({ folder, file }: Pick<Problem, 'folder' | 'file'>): string {
   const arrays = arrayFiles(file).map((name) => [name, fileDigest(resolve(folder, name))]);
-  return sha256Of(JSON.stringify([hashHostCode(folder), arrays]));
+  return sha256(JSON.stringify([hashHostCode(folder), arrays]));
 }
 
 /** Every .npy file that a generator names, wherever in problem.json. */
@@ -99,7 +97,7 @@ function fileDigest(path: string): string {
   const signature = `${found.size} ${found.mtimeMs} ${found.ctimeMs} ${found.ino}`;
   const known = fileDigests.get(path);
   if (known?.signature === signature) return known.digest;
-  const digest = sha256Of(readFileSync(path));
+  const digest = sha256(readFileSync(path));
   fileDigests.set(path, { signature, digest });
   return digest;
 }

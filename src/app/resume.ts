@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { makeCandidate } from '../core/candidate.ts';
@@ -7,6 +6,7 @@ import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Candidate, Kernel, KernelFile, ParameterValues } from '../core/kernel.ts';
 import { LARGER_BUDGETS } from '../core/requests/options.ts';
 import { completeRequest, longFlag, type RequestOf } from '../core/requests/request.ts';
+import { sha256 } from '../process/sha256.ts';
 import { refuseContradictions } from '../store/contradictions.ts';
 import { readEventLog } from '../store/event-log.ts';
 import {
@@ -271,7 +271,7 @@ function candidateOrUndefined(kernel: Kernel, parameters: ParameterValues): Cand
 /** The source whose hash differs; if none does, kernel.json changed. */
 function changedFile({ folder, sources: now }: Kernel, logged: EvaluationFinishedEvent['sources']): string {
   const source = Object.entries(now).find(
-    ([name, text]) => logged[name] !== undefined && createHash('sha256').update(text).digest('hex') !== logged[name],
+    ([name, text]) => logged[name] !== undefined && sha256(text) !== logged[name],
   );
   return join(folder, source?.[0] ?? KERNEL_FILE);
 }

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { ComparedSizes } from '../core/compared-sizes.ts';
 import type { Candidate, ParameterValues } from '../core/kernel.ts';
 import type { Dimensions } from '../core/problem.ts';
 import type { Timing } from '../core/timing.ts';
 import { assignments } from '../core/values.ts';
 import type { Verdict } from '../core/vocabulary.ts';
+import { sha256 } from '../process/sha256.ts';
 import type { ConfirmationEvent } from '../store/events.ts';
 
 /** How a candidate compares with the kernel its run started from. */
@@ -56,8 +56,6 @@ export interface Reproduction {
   /** Names of what was exported. */
   files: readonly string[];
 }
-
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const hashesOf = (files: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(files).map(([name, text]) => [name, sha256(text)]));

@@ -1,8 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
+import { sha256 } from './sha256.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -104,14 +105,12 @@ export async function writeCacheFile(path: string, content: string | Uint8Array)
   }
 }
 
-const checksum = (text: string): string => createHash('sha256').update(text).digest('hex');
-
 /** A text below its checksum. */
-export const sealText = (text: string): string => `${checksum(text)}\n${text}`;
+export const sealText = (text: string): string => `${sha256(text)}\n${text}`;
 
 /** The text that was sealed; undefined if anything of it has changed. */
 export function openSealedText(sealed: string): string | undefined {
   const firstLine = sealed.indexOf('\n');
   const text = sealed.slice(firstLine + 1);
-  return sealed.slice(0, firstLine) === checksum(text) ? text : undefined;
+  return sealed.slice(0, firstLine) === sha256(text) ? text : undefined;
 }

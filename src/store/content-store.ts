@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { WarpsmithError } from '../core/errors.ts';
+import { sha256 } from '../process/sha256.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import { withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
@@ -16,8 +16,6 @@ export interface ContentStore {
   /** Where the object lies, or would. */
   pathOf(hash: string): string;
 }
-
-const sha256 = (contents: string | Uint8Array): string => createHash('sha256').update(contents).digest('hex');
 
 /** Whether a file of this size exists. A shorter one is left from a power cut, and is written again. */
 function holds(path: string, contents: string | Uint8Array): boolean {

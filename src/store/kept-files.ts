@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ArtifactStore } from '../core/artifacts.ts';
 import type { Evaluation } from '../core/evaluation.ts';
+import { sha256 } from '../process/sha256.ts';
 import { withStorageErrors } from './storage-error.ts';
 import { writeWhole } from './write-whole.ts';
 
@@ -25,7 +25,7 @@ export function holdKeptFiles(): KeptFiles {
   const held = new Map<string, string | Uint8Array>();
   return {
     put(contents) {
-      const hash = createHash('sha256').update(contents).digest('hex');
+      const hash = sha256(contents);
       held.set(hash, contents);
       return hash;
     },

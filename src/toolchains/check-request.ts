@@ -1,10 +1,9 @@
 import type { CompileOutcome } from '../core/compiled-code.ts';
 import type { Candidate } from '../core/kernel.ts';
 import { assignments } from '../core/values.ts';
-import { passThroughCubin } from './cubin.ts';
 import { findDeviceLaunches } from './device-launches.ts';
 import { isFunctionName } from './function-symbols.ts';
-import { passThroughPtx } from './ptx-source.ts';
+import { passThrough } from './precompiled.ts';
 import { findForbiddenReferences } from './source-policy.ts';
 import type { CompileRequest } from './toolchain.ts';
 import { type CompileSettings, parseFlags } from './user-flags.ts';
@@ -53,13 +52,10 @@ function checkRequest(request: CompileRequest, rules: CompilerRules): CheckedReq
       `This kernel is for ${source.architectures.join(', ')}; the device is ${architecture}.`,
     );
   }
-  if (source.kind === 'ptx') return passThroughPtx(candidate, architecture, functions);
-  if (source.kind === 'cubin') {
-    return rules.loadsCubins
-      ? passThroughCubin(candidate, architecture, functions)
-      : refuse('unsupported', 'A cubin is machine code: it needs a real GPU to run on.');
-  }
-  return checkCuda(request, functions, rules);
+  if (source.kind === 'cuda') return checkCuda(request, functions, rules);
+  if (source.kind === 'cubin' && !rules.loadsCubins)
+    return refuse('unsupported', 'A cubin is machine code: it needs a real GPU to run on.');
+  return passThrough(source.kind, candidate, architecture, functions);
 }
 
 function checkCuda(

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Candidate } from '../core/kernel.ts';
+import { sha256 } from '../process/sha256.ts';
 
 /** Bump when the way code is generated changes without any input changing. */
 const RECIPE_VERSION = 1;
@@ -32,7 +32,7 @@ export function compileKey(inputs: KeyInputs): string {
     compilerFingerprint,
     driverVersion,
   };
-  return createHash('sha256').update(JSON.stringify(everything)).digest('hex');
+  return sha256(JSON.stringify(everything));
 }
 
 function sortedEntries<T>(record: Readonly<Record<string, T>>): [string, T][] {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { packageFolder } from '../process/package-folder.ts';
+import { sha256 } from '../process/sha256.ts';
 
 /** The device headers shipped with warpsmith: what `<cuda_fp16.h>` and the like resolve to. */
 export interface HeaderPack {
@@ -20,7 +21,7 @@ export function openHeaderPack(folder: string = findHeaderFolder()): HeaderPack 
     const signature = `${size} ${mtimeMs} ${ino}`;
     const known = digests.get(path);
     if (known?.signature === signature) return known.digest;
-    const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
+    const digest = sha256(readFileSync(path));
     digests.set(path, { signature, digest });
     return digest;
   };

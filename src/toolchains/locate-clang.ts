@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -6,6 +5,7 @@ import { EXIT, WarpsmithError } from '../core/errors.ts';
 import { openSealedText, readCacheFile, sealText, writeCacheFile } from '../process/cache-file.ts';
 import { findExecutable } from '../process/find-executable.ts';
 import { type ProcessOutcome, runProcess } from '../process/run-process.ts';
+import { sha256 } from '../process/sha256.ts';
 
 /** A clang that can emit PTX. `prefix` comes before `-cc1` on its command line. */
 export interface ClangCompiler {
@@ -85,7 +85,7 @@ async function inspectOnce(path: string, prefix: readonly string[], folder: stri
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found) return inspect(path, prefix);
   const state = JSON.stringify([path, prefix, found.size, found.mtimeMs, found.ctimeMs, found.ino]);
-  const file = join(folder, createHash('sha256').update(state).digest('hex'));
+  const file = join(folder, sha256(state));
   const sealed = known.has(state) ? undefined : await readCacheFile(file);
   const version = known.get(state) ?? (sealed === undefined ? undefined : openSealedText(sealed));
   if (version !== undefined) {

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Candidate, Kernel } from '../core/kernel.ts';
 import { noteUse, pruneCacheFolder, readCacheFile, writeCacheFile } from '../process/cache-file.ts';
 import { runProcess } from '../process/run-process.ts';
+import { sha256 } from '../process/sha256.ts';
 import { withTemporaryFolder } from '../process/temporary-folder.ts';
 import { PRELUDE, precompileArguments } from './clang-arguments.ts';
 import type { CompileLimits } from './compile-stage.ts';
@@ -73,11 +73,10 @@ async function precompiled(request: HeaderRequest, place: Place): Promise<string
 }
 
 const checksumPath = (path: string) => `${path}.sha256`;
-const checksum = (content: Uint8Array) => createHash('sha256').update(content).digest('hex');
 
 async function isWhole(path: string): Promise<boolean> {
   const content = await readFile(path).catch(() => undefined);
-  return content !== undefined && (await readCacheFile(checksumPath(path))) === checksum(content);
+  return content !== undefined && (await readCacheFile(checksumPath(path))) === sha256(content);
 }
 
 async function make({ compiler, architecture, settings, limits }: HeaderRequest, place: Place): Promise<void> {
@@ -100,7 +99,7 @@ async function make({ compiler, architecture, settings, limits }: HeaderRequest,
     const content = await readFile(output).catch(() => undefined);
     if (content === undefined) return;
     await writeCacheFile(place.path, content);
-    await writeCacheFile(checksumPath(place.path), checksum(content));
+    await writeCacheFile(checksumPath(place.path), sha256(content));
     pruneCacheFolder(place.cacheFolder, MOST_BYTES_ON_DISK);
   });
 }
@@ -108,9 +107,7 @@ async function make({ compiler, architecture, settings, limits }: HeaderRequest,
 function keyOf(request: HeaderRequest, headerFolder: string, includes: readonly string[]): string {
   const { compiler, headers, architecture, settings } = request;
   const commandLine = precompileArguments(architecture, settings, { headerFolder, output: '' });
-  return createHash('sha256')
-    .update(JSON.stringify([includes, commandLine, headers.digest(), compiler.fingerprint]))
-    .digest('hex');
+  return sha256(JSON.stringify([includes, commandLine, headers.digest(), compiler.fingerprint]));
 }
 
 /** The headers that can be parsed before the kernel, in its order; undefined if the kernel has a say in what they are. */

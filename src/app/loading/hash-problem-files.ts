@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sha256 } from '../../process/sha256.ts';
 
 /** problem.json, the reference, and what a reference may import. */
 const DECIDING = /\.(json|[cm]?[jt]s)$/;
@@ -14,12 +14,5 @@ export function hashProblemFiles(folder: string): Readonly<Record<string, string
     .filter((entry) => entry.isFile() && DECIDING.test(entry.name))
     .map(({ name }) => name)
     .sort();
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      createHash('sha256')
-        .update(readFileSync(join(folder, name)))
-        .digest('hex'),
-    ]),
-  );
+  return Object.fromEntries(names.map((name) => [name, sha256(readFileSync(join(folder, name)))]));
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../core/evaluation.ts';
 import type { Candidate, Kernel } from '../../core/kernel.ts';
 import type { Problem } from '../../core/problem.ts';
 import type { EvaluationStatus } from '../../core/status.ts';
+import { sha256 } from '../../process/sha256.ts';
 import type { RepeatStore } from '../../store/repeats.ts';
 import { fromPortable, toPortable } from './portable-evaluation.ts';
 
@@ -18,7 +18,7 @@ export interface RepeatContext {
 }
 
 /** The order of keys counts: it decides, for one, which stream of random numbers an input is drawn from. */
-const sha256 = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+const keyOf = (value: unknown): string => sha256(JSON.stringify(value));
 
 /** A kernel by its whole content. Its short id would not do: two kernels can be made to share it. */
 const kernelContent = ({ file, sources }: Kernel): object => ({ file, sources });
@@ -32,7 +32,7 @@ const candidateContent = ({ kernel, parameters }: Candidate): object => ({ ...ke
 export function repeatKey(request: EvaluationRequest, context: RepeatContext): string | undefined {
   const { problem, candidate, workload, seed, thorough = false, quick = false, passedBefore } = request;
   if (quick || passedBefore) return undefined;
-  return sha256({
+  return keyOf({
     kind: 'evaluation',
     evaluator: context.evaluatorDigest,
     problem: { file: problem.file, files: context.problemDigest(problem) },
@@ -63,7 +63,7 @@ export function seedKey(
   context: Pick<RepeatContext, 'evaluatorDigest' | 'problemDigest'>,
   after?: number,
 ): string {
-  return sha256({
+  return keyOf({
     kind: 'seed',
     evaluator: context.evaluatorDigest,
     problem: { file: problem.file, files: context.problemDigest(problem) },
@@ -81,7 +81,7 @@ export const priorsKey = (
   subject: SeedSubject,
   context: Pick<RepeatContext, 'evaluatorDigest' | 'problemDigest'>,
   store: string,
-): string => sha256({ kind: 'priors', of: seedKey(subject, context), store });
+): string => keyOf({ kind: 'priors', of: seedKey(subject, context), store });
 
 /** What a candidate is. Any other status may be the machine's: a time limit, memory, a process that was killed. */
 const DETERMINISTIC: ReadonlySet<EvaluationStatus> = new Set(['passed', 'invalid', 'wrong', 'unsafe', 'implausible']);

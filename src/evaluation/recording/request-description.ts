@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EvaluationRequest } from '../../core/evaluation.ts';
 import { assignments } from '../../core/values.ts';
+import { sha256 } from '../../process/sha256.ts';
 import type { RequestDescription } from '../../store/recording.ts';
 
 const HASH_DIGITS = 12;
@@ -15,7 +15,7 @@ export function describeRequest(request: EvaluationRequest): RequestDescription 
   return {
     problem: {
       name: problem.file.name,
-      hash: createHash('sha256').update(JSON.stringify(problem.file)).digest('hex').slice(0, HASH_DIGITS),
+      hash: sha256(JSON.stringify(problem.file)).slice(0, HASH_DIGITS),
     },
     candidate: { id: candidate.id, kernel: candidate.kernel.file.name, parameters: sorted(candidate.parameters) },
     workload: { dimensions: sorted(workload.dimensions), cache: workload.cache },

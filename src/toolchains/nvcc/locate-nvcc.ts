@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { runProcess } from '../../process/run-process.ts';
+import { sha256 } from '../../process/sha256.ts';
 import { withTemporaryFolder } from '../../process/temporary-folder.ts';
 import { type CudaSearch, cudaToolFolders, findCudaTool, toolVersion } from '../cuda-toolkit.ts';
 import { parseDependencyFile } from '../dependency-file.ts';
@@ -36,9 +36,7 @@ export async function locateNvcc(search: CudaSearch = {}): Promise<NvccCompiler>
     const { size, mtimeMs } = statSync(file);
     return `${file} ${size} ${mtimeMs}`;
   });
-  const fingerprint = createHash('sha256')
-    .update(JSON.stringify([path, version, ...about]))
-    .digest('hex');
+  const fingerprint = sha256(JSON.stringify([path, version, ...about]));
   return { path, version, headerFolders: [...new Set(headers.map((file) => dirname(file)))], fingerprint };
 }
 

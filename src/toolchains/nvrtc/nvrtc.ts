@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import type { CompiledCode, CompileOutcome, Diagnostic } from '../../core/compiled-code.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel } from '../../core/kernel.ts';
+import { sha256 } from '../../process/sha256.ts';
 import { type CheckedRequest, type CompilerRules, compileChecked, refuse } from '../check-request.ts';
 import { compileKey } from '../compile-key.ts';
 import { compileOnce } from '../compile-once.ts';
@@ -71,8 +71,8 @@ export async function createNvrtcToolchain(options: NvrtcToolchainOptions = {}):
     process,
     limits: { ...DEFAULT_COMPILE_LIMITS, ...options.limits },
     standardHeaders,
-    headerDigest: digest([installation.headerVersion, ...standardHeaders.flat()]),
-    compilerFingerprint: digest([description.version, installation.fingerprint]),
+    headerDigest: sha256(JSON.stringify([installation.headerVersion, ...standardHeaders.flat()])),
+    compilerFingerprint: sha256(JSON.stringify([description.version, installation.fingerprint])),
     driverVersion: options.driverVersion,
   };
   const { version, computeCapabilities } = description;
@@ -131,8 +131,6 @@ function prepare(checked: CheckedRequest, compiler: Compiler): NvrtcCompile | Co
   });
   return { ...checked, key, options };
 }
-
-const digest = (texts: readonly string[]) => createHash('sha256').update(JSON.stringify(texts)).digest('hex');
 
 async function compileProgram(compile: NvrtcCompile, compiler: Compiler): Promise<CompileOutcome> {
   const { kernel } = compile.candidate;

@@ -1,20 +1,10 @@
 import type { Generator } from '../../../core/problem.ts';
-import { alternating, ramp } from './along-axis.ts';
-import { constant } from './constant.ts';
+import { alternating, oneHot, permutation, ramp, sparse } from './arrangements.ts';
 import { csr } from './csr.ts';
+import { constant, indexRange, large, normal, offGrid, positive, uniform, zipf } from './distributions.ts';
 import type { Generate, GeneratorContext } from './generator.ts';
-import { indexRange } from './index-range.ts';
-import { large } from './large.ts';
-import { normal } from './normal.ts';
 import { npy } from './npy.ts';
-import { offGrid } from './off-grid.ts';
-import { oneHot } from './one-hot.ts';
-import { permutation } from './permutation.ts';
-import { positive } from './positive.ts';
-import { sparse } from './sparse.ts';
 import { special } from './special.ts';
-import { uniform } from './uniform.ts';
-import { zipf } from './zipf.ts';
 
 const GENERATORS: { readonly [K in Generator['kind']]: Generate<K> } = {
   normal,
