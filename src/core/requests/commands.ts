@@ -16,6 +16,7 @@ import {
   LARGER_BUDGETS,
   MEASURING,
   type Options,
+  option,
   output,
   parameters,
   RUN_FILTER,
@@ -77,7 +78,6 @@ const runOrLatest = {
   completes: 'run',
 } as const;
 
-/** How an MCP server judges what an author submits. */
 /** Where a search or an author begins. */
 const START = {
   shown: '<folder>',
@@ -85,6 +85,7 @@ const START = {
   completes: 'target',
 } as const;
 
+/** How an MCP server judges what an author submits. */
 const SERVING = {
   trust,
   device: DEVICE.device,
@@ -96,17 +97,8 @@ const SERVING = {
   cache: MEASURING.cache,
   maximumEvaluations: { ...BUDGETS.maximumEvaluations, help: 'how many kernels are judged', defaultHelp: '30' },
   maximumMinutes: { ...BUDGETS.maximumMinutes, help: 'wall time in which kernels are taken' },
-  author: {
-    flags: '--author <name>',
-    kind: NAME,
-    help: 'who writes the kernels, for the journal',
-    default: 'agent',
-  },
-  showRungs: {
-    flags: '--show-rungs',
-    kind: FLAG,
-    help: 'show the author every rung of the ladder, not only the start',
-  },
+  author: option('--author <name>', NAME, 'who writes the kernels, for the journal', { default: 'agent' }),
+  showRungs: option('--show-rungs', FLAG, 'show the author every rung of the ladder, not only the start'),
   ...STORE,
 } as const satisfies Options;
 
@@ -117,34 +109,31 @@ export const DRAFTING = {
     help: 'of a .cu file: the problem folder to write',
     defaultHelp: "the file's name without .cu",
   },
-  kernels: {
-    flags: '--kernel <name>',
-    kind: TEXTS,
-    help: 'of a .cu file: a kernel to take, in launch order; repeatable',
+  kernels: option('--kernel <name>', TEXTS, 'of a .cu file: a kernel to take, in launch order; repeatable', {
     default: [],
     defaultHelp: 'all that are launched',
-  },
-  values: {
-    flags: '--value <name=number>',
-    kind: PARAMETERS,
-    help: "of a .cu file: a size of the host code, or a kernel's parameter; repeatable",
-    default: {},
-  },
-  buffers: {
-    flags: '--buffer <name=elements>',
-    kind: TEXTS,
-    help: 'of a .cu file: how many elements a buffer has, such as A=M*K; repeatable',
-    default: [],
-  },
-  grid: { flags: '--grid <extents>', kind: TEXT, help: 'of a .cu file: the grid, such as "ceilDiv(N, 256)", x first' },
-  block: { flags: '--block <extents>', kind: TEXT, help: 'of a .cu file: the block, such as "32, 8", x first' },
-  shared: { flags: '--shared <bytes>', kind: TEXT, help: 'of a .cu file: bytes of dynamic shared memory' },
-  reference: {
-    flags: '--reference <what>',
-    kind: choice(['cpu', 'stub']),
-    help: "of a .cu file: translate the file's own CPU function (cpu), or leave it to you (stub)",
-    defaultHelp: 'cpu if there is one that can be translated',
-  },
+  }),
+  values: option(
+    '--value <name=number>',
+    PARAMETERS,
+    "of a .cu file: a size of the host code, or a kernel's parameter; repeatable",
+    { default: {} },
+  ),
+  buffers: option(
+    '--buffer <name=elements>',
+    TEXTS,
+    'of a .cu file: how many elements a buffer has, such as A=M*K; repeatable',
+    { default: [] },
+  ),
+  grid: option('--grid <extents>', TEXT, 'of a .cu file: the grid, such as "ceilDiv(N, 256)", x first'),
+  block: option('--block <extents>', TEXT, 'of a .cu file: the block, such as "32, 8", x first'),
+  shared: option('--shared <bytes>', TEXT, 'of a .cu file: bytes of dynamic shared memory'),
+  reference: option(
+    '--reference <what>',
+    choice(['cpu', 'stub']),
+    "of a .cu file: translate the file's own CPU function (cpu), or leave it to you (stub)",
+    { defaultHelp: 'cpu if there is one that can be translated' },
+  ),
 } as const satisfies Options;
 
 /** Every command, in the order of the help. */
@@ -165,24 +154,23 @@ export const COMMANDS = {
       ...DEVICE,
       ...JUDGING,
       ...EVIDENCE,
-      quick: {
-        flags: '--quick',
-        kind: FLAG,
-        help: 'two checks only, then counters and a prediction, on a virtual device: unverified, exit code 4',
-        notInReplays: true,
-      },
-      keep: {
-        flags: '--keep <folder>',
-        kind: PATH,
-        help: "write PTX, machine code and the profiler's report, if any, into this folder",
-        completes: 'folder',
-        notInReplays: true,
-      },
-      brief: {
-        flags: '--brief',
-        kind: FLAG,
-        help: 'print at most 1,200 tokens: verdict, ratio to the parent, what limits it; as `warpsmith mcp` tells authors',
-      },
+      quick: option(
+        '--quick',
+        FLAG,
+        'two checks only, then counters and a prediction, on a virtual device: unverified, exit code 4',
+        { notInReplays: true },
+      ),
+      keep: option(
+        '--keep <folder>',
+        PATH,
+        "write PTX, machine code and the profiler's report, if any, into this folder",
+        { completes: 'folder', notInReplays: true },
+      ),
+      brief: option(
+        '--brief',
+        FLAG,
+        'print at most 1,200 tokens: verdict, ratio to the parent, what limits it; as `warpsmith mcp` tells authors',
+      ),
       ...ATTEMPT,
     },
   },
@@ -204,24 +192,17 @@ export const COMMANDS = {
     arguments: { target: { shown: '<folder>', help: 'a problem folder, or a kernel folder', completes: 'target' } },
     options: {
       ...DEVICE,
-      kernels: {
-        flags: '--kernel <kernel>',
-        kind: TEXTS,
-        help: 'a rung or a kernel folder; repeatable',
+      kernels: option('--kernel <kernel>', TEXTS, 'a rung or a kernel folder; repeatable', {
         default: [],
         defaultHelp: 'every rung',
         completes: 'rung',
-      },
+      }),
       workloads,
       dtype,
       parameters,
       ...MEASURING,
       tier: { ...tier, help: 'how long to measure: screen or accept', onlyOnGpus: undefined, default: 'accept' },
-      blocks: {
-        flags: '--blocks <count>',
-        kind: integer(1, 10_000),
-        help: 'a fixed number of blocks',
-      },
+      blocks: option('--blocks <count>', integer(1, 10_000), 'a fixed number of blocks'),
       ...BASELINES,
     },
   },
@@ -238,59 +219,47 @@ export const COMMANDS = {
       dtype,
       parameters,
       ...MEASURING,
-      strategy: {
-        flags: '--strategy <name>',
-        kind: choice(RUN_STRATEGIES),
-        help: `how to choose the next candidate: ${RUN_STRATEGIES.join(', ')}`,
-        default: GUIDED,
-      },
-      objective: {
-        flags: '--objective <kind>',
-        kind: choice(['geometric-mean', 'per-workload']),
-        help: 'for several workloads: geometric-mean (one kernel for all) or per-workload (a dispatch table)',
-        default: 'geometric-mean',
-      },
-      diagnosis: {
-        flags: '--no-diagnosis',
-        kind: FLAG,
-        help: 'guided: choose among the same changes, but ignore the findings',
+      strategy: option(
+        '--strategy <name>',
+        choice(RUN_STRATEGIES),
+        `how to choose the next candidate: ${RUN_STRATEGIES.join(', ')}`,
+        { default: GUIDED },
+      ),
+      objective: option(
+        '--objective <kind>',
+        choice(['geometric-mean', 'per-workload']),
+        'for several workloads: geometric-mean (one kernel for all) or per-workload (a dispatch table)',
+        { default: 'geometric-mean' },
+      ),
+      diagnosis: option('--no-diagnosis', FLAG, 'guided: choose among the same changes, but ignore the findings', {
         default: true,
         isLogged: true,
-      },
-      exploring: {
-        flags: '--no-exploring',
-        kind: FLAG,
-        help: 'guided: stop when no finding suggests a move, instead of a blind search',
+      }),
+      exploring: option(
+        '--no-exploring',
+        FLAG,
+        'guided: stop when no finding suggests a move, instead of a blind search',
+        { default: true, isLogged: true },
+      ),
+      ablation: option('--no-ablation', FLAG, "skip the ablation: do not undo the winner's changes one by one", {
         default: true,
         isLogged: true,
-      },
-      ablation: {
-        flags: '--no-ablation',
-        kind: FLAG,
-        help: "skip the ablation: do not undo the winner's changes one by one",
-        default: true,
-        isLogged: true,
-      },
+      }),
       ...BUDGETS,
-      gpuPricePerHour: {
-        flags: '--gpu-price <price>',
-        kind: positive(),
-        help: 'price of a GPU hour, for the ledger',
-      },
-      goal: { flags: '--goal <goal>', kind: TEXT, help: 'stop at this speed-up (2x) or time (50us)' },
-      patience: {
-        flags: '--patience <count>',
-        kind: integer(1, 1e6),
-        help: 'stop the search after so many evaluations in a row without a faster kernel',
-        isLogged: true,
-      },
-      requireSanitizer: {
-        flags: '--require-sanitizer',
-        kind: FLAG,
-        help: 'refuse a winner that compute-sanitizer has not cleared; GPUs only',
-        isLogged: true,
-        onlyOnGpus: 'it checks every access anyway',
-      },
+      gpuPricePerHour: option('--gpu-price <price>', positive(), 'price of a GPU hour, for the ledger'),
+      goal: option('--goal <goal>', TEXT, 'stop at this speed-up (2x) or time (50us)'),
+      patience: option(
+        '--patience <count>',
+        integer(1, 1e6),
+        'stop the search after so many evaluations in a row without a faster kernel',
+        { isLogged: true },
+      ),
+      requireSanitizer: option(
+        '--require-sanitizer',
+        FLAG,
+        'refuse a winner that compute-sanitizer has not cleared; GPUs only',
+        { isLogged: true, onlyOnGpus: 'it checks every access anyway' },
+      ),
       ...AUTHOR,
       ...STORE,
     },
@@ -306,17 +275,17 @@ export const COMMANDS = {
     group: 'look',
     arguments: { run: runOrLatest },
     options: {
-      against: {
-        flags: '--against <run>',
-        kind: TEXT,
-        help: 'another run: best against best, evaluations to reach it, and what was different',
-      },
-      format: {
-        flags: '--format <format>',
-        kind: choice(['terminal', 'html', 'markdown', 'json']),
-        help: 'terminal, html, markdown or json',
-        defaultHelp: "what --output's name says, else terminal",
-      },
+      against: option(
+        '--against <run>',
+        TEXT,
+        'another run: best against best, evaluations to reach it, and what was different',
+      ),
+      format: option(
+        '--format <format>',
+        choice(['terminal', 'html', 'markdown', 'json']),
+        'terminal, html, markdown or json',
+        { defaultHelp: "what --output's name says, else terminal" },
+      ),
       output: { ...output, flags: '-o, --output <file>', help: 'write it into this file', completes: 'file' },
       ...STORE,
     },
@@ -328,12 +297,7 @@ export const COMMANDS = {
       what: { shown: '[what]', help: 'all, a problem by its name, or one attempt such as a3', default: 'all' },
     },
     options: {
-      last: {
-        flags: '--last <count>',
-        kind: integer(1, 100_000),
-        help: 'only so many attempts, the newest',
-        default: 50,
-      },
+      last: option('--last <count>', integer(1, 100_000), 'only so many attempts, the newest', { default: 50 }),
       ...STORE,
     },
   },
@@ -343,11 +307,7 @@ export const COMMANDS = {
     arguments: {},
     options: {
       ...RUN_FILTER,
-      rebuild: {
-        flags: '--rebuild',
-        kind: FLAG,
-        help: 'rebuild the index of the store from the logs of its runs',
-      },
+      rebuild: option('--rebuild', FLAG, 'rebuild the index of the store from the logs of its runs'),
       ...STORE,
     },
   },
@@ -370,11 +330,7 @@ export const COMMANDS = {
     arguments: {},
     options: {
       ...RUN_FILTER,
-      evidence: {
-        flags: '--evidence',
-        kind: FLAG,
-        help: 'list every move: its finding and counters, expected gain and real gain',
-      },
+      evidence: option('--evidence', FLAG, 'list every move: its finding and counters, expected gain and real gain'),
       ...STORE,
     },
   },
@@ -385,32 +341,18 @@ export const COMMANDS = {
       file: { shown: '<file>', help: 'auto-tuning results in the T4 JSON format, plain or gzipped', completes: 'file' },
     },
     options: {
-      strategies: {
-        flags: '--strategy <name>',
-        kind: choices(STRATEGY_NAMES),
-        help: `one of ${STRATEGY_NAMES.join(', ')}; repeatable`,
-        default: STRATEGY_NAMES,
-        defaultHelp: 'all',
-      },
-      seeds: { flags: '--seeds <count>', kind: integer(1, 1e4), help: 'runs of each strategy', default: 50 },
-      evaluations: {
-        flags: '--evaluations <count>',
-        kind: integer(1, 1e5),
-        help: 'evaluations of each run',
-        default: 200,
-      },
-      within: {
-        flags: '--within <percent>',
-        kind: positive(),
-        help: 'largest distance from the best that counts as found',
+      strategies: option(
+        '--strategy <name>',
+        choices(STRATEGY_NAMES),
+        `one of ${STRATEGY_NAMES.join(', ')}; repeatable`,
+        { default: STRATEGY_NAMES, defaultHelp: 'all' },
+      ),
+      seeds: option('--seeds <count>', integer(1, 1e4), 'runs of each strategy', { default: 50 }),
+      evaluations: option('--evaluations <count>', integer(1, 1e5), 'evaluations of each run', { default: 200 }),
+      within: option('--within <percent>', positive(), 'largest distance from the best that counts as found', {
         default: 5,
-      },
-      svg: {
-        flags: '--svg <file>',
-        kind: PATH,
-        help: 'write a plot of the best so far by evaluation',
-        completes: 'file',
-      },
+      }),
+      svg: option('--svg <file>', PATH, 'write a plot of the best so far by evaluation', { completes: 'file' }),
     },
   },
   dispatch: {
@@ -429,24 +371,19 @@ export const COMMANDS = {
       dtype,
       parameters: { ...parameters, default: undefined },
       output: { ...output, defaultHelp: 'export; nowhere with --commit or --torch' },
-      commit: {
-        flags: '--commit',
-        kind: FLAG,
-        help: "commit the run's kept changes to a branch of the start kernel's repository",
-      },
-      torch: {
-        flags: '--torch <folder>',
-        kind: PATH,
-        help: 'write a Python package for PyTorch, with machine code, into this folder; also of a folder that dispatch wrote',
-        completes: 'folder',
-      },
-      architectures: {
-        flags: '--arch <architecture>',
-        kind: TEXTS,
-        help: 'with --torch: an architecture to compile for, such as sm_80 or sm_90a; repeatable',
-        default: [],
-        defaultHelp: "the run's device; else what the kernels declare, or sm_80 and sm_90",
-      },
+      commit: option('--commit', FLAG, "commit the run's kept changes to a branch of the start kernel's repository"),
+      torch: option(
+        '--torch <folder>',
+        PATH,
+        'write a Python package for PyTorch, with machine code, into this folder; also of a folder that dispatch wrote',
+        { completes: 'folder' },
+      ),
+      architectures: option(
+        '--arch <architecture>',
+        TEXTS,
+        'with --torch: an architecture to compile for, such as sm_80 or sm_90a; repeatable',
+        { default: [], defaultHelp: "the run's device; else what the kernels declare, or sm_80 and sm_90" },
+      ),
       toolchain: {
         ...DEVICE.toolchain,
         help: 'with --torch: compiler, nvrtc or nvcc',
@@ -454,12 +391,9 @@ export const COMMANDS = {
         isLogged: undefined,
         notInReplays: undefined,
       },
-      name: {
-        flags: '--name <name>',
-        kind: IDENTIFIER,
-        help: "the launch header's namespace, and the Python package",
+      name: option('--name <name>', IDENTIFIER, "the launch header's namespace, and the Python package", {
         defaultHelp: 'problem and kernel',
-      },
+      }),
       ...HANDED_OVER,
       ...STORE,
     },
@@ -475,24 +409,20 @@ export const COMMANDS = {
       ...DEVICE_OF_RUN,
       workloads,
       dtype,
-      baselineParameters: {
-        flags: '--set-baseline <name=value>',
-        kind: PARAMETERS,
-        help: 'set a parameter of the baseline; repeatable',
-        default: {},
-      },
-      candidateParameters: {
-        flags: '--set-candidate <name=value>',
-        kind: PARAMETERS,
-        help: 'set a parameter of the candidate; repeatable',
-        default: {},
-      },
+      baselineParameters: option(
+        '--set-baseline <name=value>',
+        PARAMETERS,
+        'set a parameter of the baseline; repeatable',
+        { default: {} },
+      ),
+      candidateParameters: option(
+        '--set-candidate <name=value>',
+        PARAMETERS,
+        'set a parameter of the candidate; repeatable',
+        { default: {} },
+      ),
       ...MEASURING,
-      failOn: {
-        flags: '--fail-on <what>',
-        kind: choice(FAIL_ON),
-        help: 'exit with 1 if the candidate is slower, or not-faster',
-      },
+      failOn: option('--fail-on <what>', choice(FAIL_ON), 'exit with 1 if the candidate is slower, or not-faster'),
       note: ATTEMPT.note,
       journal: ATTEMPT.journal,
       ...STORE,
@@ -505,12 +435,7 @@ export const COMMANDS = {
     options: {
       ...DEVICE_OF_RUN,
       ...JUDGING,
-      hotLines: {
-        flags: '--lines <count>',
-        kind: integer(0, 1e6),
-        help: 'how many hot lines to show with their PTX',
-        default: 8,
-      },
+      hotLines: option('--lines <count>', integer(0, 1e6), 'how many hot lines to show with their PTX', { default: 8 }),
       ...STORE,
     },
   },
@@ -532,12 +457,9 @@ export const COMMANDS = {
     },
     options: {
       ...DRAFTING,
-      agent: {
-        flags: '--agent <folder>',
-        kind: PATH,
-        help: 'write a folder for a coding agent, new or empty',
+      agent: option('--agent <folder>', PATH, 'write a folder for a coding agent, new or empty', {
         completes: 'folder',
-      },
+      }),
       ...SERVING,
     },
   },

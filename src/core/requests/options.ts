@@ -35,6 +35,17 @@ export interface Option<T = unknown> {
   readonly notInReplays?: true;
 }
 
+/** A row of a command's table: flags, the kind of its value, help, and what else is to be said of it. */
+export const option = <
+  K extends Option['kind'],
+  const M extends Partial<Omit<Option, 'flags' | 'kind' | 'help'>> = Record<never, never>,
+>(
+  flags: string,
+  kind: K,
+  help: string,
+  more: M = {} as M,
+): { flags: string; kind: NoInfer<K>; help: string } & NoInfer<M> => ({ flags, kind, help, ...more });
+
 /** Options by the name they have in a request. */
 export type Options = Readonly<Record<string, Option>>;
 
@@ -63,126 +74,85 @@ export const TIERS = ['screen', 'accept'] as const;
 const LONGEST_RUN_SECONDS = 86_400;
 const EVALUATIONS = integer(1, 1e6);
 
-export const trust = {
-  flags: '--trust',
-  kind: FLAG,
-  help: "run the problem's reference.ts and baseline.py without asking",
-} as const satisfies Option<boolean>;
+export const trust = option('--trust', FLAG, "run the problem's reference.ts and baseline.py without asking");
 
-export const seed = {
-  flags: '--seed <seed>',
-  kind: integer(0, 2 ** 32 - 1),
-  help: 'seed of inputs, orders and drawn shapes, to repeat a command',
-  defaultHelp: 'drawn, and said afterwards',
-} as const satisfies Option<number>;
+export const seed = option(
+  '--seed <seed>',
+  integer(0, 2 ** 32 - 1),
+  'seed of inputs, orders and drawn shapes, to repeat a command',
+  { defaultHelp: 'drawn, and said afterwards' },
+);
 
-export const workload = {
-  flags: '--workload <workload>',
-  kind: TEXT,
-  help: "a workload's name, or dimensions such as B=1,H=8,S=512,D=64",
-} as const satisfies Option<string>;
+export const workload = option(
+  '--workload <workload>',
+  TEXT,
+  "a workload's name, or dimensions such as B=1,H=8,S=512,D=64",
+);
 
-export const workloads = {
-  flags: '--workload <workload>',
-  kind: TEXTS,
-  help: "a workload's name, dimensions, or all; repeatable",
+export const workloads = option('--workload <workload>', TEXTS, "a workload's name, dimensions, or all; repeatable", {
   default: [],
-} as const satisfies Option<readonly string[]>;
+});
 
 /** Of problems that take several. */
-export const dtype = {
-  flags: '--dtype <dtype>',
-  kind: choice(DTYPES),
-  help: 'element type, of a problem that takes several, such as bf16',
-  defaultHelp: "the problem's first that the kernel computes in",
-  isLogged: true,
-} as const satisfies Option;
+export const dtype = option(
+  '--dtype <dtype>',
+  choice(DTYPES),
+  'element type, of a problem that takes several, such as bf16',
+  { defaultHelp: "the problem's first that the kernel computes in", isLogged: true },
+);
 
-export const parameters = {
-  flags: '--set <name=value>',
-  kind: PARAMETERS,
-  help: 'set a parameter; repeatable',
-  default: {},
-} as const satisfies Option;
+export const parameters = option('--set <name=value>', PARAMETERS, 'set a parameter; repeatable', { default: {} });
 
-export const tier = {
-  flags: '--tier <tier>',
-  kind: choice(TIERS),
-  help: 'how long a GPU measures: screen (short) or accept (for a verdict)',
-  onlyOnGpus: 'it predicts a time, and measures none',
-} as const satisfies Option;
+export const tier = option(
+  '--tier <tier>',
+  choice(TIERS),
+  'how long a GPU measures: screen (short) or accept (for a verdict)',
+  { onlyOnGpus: 'it predicts a time, and measures none' },
+);
 
-export const output = {
-  flags: '-o, --output <folder>',
-  kind: PATH,
-  help: 'where to write it',
-  completes: 'folder',
-} as const satisfies Option;
+export const output = option('-o, --output <folder>', PATH, 'where to write it', { completes: 'folder' });
 
 /** Of commands that hand kernels over. */
 export const HANDED_OVER = {
-  unverifiedSizes: {
-    flags: '--unverified-sizes',
-    kind: FLAG,
-    help: 'take calls of sizes at which no result was compared, too',
-  },
+  unverifiedSizes: option('--unverified-sizes', FLAG, 'take calls of sizes at which no result was compared, too'),
 } as const satisfies Options;
 
 /** Where kernels are judged. */
 export const DEVICE = {
   trust,
-  device: {
-    flags: '--device <id>',
-    kind: TEXT,
-    help: 'device to judge kernels on; see `warpsmith devices`',
+  device: option('--device <id>', TEXT, 'device to judge kernels on; see `warpsmith devices`', {
     defaultHelp: 'first GPU, else virtual:l4',
     completes: 'device',
     notInReplays: true,
-  },
-  threads: {
-    flags: '--threads <count>',
-    kind: integer(1, 256),
-    help: 'worker threads of a virtual device; never changes a result',
+  }),
+  threads: option('--threads <count>', integer(1, 256), 'worker threads of a virtual device; never changes a result', {
     isLogged: true,
     notInReplays: true,
-  },
-  toolchain: {
-    flags: '--toolchain <name>',
-    kind: choice(TOOLCHAIN_NAMES),
-    help: 'compiler: nvrtc, nvcc or clang',
+  }),
+  toolchain: option('--toolchain <name>', choice(TOOLCHAIN_NAMES), 'compiler: nvrtc, nvcc or clang', {
     defaultHelp: 'the first of them that is there; clang on virtual devices',
     isLogged: true,
     notInReplays: true,
-  },
-  runTimeoutSeconds: {
-    flags: '--run-timeout <seconds>',
-    kind: positive(LONGEST_RUN_SECONDS),
-    help: "wall-clock limit of one run of the kernel's launches",
-    defaultHelp: '10 on a GPU, 20 on a virtual one, more for large workloads',
-    isLogged: true,
-  },
-  fresh: {
-    flags: '--fresh',
-    kind: FLAG,
-    help: 'repeat evaluations that a virtual device has made before',
+  }),
+  runTimeoutSeconds: option(
+    '--run-timeout <seconds>',
+    positive(LONGEST_RUN_SECONDS),
+    "wall-clock limit of one run of the kernel's launches",
+    { defaultHelp: '10 on a GPU, 20 on a virtual one, more for large workloads', isLogged: true },
+  ),
+  fresh: option('--fresh', FLAG, 'repeat evaluations that a virtual device has made before', {
     isLogged: true,
     notInReplays: true,
-  },
-  record: {
-    flags: '--record <file>',
-    kind: PATH,
-    help: 'write every evaluation, with samples and counters, to this .jsonl.gz file',
+  }),
+  record: option('--record <file>', PATH, 'write every evaluation, with samples and counters, to this .jsonl.gz file', {
     completes: 'file',
     isLogged: true,
     notInReplays: true,
-  },
-  replay: {
-    flags: '--replay <file>',
-    kind: PATH,
-    help: 'answer from a recording instead of a device',
+  }),
+  replay: option('--replay <file>', PATH, 'answer from a recording instead of a device', {
     completes: 'file',
     isLogged: true,
-  },
+  }),
 } as const satisfies Options;
 
 /** {@link DEVICE} for commands that are about runs. */
@@ -192,158 +162,112 @@ export const DEVICE_OF_RUN = {
 } as const satisfies Options;
 
 export const MEASURING = {
-  cache: { flags: '--cache <state>', kind: choice(CACHES), help: "hot or cold, instead of the workload's own" },
+  cache: option('--cache <state>', choice(CACHES), "hot or cold, instead of the workload's own"),
   seed,
 } as const satisfies Options;
 
 export const JUDGING = { workload, dtype, parameters, ...MEASURING } as const satisfies Options;
 
 export const BASELINES = {
-  baselines: {
-    flags: '--baseline <name>',
-    kind: TEXTS,
-    help: 'baseline to measure in the same blocks: start, a rung, a kernel folder, a library baseline, or all (every library); repeatable; GPUs only',
-    completes: 'rung',
-    default: [],
-  },
+  baselines: option(
+    '--baseline <name>',
+    TEXTS,
+    'baseline to measure in the same blocks: start, a rung, a kernel folder, a library baseline, or all (every library); repeatable; GPUs only',
+    { completes: 'rung', default: [] },
+  ),
 } as const satisfies Options;
 
 /** Options for evidence beside a time, on real GPUs. */
 export const EVIDENCE = {
   ...BASELINES,
   tier,
-  profile: {
-    flags: '--profile <level>',
-    kind: choice(['none', 'light', 'full']),
-    help: 'profile on a GPU: none, light or full',
+  profile: option('--profile <level>', choice(['none', 'light', 'full']), 'profile on a GPU: none, light or full', {
     onlyOnGpus: 'it counts every instruction and every access anyway',
-  },
-  sanitize: {
-    flags: '--sanitize',
-    kind: FLAG,
-    help: 'check the kernel with compute-sanitizer, on a GPU',
+  }),
+  sanitize: option('--sanitize', FLAG, 'check the kernel with compute-sanitizer, on a GPU', {
     onlyOnGpus: 'it checks every access anyway',
-  },
+  }),
 } as const satisfies Options;
 
 export const STORE = {
-  store: {
-    flags: '--store <folder>',
-    kind: PATH,
-    help: 'folder that holds runs/',
-    default: DEFAULT_STORE,
-    completes: 'folder',
-  },
+  store: option('--store <folder>', PATH, 'folder that holds runs/', { default: DEFAULT_STORE, completes: 'folder' }),
 } as const satisfies Options;
 
 /** What is kept of what somebody tries by hand. */
 export const ATTEMPT = {
-  note: { flags: '--note <text>', kind: TEXT, help: 'what you tried, for `warpsmith log`', notInReplays: true },
-  parent: {
-    flags: '--parent <attempt>',
-    kind: TEXT,
-    help: 'the attempt that it changes, such as a3, or none',
+  note: option('--note <text>', TEXT, 'what you tried, for `warpsmith log`', { notInReplays: true }),
+  parent: option('--parent <attempt>', TEXT, 'the attempt that it changes, such as a3, or none', {
     defaultHelp: 'the earlier one that differs least',
     notInReplays: true,
-  },
-  journal: {
-    flags: '--no-journal',
-    kind: FLAG,
-    help: 'keep nothing of this attempt in the store',
-    default: true,
-  },
+  }),
+  journal: option('--no-journal', FLAG, 'keep nothing of this attempt in the store', { default: true }),
   ...STORE,
 } as const satisfies Options;
 
 export const RUN_FILTER = {
-  problem: { flags: '--problem <problem>', kind: TEXT, help: 'only runs of this problem, by its name' },
-  device: {
-    flags: '--device <device>',
-    kind: TEXT,
-    help: 'only runs on this device, by its id or name, e.g. virtual:l4',
+  problem: option('--problem <problem>', TEXT, 'only runs of this problem, by its name'),
+  device: option('--device <device>', TEXT, 'only runs on this device, by its id or name, e.g. virtual:l4', {
     completes: 'device',
-  },
+  }),
 } as const satisfies Options;
 
 const NO_GPU_TIME = 'it takes no GPU time';
 
 export const BUDGETS = {
-  maximumEvaluations: {
-    flags: '--max-evaluations <count>',
-    kind: EVALUATIONS,
-    help: 'limit of evaluations, with start, confirmation and ablation',
-    defaultHelp: '30, or none beside another budget',
-  },
-  maximumMinutes: { flags: '--max-minutes <minutes>', kind: positive(), help: 'budget in wall time' },
-  maximumGpuMinutes: {
-    flags: '--max-gpu-minutes <minutes>',
-    kind: positive(),
-    help: 'budget in GPU time',
+  maximumEvaluations: option(
+    '--max-evaluations <count>',
+    EVALUATIONS,
+    'limit of evaluations, with start, confirmation and ablation',
+    { defaultHelp: '30, or none beside another budget' },
+  ),
+  maximumMinutes: option('--max-minutes <minutes>', positive(), 'budget in wall time'),
+  maximumGpuMinutes: option('--max-gpu-minutes <minutes>', positive(), 'budget in GPU time', {
     onlyOnGpus: `${NO_GPU_TIME}; --max-minutes bounds wall time`,
-  },
-  maximumMoney: {
-    flags: '--max-money <amount>',
-    kind: positive(),
-    help: 'budget in money, with --gpu-price',
+  }),
+  maximumMoney: option('--max-money <amount>', positive(), 'budget in money, with --gpu-price', {
     onlyOnGpus: `${NO_GPU_TIME}, which is what costs money`,
-  },
+  }),
 } as const satisfies Options;
 
 /** Who writes kernels during a run, and what that may cost. */
 export const AUTHOR = {
-  author: {
-    flags: '--author <kind>',
-    kind: choice(['model']),
-    help: 'who writes kernels: model (asks the one of --model)',
+  author: option('--author <kind>', choice(['model']), 'who writes kernels: model (asks the one of --model)', {
     defaultHelp: 'nobody: a strategy chooses among those there are',
     isLogged: true,
-  },
-  model: {
-    flags: '--model <name>',
-    kind: TEXT,
-    help: 'anthropic:NAME, or openai-compatible:NAME with --endpoint; the key comes from the environment',
-    isLogged: true,
-  },
-  endpoint: {
-    flags: '--endpoint <url>',
-    kind: TEXT,
-    help: 'where the model listens, e.g. http://localhost:8000/v1',
+  }),
+  model: option(
+    '--model <name>',
+    TEXT,
+    'anthropic:NAME, or openai-compatible:NAME with --endpoint; the key comes from the environment',
+    { isLogged: true },
+  ),
+  endpoint: option('--endpoint <url>', TEXT, 'where the model listens, e.g. http://localhost:8000/v1', {
     defaultHelp: "Anthropic's own",
     isLogged: true,
-  },
-  mode: {
-    flags: '--mode <mode>',
-    kind: choice(['free', 'insight', 'full']),
-    help: 'what the model is shown first: free (the kernel), insight (and its findings), full (and other kernels)',
-    default: 'insight',
-    isLogged: true,
-  },
-  maximumTokens: {
-    flags: '--max-tokens <count>',
-    kind: integer(1, 1e12),
-    help: 'budget in tokens of the model, sent and answered',
+  }),
+  mode: option(
+    '--mode <mode>',
+    choice(['free', 'insight', 'full']),
+    'what the model is shown first: free (the kernel), insight (and its findings), full (and other kernels)',
+    { default: 'insight', isLogged: true },
+  ),
+  maximumTokens: option('--max-tokens <count>', integer(1, 1e12), 'budget in tokens of the model, sent and answered', {
     default: 1_000_000,
     isLogged: true,
-  },
-  maximumCost: {
-    flags: '--max-cost <amount>',
-    kind: positive(),
-    help: 'budget in money for tokens, with --price',
+  }),
+  maximumCost: option('--max-cost <amount>', positive(), 'budget in money for tokens, with --price', {
     isLogged: true,
-  },
-  price: {
-    flags: '--price <sent,answered>',
-    kind: TEXT,
-    help: 'price of a million tokens sent and of a million answered, e.g. 3,15',
-    isLogged: true,
-  },
-  transcript: {
-    flags: '--transcript <file>',
-    kind: PATH,
-    help: "take the answers from a run's transcript.jsonl, and ask no model",
+  }),
+  price: option(
+    '--price <sent,answered>',
+    TEXT,
+    'price of a million tokens sent and of a million answered, e.g. 3,15',
+    { isLogged: true },
+  ),
+  transcript: option('--transcript <file>', PATH, "take the answers from a run's transcript.jsonl, and ask no model", {
     completes: 'file',
     isLogged: true,
-  },
+  }),
 } as const satisfies Options;
 
 export const LARGER_BUDGETS = {

@@ -3,21 +3,7 @@ import type { Markup } from '../markup.ts';
 import type { RunView } from '../run-view.ts';
 import { kindOf, verdictCell } from '../sections/run-words.ts';
 import type { ProgressionRow, Stage } from '../view/progression.ts';
-import {
-  type Chart,
-  type ChartSize,
-  chart,
-  type Frame,
-  frameOf,
-  line,
-  type MarkKind,
-  mark,
-  type Point,
-  polyline,
-  text,
-  whisker,
-  yAxis,
-} from './chart.ts';
+import * as svg from './chart.ts';
 import { logScale, round, type Scale } from './scale.ts';
 
 const MARGINS = { left: 62, right: 18, top: 34, bottom: 40 };
@@ -57,7 +43,7 @@ function describe(row: ProgressionRow): string {
   ].join(', ');
 }
 
-function kindOfMark(row: ProgressionRow, bestId: string | undefined): MarkKind {
+function kindOfMark(row: ProgressionRow, bestId: string | undefined): svg.MarkKind {
   if (row.time === null) return 'failed';
   if (row.stage === 'confirm') return 'confirmed';
   if (row.evaluationId === bestId) return 'best';
@@ -67,20 +53,20 @@ function kindOfMark(row: ProgressionRow, bestId: string | undefined): MarkKind {
 
 interface Plot {
   readonly rows: readonly ProgressionRow[];
-  readonly frame: Frame;
+  readonly frame: svg.Frame;
   x(index: number): number;
   readonly y: Scale;
   /** Where evaluations without a time are. */
   readonly failedY: number;
 }
 
-function plotOf(rows: readonly ProgressionRow[], attainableNs: number | undefined, size: ChartSize): Plot {
+function plotOf(rows: readonly ProgressionRow[], attainableNs: number | undefined, size: svg.ChartSize): Plot {
   const times = rows.filter(hasTime).map(({ time }) => time);
   const low = Math.min(...times.map(({ intervalNs }) => intervalNs[0]));
   const high = Math.max(...times.map(({ intervalNs }) => intervalNs[1]));
   const reaches = attainableNs !== undefined && attainableNs * ATTAINABLE_REACH >= low;
   const strip = rows.every(hasTime) ? 0 : FAILED_STRIP;
-  const frame = frameOf(size, { ...MARGINS, bottom: MARGINS.bottom + strip });
+  const frame = svg.frameOf(size, { ...MARGINS, bottom: MARGINS.bottom + strip });
   const range = [Math.min(low, reaches ? attainableNs : low) / 1.25, high * 1.25] as const;
   return {
     rows,
@@ -93,7 +79,7 @@ function plotOf(rows: readonly ProgressionRow[], attainableNs: number | undefine
 
 /** Staircase of the best time so far. */
 function bestLine({ rows, x, y }: Plot): Markup {
-  const points: Point[] = [];
+  const points: svg.Point[] = [];
   let best: number | undefined;
   rows.forEach((row, index) => {
     if (best !== undefined) points.push([x(index), y.at(best)]);
@@ -101,14 +87,14 @@ function bestLine({ rows, x, y }: Plot): Markup {
     best = row.time.medianNs;
     points.push([x(index), y.at(best)]);
   });
-  return polyline('best-so-far', points);
+  return svg.polyline('best-so-far', points);
 }
 
 /** Names of the evaluations below the axis, every so many that they don't touch. */
-function evaluationLabels({ rows, x, frame }: Plot, { height }: ChartSize): Markup[] {
+function evaluationLabels({ rows, x, frame }: Plot, { height }: svg.ChartSize): Markup[] {
   const every = Math.ceil((LABEL_WIDTH * rows.length) / (frame.right - frame.left));
   return rows.flatMap(({ evaluationId }, index) =>
-    index % every === 0 ? [text(evaluationId, [x(index), height - MARGINS.bottom + 18], { anchor: 'middle' })] : [],
+    index % every === 0 ? [svg.text(evaluationId, [x(index), height - MARGINS.bottom + 18], { anchor: 'middle' })] : [],
   );
 }
 
@@ -128,8 +114,8 @@ function keptLabels({ rows, x, y }: Plot): Markup[] {
       const height = y.at(row.time.medianNs) + 18;
       const isAtEdge = x(index) - MARGINS.left < VALUE_WIDTH;
       return isAtEdge
-        ? [text(time, [x(index) + 10, height], { className: 'value' })]
-        : [text(time, [x(index) - 8, height], { anchor: 'end', className: 'value' })];
+        ? [svg.text(time, [x(index) + 10, height], { className: 'value' })]
+        : [svg.text(time, [x(index) - 8, height], { anchor: 'end', className: 'value' })];
     });
 }
 
@@ -137,20 +123,25 @@ function attainableLine(attainableNs: number | undefined, { y, frame: { left, ri
   if (attainableNs === undefined || attainableNs < y.low) return [];
   const height = y.at(attainableNs);
   return [
-    line('attainable', [left, height], [right, height]),
-    text(`attainable ${formatNs(attainableNs)}`, [left + 4, height - 6], { className: 'attainable-text' }),
+    svg.line('attainable', [left, height], [right, height]),
+    svg.text(`attainable ${formatNs(attainableNs)}`, [left + 4, height - 6], { className: 'attainable-text' }),
   ];
 }
 
 function markOf(row: ProgressionRow, index: number, bestId: string | undefined, { x, y, failedY }: Plot): Markup {
   const kind = kindOfMark(row, bestId);
-  if (!hasTime(row)) return mark(kind, [x(index), failedY], describe(row));
+  if (!hasTime(row)) return svg.mark(kind, [x(index), failedY], describe(row));
   const [low, high] = row.time.intervalNs.map(y.at) as [number, number];
-  return mark(kind, [x(index), y.at(row.time.medianNs)], describe(row), whisker([x(index), low], [x(index), high]));
+  return svg.mark(
+    kind,
+    [x(index), y.at(row.time.medianNs)],
+    describe(row),
+    svg.whisker([x(index), low], [x(index), high]),
+  );
 }
 
 /** Time by evaluation with intervals and decisions, and the best so far. Undefined where nothing has a time. */
-export function progressionChart(view: RunView): Chart | undefined {
+export function progressionChart(view: RunView): svg.Chart | undefined {
   const rows = charted(view);
   const kind = kindOf(view);
   if (!kind || !rows.some(hasTime)) return undefined;
@@ -163,14 +154,14 @@ export function progressionChart(view: RunView): Chart | undefined {
   return (size) => {
     const plot = plotOf(rows, bounds?.attainableNs, size);
     const { frame, failedY } = plot;
-    return chart(size, texts, [
-      text(`${kind} time, log scale`, [4, 16]),
-      ...yAxis(plot.y, frame, formatNs),
+    return svg.chart(size, texts, [
+      svg.text(`${kind} time, log scale`, [4, 16]),
+      ...svg.yAxis(plot.y, frame, formatNs),
       ...evaluationLabels(plot, size),
-      text('evaluation', [frame.right, size.height - 6], { anchor: 'end' }),
+      svg.text('evaluation', [frame.right, size.height - 6], { anchor: 'end' }),
       ...attainableLine(bounds?.attainableNs, plot),
       bestLine(plot),
-      ...(failures > 0 ? [text('no time', [frame.left - 8, failedY + 4], { anchor: 'end' })] : []),
+      ...(failures > 0 ? [svg.text('no time', [frame.left - 8, failedY + 4], { anchor: 'end' })] : []),
       ...rows.map((row, index) => markOf(row, index, best?.evaluationId, plot)),
       ...keptLabels(plot),
     ]);

@@ -2,20 +2,7 @@ import type { Roof } from '../../core/roofline.ts';
 import { formatFigure, formatNs, formatParameters, formatPrefixed, formatRate, formatTime } from '../format.ts';
 import type { Markup } from '../markup.ts';
 import type { RooflinePoint, RooflineView } from '../view/roofline.ts';
-import {
-  type Chart,
-  chart,
-  type Frame,
-  frameOf,
-  line,
-  mark,
-  type Point,
-  polyline,
-  text,
-  told,
-  xAxis,
-  yAxis,
-} from './chart.ts';
+import * as svg from './chart.ts';
 import { logScale, type Scale } from './scale.ts';
 
 const MARGINS = { left: 52, right: 18, top: 34, bottom: 44 };
@@ -25,7 +12,7 @@ const ROOM = 2.2;
 interface Plot {
   readonly x: Scale;
   readonly y: Scale;
-  readonly frame: Frame;
+  readonly frame: svg.Frame;
 }
 
 /** FLOP/s a roof allows at an intensity. */
@@ -40,7 +27,7 @@ const ridgeOf = ({ flopPerSecond, bytesPerSecond }: Roof): number[] =>
 const leastIntensity = ({ flop, minimumReadBytes }: Pick<RooflineView, 'flop' | 'minimumReadBytes'>): number[] =>
   minimumReadBytes > 0 ? [flop / minimumReadBytes] : [];
 
-function plotOf({ points, veto, attainable, flop, minimumReadBytes, vetoNs }: RooflineView, frame: Frame): Plot {
+function plotOf({ points, veto, attainable, flop, minimumReadBytes, vetoNs }: RooflineView, frame: svg.Frame): Plot {
   const intensities = [
     ...points.map(({ intensity }) => intensity),
     ...ridgeOf(veto),
@@ -63,9 +50,9 @@ function plotOf({ points, veto, attainable, flop, minimumReadBytes, vetoNs }: Ro
 function roofLine(className: string, roof: Roof, { x, y }: Plot): Markup {
   const foot = roof.bytesPerSecond === null ? x.low : Math.max(x.low, y.low / roof.bytesPerSecond);
   const corners = [foot, ...ridgeOf(roof).filter((ridge) => ridge > foot && ridge < x.high), x.high];
-  return polyline(
+  return svg.polyline(
     className,
-    corners.map((intensity): Point => [x.at(intensity), y.at(Math.max(y.low, heightOf(roof, intensity)))]),
+    corners.map((intensity): svg.Point => [x.at(intensity), y.at(Math.max(y.low, heightOf(roof, intensity)))]),
   );
 }
 
@@ -78,11 +65,11 @@ function boundMark(kind: 'veto' | 'attainable', view: RooflineView, { x, y, fram
   const center = x.at(intensity);
   const height = y.at(view.flop / (ns / 1e9));
   const isAtEdge = frame.right + MARGINS.right - center < BOUND_LABEL_WIDTH;
-  const place: Point = [isAtEdge ? frame.right + MARGINS.right - 2 : center, height + below];
+  const place: svg.Point = [isAtEdge ? frame.right + MARGINS.right - 2 : center, height + below];
   return [
-    told(`${words} ${formatNs(ns)}`, [
-      line(`${kind} bound`, [center - 16, height], [center + 16, height]),
-      text(`${label} ${formatNs(ns)}`, place, { anchor: isAtEdge ? 'end' : 'middle', className: `${kind}-text` }),
+    svg.told(`${words} ${formatNs(ns)}`, [
+      svg.line(`${kind} bound`, [center - 16, height], [center + 16, height]),
+      svg.text(`${label} ${formatNs(ns)}`, place, { anchor: isAtEdge ? 'end' : 'middle', className: `${kind}-text` }),
     ]),
   ];
 }
@@ -97,21 +84,21 @@ function pointMark(point: RooflinePoint, flop: number, { x, y }: Plot): Markup {
   const time = formatTime(kind, (flop / flopPerSecond) * 1e9);
   const title = `${role} ${evaluationId}: ${candidate.kernel} ${formatParameters(candidate.parameters)}: ${kind} ${time}, ${formatRate(flopPerSecond, 'FLOP')} at ${formatFigure(intensity)} FLOP/B (${formatFigure(bytes)} B: ${bytesSource})`;
   const isPlaced = bytesSource !== 'least the problem reads' || role !== 'tried';
-  return mark(isPlaced ? role : 'uncounted', [x.at(intensity), y.at(flopPerSecond)], title);
+  return svg.mark(isPlaced ? role : 'uncounted', [x.at(intensity), y.at(flopPerSecond)], title);
 }
 
 /** Start and best by name, on the side where there is room. */
 function nameOf({ role, evaluationId, intensity, flopPerSecond }: RooflinePoint, { x, y, frame }: Plot): Markup {
   const isRight = x.at(intensity) > frame.left + (frame.right - frame.left) * 0.62;
-  const place: Point = [x.at(intensity) + (isRight ? -14 : 14), y.at(flopPerSecond) + 4];
-  return text(`${role} ${evaluationId}, ${formatRate(flopPerSecond, 'FLOP')}`, place, {
+  const place: svg.Point = [x.at(intensity) + (isRight ? -14 : 14), y.at(flopPerSecond) + 4];
+  return svg.text(`${role} ${evaluationId}, ${formatRate(flopPerSecond, 'FLOP')}`, place, {
     anchor: isRight ? 'end' : 'start',
     className: 'value',
   });
 }
 
 /** Both rooflines, both bounds, and every candidate that has a time. */
-export function rooflineChart(view: RooflineView): Chart {
+export function rooflineChart(view: RooflineView): svg.Chart {
   const { points, flop, kind, workload, veto, attainable } = view;
   const named = points.filter(({ role }) => role === 'start' || role === 'best');
   const rates = named.map(
@@ -123,13 +110,13 @@ export function rooflineChart(view: RooflineView): Chart {
   };
   const ordered = ORDER.flatMap((role) => points.filter((point) => point.role === role));
   return (size) => {
-    const plot = plotOf(view, frameOf(size, MARGINS));
+    const plot = plotOf(view, svg.frameOf(size, MARGINS));
     const { x, y, frame } = plot;
-    return chart(size, texts, [
-      text(`useful FLOP/s at the ${kind} time, log scale`, [4, 16]),
-      ...yAxis(y, frame, formatPrefixed),
-      ...xAxis(x, frame, formatFigure),
-      text('FLOP per byte, log scale', [frame.right, size.height - 6], { anchor: 'end' }),
+    return svg.chart(size, texts, [
+      svg.text(`useful FLOP/s at the ${kind} time, log scale`, [4, 16]),
+      ...svg.yAxis(y, frame, formatPrefixed),
+      ...svg.xAxis(x, frame, formatFigure),
+      svg.text('FLOP per byte, log scale', [frame.right, size.height - 6], { anchor: 'end' }),
       roofLine('veto', veto, plot),
       roofLine('attainable', attainable, plot),
       ...boundMark('veto', view, plot),
