@@ -23,11 +23,17 @@ interface Case {
 
 const WARP = { BLOCK_M: 32, BLOCK_N: 128, WARPS: 4, VECTOR_WIDTH: 8, PAD: 8 };
 const ROWS = { BLOCK_M: 32, BLOCK_N: 128, WARPS: 8, PAD: 2 };
-/** Of about 10, 50 and 500 µs on an H200. */
+/** Of about 10, 50, 500 and 60 µs on an H200. */
 const CASES: readonly Case[] = [
   { kernel: 'problems/attention/04_warp', workload: 'b1h1s128d64', parameters: WARP },
   { kernel: 'problems/attention/03_rows', workload: 'b1h8s512d64', parameters: ROWS },
   { kernel: 'problems/attention/04_warp', workload: 'b32h8s512d64', parameters: WARP },
+  // 268 MB in a slot, and nothing to compute that would hide what L2 holds at first.
+  {
+    kernel: 'problems/softmax/04_vectorised',
+    workload: 'r8192n4096',
+    parameters: { WARPS: 8, ROWS_PER_CTA: 1, VECTOR_WIDTH: 4, UNROLL: 4 },
+  },
 ];
 
 async function compare(bench: Bench, subject: Case): Promise<Readings> {

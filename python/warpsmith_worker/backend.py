@@ -70,8 +70,16 @@ class Backend:
         """Sets every byte of the buffer, gaps between elements included."""
         raise NotImplementedError
 
+    def write_again(self, tensor: Any, source: Any, buffer: BufferSpec) -> None:
+        """Sets every byte of the buffer to those of another tensor for it."""
+        raise NotImplementedError
+
     def read(self, tensor: Any, buffer: BufferSpec) -> bytes:
         """Every byte of the buffer."""
+        raise NotImplementedError
+
+    def reread(self, columns: Sequence[Any], seed: int) -> None:
+        """Reads all columns once, in pieces in an order that depends on the seed."""
         raise NotImplementedError
 
     def poison(self, tensor: Any) -> None:

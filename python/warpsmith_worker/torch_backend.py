@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import importlib
 import platform
+import random
 import statistics
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
@@ -32,6 +33,8 @@ MORE_EMPTY_KERNELS = 32
 SLOT_ALIGNMENT_BYTES = 512
 # Allocations move by up to this many bytes from block to block.
 MOST_PADDING_BYTES = 4 << 20
+# Of inputs that are read again, as in the process that measures kernels.
+PIECE_BYTES = 1 << 20
 
 
 class Graph:
@@ -148,6 +151,9 @@ class TorchBackend(Backend):
         torch = self.framework
         self._bytes_of(tensor, buffer).copy_(torch.frombuffer(contents, dtype=torch.uint8))
 
+    def write_again(self, tensor: Any, source: Any, buffer: BufferSpec) -> None:
+        self._bytes_of(tensor, buffer).copy_(self._bytes_of(source, buffer))
+
     def read(self, tensor: Any, buffer: BufferSpec) -> bytes:
         host = self._bytes_of(tensor, buffer).cpu()
         return ctypes.string_at(host.data_ptr(), buffer.bytes)
@@ -158,6 +164,13 @@ class TorchBackend(Backend):
         storage = tensor.untyped_storage()
         offset = tensor.data_ptr() - storage.data_ptr()
         return torch.empty(0, dtype=torch.uint8, device=self._device).set_(storage, offset, (buffer.bytes,), (1,))
+
+    def reread(self, columns: Sequence[Any], seed: int) -> None:
+        torch = self.framework
+        pieces = [piece for column in columns for piece in column.view(torch.int64).flatten().split(PIECE_BYTES // 8)]
+        random.Random(seed).shuffle(pieces)
+        for piece in pieces:
+            torch.sum(piece)
 
     def poison(self, tensor: Any) -> None:
         if tensor.dtype.is_floating_point:

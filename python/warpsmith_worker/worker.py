@@ -113,7 +113,7 @@ class Worker:
 
     def sample(self, header: Header, payloads: List[Payload]) -> Answer:
         block = self._of(self._blocks, header, "block")
-        return {"ns": block.sample(header["seed"], header.get("plantedSlot"))}, ()
+        return {"ns": block.sample(header["seed"], header.get("plantedSlot"), header.get("rereadsInputs", False))}, ()
 
     def read_slot(self, header: Header, payloads: List[Payload]) -> Answer:
         outputs = self._of(self._blocks, header, "block").read_slot(header["slot"])

@@ -30,6 +30,12 @@ const conditions = z.strictObject({
   slotCount: count.describe('The most that a block has; how many each has is secret.'),
   fewestSlotCount: count.optional(),
   sequencesPerReplay: count.describe('Launch sequences in one graph replay: as many as the block has slots.'),
+  rereadsInputs: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether inputs were read once more before each replay, as L2 can’t hold the ring. Absent: they never were.',
+    ),
   replaysPerSample: count.describe('Replays whose times are added up for one sample.'),
   replayOverheadNs: z.number().describe('The time of a replay beyond its launches; subtracted from every replay.'),
   inputs: z.enum(['drawn-on-device', 'drawn-on-host']).describe('Where the inputs of every sample come from.'),

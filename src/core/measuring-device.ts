@@ -80,6 +80,11 @@ export interface ReplayRound<B = DeviceBuffer> {
   readonly draws: readonly Draw<B>[];
   readonly fills: readonly Fill<B>[];
   readonly chip: ChipState;
+  /**
+   * Read whole before the replay, in pieces whose order follows from `chip.key`, so that no line of them is dirty and no order
+   * of reading finds more of them in L2 than another.
+   */
+  readonly reread: readonly B[];
   /** Number of sequences after which the replay ends. If these are not all, it has a graph of its own. */
   readonly sequenceCount: number;
   /** What must still hold what these draws put there: some of `draws`. */

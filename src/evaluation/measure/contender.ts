@@ -17,6 +17,11 @@ export interface Ring {
   readonly ringBytes: number;
   /** Sequences in one graph replay, one for each slot. */
   readonly sequencesPerReplay: number;
+  /**
+   * Whether the inputs are read once more before each replay, in an order of pieces that nobody knows: a ring that should be hot
+   * but exceeds its share of L2. Else the replay would pay for writing back what drawing left dirty.
+   */
+  readonly rereadsInputs: boolean;
   /** Replays whose times add up to one sample; everything is drawn again between them. */
   readonly replaysPerSample: number;
 }

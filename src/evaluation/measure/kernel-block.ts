@@ -180,7 +180,8 @@ export class KernelBlock implements ContenderBlock {
     await slots.writeInputs(seed);
     const chip = { key: createStream(seed, 'chip').bits(0), isL2Swept: ring.cache === 'cold' };
     const order = shuffle([...Array(slotCount).keys()], belowOf(createStream(seed, 'rerun'))).slice(0, MOST_RERUNS);
-    const round = { ...slots.round(seed, slotCount, order), chip };
+    const reread = ring.rereadsInputs ? slots.inputs : [];
+    const round = { ...slots.round(seed, slotCount, order), chip, reread };
     const played = await measuring.replayOnce(this.#replay, round, timeoutMs);
     if (!played.ok) return contenderFailure(played);
     const wrong = await this.#look(seed, slotCount, order, played);

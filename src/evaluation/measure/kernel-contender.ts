@@ -103,6 +103,7 @@ const NOTHING_AROUND: Omit<ReplayRound, 'sequenceCount'> = {
   draws: [],
   fills: [],
   chip: { key: 1, isL2Swept: false },
+  reread: [],
   unchanged: [],
   guarded: [],
   poisons: [],

@@ -391,5 +391,6 @@ const NO_RING: RingPlan = {
   fewestSlotCount: 1,
   ringBytes: 0,
   sequencesPerReplay: 1,
+  rereadsInputs: false,
   replaysPerSample: 1,
 };

@@ -48,6 +48,7 @@ export function planRing(request: RingSubject & { l2Bytes: number; cache: 'hot' 
     slotCount: most,
     fewestSlotCount: fewest,
     ringBytes: most * bytes,
+    rereadsInputs: cache === 'hot' && most * bytes > HOT_RING_L2_RATIO * l2Bytes,
     sequencesPerReplay: most,
     replaysPerSample: Math.ceil(wanted / fewest),
   };

@@ -36,7 +36,9 @@ export interface Slots {
    *
    * @param slotCount number of sequences after which the replay ends.
    */
-  round(seed: number, slotCount: number, order: readonly number[]): Omit<ReplayRound, 'chip'>;
+  round(seed: number, slotCount: number, order: readonly number[]): Omit<ReplayRound, 'chip' | 'reread'>;
+  /** Inputs of all slots. */
+  readonly inputs: readonly DeviceBuffer[];
   /**
    * Describes inputs that changed during the round, and damaged bytes outside of buffers, e.g. `input 'K' of slot 3: 17
    * elements`.
@@ -203,7 +205,11 @@ class DeviceSlots implements Slots {
     return [...this.#draws.map(({ draw }) => draw), ...again];
   }
 
-  round(seed: number, slotCount: number, order: readonly number[]): Omit<ReplayRound, 'chip'> {
+  get inputs(): DeviceBuffer[] {
+    return this.all.flatMap((buffers) => this.#inputs().map(({ name }) => buffers.get(name)!));
+  }
+
+  round(seed: number, slotCount: number, order: readonly number[]): Omit<ReplayRound, 'chip' | 'reread'> {
     this.#chooseDraws(seed);
     this.#choosePoisons(seed);
     const workspaces = this.all.flatMap((buffers) => this.#workspaceFills(buffers, seed));

@@ -134,7 +134,7 @@ describe.skipIf(!hasGpu)(`launch plans on ${GPU} (skipped without an NVIDIA GPU)
       if (!replay.ok) throw new Error(`${replay.status}: ${replay.message}`);
       for (let round = 0; round < replayCount; round++) {
         await slots.writeInputs(100 + round);
-        const around = { ...slots.round(100 + round, slotCount, []), chip: CHIP };
+        const around = { ...slots.round(100 + round, slotCount, []), chip: CHIP, reread: slots.inputs };
         const played = await measuring.replayOnce(replay.replay, around, TIMEOUT_MS);
         if (!played.ok) throw new Error(`replay ${round}: ${played.status}: ${played.message}`);
         expect(played.ns).toBeGreaterThan(0);

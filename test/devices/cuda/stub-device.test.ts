@@ -34,6 +34,7 @@ const alone = (sequenceCount: number): ReplayRound => ({
   chip: CHIP,
   draws: [],
   fills: [],
+  reread: [],
   unchanged: [],
   guarded: [],
   poisons: [],
@@ -445,6 +446,10 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
       await device.measuring.replayOnce(prepared.replay, overSweptL2, 5000);
       const swept = stub.log().flatMap((line) => /launch (warpsmith_\w+)/.exec(line)?.[1] ?? []);
       expect(swept).toEqual(['warpsmith_count', 'warpsmith_scrub', 'warpsmith_scrub_local', 'warpsmith_hold']);
+      const reread = { ...alone(3), reread: [slots[0]!.get('out')!] };
+      await device.measuring.replayOnce(prepared.replay, reread, 5000);
+      const read = stub.log().flatMap((line) => /launch (warpsmith_\w+)/.exec(line)?.[1] ?? []);
+      expect(read.slice(0, 2)).toEqual(['warpsmith_count', 'warpsmith_scrub']);
       // A cut one has a graph of its own.
       expect(await device.measuring.replayOnce(prepared.replay, alone(2), 5000)).toMatchObject({
         ns: expect.closeTo(4000, 0),

@@ -26,6 +26,18 @@ describe('a ring', () => {
     expect(ring({ slotBytes: 200 * MIB, sequenceNs: 1e6, cache: 'hot' })).toMatchObject({ slotCount: 1 });
   });
 
+  it('has its inputs read again where it should be hot and the cache is too small', () => {
+    const { rereadsInputs } = ring({ slotBytes: 200 * MIB, cache: 'hot' });
+    expect(rereadsInputs).toBe(true);
+    expect(ring({ slotBytes: 20 * MIB, cache: 'hot' }).rereadsInputs).toBe(false);
+    expect(ring({ slotBytes: 200 * MIB }).rereadsInputs).toBe(false);
+    const subjects = [
+      { slotBytes: 40 * MIB, sequenceNs: 1e6 },
+      { slotBytes: 20 * MIB, sequenceNs: 1e6 },
+    ];
+    expect(planRings(subjects, { l2Bytes: L2, cache: 'hot' }).map((one) => one.rereadsInputs)).toEqual([true, true]);
+  });
+
   it('does not grow with workspaces that are never touched', () => {
     const { slotCount, ringBytes, replaysPerSample } = ring({ slotBytes: 1024 * MIB, sequenceNs: 2000 });
     expect(ringBytes).toBeLessThanOrEqual(2048 * MIB);

@@ -158,7 +158,14 @@ describe('parts of a slot', () => {
       module: {} as LoadedModule,
       device: { measuring: allRight } as unknown as Device,
     });
-    const ring: Ring = { cache: 'hot', slotCount: 2, ringBytes: 1, sequencesPerReplay: 2, replaysPerSample: 1 };
+    const ring: Ring = {
+      cache: 'hot',
+      slotCount: 2,
+      ringBytes: 1,
+      sequencesPerReplay: 2,
+      rereadsInputs: false,
+      replaysPerSample: 1,
+    };
     const opened = await contender.openBlock(ring, 1, comparesSlot, { cuts: [1], sampleCount: 5 });
     if (!opened.ok) throw new Error(opened.reason);
     for (let sample = 0; sample < 5; sample++) await opened.block.sample(sample);

@@ -190,6 +190,7 @@ export class CudaMeasuring {
       this.harness.enqueueStaged('draw', packed.draw, staged);
       // After the inputs, so that a workspace that fills the ring evicts them from L2, as other slots would.
       this.harness.enqueueStaged('fill', packed.fill, staged);
+      this.harness.enqueueStaged('count', packed.reread, staged);
       this.#settle(round.chip, Math.max(0, ...prepared.inGraph.map(localBytesOf)));
       this.#restore(prepared.module);
       const ns = this.timedNs(() => this.#launchGraph(exec));
@@ -403,7 +404,7 @@ export class CudaMeasuring {
 }
 
 /** In the order in which their jobs lie on the device. */
-const listsOf = ({ draw, fill, match, guards, held, reruns }: PackedRound) => ({
+const listsOf = ({ draw, fill, reread, match, guards, held, reruns }: PackedRound) => ({
   working: [draw, fill, ...reruns.map((one) => one.fill)],
-  counting: [match, guards, held, ...reruns.map((one) => one.compare)],
+  counting: [reread, match, guards, held, ...reruns.map((one) => one.compare)],
 });

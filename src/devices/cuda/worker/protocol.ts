@@ -25,13 +25,14 @@ type RoundParts<B> = Omit<ReplayRound<B>, 'unchanged'>;
 
 /** A round with `of` each buffer in its place. */
 export function mapRound<A, B>(
-  { chip, sequenceCount, draws, fills, guarded, poisons, reruns }: RoundParts<A>,
+  { chip, reread, sequenceCount, draws, fills, guarded, poisons, reruns }: RoundParts<A>,
   of: (buffer: A) => B,
 ): RoundParts<B> {
   const each = <T extends { readonly buffer: A }>(parts: readonly T[]) =>
     parts.map((part) => ({ ...part, buffer: of(part.buffer) }));
   return {
     chip,
+    reread: reread.map(of),
     sequenceCount,
     draws: each(draws),
     fills: each(fills),

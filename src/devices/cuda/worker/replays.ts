@@ -2,6 +2,7 @@ import type { DeviceFailure } from '../../../core/device-values.ts';
 import { sizeOfDType } from '../../../core/dtype.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
 import type { BufferPair, Draw, Fill, ReplayRound } from '../../../core/measuring-device.ts';
+import { belowOf, createStream, shuffle } from '../../../stats/random.ts';
 import {
   type CompareJob,
   type DrawJob,
@@ -80,6 +81,7 @@ function releaseAll(context: CudaContext, sequences: readonly PreparedSequence[]
 export interface PackedRound {
   readonly draw: PackedJobs;
   readonly fill: PackedJobs;
+  readonly reread: PackedJobs;
   readonly match: PackedJobs;
   readonly guards: PackedJobs;
   readonly held: PackedJobs;
@@ -90,6 +92,7 @@ export interface PackedRound {
 export const packRound = (context: CudaContext, round: CudaRound, gaps: readonly ArenaGap[]): PackedRound => ({
   draw: packDrawJobs(drawJobs(context, round.draws)),
   fill: packFillJobs(fillJobs(context, round.fills)),
+  reread: packFillJobs(piecesOf(context, round)),
   match: packDrawJobs(drawJobs(context, round.unchanged)),
   guards: packGuardJobs(gaps, GUARD_VALUE),
   held: packFillJobs(fillJobs(context, round.poisons)),
@@ -114,6 +117,22 @@ export const fillJobs = (context: CudaContext, fills: readonly Fill<CudaBuffer>[
     context.mustBeAllocated(buffer);
     return { address: buffer.address, bytes: buffer.bytes, pattern };
   });
+
+/** Large enough that its launch order hardly mixes with its neighbours', small beside any L2. */
+const PIECE_BYTES = 2 ** 20;
+
+/** The buffers to read again in pieces, shuffled. @throws Error when a buffer has been freed. */
+function piecesOf(context: CudaContext, { reread, chip }: CudaRound): FillJob[] {
+  const pattern = Uint8Array.of(0);
+  const pieces = reread.flatMap((buffer) => {
+    context.mustBeAllocated(buffer);
+    return Array.from({ length: Math.ceil(buffer.bytes / PIECE_BYTES) }, (_, i): FillJob => {
+      const from = i * PIECE_BYTES;
+      return { address: buffer.address + BigInt(from), bytes: Math.min(PIECE_BYTES, buffer.bytes - from), pattern };
+    });
+  });
+  return shuffle(pieces, belowOf(createStream(chip.key, 'reread')));
+}
 
 /** @throws Error if a buffer has been freed, or the two buffers of a pair differ in size. */
 const compareJobs = (context: CudaContext, pairs: readonly BufferPair<CudaBuffer>[]): CompareJob[] =>

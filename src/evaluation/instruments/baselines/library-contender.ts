@@ -85,6 +85,7 @@ export class LibraryContender implements Contender {
       slotCount: ESTIMATE_SEQUENCES,
       ringBytes: ESTIMATE_SEQUENCES * this.slotBytes,
       sequencesPerReplay: ESTIMATE_SEQUENCES,
+      rereadsInputs: false,
       replaysPerSample: 1,
     };
     const opened = await this.openBlock(ring, 1, false);
@@ -209,7 +210,8 @@ class LibraryBlock implements ContenderBlock {
     for (let replay = 0; replay < ring.replaysPerSample; replay++) {
       const replaySeed = stream.bits(replay);
       const plantedSlot = createStream(replaySeed, 'planted slot').bits(0) % ring.slotCount;
-      const answer = await this.#request({ command: 'sample', seed: replaySeed, plantedSlot });
+      const { rereadsInputs } = ring;
+      const answer = await this.#request({ command: 'sample', seed: replaySeed, plantedSlot, rereadsInputs });
       if (!answer.ok) return failure(answer);
       this.#plantedSlot = plantedSlot;
       totalNs += Math.max(0, (answer.fields.ns as number) - replayOverheadNs);

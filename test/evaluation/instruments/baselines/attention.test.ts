@@ -69,6 +69,7 @@ describe.skipIf(!(await hasTorch()))('attention with PyTorch on the CPU', () => 
         slotCount: 3,
         ringBytes: 0,
         sequencesPerReplay: 3,
+        rereadsInputs: true,
         replaysPerSample: 2,
       } as const;
       const opened = await prepared.contender.openBlock(ring, 9, true);

@@ -21,6 +21,7 @@ const ring: Ring = {
   slotCount: 4,
   ringBytes: 0,
   sequencesPerReplay: 4,
+  rereadsInputs: false,
   replaysPerSample: 2,
 };
 
