@@ -35,6 +35,12 @@ export const eitherWay = (a: Ways | undefined, b: Ways): Ways => ({
   wasFalse: b.wasFalse || (a?.wasFalse ?? false),
 });
 
+/** Which ways a decision would go in a launch, as far as that follows from the launch alone. */
+export interface ForeseenWays extends Ways {
+  /** Of a comparison of a size with a constant, such as `N < 32`, and of a bound of a size: how far the two are apart. */
+  readonly distance?: number | undefined;
+}
+
 /** Numbers in a module's own code that a size or a value may be compared with. */
 export interface CodeConstants {
   /** Whole numbers that bear on sizes: bounds, tiles, strides, masks. */

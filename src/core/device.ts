@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CompiledCode } from './compiled-code.ts';
 import type { LaunchCounters } from './counters.ts';
-import type { CodeConstants, ObservedDecisions, Ways } from './decisions.ts';
+import type { CodeConstants, ForeseenWays, ObservedDecisions } from './decisions.ts';
 import type { DeviceSpec } from './device-spec.ts';
 import type { DeviceTally } from './device-tally.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from './device-values.ts';
@@ -91,7 +91,7 @@ export interface Device {
    * Which ways decisions would go that follow from a plan's arguments, grids and threads alone, for some of the threads, without
    * running it. By their places in `decisions(module)`; others are missing.
    */
-  foresee?(module: LoadedModule, plan: LaunchPlan, places: readonly number[]): ReadonlyMap<number, Ways>;
+  foresee?(module: LoadedModule, plan: LaunchPlan, places: readonly number[]): ReadonlyMap<number, ForeseenWays>;
   /** The predicted time of the counted sequence; virtual devices only, others throw. Bounds come from `bounds`. */
   predict(
     counters: readonly LaunchCounters[],

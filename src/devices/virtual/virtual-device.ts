@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import type { KernelResources, LaunchCounters } from '../../core/counters.ts';
-import { type CodeConstants, eitherWay, type ObservedDecisions, type Ways } from '../../core/decisions.ts';
+import { type CodeConstants, eitherWay, type ForeseenWays, type ObservedDecisions } from '../../core/decisions.ts';
 import type { Device, DeviceIdentity, RunOptions, RunOutcome } from '../../core/device.ts';
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { AllocationRequest, DeviceBuffer, DeviceFailure, LoadedModule } from '../../core/device-values.ts';
@@ -241,8 +241,8 @@ export class VirtualDevice implements Device {
     return constantsOf((module as VirtualModule).kept.ptx);
   }
 
-  foresee(module: LoadedModule, plan: LaunchPlan, places: readonly number[]): ReadonlyMap<number, Ways> {
-    const foreseen = new Map<number, Ways>();
+  foresee(module: LoadedModule, plan: LaunchPlan, places: readonly number[]): ReadonlyMap<number, ForeseenWays> {
+    const foreseen = new Map<number, ForeseenWays>();
     let start = 0;
     for (const { symbol, log } of decisionLogs(module as VirtualModule)) {
       const own = places.filter((place) => place >= start && place < start + log.count);
@@ -253,7 +253,7 @@ export class VirtualDevice implements Device {
           step,
           own.map((place) => place - start),
         );
-        for (const [site, way] of ways) foreseen.set(start + site, eitherWay(foreseen.get(start + site), way));
+        for (const [site, way] of ways) foreseen.set(start + site, union(foreseen.get(start + site), way));
       }
       start += log.count;
     }
@@ -446,6 +446,11 @@ export class VirtualDevice implements Device {
 
 const decisionLogs = ({ kernels }: VirtualModule): { symbol: string; log: DecisionLog }[] =>
   [...kernels].flatMap(([symbol, { decisions: log }]) => (log ? [{ symbol, log }] : []));
+
+const union = (a: ForeseenWays | undefined, b: ForeseenWays): ForeseenWays => ({
+  ...eitherWay(a, b),
+  distance: a?.distance === undefined ? b.distance : Math.min(a.distance, b.distance ?? a.distance),
+});
 
 function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {
   if (privateMemory === 'zeros' || privateMemory === 'leftovers') return { kind: privateMemory };

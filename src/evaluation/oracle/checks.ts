@@ -240,7 +240,14 @@ export interface ShapesForConditions {
   /** Whether the kernel takes a shape, and a CPU runs and judges it in little time. Not asked for all, because it plans launches. */
   readonly isFit: (dimensions: Dimensions) => boolean;
   readonly checksAt: (dimensions: Dimensions) => Check[];
+  /** Cheap shapes with a dimension of one of these sizes, large ones first. */
+  readonly poolAround: (sizes: readonly number[]) => readonly Dimensions[];
+  /** @param isUntimed it takes another path than the timed shape; `untimed` such shapes come before it. */
+  readonly checksAtThreshold: (dimensions: Dimensions, isUntimed: boolean, untimed: number) => Check[];
 }
+
+/** How many shapes whose path the timed shape does not take run with every generator set. */
+const WHOLE_UNTIMED = 3;
 
 /** @param constants whole numbers of the kernel's code. */
 export function shapesForConditions(request: ChecksRequest, constants: readonly number[]): ShapesForConditions {
@@ -263,7 +270,9 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
   let drawn: Dimensions[] | undefined;
   const all = (): Dimensions[] => (drawn ??= shapesAround({ problem, timed, seed, takes, most: dear }, sizes));
   const isCheap = (shape: Dimensions): boolean => isWithin(usual, problem, shape, 1);
-  const placements = secretSetsInTurn(problem, seed).filter(isPlacement);
+  const secrets = secretSetsInTurn(problem, seed);
+  const placements = secrets.filter(isPlacement);
+  const allSets = [...furtherGeneratorSets(problem, seed), ...secrets];
   return {
     cheap: () => all().filter((shape) => isCheap(shape) && !hasSeveralTiles(problem, shape)),
     ample: () => all().filter((shape) => isCheap(shape) && hasSeveralTiles(problem, shape)),
@@ -280,6 +289,19 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
       const check = { dimensions, ...USUAL, isOnce: true, isDrawn: true };
       if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
       return [DECLARED, ...placements.slice(0, 1)].map((generatorSet) => ({ ...check, generatorSet }));
+    },
+    poolAround: (around) =>
+      shapesAround({ problem, timed, seed, takes, most: usual }, around, 0).sort(
+        (a, b) => elementsIn(problem, b) - elementsIn(problem, a),
+      ),
+    checksAtThreshold: (dimensions, isUntimed, untimed) => {
+      if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
+      const check = { dimensions, ...USUAL, isDrawn: true };
+      const further = isUntimed && untimed < WHOLE_UNTIMED ? allSets : placements.slice(0, 1);
+      return [
+        { ...check, generatorSet: DECLARED },
+        ...further.map((generatorSet) => ({ ...check, generatorSet, isOnce: true })),
+      ];
     },
   };
 }

@@ -177,7 +177,11 @@ export interface ShapesAround extends Pick<ShapeDraw, 'problem' | 'takes' | 'tim
  * Cheap shapes in which a dimension has one of these sizes, or one of a secret run of neighbouring sizes, so that every remainder by
  * a small number is among them. In a secret order.
  */
-export function shapesAround(draw: ShapesAround, sizes: readonly number[]): Dimensions[] {
+export function shapesAround(
+  draw: ShapesAround,
+  sizes: readonly number[],
+  runLength: number = AROUND.run,
+): Dimensions[] {
   const { problem, most, seed } = draw;
   const sampler = new ShapeSampler({ ...draw, known: [], count: 0 }, 'shapes around sizes');
   const stream = createStream(seed, 'sizes around');
@@ -185,13 +189,21 @@ export function shapesAround(draw: ShapesAround, sizes: readonly number[]): Dime
   const open = Object.entries(problem.dimensions).filter(([, { values }]) => !values);
   const found = open.flatMap(([name, { minimum = 1, maximum = Number.MAX_SAFE_INTEGER }]) => {
     const start = Math.max(minimum, Math.round(AROUND.from * (AROUND.to / AROUND.from) ** stream.uniform(index++)));
-    const run = Array.from({ length: AROUND.run }, (_, i) => start + i);
+    const run = Array.from({ length: runLength }, (_, i) => start + i);
     const wanted = [...new Set([...sizes, ...run])].filter((size) => size >= minimum && size <= maximum);
     return wanted.flatMap((size) => sampler.around(name, size, most));
   });
+  const all = [
+    ...found,
+    ...sampler.equal(
+      open.map(([name]) => name),
+      sizes,
+      most,
+    ),
+  ];
   const order = createStream(seed, 'order of shapes around sizes');
   let place = 0;
-  return shuffle(found, (bound) => order.bits(place++) % bound);
+  return shuffle(all, (bound) => order.bits(place++) % bound);
 }
 
 /** Dimensions from this size on have more than one tile of many kernels. */
@@ -206,6 +218,9 @@ export const hasSeveralTiles = ({ dimensions }: ProblemFile, shape: Dimensions):
 
 /** A run of so many neighbouring sizes, which begins somewhere in between. */
 const AROUND = { from: 300, to: 3000, run: 128 } as const;
+
+/** Shapes with all dimensions alike, besides those of given sizes. */
+const EQUAL_SIZES = 24;
 
 /** Sizes of the dimensions beside one that was chosen. */
 const LEAST_BESIDE = { least: 1, most: 2 } as const;
@@ -294,6 +309,16 @@ class ShapeSampler {
       }
       return [];
     });
+  }
+
+  /** Shapes with all of these dimensions alike: squares and cubes, of the given sizes and of some ragged ones. */
+  equal(names: readonly string[], sizes: readonly number[], most: Cost): Dimensions[] {
+    const { problem, timed, takes } = this.#draw;
+    if (names.length < 2) return [];
+    const ragged = Array.from({ length: EQUAL_SIZES }, () => this.#size(SEVERAL_TILES));
+    return [...sizes, ...ragged]
+      .map((size): Dimensions => ({ ...timed, ...Object.fromEntries(names.map((name) => [name, size])) }))
+      .filter((shape) => isWithin(most, problem, shape, 1) && takes(shape));
   }
 
   #beside(

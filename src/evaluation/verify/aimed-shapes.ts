@@ -1,4 +1,4 @@
-import { eitherWay, type Ways } from '../../core/decisions.ts';
+import { eitherWay, type ForeseenWays, type Ways } from '../../core/decisions.ts';
 import type { Device } from '../../core/device.ts';
 import type { LoadedModule } from '../../core/device-values.ts';
 import { WarpsmithError } from '../../core/errors.ts';
@@ -77,15 +77,50 @@ export function aimedShapes(aim: Aim): Dimensions[] {
   return chosen;
 }
 
+/** In how many shapes that the seed chose every function should be launched. */
+const SHAPES_OF_FUNCTION = 2;
+
+/** Shapes in which a step runs that runs in no drawn shape, because of its `when`. */
+export function shapesForSteps(
+  aim: Pick<Aim, 'planFor' | 'pool' | 'isFit' | 'drawn' | 'most'> & { readonly functions: readonly string[] },
+): Dimensions[] {
+  const ran = new Map(aim.functions.map((name) => [name, 0]));
+  const launched = (shape: Dimensions): string[] => functionsIn(() => aim.planFor(shape));
+  const count = (names: readonly string[]): void => {
+    for (const name of names) ran.set(name, (ran.get(name) ?? 0) + 1);
+  };
+  for (const shape of aim.drawn) count(launched(shape));
+  const missing = new Set(aim.functions.filter((name) => ran.get(name) === 0));
+  const chosen: Dimensions[] = [];
+  for (const shape of missing.size > 0 ? aim.pool().slice(0, MOST_FORESEEN) : []) {
+    if (chosen.length === aim.most) break;
+    const names = launched(shape);
+    if (!names.some((name) => missing.has(name) && ran.get(name)! < SHAPES_OF_FUNCTION) || !aim.isFit(shape)) continue;
+    chosen.push(shape);
+    count(names);
+  }
+  return chosen;
+}
+
+/** Names of the functions that a plan launches; none where the plan has a mistake, which is reported elsewhere. */
+export function functionsIn(plan: () => LaunchPlan): string[] {
+  try {
+    return [...new Set(plan().steps.flatMap((step) => (step.kind === 'launch' ? [step.functionName] : [])))];
+  } catch (error) {
+    if (error instanceof WarpsmithError) return [];
+    throw error;
+  }
+}
+
 const waysIn = (foreseenWays: ReadonlyMap<number, Ways>): string[] =>
   [...foreseenWays].flatMap(([place, ways]) => WAYS.filter((way) => ways[way]).map((way) => `${place} ${way}`));
 
 /** Nothing is foreseen where the plan has a mistake, which is reported elsewhere. */
-function foreseen(
-  { device, module, planFor }: Aim,
+export function foreseen(
+  { device, module, planFor }: Pick<Aim, 'device' | 'module' | 'planFor'>,
   shape: Dimensions,
   places: readonly number[],
-): ReadonlyMap<number, Ways> {
+): ReadonlyMap<number, ForeseenWays> {
   try {
     return device.foresee?.(module, planFor(shape), places) ?? new Map();
   } catch (error) {

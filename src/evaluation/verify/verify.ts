@@ -32,7 +32,7 @@ import { hasSeveralTiles } from '../oracle/drawn-shapes.ts';
 import type { CheckKey, ExpectationCache } from '../oracle/expectation-cache.ts';
 import { outputsOf } from '../oracle/reference-runs.ts';
 import { isStorable, levelsOf, type SecretSet, secretSetOf, setsAbout } from '../oracle/secret-sets.ts';
-import { aimedShapes } from './aimed-shapes.ts';
+import { aimedShapes, functionsIn, shapesForSteps } from './aimed-shapes.ts';
 import { CheckRuns } from './check-runs.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { judgeCheck } from './judge-check.ts';
@@ -40,6 +40,7 @@ import { judgeOnce } from './judge-once.ts';
 import { judgeRepeatedLaunches } from './judge-repeated-launches.ts';
 import { refused } from './judged-check.ts';
 import { conditionCoverage } from './one-way-conditions.ts';
+import { shapesAtThresholds } from './threshold-shapes.ts';
 
 export interface VerifyRequest {
   readonly device: Device;
@@ -101,8 +102,9 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
   const queue = repeatedFirst(checks, cheapest);
   // In turns, so that a shape with several generator sets meets both contents of memory.
   const firstOverZeros = createStream(seed, 'memory of second runs').bits(0) % 2;
+  const launched = new Set<string>();
   let index = 0;
-  const further = [aimedChecks, constantChecks];
+  const further = [aimedChecks, thresholdChecks, constantChecks];
   const next = (): Check | undefined => {
     while (queue.length === 0 && further.length > 0) queue.push(...further.shift()!(request, choice, coverage));
     return queue.shift();
@@ -128,17 +130,28 @@ export async function verify(request: VerifyRequest): Promise<Verified | Refused
     if (!result.ok) return { ...result, coverage, correctness };
     coverage.compared = withShape(coverage.compared, problem.file, check.dimensions);
     if (check.isMain) main = result;
+    for (const name of functionsIn(() => result.plan)) launched.add(name);
   }
+  for (const name of functionsOf(request).filter((one) => !launched.has(one)))
+    coverage.leftOut.push({ check: `steps that launch ${name}`, reason: NEVER_RAN });
   coverage.conditions = conditionsOf(request);
   return { ok: true, correctness: tally.summary()!, coverage, ...main! };
 }
+
+const NEVER_RAN = 'their `when` was 0 in every check, so what they compute was not verified';
 
 /** How many shapes are drawn for conditions that went one way: cheap ones, and those that take some seconds. */
 const AIMED_SHAPES = {
   ample: { most: 4, ofEach: { least: 2, most: 3 } },
   cheap: { most: 3, ofEach: { least: 1, most: 3 } },
   dear: { most: 1, ofEach: { least: 1, most: 1 } },
+  ofSteps: 4,
 } as const;
+
+/** Names of the functions that the candidate's steps launch. */
+const functionsOf = ({ candidate }: VerifyRequest): string[] => [
+  ...new Set(candidate.kernel.file.steps.flatMap((step) => ('function' in step ? [step.function] : []))),
+];
 
 /**
  * Checks of shapes in which conditions of the candidate's code go the way that they have not gone. Only for candidates that have such
@@ -154,9 +167,31 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   drawn.push(...aimedShapes({ ...aim, pool: ample, drawn: drawn.filter(isAmple), ...AIMED_SHAPES.ample }));
   drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, ...AIMED_SHAPES.cheap }));
   drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, ...AIMED_SHAPES.dear }));
+  const ofSteps = { planFor, isFit, drawn, functions: functionsOf(request), most: AIMED_SHAPES.ofSteps };
+  drawn.push(...shapesForSteps({ ...ofSteps, pool: () => [...ample(), ...cheap()] }));
   const found = drawn.slice(coverage.drawnShapes.length);
   coverage.drawnShapes = drawn;
   return found.flatMap(checksAt);
+}
+
+/** Of shapes beside numbers with which the candidate compares sizes. */
+const MOST_AT_THRESHOLDS = 7;
+
+/** Checks of shapes beside the numbers with which the candidate's code compares sizes. Only for candidates that do. */
+function thresholdChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { device, module, planFor, dimensions: timed, candidate } = request;
+  if (!device.decisions || isLong(request)) return [];
+  const { poolAround, isFit, checksAtThreshold } = shapesForConditions(choice, []);
+  const shapes = shapesAtThresholds({
+    ...{ device, module, planFor, isFit, poolAround, timed, kernel: candidate.kernel.file },
+    drawn: coverage.drawnShapes,
+    most: MOST_AT_THRESHOLDS,
+  });
+  coverage.drawnShapes = [...coverage.drawnShapes, ...shapes.map(({ dimensions }) => dimensions)];
+  let untimed = 0;
+  return shapes.flatMap(({ dimensions, isUntimed }) =>
+    checksAtThreshold(dimensions, isUntimed, isUntimed ? untimed++ : untimed),
+  );
 }
 
 /** How many generator sets are tried for numbers of the code, and for how many of those whose conditions went both ways. */

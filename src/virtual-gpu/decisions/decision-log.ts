@@ -1,4 +1,4 @@
-import type { ObservedDecision, Ways } from '../../core/decisions.ts';
+import type { ForeseenWays, ObservedDecision } from '../../core/decisions.ts';
 import type { PlannedLaunch } from '../../core/launch-plan.ts';
 import type { Analysis } from '../analyse-function.ts';
 import { DECISION } from '../layout.ts';
@@ -42,13 +42,13 @@ export class DecisionLog {
   }
 
   /** Which ways these decisions would go in a launch, if that follows from the launch. */
-  foresee({ grid, block, arguments: values }: PlannedLaunch, sites: readonly number[]): Map<number, Ways> {
+  foresee({ grid, block, arguments: values }: PlannedLaunch, sites: readonly number[]): Map<number, ForeseenWays> {
     const conditions = this.#launchConditions();
     const { parameters } = this.#function.fn;
     if (values.length !== parameters.length) return new Map();
     const launch = { grid, block, parameters: packParameters(parameters, values, () => SOME_BUFFER) };
     return new Map(
-      sites.flatMap((site): [number, Ways][] => {
+      sites.flatMap((site): [number, ForeseenWays][] => {
         const ways = conditions.foresee(site, launch);
         return ways ? [[site, ways]] : [];
       }),

@@ -1,4 +1,4 @@
-import type { Ways } from '../../core/decisions.ts';
+import type { ForeseenWays, Ways } from '../../core/decisions.ts';
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, typeOf } from '../../ptx/instruction-parts.ts';
@@ -13,7 +13,7 @@ import { sizeOfPtxType } from '../../ptx/types.ts';
 import { LANES } from '../layout.ts';
 import type { ScalarFunction } from '../runtime/scalar/scalar-function.ts';
 import { compileScalar } from '../runtime/scalar-operations.ts';
-import type { DecisionSites } from './decision-sites.ts';
+import { boundIn, type DecisionSites } from './decision-sites.ts';
 
 /** What a launch's threads know from the start. */
 export interface LaunchFacts {
@@ -42,6 +42,8 @@ export class LaunchConditions {
   /** By the place of a decision among the sites. */
   readonly #conditions: readonly (Formula | undefined)[];
   readonly #usesOnlyBlock = new Set<number>();
+  /** Of bounds, and of comparisons that are not of equality: what is compared with a constant, if it is the same for all threads. */
+  readonly #thresholds = new Map<number, Threshold>();
   /** Of combinations with parts that can't be foreseen: whether the others allow the rarer outcome. */
   readonly #parts: ReadonlyMap<number, { isAll: boolean; formulas: readonly Formula[] }>;
 
@@ -57,6 +59,8 @@ export class LaunchConditions {
     const conditions = new Array<Formula | undefined>(sites.length).fill(undefined);
     for (const [instruction, index] of indexOf) {
       const [register] = definitionsAndUses(instruction).definitions;
+      const threshold = this.#thresholdOf(instruction);
+      if (threshold) this.#thresholds.set(index, threshold);
       if (sites[index]!.kind === 'bound' || register === undefined) continue;
       if (sites[index]!.kind === 'combination') {
         const { opcode } = instruction;
@@ -82,13 +86,34 @@ export class LaunchConditions {
   }
 
   /** Which ways a decision goes for the first and last threads of the first and last CTAs; `undefined` if that can't be foreseen, or is the same for every size. */
-  foresee(site: number, launch: LaunchFacts): Ways | undefined {
+  foresee(site: number, launch: LaunchFacts): ForeseenWays | undefined {
+    const threshold = this.#thresholds.get(site);
+    const excess = threshold && excessOf(threshold, launch);
+    const ways = threshold?.isBound ? waysOfBound(threshold, excess!) : this.#waysOf(site, launch);
+    return ways && (excess === undefined ? ways : { ...ways, distance: Math.abs(excess) });
+  }
+
+  #waysOf(site: number, launch: LaunchFacts): Ways | undefined {
     const parts = this.#parts.get(site);
     if (parts) return possible(parts, launch);
     const condition = this.#conditions[site];
     if (!condition) return undefined;
     const outcomes = corners(launch).map((thread) => condition(launch, thread, new Map()) !== 0n);
     return { wasTrue: outcomes.includes(true), wasFalse: outcomes.includes(false) };
+  }
+
+  #thresholdOf(instruction: PtxInstruction): Threshold | undefined {
+    const { opcode, operands, guard } = instruction;
+    const type = typeOf(instruction);
+    const isBound = opcode === 'min' || opcode === 'max';
+    if (guard || !INTEGERS.test(type) || !(isBound || opcode === 'setp')) return undefined;
+    if (instruction.modifiers.some((modifier) => EQUALITIES.has(modifier))) return undefined;
+    const at = isBound ? boundIn(instruction) : operands[2]?.kind === 'immediate' ? 2 : 1;
+    const [constant, size] = [operands[at], operands[3 - at]];
+    if (constant?.kind !== 'immediate' || size?.kind !== 'register' || !this.#followsFrom(size.name, OF_LAUNCH))
+      return undefined;
+    const value = this.#formulaOf(size.name);
+    return value && { value, constant: constant.value, type, isBound, isLeast: opcode === 'min' };
   }
 
   #formulaOf(register: string): Formula | undefined {
@@ -170,6 +195,32 @@ export class LaunchConditions {
       return operand.kind === 'immediate';
     });
   }
+}
+
+/** A size beside the constant with which it is compared, or by which it is bounded. */
+interface Threshold {
+  readonly value: Formula;
+  readonly constant: bigint;
+  readonly type: string;
+  readonly isBound: boolean;
+  readonly isLeast: boolean;
+}
+
+const INTEGERS = /^[su](?:32|64)$/;
+const EQUALITIES: ReadonlySet<string> = new Set(['eq', 'ne']);
+
+/** By how much the size exceeds the constant. */
+function excessOf({ value, constant, type }: Threshold, launch: LaunchFacts): number {
+  const bits = 8 * sizeOfPtxType(type);
+  const wrap = (number: bigint): bigint =>
+    type.startsWith('s') ? BigInt.asIntN(bits, number) : BigInt.asUintN(bits, number);
+  return Number(wrap(value(launch, corners(launch)[0]!, new Map())) - wrap(constant));
+}
+
+/** A bound is true where it limits the value. */
+function waysOfBound({ isLeast }: Threshold, excess: number): Ways {
+  const limits = isLeast ? excess > 0 : excess < 0;
+  return { wasTrue: limits, wasFalse: !limits };
 }
 
 const OF_BLOCK = /^%ntid/;

@@ -1,0 +1,157 @@
+import { parseExpression } from '../../core/expressions/parser.ts';
+import type { ExpressionNode } from '../../core/expressions/syntax-tree.ts';
+import type { KernelFile } from '../../core/kernel.ts';
+import type { Dimensions } from '../../core/problem.ts';
+import { type Aim, foreseen } from './aimed-shapes.ts';
+
+/** What shapes at thresholds are chosen from. */
+export interface ThresholdAim extends Pick<Aim, 'device' | 'module' | 'planFor' | 'isFit' | 'drawn' | 'most'> {
+  readonly kernel: KernelFile;
+  readonly timed: Dimensions;
+  /** Shapes with a dimension of one of these sizes, the most telling ones first. */
+  readonly poolAround: (sizes: readonly number[]) => readonly Dimensions[];
+}
+
+export interface ShapeAtThreshold {
+  readonly dimensions: Dimensions;
+  /** It goes another way than the timed shape, which is verified with all generator sets. */
+  readonly isUntimed: boolean;
+}
+
+/** A number with which a kernel compares a size: in its code, by the decision's place, or in kernel.json. */
+interface Threshold {
+  readonly constant: number;
+  readonly at: { readonly place: number } | { readonly dimension: string };
+}
+
+/** Smaller numbers are everywhere, in unrolled loops most of all; larger ones can't be verified. */
+const CONSTANTS = { least: 4, most: 2 ** 22 } as const;
+const MOST_THRESHOLDS = 8;
+
+/**
+ * The last sizes of one way and the first of the other, up to two of each, so that one is odd; and one size far beyond, where much of
+ * the work lies beyond the number.
+ */
+const NEAR = { distance: 2, ofEachWay: 2, offsets: [-2, -1, 0, 1, 2, 3] } as const;
+const FAR = { share: 0.5, factors: [0.25, 0.5, 2, 3] } as const;
+
+const MOST_FORESEEN = 300;
+
+/**
+ * Shapes beside the numbers with which the kernel compares sizes: `BINS < 32`, `M <= 8`, `K >= 2048`. A path for such sizes is most
+ * often wrong at its first and last ones, and for inputs that only the other path meets; drawn shapes rarely meet either.
+ */
+export function shapesAtThresholds(aim: ThresholdAim): ShapeAtThreshold[] {
+  const thresholds = thresholdsOf(aim);
+  if (thresholds.length === 0) return [];
+  const sidesOf = sidesIn(aim, thresholds);
+  const timed = sidesOf(aim.timed);
+  const counts = new Map<string, number>();
+  const keysOf = (sides: readonly (Side | undefined)[]): { key: string; most: number }[] =>
+    sides.flatMap((side, i) => {
+      if (!side) return [];
+      const { way, distance } = side;
+      if (distance <= NEAR.distance) return [{ key: `${i} ${way}`, most: NEAR.ofEachWay }];
+      const isFar = distance >= FAR.share * thresholds[i]!.constant && way !== timed[i]?.way;
+      return isFar ? [{ key: `${i} far`, most: 1 }] : [];
+    });
+  const count = (key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const shape of aim.drawn) for (const { key } of keysOf(sidesOf(shape))) if (!key.endsWith('far')) count(key);
+  const chosen: ShapeAtThreshold[] = [];
+  for (const dimensions of aim.poolAround(sizesAround(thresholds)).slice(0, MOST_FORESEEN)) {
+    if (chosen.length === aim.most) break;
+    const sides = sidesOf(dimensions);
+    const keys = keysOf(sides);
+    if (!keys.some(({ key, most }) => (counts.get(key) ?? 0) < most) || !aim.isFit(dimensions)) continue;
+    for (const { key } of keys) count(key);
+    chosen.push({ dimensions, isUntimed: sides.some((side, i) => side && timed[i] && side.way !== timed[i].way) });
+  }
+  return chosen;
+}
+
+const sizesAround = (thresholds: readonly Threshold[]): number[] => [
+  ...new Set(
+    thresholds.flatMap(({ constant }) => [
+      ...NEAR.offsets.map((offset) => constant + offset),
+      ...FAR.factors.map((factor) => Math.floor(constant * factor) + 1),
+    ]),
+  ),
+];
+
+/** Which way a comparison goes, and how far from the number. */
+interface Side {
+  readonly way: boolean;
+  readonly distance: number;
+}
+
+function sidesIn(
+  aim: Pick<ThresholdAim, 'device' | 'module' | 'planFor'>,
+  thresholds: readonly Threshold[],
+): (shape: Dimensions) => (Side | undefined)[] {
+  const places = thresholds.flatMap(({ at }) => ('place' in at ? [at.place] : []));
+  return (shape) => {
+    const foreseenWays = foreseen(aim, shape, places);
+    return thresholds.map(({ constant, at }): Side | undefined => {
+      if ('dimension' in at) {
+        const excess = shape[at.dimension]! - constant;
+        return { way: excess > 0, distance: Math.abs(excess) };
+      }
+      const { wasTrue, distance } = foreseenWays.get(at.place) ?? {};
+      return wasTrue === undefined || distance === undefined ? undefined : { way: wasTrue, distance };
+    });
+  };
+}
+
+/** Larger ones first: they bear on more of a kernel's path than the remainders of unrolled loops. */
+function thresholdsOf({ device, module, kernel }: ThresholdAim): Threshold[] {
+  const observed = device.decisions?.(module).decisions ?? [];
+  const ofCode = observed.flatMap(({ isSettled, isFloat, constant, kind }, place): Threshold[] =>
+    isSettled || isFloat || constant === undefined || kind === 'combination' ? [] : [{ constant, at: { place } }],
+  );
+  const all = [...ofCode, ...kernel.steps.flatMap(comparisonsIn)];
+  return all
+    .filter(({ constant }) => constant >= CONSTANTS.least && constant <= CONSTANTS.most)
+    .sort((a, b) => b.constant - a.constant)
+    .slice(0, MOST_THRESHOLDS);
+}
+
+/** Comparisons of a dimension with a number in the expressions of a step: `K >= 1024`. */
+const comparisonsIn = (step: KernelFile['steps'][number]): Threshold[] =>
+  'function' in step
+    ? [
+        step.when,
+        ...step.grid,
+        ...step.block,
+        ...step.arguments.map((one) => ('scalar' in one ? one.scalar : undefined)),
+      ]
+        .flatMap((one) => (typeof one === 'string' ? [parseExpression(one)] : []))
+        .flatMap(comparisonsOf)
+    : [];
+
+const ORDERINGS: ReadonlySet<string> = new Set(['<', '<=', '>', '>=']);
+
+function comparisonsOf(node: ExpressionNode): Threshold[] {
+  const within = childrenOf(node).flatMap(comparisonsOf);
+  if (node.kind !== 'binary' || !ORDERINGS.has(node.operator)) return within;
+  const { left, right } = node;
+  if (left.kind === 'name' && right.kind === 'number')
+    within.push({ constant: right.value, at: { dimension: left.name } });
+  if (left.kind === 'number' && right.kind === 'name')
+    within.push({ constant: left.value, at: { dimension: right.name } });
+  return within;
+}
+
+function childrenOf(node: ExpressionNode): readonly ExpressionNode[] {
+  switch (node.kind) {
+    case 'unary':
+      return [node.operand];
+    case 'binary':
+      return [node.left, node.right];
+    case 'conditional':
+      return [node.condition, node.whenTrue, node.whenFalse];
+    case 'call':
+      return node.arguments;
+    default:
+      return [];
+  }
+}
