@@ -16,6 +16,8 @@ export interface ModuleTraits {
   readonly specialRegisters: readonly string[];
   /** Instructions and modifiers that control which lines L2 keeps: `createpolicy`, `evict_last`, `prefetch`. */
   readonly cacheHints: readonly string[];
+  /** Kernels that may wait for the launch before: their code has `griddepcontrol.wait`, or calls a function that may. */
+  readonly waitingKernels: readonly string[];
 }
 
 /**
@@ -40,6 +42,7 @@ export function readTraits(ptx: string): ModuleTraits {
     externalFunctions: externalFunctions(tokens),
     specialRegisters: specialRegisters(tokens),
     cacheHints: cacheHints(tokens),
+    waitingKernels: waitingKernels(tokens),
   };
 }
 
@@ -181,3 +184,19 @@ const cacheHints = (tokens: readonly Token[]): string[] => [
       .flatMap(({ text }) => text.split(/\.|::/).filter((part) => HINTS.test(part))),
   ),
 ];
+
+const MAY_WAIT = /^(?:griddepcontrol\.wait|call(?:\..*)?)$/;
+
+function waitingKernels(tokens: readonly Token[]): string[] {
+  const found = new Set<string>();
+  let kernel: string | undefined;
+  let depth = 0;
+  tokens.forEach(({ kind, text }, index) => {
+    if (depth === 0 && (isDirective(tokens[index], '.entry') || isDirective(tokens[index], '.func')))
+      kernel = text === '.entry' ? tokens[index + 1]?.text : undefined;
+    if (kind === 'punctuation' && text === '{') depth++;
+    else if (kind === 'punctuation' && text === '}') depth--;
+    else if (kernel !== undefined && kind === 'word' && MAY_WAIT.test(text)) found.add(kernel);
+  });
+  return [...found];
+}

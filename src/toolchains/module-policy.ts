@@ -54,6 +54,12 @@ export function screenModule(outcome: CompileOutcome): CompileOutcome {
   return { ...outcome, code: { ...outcome.code, diagnostics: [...outcome.code.diagnostics, ...notes] } };
 }
 
+/** Whether a kernel may wait for the launch before it; true if its code can't be read. */
+export function mayWaitForLaunch(code: CompiledCode, symbol: string): boolean {
+  const traits = traitsOf(code);
+  return traits === undefined || traits instanceof PtxSyntaxError || traits.waitingKernels.includes(symbol);
+}
+
 /** What of a module outlives a launch. */
 export interface ModuleState {
   /** Names of all its variables, as far as its PTX tells. */

@@ -16,6 +16,7 @@ import { fitsSharedMemory } from '../launches/fits-shared-memory.ts';
 import { planRefusal } from '../launches/plan-refusal.ts';
 import type { Refused } from '../launches/refusal.ts';
 import type { RunResult } from '../launches/run-once.ts';
+import { type UnwaitedLaunch, unwaitedLaunch } from '../launches/unwaited-launch.ts';
 import {
   type Check,
   type ChecksRequest,
@@ -402,6 +403,8 @@ async function verifyCheck(
   const name = describeCheck(check);
   const plan = planOrRefusal(request, dimensions, name);
   if ('ok' in plan) return plan;
+  const unwaited = unwaitedLaunch(plan, request.module.code);
+  if (unwaited) return refused('unsafe', describeUnwaited(unwaited), name);
   const prepared = oracle.check({ problem, seed, dimensions, generatorSet });
   if (!check.isOnce && !isMain) await refuseBlindCheck({ problem, check, prepared, seed, signal: request.signal });
   const memory = { contents: prepared.inputs.bytes, overZeros };
@@ -423,6 +426,10 @@ async function verifyCheck(
     await runs.close();
   }
 }
+
+const describeUnwaited = ({ functionName, earlier, buffer }: UnwaitedLaunch): string =>
+  `race: ${functionName} may start before ${earlier} has ended (programmaticDependent) and never executes griddepcontrol.wait ` +
+  `(cudaGridDependencySynchronize), but both get ${buffer}`;
 
 export function planOrRefusal(
   request: VerifyRequest,

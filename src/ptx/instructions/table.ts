@@ -286,7 +286,8 @@ const ROWS: Readonly<Record<string, InstructionRow>> = {
   brkpt: requests('warp'),
   nanosleep: requests('order', word),
   setmaxnreg: requests('warp', word),
-  griddepcontrol: requests('warp'),
+  // Orders launches; a virtual GPU runs them one after the other.
+  griddepcontrol: requests('order'),
   pmevent: requests('warp', anything),
 };
 
