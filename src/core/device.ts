@@ -44,7 +44,8 @@ export interface RunOptions {
 
 /**
  * `counters` has one entry per executed launch step; empty unless requested. `uninitialisedRead` is the first read of
- * unwritten shared memory, if the run looked for races; it is not a mistake by itself. `readBytes` are the distinct bytes
+ * unwritten shared memory, if the run looked for races, and `olderRead` the first volatile or atomic read that gave an older value
+ * than the latest; neither is a mistake by itself. `readBytes` are the distinct bytes
  * of each buffer that the sequence read, if a virtual device counted.
  */
 export type RunOutcome =
@@ -53,6 +54,7 @@ export type RunOutcome =
       counters: LaunchCounters[];
       elapsedMs: number;
       uninitialisedRead?: string;
+      olderRead?: string;
       readBytes?: ReadonlyMap<string, number>;
     }
   | DeviceFailure;

@@ -35,6 +35,8 @@ export type WorkerReply =
       crossed: boolean;
       /** The first read of unwritten shared memory, if reads were watched. */
       uninitialisedRead: FaultReport | undefined;
+      /** The first volatile or atomic read that gave an older value, if accesses were watched. */
+      olderRead: FaultReport | undefined;
     }
   | { job: number; ok: false; fault: FaultReport };
 

@@ -178,6 +178,7 @@ export class VirtualDevice implements Device {
       this.#reads.forget();
     }
     let uninitialisedRead: string | undefined;
+    let olderRead: string | undefined;
     const inputs = new Set(plan.buffers.filter(({ role }) => role === 'in').map(({ name }) => buffers.get(name)));
     for (const [index, step] of plan.steps.entries()) {
       const remainingMs = options.timeoutMs - (performance.now() - started);
@@ -201,6 +202,7 @@ export class VirtualDevice implements Device {
       if (!outcome.ok) return outcome;
       if (outcome.launch) launches.push(outcome.launch);
       uninitialisedRead ??= outcome.uninitialisedRead;
+      olderRead ??= outcome.olderRead;
     }
     const counters = this.#withCacheTraffic(launches, options.cache ?? 'cold');
     const elapsedMs = performance.now() - started;
@@ -209,6 +211,7 @@ export class VirtualDevice implements Device {
       counters,
       elapsedMs,
       uninitialisedRead,
+      olderRead,
       readBytes: options.count ? this.#readBytes(buffers) : undefined,
     };
   }
@@ -277,7 +280,15 @@ export class VirtualDevice implements Device {
     step: PlannedLaunch,
     { buffers, inputs }: { buffers: ReadonlyMap<string, DeviceBuffer>; inputs: ReadonlySet<DeviceBuffer | undefined> },
     options: RunOptions,
-  ): Promise<{ ok: true; launch: SampledLaunch | undefined; uninitialisedRead: string | undefined } | DeviceFailure> {
+  ): Promise<
+    | {
+        ok: true;
+        launch: SampledLaunch | undefined;
+        uninitialisedRead: string | undefined;
+        olderRead: string | undefined;
+      }
+    | DeviceFailure
+  > {
     const symbol = module.code.functionSymbols[step.functionName] ?? step.functionName;
     const kernel = this.#kernel(module, symbol);
     if ('ok' in kernel) return kernel;
@@ -336,6 +347,7 @@ export class VirtualDevice implements Device {
             ok: true,
             launch: options.count ? sampledLaunch(image, step, ranges, outcome.counts) : undefined,
             uninitialisedRead: outcome.uninitialisedRead && describeReport(step, outcome.uninitialisedRead),
+            olderRead: outcome.olderRead && describeReport(step, outcome.olderRead),
           };
       }
     } finally {

@@ -17,6 +17,7 @@ export type PoolOutcome =
       decisions: Uint8Array[];
       overlapping: boolean;
       uninitialisedRead: FaultReport | undefined;
+      olderRead: FaultReport | undefined;
     }
   | { kind: 'fault'; fault: FaultReport }
   | { kind: 'timed-out' }
@@ -164,8 +165,10 @@ function outcomeOf(replies: readonly WorkerReply[]): PoolOutcome {
   const faults = replies.flatMap((reply) => (reply.ok ? [] : [reply.fault]));
   if (faults.length > 0) return { kind: 'fault', fault: first(faults) };
   const reads = replies.flatMap((reply) => (reply.ok && reply.uninitialisedRead ? [reply.uninitialisedRead] : []));
+  const older = replies.flatMap((reply) => (reply.ok && reply.olderRead ? [reply.olderRead] : []));
   return {
     kind: 'finished',
+    olderRead: older.length === 0 ? undefined : first(older),
     uninitialisedRead: reads.length === 0 ? undefined : first(reads),
     decisions: replies.flatMap((reply) => (reply.ok && reply.decisions ? [reply.decisions] : [])),
     counts: replies.flatMap((reply) => (reply.ok && reply.counts ? [reply.counts] : [])),

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { LANES } from '../../virtual-gpu/layout.ts';
-import type { UninitialisedRead } from '../../virtual-gpu/race-detector/race-detector.ts';
+import type { OlderRead, UninitialisedRead } from '../../virtual-gpu/race-detector/race-detector.ts';
 import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { KernelFault } from '../../virtual-gpu/runtime/fault.ts';
 import { Leftovers } from '../../virtual-gpu/runtime/private-contents.ts';
@@ -44,12 +44,14 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
   const { job, launch, order, queue } = request;
   runner.begin(launch);
   let uninitialisedRead: FaultReport | undefined;
+  let olderRead: FaultReport | undefined;
   for (;;) {
     const position = Atomics.add(queue, QUEUE.next, 1);
     if (position >= order.length || position > Atomics.load(queue, QUEUE.faultedAt)) break;
     try {
       runner.runCta(order[position]!, () => position > Atomics.load(queue, QUEUE.faultedAt));
       uninitialisedRead ??= reportRead(runner.uninitialisedRead, position, order[position]!);
+      olderRead ??= reportOlder(runner.olderRead, position, order[position]!);
     } catch (error) {
       const fault = report(error, position, order[position]!);
       // CTAs at earlier positions still finish, so that the reported fault is the first in launch order.
@@ -70,6 +72,7 @@ function run(request: WorkerRequest & { kind: 'run' }, runner: CtaRunner, writes
     writes: request.tellsWrites ? writes.written() : undefined,
     crossed: runner.crossed,
     uninitialisedRead,
+    olderRead,
   };
 }
 
@@ -89,6 +92,25 @@ function report(error: unknown, position: number, cta: number): FaultReport {
     ptxLine: instruction?.ptxLine,
     source: instruction?.source,
     buffer: error.buffer,
+  };
+}
+
+function reportOlder(read: OlderRead | undefined, position: number, cta: number): FaultReport | undefined {
+  if (!read) return undefined;
+  const { instruction, bytes } = read.access;
+  return {
+    kind: 'older-read',
+    message: `a ${read.space} read of ${bytes} bytes, volatile or atomic, may give an older value than the last one written`,
+    position,
+    cta,
+    thread: read.thread,
+    address: `0x${read.address.toString(16)}`,
+    accessBytes: bytes,
+    space: read.space,
+    instruction: instruction.text,
+    ptxLine: instruction.ptxLine,
+    source: instruction.source,
+    buffer: undefined,
   };
 }
 

@@ -89,6 +89,8 @@ export interface RunResult {
   readonly counters: LaunchCounters[];
   /** The first read of unwritten shared memory, if the run looks for races. */
   readonly uninitialisedRead?: string;
+  /** The first volatile or atomic read that gave an older value than the latest, if the run looks for races. */
+  readonly olderRead?: string;
   /** Distinct bytes read from each buffer, if a virtual device counted the run. */
   readonly readBytes?: ReadonlyMap<string, number>;
 }
@@ -130,13 +132,14 @@ export async function runOnce(
     if (padding >= 0) return unsafe(`wrote between the elements of output '${buffer.name}', at byte ${padding}`);
     outputs.set(buffer.name, packElements(buffer, bytes));
   }
-  const { counters, uninitialisedRead, readBytes } = outcome;
+  const { counters, uninitialisedRead, olderRead, readBytes } = outcome;
   return {
     ok: true,
     conditions,
     outputs,
     counters,
     uninitialisedRead,
+    olderRead,
     readBytes,
   };
 }

@@ -74,6 +74,8 @@ async function judgeRuns(judged: JudgedCheck, first: RunResult, second: RunResul
   if (unwritten) {
     return refused('wrong', `${countOf(unwritten)} never written, first ${placeOf(unwritten)}`, runs.name);
   }
+  const older = allPass && !cameOutOtherwise(judged, first, second) ? undefined : await refuseOlder(judged, first);
+  if (older) return older;
   if (cameOutOtherwise(judged, first, second)) return explainDifference(judged, first, second);
   for (const [run, verdicts] of [
     [first, firstVerdicts],
@@ -93,6 +95,21 @@ async function judgeRepetition(judged: JudgedCheck, first: RunResult): Promise<R
   if (cameOutOtherwise(judged, first, again)) return explainHistory(judged, again, first);
   tally.add(compareOutputs(outputs, expectations, again.outputs));
   return undefined;
+}
+
+/** If the first run gave older values to volatile and atomic reads, and comes out otherwise without: that is the cause. */
+async function refuseOlder(judged: JudgedCheck, first: RunResult): Promise<Refused | undefined> {
+  const { runs, outputs } = judged;
+  if (first.olderRead === undefined) return undefined;
+  const latest = await runs.runAfresh({ ...NATURAL, name: 'run 3 (run 1 again, every read gives the latest value)' });
+  if (!latest.ok) return latest;
+  if (!cameOutOtherwise(judged, first, latest)) return undefined;
+  const difference = describeDifference(outputs, first.outputs, latest.outputs)!;
+  return refused(
+    'unsafe',
+    `output depends on reads that no fence and flag, and no barrier, orders: ${difference}; ${first.olderRead}`,
+    runs.name,
+  );
 }
 
 /** Both runs are wrong in the same way. If zeros in memory make a difference, memory contents are the cause. */

@@ -1,7 +1,9 @@
 import type { PtxInstruction } from '../../ptx/ast.ts';
+import { spaceOf } from '../../ptx/instruction-parts.ts';
 import { definitionsAndUses, runsAs, synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { Runs } from '../../ptx/instructions/row.ts';
 import { registersOf } from '../../ptx/operands.ts';
+import { isMarkedStrong } from '../race-detector/watched-access.ts';
 import { unsupported } from '../unsupported.ts';
 import type { FunctionBuilder, Local } from '../wasm/function-builder.ts';
 import type { BlockFrame } from './block-frame.ts';
@@ -33,7 +35,8 @@ const ROOMS: Readonly<Record<Runs, Room>> = {
   },
   access: (emitter, instruction, position) => {
     if (emitter.isUniform(instruction)) emitUniform(emitter.frame, instruction);
-    else if (isVectorAccess(instruction, emitter.frame.kernel)) emitter.enqueue(instruction);
+    else if (isVectorAccess(instruction, emitter.frame.kernel) && !givesOlderValues(emitter.frame, instruction))
+      emitter.enqueue(instruction);
     else {
       emitter.flush(position);
       callOut(emitter.frame, instruction);
@@ -55,6 +58,12 @@ const ROOMS: Readonly<Record<Runs, Room>> = {
     throw unsupported(instruction, 'does not end its block');
   },
 };
+
+/** While races are looked for, JavaScript executes volatile and ordered accesses, which may give older values. */
+const givesOlderValues = ({ kernel }: BlockFrame, instruction: PtxInstruction): boolean =>
+  kernel.watching && isMarkedStrong(instruction) && !OTHER_SPACES.has(spaceOf(instruction));
+
+const OTHER_SPACES: ReadonlySet<string> = new Set(['local', 'const', 'param']);
 
 /** Tells the race detector that the lanes of a warp have met. */
 function emitLaneMeeting({ b, kernel, locals }: BlockFrame, instruction: PtxInstruction): void {

@@ -65,6 +65,18 @@ export class GlobalShadow {
     return this.#crossed;
   }
 
+  /** The launch's last write of any of these bytes. */
+  lastWriteOf(address: number, bytes: number): EarlierAccess | undefined {
+    const end = (address + bytes) >>> this.#shift;
+    for (let cell = address >>> this.#shift; cell < end; cell++) {
+      const page = this.#pages.get(Math.floor(cell / PAGE_CELLS));
+      const at = cell % PAGE_CELLS;
+      for (const writes of [page?.plain, page?.strong])
+        if (writes && writes.owner[at] !== 0) return lastWrite(writes, at);
+    }
+    return undefined;
+  }
+
   /** Records a read. Returns the write that it races with, if there is one. */
   read(address: number, bytes: number, where: number, isStrong: boolean, by: Accessor): EarlierAccess | undefined {
     const end = (address + bytes) >>> this.#shift;
@@ -169,9 +181,12 @@ export class GlobalShadow {
     return owner[at] !== 0 && !this.#isBefore(owner[at]!, time[at]!, by);
   }
 
-  /** Whether the owner's work up to that time happened before the current access. */
   #isBefore(owner: number, time: number, by: Accessor): boolean {
-    const [cta, warp] = [ctaOf(owner), warpOf(owner)];
+    return this.isBefore({ cta: ctaOf(owner), warp: warpOf(owner), time }, by);
+  }
+
+  /** Whether a warp's work up to a time happened before the current access. */
+  isBefore({ cta, warp, time }: { cta: number; warp: number; time: number }, by: Accessor): boolean {
     if (cta === by.cta) return warp === by.warp || time <= by.clocks.rows[by.warp * this.#warps + warp]!;
     if (!this.#acrossCtas) {
       this.#crossed = true;

@@ -9,6 +9,7 @@ import type { MemoryRequest } from '../runtime/site-requests.ts';
 import { type GridClock, later, WarpClocks } from './clocks.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow } from './global-shadow.ts';
+import { OlderValues } from './older-values.ts';
 import { type LaneAddresses, SharedShadow } from './shared-shadow.ts';
 import { type WatchedAccess, watchedAccess } from './watched-access.ts';
 
@@ -27,6 +28,14 @@ export interface WatchedLaunch {
 /** A read of shared memory that no thread of the CTA had written. */
 export interface UninitialisedRead {
   access: WatchedAccess;
+  address: number;
+  thread: number;
+}
+
+/** A volatile or atomic read that gave a value older than the latest, as a GPU might. */
+export interface OlderRead {
+  access: WatchedAccess;
+  space: Space;
   address: number;
   thread: number;
 }
@@ -73,6 +82,11 @@ export class RaceDetector {
   #fenced!: WarpClocks;
   #shared!: SharedShadow;
   #global!: GlobalShadow;
+  #older!: Record<Space, OlderValues>;
+  /** Lanes of the operation at hand that got an older value. */
+  readonly #gotOlder = new Set<number>();
+  /** The launch's first such read. */
+  olderRead: OlderRead | undefined;
   /** What whoever reads an address takes over, by address. */
   #sharedReleases = new Map<number, GridClock>();
   #globalReleases = new Map<number, GridClock>();
@@ -125,6 +139,9 @@ export class RaceDetector {
     const shared = this.#memory.u8.subarray(SHARED, SHARED + sharedBytes);
     this.#shared = new SharedShadow(warps, shared, this.#units.shared, this.#clocks.rows);
     this.#global = new GlobalShadow(warps, this.#units.global, acrossCtas);
+    const isBefore: ConstructorParameters<typeof OlderValues>[0] = (moment, by) => this.#global.isBefore(moment, by);
+    this.#older = { global: new OlderValues(isBefore), shared: new OlderValues(isBefore) };
+    this.olderRead = undefined;
     this.#globalReleases.clear();
     this.#time = 0;
   }
@@ -146,6 +163,7 @@ export class RaceDetector {
     this.#cta = linear;
     this.#shared.begin(this.#time);
     this.#sharedReleases.clear();
+    this.#older.shared.forget();
     this.#arrived.clear();
     this.#clocks.reset();
     this.#fenced.reset();
@@ -273,12 +291,49 @@ export class RaceDetector {
     return lanes;
   }
 
+  /** A lane is about to write by a strong access. */
+  beforeWrite(space: string, address: number, contents: Uint8Array): void {
+    if (space === 'global' || space === 'shared') this.#older[space].beforeWrite(address, contents);
+  }
+
+  /**
+   * What a lane's strong read gives instead of the latest value; undefined if it gets that.
+   * @param suits whether an older value can be given.
+   */
+  olderValue(
+    site: number,
+    warpAddress: number,
+    { space, address, lane, latest }: { space: string; address: number; lane: number; latest: Uint8Array },
+    suits: (bytes: Uint8Array) => boolean = () => true,
+  ): Uint8Array | undefined {
+    if ((space !== 'global' && space !== 'shared') || (space === 'global' && !this.#launch.acrossCtas))
+      return undefined;
+    const warp = this.#warpOf(warpAddress);
+    const older = this.#older[space].read(address, latest, this.#accessor(warp), suits);
+    if (!older) return undefined;
+    if (older.clock) this.#clocks.acquire(warp, this.#cta, older.clock);
+    this.#gotOlder.add(lane);
+    this.olderRead ??= { access: this.#sites[site]!.access, space, address, thread: warp * LANES + lane };
+    return older.bytes;
+  }
+
   /** One request that JavaScript executed. A copy to shared memory lands later. */
   request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
     const { number, access, parts } = this.#sites[site]!;
-    if (space === 'local' || (space === 'global' && !this.#isTrackedSite[site])) return;
+    if (space === 'local' || (space === 'global' && !this.#isTrackedSite[site])) {
+      this.#gotOlder.clear();
+      return;
+    }
+    const isSimple = !access.isAtomic && access.instruction.opcode !== 'cp';
     addresses.forEach((address, i) => {
       const lane = lanes[i]!;
+      if (isSimple) {
+        // Lanes that do the same count as one.
+        if (i > 0 && address === addresses[i - 1]) return;
+        const isSeveral = address === addresses[i + 1] ? 1 : 0;
+        this.#note(space, address, number, access, warpAddress, lane, isSeveral);
+        return;
+      }
       if (access.instruction.opcode !== 'cp') this.#note(space, address, number, access, warpAddress, lane);
       else if (kind === 'load') this.#note(space, address, number, parts.read, warpAddress, lane);
       else {
@@ -286,6 +341,7 @@ export class RaceDetector {
         if (racing) this.#report(racing, space, address, access, true, lane);
       }
     });
+    this.#gotOlder.clear();
   }
 
   /** A copy of an earlier request has reached shared memory. */
@@ -307,7 +363,7 @@ export class RaceDetector {
     const warp = this.#warpOf(warpAddress);
     const where = number * LANES + lane;
     const { isStrong, isRead, isWrite, bytes } = access;
-    if (isStrong && isRead) this.#acquire(space, address, warp);
+    if (isStrong && isRead && !this.#gotOlder.has(lane)) this.#acquire(space, address, warp);
     if (space === 'shared') {
       this.#alone.addresses[0] = address;
       this.#alone.lanes[0] = lane;
@@ -316,12 +372,24 @@ export class RaceDetector {
     } else {
       if (isWrite) this.#refuseReadOnly(address, access, lane);
       const by = this.#accessor(warp);
+      const stale = access.isNonCoherent ? this.#global.lastWriteOf(address, bytes) : undefined;
+      if (stale) this.#reportStale(stale, address, access, lane);
       const racing = isWrite
         ? this.#global.write(address, bytes, where, isStrong, by, this.#launch.device)
         : this.#global.read(address, bytes, where, isStrong, by);
       if (racing) this.#report(racing, space, address, access, isWrite, lane);
     }
     if (access.releases !== 'nothing') this.#release(space, address, warp, access.releases);
+    if (isStrong && isWrite) {
+      const releases = space === 'shared' ? this.#sharedReleases : this.#globalReleases;
+      const [from, start] = space === 'shared' ? [this.#memory.u8, SHARED + address] : [this.#launch.device, address];
+      this.#older[space].wrote(
+        address,
+        from.subarray(start, start + bytes),
+        this.#accessor(warp),
+        releases.get(address),
+      );
+    }
   }
 
   /** @throws KernelFault where the address lies in an input, whatever is written. */
@@ -359,6 +427,27 @@ export class RaceDetector {
     return (address - WARPS) / this.#image.warpBytes;
   }
 
+  /** @throws KernelFault that names the write, however it is ordered. */
+  #reportStale(earlier: EarlierAccess, address: number, { instruction, bytes }: WatchedAccess, lane: number): never {
+    throw new KernelFault(
+      'race',
+      `race: a read of ${bytes} bytes through the non-coherent path (ld.global.nc: __ldg, or const __restrict__) may miss the ` +
+        `${this.#describeEarlier(earlier)} in the same launch:`,
+      { instruction, lane, address: addressOf('global', address), accessBytes: bytes, space: 'global' },
+    );
+  }
+
+  /** `write of thread (0, 0, 0) of CTA (1, 0, 0) at kernel.cu:7`. */
+  #describeEarlier(earlier: EarlierAccess): string {
+    const [x, y, z] = this.#launch.block;
+    const thread = coordinates(earlier.warp * LANES + (earlier.where % LANES), [x, y, z]);
+    const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta;
+    const cta = isOther ? ` of CTA (${coordinates(earlier.cta!, this.#launch.grid)})` : '';
+    const { source } = this.#accesses[Math.floor(earlier.where / LANES)]!.instruction;
+    const line = source ? ` at ${source.file}:${source.line}` : '';
+    return `${verb(earlier.isWrite)} of thread (${thread})${cta}${line}`;
+  }
+
   /** @throws KernelFault that names both accesses. */
   #report(
     earlier: EarlierAccess,
@@ -370,17 +459,11 @@ export class RaceDetector {
     orderedBy = 'no barrier',
   ): never {
     const { instruction, bytes } = access;
-    const first = this.#accesses[Math.floor(earlier.where / LANES)]!;
-    const [x, y, z] = this.#launch.block;
-    const thread = coordinates(earlier.warp * LANES + (earlier.where % LANES), [x, y, z]);
     const isOther = earlier.cta !== undefined && earlier.cta !== this.#cta;
-    const cta = isOther ? ` of CTA (${coordinates(earlier.cta!, this.#launch.grid)})` : '';
-    const { source } = first.instruction;
-    const line = source ? ` at ${source.file}:${source.line}` : '';
     const between = isOther ? 'no fence and flag' : orderedBy;
     throw new KernelFault(
       'race',
-      `race: a ${space} ${verb(isWrite)} of ${bytes} bytes and a ${verb(earlier.isWrite)} of thread (${thread})${cta}${line} ` +
+      `race: a ${space} ${verb(isWrite)} of ${bytes} bytes and a ${this.#describeEarlier(earlier)} ` +
         `have ${between} between them:`,
       { instruction, lane, address: addressOf(space, address), accessBytes: bytes, space },
     );

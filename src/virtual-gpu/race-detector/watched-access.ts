@@ -1,5 +1,5 @@
 import type { PtxInstruction, StateSpace } from '../../ptx/ast.ts';
-import { spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
+import { has, spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.ts';
 import { memoryActionOf } from '../../ptx/instructions/properties.ts';
 import type { MemoryAction } from '../../ptx/instructions/row.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
@@ -15,6 +15,8 @@ export interface WatchedAccess {
   isStrong: boolean;
   /** Whether it reads and writes in one, so that lanes may do so side by side. */
   isAtomic: boolean;
+  /** Whether it may read what the launch began with, whatever was written since: `ld.global.nc`. */
+  isNonCoherent: boolean;
   /** The work that it releases to later readers: none, the work before the last fence, or all. */
   releases: 'nothing' | 'fenced' | 'everything';
 }
@@ -35,7 +37,8 @@ export function watchedAccess(instruction: PtxInstruction): WatchedAccess | unde
 const element = (instruction: PtxInstruction, direction: 'read' | 'write'): WatchedAccess =>
   plain(instruction, sizeOfPtxType(typeOf(instruction)) * vectorLength(instruction), spaceOf(instruction), direction);
 
-const isMarkedStrong = ({ modifiers }: PtxInstruction): boolean => modifiers.some((m) => STRONG.has(m));
+/** Whether a load or store is volatile, relaxed, acquire or release. */
+export const isMarkedStrong = ({ modifiers }: PtxInstruction): boolean => modifiers.some((m) => STRONG.has(m));
 
 function strongWrite(access: WatchedAccess, isRead: boolean): WatchedAccess {
   const releases = access.instruction.modifiers.some((m) => RELEASING.has(m)) ? 'everything' : 'fenced';
@@ -43,7 +46,11 @@ function strongWrite(access: WatchedAccess, isRead: boolean): WatchedAccess {
 }
 
 const DESCRIBE: Partial<Record<MemoryAction, (instruction: PtxInstruction) => WatchedAccess | undefined>> = {
-  load: (instruction) => ({ ...element(instruction, 'read'), isStrong: isMarkedStrong(instruction) }),
+  load: (instruction) => ({
+    ...element(instruction, 'read'),
+    isStrong: isMarkedStrong(instruction),
+    isNonCoherent: has(instruction, 'nc'),
+  }),
   store: (instruction) => {
     const access = element(instruction, 'write');
     return isMarkedStrong(instruction) ? strongWrite(access, false) : access;
@@ -72,5 +79,6 @@ const plain = (
   isWrite: direction === 'write',
   isStrong: false,
   isAtomic: false,
+  isNonCoherent: false,
   releases: 'nothing',
 });

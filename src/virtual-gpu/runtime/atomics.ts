@@ -163,7 +163,28 @@ export function performAtomic(context: WarpContext): void {
     const address = context.address(operands[first]!, lane);
     const place = context.resolve(address, space, size, true, lane, size);
     accesses.push({ lane, address, space: place.space });
+    if (context.watcher) {
+      context.beforeStrongWrite(place, address, size);
+      if (first > 0 && takesOlderValue(context, place, { address, lane, size, turn })) continue;
+    }
     turn(context, place, lane);
   }
   context.countRequest(accesses, size, 'atomic');
+}
+
+/**
+ * An atomic that leaves the value as it is may come before later writes. Lets it, on a copy, where the value before them stays as it
+ * is, too: `atomicAdd(&flag, 0)`, a compare-and-swap that fails.
+ */
+function takesOlderValue(
+  context: WarpContext,
+  place: ResolvedAddress,
+  { address, lane, size, turn }: { address: Address; lane: number; size: number; turn: Turn },
+): boolean {
+  const keeps = (bytes: Uint8Array): boolean => {
+    const copy = bytes.slice();
+    turn(context, { ...place, view: new DataView(copy.buffer), offset: 0 }, lane);
+    return copy.every((byte, i) => byte === bytes[i]);
+  };
+  return keeps(context.bytesAt(place, size)) && context.olderValue(place, address, size, lane, keeps) !== undefined;
 }

@@ -6,7 +6,7 @@ import { AccessSampler, type AccessSamples } from '../cache-model/access-sampler
 import { SECTOR_READ, SECTOR_SAMPLED, SECTOR_WRITTEN } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
 import { CONSTANTS, DECISION, LANES, LAUNCH, PARAMETERS, PC, RUN_STATUS, SHARED, WARP, WARPS } from '../layout.ts';
-import { RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
+import { type OlderRead, RaceDetector, type UninitialisedRead } from '../race-detector/race-detector.ts';
 import { SECTOR_BYTES } from './access-costs.ts';
 import {
   type Arrival,
@@ -550,6 +550,10 @@ export class CtaRunner {
 
   get uninitialisedRead(): UninitialisedRead | undefined {
     return this.#watcher?.uninitialisedRead;
+  }
+
+  get olderRead(): OlderRead | undefined {
+    return this.#watcher?.olderRead;
   }
 
   /** Whether several CTAs wrote to one place, without a check for races. */

@@ -186,6 +186,34 @@ export class WarpContext {
     return result;
   }
 
+  bytesAt({ view, offset }: ResolvedAddress, bytes: number): Uint8Array {
+    return new Uint8Array(view.buffer, view.byteOffset + offset, bytes);
+  }
+
+  /** Of a watched launch: a value that a strong read gives instead of the latest. */
+  olderValue(
+    place: ResolvedAddress,
+    address: Address,
+    bytes: number,
+    lane: number,
+    suits?: (bytes: Uint8Array) => boolean,
+  ): Uint8Array | undefined {
+    const latest = this.bytesAt(place, bytes);
+    const read = { space: place.space, address: address.low, lane, latest };
+    return this.watcher?.olderValue(this.#site!, this.warp, read, suits);
+  }
+
+  /** Where a strong read finds its value: at its place, or in a copy of what lay there earlier. */
+  withOlderValue(place: ResolvedAddress, address: Address, bytes: number, lane: number): ResolvedAddress {
+    const older = this.olderValue(place, address, bytes, lane);
+    return older ? { ...place, view: new DataView(older.slice().buffer), offset: 0 } : place;
+  }
+
+  /** Of a watched launch: a lane is about to write by a strong access. */
+  beforeStrongWrite(place: ResolvedAddress, address: Address, bytes: number): void {
+    this.watcher?.beforeWrite(place.space, address.low, this.bytesAt(place, bytes));
+  }
+
   /** Reports uncounted requests to the race detector. */
   watchRequest(accesses: Parameters<WarpContext['countRequest']>[0], bytes: number, kind: RequestKind): void {
     if (this.watcher) this.countRequest(accesses, bytes, kind);

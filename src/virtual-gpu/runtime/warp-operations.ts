@@ -3,6 +3,7 @@ import { has, spaceOf, typeOf, vectorLength } from '../../ptx/instruction-parts.
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import { sizeOfPtxType } from '../../ptx/types.ts';
 import { LANES } from '../layout.ts';
+import { isMarkedStrong } from '../race-detector/watched-access.ts';
 import { unsupported } from '../unsupported.ts';
 import { asyncCopy } from './async-copy.ts';
 import { performAtomic } from './atomics.ts';
@@ -120,9 +121,12 @@ function genericLoad(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
   const [type, count] = [typeOf(instruction), vectorLength(instruction)];
   const size = sizeOfPtxType(type);
+  const isStrong = context.watcher !== undefined && isMarkedStrong(instruction);
   const accesses = lanes.map((lane) => {
     const address = context.address(operands[count]!, lane);
-    const { view, offset, space } = context.resolve(address, spaceOf(instruction), size * count, false, lane);
+    const place = context.resolve(address, spaceOf(instruction), size * count, false, lane);
+    const { view, offset } = isStrong ? context.withOlderValue(place, address, size * count, lane) : place;
+    const { space } = place;
     for (let element = 0; element < count; element++) {
       const value = readElement(view, offset + element * size, type);
       if (typeof value === 'bigint') context.setDouble(operands[element]!, lane, value);
@@ -137,9 +141,12 @@ function genericStore(context: WarpContext): void {
   const { instruction, operands, lanes } = context;
   const [type, count] = [typeOf(instruction), vectorLength(instruction)];
   const size = sizeOfPtxType(type);
+  const isStrong = context.watcher !== undefined && isMarkedStrong(instruction);
   const accesses = lanes.map((lane) => {
     const address = context.address(operands[0]!, lane);
-    const { view, offset, space } = context.resolve(address, spaceOf(instruction), size * count, true, lane);
+    const place = context.resolve(address, spaceOf(instruction), size * count, true, lane);
+    const { view, offset, space } = place;
+    if (isStrong) context.beforeStrongWrite(place, address, size * count);
     for (let element = 0; element < count; element++)
       writeElement(context, view, offset + element * size, type, operands[1 + element]!, lane);
     return { lane, address, space };
