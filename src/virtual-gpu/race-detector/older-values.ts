@@ -27,6 +27,9 @@ interface Place {
   readonly progress: Map<string, { number: number; reads: number }>;
 }
 
+/** A value that was there, and what a reader of it takes over. */
+export type OlderValue = Pick<Version, 'bytes' | 'clock'>;
+
 /** Versions of a place that are kept, and readers of each. */
 const MOST = { versions: 4, readers: 64 } as const;
 
@@ -90,8 +93,8 @@ export class OlderValues {
     address: number,
     latest: Uint8Array,
     by: Accessor,
-    suits: (bytes: Uint8Array) => boolean,
-  ): { bytes: Uint8Array; clock: GridClock | undefined } | undefined {
+    suits: (bytes: Uint8Array) => boolean = () => true,
+  ): OlderValue | undefined {
     const place = this.#places.get(address);
     const last = place?.versions.at(-1);
     if (!place || !last) return undefined;

@@ -9,7 +9,7 @@ import type { MemoryRequest } from '../runtime/site-requests.ts';
 import { type GridClock, later, WarpClocks } from './clocks.ts';
 import type { EarlierAccess } from './earlier-access.ts';
 import { type Accessor, GlobalShadow } from './global-shadow.ts';
-import { OlderValues } from './older-values.ts';
+import { type OlderValue, OlderValues } from './older-values.ts';
 import { type LaneAddresses, SharedShadow } from './shared-shadow.ts';
 import { type WatchedAccess, watchedAccess } from './watched-access.ts';
 
@@ -85,6 +85,8 @@ export class RaceDetector {
   #older!: Record<Space, OlderValues>;
   /** Lanes of the operation at hand that got an older value. */
   readonly #gotOlder = new Set<number>();
+  /** What the operation's lanes get at each address: all the same. */
+  readonly #given = new Map<number, OlderValue | undefined>();
   /** The launch's first such read. */
   olderRead: OlderRead | undefined;
   /** What whoever reads an address takes over, by address. */
@@ -304,12 +306,16 @@ export class RaceDetector {
     site: number,
     warpAddress: number,
     { space, address, lane, latest }: { space: string; address: number; lane: number; latest: Uint8Array },
-    suits: (bytes: Uint8Array) => boolean = () => true,
+    suits?: (bytes: Uint8Array) => boolean,
   ): Uint8Array | undefined {
     if ((space !== 'global' && space !== 'shared') || (space === 'global' && !this.#launch.acrossCtas))
       return undefined;
     const warp = this.#warpOf(warpAddress);
-    const older = this.#older[space].read(address, latest, this.#accessor(warp), suits);
+    const older =
+      suits === undefined && this.#given.has(address)
+        ? this.#given.get(address)
+        : this.#older[space].read(address, latest, this.#accessor(warp), suits);
+    this.#given.set(address, older);
     if (!older) return undefined;
     if (older.clock) this.#clocks.acquire(warp, this.#cta, older.clock);
     this.#gotOlder.add(lane);
@@ -321,7 +327,7 @@ export class RaceDetector {
   request(site: number, warpAddress: number, { space, addresses, lanes, kind }: MemoryRequest): void {
     const { number, access, parts } = this.#sites[site]!;
     if (space === 'local' || (space === 'global' && !this.#isTrackedSite[site])) {
-      this.#gotOlder.clear();
+      this.#forgetGiven();
       return;
     }
     const isSimple = !access.isAtomic && access.instruction.opcode !== 'cp';
@@ -341,7 +347,12 @@ export class RaceDetector {
         if (racing) this.#report(racing, space, address, access, true, lane);
       }
     });
+    this.#forgetGiven();
+  }
+
+  #forgetGiven(): void {
     this.#gotOlder.clear();
+    this.#given.clear();
   }
 
   /** A copy of an earlier request has reached shared memory. */

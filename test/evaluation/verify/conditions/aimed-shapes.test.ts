@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../../../src/core/device.ts';
 import type { LoadedModule } from '../../../../src/core/device-values.ts';
 import { WarpsmithError } from '../../../../src/core/errors.ts';
+import type { KernelFile } from '../../../../src/core/kernel.ts';
 import type { LaunchPlan } from '../../../../src/core/launch-plan.ts';
 import type { Dimensions } from '../../../../src/core/problem.ts';
 import { openDevice } from '../../../../src/devices/open-device.ts';
-import { type Aim, aimedShapes } from '../../../../src/evaluation/verify/aimed-shapes.ts';
+import { type Aim, aimedShapes, shapesForSteps } from '../../../../src/evaluation/verify/aimed-shapes.ts';
+import { shapesAtThresholds } from '../../../../src/evaluation/verify/threshold-shapes.ts';
 import { createClangToolchain } from '../../../../src/toolchains/clang.ts';
 import { compileCuda } from '../../../support/launch/compile-cuda.ts';
 import { launchKernel, loadCode, planLaunch } from '../../../support/launch/launch-kernel.ts';
@@ -86,6 +88,50 @@ describe('shapes for conditions that went one way', () => {
   it('are none where all went both ways in drawn shapes, whatever the values and threads decide', () => {
     const drawn = shapes(100, 106, 301, 373, 12_801);
     expect(aimed({ drawn, pool: shapes(17, 462, 13_000) })).toEqual([]);
+  });
+});
+
+describe('shapes beside numbers with which sizes are compared', () => {
+  const beside = (steps: object[], drawn = shapes(100)): { n: number; isUntimed: boolean }[] =>
+    shapesAtThresholds({
+      ...{ device, module, planFor, drawn, isFit: () => true, most: 20, timed: { n: 100 } },
+      kernel: { steps } as unknown as KernelFile,
+      poolAround: (sizes) => shapes(...sizes.toSorted((a, b) => a - b)),
+    }).map(({ dimensions, isUntimed }) => ({ n: dimensions.n!, isUntimed }));
+
+  it('are the last of one way, the first of the other, and one far beyond', () => {
+    expect(beside([])).toEqual([
+      { n: 298, isUntimed: false },
+      { n: 299, isUntimed: false },
+      { n: 301, isUntimed: true },
+      { n: 302, isUntimed: true },
+      { n: 601, isUntimed: true },
+    ]);
+  });
+
+  it('are also those of numbers in kernel.json', () => {
+    const step = { function: 'sizes', grid: ['n > 500 ? 2 : 1'], block: [64], arguments: [], when: '20 <= n' };
+    const found = beside([step]).map(({ n }) => n);
+    expect(found).toEqual(expect.arrayContaining([499, 501]));
+    expect(found).toEqual(expect.arrayContaining([18, 19]));
+  });
+
+  it('are none that drawn shapes have met', () => {
+    expect(beside([], shapes(299, 300, 301, 302)).map(({ n }) => n)).toEqual([601]);
+  });
+});
+
+describe('shapes in which steps run', () => {
+  const planOf = ({ n }: Dimensions): LaunchPlan => ({
+    steps: [planLaunch({ functionName: n! % 4 === 2 ? 'pairs' : 'single' })],
+    buffers: [],
+  });
+
+  it('are two for each function that no drawn shape launches', () => {
+    const aim = { planFor: planOf, isFit: () => true, most: 4, functions: ['pairs', 'single'] };
+    const pool = (): Dimensions[] => shapes(4, 5, 6, 8, 10, 14);
+    expect(shapesForSteps({ ...aim, pool, drawn: shapes(8) })).toEqual(shapes(6, 10));
+    expect(shapesForSteps({ ...aim, pool, drawn: shapes(5, 18) })).toEqual([]);
   });
 });
 

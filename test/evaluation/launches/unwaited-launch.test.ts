@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { CompiledCode } from '../../../src/core/compiled-code.ts';
+import type { LaunchPlan, PlannedBuffer, PlannedStep } from '../../../src/core/launch-plan.ts';
+import { unwaitedLaunch } from '../../../src/evaluation/launches/unwaited-launch.ts';
+import { planLaunch, ptxCode } from '../../support/launch/launch-kernel.ts';
+
+const PTX = `.version 8.0
+.target sm_90
+.address_size 64
+.func helper() { griddepcontrol.wait; ret; }
+.visible .entry early() { griddepcontrol.launch_dependents; ret; }
+.visible .entry waits() { { griddepcontrol.wait; } ret; }
+.visible .entry calls() { call helper, (); ret; }`;
+
+const code = (architecture = 'sm_90a'): CompiledCode => ({ ...ptxCode(PTX), architecture });
+
+const buffer = (name: string, role: PlannedBuffer['role']): PlannedBuffer => ({
+  ...{ name, role, dtype: 'u8', shape: [4], strides: [1], bytes: 4, alignmentBytes: 256 },
+});
+
+const step = (functionName: string, names: string, programmaticDependent = true): PlannedStep => ({
+  ...planLaunch({ functionName, arguments: names.split(' ') }),
+  programmaticDependent,
+});
+
+const planOf = (...steps: PlannedStep[]): LaunchPlan => ({
+  buffers: [buffer('x', 'in'), buffer('w', 'workspace'), buffer('v', 'workspace'), buffer('y', 'out')],
+  steps,
+});
+
+const first = step('early', 'x w', false);
+
+describe('a dependent launch', () => {
+  it('must wait if it gets a buffer of the launch before', () => {
+    const found = { functionName: 'early', earlier: 'early', buffer: 'w' };
+    expect(unwaitedLaunch(planOf(first, step('early', 'w y')), code())).toEqual(found);
+    for (const name of ['waits', 'calls'])
+      expect(unwaitedLaunch(planOf(first, step(name, 'w y')), code())).toBeUndefined();
+  });
+
+  it('may share inputs, and what a launch long ended has written', () => {
+    expect(unwaitedLaunch(planOf(first, step('early', 'x y')), code())).toBeUndefined();
+    expect(unwaitedLaunch(planOf(first, step('early', 'v', false), step('early', 'w y')), code())).toBeUndefined();
+  });
+
+  it('may overlap launches before the last, too', () => {
+    const plan = planOf(first, step('waits', 'v'), step('early', 'w y'));
+    expect(unwaitedLaunch(plan, code())?.earlier).toBe('early');
+  });
+
+  it('is an ordinary one before compute capability 9.0', () => {
+    expect(unwaitedLaunch(planOf(first, step('early', 'w y')), code('sm_89'))).toBeUndefined();
+  });
+});

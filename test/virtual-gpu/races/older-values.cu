@@ -1,0 +1,75 @@
+// CTA 1 waits for CTA 0, which announces a value by a flag. `value` and `flag` begin as zeros.
+
+__device__ void wait_for(unsigned* flag) {
+  while (*static_cast<volatile unsigned*>(flag) == 0) {}
+}
+
+extern "C" __global__ void announces_unfenced(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  if (blockIdx.x == 0) {
+    *value = 42;
+    atomicExch(flag, 1);
+  } else {
+    wait_for(flag);
+    *y = *value;
+  }
+}
+
+extern "C" __global__ void announces(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  if (blockIdx.x == 0) {
+    *value = 42;
+    __threadfence();
+    atomicExch(flag, 1);
+  } else {
+    wait_for(flag);
+    *y = *value;
+  }
+}
+
+// Whoever polls by an atomic that changes nothing meets every state, and gives up after 1000 polls.
+extern "C" __global__ void gives_up(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  if (blockIdx.x == 0) {
+    *value = 42;
+    __threadfence();
+    atomicExch(flag, 1);
+  } else {
+    int polls = 0;
+    while (atomicAdd(flag, 0) == 0 && polls < 1000) ++polls;
+    *y = polls < 1000 ? *value : 7;
+  }
+}
+
+// A word that says by itself that it has come needs no fence.
+extern "C" __global__ void complete_words(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  if (blockIdx.x == 0) {
+    *value = 42;
+  } else {
+    unsigned seen;
+    do seen = *value;
+    while (seen == 0);
+    *y = seen;
+  }
+}
+
+// An atomic that changes the value is never early, and one that compares sees what it would change.
+extern "C" __global__ void counts(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  const unsigned ticket = atomicAdd(flag, 1);
+  if (ticket == 1 && atomicCAS(flag, 2, 9) == 2) *y = 42;
+}
+
+// Between warps of a CTA, in shared memory; a barrier orders what a flag without a fence does not.
+extern "C" __global__ void in_shared_memory(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  __shared__ volatile unsigned best;
+  if (threadIdx.x == 0) best = 0;
+  __syncthreads();
+  const unsigned own = threadIdx.x < 32 ? 41 : 40;
+  if (threadIdx.x % 32 == 0 && best < own) best = own;
+  __syncthreads();
+  if (threadIdx.x == 0) *y = best;
+}
+
+extern "C" __global__ void reads_non_coherently(volatile unsigned* value, unsigned* flag, unsigned* y) {
+  if (blockIdx.x > 0) return;
+  if (threadIdx.x == 0) *flag = 42;
+  __syncthreads();
+  if (threadIdx.x == 0) *y = __ldg(flag);
+}
