@@ -1,4 +1,4 @@
-import type { ForeseenWays, Ways } from '../../core/decisions.ts';
+import type { DecisionSite, ForeseenWays, Ways } from '../../core/decisions.ts';
 import type { Dim3 } from '../../core/launch-plan.ts';
 import type { PtxFunction, PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has, typeOf } from '../../ptx/instruction-parts.ts';
@@ -59,7 +59,7 @@ export class LaunchConditions {
     const conditions = new Array<Formula | undefined>(sites.length).fill(undefined);
     for (const [instruction, index] of indexOf) {
       const [register] = definitionsAndUses(instruction).definitions;
-      const threshold = this.#thresholdOf(instruction);
+      const threshold = this.#thresholdOf(instruction, sites[index]!);
       if (threshold) this.#thresholds.set(index, threshold);
       if (sites[index]!.kind === 'bound' || register === undefined) continue;
       if (sites[index]!.kind === 'combination') {
@@ -102,18 +102,17 @@ export class LaunchConditions {
     return { wasTrue: outcomes.includes(true), wasFalse: outcomes.includes(false) };
   }
 
-  #thresholdOf(instruction: PtxInstruction): Threshold | undefined {
-    const { opcode, operands, guard } = instruction;
+  #thresholdOf(instruction: PtxInstruction, { kind, comparison }: DecisionSite): Threshold | undefined {
+    const { operands, guard } = instruction;
     const type = typeOf(instruction);
-    const isBound = opcode === 'min' || opcode === 'max';
-    if (guard || !INTEGERS.test(type) || !(isBound || opcode === 'setp')) return undefined;
-    if (instruction.modifiers.some((modifier) => EQUALITIES.has(modifier))) return undefined;
+    const isBound = kind === 'bound';
+    if (guard || !INTEGERS.test(type) || kind === 'combination' || EQUALITIES.has(comparison)) return undefined;
     const at = isBound ? boundIn(instruction) : operands[2]?.kind === 'immediate' ? 2 : 1;
     const [constant, size] = [operands[at], operands[3 - at]];
     if (constant?.kind !== 'immediate' || size?.kind !== 'register' || !this.#followsFrom(size.name, OF_LAUNCH))
       return undefined;
     const value = this.#formulaOf(size.name);
-    return value && { value, constant: constant.value, type, isBound, isLeast: opcode === 'min' };
+    return value && { value, constant: constant.value, type, isBound, isLeast: comparison === 'min' };
   }
 
   #formulaOf(register: string): Formula | undefined {
