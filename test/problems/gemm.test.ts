@@ -1,18 +1,20 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reference } from '../../problems/gemm/reference.ts';
 import { audit } from '../../src/app/audit.ts';
 import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
+import { openSession, type Session } from '../../src/app/session.ts';
 import type { DType } from '../../src/core/dtype.ts';
 import type { Evaluation } from '../../src/core/evaluation.ts';
 import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
+import { type Edit, judgeRung } from '../support/judge-rung.ts';
 
 const exact = (value: number): number => value;
 
@@ -33,9 +35,15 @@ const product = (A: Float64Array, B: Float64Array, M: number, N: number, K: numb
     return Array.from({ length: K }, (_, k) => A[m * K + k]! * B[k * N + n]!).reduce((sum, term) => sum + term, 0);
   });
 
+let session: Session;
+beforeAll(async () => {
+  session = await openSession({ device: 'virtual:l4', threads: 1 });
+});
+afterAll(() => session[Symbol.asyncDispose]());
+
 /** Judges a kernel on its problem's check shapes and a small ragged workload. */
-const judge = (target: string, dtype: DType): Promise<Evaluation> =>
-  evaluateKernel({ target, dtype, device: 'virtual:l4', workload: 'M=70,N=72,K=40', seed: 1, threads: 1 });
+const judge = (folder: string, dtype: DType, edits: readonly Edit[] = []): Promise<Evaluation> =>
+  judgeRung(session, { folder, dtype, edits, workload: 'M=70,N=72,K=40' });
 
 describe('reference', () => {
   it('multiplies matrices of different extents', () => {
@@ -110,7 +118,8 @@ describe('a rung for tensor cores', () => {
   const RUNG = join(FOLDER, '05_tensor_cores');
 
   it('says in which dtypes it computes where another one is asked for', async () => {
-    const { status, reason } = await judge(RUNG, 'f32');
+    const request = { target: RUNG, dtype: 'f32', device: 'virtual:l4', workload: 'M=70,N=72,K=40', seed: 1 } as const;
+    const { status, reason } = await evaluateKernel(request);
     expect(status).toBe('unsupported');
     expect(reason).toBe('05_tensor_cores does not take this workload: dtype in f16, bf16 (dtype = f32)');
   });
@@ -122,21 +131,8 @@ describe('a rung for tensor cores', () => {
 });
 
 /** 02_tiled with one expression of its source replaced. */
-async function tampered(dtype: DType, expression: string, replacement: string): Promise<Evaluation> {
-  const folder = await mkdtemp(join(tmpdir(), 'warpsmith-gemm-'));
-  try {
-    const rung = join(FOLDER, '02_tiled');
-    const source = await readFile(join(rung, 'kernel.cu'), 'utf8');
-    expect(source).toContain(expression);
-    await writeFile(join(folder, 'kernel.cu'), source.replace(expression, replacement));
-    const { $schema: _, ...file } = JSON.parse(await readFile(join(rung, 'kernel.json'), 'utf8'));
-    const declared = { ...file, problem: relative(folder, join(FOLDER, 'problem.json')) };
-    await writeFile(join(folder, 'kernel.json'), JSON.stringify(declared));
-    return await judge(folder, dtype);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
+const tampered = (dtype: DType, expression: string, replacement: string): Promise<Evaluation> =>
+  judge(join(FOLDER, '02_tiled'), dtype, [[expression, replacement]]);
 
 describe('the checks', () => {
   const PRODUCT = 'sum += A_smem[threadIdx.y][k] * B_smem[k][threadIdx.x]';

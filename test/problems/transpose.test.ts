@@ -1,28 +1,27 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reference } from '../../problems/transpose/reference.ts';
 import { audit } from '../../src/app/audit.ts';
-import { evaluateKernel } from '../../src/app/evaluate.ts';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { loadProblem } from '../../src/app/loading/load-problem.ts';
 import { optimizeProblem } from '../../src/app/optimize.ts';
+import { openSession, type Session } from '../../src/app/session.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
+import { judgeRung } from '../support/judge-rung.ts';
 
 const FOLDER = 'problems/transpose';
 const RUNGS = ['01_naive', '02_tiled', '03_padded', '04_vectorised'];
 
-const onL4 = (rung: string, workload: string, parameters = {}) =>
-  evaluateKernel({
-    target: join(FOLDER, rung),
-    device: 'virtual:l4',
-    workload,
-    parameters,
-    seed: 1,
-    threads: 1,
-  });
+let session: Session;
+beforeAll(async () => {
+  session = await openSession({ device: 'virtual:l4', threads: 1 });
+});
+afterAll(() => session[Symbol.asyncDispose]());
+
+const onL4 = (rung: string, workload: string) => judgeRung(session, { folder: join(FOLDER, rung), workload });
 
 describe('reference', () => {
   it('puts row n of Y together from column n of X', () => {
