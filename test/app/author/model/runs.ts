@@ -1,11 +1,19 @@
 import { createModelAuthor, type ModelAuthorParts } from '../../../../src/app/author/model/model-author.ts';
 import { openSpending, type SpendingLimits } from '../../../../src/app/author/model/spending.ts';
+import type { EvaluationRequest } from '../../../../src/core/evaluation.ts';
 import type { EndpointLimits } from '../../../../src/models/sdk-endpoint.ts';
 import { openEndpoint } from '../../../../src/models/sdk-endpoint.ts';
 import type { OptimizeOptions, RunResult } from '../../../../src/optimizer/optimize.ts';
 import { NOTHING_KEPT, type RunEvent, UNLIMITED } from '../../../../src/store/events.ts';
 import type { Exchange } from '../../../../src/store/transcript.ts';
-import { finding, problem, runLoop, type ScriptedEvaluator, scriptedEvaluator } from '../../../optimizer/fakes.ts';
+import {
+  finding,
+  problem,
+  runLoop,
+  type ScriptedEvaluator,
+  scriptedEvaluator,
+  type Verdict,
+} from '../../../optimizer/fakes.ts';
 import { type FakeModel, fakeModel, type Reply } from '../../../support/fake-model.ts';
 
 /** A kernel.cu of the fake problem, told apart by its body. */
@@ -49,20 +57,19 @@ export interface ModelRunRequest {
   readonly script: Parameters<typeof fakeModel>[0];
   readonly protocol?: 'anthropic' | 'openai-compatible';
   /** What the evaluator says of sources that contain a text; of the others that they take 1000 ns. */
-  readonly verdicts?: Readonly<
-    Record<string, Parameters<typeof scriptedEvaluator>[0] extends infer _ ? object : never>
-  >;
+  readonly verdicts?: Readonly<Record<string, Verdict>>;
   readonly limits?: Partial<EndpointLimits>;
   readonly spending?: Partial<SpendingLimits>;
   readonly author?: Partial<ModelAuthorParts>;
   readonly options?: Partial<OptimizeOptions>;
+  readonly seen?: (request: EvaluationRequest) => void;
 }
 
 export const KEY = 'sk-test-1234567890';
 
 /** A run whose kernels come from a fake model over HTTP; a script judges them. Nothing compiles. */
 export async function modelRun(request: ModelRunRequest): Promise<ModelRun> {
-  const { script, protocol = 'openai-compatible', verdicts = {}, limits, spending, author, options } = request;
+  const { script, protocol = 'openai-compatible', verdicts = {}, limits, spending, author, options, seen } = request;
   await using fake = await fakeModel(script);
   const endpoint = await openEndpoint({
     model: `${protocol}:fake`,
@@ -70,7 +77,9 @@ export async function modelRun(request: ModelRunRequest): Promise<ModelRun> {
     environment: { ANTHROPIC_API_KEY: KEY, WARPSMITH_MODEL_KEY: KEY },
     limits,
   });
-  const evaluator = scriptedEvaluator((_name, { candidate }) => {
+  const evaluator = scriptedEvaluator((_name, asked) => {
+    seen?.(asked);
+    const { candidate } = asked;
     const text = Object.values(candidate.kernel.sources).join('\n');
     const found = Object.entries(verdicts).find(([part]) => text.includes(part));
     return { ns: 1000, findings: [finding('bank-conflicts'), finding('parallelism')], ...found?.[1] };
