@@ -37,21 +37,39 @@ export interface EndpointRequest {
   readonly limits?: Partial<EndpointLimits>;
 }
 
+interface Checked {
+  readonly protocol: Protocol;
+  readonly name: string;
+  readonly url: string | undefined;
+  readonly key: string | undefined;
+}
+
+/**
+ * Whether a model can be asked, without asking it.
+ *
+ * @throws WarpsmithError `unknown-model`, `bad-endpoint`, `no-endpoint`, `no-model-key`.
+ */
+export function checkEndpoint({ model, endpoint, environment }: EndpointRequest): Checked {
+  const [protocol, name] = splitModel(model);
+  const url = endpoint === undefined ? undefined : checkedUrl(endpoint);
+  const key = environment[KEY_VARIABLES[protocol]] || undefined;
+  if (protocol === 'anthropic' && key === undefined) throw noKey(protocol);
+  if (protocol === 'openai-compatible' && url === undefined) throw noEndpoint(name);
+  return { protocol, name, url, key };
+}
+
 /**
  * A model behind the AI SDK. The key comes from the environment, and appears in no message.
  *
- * @throws WarpsmithError `unknown-model`, `bad-endpoint`, `no-endpoint`, `no-model-key`. Sends nothing yet.
+ * @throws WarpsmithError as {@link checkEndpoint}. Sends nothing yet.
  */
 export async function openEndpoint(request: EndpointRequest): Promise<ModelEndpoint> {
-  const { model, environment } = request;
-  const [protocol, name] = splitModel(model);
-  const url = request.endpoint === undefined ? undefined : checkedUrl(request.endpoint);
-  const key = environment[KEY_VARIABLES[protocol]] || undefined;
+  const { protocol, name, url, key } = checkEndpoint(request);
   const language = await PROTOCOLS[protocol]({ name, url, key, fetch: withoutRedirects });
   const limits = { ...DEFAULT_LIMITS, ...request.limits };
   const sdk = await import('ai');
   return {
-    name: model,
+    name: request.model,
     ask: (asked) => askModel(sdk, { language, limits, hide: hiding(key) }, asked),
   };
 }
@@ -97,17 +115,15 @@ interface Connection {
 
 const PROTOCOLS: { readonly [P in Protocol]: (connection: Connection) => Promise<LanguageModel> } = {
   async anthropic({ name, url, key, fetch }) {
-    if (key === undefined) throw noKey('anthropic');
     const { createAnthropic } = await import('@ai-sdk/anthropic');
     // Without an address the package would take one from the environment.
-    return createAnthropic({ apiKey: key, baseURL: url ?? 'https://api.anthropic.com/v1', fetch })(name);
+    return createAnthropic({ apiKey: key!, baseURL: url ?? 'https://api.anthropic.com/v1', fetch })(name);
   },
   async 'openai-compatible'({ name, url, key, fetch }) {
-    if (url === undefined) throw noEndpoint(name);
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
     const provider = createOpenAICompatible({
       name: 'endpoint',
-      baseURL: url,
+      baseURL: url!,
       fetch,
       includeUsage: true,
       ...(key !== undefined && { apiKey: key }),

@@ -15,7 +15,8 @@ import {
 } from '../authoring/author.ts';
 import { createLadder, type Ladder } from '../authoring/ladder.ts';
 import { skeletonOf } from '../authoring/near-duplicate.ts';
-import { isTimed, type TimedEvaluation } from '../decision.ts';
+import { openSettingsSearch, type SettingsSearch } from '../authoring/settings-search.ts';
+import { isTimed } from '../decision.ts';
 import { evidenceText, type ProposedMove } from '../propose-moves.ts';
 import { emit, type Run, reference } from '../run.ts';
 import type { Proposer, Turn } from './proposer.ts';
@@ -51,6 +52,10 @@ interface Memory {
   child: Child | undefined;
   /** What is being judged. */
   waiting: { readonly move: ProposedMove; readonly written: Written } | undefined;
+  /** The search over the settings of what was written last, and the best attempt of them so far. */
+  search: { readonly settings: SettingsSearch; readonly written: Written; attempt: Attempt } | undefined;
+  /** Start's time ÷ that of what was judged last. */
+  lastRatio: number | undefined;
   failures: number;
   caught: number;
 }
@@ -69,6 +74,8 @@ export function createByAuthor(author: Author): Proposer<Run> {
     names: new Set(),
     child: undefined,
     waiting: undefined,
+    search: undefined,
+    lastRatio: undefined,
     failures: 0,
     caught: 0,
   };
@@ -77,17 +84,23 @@ export function createByAuthor(author: Author): Proposer<Run> {
       if (memory.members.size === 0) rememberStart(memory, run);
       const over = noteJudged(memory, run);
       if (over) return over;
+      const setting = memory.search?.settings.next();
+      if (setting) return { move: settingOf(memory, setting, run) };
+      const end = endSearch(memory, run);
+      if (end) return end;
       memory.child ??= begin(memory);
       const result = await author.ask(taskOf(memory, memory.child, run));
       return result ? take(memory, run, result) : {};
     },
-    note() {},
+    note(_move, { ratio }) {
+      memory.lastRatio = ratio;
+    },
   };
 }
 
 function rememberStart({ members, skeletons, names }: Memory, { best, options }: Run): void {
   const { candidate, evaluation, ratioToStart } = best!;
-  members.set(candidate.id, { candidate, evaluation, ratioToStart });
+  members.set(candidate.kernel.file.name, { candidate, evaluation, ratioToStart });
   skeletons.set(skeletonOf(candidate), candidate.kernel.file.name);
   for (const { file } of [candidate.kernel, ...options.rungs]) names.add(file.name);
 }
@@ -271,30 +284,93 @@ function redirect(memory: Memory, run: Run, outcome: Parameters<Ladder['note']>[
 
 /** Notes what came of the kernel that was judged last. Returns the end, if that is one. */
 function noteJudged(memory: Memory, run: Run): Turn | undefined {
-  const { waiting, child } = memory;
+  const { waiting, child, search } = memory;
   if (!waiting || !child) return undefined;
   memory.waiting = undefined;
   const { move, written } = waiting;
   const judged = [...run.judged.values()];
   if (judged.some(({ status }) => status === 'device-failed')) {
     // Nobody judged it: the same kernel may come again.
-    memory.skeletons.delete(skeletonOf(move.candidate));
+    if (!search) memory.skeletons.delete(skeletonOf(move.candidate));
     return undefined;
   }
   const attempt = attemptOf(run, child, written, move);
-  const { evaluation, ratioToParent, isKept } = attempt.judged!;
-  memory.attempts.push(attempt);
-  if (isTimed(evaluation)) remember(memory, move.candidate, evaluation, attempt.judged!.ratioToStart);
+  const { evaluation, ratioToStart } = attempt.judged!;
+  if (isTimed(evaluation) && ratioToStart !== null)
+    remember(memory, { candidate: move.candidate, evaluation, ratioToStart });
   if (judged.some(isWrongWhenTimed)) memory.caught += 1;
   if (memory.caught >= MOST_CAUGHT) return caughtTwice(memory.author.name);
+  if (search) {
+    search.settings.tell(move.candidate, memory.lastRatio);
+    search.attempt = better(search.attempt, attempt);
+    return undefined;
+  }
+  memory.search = searchOf(memory, run, written, attempt);
+  return memory.search ? undefined : conclude(memory, run, attempt);
+}
+
+/** A structure that is not much slower than its parent may only have a bad setting. */
+const LEAST_PROMISING = 1 / 3;
+
+function searchOf(
+  { lastRatio }: Memory,
+  { options, budget }: Run,
+  written: Written,
+  attempt: Attempt,
+): Memory['search'] {
+  const { candidate, ratioToParent } = attempt.judged!;
+  if (lastRatio === undefined || ratioToParent === null || !(ratioToParent >= LEAST_PROMISING)) return undefined;
+  const evaluationsLeft = budget.searchEvaluationsLeft;
+  const settings = openSettingsSearch({ candidate, ratio: lastRatio, options, evaluationsLeft });
+  return settings && { settings, written, attempt };
+}
+
+/** The faster one of two settings; a structure was kept if one of them was. */
+function better(one: Attempt, other: Attempt): Attempt {
+  const isFaster = (other.judged?.ratioToParent ?? 0) > (one.judged?.ratioToParent ?? 0);
+  const { judged, ...attempt } = isFaster ? other : one;
+  return { ...attempt, judged: { ...judged!, isKept: one.judged!.isKept || other.judged!.isKept } };
+}
+
+/** What the author is told is what the best setting gave. */
+function endSearch(memory: Memory, run: Run): Turn | undefined {
+  const { search } = memory;
+  memory.search = undefined;
+  return search && conclude(memory, run, search.attempt);
+}
+
+/** Keeps an attempt, and decides what the author is asked next. Returns the end, if that is one. */
+function conclude(memory: Memory, run: Run, attempt: Attempt): Turn | undefined {
+  const child = memory.child!;
+  const { evaluation, ratioToParent, isKept } = attempt.judged!;
+  memory.attempts.push(attempt);
   if (evaluation.status !== 'passed' && child.repairs < MOST_REPAIRS) {
     child.repairs += 1;
     child.repair = { attempt };
   } else memory.child = undefined;
-  const { predictedRatio } = written;
+  const { predictedRatio } = attempt;
   const realised = ratioToParent === null || predictedRatio === null ? null : ratioToParent / predictedRatio;
   const turn = redirect(memory, run, { isKept, isNearDuplicate: false, realised });
   return turn.exhausted ? turn : undefined;
+}
+
+function settingOf(memory: Memory, candidate: Candidate, { iteration }: Run): ProposedMove {
+  const { written } = memory.search!;
+  const { parent } = memory.child!;
+  const { kernel, parameters } = candidate;
+  const move: ProposedMove = {
+    key: `written-settings/${iteration + 1}`,
+    pattern: { id: 'written-settings', title: 'Settings of a kernel that an author wrote' },
+    finding: { id: 'none', estimatedSpeedup: 1, evidence: 'a search over its parameters chose it' },
+    change: { kind: 'configuration', kernel: kernel.file.name, parameters },
+    candidate,
+    written: { isSetting: true, parent: parent.candidate },
+    expectedGain: 1,
+    confidence: 0,
+    reason: `a setting of ${kernel.file.name}, which ${memory.author.name} wrote`,
+  };
+  memory.waiting = { move, written };
+  return move;
 }
 
 const caughtTwice = (author: string): Turn => ({
@@ -304,8 +380,11 @@ const caughtTwice = (author: string): Turn => ({
   },
 });
 
-function remember(memory: Memory, candidate: Candidate, evaluation: TimedEvaluation, ratio: number | null): void {
-  if (ratio !== null) memory.members.set(candidate.id, { candidate, evaluation, ratioToStart: ratio });
+/** Keeps the fastest setting of each structure. */
+function remember({ members }: Memory, member: Member): void {
+  const { name } = member.candidate.kernel.file;
+  const known = members.get(name);
+  if (!known || member.ratioToStart > known.ratioToStart) members.set(name, member);
 }
 
 function attemptOf(

@@ -1,6 +1,7 @@
 import { WarpsmithError } from '../../../core/errors.ts';
 import type { CompleteRequest } from '../../../core/requests/request.ts';
 import { parsePrice } from '../../../models/prices.ts';
+import { checkEndpoint } from '../../../models/sdk-endpoint.ts';
 
 /** The options of `optimize` that say who writes kernels. */
 export type AuthorOptions = Pick<
@@ -20,7 +21,7 @@ const OF_AUTHORS = {
 /**
  * Whether the options go together, before anything is opened.
  *
- * @throws WarpsmithError `conflicting-options`, `option-missing`, `bad-price`.
+ * @throws WarpsmithError `conflicting-options`, `option-missing`, `bad-price`; as `checkEndpoint`.
  */
 export function refuseAuthorConflicts(
   options: AuthorOptions & { readonly strategy: string; readonly objective: string; readonly replay?: string },
@@ -55,6 +56,8 @@ export function refuseAuthorConflicts(
       'For example --model openai-compatible:NAME --endpoint http://localhost:8000/v1.',
     );
   }
+  if (model !== undefined && transcript === undefined)
+    checkEndpoint({ model, endpoint: options.endpoint, environment: process.env });
   if (price !== undefined) parsePrice(price);
   if (maximumCost !== undefined && price === undefined) {
     throw missing(

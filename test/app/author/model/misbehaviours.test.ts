@@ -28,7 +28,7 @@ interface Misbehaviour {
 }
 
 const oneEdit = (search: string, name?: string): Reply => ({ text: answer({ parts: edit(search, 'x', name) }) });
-const QUICK = { silenceMs: 150, totalMs: 400 };
+const QUICK = { silenceMs: 1500 };
 
 const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
   'an answer that breaks off': {

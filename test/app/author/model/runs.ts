@@ -8,6 +8,7 @@ import { NOTHING_KEPT, type RunEvent, UNLIMITED } from '../../../../src/store/ev
 import type { Exchange } from '../../../../src/store/transcript.ts';
 import {
   finding,
+  kernel,
   problem,
   runLoop,
   type ScriptedEvaluator,
@@ -84,10 +85,15 @@ export async function modelRun(request: ModelRunRequest): Promise<ModelRun> {
     const found = Object.entries(verdicts).find(([part]) => text.includes(part));
     return { ns: 1000, findings: [finding('bank-conflicts'), finding('parallelism')], ...found?.[1] };
   });
+  const first = kernel('01_first', {
+    parameters: undefined,
+    steps: [{ function: 'scale', grid: ['N'], block: [64], arguments: [{ buffer: 'X' }, { buffer: 'Y' }] }],
+  });
   const exchanges: Exchange[] = [];
   const waits: number[] = [];
   const { result, events } = await runLoop({
     evaluator,
+    rungs: [first],
     budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 6 },
     author: createModelAuthor({
       endpoint,

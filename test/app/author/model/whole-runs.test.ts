@@ -1,0 +1,172 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type OptimizeOutcome, optimizeProblem } from '../../../../src/app/optimize.ts';
+import { resumeRun } from '../../../../src/app/resume.ts';
+import { readEventLog } from '../../../../src/store/event-log.ts';
+import type { RecordedEvent } from '../../../../src/store/events.ts';
+import { type FakeModel, fakeModel, type Reply } from '../../../support/fake-model.ts';
+import { answer, edit, file, KEY } from './runs.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'warpsmith-model-'));
+const store = join(folder, 'store');
+const before = process.env.WARPSMITH_MODEL_KEY;
+
+/** One warp for a row; its limits keep drawn shapes small. */
+const JSON_TEXT = JSON.stringify({
+  schemaVersion: 1,
+  name: 'warp_row',
+  description: 'One warp sums one row.',
+  source: { kind: 'cuda', files: ['kernel.cu'] },
+  limits: ['rows <= 128', 'columns <= 300'],
+  parameters: { WARPS: { values: [2, 4], default: 4 } },
+  steps: [
+    {
+      function: 'row_sum',
+      grid: ['ceilDiv(rows, WARPS)'],
+      block: ['32 * WARPS'],
+      arguments: [
+        { buffer: 'x' },
+        { buffer: 'y' },
+        { scalar: 'rows', dtype: 'i32' },
+        { scalar: 'columns', dtype: 'i32' },
+      ],
+    },
+  ],
+});
+const WARP = readFileSync('examples/row-sum/02_warp_per_row/kernel.cu', 'utf8');
+const SCRIPT: readonly Reply[] = [
+  { text: answer({ parts: edit('y[row] = sum;', 'y[row] = summ;') }) },
+  {
+    text: answer({
+      parts: `${file(WARP)}\n${file(JSON_TEXT, 'kernel.json')}`,
+      hypothesis: 'whole sectors',
+      ratio: '3',
+    }),
+  },
+  { status: 401, body: `{"error":{"message":"no more for ${KEY}"}}` },
+];
+
+const request = (url: string) => ({
+  target: 'examples/row-sum',
+  device: 'virtual:l4',
+  threads: 1,
+  workloads: ['rows=64,columns=32'],
+  store,
+  maximumEvaluations: 8,
+  ablation: false,
+  author: 'model' as const,
+  model: 'openai-compatible:fake',
+  endpoint: url,
+  price: '1,4',
+});
+
+/** What happened, without when, and without what names the transcript. */
+const happened = (events: readonly RecordedEvent[]) =>
+  events.map((event) => {
+    const { time, sequence, ...rest } = event;
+    const text = JSON.stringify(rest, (name, value) =>
+      ['elapsedMs', 'minutesUsed', 'minutesLeft', 'ledger', 'request', 'environment', 'repository', 'target'].includes(
+        name,
+      ) && typeof value !== 'number'
+        ? undefined
+        : ['minutesUsed', 'minutesLeft'].includes(name)
+          ? undefined
+          : value,
+    );
+    return JSON.parse(text);
+  });
+
+const eventsOf = ({ runFolder }: Pick<OptimizeOutcome, 'runFolder'>) =>
+  readEventLog(join(runFolder, 'events.jsonl')).events;
+
+let fake: FakeModel;
+let first: OptimizeOutcome;
+beforeAll(async () => {
+  process.env.WARPSMITH_MODEL_KEY = KEY;
+  fake = await fakeModel(SCRIPT);
+  first = await optimizeProblem(request(fake.url));
+}, 120_000);
+afterAll(async () => {
+  if (before === undefined) delete process.env.WARPSMITH_MODEL_KEY;
+  else process.env.WARPSMITH_MODEL_KEY = before;
+  await fake[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('a run whose kernels a model writes', () => {
+  it('keeps what it wrote, and says in its log who hoped what and what it cost', () => {
+    const events = eventsOf(first);
+    const asked = events.filter((event) => event.type === 'author-asked');
+    expect(asked.map(({ outcome, code }) => [outcome, code])).toEqual([
+      ['refused', 'does-not-compile'],
+      ['candidate', null],
+      ['failed', 'refused-request'],
+    ]);
+    expect(asked[0]!.reason).toMatch(/summ/);
+    expect(asked[1]!.moneyUsed).toBeGreaterThan(0.002);
+    expect(first.result).toMatchObject({ stopReason: 'author-failed', confirmation: { outcome: 'accepted' } });
+    expect(first.view.best?.candidate.kernel).toBe('warp_row');
+    expect(readFileSync(join(first.runFolder, 'best/kernel.cu'), 'utf8')).toContain('__shfl_xor_sync');
+  });
+
+  it('sends the key in a header and nowhere else, and keeps it nowhere', () => {
+    expect(fake.sent[0]!.headers.authorization).toBe(`Bearer ${KEY}`);
+    expect(JSON.stringify(fake.sent.map(({ body, path }) => ({ body, path })))).not.toContain(KEY);
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
+    const holders = files.filter((path) => statSync(path).isFile() && readFileSync(path, 'latin1').includes(KEY));
+    expect(files.length).toBeGreaterThan(8);
+    expect(holders).toEqual([]);
+  });
+
+  it('runs again from its transcript without a model or a key, and gives the same events', async () => {
+    delete process.env.WARPSMITH_MODEL_KEY;
+    const count = fake.sent.length;
+    const { endpoint, model, ...options } = request(fake.url);
+    const again = await optimizeProblem({ ...options, transcript: join(first.runFolder, 'transcript.jsonl') });
+    process.env.WARPSMITH_MODEL_KEY = KEY;
+    expect(happened(eventsOf(again))).toEqual(happened(eventsOf(first)));
+    expect(fake.sent).toHaveLength(count);
+  }, 60_000);
+
+  it('is resumed where it was killed, and asks nothing that was answered', async () => {
+    const log = readFileSync(join(first.runFolder, 'events.jsonl'), 'utf8').trimEnd().split('\n');
+    const place = log.findIndex((line) => line.includes('"type":"move-proposed"'));
+    const killed = join(folder, 'killed');
+    cpSync(first.runFolder, killed, { recursive: true });
+    writeFileSync(join(killed, 'events.jsonl'), `${log.slice(0, place).join('\n')}\n`);
+    const count = fake.sent.length;
+    const resumed = await resumeRun({ run: killed, store });
+    expect(happened(eventsOf(resumed))).toEqual(happened(eventsOf(first)));
+    expect(fake.sent).toHaveLength(count);
+  }, 60_000);
+});
+
+describe('options of an author', () => {
+  const refused = (rest: object) => optimizeProblem({ ...request('http://127.0.0.1:9/v1'), ...rest });
+  it.each([
+    ['no model', { model: undefined }, 'option-missing', '--model'],
+    ['a model without author', { author: undefined }, 'option-missing', '--author'],
+    ['a limit of cost without a price', { price: undefined, maximumCost: 1 }, 'option-missing', '--price'],
+    ['a price that is none', { price: 'cheap' }, 'bad-price', '--price'],
+    ['a strategy', { strategy: 'random' }, 'conflicting-options', '--strategy'],
+    ['a dispatch table', { objective: 'per-workload' }, 'conflicting-options', '--objective'],
+    ['a recording without transcript', { replay: 'x.jsonl.gz', device: 'recorded' }, 'option-missing', '--transcript'],
+    ['an unknown protocol', { model: 'gpt:x' }, 'unknown-model', '--model'],
+    ['an endpoint in the clear', { endpoint: 'http://example.com/v1' }, 'bad-endpoint', '--endpoint'],
+    ['a key in the address', { endpoint: `https://user:${KEY}@example.com/v1` }, 'bad-endpoint', '--endpoint'],
+    ['no endpoint', { endpoint: undefined }, 'no-endpoint', '--endpoint'],
+    ['no key', { model: 'anthropic:x', endpoint: undefined }, 'no-model-key', 'ANTHROPIC_API_KEY'],
+    ['a transcript that is not there', { transcript: 'no/such.jsonl' }, 'no-transcript', undefined],
+  ])('%s', async (_what, rest, code, path) => {
+    const known = process.env.ANTHROPIC_API_KEY;
+    delete process.env.ANTHROPIC_API_KEY;
+    const runs = readdirSync(join(store, 'runs'));
+    const error = await refused(rest).catch((thrown: unknown) => thrown);
+    if (known !== undefined) process.env.ANTHROPIC_API_KEY = known;
+    expect(error).toMatchObject({ details: { code, ...(path && { path }) } });
+    expect(JSON.stringify(error)).not.toContain(KEY);
+    expect(readdirSync(join(store, 'runs'))).toEqual(runs);
+  });
+});
