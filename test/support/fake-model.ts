@@ -11,7 +11,7 @@ export interface Reply {
   /** The model ran out of tokens. */
   readonly isCut?: boolean;
   /** After the text nothing comes any more, or the connection breaks. */
-  readonly then?: 'silence' | 'drop';
+  readonly afterwards?: 'silence' | 'drop';
   /** Tokens that the endpoint says; false: it says none. */
   readonly usage?: { readonly input: number; readonly cached?: number; readonly output: number } | false;
 }
@@ -67,10 +67,11 @@ function answer(reply: Reply, path: string, response: ServerResponse): void {
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const events = path.endsWith('/messages') ? anthropicEvents(reply) : openAiEvents(reply);
-  const kept = reply.then === undefined ? events : events.slice(0, events.findLastIndex(({ isText }) => isText) + 1);
+  const kept =
+    reply.afterwards === undefined ? events : events.slice(0, events.findLastIndex(({ isText }) => isText) + 1);
   for (const { data, name } of kept) response.write(`${name ? `event: ${name}\n` : ''}data: ${data}\n\n`);
-  if (reply.then === 'drop') setTimeout(() => response.destroy(), 20);
-  else if (reply.then === undefined) response.end();
+  if (reply.afterwards === 'drop') setTimeout(() => response.destroy(), 20);
+  else if (reply.afterwards === undefined) response.end();
 }
 
 interface Part {

@@ -59,7 +59,10 @@ describe('a written structure with parameters', () => {
     const searched = async (maximumEvaluations: number): Promise<number> => {
       // Every one is a little faster than the last.
       let ns = 1000;
-      const evaluator = scriptedEvaluator(() => ({ ns: (ns *= 0.96) }));
+      const evaluator = scriptedEvaluator(() => {
+        ns *= 0.96;
+        return { ns };
+      });
       const author = scriptedAuthor(answer as never, END);
       const { events } = await runLoop({ evaluator, author, budgets: { ...UNLIMITED, maximumEvaluations } });
       return ofType(events, 'move-proposed').length - 1;

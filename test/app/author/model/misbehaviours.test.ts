@@ -157,14 +157,14 @@ const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
   'an error of the server': { reply: { status: 500 }, outcome: 'failed', code: 'server-error' },
   'an overloaded server': { reply: { status: 529 }, outcome: 'failed', code: 'server-error' },
   'a stream that stops': {
-    reply: { text: 'Let me', then: 'silence' },
+    reply: { text: 'Let me', afterwards: 'silence' },
     request: { limits: QUICK },
     outcome: 'failed',
     code: 'too-slow',
     isEstimate: true,
   },
   'a connection that breaks': {
-    reply: { text: 'Let me', then: 'drop' },
+    reply: { text: 'Let me', afterwards: 'drop' },
     outcome: 'failed',
     code: 'connection-lost',
     isEstimate: true,
