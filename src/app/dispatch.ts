@@ -76,9 +76,9 @@ export async function composeDispatch(request: DispatchOptions): Promise<Dispatc
   const fallback = await startOf(await restore(first!.run, bestOf(first!.run)));
   const { problem } = first!;
   const table = dispatchTable({
-    ...(!options.unverifiedSizes && {
-      compared: sizesByCandidate([...winners, { candidate: fallback, run: first!.run }], judged, options.store),
-    }),
+    compared: options.unverifiedSizes
+      ? undefined
+      : sizesByCandidate([...winners, { candidate: fallback, run: first!.run }], judged, options.store),
     problem: problem.file,
     device: session.device.identity,
     date: (session.recordedAt ?? new Date().toISOString()).slice(0, 10),

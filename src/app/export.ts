@@ -189,7 +189,7 @@ export function evidenceOf(run: LoadedRun, evaluationId: string, compared?: Comp
       timing: evaluation.timing ? { kind: evaluation.timing.kind, medianNs: evaluation.timing.medianNs } : undefined,
     },
     comparedWithStart: ratio,
-    ...(compared && { compared }),
+    compared,
     evaluationIds: same.map((event) => event.evaluation.id),
   };
 }

@@ -1,10 +1,10 @@
 import { formatCount, formatElapsed, formatMove, formatRatio, formatTime } from '../reports/format.ts';
 import { cutText } from '../reports/print/wrap.ts';
-import type { AblationEvent, EvaluationFinishedEvent, EventType, RecordedEvent } from '../store/events.ts';
+import type { EvaluationFinishedEvent, EventType, RecordedEvent } from '../store/events.ts';
 import { createBestSoFar } from './best-so-far.ts';
 import { createLiveArea, type LiveArea } from './live-area.ts';
 import { paintFor } from './output.ts';
-import type { Progress } from './plain-progress.ts';
+import { describeUndone, type Progress } from './plain-progress.ts';
 import { sparkline } from './sparkline.ts';
 import { describeStage } from './status-line.ts';
 
@@ -19,9 +19,6 @@ interface Clock {
   /** Duration of the earlier parts of a resumed run. */
   readonly beforeMs: number;
 }
-
-const describeUndone = ({ undone }: AblationEvent): string =>
-  `${undone.kind === 'rung' ? 'kernel' : undone.parameter} ${undone.from} → ${undone.to}`;
 
 function describeResult({ evaluation: { status, timing, reason } }: EvaluationFinishedEvent): string {
   if (status !== 'passed' || !timing) return `${status}: ${reason ?? 'no reason given'}`;

@@ -45,9 +45,13 @@ function describeLimits({ maximumEvaluations, maximumMinutes, maximumGpuMinutes,
   return limits.length > 0 ? `a budget of ${limits.join(', ')} in all` : 'no budget limit';
 }
 
-function describeAblation({ undone, ratio, intervalRatio, candidate, evaluationId, reason }: AblationEvent): string {
-  const name = undone.kind === 'rung' ? 'kernel' : undone.parameter;
-  const what = `${name} ${undone.from} → ${undone.to}`;
+/** `PAD 0 → 8`, or `kernel 02_tiled → 03_rows`. */
+export const describeUndone = ({ undone }: AblationEvent): string =>
+  `${undone.kind === 'rung' ? 'kernel' : undone.parameter} ${undone.from} → ${undone.to}`;
+
+function describeAblation(event: AblationEvent): string {
+  const { ratio, intervalRatio, candidate, evaluationId, reason } = event;
+  const what = describeUndone(event);
   if (ratio === null) return `${what}: not known: ${reason ?? 'no valid time'}`;
   const interval = intervalRatio ? ` ${formatRatioInterval(intervalRatio)}` : '';
   return `${what} (${candidate.kernel}, ${evaluationId ?? 'no evaluation'}): this change gives ${formatRatio(ratio)}${interval}`;

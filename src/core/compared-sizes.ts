@@ -38,7 +38,7 @@ export function sizesOfShape(
   const rangeOf = (name: string, value: number): ComparedRange => ({
     least: value,
     most: value,
-    ...(problem.dimensions[name]?.values && { values: [value] }),
+    values: problem.dimensions[name]?.values ? [value] : undefined,
   });
   return {
     dimensions: Object.fromEntries(Object.entries(dimensions).map(([name, value]) => [name, rangeOf(name, value)])),
@@ -61,11 +61,8 @@ export function unionOfSizes(a: ComparedSizes, b: ComparedSizes): ComparedSizes 
 function unionOfRanges(a: ComparedRange | undefined, b: ComparedRange | undefined): ComparedRange {
   if (!a || !b) return (a ?? b)!;
   const values = [...new Set([...(a.values ?? []), ...(b.values ?? [])])].sort((x, y) => x - y);
-  return {
-    least: Math.min(a.least, b.least),
-    most: Math.max(a.most, b.most),
-    ...(values.length > 0 && { values }),
-  };
+  const [least, most] = [Math.min(a.least, b.least), Math.max(a.most, b.most)];
+  return { least, most, values: values.length > 0 ? values : undefined };
 }
 
 /** A condition on a call's dimensions that holds where results were compared. */

@@ -36,14 +36,9 @@ export class Tally {
   readonly #entries = new Map<string, { count: number; ms: number; bytes?: number }>();
 
   add(name: string, ms: number, bytes?: number): void {
-    let entry = this.#entries.get(name);
-    if (!entry) {
-      entry = { count: 0, ms: 0, ...(bytes !== undefined && { bytes: 0 }) };
-      this.#entries.set(name, entry);
-    }
-    entry.count += 1;
-    entry.ms += ms;
-    if (bytes !== undefined) entry.bytes = (entry.bytes ?? 0) + bytes;
+    const { count, ms: earlierMs, bytes: earlierBytes = 0 } = this.#entries.get(name) ?? { count: 0, ms: 0 };
+    const moved = bytes === undefined ? {} : { bytes: earlierBytes + bytes };
+    this.#entries.set(name, { count: count + 1, ms: earlierMs + ms, ...moved });
   }
 
   get entries(): Record<string, TallyEntry> {

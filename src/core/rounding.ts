@@ -1,7 +1,7 @@
 import { type DType, sizeOfDType } from './dtype.ts';
 
 /** Nearest value of the dtype: ties to even; integers saturate, and NaN becomes 0. */
-export const roundTo = (dtype: DType): ((value: number) => number) => ROUNDERS[dtype];
+export const roundTo = (dtype: DType): ((value: number) => number) => CODECS[dtype].round;
 
 /**
  * What `round` does in a run of a reference: nothing, rounding to a dtype or a number of significant bits, or rounding of
@@ -47,13 +47,13 @@ export function decode(bytes: Uint8Array, dtype: DType): Float64Array {
   const count = elementCount(bytes, dtype);
   // Typed arrays need aligned storage; a copy is cheap beside the decoding. Not `slice`: Node's Buffers don't copy there.
   const { buffer, byteOffset } = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
-  return DECODERS[dtype](buffer as ArrayBuffer, byteOffset, count);
+  return CODECS[dtype].decode(buffer as ArrayBuffer, byteOffset, count);
 }
 
 /** Encodes float64 values as little-endian elements, rounding as `roundTo`. */
 export function encode(values: ArrayLike<number>, dtype: DType): Uint8Array {
   const buffer = new ArrayBuffer(values.length * sizeOfDType(dtype));
-  ENCODERS[dtype](buffer, values);
+  CODECS[dtype].encode(buffer, values);
   return new Uint8Array(buffer);
 }
 
@@ -111,96 +111,79 @@ const integerRounder =
 const I64_HIGH = 2 ** 63 - 1024;
 const U64_HIGH = 2 ** 64 - 2048;
 
-const ROUNDERS: Readonly<Record<DType, (value: number) => number>> = {
-  f16: (value) => Math.f16round(value),
-  bf16: (value) => bf16Value(bf16Bits(value)),
-  f32: Math.fround,
-  f64: (value) => value,
-  i8: integerRounder(-128, 127),
-  u8: integerRounder(0, 255),
-  i16: integerRounder(-32768, 32767),
-  u16: integerRounder(0, 65535),
-  i32: integerRounder(-(2 ** 31), 2 ** 31 - 1),
-  u32: integerRounder(0, 2 ** 32 - 1),
-  i64: integerRounder(-(2 ** 63), I64_HIGH),
-  u64: integerRounder(0, U64_HIGH),
-};
-
 type NumericView = { readonly length: number; [index: number]: number };
 type NumericViewConstructor = new (
   buffer: ArrayBufferLike,
   byteOffset?: number,
   length?: number,
 ) => NumericView & ArrayLike<number>;
-type Decoder = (buffer: ArrayBuffer, offset: number, count: number) => Float64Array;
-type Encoder = (buffer: ArrayBuffer, values: ArrayLike<number>) => void;
 
-const decodeAs =
-  (View: NumericViewConstructor): Decoder =>
-  (buffer, offset, count) =>
-    new Float64Array(new View(buffer, offset, count));
+/** Rounds, decodes and encodes elements of one dtype. */
+interface Codec {
+  readonly round: (value: number) => number;
+  readonly decode: (buffer: ArrayBuffer, offset: number, count: number) => Float64Array;
+  readonly encode: (buffer: ArrayBuffer, values: ArrayLike<number>) => void;
+}
 
-const decodeBigAs =
-  (View: typeof BigInt64Array | typeof BigUint64Array): Decoder =>
-  (buffer, offset, count) =>
-    Float64Array.from(new View(buffer, offset, count), Number);
+/** For dtypes whose views round as IEEE 754 says. */
+const floats = (
+  View: Float16ArrayConstructor | Float32ArrayConstructor | Float64ArrayConstructor,
+  round: Codec['round'],
+): Codec => ({
+  round,
+  decode: (buffer, offset, count) => new Float64Array(new View(buffer, offset, count)),
+  encode: (buffer, values) => new View(buffer).set(values),
+});
 
-const decodeBf16: Decoder = (buffer, offset, count) => {
-  const halves = new Uint16Array(buffer, offset, count);
-  const bits = new Uint32Array(count);
-  for (let index = 0; index < count; index++) bits[index] = halves[index]! << 16;
-  return new Float64Array(new Float32Array(bits.buffer));
-};
-
-const DECODERS: Readonly<Record<DType, Decoder>> = {
-  f16: decodeAs(Float16Array as NumericViewConstructor),
-  bf16: decodeBf16,
-  f32: decodeAs(Float32Array),
-  f64: decodeAs(Float64Array),
-  i8: decodeAs(Int8Array),
-  u8: decodeAs(Uint8Array),
-  i16: decodeAs(Int16Array),
-  u16: decodeAs(Uint16Array),
-  i32: decodeAs(Int32Array),
-  u32: decodeAs(Uint32Array),
-  i64: decodeBigAs(BigInt64Array),
-  u64: decodeBigAs(BigUint64Array),
-};
-
-/** For the floating dtypes, whose views round as IEEE 754 says. */
-const encodeAs =
-  (View: Float16ArrayConstructor | Float32ArrayConstructor | Float64ArrayConstructor): Encoder =>
-  (buffer, values) =>
-    new View(buffer).set(values);
-
-const encodeInteger =
-  (View: NumericViewConstructor, dtype: DType): Encoder =>
-  (buffer, values) => {
-    const view: NumericView = new View(buffer);
-    for (let index = 0; index < values.length; index++) view[index] = ROUNDERS[dtype](values[index]!);
-  };
-
-const encodeBig =
-  (View: typeof BigInt64Array | typeof BigUint64Array, dtype: DType): Encoder =>
-  (buffer, values) => {
-    const view = new View(buffer);
-    for (let index = 0; index < values.length; index++) view[index] = BigInt(ROUNDERS[dtype](values[index]!));
-  };
-
-const ENCODERS: Readonly<Record<DType, Encoder>> = {
-  f16: encodeAs(Float16Array),
-  bf16: (buffer, values) => {
+const BF16: Codec = {
+  round: (value) => bf16Value(bf16Bits(value)),
+  decode(buffer, offset, count) {
+    const halves = new Uint16Array(buffer, offset, count);
+    const bits = new Uint32Array(count);
+    for (let index = 0; index < count; index++) bits[index] = halves[index]! << 16;
+    return new Float64Array(new Float32Array(bits.buffer));
+  },
+  encode(buffer, values) {
     const view = new Uint16Array(buffer);
     for (let index = 0; index < values.length; index++) view[index] = bf16Bits(values[index]!);
   },
-  f32: encodeAs(Float32Array),
-  f64: encodeAs(Float64Array),
-  i8: encodeInteger(Int8Array, 'i8'),
-  u8: encodeInteger(Uint8Array, 'u8'),
-  i16: encodeInteger(Int16Array, 'i16'),
-  u16: encodeInteger(Uint16Array, 'u16'),
-  i32: encodeInteger(Int32Array, 'i32'),
-  u32: encodeInteger(Uint32Array, 'u32'),
-  i64: encodeBig(BigInt64Array, 'i64'),
-  u64: encodeBig(BigUint64Array, 'u64'),
+};
+
+function integers(View: NumericViewConstructor, low: number, high: number): Codec {
+  const round = integerRounder(low, high);
+  return {
+    round,
+    decode: (buffer, offset, count) => new Float64Array(new View(buffer, offset, count)),
+    encode(buffer, values) {
+      const view: NumericView = new View(buffer);
+      for (let index = 0; index < values.length; index++) view[index] = round(values[index]!);
+    },
+  };
+}
+
+function longIntegers(View: typeof BigInt64Array | typeof BigUint64Array, low: number, high: number): Codec {
+  const round = integerRounder(low, high);
+  return {
+    round,
+    decode: (buffer, offset, count) => Float64Array.from(new View(buffer, offset, count), Number),
+    encode(buffer, values) {
+      const view = new View(buffer);
+      for (let index = 0; index < values.length; index++) view[index] = BigInt(round(values[index]!));
+    },
+  };
+}
+
+const CODECS: Readonly<Record<DType, Codec>> = {
+  f16: floats(Float16Array, (value) => Math.f16round(value)),
+  bf16: BF16,
+  f32: floats(Float32Array, Math.fround),
+  f64: floats(Float64Array, (value) => value),
+  i8: integers(Int8Array, -128, 127),
+  u8: integers(Uint8Array, 0, 255),
+  i16: integers(Int16Array, -32768, 32767),
+  u16: integers(Uint16Array, 0, 65535),
+  i32: integers(Int32Array, -(2 ** 31), 2 ** 31 - 1),
+  u32: integers(Uint32Array, 0, 2 ** 32 - 1),
+  i64: longIntegers(BigInt64Array, -(2 ** 63), I64_HIGH),
+  u64: longIntegers(BigUint64Array, 0, U64_HIGH),
 };

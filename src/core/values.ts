@@ -10,3 +10,8 @@ export const valuesKey = (values: Values): string => JSON.stringify(Object.entri
 
 /** A figure in so many significant digits, without zeros at its end: `3.142`. */
 export const figure = (value: number, digits = 4): string => String(Number(value.toPrecision(digits)));
+
+/** The next multiple of `unit`. */
+export const roundUp = (value: number, unit: number): number => Math.ceil(value / unit) * unit;
+
+export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

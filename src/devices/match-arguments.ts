@@ -10,6 +10,13 @@ export interface FunctionParameter {
   readonly type?: string;
 }
 
+/** A buffer of a launch plan. */
+export function bufferNamed<B>(buffers: ReadonlyMap<string, B>, name: string): B {
+  const buffer = buffers.get(name);
+  if (buffer === undefined) throw new Error(`the launch plan names buffer ${name}, which was not allocated`);
+  return buffer;
+}
+
 /** Size an argument takes in the parameter block. */
 export function argumentBytes(argument: PlannedArgument): number {
   switch (argument.kind) {

@@ -2,7 +2,7 @@ import type { ProblemFile } from '../core/problem.ts';
 import { figure } from '../core/values.ts';
 import type { DispatchTable } from './dispatch-table.ts';
 import { fillTemplate, type Values } from './fill-template.ts';
-import { CppNames, commentText, identifierOf, stringLiteral } from './launch-header/cpp-names.ts';
+import { commentText, cppNames, identifierOf, stringLiteral } from './launch-header/cpp-names.ts';
 
 /** Distances closer than this are ties, so that the last bit of a math library does not decide. */
 const TIE = '1e-9';
@@ -37,7 +37,7 @@ export function dispatchHeader(table: DispatchTable, problem: ProblemFile): stri
 }
 
 function fieldsOf(names: readonly string[], taken: readonly string[] = []): string[] {
-  const given = new CppNames(taken);
+  const given = cppNames(taken);
   return names.map((name) => given.of(name));
 }
 
@@ -54,7 +54,7 @@ function commentRows({ entries, fallback }: DispatchTable): string[] {
 }
 
 function entryValues(table: DispatchTable, problem: ProblemFile, folders: readonly string[]): Values[] {
-  const names = new CppNames();
+  const names = cppNames();
   const declared = Object.entries(problem.dimensions).map(([name, declaration]) => ({
     name,
     field: names.of(name),

@@ -74,7 +74,7 @@ export const dispatchTable = (request: {
   kind: 'dispatch-table',
   problem: request.problem.name,
   device: { id: request.device.id, name: request.device.name },
-  ...(request.date !== undefined && { date: request.date }),
+  date: request.date,
   entries: request.winners.map(({ workload, candidate, timing, seed }) => ({
     workload: workload.name,
     dimensions: workload.dimensions,
@@ -83,16 +83,11 @@ export const dispatchTable = (request: {
     medianNs: timing.medianNs,
     kind: timing.kind,
     seed,
-    ...sizesOf(request.compared, candidate),
+    compared: request.compared?.get(candidate.id),
   })),
   fallback: {
     candidate: named(request.fallback),
     folder: dispatchFolder(request.problem.name, request.fallback),
-    ...sizesOf(request.compared, request.fallback),
+    compared: request.compared?.get(request.fallback.id),
   },
 });
-
-function sizesOf(all: ReadonlyMap<string, ComparedSizes> | undefined, { id }: Candidate): { compared?: ComparedSizes } {
-  const compared = all?.get(id);
-  return compared ? { compared } : {};
-}

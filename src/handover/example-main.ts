@@ -3,7 +3,7 @@ import { isFloating } from '../core/dtype.ts';
 import { evaluateExpression } from '../core/expressions/evaluate.ts';
 import type { Dimensions, Generator, ProblemFile, Workload } from '../core/problem.ts';
 import { fillTemplate, type Values } from './fill-template.ts';
-import { CppNames, commentText } from './launch-header/cpp-names.ts';
+import { commentText, cppNames } from './launch-header/cpp-names.ts';
 
 const CPP_TYPES: Readonly<Record<DType, string>> = {
   f16: '__half',
@@ -42,8 +42,8 @@ const CONVERSIONS = [
 ];
 
 function bufferValues(problem: ProblemFile, dimensions: Dimensions): Values[] {
-  const fields = new CppNames();
-  const sizes = new CppNames(['workspace_bytes']);
+  const fields = cppNames();
+  const sizes = cppNames(['workspace_bytes']);
   const buffers = [...Object.entries(problem.inputs), ...Object.entries(problem.outputs)];
   return buffers.map(([name, { dtype, generator, access }]) => {
     const element = elementOf(generator, dtype, dimensions);
@@ -62,7 +62,7 @@ function bufferValues(problem: ProblemFile, dimensions: Dimensions): Values[] {
 
 /** A `main` that allocates a workload's buffers, fills the inputs, launches, and checks the outputs for NaN. */
 export function exampleMain(problem: ProblemFile, workload: Workload, name: string): string {
-  const dimensionNames = new CppNames();
+  const dimensionNames = cppNames();
   const buffers = bufferValues(problem, workload.dimensions);
   return fillTemplate('example.cu', {
     name,

@@ -1,9 +1,9 @@
 import type { KernelResources } from '../core/counters.ts';
 import type { DeviceSpec } from '../core/device-spec.ts';
 import type { Occupancy } from '../core/timing.ts';
+import { roundUp } from '../core/values.ts';
 
 const LANES_PER_WARP = 32;
-const roundUp = (value: number, unit: number): number => Math.ceil(value / unit) * unit;
 
 /** Registers one warp of the kernel takes, rounded to the allocation unit. */
 const registersPerWarp = (resources: KernelResources, spec: DeviceSpec): number =>

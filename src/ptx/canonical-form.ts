@@ -2,6 +2,7 @@ import type { PtxFunction, PtxInstruction, PtxOperand, PtxStatement } from './as
 import { controlOf, memoryActionOf, runsAs, synchronisationOf } from './instructions/properties.ts';
 import { mapOperand } from './operands.ts';
 import { isPtxType, sizeOfPtxType } from './types.ts';
+import { uniqueName } from './unique-name.ts';
 
 /**
  * Rewrites a few rare forms into common ones, so that code that executes PTX need not know them:
@@ -64,16 +65,9 @@ function belongsBehindBranch(instruction: PtxInstruction): boolean {
   return meeting !== 'none' && meeting !== 'memory';
 }
 
-function uniqueLabel(rewriter: Rewriter, base: string): string {
-  let name = base;
-  for (let n = 2; rewriter.used.has(name); n++) name = `${base}$${n}`;
-  rewriter.used.add(name);
-  return name;
-}
-
 function behindBranch(instruction: PtxInstruction, rewriter: Rewriter): PtxStatement[] {
   const { guard, ...unguarded } = instruction;
-  const label = uniqueLabel(rewriter, '$skip');
+  const label = uniqueName(rewriter.used, '$skip');
   const branch = rewritten(instruction, 'bra', [], [{ kind: 'label', name: label }]);
   return [
     {

@@ -3,6 +3,7 @@ import { UnsupportedPtxError } from './errors.ts';
 import { controlOf } from './instructions/properties.ts';
 import { lowerCallParameters } from './lower-call-parameters.ts';
 import { renameInstruction } from './operands.ts';
+import { uniqueName } from './unique-name.ts';
 
 /**
  * The function with every call replaced by the callee's body: argument passing becomes register moves, the callee's
@@ -71,7 +72,7 @@ function expandCall(call: PtxInstruction, target: Target, inliner: Inliner, call
       callee.name === 'vprintf' ? 'Remove printf from the kernel.' : undefined,
     );
   }
-  const skip = call.guard ? reserve(target, '$skip_call') : undefined;
+  const skip = call.guard ? uniqueName(target.usedNames, '$skip_call') : undefined;
   if (call.guard && skip !== undefined) {
     const guard = { ...call.guard, negated: !call.guard.negated };
     emit(target, { ...call, ...branch, guard, operands: [{ kind: 'label', name: skip }] });
@@ -103,13 +104,6 @@ function calleeOf(call: PtxInstruction, inliner: Inliner, callers: readonly stri
   return callee;
 }
 
-function reserve(target: Target, name: string): string {
-  let unique = name;
-  for (let n = 2; target.usedNames.has(unique); n++) unique = `${name}$${n}`;
-  target.usedNames.add(unique);
-  return unique;
-}
-
 /** Adds a copy of `callee`, with names of its own, in place of `call`. */
 function splice(call: PtxInstruction, callee: PtxFunction, target: Target): void {
   const rename = new Map<string, string>();
@@ -123,7 +117,7 @@ function splice(call: PtxInstruction, callee: PtxFunction, target: Target): void
   }
   for (const variable of callee.variables) copyVariable(variable, rename, target);
   for (const [name, type] of callee.registers) {
-    const unique = reserve(target, name);
+    const unique = uniqueName(target.usedNames, name);
     rename.set(name, unique);
     target.fn.registers.set(unique, type);
   }
@@ -166,7 +160,7 @@ function passDirectly(
     }
     return isResult ? move('mov', [], actual, register) : move('mov', [], register, actual);
   }
-  const name = reserve(target, formal.name);
+  const name = uniqueName(target.usedNames, formal.name);
   rename.set(formal.name, name);
   target.fn.variables.push({ ...formal, name, space: 'param', external: false });
   const address: PtxOperand = { kind: 'address', base: { kind: 'symbol', name, offset: 0 }, offset: 0 };
@@ -181,7 +175,7 @@ function copyVariable(variable: PtxVariable, rename: Map<string, string>, target
     return;
   }
   const isOwn = variable.space === 'local' || variable.space === 'param';
-  const name = isOwn ? reserve(target, variable.name) : variable.name;
+  const name = isOwn ? uniqueName(target.usedNames, variable.name) : variable.name;
   if (!isOwn && target.fn.variables.some((v) => v.name === name)) return;
   target.usedNames.add(name);
   rename.set(variable.name, name);
@@ -191,9 +185,9 @@ function copyVariable(variable: PtxVariable, rename: Map<string, string>, target
 
 /** The callee's statements under their new names; `ret` becomes a branch to the end. */
 function copyBody(callee: PtxFunction, rename: Map<string, string>, target: Target): void {
-  const end = reserve(target, `$end_of_${callee.name}`);
+  const end = uniqueName(target.usedNames, `$end_of_${callee.name}`);
   for (const statement of callee.body) {
-    if (statement.kind === 'label') rename.set(statement.name, reserve(target, statement.name));
+    if (statement.kind === 'label') rename.set(statement.name, uniqueName(target.usedNames, statement.name));
   }
   let isEndUsed = false;
   const copy = (statement: PtxStatement, index: number): void => {

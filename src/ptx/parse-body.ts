@@ -6,6 +6,7 @@ import { parseVariables, type VariableSpace } from './parse-variable.ts';
 import type { SourceTracker } from './source-locations.ts';
 import type { TokenStream } from './token-stream.ts';
 import { isPtxType } from './types.ts';
+import { uniqueName } from './unique-name.ts';
 
 /** The names declared in one `{ … }`. Inner scopes hide outer ones. */
 interface Scope {
@@ -68,14 +69,6 @@ function lookUp<K extends 'registers' | 'variables' | 'labels' | 'branchTargets'
   return undefined;
 }
 
-/** `name`, or `name$2`, `name$3`, … when it is taken. */
-function uniqueName(context: BodyContext, name: string): string {
-  let unique = name;
-  for (let n = 2; context.usedNames.has(unique); n++) unique = `${name}$${n}`;
-  context.usedNames.add(unique);
-  return unique;
-}
-
 /** `{ statements }` as a scope of its own. */
 function parseBlock(context: BodyContext): void {
   const { stream } = context;
@@ -96,7 +89,7 @@ function declareLabels(context: BodyContext): void {
       if (text === '{') depth++;
       else if (text === '}' && --depth < 0) return;
     } else if (kind === 'word' && depth === 0 && tokens[i + 1]!.text === ':' && tokens[i + 1]!.kind === 'punctuation') {
-      context.scope.labels.set(text, uniqueName(context, text));
+      context.scope.labels.set(text, uniqueName(context.usedNames, text));
     }
   }
 }
@@ -135,7 +128,7 @@ function parseBodyDirective(context: BodyContext): void {
   } else if (directive.text === '.extern') parseBodyDirective(context);
   else if (space) {
     for (const variable of parseVariables(stream, space, false)) {
-      const name = uniqueName(context, variable.name);
+      const name = uniqueName(context.usedNames, variable.name);
       context.scope.variables.set(variable.name, name);
       fn.variables.push({ ...variable, name });
     }
@@ -148,7 +141,7 @@ function parseRegisters(context: BodyContext): void {
   const type = stream.expectKind('directive', 'a register type').text.slice(1);
   if (!isPtxType(type)) throw stream.error(`unknown register type \`.${type}\``);
   const declare = (name: string): void => {
-    const unique = uniqueName(context, name);
+    const unique = uniqueName(context.usedNames, name);
     context.scope.registers.set(name, unique);
     fn.registers.set(unique, type);
   };

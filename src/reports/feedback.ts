@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Counters } from '../core/counters.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Timing } from '../core/timing.ts';
+import { sum } from '../core/values.ts';
 import { describeFault } from './documents/evaluation.ts';
 import {
   describeBounds,
@@ -189,8 +190,6 @@ const FIGURES: readonly (readonly [name: string, value: (counters: Counters, tim
   ];
 
 const largest = (values: readonly number[]): number => values.reduce((most, value) => Math.max(most, value), 0);
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-
 /** Below this change a figure is not worth an author's attention. */
 const LEAST_CHANGE = 1.02;
 

@@ -35,6 +35,6 @@ export function readCandidateSources(
   const name = `${KERNEL_JSON} of the run`;
   return {
     sources: Object.fromEntries(Object.entries(sources).map(([name, hash]) => [name, textOf(hash)])),
-    ...(file !== undefined && { file: bindKernelFile(parseKernelFile(textOf(file), name), undefined, name) }),
+    file: file === undefined ? undefined : bindKernelFile(parseKernelFile(textOf(file), name), undefined, name),
   };
 }

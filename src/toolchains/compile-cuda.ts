@@ -67,7 +67,7 @@ function frontEnd(compile: CudaCompile, place: Workplace, precompiled: string | 
     headerFolder: place.headers,
     dependencyFile: place.dependencies,
     includeFolders: ['kernel'],
-    ...(precompiled && { precompiled }),
+    precompiled,
   });
   return { args };
 }

@@ -3,6 +3,7 @@ import type { CounterTotals, LaunchCounters, LineCounters } from '../core/counte
 import { emptyLineCounters } from '../core/empty-line-counters.ts';
 import { emptyTotals } from '../core/empty-totals.ts';
 import type { Dim3 } from '../core/launch-plan.ts';
+import { sum } from '../core/values.ts';
 import type { PtxInstruction } from '../ptx/ast.ts';
 import { controlOf, flopPerLane, instructionClass, synchronisationOf } from '../ptx/instructions/properties.ts';
 import { type Access, type AccessGroup, SECTOR_READ, SECTOR_WRITTEN } from './codegen/memory/access-groups.ts';
@@ -60,8 +61,6 @@ export function launchCounters(
     lines,
   };
 }
-
-const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
 function distinctSectors(workers: readonly WorkerCounts[]): { read: number; written: number } {
   const first = workers[0];

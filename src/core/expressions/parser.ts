@@ -103,7 +103,7 @@ class Parser {
     const known = EXPRESSION_FUNCTIONS.get(name.text);
     if (!known) {
       const usages = [...EXPRESSION_FUNCTIONS.values()].map((fn) => fn.usage).join(', ');
-      const near = nearestName(name.text, EXPRESSION_FUNCTIONS.keys()) !== undefined;
+      const isNear = nearestName(name.text, EXPRESSION_FUNCTIONS.keys()) !== undefined;
       throw expressionError(
         'unknown-function',
         {
@@ -111,7 +111,7 @@ class Parser {
           text: this.#text,
           column: name.column,
           expected: usages,
-          ...(near && { hint: suggestName(name.text, EXPRESSION_FUNCTIONS.keys()) }),
+          hint: isNear ? suggestName(name.text, EXPRESSION_FUNCTIONS.keys()) : undefined,
         },
         this.#place,
       );

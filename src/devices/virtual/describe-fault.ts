@@ -2,6 +2,7 @@ import type { DeviceFailure, DeviceFault } from '../../core/device-values.ts';
 import type { PlannedLaunch } from '../../core/launch-plan.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { WINDOW } from '../../virtual-gpu/layout.ts';
+import { nearestRange } from '../../virtual-gpu/runtime/bounds.ts';
 import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import { failure } from '../failure.ts';
 import type { FaultReport } from './protocol.ts';
@@ -65,7 +66,6 @@ function faultMessage(report: FaultReport, fault: DeviceFault): string {
 function nearestBuffer(address: bigint, ranges: readonly DeviceRange[]): DeviceFault['buffer'] {
   if (Number(address >> 32n) !== WINDOW.global) return undefined;
   const offset = Number(address & 0xffffffffn);
-  const distance = (r: DeviceRange) => (offset < r.start ? r.start - offset : Math.max(0, offset - r.start - r.bytes));
-  const nearest = [...ranges].sort((a, b) => distance(a) - distance(b))[0];
+  const nearest = nearestRange(offset, ranges);
   return nearest && { name: nearest.name, offsetBytes: offset - nearest.start, sizeBytes: nearest.bytes };
 }

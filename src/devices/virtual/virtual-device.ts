@@ -26,6 +26,7 @@ import type { DeviceRange } from '../../virtual-gpu/runtime/memories.ts';
 import type { PrivateContents } from '../../virtual-gpu/runtime/private-contents.ts';
 import { ReadMap } from '../../virtual-gpu/runtime/read-map.ts';
 import { failure } from '../failure.ts';
+import { bufferNamed } from '../match-arguments.ts';
 import { type MemoryUse, mayDependOnOrder, memoryUse } from './cta-communication.ts';
 import { describeFault, describeReport } from './describe-fault.ts';
 import { buildOnce, type KeptCode, parseOnce } from './kept-code.ts';
@@ -467,12 +468,6 @@ const union = (a: ForeseenWays | undefined, b: ForeseenWays): ForeseenWays => ({
 function privateContents({ privateMemory, orderSeed }: RunOptions): PrivateContents {
   if (privateMemory === 'zeros' || privateMemory === 'leftovers') return { kind: privateMemory };
   return { kind: 'rubbish', seed: privateMemory ?? orderSeed };
-}
-
-function bufferNamed(buffers: ReadonlyMap<string, DeviceBuffer>, name: string): DeviceBuffer {
-  const buffer = buffers.get(name);
-  if (!buffer) throw new Error(`the launch plan names buffer ${name}, which was not allocated`);
-  return buffer;
 }
 
 const sampledLaunch = (

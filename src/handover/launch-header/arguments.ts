@@ -1,6 +1,7 @@
 import { isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { Expression } from '../../core/expressions/syntax-tree.ts';
 import type { ArgumentDeclaration } from '../../core/kernel.ts';
+import { roundUp } from '../../core/values.ts';
 import type { HeaderScope } from './header-scope.ts';
 
 const POINTER_BYTES = 8;
@@ -28,8 +29,6 @@ export function placeArguments(declarations: readonly ArgumentDeclaration[]): {
   });
   return { placed, bytes: end };
 }
-
-const roundUp = (bytes: number, multiple: number): number => Math.ceil(bytes / multiple) * multiple;
 
 function extentOf(argument: ArgumentDeclaration): { bytes: number; alignmentBytes: number } {
   if ('scalar' in argument) return { bytes: sizeOfDType(argument.dtype), alignmentBytes: POINTER_BYTES };

@@ -1,4 +1,5 @@
 import { escapeControls } from '../../core/json/json-path.ts';
+import { GivenNames, type NameRules } from '../given-names.ts';
 
 /** Reserved words of C++20, and macros of `<cuda_runtime.h>` and of the header's own helpers. */
 const RESERVED = new Set(
@@ -21,29 +22,15 @@ export function identifierOf(text: string): string {
   return /^\d/.test(named) || RESERVED.has(named) ? `k${named}` : named;
 }
 
-/** Gives each name of kernel.json and problem.json a C++ name of its own in one scope. */
-export class CppNames {
-  readonly #taken: Set<string>;
-  readonly #given = new Map<string, string>();
+const CPP: NameRules = {
+  reserved: RESERVED,
+  // Two underscores in a row are the compiler's.
+  allowed: (name) => name.replaceAll(/__+/g, '_').replace(/^_(?=[A-Z])/, 'u_'),
+  next: (name) => (name.endsWith('_') ? `${name}0` : `${name}_`),
+};
 
-  /** @param taken - names that something else in the scope has. */
-  constructor(taken: Iterable<string> = []) {
-    this.#taken = new Set(taken);
-  }
-
-  /** The C++ name for this name; the same on every call. */
-  of(name: string): string {
-    const known = this.#given.get(name);
-    if (known !== undefined) return known;
-    let given = name.replaceAll('.', '_');
-    // Two underscores in a row are the compiler's.
-    given = given.replaceAll(/__+/g, '_').replace(/^_(?=[A-Z])/, 'u_');
-    while (RESERVED.has(given) || this.#taken.has(given)) given = given.endsWith('_') ? `${given}0` : `${given}_`;
-    this.#taken.add(given);
-    this.#given.set(name, given);
-    return given;
-  }
-}
+/** Names of one scope in C++. */
+export const cppNames = (taken?: Iterable<string>): GivenNames => new GivenNames(CPP, taken);
 
 /** A C++ string literal; anything but printable ASCII is written as the bytes of its UTF-8. */
 export function stringLiteral(text: string): string {

@@ -3,7 +3,7 @@ import type { Candidate } from '../../core/kernel.ts';
 import { REPEAT_INDEX } from '../../core/plan/scope.ts';
 import type { ProblemFile } from '../../core/problem.ts';
 import { cppExpression } from './cpp-expression.ts';
-import { CppNames, stringLiteral } from './cpp-names.ts';
+import { cppNames, stringLiteral } from './cpp-names.ts';
 
 /** Names of the header's own that an expression's names must not hide. */
 const OWN_NAMES = [
@@ -17,10 +17,10 @@ const OWN_NAMES = [
 export class HeaderScope {
   readonly problem: ProblemFile;
   readonly candidate: Candidate;
-  readonly #names = new CppNames(OWN_NAMES);
-  readonly #buffers = new CppNames();
-  readonly #sizes = new CppNames(['workspace_bytes']);
-  readonly #workspaces = new CppNames(['total', 'sizes']);
+  readonly #names = cppNames(OWN_NAMES);
+  readonly #buffers = cppNames();
+  readonly #sizes = cppNames(['workspace_bytes']);
+  readonly #workspaces = cppNames(['total', 'sizes']);
   readonly #tables: { path: string; count: number }[] = [];
 
   constructor(problem: ProblemFile, candidate: Candidate) {

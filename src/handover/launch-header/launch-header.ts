@@ -8,7 +8,7 @@ import { DEVICE_NAMES } from '../../core/plan/scope.ts';
 import type { BufferDeclaration, DimensionDeclaration, ProblemFile } from '../../core/problem.ts';
 import { fillTemplate, type Values } from '../fill-template.ts';
 import { sizeConditions } from '../size-conditions.ts';
-import { CppNames, commentText } from './cpp-names.ts';
+import { commentText, cppNames } from './cpp-names.ts';
 import { HeaderScope } from './header-scope.ts';
 import { argumentLimits, launchedFunctions, writeSteps } from './steps.ts';
 
@@ -66,7 +66,7 @@ export function launchHeader(request: LaunchHeaderRequest): string {
 }
 
 function fieldNames(names: readonly string[]): Map<string, string> {
-  const given = new CppNames();
+  const given = cppNames();
   return new Map(names.map((name) => [name, given.of(name)]));
 }
 

@@ -12,7 +12,7 @@ import { fillTemplate, type Values } from '../fill-template.ts';
 import { launchedFunctions } from '../launch-header/steps.ts';
 import { brokenConditions } from './conditions.ts';
 import { EXPRESSION_NAMES, pythonCondition, pythonExpression } from './python-expression.ts';
-import { PythonNames, pythonString, pythonTuple } from './python-names.ts';
+import { pythonNames, pythonString, pythonTuple } from './python-names.ts';
 
 /** What cudaMalloc guarantees. */
 const DEFAULT_WORKSPACE_ALIGNMENT = 256;
@@ -55,7 +55,7 @@ const indent = (lines: readonly string[]): string[] => lines.map((line) => `    
 class KernelWriter {
   readonly #candidate: Candidate;
   readonly #problem: ProblemFile;
-  readonly #names = new PythonNames([
+  readonly #names = pythonNames([
     ...EXPRESSION_NAMES,
     ...PLAN_NAMES,
     ...['Plan', 'plan', 'refusal', 'integer', 'buffer_bytes', 'device', 'ASKS_RESIDENCY'],

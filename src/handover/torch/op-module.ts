@@ -1,8 +1,9 @@
 import { describeAllowed } from '../../core/plan/dimensions.ts';
 import type { ProblemFile } from '../../core/problem.ts';
 import { fillTemplate } from '../fill-template.ts';
+import type { GivenNames } from '../given-names.ts';
 import { type CallShape, hasGradient, type Keyword, type NamedBuffer } from './call-shape.ts';
-import { PythonNames, pythonString } from './python-names.ts';
+import { pythonNames, pythonString } from './python-names.ts';
 
 /** A kernel of the package: its module, and its machine code by architecture. */
 export interface TorchKernel {
@@ -73,13 +74,13 @@ export const commentLine = (text: string): string =>
 
 class CallWriter {
   readonly #call: CallShape;
-  readonly #names: PythonNames;
+  readonly #names: GivenNames;
   readonly #functionName: string;
 
   constructor(call: CallShape, functionName: string) {
     this.#call = call;
     this.#functionName = functionName;
-    this.#names = new PythonNames([...OWN_NAMES, functionName, 'chosen', 'load', 'OPERATOR', 'Kernel', 'Operator']);
+    this.#names = pythonNames([...OWN_NAMES, functionName, 'chosen', 'load', 'OPERATOR', 'Kernel', 'Operator']);
     for (const { name } of [...call.operands, ...call.results, ...call.keywords]) this.#names.of(name);
   }
 

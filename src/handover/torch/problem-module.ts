@@ -6,7 +6,7 @@ import type { CallShape, NamedBuffer } from './call-shape.ts';
 import { brokenConditions } from './conditions.ts';
 import { usedNames } from './kernel-module.ts';
 import { EXPRESSION_NAMES, pythonCondition, pythonExpression } from './python-expression.ts';
-import { PythonNames, pythonString, pythonTuple } from './python-names.ts';
+import { pythonNames, pythonString, pythonTuple } from './python-names.ts';
 
 const DEFAULT_BUFFER_ALIGNMENT = 16;
 
@@ -18,7 +18,7 @@ export interface TorchTable {
 
 /** Python of the problem: its tensors and dimensions, its limits, and which kernel takes a call. */
 export function problemModule(problem: ProblemFile, call: CallShape, table: TorchTable, version: string): string {
-  const names = new PythonNames([
+  const names = pythonNames([
     ...EXPRESSION_NAMES,
     ...['Dimension', 'Tensor', 'Entry', 'NAME', 'NAMES', 'DIMENSIONS', 'OPERANDS', 'RESULTS', 'TOLD', 'CATEGORICAL'],
     ...['MEASURED', 'ENTRIES', 'FALLBACK', 'bind', 'shapes', 'given', 'results', 'refusal'],

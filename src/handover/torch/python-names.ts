@@ -1,3 +1,5 @@
+import { GivenNames, type NameRules } from '../given-names.ts';
+
 /** Words that Python keeps for itself (3.13), and built-ins that generated code uses. */
 const RESERVED = new Set(
   `False None True and as assert async await break class continue def del elif else except finally for from global if
@@ -5,29 +7,15 @@ const RESERVED = new Set(
    bool dict dimensions float int isinstance len map range str tuple`.split(/\s+/),
 );
 
-/** Gives each name of kernel.json and problem.json a Python name of its own in one scope. */
-export class PythonNames {
-  readonly #taken: Set<string>;
-  readonly #given = new Map<string, string>();
+const PYTHON: NameRules = {
+  reserved: RESERVED,
+  // A leading underscore is the module's own.
+  allowed: (name) => name.replace(/^_+/, '') || 'unnamed',
+  next: (name) => `${name}_`,
+};
 
-  /** @param taken - names that something else in the scope has. */
-  constructor(taken: Iterable<string> = []) {
-    this.#taken = new Set(taken);
-  }
-
-  /** The name's Python name; the same one every time. */
-  of(name: string): string {
-    const known = this.#given.get(name);
-    if (known !== undefined) return known;
-    let given = name.replaceAll('.', '_');
-    // A leading underscore is the module's own.
-    given = given.replace(/^_+/, '') || 'unnamed';
-    while (RESERVED.has(given) || this.#taken.has(given)) given += '_';
-    this.#taken.add(given);
-    this.#given.set(name, given);
-    return given;
-  }
-}
+/** Names of one scope in Python. */
+export const pythonNames = (taken?: Iterable<string>): GivenNames => new GivenNames(PYTHON, taken);
 
 /** A Python string literal in ASCII. */
 export const pythonString = (text: string): string =>

@@ -209,10 +209,10 @@ type Relation = (totals: CounterTotals) => string | false;
 /** The names of totals that are one number. */
 type CounterName = { [N in keyof CounterTotals]: CounterTotals[N] extends number ? N : never }[keyof CounterTotals];
 
-const per =
-  (count: CounterName, of: CounterName, noun: string): Relation =>
+const perRequest =
+  (count: CounterName, requests: CounterName): Relation =>
   (totals) =>
-    totals[count] > 0 && totals[of] > 0 && `${formatFigure(totals[count] / totals[of])} per ${noun}`;
+    totals[count] > 0 && totals[requests] > 0 && `${formatFigure(totals[count] / totals[requests])} per request`;
 
 const share =
   (count: CounterName, of: CounterName, nouns: string): Relation =>
@@ -226,16 +226,16 @@ const lanes: Relation = ({ instructions, threadInstructions }) =>
 const COUNTERS: readonly (readonly [name: string, counter: CounterName, relation?: Relation])[] = [
   ['warp instructions', 'instructions', lanes],
   ['global load requests', 'globalLoadRequests'],
-  ['global load sectors', 'globalLoadSectors', per('globalLoadSectors', 'globalLoadRequests', 'request')],
+  ['global load sectors', 'globalLoadSectors', perRequest('globalLoadSectors', 'globalLoadRequests')],
   ['global store requests', 'globalStoreRequests'],
-  ['global store sectors', 'globalStoreSectors', per('globalStoreSectors', 'globalStoreRequests', 'request')],
-  ['shared load wavefronts', 'sharedLoadWavefronts', per('sharedLoadWavefronts', 'sharedLoadRequests', 'request')],
+  ['global store sectors', 'globalStoreSectors', perRequest('globalStoreSectors', 'globalStoreRequests')],
+  ['shared load wavefronts', 'sharedLoadWavefronts', perRequest('sharedLoadWavefronts', 'sharedLoadRequests')],
   [
     'shared load bank conflicts',
     'sharedLoadBankConflicts',
     share('sharedLoadBankConflicts', 'sharedLoadWavefronts', 'wavefronts'),
   ],
-  ['shared store wavefronts', 'sharedStoreWavefronts', per('sharedStoreWavefronts', 'sharedStoreRequests', 'request')],
+  ['shared store wavefronts', 'sharedStoreWavefronts', perRequest('sharedStoreWavefronts', 'sharedStoreRequests')],
   [
     'shared store bank conflicts',
     'sharedStoreBankConflicts',

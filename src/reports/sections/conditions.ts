@@ -4,19 +4,13 @@ import { formatCount, formatFigure } from '../format.ts';
 /** How many conditions a verdict names. */
 const NAMED = 4;
 
-/**
- * A verdict's sentences about conditions that went one way only, at most a handful; nothing if all went both ways. `all`: every
- * one.
- */
-export function oneWaySentences(
-  conditions: ConditionCoverage | undefined,
-  { all = false }: { all?: boolean } = {},
-): string[] {
+/** A verdict's sentences about conditions that went one way only, at most a handful; nothing if all went both ways. */
+export function oneWaySentences(conditions: ConditionCoverage | undefined): string[] {
   if (!conditions || conditions.oneWay.length === 0) return [];
   const { count, oneWay } = conditions;
   const reached = byLine(oneWay.filter(({ was }) => was !== 'never-reached'));
   const unreached = byLine(oneWay.filter(({ was }) => was === 'never-reached'));
-  const named = all ? [...reached, ...unreached] : reached.slice(0, NAMED);
+  const named = reached.slice(0, NAMED);
   const rest = reached.length + unreached.length - named.length;
   const what = oneWay.length === 1 ? 'What it guards was' : 'What they guard was';
   return [

@@ -1,6 +1,7 @@
 import type { Evaluation } from '../../core/evaluation.ts';
 import type { Roofline } from '../../core/roofline.ts';
 import type { Timing } from '../../core/timing.ts';
+import { sum } from '../../core/values.ts';
 import type { CandidateReference } from '../../store/events.ts';
 import { candidateOf, type Joined, type ProgressionRow } from './progression.ts';
 
@@ -34,8 +35,6 @@ export interface RooflineView extends Roofline {
 }
 
 type Traffic = Pick<RooflinePoint, 'bytes' | 'bytesSource'>;
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** Cold: what comes from and goes to DRAM. */
 function dramTraffic({ timing, counters }: Evaluation): Traffic {

@@ -169,7 +169,8 @@ export class BoundsChecker {
   }
 }
 
-function nearestRange(offset: number, ranges: readonly DeviceRange[]): DeviceRange | undefined {
+/** The range that an offset lies in, or nearest to; the first of equals. */
+export function nearestRange(offset: number, ranges: readonly DeviceRange[]): DeviceRange | undefined {
   const distance = (r: DeviceRange) => (offset < r.start ? r.start - offset : Math.max(0, offset - r.start - r.bytes));
   return ranges.reduce<DeviceRange | undefined>(
     (best, range) => (best === undefined || distance(range) < distance(best) ? range : best),

@@ -8,7 +8,7 @@ import { failedLimit } from '../../../src/core/plan/limits.ts';
 import { failedConstraint } from '../../../src/core/plan/parameters.ts';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
 import { encode } from '../../../src/core/rounding.ts';
-import { CppNames } from '../../../src/handover/launch-header/cpp-names.ts';
+import { cppNames } from '../../../src/handover/launch-header/cpp-names.ts';
 import { launchHeader } from '../../../src/handover/launch-header/launch-header.ts';
 import { runHostProgram, STUB_DEFINITIONS } from './host-compiler.ts';
 
@@ -63,9 +63,9 @@ struct Show {
 `;
 
 const planCalls = ({ problem, dimensions }: PlanCase, name: string): string[] => {
-  const fields = new CppNames();
-  const buffers = new CppNames();
-  const sizes = new CppNames(['workspace_bytes']);
+  const fields = cppNames();
+  const buffers = cppNames();
+  const sizes = cppNames(['workspace_bytes']);
   const names = Object.keys(problem.dimensions);
   const rows = dimensions.map((values) => `{${names.map((dimension) => `${values[dimension]}LL`).join(', ')}}`);
   return [

@@ -24,7 +24,7 @@ export function measurePeaks(
   return {
     copyBytesPerSecond: copy.bytesPerSecond,
     copyMethod: copy.method,
-    ...(matrix.flopPerSecond !== undefined && { matrixFlopPerSecond: matrix.flopPerSecond }),
+    matrixFlopPerSecond: matrix.flopPerSecond,
     matrixMethod: matrix.method,
   };
 }

@@ -3,7 +3,7 @@ import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '..
 import { encode } from '../../../core/rounding.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
 import { failure } from '../../failure.ts';
-import { argumentBytes, refuseArguments } from '../../match-arguments.ts';
+import { argumentBytes, bufferNamed, refuseArguments } from '../../match-arguments.ts';
 import { refuseLaunch } from '../../refuse-launch.ts';
 import { type DeviceAttributes, FUNCTION_ATTRIBUTE } from '../driver/constants.ts';
 import type { Driver } from '../driver/driver.ts';
@@ -301,9 +301,3 @@ const placeOf = (
   buffers: ReadonlyMap<string, CudaBuffer>,
   { buffer, offsetBytes }: { buffer: string; offsetBytes: number },
 ): bigint => bufferNamed(buffers, buffer).address + BigInt(offsetBytes);
-
-export function bufferNamed(buffers: ReadonlyMap<string, CudaBuffer>, name: string): CudaBuffer {
-  const buffer = buffers.get(name);
-  if (!buffer) throw new Error(`the launch plan names buffer ${name}, which was not allocated`);
-  return buffer;
-}

@@ -87,8 +87,8 @@ function activityOf(metrics: ProfiledLaunch['profiled']['metrics']): LaunchActiv
   });
   if (tensorPercent === undefined && stalls.length === 0) return undefined;
   return {
-    ...(tensorPercent !== undefined && { tensorPipeRatio: tensorPercent / 100 }),
-    ...(stalls.length > 0 && { stallRatios: Object.fromEntries(stalls) }),
+    tensorPipeRatio: tensorPercent === undefined ? undefined : tensorPercent / 100,
+    stallRatios: stalls.length === 0 ? undefined : Object.fromEntries(stalls),
   };
 }
 

@@ -1,3 +1,4 @@
+import { roundUp } from '../../../core/values.ts';
 import type { PtxFunction, PtxInstruction, PtxModule, PtxOperand, PtxVariable } from '../../../ptx/ast.ts';
 import { UnsupportedPtxError } from '../../../ptx/errors.ts';
 import { spaceOf } from '../../../ptx/instruction-parts.ts';
@@ -19,8 +20,6 @@ export interface SymbolTable {
   constants: { offset: number; bytes: Uint8Array }[];
 }
 
-const align = (offset: number, alignment: number): number => Math.ceil(offset / alignment) * alignment;
-
 /** Dynamic shared memory starts at least 16-byte aligned, as on the hardware. */
 const DYNAMIC_ALIGNMENT = 16;
 
@@ -35,7 +34,7 @@ export function layOutSymbols(module: PtxModule, fn: PtxFunction, globals: Reado
   const used = namesIn(fn);
   const ends = { shared: 0, local: 0, const: 0 };
   const place = (variable: PtxVariable, space: 'shared' | 'local' | 'const') => {
-    const offset = align(ends[space], variable.alignmentBytes);
+    const offset = roundUp(ends[space], variable.alignmentBytes);
     ends[space] = offset + variable.sizeBytes;
     addresses.set(variable.name, { space, value: BigInt(offset) });
     return offset;
@@ -54,7 +53,7 @@ export function layOutSymbols(module: PtxModule, fn: PtxFunction, globals: Reado
     else if (!variable.external && used.has(variable.name)) place(variable, 'shared');
   }
   const dynamic = variables.filter((v) => v.space === 'shared' && v.external);
-  const dynamicSharedStart = align(ends.shared, Math.max(DYNAMIC_ALIGNMENT, ...dynamic.map((v) => v.alignmentBytes)));
+  const dynamicSharedStart = roundUp(ends.shared, Math.max(DYNAMIC_ALIGNMENT, ...dynamic.map((v) => v.alignmentBytes)));
   for (const variable of dynamic) addresses.set(variable.name, { space: 'shared', value: BigInt(dynamicSharedStart) });
   for (const parameter of fn.parameters)
     addresses.set(parameter.name, { space: 'param', value: BigInt(parameter.offset) });
@@ -62,7 +61,7 @@ export function layOutSymbols(module: PtxModule, fn: PtxFunction, globals: Reado
     addresses,
     staticSharedBytes: ends.shared,
     dynamicSharedStart,
-    localBytesPerThread: align(ends.local, 16),
+    localBytesPerThread: roundUp(ends.local, 16),
     constants,
   };
 }
