@@ -1,3 +1,4 @@
+import { describeSizes } from '../core/compared-sizes.ts';
 import { z } from 'zod';
 import type { Counters } from '../core/counters.ts';
 import type { Evaluation } from '../core/evaluation.ts';
@@ -212,7 +213,7 @@ function counterChanges({ evaluation, parent }: FeedbackParts): string[] {
 function notCheckedOf({ coverage, timing, status }: Evaluation): string[] {
   const kind = timing?.kind === 'predicted' && status === 'passed' ? ['predicted by a model, not measured'] : [];
   if (!coverage) return ['verification did not begin', ...kind];
-  const { timedShapeOnly, excludedShapes, fixedDimensions, leftOut, conditions } = coverage;
+  const { timedShapeOnly, excludedShapes, fixedDimensions, leftOut, conditions, compared } = coverage;
   return [
     ...(timedShapeOnly ? ['no other shape than the timed one'] : []),
     ...(excludedShapes.length > 0
@@ -220,6 +221,7 @@ function notCheckedOf({ coverage, timing, status }: Evaluation): string[] {
       : []),
     ...(fixedDimensions.length > 0 && !timedShapeOnly ? [`other values of ${fixedDimensions.join(', ')}`] : []),
     ...leftOut.slice(0, 3).map(({ check, reason }) => `${check}: ${reason}`),
+    ...(status === 'passed' && compared ? [`sizes beyond those compared: ${describeSizes(compared)}`] : []),
     ...(status === 'passed' ? oneWaySentences(conditions) : []),
     ...kind,
   ];

@@ -186,7 +186,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
   const differs = (shape: Dimensions): boolean => valuesKey(shape) !== valuesKey(dimensions);
   const timedShapeOnly = drawn.shapes.length === 0 && !known.some(differs);
   const isWhole = thorough || timedShapeOnly;
-  const onMain = setsOfMain([...others, ...(isWhole ? sizes : sizes.slice(0, 1))], {
+  const onMain = setsOfMain([...others, ...(isWhole || costsLittle(problem, dimensions) ? sizes : sizes.slice(0, 1))], {
     ...{ placements, seed },
     most: thorough ? Number.POSITIVE_INFINITY : setsThatFit(problem, dimensions, isEmulated),
   });
