@@ -42,7 +42,7 @@ const redTeamSummary = (recording: RedTeamRecording): string => {
   const others = kernels.filter(({ asExpected }) => !asExpected).map(({ name }) => code(name));
   const how = `${countNames(refused.map(refusedAs))}; caught by ${countNames(refused.map(({ caughtBy }) => caughtBy ?? 'nothing'))}`;
   return (
-    `**${kernels.length} wrong or dishonest attention kernels, ${refused.length} refused**` +
+    `**${kernels.length} wrong or dishonest kernels, ${refused.length} refused**` +
     `${refused.length > 0 ? `: ${how}` : ''}.` +
     `${unnoticed.length > 0 ? ` Not noticed on this GPU: ${unnoticed.map(({ name }) => code(name)).join(', ')}.` : ''}` +
     `${others.length > 0 ? ` Not as expected: ${others.join(', ')}.` : ''} ${recordedWith(recording)}.`

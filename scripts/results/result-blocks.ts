@@ -189,7 +189,7 @@ const auditSummary = (recording: Recordings['attention-audit']): string => {
 const redTeamSummary = ({ entries }: Recordings['red-team']): string => {
   const counts = countNames(entries.map(({ result }) => code(result.status)));
   const passed = entries.filter(({ result }) => result.status === 'passed').map(whyPassed);
-  const summary = `${entries.length} wrong or dishonest attention kernels on a virtual GPU: ${counts}.`;
+  const summary = `${entries.length} wrong or dishonest kernels on a virtual GPU: ${counts}.`;
   return passed.length === 0 ? summary : [`${summary} Why ${passed.length} passed:\n`, ...passed].join('\n');
 };
 

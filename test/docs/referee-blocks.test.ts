@@ -43,7 +43,7 @@ test('the red team: verdicts and stages are counted, and what is not as expected
   ];
   const blocks = refereeBlocks({ 'h200-red-team': { ...WITH, kernels } });
   expect(blocks['h200-red-team-summary']).toBe(
-    '**4 wrong or dishonest attention kernels, 4 refused**: 2 `wrong`, 1 sanitizer, 1 `unsafe`; ' +
+    '**4 wrong or dishonest kernels, 4 refused**: 2 `wrong`, 1 sanitizer, 1 `unsafe`; ' +
       `caught by 2 verification, 1 measurement, 1 sanitizer. Not as expected: \`bold\`. ${RECORDED_WITH}`,
   );
   const rows = blocks['h200-red-team']!.split('\n').slice(2);

@@ -66,6 +66,13 @@ const REQUIRED = [
   'subnormals-flushed',
   'two-shapes-only',
   'stored-answers',
+  'last-cta-without-a-fence',
+  'ends-at-half-published-neighbours',
+  'reads-its-own-writes-non-coherently',
+  'sixteen-bins-where-31-are-asked',
+  'ragged-squares',
+  'even-sizes-rounded-down',
+  'float-sums-in-any-order-when-long',
 ];
 
 let device: Device;
