@@ -50,7 +50,7 @@ const redTeamSummary = (recording: RedTeamRecording): string => {
 };
 
 /** Most are CUDA C++. */
-const redTeamSource = (name: string): string => {
+export const redTeamSource = (name: string): string => {
   const folder = `test/red-team/${name}`;
   return existsSync(new URL(`${folder}/kernel.ptx`, ROOT)) ? `${folder}/kernel.ptx` : `${folder}/kernel.cu`;
 };

@@ -16,6 +16,7 @@ import type {
   Recording,
   Recordings,
 } from './recordings.ts';
+import { redTeamSource } from './referee-blocks.ts';
 import { scatterPlot } from './scatter-plot.ts';
 
 const only = <T>({ entries }: Recording<T>): { command: string; result: T } => entries[0]!;
@@ -137,7 +138,7 @@ const redTeam = ({ entries }: Recordings['red-team']): string =>
   markdownTable(
     [{ title: 'Kernel' }, { title: 'Verdict' }, { title: 'Reason given' }, { title: 'Failed on' }],
     entries.map(({ result: { candidate, status, reason, failedCheck } }) => [
-      `[${candidate.kernel}](../../test/red-team/${candidate.kernel}/kernel.cu)`,
+      `[${candidate.kernel}](../../${redTeamSource(candidate.kernel)})`,
       code(status),
       shortReason(reason ?? '–'),
       failedCheck?.split(' · ')[0] ?? '–',

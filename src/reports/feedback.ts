@@ -1,5 +1,5 @@
-import { describeSizes } from '../core/compared-sizes.ts';
 import { z } from 'zod';
+import { describeSizes } from '../core/compared-sizes.ts';
 import type { Counters } from '../core/counters.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Timing } from '../core/timing.ts';

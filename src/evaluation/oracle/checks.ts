@@ -237,6 +237,8 @@ export interface ShapesForConditions {
   readonly cheap: () => readonly Dimensions[];
   readonly ample: () => readonly Dimensions[];
   readonly dear: () => readonly Dimensions[];
+  /** Ample ones, then other cheap ones, with listed values in every combination. */
+  readonly varied: () => readonly Dimensions[];
   /** Whether the kernel takes a shape, and a CPU runs and judges it in little time. Not asked for all, because it plans launches. */
   readonly isFit: (dimensions: Dimensions) => boolean;
   readonly checksAt: (dimensions: Dimensions) => Check[];
@@ -245,6 +247,8 @@ export interface ShapesForConditions {
   /** @param isUntimed it takes another path than the timed shape; `untimed` such shapes come before it. */
   readonly checksAtThreshold: (dimensions: Dimensions, isUntimed: boolean, untimed: number) => Check[];
 }
+
+const MOST_VARIED = 150;
 
 /** How many shapes whose path the timed shape does not take run with every generator set. */
 const WHOLE_UNTIMED = 3;
@@ -270,12 +274,26 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
   let drawn: Dimensions[] | undefined;
   const all = (): Dimensions[] => (drawn ??= shapesAround({ problem, timed, seed, takes, most: dear }, sizes));
   const isCheap = (shape: Dimensions): boolean => isWithin(usual, problem, shape, 1);
+  const lot = createStream(seed, 'listed values of shapes for steps');
+  const vary = (shape: Dimensions, index: number): Dimensions => {
+    const listed = Object.entries(problem.dimensions).flatMap(([name, { values }], i) =>
+      values ? [[name, values[lot.bits(16 * index + i) % values.length]!] as const] : [],
+    );
+    return { ...shape, ...Object.fromEntries(listed) };
+  };
   const secrets = secretSetsInTurn(problem, seed);
   const placements = secrets.filter(isPlacement);
   const allSets = [...furtherGeneratorSets(problem, seed), ...secrets];
   return {
     cheap: () => all().filter((shape) => isCheap(shape) && !hasSeveralTiles(problem, shape)),
     ample: () => all().filter((shape) => isCheap(shape) && hasSeveralTiles(problem, shape)),
+    varied: () => {
+      const few = all().filter(isCheap);
+      const [several, others] = [true, false].map((isAmple) =>
+        few.filter((shape) => hasSeveralTiles(problem, shape) === isAmple).slice(0, MOST_VARIED),
+      ) as [Dimensions[], Dimensions[]];
+      return [...several, ...others].map(vary).filter((shape) => isCheap(shape) && takes(shape));
+    },
     dear: () =>
       all()
         .filter((shape) => !isCheap(shape))

@@ -77,10 +77,10 @@ export function aimedShapes(aim: Aim): Dimensions[] {
   return chosen;
 }
 
-/** In how many shapes that the seed chose every function should be launched. */
-const SHAPES_OF_FUNCTION = 2;
+/** In how many shapes that the seed chose every function should be launched: one may be a lucky one. */
+const SHAPES_OF_FUNCTION = 3;
 
-/** Shapes in which a step runs that runs in no drawn shape, because of its `when`. */
+/** Shapes in which steps run that run in few drawn shapes, because of their `when`. */
 export function shapesForSteps(
   aim: Pick<Aim, 'planFor' | 'pool' | 'isFit' | 'drawn' | 'most'> & { readonly functions: readonly string[] },
 ): Dimensions[] {
@@ -90,7 +90,7 @@ export function shapesForSteps(
     for (const name of names) ran.set(name, (ran.get(name) ?? 0) + 1);
   };
   for (const shape of aim.drawn) count(launched(shape));
-  const missing = new Set(aim.functions.filter((name) => ran.get(name) === 0));
+  const missing = new Set(aim.functions.filter((name) => ran.get(name)! < SHAPES_OF_FUNCTION));
   const chosen: Dimensions[] = [];
   for (const shape of missing.size > 0 ? aim.pool().slice(0, MOST_FORESEEN) : []) {
     if (chosen.length === aim.most) break;

@@ -161,7 +161,10 @@ const functionsOf = ({ candidate }: VerifyRequest): string[] => [
 function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
   const { device, module, planFor } = request;
   if (!device.decisions || isLong(request)) return [];
-  const { cheap, ample, dear, isFit, checksAt } = shapesForConditions(choice, device.constants?.(module).sizes ?? []);
+  const { cheap, ample, dear, varied, isFit, checksAt } = shapesForConditions(
+    choice,
+    device.constants?.(module).sizes ?? [],
+  );
   const aim = { device, module, planFor, isFit };
   const drawn = [...coverage.drawnShapes];
   const isAmple = (shape: Dimensions): boolean => hasSeveralTiles(request.problem.file, shape);
@@ -169,7 +172,7 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   drawn.push(...aimedShapes({ ...aim, pool: cheap, drawn, ...AIMED_SHAPES.cheap }));
   drawn.push(...aimedShapes({ ...aim, pool: dear, drawn, ...AIMED_SHAPES.dear }));
   const ofSteps = { planFor, isFit, drawn, functions: functionsOf(request), most: AIMED_SHAPES.ofSteps };
-  drawn.push(...shapesForSteps({ ...ofSteps, pool: () => [...ample(), ...cheap()] }));
+  drawn.push(...shapesForSteps({ ...ofSteps, pool: varied }));
   const found = drawn.slice(coverage.drawnShapes.length);
   coverage.drawnShapes = drawn;
   return found.flatMap(checksAt);
