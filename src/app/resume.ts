@@ -145,7 +145,8 @@ function finishedOutcome(folder: string, event: RunFinishedEvent, events: readon
     view: readReport(folder, folder),
     runFolder: folder,
     reportPath,
-    ...(event.best !== null && { bestFolder, bestKernelPath: mainSource(bestFolder) }),
+    bestFolder: event.best === null ? undefined : bestFolder,
+    bestKernelPath: event.best === null ? undefined : mainSource(bestFolder),
   };
 }
 

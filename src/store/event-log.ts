@@ -314,11 +314,10 @@ const impliedByVersion1 = ({ workload, problem }: RunStartedEvent) => ({
 });
 
 /** The fp16 product was a problem of its own, in a folder of its own. */
-const renamedProblem = ({ problem }: RunStartedEvent): RunStartedEvent['problem'] => ({
-  ...problem,
-  ...(problem.name === 'gemm-f16' &&
-    problem.dtype === undefined && { folder: problem.folder.replace(/gemm-f16$/, 'gemm'), dtype: 'f16' as const }),
-});
+function renamedProblem({ problem }: RunStartedEvent): RunStartedEvent['problem'] {
+  if (problem.name !== 'gemm-f16' || problem.dtype !== undefined) return problem;
+  return { ...problem, folder: problem.folder.replace(/gemm-f16$/, 'gemm'), dtype: 'f16' };
+}
 
 /** Adds to an event the fields that its version did not log. The version stays, because such a log can't be resumed. */
 function upgradeEvent(recorded: RecordedEvent): RecordedEvent {

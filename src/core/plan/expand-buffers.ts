@@ -59,7 +59,7 @@ function expandBuffer(
     strides,
     bytes: spanElements(shape, strides) * sizeOfDType(declaration.dtype),
     alignmentBytes: declaration.alignmentBytes ?? DEFAULT_ALIGNMENT_BYTES,
-    ...(declaration.access !== 'out' && { generator: declaration.generator ?? { kind: 'normal' } }),
+    generator: declaration.access === 'out' ? undefined : (declaration.generator ?? { kind: 'normal' }),
   };
 }
 
