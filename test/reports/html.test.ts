@@ -1,19 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { runDocument } from '../../src/reports/documents/run.ts';
-import { printHtml, SCRIPT } from '../../src/reports/print/html.ts';
-import { printMarkdown } from '../../src/reports/print/markdown.ts';
-import { buildRunView, type RunView } from '../../src/reports/run-view.ts';
-import { onTerminal } from '../support/printed.ts';
+import { SCRIPT } from '../../src/reports/print/html.ts';
+import { buildRunView } from '../../src/reports/run-view.ts';
 import { fullRun, HOSTILE, hostileRun, readHostileSource, readSource } from './full-run.ts';
 import { measuredRun } from './measured-run.ts';
+import { runHtml, runMarkdown, runTerminal } from './printed-run.ts';
 import { RECORDED_SPEEDUP, readRecordedSource, recordedRun } from './recorded-run.ts';
 import { sampleRun } from './sample-run.ts';
-
-const runHtml = (view: RunView): string => printHtml(runDocument(view));
-const runMarkdown = (view: RunView, image?: string): string =>
-  printMarkdown(runDocument(view), image === undefined ? {} : { images: { progression: image } });
-const runTerminal = (view: RunView): string => onTerminal(runDocument(view));
 
 const full = buildRunView('run-1', fullRun, { readSource });
 const html = runHtml(full);

@@ -1,23 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { keptChanges } from '../../src/handover/kept-changes.ts';
-import { chartFile } from '../../src/reports/charts/chart.ts';
-import { progressionChart } from '../../src/reports/charts/progression-chart.ts';
-import { runDocument } from '../../src/reports/documents/run.ts';
-import { printMarkdown } from '../../src/reports/print/markdown.ts';
-import { buildRunView, type RunView } from '../../src/reports/run-view.ts';
+import { buildRunView } from '../../src/reports/run-view.ts';
 import type { RecordedEvent } from '../../src/store/events.ts';
 import { rowsOf } from '../../src/store/index/rows.ts';
-import { onTerminal, unwrapped } from '../support/printed.ts';
+import { unwrapped } from '../support/printed.ts';
 import { measuredEvaluation } from './measured-evaluation.ts';
 import { measuredRun } from './measured-run.ts';
-
-const runMarkdown = (view: RunView, image?: string): string =>
-  printMarkdown(runDocument(view), image === undefined ? {} : { images: { progression: image } });
-const runTerminal = (view: RunView): string => onTerminal(runDocument(view));
-const progressionSvg = (view: RunView): string | undefined => {
-  const chart = progressionChart(view);
-  return chart && chartFile(chart({ width: 800, height: 380, id: 'progression' }));
-};
+import { progressionSvg, runMarkdown, runTerminal } from './printed-run.ts';
 
 const view = buildRunView('run-1', measuredRun('accepted'));
 const texts = [runMarkdown(view), unwrapped(runTerminal(view)), progressionSvg(view)!];

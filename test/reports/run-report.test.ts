@@ -1,20 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { chartFile } from '../../src/reports/charts/chart.ts';
-import { progressionChart } from '../../src/reports/charts/progression-chart.ts';
-import { runDocument } from '../../src/reports/documents/run.ts';
-import { printMarkdown } from '../../src/reports/print/markdown.ts';
-import { buildRunView, type RunView } from '../../src/reports/run-view.ts';
-import { onTerminal, unwrapped } from '../support/printed.ts';
+import { buildRunView } from '../../src/reports/run-view.ts';
+import { unwrapped } from '../support/printed.ts';
+import { progressionSvg, runMarkdown, runTerminal } from './printed-run.ts';
 import { recordedRun } from './recorded-run.ts';
 import { sampleRun } from './sample-run.ts';
-
-const runMarkdown = (view: RunView, image?: string): string =>
-  printMarkdown(runDocument(view), image === undefined ? {} : { images: { progression: image } });
-const runTerminal = (view: RunView): string => onTerminal(runDocument(view));
-const progressionSvg = (view: RunView): string | undefined => {
-  const chart = progressionChart(view);
-  return chart && chartFile(chart({ width: 800, height: 380, id: 'progression' }));
-};
 
 const view = buildRunView('run-1', sampleRun);
 

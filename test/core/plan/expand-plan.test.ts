@@ -91,7 +91,10 @@ describe('buffers', () => {
 
   it('draw normal values unless told otherwise, and only where there is an input', () => {
     expect(expand({}).generator).toEqual({ kind: 'normal' });
-    expect(expandBuffers(smallProblem, { N: 3, D: 64, causal: 0 })[1]).not.toHaveProperty('generator');
+    expect(expandBuffers(smallProblem, { N: 3, D: 64, causal: 0 })[1]).toMatchObject({
+      role: 'out',
+      generator: undefined,
+    });
   });
 
   it('allow padded and permuted outputs, refuse overlapping ones', () => {

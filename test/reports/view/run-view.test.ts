@@ -1,16 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { runDocument } from '../../../src/reports/documents/run.ts';
-import { printHtml } from '../../../src/reports/print/html.ts';
-import { printMarkdown } from '../../../src/reports/print/markdown.ts';
 import { buildRunView, countAfterSearch, type RunView } from '../../../src/reports/run-view.ts';
 import { describeEvaluations } from '../../../src/reports/sections/run-words.ts';
 import type { RecordedEvent } from '../../../src/store/events.ts';
 import { onTerminal, unwrapped } from '../../support/printed.ts';
 import { fullRun, readSource } from '../full-run.ts';
+import { runHtml, runMarkdown } from '../printed-run.ts';
 import { readRecordedSource, recordedRun } from '../recorded-run.ts';
 
-const runHtml = (view: RunView): string => printHtml(runDocument(view));
-const runMarkdown = (view: RunView): string => printMarkdown(runDocument(view));
 const runTerminal = (view: RunView): string => unwrapped(onTerminal(runDocument(view)));
 
 const view = buildRunView('r', fullRun, { readSource });
