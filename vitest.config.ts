@@ -9,7 +9,11 @@ import { LongestFirst } from './test/support/longest-first.ts';
  */
 const SHARING = [
   ...['architecture', 'core', 'hardware', 'optimizer', 'ptx', 'reports', 'search', 'stats', 'store'],
-  ...['evaluation/oracle/tolerances', 'evaluation/oracle/generators'],
+  ...['audit', 'launches', 'measure', 'oracle/generators', 'oracle/tolerances', 'recording'].map(
+    (room) => `evaluation/${room}`,
+  ),
+  ...['live-evaluator.test.ts', 'values.test.ts'].map((file) => `evaluation/${file}`),
+  ...['app/author', 'handover'],
 ].map((place) => (place.endsWith('.ts') ? `test/${place}` : `test/${place}/**/!(*.browser).test.ts`));
 
 /**

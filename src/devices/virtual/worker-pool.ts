@@ -75,7 +75,8 @@ export class WorkerPool {
     this.#running++;
     const queue = new Int32Array(new SharedArrayBuffer(QUEUE.cells * 4));
     queue[QUEUE.faultedAt] = 0x7fffffff;
-    const workers = options.serial ? this.#workers.slice(0, 1) : this.#workers;
+    // A thread without a CTA would only cost messages.
+    const workers = this.#workers.slice(0, options.serial ? 1 : Math.max(1, order.length));
     const job = this.#nextJob++;
     const tellsWrites = workers.length > 1;
     const own = { ...launch, isSerial: options.serial };
