@@ -33,7 +33,7 @@ describe('the tolerance', () => {
     const problem = await loadProblem(FOLDER);
     const dimensions = { R: 1, N };
     const prepared = prepareCheck({ problem, dimensions, seed: 1, generatorSet: 'oneHot' });
-    const x = [...prepared.inputs.tensors['X']!];
+    const x = [...prepared.inputs.tensors.X!];
     const most = x.reduce((one, other) => Math.max(one, other), Number.NEGATIVE_INFINITY);
     const weights = x.map((value) => Math.fround(Math.exp(value - most)));
     const sum = weights.reduce((total, weight) => Math.fround(total + weight), 0);
