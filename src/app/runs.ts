@@ -5,6 +5,7 @@ import { DEFAULT_STORE } from '../core/requests/options.ts';
 import type { RequestOf } from '../core/requests/request.ts';
 import { type ListedRun, type RunsReport, runState } from '../reports/documents/runs.ts';
 import type { Shown, ShownCandidate, ShownEvaluation, ShownRun, StoredSource } from '../reports/documents/show.ts';
+import { authoredView } from '../reports/view/authored.ts';
 import { openContentStore } from '../store/content-store.ts';
 import { readEventLog, readingLog } from '../store/event-log.ts';
 import type { RecordedEvent } from '../store/events.ts';
@@ -108,8 +109,17 @@ function showEvaluation(folder: string, id: string): ShownEvaluation {
     decision:
       (events.find((event) => event.type === 'decision' && event.evaluationId === id) as ShownEvaluation['decision']) ??
       null,
+    ...writtenOf(folder, id, events),
     sources: storedSources(folder, finished.sources),
   };
+}
+
+function writtenOf(folder: string, id: string, events: readonly RecordedEvent[]): Pick<ShownEvaluation, 'written'> {
+  const objects = openContentStore(join(folder, RUN_FILES.objects));
+  const read = (hash: string): string | undefined =>
+    objectState(() => objects.get(hash)) === 'stored' ? new TextDecoder().decode(objects.get(hash)) : undefined;
+  const written = authoredView(events, read)?.written.find(({ evaluationId }) => evaluationId === id);
+  return written ? { written } : {};
 }
 
 function storedSources(folder: string, sources: Readonly<Record<string, string>>): StoredSource[] {

@@ -17,6 +17,7 @@ import {
 import { standingDecisions } from '../store/standing-decisions.ts';
 import { formatMove } from './format.ts';
 import { type HotLines, hotLinesOf } from './inspect-view.ts';
+import { type AuthoredView, authoredView } from './view/authored.ts';
 import { type LedgerView, ledgerView } from './view/ledger.ts';
 import { type Objective, objectiveOf } from './view/objective.ts';
 import { type BestChanges, bestChanges, speedupOf } from './view/outcome.ts';
@@ -111,6 +112,8 @@ export interface RunView {
   /** State of the start kernel's folder when the run began; `null`: no git repository, or a version that did not look. */
   repository: RepositoryState | null;
   ledger: LedgerView;
+  /** Only of a run in which somebody wrote kernels. */
+  authored?: AuthoredView;
   /** A shell command that does the same run again. */
   reproduction: string;
 }
@@ -212,6 +215,7 @@ export function buildRunView(
   const startEvaluation = joined[0]?.finished.evaluation;
   const start = candidateTime(startEvaluation);
   const first = { workload: started.workload.name, startNs: start?.medianNs ?? null };
+  const authored = authoredView(events, readSource);
   const rows = joined.map((one) => progressionRow(one, first));
   const confirmations = said(events, 'confirmation');
   const standing = new Set(standingDecisions(events).map(({ evaluationId }) => evaluationId));
@@ -260,6 +264,7 @@ export function buildRunView(
     hotLines: readSource ? hotLinesOf(joined, bestId, readSource) : null,
     repository: started.repository ?? null,
     ledger: ledgerView(events, budgets),
+    ...(authored && { authored }),
     reproduction: reproductionCommand({ ...started, budgets }, store),
   };
 }

@@ -30,7 +30,11 @@ function describeBudget(view: RunView): string {
   return view.ledger.lines
     .flatMap(({ name, used, limit, unit }) => {
       if (name === 'evaluations') return [`${figure} evaluations${beyond && `, ${beyond}`}`];
-      return limit === null ? [] : [`${name} ${used.toFixed(2)} of ${formatFigure(limit)}${unit && ` ${unit}`}`];
+      return limit === null
+        ? []
+        : [
+            `${name} ${name === 'tokens' ? formatFigure(used) : used.toFixed(2)} of ${formatFigure(limit)}${unit && ` ${unit}`}`,
+          ];
     })
     .join('; ');
 }

@@ -6,7 +6,9 @@ import type { EvaluationRow, MoveRow } from '../../store/index/rows.ts';
 import type { Document, Item, Section } from '../document.ts';
 import * as doc from '../document.ts';
 import { formatKindAndTime, formatMove, formatParameters, formatRatio } from '../format.ts';
+import { writtenParts } from '../sections/authored.ts';
 import { NO_FINDING } from '../sections/findings.ts';
+import type { WrittenRow } from '../view/authored.ts';
 import { evaluationDocument } from './evaluation.ts';
 import type { ListedRun } from './runs.ts';
 import { describeSpeedup } from './runs.ts';
@@ -41,6 +43,8 @@ export interface ShownEvaluation {
   /** Absent for the start. */
   proposal: MoveProposedEvent | null;
   decision: DecisionEvent | null;
+  /** Of a kernel that an author wrote. */
+  written?: WrittenRow;
   sources: StoredSource[];
 }
 
@@ -108,20 +112,22 @@ function runDocument({ run, kept, revertedCount, files }: ShownRun): Document {
 
 /** A strategy that asks no findings expects no gain either. */
 function proposalLines({ move, finding, pattern, reason, expectedGain }: MoveProposedEvent): string[] {
-  if (finding.id === NO_FINDING) return [formatMove(move), `asked for by ${pattern.id}: ${finding.evidence}`];
-  return [
-    `${formatMove(move)}, for ${finding.id} of ${finding.evaluationId}: ${finding.evidence}`,
-    `pattern ${pattern.id}: ${reason}; expected ${formatRatio(expectedGain)}`,
-  ];
+  if (finding.id === NO_FINDING && move.kind !== 'written')
+    return [formatMove(move), `asked for by ${pattern.id}: ${finding.evidence}`];
+  const what = `${formatMove(move)}, for ${finding.id} of ${finding.evaluationId}: ${finding.evidence}`;
+  // What its author said is told apart from what warpsmith found.
+  if (move.kind === 'written') return [what];
+  return [what, `pattern ${pattern.id}: ${reason}; expected ${formatRatio(expectedGain)}`];
 }
 
-function oneEvaluation({ run, evaluation, proposal, decision, sources: stored }: ShownEvaluation): Document {
+function oneEvaluation({ run, evaluation, proposal, decision, written, sources: stored }: ShownEvaluation): Document {
   const { title, lead, sections } = evaluationDocument(evaluation);
   return doc.documentOf(
     `Evaluation ${evaluation.id} of run ${run}`,
     [],
     [
       doc.section('why', 'Why', [doc.list(proposal ? proposalLines(proposal) : ['the start, or a confirmation'])]),
+      written ? doc.section('written', 'What its author said', [writtenParts(written)]) : [],
       doc.section('decision', 'Decision', [decision && doc.text(`${decision.decision}: ${decision.reason}`)]),
       doc.section('result', 'Result', [doc.text(title), lead]),
       sections,

@@ -5,6 +5,7 @@ import * as doc from '../document.ts';
 import { formatCount, formatFigure, formatNs, formatPercent, formatTime } from '../format.ts';
 import type { FindingsPart, OptionsTable, RunView } from '../run-view.ts';
 import { type TriedSettings, triedSettings } from '../view/tried-settings.ts';
+import { authoredSection } from './authored.ts';
 import { findingsInShort } from './findings.ts';
 import { cited, describeEvaluations, evaluationColumns, evaluationLink, kindOf, revertedLine } from './run-words.ts';
 
@@ -176,7 +177,11 @@ function ledger(view: RunView): Section[] {
         name === 'money' ? `money, at ${formatFigure(gpuPricePerHour ?? 0)} per GPU hour` : name,
       ),
       doc.figures('Used', ({ name, used, unit }) =>
-        name === 'evaluations' ? `${count}${beyond && `, ${beyond}`}` : `${used.toFixed(2)}${unit && ` ${unit}`}`,
+        name === 'evaluations'
+          ? `${count}${beyond && `, ${beyond}`}`
+          : name === 'tokens'
+            ? formatFigure(used)
+            : `${used.toFixed(2)}${unit && ` ${unit}`}`,
       ),
       doc.figures('Limit', ({ limit, unit }) =>
         limit === null ? 'none' : `${formatFigure(limit)}${unit && ` ${unit}`}`,
@@ -214,6 +219,7 @@ function reproduction(view: RunView): Section[] {
 /** In this order. */
 export const SEARCH_SECTIONS: readonly ((view: RunView) => Section[])[] = [
   findings,
+  authoredSection,
   negative,
   parameters,
   options,

@@ -5,7 +5,7 @@ const MS_PER_HOUR = 3_600_000;
 
 /** One budget: what was used of what was allowed. */
 export interface LedgerLine {
-  name: 'evaluations' | 'wall time' | 'GPU time' | 'money';
+  name: 'evaluations' | 'wall time' | 'GPU time' | 'money' | 'tokens' | 'money for tokens';
   used: number;
   /** `null`: not limited. */
   limit: number | null;
@@ -49,5 +49,19 @@ export function ledgerView(events: readonly RecordedEvent[], budgets: Budgets): 
     lines.push({ name: 'GPU time', used: gpuMs / MS_PER_MINUTE, limit: budgets.maximumGpuMinutes, unit: 'min' });
   if (price !== null)
     lines.push({ name: 'money', used: (gpuMs / MS_PER_HOUR) * price, limit: budgets.maximumMoney, unit: '' });
-  return { lines, phases, gpuPricePerHour: price };
+  return { lines: [...lines, ...tokenLines(events)], phases, gpuPricePerHour: price };
+}
+
+/** Of a run in which a model wrote. */
+function tokenLines(events: readonly RecordedEvent[]): LedgerLine[] {
+  const last = ofType(events, 'author-asked').at(-1);
+  if (!last) return [];
+  const { maximumTokens = null, maximumCost = null } = ofType(events, 'run-started')[0]?.request ?? {};
+  const { tokensUsed, moneyUsed } = last;
+  return [
+    { name: 'tokens', used: tokensUsed, limit: maximumTokens, unit: '' },
+    ...(moneyUsed === null
+      ? []
+      : [{ name: 'money for tokens', used: moneyUsed, limit: maximumCost, unit: '' } as const]),
+  ];
 }

@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OptimizeOutcome, optimizeProblem } from '../../../../src/app/optimize.ts';
 import { resumeRun } from '../../../../src/app/resume.ts';
+import { show } from '../../../../src/app/runs.ts';
+import { showDocument } from '../../../../src/reports/documents/show.ts';
+import { printMarkdown } from '../../../../src/reports/print/markdown.ts';
 import { readEventLog } from '../../../../src/store/event-log.ts';
 import type { RecordedEvent } from '../../../../src/store/events.ts';
 import { type FakeModel, fakeModel, type Reply } from '../../../support/fake-model.ts';
@@ -109,6 +112,24 @@ describe('a run whose kernels a model writes', () => {
     expect(first.result).toMatchObject({ stopReason: 'author-failed', confirmation: { outcome: 'accepted' } });
     expect(first.view.best?.candidate.kernel).toBe('warp_row');
     expect(readFileSync(join(first.runFolder, 'best/kernel.cu'), 'utf8')).toContain('__shfl_xor_sync');
+  });
+
+  it('is shown and reported with hypothesis, hope, outcome, cost and diff', () => {
+    const shown = show(store, `${first.runFolder.split('/').at(-1)}/e2`);
+    const text = printMarkdown(showDocument(shown));
+    expect(text).toMatch(/hypothesis: whole sectors/);
+    expect(text).toMatch(/hoped 3\.00× the speed of 01_thread_per_row, got \d+\.\d+×/);
+    expect(text).toMatch(/1,000 tokens|tokens sent/);
+    expect(text).toContain('+  const int lane = threadIdx.x % 32;');
+    const report = readFileSync(join(first.runFolder, 'report.md'), 'utf8');
+    expect(report).toContain('What the author wrote');
+    expect(report).toMatch(/does-not-compile, request 1/);
+    expect(first.view.authored).toMatchObject({
+      author: 'openai-compatible:fake',
+      requests: 3,
+      written: [{ evaluationId: 'e2', parent: '01_thread_per_row', predictedRatio: 3, decision: 'keep' }],
+    });
+    expect(first.view.ledger.lines.map(({ name }) => name)).toContain('money for tokens');
   });
 
   it('sends the key in a header and nowhere else, and keeps it nowhere', () => {

@@ -1,0 +1,103 @@
+import type { Evaluation } from '../../core/evaluation.ts';
+import {
+  type AuthorAskedEvent,
+  type MoveProposedEvent,
+  type MoveRecord,
+  ofType,
+  type RecordedEvent,
+  type Said,
+  said,
+  type Tokens,
+} from '../../store/events.ts';
+import { compareSources, type ReadSource, type SourceDiff } from './source-diffs.ts';
+
+type WrittenMove = Extract<MoveRecord, { kind: 'written' }>;
+
+/** One kernel that an author wrote: what it said, and what came of it. */
+export interface WrittenRow
+  extends Pick<WrittenMove, 'kernel' | 'mode' | 'hypothesis' | 'levers' | 'predictedRatio' | 'cost'> {
+  evaluationId: string;
+  parent: string;
+  finding: string;
+  status: Evaluation['status'];
+  /** Parent's time ÷ its time on the first workload; `null` without two times that may be compared. */
+  ratioToParent: number | null;
+  decision: 'keep' | 'revert' | null;
+  reason: string;
+  diff: Pick<SourceDiff, 'files' | 'missing'> | null;
+}
+
+/** What an author did in a run. */
+export interface AuthoredView {
+  author: string;
+  requests: number;
+  tokens: Tokens;
+  /** `null` without a price. */
+  money: number | null;
+  written: WrittenRow[];
+  /** What came and was no candidate, and requests without an answer. */
+  refused: Pick<AuthorAskedEvent, 'request' | 'outcome' | 'code' | 'reason'>[];
+  redirections: Said<'author-redirected'>[];
+}
+
+/** Undefined for a run in which nobody wrote. */
+export function authoredView(events: readonly RecordedEvent[], readSource?: ReadSource): AuthoredView | undefined {
+  const asked = said(events, 'author-asked');
+  const [first] = asked;
+  if (!first) return undefined;
+  const sum = (name: keyof Omit<Tokens, 'isEstimate'>): number =>
+    asked.reduce((total, { tokens }) => total + tokens[name], 0);
+  return {
+    author: first.author,
+    requests: asked.length,
+    tokens: {
+      input: sum('input'),
+      cacheRead: sum('cacheRead'),
+      cacheWrite: sum('cacheWrite'),
+      output: sum('output'),
+      isEstimate: asked.some(({ tokens }) => tokens.isEstimate),
+    },
+    money: asked.at(-1)!.moneyUsed,
+    written: ofType(events, 'move-proposed').flatMap((event) => writtenRow(event, events, readSource) ?? []),
+    refused: asked
+      .filter(({ outcome }) => outcome !== 'candidate')
+      .map(({ request, outcome, code, reason }) => ({ request, outcome, code, reason })),
+    redirections: said(events, 'author-redirected'),
+  };
+}
+
+function writtenRow(
+  { move, iteration, candidate, finding }: MoveProposedEvent,
+  events: readonly RecordedEvent[],
+  readSource: ReadSource | undefined,
+): WrittenRow | undefined {
+  if (move.kind !== 'written') return undefined;
+  const finished = ofType(events, 'evaluation-finished');
+  const parent = finished.find(({ evaluation }) => evaluation.candidate.id === move.parent.id);
+  const decision = ofType(events, 'decision').find((event) => event.iteration === iteration);
+  // Without a decision, the run ended before it.
+  const own = finished.find(({ evaluation }) =>
+    decision ? evaluation.id === decision.evaluationId : evaluation.candidate.id === candidate.id,
+  );
+  if (!own) return undefined;
+  const { kernel, mode, hypothesis, levers, predictedRatio, cost } = move;
+  return {
+    ...{ kernel, mode, hypothesis, levers, predictedRatio, cost },
+    evaluationId: own.evaluation.id,
+    parent: move.parent.kernel,
+    finding: finding.id,
+    status: own.evaluation.status,
+    ratioToParent: parent ? ratioBetween(parent.evaluation, own.evaluation) : null,
+    decision: decision?.decision ?? null,
+    reason: decision?.reason ?? '',
+    diff: parent && readSource ? compareSources(parent.sources, own.sources, readSource) : null,
+  };
+}
+
+/** Measured times are compared only within the same blocks. */
+function ratioBetween(parent: Evaluation, own: Evaluation): number | null {
+  if (parent.status !== 'passed' || own.status !== 'passed' || !parent.timing || !own.timing) return null;
+  if (own.timing.kind === 'predicted') return parent.timing.medianNs / own.timing.medianNs;
+  const beside = own.comparisons?.find(({ baseline }) => baseline === 'parent') ?? own.comparisons?.[0];
+  return beside?.ratio ?? null;
+}
