@@ -191,8 +191,9 @@ export async function runLoop(
   const drawSeed = request.author ? (after = seed) => deriveSeed(seed, `after ${after}`) : drawn;
   const seedDrawn = request.seedDrawn ?? request.seed === undefined;
   const drawsSeeds = seedDrawn || session.recordedAt !== undefined || request.author !== undefined;
+  await using closing = new AsyncDisposableStack();
   try {
-    const author = request.author && (await openAuthor(prepared, { session, run, priors: past.priors, seed }));
+    const author = request.author && (await openAuthor(prepared, { session, run, priors: past.priors, seed, closing }));
     const peaks = await session.peaks?.();
     const repository = await repositoryState(folderOf(prepared));
     const result = await reportingFailures(run, () =>
@@ -243,7 +244,7 @@ export async function runLoop(
 /** Its modules load only where a model is asked. */
 async function openAuthor(
   { request, problem, workloads }: PreparedRun,
-  rest: { session: Session; run: RunFolder; priors: Priors; seed: number },
+  rest: { session: Session; run: RunFolder; priors: Priors; seed: number; closing: AsyncDisposableStack },
 ): Promise<Author> {
   const { openModelAuthor } = await import('./author/model/open-model-author.ts');
   return await openModelAuthor({ options: request, problem, workload: workloads[0]!, ...rest });

@@ -23,8 +23,8 @@ export interface ModelAuthorParts {
   readonly problemText: string;
   readonly priors: Priors;
   readonly spending: Spending;
-  /** Compiles a candidate: what is wrong with it, or undefined. */
-  readonly check: (candidate: Candidate) => Promise<string | undefined>;
+  /** Compiles a candidate, and tries it where that costs nothing: what is wrong with it, or undefined. */
+  readonly check: (candidate: Candidate) => Promise<{ readonly code: string; readonly reason: string } | undefined>;
   /** Answers of an earlier part of the run, or of a transcript that is replayed. They come first. */
   readonly recorded: readonly Exchange[];
   /** Whether the model is asked when `recorded` is at its end. */
@@ -175,7 +175,7 @@ async function readAnswer(answer: ModelAnswer, task: Task, state: State, parts: 
     const wrong = await parts.check(candidate);
     if (wrong !== undefined) {
       state.base = candidate;
-      return { kind: 'refused', code: 'does-not-compile', reason: wrong, hypothesis };
+      return { kind: 'refused', ...wrong, hypothesis };
     }
     const { levers, predictedRatio } = said;
     const files = changedFiles(task.parent.candidate, candidate);

@@ -19,6 +19,7 @@ import { describeProblem, problemText } from '../describe-problem.ts';
 import type { AuthorOptions } from './author-options.ts';
 import { createModelAuthor } from './model-author.ts';
 import { openSpending } from './spending.ts';
+import { openVirtualCheck } from './virtual-check.ts';
 
 export interface ModelAuthorRequest {
   readonly options: AuthorOptions & Pick<Surroundings, 'signal'>;
@@ -28,6 +29,8 @@ export interface ModelAuthorRequest {
   readonly workload: Workload;
   readonly priors: Priors;
   readonly seed: number;
+  /** Takes what is to be closed when the run ends. */
+  readonly closing: AsyncDisposableStack;
 }
 
 /**
@@ -37,7 +40,7 @@ export interface ModelAuthorRequest {
  * @throws WarpsmithError as `openEndpoint`; `damaged-transcript`.
  */
 export async function openModelAuthor(request: ModelAuthorRequest): Promise<Author> {
-  const { options, session, run, problem, workload, priors, seed } = request;
+  const { options, session, run, problem, workload, priors, seed, closing } = request;
   const { model, transcript, mode, price, maximumTokens, maximumCost, signal } = options;
   const path = join(run.path, RUN_FILES.transcript);
   const replayed = transcript === undefined ? undefined : readTranscript(transcript);
@@ -56,6 +59,8 @@ export async function openModelAuthor(request: ModelAuthorRequest): Promise<Auth
     },
     exchanges: replayed?.exchanges ?? [],
   });
+  const virtual = openVirtualCheck({ session, problem, seed, signal });
+  if (virtual) closing.use(virtual);
   const tokenPrice: TokenPrice | undefined = price === undefined ? undefined : parsePrice(price);
   const place = { problem, workload, session: async () => session, inTurn: <T>(work: () => Promise<T>) => work() };
   return createModelAuthor({
@@ -68,7 +73,11 @@ export async function openModelAuthor(request: ModelAuthorRequest): Promise<Auth
     async check(candidate) {
       if (!session.compile) return undefined;
       const { compiles, problem: wrong, diagnostics } = await checkSubmission(place, candidate, signal);
-      return compiles && wrong === null ? undefined : [wrong, ...diagnostics].filter(Boolean).join('\n');
+      if (!compiles || wrong !== null) {
+        return { code: 'does-not-compile', reason: [wrong, ...diagnostics].filter(Boolean).join('\n') };
+      }
+      const reason = await virtual?.check(candidate);
+      return reason === undefined ? undefined : { code: 'wrong-on-virtual-gpu', reason };
     },
     recorded,
     goesOn: replayed === undefined,

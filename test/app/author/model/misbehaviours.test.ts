@@ -131,7 +131,9 @@ const MISBEHAVIOURS: Readonly<Record<string, Misbehaviour>> = {
     request: {
       author: {
         check: async ({ kernel }) =>
-          kernel.sources['kernel.cu']!.includes('triton') ? "unknown type name 'import'" : undefined,
+          kernel.sources['kernel.cu']!.includes('triton')
+            ? { code: 'does-not-compile', reason: "unknown type name 'import'" }
+            : undefined,
       },
     },
     outcome: 'refused',
@@ -226,7 +228,7 @@ describe('what a model may do wrong is recorded, and the run goes on', () => {
   it('repairs a kernel at most three times, and asks for another then', async () => {
     const { events, fake } = await modelRun({
       script: (_sent, index) => kernelAnswer(`${index + 3}.0f`),
-      author: { check: async () => "kernel.cu:1: error: expected ';'" },
+      author: { check: async () => ({ code: 'does-not-compile', reason: "kernel.cu:1: error: expected ';'" }) },
     });
     const purposes = asked(events).map(({ purpose }) => purpose);
     expect(purposes.slice(0, 5)).toEqual(['write', 'repair', 'repair', 'repair', 'write']);
