@@ -30,7 +30,12 @@ async function look(verdict: Verdict) {
         asked.push(request);
         return verdict;
       });
-      return { evaluator, [Symbol.asyncDispose]: async () => void (closed += 1) };
+      return {
+        evaluator,
+        async [Symbol.asyncDispose]() {
+          closed += 1;
+        },
+      };
     },
   })!;
   const told = await check.check(makeCandidate(kernel('a'), {}));
