@@ -14,6 +14,12 @@ const SHARING = [
   ),
   ...['live-evaluator.test.ts', 'values.test.ts'].map((file) => `evaluation/${file}`),
   ...['app/author', 'handover'],
+  ...['compare', 'describe-where', 'drawn-shapes', 'expectation-cache', 'repeated-checks', 'secret-rows'].map(
+    (name) => `evaluation/oracle/${name}.test.ts`,
+  ),
+  ...['compile', 'compiler-names', 'diagnostics', 'flags', 'module-policy', 'refused-files', 'source-texts'].map(
+    (name) => `toolchains/${name}.test.ts`,
+  ),
 ].map((place) => (place.endsWith('.ts') ? `test/${place}` : `test/${place}/**/!(*.browser).test.ts`));
 
 /**
