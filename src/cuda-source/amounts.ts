@@ -52,6 +52,15 @@ export function rootsOf(amount: Amount): string[] {
   return amount.kind === 'operation' ? [...new Set(amount.operands.flatMap(rootsOf))] : [];
 }
 
+/** The names that it grows with: those that it is only divided by are left out. */
+export function growingRootsOf(amount: Amount): string[] {
+  if (amount.kind === 'root') return [amount.name];
+  if (amount.kind === 'constant') return [];
+  const isDivision = /^(?:\/\/?|%|>>|ceilDiv)$/.test(amount.operator);
+  const operands = isDivision ? amount.operands.slice(0, 1) : amount.operands;
+  return [...new Set(operands.flatMap(growingRootsOf))];
+}
+
 const same = (left: Amount, right: Amount): boolean => JSON.stringify(left) === JSON.stringify(right);
 const operation = (operator: Operator, ...operands: readonly Amount[]): Amount => ({
   kind: 'operation',
@@ -119,9 +128,11 @@ const SIMPLER: Partial<Record<Operator, Simplify>> = {
   '+'(left, right) {
     if (isValue(left, 0)) return right;
     if (isValue(right, 0)) return left;
+    const folded = withConstant(left, right, 1);
+    if (folded) return folded;
     return isValue(right, 1) ? roundedUpByOne(left) : isValue(left, 1) ? roundedUpByOne(right) : undefined;
   },
-  '-': (left, right) => (isValue(right, 0) ? left : undefined),
+  '-': (left, right) => (isValue(right, 0) ? left : withConstant(left, right, -1)),
   '*'(left, right) {
     if (isValue(left, 1)) return right;
     if (isValue(right, 1)) return left;
@@ -164,12 +175,20 @@ function sumOf(terms: readonly { sign: 1 | -1; term: Amount }[], rest: number): 
   return rest > 0 ? operation('+', sum, constant(rest)) : operation('-', sum, constant(-rest));
 }
 
+/** `H - 5 + 1` is `H - 4`. */
+function withConstant(left: Amount, right: Amount, sign: 1 | -1): Amount | undefined {
+  if (right.kind !== 'constant' || right.isFloating) return undefined;
+  const { terms, rest } = termsOf(left);
+  return rest === 0 || terms.length === 0 ? undefined : sumOf(terms, rest + sign * right.value);
+}
+
 /** (a + d − 1) / d. */
 function roundedUp(numerator: Amount, divisor: Amount): Amount | undefined {
   const { terms, rest } = termsOf(numerator);
   if (divisor.kind === 'constant') {
-    const isUp = divisor.value > 1 && rest === divisor.value - 1 && terms.length > 0;
-    const sum = isUp ? sumOf(terms, 0) : undefined;
+    // ⌊(a + r) / d⌋ = ⌈(a + r − d + 1) / d⌉ for whole numbers.
+    const isUp = divisor.value > 1 && rest > 0 && rest < divisor.value && terms.length > 0;
+    const sum = isUp ? sumOf(terms, rest - divisor.value + 1) : undefined;
     return sum && operation('ceilDiv', sum, divisor);
   }
   const added = terms.findIndex(({ sign, term }) => sign > 0 && same(term, divisor));

@@ -13,14 +13,14 @@ export interface DeviceCode {
   readonly variables: readonly Item[];
 }
 
-/** Namespaces and prefixes of libraries that are no device headers of CUDA. */
-const LIBRARIES: readonly (readonly [name: string, pattern: RegExp])[] = [
-  ['thrust', /^thrust$/],
-  ['cub', /^cub$/],
-  ['CUTLASS', /^(?:cutlass|cute)$/],
-  ['cuRAND', /^curand/],
-  ['libcu++', /^(?:cuda)$/],
-];
+/** Namespaces of libraries that are no device headers of CUDA. */
+const LIBRARIES: Readonly<Record<string, string>> = {
+  thrust: 'thrust',
+  cub: 'cub',
+  cutlass: 'CUTLASS',
+  cute: 'CUTLASS',
+  cuda: 'libcu++',
+};
 
 /** Headers for the host alone; device code needs them only for printf and assert. */
 const HOST_HEADERS = /^(?:c?(?:stdio|stdlib|string|assert)(?:\.h)?)$/;
@@ -39,15 +39,22 @@ export function cutHostCode(
 ): DeviceCode {
   const kept = reachable(source.items, kernels, hasHeader);
   keepFrames(source.items, kept);
-  const names = new Set([...kept].flatMap((item) => namesIn(item)));
   const removed = source.items.filter((item) => !kept.has(item)).map(describe);
   return {
     text: tidy(withoutRemoved(source, kept)),
     removed: [...new Set(removed)].filter((text) => text !== ''),
-    libraries: LIBRARIES.filter(([, pattern]) => [...names].some((name) => pattern.test(name))).map(([name]) => name),
+    libraries: [...new Set([...kept].flatMap(librariesIn))],
     variables: [...kept].filter(({ kind }) => kind === 'variable'),
   };
 }
+
+const librariesIn = ({ tokens }: Item): string[] =>
+  tokens.flatMap(({ kind, text }, i) => {
+    if (kind !== 'name') return [];
+    if (/^curand(?!\w*_t$)/.test(text)) return ['cuRAND'];
+    const isNamespace = tokens[i + 1]?.text === '::' && tokens[i - 1]?.text !== '::';
+    return isNamespace && Object.hasOwn(LIBRARIES, text) ? [LIBRARIES[text]!] : [];
+  });
 
 function describe(item: Item): string {
   if (item.kind === 'function') return `${item.name}()`;
@@ -76,17 +83,17 @@ function reachable(items: readonly Item[], kernels: readonly Item[], hasHeader: 
   const wanted = new Set<string>();
   const pending: Item[] = [...kernels, ...items.filter(isAlwaysKept)];
   const names = new Set(kernels.map(({ name }) => name));
-  for (let item = pending.pop(); item; item = pending.pop()) {
-    if (kept.has(item)) continue;
+  for (;;) {
+    const item = pending.pop() ?? conditionalsAround(items, kept)[0];
+    if (item === undefined) break;
     // Another kernel of the same name as a chosen one is an overload or a declaration.
-    if (item.words.has('__global__') && !names.has(item.name)) continue;
+    if (kept.has(item) || (item.words.has('__global__') && !names.has(item.name))) continue;
     kept.add(item);
     for (const name of namesIn(item)) {
       if (wanted.has(name)) continue;
       wanted.add(name);
       pending.push(...(byName.get(name) ?? []));
     }
-    if (pending.length === 0) pending.push(...conditionalsAround(items, kept));
   }
   for (const item of items) {
     if (item.kind === 'directive' && item.name === 'include' && isWantedHeader(item, wanted, hasHeader)) kept.add(item);
@@ -167,18 +174,31 @@ function withoutRemoved({ text, items }: CudaSource, kept: ReadonlySet<Item>): s
   let previousEnd = 0;
   for (const item of items) {
     const from = attachedFrom(text, previousEnd, item.start);
-    if (kept.has(item)) parts.push(text.slice(at, item.end));
-    else parts.push(text.slice(at, Math.max(at, from)));
-    at = kept.has(item) ? item.end : behindLine(text, item.end);
+    if (kept.has(item)) {
+      parts.push(text.slice(at, item.end));
+      at = item.end;
+    } else {
+      parts.push(text.slice(at, Math.max(at, from)));
+      const end = behindLine(text, item.end);
+      const isWholeLine = from === 0 || text[from - 1] === '\n';
+      at = isWholeLine && text[end] === '\n' ? end + 1 : end;
+    }
     previousEnd = item.end;
   }
   parts.push(text.slice(at));
   return parts.join('');
 }
 
-/** Where the comment that belongs to the item begins: behind the last blank line before it. */
+const COMMENTS = /\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+
+/**
+ * Where the comment that belongs to the item begins: behind the last blank line before it. The comment at the head of the
+ * file belongs to the file.
+ */
 function attachedFrom(text: string, from: number, start: number): number {
-  const gap = text.slice(from, start);
+  // Line breaks within comments are none.
+  const gap = text.slice(from, start).replaceAll(COMMENTS, (comment) => comment.replaceAll(/\s/g, '.'));
+  if (from === 0 && gap.trim() !== '') return start;
   const lineEnd = gap.indexOf('\n');
   if (lineEnd < 0) return start;
   const blank = [...gap.matchAll(/\n[ \t]*\r?\n/g)].at(-1);

@@ -55,7 +55,8 @@ export type HostEvent =
   | { readonly kind: 'download'; readonly memory: Memory; readonly to: Memory | undefined }
   | { readonly kind: 'copy'; readonly memory: Memory; readonly from: Memory }
   | { readonly kind: 'memset'; readonly memory: Memory; readonly value: Amount | undefined }
-  | { readonly kind: 'constant-upload'; readonly symbol: string; readonly from: Memory | undefined }
+  /** `cudaMemcpyToSymbol`; `memory` is absent for a scalar. */
+  | { readonly kind: 'upload-constant'; readonly symbol: string; readonly memory?: Memory; readonly from?: Memory }
   | { readonly kind: 'host-call'; readonly function: string; readonly arguments: readonly Value[] };
 
 /** A size that host code names. */

@@ -1,7 +1,8 @@
 import { type Amount, combineAmounts, constant, evaluateAmount, root, rootsOf } from './amounts.ts';
 import type { Cell, Filling, HostEvent, HostFacts, LaunchRecord, Memory, NamedSize, Value } from './host-values.ts';
 import type { Item } from './items.ts';
-import { type CudaSource, isHostFunction, statementsOf } from './source.ts';
+import { parseBody } from './parser.ts';
+import { type CudaSource, expandMacro, isHostFunction, resolveAlias, statementsOf, tearsMacro } from './source.ts';
 import {
   type CType,
   type Declarator,
@@ -9,7 +10,6 @@ import {
   everyPart,
   type Launch,
   type Statement,
-  substitute,
   type TemplateArgument,
 } from './syntax.ts';
 import { sizeOfType } from './types.ts';
@@ -84,8 +84,8 @@ class HostWalk {
   }
 
   #global({ tokens, name }: Item): void {
-    if (name === '' || tokens.some(({ text }) => text === '__device__' || text === '__constant__')) return;
-    const [declaration] = statementsOf({ function: { parameters: [], body: tokens } } as unknown as Item);
+    if (name === '' || tokens.some(({ text }) => text === '__device__')) return;
+    const [declaration] = parseBody(tokens);
     if (declaration?.kind === 'declaration') this.#declare(declaration.declarators);
   }
 
@@ -99,15 +99,16 @@ class HostWalk {
         return bound === undefined ? [] : [[name, this.#resolved(bound)] as const];
       }),
     );
-    item.function!.parameters.forEach(({ name, type }, i) => {
+    item.function!.parameters.forEach(({ name, type: written }, i) => {
+      const type = this.#typeOf(written);
       const value = values[i];
-      if (type.isReference && value?.kind === 'reference') scope.set(name, value.cell);
-      else
-        scope.set(name, {
-          name,
-          type,
-          value: value?.kind === 'reference' && type.pointers === 0 ? value.cell.value : value,
-        });
+      if (type.isReference && value?.kind === 'reference') {
+        scope.set(name, value.cell);
+        return;
+      }
+      const cell: Cell = { name, type, value: undefined };
+      scope.set(name, cell);
+      this.#assign(cell, value?.kind === 'reference' && type.pointers === 0 ? value.cell.value : value);
     });
     this.#scopes = [this.#globals, scope];
     this.#depth++;
@@ -245,14 +246,34 @@ class HostWalk {
 
   #initial({ name, extents, value, arguments: args }: Declarator, type: CType): Value | undefined {
     if (type.base === 'dim3') return this.#triple(args ?? (value ? [value] : []));
-    const isVector = /(?:^|::)(?:vector|array|unique_ptr)$/.test(type.base);
+    const isVector = /(?:^|::)(?:(?:host_|device_)?vector|array|unique_ptr)$/.test(type.base);
+    if (isVector && (value ?? args?.length === 1)) {
+      const copied = this.#value(value ?? args![0]!);
+      if (copied.kind === 'pointer') return this.#copied(name, type, copied.memory);
+    }
     if (isVector || extents.length > 0) {
       const elementType = isVector ? type.templateArguments[0]?.text : type.base;
       const counts = isVector ? (args ?? []).slice(0, 1) : extents.flatMap((extent) => extent ?? []);
-      return { kind: 'pointer', memory: this.#hostMemory(name, elementType, counts), offset: constant(0) };
+      const memory = { ...this.#hostMemory(name, elementType, counts), space: spaceOf(type) };
+      return { kind: 'pointer', memory, offset: constant(0) };
     }
     if (value) return this.#value(value);
     return args?.length === 1 ? this.#value(args[0]!) : undefined;
+  }
+
+  /** `thrust::device_vector<float> d = h;` */
+  #copied(name: string, type: CType, from: Memory): Value {
+    const elementType = type.templateArguments[0]?.text ?? from.elementType;
+    const memory: Memory = { name, space: spaceOf(type), elementType, bytes: from.bytes };
+    this.#noteCopy(memory, from);
+    return { kind: 'pointer', memory, offset: constant(0) };
+  }
+
+  /** A vector that another one is assigned to. */
+  #noteCopy(to: Memory, from: Memory): void {
+    if (to.space === from.space) return;
+    if (to.space === 'device') this.events.push({ kind: 'upload', memory: to, from });
+    else this.events.push({ kind: 'download', memory: from, to });
   }
 
   #hostMemory(name: string, elementType: string | undefined, counts: readonly Expression[]): Memory {
@@ -294,7 +315,10 @@ class HostWalk {
 
   #typeOf(type: CType): CType {
     const bound = this.#types.get(type.base);
-    return bound?.type ? { ...bound.type, pointers: bound.type.pointers + type.pointers } : type;
+    return resolveAlias(
+      this.#source,
+      bound?.type ? { ...bound.type, pointers: bound.type.pointers + type.pointers } : type,
+    );
   }
 
   #find(name: string): Cell | undefined {
@@ -431,6 +455,8 @@ class HostWalk {
   #binary({ operator, left, right }: Extract<Expression, { kind: 'binary' }>): Value {
     const [a, b] = [this.#value(left), this.#value(right)];
     if (operator === ',') return b;
+    if (tearsMacro(this.#source, operator, left, right))
+      return unknown(`a macro in ${operator}, which lacks parentheses`);
     if (a.kind === 'pointer' && operator === '+') return this.#moved(a, b);
     if (b.kind === 'pointer' && operator === '+') return this.#moved(b, a);
     if (a.kind !== 'amount' || b.kind !== 'amount')
@@ -449,6 +475,10 @@ class HostWalk {
     const value = this.#value(plain);
     const cell = this.#cell(target);
     if (!cell) return value;
+    if (cell.value?.kind === 'pointer' && value.kind === 'pointer' && /vector$/.test(cell.type.base)) {
+      this.#noteCopy(cell.value.memory, value.memory);
+      return value;
+    }
     if (operator !== '=' && this.#loops > 0) cell.value = unknown(`${cell.name}, which changes`);
     else if (cell.type.base === 'dim3' && value.kind === 'amount')
       cell.value = { kind: 'triple', parts: [value.amount, constant(1), constant(1)] };
@@ -564,6 +594,8 @@ class HostWalk {
     if (callee.kind !== 'name') return unknown('a call');
     const { name } = callee;
     const local = name.split('::').at(-1)!;
+    if (local === 'dim3') return this.#triple(args);
+    if (local === 'raw_pointer_cast') return this.#value(args[0]!);
     const api = DEVICE_CALLS[local];
     if (api) {
       api(args, this.#api);
@@ -574,7 +606,8 @@ class HostWalk {
     if (ALLOCATIONS[local]) return this.#allocated(ALLOCATIONS[local]!(args));
     const macro = this.#source.macros.get(name);
     if (macro?.expression && macro.parameters) {
-      return this.#value(substitute(macro.expression, new Map(macro.parameters.map((p, i) => [p, args[i]!]))));
+      const expanded = expandMacro(macro, args);
+      return expanded ? this.#value(expanded) : unknown(`${name}(…), which lacks parentheses`);
     }
     const item = this.#source.functions.get(local)?.find((one) => isHostFunction(one) || one.words.has('__host__'));
     return item ? this.#ownCall(item, callee, args) : this.#foreignCall(name, args);
@@ -600,6 +633,7 @@ class HostWalk {
     });
     if (!this.#usingDevice.has(item.name)) {
       this.events.push({ kind: 'host-call', function: item.name, arguments: values.map(dereferenced) });
+      this.#noteFillingBy(item, values);
       return this.#pureResult(item, values);
     }
     this.#result = undefined;
@@ -609,11 +643,15 @@ class HostWalk {
     return result ?? unknown(`${item.name}(…)`);
   }
 
-  /** `int cdiv(int a, int b) { return (a + b - 1) / b; }` */
-  #pureResult(item: Item, values: readonly Value[]): Value {
-    const statements = statementsOf(item);
-    const only = statements.length === 1 ? statements[0] : undefined;
-    if (only?.kind !== 'return' || only.value === undefined) return unknown(`${item.name}(…)`);
+  /** `void fill_random(int* x, int n)` */
+  #noteFillingBy(item: Item, values: readonly Value[]): void {
+    if (!values.some((value) => value.kind === 'pointer' && value.memory.filling === undefined)) return;
+    this.#inFunction(item, values, () => {
+      for (const statement of statementsOf(item)) if (statement.kind === 'for') this.#noteFilling(statement.body);
+    });
+  }
+
+  #inFunction<T>(item: Item, values: readonly Value[], run: () => T): T {
     const scope: Scope = new Map(
       item.function!.parameters.map(({ name, type }, i) => [
         name,
@@ -622,9 +660,18 @@ class HostWalk {
     );
     const scopes = this.#scopes;
     this.#scopes = [this.#globals, scope];
-    const result = this.#value(only.value);
+    const result = run();
     this.#scopes = scopes;
     return result;
+  }
+
+  /** `int cdiv(int a, int b) { return (a + b - 1) / b; }` */
+  #pureResult(item: Item, values: readonly Value[]): Value {
+    const statements = statementsOf(item);
+    const only = statements.length === 1 ? statements[0] : undefined;
+    if (only?.kind !== 'return' || only.value === undefined) return unknown(`${item.name}(…)`);
+    const { value } = only;
+    return this.#inFunction(item, values, () => this.#value(value));
   }
 
   #math(operator: Parameters<typeof combineAmounts>[0], args: readonly Expression[]): Value {
@@ -706,7 +753,9 @@ function fill([target, value]: readonly Expression[], api: ApiCalls): void {
 
 function copyToSymbol([symbol, from]: readonly Expression[], api: ApiCalls): void {
   const named = symbol?.kind === 'unary' ? symbol.operand : symbol;
-  if (named?.kind === 'name') api.emit({ kind: 'constant-upload', symbol: named.name, from: api.memory(from!) });
+  if (named?.kind !== 'name') return;
+  const [memory, source] = [api.memory(named), api.memory(from!)];
+  api.emit({ kind: 'upload-constant', symbol: named.name, ...(memory && { memory }), ...(source && { from: source }) });
 }
 
 /** Calls of the CUDA runtime that say what a launch works on. */
@@ -851,6 +900,8 @@ function expressionOf(amount: Amount): Expression | undefined {
     text: String(amount.value),
   };
 }
+
+const spaceOf = ({ base }: CType): 'host' | 'device' => (/device_vector$/.test(base) ? 'device' : 'host');
 
 const isFloatingType = ({ base, pointers }: CType): boolean =>
   pointers === 0 && /^(?:float|double|half|__half)$/.test(base);

@@ -113,7 +113,7 @@ function opensScope(tokens: readonly Token[], at: number): { name: string; end: 
 /** Index behind the item: behind its `;`, or behind the body of a function. */
 function endOfItem(tokens: readonly Token[], from: number): number {
   let isAssigned = false;
-  for (let at = from; at < tokens.length; ) {
+  for (let at = from + behindTemplate(tokens.slice(from, from + LONGEST_HEAD)); at < tokens.length; ) {
     const { kind, text } = tokens[at]!;
     if (kind === 'directive') {
       if (at > from && /^#\s*(?:define|include|undef)/.test(text)) return at;
@@ -133,11 +133,14 @@ function endOfItem(tokens: readonly Token[], from: number): number {
   return tokens.length;
 }
 
+/** Tokens of a `template <…>`, at most. */
+const LONGEST_HEAD = 500;
+
 /** Index behind `template <…>`, repeatedly. */
 function behindTemplate(tokens: readonly Token[]): number {
   let at = 0;
   while (tokens[at]?.text === 'template' && tokens[at + 1]?.text === '<') {
-    at = behindAngle(withoutDefaults(tokens), at + 1) ?? at + 2;
+    at = behindAngle(withoutDefaults(tokens.slice(0, LONGEST_HEAD)), at + 1) ?? at + 2;
   }
   return at;
 }

@@ -46,7 +46,8 @@ const QUALIFIERS = new Set([
 ]);
 const POINTER_QUALIFIERS = new Set(['const', 'volatile', '__restrict__', '__restrict', 'restrict']);
 
-const PRECEDENCE: Readonly<Record<string, number>> = {
+/** Of C's binary operators: larger binds tighter. */
+export const PRECEDENCE: Readonly<Record<string, number>> = {
   '*': 10,
   '/': 10,
   '%': 10,

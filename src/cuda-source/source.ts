@@ -1,6 +1,6 @@
 import { type Item, readItems } from './items.ts';
-import { parseBody, parseExpression, splitAtCommas } from './parser.ts';
-import type { Expression, Statement } from './syntax.ts';
+import { behindBracket, PRECEDENCE, parseBody, parseExpression, parseParameters, splitAtCommas } from './parser.ts';
+import { type CType, type Expression, type Statement, substitute } from './syntax.ts';
 import { type Token, tokenize } from './tokens.ts';
 
 /** `#define name(parameters) tokens`; without parameters, an object-like macro. */
@@ -20,6 +20,8 @@ export interface CudaSource {
   readonly macros: ReadonlyMap<string, Macro>;
   /** Definitions by name; overloads in order. */
   readonly functions: ReadonlyMap<string, readonly Item[]>;
+  /** What `typedef` and `using` call by another name. */
+  readonly aliases: ReadonlyMap<string, CType>;
 }
 
 /**
@@ -35,7 +37,14 @@ export function readCudaSource(
 ): CudaSource {
   const whole = withIncludes(text, file, include, new Set());
   const items = readItems(tokenize(whole, file));
-  return { file, text: whole, items, macros: macrosOf(items, file), functions: functionsOf(items) };
+  return {
+    file,
+    text: whole,
+    items,
+    macros: macrosOf(items, file),
+    functions: functionsOf(items),
+    aliases: aliasesOf(items),
+  };
 }
 
 function withIncludes(
@@ -84,6 +93,45 @@ function readMacro(directive: string, file: string): Macro | undefined {
   return { name, parameters, tokens: body, expression: body.length === 0 ? undefined : parseExpression(body) };
 }
 
+/** How tightly an expression's outermost operator binds. */
+function precedenceOf(node: Expression): number {
+  if (node.kind === 'binary') return PRECEDENCE[node.operator] ?? 0;
+  return node.kind === 'conditional' || node.kind === 'assignment' ? 0 : Number.POSITIVE_INFINITY;
+}
+
+const isParenthesised = (tokens: readonly Token[]): boolean =>
+  tokens[0]?.text === '(' && behindBracket(tokens, 0) === tokens.length;
+
+/**
+ * What a macro's call stands for. Macros replace text: undefined where an argument would fall apart for want of parentheses, as
+ * `a + b` does in `#define TWICE(x) 2 * x`.
+ */
+export function expandMacro(
+  { tokens, parameters = [], expression }: Macro,
+  args: readonly Expression[],
+): Expression | undefined {
+  if (expression === undefined || args.length < parameters.length) return undefined;
+  const isTorn = tokens.some(({ text }, i) => {
+    const argument = args[parameters.indexOf(text)];
+    if (argument === undefined) return false;
+    const around = [tokens[i - 1], tokens[i + 1]].map((token) => (token ? (PRECEDENCE[token.text] ?? -1) : -1));
+    return Math.max(...around) >= precedenceOf(argument);
+  });
+  return isTorn ? undefined : substitute(expression, new Map(parameters.map((name, i) => [name, args[i]!])));
+}
+
+/** Whether an operator would tear apart what a macro beside it stands for: `2 * N` with `#define N 3 + 4`. */
+export function tearsMacro({ macros }: CudaSource, operator: string, left: Expression, right: Expression): boolean {
+  const precedence = PRECEDENCE[operator] ?? 0;
+  const inner = (node: Expression): number => {
+    const name = node.kind === 'call' ? node.callee : node;
+    const macro = name.kind === 'name' ? macros.get(name.name) : undefined;
+    if (!macro?.expression || isParenthesised(macro.tokens)) return Number.POSITIVE_INFINITY;
+    return precedenceOf(macro.expression);
+  };
+  return inner(left) < precedence || inner(right) <= precedence;
+}
+
 function functionsOf(items: readonly Item[]): Map<string, Item[]> {
   const functions = new Map<string, Item[]>();
   for (const item of items) {
@@ -91,6 +139,30 @@ function functionsOf(items: readonly Item[]): Map<string, Item[]> {
     functions.set(item.name, [...(functions.get(item.name) ?? []), item]);
   }
   return functions;
+}
+
+function aliasesOf(items: readonly Item[]): Map<string, CType> {
+  const aliases = new Map<string, CType>();
+  for (const { kind, name, tokens } of items) {
+    if (kind !== 'type' || name === '') continue;
+    const [first] = tokens;
+    const type =
+      first!.text === 'using' ? tokens.slice(3, -1) : first!.text === 'typedef' ? tokens.slice(1, -2) : undefined;
+    const [parameter] = type && type.length > 0 ? parseParameters(type) : [];
+    if (parameter && parameter.name === '' && parameter.type.base !== '') aliases.set(name, parameter.type);
+  }
+  return aliases;
+}
+
+/** The type that a name stands for in the end. */
+export function resolveAlias({ aliases }: Pick<CudaSource, 'aliases'>, type: CType): CType {
+  let resolved = type;
+  for (let left = 8; left > 0; left--) {
+    const alias = aliases.get(resolved.base);
+    if (alias === undefined) break;
+    resolved = { ...resolved, base: alias.base, pointers: resolved.pointers + alias.pointers };
+  }
+  return resolved;
 }
 
 export const isKernel = ({ words }: Item): boolean => words.has('__global__');

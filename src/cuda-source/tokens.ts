@@ -39,7 +39,7 @@ const PUNCTUATORS = [
 ];
 
 const NAME = /[A-Za-z_]\w*/y;
-const NUMBER = /(?:0[xX][\da-fA-F']+|0[bB][01']+|\.?\d(?:[eEpP][+-]|[\w.']|(?<=\d)')*)/y;
+const NUMBER = /(?:0[xX][\da-fA-F']+[uUlLzZ]*|0[bB][01']+[uUlLzZ]*|\.?\d(?:[eEpP][+-]|[\w.']|(?<=\d)')*)/y;
 const RAW_STRING = /(?:u8|[uUL])?R"([^\s()\\]{0,16})\([\s\S]*?\)\1"/y;
 const STRING = /(?:u8|[uUL])?"(?:\\[\s\S]|[^"\\\n])*"/y;
 const CHARACTER = /(?:u8|[uUL])?'(?:\\[\s\S]|[^'\\\n])*'/y;

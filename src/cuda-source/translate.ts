@@ -1,7 +1,7 @@
 import { type Amount, combineAmounts, constant, replaceRoots, root, rootsOf } from './amounts.ts';
 import type { Item } from './items.ts';
-import { type CudaSource, isKernel, statementsOf } from './source.ts';
-import { type CType, type Declarator, type Expression, everyPart, type Statement, substitute } from './syntax.ts';
+import { type CudaSource, expandMacro, isKernel, resolveAlias, statementsOf, tearsMacro } from './source.ts';
+import { type CType, type Declarator, type Expression, everyPart, type Statement } from './syntax.ts';
 import { dtypeOf, sizeOfType } from './types.ts';
 
 /** A C function over arrays as TypeScript over Float64Arrays, with what its loops say about its work. */
@@ -13,6 +13,8 @@ export interface Translation {
   readonly flop: Amount;
   /** Length of the longest sum, likewise. */
   readonly terms: Amount;
+  /** Whether it calls functions such as `exp`, whose fp32 versions err by themselves. */
+  readonly isTranscendental: boolean;
   /** What each array parameter is used for. */
   readonly arrays: ReadonlyMap<string, ArrayUse>;
 }
@@ -58,6 +60,7 @@ export function translateFunction(
       name: main.name,
       flop: main.flop,
       terms: main.terms,
+      isTranscendental: unit.isTranscendental,
       arrays: main.arrays,
     };
   } catch (error) {
@@ -105,6 +108,8 @@ const MATH: Readonly<Record<string, (...texts: string[]) => string>> = {
 /** Results of these are not atoms of an expression. */
 const COMPOUND_MATH = /^(?:rsqrt|exp2|fma|fmod)$/;
 const WHOLE_WHEN_ARGUMENTS_ARE = /^(?:max|min|abs)$/;
+/** Correctly rounded in fp32, or exact. */
+const EXACT_MATH = /^(?:fabs|abs|fmax|fmin|max|min|fma|sqrt|floor|ceil|trunc|fmod)$/;
 /** Conversions that are the identity in float64. */
 const CONVERSIONS = /^__(?:float2half|half2float|float2bfloat16|bfloat162float)(?:_r[nzud])?$/;
 
@@ -242,6 +247,7 @@ class Unit {
   readonly numberOf: (name: string) => number | undefined;
   readonly #functions = new Map<string, Translated | undefined>();
   #usesErf = false;
+  isTranscendental = false;
 
   constructor(source: CudaSource, numberOf: (name: string) => number | undefined) {
     this.source = source;
@@ -377,8 +383,9 @@ class FunctionTranslator {
     return new OutsideSubset(reason, this.#line);
   }
 
-  #kindOf(type: CType): Kind {
+  #kindOf(written: CType): Kind {
     const { templateParameters } = this.#item;
+    const type = resolveAlias(this.#unit.source, written);
     if (templateParameters.includes(type.base)) return 'float';
     const dtype = dtypeOf(type);
     if (type.base === 'bool') return 'bool';
@@ -767,8 +774,12 @@ class FunctionTranslator {
   }
 
   #largest(a: Amount, b: Amount): Amount {
-    if (JSON.stringify(a) === JSON.stringify(b) || (b.kind === 'constant' && a.kind !== 'constant')) return a;
-    return a.kind === 'constant' ? b : combineAmounts('max', a, b);
+    const isMaximum = (amount: Amount) => amount.kind === 'operation' && amount.operator === 'max';
+    const parts = (amount: Amount) => (isMaximum(amount) && amount.kind === 'operation' ? amount.operands : [amount]);
+    const all = new Map([...parts(a), ...parts(b)].map((part) => [JSON.stringify(part), part]));
+    const open = [...all.values()].filter(({ kind }) => kind !== 'constant');
+    if (open.length > 1) return { kind: 'operation', operator: 'max', operands: open };
+    return open[0] ?? (a.kind === 'constant' && b.kind === 'constant' && a.value > b.value ? a : b);
   }
 
   /** Times that the body of these loops runs. A counter of another loop in a bound stands for `share` of that loop's length. */
@@ -837,7 +848,9 @@ class FunctionTranslator {
     if (node.callee.kind !== 'name') return undefined;
     const macro = this.#unit.source.macros.get(node.callee.name);
     if (!macro?.expression || !macro.parameters) return undefined;
-    return substitute(macro.expression, new Map(macro.parameters.map((name, i) => [name, node.arguments[i]!])));
+    const expanded = expandMacro(macro, node.arguments);
+    if (expanded === undefined) throw this.#outside(`the macro ${macro.name}, whose parts lack parentheses`);
+    return expanded;
   }
 
   #test(node: Expression): string {
@@ -926,6 +939,7 @@ class FunctionTranslator {
       });
       return compound(parts.join(` ${operator} `), 'bool');
     }
+    if (tearsMacro(this.#unit.source, operator, l, r)) throw this.#outside('a macro that lacks parentheses');
     const [left, right] = [this.#expression(l), this.#expression(r)];
     const kind = joined(left.kind, right.kind);
     const plain = `${this.#operand(left, operator, true)} ${operator} ${this.#operand(right, operator, false)}`;
@@ -1010,6 +1024,7 @@ class FunctionTranslator {
     if (known === undefined || known === 'sigmoid') throw this.#outside(`a call of ${name}`);
     if (known === 'erf') this.#unit.useErf();
     const text = MATH[known]!(...codes.map((code) => code.text));
+    if (!EXACT_MATH.test(known)) this.#unit.isTranscendental = true;
     const staysWhole = WHOLE_WHEN_ARGUMENTS_ARE.test(known) && codes.every(({ kind }) => isWhole(kind));
     if (staysWhole) return atom(text, codes.map(({ kind }) => kind).reduce(joined));
     this.#work(known === 'fma' ? 2 : 1);

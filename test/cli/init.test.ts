@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { repository, runCli, runJson, temporaryFolder } from './run-cli.ts';
@@ -7,25 +7,33 @@ const FIXTURES = join(repository, 'test/cuda-source/fixtures');
 const SGEMM = join(FIXTURES, 'sgemm-naive.cu');
 
 describe('init of a tutorial file', () => {
-  it('takes three commands to the first verified evaluation', async () => {
-    const folder = join(temporaryFolder(), 'sgemm');
-    const { code, json } = await runJson(['init', SGEMM, '--output', folder]);
-    expect([code, json.kind, json.folder]).toEqual([0, 'init', folder]);
-    expect(await runCli(['check', folder])).toMatchObject({ code: 0 });
-    const small = ['--workload', 'M=64,N=48,K=40', '--device', 'virtual:l4', '--no-journal'];
-    const judged = await runJson(['evaluate', folder, '--trust', ...small]);
-    expect(judged.json.status, judged.json.reason).toBe('passed');
-
-    const kernel = readFileSync(join(folder, '01_sgemm_naive/kernel.cu'), 'utf8');
+  it('takes the three commands of the guide to the first verified evaluation', async () => {
+    const cwd = temporaryFolder();
+    cpSync(SGEMM, join(cwd, 'sgemm.cu'));
+    const guide = readFileSync(join(repository, 'docs/guides/starting-from-a-file.md'), 'utf8');
+    const commands = [...guide.matchAll(/^ {4}npx warpsmith (.*)$/gm)].map(([, line]) => line!.split(' '));
+    expect(commands.map(([name]) => name)).toEqual(['init', 'check', 'evaluate']);
+    for (const words of commands) {
+      const { code, stderr } = await runCli(words, { cwd });
+      expect(code, `${words.join(' ')}: ${stderr}`).toBe(0);
+    }
+    const kernel = readFileSync(join(cwd, 'sgemm/01_sgemm_naive/kernel.cu'), 'utf8');
     expect(kernel).toContain('__global__ void sgemm_naive');
     expect(kernel).not.toMatch(/main|cudaMalloc|sgemm_cpu|CHECK_CUDA|fprintf/);
-    expect(readFileSync(join(folder, 'reference.ts'), 'utf8')).toContain('DRAFT');
+    expect(readFileSync(join(cwd, 'sgemm/reference.ts'), 'utf8')).toContain('DRAFT');
+  }, 120_000);
+
+  it('ends with a stub’s own words where nothing says what is right', async () => {
+    const folder = join(temporaryFolder(), 'vectors');
+    await runCli(['init', join(FIXTURES, 'vector-add.cu'), '--output', folder]);
+    const { code, json } = await runJson(['evaluate', folder, '--trust', '--device', 'virtual:l4', '--no-journal']);
+    expect([code, json.error.code]).toEqual([2, 'reference-failed']);
+    expect(json.error.message).toContain('this reference is a stub');
   }, 60_000);
 
   it('refuses a wrong kernel put in its place', async () => {
     const folder = join(temporaryFolder(), 'sgemm');
     await runCli(['init', SGEMM, '--output', folder]);
-    const { writeFileSync } = await import('node:fs');
     const path = join(folder, '01_sgemm_naive/kernel.cu');
     writeFileSync(path, readFileSync(path, 'utf8').replace('k < K;', 'k < K - 1;'));
     const small = ['--workload', 'M=64,N=48,K=40', '--device', 'virtual:l4', '--no-journal'];

@@ -7,6 +7,7 @@ import { everyPart } from '../../cuda-source/syntax.ts';
 import { scriptName, type Translation, translateFunction } from '../../cuda-source/translate.ts';
 import { dtypeOf } from '../../cuda-source/types.ts';
 import type { Draft, DraftBuffer } from './draft.ts';
+import type { KernelLaunch } from './launches.ts';
 import type { InitOptions } from './options.ts';
 
 /** reference.ts, and what the file's own function says about the work. */
@@ -16,6 +17,8 @@ export interface DraftReference {
   readonly from?: string;
   readonly flop?: Amount;
   readonly terms?: Amount;
+  /** Whether it is of functions such as `tanh`, without a sum. */
+  readonly isElementwiseFunction?: boolean;
   /** Inputs of which every element is read. */
   readonly wholeInputs: readonly DraftBuffer[];
   /** Why a function was not taken, one line each. */
@@ -31,11 +34,12 @@ export function draftReference(
   facts: HostFacts,
   draft: Draft,
   options: InitOptions,
+  launches: readonly KernelLaunch[],
 ): DraftReference {
   const refused: string[] = [];
   if (options.reference !== 'stub') {
     for (const candidate of candidatesIn(source, facts)) {
-      const found = new Binding(source, facts, draft, options).bind(candidate);
+      const found = new Binding(source, facts, draft, options, launches).bind(candidate);
       if (typeof found !== 'string') return { ...found, refused };
       refused.push(`${candidate.item.name} (line ${candidate.item.tokens[0]!.line}): ${found}`);
     }
@@ -88,8 +92,16 @@ class Binding {
   readonly #facts: HostFacts;
   readonly #draft: Draft;
   readonly #options: InitOptions;
+  readonly #launches: readonly KernelLaunch[];
 
-  constructor(source: CudaSource, facts: HostFacts, draft: Draft, options: InitOptions) {
+  constructor(
+    source: CudaSource,
+    facts: HostFacts,
+    draft: Draft,
+    options: InitOptions,
+    launches: readonly KernelLaunch[],
+  ) {
+    this.#launches = launches;
     this.#source = source;
     this.#facts = facts;
     this.#draft = draft;
@@ -126,6 +138,7 @@ class Binding {
       text: this.#text(item, translated, bound, results, returnsResult ? missing[0] : undefined),
       from: item.name,
       ...known('flop', inDimensions(translated.flop)),
+      isElementwiseFunction: translated.isTranscendental && translated.terms.kind === 'constant',
       ...known('terms', inDimensions(translated.terms)),
       wholeInputs,
     };
@@ -182,7 +195,8 @@ class Binding {
     if (direct) return direct;
     for (const event of this.#facts.events) {
       const isLink =
-        (event.kind === 'upload' && event.from === memory) || (event.kind === 'download' && event.to === memory);
+        ((event.kind === 'upload' || event.kind === 'upload-constant') && event.from === memory) ||
+        (event.kind === 'download' && event.to === memory);
       const buffer = isLink ? buffers.find((one) => one.memory === event.memory) : undefined;
       if (buffer) return buffer;
     }
@@ -204,8 +218,13 @@ class Binding {
     return { text: scriptOf(settled), amount: settled };
   }
 
-  /** What the kernel's parameter of the same name gets. */
+  /** What the kernel's parameter of the same name gets; else a number of that name. */
   #kernelScalar(name: string): Amount | undefined {
+    for (const { kernel, launch } of this.#launches) {
+      const at = kernel.function!.parameters.findIndex((parameter) => parameter.name === name);
+      const passed = launch.arguments[at];
+      if (passed?.kind === 'amount') return passed.amount;
+    }
     const value = this.#options.values[name] ?? this.#facts.sizes.get(name)?.value;
     return value === undefined ? undefined : constant(value, !Number.isInteger(value));
   }

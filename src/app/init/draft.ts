@@ -5,11 +5,13 @@ import {
   combineAmounts,
   constant,
   evaluateAmount,
+  growingRootsOf,
   replaceRoots,
+  root,
   rootsOf,
 } from '../../cuda-source/amounts.ts';
-import type { HostEvent, HostFacts, Memory, NamedSize, Value } from '../../cuda-source/host-values.ts';
-import type { CudaSource } from '../../cuda-source/source.ts';
+import type { Filling, HostEvent, HostFacts, Memory, NamedSize, Value } from '../../cuda-source/host-values.ts';
+import { type CudaSource, resolveAlias } from '../../cuda-source/source.ts';
 import { dtypeOf, sizeOfType, vectorOf } from '../../cuda-source/types.ts';
 import type { KernelLaunch } from './launches.ts';
 import { readAmount } from './launches.ts';
@@ -23,6 +25,8 @@ export interface DraftDimension {
   readonly value: number;
   /** The device code has it as a constant, so that only this value will do. */
   readonly isFixed: boolean;
+  /** The least value with which no buffer is empty. */
+  readonly minimum: number;
 }
 
 export type Role = 'in' | 'out' | 'inout' | 'workspace';
@@ -35,6 +39,8 @@ export interface DraftBuffer {
   /** Whether host code zeroes it before the launches. */
   readonly isZeroed: boolean;
   readonly memory: Memory;
+  /** How host code fills it, if that is to be seen. */
+  readonly filling: Filling | undefined;
 }
 
 export type DraftArgument =
@@ -100,7 +106,10 @@ class Drafting {
     this.#facts = facts;
     this.#launches = launches;
     this.#options = options;
-    this.#fixed = fixed;
+    const ofTemplates = launches.flatMap(({ launch }) =>
+      launch.templateArguments.flatMap(({ value }) => (value?.kind === 'name' ? [value.name] : [])),
+    );
+    this.#fixed = new Set([...fixed, ...ofTemplates]);
   }
 
   run(): Draft {
@@ -123,7 +132,7 @@ class Drafting {
         arguments: launch.launch.arguments.map((value, index) => this.#argument(launch, index, value, buffers, settle)),
       };
     });
-    const dimensions = [...names].map((name) => this.#dimension(name));
+    const dimensions = [...names].map((name) => this.#dimension(name, names, buffers));
     const addsAtomically = this.#launches.some(({ access }) => access.some((one) => one.addsAtomically));
     return { dimensions, buffers, steps, addsAtomically, notes: this.#notes };
   }
@@ -132,10 +141,18 @@ class Drafting {
     return this.#options.values[name] ?? this.#facts.sizes.get(name)?.value;
   }
 
-  #dimension(name: string): DraftDimension {
+  #dimension(name: string, names: ReadonlySet<string>, buffers: readonly DraftBuffer[]): DraftDimension {
     const value = this.#value(name);
     if (value === undefined) throw this.#missingSize(name);
-    return { name, value, isFixed: this.#fixed.has(name) };
+    const extents = buffers.flatMap(({ shape }) => shape).filter((extent) => rootsOf(extent).includes(name));
+    const fits = (size: number): boolean =>
+      extents.every((extent) => {
+        const at = (root: string) => (root === name ? size : names.has(root) ? this.#value(root) : undefined);
+        return (evaluateAmount(extent, at) ?? 1) >= 1;
+      });
+    let minimum = 1;
+    while (minimum < value && !fits(minimum)) minimum++;
+    return { name, value, isFixed: this.#fixed.has(name), minimum };
   }
 
   #missingSize(name: string): Missing {
@@ -182,7 +199,8 @@ class Drafting {
       return memory.elementType;
     for (const { launch, kernel } of this.#launches) {
       const index = launch.arguments.findIndex((value) => value.kind === 'pointer' && value.memory === memory);
-      const type = kernel.function!.parameters[index]?.type;
+      const written = kernel.function!.parameters[index]?.type;
+      const type = written && resolveAlias(this.#source, written);
       if (type && (dtypeOf({ base: type.base, pointers: 0 }) || vectorOf(type.base))) return type.base;
     }
     return memory.elementType ?? 'void';
@@ -263,22 +281,25 @@ class Drafting {
     counts: readonly Amount[],
     launches: readonly { block: readonly Amount[]; sharedBytes: Amount }[],
   ): Set<string> {
-    const inSizes = counts.flatMap(rootsOf);
+    const inSizes = counts.flatMap(growingRootsOf);
     const ofBlocks = new Set(launches.flatMap(({ block, sharedBytes }) => [...block, sharedBytes].flatMap(rootsOf)));
     const passed = this.#launches.flatMap(({ launch, kernel }) =>
       launch.arguments.flatMap((value, i) => {
         const type = kernel.function!.parameters[i]?.type;
-        const dtype = type && dtypeOf(type);
+        const dtype = type && dtypeOf(resolveAlias(this.#source, type));
         const isWhole = dtype !== undefined && /^[iu]/.test(dtype);
         if (value.kind !== 'amount' || !isWhole) return [];
-        return rootsOf(value.amount).filter((name) => !ofBlocks.has(name));
+        return growingRootsOf(value.amount).filter((name) => !ofBlocks.has(name));
       }),
     );
     const inGrids = this.#launches.flatMap(({ launch }) =>
       launch.grid.kind === 'triple' ? launch.grid.parts.flatMap(rootsOf) : [],
     );
     const given = Object.keys(this.#options.values).filter((name) => inGrids.includes(name));
-    return new Set([...passed, ...inSizes, ...given].filter((name) => !name.includes('.') && !this.#isReal(name)));
+    const names = [...passed, ...inSizes, ...given].filter((name) => !name.includes('.') && !this.#isReal(name));
+    // What the device code fixes is a number, unless it is all that there is.
+    const open = names.filter((name) => !this.#fixed.has(name));
+    return new Set(open.length > 0 ? open : names);
   }
 
   #isReal(name: string): boolean {
@@ -309,8 +330,16 @@ class Drafting {
       let name = bufferName(memory.name);
       while (taken.has(name)) name = `${name}_`;
       taken.add(name);
-      return { name, dtype, shape, role, isZeroed, memory };
+      return { name, dtype, shape, role, isZeroed, memory, filling: this.#fillingOf(memory, settle) };
     });
+  }
+
+  #fillingOf(memory: Memory, settle: (amount: Amount) => Amount): Filling | undefined {
+    const uploads = this.#facts.events.flatMap((event) =>
+      (event.kind === 'upload' || event.kind === 'upload-constant') && event.memory === memory ? [event.from] : [],
+    );
+    const filling = memory.filling ?? uploads.find((from) => from?.filling)?.filling;
+    return filling?.kind === 'range' ? { ...filling, high: settle(filling.high) } : filling;
   }
 
   #roleOf(memory: Memory, accesses: readonly ParameterAccess[]): { role: Role; isZeroed: boolean } {
@@ -345,11 +374,14 @@ class Drafting {
       return { kind: 'buffer', buffer, offset: settle(combineAmounts('*', value.offset, constant(width))) };
     }
     const name = parameter?.name ?? '';
-    const dtype = parameter ? (dtypeOf(parameter.type) ?? dtypeOfBytes(access[index]!.sizeBytes)) : undefined;
-    const given = this.#options.values[name];
-    if (given !== undefined && dtype)
-      return { kind: 'scalar', value: constant(given, !Number.isInteger(given)), dtype };
+    const dtype = parameter
+      ? (dtypeOf(resolveAlias(this.#source, parameter.type)) ?? dtypeOfBytes(access[index]!.sizeBytes))
+      : undefined;
     if (value.kind === 'amount' && dtype) return { kind: 'scalar', value: settle(value.amount), dtype };
+    // A kernel that the file launches nowhere gets what is named like its parameters.
+    if (this.#options.values[name] !== undefined && dtype) return { kind: 'scalar', value: settle(root(name)), dtype };
+    if (value.kind === 'unknown' && /which a loop counts$/.test(value.text))
+      throw this.#loopCounter(name, kernel.name, launch.line);
     if (dtype && parameter && parameter.type.pointers === 0)
       throw this.#missingArgument(name, value, kernel.name, launch.line);
     throw new WarpsmithError({
@@ -360,6 +392,18 @@ class Drafting {
       received: `${parameter?.type.base ?? 'more arguments than parameters'}: ${value.kind === 'unknown' ? value.text : value.kind}`,
       expected: 'numbers, and pointers from cudaMalloc',
       hint: 'Pass the members of a struct as parameters of their own.',
+    });
+  }
+
+  #loopCounter(name: string, kernel: string, line: number): WarpsmithError {
+    return new WarpsmithError({
+      code: 'launched-in-a-loop',
+      message: `${kernel} is launched in a loop that counts ${name}: its launches differ.`,
+      file: this.#source.file,
+      path: `line ${line}`,
+      received: `${name}, which a loop counts`,
+      expected: 'launches whose arguments follow from sizes',
+      hint: `Take one of them with --value ${name}=1, then write the loop in kernel.json with "repeat" and repeat.index.`,
     });
   }
 

@@ -1,9 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { makeCandidate } from '../../core/candidate.ts';
+import type { CompiledCode } from '../../core/compiled-code.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import type { KernelSource } from '../../core/kernel.ts';
+import { constant } from '../../cuda-source/amounts.ts';
+import { constantsAsParameters, type FilledConstant, usersOfConstant } from '../../cuda-source/constant-memory.ts';
 import { cutHostCode, type DeviceCode } from '../../cuda-source/cut.ts';
+import type { HostFacts } from '../../cuda-source/host-values.ts';
 import { followHostCode } from '../../cuda-source/host-walk.ts';
 import { type CudaSource, readCudaSource } from '../../cuda-source/source.ts';
 import { writeFolder } from '../../store/write-folder.ts';
@@ -11,12 +15,14 @@ import { createClangToolchain } from '../../toolchains/clang.ts';
 import { findHeaderFolder } from '../../toolchains/header-pack.ts';
 import { readUserFile } from '../loading/read-user-file.ts';
 import { compactJson } from './compact-json.ts';
-import { type CompiledLaunch, type Draft, draftProblem } from './draft.ts';
+import { type CompiledLaunch, type Draft, type DraftStep, draftProblem } from './draft.ts';
 import { type DraftReference, draftReference } from './draft-reference.ts';
 import { chooseLaunches, type KernelLaunch } from './launches.ts';
 import type { InitOptions } from './options.ts';
 import { parameterAccess } from './parameter-access.ts';
-import { kernelFile, problemFile } from './problem-files.ts';
+import { type Multiples, probeMultiples } from './probe-limits.ts';
+import { kernelFile, multiplesOfGrid, multiplesOfShapes, problemFile } from './problem-files.ts';
+import { groupLaunches } from './rungs.ts';
 
 const README = 'README.md';
 const README_MARK = '<!-- written by warpsmith init -->';
@@ -51,28 +57,72 @@ export async function initProblem(
   });
   const source = readCudaSource(bytes.toString('utf8'), file, (name) => besideFile(path, name));
   const facts = followHostCode(source, new Map(Object.entries(options.values)));
-  const launches = chooseLaunches(source, facts, options);
-  const headers = findHeaderFolder();
-  const device = cutHostCode(source, [...new Set(launches.map(({ kernel }) => kernel))], (name) =>
-    existsSync(join(headers, name)),
-  );
-  refuseLibraries(device, source);
-  const compiled = await compileLaunches(device, launches, source);
-  const draft = draftProblem(source, facts, compiled, options, namesDefinedIn(device));
-  const reference = draftReference(source, facts, draft, options);
-  const files = filesOf({ source, draft, device, reference, name: basename(resolve(folder)), launches });
+  const taken = takeConstants(source, facts, chooseLaunches(source, facts, options));
+  refuseLibraries(taken.device, source);
+  const { compiled, code } = await compileLaunches(taken.device, taken.launches, source);
+  const draft = draftProblem(source, facts, compiled, options, namesDefinedIn(taken.device));
+  const reference = draftReference(source, facts, draft, options, compiled);
+  requireResult(draft, source);
+  const rungs = await rungsOf(draft, compiled, code, reference, source);
+  const parts: Parts = { source, facts, draft, reference, compiled, rungs, name: basename(resolve(folder)) };
+  const notes = notesOf(parts, taken);
+  const files = filesOf(parts, notes);
   const written = writeFolder(folder, files, {
     option: '--output',
     earlier: (at) => earlierFiles(at, Object.keys(files)),
   });
-  return {
-    schemaVersion: 1,
-    kind: 'init',
-    folder: written,
-    files: Object.keys(files),
-    notes: notesOf(draft, device, reference),
-  };
+  return { schemaVersion: 1, kind: 'init', folder: written, files: Object.keys(files), notes };
 }
+
+/** Device code of some launches. */
+interface Taken {
+  readonly device: DeviceCode;
+  readonly launches: readonly KernelLaunch[];
+  /** `__constant__` arrays that became parameters. */
+  readonly constants: readonly string[];
+}
+
+/**
+ * Cuts host code, and makes parameters of the constant memory that host code filled.
+ *
+ * @throws WarpsmithError `constant-memory` where that can't be done.
+ */
+function takeConstants(source: CudaSource, facts: HostFacts, launches: readonly KernelLaunch[]): Taken {
+  const headers = findHeaderFolder();
+  const kernels = [...new Set(launches.map(({ kernel }) => kernel))];
+  const device = cutHostCode(source, kernels, (name) => existsSync(join(headers, name)));
+  const uploads = facts.events.flatMap((event) => (event.kind === 'upload-constant' ? [event] : []));
+  const filled = uploads.filter(({ symbol }) => device.variables.some(({ name }) => name === symbol));
+  if (filled.length === 0) return { device, launches, constants: [] };
+  const read = readCudaSource(device.text, source.file);
+  const memories = new Map(filled.map(({ symbol, memory }) => [symbol, memory] as const));
+  const constants = [...memories].map(([name, memory]) => {
+    const users = usersOfConstant(read, name);
+    if (memory === undefined || users.otherUser !== undefined) throw constantMemory(source, users);
+    return users;
+  });
+  const text = constantsAsParameters(device.text, source.file, constants);
+  const extended = launches.map((one): KernelLaunch => {
+    const used = constants.filter(({ kernels: users }) => users.includes(one.kernel.name));
+    const values = used.map(({ name }) => ({
+      kind: 'pointer' as const,
+      memory: memories.get(name)!,
+      offset: constant(0),
+    }));
+    return { ...one, launch: { ...one.launch, arguments: [...one.launch.arguments, ...values] } };
+  });
+  return { device: { ...device, text }, launches: extended, constants: constants.map(({ name }) => name) };
+}
+
+const constantMemory = ({ file }: CudaSource, { name, otherUser }: FilledConstant): WarpsmithError =>
+  new WarpsmithError({
+    code: 'constant-memory',
+    message: `Host code fills the constant memory ${name}, and no host code runs.`,
+    file,
+    received: otherUser === undefined ? `${name}, which is no array` : `${name}, which ${otherUser} uses`,
+    expected: 'a __constant__ array that kernels alone use, which becomes a parameter',
+    hint: `Pass ${name} as a parameter of the kernel, or give it its values where it is declared.`,
+  });
 
 /** A header beside the file that it includes by its name. */
 function besideFile(path: string, name: string): string | undefined {
@@ -103,7 +153,7 @@ async function compileLaunches(
   device: DeviceCode,
   launches: readonly KernelLaunch[],
   source: CudaSource,
-): Promise<CompiledLaunch[]> {
+): Promise<{ compiled: CompiledLaunch[]; code: CompiledCode }> {
   const steps = [...new Set(launches.map(({ functionName }) => functionName))].map((name) => ({
     function: name,
     grid: [1],
@@ -124,10 +174,62 @@ async function compileLaunches(
   await toolchain.close?.();
   if (!outcome.ok) throw doesNotCompile(outcome.message, outcome.diagnostics, device, source);
   const { text, functionSymbols } = outcome.code;
-  return launches.map((launch) => ({
+  const compiled = launches.map((launch) => ({
     ...launch,
     access: parameterAccess(text, functionSymbols[launch.functionName]!),
   }));
+  return { compiled, code: outcome.code };
+}
+
+/** A kernel folder of the problem. */
+interface Rung {
+  readonly folder: string;
+  readonly description: string;
+  readonly group: readonly CompiledLaunch[];
+  readonly steps: readonly DraftStep[];
+  readonly multiples: Multiples;
+  /** Whether no small shape was found on which it stays inside its buffers. */
+  readonly isUnprobed: boolean;
+}
+
+async function rungsOf(
+  draft: Draft,
+  compiled: readonly CompiledLaunch[],
+  code: CompiledCode,
+  reference: DraftReference,
+  { file }: CudaSource,
+): Promise<Rung[]> {
+  const open = draft.dimensions.filter(({ isFixed }) => !isFixed).map(({ name }) => name);
+  const rungs: Rung[] = [];
+  for (const [i, group] of groupLaunches(compiled).entries()) {
+    const folder = `${String(i + 1).padStart(2, '0')}_${group[0]!.kernel.name}`;
+    const steps = group.map((launch) => draft.steps[compiled.indexOf(launch)]!);
+    const names = [...new Set(group.map(({ functionName }) => functionName))];
+    const description = `From ${file}: ${names.join(', then ')}.`;
+    const none = { name: folder, description, multiples: new Map<string, number>() };
+    const problem = problemFile(draft, { ...none, rungs: [folder] }, reference);
+    const found = await probeMultiples(problem, kernelFile(draft, steps, none), code, open);
+    // What the problem demands anyway is no limit of the kernel.
+    const needed = multiplesOfShapes(draft);
+    const multiples = new Map(
+      [...(found ?? []), ...multiplesOfGrid(steps)].filter(([name, tile]) => (needed.get(name) ?? 1) % tile !== 0),
+    );
+    rungs.push({ folder, description, group, steps, multiples, isUnprobed: found === undefined });
+  }
+  return rungs;
+}
+
+/** @throws WarpsmithError `no-result` if the launches leave nothing that anybody reads. */
+function requireResult({ buffers }: Draft, { file }: CudaSource): void {
+  if (buffers.some(({ role }) => role === 'out' || role === 'inout')) return;
+  throw new WarpsmithError({
+    code: 'no-result',
+    message: `The launches of ${file} write nothing that the host code copies back.`,
+    file,
+    received: buffers.map(({ name, role }) => `${name} (${role})`).join(', ') || 'no buffers',
+    expected: 'a buffer that a kernel writes, and a cudaMemcpy of it to the host',
+    hint: 'Take the kernels that make the result with --kernel.',
+  });
 }
 
 function doesNotCompile(
@@ -153,41 +255,75 @@ function doesNotCompile(
 
 interface Parts {
   readonly source: CudaSource;
+  readonly facts: HostFacts;
   readonly draft: Draft;
-  readonly device: DeviceCode;
   readonly reference: DraftReference;
+  readonly compiled: readonly CompiledLaunch[];
+  readonly rungs: readonly Rung[];
   readonly name: string;
-  readonly launches: readonly KernelLaunch[];
 }
 
-function filesOf({ source, draft, device, reference, name, launches }: Parts): Record<string, string> {
-  const rung = `01_${launches[0]!.kernel.name}`;
-  const description = `From ${source.file}: ${[...new Set(launches.map(({ functionName }) => functionName))].join(', then ')}.`;
-  const problem = problemFile(draft, { name: problemName(name), description, rungs: [rung] }, reference);
-  const kernel = kernelFile(draft, draft.steps, { name: rung, description });
+function filesOf(parts: Parts, notes: readonly string[]): Record<string, string> {
+  const { source, facts, draft, reference, rungs, name } = parts;
+  const kernels = rungs.flatMap(({ folder, description, group, steps, multiples }): [string, string][] => {
+    const kernel = kernelFile(draft, steps, { name: folder, description, multiples });
+    const { text } = takeConstants(source, facts, group.map(withoutConstants)).device;
+    return [
+      [`${folder}/kernel.json`, `${compactJson(kernel)}\n`],
+      [`${folder}/kernel.cu`, text],
+    ];
+  });
+  const about = {
+    name: problemName(name),
+    description: rungs.map((rung) => rung.description).join(' '),
+    rungs: rungs.map(({ folder }) => folder),
+    multiples: new Map(rungs.flatMap(({ multiples }) => [...multiples])),
+  };
+  const problem = problemFile(draft, about, reference);
   return {
     'problem.json': `${compactJson(problem)}\n`,
     'reference.ts': reference.text,
-    [`${rung}/kernel.json`]: `${compactJson(kernel)}\n`,
-    [`${rung}/kernel.cu`]: device.text,
-    [README]: readme(source, name, draft, device, reference),
+    [README]: readme(parts, notes),
+    ...Object.fromEntries(kernels),
   };
 }
 
+/** As the host code launches it. */
+const withoutConstants = (one: CompiledLaunch): CompiledLaunch => ({
+  ...one,
+  launch: { ...one.launch, arguments: one.launch.arguments.slice(0, one.kernel.function!.parameters.length) },
+});
+
 const problemName = (folder: string): string => folder.replaceAll(/[^\w.-]+/g, '-');
 
-function notesOf(draft: Draft, { removed }: DeviceCode, reference: DraftReference): string[] {
+function notesOf({ draft, reference, compiled, rungs }: Parts, { device, constants }: Taken): string[] {
+  const loops = compiled.filter(({ launch }) => launch.isInLoop);
   return [
     reference.from === undefined
       ? 'reference.ts is a stub that fails: write what is right.'
       : `reference.ts is a draft, translated from ${reference.from}: read it before you trust a verdict.`,
     ...reference.refused.map((line) => `Not taken as reference: ${line}.`),
+    ...loops.map(
+      ({ kernel, launch }) =>
+        `${kernel.name} is launched in a loop (line ${launch.line}): the kernel has one launch of it.`,
+    ),
+    ...constants.map(
+      (name) => `Constant memory ${name} became a parameter and an input: loads from it take another path than before.`,
+    ),
+    ...rungs.flatMap(({ folder, multiples, isUnprobed }) => [
+      ...(multiples.size > 0
+        ? [
+            `${folder} takes whole tiles only: ${[...multiples].map(([size, tile]) => `${size} in multiples of ${tile}`).join(', ')}. See limits in its kernel.json.`,
+          ]
+        : []),
+      ...(isUnprobed ? [`${folder} left its buffers on every small shape that was tried: it may need limits.`] : []),
+    ]),
     ...draft.notes,
-    `Cut: ${removed.length} items of host code.`,
+    `Cut: ${device.removed.length} items of host code.`,
   ];
 }
 
-function readme(source: CudaSource, name: string, draft: Draft, device: DeviceCode, reference: DraftReference): string {
+function readme({ source, name }: Parts, notes: readonly string[]): string {
   return [
     `# ${name}`,
     '',
@@ -195,7 +331,7 @@ function readme(source: CudaSource, name: string, draft: Draft, device: DeviceCo
     '',
     `Made from ${source.file} by \`warpsmith init\`. It read the host code for sizes, buffers and launches, ran none of it, and cut it.`,
     '',
-    ...notesOf(draft, device, reference).map((note) => `- ${note}`),
+    ...notes.map((note) => `- ${note}`),
     '',
     'Before you trust a verdict: read reference.ts and problem.json, and run `warpsmith audit` on this folder.',
     '',

@@ -1,9 +1,10 @@
 import { isFloating, sizeOfDType } from '../../core/dtype.ts';
 import type { KernelSource } from '../../core/kernel.ts';
 import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
-import { type Amount, constant, evaluateAmount, printAmount, rootsOf } from '../../cuda-source/amounts.ts';
+import { type Amount, constant, evaluateAmount, printAmount } from '../../cuda-source/amounts.ts';
 import type { Draft, DraftArgument, DraftBuffer, DraftStep } from './draft.ts';
 import type { DraftReference } from './draft-reference.ts';
+import type { Multiples } from './probe-limits.ts';
 
 /** An expression of the problem's files; plain numbers stay numbers. */
 const expression = (amount: Amount): string | number =>
@@ -12,29 +13,36 @@ const expression = (amount: Amount): string | number =>
 /** problem.json of a draft. */
 export function problemFile(
   draft: Draft,
-  { name, description, rungs }: { name: string; description: string; rungs: readonly string[] },
+  {
+    name,
+    description,
+    rungs,
+    multiples,
+  }: { name: string; description: string; rungs: readonly string[]; multiples: Multiples },
   reference: DraftReference,
 ): ProblemSource {
   const inputs = draft.buffers.filter(({ role }) => role === 'in' || role === 'inout');
   const outputs = draft.buffers.filter(({ role }) => role === 'out');
   const results = [...outputs, ...inputs.filter(({ role }) => role === 'inout')];
   const flop = reference.flop ?? elementsOf(results[0]!.shape);
+  const needed = multiplesOfShapes(draft);
   return {
     schemaVersion: 1,
     name,
     description,
     dimensions: Object.fromEntries(draft.dimensions.map(dimensionEntry)),
     inputs: Object.fromEntries(
-      inputs.map((buffer) => [buffer.name, { ...bufferEntry(buffer), ...generatorOf(buffer, draft) }]),
+      inputs.map((buffer) => [buffer.name, { ...bufferEntry(buffer), ...generatorOf(buffer) }]),
     ),
     outputs: Object.fromEntries(outputs.map((buffer) => [buffer.name, bufferEntry(buffer)])),
     flop: expression(flop),
     minimumFlop: 0,
     minimumReadBytes: readBytes(reference.wholeInputs),
+    ...(needed.size > 0 && { limits: limitsOf(needed) }),
     workloads: workloadsOf(draft, flop),
-    checkShapes: checkShapesOf(draft).map((dimensions) => ({ dimensions })),
+    checkShapes: checkShapesOf(draft, flop, multiples, needed).map((dimensions) => ({ dimensions })),
     ...generatorSets(inputs),
-    comparison: comparisonOf(results, reference.terms ?? longest(draft)),
+    comparison: comparisonOf(results, reference.terms ?? longest(draft), reference.isElementwiseFunction ?? false),
     determinism: draft.addsAtomically ? 'tolerance' : 'bitwise',
     start: rungs[0]!,
     rungs: [...rungs],
@@ -45,11 +53,12 @@ const dimensionEntry = ({
   name,
   value,
   isFixed,
+  minimum,
 }: Draft['dimensions'][number]): [string, ProblemSource['dimensions'][string]] => [
   name,
   isFixed
     ? { description: `${name}, a constant of the device code.`, values: [value] }
-    : { description: `${name} of the file.`, minimum: 1 },
+    : { description: `${name} of the file.`, minimum },
 ];
 
 const bufferEntry = ({ dtype, shape, role }: DraftBuffer) => ({
@@ -59,9 +68,8 @@ const bufferEntry = ({ dtype, shape, role }: DraftBuffer) => ({
 });
 
 /** Integers need a range. */
-function generatorOf({ dtype, memory }: DraftBuffer, _draft: Draft): { generator?: Generator } {
+function generatorOf({ dtype, filling }: DraftBuffer): { generator?: Generator } {
   if (isFloating(dtype)) return {};
-  const { filling } = memory;
   const high = filling?.kind === 'range' ? expression(filling.high) : sizeOfDType(dtype) === 1 ? 100 : 1000;
   return { generator: { kind: 'index-range', low: 0, high } };
 }
@@ -93,14 +101,32 @@ function longest({ dimensions }: Draft): Amount {
 /** Operations of fp32 functions such as expf, which err by a few units each, count as terms. */
 const LEAST_TERMS = 16;
 
-function comparisonOf(results: readonly DraftBuffer[], terms: Amount): ProblemSource['comparison'] {
+/**
+ * Of functions such as 1 + tanh(x), which cancel what their inputs do not show: what fp32 keeps of numbers about 1. With
+ * these, secret inputs keep their size.
+ */
+const ELEMENTWISE: ProblemSource['comparison'] = { kind: 'allclose', atol: 1e-6, rtol: 1e-5 };
+
+function comparisonOf(
+  results: readonly DraftBuffer[],
+  terms: Amount,
+  isElementwiseFunction: boolean,
+): ProblemSource['comparison'] {
   const real = results.find(({ dtype }) => isFloating(dtype));
   if (real === undefined) return { kind: 'exact' };
-  const text =
-    terms.kind === 'constant' ? Math.max(LEAST_TERMS, terms.value) : `max(${LEAST_TERMS}, ${printAmount(terms)})`;
+  const text = atLeast(LEAST_TERMS, terms);
   if (real.dtype === 'f16' || real.dtype === 'bf16')
     return { kind: 'calibrated', storage: real.dtype, accumulate: 'f32', terms: text };
+  if (isElementwiseFunction && real.dtype === 'f32') return ELEMENTWISE;
   return { kind: 'conditioned', constant: 2, unit: real.dtype, terms: text };
+}
+
+function atLeast(least: number, amount: Amount): string | number {
+  if (amount.kind === 'constant') return Math.max(least, amount.value);
+  const isMaximum = amount.kind === 'operation' && amount.operator === 'max';
+  return isMaximum
+    ? `max(${least}, ${amount.operands.map((one) => printAmount(one)).join(', ')})`
+    : `max(${least}, ${printAmount(amount)})`;
 }
 
 /** A virtual device judges so much work in seconds. */
@@ -110,26 +136,28 @@ const LEAST_HALVED = 64;
 /** The file's own sizes, and before them smaller ones that a virtual device judges quickly, if those are large. */
 function workloadsOf(draft: Draft, flop: Amount): ProblemSource['workloads'] {
   const own = Object.fromEntries(draft.dimensions.map(({ name, value }) => [name, value]));
-  const quick = { ...own };
-  const open = draft.dimensions.filter(({ isFixed }) => !isFixed).map(({ name }) => name);
-  while (workOf(draft, flop, quick) > QUICK_WORK) {
-    const [largest] = open.filter((name) => quick[name]! >= 2 * LEAST_HALVED).sort((a, b) => quick[b]! - quick[a]!);
-    if (largest === undefined) break;
-    quick[largest] = Math.ceil(quick[largest]! / 2);
-  }
+  const quick = reduced(
+    draft,
+    flop,
+    QUICK_WORK,
+    own,
+    new Map(draft.dimensions.map(({ name }) => [name, LEAST_HALVED])),
+  );
   const shapes = workOf(draft, flop, quick) < workOf(draft, flop, own) ? [quick, own] : [own];
   return shapes.map((dimensions) => ({ name: shapeName(dimensions), dimensions }));
 }
 
 /** Operations, or elements where they are more. */
-function workOf({ buffers, steps }: Draft, flop: Amount, at: Dimensions): number {
+function workOf({ buffers, steps, dimensions }: Draft, flop: Amount, at: Dimensions): number {
   const value = (amount: Amount): number => evaluateAmount(amount, (name) => at[name] ?? 1) ?? 0;
   const threads = steps.reduce(
     (all, { grid, block }) => all + [...grid, ...block].reduce((n, one) => n * value(one), 1),
     0,
   );
   const elements = buffers.reduce((all, { shape }) => all + value(elementsOf(shape)), 0);
-  return Math.max(value(flop), 16 * elements, 16 * threads);
+  // Without a reference to count, about what a product of matrices takes.
+  const product = dimensions.reduce((all, { name }) => all * at[name]!, 1);
+  return Math.max(value(flop), 16 * elements, 16 * threads, product);
 }
 
 const shapeName = (dimensions: Dimensions): string =>
@@ -145,23 +173,84 @@ const AWKWARD = [
 ];
 const AWKWARD_LENGTHS = [31, 257, 1000, 4099];
 
+/** Most work of a check shape: every candidate runs all of them, several times. */
+const CHECK_WORK = 1e7;
+
 /** Small sizes that no tile divides, and some that many divide. */
-function checkShapesOf({ dimensions }: Draft): Dimensions[] {
-  const open = dimensions.filter(({ isFixed }) => !isFixed);
-  const fixed = Object.fromEntries(dimensions.filter(({ isFixed }) => isFixed).map(({ name, value }) => [name, value]));
-  if (open.length === 0) return [fixed];
+function checkShapesOf(draft: Draft, flop: Amount, multiples: Multiples, needed: Multiples): Dimensions[] {
+  const open = draft.dimensions.filter(({ isFixed }) => !isFixed);
+  const fixed = draft.dimensions.filter(({ isFixed }) => isFixed);
+  const shape = (sizes: readonly number[], unit: Multiples): Dimensions => {
+    const wanted = open.map(({ name, minimum }, i) => {
+      const tile = unit.get(name) ?? 1;
+      return [name, tile * Math.ceil(Math.max(minimum, sizes[i % sizes.length]!) / tile)] as const;
+    });
+    const shaped = Object.fromEntries([...fixed.map(({ name, value }) => [name, value] as const), ...wanted]);
+    return reduced(draft, flop, CHECK_WORK, shaped, unit);
+  };
+  if (open.length === 0) return [shape([1], needed)];
+  const both = new Map([...needed, ...multiples]);
+  const even =
+    multiples.size === 0
+      ? []
+      : EVEN_TILES.map((tiles) => tiles.map((count, i) => count * (both.get(open[i]?.name ?? '') ?? 1)));
   const rows = open.length === 1 ? AWKWARD_LENGTHS.map((length) => [length]) : AWKWARD;
-  return rows.map((sizes) => ({
-    ...fixed,
-    ...Object.fromEntries(open.map(({ name }, i) => [name, sizes[i % sizes.length]!])),
-  }));
+  const shapes = [...even.map((sizes) => shape(sizes, both)), ...rows.map((sizes) => shape(sizes, needed))];
+  return [...new Map(shapes.map((one) => [JSON.stringify(one), one])).values()];
+}
+
+/** Sizes halved, the largest first, until the work is small enough. */
+function reduced(draft: Draft, flop: Amount, most: number, sizes: Dimensions, unit: Multiples): Dimensions {
+  const smaller: Record<string, number> = { ...sizes };
+  const least = new Map(
+    draft.dimensions.map(({ name, minimum }) => [name, Math.max(minimum, unit.get(name) ?? 1)] as const),
+  );
+  const open = draft.dimensions.filter(({ isFixed }) => !isFixed).map(({ name }) => name);
+  while (workOf(draft, flop, smaller) > most) {
+    const [largest] = open
+      .filter((name) => smaller[name]! >= 2 * least.get(name)!)
+      .sort((a, b) => smaller[b]! - smaller[a]!);
+    if (largest === undefined) break;
+    const tile = unit.get(largest) ?? 1;
+    smaller[largest] = tile * Math.max(1, Math.floor(smaller[largest]! / 2 / tile));
+  }
+  return smaller;
+}
+
+const limitsOf = (multiples: Multiples): string[] => [...multiples].map(([name, tile]) => `${name} % ${tile} == 0`);
+
+/** Dimensions of which a buffer has a part: `head_dim / 2`. */
+export const multiplesOfShapes = ({ buffers }: Draft): Multiples => dividedRoots(buffers.flatMap(({ shape }) => shape));
+
+/** For kernels that take whole tiles only: how many of them. */
+const EVEN_TILES = [
+  [3, 2, 5],
+  [1, 3, 2],
+  [2, 1, 1],
+];
+
+/** Dimensions that a grid divides by a tile and rounds down. */
+export const multiplesOfGrid = (steps: readonly DraftStep[]): Multiples =>
+  dividedRoots(steps.flatMap(({ grid }) => grid));
+
+function dividedRoots(amounts: readonly Amount[]): Multiples {
+  const multiples = new Map<string, number>();
+  const look = (amount: Amount): void => {
+    if (amount.kind !== 'operation') return;
+    const [whole, tile] = amount.operands;
+    if (amount.operator === '//' && whole!.kind === 'root' && tile!.kind === 'constant')
+      multiples.set(whole!.name, Math.max(tile!.value, multiples.get(whole!.name) ?? 1));
+    amount.operands.forEach(look);
+  };
+  amounts.forEach(look);
+  return multiples;
 }
 
 /** kernel.json of one rung. */
 export function kernelFile(
   draft: Draft,
   steps: readonly DraftStep[],
-  { name, description }: { name: string; description: string },
+  { name, description, multiples }: { name: string; description: string; multiples: Multiples },
 ): KernelSource {
   const workspaces = draft.buffers.filter(({ role }) => role === 'workspace');
   const zeroed = draft.buffers.filter(({ role, isZeroed }) => role === 'out' && isZeroed);
@@ -171,6 +260,7 @@ export function kernelFile(
     description,
     problem: '../problem.json',
     source: { kind: 'cuda', files: ['kernel.cu'] },
+    ...(multiples.size > 0 && { limits: limitsOf(multiples) }),
     ...(workspaces.length > 0 && {
       workspaces: Object.fromEntries(
         workspaces.map((buffer) => [
@@ -205,6 +295,3 @@ function argumentEntry(
   const { name } = argument.buffer;
   return isZero(argument.offset) ? { buffer: name } : { buffer: name, offsetBytes: expression(argument.offset) };
 }
-
-/** Names that the text of an amount uses, for checks. */
-export const sizesIn = (amounts: readonly Amount[]): string[] => [...new Set(amounts.flatMap(rootsOf))];
