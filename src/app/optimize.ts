@@ -6,7 +6,7 @@ import type { Candidate, Kernel } from '../core/kernel.ts';
 import { completeParameters } from '../core/plan/parameters.ts';
 import { deviceRefusal } from '../core/plan/runs-on.ts';
 import type { Problem } from '../core/problem.ts';
-import { GUIDED } from '../core/requests/options.ts';
+import { AUTHOR, GUIDED } from '../core/requests/options.ts';
 import { type CompleteRequest, completeRequest, loggedOf, type RequestOf } from '../core/requests/request.ts';
 import type { Timing } from '../core/timing.ts';
 import { PATTERNS } from '../diagnosis/patterns/index.ts';
@@ -98,6 +98,8 @@ export interface PreparedRun {
   readonly start: Candidate;
   readonly rungs: readonly Kernel[];
   readonly goal?: Goal;
+  /** Of a resumed run, larger than those that its log holds. */
+  readonly authorLimits?: Pick<OptimizeRequest, 'maximumTokens' | 'maximumCost'>;
 }
 
 /** Only a guided run uses findings, or explores after them. @throws WarpsmithError `conflicting-options`. */
@@ -243,11 +245,12 @@ export async function runLoop(
 
 /** Its modules load only where a model is asked. */
 async function openAuthor(
-  { request, problem, workloads }: PreparedRun,
+  { request, problem, workloads, authorLimits }: PreparedRun,
   rest: { session: Session; run: RunFolder; priors: Priors; seed: number; closing: AsyncDisposableStack },
 ): Promise<Author> {
   const { openModelAuthor } = await import('./author/model/open-model-author.ts');
-  return await openModelAuthor({ options: request, problem, workload: workloads[0]!, ...rest });
+  const options = { ...request, ...authorLimits };
+  return await openModelAuthor({ options, problem, workload: workloads[0]!, ...rest });
 }
 
 /** Everything that a run may judge. */
@@ -268,6 +271,8 @@ const folderOf = ({ problem, start }: PreparedRun): string =>
 /** What `resume` needs beside what `run-started` says anyway. */
 const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest => ({
   ...loggedOf('optimize', request),
+  // Without an author their defaults mean nothing, and logs are what they were before there were any.
+  ...(request.author === undefined && NOTHING_OF_AUTHORS),
   target: resolve(request.target),
   record: request.record === undefined ? undefined : resolve(request.record),
   replay: request.replay === undefined ? undefined : resolve(request.replay),
@@ -275,6 +280,8 @@ const requestToLog = (request: OptimizeRequest, problem: Problem): RunRequest =>
   problemFiles: hashProblemFiles(problem.folder),
   seedDrawn: request.seedDrawn || undefined,
 });
+
+const NOTHING_OF_AUTHORS = Object.fromEntries(Object.keys(AUTHOR).map((name) => [name, undefined]));
 
 /** Also writes the report of a run that is refused or fails. The error goes on to the caller. */
 async function reportingFailures<T>(run: RunFolder, work: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { makeCandidate } from '../core/candidate.ts';
 import type { DeviceIdentity } from '../core/device.ts';
 import { EXIT, WarpsmithError } from '../core/errors.ts';
 import type { Candidate, Kernel, KernelFile, ParameterValues } from '../core/kernel.ts';
-import { LARGER_BUDGETS } from '../core/requests/options.ts';
+import { LARGER_AUTHOR_BUDGETS, LARGER_BUDGETS } from '../core/requests/options.ts';
 import { completeRequest, longFlag, type RequestOf } from '../core/requests/request.ts';
 import { sha256 } from '../process/sha256.ts';
 import { refuseContradictions } from '../store/contradictions.ts';
@@ -60,10 +60,13 @@ export async function resumeRun(
   const { events } = readEventLog(eventsPath(folder));
   const started = startOf(folder, events);
   refuseContradictions(events, eventsPath(folder));
-  const extendedBudgets = extended(folder, budgetsOf(started, events), request);
+  const now = budgetsOf(started, events);
+  const larger = largerForAuthor(folder, started, request);
+  const hasLarger = Object.keys(larger).length > 0;
+  const extendedBudgets = extended(folder, now, request) ?? (hasLarger ? { ...now, allowance: null } : undefined);
   const point = resumePoint(events, extendedBudgets !== undefined);
   if (point.kind === 'finished') return finishedOutcome(folder, point.event, events);
-  const prepared = await prepareAgain(started, events, request);
+  const prepared = { ...(await prepareAgain(started, events, request)), authorLimits: larger };
   await using session = await open(prepared.request);
   refuseOtherDevice(started, session);
   const run = openRunFolder(folder, {}, keepOf(folder, extendedBudgets !== undefined));
@@ -110,21 +113,39 @@ function extended(folder: string, now: Budgets, request: ResumeRequest): Budgets
     const budget = name as keyof typeof LARGER_BUDGETS;
     const value = request[budget];
     if (value === undefined) continue;
-    const limit = now[budget];
     larger[budget] = value;
-    if (limit !== null && value > limit) continue;
-    const flag = longFlag(option);
-    throw new WarpsmithError({
-      code: 'budget-not-larger',
-      message: `${flag} of run ${basename(folder)} is ${limit ?? 'not limited'} already.`,
-      path: flag,
-      received: String(value),
-      expected: limit === null ? 'nothing: this budget has no limit' : `more than ${limit}`,
-      hint: 'Give a budget larger than the run had.',
-    });
+    requireLarger(folder, longFlag(option), value, now[budget]);
   }
   // The reserve for the end grows with the limit.
   return Object.keys(larger).length === 0 ? undefined : { ...now, ...larger, allowance: null };
+}
+
+function requireLarger(folder: string, flag: string, value: number, limit: number | null): void {
+  if (limit !== null && value > limit) return;
+  throw new WarpsmithError({
+    code: 'budget-not-larger',
+    message: `${flag} of run ${basename(folder)} is ${limit ?? 'not limited'} already.`,
+    path: flag,
+    received: String(value),
+    expected: limit === null ? 'nothing: this budget has no limit' : `more than ${limit}`,
+    hint: 'Give a budget larger than the run had.',
+  });
+}
+
+/** Larger budgets for the model. @throws WarpsmithError `budget-not-larger`. */
+function largerForAuthor(
+  folder: string,
+  { request: logged }: RunStartedEvent,
+  request: ResumeRequest,
+): Pick<ResumeRequest, keyof typeof LARGER_AUTHOR_BUDGETS> {
+  const given = Object.entries(LARGER_AUTHOR_BUDGETS).flatMap(([name, option]) => {
+    const budget = name as keyof typeof LARGER_AUTHOR_BUDGETS;
+    const value = request[budget];
+    if (value === undefined) return [];
+    requireLarger(folder, longFlag(option), value, logged.author === undefined ? null : (logged[budget] ?? null));
+    return [[budget, value] as const];
+  });
+  return Object.fromEntries(given);
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   GUIDED,
   HANDED_OVER,
   JUDGING,
+  LARGER_AUTHOR_BUDGETS,
   LARGER_BUDGETS,
   MEASURING,
   type Options,
@@ -268,7 +269,7 @@ export const COMMANDS = {
     summary: 'continue a run that was interrupted or killed',
     group: 'optimise',
     arguments: { run: runOrLatest },
-    options: { trust, ...LARGER_BUDGETS, ...STORE },
+    options: { trust, ...LARGER_BUDGETS, ...LARGER_AUTHOR_BUDGETS, ...STORE },
   },
   report: {
     summary: 'print the report of a run, or compare two',

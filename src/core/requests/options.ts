@@ -270,6 +270,20 @@ export const AUTHOR = {
   }),
 } as const satisfies Options;
 
+/** Of a resumed run in which a model writes. */
+export const LARGER_AUTHOR_BUDGETS = {
+  maximumTokens: {
+    flags: AUTHOR.maximumTokens.flags,
+    kind: AUTHOR.maximumTokens.kind,
+    help: 'a larger budget in tokens of the model',
+  },
+  maximumCost: {
+    flags: AUTHOR.maximumCost.flags,
+    kind: AUTHOR.maximumCost.kind,
+    help: 'a larger budget in money for tokens',
+  },
+} as const satisfies Options;
+
 export const LARGER_BUDGETS = {
   maximumEvaluations: {
     ...BUDGETS.maximumEvaluations,

@@ -75,7 +75,9 @@ export function createModelAuthor(parts: ModelAuthorParts): Author {
       if (state.isDead !== undefined)
         return { answer: { kind: 'ended', reason: 'author-failed', detail: state.isDead } };
       const messages = messagesFor(task, { state, system, parts });
-      const room = parts.spending.room(messages);
+      // What was answered already is not sent again.
+      const isKnown = parts.recorded[state.requests] !== undefined;
+      const room = isKnown ? { maximumOutputTokens: 0 } : parts.spending.room(messages);
       if ('reason' in room) return { answer: { kind: 'ended', ...room } };
       const request = { messages, maximumOutputTokens: room.maximumOutputTokens };
       const answered = await nextAnswer(request, state, parts);
