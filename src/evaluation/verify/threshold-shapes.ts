@@ -29,11 +29,11 @@ const CONSTANTS = { least: 4, most: 2 ** 22 } as const;
 const MOST_THRESHOLDS = 8;
 
 /**
- * The last sizes of one way and the first of the other, up to two of each, so that one is odd; and one size far beyond, where much of
- * the work lies beyond the number.
+ * The last sizes of one way and the first of the other, up to two of each, so that one is odd; and two sizes far beyond, where much
+ * of the work lies beyond the number.
  */
 const NEAR = { distance: 2, ofEachWay: 2, offsets: [-2, -1, 0, 1, 2, 3] } as const;
-const FAR = { share: 0.5, factors: [0.25, 0.5, 2, 3] } as const;
+const FAR = { share: 0.5, factors: [0.25, 0.5, 2, 3], most: 2 } as const;
 
 const MOST_FORESEEN = 300;
 
@@ -53,7 +53,7 @@ export function shapesAtThresholds(aim: ThresholdAim): ShapeAtThreshold[] {
       const { way, distance } = side;
       if (distance <= NEAR.distance) return [{ key: `${i} ${way}`, most: NEAR.ofEachWay }];
       const isFar = distance >= FAR.share * thresholds[i]!.constant && way !== timed[i]?.way;
-      return isFar ? [{ key: `${i} far`, most: 1 }] : [];
+      return isFar ? [{ key: `${i} far`, most: FAR.most }] : [];
     });
   const count = (key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
   for (const shape of aim.drawn) for (const { key } of keysOf(sidesOf(shape))) if (!key.endsWith('far')) count(key);

@@ -179,7 +179,7 @@ function aimedChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
 }
 
 /** Of shapes beside numbers with which the candidate compares sizes. */
-const MOST_AT_THRESHOLDS = 7;
+const MOST_AT_THRESHOLDS = 8;
 
 /** Checks of shapes beside the numbers with which the candidate's code compares sizes. Only for candidates that do. */
 function thresholdChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {

@@ -99,13 +99,14 @@ describe('shapes beside numbers with which sizes are compared', () => {
       poolAround: (sizes) => shapes(...sizes.toSorted((a, b) => a - b)),
     }).map(({ dimensions, isUntimed }) => ({ n: dimensions.n!, isUntimed }));
 
-  it('are the last of one way, the first of the other, and one far beyond', () => {
+  it('are the last of one way, the first of the other, and two far beyond', () => {
     expect(beside([])).toEqual([
       { n: 298, isUntimed: false },
       { n: 299, isUntimed: false },
       { n: 301, isUntimed: true },
       { n: 302, isUntimed: true },
       { n: 601, isUntimed: true },
+      { n: 901, isUntimed: true },
     ]);
   });
 
@@ -117,7 +118,7 @@ describe('shapes beside numbers with which sizes are compared', () => {
   });
 
   it('are none that drawn shapes have met', () => {
-    expect(beside([], shapes(299, 300, 301, 302)).map(({ n }) => n)).toEqual([601]);
+    expect(beside([], shapes(299, 300, 301, 302)).map(({ n }) => n)).toEqual([601, 901]);
   });
 });
 
