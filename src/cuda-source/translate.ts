@@ -687,11 +687,7 @@ class FunctionTranslator {
       operator === '=' ? value : { kind: 'binary', operator: operator.slice(0, -1), left: to, right: value };
     const target = this.#target(to);
     const code = this.#expression(plain);
-    // An accumulation is one operation of the formula: its result is rounded where it is stored.
-    const isScalarSum = to.kind === 'name' && operator !== '=';
-    if (isScalarSum && target.kind === 'float' && code.kind === 'float' && /^[-+*/]=$/.test(operator))
-      return `${target.text} ${operator} ${this.#expressionQuietly(value).text}`;
-    return `${target.text} = ${isScalarSum ? this.#coerced(code, target.kind) : this.#stored(code, target.kind)}`;
+    return `${target.text} = ${this.#stored(code, target.kind)}`;
   }
 
   /** The same text again, without counting its work twice. */
@@ -710,7 +706,8 @@ class FunctionTranslator {
 
   /** As a variable or element of that kind holds it. */
   #stored(code: Code, kind: Kind): string {
-    if (kind !== 'float' || code.kind !== 'float' || /^[-\w.[\]!]+$/.test(code.text)) return this.#coerced(code, kind);
+    if (kind !== 'float' || code.kind !== 'float' || /^-?[\d.]+(?:e[-+]?\d+)?$/.test(code.text))
+      return this.#coerced(code, kind);
     this.#rounds = true;
     return `round(${code.text})`;
   }

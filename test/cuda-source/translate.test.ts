@@ -116,6 +116,13 @@ describe('C functions as TypeScript', () => {
   });
 });
 
+it('rounds what it stores, so that audit can take precision away', () => {
+  const translated = translate(
+    'void f(const float *x, float *y, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; y[0] = s; }',
+  );
+  expect(translated).toMatchObject({ text: expect.stringContaining('y[0] = round(s);') as string });
+});
+
 describe('the work of a function', () => {
   const workOf = (text: string) => {
     const translated = translate(text);

@@ -19,6 +19,8 @@ export interface DraftReference {
   readonly terms?: Amount;
   /** Whether it is of functions such as `tanh`, without a sum. */
   readonly isElementwiseFunction?: boolean;
+  /** Whether it only moves values. */
+  readonly isCopy?: boolean;
   /** Inputs of which every element is read. */
   readonly wholeInputs: readonly DraftBuffer[];
   /** Why a function was not taken, one line each. */
@@ -139,6 +141,7 @@ class Binding {
       from: item.name,
       ...known('flop', inDimensions(translated.flop)),
       isElementwiseFunction: translated.isTranscendental && translated.terms.kind === 'constant',
+      isCopy: !translated.isTranscendental && isZero(translated.flop),
       ...known('terms', inDimensions(translated.terms)),
       wholeInputs,
     };
@@ -322,6 +325,8 @@ class Binding {
 
 const known = <K extends string>(key: K, amount: Amount | undefined): { [P in K]?: Amount } =>
   (amount ? { [key]: amount } : {}) as { [P in K]?: Amount };
+
+const isZero = (amount: Amount): boolean => amount.kind === 'constant' && amount.value === 0;
 
 const onlyOne = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined);
 

@@ -42,7 +42,9 @@ export function problemFile(
     workloads: workloadsOf(draft, flop),
     checkShapes: checkShapesOf(draft, flop, multiples, needed).map((dimensions) => ({ dimensions })),
     ...generatorSets(inputs),
-    comparison: comparisonOf(results, reference.terms ?? longest(draft), reference.isElementwiseFunction ?? false),
+    comparison: reference.isCopy
+      ? { kind: 'exact' }
+      : comparisonOf(results, reference.terms ?? longest(draft), reference.isElementwiseFunction ?? false),
     determinism: draft.addsAtomically ? 'tolerance' : 'bitwise',
     start: rungs[0]!,
     rungs: [...rungs],
