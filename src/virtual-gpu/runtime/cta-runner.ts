@@ -79,8 +79,8 @@ interface RunExports {
   run(warp: number): number;
 }
 
-/** Warp instructions of one slice. Affects only spin-waits. */
-const SLICE = 1 << 18;
+/** Warp instructions of one slice. Affects only spin-waits, whose reads JavaScript executes one by one where races are looked for. */
+const SLICE = { usual: 1 << 18, watched: 1 << 14 } as const;
 
 const ALL_LANES: number[] = Array.from({ length: LANES }, (_, lane) => lane);
 
@@ -351,7 +351,7 @@ export class CtaRunner {
         if (this.#states[warp] !== 'ready') continue;
         live = true;
         const executed = this.#runSlice(warp);
-        this.#sampler?.endSlice(linear, critical + this.#phaseInstructions[warp]!, SLICE);
+        this.#sampler?.endSlice(linear, critical + this.#phaseInstructions[warp]!, this.#slice);
         used += executed;
         this.#phaseInstructions[warp]! += executed;
         if (used > instructionsPerCta)
@@ -375,16 +375,20 @@ export class CtaRunner {
     this.#counts.ctas++;
   }
 
+  get #slice(): number {
+    return this.#watcher ? SLICE.watched : SLICE.usual;
+  }
+
   /** Runs one warp for a slice; returns how many instructions it executed. */
   #runSlice(warp: number): number {
     const at = WARPS + warp * this.image.warpBytes;
     const budget = (at + WARP.remainingBudget) >> 2;
     this.#currentWarp = warp;
-    this.#memory.i32[budget] = SLICE;
+    this.#memory.i32[budget] = this.#slice;
     const status = this.#run(at);
     if (status === RUN_STATUS.exited) this.#states[warp] = 'exited';
     else if (status !== RUN_STATUS.budgetSpent) this.#states[warp] = 'waiting';
-    return SLICE - this.#memory.i32[budget]!;
+    return this.#slice - this.#memory.i32[budget]!;
   }
 
   /** All lanes that wait at a barrier, by warp and by the block from which they continue. */
