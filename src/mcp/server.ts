@@ -61,7 +61,7 @@ function register(server: McpServer, turn: Turn, { name, title, description, inp
 }
 
 /** Of one message: above the largest submission. */
-const LONGEST_MESSAGE_BYTES = 6 * 1024 * 1024;
+export const LONGEST_MESSAGE_BYTES = 6 * 1024 * 1024;
 
 /**
  * Serves a turn until the input ends or the signal fires.

@@ -36,6 +36,11 @@ export async function connect(
   const transport = new StdioClientTransport({ command: command!, args, env: ENVIRONMENT, stderr: 'ignore', cwd });
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' }, ...options });
   await client.connect(transport);
+  return { ...callsOf(client), pid: transport.pid! };
+}
+
+/** What tests ask of a server, through a client that is connected. */
+export function callsOf(client: Client): Omit<Connection, 'pid'> {
   async function call(name: string, input: Record<string, unknown> = {}): Promise<Answer> {
     const result = await client.callTool({ name, arguments: input });
     const [first] = result.content;
@@ -44,7 +49,6 @@ export async function connect(
   }
   return {
     client,
-    pid: transport.pid!,
     call,
     async judge(input) {
       const submitted = await call('submit', input);

@@ -444,7 +444,12 @@ export const COMMANDS = {
     summary: 'let a coding agent write kernels for a problem, and judge them: an MCP server',
     group: 'optimise',
     arguments: { target: START },
-    options: SERVING,
+    options: {
+      ...SERVING,
+      http: option('--http <port>', integer(0, 65_535), 'listen on 127.0.0.1 instead of stdin; 0 takes a free port', {
+        defaultHelp: 'stdio',
+      }),
+    },
   },
   init: {
     summary: 'make a problem folder from a .cu file; or, with --agent, a folder for a coding agent',
