@@ -49,8 +49,8 @@ describe('an honest kernel', () => {
     // 1 check shape × 2 generator sets and main, each run twice; on main once more over its results, once with the large
     // inputs, four times in a row, once over zeros; 2 ways to place values at the check shape; 3 drawn shapes, each run twice and
     // once with values placed, one of them once more with large inputs; 2 shapes with a large dimension, one with two, the smallest; main
-    // with large inputs, 2 ways to place values and one size.
-    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 2 + 9 + 1 + 4 + 4);
+    // with large and with small inputs, 2 ways to place values and one size.
+    expect(evaluation.correctness?.checksRun).toBe(6 + 7 + 2 + 9 + 1 + 4 + 5);
     expect(evaluation.seed).toBe(1);
     expect(evaluation.coverage).toMatchObject({ checkShapes: 1, timedShapeOnly: false });
     expect(evaluation.coverage?.drawnShapes).toHaveLength(3 + 4);

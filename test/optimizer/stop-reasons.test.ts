@@ -97,7 +97,8 @@ const SCENARIOS: Readonly<Record<StopReason, Scenario>> = {
       author: scriptedAuthor(written('a'), { kind: 'ended', reason: 'tokens-spent', detail: '9 of 9 tokens used' }),
     }),
     detail: '9 of 9 tokens used',
-    evaluations: 2,
+    // The start, what was written, and its three other settings.
+    evaluations: 5,
   },
   'cost-spent': {
     options: () => ({

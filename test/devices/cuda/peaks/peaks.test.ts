@@ -167,7 +167,11 @@ describe('matrix peak', () => {
     expect(both.matrixFlopPerSecond! / 1e12).toBeCloseTo(733.01, 2);
     const one = measurePeaks(machine, [], cublas(machine, 1.5e6, { create: 3 }).open);
     expect(one.copyBytesPerSecond / 4.2e12).toBeCloseTo(1, 9);
-    expect(Object.keys(one).sort()).toEqual(['copyBytesPerSecond', 'copyMethod', 'matrixMethod']);
+    expect(one).toEqual({
+      copyBytesPerSecond: one.copyBytesPerSecond,
+      copyMethod: one.copyMethod,
+      matrixMethod: expect.any(String),
+    });
   });
 });
 
