@@ -437,19 +437,19 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
         // What was left on the chip is overwritten outside the clock.
         const launched = stub.log().filter((line) => line.includes('launch warpsmith'));
         expect(launched.map((line) => /warpsmith_\w+/.exec(line)![0])).toEqual([
-          'warpsmith_scrub',
           'warpsmith_scrub_local',
+          'warpsmith_scrub',
           'warpsmith_hold',
         ]);
       }
       const overSweptL2 = { ...alone(3), chip: { ...CHIP, isL2Swept: true } };
       await device.measuring.replayOnce(prepared.replay, overSweptL2, 5000);
       const swept = stub.log().flatMap((line) => /launch (warpsmith_\w+)/.exec(line)?.[1] ?? []);
-      expect(swept).toEqual(['warpsmith_count', 'warpsmith_scrub', 'warpsmith_scrub_local', 'warpsmith_hold']);
+      expect(swept).toEqual(['warpsmith_scrub_local', 'warpsmith_count', 'warpsmith_scrub', 'warpsmith_hold']);
       const reread = { ...alone(3), reread: [slots[0]!.get('out')!] };
       await device.measuring.replayOnce(prepared.replay, reread, 5000);
       const read = stub.log().flatMap((line) => /launch (warpsmith_\w+)/.exec(line)?.[1] ?? []);
-      expect(read.slice(0, 2)).toEqual(['warpsmith_count', 'warpsmith_scrub']);
+      expect(read.slice(0, 3)).toEqual(['warpsmith_scrub_local', 'warpsmith_count', 'warpsmith_scrub']);
       // A cut one has a graph of its own.
       expect(await device.measuring.replayOnce(prepared.replay, alone(2), 5000)).toMatchObject({
         ns: expect.closeTo(4000, 0),

@@ -126,12 +126,16 @@ export class HarnessRunner {
     };
   }
 
-  /** Enqueues kernels that overwrite every SM's shared memory and registers, and local memory up to `localBytes`. */
-  enqueueScrub(key: bigint, localBytes: number): void {
-    const { smCount, sharedBytesPerCtaOptIn, maximumThreadsPerSm } = this.#context.info.attributes;
-    const shared = sharedBytesPerCtaOptIn;
+  /** Enqueues a kernel that overwrites every SM's shared memory and registers. */
+  enqueueScrub(key: bigint): void {
+    const { smCount, sharedBytesPerCtaOptIn: shared } = this.#context.info.attributes;
     this.enqueue('scrub', smCount, [key, BigInt(shared), SCRUB_ROUNDS], shared);
+  }
+
+  /** Enqueues a kernel that overwrites local memory up to `localBytes`, which leaves lines of L2 dirty. */
+  enqueueScrubLocal(key: bigint, localBytes: number): void {
     if (localBytes === 0) return;
+    const { smCount, maximumThreadsPerSm } = this.#context.info.attributes;
     const ctas = smCount * Math.floor(maximumThreadsPerSm / HARNESS_BLOCK);
     this.enqueue('scrubLocal', ctas, [key, BigInt(localBytes)]);
   }

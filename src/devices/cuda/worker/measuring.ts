@@ -1,6 +1,6 @@
 import type { AllocationRequest, DeviceFailure } from '../../../core/device-values.ts';
 import type { LaunchPlan } from '../../../core/launch-plan.ts';
-import type { ChipState, Draw, Fill, RoundOutcome } from '../../../core/measuring-device.ts';
+import type { Draw, Fill, RoundOutcome } from '../../../core/measuring-device.ts';
 import { NativeMemory } from '../../../ffi/native-memory.ts';
 import { CAPTURE_MODE_THREAD_LOCAL, EVENT_DEFAULT } from '../driver/constants.ts';
 import { changedElements, damagedBytes, packDrawJobs, packFillJobs } from '../harness/harness.ts';
@@ -190,8 +190,12 @@ export class CudaMeasuring {
       this.harness.enqueueStaged('draw', packed.draw, staged);
       // After the inputs, so that a workspace that fills the ring evicts them from L2, as other slots would.
       this.harness.enqueueStaged('fill', packed.fill, staged);
+      const key = BigInt(round.chip.key) << 32n;
+      this.harness.enqueueScrubLocal(key, Math.max(0, ...prepared.inGraph.map(localBytesOf)));
+      // Last of what reaches L2: nothing dirty is left for the replay to write back.
+      if (round.chip.isL2Swept) this.harness.enqueueSweep();
       this.harness.enqueueStaged('count', packed.reread, staged);
-      this.#settle(round.chip, Math.max(0, ...prepared.inGraph.map(localBytesOf)));
+      this.harness.enqueueScrub(key);
       this.#restore(prepared.module);
       const ns = this.timedNs(() => this.#launchGraph(exec));
       this.harness.enqueueStaged('match', packed.match, staged);
@@ -227,7 +231,9 @@ export class CudaMeasuring {
     for (const [i, { sequence, fill, compare }] of packed.reruns.entries()) {
       const enqueue = (own: PreparedSequence): void => {
         this.harness.enqueueStaged('fill', fill, staged);
-        this.harness.enqueueScrub((BigInt(key) << 32n) | BigInt(i + 1), localBytesOf(own));
+        const ownKey = (BigInt(key) << 32n) | BigInt(i + 1);
+        this.harness.enqueueScrub(ownKey);
+        this.harness.enqueueScrubLocal(ownKey, localBytesOf(own));
         this.#restore(prepared.module);
         enqueueSequence(driver, own, stream);
         this.harness.enqueueStaged('compare', compare, staged);
@@ -257,12 +263,6 @@ export class CudaMeasuring {
     });
     if (!context.isLost) context.unload(loaded.module);
     return outcome.ok ? undefined : outcome;
-  }
-
-  /** Removes all traces of earlier kernels that a new process would not find. */
-  #settle({ key, isL2Swept }: ChipState, localBytes: number): void {
-    if (isL2Swept) this.harness.enqueueSweep();
-    this.harness.enqueueScrub(BigInt(key) << 32n, localBytes);
   }
 
   #restore({ initial }: CudaModule): void {
