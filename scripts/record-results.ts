@@ -43,17 +43,17 @@ const warpsmith = async <T>(args: readonly string[]): Promise<T> => {
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
   await new Promise((resolve) => child.once('close', resolve));
-  const printed = JSON.parse(Buffer.concat(chunks).toString('utf8')) as T & { error?: { message: string } };
+  // Folders of the repository as they are typed, not where this checkout lies.
+  const text = Buffer.concat(chunks).toString('utf8').replaceAll(root, '');
+  const printed = JSON.parse(text) as T & { error?: { message: string } };
   if (printed.error) throw new Error(`warpsmith ${args.join(' ')}: ${printed.error.message}`);
   return printed;
 };
 
 const commandOf = (args: readonly string[]): string => ['warpsmith', ...args].join(' ');
 
-/** The folder as it is typed, not where this checkout lies. */
-const trimEvaluation = ({ elapsedMs: _, ...evaluation }: Evaluation, folder: string): RecordedEvaluation => ({
+const trimEvaluation = ({ elapsedMs: _, ...evaluation }: Evaluation): RecordedEvaluation => ({
   ...evaluation,
-  candidate: { ...evaluation.candidate, folder },
   ...(evaluation.counters && {
     counters: {
       ...evaluation.counters,
@@ -65,7 +65,7 @@ const trimEvaluation = ({ elapsedMs: _, ...evaluation }: Evaluation, folder: str
 const evaluate = async (folder: string, ...options: string[]): Promise<Entry<RecordedEvaluation>> => {
   const args = ['evaluate', folder, ...options, '--seed', '1'];
   process.stderr.write(`${commandOf(args)}\n`);
-  return { command: commandOf(args), result: trimEvaluation(await warpsmith<Evaluation>(args), folder) };
+  return { command: commandOf(args), result: trimEvaluation(await warpsmith<Evaluation>(args)) };
 };
 
 /** A run in a store of its own, which is gone afterwards. */
