@@ -19,8 +19,6 @@ class Subject:
         self.buffers = buffers
         # Inputs of the last check, whose right outputs the parent knows.
         self.known_inputs: Mapping[str, bytearray] = {}
-        # The same on the device: a copy from the host for each replay would take longer, and leave the caches otherwise.
-        self._known: Optional[Slot] = None
 
     def make_calls(self, slots: Sequence[Slot]) -> List[Any]:
         """A callable for each slot."""
@@ -36,10 +34,10 @@ class Subject:
 
     def run_on(self, inputs: Mapping[str, bytearray]) -> Dict[str, bytes]:
         """Bytes of every output for these bytes of the inputs."""
-        self.known_inputs, self._known = inputs, None
+        self.known_inputs = inputs
         with self.backend.scope():
             [slot] = self.allocate(1, seed=0).slots
-            self._write_known(slot)
+            self.write_known(slot)
             [call] = self.make_calls([slot])
             self._collect(slot, call())
             self.backend.synchronize()
@@ -75,10 +73,7 @@ class Subject:
         return ring
 
     def draw(self, ring: Ring, seed: int, planted: Optional[int] = None) -> None:
-        """Fills every input that has a rule, in all slots but the planted one, which gets the known inputs."""
-        # First: what is drawn after it leaves it no warmer in the caches than the others.
-        if planted is not None:
-            self._write_known(ring.slots[planted])
+        """Fills every input that has a rule, in all slots but the planted one."""
         for number, buffer in enumerate(self.inputs()):
             if buffer.rule is None:
                 continue
@@ -93,13 +88,9 @@ class Subject:
                 if len(part) > 0:
                     self.backend.draw(part, buffer.rule, _mix(seed, number, index))
 
-    def _write_known(self, slot: Slot) -> None:
-        if self._known is None:
-            [self._known] = self.backend.allocate(self.inputs(), 1, seed=0).slots
-            for buffer in self.inputs():
-                self.backend.write(self._known[buffer.name], buffer, self.known_inputs[buffer.name])
+    def write_known(self, slot: Slot) -> None:
         for buffer in self.inputs():
-            self.backend.write_again(slot[buffer.name], self._known[buffer.name], buffer)
+            self.backend.write(slot[buffer.name], buffer, self.known_inputs[buffer.name])
 
     def _trial_slot(self) -> Slot:
         """Inputs drawn where they can be, else zero: a valid index of anything."""
@@ -145,6 +136,7 @@ class Block:
         self._subject, self._backend = subject, subject.backend
         self._fixed = {buffer.name: buffer for buffer in subject.inputs() if buffer.rule is None}
         self._contents = contents
+        self._known: Optional[Slot] = None
         missing = [name for name in self._fixed if name not in contents]
         if missing:
             raise WorkerError("bad-request", f"contents of {', '.join(missing)} are missing: they can't be drawn here")
@@ -166,6 +158,9 @@ class Block:
         with self._backend.scope():
             self._write_fixed(("inout",))
             self._poison()
+            # First: what is drawn after it leaves it no warmer in the caches than the others.
+            if planted is not None:
+                self._plant(self._ring.slots[planted])
             self._subject.draw(self._ring, seed, planted)
             if rereads_inputs:
                 self._backend.reread([self._ring.columns[buffer.name] for buffer in self._subject.inputs()], seed)
@@ -185,7 +180,16 @@ class Block:
             }
 
     def close(self) -> None:
-        self._graph, self._results, self._ring = None, [], Ring([], {})
+        self._graph, self._results, self._ring, self._known = None, [], Ring([], {}), None
+
+    def _plant(self, slot: Slot) -> None:
+        """Copies the known inputs on the device: a copy from the host takes longer, and leaves them colder than drawing does."""
+        inputs = self._subject.inputs()
+        if self._known is None:
+            [self._known] = self._backend.allocate(inputs, 1, seed=0).slots
+            self._subject.write_known(self._known)
+        for buffer in inputs:
+            self._backend.write_again(slot[buffer.name], self._known[buffer.name], buffer)
 
     def _poison(self) -> None:
         for results in self._results:

@@ -4,10 +4,12 @@ import type { Item } from './items.ts';
 import { parseBody } from './parser.ts';
 import { type CudaSource, expandMacro, isHostFunction, resolveAlias, statementsOf, tearsMacro } from './source.ts';
 import {
+  assignedIn,
   type CType,
   type Declarator,
   type Expression,
   everyPart,
+  expressionsIn,
   type Launch,
   type Statement,
   type TemplateArgument,
@@ -187,14 +189,8 @@ class HostWalk {
 
   /** What a loop changes has no one value. */
   #forget(expression: Expression): void {
-    for (const part of everyPart(expression)) {
-      const target =
-        part.kind === 'assignment'
-          ? part.target
-          : part.kind === 'unary' && /^(?:\+\+|--)$/.test(part.operator)
-            ? part.operand
-            : undefined;
-      const cell = target && this.#cell(target);
+    for (const target of assignedIn(expression)) {
+      const cell = this.#cell(target);
       if (cell) cell.value = unknown(`${cell.name}, which a loop counts`);
     }
   }
@@ -805,51 +801,6 @@ function* callsIn(statements: readonly Statement[]): Generator<string> {
         if (part.kind === 'call' && part.callee.kind === 'name') yield part.callee.name.split('::').at(-1)!;
       }
     }
-  }
-}
-
-/** Expressions of a statement and of those in it. */
-export function* expressionsIn(statement: Statement): Generator<Expression> {
-  switch (statement.kind) {
-    case 'declaration':
-      for (const { value, arguments: args = [], extents } of statement.declarators) {
-        if (value) yield value;
-        yield* args;
-        for (const extent of extents) if (extent) yield extent;
-      }
-      return;
-    case 'expression':
-      yield statement.expression;
-      return;
-    case 'block':
-      for (const one of statement.body) yield* expressionsIn(one);
-      return;
-    case 'if':
-      yield statement.test;
-      yield* expressionsIn(statement.whenTrue);
-      if (statement.whenFalse) yield* expressionsIn(statement.whenFalse);
-      return;
-    case 'for':
-      if (statement.start) yield* expressionsIn(statement.start);
-      if (statement.test) yield statement.test;
-      if (statement.step) yield statement.step;
-      yield* expressionsIn(statement.body);
-      return;
-    case 'for-each':
-      yield* expressionsIn(statement.body);
-      return;
-    case 'while':
-      yield statement.test;
-      yield* expressionsIn(statement.body);
-      return;
-    case 'switch':
-      yield statement.value;
-      yield* expressionsIn(statement.body);
-      return;
-    case 'return':
-      if (statement.value) yield statement.value;
-      return;
-    default:
   }
 }
 

@@ -126,3 +126,56 @@ export function* everyPart(node: Expression): Generator<Expression> {
   yield node;
   for (const part of partsOf(node)) yield* everyPart(part);
 }
+
+/** What an expression assigns, increments or decrements. */
+export function* assignedIn(expression: Expression): Generator<Expression> {
+  for (const part of everyPart(expression)) {
+    if (part.kind === 'assignment') yield part.target;
+    if (part.kind === 'unary' && /^(?:\+\+|--)$/.test(part.operator)) yield part.operand;
+  }
+}
+
+/** Expressions of a statement and of those in it. */
+export function* expressionsIn(statement: Statement): Generator<Expression> {
+  switch (statement.kind) {
+    case 'declaration':
+      for (const { value, arguments: args = [], extents } of statement.declarators) {
+        if (value) yield value;
+        yield* args;
+        for (const extent of extents) if (extent) yield extent;
+      }
+      return;
+    case 'expression':
+      yield statement.expression;
+      return;
+    case 'block':
+      for (const one of statement.body) yield* expressionsIn(one);
+      return;
+    case 'if':
+      yield statement.test;
+      yield* expressionsIn(statement.whenTrue);
+      if (statement.whenFalse) yield* expressionsIn(statement.whenFalse);
+      return;
+    case 'for':
+      if (statement.start) yield* expressionsIn(statement.start);
+      if (statement.test) yield statement.test;
+      if (statement.step) yield statement.step;
+      yield* expressionsIn(statement.body);
+      return;
+    case 'for-each':
+      yield* expressionsIn(statement.body);
+      return;
+    case 'while':
+      yield statement.test;
+      yield* expressionsIn(statement.body);
+      return;
+    case 'switch':
+      yield statement.value;
+      yield* expressionsIn(statement.body);
+      return;
+    case 'return':
+      if (statement.value) yield statement.value;
+      return;
+    default:
+  }
+}

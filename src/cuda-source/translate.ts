@@ -1,7 +1,15 @@
 import { type Amount, combineAmounts, constant, replaceRoots, root, rootsOf } from './amounts.ts';
 import type { Item } from './items.ts';
 import { type CudaSource, expandMacro, isKernel, resolveAlias, statementsOf, tearsMacro } from './source.ts';
-import { type CType, type Declarator, type Expression, everyPart, type Statement } from './syntax.ts';
+import {
+  assignedIn,
+  type CType,
+  type Declarator,
+  type Expression,
+  everyPart,
+  expressionsIn,
+  type Statement,
+} from './syntax.ts';
 import { dtypeOf, sizeOfType } from './types.ts';
 
 /** A C function over arrays as TypeScript over Float64Arrays, with what its loops say about its work. */
@@ -1164,38 +1172,8 @@ function jumps(statement: Statement): boolean {
 
 /** Names that are assigned after their declaration. */
 function assignedNames(statements: readonly Statement[]): Set<string> {
-  const names = new Set<string>();
-  const look = (node: Expression): void => {
-    for (const part of everyPart(node)) {
-      const target =
-        part.kind === 'assignment'
-          ? part.target
-          : part.kind === 'unary' && /^(?:\+\+|--)$/.test(part.operator)
-            ? part.operand
-            : undefined;
-      if (target?.kind === 'name') names.add(target.name);
-    }
-  };
-  const walk = (statement: Statement): void => {
-    if (statement.kind === 'declaration') for (const { value } of statement.declarators) value && look(value);
-    if (statement.kind === 'expression') look(statement.expression);
-    if (statement.kind === 'block') statement.body.forEach(walk);
-    if (statement.kind === 'if') {
-      look(statement.test);
-      walk(statement.whenTrue);
-      if (statement.whenFalse) walk(statement.whenFalse);
-    }
-    if (statement.kind === 'for') {
-      if (statement.start) walk(statement.start);
-      for (const part of [statement.test, statement.step]) if (part) look(part);
-      walk(statement.body);
-    }
-    if (statement.kind === 'while') {
-      look(statement.test);
-      walk(statement.body);
-    }
-    if (statement.kind === 'return' && statement.value) look(statement.value);
-  };
-  statements.forEach(walk);
-  return names;
+  const targets = statements.flatMap((one) =>
+    [...expressionsIn(one)].flatMap((expression) => [...assignedIn(expression)]),
+  );
+  return new Set(targets.flatMap((target) => (target.kind === 'name' ? [target.name] : [])));
 }

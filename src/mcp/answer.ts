@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Turn } from '../app/author/turn.ts';
 import { WarpsmithError } from '../core/errors.ts';
+import { errorText } from '../reports/feedback.ts';
 
 /** What is left of the connection's budget, in every answer. */
 export const budgetSchema = z.object({
@@ -38,19 +39,6 @@ export function resultOf(turn: Turn, { data, text }: Answer): CallToolResult {
 
 /** A mistake of the author, which it can correct. Anything else is a bug of ours, and told as one. */
 export function errorOf(turn: Turn, error: unknown): CallToolResult {
-  const text = error instanceof WarpsmithError ? describe(error) : `[internal-error] ${String(error)}`;
+  const text = error instanceof WarpsmithError ? errorText(error) : `[internal-error] ${String(error)}`;
   return { isError: true, content: [{ type: 'text', text: `${text}\n${budgetText(budgetOf(turn))}` }] };
-}
-
-function describe({ details }: WarpsmithError): string {
-  const { code, message, path, received, expected, hint } = details;
-  return [
-    `[${code}] ${message}`,
-    path && `at: ${path}`,
-    received && `received: ${received}`,
-    expected && `expected: ${expected}`,
-    hint && `next: ${hint}`,
-  ]
-    .filter(Boolean)
-    .join('\n');
 }

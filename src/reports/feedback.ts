@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { describeSizes } from '../core/compared-sizes.ts';
 import type { Counters } from '../core/counters.ts';
+import type { WarpsmithError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluation.ts';
 import type { Timing } from '../core/timing.ts';
 import { sum } from '../core/values.ts';
@@ -276,4 +277,18 @@ function within(lines: readonly (string | undefined)[], most: number): string {
     kept.push(shown);
   }
   return kept.join('\n');
+}
+
+/** An error as an author is told of it. */
+export function errorText({ details }: WarpsmithError): string {
+  const { code, message, path, received, expected, hint } = details;
+  return [
+    `[${code}] ${message}`,
+    path && `at: ${path}`,
+    received && `received: ${received}`,
+    expected && `expected: ${expected}`,
+    hint && `next: ${hint}`,
+  ]
+    .filter(Boolean)
+    .join('\n');
 }

@@ -1,9 +1,8 @@
 import { type Amount, constant, printAmount, replaceRoots, rootsOf } from '../../cuda-source/amounts.ts';
 import type { HostFacts, Memory, Value } from '../../cuda-source/host-values.ts';
-import { expressionsIn } from '../../cuda-source/host-walk.ts';
 import type { Item } from '../../cuda-source/items.ts';
 import { type CudaSource, isKernel, statementsOf } from '../../cuda-source/source.ts';
-import { everyPart } from '../../cuda-source/syntax.ts';
+import { everyPart, expressionsIn } from '../../cuda-source/syntax.ts';
 import { scriptName, type Translation, translateFunction } from '../../cuda-source/translate.ts';
 import { dtypeOf } from '../../cuda-source/types.ts';
 import type { Draft, DraftBuffer } from './draft.ts';

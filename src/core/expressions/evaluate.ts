@@ -3,7 +3,7 @@ import { type ExpressionErrorCode, type ExpressionPlace, expressionError } from 
 import { EXPRESSION_FUNCTIONS } from './functions.ts';
 import { BINARY_OPERATORS, UNARY_OPERATORS } from './operators.ts';
 import { parseExpression } from './parser.ts';
-import type { Expression, ExpressionNode } from './syntax-tree.ts';
+import { childrenOf, type Expression, type ExpressionNode } from './syntax-tree.ts';
 
 export type ExpressionScope = Readonly<Record<string, number>>;
 
@@ -79,22 +79,6 @@ export function checkExpression(expression: Expression, names: Iterable<string>,
     for (const child of childrenOf(node)) visit(child);
   };
   if (typeof expression === 'string') visit(cachedParse(expression, where));
-}
-
-function childrenOf(node: ExpressionNode): readonly ExpressionNode[] {
-  switch (node.kind) {
-    case 'number':
-    case 'name':
-      return [];
-    case 'unary':
-      return [node.operand];
-    case 'binary':
-      return [node.left, node.right];
-    case 'conditional':
-      return [node.condition, node.whenTrue, node.whenFalse];
-    case 'call':
-      return node.arguments;
-  }
 }
 
 function unknownName(

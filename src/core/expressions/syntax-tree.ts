@@ -26,3 +26,20 @@ export type ExpressionNode =
       readonly arguments: readonly ExpressionNode[];
       readonly column: number;
     };
+
+/** Direct parts of a node. */
+export function childrenOf(node: ExpressionNode): readonly ExpressionNode[] {
+  switch (node.kind) {
+    case 'number':
+    case 'name':
+      return [];
+    case 'unary':
+      return [node.operand];
+    case 'binary':
+      return [node.left, node.right];
+    case 'conditional':
+      return [node.condition, node.whenTrue, node.whenFalse];
+    case 'call':
+      return node.arguments;
+  }
+}

@@ -1,5 +1,5 @@
 import { parseExpression } from '../../core/expressions/parser.ts';
-import type { ExpressionNode } from '../../core/expressions/syntax-tree.ts';
+import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-tree.ts';
 import type { KernelFile } from '../../core/kernel.ts';
 import type { Dimensions } from '../../core/problem.ts';
 import { type Aim, foreseen } from './aimed-shapes.ts';
@@ -139,19 +139,4 @@ function comparisonsOf(node: ExpressionNode): Threshold[] {
   if (left.kind === 'number' && right.kind === 'name')
     within.push({ constant: left.value, at: { dimension: right.name } });
   return within;
-}
-
-function childrenOf(node: ExpressionNode): readonly ExpressionNode[] {
-  switch (node.kind) {
-    case 'unary':
-      return [node.operand];
-    case 'binary':
-      return [node.left, node.right];
-    case 'conditional':
-      return [node.condition, node.whenTrue, node.whenFalse];
-    case 'call':
-      return node.arguments;
-    default:
-      return [];
-  }
 }

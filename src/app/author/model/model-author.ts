@@ -7,12 +7,13 @@ import type { Candidate } from '../../../core/kernel.ts';
 import type { Problem } from '../../../core/problem.ts';
 import { isPassing, type Message, type ModelAnswer, type ModelEndpoint } from '../../../models/model-endpoint.ts';
 import type { Answer, AskedRequest, Author, Task, Written } from '../../../optimizer/authoring/author.ts';
+import { errorText } from '../../../reports/feedback.ts';
 import type { AuthorMode, Priors } from '../../../store/events.ts';
 import type { Exchange } from '../../../store/transcript.ts';
 import { kernelTexts } from '../kernel-texts.ts';
 import { readSubmission } from '../submission.ts';
 import { parseAnswer } from './parse-answer.ts';
-import { errorText, refusalText, systemText, taskText, verdictText } from './prompt.ts';
+import { refusalText, systemText, taskText, verdictText } from './prompt.ts';
 import type { Spending } from './spending.ts';
 
 export interface ModelAuthorParts {

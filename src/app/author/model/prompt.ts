@@ -1,4 +1,3 @@
-import type { WarpsmithError } from '../../../core/errors.ts';
 import type { Candidate } from '../../../core/kernel.ts';
 import { PATTERNS } from '../../../diagnosis/patterns/index.ts';
 import type { Attempt, Member, Task } from '../../../optimizer/authoring/author.ts';
@@ -149,18 +148,4 @@ export function verdictText(attempt: Attempt): string {
   const { evaluation, ratioToParent, ratioToStart } = judged!;
   const feedback = feedbackText(feedbackOf({ evaluation, ratioToParent, ratioToStart, predictedRatio }));
   return `Your kernel was judged and did not pass:\n${feedback}\n\nMend it: answer in the same form. Edits now apply to that kernel.`;
-}
-
-/** An error as an author is told of it. */
-export function errorText({ details }: WarpsmithError): string {
-  const { code, message, path, received, expected, hint } = details;
-  return [
-    `[${code}] ${message}`,
-    path && `at: ${path}`,
-    received && `received: ${received}`,
-    expected && `expected: ${expected}`,
-    hint && `next: ${hint}`,
-  ]
-    .filter(Boolean)
-    .join('\n');
 }
