@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { makeCandidate } from '../../core/candidate.ts';
 import type { CompiledCode } from '../../core/compiled-code.ts';
@@ -124,10 +124,15 @@ const constantMemory = ({ file }: CudaSource, { name, otherUser }: FilledConstan
     hint: `Pass ${name} as a parameter of the kernel, or give it its values where it is declared.`,
   });
 
+/** Names of sources, so that a published file can't include a key into a problem folder. */
+const SOURCE_NAME = /\.(?:h|hh|hpp|hxx|cuh|cu|c|cc|cpp|inl|inc)$/i;
+const LARGEST_HEADER_BYTES = 4 * 1024 ** 2;
+
 /** A header beside the file that it includes by its name. */
 function besideFile(path: string, name: string): string | undefined {
   const place = join(dirname(path), name);
-  return existsSync(place) ? readFileSync(place, 'utf8') : undefined;
+  const found = SOURCE_NAME.test(name) ? statSync(place, { throwIfNoEntry: false }) : undefined;
+  return found?.isFile() && found.size <= LARGEST_HEADER_BYTES ? readFileSync(place, 'utf8') : undefined;
 }
 
 function refuseLibraries({ libraries }: DeviceCode, { file }: CudaSource): void {
@@ -170,8 +175,8 @@ async function compileLaunches(
   };
   const kernel = { folder: source.file, file: file as never, sources: { 'kernel.cu': device.text } };
   const toolchain = await createClangToolchain();
-  const outcome = await toolchain.compile({ candidate: makeCandidate(kernel, {}), architecture: 'sm_89' });
-  await toolchain.close?.();
+  const request = { candidate: makeCandidate(kernel, {}), architecture: 'sm_89' };
+  const outcome = await toolchain.compile(request).finally(() => toolchain.close?.());
   if (!outcome.ok) throw doesNotCompile(outcome.message, outcome.diagnostics, device, source);
   const { text, functionSymbols } = outcome.code;
   const compiled = launches.map((launch) => ({

@@ -313,3 +313,15 @@ it('reads headers beside the file', async () => {
   const { folder } = await initProblem(path, NOTHING, fresh());
   expect(summaryOf(folder)).toMatchObject({ buffers: 'out f32 d[n]', steps: ['fill (ceilDiv(n, 64)) x (64): d, n'] });
 });
+
+it('takes nothing but sources beside the file', async () => {
+  const path = fileOf(
+    '#include "key.txt"\n#include "folder.cuh"\n#ifndef KEY\n#define KEY 3.f\n#endif\n' +
+      '__global__ void fill(float* x, int n) { int i = blockIdx.x * 64 + threadIdx.x; if (i < n) x[i] = KEY; }\n' +
+      'int main() { int n = 300; float* d; cudaMalloc(&d, n * sizeof(float)); fill<<<(n + 63) / 64, 64>>>(d, n); }\n',
+  );
+  writeFileSync(join(path, '../key.txt'), '#define KEY 1234567.f\n');
+  mkdirSync(join(path, '../folder.cuh'));
+  const { folder } = await initProblem(path, NOTHING, fresh());
+  expect(readFileSync(join(folder, '01_fill/kernel.cu'), 'utf8')).not.toContain('1234567');
+});
