@@ -14,7 +14,7 @@ const textOf = ({ problem, folder, files, hash, namedBy }: TrustQuestion): strin
     [
       `Problem ${problem} in ${folder}${namedBy === 'log' ? ', named by the log of a run,' : ''}`,
       `has programs that have not run here before: ${files.join(', ')}.`,
-      'reference.ts can only compute; baseline.py, on a GPU, can do what you can.',
+      'A reference can only compute; baseline.py, on a GPU, can do what you can.',
       `Run them, now and whenever they are exactly these (${hash.slice(0, 16)})? [y/N] `,
     ].join('\n'),
   );

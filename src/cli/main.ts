@@ -42,7 +42,7 @@ function abortOnSignals(streams: Streams): { signal: AbortSignal; dispose(): voi
 /** A reference of a large workload may take minutes; nobody should wonder what is going on. */
 function tellSlowReferences({ err }: Streams): () => void {
   return onSlowRun(({ problem, dimensions, elapsedMs }) => {
-    const text = `reference.ts of ${problem} computes the right outputs for ${assignments(dimensions).join(',')}: ${Math.round(elapsedMs / 1000)} s so far`;
+    const text = `the reference of ${problem} computes the right outputs for ${assignments(dimensions).join(',')}: ${Math.round(elapsedMs / 1000)} s so far`;
     err.write(`${text}\n`);
   });
 }

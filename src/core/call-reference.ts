@@ -12,7 +12,12 @@ import { assignments } from './values.ts';
 
 /** Describes a mistake of a reference, for the error. */
 export interface ReferenceFault {
-  readonly code: 'reference-failed' | 'reference-output' | 'reference-changed-input';
+  readonly code:
+    | 'reference-failed'
+    | 'reference-output'
+    | 'reference-changed-input'
+    | 'reference-memory'
+    | 'reference-rounds-nothing';
   /** Goes on after "the reference of NAME": `throws TypeError: …`. */
   readonly message: string;
   readonly received?: string;
@@ -118,7 +123,7 @@ function thrown(error: unknown, dimensions: Dimensions): ReferenceFault {
     message: `throws ${text}`,
     received: `${text} for ${assignments(dimensions).join(', ')}`,
     expected: `a function that returns ${RETURNS}, for every shape that problem.json admits`,
-    hint: 'Correct reference.ts; the mistake is the problem’s, not a kernel’s.',
+    hint: 'Correct the reference; the mistake is the problem’s, not a kernel’s.',
     stack: error instanceof Error && error.stack !== undefined ? error.stack : undefined,
   };
 }

@@ -284,6 +284,10 @@ export const problemFileSchema = z.strictObject({
   determinism: z.enum(['bitwise', 'tolerance']),
   start: printableSchema.describe('Folder name of the kernel a run starts from.'),
   rungs: z.array(printableSchema).min(1).describe('Folder names of all rungs, in ladder order.'),
+  referenceFile: z
+    .enum(['reference.ts', 'reference.js', 'reference.py'])
+    .optional()
+    .describe('The file that decides what is right, where the folder has several.'),
   deviceReference: printableSchema
     .describe(
       'Folder name of a kernel that computes the reference on a GPU, for shapes that take long on a host. It fills a workspace ' +
@@ -349,6 +353,8 @@ export interface Problem {
   readonly folder: string;
   readonly file: ProblemFile;
   readonly reference: RunReference;
+  /** Where the reference lies; absent if it is the caller's own function. */
+  readonly referenceFile?: string;
   /** Throws if the problem's host code may not run. Absent if the host code is the caller's own. */
   readonly requireTrusted?: () => void;
   /** Trusted as reference.ts is; problem.json's `deviceReference`. */

@@ -25,7 +25,7 @@ const CASES: readonly [what: string, code: string, reference: string, words: str
   ],
   ['has a syntax error', 'reference-failed', `${fn}(`, "can't be loaded"],
   ['imports what is not there', 'reference-failed', "import './gone.ts';", 'Cannot find module'],
-  ['exports another name', 'missing-reference', 'export const other = 1;', 'does not export a function `reference`'],
+  ['exports another name', 'missing-reference', 'export const other = 1;', 'has no function `reference`'],
   ['returns another output', 'reference-output', `${fn}({ Z: X })`, "does not return output 'Y'"],
   ['returns too little', 'reference-output', `${fn}({ Y: X.slice(1) })`, "does not return output 'Y'"],
   [

@@ -59,7 +59,7 @@ test('Ctrl-C ends a reference at once', async () => {
   const { kernel } = hanging();
   const { code, stderr } = await runCli(['evaluate', kernel, ...ON_L4], { interruptAt: 's so far' });
   expect(code).toBe(130);
-  expect(stderr).toContain('reference.ts of scale computes the right outputs for N=');
+  expect(stderr).toContain('the reference of scale computes the right outputs for N=');
   expect(stderr).toContain('Interrupted before there was a result.');
 });
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
-import type { BufferDeclaration, DimensionDeclaration, ProblemFile, Tolerance } from '../../core/problem.ts';
+import type { BufferDeclaration, DimensionDeclaration, Problem, ProblemFile, Tolerance } from '../../core/problem.ts';
 import { formatNs, formatParameters } from '../../reports/format.ts';
 import { workAndBounds } from '../bounds.ts';
 import { readUserFile } from '../loading/read-user-file.ts';
@@ -23,7 +23,7 @@ export interface ProblemBrief {
   rules: string[];
   kernelJson: string;
   expressions: string;
-  /** The trusted implementation, in TypeScript and float64; what a kernel must compute. */
+  /** The trusted implementation, in TypeScript or Python and float64; what a kernel must compute. */
   reference: string;
 }
 
@@ -89,7 +89,7 @@ export async function describeProblem(turn: Place): Promise<ProblemBrief> {
     rules: RULES,
     kernelJson: EXAMPLE,
     expressions: EXPRESSIONS,
-    reference: await referenceText(problem.folder),
+    reference: await referenceText(problem),
   };
 }
 
@@ -162,11 +162,8 @@ const tolerances = ({ comparison, outputs }: ProblemFile): string[] => [
 /** Longer ones are cut: the description says what they compute. */
 const LONGEST_REFERENCE = 8000;
 
-async function referenceText(folder: string): Promise<string> {
-  for (const name of ['reference.ts', 'reference.js']) {
-    const request = { file: join(folder, name), expected: 'the reference', hint: '' };
-    const text = await readUserFile(request).catch(() => undefined);
-    if (text) return text.toString('utf8').slice(0, LONGEST_REFERENCE);
-  }
-  return '';
+async function referenceText({ folder, referenceFile }: Problem): Promise<string> {
+  const request = { file: referenceFile ?? join(folder, 'reference.ts'), expected: 'the reference', hint: '' };
+  const text = await readUserFile(request).catch(() => undefined);
+  return text?.toString('utf8').slice(0, LONGEST_REFERENCE) ?? '';
 }

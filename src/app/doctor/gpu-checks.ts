@@ -139,14 +139,14 @@ const PYTHON_HINT = 'Install PyTorch for CUDA into this Python, or name another 
 
 async function checkPython({ gpus }: Machine): Promise<Diagnosis> {
   if (gpus.length === 0) return { verdict: 'absent', detail: 'not needed without a GPU: library baselines run on one' };
-  const [{ findPython }, { pythonEnvironment }, { runProcess }] = await Promise.all([
-    import('../../evaluation/instruments/baselines/find-python.ts'),
+  const [{ findPython }, { PYTHON_FOR_BASELINES, pythonEnvironment }, { runProcess }] = await Promise.all([
+    import('../../process/find-python.ts'),
     import('../../evaluation/instruments/baselines/python-environment.ts'),
     import('../../process/run-process.ts'),
   ]);
   let command: string;
   try {
-    command = findPython();
+    command = findPython(PYTHON_FOR_BASELINES);
   } catch (error) {
     if (!(error instanceof WarpsmithError)) throw error;
     return {

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../../process/sha256.ts';
 
-/** problem.json, the reference, and what a reference may import. */
-const DECIDING = /\.(json|[cm]?[jt]s)$/;
+/** problem.json, the reference, and what a reference may import. Library baselines decide nothing. */
+const DECIDING = /^(?!baseline\.py$).*\.(?:json|[cm]?[jt]s|py)$/;
 
 /**
  * SHA-256 of each file of the problem's folder that decides what is right, by name. Kernels are excluded: their candidates

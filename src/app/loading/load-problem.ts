@@ -1,19 +1,18 @@
-import { realpath, stat } from 'node:fs/promises';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { DType } from '../../core/dtype.ts';
-import { WarpsmithError } from '../../core/errors.ts';
 import type { Kernel } from '../../core/kernel.ts';
-import type { Problem, ProblemFile } from '../../core/problem.ts';
+import { expandBuffers } from '../../core/plan/expand-buffers.ts';
+import type { Dimensions, Problem, ProblemFile } from '../../core/problem.ts';
 import { checkDeviceReference } from '../../core/schemas/device-reference-checks.ts';
 import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
 import { bindKernelFile, parseProblemFile } from '../../core/schemas/parse-files.ts';
 import { hostReference } from '../../evaluation/oracle/reference-process/reference-host.ts';
+import { findReference } from './find-reference.ts';
 import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, readUserFile, requireFolder } from './read-user-file.ts';
 import { hashHostCode, requireTrusted } from './trust.ts';
 
 const PROBLEM_FILE = 'problem.json';
-const REFERENCE_HINT = 'problems/attention/reference.ts is an example.';
 
 /** Which of a problem's dtypes is meant. */
 export interface DTypeChoice {
@@ -29,7 +28,7 @@ export interface DTypeChoice {
 const loaded = new Map<string, { readonly contents: string; readonly problem: Problem }>();
 
 /**
- * Loads a problem folder: problem.json, and the place of the `reference` that reference.ts exports. It does not run the
+ * Loads a problem folder: problem.json, and the place of its reference. It does not run the
  * reference, which starts in its own process when first needed. While its files stay unchanged, a folder is a single
  * problem: its kernels share the reference's process, and the oracle's cached results.
  *
@@ -38,7 +37,7 @@ const loaded = new Map<string, { readonly contents: string; readonly problem: Pr
  */
 export async function loadProblem(path: string, { dtype, among }: DTypeChoice = {}): Promise<Problem> {
   const folder = folderOf(path, PROBLEM_FILE);
-  await requireFolder(folder, `a problem folder with ${PROBLEM_FILE} and reference.ts`);
+  await requireFolder(folder, `a problem folder with ${PROBLEM_FILE} and a reference`);
   const file = join(folder, PROBLEM_FILE);
   const text = await readUserFile({
     file,
@@ -47,7 +46,7 @@ export async function loadProblem(path: string, { dtype, among }: DTypeChoice = 
   });
   const choose = (dtypes: readonly DType[]) => dtype ?? dtypes.find((one) => among?.includes(one)) ?? dtypes[0];
   const problemFile = parseProblemFile(text.toString('utf8'), file, choose);
-  const real = await findReference(folder);
+  const { file: real, program } = await findReference(folder, problemFile.referenceFile);
   const deviceReference =
     problemFile.deviceReference === undefined
       ? undefined
@@ -57,11 +56,14 @@ export async function loadProblem(path: string, { dtype, among }: DTypeChoice = 
   const known = loaded.get(name);
   if (known?.contents === contents) return known.problem;
   const trusted = () => requireTrusted(problemFile.name, folder);
-  const options = { problem: problemFile.name, file: real, folder: dirname(real), beforeStart: trusted };
   const problem: Problem = {
     folder,
     file: problemFile,
-    reference: hostReference(options),
+    reference: hostReference({
+      ...{ problem: problemFile.name, file: real, folder: dirname(real), program, beforeStart: trusted },
+      shapes: (dimensions) => shapesOf(problemFile, dimensions),
+    }),
+    referenceFile: real,
     requireTrusted: trusted,
     deviceReference,
   };
@@ -69,41 +71,13 @@ export async function loadProblem(path: string, { dtype, among }: DTypeChoice = 
   return problem;
 }
 
+const shapesOf = (problem: ProblemFile, dimensions: Dimensions): Record<string, readonly number[]> =>
+  Object.fromEntries(expandBuffers(problem, dimensions).map(({ name, shape }) => [name, shape]));
+
 async function loadDeviceReference(folder: string, problem: ProblemFile): Promise<Kernel> {
   const file = join(folder, KERNEL_FILE);
   const kernelFile = bindKernelFile(await readKernelFile(folder), problem.dtype, file);
   checkKernelAgainstProblem(kernelFile, problem, file);
   checkDeviceReference(kernelFile, problem, file);
   return { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) };
-}
-
-/** The module's absolute path, symbolic links resolved. */
-async function findReference(folder: string): Promise<string> {
-  const file = await referenceFile(folder);
-  await readUserFile({ file, expected: 'a module that exports `reference`', hint: REFERENCE_HINT });
-  const real = await realpath(file);
-  if (dirname(real) !== (await realpath(folder))) throw outsideProblem(file, real);
-  return real;
-}
-
-/** A module behind a link would import files beside the link's target, to which nobody has agreed. */
-const outsideProblem = (file: string, received: string): WarpsmithError =>
-  new WarpsmithError({
-    code: 'file-outside-problem',
-    message: `${file} is a link to a file outside the problem's folder.`,
-    file,
-    received,
-    expected: 'a file inside the problem folder',
-    hint: 'Copy the file into the problem folder.',
-  });
-
-/** Node refuses to strip types under node_modules. There the package contains reference.js, built from reference.ts. */
-async function referenceFile(folder: string): Promise<string> {
-  const installed = (await realpath(folder)).split(sep).includes('node_modules');
-  const names = installed ? ['reference.js'] : ['reference.ts', 'reference.js'];
-  for (const name of names) {
-    const file = join(folder, name);
-    if ((await stat(file).catch(() => undefined))?.isFile()) return file;
-  }
-  return join(folder, names[0]!);
 }

@@ -74,7 +74,7 @@ export const TIERS = ['screen', 'accept'] as const;
 const LONGEST_RUN_SECONDS = 86_400;
 const EVALUATIONS = integer(1, 1e6);
 
-export const trust = option('--trust', FLAG, "run the problem's reference.ts and baseline.py without asking");
+export const trust = option('--trust', FLAG, "run the problem's reference and baseline.py without asking");
 
 export const seed = option(
   '--seed <seed>',

@@ -156,7 +156,7 @@ const failed = (problem: Problem, what: string, message: string): WarpsmithError
     code: 'device-reference-failed',
     message: `the device reference of ${problem.file.name} ${what}: ${message}`,
     file: `${problem.deviceReference!.folder}/kernel.json`,
-    hint: 'Without `deviceReference` in problem.json, reference.ts is used for every shape.',
+    hint: 'Without `deviceReference` in problem.json, the reference on the host is used for every shape.',
   });
 
 /**

@@ -36,7 +36,7 @@ export interface DeviceReference {
 }
 
 /**
- * The expected outputs for these inputs, from the device reference if there is one that takes them, else from reference.ts.
+ * The expected outputs for these inputs, from the device reference if there is one that takes them, else from the reference on the host.
  *
  * @throws WarpsmithError if the reference returns outputs of the wrong names or sizes, or the naive run overflows.
  */

@@ -84,7 +84,7 @@ export interface ReferenceOptions {
 }
 
 /**
- * Runs reference.ts as oracle (float64) and, if the comparison needs it, as naive run (named results and outputs rounded)
+ * Runs the reference as oracle (float64) and, if the comparison needs it, as naive run (named results and outputs rounded)
  * and on perturbed inputs.
  *
  * @throws WarpsmithError if the reference is at fault; the signal's reason when aborted.
@@ -144,11 +144,11 @@ export async function runReference(
     throw new WarpsmithError({
       code: 'reference-output',
       message: `${run.rows ? 'referenceRows' : 'the reference'} of ${problem.file.name} does not return output '${buffer.name}' as declared`,
-      file: `${problem.folder}/reference.ts`,
+      file: problem.referenceFile ?? problem.folder,
       path: buffer.name,
       received: received === undefined ? 'no such output' : `${received} elements`,
       expected: `${expected} elements, shape [${buffer.shape}]`,
-      hint: 'Return a Float64Array for every output, row-major.',
+      hint: 'Return float64 values for every output, row-major.',
     });
   }
   return outputs;

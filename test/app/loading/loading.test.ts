@@ -61,7 +61,7 @@ describe('loadProblem', () => {
     expect(await rejectionOf(loadProblem(installed))).toMatchObject({
       code: 'missing-file',
       file: join(installed, 'reference.js'),
-      expected: 'a module that exports `reference`',
+      expected: 'reference.ts or reference.py, which has a function `reference`',
     });
     await writeFile(join(installed, 'reference.js'), 'export const reference = () => ({ y: Float64Array.of(7) });');
     const { reference } = await loadProblem(installed);
@@ -74,7 +74,7 @@ describe('loadProblem', () => {
       message: `There is no folder ${join(root, 'attention')}.`,
       file: join(root, 'attention'),
       received: 'nothing there',
-      expected: 'a problem folder with problem.json and reference.ts',
+      expected: 'a problem folder with problem.json and a reference',
       hint: 'Check the path.',
     });
   });
@@ -85,7 +85,7 @@ describe('loadProblem', () => {
       message: `${join(kernelFolder, 'kernel.cu')} is not a folder.`,
       file: join(kernelFolder, 'kernel.cu'),
       received: 'a file',
-      expected: 'a problem folder with problem.json and reference.ts',
+      expected: 'a problem folder with problem.json and a reference',
       hint: `Did you mean ${kernelFolder}?`,
     });
   });
@@ -122,7 +122,7 @@ describe('loadProblem', () => {
     const running = async () => (await loadProblem(problemFolder)).reference(runOn({}));
     expect(await rejectionOf(running())).toEqual({
       code: 'missing-reference',
-      message: `${file} does not export a function \`reference\`.`,
+      message: `${file} has no function \`reference\`.`,
       file,
       received: 'exports referense',
       expected: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',

@@ -1,4 +1,5 @@
 import { isFloating } from '../../../core/dtype.ts';
+import { WarpsmithError } from '../../../core/errors.ts';
 import type { ProblemFile } from '../../../core/problem.ts';
 import { rounderFor } from '../../../core/rounding.ts';
 import { unitRoundoff } from '../../oracle/ulp.ts';
@@ -30,6 +31,12 @@ export function operandMutants(problem: ProblemFile): Mutant[] {
   }));
 }
 
+/** A reference in Python that takes no `round` has no intermediates to round: the mistake can't be played. */
+function unlessRoundsNothing(error: unknown): undefined {
+  if (error instanceof WarpsmithError && error.details.code === 'reference-rounds-nothing') return undefined;
+  throw error;
+}
+
 /** Kernels that keep intermediates in too few bits. */
 export const precisionMutants: readonly Mutant[] = [
   {
@@ -39,7 +46,7 @@ export const precisionMutants: readonly Mutant[] = [
       const floating = outputs.filter(({ dtype }) => isFloating(dtype));
       if (floating.length === 0) return undefined;
       const fewestBits = Math.min(...floating.map(({ dtype }) => -Math.log2(unitRoundoff(dtype))));
-      return compute({ rounding: { significantBits: fewestBits - BITS_LOST } });
+      return compute({ rounding: { significantBits: fewestBits - BITS_LOST } }).catch(unlessRoundsNothing);
     },
   },
 ];

@@ -7,12 +7,13 @@ import type { LaunchPlan, PlannedBuffer } from '../../../core/launch-plan.ts';
 import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, Workload } from '../../../core/problem.ts';
 import { valuesKey } from '../../../core/values.ts';
+import { findPython } from '../../../process/find-python.ts';
 import type { Contender, ContenderFailure } from '../../measure/contender.ts';
 import { timedPlan } from '../../measure/timed-plan.ts';
 import type { ExpectationCache } from '../../oracle/expectation-cache.ts';
-import { findPython } from './find-python.ts';
 import { LibraryContender, type LibrarySubject, prepareBaseline, ruleOf } from './library-contender.ts';
 import { type BaselineListing, bufferMessage, type Versions } from './messages.ts';
+import { PYTHON_FOR_BASELINES } from './python-environment.ts';
 import {
   DEFAULT_LIMITS,
   type SessionLimits,
@@ -81,7 +82,7 @@ export class BaselineWorker {
     if (!existsSync(baselineFile)) throw noBaselines(request.problem, baselineFile);
     request.problem.requireTrusted?.();
     const options: SessionOptions = {
-      python: findPython(request.python),
+      python: findPython(PYTHON_FOR_BASELINES, request.python),
       baselineFile,
       gpuUuid: request.gpu?.uuid,
       backendFile: request.backendFile,

@@ -21,3 +21,9 @@ export function pythonEnvironment(gpuUuid: string | undefined): Record<string, s
   if (gpuUuid !== undefined) environment.CUDA_VISIBLE_DEVICES = gpuUuid;
   return { ...environment, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' };
 }
+
+/** What library baselines want of a Python. */
+export const PYTHON_FOR_BASELINES = {
+  message: 'Library baselines need Python, and it is not there.',
+  expected: 'Python 3.9 or later with PyTorch for CUDA',
+} as const;

@@ -2,6 +2,7 @@ import type { ReferenceFault } from '../../../core/call-reference.ts';
 import type { Dimensions, ReferenceTensors } from '../../../core/problem.ts';
 import type { Rounding } from '../../../core/rounding.ts';
 import type { LineMessage } from '../../../process/line-messages.ts';
+import type { NotLoaded } from './reference-program.ts';
 
 /** From parent to child; tensors follow as payloads in the order of `names`. */
 export type Question =
@@ -11,6 +12,8 @@ export type Question =
       readonly dimensions: Dimensions;
       readonly rounding: Rounding;
       readonly names: readonly string[];
+      /** Of every input and output, for references that take tensors with shapes. */
+      readonly shapes?: Readonly<Record<string, readonly number[]>> | undefined;
       /** One of the module's mistakes instead of the reference. */
       readonly mistake?: string;
       /** Outputs of which only some rows are wanted; their numbers follow the inputs as tensors. */
@@ -20,7 +23,7 @@ export type Question =
 /** From child to parent. */
 export type Answer =
   | { readonly kind: 'loaded'; readonly exports: readonly string[]; readonly hasReference: boolean }
-  | { readonly kind: 'not-loaded'; readonly name: string; readonly message: string }
+  | ({ readonly kind: 'not-loaded' } & NotLoaded)
   | { readonly kind: 'done'; readonly names: readonly string[] }
   | { readonly kind: 'fault'; readonly fault: ReferenceFault };
 

@@ -1,35 +1,21 @@
 import { availableParallelism, totalmem } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import type { ReferenceFault } from '../../../core/call-reference.ts';
 import { WarpsmithError } from '../../../core/errors.ts';
-import type { ReferenceRun, ReferenceTensors, RunReference } from '../../../core/problem.ts';
+import type { Dimensions, ReferenceRun, ReferenceTensors, RunReference } from '../../../core/problem.ts';
 import { LineProcess, type LineProcessEnd } from '../../../process/line-process.ts';
-import { type NetworkWall, networkWall } from '../../../process/network-wall.ts';
+import { networkWall } from '../../../process/network-wall.ts';
 import { residentBytes } from '../../../process/process-group.ts';
 import { type Answer, type Question, tensorsOf, withTensors } from './protocol.ts';
+import type { ReferenceCommand, ReferenceLimits, ReferencePlace, ReferenceProgram } from './reference-program.ts';
 import { watchRun } from './slow-runs.ts';
 
-export interface ReferenceHostOptions {
-  /** As in messages. */
-  readonly problem: string;
-  /** Absolute path of the module, symbolic links resolved. */
-  readonly file: string;
-  /** Folder that the module may read: its own. */
-  readonly folder: string;
+export interface ReferenceHostOptions extends ReferencePlace {
+  readonly program: ReferenceProgram;
+  /** Buffer → its shape, for references that take tensors with shapes. */
+  readonly shapes?: (dimensions: Dimensions) => Readonly<Record<string, readonly number[]>>;
   readonly limits?: Partial<ReferenceLimits>;
   /** Called before the first process starts. @throws if the module may not run. */
   readonly beforeStart?: () => void;
-}
-
-export interface ReferenceLimits {
-  /** Wall-clock limit of loading the module. */
-  readonly loadTimeoutMs: number;
-  /** Wall-clock limit of one run. */
-  readonly timeoutMs: number;
-  /** Resident memory of one process. */
-  readonly memoryBytes: number;
-  /** Processes at once. */
-  readonly processes: number;
 }
 
 const MIB = 1024 ** 2;
@@ -38,8 +24,7 @@ const MIB = 1024 ** 2;
 export const referenceMemoryBytes = (machineBytes: number, containerBytes: number): number =>
   Math.max(1024 * MIB, (containerBytes > 0 ? Math.min(machineBytes, containerBytes) : machineBytes) / 2);
 
-const DEFAULT_LIMITS: ReferenceLimits = {
-  loadTimeoutMs: 60_000,
+const DEFAULT_LIMITS: Omit<ReferenceLimits, 'loadTimeoutMs'> = {
   timeoutMs: 30 * 60_000,
   memoryBytes: referenceMemoryBytes(totalmem(), process.constrainedMemory()),
   processes: Math.min(4, availableParallelism()),
@@ -51,14 +36,9 @@ const PATIENCE_MS = 150;
 const IDLE_MS = 10_000;
 const MEMORY_POLL_MS = 100;
 
-const SUFFIX = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const ENTRY = fileURLToPath(new URL(`./reference-main.${SUFFIX}`, import.meta.url));
-/** Everything that the child imports of ours lies below. */
-const OWN_FOLDER = fileURLToPath(new URL('../../..', import.meta.url));
-
 /**
- * Runs a problem's reference in processes of its own: under Node's permission model, with access to its folder only, an
- * empty environment and limits, behind a network wall if the system has one. Starts a process when a run needs one, keeps
+ * Runs a problem's reference in processes of its own: confined by its program, with access to its folder only, an empty
+ * environment and limits, behind a network wall if the system has one. Starts a process when a run needs one, keeps
  * it for the next, and ends it after idle time. Starts a second one for a run that would have to wait.
  */
 export function hostReference(options: ReferenceHostOptions): RunReference {
@@ -75,24 +55,34 @@ class ReferenceHost {
 
   constructor(options: ReferenceHostOptions) {
     this.#options = options;
-    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#limits = { ...DEFAULT_LIMITS, loadTimeoutMs: options.program.loadTimeoutMs, ...options.limits };
   }
 
   async run(run: ReferenceRun): Promise<ReferenceTensors> {
     run.signal?.throwIfAborted();
-    const wall = await networkWall();
-    const child = await this.#take(wall);
+    const command = await this.#command();
+    const child = await this.#take(command);
     try {
       return await child.run(run);
     } finally {
-      this.#giveBack(child, wall);
+      this.#giveBack(child, command);
     }
   }
 
-  #take(wall: NetworkWall): Promise<ReferenceChild> | ReferenceChild {
+  /** The program, with the wall around it. */
+  async #command(): Promise<ReferenceCommand> {
+    const { program } = this.#options;
+    const [wall, { env, command, args }] = await Promise.all([
+      networkWall(),
+      program.command(this.#options, this.#limits),
+    ]);
+    return { ...wall.around(command, args), env };
+  }
+
+  #take(command: ReferenceCommand): Promise<ReferenceChild> | ReferenceChild {
     const idle = this.#idle.pop();
     if (idle) return idle;
-    if (this.#count === 0) return this.#start(wall);
+    if (this.#count === 0) return this.#start(command);
     return new Promise((resolve, reject) => {
       const take = (child: ReferenceChild) => {
         clearTimeout(timer);
@@ -103,7 +93,7 @@ class ReferenceHost {
         if (this.#count >= this.#limits.processes) return;
         this.#waiting.splice(this.#waiting.indexOf(take), 1);
         try {
-          resolve(this.#start(wall));
+          resolve(this.#start(command));
         } catch (error) {
           reject(error);
         }
@@ -111,17 +101,17 @@ class ReferenceHost {
     });
   }
 
-  #start(wall: NetworkWall): ReferenceChild {
+  #start(command: ReferenceCommand): ReferenceChild {
     this.#options.beforeStart?.();
     this.#count++;
-    return new ReferenceChild(this.#options, this.#limits, wall);
+    return new ReferenceChild(this.#options, this.#limits, command);
   }
 
   /** One that has ended is replaced when somebody waits. */
-  #giveBack(child: ReferenceChild, wall: NetworkWall): void {
+  #giveBack(child: ReferenceChild, command: ReferenceCommand): void {
     if (!child.isRunning) this.#count--;
     const next = this.#waiting.shift();
-    if (next) return next(child.isRunning ? child : this.#start(wall));
+    if (next) return next(child.isRunning ? child : this.#start(command));
     if (!child.isRunning) return;
     this.#idle.push(child);
     child.afterIdle(IDLE_MS, () => {
@@ -143,16 +133,10 @@ class ReferenceChild {
   #idle: NodeJS.Timeout | undefined;
   #outOfMemory = false;
 
-  constructor(options: ReferenceHostOptions, limits: ReferenceLimits, wall: NetworkWall) {
+  constructor(options: ReferenceHostOptions, limits: ReferenceLimits, command: ReferenceCommand) {
     this.#options = options;
     this.#limits = limits;
-    const args = [...nodeArguments(options.folder, limits), ENTRY, pathToModule(options.file)];
-    this.#process = new LineProcess({
-      ...wall.around(process.execPath, args),
-      cwd: '/',
-      env: {},
-      maximumPayloadBytes: limits.memoryBytes,
-    });
+    this.#process = new LineProcess({ ...command, cwd: '/', maximumPayloadBytes: limits.memoryBytes });
   }
 
   get isRunning(): boolean {
@@ -169,8 +153,9 @@ class ReferenceChild {
 
   async run({ inputs, dimensions, rounding, rows, mistake, signal }: ReferenceRun): Promise<ReferenceTensors> {
     clearTimeout(this.#idle);
+    const { problem, program, shapes } = this.#options;
     const onAbort = () => void this.close();
-    const unwatch = watchRun({ problem: this.#options.problem, dimensions });
+    const unwatch = watchRun({ problem, dimensions });
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       signal?.throwIfAborted();
@@ -183,6 +168,7 @@ class ReferenceChild {
           dimensions,
           rounding,
           names,
+          shapes: program.takesShapes ? shapes?.(dimensions) : undefined,
           rowsOf: rows ? Object.keys(rows) : undefined,
           mistake,
         },
@@ -201,7 +187,7 @@ class ReferenceChild {
 
   async #load(): Promise<void> {
     const { answer } = await this.#ask({ command: 'load' }, [], this.#limits.loadTimeoutMs);
-    if (answer.kind === 'not-loaded') throw this.#notLoaded(answer);
+    if (answer.kind === 'not-loaded') throw this.#options.program.notLoaded(this.#options, answer);
     if (answer.kind === 'loaded' && !answer.hasReference) throw this.#missing(answer.exports);
   }
 
@@ -220,34 +206,21 @@ class ReferenceChild {
     void this.close();
   }
 
-  #notLoaded({ name, message }: Answer & { kind: 'not-loaded' }): WarpsmithError {
-    const { file } = this.#options;
-    return new WarpsmithError({
-      code: 'reference-failed',
-      message: `${file} can't be loaded: ${message}`,
-      file,
-      received: name,
-      expected:
-        'a module that Node loads as it is: erasable TypeScript only, imports of files beside it with their extension',
-      hint: `Run node ${file} to see the whole error.`,
-    });
-  }
-
   #missing(names: readonly string[]): WarpsmithError {
-    const { file } = this.#options;
+    const { file, program } = this.#options;
     return new WarpsmithError({
       code: 'missing-reference',
-      message: `${file} does not export a function \`reference\`.`,
+      message: `${file} has no function \`reference\`.`,
       file,
       received: names.length === 0 ? 'no exports' : `exports ${names.join(', ')}`,
-      expected: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',
-      hint: 'problems/attention/reference.ts is an example.',
+      expected: program.declaration,
+      hint: program.example,
     });
   }
 
   #faultError({ message, stack, ...details }: ReferenceFault): WarpsmithError {
-    const { file, problem } = this.#options;
-    const place = stack && placeIn(stack, file);
+    const { file, problem, program } = this.#options;
+    const place = stack && program.placeIn(stack, file);
     const text = `the reference of ${problem} ${message}`;
     return new WarpsmithError({ ...details, message: text, file, path: place });
   }
@@ -265,7 +238,7 @@ class ReferenceChild {
     timeoutMs: number,
   ): { code: string; what: string; expected: string; hint: string } {
     const { memoryBytes } = this.#limits;
-    if (this.#outOfMemory || stderr.includes('JavaScript heap out of memory')) {
+    if (this.#outOfMemory || this.#options.program.isOutOfMemory(stderr)) {
       return {
         code: 'reference-memory',
         what: 'takes too much memory',
@@ -278,45 +251,20 @@ class ReferenceChild {
         code: 'reference-timed-out',
         what: `did not finish within ${timeoutMs / 1000} s`,
         expected: 'a function that returns',
-        hint: 'Judge a smaller workload, or correct reference.ts.',
+        hint: 'Judge a smaller workload, or correct the reference.',
       };
     }
     return {
       code: 'reference-ended',
       what: 'ended its process instead of returning',
       expected: 'a function that returns its outputs',
-      hint: 'Correct reference.ts; the mistake is the problem’s, not a kernel’s.',
+      hint: 'Correct the reference; the mistake is the problem’s, not a kernel’s.',
     };
   }
 }
-
-const pathToModule = (file: string): string =>
-  new URL(`file://${encodeURI(file).replaceAll('#', '%23').replaceAll('?', '%3F')}`).href;
-
-/**
- * It can read only our files and the problem's, and write none; no child process, worker thread, addon, WASI or inspector.
- * Node 24's permission model leaves network, signals and SQLite open: confine.ts removes these, and a wall around the
- * process cuts off the network if the system has one.
- */
-const nodeArguments = (folder: string, { memoryBytes }: ReferenceLimits): string[] => [
-  '--permission',
-  `--allow-fs-read=${OWN_FOLDER}`,
-  `--allow-fs-read=${folder}`,
-  '--no-addons',
-  '--no-experimental-sqlite',
-  '--disallow-code-generation-from-strings',
-  '--no-warnings',
-  `--max-old-space-size=${Math.round(memoryBytes / MIB)}`,
-];
 
 /** The line that names an error, before its stack; without one, the last line. */
 function lastWords(stderr: string): string {
   const lines = stderr.split('\n');
   return (lines.findLast((line) => /^(?:Uncaught )?\w*Error\b/.test(line)) ?? lines.at(-1) ?? '').trim();
-}
-
-/** `line:column` of the innermost frame in the file. */
-function placeIn(stack: string, file: string): string | undefined {
-  const frame = stack.split('\n').find((line) => line.includes(file.slice(file.lastIndexOf('/'))));
-  return frame && /(\d+:\d+)\)?$/.exec(frame)?.[1];
 }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WarpsmithError } from '../../../../src/core/errors.ts';
 import type { ReferenceTensors, RunReference } from '../../../../src/core/problem.ts';
+import { nodeProgram } from '../../../../src/evaluation/oracle/reference-process/node-program.ts';
 import {
   hostReference,
   type ReferenceHostOptions,
@@ -25,7 +26,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const host = async (text: string, options: Partial<ReferenceHostOptions> = {}): Promise<RunReference> => {
   const file = join(folder, `reference-${count++}.ts`);
   await writeFile(file, text);
-  return hostReference({ problem: 'scale', file, folder, ...options });
+  return hostReference({ problem: 'scale', file, folder, program: nodeProgram, ...options });
 };
 
 const inputs: ReferenceTensors = { X: Float64Array.of(1, -2, Number.NaN, -0, 1e300) };

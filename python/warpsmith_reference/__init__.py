@@ -1,0 +1,1 @@
+"""The process in which a problem's reference.py runs: confined, asked through a pipe."""

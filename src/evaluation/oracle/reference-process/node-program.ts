@@ -1,0 +1,53 @@
+import { fileURLToPath } from 'node:url';
+import { WarpsmithError } from '../../../core/errors.ts';
+import type { ReferenceLimits, ReferenceProgram } from './reference-program.ts';
+
+const SUFFIX = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+const ENTRY = fileURLToPath(new URL(`./reference-main.${SUFFIX}`, import.meta.url));
+/** Everything that the child imports of ours lies below. */
+const OWN_FOLDER = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** reference.ts, under Node's permission model: with access to its folder only. */
+export const nodeProgram: ReferenceProgram = {
+  loadTimeoutMs: 60_000,
+  takesShapes: false,
+  async command({ file, folder }, limits) {
+    return { command: process.execPath, args: [...nodeArguments(folder, limits), ENTRY, pathToModule(file)], env: {} };
+  },
+  notLoaded: ({ file }, { name, message }) =>
+    new WarpsmithError({
+      code: 'reference-failed',
+      message: `${file} can't be loaded: ${message}`,
+      file,
+      received: name,
+      expected:
+        'a module that Node loads as it is: erasable TypeScript only, imports of files beside it with their extension',
+      hint: `Run node ${file} to see the whole error.`,
+    }),
+  declaration: 'export const reference: ReferenceFunction = (inputs, dimensions, round) => …',
+  example: 'problems/attention/reference.ts is an example.',
+  isOutOfMemory: (stderr) => stderr.includes('JavaScript heap out of memory'),
+  placeIn(stack, file) {
+    const frame = stack.split('\n').find((line) => line.includes(file.slice(file.lastIndexOf('/'))));
+    return frame && /(\d+:\d+)\)?$/.exec(frame)?.[1];
+  },
+};
+
+const pathToModule = (file: string): string =>
+  new URL(`file://${encodeURI(file).replaceAll('#', '%23').replaceAll('?', '%3F')}`).href;
+
+/**
+ * It can read only our files and the problem's, and write none; no child process, worker thread, addon, WASI or inspector.
+ * Node 24's permission model leaves network, signals and SQLite open: confine.ts removes these, and a wall around the
+ * process cuts off the network if the system has one.
+ */
+const nodeArguments = (folder: string, { memoryBytes }: ReferenceLimits): string[] => [
+  '--permission',
+  `--allow-fs-read=${OWN_FOLDER}`,
+  `--allow-fs-read=${folder}`,
+  '--no-addons',
+  '--no-experimental-sqlite',
+  '--disallow-code-generation-from-strings',
+  '--no-warnings',
+  `--max-old-space-size=${Math.round(memoryBytes / 1024 ** 2)}`,
+];

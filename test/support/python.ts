@@ -1,0 +1,16 @@
+import { findExecutable } from '../../src/process/find-executable.ts';
+import { runProcess } from '../../src/process/run-process.ts';
+
+/** Whether references in Python can import it. */
+export async function hasPythonModule(name: string): Promise<boolean> {
+  const command = findExecutable('python3');
+  if (command === undefined) return false;
+  const { exitCode } = await runProcess({
+    ...{ command, args: ['-s', '-c', `import ${name}`], cwd: '/' },
+    ...{ timeoutMs: 60_000, maximumOutputBytes: 1 << 16 },
+  });
+  return exitCode === 0;
+}
+
+/** Why tests are left out. */
+export const NO_NUMPY = 'this Python has no NumPy';
