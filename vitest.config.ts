@@ -1,5 +1,7 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { findTurn } from './test/support/sampling/find-turn.ts';
+import { SampleReporter } from './test/support/sampling/report-sample.ts';
 
 /**
  * Tests that leave nothing behind in their process (no environment, no working folder, no listener) and run no kernel.
@@ -29,6 +31,9 @@ const SHARING = [
  */
 const V8_FLAGS = ['--external-memory-accounted-in-global-limit', '--initial-old-space-size=512'];
 
+/** Of large matrices of tests a sample runs, another one with every commit (docs/decisions/a-sample-of-the-matrices.md). */
+const turn = findTurn(import.meta.dirname);
+
 export default defineConfig({
   test: {
     // The virtual GPU owns worker threads of its own: one test process per core.
@@ -36,6 +41,8 @@ export default defineConfig({
     maxWorkers: 2,
     execArgv: V8_FLAGS,
     globalSetup: ['test/support/shared-code-cache.ts'],
+    provide: { turn },
+    reporters: [...configDefaults.reporters, new SampleReporter(turn.seed)],
     sequence: { sequencer: LongestFirst },
     // Problems that a test writes into a temporary folder; tests of the question itself unset it. And what a test finds
     // is found now: tests of repeats and of the journal turn them on.

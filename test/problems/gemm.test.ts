@@ -15,6 +15,7 @@ import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
+import { climb, rungsOf } from './support/matrices.ts';
 
 const exact = (value: number): number => value;
 
@@ -102,7 +103,11 @@ describe.each(LADDERS)('the ladder of gemm in %s', (dtype, name, rungs) => {
     expect(count).toBeLessThanOrEqual(150);
   });
 
-  it.each(rungs)('%s is right on every check shape and a ragged workload', async (rung) => {
+  rungsOf(
+    'gemm',
+    rungs,
+    dtype,
+  )('%s is right on every check shape and a ragged workload', async (rung) => {
     const { status, reason } = await judge(join(FOLDER, rung), dtype);
     expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
   });
@@ -153,7 +158,7 @@ describe('the checks', () => {
 });
 
 describe('optimising gemm', () => {
-  it('climbs from the naive rung to the last one', async () => {
+  climb('gemm on virtual:l4')('climbs from the naive rung to the last one', async () => {
     const store = await mkdtemp(join(tmpdir(), 'warpsmith-gemm-'));
     try {
       const { result } = await optimizeProblem({

@@ -16,6 +16,7 @@ import { ulpAt } from '../../src/evaluation/oracle/ulp.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { compareReferences } from '../support/compare-device-reference.ts';
 import { type Edit, judgeRung } from '../support/judge-rung.ts';
+import { climb, effectOfRungs, rungsOf } from './support/matrices.ts';
 
 const FOLDER = 'problems/softmax';
 const RUNGS = ['01_naive', '02_warp_per_row', '03_online', '04_vectorised'];
@@ -128,12 +129,12 @@ describe('the ladder', () => {
     expect(Math.max(...wide.map(({ dimensions }) => dimensions.N!))).toBeGreaterThan(2 * Math.max(...chunks));
   });
 
-  it.each(RUNGS)('%s is right on every check shape', async (rung) => {
+  rungsOf('softmax', RUNGS)('%s is right on every check shape', async (rung) => {
     const { status, reason } = await judge(rung, {});
     expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
   });
 
-  it('is faster with every rung, as predicted for the first workload', async () => {
+  effectOfRungs('softmax')('is faster with every rung, as predicted for the first workload', async () => {
     const times: number[] = [];
     for (const rung of RUNGS) {
       const { timing } = await judgeRung(session, { folder: join(FOLDER, rung), workload: 'r32n2048' });
@@ -200,24 +201,25 @@ it('has checks that refuse every generic wrong kernel', async () => {
 });
 
 describe('optimising', () => {
-  it.each(['virtual:l4', 'virtual:h200'])('climbs from the naive rung to the last one on %s', async (device) => {
-    const store = await mkdtemp(join(tmpdir(), 'warpsmith-softmax-'));
-    try {
-      const { result } = await optimizeProblem({
-        target: FOLDER,
-        device,
-        workloads: ['R=32,N=1024'],
-        parameters: {},
-        seed: 1,
-        threads: 1,
-        ablation: false,
-        store,
-        budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 10 },
-      });
-      expect(result.best?.candidate.kernel.file.name).toBe('04_vectorised');
-      expect(result.speedup).toBeGreaterThan(50);
-    } finally {
-      await rm(store, { recursive: true, force: true });
-    }
-  });
+  for (const device of ['virtual:l4', 'virtual:h200'])
+    climb(`softmax on ${device}`)(`climbs from the naive rung to the last one on ${device}`, async () => {
+      const store = await mkdtemp(join(tmpdir(), 'warpsmith-softmax-'));
+      try {
+        const { result } = await optimizeProblem({
+          target: FOLDER,
+          device,
+          workloads: ['R=32,N=1024'],
+          parameters: {},
+          seed: 1,
+          threads: 1,
+          ablation: false,
+          store,
+          budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 10 },
+        });
+        expect(result.best?.candidate.kernel.file.name).toBe('04_vectorised');
+        expect(result.speedup).toBeGreaterThan(50);
+      } finally {
+        await rm(store, { recursive: true, force: true });
+      }
+    });
 });

@@ -11,6 +11,7 @@ import { openSession, type Session } from '../../src/app/session.ts';
 import { validAssignments } from '../../src/core/plan/parameters.ts';
 import { NOTHING_KEPT, UNLIMITED } from '../../src/store/events.ts';
 import { judgeRung } from '../support/judge-rung.ts';
+import { climb, effectOfRungs, rungsOf } from './support/matrices.ts';
 
 const FOLDER = 'problems/transpose';
 const RUNGS = ['01_naive', '02_tiled', '03_padded', '04_vectorised'];
@@ -56,24 +57,27 @@ describe('the ladder', () => {
     expect(count).toBeLessThanOrEqual(150);
   });
 
-  it.each(RUNGS)('%s is right on every check shape and a ragged workload', async (rung) => {
+  rungsOf('transpose', RUNGS)('%s is right on every check shape and a ragged workload', async (rung) => {
     const { status, reason } = await onL4(rung, 'M=70,N=130');
     expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
   });
 
-  it('removes a cause with every rung: scattered writes, bank conflicts, narrow accesses', async () => {
-    const totals = async (rung: string) => (await onL4(rung, 'M=128,N=128')).counters!.totals;
-    const [naive, tiled, padded, vectorised] = await Promise.all(RUNGS.map(totals));
-    const warps = (128 * 128) / 32;
-    // A sector for every lane against four for a warp.
-    expect(naive!.globalStoreSectors).toBe(32 * warps);
-    expect(tiled!.globalStoreSectors).toBe(4 * warps);
-    // 32 lanes below each other in rows of 32 words: one bank.
-    expect(tiled!.sharedLoadWavefronts).toBe(32 * warps);
-    expect(padded!.sharedLoadWavefronts).toBe(warps);
-    expect(vectorised!.sharedLoadBankConflicts + vectorised!.sharedStoreBankConflicts).toBe(0);
-    expect(vectorised!.globalLoadRequests).toBe(padded!.globalLoadRequests / 4);
-  });
+  effectOfRungs('transpose')(
+    'removes a cause with every rung: scattered writes, bank conflicts, narrow accesses',
+    async () => {
+      const totals = async (rung: string) => (await onL4(rung, 'M=128,N=128')).counters!.totals;
+      const [naive, tiled, padded, vectorised] = await Promise.all(RUNGS.map(totals));
+      const warps = (128 * 128) / 32;
+      // A sector for every lane against four for a warp.
+      expect(naive!.globalStoreSectors).toBe(32 * warps);
+      expect(tiled!.globalStoreSectors).toBe(4 * warps);
+      // 32 lanes below each other in rows of 32 words: one bank.
+      expect(tiled!.sharedLoadWavefronts).toBe(32 * warps);
+      expect(padded!.sharedLoadWavefronts).toBe(warps);
+      expect(vectorised!.sharedLoadBankConflicts + vectorised!.sharedStoreBankConflicts).toBe(0);
+      expect(vectorised!.globalLoadRequests).toBe(padded!.globalLoadRequests / 4);
+    },
+  );
 });
 
 it('has checks that refuse every generic wrong kernel', async () => {
@@ -82,21 +86,24 @@ it('has checks that refuse every generic wrong kernel', async () => {
   expect(falseAlarms).toEqual([]);
 });
 
-it('is optimised from the naive rung to the last one on an H200, where bank conflicts bind', async () => {
-  const store = await mkdtemp(join(tmpdir(), 'warpsmith-transpose-'));
-  try {
-    const { result } = await optimizeProblem({
-      target: FOLDER,
-      device: 'virtual:h200',
-      workloads: [],
-      parameters: {},
-      seed: 1,
-      threads: 1,
-      store,
-      budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 5 },
-    });
-    expect(result.best?.candidate.kernel.file.name).toBe('04_vectorised');
-  } finally {
-    await rm(store, { recursive: true, force: true });
-  }
-});
+climb('transpose on virtual:h200')(
+  'is optimised from the naive rung to the last one on an H200, where bank conflicts bind',
+  async () => {
+    const store = await mkdtemp(join(tmpdir(), 'warpsmith-transpose-'));
+    try {
+      const { result } = await optimizeProblem({
+        target: FOLDER,
+        device: 'virtual:h200',
+        workloads: [],
+        parameters: {},
+        seed: 1,
+        threads: 1,
+        store,
+        budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: 5 },
+      });
+      expect(result.best?.candidate.kernel.file.name).toBe('04_vectorised');
+    } finally {
+      await rm(store, { recursive: true, force: true });
+    }
+  },
+);

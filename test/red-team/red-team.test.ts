@@ -10,6 +10,7 @@ import { EVALUATION_STATUSES } from '../../src/core/status.ts';
 import { openDevice } from '../../src/devices/open-device.ts';
 import { createLiveEvaluator } from '../../src/evaluation/live-evaluator.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 import { ATTENTION, expectedOf, RED_TEAM, redTeamKernels, STAGES } from './expected.ts';
 import { STAGED_VARIANTS } from './honest.ts';
 
@@ -104,6 +105,7 @@ const judge = async (
 describe('the red team', () => {
   const kernels = redTeamKernels();
   const caught = (name: string): boolean => !expectedOf(name, 'virtual').statuses.includes('passed');
+  const verdictOf = (name: string): string => expectedOf(name, 'virtual').statuses[0]!;
 
   it('has every kernel that the referee must be tested with', () => {
     expect(kernels).toEqual(expect.arrayContaining(REQUIRED));
@@ -119,7 +121,12 @@ describe('the red team', () => {
     }
   });
 
-  it.each(kernels.filter(caught))('%s is refused with the right status and reason', async (name) => {
+  const sample = { oneIn: 8, kindOf: verdictOf, placeOf: (name: string) => `test/red-team/${name}` };
+  sampled(
+    'the red team',
+    kernels.filter(caught),
+    sample,
+  )('%s is refused with the right status and reason', async (name) => {
     const expected = expectedOf(name, 'virtual');
     const { status, reason, failedCheck } = await judge(path.join(RED_TEAM, name), 1, expected.workload);
     expect({ status, reason, failedCheck }).toEqual({
@@ -129,7 +136,11 @@ describe('the red team', () => {
     });
   });
 
-  it.each(kernels.filter((name) => !caught(name)))('%s shows in timed launches only', async (name) => {
+  sampled(
+    'what only timed launches show',
+    kernels.filter((name) => !caught(name)),
+    { ...sample, oneIn: 10 },
+  )('%s shows in timed launches only', async (name) => {
     expect((await judge(path.join(RED_TEAM, name), SEED)).status).toBe('passed');
   });
 });
@@ -144,7 +155,7 @@ describe('an honest rung', () => {
   // Not only within the limits: fp32 weights stay below half of them. Tensor cores take weights rounded to fp16, which is as
   // good as a rounding of the output. The other rungs share one of these's arithmetic, and each takes seconds. Rungs with tiles get
   // seeds that draw small shapes. Many more seeds: bench/referee/honest.ts.
-  it.each([
+  const rungs = [
     ['01_minimal', 1, 0.5],
     ['01_minimal', 2, 0.5],
     ['02_tiled', 3, 0.5],
@@ -152,17 +163,25 @@ describe('an honest rung', () => {
     ['04_warp', 7, 0.5],
     ['05_mma', 8, 0.7],
     ['08_key_split', 10, 0.7],
-  ])('%s raises no alarm with seed %i', { timeout: 120_000 }, async (rung, seed, most) => {
-    const { status, reason, failedCheck, correctness } = await judge(path.join(ATTENTION, rung), seed);
-    expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
-    expect(correctness?.worstErrorRatio).toBeLessThan(most);
-    expect(correctness?.rmsErrorRatio).toBeLessThan(Math.max(most, RMS_OF_SUBNORMALS));
-  });
+  ] as const;
+  sampled('honest rungs of attention', rungs, { oneIn: 7, placeOf: ([rung]) => `problems/attention/${rung}` })(
+    '%s raises no alarm with seed %i',
+    { timeout: 120_000 },
+    async (rung, seed, most) => {
+      const { status, reason, failedCheck, correctness } = await judge(path.join(ATTENTION, rung), seed);
+      expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
+      expect(correctness?.worstErrorRatio).toBeLessThan(most);
+      expect(correctness?.rmsErrorRatio).toBeLessThan(Math.max(most, RMS_OF_SUBNORMALS));
+    },
+  );
 });
 
 describe('an honest pipeline', () => {
-  it.each(STAGED_VARIANTS)('$title raises no alarm', async ({ folder, parameters }) => {
-    const { status, reason, failedCheck } = await judge(folder, SEED, WORKLOAD, parameters);
-    expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
-  });
+  sampled('staged variants', STAGED_VARIANTS, { oneIn: 4, placeOf: () => 'test/honest/staged-tiles' })(
+    '$title raises no alarm',
+    async ({ folder, parameters }) => {
+      const { status, reason, failedCheck } = await judge(folder, SEED, WORKLOAD, parameters);
+      expect({ status, reason, failedCheck }).toEqual({ status: 'passed' });
+    },
+  );
 });

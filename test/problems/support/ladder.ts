@@ -21,6 +21,7 @@ import { runHostReference } from '../../../src/evaluation/oracle/reference-runs.
 import { NOTHING_KEPT, UNLIMITED } from '../../../src/store/events.ts';
 import { createClangToolchain } from '../../../src/toolchains/clang.ts';
 import { judgeRung } from '../../support/judge-rung.ts';
+import { climb, rungsOf } from './matrices.ts';
 
 const VIRTUAL_DEVICES = ['virtual:l4', 'virtual:h200'] as const;
 
@@ -84,7 +85,7 @@ export function describeLadder({ problem: name, rungs, ragged, search, reference
     });
 
     // The first and the last that each rung admits; the declared ones run in the search below.
-    it.each(rungs)('%s is right on every check shape and a ragged workload', async (rung) => {
+    rungsOf(name, rungs)('%s is right on every check shape and a ragged workload', async (rung) => {
       const { file } = kernels[rungs.indexOf(rung)]!;
       const assignments = validAssignments(file);
       const tried: ParameterValues[] = [assignments[0]!, assignments.at(-1)!];
@@ -145,19 +146,20 @@ export function describeLadder({ problem: name, rungs, ragged, search, reference
     });
     afterAll(async () => rm(store, { recursive: true, force: true }));
 
-    it.each(VIRTUAL_DEVICES)('climbs to the last rung on %s because of findings', async (device) => {
-      const { result, view } = await optimizeProblem({
-        target: folder,
-        device,
-        workloads: [workloadOf(search)],
-        parameters: {},
-        seed: 1,
-        store,
-        budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: rungs.length },
+    for (const device of VIRTUAL_DEVICES)
+      climb(`${name} on ${device}`)(`climbs to the last rung on ${device} because of findings`, async () => {
+        const { result, view } = await optimizeProblem({
+          target: folder,
+          device,
+          workloads: [workloadOf(search)],
+          parameters: {},
+          seed: 1,
+          store,
+          budgets: { ...UNLIMITED, allowance: NOTHING_KEPT, maximumEvaluations: rungs.length },
+        });
+        expect(result.best?.candidate.kernel.file.name).toBe(last);
+        expect(result.speedup).toBeGreaterThan(2);
+        expect(view.progression[1]?.why?.finding).toBeDefined();
       });
-      expect(result.best?.candidate.kernel.file.name).toBe(last);
-      expect(result.speedup).toBeGreaterThan(2);
-      expect(view.progression[1]?.why?.finding).toBeDefined();
-    });
   });
 }

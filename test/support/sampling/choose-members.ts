@@ -1,0 +1,47 @@
+import { deriveSeed } from '../../../src/core/derive-seed.ts';
+
+/** Which sample a run of the tests takes, the same for all of its processes. */
+export interface Turn {
+  /** A whole number of at least 0, or all members. */
+  readonly seed: number | 'all';
+  /** Files that the last commit or the work tree changed, from the repository's root. */
+  readonly changed: readonly string[];
+}
+
+/** How to sample members that take the same path through the code with other data. */
+export interface SampleOptions<T> {
+  /** About one of this many members runs. */
+  readonly oneIn: number;
+  /** What must not be missing from any sample: one member of each kind runs at least. */
+  readonly kindOf?: (member: T) => string;
+  /** A member that guards a known regression runs always. */
+  readonly always?: (member: T) => boolean;
+  /** The file or folder that a member is about, from the repository's root: where it changed, the member runs. */
+  readonly placeOf?: (member: T) => string;
+}
+
+const liesAt = (place: string, file: string): boolean => file === place || file.startsWith(`${place}/`);
+
+/**
+ * Which members of a matrix run. Of each kind every n-th member does, from a place that moves by one with every seed: over n
+ * consecutive seeds each member runs once at least, with n the lesser of `oneIn` and the number of members of its kind.
+ */
+export function chooseMembers<T>(
+  matrix: string,
+  members: readonly T[],
+  { oneIn, kindOf = () => '', always, placeOf }: SampleOptions<T>,
+  { seed, changed }: Turn,
+): boolean[] {
+  if (seed === 'all') return members.map(() => true);
+  const kinds = Map.groupBy(members.keys(), (index) => kindOf(members[index]!));
+  const chosen = members.map((member) => {
+    const place = placeOf?.(member);
+    return (always?.(member) ?? false) || (place !== undefined && changed.some((file) => liesAt(place, file)));
+  });
+  for (const [kind, indices] of kinds) {
+    const step = Math.min(oneIn, indices.length);
+    const start = (deriveSeed(0, `${matrix}/${kind}`) + seed) % step;
+    for (const [rank, index] of indices.entries()) if (rank % step === start) chosen[index] = true;
+  }
+  return chosen;
+}
