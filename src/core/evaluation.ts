@@ -113,6 +113,10 @@ const coverage = z
     fixedDimensions: z
       .array(z.string())
       .describe('Dimensions that no verified shape has another value of, although the problem allows others.'),
+    reference: z
+      .literal('original')
+      .describe('Results were compared with another kernel’s: they are the same as its, no more is known.')
+      .optional(),
     timedShapeOnly: z.boolean().describe('Verified at no other shape than the timed one: nothing is known of others.'),
     compared: comparedSizesSchema
       .describe('Where results were compared and right. Absent in evaluations of older versions and after quick looks.')

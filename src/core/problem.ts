@@ -288,6 +288,11 @@ export const problemFileSchema = z.strictObject({
     .enum(['reference.ts', 'reference.js', 'reference.py'])
     .optional()
     .describe('The file that decides what is right, where the folder has several.'),
+  originalKernel: printableSchema
+    .optional()
+    .describe(
+      'Folder name of a kernel whose results on a virtual GPU are right by definition, in place of a reference. It proves that others compute the same, no more.',
+    ),
   deviceReference: printableSchema
     .describe(
       'Folder name of a kernel that computes the reference on a GPU, for shapes that take long on a host. It fills a workspace ' +

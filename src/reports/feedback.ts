@@ -214,8 +214,9 @@ function counterChanges({ evaluation, parent }: FeedbackParts): string[] {
 function notCheckedOf({ coverage, timing, status }: Evaluation): string[] {
   const kind = timing?.kind === 'predicted' && status === 'passed' ? ['predicted by a model, not measured'] : [];
   if (!coverage) return ['verification did not begin', ...kind];
-  const { timedShapeOnly, excludedShapes, fixedDimensions, leftOut, conditions, compared } = coverage;
+  const { timedShapeOnly, excludedShapes, fixedDimensions, leftOut, conditions, compared, reference } = coverage;
   return [
+    ...(reference === 'original' ? ['whether the original is right: results are the same as its, no more'] : []),
     ...(timedShapeOnly ? ['no other shape than the timed one'] : []),
     ...(excludedShapes.length > 0
       ? [`${formatCount(excludedShapes.length, 'check shape')} that its limits turn away`]

@@ -152,8 +152,8 @@ const TOLERANCES: { [K in Tolerance['kind']]: (rule: Extract<Tolerance, { kind: 
 
 const describeTolerance = (rule: Tolerance): string => (TOLERANCES[rule.kind] as (rule: Tolerance) => string)(rule);
 
-const tolerances = ({ comparison, outputs }: ProblemFile): string[] => [
-  `Against a float64 reference: ${describeTolerance(comparison)}. NaN fails where a number is right.`,
+const tolerances = ({ comparison, outputs, originalKernel }: ProblemFile): string[] => [
+  `Against ${originalKernel === undefined ? 'a float64 reference' : 'the results of the original kernel, in its own precision'}: ${describeTolerance(comparison)}. NaN fails where a number is right.`,
   ...Object.entries(outputs).flatMap(([name, { comparison: own }]) =>
     own ? [`${name}: ${describeTolerance(own)}`] : [],
   ),

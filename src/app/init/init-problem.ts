@@ -4,6 +4,7 @@ import { makeCandidate } from '../../core/candidate.ts';
 import type { CompiledCode } from '../../core/compiled-code.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import type { KernelSource } from '../../core/kernel.ts';
+import type { ProblemSource } from '../../core/problem.ts';
 import { constant } from '../../cuda-source/amounts.ts';
 import { constantsAsParameters, type FilledConstant, usersOfConstant } from '../../cuda-source/constant-memory.ts';
 import { cutHostCode, type DeviceCode } from '../../cuda-source/cut.ts';
@@ -22,6 +23,7 @@ import type { InitOptions } from './options.ts';
 import { parameterAccess } from './parameter-access.ts';
 import { type Multiples, probeMultiples } from './probe-limits.ts';
 import { kernelFile, multiplesOfGrid, multiplesOfShapes, problemFile } from './problem-files.ts';
+import { type PythonReference, pythonReference } from './python-reference.ts';
 import { groupLaunches } from './rungs.ts';
 
 const README = 'README.md';
@@ -62,9 +64,23 @@ export async function initProblem(
   const { compiled, code } = await compileLaunches(taken.device, taken.launches, source);
   const draft = draftProblem(source, facts, compiled, options, namesDefinedIn(taken.device));
   const reference = draftReference(source, facts, draft, options, compiled);
+  const python = options.reference?.startsWith('python:')
+    ? await pythonReference(options.reference.slice('python:'.length), draft)
+    : undefined;
+  const isOriginal = options.reference === 'original';
   requireResult(draft, source);
   const rungs = await rungsOf(draft, compiled, code, reference, source);
-  const parts: Parts = { source, facts, draft, reference, compiled, rungs, name: basename(resolve(folder)) };
+  const parts: Parts = {
+    source,
+    facts,
+    draft,
+    reference,
+    python,
+    isOriginal,
+    compiled,
+    rungs,
+    name: basename(resolve(folder)),
+  };
   const notes = notesOf(parts, taken);
   const files = filesOf(parts, notes);
   const written = writeFolder(folder, files, {
@@ -263,31 +279,38 @@ interface Parts {
   readonly facts: HostFacts;
   readonly draft: Draft;
   readonly reference: DraftReference;
+  readonly python: PythonReference | undefined;
+  readonly isOriginal: boolean;
   readonly compiled: readonly CompiledLaunch[];
   readonly rungs: readonly Rung[];
   readonly name: string;
 }
 
 function filesOf(parts: Parts, notes: readonly string[]): Record<string, string> {
-  const { source, facts, draft, reference, rungs, name } = parts;
-  const kernels = rungs.flatMap(({ folder, description, group, steps, multiples }): [string, string][] => {
-    const kernel = kernelFile(draft, steps, { name: folder, description, multiples });
-    const { text } = takeConstants(source, facts, group.map(withoutConstants)).device;
-    return [
-      [`${folder}/kernel.json`, `${compactJson(kernel)}\n`],
-      [`${folder}/kernel.cu`, text],
-    ];
-  });
+  const { source, facts, draft, reference, python, isOriginal, rungs, name } = parts;
+  const original = isOriginal ? [{ ...rungs[0]!, folder: ORIGINAL }] : [];
+  const kernels = [...rungs, ...original].flatMap(
+    ({ folder, description, group, steps, multiples }): [string, string][] => {
+      const kernel = kernelFile(draft, steps, { name: folder, description, multiples });
+      const { text } = takeConstants(source, facts, group.map(withoutConstants)).device;
+      return [
+        [`${folder}/kernel.json`, `${compactJson(kernel)}\n`],
+        [`${folder}/kernel.cu`, text],
+      ];
+    },
+  );
   const about = {
     name: problemName(name),
     description: rungs.map((rung) => rung.description).join(' '),
     rungs: rungs.map(({ folder }) => folder),
     multiples: new Map(rungs.flatMap(({ multiples }) => [...multiples])),
   };
-  const problem = problemFile(draft, about, reference);
+  const problem = isOriginal
+    ? comparedWithOriginal(problemFile(draft, about, reference))
+    : problemFile(draft, about, reference);
   return {
     'problem.json': `${compactJson(problem)}\n`,
-    'reference.ts': reference.text,
+    ...(python?.files ?? (isOriginal ? {} : { 'reference.ts': reference.text })),
     [README]: readme(parts, notes),
     ...Object.fromEntries(kernels),
   };
@@ -301,13 +324,49 @@ const withoutConstants = (one: CompiledLaunch): CompiledLaunch => ({
 
 const problemName = (folder: string): string => folder.replaceAll(/[^\w.-]+/g, '-');
 
-function notesOf({ draft, reference, compiled, rungs }: Parts, { device, constants }: Taken): string[] {
+/** Folder of the kernel as it was given, which no rung replaces. */
+const ORIGINAL = 'original';
+
+/** Unit roundoff of the dtypes whose results say nothing about errors of the arithmetic behind them. */
+const NARROW: Readonly<Record<string, number>> = { f16: 2 ** -11, bf16: 2 ** -8 };
+
+/**
+ * Both kernels err: twice what one may. Results in 16 bits can't show how inputs act on them, so their tolerance is two roundings of
+ * either kernel, for results of about 1.
+ */
+function comparedWithOriginal(problem: ProblemSource): ProblemSource {
+  const { comparison } = problem;
+  const twice: ProblemSource['comparison'] =
+    comparison.kind === 'conditioned'
+      ? { ...comparison, constant: 2 * comparison.constant }
+      : comparison.kind === 'allclose'
+        ? { ...comparison, atol: 2 * comparison.atol, rtol: 2 * comparison.rtol }
+        : comparison.kind === 'calibrated'
+          ? { kind: 'allclose', atol: 4 * NARROW[comparison.storage]!, rtol: 4 * NARROW[comparison.storage]! }
+          : comparison;
+  return { ...problem, comparison: twice, originalKernel: ORIGINAL };
+}
+
+const REFERENCE_NOTES = {
+  original:
+    'There is no reference: results are compared with those of the kernel as it was given (original/), in its own precision. A verdict says "the same as the original", not "right".',
+  stub: 'reference.ts is a stub that fails: write what is right.',
+} as const;
+
+function referenceNote({ reference, python, isOriginal }: Parts): string {
+  if (isOriginal) return REFERENCE_NOTES.original;
+  if (python) return python.note;
+  return reference.from === undefined
+    ? REFERENCE_NOTES.stub
+    : `reference.ts is a draft, translated from ${reference.from}: read it before you trust a verdict.`;
+}
+
+function notesOf(parts: Parts, { device, constants }: Taken): string[] {
+  const { draft, reference, python, isOriginal, compiled, rungs } = parts;
   const loops = compiled.filter(({ launch }) => launch.isInLoop);
   return [
-    reference.from === undefined
-      ? 'reference.ts is a stub that fails: write what is right.'
-      : `reference.ts is a draft, translated from ${reference.from}: read it before you trust a verdict.`,
-    ...reference.refused.map((line) => `Not taken as reference: ${line}.`),
+    referenceNote(parts),
+    ...(python || isOriginal ? [] : reference.refused).map((line) => `Not taken as reference: ${line}.`),
     ...loops.map(
       ({ kernel, launch }) =>
         `${kernel.name} is launched in a loop (line ${launch.line}): the kernel has one launch of it.`,
@@ -328,7 +387,7 @@ function notesOf({ draft, reference, compiled, rungs }: Parts, { device, constan
   ];
 }
 
-function readme({ source, name }: Parts, notes: readonly string[]): string {
+function readme({ source, name, python, isOriginal }: Parts, notes: readonly string[]): string {
   return [
     `# ${name}`,
     '',
@@ -338,7 +397,7 @@ function readme({ source, name }: Parts, notes: readonly string[]): string {
     '',
     ...notes.map((note) => `- ${note}`),
     '',
-    'Before you trust a verdict: read reference.ts and problem.json, and run `warpsmith audit` on this folder.',
+    `Before you trust a verdict: read ${isOriginal ? '' : python ? 'reference.py and ' : 'reference.ts and '}problem.json, and run \`warpsmith audit\` on this folder.`,
     '',
   ].join('\n');
 }

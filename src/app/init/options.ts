@@ -12,5 +12,6 @@ export interface InitOptions {
   readonly grid?: string | undefined;
   readonly block?: string | undefined;
   readonly shared?: string | undefined;
-  readonly reference?: 'cpu' | 'stub' | undefined;
+  /** `cpu`, `stub`, `original`, or `python:FILE.py`, with `:function` where it has several. */
+  readonly reference?: string | undefined;
 }

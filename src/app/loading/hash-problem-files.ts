@@ -1,18 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../../process/sha256.ts';
+import { originalFiles } from './original-files.ts';
 
 /** problem.json, the reference, and what a reference may import. Library baselines decide nothing. */
 const DECIDING = /^(?!baseline\.py$).*\.(?:json|[cm]?[jt]s|py)$/;
 
 /**
- * SHA-256 of each file of the problem's folder that decides what is right, by name. Kernels are excluded: their candidates
- * carry content hashes.
+ * SHA-256 of each file of the problem's folder that decides what is right, by name. Kernels are excluded, but for the original: their
+ * candidates carry content hashes.
  */
 export function hashProblemFiles(folder: string): Readonly<Record<string, string>> {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && DECIDING.test(entry.name))
     .map(({ name }) => name)
     .sort();
-  return Object.fromEntries(names.map((name) => [name, sha256(readFileSync(join(folder, name)))]));
+  return Object.fromEntries(
+    [...names, ...originalFiles(folder)].map((name) => [name, sha256(readFileSync(join(folder, name)))]),
+  );
 }

@@ -8,6 +8,7 @@ import { checkKernelAgainstProblem } from '../../core/schemas/kernel-checks.ts';
 import { bindKernelFile, parseProblemFile } from '../../core/schemas/parse-files.ts';
 import { hostReference } from '../../evaluation/oracle/reference-process/reference-host.ts';
 import { findReference } from './find-reference.ts';
+import { originalReference } from './original-reference.ts';
 import { KERNEL_FILE, readKernelFile, readSources } from './read-kernel.ts';
 import { folderOf, readUserFile, requireFolder } from './read-user-file.ts';
 import { hashHostCode, requireTrusted } from './trust.ts';
@@ -46,24 +47,36 @@ export async function loadProblem(path: string, { dtype, among }: DTypeChoice = 
   });
   const choose = (dtypes: readonly DType[]) => dtype ?? dtypes.find((one) => among?.includes(one)) ?? dtypes[0];
   const problemFile = parseProblemFile(text.toString('utf8'), file, choose);
-  const { file: real, program } = await findReference(folder, problemFile.referenceFile);
+  const original =
+    problemFile.originalKernel === undefined
+      ? undefined
+      : await loadTrustedKernel(join(folder, problemFile.originalKernel), problemFile);
+  const found = original ? undefined : await findReference(folder, problemFile.referenceFile);
   const deviceReference =
     problemFile.deviceReference === undefined
       ? undefined
       : await loadDeviceReference(join(folder, problemFile.deviceReference), problemFile);
   const name = `${resolve(folder)}\n${folder}\n${problemFile.dtype}`;
-  const contents = JSON.stringify([text.toString('base64'), hashHostCode(folder), real, deviceReference]);
+  const contents = JSON.stringify([
+    text.toString('base64'),
+    hashHostCode(folder),
+    found?.file,
+    original,
+    deviceReference,
+  ]);
   const known = loaded.get(name);
   if (known?.contents === contents) return known.problem;
   const trusted = () => requireTrusted(problemFile.name, folder);
   const problem: Problem = {
     folder,
     file: problemFile,
-    reference: hostReference({
-      ...{ problem: problemFile.name, file: real, folder: dirname(real), program, beforeStart: trusted },
-      shapes: (dimensions) => shapesOf(problemFile, dimensions),
-    }),
-    referenceFile: real,
+    reference: found
+      ? hostReference({
+          ...{ ...found, problem: problemFile.name, folder: dirname(found.file), beforeStart: trusted },
+          shapes: (dimensions) => shapesOf(problemFile, dimensions),
+        })
+      : originalReference(problemFile, original!),
+    ...(found && { referenceFile: found.file }),
     requireTrusted: trusted,
     deviceReference,
   };
@@ -75,9 +88,15 @@ const shapesOf = (problem: ProblemFile, dimensions: Dimensions): Record<string, 
   Object.fromEntries(expandBuffers(problem, dimensions).map(({ name, shape }) => [name, shape]));
 
 async function loadDeviceReference(folder: string, problem: ProblemFile): Promise<Kernel> {
+  const kernel = await loadTrustedKernel(folder, problem);
+  checkDeviceReference(kernel.file, problem, join(folder, KERNEL_FILE));
+  return kernel;
+}
+
+/** A kernel that decides what is right. */
+async function loadTrustedKernel(folder: string, problem: ProblemFile): Promise<Kernel> {
   const file = join(folder, KERNEL_FILE);
   const kernelFile = bindKernelFile(await readKernelFile(folder), problem.dtype, file);
   checkKernelAgainstProblem(kernelFile, problem, file);
-  checkDeviceReference(kernelFile, problem, file);
   return { folder, file: kernelFile, sources: await readSources(kernelFile, folder, file) };
 }

@@ -5,6 +5,7 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { WarpsmithError } from '../../core/errors.ts';
 import { writeCacheFile } from '../../process/cache-file.ts';
 import { findHeaderFolder } from '../../toolchains/header-pack.ts';
+import { originalFiles } from './original-files.ts';
 
 /*
  * Whether the host code of a problem (reference.ts, baseline.py) may run: if the problem came with warpsmith, if the user
@@ -97,7 +98,7 @@ function hostCode(folder: string): Pick<TrustQuestion, 'files' | 'hash'> {
     .map(({ name }) => name)
     .sort();
   const hash = createHash('sha256');
-  for (const name of files) {
+  for (const name of [...files, ...originalFiles(folder)]) {
     const content = createHash('sha256')
       .update(readFileSync(join(folder, name)))
       .digest('hex');

@@ -65,7 +65,7 @@ async function initSource(request: Request, context: CommandContext): Promise<vo
 }
 
 const nextSteps = (folder: string): string =>
-  `Read reference.ts, then: warpsmith check ${folder}; warpsmith audit ${folder}; warpsmith evaluate ${folder}`;
+  `Read README.md there, then: warpsmith check ${folder}; warpsmith audit ${folder}; warpsmith evaluate ${folder}`;
 
 /** The request with what was answered at the terminal. */
 function answered(request: Request, { option, subject }: Missing, answer: string): Request {

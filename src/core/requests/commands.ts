@@ -1,4 +1,17 @@
-import { choice, choices, FLAG, IDENTIFIER, integer, NAME, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
+import {
+  choice,
+  choices,
+  FLAG,
+  IDENTIFIER,
+  integer,
+  NAME,
+  PARAMETERS,
+  PATH,
+  positive,
+  REFERENCE,
+  TEXT,
+  TEXTS,
+} from './kinds.ts';
 import {
   ATTEMPT,
   AUTHOR,
@@ -131,8 +144,8 @@ export const DRAFTING = {
   shared: option('--shared <bytes>', TEXT, 'of a .cu file: bytes of dynamic shared memory'),
   reference: option(
     '--reference <what>',
-    choice(['cpu', 'stub']),
-    "of a .cu file: translate the file's own CPU function (cpu), or leave it to you (stub)",
+    REFERENCE,
+    "of a .cu file: translate the file's own CPU function (cpu), call a Python function (python:FILE.py:function), compare with the kernel as it is (original), or leave it to you (stub)",
     { defaultHelp: 'cpu if there is one that can be translated' },
   ),
 } as const satisfies Options;

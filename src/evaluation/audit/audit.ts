@@ -43,6 +43,8 @@ export interface AuditReport {
   falseAlarms: string[];
   /** Checks that `evaluate` and `optimize` refuse. */
   blindChecks: string[];
+  /** Set if right is what another kernel computes. */
+  reference?: 'original';
   /** Nothing let through, no false alarm, no blind check. */
   ok: boolean;
 }
@@ -99,6 +101,7 @@ export async function auditProblem(options: {
     kind: 'audit',
     problem: problem.file.name,
     seed,
+    ...(problem.file.originalKernel !== undefined && { reference: 'original' as const }),
     checks: checks.map(describeCheck),
     sight,
     mutants: reports,

@@ -220,6 +220,7 @@ export function checksFor(request: ChecksRequest): ChosenChecks {
           reason: 'the timed workload is large: its generator sets are drawn by lot, and a confirmation runs them all',
         })),
       fixedDimensions: drawn.fixed,
+      ...(problem.originalKernel !== undefined && { reference: 'original' as const }),
       timedShapeOnly,
     },
   };

@@ -144,7 +144,8 @@ function checkSize(problem: Problem, plan: LaunchPlan, name: string, output: str
     throw failed(problem, `has a workspace ${name} of ${received} elements`, `${expected} expected`);
 }
 
-const encodeInputs = (buffers: readonly PlannedBuffer[], tensors: ReferenceTensors): Map<string, Uint8Array> =>
+/** The elements of every input as the device has them, in its buffer's layout. */
+export const encodeInputs = (buffers: readonly PlannedBuffer[], tensors: ReferenceTensors): Map<string, Uint8Array> =>
   new Map(
     buffers
       .filter(({ name }) => name in tensors)

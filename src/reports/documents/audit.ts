@@ -70,8 +70,12 @@ const remarks = ({ mutants, sight }: AuditReport): string[] => [
   ...sight.flatMap(({ check, blind }) => (blind === null ? [] : [`Blind, ${shortName(check)}: ${blind}.`])),
 ];
 
-function conclusion({ ok, letThrough, blindChecks, checks }: AuditReport) {
+const ORIGINAL =
+  'There is no reference: right is what the original kernel computes, mistakes included. Read it, or write a reference.';
+
+function conclusion({ ok, letThrough, blindChecks, checks, reference }: AuditReport) {
   return [
+    reference === 'original' && doc.text(doc.bad(ORIGINAL)),
     letThrough.length > 0 && [
       doc.text(doc.bad(`Would slip through: ${letThrough.join(', ')}.`)),
       doc.text('Add check shapes or generators that tell them apart.'),

@@ -100,6 +100,9 @@ const conditionsInShort = ({ count, oneWay, libraryDecisions }: ConditionCoverag
   `${count - oneWay.length} of ${formatCount(count, 'condition')} went both ways` +
   (libraryDecisions > 0 ? `; ${libraryDecisions} in library functions not looked at` : '');
 
+/** Of verdicts without a reference. */
+const SAME_AS_ORIGINAL = 'compared with the original kernel, not with a reference: the same as it, right or wrong';
+
 /** The shapes and inputs of the verification, and those left out. */
 function coverageList({ seed, coverage }: Evaluation): Part {
   if (!coverage) return doc.list([seed !== undefined && `seed ${seed}`]);
@@ -112,9 +115,11 @@ function coverageList({ seed, coverage }: Evaluation): Part {
     generatorSets,
     leftOut,
     conditions,
+    reference,
   }: Coverage = coverage;
   const shapes = (count: number) => formatCount(count, 'check shape');
   return doc.list([
+    reference === 'original' && SAME_AS_ORIGINAL,
     timedShapeOnly && 'no other shape than the timed one: the kernel takes none',
     compared && `compared for ${describeSizes(compared)}`,
     `seed ${seed}: ${shapes(coverage.checkShapes)}, ${drawnShapes.length} drawn`,

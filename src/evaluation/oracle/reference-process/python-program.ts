@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import { findPython } from '../../../process/find-python.ts';
 import { packageFolder } from '../../../process/package-folder.ts';
@@ -88,6 +88,30 @@ async function probe(python: string): Promise<string> {
     },
     EXIT.deviceOrToolMissing,
   );
+}
+
+/** A function at the top of a file. */
+export interface PythonFunction {
+  readonly name: string;
+  readonly parameters: readonly string[];
+  /** How many of them have no default. */
+  readonly needed: number;
+}
+
+/**
+ * The functions of a file, read and not run.
+ *
+ * @throws WarpsmithError `reference-failed` for what is no Python; as {@link interpreter}.
+ */
+export async function functionsInPython(file: string): Promise<PythonFunction[]> {
+  const { exitCode, stdout, stderr } = await runProcess({
+    command: await interpreter(),
+    args: [...FLAGS, join(packageFolder('python'), 'warpsmith_reference', 'signature.py'), resolve(file)],
+    ...{ cwd: '/', env: ENVIRONMENT, timeoutMs: PROBE_TIMEOUT_MS, maximumOutputBytes: 1 << 20 },
+  });
+  if (exitCode === 0) return JSON.parse(stdout) as PythonFunction[];
+  const place = { problem: file, file, folder: file };
+  throw cannotLoad(place, stderr.trim().split('\n').at(-1) ?? '', undefined);
 }
 
 const cannotLoad = ({ file }: ReferencePlace, message: string, path: string | undefined): WarpsmithError =>

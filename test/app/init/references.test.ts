@@ -1,0 +1,112 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { audit } from '../../../src/app/audit.ts';
+import { evaluateKernel } from '../../../src/app/evaluate.ts';
+import { initProblem } from '../../../src/app/init/init-problem.ts';
+import { hashProblemFiles } from '../../../src/app/loading/hash-problem-files.ts';
+import type { WarpsmithError } from '../../../src/core/errors.ts';
+import { findExecutable } from '../../../src/process/find-executable.ts';
+
+const FIXTURES = join(import.meta.dirname, '../../cuda-source/fixtures');
+const out = mkdtempSync(join(tmpdir(), 'warpsmith-references-'));
+afterAll(() => rmSync(out, { recursive: true, force: true }));
+let count = 0;
+
+const init = (name: string, reference: string) =>
+  initProblem(
+    join(FIXTURES, `${name}.cu`),
+    { kernels: [], values: {}, buffers: [], reference },
+    join(out, `${count++}`),
+  );
+
+const evaluate = (target: string, workload: string) =>
+  evaluateKernel({ target, workload, device: 'virtual:l4', seed: 1, trust: true, journal: false });
+
+/** A Python file with these lines. */
+function python(text: string, name = 'ref.py'): string {
+  const path = join(mkdtempSync(join(out, 'python-')), name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const SOFTMAX = `
+import math
+
+def _helper(): pass
+
+def rows(inp):
+    return [row for table in inp.tolist() for row in table]
+
+def softmax(inp, V, scale=1.0):
+    results = []
+    for row in rows(inp):
+        weights = [math.exp(x - max(row)) for x in row]
+        total = math.fsum(weights)
+        results.append([scale * weight / total for weight in weights])
+    assert len(results[0]) == V
+    return [number for row in results for number in row]
+`;
+
+describe.skipIf(findExecutable('python3') === undefined)('init with a reference in Python', () => {
+  it('calls the function with what its parameters are named after', async () => {
+    const path = python(SOFTMAX);
+    const { folder, files, notes } = await init('softmax', `python:${path}:softmax`);
+    expect(files).toContain('ref.py');
+    expect(files).not.toContain('reference.ts');
+    expect(notes[0]).toContain('reference.py is a draft that calls softmax of ref.py');
+    const draft = readFileSync(join(folder, 'reference.py'), 'utf8');
+    expect(draft).toContain('softmax(inp=inputs["inp"], V=dimensions["V"])');
+    const { status, coverage } = await evaluate(folder, 'B=2,T=3,V=70');
+    expect([status, coverage!.reference]).toEqual(['passed', undefined]);
+  }, 60_000);
+
+  it('takes a reference as it is', async () => {
+    const text = 'def reference(inputs, dimensions):\n    return {"out": inputs["inp"]}\n';
+    const { folder, files } = await init('softmax', `python:${python(text)}`);
+    expect(files).not.toContain('ref.py');
+    expect(readFileSync(join(folder, 'reference.py'), 'utf8')).toBe(text);
+    expect((await evaluate(folder, 'B=2,T=3,V=70')).status).toBe('wrong');
+  }, 60_000);
+
+  it.each([
+    ['no such function', `${SOFTMAX}`, ':sofmax', 'no-such-function'],
+    ['one function of several', `${SOFTMAX}`, '', 'no-such-function'],
+    ['what a parameter gets', 'def softmax(inp, temperature): pass', '', 'python-argument'],
+    ['Python', 'def softmax(', '', 'reference-failed'],
+  ])('names %s', async (_, text, wanted, code) => {
+    const error = await init('softmax', `python:${python(text)}${wanted}`).catch((thrown: unknown) => thrown);
+    expect((error as WarpsmithError).details).toMatchObject({ code, hint: expect.any(String) });
+  });
+});
+
+describe('init with the original kernel as reference', () => {
+  it('passes another kernel that computes the same, and says what that proves', async () => {
+    const { folder, notes } = await init('several-gemms', 'original');
+    expect(notes[0]).toContain('A verdict says "the same as the original", not "right"');
+    const { status, coverage } = await evaluate(join(folder, '02_gemm_shared'), 'n=70');
+    expect([status, coverage!.reference]).toEqual(['passed', 'original']);
+    const report = await audit({ target: folder, trust: true });
+    expect([report.ok, report.reference]).toEqual([true, 'original']);
+    expect(report.mutants.find(({ id }) => id === 'low-precision')!.verdict).toBe('not-applicable');
+  }, 60_000);
+
+  it('refuses one that computes something else, while the original stays', async () => {
+    const { folder } = await init('rmsnorm', 'original');
+    const path = join(folder, '01_rmsnorm_kernel/kernel.cu');
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace(/rsqrtf\(/, '1.01f * rsqrtf('));
+    expect(readFileSync(path, 'utf8')).not.toBe(text);
+    expect(readFileSync(join(folder, 'original/kernel.cu'), 'utf8')).toBe(text);
+    expect(Object.keys(hashProblemFiles(folder))).toContain('original/kernel.cu');
+    expect((await evaluate(folder, 'tokens=3,dim=100')).status).toBe('wrong');
+  }, 60_000);
+
+  it('blames the original where it fails', async () => {
+    const { folder } = await init('softmax', 'original');
+    writeFileSync(join(folder, 'original/kernel.cu'), '__global__ void softmax_forward_kernel() { nothing(); }');
+    const error = await evaluate(folder, 'B=2,T=3,V=70').catch((thrown: unknown) => thrown);
+    expect((error as WarpsmithError).details).toMatchObject({ code: 'original-failed' });
+  }, 60_000);
+});
