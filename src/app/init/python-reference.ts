@@ -60,12 +60,12 @@ function chosenFunction(
 const only = <T>(list: readonly T[]): T | undefined => (list.length === 1 ? list[0] : undefined);
 
 /** As Python can import it, and unlike reference.py. */
-const moduleName = (path: string): string => {
+function moduleName(path: string): string {
   const name = basename(path, '.py')
     .replaceAll(/\W/g, '_')
     .replace(/^(?=\d)/, '_');
   return name === 'reference' ? 'reference_of_file' : name;
-};
+}
 
 function draftText(fn: PythonFunction, module: string, draft: Draft, path: string): string {
   const inputs = draft.buffers.filter(({ role }) => role === 'in' || role === 'inout');
