@@ -51,6 +51,7 @@ export async function initProblem(
   options: InitOptions,
   folder = basename(path, extname(path)),
 ): Promise<InitReport> {
+  refuseReference(options.reference);
   const file = basename(path);
   const bytes = await readUserFile({
     file: path,
@@ -88,6 +89,21 @@ export async function initProblem(
     earlier: (at) => earlierFiles(at, Object.keys(files)),
   });
   return { schemaVersion: 1, kind: 'init', folder: written, files: Object.keys(files), notes };
+}
+
+const REFERENCES = ['cpu', 'stub', 'original'];
+
+/** @throws WarpsmithError `bad-option-value`. */
+function refuseReference(named = 'cpu'): void {
+  if (REFERENCES.includes(named) || /^python:.*\.py(?::[A-Za-z_]\w*)?$/.test(named)) return;
+  throw new WarpsmithError({
+    code: 'bad-option-value',
+    message: `--reference can't be "${named}".`,
+    path: '--reference',
+    received: named,
+    expected: `${REFERENCES.join(', ')}, or python:FILE.py with :function where it has several`,
+    hint: 'For example --reference python:ref.py:softmax',
+  });
 }
 
 /** Device code of some launches. */

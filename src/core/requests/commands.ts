@@ -1,17 +1,4 @@
-import {
-  choice,
-  choices,
-  FLAG,
-  IDENTIFIER,
-  integer,
-  NAME,
-  PARAMETERS,
-  PATH,
-  positive,
-  REFERENCE,
-  TEXT,
-  TEXTS,
-} from './kinds.ts';
+import { choice, choices, FLAG, IDENTIFIER, integer, NAME, PARAMETERS, PATH, positive, TEXT, TEXTS } from './kinds.ts';
 import {
   ATTEMPT,
   AUTHOR,
@@ -144,7 +131,7 @@ export const DRAFTING = {
   shared: option('--shared <bytes>', TEXT, 'of a .cu file: bytes of dynamic shared memory'),
   reference: option(
     '--reference <what>',
-    REFERENCE,
+    TEXT,
     "of a .cu file: translate the file's own CPU function (cpu), call a Python function (python:FILE.py:function), compare with the kernel as it is (original), or leave it to you (stub)",
     { defaultHelp: 'cpu if there is one that can be translated' },
   ),

@@ -107,15 +107,6 @@ export const PARAMETERS: Kind<ParameterValues> = {
   write: (flag, values) => assignments(values).flatMap((assignment) => [flag, assignment]),
 };
 
-const REFERENCES = ['cpu', 'stub', 'original'] as const;
-
-/** Where `init` takes a reference from. */
-export const REFERENCE: Kind<string> = once({ type: 'string' }, (flag, text) => {
-  if (REFERENCES.some((word) => word === text) || /^python:.*\.py(?::[A-Za-z_]\w*)?$/.test(text)) return text;
-  const expected = `${REFERENCES.join(', ')}, or python:FILE.py with :function where it has several`;
-  throw badValue(flag, text, expected, `For example ${flag} python:ref.py:softmax`);
-});
-
 /** A C++ identifier. */
 export const IDENTIFIER: Kind<string> = once({ type: 'string' }, (flag, text) => {
   if (/^[A-Za-z]\w*$/.test(text) && !text.includes('__')) return text;

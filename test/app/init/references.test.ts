@@ -74,6 +74,7 @@ describe.skipIf(findExecutable('python3') === undefined)('init with a reference 
     ['no such function', `${SOFTMAX}`, ':sofmax', 'no-such-function'],
     ['one function of several', `${SOFTMAX}`, '', 'no-such-function'],
     ['what a parameter gets', 'def softmax(inp, temperature): pass', '', 'python-argument'],
+    ['a word it knows', 'x', ':a-b', 'bad-option-value'],
     ['Python', 'def softmax(', '', 'reference-failed'],
   ])('names %s', async (_, text, wanted, code) => {
     const error = await init('softmax', `python:${python(text)}${wanted}`).catch((thrown: unknown) => thrown);
