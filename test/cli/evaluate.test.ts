@@ -14,6 +14,8 @@ describe('the contract of evaluate --json', () => {
       ...ON_L4,
       '--workload',
       'B=1,H=1,S=64,D=64,causal=0',
+      // Draws small shapes.
+      ...['--seed', '14'],
     ]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(json).toMatchObject({

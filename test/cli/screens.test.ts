@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/main.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 import { SCALE } from './run-cli.ts';
 
 /** What commands print on a terminal of 80 and one of 120 columns. Texts that changed: `npx vitest run test/cli/screens.test.ts -u`. */
@@ -134,15 +135,23 @@ async function screensOf(args: readonly string[]): Promise<[columns: number, tex
 }
 
 describe.skipIf(!isLongEnough)('what a terminal shows', () => {
-  test.each(Object.keys(KEPT))('%s', { timeout: 120_000 }, async (name) => {
-    for (const [columns, text] of await screensOf(KEPT[name]!)) {
-      await expect(normalised(text)).toMatchFileSnapshot(`screens/${name}.${columns}.txt`);
-    }
-  });
+  sampled('screens', Object.keys(KEPT), { oneIn: 3, placeOf: (name) => `test/cli/screens/${name}.80.txt` })(
+    '%s',
+    { timeout: 120_000 },
+    async (name) => {
+      for (const [columns, text] of await screensOf(KEPT[name]!)) {
+        await expect(normalised(text)).toMatchFileSnapshot(`screens/${name}.${columns}.txt`);
+      }
+    },
+  );
 
-  test.each(Object.keys(LONG))('%s: no line too wide, no word cut', { timeout: 120_000 }, async (name) => {
-    await screensOf(LONG[name]!);
-  });
+  sampled('long screens', Object.keys(LONG), { oneIn: 4 })(
+    '%s: no line too wide, no word cut',
+    { timeout: 120_000 },
+    async (name) => {
+      await screensOf(LONG[name]!);
+    },
+  );
 
   test('a run ends on a screen, nothing well is told in more than a line, and a move takes one', async () => {
     const lines = async (name: string): Promise<string[]> => (await printed(KEPT[name]!, 80)).trimEnd().split('\n');

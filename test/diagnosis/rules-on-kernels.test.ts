@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sampled } from '../support/sampling/matrix.ts';
 import { type KernelBench, openKernelBench } from './support/diagnose-kernel.ts';
 import { KERNEL_CASES } from './support/kernel-cases.ts';
 
@@ -9,8 +10,9 @@ describe('each rule, on a kernel that has the defect and one that has not', () =
   }, 30_000);
   afterAll(() => bench.close());
 
-  it.each(KERNEL_CASES)(
+  sampled('rules on kernels', KERNEL_CASES, { oneIn: 5 })(
     '$id',
+    { timeout: 20_000 },
     async ({ id, shared, defect, healthy, line }) => {
       const sick = await bench.diagnose({ ...shared, ...defect });
       const finding = sick.findings.find((candidate) => candidate.id === id);
@@ -20,7 +22,6 @@ describe('each rule, on a kernel that has the defect and one that has not', () =
       const well = await bench.diagnose({ ...shared, ...healthy });
       expect(well.findings.map((candidate) => candidate.id)).not.toContain(id);
     },
-    20_000,
   );
 
   it('sees the tensor FLOP of the kernel that uses them: 464 warps, 40 steps, 4096 FLOP each', async () => {

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import { workloadOf } from '../../src/core/plan/resolve-workload.ts';
@@ -9,6 +9,7 @@ import { launchHeader } from '../../src/handover/launch-header/launch-header.ts'
 import { nvccFlags } from '../../src/handover/readme.ts';
 import { hardCandidate, hardProblem } from './support/everything.ts';
 import { inFolder, nvcc, runTool } from './support/host-compiler.ts';
+import { nvccBuild } from './support/nvcc-builds.ts';
 
 const problemsFolder = new URL('../../problems/', import.meta.url).pathname;
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
@@ -68,18 +69,22 @@ const rungsOf = (problem: string): string[] => {
 describe.skipIf(!nvcc)('exports compile for sm_89 and sm_90a (needs nvcc)', () => {
   const rungs = problems.flatMap((problem) => rungsOf(problem).map((rung) => `${problem}/${rung}`));
 
-  it.each(rungs)('%s, without a warning', { timeout: 180_000 }, async (rung) => {
-    expect(await compile(join(problemsFolder, rung))).toBe('');
+  nvccBuild('export')('every one, without a warning', { timeout: 180_000 * rungs.length }, async () => {
+    for (const rung of rungs) expect(await compile(join(problemsFolder, rung)), rung).toBe('');
   });
 
-  it('tensor maps, clusters, cooperative and dependent launches, against the real runtime', { timeout: 60_000 }, () => {
-    const header = launchHeader({ problem: hardProblem, candidate: hardCandidate(), name: 'hard', provenance: [] });
-    const main =
-      '#include "hard_launch.hpp"\ncudaError_t call(const hard::Dimensions& d, const hard::Buffers& b) {\n' +
-      '  std::string why;\n  hard::prepare(d, nullptr, nullptr, &why);\n  return hard::launch(d, b, nullptr, 0, nullptr, &why);\n}\n';
-    const said = inFolder({ 'hard_launch.hpp': header, 'main.cu': main }, (folder) =>
-      runTool(nvcc!, ['-std=c++14', '-Xcompiler=-Wall,-Wextra', '-c', 'main.cu', '-o', 'main.o'], folder),
-    );
-    expect(said).toEqual({ code: 0, stdout: '', stderr: '' });
-  });
+  nvccBuild('hard header')(
+    'tensor maps, clusters, cooperative and dependent launches, against the real runtime',
+    { timeout: 60_000 },
+    () => {
+      const header = launchHeader({ problem: hardProblem, candidate: hardCandidate(), name: 'hard', provenance: [] });
+      const main =
+        '#include "hard_launch.hpp"\ncudaError_t call(const hard::Dimensions& d, const hard::Buffers& b) {\n' +
+        '  std::string why;\n  hard::prepare(d, nullptr, nullptr, &why);\n  return hard::launch(d, b, nullptr, 0, nullptr, &why);\n}\n';
+      const said = inFolder({ 'hard_launch.hpp': header, 'main.cu': main }, (folder) =>
+        runTool(nvcc!, ['-std=c++14', '-Xcompiler=-Wall,-Wextra', '-c', 'main.cu', '-o', 'main.o'], folder),
+      );
+      expect(said).toEqual({ code: 0, stdout: '', stderr: '' });
+    },
+  );
 });

@@ -10,6 +10,7 @@ import { dispatchTable } from '../../src/handover/dispatch-table.ts';
 import { writeDispatch } from '../../src/handover/write-dispatch.ts';
 import { chooseEntry } from './support/choose-entry.ts';
 import { hostCompiler, inFolder, nvcc, runHostProgram, runTool, STUB_DEFINITIONS } from './support/host-compiler.ts';
+import { nvccBuild } from './support/nvcc-builds.ts';
 import { randomDimensions } from './support/random-dimensions.ts';
 
 const attention = new URL('../../problems/attention/', import.meta.url).pathname;
@@ -163,7 +164,7 @@ describe.skipIf(!hostCompiler)('dispatch.hpp (needs g++)', () => {
 });
 
 describe.skipIf(!nvcc)('a dispatch table is linked into one program (needs nvcc)', () => {
-  it('with two settings of one kernel', { timeout: 240_000 }, async () => {
+  nvccBuild('dispatch table')('with two settings of one kernel', { timeout: 240_000 }, async () => {
     const { files, table } = await setUp();
     const main =
       '#include "dispatch.hpp"\n#include <cstdio>\nint main() {\n  attention_dispatch::Dimensions d;\n  d.S = d.Skv = 512; d.D = 64; d.H = d.Hkv = 8;\n' +

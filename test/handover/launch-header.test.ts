@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { loadKernel } from '../../src/app/loading/load-kernel.ts';
 import { makeCandidate } from '../../src/core/candidate.ts';
 import type { Dimensions } from '../../src/core/problem.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 import { hardCandidate, hardProblem } from './support/everything.ts';
 import { hostCompiler } from './support/host-compiler.ts';
 import { type PlanCase, plansHere, plansInCpp } from './support/plan-program.ts';
@@ -12,18 +13,17 @@ import { randomDimensions } from './support/random-dimensions.ts';
 const problemsFolder = new URL('../../problems/', import.meta.url).pathname;
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
-/** Every kernel that is shipped. */
-const kernelFolders = readdirSync(problemsFolder)
-  .filter((problem) => isFile(join(problemsFolder, problem, 'problem.json')))
-  .flatMap((problem) =>
-    readdirSync(join(problemsFolder, problem))
-      .map((kernel) => join(problemsFolder, problem, kernel))
-      .filter((folder) => isFile(join(folder, 'kernel.json'))),
-  );
+const PROBLEMS = readdirSync(problemsFolder).filter((name) => isFile(join(problemsFolder, name, 'problem.json')));
+
+/** Every kernel that is shipped with a problem. */
+const kernelsOf = (problem: string): string[] =>
+  readdirSync(join(problemsFolder, problem))
+    .map((kernel) => join(problemsFolder, problem, kernel))
+    .filter((folder) => isFile(join(folder, 'kernel.json')));
 
 const casesPerKernel = 12;
 
-const shipped = async (): Promise<PlanCase[]> => {
+const shipped = async (kernelFolders: readonly string[]): Promise<PlanCase[]> => {
   const cases: PlanCase[] = [];
   for (const folder of kernelFolders) {
     const { kernel, problem } = await loadKernel(folder);
@@ -50,10 +50,15 @@ const check = (cases: readonly PlanCase[]): { planned: number; refused: number }
 };
 
 describe.skipIf(!hostCompiler)('the launch header plans what the launch planner plans (needs g++)', () => {
-  it('for every shipped kernel', { timeout: 120_000 }, async () => {
-    const { planned } = check(await shipped());
-    expect(planned).toBeGreaterThan(2 * kernelFolders.length);
-  });
+  sampled('launch headers', PROBLEMS, { oneIn: 4, placeOf: (problem) => `problems/${problem}` })(
+    'for every shipped kernel of %s',
+    { timeout: 120_000 },
+    async (problem) => {
+      const folders = kernelsOf(problem);
+      const { planned } = check(await shipped(folders));
+      expect(planned).toBeGreaterThan(2 * folders.length);
+    },
+  );
 
   it('for a kernel with one of everything, and names that C++ has other uses for', { timeout: 60_000 }, () => {
     const dimensions: Dimensions[] = [

@@ -9,6 +9,7 @@ import { expandPlan } from '../../src/core/plan/expand-plan.ts';
 import { failedLimit } from '../../src/core/plan/limits.ts';
 import { completeParameters, validAssignments } from '../../src/core/plan/parameters.ts';
 import type { Problem } from '../../src/core/problem.ts';
+import { sampled } from '../support/sampling/matrix.ts';
 
 const RUNGS = [
   ...['01_minimal', '02_tiled', '03_rows', '04_warp'],
@@ -228,7 +229,7 @@ describe('the decode rung', () => {
     expect(validAssignments(kernel.file, shape(1, 256)).length).toBeGreaterThan(10);
   });
 
-  it.each(['f16', 'bf16'] as const)(
+  sampled('dtypes of the decode rung', ['f16', 'bf16'] as const, { oneIn: 2, placeOf: () => FOLDER })(
     'is right in %s, also where keys are split over CTAs and a group has 16 heads',
     async (dtype) => {
       const { status, reason, coverage } = await evaluateKernel({
@@ -248,16 +249,20 @@ describe('the decode rung', () => {
 });
 
 describe('the general rung', () => {
-  it.each(['f16', 'bf16'] as const)('is right at D = 256 in %s', async (dtype) => {
-    const { status, reason } = await evaluateKernel({
-      target: `problems/attention/${GENERAL}`,
-      dtype,
-      device: 'virtual:l4',
-      workload: 'H=2,Hkv=1,S=17,Skv=40,D=256,causal=1,bottomRight=1,bshd=1,lse=1',
-      parameters: { WARPS: 4, STAGES: 2 },
-      seed: 1,
-      threads: 1,
-    });
-    expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
-  });
+  const place = `problems/attention/${GENERAL}`;
+  sampled('dtypes of the general rung', ['f16', 'bf16'] as const, { oneIn: 2, placeOf: () => place })(
+    'is right at D = 256 in %s',
+    async (dtype) => {
+      const { status, reason } = await evaluateKernel({
+        target: `problems/attention/${GENERAL}`,
+        dtype,
+        device: 'virtual:l4',
+        workload: 'H=2,Hkv=1,S=17,Skv=40,D=256,causal=1,bottomRight=1,bshd=1,lse=1',
+        parameters: { WARPS: 4, STAGES: 2 },
+        seed: 1,
+        threads: 1,
+      });
+      expect({ status, reason }).toEqual({ status: 'passed', reason: undefined });
+    },
+  );
 });

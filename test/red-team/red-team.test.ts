@@ -105,7 +105,8 @@ const judge = async (
 describe('the red team', () => {
   const kernels = redTeamKernels();
   const caught = (name: string): boolean => !expectedOf(name, 'virtual').statuses.includes('passed');
-  const verdictOf = (name: string): string => expectedOf(name, 'virtual').statuses[0]!;
+  /** An endless loop takes long, and others are in tests of their own: it counts among what is unsafe. */
+  const verdictOf = (name: string): string => expectedOf(name, 'virtual').statuses[0]!.replace('timed-out', 'unsafe');
 
   it('has every kernel that the referee must be tested with', () => {
     expect(kernels).toEqual(expect.arrayContaining(REQUIRED));

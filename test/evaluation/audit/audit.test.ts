@@ -5,6 +5,7 @@ import type { Problem } from '../../../src/core/problem.ts';
 import { parseProblemFile } from '../../../src/core/schemas/parse-files.ts';
 import { type AuditReport, auditProblem } from '../../../src/evaluation/audit/audit.ts';
 import { attentionProblem, attentionShape } from '../../support/attention-problem.ts';
+import { sampled } from '../../support/sampling/matrix.ts';
 import { toyProblem } from '../../support/toy-problem.ts';
 
 const outcomesOf = (report: AuditReport, id: string): string[] =>
@@ -13,7 +14,7 @@ const outcomesOf = (report: AuditReport, id: string): string[] =>
 const SMALL = [{ dimensions: attentionShape({ B: 1, H: 1, S: 65, D: 32, causal: 1 }), generators: ['normal'] }];
 
 describe('bundled problems', () => {
-  it.each([
+  const bundled = [
     ['softmax', undefined, ['no-maximum', 'masks-dropped', 'operands-of-11-bits', 'operands-of-13-bits', 'sampled']],
     ['layernorm', undefined, ['one-pass-variance', 'sampled', 'subnormals-flushed', 'infinities-dropped']],
     [
@@ -27,19 +28,23 @@ describe('bundled problems', () => {
     ['histogram', undefined, ['first-tile-only', 'last-element-dropped', 'sampled']],
     ['reduction', undefined, ['subnormals-flushed', 'infinities-dropped', 'operands-of-11-bits', 'sampled']],
     ['transpose', undefined, ['subnormals-flushed', 'masks-dropped', 'infinities-dropped', 'operands-of-13-bits']],
-  ] as const)('%s in %s catches what its kernels may get wrong', async (name, dtype, wrong) => {
-    const folder = new URL(`../../../problems/${name}`, import.meta.url).pathname;
-    const module = (await import(`${folder}/reference.ts`)) as ReferenceModule;
-    const path = `${folder}/problem.json`;
-    const file = parseProblemFile(readFileSync(path, 'utf8'), path, () => dtype);
-    const report = await auditProblem({
-      problem: { folder, file, reference: inProcess(module.reference, module) },
-      seed: 1,
-    });
-    expect(report).toMatchObject({ letThrough: [], falseAlarms: [], blindChecks: [] });
-    const caught = report.mutants.filter(({ verdict }) => verdict === 'caught').map(({ id }) => id);
-    expect(caught).toEqual(expect.arrayContaining([...wrong, 'one-shape-only', 'stale']));
-  });
+  ] as const;
+  sampled('audits of bundled problems', bundled, { oneIn: 5, placeOf: ([name]) => `problems/${name}` })(
+    '%s in %s catches what its kernels may get wrong',
+    async (name, dtype, wrong) => {
+      const folder = new URL(`../../../problems/${name}`, import.meta.url).pathname;
+      const module = (await import(`${folder}/reference.ts`)) as ReferenceModule;
+      const path = `${folder}/problem.json`;
+      const file = parseProblemFile(readFileSync(path, 'utf8'), path, () => dtype);
+      const report = await auditProblem({
+        problem: { folder, file, reference: inProcess(module.reference, module) },
+        seed: 1,
+      });
+      expect(report).toMatchObject({ letThrough: [], falseAlarms: [], blindChecks: [] });
+      const caught = report.mutants.filter(({ verdict }) => verdict === 'caught').map(({ id }) => id);
+      expect(caught).toEqual(expect.arrayContaining([...wrong, 'one-shape-only', 'stale']));
+    },
+  );
 });
 
 describe('attention', () => {

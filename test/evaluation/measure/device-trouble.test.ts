@@ -8,6 +8,7 @@ import { createExpectationCache } from '../../../src/evaluation/oracle/expectati
 import { createFakeDevice, type FakeDevice, type FakeKernel } from '../../support/fake-device.ts';
 import { createFakeToolchain } from '../../support/fake-toolchain.ts';
 import { withMeasuring } from '../../support/measuring-device.ts';
+import { sampled } from '../../support/sampling/matrix.ts';
 import { honest, toyCandidate, toyProblem, toyWorkload } from '../../support/toy-problem.ts';
 
 /** The same inputs are judged again and again: what is expected of them is worked out once. */
@@ -94,27 +95,33 @@ const HANG = { status: 'timed-out', message: 'kernel did not finish within 10 ms
 const ILLEGAL = { status: 'unsafe', message: 'kernel accessed memory outside every allocation' } as const;
 
 describe('a failure while times are measured', () => {
-  it.each([HANG, ILLEGAL])('is what the candidate is told, beside another kernel too: %o', async (failure) => {
-    const total = await launchesOf('kernel');
-    // Places in the warm-up, in samples and in the checks after them.
-    for (const share of [0.4, 0.7, 0.9, 1]) {
-      const evaluate = rig({ kernel: failingAt(Math.floor(share * total), failure), other: honest });
-      expect(await evaluate(BESIDE)).toMatchObject({ status: failure.status, reason: failure.message });
-      expect(await evaluate()).toMatchObject({ status: 'passed' });
-    }
-  });
+  sampled('failures of a candidate', [HANG, ILLEGAL], { oneIn: 2 })(
+    'is what the candidate is told, beside another kernel too: %o',
+    async (failure) => {
+      const total = await launchesOf('kernel');
+      // Places in the warm-up, in samples and in the checks after them.
+      for (const share of [0.4, 0.7, 0.9, 1]) {
+        const evaluate = rig({ kernel: failingAt(Math.floor(share * total), failure), other: honest });
+        expect(await evaluate(BESIDE)).toMatchObject({ status: failure.status, reason: failure.message });
+        expect(await evaluate()).toMatchObject({ status: 'passed' });
+      }
+    },
+  );
 
-  it.each([HANG, ILLEGAL])('of a kernel beside it is not held against the candidate: %o', async (failure) => {
-    const total = await launchesOf('other');
-    for (const share of [0.1, 0.5, 0.8]) {
-      const evaluate = rig({ kernel: honest, other: failingAt(Math.ceil(share * total), failure) });
-      expect(await evaluate(BESIDE)).toMatchObject({
-        status: 'device-failed',
-        reason: `other, which ran in the same blocks, ended the device process: ${failure.message}`,
-      });
-      expect(await evaluate(BESIDE)).toMatchObject({ status: 'passed', comparisons: [{ baseline: 'other' }] });
-    }
-  });
+  sampled('failures beside a candidate', [HANG, ILLEGAL], { oneIn: 2 })(
+    'of a kernel beside it is not held against the candidate: %o',
+    async (failure) => {
+      const total = await launchesOf('other');
+      for (const share of [0.1, 0.5, 0.8]) {
+        const evaluate = rig({ kernel: honest, other: failingAt(Math.ceil(share * total), failure) });
+        expect(await evaluate(BESIDE)).toMatchObject({
+          status: 'device-failed',
+          reason: `other, which ran in the same blocks, ended the device process: ${failure.message}`,
+        });
+        expect(await evaluate(BESIDE)).toMatchObject({ status: 'passed', comparisons: [{ baseline: 'other' }] });
+      }
+    },
+  );
 });
 
 describe('a device that is full', () => {

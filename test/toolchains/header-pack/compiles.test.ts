@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findExecutable } from '../../../src/process/find-executable.ts';
@@ -6,6 +6,7 @@ import { runProcess } from '../../../src/process/run-process.ts';
 import { withTemporaryFolder } from '../../../src/process/temporary-folder.ts';
 import { createClangToolchain } from '../../../src/toolchains/clang.ts';
 import type { Toolchain } from '../../../src/toolchains/toolchain.ts';
+import { sampled } from '../../support/sampling/matrix.ts';
 import { compiles } from '../support.ts';
 import { compileCorpusFile, KERNEL_FOLDER, kernelNames, readKernel } from './kernel-runner.ts';
 
@@ -34,7 +35,7 @@ describe('the corpus of ordinary kernels', () => {
     for (const file of FILES) expect(kernelNames(readKernel(file)), file).not.toEqual([]);
   });
 
-  it.each(FILES)('%s compiles unchanged, without warnings', async (file) => {
+  sampled('ordinary kernels by clang', FILES, { oneIn: 4 })('%s compiles unchanged, without warnings', async (file) => {
     const code = await compileCorpusFile(toolchain, file, 'sm_89');
     expect(code.diagnostics).toEqual([]);
     for (const name of kernelNames(readKernel(file))) expect(code.text).toContain(`.entry ${name}(`);
@@ -42,26 +43,28 @@ describe('the corpus of ordinary kernels', () => {
     expect(code.text).not.toMatch(/^\.extern \.func/m);
   });
 
-  it.each(['sm_80', 'sm_90a'])('compiles for %s', async (architecture) => {
-    const files = [
-      'half.cu',
-      'bfloat16.cu',
-      'wmma.cu',
-      'atomics.cu',
-      'warp_functions.cu',
-      'groups.cu',
-      'pipeline.cu',
-      'attention.cu',
-    ];
-    for (const file of files) await compileCorpusFile(toolchain, file, architecture);
-  });
+  const elsewhere = [
+    'half',
+    'bfloat16',
+    'wmma',
+    'atomics',
+    'warp_functions',
+    'groups',
+    'pipeline',
+    'attention',
+  ].flatMap((name) => ['sm_80', 'sm_90a'].map((architecture) => [`${name}.cu`, architecture] as const));
+  sampled('ordinary kernels for other GPUs', elsewhere, { oneIn: 4, kindOf: ([, architecture]) => architecture })(
+    '%s compiles for %s',
+    async (file, architecture) => void (await compileCorpusFile(toolchain, file, architecture)),
+  );
 
-  it('compiles with fast math and as C++20', async () => {
-    for (const file of ['half.cu', 'bfloat16.cu', 'attention.cu', 'fast_math.cu', 'library.cu']) {
-      await compileCorpusFile(toolchain, file, 'sm_89', ['--use_fast_math']);
-      await compileCorpusFile(toolchain, file, 'sm_89', ['-std=c++20']);
-    }
-  });
+  const otherwise = ['half', 'bfloat16', 'attention', 'fast_math', 'library'].flatMap((name) =>
+    ['--use_fast_math', '-std=c++20'].map((flag) => [`${name}.cu`, flag] as const),
+  );
+  sampled('ordinary kernels with flags', otherwise, { oneIn: 5, kindOf: ([, flag]) => flag })(
+    '%s compiles with %s',
+    async (file, flag) => void (await compileCorpusFile(toolchain, file, 'sm_89', [flag])),
+  );
 
   it('survives macros with ordinary names: parameters are macros', async () => {
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
@@ -96,25 +99,26 @@ describe('the corpus of ordinary kernels', () => {
     await compiles(toolchain, { source, parameters });
   });
 
-  it.skipIf(nvcc === undefined)('is CUDA as nvcc understands it (skipped without nvcc)', () =>
-    withTemporaryFolder(async (folder) => {
-      for (const file of FILES) {
+  sampled('ordinary kernels by nvcc', FILES, { oneIn: 8 })(
+    '%s is CUDA as nvcc understands it (skipped without nvcc)',
+    { skip: nvcc === undefined },
+    (file) =>
+      withTemporaryFolder(async (folder) => {
         const args = ['-std=c++17', '-arch=sm_89', '-ptx', '-o', join(folder, 'out.ptx'), join(KERNEL_FOLDER, file)];
         const outcome = await run(nvcc!, args, folder);
         expect(outcome, `${file}: ${outcome.stderr}`).toMatchObject({ end: 'exited', exitCode: 0 });
-      }
-    }),
+      }),
   );
 
-  it.skipIf(ptxas === undefined)('gives PTX that the assembler takes (skipped without ptxas)', () =>
-    withTemporaryFolder(async (folder) => {
-      mkdirSync(join(folder, 'ptx'));
-      for (const file of FILES) {
-        const path = join(folder, 'ptx', `${file}.ptx`);
+  sampled('ordinary kernels by ptxas', FILES, { oneIn: 4 })(
+    '%s gives PTX that the assembler takes (skipped without ptxas)',
+    { skip: ptxas === undefined },
+    (file) =>
+      withTemporaryFolder(async (folder) => {
+        const path = join(folder, 'kernel.ptx');
         writeFileSync(path, (await compileCorpusFile(toolchain, file, 'sm_89')).text);
         const outcome = await run(ptxas!, ['-arch=sm_89', '-O1', '-o', join(folder, 'out.cubin'), path], folder);
         expect(outcome, `${file}: ${outcome.stderr}`).toMatchObject({ end: 'exited', exitCode: 0 });
-      }
-    }),
+      }),
   );
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sampled } from '../../support/sampling/matrix.ts';
 import { EDGE_FORMS, LANE_FORMS, type OpcodeForm, WARP_FORMS } from './forms.ts';
 import { MODES, type Mode } from './kernel.ts';
 import { type FormOptions, failuresOf } from './run-form.ts';
@@ -25,7 +26,7 @@ function failuresOfAll(
 }
 
 describe('lane-wise instructions give the interpreter’s bits on full, divergent, guarded and uniform warps', () => {
-  it.each(formsByOpcode(LANE_FORMS))('%s', (_, forms) => {
+  sampled('lane-wise opcodes', formsByOpcode(LANE_FORMS), { oneIn: 5 })('%s', (_, forms) => {
     expect(failuresOfAll(forms, MODES)).toEqual({});
   });
 });
@@ -38,7 +39,7 @@ describe('results at the edge of the normal range', () => {
 
 describe('warp-wide instructions do, too', () => {
   // Their mask must name the lanes that execute: uniform operands add nothing.
-  it.each(formsByOpcode(WARP_FORMS))('%s', (_, forms) => {
+  sampled('warp-wide opcodes', formsByOpcode(WARP_FORMS), { oneIn: 3 })('%s', (_, forms) => {
     expect(failuresOfAll(forms, ['full', 'divergent', 'guarded'])).toEqual({});
   });
 });
