@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { runCli } from '../../src/cli/main.ts';
 import { COMMANDS } from '../../src/core/requests/commands.ts';
 import { OUTPUT_SCHEMAS } from '../../src/core/schemas/output-schemas.ts';
-import { SCALE, temporaryFolder } from './run-cli.ts';
+import { repository, SCALE, temporaryFolder } from './run-cli.ts';
 
 const KERNEL = join(SCALE, '01_strided');
 /** A space of eight settings in the T4 format. */
@@ -21,6 +21,7 @@ writeFileSync(SPACE, JSON.stringify({ schema_version: '1.0.0', metadata: { timeu
 const ON_L4 = ['--device', 'virtual:l4'];
 /** A problem of its own for two workloads, both small. */
 const SMALL = join(temporaryFolder(), 'scale');
+const GATHER = join(repository, 'test/app/import/fixtures/gather.json');
 cpSync(SCALE, SMALL, { recursive: true });
 const file = join(SMALL, 'problem.json');
 const workloads = [256, 512].map((N) => ({ name: `n${N}`, dimensions: { N } }));
@@ -64,6 +65,7 @@ const OUTPUTS: readonly [keyof typeof OUTPUT_SCHEMAS, (out: string) => string[]]
   ['error', () => ['no-such-command']],
   ['error', () => ['mcp', 'nowhere']],
   ['init', (out) => ['init', SCALE, '--agent', join(out, 'agent')]],
+  ['import', (out) => ['import', GATHER, '--value', 'rows=3', '--value', 'count=4', '--output', join(out, 'gather')]],
   ['doctor', () => ['doctor']],
   ['devices', () => ['devices']],
   ['completion', () => ['completion', 'bash']],

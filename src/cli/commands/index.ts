@@ -12,6 +12,7 @@ const MODULES: Readonly<Record<CommandName, () => Promise<{ readonly run: unknow
   measure: () => import('./measure.ts'),
   optimize: () => import('./optimize.ts'),
   mcp: () => import('./mcp.ts'),
+  import: () => import('./import.ts'),
   init: () => import('./init.ts'),
   resume: () => import('./resume.ts'),
   report: () => import('./report.ts'),

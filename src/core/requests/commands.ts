@@ -469,6 +469,26 @@ export const COMMANDS = {
       ...SERVING,
     },
   },
+  import: {
+    summary: 'make a problem folder from a definition of FlashInfer Trace, and audit its own checks',
+    group: 'optimise',
+    arguments: {
+      target: {
+        shown: '<definition>',
+        help: 'a JSON file with axes, inputs, outputs and reference',
+        completes: 'file',
+      },
+    },
+    options: {
+      output: { ...output, help: 'the problem folder to write', defaultHelp: "the definition's name" },
+      workloads: option('--workloads <file>', PATH, 'its workloads, one a line of JSON', { completes: 'file' }),
+      values: option('--value <name=number>', PARAMETERS, 'a scalar input, or an axis without workloads; repeatable', {
+        default: {},
+      }),
+      trust,
+      seed: { ...seed, help: 'seeds the inputs of the audit', defaultHelp: undefined, default: 1 },
+    },
+  },
   doctor: {
     summary: 'show what works on this machine and what is missing',
     group: 'machine',

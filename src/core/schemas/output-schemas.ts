@@ -61,6 +61,7 @@ export const OUTPUT_SCHEMAS = {
   completion: document('completion', { shell: text, script: text }),
   check: document('check', { problem: object, kernels: list }),
   init: document('init', { folder: text, files: list, notes: texts }),
+  import: document('import', { folder: text, files: list, notes: texts, letThrough: orNull(object) }),
   evaluate: evaluationSchema.extend({ kind: z.literal('evaluate') }).meta({ id: 'Output-evaluate' }),
   diagnosis: document('diagnosis', { evaluation: object, moves: list, advice: list }),
   audit: document('audit', {

@@ -1,0 +1,31 @@
+"""Lets code that was written for narrower types compute in float64: their names then stand for it."""
+
+import sys
+from typing import Any
+
+NUMPY = ("float16", "float32", "half", "single")
+TORCH = ("float16", "bfloat16", "float32", "half", "float")
+
+
+def widen() -> None:
+    """In NumPy and PyTorch, as far as they are imported. Tensors made without a dtype get float64, too."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if numpy is not None:
+        for name in NUMPY:
+            setattr(numpy, name, numpy.float64)
+    if torch is not None:
+        torch.set_default_dtype(torch.float64)
+        for name in TORCH:
+            setattr(torch, name, torch.float64)
+        for name in ("float", "half", "bfloat16"):
+            setattr(torch.Tensor, name, torch.Tensor.double)
+
+
+def whole(value: Any) -> Any:
+    """Integers, which come as float64, as the reference expects them."""
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return value.long()
+    if numpy is not None:
+        return numpy.asarray(value).astype(numpy.int64)
+    return memoryview(bytes(value)).cast("d")

@@ -1,0 +1,407 @@
+import { basename } from 'node:path';
+import { z } from 'zod';
+import type { DType } from '../../core/dtype.ts';
+import { isFloating } from '../../core/dtype.ts';
+import { WarpsmithError } from '../../core/errors.ts';
+import type { KernelSource, ParameterValues } from '../../core/kernel.ts';
+import type { Dimensions, Generator, ProblemSource } from '../../core/problem.ts';
+
+/*
+ * Definitions and workloads of FlashInfer Trace, as problems. Source of the format: flashinfer-bench, "FlashInfer Trace Schema".
+ */
+
+const axis = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('const'), value: z.int().positive() }),
+  z.looseObject({ type: z.literal('var') }),
+]);
+
+const tensor = z.looseObject({ shape: z.array(z.string()).nullable(), dtype: z.string() });
+
+const definitionSchema = z.looseObject({
+  name: z.string().regex(/^[\w.-]+$/),
+  description: z.string().optional(),
+  axes: z.record(z.string().regex(/^[A-Za-z_]\w*$/), axis),
+  inputs: z.record(z.string().regex(/^[A-Za-z_]\w*$/), tensor),
+  outputs: z.record(z.string().regex(/^[A-Za-z_]\w*$/), tensor),
+  reference: z.string().min(1),
+});
+
+export type Definition = z.infer<typeof definitionSchema>;
+type Tensor = z.infer<typeof tensor>;
+
+const workloadSchema = z.looseObject({
+  workload: z.looseObject({
+    axes: z.record(z.string(), z.int().positive()),
+    inputs: z.record(z.string(), z.looseObject({ type: z.string(), value: z.number().optional() })).optional(),
+  }),
+});
+
+type TraceWorkload = z.infer<typeof workloadSchema>['workload'];
+
+const DTYPES: Readonly<Record<string, DType>> = {
+  ...{ float16: 'f16', bfloat16: 'bf16', float32: 'f32', float64: 'f64' },
+  ...{ int8: 'i8', uint8: 'u8', int16: 'i16', int32: 'i32', int64: 'i64' },
+};
+
+/** @throws WarpsmithError `invalid-json`, `not-a-definition`. */
+export function parseDefinition(text: string, file: string): Definition {
+  const parsed = definitionSchema.safeParse(parseJson(text, file));
+  if (parsed.success) return parsed.data;
+  throw notADefinition(
+    file,
+    'not-a-definition',
+    parsed.error,
+    'a definition of FlashInfer Trace: name, axes, inputs, outputs, reference',
+  );
+}
+
+/** One workload a line. @throws WarpsmithError `invalid-json`, `not-a-workload`. */
+export function parseWorkloads(text: string, file: string): TraceWorkload[] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return lines.map((line) => {
+    const parsed = workloadSchema.safeParse(parseJson(line, file));
+    if (parsed.success) return parsed.data.workload;
+    throw notADefinition(
+      file,
+      'not-a-workload',
+      parsed.error,
+      'lines of FlashInfer Trace, each with "workload": { "axes", "inputs" }',
+    );
+  });
+}
+
+function parseJson(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new WarpsmithError({
+      ...{ code: 'invalid-json', message: `${file} is not JSON: ${message}`, file, received: message },
+      ...{ expected: 'JSON', hint: 'A definition is one JSON object; workloads are one a line.' },
+    });
+  }
+}
+
+function notADefinition(file: string, code: string, error: z.ZodError, expected: string): WarpsmithError {
+  const [issue] = error.issues;
+  const path = issue!.path.join('.');
+  return new WarpsmithError({
+    ...{ code, message: `${file}: ${path}: ${issue!.message}.`, file, path, received: issue!.message },
+    ...{ expected, hint: 'Only definitions and workloads of FlashInfer Trace are imported from JSON.' },
+  });
+}
+
+/** Files of the problem folder, and what is to be said of it. */
+export interface Imported {
+  readonly files: Readonly<Record<string, string>>;
+  readonly problem: ProblemSource;
+  readonly kernel: KernelSource;
+  readonly notes: readonly string[];
+}
+
+/**
+ * A problem from a definition and its workloads.
+ *
+ * @param values numbers of scalar inputs, and of axes where there are no workloads.
+ * @throws WarpsmithError `unsupported-type`, `missing-value`, `unsupported-input`.
+ */
+export function importDefinition(
+  definition: Definition,
+  workloads: readonly TraceWorkload[],
+  values: ParameterValues,
+  file: string,
+): Imported {
+  const tensors = Object.entries(definition.inputs).filter(([, { shape }]) => shape !== null);
+  const scalars = Object.entries(definition.inputs).filter(([, { shape }]) => shape === null);
+  const numbers = Object.fromEntries(scalars.map(([name]) => [name, scalarValue(name, workloads, values, file)]));
+  refuseStored(workloads, file);
+  const floating = tensors.filter(([, { dtype }]) => isFloating(dtypeOf(dtype, file)));
+  const all = (generator: Generator) => Object.fromEntries(floating.map(([name]) => [name, generator]));
+  const shapes = workloadShapes(definition, workloads, values, file);
+  const whole = tensors.filter(([, { dtype }]) => !isFloating(dtypeOf(dtype, file))).map(([name]) => name);
+  const problem: ProblemSource = {
+    schemaVersion: 1,
+    name: definition.name,
+    description: definition.description ?? `${definition.name}, from FlashInfer Trace.`,
+    dimensions: Object.fromEntries(
+      Object.entries(definition.axes).map(([name, one]) => [
+        name,
+        one.type === 'const'
+          ? { description: `${name}, constant.`, values: [one.value], default: one.value }
+          : { description: name, minimum: 1 },
+      ]),
+    ),
+    inputs: Object.fromEntries(
+      tensors.map(([name, one]) => {
+        const generator = isFloating(dtypeOf(one.dtype, file))
+          ? {}
+          : { generator: { kind: 'index-range' as const, low: 0, high: 2 } };
+        return [name, { ...buffer(one, file), access: 'in' as const, ...generator }];
+      }),
+    ),
+    outputs: Object.fromEntries(
+      Object.entries(definition.outputs).map(([name, one]) => [
+        name,
+        {
+          ...buffer(one, file),
+          access: 'out' as const,
+          comparison: comparisonOf(dtypeOf(one.dtype, file), definition),
+        },
+      ]),
+    ),
+    ...(scalars.length > 0 && {
+      scalars: Object.fromEntries(
+        scalars.map(([name, { dtype }]) => [name, { dtype: dtypeOf(dtype, file), value: numbers[name]! }]),
+      ),
+    }),
+    flop: Object.values({ ...Object.fromEntries(tensors), ...definition.outputs })
+      .map(elements)
+      .join(' + '),
+    minimumFlop: 0,
+    minimumReadBytes: 0,
+    workloads: shapes.map((dimensions) => ({ name: nameOf(definition, dimensions), dimensions })),
+    checkShapes: checkShapes(definition).map((dimensions) => ({ dimensions })),
+    ...(floating.length > 0 && {
+      generatorSets: { normal: all({ kind: 'normal' }), positive: all({ kind: 'positive' }) },
+    }),
+    comparison: { kind: 'exact' },
+    determinism: 'bitwise',
+    start: START,
+    rungs: [START],
+  };
+  const kernel = startKernel(definition, file);
+  return {
+    problem,
+    kernel,
+    files: {
+      'definition.py': `${definition.reference.trimEnd()}\n`,
+      'reference.py': referenceText(definition, numbers, file),
+      [`${START}/kernel.cu`]: kernelText(definition, file),
+    },
+    notes: [
+      'reference.py calls run() of definition.py with NumPy’s or PyTorch’s narrower floating types standing for float64: read it before you trust a verdict.',
+      `${START} is a stub: write the kernel, and how to launch it.`,
+      'flop counts elements, minimumFlop and minimumReadBytes are 0: nothing in a definition says more. Correct them for useful bounds.',
+      ...(whole.length > 0
+        ? [`Integers of ${whole.join(', ')} are drawn from 0 and 1, a guess: correct their generators.`]
+        : []),
+    ],
+  };
+}
+
+const START = '01_start';
+
+function dtypeOf(name: string, file: string): DType {
+  const dtype = DTYPES[name];
+  if (dtype) return dtype;
+  throw new WarpsmithError({
+    ...{
+      code: 'unsupported-type',
+      message: `Elements of type ${name} are not among those of a problem.`,
+      file,
+      received: name,
+    },
+    ...{
+      expected: `one of ${Object.keys(DTYPES).join(', ')}`,
+      hint: 'Pack narrower types into int32 or uint8 by hand.',
+    },
+  });
+}
+
+const buffer = ({ shape, dtype }: Tensor, file: string) => ({
+  dtype: dtypeOf(dtype, file),
+  shape: shape!.length === 0 ? [1] : [...shape!],
+});
+
+const elements = ({ shape }: Tensor): string => (shape!.length === 0 ? '1' : shape!.join(' * '));
+
+/** Sums are taken to be as long as the longest constant axis, or as any axis that varies. */
+function comparisonOf(dtype: DType, { axes }: Definition): ProblemSource['comparison'] {
+  const terms = `max(16, ${Object.keys(axes).join(', ') || '16'})`;
+  if (!isFloating(dtype)) return { kind: 'exact' };
+  if (dtype === 'f16' || dtype === 'bf16') return { kind: 'calibrated', storage: dtype, accumulate: 'f32', terms };
+  return { kind: 'conditioned', constant: 2, unit: dtype, terms };
+}
+
+function scalarValue(name: string, workloads: readonly TraceWorkload[], values: ParameterValues, file: string): number {
+  const given = values[name];
+  if (given !== undefined) return given;
+  const found = new Set(workloads.flatMap(({ inputs = {} }) => inputs[name]?.value ?? []));
+  const [only] = found;
+  if (found.size === 1) return only!;
+  throw new WarpsmithError({
+    code: 'missing-value',
+    message: `${name} has ${found.size === 0 ? 'no value' : 'several values in the workloads'}.`,
+    file,
+    path: '--value',
+    received: [...found].join(', ') || 'none',
+    expected: 'one number: a problem has one value of each scalar',
+    hint: `Say it: --value ${name}=0.125`,
+  });
+}
+
+function refuseStored(workloads: readonly TraceWorkload[], file: string): void {
+  const stored = workloads.flatMap(({ inputs = {} }) =>
+    Object.entries(inputs).filter(([, { type }]) => type !== 'random' && type !== 'scalar'),
+  );
+  if (stored.length === 0) return;
+  const [name, { type }] = stored[0]!;
+  throw new WarpsmithError({
+    ...{
+      code: 'unsupported-input',
+      message: `${name} of a workload comes from ${type}.`,
+      file,
+      path: name,
+      received: type,
+    },
+    expected: 'inputs that are random, or scalars',
+    hint: 'Import the definition without --workloads, and give such inputs a generator in problem.json, e.g. npy.',
+  });
+}
+
+function workloadShapes(
+  { axes }: Definition,
+  workloads: readonly TraceWorkload[],
+  values: ParameterValues,
+  file: string,
+): Dimensions[] {
+  const complete = (given: ParameterValues): Dimensions =>
+    Object.fromEntries(
+      Object.entries(axes).map(([name, one]) => {
+        const value = one.type === 'const' ? one.value : given[name];
+        if (value !== undefined) return [name, value];
+        throw new WarpsmithError({
+          ...{
+            code: 'missing-value',
+            message: `Nothing says how long axis ${name} is.`,
+            file,
+            path: '--value',
+            received: 'no workload',
+          },
+          ...{ expected: 'workloads, or a value', hint: `--workloads FILE.jsonl, or --value ${name}=128` },
+        });
+      }),
+    );
+  const shapes = (workloads.length > 0 ? workloads.map((one) => one.axes) : [values]).map(complete);
+  return [...new Map(shapes.map((one) => [JSON.stringify(one), one])).values()];
+}
+
+const nameOf = ({ axes }: Definition, dimensions: Dimensions): string =>
+  Object.entries(dimensions)
+    .filter(([name]) => axes[name]!.type === 'var')
+    .map(([name, value]) => `${name}${value}`)
+    .join('-') || 'only';
+
+/** Small and awkward in every axis that varies. */
+const SIZES = [
+  [5, 3, 2],
+  [1, 2, 5],
+  [17, 1, 3],
+];
+
+function checkShapes({ axes }: Definition): Dimensions[] {
+  const varying = Object.entries(axes).filter(([, { type }]) => type === 'var');
+  const fixed = Object.fromEntries(
+    Object.entries(axes).flatMap(([name, one]) => (one.type === 'const' ? [[name, one.value]] : [])),
+  );
+  const rows = varying.length === 0 ? SIZES.slice(0, 1) : SIZES;
+  return rows.map((sizes) => ({
+    ...fixed,
+    ...Object.fromEntries(varying.map(([name], i) => [name, sizes[i % sizes.length]!])),
+  }));
+}
+
+function referenceText(
+  { name, inputs, outputs, reference }: Definition,
+  numbers: ParameterValues,
+  file: string,
+): string {
+  const passed = Object.entries(inputs).map(([input, { shape, dtype }]) => {
+    if (shape === null) return `${input}=${numbers[input]}`;
+    const value = `inputs[${JSON.stringify(input)}]`;
+    return `${input}=${isFloating(dtypeOf(dtype, file)) ? value : `whole(${value})`}`;
+  });
+  const libraries = ['numpy', 'torch'].filter((library) =>
+    new RegExp(`^\\s*(?:import|from)\\s+${library}\\b`, 'm').test(reference),
+  );
+  return [
+    `"""DRAFT. Calls run() of definition.py, the reference of ${name}, with float64 in place of narrower types. Then remove this text."""`,
+    '',
+    ...libraries.map((library) => `import ${library}  # noqa: F401`),
+    'from warpsmith_reference.widen import whole, widen  # noqa: F401',
+    '',
+    'widen()',
+    '',
+    'import definition  # noqa: E402',
+    '',
+    '',
+    'def reference(inputs, dimensions):',
+    `    results = definition.run(${passed.join(', ')})`,
+    '    if isinstance(results, dict):',
+    '        return results',
+    '    if not isinstance(results, tuple):',
+    '        results = (results,)',
+    `    return dict(zip(${JSON.stringify(Object.keys(outputs))}, results))`,
+    '',
+  ].join('\n');
+}
+
+const CPP: Readonly<Partial<Record<DType, string>>> = {
+  ...{ f16: '__half', bf16: '__nv_bfloat16', f32: 'float', f64: 'double' },
+  ...{ i8: 'signed char', u8: 'unsigned char', i16: 'short', i32: 'int', i64: 'long long' },
+};
+
+const functionName = ({ name }: Definition): string => name.replaceAll(/\W/g, '_').replace(/^(?=\d)/, '_');
+
+function startKernel(definition: Definition, _file: string): KernelSource {
+  const { inputs, outputs, axes } = definition;
+  const varying = Object.keys(axes).filter((name) => axes[name]!.type === 'var');
+  return {
+    schemaVersion: 1,
+    name: START,
+    description: `Of ${definition.name}; to be written.`,
+    problem: '../problem.json',
+    source: { kind: 'cuda', files: ['kernel.cu'] },
+    steps: [
+      {
+        function: functionName(definition),
+        grid: [1],
+        block: [128],
+        arguments: [
+          ...Object.entries(inputs).map(([name, { shape }]) =>
+            shape === null ? { scalar: name, dtype: DTYPES[inputs[name]!.dtype]! } : { buffer: name },
+          ),
+          ...Object.keys(outputs).map((name) => ({ buffer: name })),
+          ...varying.map((name) => ({ scalar: name, dtype: 'i32' as const })),
+        ],
+      },
+    ],
+  };
+}
+
+function kernelText(definition: Definition, file: string): string {
+  const { inputs, outputs, axes } = definition;
+  const type = (dtype: string): string => CPP[dtypeOf(dtype, file)]!;
+  const parameters = [
+    ...Object.entries(inputs).map(([name, { shape, dtype }]) =>
+      shape === null ? `${type(dtype)} ${name}` : `const ${type(dtype)}* ${name}`,
+    ),
+    ...Object.entries(outputs).map(([name, { dtype }]) => `${type(dtype)}* ${name}`),
+    ...Object.keys(axes)
+      .filter((name) => axes[name]!.type === 'var')
+      .map((name) => `int ${name}`),
+  ];
+  const constants = Object.entries(axes).flatMap(([name, one]) =>
+    one.type === 'const' ? [`constexpr int ${name} = ${one.value};`] : [],
+  );
+  return [
+    '#include <cuda_bf16.h>',
+    '#include <cuda_fp16.h>',
+    '',
+    `// STUB of ${basename(file)}: writes nothing.`,
+    ...constants,
+    '',
+    `extern "C" __global__ void ${functionName(definition)}(${parameters.join(', ')}) {}`,
+    '',
+  ].join('\n');
+}
